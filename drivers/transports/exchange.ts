@@ -1,0 +1,215 @@
+// Questions and answers on one line: one question at a time, and never an answer to another one's question.
+
+import { LabError } from '../../src/errors.ts'
+import { sleep } from '../../src/kit/clock.ts'
+import { Lane } from '../../src/kit/lane.ts'
+import type { Line } from './line.ts'
+
+/** What a framer found at the beginning of the buffer: a frame, or nothing but bytes to be skipped. */
+export type Found<Frame> = { used: number; frame?: Frame }
+/** Looks for the next frame; undefined while there is not enough. Knows what is being asked, where that decides the length. */
+export type Framer<Frame, Question> = (buffer: Buffer, question: Question | undefined) => Found<Frame> | undefined
+
+export type Options<Frame, Question> = {
+  framer: Framer<Frame, Question>
+  /** The question as it goes onto the wire. */
+  encode(question: Question): Uint8Array
+  /** Time between two writes. */
+  gap_ms: number
+  /** A harmless question and whether a frame can only be the answer to that; asked when the line has to be found again. */
+  resync: { question: Question; recognises(frame: Frame): boolean; deadline_ms?: number }
+  /** Takes a frame that answers nothing; true when it was expected. */
+  unsolicited?(frame: Frame): boolean
+}
+
+export type Ask<Frame> = {
+  deadline_ms: number
+  /** Whether a frame can be the answer. What cannot be is dropped and counted. */
+  accepts?(frame: Frame): boolean
+}
+
+/** What fits a serial line's buffer; an instrument that sends more without an end of frame is not well. */
+const mostBuffered = 4096
+const mostWaiting = 64
+const quiet_ms = 60
+const resyncTries = 3
+
+export class Exchange<Frame, Question> {
+  readonly #line: Line
+  readonly #options: Options<Frame, Question>
+  readonly #lane = new Lane(mostWaiting)
+  #buffer = Buffer.alloc(0)
+  #outstanding: { question: Question; take(frame: Frame): boolean; fail(error: LabError): void } | undefined
+  #lastWrite = Number.NEGATIVE_INFINITY
+  #lastByte = Number.NEGATIVE_INFINITY
+  #outOfStep = false
+  /** Goes up with each interruption and loss: what was asked before is not asked any more. */
+  #turn = 0
+  /** Frames and bytes that answered nothing. */
+  dropped = 0
+
+  constructor(line: Line, options: Options<Frame, Question>) {
+    this.#line = line
+    this.#options = options
+    line.onBytes((bytes) => this.#receive(bytes))
+    line.onLost((reason) => this.#abandon(new LabError('disconnected', `the connection was lost: ${reason}`)))
+  }
+
+  /** Asks once: for whatever moves or heats. */
+  command(question: Question, ask: Ask<Frame>): Promise<Frame> {
+    return this.#inTurn(() => this.#ask(question, ask))
+  }
+
+  /** Asks, and once more after a time-out: for what changes nothing. */
+  query(question: Question, ask: Ask<Frame>): Promise<Frame> {
+    return this.#inTurn(async () => {
+      try {
+        return await this.#ask(question, ask)
+      } catch (error) {
+        if (!(error instanceof LabError) || error.code !== 'no_reply') throw error
+        return this.#ask(question, ask)
+      }
+    })
+  }
+
+  /** Writes what the instrument does not answer. */
+  tell(question: Question): Promise<void> {
+    return this.#inTurn(async () => {
+      await this.#gap()
+      this.#write(question)
+    })
+  }
+
+  /** Writes at once, ahead of everything; whoever waits for an answer is told `stopped`. */
+  interrupt(question: Question): void {
+    try {
+      this.#write(question)
+    } catch (error) {
+      throw new LabError('stop_not_sent', `the stop could not be sent: ${(error as Error).message}`, { cause: error })
+    } finally {
+      this.#abandon(new LabError('stopped', 'interrupted by a stop'))
+    }
+  }
+
+  async #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#turn
+    return this.#lane.run(() => {
+      if (turn !== this.#turn) throw new LabError('stopped', 'interrupted by a stop or a lost connection')
+      return work()
+    })
+  }
+
+  async #ask(question: Question, ask: Ask<Frame>): Promise<Frame> {
+    if (this.#outOfStep) await this.#resync()
+    await this.#gap()
+    return this.#exchange(question, ask)
+  }
+
+  #exchange(question: Question, { deadline_ms, accepts = () => true }: Ask<Frame>): Promise<Frame> {
+    return new Promise((resolve, reject) => {
+      const end = () => {
+        cancel()
+        this.#outstanding = undefined
+      }
+      const cancel = this.#line.clock.after(deadline_ms, () => {
+        end()
+        this.#outOfStep = true
+        reject(new LabError('no_reply', `no reply within ${deadline_ms / 1000} s; see that it is switched on and connected`))
+      })
+      this.#outstanding = {
+        question,
+        take: (frame) => {
+          if (!accepts(frame)) return false
+          end()
+          resolve(frame)
+          return true
+        },
+        fail: (error) => {
+          end()
+          reject(error)
+        },
+      }
+      this.#buffer = Buffer.alloc(0)
+      try {
+        this.#write(question)
+      } catch (error) {
+        end()
+        reject(error)
+      }
+    })
+  }
+
+  /** After a time-out a late answer may still come: let the line fall quiet, then ask what can only be answered in one way. */
+  async #resync(): Promise<void> {
+    const { question, recognises, deadline_ms = 500 } = this.#options.resync
+    for (let tries = 1; ; tries++) {
+      await this.#quiet()
+      await this.#gap()
+      try {
+        await this.#exchange(question, { deadline_ms, accepts: recognises })
+        this.#outOfStep = false
+        return
+      } catch (error) {
+        if (!(error instanceof LabError) || error.code !== 'no_reply' || tries === resyncTries) throw error
+      }
+    }
+  }
+
+  async #quiet(): Promise<void> {
+    const { clock } = this.#line
+    const end = clock.now() + 10 * quiet_ms
+    while (clock.now() - this.#lastByte < quiet_ms && clock.now() < end) await this.#pause(quiet_ms)
+  }
+
+  async #gap(): Promise<void> {
+    const left = this.#lastWrite + this.#options.gap_ms - this.#line.clock.now()
+    if (left > 0) await this.#pause(left)
+  }
+
+  async #pause(ms: number): Promise<void> {
+    const turn = this.#turn
+    await sleep(this.#line.clock, ms)
+    if (turn !== this.#turn) throw new LabError('stopped', 'interrupted by a stop or a lost connection')
+  }
+
+  #write(question: Question): void {
+    this.#lastWrite = this.#line.clock.now()
+    this.#line.write(this.#options.encode(question))
+  }
+
+  #abandon(error: LabError): void {
+    this.#turn++
+    this.#outOfStep = true
+    this.#buffer = Buffer.alloc(0)
+    this.#outstanding?.fail(error)
+  }
+
+  #receive(bytes: Uint8Array): void {
+    this.#lastByte = this.#line.clock.now()
+    this.#buffer = Buffer.concat([this.#buffer, bytes])
+    for (let found = this.#next(); found; found = this.#next()) {
+      this.#buffer = this.#buffer.subarray(found.used)
+      if (found.frame === undefined) this.dropped += found.used
+      else this.#hand(found.frame)
+    }
+    if (this.#buffer.length > mostBuffered) this.#overflow()
+  }
+
+  #next(): Found<Frame> | undefined {
+    return this.#buffer.length ? this.#options.framer(this.#buffer, this.#outstanding?.question) : undefined
+  }
+
+  #hand(frame: Frame): void {
+    if (this.#options.unsolicited?.(frame)) return
+    if (!this.#outstanding?.take(frame)) this.dropped++
+  }
+
+  #overflow(): void {
+    this.dropped += this.#buffer.length
+    this.#buffer = Buffer.alloc(0)
+    this.#outOfStep = true
+    this.#outstanding?.fail(
+      new LabError('device_failed', 'it sent more than 4 KiB without an end of frame; see that the baud rate is right'),
+    )
+  }
+}

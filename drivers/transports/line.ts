@@ -1,0 +1,22 @@
+// A serial line as drivers see it. `serial_port.ts` opens a real one, `simulated_line.ts` ends in a simulator.
+
+import type { Link } from '../../src/devices/device.ts'
+import type { Clock } from '../../src/kit/clock.ts'
+
+export interface Line extends Link {
+  /** Runs at the speed of the wire: answers are awaited on this clock, which no simulation makes faster. */
+  readonly clock: Clock
+  /**
+   * Writes all of it at once, before this returns, so that a stop never lands inside another frame.
+   * Throws `disconnected` unless the line is open.
+   */
+  write(bytes: Uint8Array): void
+  /** One listener: whoever reads this line. */
+  onBytes(listen: (bytes: Uint8Array) => void): void
+  setBaud(baud: number): Promise<void>
+  /** Modem lines, as far as there are any; answers whether they could be set. */
+  setModem(lines: { rts?: boolean; dtr?: boolean }): Promise<boolean>
+}
+
+/** How a port has to be opened for an instrument. */
+export type SerialSettings = { baud: number; data_bits?: 7 | 8; parity?: 'none' | 'even' | 'odd'; stop_bits?: 1 | 2 }

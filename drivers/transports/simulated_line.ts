@@ -1,0 +1,121 @@
+// A line inside the process: at its far end stands a simulator instead of an instrument.
+
+import { LabError } from '../../src/errors.ts'
+import { type Clock, systemClock } from '../../src/kit/clock.ts'
+import { isLineFault, type LineFault, passThrough, pieces } from './faults.ts'
+import type { Line, SerialSettings } from './line.ts'
+import type { MechanicalFault, Simulate, Simulator } from './simulator.ts'
+
+export type Fault = LineFault | MechanicalFault | 'unplug'
+
+/** A line, and the hand that breaks it. */
+export type SimulatedLine = Line & {
+  readonly simulator: Simulator
+  /** Faults that are present now. */
+  readonly faults: ReadonlySet<Fault>
+  /** Makes a fault; false when this instrument cannot have it. */
+  setFault(fault: Fault): boolean
+  clearFaults(): void
+  /** Sees everything that passes, as it is written or delivered. */
+  onWire(listen: (direction: 'to_device' | 'to_host', bytes: Uint8Array) => void): void
+}
+
+export type SimulatedLineOptions<Settings> = {
+  simulate: Simulate<Settings>
+  settings: Settings
+  serial: SerialSettings
+  /** The instrument's own time; faster than the wire's when the simulation is scaled. */
+  clock?: Clock
+  /** The wire's time. */
+  wire?: Clock
+}
+
+const bitsPerByte = 10
+
+export function simulatedLine<Settings>(options: SimulatedLineOptions<Settings>): SimulatedLine {
+  const { simulate, settings, serial, clock = systemClock, wire = systemClock } = options
+  const faults = new Set<Fault>()
+  const lost: ((reason: string) => void)[] = []
+  let state: Line['state'] = 'closed'
+  let baud = serial.baud
+  let listener: (bytes: Uint8Array) => void = () => {}
+  let watcher: (direction: 'to_device' | 'to_host', bytes: Uint8Array) => void = () => {}
+  let wireFreeAt = 0
+  let opening = 0
+
+  const deliver = (bytes: Uint8Array) => {
+    const now = clock.now()
+    wireFreeAt = Math.max(wireFreeAt, now) + (bytes.length * bitsPerByte * 1000) / baud
+    const openedAs = opening
+    clock.after(wireFreeAt - now, () => {
+      if (state !== 'open' || openedAs !== opening) return
+      watcher('to_host', bytes)
+      for (const piece of pieces(bytes)) listener(piece)
+    })
+  }
+  const simulator = simulate({
+    clock,
+    settings,
+    baud: () => baud,
+    send: (bytes) => passThrough(faults, bytes, wire, deliver),
+  })
+
+  return {
+    simulator,
+    faults,
+    clock: wire,
+    get state() {
+      return state
+    },
+    async open() {
+      if (faults.has('unplug')) throw new LabError('disconnected', 'the simulated cable is unplugged; plug it in with DELETE …/faults')
+      opening++
+      baud = serial.baud
+      state = 'open'
+    },
+    async close() {
+      state = 'closed'
+    },
+    write(bytes) {
+      if (state !== 'open') throw new LabError('disconnected', 'the line is not open')
+      watcher('to_device', bytes)
+      const copy = Uint8Array.from(bytes)
+      const openedAs = opening
+      clock.after((copy.length * bitsPerByte * 1000) / baud, () => {
+        if (state === 'open' && openedAs === opening) simulator.receive(copy)
+      })
+    },
+    onBytes(listen) {
+      listener = listen
+    },
+    onLost(call) {
+      lost.push(call)
+    },
+    async setBaud(rate) {
+      baud = rate
+    },
+    async setModem() {
+      return false
+    },
+    onWire(listen) {
+      watcher = listen
+    },
+    setFault(fault) {
+      if (fault === 'unplug') {
+        faults.add(fault)
+        if (state === 'open') {
+          state = 'lost'
+          for (const call of lost) call('the simulated cable was unplugged')
+        }
+        return true
+      }
+      if (!isLineFault(fault) && !simulator.setFault(fault, true)) return false
+      faults.add(fault)
+      return true
+    },
+    clearFaults() {
+      for (const fault of faults) if (fault !== 'unplug' && !isLineFault(fault)) simulator.setFault(fault, false)
+      faults.clear()
+    },
+  }
+}

@@ -1,0 +1,28 @@
+// What a simulated instrument is: bytes in, bytes out, and a world in between that keeps the instrument's timing.
+
+import type { Clock } from '../../src/kit/clock.ts'
+
+/** What can go wrong inside an instrument, as opposed to on its line. */
+export const mechanicalFaults = ['jam', 'overtemperature', 'interlock_open'] as const
+export type MechanicalFault = (typeof mechanicalFaults)[number]
+
+export interface Simulator {
+  /** Bytes from the host, in pieces of any size. */
+  receive(bytes: Uint8Array): void
+  /** Makes a fault, or mends it. Answers false when this instrument cannot have that one. */
+  setFault(fault: MechanicalFault, present: boolean): boolean
+  /** Switches it off: it holds no timer any more. */
+  powerOff(): void
+  /** What somebody standing in front of it sees; for tests. */
+  readonly world: Readonly<{ moving: boolean; heating: boolean; [detail: string]: unknown }>
+}
+
+export type Simulate<Settings> = (at: {
+  /** To the host. */
+  send(bytes: Uint8Array): void
+  /** The instrument's own time. */
+  clock: Clock
+  settings: Settings
+  /** The speed the host's end of the line is at now; undefined where nobody can tell. */
+  baud?: () => number
+}) => Simulator

@@ -1,0 +1,91 @@
+// What a device can do. Routes, driver types, capabilities, commands and the OpenAPI text all come from these two tables.
+
+import * as v from 'valibot'
+
+/** A number with a unit. What a device takes of it is narrowed by its limits. */
+function quantity(unit: string, description: string) {
+  return v.pipe(v.number(), v.finite(), v.description(description), v.metadata({ unit }))
+}
+
+const Nothing = v.strictObject({})
+
+/**
+ * An operation does something: POST, with a body, answered when it is done.
+ *
+ * `typical_seconds` and `margin_seconds` come on top of the `duration` asked for, if there is one: the first is what it
+ * usually takes besides, the second is when the service gives up, halts the device and latches a fault.
+ * `done` says afterwards what was done.
+ */
+export const operations = {
+  initialize: {
+    summary: 'Initialize the device; it may move',
+    params: Nothing,
+    typical_seconds: 30,
+    margin_seconds: 120,
+    done: () => 'initialized',
+  },
+  shake: {
+    summary: 'Shake',
+    params: v.strictObject({ speed: quantity('rpm', 'Speed of the shaker'), duration: quantity('s', 'Time of shaking') }),
+    typical_seconds: 5,
+    margin_seconds: 30,
+    done: ({ speed, duration }: { speed: number; duration: number }) => `shook at ${speed} rpm for ${duration} s`,
+  },
+  centrifuge: {
+    summary: 'Run centrifuge',
+    params: v.strictObject({
+      g: quantity('×g', 'Relative centrifugal force'),
+      duration: quantity('s', 'Time at full speed'),
+    }),
+    typical_seconds: 60,
+    margin_seconds: 300,
+    done: ({ g, duration }: { g: number; duration: number }) => `spun at ${g} ×g for ${duration} s`,
+  },
+  seal: {
+    summary: 'Seal plate',
+    params: v.strictObject({
+      temperature: quantity('°C', 'Temperature of the sealing plate'),
+      duration: quantity('s', 'Time under the sealing plate'),
+    }),
+    typical_seconds: 60,
+    margin_seconds: 420,
+    done: ({ temperature, duration }: { temperature: number; duration: number }) => `sealed at ${temperature} °C for ${duration} s`,
+  },
+  stop: {
+    summary: 'Emergency stop; latched until initialize. Not a safety function: a red button it is not',
+    params: Nothing,
+    typical_seconds: 1,
+    margin_seconds: 10,
+    done: () => 'stopped',
+  },
+  open: { summary: 'Open door or lid', params: Nothing, typical_seconds: 5, margin_seconds: 30, done: () => 'open' },
+  close: { summary: 'Close door or lid', params: Nothing, typical_seconds: 5, margin_seconds: 30, done: () => 'closed' },
+  lock_plate: { summary: 'Lock plate', params: Nothing, typical_seconds: 3, margin_seconds: 30, done: () => 'plate locked' },
+  unlock_plate: { summary: 'Unlock plate', params: Nothing, typical_seconds: 3, margin_seconds: 30, done: () => 'plate unlocked' },
+  set_temperature: {
+    summary: 'Set temperature; answers when it is set, not when it is reached',
+    params: v.strictObject({ temperature: quantity('°C', 'Temperature to go to') }),
+    typical_seconds: 1,
+    margin_seconds: 10,
+    done: ({ temperature }: { temperature: number }) => `temperature set to ${temperature} °C`,
+  },
+} as const satisfies Record<string, OperationShape>
+
+/** A reading asks something: GET, answered at once, also while an operation runs. */
+export const readings = {
+  initialized: { summary: 'Check whether the device is initialized' },
+  get_temperature: { summary: 'Get temperature, in °C, and the target, null when none is set' },
+} as const
+
+type OperationShape = {
+  summary: string
+  params: v.GenericSchema
+  typical_seconds: number
+  margin_seconds: number
+  done(params: never): string
+}
+
+export type OperationName = keyof typeof operations
+export type ReadingName = keyof typeof readings
+/** What the body of an operation holds. */
+export type Params<Name extends OperationName> = v.InferOutput<(typeof operations)[Name]['params']>

@@ -1,0 +1,110 @@
+// Time as it is handed to whoever needs it: the machine's, a faster one for simulations, and one that tests turn by hand.
+
+/** Monotonic time. Only differences mean anything: a deadline never moves when somebody sets the wall clock. */
+export interface Clock {
+  /** Milliseconds since some moment. */
+  now(): number
+  /** Calls once, `ms` from now. The answer calls it off. */
+  after(ms: number, call: () => void): () => void
+}
+
+export const systemClock: Clock = {
+  now: () => performance.now(),
+  after(ms, call) {
+    const timer = setTimeout(call, ms)
+    return () => clearTimeout(timer)
+  },
+}
+
+/** A clock that runs `factor` times as fast as another. */
+export function scaled(clock: Clock, factor: number): Clock {
+  if (factor === 1) return clock
+  return {
+    now: () => clock.now() * factor,
+    after: (ms, call) => clock.after(ms / factor, call),
+  }
+}
+
+/** Resolves `ms` from now; rejects with the signal's reason as soon as that is aborted. */
+export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(signal.reason)
+    const onAbort = () => {
+      cancel()
+      reject(signal?.reason)
+    }
+    const cancel = clock.after(ms, () => {
+      signal?.removeEventListener('abort', onAbort)
+      resolve()
+    })
+    signal?.addEventListener('abort', onAbort, { once: true })
+  })
+}
+
+/**
+ * A clock that stands still until it is told to go on. Timers of the same moment ring in the order they were set,
+ * so a run on it is the same every time.
+ */
+export class VirtualClock implements Clock {
+  #now = 0
+  #order = 0
+  #timers: Timer[] = []
+
+  now(): number {
+    return this.#now
+  }
+
+  after(ms: number, call: () => void): () => void {
+    const timer = { at: this.#now + Math.max(0, ms), order: this.#order++, call }
+    this.#timers.push(timer)
+    return () => {
+      this.#timers = this.#timers.filter((other) => other !== timer)
+    }
+  }
+
+  /** Lets `ms` go by, ringing each timer at its moment and letting what it woke finish first. */
+  async advance(ms: number): Promise<void> {
+    const end = this.#now + ms
+    await settle()
+    for (let next = this.#first(); next && next.at <= end; next = this.#first()) await this.#ring(next)
+    this.#now = end
+  }
+
+  /** Lets as much time go by as the promise needs, and answers what it answers. */
+  async run<T>(promise: Promise<T>): Promise<T> {
+    let settled = false
+    const mark = () => {
+      settled = true
+    }
+    promise.then(mark, mark)
+    await settle()
+    while (!settled) {
+      const next = this.#first()
+      if (!next) throw new Error('nothing is due on the virtual clock, and the promise still waits')
+      await this.#ring(next)
+    }
+    return promise
+  }
+
+  #first() {
+    return this.#timers.reduce<Timer | undefined>(
+      (first, timer) => (!first || timer.at < first.at || (timer.at === first.at && timer.order < first.order) ? timer : first),
+      undefined,
+    )
+  }
+
+  async #ring(timer: Timer) {
+    this.#timers = this.#timers.filter((other) => other !== timer)
+    this.#now = Math.max(this.#now, timer.at)
+    timer.call()
+    await settle()
+  }
+}
+
+type Timer = { at: number; order: number; call: () => void }
+
+/** Two turns of the event loop: every promise that could go on has gone on. */
+async function settle(): Promise<void> {
+  await new Promise(setImmediate)
+  await new Promise(setImmediate)
+}
