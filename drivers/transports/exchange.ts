@@ -1,6 +1,6 @@
 // Questions and answers on one line: one question at a time, and never an answer to another one's question.
 
-import { LabError } from '../../src/errors.ts'
+import { LabError, messageOf } from '../../src/errors.ts'
 import { sleep } from '../../src/kit/clock.ts'
 import { Lane } from '../../src/kit/lane.ts'
 import type { Line } from './line.ts'
@@ -14,10 +14,13 @@ export type Options<Frame, Question> = {
   framer: Framer<Frame, Question>
   /** The question as it goes onto the wire. */
   encode(question: Question): Uint8Array
-  /** Time between two writes. */
+  /** Silence before a write, since the last byte either way: a reply that comes twice is over by then. */
   gap_ms: number
-  /** A harmless question and whether a frame can only be the answer to that; asked when the line has to be found again. */
-  resync: { question: Question; recognises(frame: Frame): boolean; deadline_ms?: number }
+  /**
+   * A harmless question and whether a frame can only be the answer to that; asked when the line has to be found again.
+   * Without a question nothing is written: then `recognises` knows a frame that the instrument sends by itself.
+   */
+  resync: { question?: Question; recognises(frame: Frame): boolean; deadline_ms?: number }
   /** Takes a frame that answers nothing; true when it was expected. */
   unsolicited?(frame: Frame): boolean
 }
@@ -39,12 +42,14 @@ export class Exchange<Frame, Question> {
   readonly #options: Options<Frame, Question>
   readonly #lane = new Lane(mostWaiting)
   #buffer = Buffer.alloc(0)
-  #outstanding: { question: Question; take(frame: Frame): boolean; fail(error: LabError): void } | undefined
+  #outstanding: { question: Question | undefined; take(frame: Frame): boolean; fail(error: LabError): void } | undefined
   #lastWrite = Number.NEGATIVE_INFINITY
   #lastByte = Number.NEGATIVE_INFINITY
   #outOfStep = false
-  /** Goes up with each interruption and loss: what was asked before is not asked any more. */
-  #turn = 0
+  /** Questions of `resync` whose answers may still come. */
+  #owed = 0
+  /** Aborted with each interruption and loss: what was asked before is not asked any more. */
+  #turn = new AbortController()
   /** Frames and bytes that answered nothing. */
   dropped = 0
 
@@ -57,25 +62,40 @@ export class Exchange<Frame, Question> {
 
   /** Asks once: for whatever moves or heats. */
   command(question: Question, ask: Ask<Frame>): Promise<Frame> {
-    return this.#inTurn(() => this.#ask(question, ask))
+    return this.#inTurn((turn) => this.#ask(turn, question, ask))
   }
 
   /** Asks, and once more after a time-out: for what changes nothing. */
   query(question: Question, ask: Ask<Frame>): Promise<Frame> {
-    return this.#inTurn(async () => {
+    return this.#inTurn(async (turn) => {
       try {
-        return await this.#ask(question, ask)
+        return await this.#ask(turn, question, ask)
       } catch (error) {
-        if (!(error instanceof LabError) || error.code !== 'no_reply') throw error
-        return this.#ask(question, ask)
+        if (!isNoReply(error)) throw error
+        return this.#ask(turn, question, ask)
+      }
+    })
+  }
+
+  /** Asks what need not be answered, because it may be deaf yet, and does not look for the line first. Undefined when it was not. */
+  probe(question: Question, ask: Ask<Frame>): Promise<Frame | undefined> {
+    return this.#inTurn(async (turn) => {
+      await this.#quiet(turn)
+      await this.#gap(turn)
+      try {
+        return await this.#exchange(turn, question, ask)
+      } catch (error) {
+        if (!isNoReply(error)) throw error
+        return undefined
       }
     })
   }
 
   /** Writes what the instrument does not answer. */
   tell(question: Question): Promise<void> {
-    return this.#inTurn(async () => {
-      await this.#gap()
+    return this.#inTurn(async (turn) => {
+      await this.#gap(turn)
+      turn.throwIfAborted()
       this.#write(question)
     })
   }
@@ -85,28 +105,30 @@ export class Exchange<Frame, Question> {
     try {
       this.#write(question)
     } catch (error) {
-      throw new LabError('stop_not_sent', `the stop could not be sent: ${(error as Error).message}`, { cause: error })
+      throw new LabError('stop_not_sent', `the stop could not be sent: ${messageOf(error)}`, { cause: error })
     } finally {
       this.#abandon(new LabError('stopped', 'interrupted by a stop'))
     }
   }
 
-  async #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const turn = this.#turn
-    return this.#lane.run(() => {
-      if (turn !== this.#turn) throw new LabError('stopped', 'interrupted by a stop or a lost connection')
-      return work()
+  async #inTurn<T>(work: (turn: AbortSignal) => Promise<T>): Promise<T> {
+    const turn = this.#turn.signal
+    return this.#lane.run(async () => {
+      turn.throwIfAborted()
+      return work(turn)
     })
   }
 
-  async #ask(question: Question, ask: Ask<Frame>): Promise<Frame> {
-    if (this.#outOfStep) await this.#resync()
-    await this.#gap()
-    return this.#exchange(question, ask)
+  async #ask(turn: AbortSignal, question: Question, ask: Ask<Frame>): Promise<Frame> {
+    if (this.#outOfStep) await this.#resync(turn)
+    await this.#gap(turn)
+    return this.#exchange(turn, question, ask)
   }
 
-  #exchange(question: Question, { deadline_ms, accepts = () => true }: Ask<Frame>): Promise<Frame> {
+  /** Without a question it only listens. */
+  #exchange(turn: AbortSignal, question: Question | undefined, { deadline_ms, accepts = () => true }: Ask<Frame>): Promise<Frame> {
     return new Promise((resolve, reject) => {
+      turn.throwIfAborted()
       const end = () => {
         cancel()
         this.#outstanding = undefined
@@ -129,6 +151,7 @@ export class Exchange<Frame, Question> {
           reject(error)
         },
       }
+      if (question === undefined) return
       this.#buffer = Buffer.alloc(0)
       try {
         this.#write(question)
@@ -140,36 +163,48 @@ export class Exchange<Frame, Question> {
   }
 
   /** After a time-out a late answer may still come: let the line fall quiet, then ask what can only be answered in one way. */
-  async #resync(): Promise<void> {
+  async #resync(turn: AbortSignal): Promise<void> {
     const { question, recognises, deadline_ms = 500 } = this.#options.resync
+    const ask = { deadline_ms, accepts: recognises }
     for (let tries = 1; ; tries++) {
-      await this.#quiet()
-      await this.#gap()
+      await this.#quiet(turn)
+      await this.#gap(turn)
+      if (question !== undefined) this.#owed++
       try {
-        await this.#exchange(question, { deadline_ms, accepts: recognises })
-        this.#outOfStep = false
-        return
+        await this.#exchange(turn, question, ask)
+        break
       } catch (error) {
-        if (!(error instanceof LabError) || error.code !== 'no_reply' || tries === resyncTries) throw error
+        if (!isNoReply(error) || tries === resyncTries) throw error
       }
     }
+    await this.#drain(turn, { ...ask, deadline_ms: deadline_ms + 2 * quiet_ms })
+    await this.#quiet(turn)
+    turn.throwIfAborted()
+    this.#outOfStep = false
   }
 
-  async #quiet(): Promise<void> {
+  /** What was recognised may have answered an earlier try: then the answers to the later ones are still to come. */
+  async #drain(turn: AbortSignal, ask: Ask<Frame>): Promise<void> {
+    while (--this.#owed > 0) {
+      try {
+        await this.#exchange(turn, undefined, ask)
+      } catch (error) {
+        if (!isNoReply(error)) throw error
+        break
+      }
+    }
+    this.#owed = 0
+  }
+
+  async #quiet(turn: AbortSignal): Promise<void> {
     const { clock } = this.#line
     const end = clock.now() + 10 * quiet_ms
-    while (clock.now() - this.#lastByte < quiet_ms && clock.now() < end) await this.#pause(quiet_ms)
+    while (clock.now() - this.#lastByte < quiet_ms && clock.now() < end) await sleep(clock, quiet_ms, turn)
   }
 
-  async #gap(): Promise<void> {
-    const left = this.#lastWrite + this.#options.gap_ms - this.#line.clock.now()
-    if (left > 0) await this.#pause(left)
-  }
-
-  async #pause(ms: number): Promise<void> {
-    const turn = this.#turn
-    await sleep(this.#line.clock, ms)
-    if (turn !== this.#turn) throw new LabError('stopped', 'interrupted by a stop or a lost connection')
+  async #gap(turn: AbortSignal): Promise<void> {
+    const left = Math.max(this.#lastWrite, this.#lastByte) + this.#options.gap_ms - this.#line.clock.now()
+    if (left > 0) await sleep(this.#line.clock, left, turn)
   }
 
   #write(question: Question): void {
@@ -178,7 +213,8 @@ export class Exchange<Frame, Question> {
   }
 
   #abandon(error: LabError): void {
-    this.#turn++
+    this.#turn.abort(error)
+    this.#turn = new AbortController()
     this.#outOfStep = true
     this.#buffer = Buffer.alloc(0)
     this.#outstanding?.fail(error)
@@ -200,8 +236,10 @@ export class Exchange<Frame, Question> {
   }
 
   #hand(frame: Frame): void {
-    if (this.#options.unsolicited?.(frame)) return
-    if (!this.#outstanding?.take(frame)) this.dropped++
+    const expected = this.#options.unsolicited?.(frame) ?? false
+    // What comes unasked is no answer, but it is what somebody waits for who asked nothing.
+    if (expected && this.#outstanding?.question !== undefined) return
+    if (!this.#outstanding?.take(frame) && !expected) this.dropped++
   }
 
   #overflow(): void {
@@ -212,4 +250,8 @@ export class Exchange<Frame, Question> {
       new LabError('device_failed', 'it sent more than 4 KiB without an end of frame; see that the baud rate is right'),
     )
   }
+}
+
+function isNoReply(error: unknown): boolean {
+  return error instanceof LabError && error.code === 'no_reply'
 }

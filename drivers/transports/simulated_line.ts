@@ -40,15 +40,19 @@ export function simulatedLine<Settings>(options: SimulatedLineOptions<Settings>)
   let baud = serial.baud
   let listener: (bytes: Uint8Array) => void = () => {}
   let watcher: (direction: 'to_device' | 'to_host', bytes: Uint8Array) => void = () => {}
-  let wireFreeAt = 0
+  const freeAt = { to_device: 0, to_host: 0 }
   let opening = 0
 
-  const deliver = (bytes: Uint8Array) => {
+  /** Calls when the last bit has arrived, unless the line was closed or lost since `openedAs`. Bytes never overtake others. */
+  const transmit = (direction: keyof typeof freeAt, bytes: Uint8Array, openedAs: number, arrived: () => void) => {
     const now = clock.now()
-    wireFreeAt = Math.max(wireFreeAt, now) + (bytes.length * bitsPerByte * 1000) / baud
-    const openedAs = opening
-    clock.after(wireFreeAt - now, () => {
-      if (state !== 'open' || openedAs !== opening) return
+    freeAt[direction] = Math.max(freeAt[direction], now) + (bytes.length * bitsPerByte * 1000) / baud
+    clock.after(freeAt[direction] - now, () => {
+      if (state === 'open' && openedAs === opening) arrived()
+    })
+  }
+  const deliver = (bytes: Uint8Array, openedAs: number) => {
+    transmit('to_host', bytes, openedAs, () => {
       watcher('to_host', bytes)
       for (const piece of pieces(bytes)) listener(piece)
     })
@@ -57,7 +61,10 @@ export function simulatedLine<Settings>(options: SimulatedLineOptions<Settings>)
     clock,
     settings,
     baud: () => baud,
-    send: (bytes) => passThrough(faults, bytes, wire, deliver),
+    send(bytes) {
+      const openedAs = opening
+      passThrough(faults, bytes, wire, (passed) => deliver(passed, openedAs))
+    },
   })
 
   return {
@@ -80,10 +87,7 @@ export function simulatedLine<Settings>(options: SimulatedLineOptions<Settings>)
       if (state !== 'open') throw new LabError('disconnected', 'the line is not open')
       watcher('to_device', bytes)
       const copy = Uint8Array.from(bytes)
-      const openedAs = opening
-      clock.after((copy.length * bitsPerByte * 1000) / baud, () => {
-        if (state === 'open' && openedAs === opening) simulator.receive(copy)
-      })
+      transmit('to_device', copy, opening, () => simulator.receive(copy))
     },
     onBytes(listen) {
       listener = listen

@@ -62,6 +62,11 @@ export class VirtualClock implements Clock {
     }
   }
 
+  /** How many timers are set. */
+  get timers(): number {
+    return this.#timers.length
+  }
+
   /** Lets `ms` go by, ringing each timer at its moment and letting what it woke finish first. */
   async advance(ms: number): Promise<void> {
     const end = this.#now + ms

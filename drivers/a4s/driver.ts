@@ -1,0 +1,265 @@
+// The a4S roll heat sealer: a status about every second without being asked, and short commands at 19200 baud.
+
+import * as v from 'valibot'
+import type { Device, Identity, Learned, Profile } from '../../src/devices/device.ts'
+import { LabError } from '../../src/errors.ts'
+import type { Clock } from '../../src/kit/clock.ts'
+import type { Driver } from '../driver.ts'
+import { Exchange } from '../transports/exchange.ts'
+import type { Line } from '../transports/line.ts'
+import { HeatGuard } from './heat_guard.ts'
+import {
+  closeShuttle,
+  go,
+  heaterOff,
+  heatTo,
+  isAnswer,
+  nextFrame,
+  openShuttle,
+  readStatus,
+  readTag,
+  reset,
+  type Status,
+  sealFor,
+} from './protocol.ts'
+import { simulate } from './simulator.ts'
+import { StatusFeed } from './status.ts'
+
+/** There is nothing to set. */
+export const settings = v.strictObject({})
+export type Settings = v.InferOutput<typeof settings>
+
+export const driver: Driver<Settings> = {
+  type: 'sealer',
+  settings,
+  serial: { baud: 19200 },
+  profile,
+  open,
+  simulate,
+}
+
+/** An answer may come with the status that follows, so up to a second later. */
+const answer_ms = 3000
+const stateChange_s = 20
+const shuttle_s = 30
+const heating_s = 300
+/** Shuttle in, down, up and out, besides the time of pressing. */
+const cycle_s = 60
+const tolerance = 0.5
+
+function profile(): Profile {
+  return {
+    model: 'a4S',
+    limits: {
+      temperature: { min: 50, max: 200, unit: '°C', step: 1 },
+      duration: { min: 0.5, max: 10, unit: 's', step: 0.1 },
+    },
+    features: { heating: true, door: true },
+  }
+}
+
+function open({ line, clock }: { line: Line; clock: Clock }): Device {
+  let tag: string | null = null
+  /** What tripped while nobody was waiting for anything. */
+  let tripped: LabError | undefined
+  const running = new Set<AbortController>()
+  const feed = new StatusFeed(line.clock)
+  const guard = new HeatGuard({ clock, wire: line.clock }, trip)
+  const exchange = new Exchange<string, string>(line, {
+    framer: nextFrame,
+    encode: (frame) => Buffer.from(frame, 'latin1'),
+    gap_ms: 100,
+    resync: { recognises: (frame) => readStatus(frame) !== undefined, deadline_ms: 1500 },
+    unsolicited: notice,
+  })
+  line.onLost((reason) => {
+    guard.pause()
+    interrupt(new LabError('disconnected', `the connection was lost: ${reason}`))
+  })
+
+  function notice(frame: string): boolean {
+    tag = readTag(frame) ?? tag
+    const status = readStatus(frame)
+    if (status) {
+      guard.see(status)
+      feed.take(status)
+    }
+    return status !== undefined || readTag(frame) !== undefined
+  }
+
+  /** Whatever goes on ends with this error, and puts nothing more on the wire. */
+  function interrupt(error: LabError): void {
+    for (const controller of running) controller.abort(error)
+  }
+
+  /** An operation, ended by its own signal, and by a stop, a trip or a loss. */
+  function operation<P, R>(work: (params: P, going: AbortSignal) => Promise<R>) {
+    return async (params: P, signal: AbortSignal): Promise<R> => {
+      signal.throwIfAborted()
+      const controller = new AbortController()
+      const onAbort = () => controller.abort(signal.reason)
+      signal.addEventListener('abort', onAbort, { once: true })
+      running.add(controller)
+      try {
+        return await work(params, controller.signal)
+      } finally {
+        running.delete(controller)
+        signal.removeEventListener('abort', onAbort)
+      }
+    }
+  }
+
+  function stopAndCool(): void {
+    try {
+      exchange.interrupt(reset)
+    } finally {
+      exchange.interrupt(heaterOff)
+    }
+  }
+
+  function trip(error: LabError): void {
+    tripped = error
+    interrupt(error)
+    try {
+      stopAndCool()
+    } catch (cause) {
+      tripped = new LabError(error.code, `${error.message}; and it could not be told to switch its heater off: use its power switch`, {
+        cause,
+      })
+    }
+  }
+
+  async function command(frame: string, going: AbortSignal): Promise<void> {
+    going.throwIfAborted()
+    const answer = await exchange.command(frame, { deadline_ms: answer_ms, accepts: isAnswer }).catch((error) => {
+      going.throwIfAborted()
+      throw error
+    })
+    going.throwIfAborted()
+    if (answer.startsWith('Y')) return
+    if (answer.startsWith('X')) throw new LabError('device_failed', `it is busy: it answered ${answer} to ${frame}; see what it is doing`)
+    throw new LabError('device_failed', `it refused ${frame}: it answered ${answer}; see its display, then initialize`)
+  }
+
+  /** Waits for a status that passes; an error of the instrument ends it. */
+  async function until(what: string, within_s: number, going: AbortSignal, passes: (status: Status) => boolean): Promise<void> {
+    const end = clock.now() + within_s * 1000
+    for (;;) {
+      const status = await feed.next(going)
+      going.throwIfAborted()
+      mustBeWell(status)
+      if (passes(status)) return
+      if (clock.now() > end) {
+        throw new LabError('device_failed', `not ${what} within ${within_s} s: it is ${inWords(status)}; see to it, then initialize`)
+      }
+    }
+  }
+
+  async function initialize(_params: object, going: AbortSignal): Promise<Learned> {
+    tripped = undefined
+    const { system } = await feed.next(going)
+    if (isSealing(system)) throw new LabError('interlock', 'it is sealing; wait until it has finished, or stop it, then initialize')
+    await command(reset, going)
+    // One word may have been under way already.
+    await feed.next(going)
+    await until('idle', stateChange_s, going, (status) => status.system === 'idle')
+    return { identity: identity() }
+  }
+
+  async function setTemperature({ temperature }: { temperature: number }, going: AbortSignal): Promise<void> {
+    const status = ready()
+    going.throwIfAborted()
+    // Before the answer: from the moment it is told, it may heat.
+    guard.begin(temperature, status.temperature)
+    await command(heatTo(temperature), going)
+  }
+
+  async function seal({ temperature, duration }: { temperature: number; duration: number }, going: AbortSignal): Promise<void> {
+    if (!ready().sensors.roll) throw new LabError('interlock', 'there is no seal roll in it; put one in')
+    await setTemperature({ temperature }, going)
+    await until(`at ${temperature} °C`, heating_s, going, (status) => {
+      if (guard.target === null)
+        throw new LabError('device_failed', 'its heater was switched off at the instrument; see why, then initialize')
+      return Math.abs(status.temperature - temperature) < tolerance
+    })
+    await command(sealFor(duration), going)
+    if (!feed.fresh().sensors.door_closed) throw new LabError('device_failed', 'its clean door was opened; close it, then initialize')
+    await command(go, going)
+    await until('sealing', stateChange_s, going, ({ system }) => isSealing(system))
+    await until('finished', duration + cycle_s, going, ({ system }) => system === 'idle' || system === 'finish')
+  }
+
+  async function move(frame: string, place: 'open' | 'closed', going: AbortSignal): Promise<void> {
+    ready()
+    await command(frame, going)
+    await until(place, shuttle_s, going, ({ sensors }) => sensors[place])
+  }
+
+  /** A reading that may be acted upon. Refuses what cannot begin now. */
+  function ready(): Status {
+    const status = feed.fresh()
+    if (isSealing(status.system)) throw new LabError('interlock', 'it is sealing; wait until it has finished')
+    if (!status.sensors.door_closed) throw new LabError('interlock', 'its clean door is open; close it')
+    mustBeWell(status)
+    return status
+  }
+
+  async function check(): Promise<void> {
+    const error = tripped
+    tripped = undefined
+    if (error) throw error
+    mustBeWell(await feed.current())
+  }
+
+  /** Reset and heater off go out together; what it says next tells whether it took them. */
+  async function halt(): Promise<void> {
+    guard.end()
+    interrupt(new LabError('stopped', 'interrupted by a stop'))
+    stopAndCool()
+    for (let left = stateChange_s; guard.target === null; left--) {
+      const { system, heater } = await feed.next()
+      if (heater === 'off' && (system === 'idle' || system === 'error')) return
+      if (left === 0) throw new LabError('device_failed', `it was told to stop and is ${system}, heater ${heater}; use its power switch`)
+      // The first word may have been under way already.
+      const heard = left < stateChange_s
+      if (heard && heater !== 'off' && guard.target === null) await exchange.tell(heaterOff)
+    }
+  }
+
+  function identity(): Identity {
+    return { model: 'a4S', serial_number: null, firmware_version: tag }
+  }
+
+  return {
+    initialize: operation(initialize),
+    seal: operation(seal),
+    open: operation((_params: object, going) => move(openShuttle, 'open', going)),
+    close: operation((_params: object, going) => move(closeShuttle, 'closed', going)),
+    set_temperature: operation(setTemperature),
+    async get_temperature() {
+      const { temperature } = await feed.current()
+      return { temperature, target: guard.target }
+    },
+    /** It cannot be asked; but nothing else speaks like this. */
+    async identify() {
+      await feed.next()
+      return identity()
+    },
+    check,
+    halt,
+  }
+}
+
+function isSealing(system: Status['system']): boolean {
+  return system === 'single cycle' || system === 'repeat'
+}
+
+function mustBeWell({ system, error, sensors }: Status): void {
+  if (system !== 'error' && Number(error) === 0) return
+  const door = sensors.door_closed ? '' : '; its clean door is open'
+  throw new LabError('device_failed', `it reports error ${error}${door}; see to that, then initialize`)
+}
+
+function inWords({ system, temperature }: Status): string {
+  return `${system}, at ${temperature} °C`
+}

@@ -1,0 +1,138 @@
+import { test } from 'tap'
+import { type Bench, calm, onSimulator } from '../testing.ts'
+import { type Arm, driver, isArm } from './driver.ts'
+import type { Pose } from './protocol.ts'
+
+const pad: Pose = { x: 300, y: 200, z: 300, yaw: 90, pitch: 0, roll: 0 }
+const shelf: Pose = { x: 300, y: -300, z: 300, yaw: 0, pitch: 0, roll: 0 }
+
+async function bench(settings: unknown = {}): Promise<Bench & { arm: Arm }> {
+  const bench = await onSimulator(driver, settings)
+  if (!isArm(bench.device)) throw new Error('the driver made no arm')
+  return { ...bench, arm: bench.device }
+}
+
+async function homed(settings: unknown = {}) {
+  const made = await bench(settings)
+  await made.run(made.arm.initialize({}, calm))
+  made.written.length = 0
+  return made
+}
+
+test('initialize says who it is and homes it', async (t) => {
+  const { arm, run, written, line } = await bench()
+  const identity = { model: 'simulated-arm', serial_number: 'SIM-0001', firmware_version: '1.0' }
+  t.same(await run(arm.initialize({}, calm)), { identity })
+  t.same(written, ['where\n', 'who\n', 'home\n'])
+  t.match(line.simulator.world, { homed: true, moving: false })
+})
+
+test('asking who it is and how it is moves nothing', async (t) => {
+  const { arm, run, written, line } = await bench()
+  t.match(await run(arm.identify()), { serial_number: 'SIM-0001' })
+  await run(arm.check())
+  t.same(written, ['who\n', 'where\n'])
+  t.equal(line.simulator.world.homed, false)
+})
+
+test('a plate is picked at one pose and placed at another, in the time that the way takes', async (t) => {
+  const { arm, run, written, line, clock } = await homed({ speed: 100 })
+  const began = clock.now()
+  await run(arm.pick(pad, calm))
+  t.match(line.simulator.world, { gripper: 'full', pose: pad })
+  t.ok(Math.abs(clock.now() - began - 6500) < 20, `${clock.now() - began}`)
+  await run(arm.place(shelf, calm))
+  t.match(line.simulator.world, { gripper: 'empty', pose: shelf })
+  t.same(written, ['pick 300.000 200.000 300.000 90.000 0.000 0.000\n', 'place 300.000 -300.000 300.000 0.000 0.000 0.000\n'])
+})
+
+test('nothing moves before it is homed', async (t) => {
+  const { arm, run, line } = await bench()
+  await t.rejects(run(arm.pick(pad, calm)), { code: 'not_initialized' })
+  t.equal(line.simulator.world.moving, false)
+})
+
+test('what it cannot do is refused and nothing is done', async (t) => {
+  const { arm, run } = await homed()
+  await t.rejects(run(arm.place(pad, calm)), { code: 'interlock', message: /holds nothing/ })
+  await t.rejects(run(arm.pick({ ...pad, x: 5000 }, calm)), { code: 'invalid', message: /reach/ })
+  await t.rejects(run(arm.pick({ ...pad, yaw: Number.NaN }, calm)), { code: 'invalid', message: /yaw/ })
+  await run(arm.check())
+})
+
+test('a stop goes out at once, ends the move where it is, and only home ends that', async (t) => {
+  const { arm, run, clock, written, line } = await homed({ speed: 100 })
+  const moving = arm.pick(pad, calm)
+  await clock.advance(1500)
+  const halted = arm.halt()
+  t.equal(written.at(-1), 'stop\n')
+  await t.rejects(run(moving), { code: 'stopped' })
+  await run(halted)
+  const { x } = line.simulator.world.pose as Pose
+  t.ok(x > 100 && x < 200, `${x}`)
+  t.equal(line.simulator.world.moving, false)
+  await t.rejects(run(arm.pick(pad, calm)), { code: 'not_initialized' })
+  await run(arm.initialize({}, calm))
+  await run(arm.pick(pad, calm))
+  t.equal(line.simulator.world.gripper, 'full')
+})
+
+test('of two moves the second waits for the first', async (t) => {
+  const { arm, run, written, line } = await homed()
+  const first = arm.pick(pad, calm)
+  await run(Promise.all([first, arm.place(shelf, calm)]))
+  t.equal(written.length, 2)
+  t.match(line.simulator.world, { gripper: 'empty', pose: shelf })
+})
+
+test('initialize is refused while it moves', async (t) => {
+  const { arm, run, line } = await bench()
+  line.simulator.receive(Buffer.from('home\n'))
+  await t.rejects(run(arm.initialize({}, calm)), { code: 'interlock' })
+})
+
+test('a jam ends the move as failed, and check tells of it until it is homed', async (t) => {
+  const { arm, run, clock, line } = await homed()
+  const moving = arm.pick(pad, calm)
+  await clock.advance(500)
+  t.equal(line.setFault('jam'), true)
+  await t.rejects(run(moving), { code: 'device_failed', message: /in its way/ })
+  await t.rejects(run(arm.check()), { code: 'device_failed' })
+  await t.rejects(run(arm.initialize({}, calm)), { code: 'device_failed' })
+  line.clearFaults()
+  await run(arm.initialize({}, calm))
+  await run(arm.check())
+})
+
+test('faults that an arm cannot have are refused', async (t) => {
+  const { line } = await bench()
+  t.equal(line.setFault('overtemperature'), false)
+  t.equal(line.setFault('interlock_open'), false)
+})
+
+test('a move without an answer is not sent again', async (t) => {
+  const { arm, run, line, written } = await homed()
+  line.setFault('no_reply')
+  await t.rejects(run(arm.pick(pad, calm)), { code: 'no_reply' })
+  t.equal(written.length, 1)
+})
+
+test('who aborts does not wait for the end of the move', async (t) => {
+  const { arm, clock, run } = await homed()
+  const abort = new AbortController()
+  const moving = arm.pick(pad, abort.signal)
+  await clock.advance(100)
+  abort.abort(new Error('enough'))
+  const before = clock.now()
+  await t.rejects(run(moving), { message: 'enough' })
+  t.equal(clock.now(), before)
+})
+
+test('an answer to something else does not end a move', async (t) => {
+  const { arm, run, clock, line } = await homed()
+  const moving = arm.pick(pad, calm)
+  await clock.advance(1000)
+  line.simulator.receive(Buffer.from('where\nhome\n'))
+  await run(moving)
+  t.equal(line.simulator.world.gripper, 'full')
+})

@@ -1,0 +1,134 @@
+// A robot arm that carries plates: home, pick and place, over a line protocol of our own (see the README).
+
+import * as v from 'valibot'
+import type { Device, Identity, Learned, Profile } from '../../src/devices/device.ts'
+import { LabError } from '../../src/errors.ts'
+import type { Driver } from '../driver.ts'
+import { Exchange } from '../transports/exchange.ts'
+import type { Line } from '../transports/line.ts'
+import { type Answer, axes, encode, errors, moveTo, nextAnswer, type Pose, readWhere, type Where } from './protocol.ts'
+import { simulate } from './simulator.ts'
+
+/** `speed` is the simulator's, in mm/s; a real arm goes at its own. `move_timeout_s` is how long one move may take. */
+export const settings = v.strictObject({
+  speed: v.optional(v.pipe(v.number(), v.minValue(1), v.maxValue(2000)), 250),
+  move_timeout_s: v.optional(v.pipe(v.number(), v.minValue(1), v.maxValue(600)), 60),
+})
+export type Settings = v.InferOutput<typeof settings>
+
+/**
+ * An arm has moves besides the operations. A move resolves when the plate is gripped, or let go, and the gripper is clear of the
+ * place; it rejects as an operation does.
+ */
+export type Arm = Device & {
+  pick(pose: Pose, signal: AbortSignal): Promise<void>
+  place(pose: Pose, signal: AbortSignal): Promise<void>
+}
+
+export const driver = { type: 'transporter', settings, serial: { baud: 115_200 }, profile, open, simulate } satisfies Driver<Settings>
+
+export function isArm(device: Device): device is Arm {
+  return 'pick' in device && 'place' in device
+}
+
+const short_ms = 1000
+
+function profile(): Profile {
+  return { model: 'arm', limits: {}, features: {} }
+}
+
+function open({ line, settings }: { line: Line; settings: Settings }): Arm {
+  const exchange = new Exchange<Answer, string>(line, {
+    framer: nextAnswer,
+    encode,
+    gap_ms: 5,
+    resync: { question: 'where', recognises: ({ verb }) => verb === 'where', deadline_ms: short_ms },
+  })
+  const move_ms = settings.move_timeout_s * 1000
+
+  async function ask(verb: 'where' | 'who'): Promise<Answer> {
+    const answer = await exchange.query(verb, { deadline_ms: short_ms, accepts: (frame) => frame.verb === verb })
+    if (!answer.ok) throw refusal(verb, answer)
+    return answer
+  }
+
+  async function where(): Promise<Where> {
+    const answer = await ask('where')
+    const found = readWhere(answer)
+    if (!found)
+      throw new LabError('device_failed', `it answered where with ${JSON.stringify(answer.text)}; see that its adapter is the right one`)
+    return found
+  }
+
+  async function identify(): Promise<Identity> {
+    const [model = null, serial_number = null, firmware_version = null] = (await ask('who')).text.split(' ').filter(Boolean)
+    return { model, serial_number, firmware_version }
+  }
+
+  async function move(question: string, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted()
+    const verb = question.split(' ', 1)[0]!
+    const answering = exchange.command(question, { deadline_ms: move_ms, accepts: (frame) => frame.verb === verb })
+    const answer = await unlessAborted(answering, signal)
+    if (!answer.ok) throw refusal(verb, answer)
+  }
+
+  async function initialize(_params: object, signal: AbortSignal): Promise<Learned> {
+    if ((await where()).state === 'moving') throw new LabError('interlock', 'it is moving; wait, or stop it, then initialize')
+    const identity = await identify()
+    await move('home', signal)
+    return { identity }
+  }
+
+  async function check(): Promise<void> {
+    const { state } = await where()
+    if (state === 'error') throw new LabError('device_failed', 'it reports an error; see what is in its way, then initialize')
+  }
+
+  async function halt(): Promise<void> {
+    exchange.interrupt('stop')
+    const { state } = await where()
+    if (state === 'moving') throw new LabError('device_failed', 'it was told to stop and still moves; use its red button')
+  }
+
+  return {
+    initialize,
+    identify,
+    check,
+    halt,
+    pick: async (pose, signal) => move(moveTo('pick', checked(pose)), signal),
+    place: async (pose, signal) => move(moveTo('place', checked(pose)), signal),
+  }
+}
+
+function checked(pose: Pose): Pose {
+  for (const axis of axes) {
+    if (!Number.isFinite(pose[axis])) throw new LabError('invalid', `${axis} of a pose must be a number, not ${pose[axis]}`)
+  }
+  return pose
+}
+
+/** What is thrown for an `err`. Where it says that nothing was done, so does the code. */
+function refusal(verb: string, { number, text }: Answer): LabError {
+  const sentence = `it refused ${verb}: ${text}`
+  switch (number) {
+    case errors.parameter:
+      return new LabError('invalid', `${sentence}; see the teachpoint`)
+    case errors.unhomed:
+      return new LabError('not_initialized', `${sentence}; initialize it`)
+    case errors.busy:
+    case errors.gripper:
+      return new LabError('interlock', sentence)
+    default:
+      return new LabError('device_failed', `${verb} failed: ${text}; see to it, then initialize`)
+  }
+}
+
+/** The move itself is ended by a stop: who aborts without one is not kept waiting for the answer. */
+function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(signal.reason)
+    signal.addEventListener('abort', onAbort, { once: true })
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort))
+  })
+}

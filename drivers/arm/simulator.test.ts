@@ -1,0 +1,58 @@
+import { test } from 'tap'
+import { VirtualClock } from '../../src/kit/clock.ts'
+import { simulate } from './simulator.ts'
+
+function switchedOn() {
+  const clock = new VirtualClock()
+  const said: string[] = []
+  const simulator = simulate({ clock, settings: { speed: 100 }, send: (bytes) => said.push(Buffer.from(bytes).toString('latin1')) })
+  const ask = (text: string) => {
+    said.length = 0
+    simulator.receive(Buffer.from(text, 'latin1'))
+    return said
+  }
+  return { clock, said, simulator, ask }
+}
+
+test('it tells where it is, also while it moves', async (t) => {
+  const { ask, clock } = switchedOn()
+  t.same(ask('where\n'), ['ok where unhomed 0.000 200.000 300.000 0.000 0.000 0.000 empty\n'])
+  ask('home\r\n')
+  await clock.advance(6000)
+  ask('pick 300 200 300 0 0 0\n')
+  await clock.advance(1500)
+  t.same(ask('where\n'), ['ok where moving 150.000 200.000 300.000 0.000 0.000 0.000 empty\n'])
+})
+
+test('one move at a time', async (t) => {
+  const { ask } = switchedOn()
+  ask('home\n')
+  t.same(ask('home\n'), ['err 4 home: it is moving\n'])
+  t.same(ask('pick 300 200 300 0 0 0\n'), ['err 4 pick: it is moving\n'])
+})
+
+test('a stop answers the move first, then itself', async (t) => {
+  const { ask, clock } = switchedOn()
+  ask('home\n')
+  t.same(ask('stop\n'), ['err 5 home: stopped\n', 'ok stop\n'])
+  t.same(ask('pick 300 200 300 0 0 0\n'), ['err 3 pick: it does not know where it is\n'])
+  await clock.advance(60_000)
+  t.match(ask('where\n'), [/^ok where stopped /])
+})
+
+test('what it does not understand is refused', (t) => {
+  const { ask } = switchedOn()
+  t.same(ask('dance\n'), ['err 1 dance: no such command\n'])
+  t.same(ask('???\n'), ['err 1 unknown: no such command\n'])
+  t.same(ask('pick 1 2 3\n'), ['err 2 pick: six numbers are needed\n'])
+  t.same(ask('pick 1 2 3 4 5 x\n'), ['err 2 pick: six numbers are needed\n'])
+  t.same(ask('\n'), [])
+  t.end()
+})
+
+test('a line in pieces is one line', (t) => {
+  const { ask } = switchedOn()
+  t.same(ask('wh'), [])
+  t.match(ask('ere\nwho\n'), [/^ok where/, 'ok who simulated-arm SIM-0001 1.0\n'])
+  t.end()
+})

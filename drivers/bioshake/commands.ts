@@ -1,0 +1,261 @@
+// The command table of a simulated BioShake: each command, what it takes, what it does and what it answers.
+
+import type { Ending, Heater, Motor, PlateLock } from './mechanism.ts'
+import type { Model, Settings } from './models.ts'
+
+/** What the commands work on. */
+export type Instrument = {
+  readonly model: Model
+  readonly settings: Settings
+  readonly motor: Motor
+  readonly lock: PlateLock
+  readonly heater: Heater
+  readonly errors: ReadonlySet<number>
+  /** Settings that outlive a restart, by name. */
+  readonly kept: Map<string, number>
+  /** Whether nothing blocks motor and plate lock. */
+  canMove(): boolean
+  canHeat(): boolean
+  /** A motion has ended well. */
+  recovered(): void
+  bootText(): string[]
+  restart(): void
+  restartSoon(): void
+}
+
+/** Called once, now or when a motion has ended. */
+export type Answer = (text: string) => void
+export type Command = {
+  /** Least and most of the whole number that it takes; absent for a command that takes none. */
+  takes?: readonly [number, number]
+  /** Answers what it says at once; undefined where `answer` is called later, or nothing is said. */
+  run(argument: number, answer: Answer): string | undefined
+}
+export type Commands = Record<string, Command>
+
+export function commandTable(instrument: Instrument): Commands {
+  const { rpm, heating, locking } = instrument.model
+  return {
+    ...general(instrument),
+    ...(rpm && shaking(instrument, rpm)),
+    ...(heating && warming(instrument)),
+    ...(locking && lockingPlates(instrument)),
+  }
+}
+
+/** The short names, as far as they have been seen in use. */
+export const shortNames: Record<string, string> = {
+  v: 'version',
+  reset: 'resetDevice',
+  gel: 'getErrorList',
+  fled: 'flashLed',
+  sem: 'setEcoMode',
+  lem: 'leaveEcoMode',
+  ssts: 'setShakeTargetSpeed',
+  gsts: 'getShakeTargetSpeed',
+  gsas: 'getShakeActualSpeed',
+  ssa: 'setShakeAcceleration',
+  gsa: 'getShakeAcceleration',
+  son: 'shakeOn',
+  sonwr: 'shakeOnWithRuntime',
+  gsrt: 'getShakeRemainingTime',
+  soff: 'shakeOff',
+  soffnzp: 'shakeOffNonZeroPos',
+  soffwds: 'shakeOffWithDeenergizeSoleonid',
+  seoff: 'shakeEmergencyOff',
+  sgh: 'shakeGoHome',
+  gsst: 'getShakeState',
+  ton: 'tempOn',
+  toff: 'tempOff',
+  gts: 'getTempState',
+  gtsas: 'getTempStateAsString',
+  stt: 'setTempTarget',
+  gtt: 'getTempTarget',
+  gta: 'getTempActual',
+  selp: 'setElmLockPos',
+  seup: 'setElmUnlockPos',
+  ges: 'getElmState',
+  gesas: 'getElmStateAsString',
+}
+
+function general(instrument: Instrument): Commands {
+  const { settings, kept, errors } = instrument
+  return {
+    info: asks(() => instrument.bootText().join('\r\n')),
+    version: asks(() => `Q.MTP-BIOSHAKE ${settings.model} v0.0.0-simulated`),
+    getVersion: asks(() => 'v0.0.0-simulated'),
+    getDescription: asks(() => `BIOSHAKE ${settings.model} (simulated)`),
+    getSerial: asks(() => 'SIM-0001'),
+    getErrorList: asks(() => `{${[...errors].join('; ')}}`),
+    resetDevice: { run: () => void instrument.restart() },
+    enableBootScreen: does(() => kept.set('BootScreen', 1)),
+    disableBootScreen: does(() => kept.set('BootScreen', 0)),
+    getCLED: asks(() => kept.get('CLED') ?? 1),
+    enableCLED: does(() => changeLeds(instrument, 1)),
+    disableCLED: does(() => changeLeds(instrument, 0)),
+    flashLed: does(() => {}),
+    setBuzzer: sets([50, 999], () => {}),
+    setEcoMode: { run: () => enterEco(instrument) },
+    leaveEcoMode: { run: () => leaveEco(instrument) },
+  }
+}
+
+function shaking(instrument: Instrument, rpm: { min: number; max: number }): Commands {
+  const { motor, kept } = instrument
+  const anySpeed = [0, rpm.max] as const
+  return {
+    setShakeTargetSpeed: { takes: anySpeed, run: (speed) => setSpeed(instrument, speed) },
+    getShakeTargetSpeed: asks(() => motor.target),
+    getShakeActualSpeed: asks(() => Math.round(motor.speed)),
+    getShakeMinRpm: asks(() => rpm.min),
+    getShakeMaxRpm: asks(() => rpm.max),
+    ...keeps(kept, 'ShakeSpeedLimitMin', rpm.min, anySpeed),
+    ...keeps(kept, 'ShakeSpeedLimitMax', rpm.max, anySpeed),
+    setShakeAcceleration: sets([0, 99], (s) => {
+      motor.acceleration_s = s
+    }),
+    getShakeAcceleration: asks(() => motor.acceleration_s),
+    getShakeAccelerationMin: asks(() => 0),
+    getShakeAccelerationMax: asks(() => 99),
+    setShakeDirection: sets([0, 1], (direction) => {
+      motor.direction = direction
+    }),
+    getShakeDirection: asks(() => motor.direction),
+    ...keeps(kept, 'ShakeDefaultDirection', 0, [0, 1]),
+    shakeOn: { run: () => start(instrument) },
+    shakeOnWithRuntime: { takes: [0, 99_999], run: (runtime_s) => start(instrument, runtime_s) },
+    getShakeRemainingTime: asks(() => Math.ceil(motor.remaining_s)),
+    shakeOff: { run: () => stop(instrument, 'home') },
+    shakeOffNonZeroPos: { run: () => stop(instrument, 'loose') },
+    shakeOffWithDeenergizeSoleonid: { run: () => stop(instrument, 'release') },
+    shakeEmergencyOff: does(() => emergency(instrument)),
+    shakeGoHome: { run: (_, answer) => goHome(instrument, answer) },
+    getShakeState: asks(() => motor.code),
+    getShakeStateAsString: asks(() => motor.word),
+    getShakeZPV: asks(() => (motor.phase === 'home' ? 1 : 0)),
+  }
+}
+
+function warming(instrument: Instrument): Commands {
+  const { heater, kept } = instrument
+  return {
+    tempOn: { run: () => (instrument.canHeat() ? ok(heater.set({ on: true })) : 'e') },
+    tempOff: does(() => heater.set({ on: false })),
+    getTempState: asks(() => (heater.on ? 1 : 0)),
+    getTempStateAsString: asks(() => (heater.on ? 'on' : 'off')),
+    setTempTarget: sets([0, 990], (tenths) => heater.set({ target: tenths / 10 })),
+    getTempTarget: asks(() => heater.target.toFixed(1)),
+    getTempActual: asks(() => heater.temperature.toFixed(1)),
+    getTempMin: asks(() => '0.0'),
+    getTempMax: asks(() => '99.0'),
+    ...keeps(kept, 'TempLimiterMin', 0, [-200, 999], degrees),
+    ...keeps(kept, 'TempLimiterMax', 990, [-200, 999], degrees),
+    ...keeps(kept, 'Temp40Calibr', 400, [0, 990], degrees),
+    ...keeps(kept, 'Temp90Calibr', 900, [0, 990], degrees),
+  }
+}
+
+function lockingPlates(instrument: Instrument): Commands {
+  const { lock, motor, kept } = instrument
+  return {
+    setElmLockPos: { run: (_, answer) => moveLock(instrument, 'locked', answer) },
+    setElmUnlockPos: { run: (_, answer) => (motor.phase === 'home' ? moveLock(instrument, 'unlocked', answer) : 'e') },
+    getElmState: asks(() => lock.code),
+    getElmStateAsString: asks(() => lock.word),
+    ...keeps(kept, 'ElmSelftest', 0, [0, 1]),
+    ...keeps(kept, 'ElmStartupPosition', 1, [0, 1]),
+  }
+}
+
+function changeLeds({ kept, restartSoon }: Instrument, on: number): void {
+  kept.set('CLED', on)
+  restartSoon()
+}
+
+/** The solenoid of the home position is off, the plate locked. */
+function enterEco({ motor, lock }: Instrument): string {
+  if (motor.moving || lock.state === 'moving') return 'e'
+  motor.halt('eco')
+  lock.halt('locked')
+  return 'ok'
+}
+
+/** Finds home again. */
+function leaveEco({ motor, recovered }: Instrument): string {
+  if (motor.phase === 'eco') motor.goHome(recovered)
+  return 'ok'
+}
+
+function setSpeed({ motor, kept }: Instrument, speed: number): string {
+  if (speed > (kept.get('ShakeSpeedLimitMax') ?? speed)) return 'e'
+  return ok(motor.setTarget(speed))
+}
+
+function start({ motor, lock, model, canMove }: Instrument, runtime_s?: number): string {
+  if (!canMove() || motor.target === 0 || (model.locking && lock.state !== 'locked')) return 'e'
+  return ok(motor.start(runtime_s))
+}
+
+function stop({ motor, canMove }: Instrument, ending: Ending): string {
+  return canMove() ? ok(motor.stop(ending)) : 'e'
+}
+
+function emergency({ motor, lock }: Instrument): void {
+  if (lock.state === 'moving') lock.halt('nowhere')
+  motor.emergency()
+}
+
+function goHome({ motor, canMove, recovered }: Instrument, answer: Answer): string | undefined {
+  if (!canMove()) return 'e'
+  motor.goHome(() => {
+    recovered()
+    answer('ok')
+  })
+  return undefined
+}
+
+function moveLock({ motor, lock, canMove, recovered }: Instrument, to: 'locked' | 'unlocked', answer: Answer): string | undefined {
+  if (!canMove() || motor.moving) return 'e'
+  lock.move(to, () => {
+    recovered()
+    answer('ok')
+  })
+  return undefined
+}
+
+/** A setting that outlives a restart. */
+function keeps(
+  kept: Map<string, number>,
+  name: string,
+  initial: number,
+  takes: readonly [number, number],
+  show: (value: number) => string = String,
+): Commands {
+  return {
+    [`set${name}`]: sets(takes, (value) => kept.set(name, value)),
+    [`get${name}`]: asks(() => show(kept.get(name) ?? initial)),
+  }
+}
+
+/** A command that only tells. */
+function asks(tell: () => string | number): Command {
+  return { run: () => String(tell()) }
+}
+
+/** A command that is always carried out. */
+function does(act: () => unknown): Command {
+  return { run: () => ok(act()) }
+}
+
+/** A command that takes a number and is always carried out. */
+function sets(takes: readonly [number, number], act: (value: number) => unknown): Command {
+  return { takes, run: (value) => ok(act(value)) }
+}
+
+function ok(_done: unknown): string {
+  return 'ok'
+}
+
+function degrees(tenths: number): string {
+  return (tenths / 10).toFixed(1)
+}

@@ -1,0 +1,228 @@
+// QInstruments BioShake: plate shakers, heated or cooled or neither, with or without a plate lock, and their plates.
+
+import type { Device, Identity, Learned, Limit, Limits } from '../../src/devices/device.ts'
+import { LabError } from '../../src/errors.ts'
+import { type Clock, sleep } from '../../src/kit/clock.ts'
+import type { Driver } from '../driver.ts'
+import type { Line } from '../transports/line.ts'
+import { modelOf, profile, type Settings, settings } from './models.ts'
+import { atHome, booting, driven, elmLocked, elmStates, elmUnlocked, inEco, inService, moving, shakeStates } from './protocol.ts'
+import { simulate } from './simulator.ts'
+import { motion_ms, Talk } from './talk.ts'
+
+export const driver: Driver<Settings> = {
+  type: 'shaker',
+  settings,
+  serial: { baud: 9600 },
+  profile,
+  open,
+  simulate,
+}
+
+/** Between two looks at an instrument that shakes, and at one that is about to arrive. */
+const look_ms = 2000
+const lookSoon_ms = 300
+/** Stopping and going home take 6 s together, besides the time of slowing down. */
+const arrival_s = 30
+/** How much sooner than asked it may be back home and still have shaken as long as asked. */
+const early_s = 1
+/** A plate has no other temperature; whatever says so is not a thermometer. */
+const believable = { min: -50, max: 150 }
+
+function open({ line, clock, settings }: { line: Line; clock: Clock; settings: Settings }): Device {
+  const model = modelOf(settings)
+  const talk = new Talk(line)
+  const pause = pauses(line, clock)
+
+  async function identify(): Promise<Identity> {
+    return {
+      model: await talk.text('getDescription'),
+      serial_number: await talk.text('getSerial'),
+      firmware_version: await talk.text('getVersion'),
+    }
+  }
+
+  async function initialize(_params: object, signal: AbortSignal): Promise<Learned> {
+    talk.forgetRestart()
+    if (model.rpm) await awake(signal)
+    const identity = await identify()
+    if (model.rpm) await home(signal)
+    await talk.mustBeWell()
+    if (model.rpm && settings.acceleration !== null) await talk.order(`setShakeAcceleration${settings.acceleration}`)
+    return { identity, limits: await limits() }
+  }
+
+  /** Waits until it has started, wakes it from ECO mode, and refuses while it moves. */
+  async function awake(signal: AbortSignal): Promise<void> {
+    for (;;) {
+      const state = await talk.numberIfAllowed('getShakeState')
+      if (state === undefined || state === inEco) {
+        await talk.order('leaveEcoMode', motion_ms)
+        return untilHome(signal)
+      }
+      if (state === inService) throw new LabError('device_failed', 'it is in service mode; switch it off and on')
+      if (moving.has(state)) {
+        throw new LabError('interlock', `it is ${shakeStates[state]}; wait until it is at rest, or stop it, then initialize`)
+      }
+      if (state !== booting) return
+      await pause(look_ms, signal)
+      talk.forgetRestart()
+    }
+  }
+
+  async function home(signal: AbortSignal): Promise<void> {
+    await talk.order('shakeGoHome', motion_ms)
+    await untilHome(signal)
+  }
+
+  async function untilHome(signal: AbortSignal): Promise<void> {
+    const began = clock.now()
+    for (;;) {
+      const state = await talk.number('getShakeState')
+      if (state === atHome) return
+      if (!moving.has(state)) await talk.mustBeWell()
+      if (clock.now() - began > arrival_s * 1000) throw new LabError('device_failed', `it did not go home: it is ${inWords(state)}`)
+      await pause(lookSoon_ms, signal)
+    }
+  }
+
+  async function limits(): Promise<Limits> {
+    const { limits: known } = profile(settings)
+    const told: Limits = { ...known }
+    if (known.speed) told.speed = between(known.speed, await talk.number('getShakeMinRpm'), await talk.number('getShakeMaxRpm'))
+    if (known.temperature) told.temperature = between(known.temperature, await talk.number('getTempMin'), await talk.number('getTempMax'))
+    return told
+  }
+
+  async function shake({ speed, duration }: { speed: number; duration: number }, signal: AbortSignal): Promise<void> {
+    await mustBeHome()
+    if (model.locking) await mustBeLocked()
+    await talk.order(`setShakeTargetSpeed${speed}`)
+    const began = clock.now()
+    await talk.order(`shakeOnWithRuntime${duration}`)
+    await untilShaken(began, duration, signal)
+  }
+
+  async function untilShaken(began: number, duration: number, signal: AbortSignal): Promise<void> {
+    for (;;) {
+      const left = duration - seconds(began)
+      await pause(left > 0 ? Math.min(look_ms, left * 1000 + lookSoon_ms) : lookSoon_ms, signal)
+      const state = await talk.number('getShakeState')
+      await talk.mustBeWell()
+      const shaken = seconds(began)
+      if (state === atHome && shaken >= duration - early_s) return
+      if (state === atHome)
+        throw new LabError('device_failed', `it stopped after at most ${Math.round(shaken)} s of ${duration} s and reports no error`)
+      if (!moving.has(state) && (state > 9 || shaken > duration + arrival_s)) {
+        throw new LabError('device_failed', `it did not end its run as it should: it is ${inWords(state)}; see to it, then initialize`)
+      }
+    }
+  }
+
+  async function mustBeHome(): Promise<void> {
+    const state = await talk.number('getShakeState')
+    if (state !== atHome) throw new LabError('interlock', `it is ${inWords(state)}, and must be at home; initialize it first`)
+  }
+
+  async function mustBeLocked(): Promise<void> {
+    const state = await talk.number('getElmState')
+    if (state !== elmLocked)
+      throw new LabError('interlock', `the plate is not locked (the lock is ${elmInWords(state)}); lock the plate first`)
+  }
+
+  async function moveLock(command: string, wanted: number): Promise<void> {
+    await talk.order(command, motion_ms)
+    const state = await talk.number('getElmState')
+    if (state === wanted) return
+    await talk.mustBeWell()
+    throw new LabError(
+      'device_failed',
+      `the plate lock should be ${elmInWords(wanted)} and is ${elmInWords(state)}; see to it, then initialize`,
+    )
+  }
+
+  async function unlock(): Promise<void> {
+    await mustBeHome()
+    await moveLock('setElmUnlockPos', elmUnlocked)
+  }
+
+  async function setTemperature({ temperature }: { temperature: number }): Promise<void> {
+    await talk.order(`setTempTarget${Math.round(temperature * 10)}`)
+    await talk.order('tempOn')
+  }
+
+  async function getTemperature(): Promise<{ temperature: number; target: number | null }> {
+    const temperature = await talk.number('getTempActual')
+    if (temperature < believable.min || temperature > believable.max) {
+      throw new LabError('device_failed', `it says that it has ${temperature} °C, which cannot be; see to its sensor`)
+    }
+    const on = (await talk.number('getTempState')) === 1
+    return { temperature, target: on ? await talk.number('getTempTarget') : null }
+  }
+
+  /**
+   * An emergency stop leaves it where it happens to be, so it has to be initialized after. Both commands go out without waiting
+   * for an answer in between: it keeps a few in its buffer.
+   */
+  async function halt(): Promise<void> {
+    talk.forgetRestart()
+    pause.end(new LabError('stopped', 'interrupted by a stop'))
+    if (model.rpm) talk.interrupt('shakeEmergencyOff')
+    if (model.heating) talk.interrupt('tempOff')
+    if (model.rpm) await mustHaveStopped()
+    if (model.heating && (await talk.number('getTempState')) !== 0) await talk.order('tempOff')
+  }
+
+  async function mustHaveStopped(): Promise<void> {
+    for (let looks = 1; ; looks++) {
+      const state = await talk.number('getShakeState')
+      if (!driven.has(state)) return
+      if (looks === 5) throw new LabError('device_failed', `it was told to stop and is still ${inWords(state)}; use its power switch`)
+    }
+  }
+
+  function seconds(since: number): number {
+    return (clock.now() - since) / 1000
+  }
+
+  return {
+    initialize,
+    identify,
+    check: () => talk.mustBeWell(),
+    halt,
+    ...(model.rpm && { shake }),
+    ...(model.locking && { lock_plate: () => moveLock('setElmLockPos', elmLocked), unlock_plate: unlock }),
+    ...(model.heating && { set_temperature: setTemperature, get_temperature: getTemperature }),
+  }
+}
+
+/** Waits between two looks; a stop or a loss of the line ends it for whatever was going on. */
+function pauses(line: Line, clock: Clock) {
+  let going = new AbortController()
+  const end = (error: LabError) => {
+    going.abort(error)
+    going = new AbortController()
+  }
+  line.onLost((reason) => end(new LabError('disconnected', `the connection was lost: ${reason}`)))
+
+  async function pause(ms: number, signal: AbortSignal): Promise<void> {
+    const { signal: ended } = going
+    await sleep(clock, ms, signal)
+    ended.throwIfAborted()
+  }
+  return Object.assign(pause, { end })
+}
+
+/** Narrows what a limit is by what the instrument says, which must make sense. */
+function between(limit: Limit, min: number, max: number): Limit {
+  if (min < max) return { ...limit, min, max }
+  throw new LabError('device_failed', `it says that it goes from ${min} to ${max} ${limit.unit}; switch it off and on, then initialize`)
+}
+
+function inWords(state: number): string {
+  return shakeStates[state] ?? `in state ${state}`
+}
+
+function elmInWords(state: number): string {
+  return elmStates[state] ?? `in state ${state}`
+}

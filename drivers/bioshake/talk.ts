@@ -1,0 +1,123 @@
+// Talking with a BioShake: each kind of question, what may be its answer, and what is thrown for any other.
+
+import { LabError, messageOf } from '../../src/errors.ts'
+import { Exchange } from '../transports/exchange.ts'
+import type { Line } from '../transports/line.ts'
+import {
+  encode,
+  errorCodes,
+  errorInWords,
+  isBootDone,
+  isErrorList,
+  isNumber,
+  isOk,
+  isRefusal,
+  isStateName,
+  isText,
+  isUnknown,
+  line as nextLine,
+} from './protocol.ts'
+
+const short_ms = 1000
+/** Home and the plate lock say `ok` when they have arrived: 4 s and 3 s at most, says the manual. */
+export const motion_ms = 5000
+
+export class Talk {
+  readonly #exchange: Exchange<string, string>
+  #restarted = false
+
+  constructor(line: Line) {
+    this.#exchange = new Exchange<string, string>(line, {
+      framer: nextLine,
+      encode,
+      gap_ms: 50,
+      resync: {
+        question: 'getShakeStateAsString',
+        recognises: (answer) => isStateName(answer) || isUnknown(answer, 'getShakeStateAsString'),
+      },
+      unsolicited: (answer) => this.#noticeRestart(answer),
+    })
+  }
+
+  /** Tells it to do something; resolves with its `ok`. */
+  async order(command: string, deadline_ms = short_ms): Promise<void> {
+    this.#mustBeTheSame()
+    const answer = await this.#exchange.command(command, { deadline_ms, accepts: (text) => isOk(text) || says(text, command) })
+    if (!isOk(answer)) throw await this.#refused(command, answer)
+  }
+
+  async number(command: string): Promise<number> {
+    const answer = await this.#ask(command, isNumber)
+    if (!isNumber(answer)) throw await this.#refused(command, answer)
+    return Number(answer)
+  }
+
+  /** A number; undefined when it refuses to tell. */
+  async numberIfAllowed(command: string): Promise<number | undefined> {
+    const answer = await this.#ask(command, isNumber)
+    if (isRefusal(answer)) return undefined
+    if (!isNumber(answer)) throw await this.#refused(command, answer)
+    return Number(answer)
+  }
+
+  /** What it says of itself; null when it does not know the question. */
+  async text(command: string): Promise<string | null> {
+    const answer = await this.#ask(command, isText)
+    if (isUnknown(answer, command)) return null
+    if (!isText(answer)) throw await this.#refused(command, answer)
+    return answer
+  }
+
+  /** Throws `device_failed`, with the errors in words, when it has any. */
+  async mustBeWell(): Promise<void> {
+    const codes = await this.#errors()
+    if (codes.length) throw new LabError('device_failed', `it reports ${codes.map(errorInWords).join(', ')}; see to that, then initialize`)
+  }
+
+  /** Writes at once, ahead of everything. */
+  interrupt(command: string): void {
+    this.#exchange.interrupt(command)
+  }
+
+  /** From here on a restart before now does not matter. */
+  forgetRestart(): void {
+    this.#restarted = false
+  }
+
+  #ask(command: string, isAnswer: (text: string) => boolean): Promise<string> {
+    this.#mustBeTheSame()
+    return this.#exchange.query(command, { deadline_ms: short_ms, accepts: (text) => isAnswer(text) || says(text, command) })
+  }
+
+  async #errors(): Promise<number[]> {
+    const answer = await this.#ask('getErrorList', isErrorList)
+    if (isErrorList(answer)) return errorCodes(answer)
+    throw new LabError('device_failed', `it does not tell its errors: it answered ${answer}; switch it off and on, then initialize`)
+  }
+
+  async #refused(command: string, answer: string): Promise<LabError> {
+    if (isUnknown(answer, command)) {
+      return new LabError('device_failed', `it does not know ${command}; see that the model in its settings is the right one`)
+    }
+    const codes = await this.#errors().catch(messageOf)
+    if (typeof codes === 'string') return new LabError('device_failed', `it refused ${command}, and ${codes}`)
+    if (codes.length)
+      return new LabError('device_failed', `it refused ${command}: ${codes.map(errorInWords).join(', ')}; see to that, then initialize`)
+    return new LabError('device_failed', `it refused ${command} and reports no error; see what it is doing, then initialize`)
+  }
+
+  #noticeRestart(answer: string): boolean {
+    if (!isBootDone(answer)) return false
+    this.#restarted = true
+    return true
+  }
+
+  #mustBeTheSame(): void {
+    if (this.#restarted) throw new LabError('device_failed', 'it restarted by itself; see that its power supply is sound, then initialize')
+  }
+}
+
+/** Whether this is how it says no. */
+function says(answer: string, command: string): boolean {
+  return isRefusal(answer) || isUnknown(answer, command)
+}

@@ -1,0 +1,13 @@
+// The catalogue: the drivers by the name that a configuration gives them. Each is loaded when it is first used.
+
+import type { Driver } from './driver.ts'
+
+export const drivers = {
+  bioshake: async () => (await import('./bioshake/driver.ts')).driver as Driver,
+  a4s: async () => (await import('./a4s/driver.ts')).driver as Driver,
+  vspin: async () => (await import('./vspin/driver.ts')).driver as Driver,
+  arm: async () => (await import('./arm/driver.ts')).driver as Driver,
+} satisfies Record<string, () => Promise<Driver>>
+
+export type DriverName = keyof typeof drivers
+export const driverNames = Object.keys(drivers) as DriverName[]

@@ -1,0 +1,68 @@
+// A driver's simulator on a pseudo-terminal: an instrument for any program that opens serial ports.
+
+import * as v from 'valibot'
+import { scaled, systemClock } from '../src/kit/clock.ts'
+import type { Driver } from './driver.ts'
+import { isLineFault, passThrough } from './transports/faults.ts'
+import { openPty } from './transports/pty.ts'
+import type { Fault } from './transports/simulated_line.ts'
+import type { Simulator } from './transports/simulator.ts'
+
+export type Served = {
+  /** Where to open it. */
+  readonly path: string
+  readonly simulator: Simulator
+  /** Makes a fault; false when this instrument cannot have it. */
+  setFault(fault: Fault): boolean
+  /** Mends it. One that was unplugged is plugged in again, at another path unless there is a link. */
+  clearFaults(): Promise<void>
+  /** Unplugs it and switches it off. */
+  close(): Promise<void>
+}
+
+/**
+ * `settings` are the driver's, unchecked. `time_scale` makes the instrument's own time so many times as fast; the bytes
+ * cross at once. The instrument cannot tell at which speed the port was opened, so it takes any.
+ */
+export async function serveOnPty<Settings>(
+  driver: Driver<Settings>,
+  settings: unknown,
+  options: { time_scale?: number; link?: string } = {},
+): Promise<Served> {
+  const { time_scale = 1, link } = options
+  const checked = v.parse(driver.settings, settings)
+  const faults = new Set<Fault>()
+  const plug = () => openPty(link ? { link } : {})
+  let pty = await plug()
+  const simulator = driver.simulate({
+    clock: scaled(systemClock, time_scale),
+    settings: checked,
+    send: (bytes) => passThrough(faults, bytes, systemClock, (passed) => pty.write(passed)),
+  })
+  pty.onBytes((bytes) => simulator.receive(bytes))
+
+  return {
+    simulator,
+    get path() {
+      return pty.path
+    },
+    setFault(fault) {
+      if (fault === 'unplug') void pty.close()
+      else if (!isLineFault(fault) && !simulator.setFault(fault, true)) return false
+      faults.add(fault)
+      return true
+    },
+    async clearFaults() {
+      const present = [...faults]
+      faults.clear()
+      for (const fault of present) if (fault !== 'unplug' && !isLineFault(fault)) simulator.setFault(fault, false)
+      if (!present.includes('unplug')) return
+      pty = await plug()
+      pty.onBytes((bytes) => simulator.receive(bytes))
+    },
+    async close() {
+      simulator.powerOff()
+      await pty.close()
+    },
+  }
+}

@@ -1,0 +1,82 @@
+// What can be said about the path of a serial port: which name of it lasts, and why it cannot be opened.
+
+import { readdir, readFile, readlink, stat } from 'node:fs/promises'
+import { userInfo } from 'node:os'
+import { resolve } from 'node:path'
+import { LabError, messageOf } from '../../src/errors.ts'
+
+/** Where udev keeps names that stay the same over restarts and other sockets. */
+const byId = '/dev/serial/by-id'
+
+/** A lasting name, and the device that it stands for now. */
+export type NamedPort = { path: string; device: string }
+
+/** The serial adapters that are plugged in and can tell who they are. */
+export async function namedPorts(folder = byId): Promise<NamedPort[]> {
+  const names = await readdir(folder).catch(() => [])
+  const ports = names.sort().map(async (name) => {
+    const path = resolve(folder, name)
+    return { path, device: resolve(folder, await readlink(path)) }
+  })
+  return Promise.all(ports)
+}
+
+/** A sentence for whoever named a port by a number that may be another one tomorrow; undefined for a good name. */
+export async function portWarning(path: string, folder = byId): Promise<string | undefined> {
+  if (!/^\/dev\/tty(USB|ACM)\d+$/.test(path)) return undefined
+  const lasting = (await namedPorts(folder)).find(({ device }) => device === path)
+  const advice = lasting
+    ? `use ${lasting.path}, which stays the same`
+    : `use its name in /dev/serial/by-id, or in /dev/serial/by-path if the adapter has no serial number`
+  return `${path} can be another instrument after a restart; ${advice}`
+}
+
+/** Makes a sentence for people out of what the system said. */
+export async function whyNotOpen(path: string, error: unknown, folder = byId): Promise<LabError> {
+  const said = messageOf(error)
+  const known = reasons.find(([words]) => words.test(said))
+  const sentence = known ? await known[1](path, folder) : `${path} cannot be opened as a serial port: ${said}`
+  return new LabError('disconnected', sentence, { cause: error })
+}
+
+/** The package gives no codes, only the words of the C library. */
+const reasons: [RegExp, (path: string, folder: string) => string | Promise<string>][] = [
+  [/No such file|No such device/i, missing],
+  [/Permission denied|Operation not permitted/i, forbidden],
+  [/Cannot lock port|Device or resource busy/i, held],
+  [/Inappropriate ioctl|Not a typewriter|Is a directory/i, (path) => `${path} is not a serial port; see the path in the configuration`],
+]
+
+async function missing(path: string, folder: string): Promise<string> {
+  const names = (await namedPorts(folder)).map((port) => port.path)
+  const there = names.length ? `plugged in are ${names.join(', ')}` : `no USB serial adapter is plugged in (${folder} is empty)`
+  return `there is no ${path}; see that the instrument is switched on and connected; ${there}`
+}
+
+function held(path: string): string {
+  return `another program has ${path} open; end that one first (\`sudo fuser -v ${path}\` names it)`
+}
+
+async function forbidden(path: string): Promise<string> {
+  const { gid, mode } = await stat(path).catch(() => ({ gid: 0, mode: 0 }))
+  const group = await groupName(gid)
+  const advice =
+    (mode & 0o060) === 0o060
+      ? `add it to the group ${group} (\`sudo adduser ${userName()} ${group}\`) and start the service again`
+      : `its mode is ${(mode & 0o777).toString(8).padStart(4, '0')}: give it MODE="0660", GROUP="dialout" in a udev rule`
+  return `the user ${userName()} may not open ${path}; ${advice}`
+}
+
+async function groupName(gid: number): Promise<string> {
+  const groups = await readFile('/etc/group', 'utf8').catch(() => '')
+  const line = groups.split('\n').find((entry) => entry.split(':')[2] === String(gid))
+  return line?.split(':')[0] ?? String(gid)
+}
+
+function userName(): string {
+  try {
+    return userInfo().username
+  } catch {
+    return String(process.geteuid?.())
+  }
+}

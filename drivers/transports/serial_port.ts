@@ -1,0 +1,259 @@
+// A serial port of this machine. Its package is native and is loaded when the first port is opened.
+
+import { once } from 'node:events'
+import { fstatSync, writeSync } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import type { SerialPort } from 'serialport'
+import { LabError, messageOf } from '../../src/errors.ts'
+import { type Clock, systemClock } from '../../src/kit/clock.ts'
+import type { Line, SerialSettings } from './line.ts'
+import { whyNotOpen } from './port_path.ts'
+
+/** A line to whatever is plugged in at `path`. Rejects with `disconnected` when that cannot be opened. */
+export function serialPort(options: { path: string; serial: SerialSettings; clock?: Clock }): Line {
+  return new SerialLine(options.path, options.serial, options.clock ?? systemClock)
+}
+
+/** How often it is looked whether the device is still there. */
+const watch_ms = 1000
+/** How long a port may take no bytes before it counts as lost. */
+const stuck_ms = 100
+/** What opening a port sets. */
+const modemAfterOpen = { rts: true, dtr: true }
+
+class SerialLine implements Line {
+  readonly clock: Clock
+  readonly #path: string
+  readonly #serial: SerialSettings
+  readonly #lost: ((reason: string) => void)[] = []
+  /** The port in use. An object is opened once: opened again, it would send what was left in it. */
+  #port: SerialPort | undefined
+  #state: Line['state'] = 'closed'
+  #opening: Promise<void> | undefined
+  /** Settles when the descriptor of the port before is closed. */
+  #released: Promise<void> = Promise.resolve()
+  #turn = 0
+  #modem = modemAfterOpen
+  #listener: (bytes: Uint8Array) => void = () => {}
+  #stopWatching = () => {}
+
+  constructor(path: string, serial: SerialSettings, clock: Clock) {
+    this.#path = path
+    this.#serial = serial
+    this.clock = clock
+  }
+
+  get state(): Line['state'] {
+    return this.#state
+  }
+
+  open(): Promise<void> {
+    this.#opening ??= this.#openAnew().finally(() => {
+      this.#opening = undefined
+    })
+    return this.#opening
+  }
+
+  async close(): Promise<void> {
+    this.#turn++
+    this.#letGo('closed')
+    await this.#opening?.catch(() => undefined)
+    await this.#released
+  }
+
+  write(bytes: Uint8Array): void {
+    const fd = this.#opened().fd
+    try {
+      writeWhole(fd, bytes)
+    } catch (error) {
+      const reason = `${this.#path} took no more bytes (${messageOf(error)})`
+      this.#lose(reason)
+      throw new LabError('disconnected', `${reason}; see that it is connected`, { cause: error })
+    }
+  }
+
+  onBytes(listen: (bytes: Uint8Array) => void): void {
+    this.#listener = listen
+  }
+
+  onLost(call: (reason: string) => void): void {
+    this.#lost.push(call)
+  }
+
+  /** What was written goes out at the old speed first: setting the speed throws away what waits in the port. */
+  async setBaud(baud: number): Promise<void> {
+    const { port } = this.#opened()
+    try {
+      await called((done) => port.drain(done))
+      await called((done) => port.update({ baudRate: baud }, done))
+    } catch (error) {
+      throw new LabError('device_failed', `${this.#path} cannot be set to ${baud} baud: ${messageOf(error)}`, { cause: error })
+    }
+  }
+
+  /**
+   * False on a pseudo-terminal, which has no modem lines, and on a CDC-ACM adapter without a break: the package clears the
+   * break first and then gives up (`Operation not supported, cannot set`).
+   */
+  async setModem(lines: { rts?: boolean; dtr?: boolean }): Promise<boolean> {
+    const { port } = this.#opened()
+    const modem = { ...this.#modem, ...lines }
+    try {
+      await called((done) => port.set(modem, done))
+    } catch {
+      return false
+    }
+    this.#modem = modem
+    return true
+  }
+
+  async #openAnew(): Promise<void> {
+    const turn = this.#turn
+    if (this.#state === 'open') this.#letGo('closed')
+    await this.#released
+    const port = await openPort(this.#path, this.#serial)
+    if (turn !== this.#turn) {
+      await closePort(port)
+      throw new LabError('disconnected', `${this.#path} was closed while it was being opened`)
+    }
+    this.#take(port)
+  }
+
+  #take(port: SerialPort): void {
+    this.#port = port
+    this.#modem = modemAfterOpen
+    this.#state = 'open'
+    port.on('data', (bytes: Buffer) => {
+      if (this.#port === port) this.#listener(bytes)
+    })
+    // A port that breaks says `close` once, twice or never.
+    port.on('close', (error: Error | null) => this.#loseIf(port, error ? error.message : 'it was closed'))
+    port.on('error', (error) => this.#loseIf(port, error.message))
+    const fd = descriptorOf(port)
+    if (fd === undefined) this.#lose(`${this.#path} was disconnected`)
+    else this.#watch(port, identityOf(fstatSync(fd)))
+  }
+
+  /**
+   * An adapter that is unplugged while it sends causes no event at all, and reading it again and again keeps a processor busy
+   * until the port is closed (serialport/bindings-cpp #162).
+   */
+  #watch(port: SerialPort, identity: string): void {
+    this.#stopWatching = this.clock.after(watch_ms, async () => {
+      const there = await stat(this.#path).then(identityOf, (error) => (isGone(error) ? undefined : identity))
+      if (this.#port !== port) return
+      if (there === identity) this.#watch(port, identity)
+      else this.#lose(there ? `${this.#path} is another device now` : `${this.#path} is gone`)
+    })
+  }
+
+  #loseIf(port: SerialPort, said: string): void {
+    if (this.#port === port) this.#lose(`${this.#path} was disconnected (${said})`)
+  }
+
+  #lose(reason: string): void {
+    this.#letGo('lost')
+    for (const call of this.#lost) call(reason)
+  }
+
+  #letGo(state: 'closed' | 'lost'): void {
+    const port = this.#port
+    this.#stopWatching()
+    this.#state = state
+    this.#port = undefined
+    if (port) this.#released = state === 'lost' ? discardPort(port) : closePort(port)
+  }
+
+  #opened(): { port: SerialPort; fd: number } {
+    const port = this.#port
+    if (!port) throw new LabError('disconnected', `${this.#path} is not open`)
+    const fd = descriptorOf(port)
+    if (fd !== undefined) return { port, fd }
+    this.#lose(`${this.#path} was disconnected`)
+    throw new LabError('disconnected', `${this.#path} was disconnected; see that it is connected`)
+  }
+}
+
+async function openPort(path: string, serial: SerialSettings): Promise<SerialPort> {
+  const { SerialPort } = await loadPackage()
+  const port = new SerialPort({
+    path,
+    baudRate: serial.baud,
+    dataBits: serial.data_bits ?? 8,
+    parity: serial.parity ?? 'none',
+    stopBits: serial.stop_bits ?? 1,
+    lock: true,
+    autoOpen: false,
+  })
+  try {
+    await called((done) => port.open(done))
+    // What came in while nobody listened is no answer to anything.
+    await called((done) => port.flush(done))
+    return port
+  } catch (error) {
+    await closePort(port)
+    throw await whyNotOpen(path, error)
+  }
+}
+
+async function loadPackage(): Promise<typeof import('serialport')> {
+  try {
+    return await import('serialport')
+  } catch (error) {
+    const sentence = `serial ports cannot be used here, the package serialport does not load: ${messageOf(error)}; install again with \`npm ci\``
+    throw new LabError('disconnected', sentence, { cause: error })
+  }
+}
+
+/** Closes it without sending what still waits in it: half a frame is no good to anybody. */
+async function discardPort(port: SerialPort): Promise<void> {
+  if (port.isOpen) await called((done) => port.flush(done)).catch(() => undefined)
+  await closePort(port)
+}
+
+/** Resolves when its descriptor, and with it the lock, is given up. What goes wrong here changes nothing for anybody. */
+async function closePort(port: SerialPort): Promise<void> {
+  port.on('error', () => undefined)
+  if (port.isOpen) await called((done) => port.close(done)).catch(() => undefined)
+  else if (port.closing) await once(port, 'close').catch(() => undefined)
+}
+
+function called(work: (done: (error: Error | null | undefined) => void) => void): Promise<void> {
+  return new Promise((resolve, reject) => work((error) => (error ? reject(error) : resolve())))
+}
+
+/** Asked anew for each frame: after a loss the number may belong to another file. */
+function descriptorOf(port: SerialPort): number | undefined {
+  const binding = port.port
+  return port.isOpen && binding && 'fd' in binding && typeof binding.fd === 'number' ? binding.fd : undefined
+}
+
+function identityOf({ rdev, ino }: { rdev: number; ino: number }): string {
+  return `${rdev} ${ino}`
+}
+
+function isGone(error: NodeJS.ErrnoException): boolean {
+  return error.code === 'ENOENT' || error.code === 'ENOTDIR'
+}
+
+const nap = new Int32Array(new SharedArrayBuffer(4))
+
+function writeWhole(fd: number, bytes: Uint8Array): void {
+  const giveUpAt = systemClock.now() + stuck_ms
+  for (let sent = 0; sent < bytes.length; ) {
+    const taken = writeSome(fd, bytes.subarray(sent))
+    sent += taken
+    if (taken > 0) continue
+    if (systemClock.now() >= giveUpAt) throw new Error(`its buffer has been full for ${stuck_ms} ms`)
+    Atomics.wait(nap, 0, 0, 1)
+  }
+}
+
+function writeSome(fd: number, bytes: Uint8Array): number {
+  try {
+    return writeSync(fd, bytes)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EAGAIN') return 0
+    throw error
+  }
+}

@@ -1,0 +1,87 @@
+// From whatever state it is in to one with addresses, speed, outputs and a closed door; the motor comes after.
+
+import type { Identity } from '../../src/devices/device.ts'
+import { LabError } from '../../src/errors.ts'
+import { freeForSpinning } from './door.ts'
+import { turns } from './rotor.ts'
+import type { Talk } from './talk.ts'
+import * as words from './words.ts'
+
+/** They are deaf for some 100 ms after a reset; this is more than 5 s. */
+const addressTries = 25
+const addressDeadline_ms = 200
+/** How long a module that should not be there has to say so. */
+const thirdModule_ms = 2000
+/** For the last bytes to leave before the speed changes, and for the other side to change its own. */
+const settle_ms = 100
+const lastWake = 32
+/** From all pins inputs to the pins that hold the valves outputs, one by one. */
+const directions: readonly [number, number][] = [...Array(8).fill([0xff, 0x0f]), [0xdf, 0x0f], [0xdf, 0x0e], [0xdf, 0x0c], [0xdf, 0x08]]
+const pulses = 5
+
+/** Tells the servo's id as soon as that is known: from then on the line can be found again by it. */
+export async function coldStart(talk: Talk, learn: (servoId: Buffer) => void): Promise<Identity> {
+  await resetAll(talk)
+  await firstAddress(talk)
+  const servo = await talk.order(words.readServoId)
+  learn(servo)
+  await talk.order(words.setAddress(2))
+  const io = await talk.order(words.readIoId)
+  if (await talk.probe(words.setAddress(3), thirdModule_ms)) {
+    throw new LabError('device_failed', 'a third module answered on its bus, and a VSpin has two; see what is connected to this port')
+  }
+  await toRunningSpeed(talk)
+  await talk.order(words.defineServoStatus)
+  // It may have coasted through the reset, if its answers were lost before; the motor must not grip it then.
+  if (await turns(talk)) throw new LabError('device_failed', 'its rotor is turning; wait until it is at rest, then initialize')
+  await outputsReady(talk)
+  return {
+    model: null,
+    serial_number: null,
+    firmware_version: `${typeAndVersion(servo)}, ${typeAndVersion(io)}`,
+  }
+}
+
+/** At both speeds: it may be cold, or still be where an earlier session left it. */
+async function resetAll(talk: Talk): Promise<void> {
+  await talk.tell(words.hardReset)
+  await changeSpeed(talk, words.coldBaud)
+  await talk.tell(words.zeros)
+  for (let address = 0; address <= lastWake; address++) await talk.tell(words.wake(address))
+  await talk.tell(words.hardReset)
+}
+
+async function firstAddress(talk: Talk): Promise<void> {
+  for (let tries = 1; tries <= addressTries; tries++) {
+    if (await talk.probe(words.setAddress(1), addressDeadline_ms)) return
+  }
+  throw new LabError('no_reply', 'it does not answer; see that it is switched on and connected')
+}
+
+async function toRunningSpeed(talk: Talk): Promise<void> {
+  await talk.tell(words.toRunningBaud)
+  await changeSpeed(talk, words.runningBaud)
+  // Best effort: a pseudo terminal has no such lines.
+  await talk.line.setModem({ rts: true, dtr: true })
+}
+
+async function changeSpeed(talk: Talk, baud: number): Promise<void> {
+  await talk.pause(settle_ms)
+  await talk.line.setBaud(baud)
+  await talk.pause(settle_ms)
+}
+
+async function outputsReady(talk: Talk): Promise<void> {
+  for (const [low, high] of directions) await talk.order(words.directions(low, high))
+  await talk.order(words.outputsOff)
+  await talk.order(words.defineIoStatus)
+  for (let pulse = 1; pulse <= pulses; pulse++) {
+    await talk.order(words.outputs(words.freeBucket, 0))
+    await talk.order(words.outputs(0, 0))
+  }
+  await freeForSpinning(talk)
+}
+
+function typeAndVersion(id: Buffer): string {
+  return `type ${id.readUInt8(1)} version ${id.readUInt8(2)}`
+}

@@ -1,0 +1,46 @@
+// The door and the lock of the buckets: each an air cylinder that is told where to go, and watched until it is there.
+
+import { LabError } from '../../src/errors.ts'
+import type { Inputs } from './nmc.ts'
+import type { Talk } from './talk.ts'
+import { freeBucket, lockBucket, openDoor, outputs, unlockDoor } from './words.ts'
+
+const motion_ms = 10_000
+
+/** Holds the bucket at the door, then opens. */
+export async function open(talk: Talk): Promise<void> {
+  const { doorOpen } = await talk.inputs()
+  if (!doorOpen) {
+    await talk.order(outputs(0, lockBucket))
+    await arrives(talk, 'the bucket should be locked and is not', (seen) => seen.bucketLocked)
+  }
+  await talk.order(outputs(0, lockBucket | openDoor | unlockDoor))
+  await arrives(talk, 'the door should be open and is not', (seen) => seen.doorOpen)
+}
+
+/** Closes and leaves the door unlocked, the bucket as it is. */
+export async function close(talk: Talk): Promise<void> {
+  const { bucketLocked } = await talk.inputs()
+  await talk.order(outputs(0, unlockDoor | (bucketLocked ? lockBucket : 0)))
+  await arrives(talk, 'the door should be closed and is not', (seen) => !seen.doorOpen)
+}
+
+/** Locks the door and lets the bucket go: what has to be so before the rotor may turn. */
+export async function freeForSpinning(talk: Talk): Promise<void> {
+  await talk.order(outputs(0, 0))
+  await arrives(talk, 'the door should be closed and locked and is not', (seen) => !seen.doorOpen && !seen.doorUnlocked)
+  await talk.order(outputs(freeBucket, 0))
+  await talk.order(outputs(0, 0))
+  await arrives(talk, 'the bucket should be free and is locked', (seen) => !seen.bucketLocked)
+}
+
+async function arrives(talk: Talk, otherwise: string, there: (seen: Inputs) => boolean): Promise<void> {
+  const late = () =>
+    new LabError('device_failed', `${otherwise}; see that the compressed air is on and nothing is in the way, then initialize`)
+  await talk.until(
+    () => talk.inputs(),
+    (seen) => seen.settled && there(seen),
+    motion_ms,
+    late,
+  )
+}

@@ -1,0 +1,174 @@
+// How the rotor turns: home, to a bucket, up to speed and down again. Whatever ends a motion early slows the rotor down.
+
+import { LabError } from '../../src/errors.ts'
+import { type Servo, servoOf, status } from './nmc.ts'
+import type { Talk } from './talk.ts'
+import * as words from './words.ts'
+
+const home_ms = 60_000
+const move_ms = 25_000
+const standstill_ms = 90_000
+/** Counts that a rotor at rest may seem to move between two looks, and how near to its goal a move ends. */
+const restless = 10
+/** The speed has been reached from here on; the tachometer knows whole units only. */
+const reached = 0.95
+/** Time at speed after which the controller slows down by itself, on top of what was asked: for a host that died. */
+export const spare_s = 20
+/** Up and down together; the service waits 300 s, homing and the rest included. */
+const longestRamps_s = 200
+const bucketsApart = words.countsPerTurn / 2
+
+export async function turns(talk: Talk): Promise<boolean> {
+  return isTurning(await talk.servo(), await talk.servo())
+}
+
+/** Seen from two looks: the position tells what the tachometer is too coarse for. */
+export function isTurning(before: Servo, after: Servo): boolean {
+  return Math.abs(after.velocity) > 1 || distance(before.position, after.position) > restless
+}
+
+/** Finds the index of the rotor; answers its position in counts. */
+export async function home(talk: Talk): Promise<number> {
+  await talk.orders(words.enableMotor)
+  await talk.order(words.positionIsZero)
+  await talk.order(words.gainsForHoming)
+  const before = await talk.servo()
+  await talk.order(words.turnSlowly)
+  const begun = isHoming(servoOf(await talk.order(words.homeOnIndex)))
+  const done = (seen: Servo) => !isHoming(seen) && (begun || seen.home !== before.home)
+  const { home } = await talk.until(
+    () => watched(talk),
+    done,
+    home_ms,
+    () => failed('it did not find the index of its rotor'),
+  )
+  await standstill(talk, standstill_ms)
+  return home
+}
+
+/** Turns a bucket to the door, forwards, from home. */
+export async function goToBucket(talk: Talk, at: { home: number; remainder: number; bucket: 1 | 2 }): Promise<void> {
+  const first = at.home - at.remainder + (at.bucket - 1) * bucketsApart
+  await talk.orders(words.enableMotor)
+  const { position } = await talk.servo()
+  const target = ahead(first, position)
+  await talk.order(words.moveTo(target))
+  const there = (seen: Servo) => distance(seen.position, target) <= restless
+  await talk.until(
+    () => watched(talk),
+    there,
+    move_ms,
+    () => failed(`bucket ${at.bucket} did not come to the door`),
+  )
+  await standstill(talk, standstill_ms)
+}
+
+export type Spin = { rpm: number; duration: number; acceleration: number; deceleration: number }
+
+/** Throws `invalid` unless the whole of it fits the controller's count of positions and the time there is. */
+export function plan({ rpm, duration, acceleration, deceleration }: Spin, from: number): { target: number; up_s: number; down_s: number } {
+  const speed = words.countsPerSecond(rpm)
+  const up_s = speed / (acceleration * words.fullAcceleration)
+  const down_s = speed / (deceleration * words.fullAcceleration)
+  if (up_s + down_s > longestRamps_s) {
+    const total = Math.ceil(up_s + down_s)
+    throw new LabError(
+      'invalid',
+      `speeding up and down would take ${total} s, more than ${longestRamps_s} s; raise acceleration or deceleration`,
+    )
+  }
+  // Up and, by itself, down at the same rate: twice half of speed times time.
+  const target = Math.ceil(from + speed * (up_s + duration + spare_s))
+  if (target > 0xffff_ffff) {
+    const longest = Math.floor((0xffff_ffff - from) / speed - up_s - spare_s)
+    throw new LabError('invalid', `at this speed it counts no further than ${longest} s; make the duration shorter`)
+  }
+  return { target, up_s, down_s }
+}
+
+/** Up, as long as asked at speed, and down to a standstill. The positions mean nothing after it. */
+export async function spin(talk: Talk, asked: Spin): Promise<void> {
+  const { target, up_s, down_s } = plan(asked, (await talk.servo()).position)
+  await talk.orders(words.enableMotor)
+  await talk.order(words.gainsForSpinning)
+  await talk.order(words.spinTo(target, asked.rpm, asked.acceleration))
+  const speedUp_ms = (1.5 * up_s + 15) * 1000
+  await talk.until(
+    () => watched(talk),
+    (seen) => isFast(seen, asked.rpm),
+    speedUp_ms,
+    (seen) => failed(`it reached ${Math.round(words.rpmOfTachometer(seen.velocity))} rpm instead of ${Math.round(asked.rpm)} rpm`),
+  )
+  await hold(talk, asked)
+  await talk.order(words.gainsForSpinning)
+  await talk.order(words.slowDown(asked.deceleration))
+  await standstill(talk, Math.max(standstill_ms, (1.5 * down_s + 15) * 1000))
+}
+
+async function hold(talk: Talk, { rpm, duration }: Spin): Promise<void> {
+  const end = talk.clock.now() + duration * 1000
+  while (talk.clock.now() < end) {
+    const seen = await watched(talk)
+    if (isFast(seen, rpm) || talk.clock.now() >= end) continue
+    const left = Math.ceil((end - talk.clock.now()) / 1000)
+    throw failed(`it slowed down to ${Math.round(words.rpmOfTachometer(seen.velocity))} rpm with ${left} s to go`)
+  }
+}
+
+async function standstill(talk: Talk, limit_ms: number): Promise<void> {
+  let before = await watched(talk)
+  const still = (seen: Servo) => {
+    const turning = isTurning(before, seen)
+    before = seen
+    return !turning
+  }
+  await talk.until(
+    () => watched(talk),
+    still,
+    limit_ms,
+    () => failed('its rotor did not come to a standstill'),
+  )
+}
+
+/** Looks at the door and at the motor; rejects unless both are as they have to be while the rotor turns. */
+async function watched(talk: Talk): Promise<Servo> {
+  const { doorOpen, doorUnlocked } = await talk.inputs()
+  if (doorOpen || doorUnlocked) throw failed(`the door is ${doorOpen ? 'open' : 'unlocked'} while the rotor turns; it is being slowed down`)
+  const servo = await talk.servo()
+  mustBeWell(servo)
+  return servo
+}
+
+/** At rest an error of position means nothing while the motor has no power. */
+export function mustRestWell(servo: Servo): void {
+  const powered = (servo.status & status.power) !== 0
+  mustBeWell(powered ? servo : { ...servo, status: servo.status & ~status.positionError })
+}
+
+function mustBeWell(servo: Servo): void {
+  if ((servo.status & status.overcurrent) !== 0) throw failed('its motor takes too much current')
+  if ((servo.status & status.positionError) !== 0) throw failed('its rotor does not follow the motor (position error)')
+}
+
+function isHoming(seen: Servo): boolean {
+  return (seen.status & status.homing) !== 0
+}
+
+function isFast(seen: Servo, rpm: number): boolean {
+  return words.rpmOfTachometer(seen.velocity) + words.tachometer_rpm >= reached * rpm
+}
+
+/** The first place that is ahead of the position, whole turns after `place`. */
+function ahead(place: number, position: number): number {
+  const turns = Math.ceil((position - place) / words.countsPerTurn)
+  return place + Math.max(0, turns) * words.countsPerTurn
+}
+
+/** Around the end of the count too. */
+function distance(a: number, b: number): number {
+  return Math.abs((a - b) | 0)
+}
+
+function failed(what: string): LabError {
+  return new LabError('device_failed', `${what}; see to it, wait until the rotor is at rest, then initialize`)
+}

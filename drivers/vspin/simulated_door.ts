@@ -1,0 +1,108 @@
+// A door, its lock and the lock of the buckets, each moved by air when its valve switches.
+
+import type { Clock } from '../../src/kit/clock.ts'
+import { freeBucket, lockBucket, openDoor, unlockDoor } from './words.ts'
+
+const door_ms = 1500
+const doorLock_ms = 300
+const bucketLock_ms = 400
+
+/** Two ends and a way between them. */
+class Cylinder {
+  readonly #clock: Clock
+  readonly #travel_ms: number
+  readonly #arrived: () => void
+  #cancel: (() => void) | undefined
+  #goal: boolean
+  out: boolean
+
+  constructor(clock: Clock, at: { out: boolean; travel_ms: number; arrived(): void }) {
+    this.#clock = clock
+    this.#travel_ms = at.travel_ms
+    this.#arrived = at.arrived
+    this.#goal = at.out
+    this.out = at.out
+  }
+
+  get moving(): boolean {
+    return this.#cancel !== undefined
+  }
+
+  push(out: boolean): void {
+    if (out === this.#goal) return
+    this.stop()
+    this.#goal = out
+    this.#cancel = this.#clock.after(this.#travel_ms, () => {
+      this.#cancel = undefined
+      this.out = out
+      this.#arrived()
+    })
+  }
+
+  stop(): void {
+    this.#cancel?.()
+    this.#cancel = undefined
+  }
+}
+
+export class Door {
+  readonly #door: Cylinder
+  readonly #lock: Cylinder
+  readonly #bucketLock: Cylinder
+  #low = 0
+  #high = 0
+  /** The switches at the door say open, whatever it is. */
+  switchesOpen = false
+
+  /** Closed and locked, the buckets free. */
+  constructor(clock: Clock) {
+    const arrived = () => this.#push()
+    this.#door = new Cylinder(clock, { out: false, travel_ms: door_ms, arrived })
+    this.#lock = new Cylinder(clock, { out: true, travel_ms: doorLock_ms, arrived })
+    this.#bucketLock = new Cylinder(clock, { out: false, travel_ms: bucketLock_ms, arrived })
+  }
+
+  get state(): 'open' | 'closed' | 'moving' {
+    if (this.#door.moving) return 'moving'
+    return this.#door.out ? 'open' : 'closed'
+  }
+
+  get locked(): boolean {
+    return this.#lock.out && !this.#lock.moving
+  }
+
+  get bucketLocked(): boolean {
+    return this.#bucketLock.out
+  }
+
+  /** The levels of the valves: bits of the outputs that are outputs. */
+  drive(low: number, high: number): void {
+    this.#low = low
+    this.#high = high
+    this.#push()
+  }
+
+  /** What the switches tell: the two bytes of inputs. */
+  inputs(): [number, number] {
+    const low = (this.#door.moving ? 0x80 : 0) | (this.#lock.moving ? 0x08 : 0) | (this.#bucketLock.moving ? 0x30 : 0)
+    const open = this.switchesOpen || this.state !== 'closed'
+    const high = 0x08 | (this.bucketLocked ? 0x01 : 0) | (open ? 0x02 : 0) | (this.switchesOpen || !this.locked ? 0x04 : 0)
+    return [low, high]
+  }
+
+  powerOff(): void {
+    this.#door.stop()
+    this.#lock.stop()
+    this.#bucketLock.stop()
+  }
+
+  /** The lock goes out only into a closed door, and the door only past a lock that is in. */
+  #push(): void {
+    const wantsOpen = (this.#high & openDoor) !== 0
+    const wantsUnlocked = (this.#high & unlockDoor) !== 0 || wantsOpen
+    this.#bucketLock.push((this.#high & lockBucket) !== 0 && (this.#low & freeBucket) === 0)
+    if (!this.#lock.out && !this.#lock.moving) this.#door.push(wantsOpen)
+    if (wantsUnlocked) this.#lock.push(false)
+    else if (this.state === 'closed') this.#lock.push(true)
+  }
+}

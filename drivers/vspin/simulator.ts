@@ -1,0 +1,247 @@
+// A VSpin as it is seen from its port: a bus with a servo and an I/O module, a rotor on the one and a door on the other.
+
+import type { Clock } from '../../src/kit/clock.ts'
+import type { Simulate } from '../transports/simulator.ts'
+import type { Settings } from './driver.ts'
+import { aux, checksum, command, decode, divisors, type Packet, servoItems, status, trajectory, u32 } from './nmc.ts'
+import { Door } from './simulated_door.ts'
+import { Rotor } from './simulated_rotor.ts'
+import * as words from './words.ts'
+
+/** For how long modules hear nothing after a reset. */
+const deaf_ms = 300
+const servoId = [0, 10]
+const ioId = [2, 1]
+/** Bits of a stop command, and of a homing command. */
+const stop = { amplifier: 0x01, motorOff: 0x02, abrupt: 0x04, smooth: 0x08 }
+const homing = { onIndex: 0x08 }
+/** Below this nobody sees it turn, in counts/s. */
+const visible = 1
+
+type Module = {
+  address: number
+  items: number
+  /** Does what it was told; answers nothing. */
+  obey(packet: Packet): void
+  reset(): void
+  statusByte(): number
+  /** What it tells of itself, as the bits of `items` say. */
+  report(items: number): number[]
+}
+
+export const simulate: Simulate<Settings> = ({ send, clock, settings, baud }) => {
+  let jammed = false
+  let deafUntil = clock.now()
+  let speed = words.coldBaud
+  let buffer = Buffer.alloc(0)
+  const door = new Door(clock)
+  const servo = servoModule(
+    clock,
+    () => jammed || door.bucketLocked,
+    () => door.locked,
+  )
+  const modules = [servo, ioModule(door)]
+
+  function resetAll(): void {
+    for (const module of modules) {
+      Object.assign(module, { address: 0, items: 0 })
+      module.reset()
+    }
+    speed = words.coldBaud
+    deafUntil = clock.now() + deaf_ms
+    buffer = Buffer.alloc(0)
+  }
+
+  function take(packet: Packet): void {
+    const module = modules.find(({ address }) => address === packet.address)
+    if (module) answer(module, packet)
+    else if (packet.address >= 0x80 && packet.sound) toAll(packet)
+  }
+
+  function answer(module: Module, packet: Packet): void {
+    if (packet.sound) obey(module, packet)
+    const items = packet.sound && packet.command === command.readStatus ? packet.data[0]! : module.items
+    const body = [module.statusByte() | (packet.sound ? 0 : status.checksumError), ...module.report(items)]
+    send(Uint8Array.from([...body, checksum(body)]))
+  }
+
+  function toAll(packet: Packet): void {
+    if (packet.command === command.hardReset) resetAll()
+    else if (packet.command === command.setBaud) speed = speedOf(packet.data[0]!) ?? speed
+    else for (const module of modules) if (module.address !== 0) obey(module, packet)
+  }
+
+  return {
+    receive(bytes) {
+      // At another speed it sees bytes, but not these.
+      if (clock.now() < deafUntil || (baud && baud() !== speed)) {
+        buffer = Buffer.alloc(0)
+        return
+      }
+      buffer = Buffer.concat([buffer, bytes])
+      for (let found = decode(buffer); found; found = decode(buffer)) {
+        buffer = buffer.subarray(found.used)
+        if (found.packet) take(found.packet)
+      }
+    },
+    setFault(fault, present) {
+      if (fault === 'jam') jammed = present
+      else if (fault === 'interlock_open') door.switchesOpen = present
+      else return false
+      return true
+    },
+    powerOff() {
+      resetAll()
+      deafUntil = Number.POSITIVE_INFINITY
+      door.powerOff()
+    },
+    get world() {
+      const { rotor } = servo
+      return {
+        moving: Math.abs(rotor.velocity) > visible,
+        heating: false,
+        rpm: (Math.abs(rotor.velocity) / words.countsPerTurn) * 60,
+        door: door.state,
+        door_locked: door.locked,
+        bucket_locked: door.bucketLocked,
+        bucket: bucketAtDoor(rotor.angle, settings.remainder),
+        baud: speed,
+      }
+    },
+  }
+}
+
+function obey(module: Module, packet: Packet): void {
+  if (packet.command === command.setAddress) module.address = packet.data[0]!
+  else if (packet.command === command.defineStatus) module.items = packet.data[0]!
+  else module.obey(packet)
+}
+
+function speedOf(divisor: number): number | undefined {
+  const found = Object.entries(divisors).find(([, known]) => known === divisor)
+  return found && Number(found[0])
+}
+
+/** Trajectories are loaded first and begun then, together or one after the other. */
+type Trajectory = { bits: number; position: number; velocity: number; acceleration: number }
+
+function servoModule(clock: Clock, held: () => boolean, doorLocked: () => boolean): Module & { rotor: Rotor } {
+  let amplifier = false
+  let loaded: Trajectory = { bits: 0, position: 0, velocity: 0, acceleration: 0 }
+  const rotor = new Rotor(clock, held, () => amplifier && doorLocked())
+
+  function start(): void {
+    const direction = (loaded.bits & trajectory.reverse) !== 0 ? -1 : 1
+    const velocity = words.velocityOfWord(loaded.velocity)
+    if ((loaded.bits & trajectory.servoOn) === 0 || !amplifier) return
+    if ((loaded.bits & trajectory.velocityMode) !== 0) rotor.goAt(direction * velocity, loaded.acceleration)
+    else rotor.goTo(loaded.position, velocity, loaded.acceleration)
+  }
+
+  const orders: Partial<Record<number, (data: Buffer) => void>> = {
+    [command.resetPosition]: () => rotor.positionIsZero(),
+    [command.loadTrajectory](data) {
+      loaded = trajectoryOf(data, loaded)
+      if ((loaded.bits & trajectory.startNow) !== 0) start()
+    },
+    [command.start]: start,
+    [command.stop]([bits = 0]) {
+      if ((bits & stop.motorOff) !== 0) rotor.letGo()
+      else if ((bits & stop.smooth) !== 0) rotor.stopSmoothly()
+      else if ((bits & stop.abrupt) !== 0) rotor.stopAbruptly()
+      amplifier = (bits & stop.amplifier) !== 0 || (amplifier && (bits & (stop.abrupt | stop.smooth)) !== 0)
+    },
+    [command.homing]([bits = 0]) {
+      if ((bits & homing.onIndex) !== 0) rotor.seekIndex()
+    },
+    [command.clearBits]() {
+      rotor.positionError = false
+    },
+  }
+
+  return {
+    address: 0,
+    items: 0,
+    rotor,
+    obey: (packet) => orders[packet.command]?.(packet.data),
+    reset() {
+      amplifier = false
+      rotor.letGo()
+      rotor.positionIsZero()
+      rotor.positionError = true
+    },
+    statusByte() {
+      return (
+        (rotor.done ? status.moveDone : 0) |
+        (amplifier ? status.power : 0) |
+        (rotor.positionError ? status.positionError : 0) |
+        (rotor.seeking ? status.homing : 0)
+      )
+    },
+    report(items) {
+      const values: Record<keyof typeof servoItems, number[]> = {
+        position: u32(rotor.position),
+        analog: [0],
+        velocity: u32(words.tachometerOf(rotor.velocity)).slice(0, 2),
+        aux: [(rotor.driven ? aux.servoOn : 0) | (rotor.done ? aux.accelerationDone | aux.slewDone : 0)],
+        home: u32(rotor.home),
+        id: servoId,
+        positionError: [0, 0],
+        points: [0],
+      }
+      const names = Object.keys(servoItems) as (keyof typeof servoItems)[]
+      return names.filter((name) => (items & servoItems[name].bit) !== 0).flatMap((name) => values[name])
+    },
+  }
+}
+
+/** What a frame leaves out stays as it was loaded before. */
+function trajectoryOf(data: Buffer, before: Trajectory): Trajectory {
+  const bits = data[0] ?? 0
+  let at = 1
+  const next = (bit: number, otherwise: number) => {
+    if ((bits & bit) === 0 || data.length < at + 4) return otherwise
+    at += 4
+    return data.readUInt32LE(at - 4)
+  }
+  return {
+    bits,
+    position: next(trajectory.position, before.position),
+    velocity: next(trajectory.velocity, before.velocity),
+    acceleration: next(trajectory.acceleration, before.acceleration),
+  }
+}
+
+function ioModule(door: Door): Module {
+  let inputs = [0xff, 0x0f]
+  let levels = [0, 0]
+  const drive = () => door.drive(levels[0]! & ~inputs[0]!, levels[1]! & ~inputs[1]!)
+  return {
+    address: 0,
+    items: 0,
+    obey({ command: asked, data }) {
+      if (asked === command.direction) inputs = [...data]
+      if (asked === command.outputs) levels = [...data]
+      drive()
+    },
+    reset() {
+      inputs = [0xff, 0x0f]
+      levels = [0, 0]
+      drive()
+    },
+    statusByte: () => 0,
+    report: (items) => [
+      ...((items & 0x01) !== 0 ? door.inputs() : []),
+      ...((items & 0x02) !== 0 ? [0] : []),
+      ...((items & 0x20) !== 0 ? ioId : []),
+    ],
+  }
+}
+
+/** Which bucket stands at the door, if any. */
+function bucketAtDoor(angle: number, remainder: number): 1 | 2 | null {
+  const half = words.countsPerTurn / 2
+  const away = angle + remainder
+  if (Math.abs(away - Math.round(away / half) * half) > 50) return null
+  return Math.round(away / half) % 2 === 0 ? 1 : 2
+}

@@ -1,0 +1,162 @@
+// All that is said to a VSpin, by name. `words.test.ts` holds each against its bytes.
+
+import { divisors, encode, load, type Question, trajectory } from './nmc.ts'
+
+export const coldBaud = 19200
+export const runningBaud = 57600
+
+const servo = 1
+const io = 2
+const everybody = 0xff
+
+// Units
+
+export const countsPerTurn = 8000
+/** In seconds. */
+const tick = 0.000512
+const radius_cm = 10
+export const highest_rpm = 3000
+/** Measured at the full word, in counts/s²: a quarter of what the word would be in the servo's own unit. */
+export const fullAcceleration = 12903
+const fullAccelerationWord = 915
+/** One unit of the tachometer. */
+export const tachometer_rpm = 60 / (countsPerTurn * tick)
+
+export function rpmOf(g: number): number {
+  return Math.sqrt(g / (1.118e-5 * radius_cm))
+}
+
+export function countsPerSecond(rpm: number): number {
+  return (rpm / 60) * countsPerTurn
+}
+
+/** Counts in a tick, times 65,536. */
+export function velocityWord(rpm: number): number {
+  return Math.round(countsPerSecond(rpm) * tick * 65_536)
+}
+
+/** The speed that a velocity word stands for, in counts/s. */
+export function velocityOfWord(word: number): number {
+  return word / 65_536 / tick
+}
+
+export function accelerationWord(fraction: number): number {
+  return Math.round(fraction * fullAccelerationWord)
+}
+
+/** What the motor really does with an acceleration word, in counts/s². */
+export function accelerationOfWord(word: number): number {
+  return (word / fullAccelerationWord) * fullAcceleration
+}
+
+/** The tachometer counts backwards. */
+export function rpmOfTachometer(velocity: number): number {
+  return -velocity * tachometer_rpm
+}
+
+export function tachometerOf(speed: number): number {
+  return -Math.round(speed * tick)
+}
+
+// Before the modules have their addresses
+
+export const zeros: Question = unanswered(Buffer.alloc(20))
+/** Ends whatever frame a module may still wait for. */
+export function wake(address: number): Question {
+  return unanswered(Buffer.concat([encode(address, 'noOp'), Buffer.alloc(8)]))
+}
+export const hardReset = unanswered(encode(everybody, 'hardReset'))
+export const toRunningBaud = unanswered(encode(everybody, 'setBaud', [divisors[runningBaud]!]))
+
+/** The next module in the chain that has no address takes this one. */
+export function setAddress(address: number): Question {
+  return { bytes: encode(0, 'setAddress', [address, everybody]), reply: 2 }
+}
+export const readServoId: Question = { bytes: encode(servo, 'readStatus', [0x20]), reply: 4 }
+export const readIoId: Question = { bytes: encode(io, 'readStatus', [0x20]), reply: 4 }
+/** Answered by a module that was reset and not spoken to since: its motor has no power. */
+export const areYouCold: Question = { bytes: Buffer.concat([zeros.bytes, encode(0, 'noOp')]), reply: 2 }
+/** Answered by a servo that has its address and no status items. */
+export const areYouAddressed: Question = { bytes: encode(servo, 'noOp'), reply: 2 }
+
+// The servo
+
+/** Changes nothing that was not so before, and its answer is as long whatever was defined earlier. */
+export const defineServoStatus = toServo(encode(servo, 'defineStatus', [0x1f]))
+export const servoStatus = toServo(encode(servo, 'noOp'))
+export const positionIsZero = toServo(encode(servo, 'resetPosition'))
+/** Motor off, gains, position held, amplifier on, latched errors cleared. */
+export const enableMotor: readonly Question[] = [
+  toServo(encode(servo, 'stop', [0x02])),
+  gains('c800b00496000f004b00a00f0500'),
+  toServo(encode(servo, 'stop', [0x04])),
+  toServo(encode(servo, 'stop', [0x01])),
+  toServo(encode(servo, 'clearBits')),
+]
+export const gainsForHoming = gains('05006400000000003200e8030100')
+export const gainsForSpinning = gains('0500640000000000fd00803e0100')
+/** On the index, then a smooth stop. */
+export const homeOnIndex = toServo(encode(servo, 'homing', [0x28]))
+const homing_rpm = 7.5
+export const turnSlowly = atVelocity(velocityWord(homing_rpm), 0x0112)
+
+/** To a position ahead, at 600 rpm. */
+export function moveTo(position: number): Question {
+  return toPosition(position, velocityWord(600), 0x1ad7)
+}
+
+/** Up to a speed, and to a standstill at `position`, whatever becomes of the host. */
+export function spinTo(position: number, rpm: number, acceleration: number): Question {
+  return toPosition(position, velocityWord(rpm), accelerationWord(acceleration))
+}
+
+export function slowDown(deceleration: number): Question {
+  return atVelocity(0, accelerationWord(deceleration))
+}
+
+function toServo(bytes: Uint8Array): Question {
+  return { bytes, reply: 14 }
+}
+
+function gains(hex: string): Question {
+  return toServo(encode(servo, 'gains', [...Buffer.from(hex, 'hex')]))
+}
+
+function atVelocity(velocity: number, acceleration: number): Question {
+  const { velocityMode, servoOn, startNow } = trajectory
+  const bits = trajectory.velocity | trajectory.acceleration | servoOn | velocityMode | startNow
+  return toServo(encode(servo, 'loadTrajectory', load(bits, { velocity, acceleration })))
+}
+
+function toPosition(position: number, velocity: number, acceleration: number): Question {
+  const bits = trajectory.position | trajectory.velocity | trajectory.acceleration | trajectory.servoOn | trajectory.startNow
+  return toServo(encode(servo, 'loadTrajectory', load(bits, { position, velocity, acceleration })))
+}
+
+// The I/O module
+
+/** One bit for each pin, 1 for an input. Answered shortly, for it comes before the status items are defined. */
+export function directions(low: number, high: number): Question {
+  return { bytes: encode(io, 'direction', [low, high]), reply: 2 }
+}
+/** As `outputs(0, 0)`, before the status items are defined. */
+export const outputsOff: Question = { bytes: encode(io, 'outputs', [0, 0]), reply: 2 }
+export const defineIoStatus = toIo(encode(io, 'defineStatus', [0x03]))
+export const ioStatus = toIo(encode(io, 'noOp'))
+
+export function outputs(low: number, high: number): Question {
+  return toIo(encode(io, 'outputs', [low, high]))
+}
+/** Bits of the low and of the high byte of the outputs. */
+export const freeBucket = 0x20
+export const lockBucket = 0x01
+export const openDoor = 0x02
+export const unlockDoor = 0x04
+
+function toIo(bytes: Uint8Array): Question {
+  return { bytes, reply: 5 }
+}
+
+function unanswered(bytes: Uint8Array): Question {
+  return { bytes, reply: 0 }
+}

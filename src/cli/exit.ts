@@ -1,0 +1,43 @@
+// The exit codes of `benchd`, as `benchd help exit-codes` prints them.
+
+import { type ErrorCode, LabError } from '../errors.ts'
+
+export const exitCodes = {
+  ok: [0, 'done'],
+  failed: [1, 'the operation failed'],
+  usage: [2, 'the command line is wrong'],
+  not_found: [3, 'there is no such thing'],
+  not_allowed: [4, 'the key is missing, wrong, or may not'],
+  busy: [5, 'not now: busy, or in conflict with what is there'],
+  unreachable: [69, 'the service cannot be reached'],
+  running: [75, 'another instance runs'],
+  config: [78, 'the configuration is wrong'],
+  interrupted: [130, 'ended with Ctrl-C'],
+} as const satisfies Record<string, readonly [number, string]>
+
+export type Exit = keyof typeof exitCodes
+
+/** A failure that the command line words itself. */
+export class CliError extends Error {
+  readonly exit: Exit
+
+  constructor(exit: Exit, message: string, options: { cause?: unknown } = {}) {
+    super(message, options)
+    this.exit = exit
+  }
+}
+
+const byCode: Partial<Record<ErrorCode, Exit>> = { not_found: 'not_found', config: 'config', in_use: 'running', invalid: 'usage' }
+
+export function exitOf(error: unknown): number {
+  const exit = error instanceof CliError ? error.exit : error instanceof LabError ? (byCode[error.code] ?? 'failed') : 'failed'
+  return exitCodes[exit][0]
+}
+
+/** The exit for a status that the service answered. */
+export function exitOfStatus(status: number): Exit {
+  if (status === 401 || status === 403) return 'not_allowed'
+  if (status === 404) return 'not_found'
+  if (status === 409 || status === 423) return 'busy'
+  return status === 400 ? 'usage' : 'failed'
+}

@@ -1,0 +1,35 @@
+// Where the configuration and the data are: flag, environment, then what this machine suggests.
+
+import { homedir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { exists } from '../kit/folder.ts'
+import { CliError } from './exit.ts'
+
+const systemConfig = '/etc/benchd/config.json'
+const systemData = '/var/lib/benchd'
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** The path of the configuration. Throws when none was named and none is there. */
+export function configPath(flag: string | undefined, env: Environment = process.env): string {
+  const named = flag ?? env.BENCHD_CONFIG
+  if (named) return resolve(named)
+  const found = [systemConfig, userConfig(env)].find(exists)
+  if (found) return found
+  throw new CliError(
+    'config',
+    `there is no configuration at ${systemConfig} nor ${userConfig(env)}; name one with --config, or try: benchd demo`,
+  )
+}
+
+/** The folder of the state. */
+export function dataDir(flag: string | undefined, env: Environment = process.env): string {
+  const named = flag ?? env.BENCHD_DATA_DIR ?? env.STATE_DIRECTORY
+  if (named) return resolve(named)
+  if (exists(systemData)) return systemData
+  return join(env.XDG_STATE_HOME || join(homedir(), '.local', 'state'), 'benchd')
+}
+
+function userConfig(env: Environment): string {
+  return join(env.XDG_CONFIG_HOME || join(homedir(), '.config'), 'benchd', 'config.json')
+}

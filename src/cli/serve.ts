@@ -1,0 +1,101 @@
+// `benchd serve` and `benchd demo`: the service in the foreground, until it is told to end.
+
+import type { Config } from '../config.ts'
+import { log } from '../kit/log.ts'
+import { command, type Given } from './command.ts'
+import { CliError, exitCodes } from './exit.ts'
+import { configPath, dataDir } from './places.ts'
+
+const listenOptions = {
+  host: { type: 'string', value: 'H', help: 'Address to listen on' },
+  port: { type: 'string', value: 'N', help: 'Port to listen on; 0 for any that is free' },
+  'data-dir': { type: 'string', value: 'DIR', help: 'Folder of the state' },
+} as const
+
+export const serve = command({
+  name: 'serve',
+  summary: 'Run the service (what systemd starts)',
+  operands: [],
+  options: { config: { type: 'string', value: 'FILE', help: 'Configuration; default /etc/benchd/config.json' }, ...listenOptions },
+  async run({ options }) {
+    const { readConfig } = await import('../config.ts')
+    const config = listening(await readConfig(configPath(options.config)), options)
+    const words = log(process.stdout)
+    return serveUntilSignalled(config, dataDir(options['data-dir']), (service) => {
+      words.info(`benchd ${service.lab.version} listens on ${service.url}`)
+      if (service.lab.keys.list().length === 0)
+        words.warn('there is no key yet; make one with: benchd key create --name NAME --scope operate')
+    })
+  },
+})
+
+export const demo = command({
+  name: 'demo',
+  summary: 'Run a simulated bench, no hardware needed',
+  operands: [],
+  options: {
+    ...listenOptions,
+    'time-scale': { type: 'string', value: 'N', help: 'Simulated seconds in one of yours; default 10' },
+  },
+  example: 'benchd demo --time-scale 1',
+  async run({ options }) {
+    const { demoConfig, prepareDemo, welcome } = await import('../examples/demo.ts')
+    const { makeThrowAwayFolder, removeFolder } = await import('../kit/folder.ts')
+    const config = listening(await demoConfig(number(options['time-scale'] ?? '10', '--time-scale')), options)
+    const kept = options['data-dir']
+    const folder = kept ? dataDir(kept) : await makeThrowAwayFolder('benchd-demo')
+    try {
+      return await serveUntilSignalled(config, folder, async (service) => {
+        const api_key = await prepareDemo(service.lab)
+        process.stdout.write(welcome({ url: service.url, api_key, lab: service.lab, folder: kept ? folder : undefined }))
+      })
+    } finally {
+      if (!kept) await removeFolder(folder)
+    }
+  },
+})
+
+type Service = Awaited<ReturnType<typeof import('../main.ts').startService>>
+
+async function serveUntilSignalled(config: Config, data_dir: string, ready: (service: Service) => void | Promise<void>): Promise<number> {
+  const ended = signalled()
+  const { startService } = await import('../main.ts')
+  const words = log(process.stdout)
+  const service = await startService(config, { data_dir, log: words })
+  process.on('uncaughtException', (error) => {
+    words.error('ending because of a fault of our own; every device is stopped', error)
+    void service.lab.registry.haltAll().catch(() => undefined)
+    process.exit(exitCodes.failed[0])
+  })
+  await ready(service)
+  const signal = await ended
+  words.info(`${signal}: ending`)
+  await service.close()
+  return signal === 'SIGINT' ? exitCodes.interrupted[0] : exitCodes.ok[0]
+}
+
+/** The first signal to end; more of them change nothing. */
+function signalled(): Promise<NodeJS.Signals> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => resolve(signal))
+  })
+}
+
+/** The configuration with the address that the flags and the environment ask for. */
+function listening(config: Config, options: Given<typeof listenOptions>): Config {
+  const host = options.host ?? process.env.BENCHD_HOST ?? config.listen.host
+  const port = options.port ?? process.env.BENCHD_PORT
+  return { ...config, listen: { ...config.listen, host, port: port === undefined ? config.listen.port : portNumber(port) } }
+}
+
+function portNumber(text: string): number {
+  const port = number(text, '--port')
+  if (Number.isInteger(port) && port >= 0 && port <= 65535) return port
+  throw new CliError('usage', `--port ${text} is not a port; take 0 to 65535`)
+}
+
+function number(text: string, option: string): number {
+  const value = Number(text)
+  if (text.trim() !== '' && Number.isFinite(value)) return value
+  throw new CliError('usage', `${option} ${text} is not a number`)
+}

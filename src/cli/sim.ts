@@ -1,0 +1,41 @@
+// `benchd sim …`: one simulated instrument on a pseudo-terminal, for anybody's driver to talk to.
+
+import { command } from './command.ts'
+import { CliError } from './exit.ts'
+
+export const sim = command({
+  name: 'sim',
+  summary: 'Simulate an instrument on a pseudo-terminal',
+  operands: ['DRIVER'],
+  options: {
+    pty: { type: 'boolean', help: 'Serve it on a pseudo-terminal, and print the path of that' },
+    link: { type: 'string', value: 'PATH', help: 'Put a symbolic link to it there' },
+    settings: { type: 'string', value: 'JSON', help: "The driver's settings, as in the configuration" },
+    'time-scale': { type: 'string', value: 'N', help: 'Simulated seconds in one of yours; default 1' },
+  },
+  example: 'benchd sim bioshake --pty',
+  async run({ options, operands: [name = ''] }) {
+    if (!options.pty) throw new CliError('usage', 'benchd sim wants --pty: a pseudo-terminal is the one place where it can be served')
+    const [{ drivers, driverNames }, { serveOnPty }, { checked }, { parseJson }, { didYouMean }] = await Promise.all([
+      import('../../drivers/index.ts'),
+      import('../../drivers/serve.ts'),
+      import('../kit/schema.ts'),
+      import('../kit/json.ts'),
+      import('../kit/did_you_mean.ts'),
+    ])
+    if (!(name in drivers))
+      throw new CliError('not_found', `there is no driver ${name}${didYouMean(name, driverNames)}; there is: ${driverNames.join(', ')}`)
+    const driver = await drivers[name as keyof typeof drivers]()
+    const settings = checked(driver.settings, parseJson(options.settings ?? '{}', '--settings'), '--settings')
+    const time_scale = Number(options['time-scale'] ?? 1)
+    if (!(time_scale >= 1)) throw new CliError('usage', `--time-scale ${options['time-scale']} is not a number from 1 up`)
+    const served = await serveOnPty(driver, settings, { time_scale, ...(options.link && { link: options.link }) })
+    process.stdout.write(`${served.path}\n`)
+    process.stderr.write(`benchd: a simulated ${name} answers there until Ctrl-C\n`)
+    await new Promise((resolve) => {
+      for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, resolve)
+    })
+    await served.close()
+    return 0
+  },
+})

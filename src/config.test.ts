@@ -1,0 +1,59 @@
+import { test } from 'tap'
+import { parseConfig, readConfig } from './config.ts'
+
+const shaker = { device_id: 'shaker-1', driver: 'bioshake', transport: { kind: 'simulated' } }
+
+function config(content: object): Promise<Awaited<ReturnType<typeof parseConfig>>> {
+  return parseConfig(JSON.stringify({ format: 1, ...content }), 'config.json')
+}
+
+test('a device with a simulated transport is a device out of the box', async (t) => {
+  const { devices, listen } = await config({ devices: [shaker] })
+  t.match(devices[0], { device_id: 'shaker-1', name: 'shaker-1', kind: 'driven', transport: { kind: 'simulated' } })
+  t.same(listen, { host: '0.0.0.0', port: 8520, tls: null })
+})
+
+test('comments and a comma too many are forgiven', async (t) => {
+  const text = `{
+    // the bench by the window
+    "format": 1, /* and no "devices" yet */
+    "devices": [], "hosts": ["a//b.example", "c,]"],
+  }`
+  t.same((await parseConfig(text, 'config.json')).hosts, ['a//b.example', 'c,]'])
+})
+
+test('what is wrong is told with its place and what was meant', async (t) => {
+  const cases: [object, RegExp][] = [
+    [{ devises: [] }, /config\.json: there is no member devises; did you mean "devices"\?/],
+    [{ devices: [{ ...shaker, trasport: {} }] }, /there is no member devices\[0\]\.trasport; did you mean "transport"\?/],
+    [{ devices: [{ ...shaker, settings: { modle: 'D30 elm' } }] }, /shaker-1\.settings: there is no member modle; did you mean "model"\?/],
+    [{ devices: [{ ...shaker, driver: 'bioshaker' }] }, /devices\[0\]\.driver must be one of "bioshake".*not "bioshaker"/],
+    [{ devices: [{ ...shaker, transport: { kind: 'serial' } }] }, /devices\[0\]\.transport\.path is missing/],
+    [{ devices: [{ device_id: 'shaker-1', driver: 'bioshake' }] }, /shaker-1: transport is missing/],
+    [{ devices: [shaker, shaker] }, /two devices are called shaker-1/],
+    [{ devices: [{ ...shaker, limits: { sped: { max: 5 } } }] }, /no limit "sped"; did you mean "speed"\?/],
+    [{ devices: [{ ...shaker, limits: { speed: { max: 9000 } } }] }, /the model takes 200 to 3000 rpm/],
+    [{ devices: [{ ...shaker, limits: { speed: { min: 900, max: 300 } } }] }, /min 900 is above max 300/],
+    [{ listen: { port: 70000 } }, /listen\.port/],
+    [{ time_scale: 0.5 }, /time_scale/],
+    [{ format: 2 }, /format must be 1, not 2/],
+  ]
+  for (const [content, message] of cases) await t.rejects(config(content), { code: 'config', message }, String(message))
+})
+
+test('an id that would break a path or the name of an event is refused', async (t) => {
+  for (const device_id of ['a.b', 'a/b', '', 'x'.repeat(65), 'bulk', 'export', 'schüttler']) {
+    await t.rejects(config({ devices: [{ ...shaker, device_id }] }), { code: 'config', message: /devices\[0\]\.device_id/ }, device_id)
+  }
+})
+
+test('an external device takes no transport', async (t) => {
+  const robot = { device_id: 'robot-1', driver: 'external' }
+  t.match((await config({ devices: [robot] })).devices[0], { kind: 'external' })
+  await t.rejects(config({ devices: [{ ...robot, transport: { kind: 'simulated' } }] }), { message: /driven elsewhere/ })
+})
+
+test('a file that is not there, or no JSON, is named', async (t) => {
+  await t.rejects(readConfig(`${t.testdir()}/nothing.json`), { code: 'config', message: /nothing\.json cannot be read/ })
+  await t.rejects(parseConfig('{"format": 1,,}', 'config.json'), { code: 'config', message: /config\.json is not JSON/ })
+})

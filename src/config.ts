@@ -1,0 +1,169 @@
+// The one configuration file: its schema, and every device's settings held against its driver's.
+
+import { readFile } from 'node:fs/promises'
+import * as v from 'valibot'
+import type { Driver } from '../drivers/driver.ts'
+import { type DriverName, driverNames, drivers } from '../drivers/index.ts'
+import { LabError, messageOf } from './errors.ts'
+import { didYouMean } from './kit/did_you_mean.ts'
+import { parseJsonWithComments } from './kit/json.ts'
+import { Id } from './kit/name.ts'
+import { checked } from './kit/schema.ts'
+
+/** Words that stand where a device's id would stand in the paths of the teachpoints. */
+const takenIds = ['bulk', 'export']
+const DeviceId = v.pipe(
+  Id,
+  v.check((id) => !takenIds.includes(id), 'this id would collide with a path of the API; take another'),
+)
+
+const Transport = v.variant('kind', [
+  v.strictObject({ kind: v.literal('serial'), path: v.pipe(v.string(), v.nonEmpty()) }),
+  v.strictObject({ kind: v.literal('simulated') }),
+])
+
+const Bound = v.strictObject({ min: v.optional(v.pipe(v.number(), v.finite())), max: v.optional(v.pipe(v.number(), v.finite())) })
+
+const DeviceConfig = v.strictObject({
+  device_id: DeviceId,
+  driver: v.picklist([...driverNames, 'external']),
+  name: v.optional(v.pipe(v.string(), v.maxLength(128))),
+  transport: v.optional(Transport),
+  settings: v.optional(v.record(v.string(), v.unknown()), {}),
+  limits: v.optional(v.record(v.string(), Bound), {}),
+  identity: v.optional(
+    v.strictObject({ model: v.optional(v.string()), serial_number: v.optional(v.string()), firmware_version: v.optional(v.string()) }),
+    {},
+  ),
+})
+
+const Count = (least: number, most: number) => v.pipe(v.number(), v.integer(), v.minValue(least), v.maxValue(most))
+
+/** The file as it is written. */
+export const ConfigFile = v.strictObject({
+  $schema: v.optional(v.string()),
+  format: v.literal(1),
+  system_id: v.optional(Id, 'system'),
+  listen: v.optional(
+    v.strictObject({
+      host: v.optional(v.pipe(v.string(), v.nonEmpty()), '0.0.0.0'),
+      port: v.optional(Count(0, 65535), 8520),
+      tls: v.optional(v.nullable(v.strictObject({ cert: v.string(), key: v.string() })), null),
+    }),
+    {},
+  ),
+  hosts: v.optional(v.array(v.pipe(v.string(), v.nonEmpty())), []),
+  cors: v.optional(v.strictObject({ origins: v.optional(v.array(v.pipe(v.string(), v.url())), []) }), {}),
+  time_scale: v.optional(v.pipe(v.number(), v.minValue(1), v.maxValue(10_000)), 1),
+  devices: v.optional(v.array(DeviceConfig), []),
+  events: v.optional(
+    v.strictObject({
+      segment_mib: v.optional(Count(1, 1024), 8),
+      commit_ms: v.optional(Count(1, 10_000), 100),
+      queue: v.optional(Count(1, 100_000), 1000),
+    }),
+    {},
+  ),
+  limits: v.optional(
+    v.strictObject({ subscribers: v.optional(Count(1, 10_000), 256), connections: v.optional(Count(1, 100_000), 512) }),
+    {},
+  ),
+})
+export type ConfigFile = v.InferOutput<typeof ConfigFile>
+
+/** A device that is ready to be opened: its driver is loaded, its settings are the driver's own. */
+export type DeviceConfig = Omit<ConfigFile['devices'][number], 'driver' | 'transport' | 'settings'> & {
+  name: string
+  driver: DriverName | 'external'
+} & (
+    | { kind: 'external' }
+    | { kind: 'driven'; transport: NonNullable<ConfigFile['devices'][number]['transport']>; driven_by: Driver; settings: unknown }
+  )
+export type Config = Omit<ConfigFile, 'devices'> & { devices: DeviceConfig[] }
+
+/** Reads and checks a file. Throws `config`, naming the file, the place in it, and what it must be. */
+export async function readConfig(path: string): Promise<Config> {
+  let text: string
+  try {
+    text = await readFile(path, 'utf8')
+  } catch (error) {
+    throw new LabError('config', `the configuration ${path} cannot be read: ${messageOf(error)}`, { cause: error })
+  }
+  return parseConfig(text, path)
+}
+
+/** Checks a text; `origin` is what messages call it. */
+export async function parseConfig(text: string, origin: string): Promise<Config> {
+  try {
+    return await checkConfig(parseJsonWithComments(text, origin), origin)
+  } catch (error) {
+    if (error instanceof LabError && error.code === 'invalid') throw new LabError('config', error.message, { cause: error })
+    throw error
+  }
+}
+
+/** Checks what such a file holds. */
+export async function checkConfig(content: unknown, origin: string): Promise<Config> {
+  const file = checked(ConfigFile, content, origin, 'config')
+  refuseDoubles(file.devices, origin)
+  return { ...file, devices: await Promise.all(file.devices.map((device) => checkDevice(device, origin))) }
+}
+
+/** The certificate and its key, as text. Throws `config`. */
+export async function readTls({ cert, key }: { cert: string; key: string }): Promise<{ cert: string; key: string }> {
+  const read = async (path: string) => {
+    try {
+      return await readFile(path, 'utf8')
+    } catch (error) {
+      throw new LabError('config', `listen.tls: ${path} cannot be read: ${messageOf(error)}`, { cause: error })
+    }
+  }
+  return { cert: await read(cert), key: await read(key) }
+}
+
+function refuseDoubles(devices: ConfigFile['devices'], origin: string): void {
+  const seen = new Set<string>()
+  for (const { device_id } of devices) {
+    if (seen.has(device_id)) throw new LabError('config', `${origin}: two devices are called ${device_id}; give each an id of its own`)
+    seen.add(device_id)
+  }
+}
+
+async function checkDevice(device: ConfigFile['devices'][number], origin: string): Promise<DeviceConfig> {
+  const { device_id, name = device_id, driver, transport, settings, ...rest } = device
+  const what = `${origin}: ${device_id}`
+  if (driver === 'external') {
+    if (transport) throw new LabError('config', `${what}: an external device is driven elsewhere and takes no transport`)
+    return { ...rest, device_id, name, driver, kind: 'external' }
+  }
+  if (!transport)
+    throw new LabError(
+      'config',
+      `${what}: transport is missing; {"kind": "simulated"} or {"kind": "serial", "path": "/dev/serial/by-id/…"}`,
+    )
+  const driven_by: Driver = await drivers[driver]()
+  const own = checked(driven_by.settings, settings, `${what}.settings`, 'config')
+  refuseWideBounds(device.limits, driven_by.profile(own).limits, what)
+  return { ...rest, device_id, name, driver, kind: 'driven', transport, driven_by, settings: own }
+}
+
+/** Limits of the configuration are there to narrow what the model takes. */
+function refuseWideBounds(
+  bounds: ConfigFile['devices'][number]['limits'],
+  limits: Record<string, { min: number; max: number; unit: string }>,
+  what: string,
+): void {
+  for (const [name, { min, max }] of Object.entries(bounds)) {
+    const limit = limits[name]
+    if (!limit)
+      throw new LabError('config', `${what}.limits: there is no limit ${JSON.stringify(name)}${didYouMean(name, Object.keys(limits))}`)
+    const [least, most] = [min ?? limit.min, max ?? limit.max]
+    if (least > most) throw new LabError('config', `${what}.limits.${name}: min ${least} is above max ${most}`)
+    if (least < limit.min || most > limit.max) {
+      throw new LabError(
+        'config',
+        `${what}.limits.${name}: the model takes ${limit.min} to ${limit.max} ${limit.unit}; limits here can only narrow that`,
+      )
+    }
+  }
+}

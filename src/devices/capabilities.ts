@@ -1,0 +1,47 @@
+// What a device can do, as a document: from the table of operations, and the limits as they are now.
+
+import * as v from 'valibot'
+import type { Limits } from './device.ts'
+import { type OperationName, operations, type ReadingName, readings } from './operations.ts'
+import type { Capabilities } from './records.ts'
+
+const safety =
+  'The stop of this service is not a safety function: it can be late or lost. Keep a hard-wired red button within reach, and use that one first.'
+
+export function capabilities(
+  device: Pick<Capabilities, 'device_id' | 'type' | 'driver' | 'model' | 'simulated' | 'source' | 'limits' | 'features'>,
+  can: readonly (OperationName | ReadingName)[],
+): Capabilities {
+  return { ...device, operations: can.map((name) => entry(name, device.limits)), safety }
+}
+
+function entry(name: OperationName | ReadingName, limits: Limits): Capabilities['operations'][number] {
+  if (name in readings) return { name, method: 'GET', params: paramsSchema({}, {}), typical_seconds: 1, max_seconds: 5 }
+  const { params, typical_seconds, margin_seconds } = operations[name as OperationName]
+  const longest = 'duration' in params.entries ? (limits.duration?.max ?? 0) : 0
+  return {
+    name,
+    method: 'POST',
+    params: paramsSchema(params.entries, limits),
+    typical_seconds,
+    max_seconds: longest + margin_seconds,
+  }
+}
+
+/** The JSON Schema of a body of quantities. */
+function paramsSchema(entries: Record<string, v.GenericSchema>, limits: Limits) {
+  const properties = Object.entries(entries).map(([name, schema]) => {
+    const limit = limits[name]
+    return [
+      name,
+      {
+        type: limit?.step && Number.isInteger(limit.step) ? 'integer' : 'number',
+        description: v.getDescription(schema),
+        unit: v.getMetadata(schema).unit,
+        ...(limit && { minimum: limit.min, maximum: limit.max }),
+        ...(limit?.step && { step: limit.step }),
+      },
+    ]
+  })
+  return { type: 'object', properties: Object.fromEntries(properties), required: Object.keys(entries), additionalProperties: false }
+}

@@ -1,0 +1,390 @@
+// One device of the bench: what it is, what it is doing, and what is latched on it.
+
+import { LabError, messageOf } from '../errors.ts'
+import type { Hub } from '../events/hub.ts'
+import { type Clock, sleep } from '../kit/clock.ts'
+import type { Log } from '../kit/log.ts'
+import { capabilities } from './capabilities.ts'
+import type { Device, DeviceType, Identity, Limits, Link, Profile } from './device.ts'
+import { DeviceLatch } from './latch.ts'
+import type { Latches } from './latches.ts'
+import type { Ledger } from './ledger.ts'
+import { type Bounds, checkLimits, narrowed } from './limits.ts'
+import { type OperationName, operations, type ReadingName } from './operations.ts'
+import type { Capabilities, DeviceInfo, DeviceState, DeviceSummary, OperationRecord, OperationResult } from './records.ts'
+import { Run } from './run.ts'
+
+/** A device as it is configured. `time_scale` is how many seconds of the instrument go by in one of ours. */
+export type Configured = {
+  device_id: string
+  type: DeviceType
+  name: string
+  driver: string
+  simulated: boolean
+  time_scale: number
+  bounds: Bounds
+  /** What it must say it is; a member left out may be anything. */
+  identity: Partial<Identity>
+  /** What the driver made, and what that hangs on; absent for a device that somebody else drives. */
+  driven?: { device: Device; link: Link; profile: Profile }
+}
+
+export type Surroundings = { clock: Clock; hub: Pick<Hub, 'emit'>; ledger: Ledger; latches: Latches; log: Log }
+
+/** What can be performed; a stop goes its own way. */
+export type Performable = Exclude<OperationName, 'stop'>
+
+const watch_ms = 2000
+const acknowledge_ms = 400
+/** How long a device that failed may take to acknowledge that it is halted. */
+const halt_ms = 2000
+
+/** These mean that nothing was done; all else means that we no longer know the instrument. */
+const harmless = new Set(['invalid', 'interlock', 'busy', 'not_initialized', 'stopped', 'stopping'])
+
+export class Instrument {
+  readonly #configured: Configured
+  readonly #around: Surroundings
+  readonly #latch: DeviceLatch
+  #learnedLimits: Limits | undefined
+  #initialized = false
+  #identity: Identity | null = null
+  #run: Run | undefined
+  #last: OperationRecord | null = null
+  #closing = false
+  #cancelWatch = () => {}
+
+  constructor(configured: Configured, around: Surroundings) {
+    this.#configured = configured
+    this.#around = around
+    this.#latch = new DeviceLatch(configured.device_id, around)
+    configured.driven?.link.onLost((reason) => this.#onLost(reason))
+  }
+
+  get device_id(): string {
+    return this.#configured.device_id
+  }
+
+  /** Whether there is a driver behind it that can be asked and stopped. */
+  get driven(): boolean {
+    return this.#configured.driven !== undefined
+  }
+
+  get simulated(): boolean {
+    return this.#configured.simulated
+  }
+
+  /** Derived from what is so, never set. */
+  get state(): DeviceState {
+    const { driven } = this.#configured
+    if (!driven) return 'external'
+    if (driven.link.state !== 'open') return 'disconnected'
+    if (this.#run && this.#run.cut !== 'stopped') return 'busy'
+    if (this.#latch.fault) return this.#latch.stopped ? 'stopped' : 'faulted'
+    return this.#initialized ? 'ready' : 'not_initialized'
+  }
+
+  summary(): DeviceSummary {
+    const { device_id, type, name } = this.#configured
+    return { device_id, type, name, is_initialized: this.#initialized }
+  }
+
+  info(): DeviceInfo {
+    const { driver, simulated } = this.#configured
+    const run = this.#run
+    return {
+      ...this.summary(),
+      driver,
+      simulated,
+      state: this.state,
+      operation: run
+        ? { operation_id: run.record.operation_id, name: run.name, started: run.record.started, seconds_left: run.secondsLeft }
+        : null,
+      last_operation: this.#last,
+      fault: this.#latch.fault,
+      identity: this.#identity,
+      lock: null,
+    }
+  }
+
+  capabilities(): Capabilities {
+    const { device_id, type, driver, simulated, driven } = this.#configured
+    const { model, features } = driven?.profile ?? { model: 'external', features: {} }
+    const source = this.#learnedLimits ? 'instrument' : 'model'
+    return capabilities({ device_id, type, driver, model, simulated, source, limits: this.limits(), features }, this.#can())
+  }
+
+  /** The model's, replaced by what the instrument told, narrowed by the configuration. */
+  limits(): Limits {
+    return narrowed({ ...this.#configured.driven?.profile.limits, ...this.#learnedLimits }, this.#configured.bounds)
+  }
+
+  /** Throws `invalid`, naming what it can do, unless the device knows the operation. */
+  mustKnow(name: OperationName | ReadingName): void {
+    const can = this.#can()
+    if (can.includes(name)) return
+    const known = this.driven ? `it knows ${can.join(', ')}` : 'it is driven elsewhere'
+    throw new LabError('invalid', `${this.device_id} cannot ${name}: ${known}`)
+  }
+
+  /**
+   * Does an operation, and answers what it came to. `begun` is called with its record before anything is on the wire.
+   * Rejects with what refuses it (`busy`, `stopped`, `faulted`, `not_initialized`, `interlock`, `invalid`) or what went wrong.
+   */
+  async perform(
+    name: Performable,
+    params: Record<string, unknown>,
+    begun: (record: OperationRecord) => void = () => {},
+  ): Promise<OperationResult> {
+    const driven = this.#mustBeDriven(name)
+    checkLimits(this.device_id, params, this.limits())
+    this.#refuse(name)
+    const run = new Run(this.#around.ledger.begin(this.device_id, name, params), { ...this.#around, ...this.#configured })
+    this.#run = run
+    begun(run.record)
+    try {
+      if (driven.link.state !== 'open') await this.#connect()
+      run.signal.throwIfAborted()
+      await run.end(this.#drive(driven.device, name, params, run.signal))
+      return this.#finished(run)
+    } catch (error) {
+      if (run.cut === 'stopped') return this.#finished(run)
+      const failure = await this.#failure(run, error)
+      this.#finished(run, failure.message)
+      throw failure
+    }
+  }
+
+  /** In °C. Throws what `perform` throws; never `busy`. */
+  async getTemperature(): Promise<{ temperature: number; target: number | null }> {
+    const { device, link } = this.#mustBeDriven('get_temperature')
+    if (link.state !== 'open') throw this.#disconnected()
+    try {
+      return await device.get_temperature!()
+    } catch (error) {
+      throw this.#suspect('get_temperature', error)
+    }
+  }
+
+  /** Puts the bytes of a stop on the wire, ahead of all else, before it returns. Whoever calls this calls `halted` next. */
+  halt(): Promise<void> {
+    const { device } = this.#mustBeDriven('stop')
+    try {
+      return device.halt()
+    } catch (error) {
+      return Promise.reject(error)
+    }
+  }
+
+  /**
+   * Latches a stop that was sent, ends what runs, and answers when the instrument has acknowledged, or 400 ms later.
+   * Rejects with `stop_not_sent` when the bytes could not be written: latched all the same.
+   */
+  halted(acknowledged: Promise<void>): Promise<OperationResult> {
+    this.#initialized = false
+    this.#latch.setStopped(this.#run?.name ?? null)
+    this.#run?.cutShort('stopped')
+    return this.#acknowledgement(acknowledged)
+  }
+
+  /** Clears a fault that somebody has looked at; never a stop. Answers whether there was one. */
+  clearFault(): boolean {
+    if (this.#latch.stopped) {
+      const remedy = `POST /api/devices/${this.device_id}/initialize`
+      throw new LabError('stopped', `${this.device_id} is stopped, and only initialize ends that; ${remedy}`)
+    }
+    return this.#latch.clear('cleared by an operator')
+  }
+
+  /** Opens the link, asks who is there, and looks again every two seconds. Sends queries only. */
+  start(): void {
+    if (this.driven) void this.#watch()
+  }
+
+  /** Ends what runs: what the instrument times itself goes on there, all else is halted. Then lets go of the port. */
+  async close(): Promise<void> {
+    this.#closing = true
+    this.#cancelWatch()
+    const { driven } = this.#configured
+    if (!driven) return
+    if (this.#run) {
+      if (!driven.profile.features.autonomous_timer) await this.#halted(driven.device)
+      this.#run?.cutShort('stopping')
+    }
+    await driven.link.close()
+  }
+
+  #can(): (OperationName | ReadingName)[] {
+    const { driven } = this.#configured
+    if (!driven) return ['initialized']
+    const known = (Object.keys(operations) as OperationName[]).filter((name) => name === 'stop' || name in driven.device)
+    return [...known, 'initialized', ...('get_temperature' in driven.device ? (['get_temperature'] as const) : [])]
+  }
+
+  #mustBeDriven(name: OperationName | ReadingName) {
+    this.mustKnow(name)
+    const { driven } = this.#configured
+    if (!driven) throw new LabError('invalid', `${this.device_id} is driven elsewhere: ${name} it there`)
+    return driven
+  }
+
+  /** Refuses what cannot begin now. */
+  #refuse(name: Performable): void {
+    const id = this.device_id
+    if (this.#closing) throw new LabError('stopping', 'the service is stopping; ask again when it is back', { retry_after_s: 5 })
+    if (this.#run) throw this.#busy(this.#run)
+    if (name === 'initialize') return
+    const remedy = `POST /api/devices/${id}/initialize`
+    const { fault, stopped } = this.#latch
+    if (stopped) throw new LabError('stopped', `${id} was stopped; see that it is safe, then ${remedy}`)
+    if (fault) throw new LabError('faulted', `${id} has a fault: ${fault.error}; see to that, then ${remedy}`)
+    if (this.#configured.driven?.link.state !== 'open') throw this.#disconnected()
+    if (!this.#initialized) throw new LabError('not_initialized', `${id} is not initialized; ${remedy} first`)
+  }
+
+  #busy(run: Run): LabError {
+    const left = Math.ceil(run.secondsLeft)
+    return new LabError('busy', `${this.device_id} is running ${run.name}, about ${left} s left; wait for that, or stop it`, {
+      retry_after_s: Math.max(1, left / this.#configured.time_scale),
+    })
+  }
+
+  async #drive(device: Device, name: Performable, params: Record<string, unknown>, signal: AbortSignal): Promise<void> {
+    if (name === 'initialize') return this.#initialize(device, signal)
+    const operate = device[name] as (params: object, signal: AbortSignal) => Promise<void>
+    await operate(params, signal)
+  }
+
+  async #initialize(device: Device, signal: AbortSignal): Promise<void> {
+    this.#initialized = false
+    const learned = await device.initialize({}, signal)
+    signal.throwIfAborted()
+    if (learned.identity) this.#recognise(learned.identity)
+    this.#learnedLimits = learned.limits
+    this.#initialized = true
+    this.#latch.clear('initialized')
+  }
+
+  /** Writes down how a run ended, and answers it; `detail` says why it failed. */
+  #finished(run: Run, detail: string | null = null): OperationResult {
+    const result = detail === null ? run.result() : { success: false, message: detail }
+    this.#around.ledger.end(run.record, { result, detail })
+    this.#last = run.record
+    this.#run = undefined
+    return result
+  }
+
+  /** What is thrown for what went wrong in a run; halts the device and latches a fault unless nothing was done. */
+  async #failure(run: Run, error: unknown): Promise<LabError> {
+    if (run.cut === 'stopping') {
+      const sentence = `the service is stopping; ${this.device_id} may still run ${run.name}`
+      return new LabError('stopping', sentence, { cause: error, retry_after_s: 5 })
+    }
+    if (isHarmless(error)) return worded(this.device_id, error)
+    const { driven } = this.#configured
+    const halted = driven?.link.state === 'open' && (await this.#halted(driven.device))
+    return this.#suspect(run.name, error, !halted)
+  }
+
+  /** Latches what a device did wrong, and words it. */
+  #suspect(command: string, error: unknown, may_still_be_moving = false): LabError {
+    if (isHarmless(error)) return worded(this.device_id, error)
+    const failure = error instanceof LabError ? worded(this.device_id, error) : new LabError('internal', messageOf(error), { cause: error })
+    if (failure.code === 'internal') this.#around.log.error(`${this.device_id}: ${command} failed in the driver`, error)
+    this.#initialized = false
+    this.#latch.setFault({
+      command,
+      outcome: failure.code === 'device_failed' ? 'failed' : 'unknown',
+      error: failure.message,
+      error_type: typeName(failure.code),
+      may_still_be_moving,
+    })
+    return failure
+  }
+
+  /** Whether a device that failed acknowledged that it stands. */
+  async #halted(device: Device): Promise<boolean> {
+    const late = sleep(this.#around.clock, halt_ms).then(() => false)
+    try {
+      return await Promise.race([device.halt().then(() => true), late])
+    } catch (error) {
+      this.#around.log.warn(`${this.device_id}: could not be halted: ${messageOf(error)}`)
+      return false
+    }
+  }
+
+  async #acknowledgement(acknowledged: Promise<void>): Promise<OperationResult> {
+    const late = sleep(this.#around.clock, acknowledge_ms).then(() => false)
+    const unconfirmed = { success: false, message: `${this.device_id}: stop sent, not confirmed` }
+    try {
+      const inTime = await Promise.race([acknowledged.then(() => true), late])
+      return inTime ? { success: true, message: `${this.device_id} stopped` } : unconfirmed
+    } catch (error) {
+      if (error instanceof LabError && error.code !== 'stop_not_sent') return unconfirmed
+      const sentence = `${this.device_id} may still be moving: use its red button. The stop could not be sent: ${messageOf(error)}`
+      throw new LabError('stop_not_sent', sentence, { cause: error })
+    }
+  }
+
+  /** The instrument must be the one that the configuration names. */
+  #recognise(identity: Identity): void {
+    this.#identity = identity
+    const wanted = Object.entries(this.#configured.identity) as [keyof Identity, string | null | undefined][]
+    for (const [member, value] of wanted) {
+      if (value === undefined || value === identity[member]) continue
+      const sentence = `another instrument is plugged in: its ${member} is ${identity[member]}, not ${value}; see the cables, or the configuration`
+      throw new LabError('device_failed', sentence)
+    }
+  }
+
+  #onLost(reason: string): void {
+    this.#initialized = false
+    if (this.#closing || this.#run) return
+    this.#suspect('check', new LabError('disconnected', `the connection was lost: ${reason}`))
+  }
+
+  async #watch(): Promise<void> {
+    await this.#look()
+    if (!this.#closing) this.#cancelWatch = this.#around.clock.after(watch_ms, () => void this.#watch())
+  }
+
+  async #look(): Promise<void> {
+    const { device, link } = this.#mustBeDriven('initialized')
+    if (this.#run) return
+    try {
+      if (link.state === 'open') await device.check()
+      else await this.#connect()
+    } catch (error) {
+      if (link.state === 'open' && !this.#run && !this.#closing) this.#suspect('check', error)
+    }
+  }
+
+  /** Opens the link and asks who is there. */
+  async #connect(): Promise<void> {
+    const { device, link } = this.#mustBeDriven('initialized')
+    await link.open()
+    this.#around.log.info(`${this.device_id}: connected`)
+    const identity = await device.identify()
+    if (identity) this.#recognise(identity)
+  }
+
+  #disconnected(): LabError {
+    return new LabError('disconnected', `${this.device_id} is not connected; see its cable and power, it is looked for every two seconds`)
+  }
+}
+
+function isHarmless(error: unknown): error is LabError {
+  return error instanceof LabError && harmless.has(error.code)
+}
+
+/** The same error, with the device named. */
+function worded(device_id: string, error: LabError): LabError {
+  if (error.message.startsWith(device_id)) return error
+  const { retry_after_s } = error
+  return new LabError(error.code, `${device_id}: ${error.message}`, { cause: error, ...(retry_after_s !== undefined && { retry_after_s }) })
+}
+
+/** `no_reply` as events name it: NoReply. */
+function typeName(code: string): string {
+  return code.replace(/(?:^|_)(.)/g, (_, letter: string) => letter.toUpperCase())
+}

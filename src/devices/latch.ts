@@ -1,0 +1,82 @@
+// What is latched on one device: the first fault, and whether it was stopped. Each change is an event, and is kept over a restart.
+
+import type { Hub } from '../events/hub.ts'
+import type { Log } from '../kit/log.ts'
+import type { Latch, Latches } from './latches.ts'
+import type { Fault } from './records.ts'
+
+type NewFault = Omit<Fault, 'since'>
+
+export class DeviceLatch {
+  readonly #device_id: string
+  readonly #around: { hub: Pick<Hub, 'emit'>; latches: Latches; log: Log }
+  #latch: Latch | undefined
+
+  constructor(device_id: string, around: { hub: Pick<Hub, 'emit'>; latches: Latches; log: Log }) {
+    this.#device_id = device_id
+    this.#around = around
+    this.#latch = around.latches.get(device_id)
+  }
+
+  get fault(): Fault | null {
+    return this.#latch?.fault ?? null
+  }
+
+  get stopped(): boolean {
+    return this.#latch?.stopped ?? false
+  }
+
+  /** A fault that is latched already stays the first. */
+  setFault(fault: NewFault): void {
+    if (!this.#latch) this.#set({ fault: { ...fault, since: Date.now() / 1000 }, stopped: false })
+  }
+
+  /** `command` is what was under way. */
+  setStopped(command: string | null): void {
+    if (this.#latch) {
+      this.#latch = { ...this.#latch, stopped: true }
+      this.#keep()
+      return
+    }
+    const fault: Fault = {
+      command,
+      outcome: command === null ? 'failed' : 'unknown',
+      error: `${this.#device_id} was stopped`,
+      error_type: 'Stopped',
+      may_still_be_moving: command !== null,
+      since: Date.now() / 1000,
+    }
+    this.#set({ fault, stopped: true })
+  }
+
+  /** Answers whether there was something to clear. */
+  clear(message: string): boolean {
+    if (!this.#latch) return false
+    const { fault } = this.#latch
+    this.#latch = undefined
+    this.#emit('FAULT_CLEARED', fault, message)
+    this.#keep()
+    return true
+  }
+
+  #set(latch: Latch): void {
+    this.#latch = latch
+    this.#emit('FAULTED', latch.fault, null)
+    this.#around.log.warn(`${this.#device_id}: latched: ${latch.fault.error}`)
+    this.#keep()
+  }
+
+  /** `message` says how it was cleared. */
+  #emit(status: 'FAULTED' | 'FAULT_CLEARED', fault: Fault, message: string | null): void {
+    const { since: _, ...what } = fault
+    const context = { device_name: this.#device_id, cleared: message !== null, ...what, message, execution_id: null }
+    this.#around.hub.emit(`DEVICE.${this.#device_id}.${status}`, context)
+  }
+
+  /** After the event, and never awaited: storage that hangs holds nothing up. */
+  #keep(): void {
+    this.#around.latches.set(this.#device_id, this.#latch).catch((error) => {
+      this.#around.log.error(`${this.#device_id}: the latch could not be kept over a restart`, error)
+    })
+  }
+}

@@ -1,0 +1,43 @@
+// What a device takes of a parameter: its model's range, narrowed by the configuration and by the instrument itself.
+
+import { LabError } from '../errors.ts'
+import type { Limit, Limits } from './device.ts'
+
+/** What a configuration may say of a parameter. */
+export type Bounds = Record<string, { min?: number | undefined; max?: number | undefined }>
+
+/** The limits with the configured bounds put on them. A bound outside the limits changes nothing. */
+export function narrowed(limits: Limits, bounds: Bounds): Limits {
+  return Object.fromEntries(
+    Object.entries(limits).map(([name, limit]) => {
+      const { min = limit.min, max = limit.max } = bounds[name] ?? {}
+      return [name, { ...limit, min: Math.max(limit.min, min), max: Math.min(limit.max, max) }]
+    }),
+  )
+}
+
+/** Throws `invalid`, naming field, value and range, unless every parameter is one that the device takes. */
+export function checkLimits(device_id: string, params: Readonly<Record<string, unknown>>, limits: Limits): void {
+  for (const [name, value] of Object.entries(params)) {
+    const limit = limits[name]
+    if (!limit || typeof value !== 'number') continue
+    if (value < limit.min || value > limit.max) {
+      throw new LabError('invalid', `${name} ${value} ${limit.unit} is outside what ${device_id} takes: ${range(limit)}`)
+    }
+    if (limit.step && !isMultiple(value, limit.step)) {
+      throw new LabError(
+        'invalid',
+        `${name} ${value} ${limit.unit} is finer than ${device_id} knows: give a multiple of ${limit.step}, ${range(limit)}`,
+      )
+    }
+  }
+}
+
+function range({ min, max, unit }: Limit): string {
+  return `${min} to ${max} ${unit}`
+}
+
+function isMultiple(value: number, step: number): boolean {
+  const times = value / step
+  return Math.abs(times - Math.round(times)) < 1e-6
+}

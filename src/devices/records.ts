@@ -1,0 +1,109 @@
+// What the registry tells of its devices: one schema a record, its type of the same name.
+
+import * as v from 'valibot'
+import { deviceTypes } from './device.ts'
+
+const Nullable = { text: v.nullable(v.string()), number: v.nullable(v.number()) }
+const UnixSeconds = v.pipe(v.number(), v.description('Unix time'), v.metadata({ unit: 's' }))
+
+/** A device as the list tells it. */
+export const DeviceSummary = v.strictObject({
+  device_id: v.string(),
+  type: v.picklist(deviceTypes),
+  name: v.string(),
+  is_initialized: v.boolean(),
+})
+export type DeviceSummary = v.InferOutput<typeof DeviceSummary>
+
+/** What an operation came to. */
+export const OperationResult = v.strictObject({ success: v.boolean(), message: v.string() })
+export type OperationResult = v.InferOutput<typeof OperationResult>
+
+/** One operation, from its start until a day after its end. */
+export const OperationRecord = v.strictObject({
+  operation_id: v.string(),
+  device_id: v.string(),
+  operation: v.string(),
+  params: v.record(v.string(), v.unknown()),
+  status: v.picklist(['running', 'ended']),
+  result: v.nullable(OperationResult),
+  detail: v.pipe(Nullable.text, v.description('Why it failed; null while it runs and when it did not')),
+  started: UnixSeconds,
+  ended: v.nullable(UnixSeconds),
+})
+export type OperationRecord = v.InferOutput<typeof OperationRecord>
+
+/** A fault that is latched: the first, until it is cleared. */
+export const Fault = v.strictObject({
+  command: Nullable.text,
+  outcome: v.picklist(['failed', 'unknown']),
+  error: v.string(),
+  error_type: v.string(),
+  may_still_be_moving: v.boolean(),
+  since: UnixSeconds,
+})
+export type Fault = v.InferOutput<typeof Fault>
+
+export const Identity = v.strictObject({ model: Nullable.text, serial_number: Nullable.text, firmware_version: Nullable.text })
+
+export const deviceStates = ['not_initialized', 'ready', 'busy', 'stopped', 'faulted', 'disconnected', 'external'] as const
+export type DeviceState = (typeof deviceStates)[number]
+
+export const DeviceInfo = v.strictObject({
+  ...DeviceSummary.entries,
+  driver: v.string(),
+  simulated: v.boolean(),
+  state: v.picklist(deviceStates),
+  operation: v.nullable(
+    v.strictObject({
+      operation_id: v.string(),
+      name: v.string(),
+      started: UnixSeconds,
+      seconds_left: v.pipe(v.number(), v.description('As far as can be said'), v.metadata({ unit: 's' })),
+    }),
+  ),
+  last_operation: v.nullable(OperationRecord),
+  fault: v.nullable(Fault),
+  identity: v.nullable(Identity),
+  lock: v.null(),
+})
+export type DeviceInfo = v.InferOutput<typeof DeviceInfo>
+
+export const Temperature = v.strictObject({
+  device_id: v.string(),
+  temperature: v.pipe(v.number(), v.metadata({ unit: '°C' })),
+  target: v.pipe(Nullable.number, v.description('null when none is set'), v.metadata({ unit: '°C' })),
+})
+
+export const Initialized = v.strictObject({ device_id: v.string(), is_initialized: v.boolean() })
+
+const Limit = v.strictObject({ min: v.number(), max: v.number(), unit: v.string(), step: v.optional(v.number()) })
+
+export const Capabilities = v.strictObject({
+  device_id: v.string(),
+  type: DeviceSummary.entries.type,
+  driver: v.string(),
+  model: v.string(),
+  simulated: v.boolean(),
+  source: v.pipe(v.picklist(['model', 'instrument']), v.description('Who told the limits')),
+  operations: v.array(
+    v.strictObject({
+      name: v.string(),
+      method: v.picklist(['GET', 'POST']),
+      params: v.pipe(v.record(v.string(), v.unknown()), v.description('JSON Schema of the body')),
+      typical_seconds: v.number(),
+      max_seconds: v.number(),
+    }),
+  ),
+  limits: v.record(v.string(), Limit),
+  features: v.record(v.string(), v.boolean()),
+  safety: v.string(),
+})
+export type Capabilities = v.InferOutput<typeof Capabilities>
+
+/** What stopping came to, device by device. */
+export const StopAllResult = v.strictObject({
+  ...OperationResult.entries,
+  devices: v.array(v.strictObject({ device_id: v.string(), ...OperationResult.entries })),
+})
+export type StopAllResult = v.InferOutput<typeof StopAllResult>

@@ -1,0 +1,85 @@
+// One operation under way: its record, its deadline, and how it can be cut short.
+
+import { LabError } from '../errors.ts'
+import { type Clock, sleep } from '../kit/clock.ts'
+import { type OperationName, operations } from './operations.ts'
+import type { OperationRecord, OperationResult } from './records.ts'
+
+/** How long an operation that was cut short may take to unwind before it is left behind. */
+const unwind_ms = 2000
+
+export class Run {
+  readonly record: OperationRecord
+  readonly #clock: Clock
+  readonly #began: number
+  readonly #time_scale: number
+  readonly #abort = new AbortController()
+  /** Why it was cut short. */
+  cut: 'stopped' | 'stopping' | undefined
+
+  /** `time_scale` is how many seconds of the instrument go by in one of ours. */
+  constructor(record: OperationRecord, { clock, time_scale }: { clock: Clock; time_scale: number }) {
+    this.record = record
+    this.#clock = clock
+    this.#time_scale = time_scale
+    this.#began = clock.now()
+  }
+
+  get name(): OperationName {
+    return this.record.operation as OperationName
+  }
+
+  /** Aborted when the operation is to end before its time. */
+  get signal(): AbortSignal {
+    return this.#abort.signal
+  }
+
+  /** Of the instrument's seconds, as far as can be said. */
+  get secondsLeft(): number {
+    const gone = ((this.#clock.now() - this.#began) / 1000) * this.#time_scale
+    const left = this.#duration + operations[this.name].typical_seconds - gone
+    return Math.round(Math.max(0, left) * 1000) / 1000
+  }
+
+  /** Ends it before its time. What comes of it after a stop is never a success. */
+  cutShort(why: 'stopped' | 'stopping'): void {
+    this.cut = why
+    this.#abort.abort(new LabError(why, why === 'stopped' ? `${this.record.device_id} was stopped` : 'the service is stopping'))
+  }
+
+  /** Waits for the driver, as long as the operation may take. Rejects with what went wrong, and with the reason of an abort. */
+  async end(driving: Promise<void>): Promise<void> {
+    const limit_s = this.#duration + operations[this.name].margin_seconds
+    const cancelDeadline = this.#clock.after(limit_s * 1000, () => {
+      this.#abort.abort(new LabError('no_reply', `${this.name} did not end within ${limit_s} s`))
+    })
+    try {
+      await Promise.race([driving, this.#aborted(driving)])
+      this.signal.throwIfAborted()
+    } finally {
+      cancelDeadline()
+    }
+  }
+
+  /** What it came to, once it has ended. */
+  result(): OperationResult {
+    if (this.cut === 'stopped') return { success: false, message: 'stopped' }
+    const done = operations[this.name].done as (params: object) => string
+    return { success: true, message: `${this.record.device_id}: ${done(this.record.params)}` }
+  }
+
+  get #duration(): number {
+    const { duration } = this.record.params
+    return typeof duration === 'number' ? duration : 0
+  }
+
+  /** Rejects a moment after an abort, by when the driver has let go. */
+  #aborted(driving: Promise<void>): Promise<never> {
+    return new Promise((_, reject) => {
+      this.signal.addEventListener('abort', () => {
+        const unwound = driving.catch(() => undefined)
+        void Promise.race([unwound, sleep(this.#clock, unwind_ms)]).then(() => reject(this.signal.reason))
+      })
+    })
+  }
+}

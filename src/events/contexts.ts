@@ -1,0 +1,108 @@
+// What an event carries, by the type of its entity. Closed records: a member that is not here is refused.
+
+import * as v from 'valibot'
+
+const MaybeText = v.nullable(v.string())
+
+export const WorkflowExecutionContext = v.strictObject({ execution_id: v.string(), workflow_name: v.string() })
+export type WorkflowExecutionContext = v.InferOutput<typeof WorkflowExecutionContext>
+
+export const ThreadExecutionContext = v.strictObject({
+  ...WorkflowExecutionContext.entries,
+  thread_id: v.string(),
+  thread_name: v.string(),
+  template_name: v.string(),
+  pause_reason: MaybeText,
+  last_error: v.pipe(MaybeText, v.description('Why it stands: on PAUSED, FAILED and ABORTED')),
+})
+export type ThreadExecutionContext = v.InferOutput<typeof ThreadExecutionContext>
+
+export const MethodExecutionContext = v.strictObject({
+  ...WorkflowExecutionContext.entries,
+  method_id: MaybeText,
+  method_name: MaybeText,
+  thread_id: MaybeText,
+  thread_name: MaybeText,
+  participating_thread_ids: v.array(v.string()),
+})
+export type MethodExecutionContext = v.InferOutput<typeof MethodExecutionContext>
+
+const Action = {
+  action_id: v.string(),
+  action_status: v.string(),
+  action_name: v.pipe(MaybeText, v.description('The command; null for a move')),
+}
+
+export const LocationActionExecutionContext = v.strictObject({ ...MethodExecutionContext.entries, ...Action })
+export type LocationActionExecutionContext = v.InferOutput<typeof LocationActionExecutionContext>
+
+export const MoveActionExecutionContext = v.strictObject({ ...ThreadExecutionContext.entries, ...Action })
+export type MoveActionExecutionContext = v.InferOutput<typeof MoveActionExecutionContext>
+
+export const SubmissionExecutionContext = v.strictObject({
+  ...WorkflowExecutionContext.entries,
+  submission_id: v.string(),
+  group_count: v.pipe(v.number(), v.integer(), v.minValue(0)),
+  reason: MaybeText,
+})
+export type SubmissionExecutionContext = v.InferOutput<typeof SubmissionExecutionContext>
+
+export const GroupLifecycleContext = v.strictObject({
+  ...WorkflowExecutionContext.entries,
+  submission_id: v.string(),
+  group_id: v.string(),
+})
+export type GroupLifecycleContext = v.InferOutput<typeof GroupLifecycleContext>
+
+export const ExecutionLifecycleContext = v.strictObject({ ...WorkflowExecutionContext.entries, reason: MaybeText })
+export type ExecutionLifecycleContext = v.InferOutput<typeof ExecutionLifecycleContext>
+
+export const OperatorInstructionContext = v.strictObject({
+  ...WorkflowExecutionContext.entries,
+  thread_id: MaybeText,
+  instruction: v.string(),
+  step_id: v.string(),
+})
+export type OperatorInstructionContext = v.InferOutput<typeof OperatorInstructionContext>
+
+export const ManualInterventionContext = v.strictObject({
+  ...ThreadExecutionContext.entries,
+  labware_id: MaybeText,
+  labware_name: MaybeText,
+  labware_template_name: MaybeText,
+  target_location: MaybeText,
+})
+export type ManualInterventionContext = v.InferOutput<typeof ManualInterventionContext>
+
+export const CustomEventContext = v.strictObject({
+  ...WorkflowExecutionContext.entries,
+  thread_id: v.pipe(MaybeText, v.description('null when several threads share the action that emits')),
+  event_name: v.pipe(v.string(), v.description('As it was emitted, dots kept')),
+  value: MaybeText,
+  data: v.record(v.string(), v.unknown()),
+})
+export type CustomEventContext = v.InferOutput<typeof CustomEventContext>
+
+export const IncidentContext = v.strictObject({
+  incident_id: v.string(),
+  category: v.string(),
+  severity: v.string(),
+  message: v.string(),
+  recovery_action: v.string(),
+  execution_id: MaybeText,
+  thread_id: MaybeText,
+})
+export type IncidentContext = v.InferOutput<typeof IncidentContext>
+
+export const DeviceFaultContext = v.strictObject({
+  device_name: v.string(),
+  cleared: v.boolean(),
+  command: MaybeText,
+  outcome: v.nullable(v.picklist(['failed', 'unknown'])),
+  error: MaybeText,
+  error_type: MaybeText,
+  may_still_be_moving: v.boolean(),
+  message: MaybeText,
+  execution_id: MaybeText,
+})
+export type DeviceFaultContext = v.InferOutput<typeof DeviceFaultContext>

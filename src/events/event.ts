@@ -1,0 +1,97 @@
+// One thing that happened: a closed record that nothing can change any more.
+
+import * as v from 'valibot'
+import { LabError } from '../errors.ts'
+
+export const RuntimeEvent = v.pipe(
+  v.strictObject({
+    event_name: v.pipe(v.string(), v.description('THREAD.<id>.MOVING, OPERATOR.INSTRUCTION')),
+    execution_id: v.pipe(v.string(), v.description('The system id when it belongs to no execution')),
+    timestamp: v.pipe(v.number(), v.description('Unix time; rises with every event'), v.metadata({ unit: 's' })),
+    entity_type: v.string(),
+    entity_id: v.pipe(v.string(), v.description('Empty for a name of two parts')),
+    status: v.string(),
+    context: v.pipe(v.record(v.string(), v.unknown()), v.description('What belongs to this type of event')),
+  }),
+  v.readonly(),
+)
+export type RuntimeEvent = v.InferOutput<typeof RuntimeEvent>
+
+export type Context = Readonly<Record<string, unknown>>
+
+/** Three parts are type, id and status; two are type and status; anything else is a type. */
+export function parseEventName(event_name: string): Pick<RuntimeEvent, 'entity_type' | 'entity_id' | 'status'> {
+  const first = event_name.indexOf('.')
+  const last = event_name.lastIndexOf('.')
+  if (first === -1 || event_name.indexOf('.', first + 1) !== (first === last ? -1 : last)) {
+    return { entity_type: event_name, entity_id: '', status: '' }
+  }
+  return {
+    entity_type: event_name.slice(0, first),
+    entity_id: first === last ? '' : event_name.slice(first + 1, last),
+    status: event_name.slice(last + 1),
+  }
+}
+
+/**
+ * Makes an event of what is handed over, which is frozen to its depth. Throws `invalid` for a context that JSON cannot
+ * hold: a number that is not finite, a BigInt, a function, an instance of a class, a circle.
+ */
+export function runtimeEvent(event_name: string, execution_id: string, timestamp: number, context: Context): RuntimeEvent {
+  freeze(context, event_name, 1)
+  const { entity_type, entity_id, status } = parseEventName(event_name)
+  return Object.freeze({ event_name, execution_id, timestamp, entity_type, entity_id, status, context: context as Record<string, unknown> })
+}
+
+/** Name of an event that a client of the simulation may make: two or three parts, none of them empty. */
+export const eventNameRule = v.pipe(
+  v.string(),
+  v.maxLength(256),
+  v.regex(/^[^.\p{Cc}]+(\.[^.\p{Cc}]+){1,2}$/u, 'a name has two or three parts with dots between them, none of them empty'),
+  v.check((name) => !name.startsWith('OPERATOR.CONFIRM.'), 'OPERATOR.CONFIRM.* is a wait inside the runtime, not an event'),
+)
+
+/** What must be on the card, not just in the file, before anybody is shown it. */
+export function isSyncedFirst({ entity_type, status, event_name }: RuntimeEvent): boolean {
+  switch (entity_type) {
+    case 'INCIDENT':
+      return true
+    case 'DEVICE':
+      return status === 'FAULTED' || status === 'FAULT_CLEARED'
+    case 'OPERATOR':
+      return event_name === 'OPERATOR.INSTRUCTION'
+    case 'EXECUTION':
+    case 'SUBMISSION':
+      return status === 'COMPLETED' || status === 'FAILED' || status === 'ABORTED'
+    default:
+      return false
+  }
+}
+
+const deepest = 32
+
+function freeze(value: unknown, event_name: string, depth: number): void {
+  if (typeof value !== 'object' || value === null) {
+    checkPlain(value, event_name)
+    return
+  }
+  if (depth > deepest) throw unfit(event_name, `is nested deeper than ${deepest}`)
+  if (Array.isArray(value)) {
+    for (const item of value) freeze(item, event_name, depth + 1)
+  } else {
+    const prototype = Object.getPrototypeOf(value)
+    if (prototype !== Object.prototype && prototype !== null) throw unfit(event_name, `holds a ${value.constructor?.name}`)
+    for (const key in value) freeze((value as Context)[key], event_name, depth + 1)
+  }
+  Object.freeze(value)
+}
+
+function checkPlain(value: unknown, event_name: string): void {
+  if (typeof value === 'string' || typeof value === 'boolean' || value === null || value === undefined) return
+  if (typeof value === 'number' && Number.isFinite(value)) return
+  throw unfit(event_name, `holds ${typeof value === 'number' ? value : `a ${typeof value}`}`)
+}
+
+function unfit(event_name: string, what: string): LabError {
+  return new LabError('invalid', `the context of ${event_name} ${what}; give it values that JSON can hold`)
+}

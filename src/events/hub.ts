@@ -1,0 +1,164 @@
+// Where every event passes through: sinks hear of it at once, the log and the streams when it is in the file.
+
+import type { Clock } from '../kit/clock.ts'
+import { type Context, type RuntimeEvent, runtimeEvent } from './event.ts'
+import type { Incident, IncidentCategory, Incidents, NewIncident } from './incidents.ts'
+import type { EventLog } from './log.ts'
+import { type Sink, Sinks } from './sinks.ts'
+import type { Streams } from './streams.ts'
+import type { Timestamps } from './timestamps.ts'
+
+export type HubOptions = {
+  system_id: string
+  clock: Clock
+  log: EventLog
+  streams: Streams
+  incidents: Incidents
+  timestamps: Timestamps
+  warn(message: string): void
+}
+
+export type Asked = {
+  /** Unix time in seconds, itself included. */
+  since?: number | undefined
+  execution_id?: string | undefined
+}
+
+/** Room that the card must have left. */
+const leastFree = 256 * 1024 * 1024
+const look_ms = 60_000
+
+export class Hub {
+  readonly system_id: string
+  readonly log: EventLog
+  readonly streams: Streams
+  readonly incidents: Incidents
+  readonly #clock: Clock
+  readonly #timestamps: Timestamps
+  readonly #sinks: Sinks
+  #cancelLook: () => void = () => {}
+  #isTight = false
+  #closed = false
+
+  constructor({ system_id, clock, log, streams, incidents, timestamps, warn }: HubOptions) {
+    this.system_id = system_id
+    this.log = log
+    this.streams = streams
+    this.incidents = incidents
+    this.#clock = clock
+    this.#timestamps = timestamps
+    this.#sinks = new Sinks({ clock, warn, onBroken: (name, error) => this.#onBroken(name, error) })
+    void this.#look()
+  }
+
+  /**
+   * Fires an event. Every sink has heard of it when this returns, unless a sink itself called: then it is told next. What is
+   * handed over is frozen. Throws `invalid` for a context that JSON cannot hold.
+   */
+  emit(event_name: string, context: Context, execution_id: string = this.system_id): RuntimeEvent {
+    const us = this.#timestamps.next()
+    const event = runtimeEvent(event_name, execution_id, us / 1e6, context)
+    this.log.add(event, us)
+    this.#sinks.dispatch(event)
+    this.#watchClock()
+    return event
+  }
+
+  /** Resolves when the event, and all before it, is in the file; or in memory, while the log cannot be written. */
+  stored({ timestamp }: RuntimeEvent): Promise<void> {
+    return this.log.until(microseconds(timestamp))
+  }
+
+  registerSink(sink: Sink): void {
+    this.#sinks.register(sink)
+  }
+
+  unregisterSink(sink: Sink): void {
+    this.#sinks.unregister(sink)
+  }
+
+  /** Every event of that time and later (Unix time, s), with all that was emitted before the call. */
+  getEventsSince(timestamp?: number): Promise<RuntimeEvent[]> {
+    return this.#all({ since: timestamp })
+  }
+
+  /** Every event of the execution, with all that was emitted before the call. */
+  getEventsForExecution(execution_id: string): Promise<RuntimeEvent[]> {
+    return this.#all({ execution_id })
+  }
+
+  /** As the lists, for logs too long to be one. */
+  async *events(asked: Asked = {}): AsyncGenerator<RuntimeEvent> {
+    for await (const events of this.#pieces(asked)) yield* events
+  }
+
+  /** Takes the events of an execution out of the log, when the execution itself is removed. Rejects with `storage`. */
+  remove(execution_id: string): Promise<void> {
+    return this.log.remove(execution_id)
+  }
+
+  /** Records an incident and fires its event. */
+  incident(category: IncidentCategory, message: string, more: Omit<NewIncident, 'category' | 'message'> = {}): Incident {
+    return this.incidents.record({ category, message, ...more })
+  }
+
+  /** A word for each thing that is not well: `storage`, `disk`. */
+  troubles(): string[] {
+    return [...(this.log.failing ? ['storage'] : []), ...(this.#isTight ? ['disk'] : [])]
+  }
+
+  /** Ends the streams at once and brings all that was emitted onto the card. */
+  async close(): Promise<void> {
+    this.#closed = true
+    this.#cancelLook()
+    this.streams.close()
+    await this.incidents.written().catch(() => undefined)
+    await this.log.close()
+  }
+
+  async #all(asked: Asked): Promise<RuntimeEvent[]> {
+    const all: RuntimeEvent[] = []
+    for await (const events of this.#pieces(asked)) for (const event of events) all.push(event)
+    return all
+  }
+
+  async *#pieces({ since = 0, execution_id }: Asked): AsyncGenerator<RuntimeEvent[]> {
+    await this.log.until(this.#timestamps.last_us)
+    const query = { since_us: microseconds(since), execution_id }
+    for await (const { bytes } of this.log.read(query, 'array')) {
+      const text = bytes.toString()
+      yield (JSON.parse(`[${text.startsWith(',') ? text.slice(1) : text}]`) as RuntimeEvent[]).map(frozen)
+    }
+  }
+
+  #onBroken(name: string, error: unknown): void {
+    const message = `the sink ${name} failed three times running: ${error instanceof Error ? error.message : String(error)}`
+    const detail = { sink: name, exception_type: error instanceof Error ? error.name : typeof error }
+    this.incident('PLUGIN_HANDLER_EXCEPTION', message, { severity: 'WARNING', recovery_action: 'PLUGIN_DISABLE', detail })
+  }
+
+  #watchClock(): void {
+    const complaint = this.#timestamps.isBehind ? this.#timestamps.complaint(this.#clock.now()) : undefined
+    if (complaint) this.incident('CLOCK', complaint, { severity: 'WARNING' })
+  }
+
+  /** Looks every minute how much room the card has left. */
+  async #look(): Promise<void> {
+    const { free, total } = await this.log.room().catch(() => ({ free: 0, total: 0 }))
+    const wasTight = this.#isTight
+    this.#isTight = free < Math.min(leastFree, total / 20)
+    if (this.#isTight && !wasTight) {
+      this.incident('STORAGE', `the disk has ${Math.round(free / 1e6)} MB left; free some space before events can only be kept in memory`)
+    }
+    if (!this.#closed) this.#cancelLook = this.#clock.after(look_ms, () => void this.#look())
+  }
+}
+
+/** Whole microseconds of a Unix time in seconds. */
+export function microseconds(seconds: number): number {
+  return Math.round(seconds * 1e6)
+}
+
+function frozen(event: RuntimeEvent): RuntimeEvent {
+  return runtimeEvent(event.event_name, event.execution_id, event.timestamp, event.context)
+}

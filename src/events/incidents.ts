@@ -1,0 +1,189 @@
+// What went wrong and somebody has to know of: each one an event, and a record with all its detail that outlasts a restart.
+
+import { randomUUID } from 'node:crypto'
+import { appendFile, open, readFile, rename } from 'node:fs/promises'
+import * as v from 'valibot'
+import { LabError, messageOf } from '../errors.ts'
+import { Lane } from '../kit/lane.ts'
+import { IncidentContext } from './contexts.ts'
+
+export const incidentCategories = [
+  'VARIABLE_RESOLUTION',
+  'VARIABLE_VALIDATION',
+  'CO_LABWARE_TIMEOUT',
+  'AUTO_SPAWN_FAILED',
+  'BARCODE_MISMATCH',
+  'RESERVATION_DEADLOCK',
+  'UNRESOLVABLE_DEADLOCK',
+  'RECOVERABLE_TIMEOUT',
+  'ACTION_FAILED',
+  'ACTION_CONTINUED',
+  'MOVE_FAILED',
+  'MOVE_CONTINUED',
+  'DEVICE_INIT_FAILED',
+  'DEVICE_BUSY_EXHAUSTED',
+  'PLUGIN_HANDLER_EXCEPTION',
+  'EVENT_HANDLER_EXCEPTION',
+  'UNRESOLVED_ANCHOR_INSERT',
+  'SYSTEM_STALL',
+  'ORPHANED_BACKLOG',
+  'THREAD_DIED',
+  'DECK_RECONCILE_CONFLICT',
+  'LEDGER_CONTRADICTED',
+  'STORAGE',
+  'CLOCK',
+  'POWER',
+  'EVENT_FLOOD',
+  'WINDOW_MISSED',
+  'DEVICE_LINK',
+  'OTHER',
+] as const
+export type IncidentCategory = (typeof incidentCategories)[number]
+
+export const recoveryActions = [
+  'THREAD_RECOVER_RETRY',
+  'THREAD_RECOVER_RETRY_OP',
+  'THREAD_RECOVER_ABORT',
+  'PLUGIN_DISABLE',
+  'MANUAL_SPAWN',
+  'RESTART_EXECUTION',
+  'RESUME_EXECUTION',
+  'NONE',
+] as const
+
+export const Incident = v.strictObject({
+  ...IncidentContext.entries,
+  category: v.picklist(incidentCategories),
+  severity: v.picklist(['INFO', 'WARNING', 'ERROR', 'CRITICAL']),
+  recovery_action: v.picklist(recoveryActions),
+  detail: v.pipe(v.record(v.string(), v.unknown()), v.description('What belongs to this category')),
+  timestamp: v.pipe(v.number(), v.description('Unix time of its event'), v.metadata({ unit: 's' })),
+  acknowledged: v.pipe(v.nullable(v.strictObject({ by: v.string(), timestamp: v.number() })), v.description('Only marks it')),
+})
+export type Incident = v.InferOutput<typeof Incident>
+
+export type NewIncident = Pick<Incident, 'category' | 'message'> &
+  Partial<Pick<Incident, 'severity' | 'recovery_action' | 'execution_id' | 'thread_id' | 'detail'>>
+
+export type IncidentsOptions = {
+  path: string
+  /** Fires the event and answers its time. */
+  emit(context: IncidentContext): number
+  /** Unix time, seconds. */
+  now(): number
+  warn(message: string): void
+}
+
+/** The newest are kept; older ones remain as events only. */
+const mostKept = 1000
+const mostWaiting = 10_000
+
+export class Incidents {
+  readonly #options: IncidentsOptions
+  readonly #lane = new Lane(mostWaiting)
+  readonly #incidents = new Map<string, Incident>()
+  /** Not on the card yet. */
+  readonly #unwritten = new Set<Incident>()
+
+  /** Takes up what the file has; lines that are damaged are passed over. */
+  static async open(options: IncidentsOptions): Promise<Incidents> {
+    const incidents = new Incidents(options)
+    await incidents.#load()
+    return incidents
+  }
+
+  private constructor(options: IncidentsOptions) {
+    this.#options = options
+  }
+
+  /** Records and fires it. The file is written soon after; the event itself is synced before it is shown. */
+  record(wanted: NewIncident): Incident {
+    const { category, message, severity = 'ERROR', recovery_action = 'NONE', execution_id = null, thread_id = null, detail = {} } = wanted
+    const context = { incident_id: randomUUID(), category, severity, message, recovery_action, execution_id, thread_id }
+    const incident: Incident = { ...context, detail, timestamp: this.#options.emit(context), acknowledged: null }
+    this.#keep(incident)
+    return incident
+  }
+
+  /** The newest first. */
+  list(): Incident[] {
+    return [...this.#incidents.values()].reverse()
+  }
+
+  /** Throws `not_found`. */
+  get(incident_id: string): Incident {
+    const incident = this.#incidents.get(incident_id)
+    if (!incident) throw new LabError('not_found', `there is no incident ${incident_id}; the newest ${mostKept} are kept`)
+    return incident
+  }
+
+  /** Marks it as seen; on the card when this resolves. A second time changes nothing. */
+  async acknowledge(incident_id: string, by: string): Promise<Incident> {
+    const incident = this.get(incident_id)
+    if (incident.acknowledged) return incident
+    const acknowledged: Incident = { ...incident, acknowledged: { by, timestamp: this.#options.now() } }
+    this.#keep(acknowledged)
+    await this.written()
+    return acknowledged
+  }
+
+  /** Resolves when all is on the card. Rejects with `storage` when that cannot be. */
+  async written(): Promise<void> {
+    try {
+      await this.#lane.run(() => this.#write())
+    } catch (error) {
+      throw new LabError('storage', `incidents could not be written down: ${messageOf(error)}`, { cause: error, retry_after_s: 5 })
+    }
+  }
+
+  #keep(incident: Incident): void {
+    this.#incidents.set(incident.incident_id, incident)
+    this.#unwritten.add(incident)
+    for (const [id] of this.#incidents) {
+      if (this.#incidents.size <= mostKept) break
+      this.#incidents.delete(id)
+    }
+    this.written().catch((error) => this.#options.warn(messageOf(error)))
+  }
+
+  /** Adds what is new to the file; what could not be written goes with the next. */
+  async #write(): Promise<void> {
+    const written = [...this.#unwritten]
+    if (written.length === 0) return
+    // A line end before each keeps it apart from what a power cut may have left half written.
+    await appendFile(this.#options.path, written.map((incident) => `\n${JSON.stringify(incident)}`).join(''), { mode: 0o600, flush: true })
+    for (const incident of written) this.#unwritten.delete(incident)
+  }
+
+  async #load(): Promise<void> {
+    const text = await readFile(this.#options.path, 'utf8').catch(() => '')
+    const lines = text.split('\n').filter((line) => line !== '')
+    for (const line of lines) this.#take(line)
+    const newest = [...this.#incidents].slice(-mostKept)
+    this.#incidents.clear()
+    for (const [id, incident] of newest) this.#incidents.set(id, incident)
+    if (lines.length > 2 * mostKept) await this.#shorten().catch((error) => this.#options.warn(messageOf(error)))
+  }
+
+  #take(line: string): void {
+    try {
+      const incident = v.parse(Incident, JSON.parse(line))
+      this.#incidents.set(incident.incident_id, incident)
+    } catch (error) {
+      this.#options.warn(`a line of ${this.#options.path} is damaged and passed over: ${messageOf(error)}`)
+    }
+  }
+
+  /** Writes the file anew with what is kept. */
+  async #shorten(): Promise<void> {
+    const { path } = this.#options
+    const file = await open(`${path}.tmp`, 'w', 0o600)
+    try {
+      await file.writeFile([...this.#incidents.values()].map((incident) => `\n${JSON.stringify(incident)}`).join(''))
+      await file.sync()
+    } finally {
+      await file.close()
+    }
+    await rename(`${path}.tmp`, path)
+  }
+}

@@ -1,0 +1,180 @@
+// What happened, on the card: every event once, in the order of emission, and shown only when it is in the file.
+
+import { randomBytes } from 'node:crypto'
+import { statfs } from 'node:fs/promises'
+import type { Clock } from '../kit/clock.ts'
+import type { Report } from '../kit/json_file.ts'
+import type { RuntimeEvent } from './event.ts'
+import { LogFiles } from './log_files.ts'
+import { type Form, type Piece, type Query, readLog } from './log_reader.ts'
+import { LogRemoval } from './log_removal.ts'
+import type { OpenFile } from './log_segment.ts'
+import { type Entry, LogWriter, type WriterState } from './log_writer.ts'
+import type { Wall } from './timestamps.ts'
+
+export type LogOptions = {
+  /** Of the segments alone. */
+  folder: string
+  segment_bytes: number
+  commit_ms: number
+  /** At most so many events are shown in one turn of the event loop. */
+  burst: number
+  clock: Clock
+  wall: Wall
+  report: Report
+  /** For what is no trouble. */
+  say(message: string): void
+  /** In place of the file system's own, for trying what a failing card does. */
+  open?: OpenFile
+}
+
+/** Hears of entries in the order of their numbers, once each, when they may be seen. */
+export type OnShown = (entries: readonly Entry[]) => void
+
+export class EventLog {
+  readonly #options: LogOptions
+  readonly #files: LogFiles
+  readonly #writer: LogWriter
+  readonly #removal: LogRemoval
+  readonly #listeners: OnShown[] = []
+  #waiting: { us: number; done: () => void }[] = []
+  #seq: number
+  #shown: { seq: number; us: number }
+  #toldLost = 0
+  /** Called when it cannot be written any more. */
+  onNotStored: () => void = () => {}
+
+  /** Reads the sidecars and the last segment. What is damaged or torn is reported, and prevents nothing. */
+  static async open(options: LogOptions): Promise<EventLog> {
+    const { folder, segment_bytes, open, report } = options
+    const onDamage = (message: string) => report({ kind: 'storage', message })
+    const files = new LogFiles({ folder, segment_bytes, onDamage, ...(open && { open }) })
+    await files.load()
+    return new EventLog(options, files, await LogRemoval.open(files, report))
+  }
+
+  private constructor(options: LogOptions, files: LogFiles, removal: LogRemoval) {
+    const { clock, commit_ms, burst } = options
+    const last = files.segments.at(-1) ?? { last_seq: 0, last_us: 0 }
+    this.#options = options
+    this.#files = files
+    this.#removal = removal
+    this.#seq = last.last_seq
+    this.#shown = { seq: last.last_seq, us: last.last_us }
+    this.#writer = new LogWriter({
+      files,
+      clock,
+      commit_ms,
+      burst,
+      boot: randomBytes(4).toString('hex'),
+      inStep: () => options.wall.inStep(),
+      show: (entries) => this.#show(entries),
+      onState: (state, reason) => this.#tell(state, reason),
+    })
+    files.onSealed = () => removal.sweep()
+  }
+
+  /** Of the newest event, in microseconds; 0 while there is none. */
+  get last_us(): number {
+    return this.#shown.us
+  }
+
+  /** The newest event that anybody can have seen. */
+  get shown(): { seq: number; us: number } {
+    return this.#shown
+  }
+
+  /** Why it cannot be written now; undefined when it can. */
+  get failing(): string | undefined {
+    return this.#writer.failing
+  }
+
+  /** Events that nobody will find here, since the card could not be written for too long. */
+  get lost(): number {
+    return this.#writer.lost
+  }
+
+  /** Events that wait to be written. Who can make more of them at will, should wait while these are many. */
+  get waiting(): number {
+    return this.#writer.waiting
+  }
+
+  /** On the card. */
+  get bytes(): number {
+    return this.#files.bytes
+  }
+
+  /** Of its file system, in bytes. */
+  async room(): Promise<{ free: number; total: number }> {
+    const { bavail, blocks, bsize } = await statfs(this.#files.folder)
+    return { free: bavail * bsize, total: blocks * bsize }
+  }
+
+  /** Calls with entries once they may be seen. The answer ends it. */
+  onShown(listener: OnShown): () => void {
+    this.#listeners.push(listener)
+    return () => void this.#listeners.splice(this.#listeners.indexOf(listener), 1)
+  }
+
+  add(event: RuntimeEvent, us: number): void {
+    const mono_us = Math.round(this.#options.clock.now() * 1000)
+    this.#seq++
+    this.#writer.add({ event, us, seq: this.#seq, mono_us, json: undefined, shown: false })
+  }
+
+  /** Resolves when all up to that time (µs) is in the file, or in memory while that cannot be written. */
+  until(us: number): Promise<void> {
+    if (us <= this.#shown.us) return Promise.resolve()
+    return new Promise((done) => this.#waiting.push({ us, done }))
+  }
+
+  /** The events that may be seen now, as bytes. One read is under way at a time, and only when the next piece is asked for. */
+  read(query: Query, form: Form): AsyncGenerator<Piece> {
+    const { removed } = this.#removal
+    return readLog(this.#files, query, form, { through: this.#shown.seq, tail: this.#writer.tail, removed })
+  }
+
+  /** Takes out all that the execution did so far. Rejects with `storage` when that cannot be written down. */
+  async remove(execution_id: string): Promise<void> {
+    await this.#removal.remove(execution_id, this.#seq)
+  }
+
+  /** Resolves when what was removed is out of the files that are not written to any more. */
+  swept(): Promise<void> {
+    return this.#removal.swept()
+  }
+
+  /** Writes what waits, and syncs it. */
+  async close(): Promise<void> {
+    await this.#writer.close()
+    await this.#removal.close()
+    await this.#files.close()
+    this.#release(Number.POSITIVE_INFINITY)
+  }
+
+  #show(entries: readonly Entry[]): void {
+    const { seq, us } = entries.at(-1)!
+    this.#shown = { seq, us }
+    for (const listener of [...this.#listeners]) listener(entries)
+    if (this.#waiting.length) this.#release(us)
+  }
+
+  #release(us: number): void {
+    const ready = this.#waiting.filter((one) => one.us <= us)
+    this.#waiting = this.#waiting.filter((one) => one.us > us)
+    for (const { done } of ready) done()
+  }
+
+  #tell(state: WriterState, reason: string): void {
+    const { report, say } = this.#options
+    const lost = this.lost - this.#toldLost
+    this.#toldLost = this.lost
+    if (state === 'failing') {
+      report({ kind: 'storage', message: `the event log cannot be written, events are kept in memory only: ${reason}` })
+      this.onNotStored()
+    } else if (state === 'distrusted') {
+      report({ kind: 'storage', message: `the event log goes on in a new file, for the card did not take what was written: ${reason}` })
+    } else if (lost) report({ kind: 'storage', message: `the event log can be written again, but ${lost} events are not in it` })
+    else say('the event log can be written again; all events are in it')
+  }
+}

@@ -1,0 +1,277 @@
+// The segments of the log in their folder: found at the start, appended to, rotated, and given up when a sync has failed.
+
+import { readdirSync, statSync } from 'node:fs'
+import { type FileHandle, mkdir, open as openOnDisk, rm, unlink, writeFile } from 'node:fs/promises'
+import { messageOf } from '../errors.ts'
+import { type Damage, scan } from './log_scan.ts'
+import { emptySegment, type Noted, note, type OpenFile, readSidecar, type Segment, sidecarOf, writeSidecar } from './log_segment.ts'
+
+export type FilesOptions = {
+  folder: string
+  segment_bytes: number
+  /** Told of what was found damaged, in words. */
+  onDamage(what: string): void
+  /** In place of the file system's own, for trying what a failing card does. */
+  open?: OpenFile
+}
+
+export class LogFiles {
+  readonly folder: string
+  readonly open: OpenFile
+  readonly #segmentBytes: number
+  readonly #onDamage: (what: string) => void
+  readonly #told = new Set<string>()
+  /** In order; the last is the one that is written to. A new array with each change. */
+  #segments: readonly Segment[] = []
+  #file: FileHandle | undefined
+  /** How much of the last segment is on the card for certain. */
+  #synced = 0
+  /** The file may hold bytes behind the last trusted line. */
+  #dirty = false
+  /** A sync failed: nothing more goes into this file. */
+  #distrusted = false
+  /** Bytes at the end that nobody has been shown, and that will come again. */
+  #unshown = 0
+  /** Of the newest segment, whether it can be read or not. */
+  #newest = 0
+  /** Called when a segment will not be written to any more. */
+  onSealed: () => void = () => {}
+
+  constructor({ folder, segment_bytes, onDamage, open = openOnDisk }: FilesOptions) {
+    this.folder = folder
+    this.open = open
+    this.#segmentBytes = segment_bytes
+    this.#onDamage = onDamage
+  }
+
+  get segments(): readonly Segment[] {
+    return this.#segments
+  }
+
+  get bytes(): number {
+    return this.#segments.reduce((sum, segment) => sum + segment.bytes, 0)
+  }
+
+  /** Reads the sidecars, and whole segments only where one is missing, and the last. */
+  async load(): Promise<void> {
+    await mkdir(this.folder, { recursive: true, mode: 0o700 }).catch(() => undefined)
+    const numbers = await this.#tidy()
+    const segments: Segment[] = []
+    this.#newest = numbers.at(-1) ?? 0
+    for (const [i, number] of numbers.entries()) {
+      const segment = await this.#load(emptySegment(this.folder, number))
+      if (segment && (segment.count > 0 || number === this.#newest)) segments.push(segment)
+      if (i % 32 === 0) await new Promise(setImmediate)
+    }
+    this.#segments = segments
+    this.#synced = segments.at(-1)?.bytes ?? 0
+  }
+
+  /** Adds lines at the end. When it rejects, nothing was added. `from` and `to` of the notes are offsets in the bytes. */
+  async append(bytes: Buffer, notes: readonly Noted[]): Promise<void> {
+    if (this.#distrusted) await this.#giveUp()
+    if (this.#isFull(bytes.length)) await this.#rotate()
+    const { file, segment } = await this.#writable()
+    const start = segment.bytes
+    this.#dirty = true
+    for (let done = 0; done < bytes.length; ) {
+      const { bytesWritten } = await file.write(bytes, done, bytes.length - done, start + done)
+      done += bytesWritten
+    }
+    this.#dirty = false
+    for (const noted of notes) note(segment, { ...noted, from: start + noted.from, to: start + noted.to })
+  }
+
+  /**
+   * When it resolves, all that had been appended when it was called is on the card. When it rejects, the file is not trusted
+   * any more: the next `append` goes into a new one.
+   */
+  async sync(): Promise<void> {
+    const segment = this.#segments.at(-1)
+    const end = segment?.bytes ?? 0
+    try {
+      await this.#file?.datasync()
+    } catch (error) {
+      this.#distrusted = true
+      throw error
+    }
+    if (segment === this.#segments.at(-1)) this.#synced = Math.max(this.#synced, end)
+  }
+
+  /** After a failed sync: that many bytes at the end will be appended again, and do not count. */
+  forget(bytes: number): void {
+    this.#unshown = bytes
+  }
+
+  /** Puts a rewritten segment in the place of the one of its number, or nothing when it is empty. */
+  replace(segment: Segment): void {
+    this.#segments = this.#segments.flatMap((other) => (other.number !== segment.number ? [other] : segment.count ? [segment] : []))
+  }
+
+  /** Tells of a damage once. */
+  tellDamage(segment: Segment, { from, to }: Damage): void {
+    const key = `${segment.number}:${from}`
+    if (this.#told.has(key) || this.#told.size > 1000) return
+    this.#told.add(key)
+    this.#onDamage(`the event log is damaged in ${segment.path} from byte ${from} to ${to}; the events of that stretch are passed over`)
+  }
+
+  async close(): Promise<void> {
+    await this.#file?.close()
+    this.#file = undefined
+  }
+
+  /** Syncs the folder, so that files that were made or renamed in it stay. */
+  async syncFolder(): Promise<void> {
+    const folder = await this.open(this.folder, 'r')
+    try {
+      await folder.sync()
+    } finally {
+      await folder.close()
+    }
+  }
+
+  /** The numbers of the segments there are; what was left half made goes. */
+  async #tidy(): Promise<number[]> {
+    const names = namesIn(this.folder)
+    for (const name of names.filter((name) => /^events-.*\.tmp$/.test(name)))
+      await rm(`${this.folder}/${name}`, { force: true }).catch(() => undefined)
+    const numbers = names.flatMap((name) => /^events-(\d{6,})\.jsonl$/.exec(name)?.[1] ?? [])
+    return numbers.map(Number).sort((a, b) => a - b)
+  }
+
+  /** Undefined for a segment that cannot be read: it is left alone. */
+  async #load(empty: Segment): Promise<Segment | undefined> {
+    try {
+      const fileBytes = statSync(empty.path).size
+      const isLast = empty.number === this.#newest
+      return (isLast ? undefined : readSidecar(empty, fileBytes)) ?? (await this.#read(empty, fileBytes, isLast))
+    } catch (error) {
+      this.#onDamage(`${empty.path} cannot be read, its events are passed over: ${messageOf(error)}`)
+      return undefined
+    }
+  }
+
+  async #read(empty: Segment, fileBytes: number, isLast: boolean): Promise<Segment> {
+    const { segment, damages, torn } = await this.#scanned(empty, fileBytes)
+    for (const damage of damages) this.tellDamage(segment, damage)
+    if (torn) {
+      this.#dirty = isLast
+      this.#onDamage(`the last write to ${segment.path} was torn; ${torn.to - torn.from} bytes after its last whole line are not read`)
+    }
+    if (!isLast) await writeSidecar(segment, this.open).catch(() => undefined)
+    return segment
+  }
+
+  async #scanned(segment: Segment, to: number) {
+    const file = await this.open(segment.path, 'r')
+    try {
+      return await scan(file, emptySegment(this.folder, segment.number), to)
+    } finally {
+      await file.close()
+    }
+  }
+
+  #isFull(bytes: number): boolean {
+    const last = this.#segments.at(-1)
+    if (!last) return false
+    return last.number !== this.#newest || (last.bytes > 0 && last.bytes + bytes > this.#segmentBytes)
+  }
+
+  /** Seals the last segment and begins another. */
+  async #rotate(): Promise<void> {
+    const last = this.#segments.at(-1)
+    await this.sync()
+    await this.#begin()
+    if (last) await writeSidecar(last, this.open).catch(() => undefined)
+    this.onSealed()
+  }
+
+  /** What was not synced of the last segment is read back and put on the card in a new one. */
+  async #giveUp(): Promise<void> {
+    const last = this.#segments.at(-1)
+    if (!last) return
+    const trusted = (await this.#scanned(last, this.#synced)).segment
+    const rescued = await this.#readBack(last, this.#synced, last.bytes - this.#unshown)
+    await this.#begin([...this.#segments.slice(0, -1), ...(trusted.count ? [trusted] : [])], rescued)
+    await writeSidecar(trusted, this.open).catch(() => undefined)
+    if (!trusted.count) await removeFiles(trusted).catch(() => undefined)
+  }
+
+  async #writable(): Promise<{ file: FileHandle; segment: Segment }> {
+    const segment = this.#segments.at(-1)
+    if (!segment) {
+      await mkdir(this.folder, { recursive: true, mode: 0o700 })
+      await this.#begin()
+      return this.#writable()
+    }
+    this.#file ??= await this.open(segment.path, 'r+')
+    if (this.#dirty) await this.#cut(this.#file, segment)
+    return { file: this.#file, segment }
+  }
+
+  /** Cuts off what follows the last trusted line, keeping it aside: the next line is never glued to it. */
+  async #cut(file: FileHandle, segment: Segment): Promise<void> {
+    const { size } = await file.stat()
+    const tail = Buffer.alloc(Math.min(Math.max(0, size - segment.bytes), mostKeptAside))
+    await file.read(tail, 0, tail.length, segment.bytes)
+    if (tail.some((byte) => byte !== 0)) await writeFile(`${segment.path}.torn`, tail, { mode: 0o600 }).catch(() => undefined)
+    await file.truncate(segment.bytes)
+    this.#dirty = false
+  }
+
+  /** Makes the next segment, with these bytes in it, and syncs it and the folder before it counts. */
+  async #begin(before: readonly Segment[] = this.#segments, first: Buffer = Buffer.alloc(0)): Promise<void> {
+    const empty = emptySegment(this.folder, this.#newest + 1)
+    const file = await this.open(empty.path, 'wx', 0o600)
+    this.#newest = empty.number
+    try {
+      await file.writeFile(first)
+      await file.sync()
+      await this.syncFolder()
+      this.#segments = [...before, (await this.#scanned(empty, first.length)).segment]
+    } catch (error) {
+      await file.close().catch(() => undefined)
+      await unlink(empty.path).catch(() => undefined)
+      throw error
+    }
+    const old = this.#file
+    this.#file = file
+    this.#synced = first.length
+    this.#dirty = this.#distrusted = false
+    this.#unshown = 0
+    await old?.close().catch(() => undefined)
+  }
+
+  async #readBack(segment: Segment, from: number, to: number): Promise<Buffer> {
+    const bytes = Buffer.alloc(Math.max(0, to - from))
+    try {
+      const file = await this.open(segment.path, 'r')
+      try {
+        await file.read(bytes, 0, bytes.length, from)
+      } finally {
+        await file.close()
+      }
+      return bytes
+    } catch (error) {
+      this.#onDamage(`${bytes.length} bytes of events could not be read back from ${segment.path} and are lost: ${messageOf(error)}`)
+      return Buffer.alloc(0)
+    }
+  }
+}
+
+const mostKeptAside = 1_048_576
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+  } catch {
+    return []
+  }
+}
+
+/** Takes a segment and its sidecar away. */
+export async function removeFiles(segment: Segment): Promise<void> {
+  await rm(sidecarOf(segment.path), { force: true })
+  await rm(segment.path, { force: true })
+}

@@ -1,0 +1,114 @@
+// A line of the log: an envelope of fixed width around one event, so that the event's bytes are cut out without parsing.
+//
+//   {"crc":"1c291ca3","seq":              42,"boot":"5f0c9a1e","mono":         1234567,"sync":1,"event":{…}}
+//
+// `crc` is the CRC-32 of all that follows its own comma, to the last brace. `boot` names the start of the service whose
+// monotonic clock `mono` (µs) is; `sync` says whether the wall clock was in step.
+
+import { crc32 } from 'node:zlib'
+
+export const newline = 0x0a
+/** Where the event begins. */
+export const eventAt = 100
+/** What a line has beside its event, the newline included. */
+export const lineOverhead = eventAt + 2
+const digestAt = 8
+const summedFrom = 18
+const seqAt = 24
+const seqEnd = 40
+
+export type Envelope = { seq: number; boot: string; mono_us: number; in_step: boolean }
+
+/** Writes a line and answers where it ends. There must be room for three bytes a character of `json`, and the overhead. */
+export function writeLine(buffer: Buffer, at: number, { seq, boot, mono_us, in_step }: Envelope, json: string): number {
+  const head = `{"crc":"00000000","seq":${wide(seq)},"boot":"${boot}","mono":${wide(mono_us)},"sync":${in_step ? 1 : 0},"event":`
+  buffer.write(head, at, 'latin1')
+  const end = at + eventAt + buffer.write(json, at + eventAt, 'utf8')
+  buffer[end] = 0x7d
+  buffer[end + 1] = newline
+  const digest = crc32(buffer.subarray(at + summedFrom, end + 1))
+  buffer.write(digest.toString(16).padStart(8, '0'), at + digestAt, 'latin1')
+  return end + 2
+}
+
+/** Whether the line between `start` and its newline at `end` is as it was written. */
+export function isWhole(buffer: Buffer, start: number, end: number): boolean {
+  if (end - start <= eventAt + 1) return false
+  const digest = Number.parseInt(buffer.toString('latin1', start + digestAt, start + digestAt + 8), 16)
+  return digest === crc32(buffer.subarray(start + summedFrom, end))
+}
+
+/** `end` is where its newline stands. */
+export type Line = { start: number; end: number }
+
+/**
+ * The first whole line at or after `from`, as far as `to`. A damaged one is passed over, and only that one: also where the
+ * damage struck a newline, so that two lines look like one.
+ */
+export function nextLine(buffer: Buffer, from: number, to: number, onDamage: (from: number, to: number) => void): Line | undefined {
+  let start = from
+  while (start < to) {
+    const found = buffer.indexOf(newline, start)
+    const end = found === -1 || found > to ? to : found
+    if (isWhole(buffer, start, end)) return { start, end }
+    const line = salvaged(buffer, start, end)
+    if (line?.start !== start) onDamage(start, line?.start ?? end)
+    if (line) return line
+    start = end + 1
+  }
+  return undefined
+}
+
+const beginning = Buffer.from('{"crc":"')
+
+function salvaged(buffer: Buffer, from: number, end: number): Line | undefined {
+  for (let start = from; ; ) {
+    const next = buffer.indexOf(beginning, start + 1)
+    if (next === -1 || next >= end) return start > from && isWhole(buffer, start, end) ? { start, end } : undefined
+    if (isWhole(buffer, start, next - 1)) return { start, end: next - 1 }
+    start = next
+  }
+}
+
+export function seqOf(buffer: Buffer, { start }: Line): number {
+  let seq = 0
+  for (let i = start + seqAt; i < start + seqEnd; i++) if (buffer[i] !== 0x20) seq = seq * 10 + buffer[i]! - 0x30
+  return seq
+}
+
+/** These stand in that order behind the event's name; the quote before each cannot come from inside a string. */
+const executionMember = Buffer.from('","execution_id":"')
+const timestampMember = Buffer.from('","timestamp":')
+
+/** Where the id of its execution begins, in the event that begins at `at`; the first such member is the event's own. */
+export function executionAt(buffer: Buffer, at: number): number {
+  return buffer.indexOf(executionMember, at) + executionMember.length
+}
+
+/** The execution's id. */
+export function executionOf(buffer: Buffer, at: number): string {
+  const from = executionAt(buffer, at)
+  const text = buffer.toString('utf8', from, buffer.indexOf(timestampMember, from))
+  return text.includes('\\') ? JSON.parse(`"${text}"`) : text
+}
+
+/** The timestamp in whole microseconds. */
+export function microsecondsOf(buffer: Buffer, at: number): number {
+  const from = buffer.indexOf(timestampMember, executionAt(buffer, at)) + timestampMember.length
+  return Math.round(Number(buffer.toString('latin1', from, buffer.indexOf(0x2c, from))) * 1e6)
+}
+
+/** What finds the lines of one execution in a block, without looking at the others. */
+export function executionNeedle(execution_id: string): Buffer {
+  return Buffer.from(`","execution_id":${JSON.stringify(execution_id)},"timestamp":`)
+}
+
+/** Whether the event that begins at `at` is one of that execution. */
+export function hasNeedle(buffer: Buffer, at: number, needle: Buffer): boolean {
+  const found = buffer.indexOf(needle, at)
+  return found !== -1 && found + executionMember.length === executionAt(buffer, at)
+}
+
+function wide(value: number): string {
+  return String(value).padStart(16)
+}

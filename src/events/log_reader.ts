@@ -1,0 +1,214 @@
+// Answers from the log: raw bytes of events, cut out of their lines and never parsed.
+
+import type { FileHandle } from 'node:fs/promises'
+import type { LogFiles } from './log_files.ts'
+import { eventAt, executionNeedle, executionOf, hasNeedle, type Line, microsecondsOf, newline, nextLine, seqOf } from './log_line.ts'
+import { blocks } from './log_scan.ts'
+import { mayHold, type Segment, seek } from './log_segment.ts'
+import { type Entry, jsonOf } from './log_writer.ts'
+
+export type Query = {
+  /** Events of this time and later, in microseconds. */
+  since_us?: number
+  /** Events behind this sequence number. */
+  after_seq?: number
+  execution_id?: string | undefined
+  limit?: number | undefined
+}
+
+/** How events stand beside one another: as in a JSON array with a comma before all but the first, or as frames of a stream. */
+export type Form = 'array' | 'frames'
+
+export type Piece = {
+  /** Good until the next piece is asked for; may be empty. */
+  bytes: Buffer
+  /** Events answered so far. */
+  count: number
+  /** Time of the last of them, in microseconds. */
+  last_us: number
+  /** Everything up to this sequence number has been looked at. */
+  through: number
+}
+
+/** What was there to be seen when the question was asked. */
+export type Snapshot = { through: number; tail: readonly Entry[]; removed: ReadonlyMap<string, number> }
+
+export async function* readLog(files: LogFiles, query: Query, form: Form, { through, tail, removed }: Snapshot): AsyncGenerator<Piece> {
+  const cutter = new Cutter(query, form, removed, through)
+  let number = 0
+  while (!cutter.isDone) {
+    const opened = await openNext(files, number, cutter)
+    if (!opened) break
+    const { file, segment } = opened
+    number = segment.number + 1
+    const { last_seq } = segment
+    try {
+      yield* cutter.segment(segment, file, (damage) => files.tellDamage(segment, damage))
+    } finally {
+      await file.close()
+    }
+    cutter.through = Math.max(cutter.through, Math.min(last_seq, through))
+  }
+  yield cutter.entries(tail)
+}
+
+/** The next segment that may hold something. It is opened again when it was rewritten in between. */
+async function openNext(files: LogFiles, from: number, cutter: Cutter): Promise<{ file: FileHandle; segment: Segment } | undefined> {
+  for (;;) {
+    const segment = files.segments.find((one) => one.number >= from && cutter.concerns(one))
+    if (!segment) return undefined
+    const file = await files.open(segment.path, 'r').catch((error) => {
+      if (files.segments.includes(segment)) throw error
+    })
+    if (file && files.segments.includes(segment)) return { file, segment }
+    await file?.close()
+  }
+}
+
+class Cutter {
+  readonly #since_us: number
+  readonly #execution_id: string | undefined
+  readonly #needle: Buffer | undefined
+  readonly #limit: number
+  readonly #frames: boolean
+  readonly #removed: ReadonlyMap<string, number>
+  readonly #upTo: number
+  /** Lines are looked at one by one where one may be too early, too late, or removed. */
+  #looksAtTime = false
+  #looksAtSeq = false
+  #looksAtExecution = false
+  #count = 0
+  #last_us = 0
+  through: number
+
+  constructor(
+    { since_us = 0, after_seq = 0, execution_id, limit = Number.POSITIVE_INFINITY }: Query,
+    form: Form,
+    removed: ReadonlyMap<string, number>,
+    upTo: number,
+  ) {
+    this.#since_us = since_us
+    this.through = after_seq
+    this.#execution_id = execution_id
+    this.#needle = execution_id === undefined ? undefined : executionNeedle(execution_id)
+    this.#limit = limit
+    this.#frames = form === 'frames'
+    this.#removed = removed
+    this.#upTo = upTo
+  }
+
+  get isDone(): boolean {
+    return this.#count >= this.#limit
+  }
+
+  concerns(segment: Segment): boolean {
+    if (segment.count === 0 || segment.last_us < this.#since_us || segment.last_seq <= this.through || segment.first_seq > this.#upTo)
+      return false
+    return this.#execution_id === undefined || mayHold(segment, this.#execution_id)
+  }
+
+  async *segment(segment: Segment, file: FileHandle, onDamage: (damage: { from: number; to: number }) => void): AsyncGenerator<Piece> {
+    this.#looksAtTime = segment.first_us < this.#since_us
+    this.#looksAtSeq = segment.first_seq <= this.through || segment.last_seq > this.#upTo
+    this.#looksAtExecution = [...this.#removed].some(([id, seq]) => seq >= segment.first_seq && mayHold(segment, id))
+    const from = seek(segment, { us: this.#since_us, seq: this.through })
+    for await (const { bytes, at } of blocks(file, from, segment.bytes)) {
+      const piece = this.#piece(this.#cut(bytes, (start, end) => onDamage({ from: at + start, to: at + end })))
+      if (piece.bytes.length) yield piece
+      if (this.isDone) return
+    }
+  }
+
+  /** What is in memory and not in the file yet. */
+  entries(entries: readonly Entry[]): Piece {
+    const chosen = entries.filter((entry) => this.#chooses(entry)).slice(0, Math.max(0, this.#limit - this.#count))
+    const texts = chosen.map((entry) => (this.#frames ? frame(jsonOf(entry), entry.seq) : jsonOf(entry)))
+    const comma = this.#frames || this.#count === 0 || chosen.length === 0 ? '' : ','
+    this.#count += chosen.length
+    this.#last_us = chosen.at(-1)?.us ?? this.#last_us
+    this.through = Math.max(this.through, this.#upTo)
+    return this.#piece(Buffer.from(comma + texts.join(this.#frames ? '' : ',')))
+  }
+
+  #chooses({ us, seq, event: { execution_id } }: Entry): boolean {
+    if (us < this.#since_us || seq <= this.through || seq <= (this.#removed.get(execution_id) ?? 0)) return false
+    return this.#execution_id === undefined || this.#execution_id === execution_id
+  }
+
+  #piece(bytes: Buffer): Piece {
+    return { bytes, count: this.#count, last_us: this.#last_us, through: this.through }
+  }
+
+  /** Moves the events of a block together, in its own place: an envelope is wider than what stands between two events. */
+  #cut(block: Buffer, onDamage: (from: number, to: number) => void): Buffer {
+    let end = 0
+    let newest = -1
+    for (let line = this.#next(block, 0, onDamage); line; line = this.#next(block, line.end + 1, onDamage)) {
+      if (!this.#wants(block, line)) continue
+      newest = end + (this.#frames || this.#count ? 1 : 0)
+      end = this.#frames ? this.#moveFrame(block, line, end) : this.#moveEvent(block, line, end)
+      this.#count++
+      if (this.isDone) break
+    }
+    if (newest !== -1) this.#last_us = microsecondsOf(block, newest)
+    return block.subarray(0, end)
+  }
+
+  #next(block: Buffer, from: number, onDamage: (from: number, to: number) => void): Line | undefined {
+    return this.#needle ? nextWith(this.#needle, block, from, onDamage) : nextLine(block, from, block.length, onDamage)
+  }
+
+  #wants(block: Buffer, line: Line): boolean {
+    const event = line.start + eventAt
+    if (this.#looksAtTime) {
+      if (microsecondsOf(block, event) < this.#since_us) return false
+      this.#looksAtTime = false
+    }
+    if (!this.#looksAtSeq && !this.#looksAtExecution) return true
+    const seq = seqOf(block, line)
+    if (seq <= this.through || seq > this.#upTo) return false
+    return !this.#looksAtExecution || seq > (this.#removed.get(executionOf(block, event)) ?? 0)
+  }
+
+  #moveEvent(block: Buffer, { start, end }: Line, to: number): number {
+    const at = this.#count ? to + 1 : to
+    block.copyWithin(at, start + eventAt, end - 1)
+    if (at > to) block[to] = comma
+    return at + end - 1 - start - eventAt
+  }
+
+  #moveFrame(block: Buffer, line: Line, to: number): number {
+    this.through = seqOf(block, line)
+    block.copyWithin(to + frameHead.length, line.start + eventAt, line.end - 1)
+    block.write(frameHead, to, 'latin1')
+    const end = to + frameHead.length + line.end - 1 - line.start - eventAt
+    return end + block.write(frameTail(this.through), end, 'latin1')
+  }
+}
+
+const comma = 0x2c
+const frameHead = 'event: runtime_event\ndata: '
+
+function frameTail(seq: number): string {
+  return `\nid: ${seq}\n\n`
+}
+
+/** An event as it stands in a stream; the JSON text has no line end in it, whatever a client put into the event. */
+export function frame(json: string, seq: number): string {
+  return frameHead + json + frameTail(seq)
+}
+
+/** The next line of one execution, without looking at those between. */
+function nextWith(needle: Buffer, block: Buffer, from: number, onDamage: (from: number, to: number) => void): Line | undefined {
+  let hit = block.indexOf(needle, from)
+  while (hit !== -1) {
+    const found = block.indexOf(newline, hit)
+    const end = found === -1 ? block.length : found
+    // Damage may have glued lines together, so there may be several between two newlines.
+    let line = nextLine(block, Math.max(from, block.lastIndexOf(newline, hit) + 1), end, onDamage)
+    while (line && !hasNeedle(block, line.start + eventAt, needle)) line = nextLine(block, line.end + 1, end, onDamage)
+    if (line) return line
+    hit = block.indexOf(needle, end)
+  }
+  return undefined
+}

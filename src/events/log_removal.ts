@@ -1,0 +1,134 @@
+// Taking an execution's events out of the log: hidden at once, cut out of the files little by little.
+
+import { renameSync } from 'node:fs'
+import * as v from 'valibot'
+import { messageOf } from '../errors.ts'
+import { JsonFile, type Report } from '../kit/json_file.ts'
+import { type LogFiles, removeFiles } from './log_files.ts'
+import { eventAt, executionOf, type Line, microsecondsOf, newline, nextLine, seqOf } from './log_line.ts'
+import { blocks } from './log_scan.ts'
+import { emptySegment, mayHold, note, type Segment, writeSidecar } from './log_segment.ts'
+
+const Content = v.strictObject({ executions: v.record(v.string(), v.number()) })
+type Content = v.InferOutput<typeof Content>
+
+export class LogRemoval {
+  readonly #files: LogFiles
+  readonly #file: JsonFile<Content>
+  readonly #report: Report
+  #removed: ReadonlyMap<string, number>
+  #sweeping: Promise<void> | undefined
+  #again = false
+  #closed = false
+
+  static async open(files: LogFiles, report: Report): Promise<LogRemoval> {
+    const path = `${files.folder}/removed.json`
+    const file = await JsonFile.open<Content>({ path, format: 1, schema: Content, empty: { executions: {} }, report })
+    return new LogRemoval(files, file, report)
+  }
+
+  private constructor(files: LogFiles, file: JsonFile<Content>, report: Report) {
+    this.#files = files
+    this.#file = file
+    this.#report = report
+    this.#removed = new Map(Object.entries(file.content.executions))
+    this.sweep()
+  }
+
+  /** Executions whose events are gone, with the sequence number up to which they are. */
+  get removed(): ReadonlyMap<string, number> {
+    return this.#removed
+  }
+
+  /** Hides the execution's events up to `seq`, for good. Rejects with `storage` when that cannot be written down. */
+  async remove(execution_id: string, seq: number): Promise<void> {
+    await this.#change((executions) => ({ ...executions, [execution_id]: seq }))
+    this.sweep()
+  }
+
+  /** Cuts what is hidden out of the segments that are not written to any more. Also to be called when one has been sealed. */
+  sweep(): void {
+    if (this.#removed.size === 0 || this.#closed) return
+    if (this.#sweeping) this.#again = true
+    this.#sweeping ??= this.#sweepAll()
+      .catch((error) =>
+        this.#report({ kind: 'storage', message: `removed events could not be cut out of the log yet: ${messageOf(error)}` }),
+      )
+      .finally(() => {
+        this.#sweeping = undefined
+        if (this.#again) this.sweep()
+      })
+  }
+
+  /** Resolves when there is nothing to be cut out at the moment. */
+  async swept(): Promise<void> {
+    while (this.#sweeping) await this.#sweeping
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    await this.swept()
+  }
+
+  async #sweepAll(): Promise<void> {
+    this.#again = false
+    for (const segment of this.#files.segments.slice(0, -1)) {
+      if (this.#closed) return
+      if (this.#concerns(segment)) await this.#rewrite(segment)
+    }
+    const oldest = this.#files.segments.at(-1)?.first_seq ?? 0
+    if ([...this.#removed.values()].every((seq) => seq >= oldest)) return
+    await this.#change((executions) => Object.fromEntries(Object.entries(executions).filter(([, seq]) => seq >= oldest)))
+  }
+
+  async #change(next: (executions: Content['executions']) => Content['executions']): Promise<void> {
+    const { executions } = await this.#file.change((content) => ({ executions: next(content.executions) }))
+    this.#removed = new Map(Object.entries(executions))
+  }
+
+  #concerns(segment: Segment): boolean {
+    return [...this.#removed].some(([id, seq]) => seq >= segment.first_seq && mayHold(segment, id))
+  }
+
+  async #rewrite(segment: Segment): Promise<void> {
+    const files = this.#files
+    const kept = emptySegment(files.folder, segment.number)
+    const [from, to] = [await files.open(segment.path, 'r'), await files.open(`${segment.path}.tmp`, 'w', 0o600)]
+    try {
+      for await (const { bytes } of blocks(from, 0, segment.bytes)) {
+        await to.writeFile(this.#keep(bytes, kept))
+        await new Promise(setImmediate)
+      }
+      await to.sync()
+    } finally {
+      await Promise.all([from.close(), to.close()])
+    }
+    // In one turn: whoever opens the file finds out by the segment which of the two it is.
+    if (kept.count) renameSync(`${segment.path}.tmp`, segment.path)
+    files.replace(kept)
+    if (kept.count) await writeSidecar(kept, files.open)
+    else await removeFiles(kept)
+    await files.syncFolder()
+  }
+
+  /** Moves the lines that stay together, and notes them. */
+  #keep(bytes: Buffer, kept: Segment): Buffer {
+    const start = kept.bytes
+    const skip = () => undefined
+    for (let line = nextLine(bytes, 0, bytes.length, skip); line; line = nextLine(bytes, line.end + 1, bytes.length, skip)) {
+      const noted = this.#noted(bytes, line)
+      if (noted.seq <= (this.#removed.get(noted.execution_id) ?? 0)) continue
+      const from = kept.bytes
+      const length = line.end + 1 - line.start
+      bytes.copyWithin(from - start, line.start, line.end)
+      bytes[from - start + length - 1] = newline
+      note(kept, { ...noted, from, to: from + length })
+    }
+    return bytes.subarray(0, kept.bytes - start)
+  }
+
+  #noted(bytes: Buffer, line: Line) {
+    const event = line.start + eventAt
+    return { us: microsecondsOf(bytes, event), seq: seqOf(bytes, line), execution_id: executionOf(bytes, event) }
+  }
+}

@@ -1,0 +1,62 @@
+// Reading a segment from its file alone: in blocks of whole lines, and what is to be known of it.
+
+import type { FileHandle } from 'node:fs/promises'
+import { eventAt, executionOf, microsecondsOf, newline, nextLine, seqOf } from './log_line.ts'
+import { note, type Segment } from './log_segment.ts'
+
+export type Block = { bytes: Buffer; at: number }
+
+const blockBytes = 262_144
+const longestLine = 8_388_608
+
+/**
+ * The bytes from one offset to another, in blocks that end where a line ends; only the last may end inside one. One
+ * buffer serves them all: a block is good until the next is asked for, and may be written over.
+ */
+export async function* blocks(file: FileHandle, from: number, to: number): AsyncGenerator<Block> {
+  let buffer: Buffer = Buffer.allocUnsafeSlow(Math.max(1, Math.min(blockBytes, to - from)))
+  let at = from
+  let held = 0
+  while (true) {
+    const { bytesRead } = await file.read(buffer, held, Math.min(buffer.length - held, to - at - held), at + held)
+    held += bytesRead
+    const ended = bytesRead === 0 || at + held >= to || held >= longestLine
+    const length = ended ? held : held && buffer.lastIndexOf(newline, held - 1) + 1
+    if (length > 0) yield { bytes: buffer.subarray(0, length), at }
+    at += length
+    held -= length
+    if (bytesRead === 0 || at >= to) return
+    if (length === 0) buffer = grown(buffer, held)
+    else buffer.copyWithin(0, length, length + held)
+  }
+}
+
+export type Damage = { from: number; to: number }
+export type Scanned = { segment: Segment; damages: Damage[]; torn: Damage | undefined }
+
+/**
+ * Reads the file's lines as far as `to` and notes them in the segment, which is empty. What follows the last whole line is the
+ * torn tail; what is not whole before that is damage.
+ */
+export async function scan(file: FileHandle, segment: Segment, to: number): Promise<Scanned> {
+  const damages: Damage[] = []
+  for await (const { bytes, at } of blocks(file, 0, to)) {
+    const onDamage = (from: number, end: number) => damages.push({ from: at + from, to: at + end })
+    let line = nextLine(bytes, 0, bytes.length, onDamage)
+    while (line) {
+      const seq = seqOf(bytes, line)
+      const event = line.start + eventAt
+      const where = { from: at + line.start, to: Math.min(at + line.end + 1, to) }
+      note(segment, { us: microsecondsOf(bytes, event), seq, execution_id: executionOf(bytes, event), ...where })
+      line = nextLine(bytes, line.end + 1, bytes.length, onDamage)
+    }
+  }
+  const torn = segment.bytes < to ? { from: segment.bytes, to } : undefined
+  return { segment, damages: damages.filter(({ from }) => from < segment.bytes), torn }
+}
+
+function grown(buffer: Buffer, held: number): Buffer {
+  const larger = Buffer.allocUnsafeSlow(Math.min(buffer.length * 2, longestLine))
+  buffer.copy(larger, 0, 0, held)
+  return larger
+}

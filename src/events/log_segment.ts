@@ -1,0 +1,106 @@
+// What is known of one segment of the log without reading it, and the sidecar that keeps this over a restart.
+
+import { readFileSync } from 'node:fs'
+import type { FileHandle } from 'node:fs/promises'
+import { rename } from 'node:fs/promises'
+import * as v from 'valibot'
+
+export type OpenFile = (path: string, flags: string, mode?: number) => Promise<FileHandle>
+
+export type Segment = {
+  readonly number: number
+  readonly path: string
+  /** How much of the file holds lines that are trusted. */
+  bytes: number
+  count: number
+  first_seq: number
+  last_seq: number
+  first_us: number
+  last_us: number
+  /** Whose events it holds; null when they are too many to tell. */
+  executions: Set<string> | null
+  /** A line's time (µs), offset and sequence number, one line in 64 KiB. */
+  marks: number[]
+}
+
+export type Noted = { us: number; seq: number; execution_id: string; from: number; to: number }
+
+const markEvery = 65_536
+const mostExecutions = 256
+
+export function emptySegment(folder: string, number: number): Segment {
+  const path = `${folder}/events-${String(number).padStart(6, '0')}.jsonl`
+  return { number, path, bytes: 0, count: 0, first_seq: 0, last_seq: 0, first_us: 0, last_us: 0, executions: new Set(), marks: [] }
+}
+
+/** Takes note of a line that was added at the end. */
+export function note(segment: Segment, { us, seq, execution_id, from, to }: Noted): void {
+  if (segment.count === 0) {
+    segment.first_seq = seq
+    segment.first_us = us
+  }
+  const marked = segment.marks.at(-2)
+  if (marked === undefined || from - marked >= markEvery) segment.marks.push(us, from, seq)
+  segment.count++
+  segment.last_seq = seq
+  segment.last_us = us
+  segment.bytes = to
+  segment.executions?.add(execution_id)
+  if (segment.executions && segment.executions.size > mostExecutions) segment.executions = null
+}
+
+export function mayHold(segment: Segment, execution_id: string): boolean {
+  return segment.executions?.has(execution_id) ?? true
+}
+
+/** An offset at or before the first line that is not earlier than `us`, or that follows `seq`. */
+export function seek({ marks }: Segment, { us, seq }: { us: number; seq: number }): number {
+  let low = 0
+  let high = marks.length / 3
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (marks[middle * 3]! <= us || marks[middle * 3 + 2]! <= seq) low = middle + 1
+    else high = middle
+  }
+  return low === 0 ? 0 : marks[low * 3 - 2]!
+}
+
+const Sidecar = v.strictObject({
+  format: v.literal(1),
+  bytes: v.number(),
+  count: v.number(),
+  first_seq: v.number(),
+  last_seq: v.number(),
+  first_us: v.number(),
+  last_us: v.number(),
+  executions: v.nullable(v.array(v.string())),
+  marks: v.array(v.number()),
+})
+
+/** The segment as its sidecar has it; undefined when there is none that fits the file. */
+export function readSidecar(empty: Segment, fileBytes: number): Segment | undefined {
+  try {
+    const { format, executions, ...known } = v.parse(Sidecar, JSON.parse(readFileSync(sidecarOf(empty.path), 'utf8')))
+    if (known.bytes > fileBytes) return undefined
+    return { ...empty, ...known, executions: executions && new Set(executions) }
+  } catch {
+    return undefined
+  }
+}
+
+/** Not synced: a sidecar that is lost or torn is made anew from its segment. */
+export async function writeSidecar(segment: Segment, open: OpenFile): Promise<void> {
+  const { number, path, executions, ...known } = segment
+  const text = JSON.stringify({ format: 1, ...known, executions: executions && [...executions] })
+  const file = await open(`${sidecarOf(path)}.tmp`, 'w', 0o600)
+  try {
+    await file.writeFile(text)
+  } finally {
+    await file.close()
+  }
+  await rename(`${sidecarOf(path)}.tmp`, sidecarOf(path))
+}
+
+export function sidecarOf(path: string): string {
+  return path.replace(/jsonl$/, 'idx.json')
+}

@@ -1,0 +1,242 @@
+// The way of events into the log: one write in flight, what waits goes with the next; shown once it is in the file.
+
+import { messageOf } from '../errors.ts'
+import type { Clock } from '../kit/clock.ts'
+import { isSyncedFirst, type RuntimeEvent } from './event.ts'
+import type { LogFiles } from './log_files.ts'
+import { lineOverhead, writeLine } from './log_line.ts'
+import type { Noted } from './log_segment.ts'
+
+/** An event on its way. */
+export type Entry = {
+  readonly event: RuntimeEvent
+  /** Its time, in microseconds. */
+  readonly us: number
+  readonly seq: number
+  readonly mono_us: number
+  /** Made once, when it is first needed: see `jsonOf`. */
+  json: string | undefined
+  shown: boolean
+}
+
+export type WriterOptions = {
+  files: LogFiles
+  clock: Clock
+  /** Within this time what is written is on the card. */
+  commit_ms: number
+  /** At most so many events are written and shown at once. */
+  burst: number
+  /** Names this start of the service in the lines. */
+  boot: string
+  /** Whether the wall clock is in step. */
+  inStep(): boolean
+  /** Hands over what may be seen from now on, in order. */
+  show(entries: readonly Entry[]): void
+  onState(state: WriterState, reason: string): void
+}
+
+/** `failing`: events are in memory only. `recovered`: they are in the file after all. `distrusted`: a sync failed, another file is begun. */
+export type WriterState = 'failing' | 'recovered' | 'distrusted'
+
+/** Newest events that are kept while the log cannot be written. */
+const memoryTail = 10_000
+const batchBytes = 262_144
+/** What may wait for a card that is slow; then the oldest is lost. */
+const mostWaiting = 100_000
+const retry_ms = 1000
+
+export class LogWriter {
+  readonly #options: WriterOptions
+  readonly #queue: Entry[] = []
+  #inFlight: Entry[] = []
+  #buffer = Buffer.allocUnsafeSlow(batchBytes)
+  #failing: string | undefined
+  #mayRetry = false
+  #lost = 0
+  #syncFailures = 0
+  #running: Promise<void> | undefined
+  #cancelSync: (() => void) | undefined
+  #cancelRetry: (() => void) | undefined
+  #unsynced = false
+  #closed = false
+
+  constructor(options: WriterOptions) {
+    this.#options = options
+  }
+
+  /** Why the log cannot be written; undefined while it can. */
+  get failing(): string | undefined {
+    return this.#failing
+  }
+
+  /** Events that were lost because the log could not be written for too long. */
+  get lost(): number {
+    return this.#lost
+  }
+
+  /** Events that wait to be written. */
+  get waiting(): number {
+    return this.#queue.length
+  }
+
+  /** What can be seen though it is not in the file. */
+  get tail(): readonly Entry[] {
+    return [...this.#inFlight, ...this.#queue].filter(({ shown }) => shown)
+  }
+
+  add(entry: Entry): void {
+    if (this.#closed) return
+    this.#queue.push(entry)
+    this.#bound()
+    this.#run()
+  }
+
+  /** Writes what waits and syncs it, as far as that is possible. */
+  async close(): Promise<void> {
+    this.#mayRetry = true
+    this.#run()
+    while (this.#running) await this.#running
+    this.#closed = true
+    this.#cancelSync?.()
+    this.#cancelRetry?.()
+    await this.#options.files.sync().catch(() => undefined)
+  }
+
+  #run(): void {
+    this.#running ??= new Promise<void>((resolve) => setImmediate(resolve))
+      .then(() => this.#drain())
+      .finally(() => {
+        this.#running = undefined
+        if (this.#hasWork()) this.#run()
+      })
+  }
+
+  #hasWork(): boolean {
+    return this.#failing ? this.#queue.length > 0 && (this.#mayRetry || !this.#queue.at(-1)!.shown) : this.#queue.length > 0
+  }
+
+  async #drain(): Promise<void> {
+    while (this.#hasWork()) {
+      if (this.#failing && !this.#mayRetry) await this.#showFromMemory()
+      else await this.#writeBatch()
+    }
+  }
+
+  async #writeBatch(): Promise<void> {
+    this.#mayRetry = false
+    const { bytes, entries, notes } = this.#nextBatch()
+    this.#inFlight = entries
+    try {
+      await this.#options.files.append(bytes, notes)
+    } catch (error) {
+      return this.#fail(entries, error)
+    } finally {
+      this.#inFlight = []
+    }
+    this.#recover()
+    const held = entries.findIndex(({ event, shown }) => !shown && isSyncedFirst(event))
+    if (held === -1) {
+      this.#show(entries)
+      this.#syncSoon()
+      return
+    }
+    this.#show(entries.slice(0, held))
+    await this.#showSynced(entries.slice(held), bytes.length - notes[held]!.from)
+  }
+
+  async #showSynced(entries: Entry[], bytes: number): Promise<void> {
+    try {
+      await this.#options.files.sync()
+    } catch (error) {
+      this.#options.files.forget(bytes)
+      if (this.#syncFailures++ > 0) return this.#fail(entries, error)
+      this.#queue.unshift(...entries)
+      return this.#tellSyncFailed(error)
+    }
+    this.#syncFailures = 0
+    this.#show(entries)
+  }
+
+  /** Takes events from the queue as far as the buffer, and the burst, go. */
+  #nextBatch(): { bytes: Buffer; entries: Entry[]; notes: Noted[] } {
+    const notes: Noted[] = []
+    const { boot } = this.#options
+    const in_step = this.#options.inStep()
+    let at = 0
+    for (const entry of this.#queue) {
+      const json = jsonOf(entry)
+      const room = json.length * 3 + lineOverhead
+      if (notes.length === this.#options.burst || (at > 0 && at + room > this.#buffer.length)) break
+      if (room > this.#buffer.length) this.#buffer = Buffer.allocUnsafeSlow(room)
+      const to = writeLine(this.#buffer, at, { seq: entry.seq, mono_us: entry.mono_us, boot, in_step }, json)
+      notes.push({ us: entry.us, seq: entry.seq, execution_id: entry.event.execution_id, from: at, to })
+      at = to
+    }
+    return { bytes: this.#buffer.subarray(0, at), entries: this.#queue.splice(0, notes.length), notes }
+  }
+
+  #show(entries: readonly Entry[]): void {
+    const fresh = entries.filter(({ shown }) => !shown)
+    for (const entry of fresh) entry.shown = true
+    if (fresh.length) this.#options.show(fresh)
+  }
+
+  /** While the log cannot be written, events are shown from memory, a burst at a time. */
+  async #showFromMemory(): Promise<void> {
+    const first = this.#queue.findIndex(({ shown }) => !shown)
+    this.#show(this.#queue.slice(first, first + this.#options.burst))
+    await new Promise(setImmediate)
+  }
+
+  #fail(entries: Entry[], error: unknown): void {
+    this.#queue.unshift(...entries)
+    const first = !this.#failing
+    this.#failing = messageOf(error)
+    this.#cancelRetry?.()
+    if (!this.#closed) this.#cancelRetry = this.#options.clock.after(retry_ms, () => this.#retry())
+    this.#bound()
+    if (first) this.#options.onState('failing', this.#failing)
+  }
+
+  #retry(): void {
+    this.#mayRetry = true
+    this.#run()
+  }
+
+  #recover(): void {
+    if (!this.#failing) return
+    const reason = this.#failing
+    this.#failing = undefined
+    this.#syncFailures = 0
+    this.#options.onState('recovered', reason)
+  }
+
+  #bound(): void {
+    const over = this.#queue.length - (this.#failing ? memoryTail : mostWaiting)
+    if (over <= 0) return
+    this.#queue.splice(0, over)
+    this.#lost += over
+  }
+
+  #syncSoon(): void {
+    this.#unsynced = true
+    this.#cancelSync ??= this.#options.clock.after(this.#options.commit_ms, () => this.#commit())
+  }
+
+  async #commit(): Promise<void> {
+    this.#unsynced = false
+    await this.#options.files.sync().catch((error) => this.#tellSyncFailed(error))
+    this.#cancelSync = undefined
+    if (this.#unsynced && !this.#closed) this.#syncSoon()
+  }
+
+  #tellSyncFailed(error: unknown): void {
+    this.#options.onState('distrusted', messageOf(error))
+  }
+}
+
+/** The one text of the event: in the log, in every stream, in every answer. */
+export function jsonOf(entry: Entry): string {
+  entry.json ??= JSON.stringify(entry.event)
+  return entry.json
+}

@@ -1,0 +1,72 @@
+// Opens all of what happens: the log, the streams, the incidents, and the hub before them.
+
+import { type Clock, systemClock } from '../kit/clock.ts'
+import type { Report } from '../kit/json_file.ts'
+import type { Log } from '../kit/log.ts'
+import { Hub } from './hub.ts'
+import { Incidents } from './incidents.ts'
+import { EventLog } from './log.ts'
+import type { OpenFile } from './log_segment.ts'
+import { Streams } from './streams.ts'
+import { systemWall, Timestamps, type Wall } from './timestamps.ts'
+
+export type EventsOptions = {
+  /** The data folder; the log is in its `events`. */
+  folder: string
+  config: {
+    system_id: string
+    events: { segment_mib: number; commit_ms: number; queue: number }
+    limits: { subscribers: number }
+  }
+  /** For the service's own words. */
+  log: Log
+  clock?: Clock
+  wall?: Wall
+  /** In place of the file system's own, for trying what a failing card does. */
+  open?: OpenFile
+}
+
+const mostAtOnce = 500
+
+/** A log that cannot be written prevents nothing: events are kept in memory until it can. */
+export async function openEvents({
+  folder,
+  config,
+  log: words,
+  clock = systemClock,
+  wall = systemWall,
+  open,
+}: EventsOptions): Promise<Hub> {
+  const { system_id, events, limits } = config
+  const warn = (message: string) => words.warn(message)
+  const troubles: string[] = []
+  let report: Report = ({ message }) => void troubles.push(message)
+  const log = await EventLog.open({
+    folder: `${folder}/events`,
+    segment_bytes: events.segment_mib * 1024 * 1024,
+    commit_ms: events.commit_ms,
+    // A reader who takes all it is given never has more than two such heaps before it.
+    burst: Math.max(1, Math.min(mostAtOnce, events.queue >> 1)),
+    clock,
+    wall,
+    report: (trouble) => report(trouble),
+    say: (message) => words.info(message),
+    ...(open && { open }),
+  })
+  const incidents = await Incidents.open({
+    path: `${folder}/incidents.jsonl`,
+    emit: (context) =>
+      hub.emit(`INCIDENT.${context.incident_id}.${context.category}`, context, context.execution_id ?? system_id).timestamp,
+    now: () => wall.now() / 1e6,
+    warn,
+  })
+  const streams = new Streams({ log, clock, queue: events.queue, subscribers: limits.subscribers, warn })
+  const timestamps = new Timestamps(wall, log.last_us)
+  const hub: Hub = new Hub({ system_id, clock, log, streams, incidents, timestamps, warn })
+  report = ({ message }) => {
+    words.warn(message)
+    hub.incident('STORAGE', message)
+  }
+  for (const message of troubles) report({ kind: 'storage', message })
+  return hub
+}

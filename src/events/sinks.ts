@@ -1,0 +1,103 @@
+// Those inside the process who hear of every event: called one after the other, none in another's way.
+
+import { messageOf } from '../errors.ts'
+import type { Clock } from '../kit/clock.ts'
+import type { RuntimeEvent } from './event.ts'
+
+export interface Sink {
+  /** For warnings; the name of its class if there is none. */
+  readonly name?: string
+  /** Called synchronously at the emission. A promise is not waited for. */
+  onEvent(event: RuntimeEvent): void | Promise<void>
+}
+
+export type SinksOptions = {
+  clock: Clock
+  /** A sink has thrown three times in a row; not told again before it has succeeded. */
+  onBroken(name: string, error: unknown): void
+  warn(message: string): void
+}
+
+const streak = 3
+const slow_ms = 20
+const warnAgain_ms = 60_000
+
+export class Sinks {
+  readonly #options: SinksOptions
+  #sinks: readonly Registered[] = []
+  readonly #waiting: RuntimeEvent[] = []
+  #dispatching = false
+
+  constructor(options: SinksOptions) {
+    this.#options = options
+  }
+
+  register(sink: Sink): void {
+    if (this.#sinks.some((one) => one.sink === sink)) return
+    this.#sinks = [...this.#sinks, { sink, failures: 0, warnedAt: Number.NEGATIVE_INFINITY }]
+  }
+
+  unregister(sink: Sink): void {
+    this.#sinks = this.#sinks.filter((one) => one.sink !== sink)
+  }
+
+  /** Tells every sink. What a sink emits is told after what it was told of, so that all hear of it in one order. */
+  dispatch(event: RuntimeEvent): void {
+    this.#waiting.push(event)
+    if (this.#dispatching) return
+    this.#dispatching = true
+    try {
+      for (let next = this.#waiting.shift(); next; next = this.#waiting.shift()) this.#tellAll(next)
+    } finally {
+      this.#dispatching = false
+    }
+  }
+
+  #tellAll(event: RuntimeEvent): void {
+    let before = this.#options.clock.now()
+    for (const one of this.#sinks) {
+      this.#tell(one, event)
+      const after = this.#options.clock.now()
+      if (after - before >= slow_ms) this.#warnSlow(one, event, after, after - before)
+      before = after
+    }
+  }
+
+  #tell(one: Registered, event: RuntimeEvent): void {
+    try {
+      const promised = one.sink.onEvent(event)
+      if (promised instanceof Promise) this.#follow(one, promised)
+      else one.failures = 0
+    } catch (error) {
+      this.#onFailure(one, error)
+    }
+  }
+
+  #follow(one: Registered, promised: Promise<void>): void {
+    promised.then(
+      () => {
+        one.failures = 0
+      },
+      (error) => this.#onFailure(one, error),
+    )
+  }
+
+  #onFailure(one: Registered, error: unknown): void {
+    one.failures++
+    const name = nameOf(one.sink)
+    if (one.failures < streak) this.#options.warn(`the sink ${name} failed: ${messageOf(error)}`)
+    if (one.failures === streak) this.#options.onBroken(name, error)
+  }
+
+  #warnSlow(one: Registered, { event_name }: RuntimeEvent, now: number, took_ms: number): void {
+    if (now - one.warnedAt < warnAgain_ms) return
+    one.warnedAt = now
+    this.#options.warn(`the sink ${nameOf(one.sink)} held everything up for ${Math.round(took_ms)} ms at ${event_name}`)
+  }
+}
+
+type Registered = { readonly sink: Sink; failures: number; warnedAt: number }
+
+function nameOf(sink: Sink): string {
+  return sink.name ?? sink.constructor.name
+}

@@ -1,0 +1,315 @@
+// The live streams: every subscriber gets every event of its channel once, at its own pace, and delays nobody.
+
+import { LabError, messageOf } from '../errors.ts'
+import type { Clock } from '../kit/clock.ts'
+import type { EventLog } from './log.ts'
+import { frame } from './log_reader.ts'
+import { type Entry, jsonOf } from './log_writer.ts'
+import { Ring } from './ring.ts'
+
+/** Where a stream goes: a socket, for example. */
+export interface Outlet {
+  /** False when it wants no more until it has drained. What is written is not changed afterwards. */
+  write(bytes: Buffer | string): boolean
+  /** Called once, now, to be told each time it has drained. */
+  onDrain(call: () => void): void
+  /** Nothing more comes. `cut`: without waiting for what it has not taken. */
+  end(how: 'ended' | 'cut'): void
+}
+
+export type Subscribing = {
+  outlet: Outlet
+  /** Goes on behind that sequence number; without it with what comes now. */
+  after_seq?: number | undefined
+  execution_id?: string | undefined
+  /** A `: ping` so often, so that nothing on the way takes the line for dead. */
+  heartbeat_s?: number | undefined
+}
+
+export interface Subscription {
+  /** Events it has lost because it was too slow. */
+  readonly dropped: number
+  close(): void
+}
+
+export type StreamsOptions = {
+  log: EventLog
+  clock: Clock
+  /** Events that wait for a subscriber at most; then the oldest is dropped. */
+  queue: number
+  subscribers: number
+  /** Told of what went wrong inside. */
+  warn(message: string): void
+}
+
+export const usualHeartbeat_s = 15
+const stalled_ms = 60_000
+const tick_ms = 1000
+
+export class Streams {
+  readonly #options: StreamsOptions
+  /** By execution; undefined is everything. There is none without a subscriber. */
+  readonly #channels = new Map<string | undefined, Channel>()
+  #cancelTick: (() => void) | undefined
+  #dropped = 0
+
+  constructor(options: StreamsOptions) {
+    this.#options = options
+    options.log.onShown((entries) => this.#publish(entries))
+    options.log.onNotStored = () => this.#tellAll(': not stored\n\n')
+  }
+
+  get subscribers(): number {
+    return this.#all().length
+  }
+
+  /** Events that subscribers have lost, all together. */
+  get dropped(): number {
+    return this.#dropped
+  }
+
+  /** Throws `overloaded` when there are too many. */
+  subscribe({ outlet, after_seq, execution_id, heartbeat_s = usualHeartbeat_s }: Subscribing): Subscription {
+    const { subscribers, log, clock } = this.#options
+    if (this.subscribers >= subscribers) {
+      throw new LabError('overloaded', `${subscribers} streams are open already; close one, or ask GET /events`, { retry_after_s: 10 })
+    }
+    const channel = this.#channelOf(execution_id)
+    const reader = new Reader(outlet, channel, { clock, heartbeat_ms: heartbeat_s * 1000 })
+    channel.readers.add(reader)
+    outlet.onDrain(() => this.#onDrain(reader))
+    reader.note('retry: 2000\n\n')
+    if (log.failing) reader.note(': not stored\n\n')
+    if (after_seq !== undefined && after_seq > log.shown.seq) reader.note(': gap\n\n')
+    else if (after_seq !== undefined && after_seq < log.shown.seq) void this.#replay(reader, after_seq, execution_id)
+    this.#pump(reader)
+    this.#cancelTick ??= clock.after(tick_ms, () => this.#tick())
+    return {
+      get dropped() {
+        return reader.dropped
+      },
+      close: () => this.#remove(reader),
+    }
+  }
+
+  /** Ends them all at once. */
+  close(): void {
+    for (const reader of this.#all()) this.#end(reader, 'ended')
+  }
+
+  #all(): Reader[] {
+    return [...this.#channels.values()].flatMap(({ readers }) => [...readers])
+  }
+
+  #channelOf(execution_id: string | undefined): Channel {
+    const known = this.#channels.get(execution_id)
+    if (known) return known
+    const channel = { execution_id, ring: new Ring(this.#options.queue, this.#options.log.shown.seq), readers: new Set<Reader>() }
+    this.#channels.set(execution_id, channel)
+    return channel
+  }
+
+  #publish(entries: readonly Entry[]): void {
+    if (this.#channels.size === 0) return
+    const common = this.#channels.get(undefined)
+    for (const entry of entries) {
+      const own = this.#channels.get(entry.event.execution_id)
+      if (!common && !own) continue
+      const text = frame(jsonOf(entry), entry.seq)
+      common?.ring.push(text, entry.seq)
+      own?.ring.push(text, entry.seq)
+    }
+    for (const channel of this.#channels.values()) this.#flush(channel)
+  }
+
+  #flush(channel: Channel): void {
+    for (const reader of channel.readers) this.#pump(reader)
+    release(channel)
+  }
+
+  /** Writes what waits for the reader, as long as it takes more. */
+  #pump(reader: Reader): void {
+    try {
+      this.#dropped += reader.pump()
+    } catch (error) {
+      this.#options.warn(`a stream was closed: ${messageOf(error)}`)
+      this.#end(reader, 'cut')
+    }
+  }
+
+  #onDrain(reader: Reader): void {
+    reader.drained()
+    this.#pump(reader)
+    release(reader.channel)
+  }
+
+  /** From the log, at the reader's pace, until the ring has all that follows. */
+  async #replay(reader: Reader, after_seq: number, execution_id: string | undefined): Promise<void> {
+    let through = after_seq
+    reader.replaying = true
+    try {
+      for (let place = reader.channel.ring.placeAfter(through); !reader.ended; place = reader.channel.ring.placeAfter(through)) {
+        if (place !== undefined) return this.#goLive(reader, place)
+        for await (const piece of this.#options.log.read({ after_seq: through, execution_id }, 'frames')) {
+          through = Math.max(through, piece.through)
+          if (reader.ended) return
+          if (piece.bytes.length) await reader.take(Buffer.from(piece.bytes))
+        }
+      }
+    } catch (error) {
+      this.#options.warn(`a stream could not be taken up again from the log: ${messageOf(error)}`)
+      this.#end(reader, 'cut')
+    }
+  }
+
+  #goLive(reader: Reader, place: number): void {
+    reader.place = place
+    reader.replaying = false
+    this.#pump(reader)
+    release(reader.channel)
+  }
+
+  #tellAll(comment: string): void {
+    for (const reader of this.#all()) {
+      reader.note(comment)
+      this.#pump(reader)
+    }
+  }
+
+  /** Heartbeats, and the end of those that take nothing. */
+  #tick(): void {
+    for (const reader of this.#all()) {
+      if (reader.isStalled) this.#end(reader, 'cut')
+      else if (reader.takesPing()) this.#ping(reader)
+    }
+    this.#cancelTick = this.subscribers ? this.#options.clock.after(tick_ms, () => this.#tick()) : undefined
+  }
+
+  #ping(reader: Reader): void {
+    reader.note(': ping\n\n')
+    this.#pump(reader)
+  }
+
+  #end(reader: Reader, how: 'ended' | 'cut'): void {
+    if (!this.#remove(reader)) return
+    reader.outlet.end(how)
+  }
+
+  #remove(reader: Reader): boolean {
+    if (!reader.channel.readers.delete(reader)) return false
+    reader.leave()
+    if (reader.channel.readers.size === 0) this.#channels.delete(reader.channel.execution_id)
+    if (this.#channels.size === 0) {
+      this.#cancelTick?.()
+      this.#cancelTick = undefined
+    }
+    return true
+  }
+}
+
+type Channel = { execution_id: string | undefined; ring: Ring; readers: Set<Reader> }
+
+/** Frames that all have stay only for those who are on their way from the log. */
+function release({ ring, readers }: Channel): void {
+  let place = ring.head
+  for (const reader of readers) {
+    if (reader.replaying) return
+    place = Math.min(place, reader.place)
+  }
+  ring.release(place)
+}
+
+class Reader {
+  readonly outlet: Outlet
+  readonly channel: Channel
+  readonly #clock: Clock
+  readonly #heartbeat_ms: number
+  /** In the channel's ring. */
+  place: number
+  replaying = false
+  ended = false
+  dropped = 0
+  #notes = ''
+  #blockedSince: number | undefined
+  #pingedAt: number
+  #onDrained: (() => void) | undefined
+
+  constructor(outlet: Outlet, channel: Channel, { clock, heartbeat_ms }: { clock: Clock; heartbeat_ms: number }) {
+    this.outlet = outlet
+    this.channel = channel
+    this.#clock = clock
+    this.#heartbeat_ms = heartbeat_ms
+    this.#pingedAt = clock.now()
+    this.place = channel.ring.head
+  }
+
+  get isStalled(): boolean {
+    return this.#blockedSince !== undefined && this.#clock.now() - this.#blockedSince >= stalled_ms
+  }
+
+  /** Whether a ping is due; the next one is due a heartbeat later. */
+  takesPing(): boolean {
+    if (this.#blockedSince !== undefined || this.#clock.now() - this.#pingedAt < this.#heartbeat_ms) return false
+    this.#pingedAt = this.#clock.now()
+    return true
+  }
+
+  /** A comment, to be written before the next frame. Said once while it waits. */
+  note(text: string): void {
+    if (!this.#notes.includes(text)) this.#notes += text
+  }
+
+  /** Writes notes and frames until there are none, or no more is wanted. Answers how many events were lost. */
+  pump(): number {
+    let lost = 0
+    while (this.#blockedSince === undefined && !this.ended) {
+      if (!this.replaying) lost += this.#countLost()
+      if (this.#notes) this.#writeNotes()
+      else if (!this.replaying && this.place < this.channel.ring.head) this.#writeFrames()
+      else break
+    }
+    return lost
+  }
+
+  /** Writes what comes from the log; resolves when more is wanted. */
+  async take(bytes: Buffer): Promise<void> {
+    this.#write(bytes)
+    while (this.#blockedSince !== undefined && !this.ended) await new Promise<void>((resolve) => (this.#onDrained = resolve))
+  }
+
+  drained(): void {
+    this.#blockedSince = undefined
+    this.#onDrained?.()
+  }
+
+  leave(): void {
+    this.ended = true
+    this.#onDrained?.()
+  }
+
+  #countLost(): number {
+    const oldest = this.channel.ring.oldest(this.place)
+    const lost = oldest - this.place
+    if (lost === 0) return 0
+    this.place = oldest
+    this.dropped += lost
+    this.#notes += `: dropped ${lost}\n\n`
+    return lost
+  }
+
+  #writeNotes(): void {
+    const notes = this.#notes
+    this.#notes = ''
+    this.#write(notes)
+  }
+
+  #writeFrames(): void {
+    const { bytes, next } = this.channel.ring.join(this.place)
+    this.place = next
+    this.#write(bytes)
+  }
+
+  #write(bytes: Buffer | string): void {
+    if (!this.outlet.write(bytes)) this.#blockedSince = this.#clock.now()
+  }
+}

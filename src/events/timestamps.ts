@@ -1,0 +1,86 @@
+// The time that an event gets: the wall clock's, but always later than the event before, whatever the wall clock does.
+
+import { existsSync } from 'node:fs'
+
+/** The clock on the wall: it jumps when somebody sets it, or when the network tells a board without a battery the time. */
+export interface Wall {
+  /** Microseconds since 1970. */
+  now(): number
+  /** Whether it is kept in step with the network's time. */
+  inStep(): boolean
+}
+
+const behind_us = 5_000_000
+const farBehind_us = 86_400_000_000
+const again_ms = 3_600_000
+
+export class Timestamps {
+  readonly #wall: Wall
+  #last: number
+  #behind = 0
+  #told = false
+  #toldAgainAt = Number.POSITIVE_INFINITY
+
+  /** `last` is that of the newest event in the log, in microseconds; 0 when there is none. */
+  constructor(wall: Wall, last: number) {
+    this.#wall = wall
+    this.#last = last
+  }
+
+  /** Whole microseconds; the seconds on the wire are these / 1e6. */
+  next(): number {
+    const now = this.#wall.now()
+    this.#behind = this.#last - now
+    this.#last = Math.max(now, this.#last + 1)
+    return this.#last
+  }
+
+  /** The newest there is, in microseconds. */
+  get last_us(): number {
+    return this.#last
+  }
+
+  /** Whether there may be something to say about the wall clock: see `complaint`. */
+  get isBehind(): boolean {
+    return this.#behind > 0 || this.#told
+  }
+
+  /**
+   * What is wrong with the wall clock since the last `next`, told once until it has caught up; every hour while it is in
+   * step with the network and yet a day behind, for then the log was once written in the future. `now_ms` is monotonic.
+   */
+  complaint(now_ms: number): string | undefined {
+    if (this.#behind <= 0) this.#told = false
+    if (this.#behind <= behind_us || (this.#told && !(this.#isInFuture() && now_ms >= this.#toldAgainAt))) return undefined
+    this.#told = true
+    this.#toldAgainAt = now_ms + again_ms
+    const seconds = Math.round(this.#behind / 1e6)
+    if (this.#isInFuture()) {
+      return `the event log was once written with a clock ${seconds} s in the future; events keep their order but not their time; move the log aside to begin anew`
+    }
+    return `the wall clock stands ${seconds} s behind the newest event; events go on in order from that one; see that the clock is set`
+  }
+
+  #isInFuture(): boolean {
+    return this.#behind > farBehind_us && this.#wall.inStep()
+  }
+}
+
+/** systemd-timesyncd leaves this file when it has set the clock. */
+const inStepFile = '/run/systemd/timesync/synchronized'
+const look_ms = 10_000
+
+export const systemWall: Wall = {
+  now: () => Date.now() * 1000,
+  inStep: () => {
+    const now = performance.now()
+    if (now >= looked + look_ms) {
+      looked = now
+      inStep = existsSync(inStepFile)
+    }
+    return inStep
+  },
+}
+
+let looked = Number.NEGATIVE_INFINITY
+let inStep = false

@@ -1,0 +1,51 @@
+// What `benchd demo` adds to the service: its bench, its points, a key, and a word of welcome.
+
+import { type Config, checkConfig } from '../config.ts'
+import type { Keys } from '../keys/keys.ts'
+import type { Teachpoints } from '../teachpoints/store.ts'
+import { demoBench, demoTeachpoints } from './demo_bench.ts'
+
+type Rooms = { keys: Keys; teachpoints: Teachpoints; version: string; config: Config }
+
+/** The demo's configuration; throws `config` for a scale that cannot be. */
+export function demoConfig(time_scale: number): Promise<Config> {
+  return checkConfig({ ...demoBench, time_scale, listen: { host: '127.0.0.1' } }, 'the demo')
+}
+
+/** Puts in what a demo starts with, and answers a fresh key; the keys of earlier demos end. */
+export async function prepareDemo({ keys, teachpoints }: Rooms): Promise<string> {
+  const there = new Set(teachpoints.list('arm-1').map(({ name }) => name))
+  await teachpoints.importAll(
+    demoTeachpoints.filter(({ name }) => !there.has(name)),
+    { overwrite: false },
+  )
+  for (const { name, key_id, revoked_at } of keys.list()) if (name === 'demo' && revoked_at === null) await keys.revoke(key_id)
+  return (await keys.create({ name: 'demo', scope: 'admin' })).api_key
+}
+
+export function welcome({ url, api_key, lab, folder }: { url: string; api_key: string; lab: Rooms; folder: string | undefined }): string {
+  const { config, version } = lab
+  const points = lab.teachpoints.list('arm-1').length
+  return `
+benchd ${version}  DEMO - every device is simulated, nothing moves; ${config.time_scale} simulated seconds go by in one of yours
+
+  page      ${url}/            asks for the key once
+  API       ${url}/api
+  docs      ${url}/docs        OpenAPI: ${url}/openapi.json
+  key       ${api_key}
+  bench     ${config.devices.map(({ device_id }) => device_id).join('  ')}   ${points} teachpoints
+
+Try in a second terminal:
+
+  export BENCHD_API_KEY=${api_key}
+  curl -H "X-API-Key: $BENCHD_API_KEY" ${url}/api/devices
+  curl -H "X-API-Key: $BENCHD_API_KEY" -X POST ${url}/api/devices/shaker-1/initialize
+  curl -H "X-API-Key: $BENCHD_API_KEY" -X POST ${url}/api/devices/shaker-1/lock_plate
+  curl -H "X-API-Key: $BENCHD_API_KEY" -X POST ${url}/api/devices/shaker-1/shake \\
+       -H 'Content-Type: application/json' -d '{"speed": 500, "duration": 10}'
+  curl -N -H "X-API-Key: $BENCHD_API_KEY" ${url}/events/stream
+
+${folder ? `Data is in ${folder}.` : 'Data is in a folder that is thrown away on Ctrl-C; keep it with --data-dir ./bench'}
+
+`
+}

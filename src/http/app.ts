@@ -1,0 +1,63 @@
+// The skin: routes, the checks in the order that is promised, and errors as answers.
+
+import { type Context, Hono } from 'hono'
+import { methodNotAllowed } from 'hono/method-not-allowed'
+import { LabError } from '../errors.ts'
+import { allows } from '../keys/keys.ts'
+import { parseJson } from '../kit/json.ts'
+import { checked } from '../kit/schema.ts'
+import type { Lab } from '../lab.ts'
+import { readBody, usualLimit } from './body.ts'
+import type { Env, Route } from './contract.ts'
+import { entrance } from './entrance.ts'
+import { answerError } from './errors.ts'
+import { publicPages, servePages } from './pages.ts'
+import { routes } from './routes.ts'
+
+export function app(lab: Lab): Hono<Env> {
+  const hono = new Hono<Env>()
+  const publicPaths = new Set([
+    ...publicPages,
+    ...routes.filter(({ scope }) => scope === 'public').map(({ method, path }) => `${method} ${path}`),
+  ])
+  hono.onError((error, c) => {
+    if (!(error instanceof LabError)) lab.log.error(`${c.req.method} ${c.req.path} failed`, error)
+    return answerError(c, error)
+  })
+  hono.notFound((c) => answerError(c, new LabError('not_found', `there is nothing at ${c.req.path}; /docs shows what there is`)))
+  hono.use(methodNotAllowed({ app: hono, onMethodNotAllowed: (c, methods) => notAllowed(c, methods) }))
+  hono.use(entrance(lab, (method, path) => publicPaths.has(`${method === 'HEAD' ? 'GET' : method} ${path}`)))
+  servePages(hono)
+  for (const route of routes) hono.on(route.method, route.path, (c) => call(lab, route, c))
+  return hono
+}
+
+async function call(lab: Lab, route: Route, c: Context<Env>): Promise<Response> {
+  mustBeAllowed(route, c)
+  const text = route.body ? await readBody(c, route.body_limit ?? usualLimit) : ''
+  return route.handle({
+    lab,
+    c,
+    param: (name) => c.req.param(name) ?? '',
+    query: () => (route.query ? checked(route.query, c.req.query(), 'the query') : {}),
+    body: () => bodyOf(route, text),
+  })
+}
+
+function mustBeAllowed({ scope }: Route, c: Context<Env>): void {
+  if (scope === 'public' || scope === 'any') return
+  const { name, scope: has } = c.get('principal')
+  if (!allows(has, scope)) throw new LabError('forbidden', `this needs a key of scope ${scope}; the key ${JSON.stringify(name)} has ${has}`)
+}
+
+function bodyOf(route: Route, text: string): unknown {
+  if (!route.body) return {}
+  if (text === '' && !route.body_may_be_empty) throw new LabError('invalid', 'the body is missing; send JSON')
+  return checked(route.body, text === '' ? {} : parseJson(text, 'the body'), 'the body')
+}
+
+function notAllowed(c: Context, methods: readonly string[]): Response {
+  const answer = answerError(c, new LabError('method_not_allowed', `${c.req.method} is not for ${c.req.path}; use ${methods.join(', ')}`))
+  answer.headers.set('Allow', methods.join(', '))
+  return answer
+}

@@ -1,0 +1,44 @@
+// The control socket in the data folder: the lock of that folder, and the door for whoever has a shell on this machine.
+
+import type { Server } from 'node:http'
+import { connect } from 'node:net'
+import { LabError } from '../errors.ts'
+import { removeFile, socketPath } from '../kit/folder.ts'
+
+/** Takes the folder by listening on its socket. Rejects with `in_use` when another service answers there; a dead one is replaced. */
+export async function claimFolder(folder: string, server: Server): Promise<void> {
+  const path = socketPath(folder, 'control.sock')
+  if (await bound(server, path)) return
+  if (await answers(path))
+    throw new LabError(
+      'in_use',
+      `another benchd runs on the data folder ${folder}; stop that one, or choose another folder with --data-dir`,
+    )
+  await removeFile(path)
+  if (!(await bound(server, path))) throw new LabError('in_use', `another benchd has just started on the data folder ${folder}`)
+}
+
+function bound(server: Server, path: string): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const failed = (error: NodeJS.ErrnoException) => {
+      if (error.code === 'EADDRINUSE') resolve(false)
+      else reject(new LabError('config', `the control socket ${path} cannot be opened: ${error.message}`, { cause: error }))
+    }
+    server.once('error', failed)
+    server.listen(path, () => {
+      server.off('error', failed)
+      resolve(true)
+    })
+  })
+}
+
+function answers(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(path)
+    socket.once('connect', () => {
+      socket.destroy()
+      resolve(true)
+    })
+    socket.once('error', () => resolve(false))
+  })
+}

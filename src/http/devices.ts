@@ -1,0 +1,201 @@
+// The devices and what they can do: a route for each row of the table of operations.
+
+import * as v from 'valibot'
+import { type OperationName, operations, readings } from '../devices/operations.ts'
+import {
+  Capabilities,
+  DeviceInfo,
+  DeviceSummary,
+  Initialized,
+  OperationRecord,
+  OperationResult,
+  StopAllResult,
+  Temperature,
+} from '../devices/records.ts'
+import { LabError } from '../errors.ts'
+import { type Call, json, type Route, route } from './contract.ts'
+
+type Doing = Exclude<OperationName, 'stop'>
+
+const path = '/api/devices/:device_id'
+
+export const deviceRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: '/api/devices',
+    operation_id: 'listDevices',
+    tag: 'devices',
+    summary: 'List connected devices',
+    scope: 'read',
+    success: {
+      status: 200,
+      description: 'The devices, in the order of the configuration',
+      schema: v.strictObject({ devices: v.array(DeviceSummary) }),
+    },
+    errors: [],
+    handle: ({ lab, c }) => json(c, { devices: lab.registry.all().map((instrument) => instrument.summary()) }),
+  }),
+  route({
+    method: 'GET',
+    path,
+    operation_id: 'getDevice',
+    tag: 'devices',
+    summary: 'Get device info',
+    scope: 'read',
+    success: { status: 200, description: 'The device, what it is doing, and what is latched on it', schema: DeviceInfo },
+    errors: [404],
+    handle: ({ lab, c, param }) => json(c, lab.registry.find(param('device_id')).info()),
+  }),
+  route({
+    method: 'GET',
+    path: `${path}/capabilities`,
+    operation_id: 'getDeviceCapabilities',
+    tag: 'devices',
+    summary: 'Get device capabilities',
+    scope: 'read',
+    success: { status: 200, description: 'What it can do, with a JSON Schema for each body, and its limits', schema: Capabilities },
+    errors: [404],
+    handle: ({ lab, c, param }) => json(c, lab.registry.find(param('device_id')).capabilities()),
+  }),
+  route({
+    method: 'GET',
+    path: `${path}/initialized`,
+    operation_id: 'getDeviceInitialized',
+    tag: 'devices',
+    summary: readings.initialized.summary,
+    scope: 'read',
+    success: { status: 200, description: 'Whether it takes operations', schema: Initialized },
+    errors: [404],
+    handle({ lab, c, param }) {
+      const { device_id, is_initialized } = lab.registry.find(param('device_id')).summary()
+      return json(c, { device_id, is_initialized })
+    },
+  }),
+  route({
+    method: 'GET',
+    path: `${path}/get_temperature`,
+    operation_id: 'getDeviceTemperature',
+    tag: 'devices',
+    summary: readings.get_temperature.summary,
+    scope: 'read',
+    success: { status: 200, description: 'The temperature now', schema: Temperature },
+    errors: [400, 404, 409, 500],
+    async handle({ lab, c, param }) {
+      const device_id = param('device_id')
+      return json(c, { device_id, ...(await lab.registry.find(device_id).getTemperature()) })
+    },
+  }),
+  ...(Object.keys(operations) as OperationName[]).filter((name) => name !== 'stop').map(operationRoute),
+  route({
+    method: 'POST',
+    path: `${path}/stop`,
+    operation_id: 'stopDevice',
+    tag: 'devices',
+    summary: operations.stop.summary,
+    description:
+      'Goes ahead of everything, whatever the state. `success` is false when the stop was sent and not acknowledged within 400 ms. A body is not read.',
+    scope: 'any',
+    success: { status: 200, description: 'Sent; `success` tells whether the instrument acknowledged', schema: OperationResult },
+    errors: [400, 404, 500],
+    handle: async ({ lab, c, param }) => json(c, await lab.registry.halt(param('device_id'))),
+  }),
+  route({
+    method: 'POST',
+    path: '/api/stop',
+    operation_id: 'stopAll',
+    tag: 'devices',
+    summary: 'Emergency stop of every device; latched until each is initialized. Not a safety function',
+    scope: 'any',
+    success: { status: 200, description: 'Sent to all; `devices` tells which acknowledged', schema: StopAllResult },
+    errors: [500],
+    handle: async ({ lab, c }) => json(c, await lab.registry.haltAll()),
+  }),
+  route({
+    method: 'POST',
+    path: `${path}/clear_fault`,
+    operation_id: 'clearDeviceFault',
+    tag: 'devices',
+    summary: 'Clear a latched fault that somebody has looked at; never a stop',
+    description: 'The device must be initialized afterwards all the same.',
+    scope: 'operate',
+    body: v.strictObject({}),
+    body_may_be_empty: true,
+    success: { status: 200, description: 'Cleared, or there was none', schema: OperationResult },
+    errors: [404, 409],
+    handle({ lab, c, param, body }) {
+      const instrument = lab.registry.find(param('device_id'))
+      body()
+      const message = instrument.clearFault() ? 'fault cleared; initialize before the next operation' : 'there was no fault'
+      return json(c, { success: true, message })
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/api/operations/:operation_id',
+    operation_id: 'getOperation',
+    tag: 'devices',
+    summary: 'Get what an operation came to',
+    description: 'Kept for a day, the newest thousand. Its id is in the header Operation-Id of every answer of an operation.',
+    scope: 'read',
+    success: { status: 200, description: 'The operation', schema: OperationRecord },
+    errors: [404],
+    handle({ lab, c, param }) {
+      const record = lab.ledger.get(param('operation_id'))
+      if (!record)
+        throw new LabError('not_found', `there is no operation ${JSON.stringify(param('operation_id'))}; they are kept for a day`)
+      return json(c, record)
+    },
+  }),
+]
+
+function operationRoute(name: OperationName): Route {
+  const { summary, params } = operations[name]
+  return route({
+    method: 'POST',
+    path: `${path}/${name}`,
+    operation_id: operationId(name),
+    tag: 'devices',
+    summary,
+    description:
+      'Answers when it has ended; a client that goes away stops nothing. With `Prefer: respond-async` answers 202 at once, and the outcome is at `Location`.',
+    scope: 'operate',
+    body: params as v.GenericSchema<unknown, Record<string, unknown>>,
+    body_may_be_empty: Object.keys(params.entries).length === 0,
+    success: {
+      status: 200,
+      description: 'Ended; `success` is false when it was stopped',
+      schema: OperationResult,
+      headers: ['Operation-Id'],
+    },
+    accepted: { description: 'It runs', schema: OperationRecord },
+    errors: [400, 404, 409, 500, 503],
+    handle: (call) => operate(call, name as Doing),
+  })
+}
+
+async function operate({ lab, c, param, body }: Call<Record<string, unknown>, unknown>, name: Doing): Promise<Response> {
+  const instrument = lab.registry.find(param('device_id'))
+  instrument.mustKnow(name)
+  let record: OperationRecord | undefined
+  const done = instrument.perform(name, body(), (begun) => {
+    record = begun
+    c.header('Operation-Id', begun.operation_id)
+  })
+  if (record && prefersAsync(c.req.header('prefer'))) {
+    // Whoever asked for it reads the outcome there.
+    done.catch(() => undefined)
+    return json(c, record, 202, { Location: `/api/operations/${record.operation_id}`, 'Preference-Applied': 'respond-async' })
+  }
+  return json(c, await done)
+}
+
+function prefersAsync(header: string | undefined): boolean {
+  return header?.split(',').some((preference) => preference.trim().toLowerCase() === 'respond-async') ?? false
+}
+
+/** `lock_plate` as a generated client calls it: lockPlateDevice is ugly, so the verb comes first and the plate stays. */
+function operationId(name: string): string {
+  const [verb, ...rest] = name.split('_')
+  const object = rest.length ? rest.map((word) => word[0]!.toUpperCase() + word.slice(1)).join('') : 'Device'
+  return `${verb}${object}`
+}

@@ -1,0 +1,81 @@
+// What every request passes first: a Host that is ours, a key that is good, an address that can be read.
+
+import { hostname, networkInterfaces } from 'node:os'
+import type { MiddlewareHandler } from 'hono'
+import { LabError } from '../errors.ts'
+import type { Lab } from '../lab.ts'
+import type { Env, Principal } from './contract.ts'
+import { answerError } from './errors.ts'
+import { WrongKeys } from './wrong_keys.ts'
+
+const local: Principal = { key_id: 'local', name: 'local', scope: 'admin' }
+
+/** `isPublic` tells of a method and a path whether they need no key. */
+export function entrance(lab: Lab, isPublic: (method: string, path: string) => boolean): MiddlewareHandler<Env> {
+  const ours = ourHosts(lab.config.hosts)
+  const wrongKeys = new WrongKeys()
+
+  return async (c, next) => {
+    try {
+      if (c.env?.local) c.set('principal', local)
+      else {
+        if (!ours(c.req.header('host')))
+          throw new LabError('misdirected', 'this is not the host that was asked for; add its name to "hosts" in the configuration')
+        if (!isPublic(c.req.method, c.req.path))
+          c.set(
+            'principal',
+            admitted(lab, wrongKeys, c.req.header('x-api-key'), () => addressOf(c.env)),
+          )
+      }
+      mustDecode(c.req.url)
+    } catch (error) {
+      return answerError(c, error)
+    }
+    await next()
+  }
+}
+
+function admitted(lab: Lab, wrongKeys: WrongKeys, header: string | undefined, address: () => string): Principal {
+  const key = header === undefined ? undefined : lab.keys.check(header)
+  if (key) return key
+  if (header !== undefined) wrongKeys.count(address())
+  throw new LabError(
+    'unauthorized',
+    'the header X-API-Key must hold a valid key; make one with: benchd key create --name NAME --scope operate',
+  )
+}
+
+function addressOf(env: Env['Bindings'] | undefined): string {
+  return env?.incoming?.socket?.remoteAddress ?? 'unknown'
+}
+
+/** A bad escape would make two addresses of one thing. */
+function mustDecode(url: string): void {
+  if (!url.includes('%')) return
+  try {
+    decodeURIComponent(url)
+  } catch (error) {
+    throw new LabError('invalid', 'the address has a bad % escape; percent-encode names as UTF-8', { cause: error })
+  }
+}
+
+/** Against DNS rebinding: names and addresses of this machine, and those that are configured. */
+function ourHosts(configured: readonly string[]): (header: string | undefined) => boolean {
+  const always = new Set(['localhost', hostname(), `${hostname()}.local`, ...configured].map((name) => name.toLowerCase()))
+  const known = new Set<string>()
+  return (header) => {
+    if (header === undefined) return false
+    if (known.has(header)) return true
+    const name = header
+      .replace(/:\d*$/, '')
+      .replace(/^\[(.*)\]$/, '$1')
+      .toLowerCase()
+    const good = always.has(name) || addresses().has(name)
+    if (good && known.size < 100) known.add(header)
+    return good
+  }
+}
+
+function addresses(): Set<string> {
+  return new Set(Object.values(networkInterfaces()).flatMap((all) => (all ?? []).map(({ address }) => address.toLowerCase())))
+}

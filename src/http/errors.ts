@@ -1,0 +1,66 @@
+// Errors on the wire: `{detail}` and a status. The only place that turns codes into statuses.
+
+import type { Context } from 'hono'
+import type { ContentfulStatusCode } from 'hono/utils/http-status'
+import { type ErrorCode, LabError } from '../errors.ts'
+import { apiVersion } from './version.ts'
+
+export const statuses: Record<ErrorCode, ContentfulStatusCode> = {
+  invalid: 400,
+  unauthorized: 401,
+  forbidden: 403,
+  not_found: 404,
+  method_not_allowed: 405,
+  request_timeout: 408,
+  busy: 409,
+  interlock: 409,
+  not_initialized: 409,
+  stopped: 409,
+  faulted: 409,
+  exists: 409,
+  too_large: 413,
+  media_type: 415,
+  misdirected: 421,
+  locked: 423,
+  too_many_wrong_keys: 429,
+  headers_too_large: 431,
+  disconnected: 500,
+  no_reply: 500,
+  device_failed: 500,
+  stop_not_sent: 500,
+  internal: 500,
+  config: 500,
+  in_use: 500,
+  storage: 503,
+  stopping: 503,
+  overloaded: 503,
+}
+
+const longestDetail = 300
+
+/** Any thrown thing as an answer. What we did not foresee is told to the log, not to the client. */
+export function errorAnswer(error: unknown): { status: ContentfulStatusCode; body: { detail: string }; headers: Record<string, string> } {
+  const { code, message, retry_after_s } =
+    error instanceof LabError ? error : new LabError('internal', 'something went wrong inside the service; its log says what')
+  const status = statuses[code]
+  const retry = retry_after_s ?? (status === 503 ? 1 : undefined)
+  return {
+    status,
+    body: { detail: shortened(message) },
+    headers: {
+      'X-API-Version': apiVersion,
+      'X-Reason': code,
+      ...(retry !== undefined && { 'Retry-After': String(Math.ceil(retry)) }),
+      ...(status === 401 && { 'WWW-Authenticate': 'ApiKey' }),
+    },
+  }
+}
+
+export function answerError(c: Context, error: unknown): Response {
+  const { status, body, headers } = errorAnswer(error)
+  return c.json(body, status, headers)
+}
+
+function shortened(text: string): string {
+  return text.length <= longestDetail ? text : `${text.slice(0, longestDetail - 1)}…`
+}

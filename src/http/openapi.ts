@@ -1,0 +1,307 @@
+// The OpenAPI document, made from the table of routes. For the generator and for tests alone: it needs a development dependency.
+
+import * as v from 'valibot'
+import { type OperationName, operations } from '../devices/operations.ts'
+import {
+  Capabilities,
+  DeviceInfo,
+  DeviceSummary,
+  Fault,
+  Identity,
+  Initialized,
+  OperationRecord,
+  OperationResult,
+  StopAllResult,
+  Temperature,
+} from '../devices/records.ts'
+import type { ErrorCode } from '../errors.ts'
+import * as contexts from '../events/contexts.ts'
+import { RuntimeEvent } from '../events/event.ts'
+import { CreatedKey, KeyRequest, PublicKey } from '../keys/keys.ts'
+import { type JsonSchema, jsonSchema, jsonSchemas } from '../kit/json_schema.ts'
+import { Access, AddressedTeachpoint, Teachpoint } from '../teachpoints/teachpoint.ts'
+import type { Route } from './contract.ts'
+import { statuses } from './errors.ts'
+import { examples, usual } from './openapi_examples.ts'
+import { about, meanings, parameters, reasons, tags } from './openapi_words.ts'
+import { apiVersion } from './version.ts'
+
+/** What every error answers. */
+const ErrorBody = v.strictObject({
+  detail: v.pipe(v.string(), v.description('What happened, to which device or value, and what to do about it')),
+})
+
+const named: Record<string, v.GenericSchema> = {
+  Error: ErrorBody,
+  DeviceSummary,
+  DeviceInfo,
+  Fault,
+  Identity,
+  Initialized,
+  Temperature,
+  Capabilities,
+  OperationResult,
+  OperationRecord,
+  StopAllResult,
+  Teachpoint,
+  CartesianTeachpoint: Teachpoint.options[0],
+  JointTeachpoint: Teachpoint.options[1],
+  TeachpointUpdate: AddressedTeachpoint,
+  CartesianTeachpointUpdate: AddressedTeachpoint.options[0],
+  JointTeachpointUpdate: AddressedTeachpoint.options[1],
+  Access,
+  KeyRequest,
+  PublicKey,
+  CreatedKey,
+  RuntimeEvent,
+  ...contexts,
+}
+
+const at = '#/components/schemas/'
+
+/** The document, as the routes say it. */
+export function openapi(routes: readonly Route[]): object {
+  const schemas = allNamed(routes)
+  const nameOf = new Map(Object.entries(schemas).map(([name, schema]) => [schema, name]))
+  return {
+    openapi: '3.1.0',
+    info: { title: 'benchd', version: apiVersion, description: about, license: { name: 'MIT', identifier: 'MIT' } },
+    servers: [{ url: '/', description: 'Where this document was found' }],
+    security: [{ ApiKey: [] }],
+    tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
+    paths: paths(routes, nameOf),
+    components: {
+      securitySchemes: {
+        ApiKey: {
+          type: 'apiKey',
+          in: 'header',
+          name: 'X-API-Key',
+          description:
+            'A key begins with `bk_` and has a scope: read, operate or admin; each may what those before it may. Made with `benchd key create`.',
+        },
+      },
+      schemas: jsonSchemas(schemas, { at }),
+      headers: headers(),
+      responses: {
+        ...Object.fromEntries(Object.keys(meanings).map((status) => [responseName(status), errorResponse(status)])),
+        Other: otherResponse(),
+      },
+    },
+  }
+}
+
+/** Also the bodies that have no name of their own: they are called after their operation. */
+function allNamed(routes: readonly Route[]): Record<string, v.GenericSchema> {
+  const all = { ...named }
+  const known = new Set(Object.values(all))
+  const add = (schema: v.GenericSchema | undefined, name: string) => {
+    if (!schema || known.has(schema) || !isRecord(schema)) return
+    known.add(schema)
+    all[isEmpty(schema) ? 'Nothing' : name] = schema
+  }
+  for (const { operation_id, body, success } of routes) {
+    add(body, `${capital(operation_id)}Request`)
+    add(success.schema, `${capital(operation_id)}Response`)
+  }
+  return all
+}
+
+type Names = ReadonlyMap<v.GenericSchema, string>
+
+function paths(routes: readonly Route[], names: Names): object {
+  const found: Record<string, Record<string, object>> = {}
+  for (const route of routes) {
+    const path = route.path.replace(/:(\w+)/g, '{$1}')
+    found[path] = { ...found[path], [route.method.toLowerCase()]: operation(route, names) }
+  }
+  return found
+}
+
+function operation(route: Route, names: Names): object {
+  const { operation_id, tag, summary, description, scope, body } = route
+  const its = [...pathParameters(route), ...queryParameters(route), ...headerParameters(route)]
+  return {
+    operationId: operation_id,
+    tags: [tag],
+    summary,
+    description: [description, scopeInWords(scope)].filter(Boolean).join(' '),
+    'x-scope': scope,
+    ...margin(route),
+    ...(scope === 'public' && { security: [] }),
+    ...(its.length && { parameters: its }),
+    ...(body && { requestBody: requestBody(route, body, names) }),
+    responses: responses(route, names),
+  }
+}
+
+function scopeInWords(scope: Route['scope']): string {
+  if (scope === 'public') return 'Needs no key.'
+  return scope === 'any' ? 'Any valid key will do.' : `Needs a key of scope \`${scope}\`.`
+}
+
+/** How long it may last besides the `duration` that is asked for. */
+function margin({ path, accepted }: Route): object {
+  const name = path.slice(path.lastIndexOf('/') + 1)
+  return accepted && name in operations ? { 'x-margin-seconds': operations[name as OperationName].margin_seconds } : {}
+}
+
+function pathParameters({ path, operation_id }: Route): object[] {
+  return [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => {
+    const { description, schema } = parameters[name] ?? { description: name, schema: v.string() }
+    return {
+      name,
+      in: 'path',
+      required: true,
+      description,
+      schema: withoutDescription(jsonSchema(schema)),
+      ...exampleOf(operation_id, name),
+    }
+  })
+}
+
+function queryParameters({ query, operation_id }: Route): object[] {
+  const { entries = {} } = (query ?? {}) as { entries?: Record<string, v.GenericSchema> }
+  return Object.entries(entries).map(([name, entry]) => {
+    const schema = jsonSchema(entry, { side: 'output' })
+    return {
+      name,
+      in: 'query',
+      required: entry.type !== 'optional',
+      ...(schema.description !== undefined && { description: schema.description }),
+      schema: withoutDescription(schema),
+      ...exampleOf(operation_id, name),
+    }
+  })
+}
+
+function headerParameters({ accepted, success }: Route): object[] {
+  const optional = (name: string, description: string, schema: object) => ({ name, in: 'header', required: false, description, schema })
+  return [
+    ...(accepted ? [optional('Prefer', 'To be answered at once', { type: 'string', enum: ['respond-async'] })] : []),
+    ...(success.media_type === 'text/event-stream'
+      ? [
+          optional('Last-Event-ID', 'The last `id` that was seen: the stream goes on after it, from the log', {
+            type: 'string',
+            pattern: '^[0-9]+$',
+          }),
+        ]
+      : []),
+  ]
+}
+
+function exampleOf(operation_id: string, name: string): object {
+  const example = examples[operation_id]?.parameters?.[name] ?? usual[name]
+  return example === undefined ? {} : { example }
+}
+
+function requestBody({ operation_id, body_may_be_empty = false }: Route, body: v.GenericSchema, names: Names): object {
+  const example = examples[operation_id]?.body
+  return {
+    required: !body_may_be_empty,
+    content: { 'application/json': { schema: schemaOf(body, names), ...(example !== undefined && { example }) } },
+  }
+}
+
+function responses(route: Route, names: Names): object {
+  const { success, accepted } = route
+  const own = { description: success.description, headers: headerRefs(success.headers ?? []), ...content(success, names) }
+  const answers: [number, object][] = [success.status, ...(success.also ?? [])].map((status) => [status, own])
+  if (accepted)
+    answers.push([
+      202,
+      { description: accepted.description, headers: headerRefs(['Location', 'Operation-Id']), ...content(accepted, names) },
+    ])
+  for (const status of errorsOf(route)) answers.push([status, { $ref: `#/components/responses/${responseName(status)}` }])
+  return { ...Object.fromEntries(answers), default: { $ref: '#/components/responses/Other' } }
+}
+
+/** Those of the route, and those that follow from what it is. */
+function errorsOf({ errors, scope, body, query }: Route): number[] {
+  const all = new Set<number>([...errors, 500])
+  if (query || body) all.add(400)
+  if (scope !== 'public') all.add(401).add(429)
+  if (scope === 'operate' || scope === 'admin') all.add(403)
+  if (body) all.add(413).add(415)
+  return [...all]
+}
+
+function content({ schema, media_type = 'application/json' }: { schema?: v.GenericSchema; media_type?: string }, names: Names): object {
+  if (media_type !== 'application/json') return { content: { [media_type]: { schema: { type: 'string' } } } }
+  return schema ? { content: { [media_type]: { schema: schemaOf(schema, names) } } } : {}
+}
+
+function schemaOf(schema: v.GenericSchema, names: Names): JsonSchema {
+  const name = names.get(schema) ?? (isEmpty(schema) ? 'Nothing' : undefined)
+  if (name !== undefined) return { $ref: `${at}${name}` }
+  return jsonSchema(schema, { named: Object.fromEntries([...names].map(([its, called]) => [called, its])), at })
+}
+
+function headers(): object {
+  const text = { type: 'string' }
+  return {
+    'X-API-Version': { description: 'The version of the API', schema: { type: 'string', example: apiVersion } },
+    'Retry-After': { description: 'Seconds after which asking again makes sense', schema: { type: 'integer', minimum: 0, 'x-unit': 's' } },
+    'X-Reason': {
+      ...reasonHeader(Object.keys(reasons)),
+      'x-meanings': Object.fromEntries(Object.entries(reasons).map(([word, meaning]) => [word, { status: statusOf(word), meaning }])),
+    },
+    'Operation-Id': { description: 'Id of the operation; its outcome is at `/api/operations/{operation_id}`', schema: text },
+    Location: { description: 'Where the new thing is, or the outcome will be', schema: text },
+  }
+}
+
+function headerRefs(names: readonly string[]): object {
+  return Object.fromEntries(['X-API-Version', ...names].map((name) => [name, { $ref: `#/components/headers/${name}` }]))
+}
+
+function errorResponse(status: string): object {
+  const retry = ['409', '429', '503'].includes(status) ? ['Retry-After'] : []
+  return {
+    description: meanings[Number(status)],
+    headers: { ...headerRefs(retry), 'X-Reason': reasonHeader(wordsOf(Number(status))) },
+    ...errorContent,
+  }
+}
+
+function otherResponse(): object {
+  return {
+    description: 'Any other error, such as those of the HTTP parser: 405, 408, 421, 431, 503',
+    headers: { ...headerRefs([]), 'X-Reason': { $ref: '#/components/headers/X-Reason' } },
+    ...errorContent,
+  }
+}
+
+const errorContent = { content: { 'application/json': { schema: { $ref: `${at}Error` } } } }
+
+function wordsOf(status: number): string[] {
+  return Object.keys(reasons).filter((word) => statusOf(word) === status)
+}
+
+function statusOf(word: string): number {
+  return word === 'starting' ? 503 : statuses[word as ErrorCode]
+}
+
+function reasonHeader(words: readonly string[]): object {
+  return { description: 'The error, as a word for programs', schema: { type: 'string', enum: words } }
+}
+
+function responseName(status: number | string): string {
+  return `Error${status}`
+}
+
+/** What deserves a name: an object, or a choice of such. */
+function isRecord(schema: v.GenericSchema): boolean {
+  return ['strict_object', 'object', 'variant', 'union'].includes(schema.type)
+}
+
+function isEmpty(schema: v.GenericSchema): boolean {
+  return 'entries' in schema && Object.keys(schema.entries as object).length === 0
+}
+
+function withoutDescription({ description: _, ...schema }: JsonSchema): JsonSchema {
+  return schema
+}
+
+function capital(text: string): string {
+  return `${text[0]?.toUpperCase()}${text.slice(1)}`
+}

@@ -1,0 +1,34 @@
+// What a request of each kind looks like on the demo's bench; the snippets of /docs are made of these.
+
+type Example = {
+  /** Parameters of the path and of the query, where they differ from `usual`. */
+  parameters?: Record<string, string | number>
+  body?: unknown
+}
+
+const padOne = { coord_type: 'cartesian', coords: { x: 120, y: 320, z: 40, yaw: 0, pitch: 0, roll: 0 } }
+const onArm = { parameters: { device_id: 'arm-1' } }
+const onCentrifuge = { parameters: { device_id: 'centrifuge-1' } }
+
+/** By name of parameter. */
+export const usual: Record<string, string | number> = { device_id: 'shaker-1', name: 'pad_1', since: 0 }
+
+/** By id of operation. */
+export const examples: Record<string, Example> = {
+  shakeDevice: { body: { speed: 500, duration: 10 } },
+  centrifugeDevice: { ...onCentrifuge, body: { g: 500, duration: 60 } },
+  sealDevice: { parameters: { device_id: 'sealer-1' }, body: { temperature: 165, duration: 1.2 } },
+  setTemperature: { body: { temperature: 37 } },
+  openDevice: onCentrifuge,
+  closeDevice: onCentrifuge,
+  listTeachpoints: onArm,
+  exportTeachpoints: onArm,
+  getTeachpoint: onArm,
+  deleteTeachpoint: onArm,
+  createTeachpoint: { body: { device_id: 'arm-1', name: 'pad_5', ...padOne } },
+  updateTeachpoint: { ...onArm, body: padOne },
+  importTeachpoints: { body: { device_id: 'arm-1', teachpoints: [{ device_id: 'arm-1', name: 'pad_1', ...padOne }], overwrite: true } },
+  createKey: { body: { name: 'notebook', scope: 'operate' } },
+  setSimulatedFault: { body: { fault: 'no_reply', after: 5 } },
+  emitSimulatedEvent: { body: { event_name: 'CUSTOM.qc_done.EMITTED', context: { value: 'complete' } } },
+}

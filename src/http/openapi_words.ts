@@ -1,0 +1,81 @@
+// What the API's tags, parameters, statuses and reasons mean, in words.
+
+import * as v from 'valibot'
+import type { ErrorCode } from '../errors.ts'
+import { Id, Name } from '../kit/name.ts'
+import type { Route } from './contract.ts'
+
+export const about = [
+  'Instruments, teachpoints and events of one bench. Every error answers `{"detail": "…"}`, and a word for programs in the header',
+  '`X-Reason`. Speeds are in rpm, times in seconds, temperatures in °C, lengths in mm, angles in degrees. Times of day are Unix',
+  'seconds. What a device takes of a value is told by its capabilities. The stop of this service is not a safety function.',
+].join(' ')
+
+export const tags: Record<Route['tag'], string> = {
+  devices: 'The instruments on the bench, and what they can do.',
+  teachpoints: 'Named places of a robot. What is answered is on the card.',
+  events: 'What happens: polled, or streamed as it happens.',
+  simulation: 'Only for simulated instruments: faults to order, and events as the engine would fire them.',
+  keys: 'Who may come in.',
+  system: 'The service itself.',
+}
+
+/** Those of paths. */
+export const parameters: Record<string, { description: string; schema: v.GenericSchema }> = {
+  device_id: { description: 'Id of the device, as in the list of devices', schema: Id },
+  name: { description: 'Name of the teachpoint, percent-encoded as UTF-8 where it has spaces, slashes or the like', schema: Name },
+  operation_id: { description: 'Id of the operation, from the header `Operation-Id`', schema: v.string() },
+  key_id: { description: 'Id of the key, as in the list of keys', schema: v.string() },
+}
+
+/** By status. */
+export const meanings: Record<number, string> = {
+  400: 'The request or one of its values is not right; `detail` names the member and what it must be',
+  401: 'The key is missing or invalid',
+  403: 'The key is valid, but its scope is too small',
+  404: 'The device, the teachpoint or the thing asked for does not exist; `detail` names what is missing',
+  405: 'The path does not take this method; `Allow` tells which it takes',
+  408: 'The request did not arrive in time',
+  409: 'Right, but not now: the device is busy, not initialized, stopped or faulted, or the thing is there already',
+  413: 'The body is too large',
+  415: 'The body is not sent as `application/json`',
+  421: 'The request is for another host',
+  423: 'Somebody else holds the device',
+  429: 'Too many wrong keys from this address; never with a valid key',
+  431: 'The headers are too large',
+  500: 'The instrument or the service failed; `detail` tells which',
+  503: 'The service starts, stops, is overloaded, or cannot write to its disk; ask again after `Retry-After`',
+}
+
+/** The words of `X-Reason`. */
+export const reasons: Record<ErrorCode | 'starting', string> = {
+  invalid: 'A value is missing, unknown or out of range, or the device cannot do this',
+  unauthorized: 'No key, or none that is valid',
+  forbidden: 'The scope of the key is too small',
+  not_found: 'There is no such thing',
+  method_not_allowed: 'The path is there, but not for this method',
+  request_timeout: 'The request came too slowly',
+  busy: 'The device runs an operation; `Retry-After` tells for how long',
+  interlock: 'The instrument would refuse or suffer: a plate unlocked, a door open',
+  not_initialized: 'The device must be initialized first',
+  stopped: 'The device was stopped; initialize it when all is well',
+  faulted: 'A fault is latched; look at the device, then initialize it',
+  exists: 'It is there already',
+  too_large: 'The body is larger than is taken here',
+  media_type: 'A body must be `application/json`',
+  misdirected: 'The Host header names somebody else',
+  locked: 'Somebody else holds the device',
+  too_many_wrong_keys: 'This address has tried too many wrong keys',
+  headers_too_large: 'The headers are larger than 16 KiB',
+  disconnected: 'The port of the instrument is gone',
+  no_reply: 'The instrument did not answer',
+  device_failed: 'The instrument answered that it failed, or something that cannot be read',
+  stop_not_sent: 'The stop could not be written: use the red button of the instrument',
+  internal: 'An error of the service itself; its log tells more',
+  config: 'The configuration does not allow it',
+  in_use: 'The port or the folder belongs to somebody else',
+  storage: 'It could not be written to the disk',
+  starting: 'The service is starting',
+  stopping: 'The service is stopping',
+  overloaded: 'Too many wait already',
+}

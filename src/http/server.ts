@@ -1,0 +1,86 @@
+// Node's HTTP servers under the skin: their limits, and answers in our form where the parser itself refuses.
+
+import { createServer as createHttp, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer as createHttps } from 'node:https'
+import type { AddressInfo, Socket } from 'node:net'
+import { createAdaptorServer } from '@hono/node-server'
+import type { Hono } from 'hono'
+import { LabError } from '../errors.ts'
+import type { Env } from './contract.ts'
+import { errorAnswer } from './errors.ts'
+
+const limits = {
+  maxHeaderSize: 16 * 1024,
+  headersTimeout: 10_000,
+  requestTimeout: 30_000,
+  connectionsCheckingInterval: 2_000,
+  keepAliveTimeout: 5_000,
+  // Node would answer a missing Host without a body; the entrance checks it instead.
+  requireHostHeader: false,
+}
+
+export type Tls = { cert: string; key: string }
+
+/** A server of whatever app there is now; `local` marks what comes over the control socket, which only its owner may open. */
+export function serverOf(app: () => Hono<Env>, options: { connections: number; tls?: Tls | undefined; local?: boolean }): Server {
+  const { connections, tls, local = false } = options
+  const server = createAdaptorServer({
+    fetch: (request: Request, env: object) => app().fetch(request, local ? { ...env, local } : env),
+    ...(tls ? { createServer: createHttps, serverOptions: { ...limits, ...tls } } : { createServer: createHttp, serverOptions: limits }),
+  }) as Server
+  server.maxConnections = connections
+  server.on('clientError', answerClientError)
+  server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {
+    refuse(response, new LabError('invalid', 'the header Expect is not understood here; leave it out'))
+  })
+  return server
+}
+
+/** Resolves with the address once it listens. Rejects with `in_use` when somebody else does. */
+export function listen(server: Server, host: string, port: number): Promise<AddressInfo> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      const sentence =
+        error.code === 'EADDRINUSE'
+          ? `port ${port} of ${host} is taken; see who has it with: ss -ltnp 'sport = :${port}', or take another with --port`
+          : `cannot listen on ${host} port ${port}: ${error.message}`
+      reject(new LabError(error.code === 'EADDRINUSE' ? 'in_use' : 'config', sentence, { cause: error }))
+    })
+    server.listen(port, host, () => resolve(server.address() as AddressInfo))
+  })
+}
+
+/** Takes nothing new, lets answers under way go out for a moment, then hangs up. */
+export function closeServer(server: Server, grace_ms = 2000): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => server.closeAllConnections(), grace_ms)
+    server.close(() => {
+      clearTimeout(timer)
+      resolve()
+    })
+    server.closeIdleConnections()
+  })
+}
+
+function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
+  const { status, body, headers } = errorAnswer(parserError(error.code))
+  const text = JSON.stringify(body)
+  const lines = { ...headers, 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text), Connection: 'close' }
+  const head = Object.entries(lines).map(([name, value]) => `${name}: ${value}\r\n`)
+  socket.end(`HTTP/1.1 ${status} ${reasonPhrases[status]}\r\n${head.join('')}\r\n${text}`)
+}
+
+const reasonPhrases: Record<number, string> = { 400: 'Bad Request', 408: 'Request Timeout', 431: 'Request Header Fields Too Large' }
+
+function parserError(code: string | undefined): LabError {
+  if (code === 'HPE_HEADER_OVERFLOW') return new LabError('headers_too_large', 'the headers are larger than 16 KiB')
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return new LabError('request_timeout', 'the request took too long to arrive')
+  return new LabError('invalid', 'this is not HTTP as it should be')
+}
+
+function refuse(response: ServerResponse, error: LabError): void {
+  const { status, body, headers } = errorAnswer(error)
+  response.writeHead(status, { ...headers, 'Content-Type': 'application/json' })
+  response.end(JSON.stringify(body))
+}

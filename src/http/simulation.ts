@@ -1,0 +1,101 @@
+// What only a simulated bench has: faults to order, and events as if the engine had fired them.
+
+import * as v from 'valibot'
+import { lineFaults } from '../../drivers/transports/faults.ts'
+import { mechanicalFaults } from '../../drivers/transports/simulator.ts'
+import { OperationResult } from '../devices/records.ts'
+import { LabError } from '../errors.ts'
+import { eventNameRule, RuntimeEvent } from '../events/event.ts'
+import { Id } from '../kit/name.ts'
+import type { Lab } from '../lab.ts'
+import { type Call, json, type Route, route } from './contract.ts'
+
+const Fault = v.strictObject({
+  fault: v.picklist([...lineFaults, 'unplug', ...mechanicalFaults]),
+  after: v.optional(
+    v.pipe(v.number(), v.minValue(0), v.maxValue(86_400), v.description('Seconds until it happens'), v.metadata({ unit: 's' })),
+  ),
+})
+
+const EmittedEvent = v.strictObject({
+  event_name: eventNameRule,
+  execution_id: v.optional(Id),
+  context: v.optional(
+    v.pipe(
+      v.record(v.string(), v.unknown()),
+      v.check((context) => !Array.isArray(context), 'it must be an object'),
+    ),
+    {},
+  ),
+})
+
+const faultPath = '/api/sim/devices/:device_id/faults'
+
+export const simulationRoutes: Route[] = [
+  route({
+    method: 'POST',
+    path: faultPath,
+    operation_id: 'setSimulatedFault',
+    tag: 'simulation',
+    summary: 'Break a simulated device',
+    description: 'Lasts until it is deleted. The device is latched when its driver meets the fault, at the latest two seconds later.',
+    scope: 'operate',
+    body: Fault,
+    success: { status: 200, description: 'Broken, or it will be', schema: OperationResult },
+    errors: [400, 404],
+    handle(call) {
+      const simulation = simulationOf(call)
+      const { fault, after } = call.body()
+      if (!simulation.setFault(fault, after ?? 0)) {
+        throw new LabError('invalid', `${call.param('device_id')} cannot have the fault ${fault}`)
+      }
+      return json(call.c, { success: true, message: after ? `${fault} in ${after} s` : `${fault} is present` })
+    },
+  }),
+  route({
+    method: 'DELETE',
+    path: faultPath,
+    operation_id: 'clearSimulatedFaults',
+    tag: 'simulation',
+    summary: 'Mend a simulated device',
+    description: 'What was latched stays latched until the device is initialized.',
+    scope: 'operate',
+    success: { status: 200, description: 'Mended', schema: OperationResult },
+    errors: [404],
+    handle(call) {
+      simulationOf(call).clearFaults()
+      return json(call.c, { success: true, message: 'mended' })
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/api/sim/events',
+    operation_id: 'emitSimulatedEvent',
+    tag: 'simulation',
+    summary: 'Put an event through the hub, as the engine would',
+    description: 'Only where every device is simulated: to try a client of the event stream.',
+    scope: 'operate',
+    body: EmittedEvent,
+    success: { status: 201, description: 'The event, once it is stored', schema: RuntimeEvent },
+    errors: [400, 404],
+    async handle({ lab, c, body }) {
+      mustBeSimulated(lab)
+      const { event_name, execution_id, context } = body()
+      const event = lab.hub.emit(event_name, context, execution_id)
+      await lab.hub.stored(event)
+      return json(c, event, 201)
+    },
+  }),
+]
+
+function simulationOf({ lab, param }: Pick<Call<unknown, unknown>, 'lab' | 'param'>) {
+  const { device_id } = lab.registry.find(param('device_id'))
+  const simulation = lab.simulations.get(device_id)
+  if (simulation) return simulation
+  throw new LabError('not_found', `${device_id} is not simulated; faults can be ordered from simulated devices alone`)
+}
+
+function mustBeSimulated(lab: Lab): void {
+  if (lab.registry.allSimulated) return
+  throw new LabError('not_found', 'this bench has real devices; events can be put in by hand only where every device is simulated')
+}

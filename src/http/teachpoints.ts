@@ -1,0 +1,157 @@
+// Where things are: the points of the lab's robots.
+
+import * as v from 'valibot'
+import { OperationResult } from '../devices/records.ts'
+import { LabError } from '../errors.ts'
+import { checked } from '../kit/schema.ts'
+import { AddressedTeachpoint, Teachpoint } from '../teachpoints/teachpoint.ts'
+import { type Call, json, type Route, route } from './contract.ts'
+
+const bulkLimit = 2 * 1024 * 1024
+const point = '/api/teachpoints/:device_id/:name'
+const Points = v.array(Teachpoint)
+
+const Bulk = v.union([
+  v.strictObject({ device_id: v.optional(v.string()), teachpoints: Points, overwrite: v.optional(v.boolean()) }),
+  Points,
+])
+
+export const teachpointRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: '/api/teachpoints',
+    operation_id: 'listTeachpoints',
+    tag: 'teachpoints',
+    summary: 'List teachpoints of one device',
+    scope: 'read',
+    query: v.object({ device_id: v.pipe(v.string(), v.description('Whose points')) }),
+    success: { status: 200, description: 'The points, by name', schema: v.strictObject({ teachpoints: Points }) },
+    errors: [400, 404],
+    handle({ lab, c, query }) {
+      const { device_id } = query()
+      lab.registry.find(device_id)
+      return json(c, { teachpoints: lab.teachpoints.list(device_id) })
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/api/teachpoints/export/:device_id',
+    operation_id: 'exportTeachpoints',
+    tag: 'teachpoints',
+    summary: 'Export all teachpoints of a device',
+    description: 'What it answers is what the bulk import takes.',
+    scope: 'read',
+    success: { status: 200, description: 'All its points', schema: v.strictObject({ device_id: v.string(), teachpoints: Points }) },
+    errors: [404],
+    handle({ lab, c, param }) {
+      const { device_id } = lab.registry.find(param('device_id'))
+      return json(c, { device_id, teachpoints: lab.teachpoints.list(device_id) })
+    },
+  }),
+  route({
+    method: 'GET',
+    path: point,
+    operation_id: 'getTeachpoint',
+    tag: 'teachpoints',
+    summary: 'Get one teachpoint',
+    scope: 'read',
+    success: { status: 200, description: 'The point', schema: Teachpoint },
+    errors: [404],
+    handle: (call) => json(call.c, existing(call)),
+  }),
+  route({
+    method: 'POST',
+    path: '/api/teachpoints',
+    operation_id: 'createTeachpoint',
+    tag: 'teachpoints',
+    summary: 'Create a teachpoint',
+    scope: 'operate',
+    body: Teachpoint,
+    success: { status: 201, description: 'The point; on the card when this is answered', schema: Teachpoint, headers: ['Location'] },
+    errors: [400, 404, 409, 503],
+    async handle({ lab, c, body }) {
+      const wanted = body()
+      lab.registry.find(wanted.device_id)
+      const created = await lab.teachpoints.create(wanted)
+      return json(c, created, 201, { Location: addressOf(created) })
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/api/teachpoints/bulk',
+    operation_id: 'importTeachpoints',
+    tag: 'teachpoints',
+    summary: 'Bulk import',
+    description:
+      'All or nothing. Takes what the export answers, or the bare array; a point that is there already is a conflict unless `overwrite` is true.',
+    scope: 'operate',
+    body: Bulk,
+    body_limit: bulkLimit,
+    success: {
+      status: 200,
+      description: 'All are stored',
+      schema: v.strictObject({ ...OperationResult.entries, created: v.number(), updated: v.number() }),
+    },
+    errors: [400, 404, 409, 503],
+    async handle({ lab, c, body }) {
+      const { teachpoints, overwrite, device_id } = unwrapped(body())
+      for (const id of new Set(teachpoints.map((teachpoint) => teachpoint.device_id))) lab.registry.find(id)
+      mustBelongTo(device_id, teachpoints)
+      const { created, updated } = await lab.teachpoints.importAll(teachpoints, { overwrite })
+      return json(c, { success: true, message: `${created} created, ${updated} updated`, created, updated })
+    },
+  }),
+  route({
+    method: 'PUT',
+    path: point,
+    operation_id: 'updateTeachpoint',
+    tag: 'teachpoints',
+    summary: 'Update a teachpoint',
+    description: 'Replaces it whole. `device_id` and `name` may be left out of the body; they cannot be changed.',
+    scope: 'operate',
+    body: AddressedTeachpoint,
+    success: { status: 200, description: 'The point as it is now', schema: Teachpoint },
+    errors: [400, 404, 503],
+    async handle(call) {
+      const { device_id, name } = existing(call)
+      const wanted = call.body()
+      const point = checked(Teachpoint, { device_id, name, ...wanted }, 'the body')
+      return json(call.c, await call.lab.teachpoints.replace(device_id, name, point))
+    },
+  }),
+  route({
+    method: 'DELETE',
+    path: point,
+    operation_id: 'deleteTeachpoint',
+    tag: 'teachpoints',
+    summary: 'Delete a teachpoint',
+    scope: 'operate',
+    success: { status: 200, description: 'Gone', schema: OperationResult },
+    errors: [404, 503],
+    async handle(call) {
+      const { device_id, name } = existing(call)
+      await call.lab.teachpoints.delete(device_id, name)
+      return json(call.c, { success: true, message: `deleted ${JSON.stringify(name)} of ${device_id}` })
+    },
+  }),
+]
+
+function existing({ lab, param }: Pick<Call<unknown, unknown>, 'lab' | 'param'>): Teachpoint {
+  const { device_id } = lab.registry.find(param('device_id'))
+  return lab.teachpoints.get(device_id, param('name'))
+}
+
+function unwrapped(body: v.InferOutput<typeof Bulk>): { teachpoints: Teachpoint[]; overwrite: boolean; device_id: string | undefined } {
+  if (Array.isArray(body)) return { teachpoints: body, overwrite: false, device_id: undefined }
+  return { teachpoints: body.teachpoints, overwrite: body.overwrite ?? false, device_id: body.device_id }
+}
+
+function mustBelongTo(device_id: string | undefined, teachpoints: readonly Teachpoint[]): void {
+  const stranger = teachpoints.find((teachpoint) => device_id !== undefined && teachpoint.device_id !== device_id)
+  if (!stranger) return
+  throw new LabError('invalid', `the body is of ${device_id}, but its point ${JSON.stringify(stranger.name)} is of ${stranger.device_id}`)
+}
+
+function addressOf({ device_id, name }: Teachpoint): string {
+  return `/api/teachpoints/${encodeURIComponent(device_id)}/${encodeURIComponent(name)}`
+}

@@ -1,0 +1,204 @@
+// Who may come in: the keys of the service, hashed, in `keys.json`. Keys that others put there are taken up within seconds;
+// when the file is broken, the last good set stays, and where there never was one, nobody comes in.
+
+import { timingSafeEqual } from 'node:crypto'
+import * as v from 'valibot'
+import { LabError, messageOf } from '../errors.ts'
+import { type Clock, systemClock } from '../kit/clock.ts'
+import { JsonFile, type Report } from '../kit/json_file.ts'
+import { Name } from '../kit/name.ts'
+import { digestOf, mint, partsOf } from './secret.ts'
+
+/** Each scope allows what stands before it, too. */
+export const scopes = ['read', 'operate', 'admin'] as const
+export const Scope = v.picklist(scopes)
+export type Scope = v.InferOutput<typeof Scope>
+
+export function allows(scope: Scope, wanted: Scope): boolean {
+  return scopes.indexOf(scope) >= scopes.indexOf(wanted)
+}
+
+const UnixSeconds = v.pipe(v.number(), v.finite(), v.description('Unix time'), v.metadata({ unit: 's' }))
+
+export const KeyRequest = v.strictObject({ name: Name, scope: Scope, expires_at: v.optional(v.nullable(UnixSeconds)) })
+export type KeyRequest = v.InferOutput<typeof KeyRequest>
+
+/** What anybody may know of a key. */
+export const PublicKey = v.strictObject({
+  key_id: v.pipe(v.string(), v.regex(/^[a-z0-9]{8}$/, 'must be 8 of a-z and 0-9')),
+  name: Name,
+  scope: Scope,
+  created_at: UnixSeconds,
+  expires_at: v.nullable(UnixSeconds),
+  revoked_at: v.nullable(UnixSeconds),
+  last_used_at: v.pipe(v.nullable(UnixSeconds), v.description('To the hour')),
+})
+export type PublicKey = v.InferOutput<typeof PublicKey>
+
+/** A key on the one occasion when its text is told. */
+export const CreatedKey = v.strictObject({ ...PublicKey.entries, api_key: v.string() })
+export type CreatedKey = v.InferOutput<typeof CreatedKey>
+
+const StoredKey = v.strictObject({ ...PublicKey.entries, sha256: v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/)) })
+type StoredKey = v.InferOutput<typeof StoredKey>
+
+const Content = v.strictObject({
+  keys: v.pipe(
+    v.array(StoredKey),
+    v.check((keys) => new Set(keys.map(({ key_id }) => key_id)).size === keys.length, 'a key_id is there twice'),
+  ),
+})
+type Content = v.InferOutput<typeof Content>
+
+type Known = { key: StoredKey; digest: Buffer }
+
+const mostKeys = 1000
+const lookEveryMs = 2000
+const usedEverySeconds = 3600
+/** No secret has this digest. */
+const nobody = Buffer.alloc(32)
+
+type Options = {
+  folder: string
+  report: Report
+  clock?: Clock
+  /** Unix seconds. */
+  now?: () => number
+}
+
+/** `create`, `rotate` and `revoke` reject with `storage` when the outcome is not known to be stored. */
+export class Keys {
+  readonly #file: JsonFile<Content>
+  readonly #report: Report
+  readonly #now: () => number
+  readonly #unwatch: () => void
+  readonly #noted = new Map<string, number>()
+  #indexed: Content | undefined
+  #known = new Map<string, Known>()
+
+  static async open(options: Options): Promise<Keys> {
+    const { folder, report } = options
+    return new Keys(
+      await JsonFile.open({ path: `${folder}/keys.json`, format: 1, schema: Content, empty: { keys: [] }, report, secret: true }),
+      options,
+    )
+  }
+
+  private constructor(file: JsonFile<Content>, { report, clock = systemClock, now = () => Date.now() / 1000 }: Options) {
+    this.#file = file
+    this.#report = report
+    this.#now = now
+    this.#unwatch = file.watch(clock, lookEveryMs)
+  }
+
+  /** The key that the header holds; nothing when it is malformed, unknown, wrong, expired or revoked. */
+  check(header: string): PublicKey | undefined {
+    const parts = partsOf(header)
+    if (!parts) return undefined
+    const known = this.#index().get(parts.key_id)
+    // The same work for an id that is not there, so that time does not tell which ids are.
+    const same = timingSafeEqual(digestOf(parts.secret), known?.digest ?? nobody)
+    if (!known || !same || !isValid(known.key, this.#now())) return undefined
+    this.#noteUse(known.key)
+    return publicRecord(known.key)
+  }
+
+  /** Also the expired and the revoked ones, the oldest first. */
+  list(): PublicKey[] {
+    return this.#file.content.keys.map(publicRecord)
+  }
+
+  /** Rejects with `invalid` when it would be expired already, and when there are too many keys. */
+  create(wanted: KeyRequest): Promise<CreatedKey> {
+    if ((wanted.expires_at ?? Number.POSITIVE_INFINITY) <= this.#now()) {
+      return Promise.reject(
+        new LabError('invalid', 'expires_at lies in the past; it is in Unix seconds: name a later moment or leave it out'),
+      )
+    }
+    return this.#add((keys) => ({ keys, wanted }))
+  }
+
+  /**
+   * A new key of the same name, scope and length of life. The old one ends `overlap_s` seconds from now; without that it works until it
+   * is revoked. Rejects with `not_found`, and with `invalid` for one that is revoked.
+   */
+  rotate(key_id: string, { overlap_s }: { overlap_s?: number | undefined } = {}): Promise<CreatedKey> {
+    return this.#add((keys) => {
+      const now = this.#now()
+      const old = found(keys, key_id)
+      if (old.revoked_at !== null) throw new LabError('invalid', 'a revoked key cannot be rotated: create a new one')
+      const expires_at = old.expires_at === null ? null : now + (old.expires_at - old.created_at)
+      const end = overlap_s === undefined ? old.expires_at : Math.min(now + overlap_s, old.expires_at ?? Number.POSITIVE_INFINITY)
+      return { keys: replaced(keys, { ...old, expires_at: end }), wanted: { name: old.name, scope: old.scope, expires_at } }
+    })
+  }
+
+  /** Holds from the answer on. Rejects with `not_found`; one that is revoked stays as it is. */
+  async revoke(key_id: string): Promise<PublicKey> {
+    const { keys } = await this.#file.change((content) => {
+      const key = found(content.keys, key_id)
+      return key.revoked_at === null ? { keys: replaced(content.keys, { ...key, revoked_at: this.#now() }) } : content
+    })
+    return publicRecord(found(keys, key_id))
+  }
+
+  /** Takes over at once what somebody else has put into the file. */
+  reload(): Promise<void> {
+    return this.#file.reload()
+  }
+
+  /** Ends looking at the file. */
+  close(): void {
+    this.#unwatch()
+  }
+
+  async #add(plan: (keys: StoredKey[]) => { keys: StoredKey[]; wanted: KeyRequest }): Promise<CreatedKey> {
+    const { key_id, sha256, api_key } = mint()
+    const content = await this.#file.change((before) => {
+      const { keys, wanted } = plan(before.keys)
+      if (keys.length >= mostKeys)
+        throw new LabError('invalid', `there are ${mostKeys} keys, which is the limit: take revoked ones out of keys.json`)
+      const { name, scope, expires_at = null } = wanted
+      return { keys: [...keys, { key_id, name, scope, created_at: this.#now(), expires_at, revoked_at: null, last_used_at: null, sha256 }] }
+    })
+    return { ...publicRecord(found(content.keys, key_id)), api_key }
+  }
+
+  #index(): Map<string, Known> {
+    if (this.#file.content !== this.#indexed) {
+      this.#indexed = this.#file.content
+      this.#known = new Map(this.#indexed.keys.map((key) => [key.key_id, { key, digest: Buffer.from(key.sha256, 'hex') }]))
+    }
+    return this.#known
+  }
+
+  /** Once an hour, behind the back of the request; a disk that fails does not keep anybody out. */
+  #noteUse({ key_id, last_used_at }: StoredKey): void {
+    const now = this.#now()
+    const noted = this.#noted.get(key_id) ?? last_used_at ?? Number.NEGATIVE_INFINITY
+    if (Math.abs(now - noted) < usedEverySeconds) return
+    this.#noted.set(key_id, now)
+    this.#file
+      .change(({ keys }) => ({ keys: keys.map((key) => (key.key_id === key_id ? { ...key, last_used_at: now } : key)) }))
+      .catch((error) => this.#report({ kind: 'storage', message: `the last use of a key was not noted: ${messageOf(error)}` }))
+  }
+}
+
+function isValid({ expires_at, revoked_at }: PublicKey, now: number): boolean {
+  return revoked_at === null && (expires_at === null || now < expires_at)
+}
+
+function found(keys: readonly StoredKey[], key_id: string): StoredKey {
+  const key = keys.find((candidate) => candidate.key_id === key_id)
+  // The id is not repeated: people have put whole keys there.
+  if (!key) throw new LabError('not_found', 'there is no key of that key_id; the list of keys tells which there are')
+  return key
+}
+
+function replaced(keys: readonly StoredKey[], by: StoredKey): StoredKey[] {
+  return keys.map((key) => (key.key_id === by.key_id ? by : key))
+}
+
+function publicRecord({ sha256: _, ...key }: StoredKey): PublicKey {
+  return key
+}

@@ -1,0 +1,21 @@
+// The text of a key, `bk_<key_id>_<secret>`, and the hash that is kept of it.
+
+import { hash, randomBytes, randomInt } from 'node:crypto'
+
+/** A new key: 256 random bits behind an id that may be seen. */
+export function mint(): { key_id: string; api_key: string; sha256: string } {
+  const key_id = Array.from({ length: 8 }, () => 'abcdefghijklmnopqrstuvwxyz0123456789'[randomInt(36)]).join('')
+  const secret = randomBytes(32).toString('base64url')
+  return { key_id, api_key: `bk_${key_id}_${secret}`, sha256: digestOf(secret).toString('hex') }
+}
+
+/** The parts of a key's text; nothing if it is no such text. */
+export function partsOf(text: string): { key_id: string; secret: string } | undefined {
+  const [, key_id, secret] = /^bk_([a-z0-9]{8})_([A-Za-z0-9_-]{43})$/.exec(text) ?? []
+  return key_id && secret ? { key_id, secret } : undefined
+}
+
+/** Plain SHA-256 is right for a random secret; a hash that is slow on purpose would stall every request. */
+export function digestOf(secret: string): Buffer {
+  return hash('sha256', secret, 'buffer')
+}

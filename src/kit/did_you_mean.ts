@@ -1,0 +1,25 @@
+// A guess at what somebody meant to write.
+
+/** `; did you mean "speed"?` when a known word is near enough, else nothing. */
+export function didYouMean(word: string, known: readonly string[]): string {
+  const nearest = known
+    .map((other) => ({ other, away: distance(word.toLowerCase(), other.toLowerCase()) }))
+    .sort((a, b) => a.away - b.away)[0]
+  const near = nearest && nearest.away <= Math.ceil(Math.min(word.length, nearest.other.length) / 3)
+  return near ? `; did you mean ${JSON.stringify(nearest.other)}?` : ''
+}
+
+/** Of Levenshtein, over the first 64 characters. */
+function distance(a: string, b: string): number {
+  const [from, to] = [a.slice(0, 64), b.slice(0, 64)]
+  let row = Array.from({ length: to.length + 1 }, (_, i) => i)
+  for (let i = 1; i <= from.length; i++) {
+    const next = [i]
+    for (let j = 1; j <= to.length; j++) {
+      const changed = row[j - 1]! + (from[i - 1] === to[j - 1] ? 0 : 1)
+      next.push(Math.min(changed, row[j]! + 1, next[j - 1]! + 1))
+    }
+    row = next
+  }
+  return row[to.length]!
+}

@@ -1,0 +1,46 @@
+// Folders and sockets of the service: its own, and nobody else's to read.
+
+import { existsSync, openSync } from 'node:fs'
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { LabError, messageOf } from '../errors.ts'
+
+/** Makes the folder, and those above it, for us alone. Throws `config` when it cannot be made. */
+export async function makePrivateFolder(path: string): Promise<void> {
+  try {
+    await mkdir(path, { recursive: true, mode: 0o700 })
+  } catch (error) {
+    throw new LabError('config', `the data folder ${path} cannot be made: ${messageOf(error)}; choose another with --data-dir`, {
+      cause: error,
+    })
+  }
+}
+
+/** A new folder that is thrown away with `removeFolder`. */
+export function makeThrowAwayFolder(name: string): Promise<string> {
+  return mkdtemp(join(tmpdir(), `${name}-`))
+}
+
+export async function removeFolder(path: string): Promise<void> {
+  await rm(path, { recursive: true, force: true })
+}
+
+export async function removeFile(path: string): Promise<void> {
+  await rm(path, { force: true })
+}
+
+export function exists(path: string): boolean {
+  return existsSync(path)
+}
+
+/** The kernel takes no longer path for a socket. */
+const longestSocketPath = 100
+
+/** A path of the same socket that is short enough to be bound and connected to. */
+export function socketPath(folder: string, name: string): string {
+  const path = join(folder, name)
+  if (Buffer.byteLength(path) <= longestSocketPath) return path
+  // Open until the process ends: the short path leads through it.
+  return `/proc/self/fd/${openSync(folder, 'r')}/${name}`
+}

@@ -1,0 +1,21 @@
+import { test } from 'tap'
+import { parseJson, parseJsonWithComments } from './json.ts'
+
+test('a number that no double can hold is refused', (t) => {
+  t.throws(() => parseJson('{"a": [1e999]}', 'the body'), { code: 'invalid', message: /too large/ })
+  t.throws(() => parseJson('{"a": NaN}', 'the body'), { code: 'invalid', message: /the body is not JSON/ })
+  t.end()
+})
+
+test('nesting ends at 32', (t) => {
+  const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
+  t.doesNotThrow(() => parseJson(nested(32), 'it'))
+  t.throws(() => parseJson(nested(33), 'it'), { code: 'invalid', message: /deeper than 32/ })
+  t.throws(() => parseJson(nested(100_000), 'it'), { code: 'invalid' })
+  t.end()
+})
+
+test('what looks like a comment inside a string is none', (t) => {
+  t.same(parseJsonWithComments('{"a": "x // y", "b": "/* z */", "c": "\\"//", } // end', 'it'), { a: 'x // y', b: '/* z */', c: '"//' })
+  t.end()
+})

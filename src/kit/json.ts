@@ -1,0 +1,33 @@
+// JSON from people and from the network: nothing deeper, larger or stranger than can be written down again.
+
+import { LabError, messageOf } from '../errors.ts'
+
+const deepest = 32
+
+/** The value of a JSON text. Throws `invalid` for what is malformed, deeper than 32, or holds a number that no double can hold. */
+export function parseJson(text: string, what: string): unknown {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (error) {
+    throw new LabError('invalid', `${what} is not JSON: ${messageOf(error)}`, { cause: error })
+  }
+  checkDepth(value, what, 1)
+  return value
+}
+
+function checkDepth(value: unknown, what: string, depth: number): void {
+  if (typeof value === 'number' && !Number.isFinite(value)) throw new LabError('invalid', `${what} holds a number that is too large`)
+  if (typeof value !== 'object' || value === null) return
+  if (depth > deepest) throw new LabError('invalid', `${what} is nested deeper than ${deepest}`)
+  for (const inner of Object.values(value)) checkDepth(inner, what, depth + 1)
+}
+
+/** JSON as people write it: comments and a comma too many are blanked, so that positions in messages stay true. */
+export function parseJsonWithComments(text: string, what: string): unknown {
+  const blank = (found: string) => found.replace(/[^\n]/g, ' ')
+  const plain = text
+    .replace(/"(?:[^"\\\n]|\\.)*"|\/\/[^\n]*|\/\*[\s\S]*?\*\//g, (found) => (found.startsWith('"') ? found : blank(found)))
+    .replace(/"(?:[^"\\\n]|\\.)*"|,(?=\s*[}\]])/g, (found) => (found.startsWith('"') ? found : ' '))
+  return parseJson(plain, what)
+}

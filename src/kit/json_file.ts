@@ -1,0 +1,412 @@
+// One durable JSON document: what `change` has answered survives a SIGKILL and a power cut, and a damaged file is set aside, never
+// overwritten. The generation before stands beside it as `.bak`.
+
+import { createHash, randomUUID } from 'node:crypto'
+import type { BigIntStats } from 'node:fs'
+import { chmod, link, mkdir, open, readdir, rename, rm, rmdir, stat } from 'node:fs/promises'
+import { basename, dirname, join, resolve } from 'node:path'
+import * as v from 'valibot'
+import { LabError, messageOf } from '../errors.ts'
+import type { Clock } from './clock.ts'
+import { Lane } from './lane.ts'
+
+/** Something that an operator has to know of: a line of the log and an incident. */
+export type Trouble = { kind: 'storage'; message: string }
+export type Report = (trouble: Trouble) => void
+
+type Options<Content> = {
+  path: string
+  /** The format written, and the newest that is read. */
+  format: number
+  schema: v.GenericSchema<unknown, Content>
+  /** The content while there is no file. */
+  empty: Content
+  report: Report
+  /** Nobody but its owner may read it: rights that go further are taken away, and told. */
+  secret?: boolean
+}
+
+type Found<Content> = { content: Content; stamp: string } | { damage: string; stamp: string } | 'missing'
+
+const mostWaiting = 64
+
+/**
+ * The file holds `format`, `sha256` and the members of the content, an entry a line. `sha256` is that of the content as
+ * `JSON.stringify` writes it; a file without it was written by hand and is taken as it is.
+ */
+export class JsonFile<Content extends object> {
+  readonly #options: Options<Content>
+  readonly #path: string
+  readonly #spare: string
+  readonly #name: string
+  readonly #lane = new Lane(mostWaiting)
+  #content: Content
+  /** Which file on the disk the content is of; undefined while there is none. */
+  #stamp: string | undefined
+  /** Damaged files that still bear their names. */
+  readonly #damaged = new Set<string>()
+  /** The last write failed so late that the disk may show it or not. */
+  #inDoubt = false
+  #told = ''
+
+  /** Rejects with `config` when the format is a newer one, and with `storage` when there is a file that cannot be opened. */
+  static async open<Content extends object>(options: Options<Content>): Promise<JsonFile<Content>> {
+    const file = new JsonFile(options)
+    await file.#removeLeftovers()
+    await file.#start()
+    return file
+  }
+
+  private constructor(options: Options<Content>) {
+    this.#options = options
+    this.#path = resolve(options.path)
+    this.#spare = `${this.#path}.bak`
+    this.#name = basename(this.#path)
+    this.#content = deepFreeze(options.empty)
+  }
+
+  /** What is stored, frozen through and through. */
+  get content(): Content {
+    return this.#content
+  }
+
+  /**
+   * Stores what `next` makes of the content; one change at a time. Nothing is stored when it throws or answers what it was given.
+   * Rejects with `storage` when the disk refuses; the content then is what the disk shows. Whatever is handed over is frozen.
+   */
+  change(next: (content: Content) => Content): Promise<Content> {
+    return this.#lane.run(async () => {
+      await this.#look()
+      if (this.#inDoubt) await this.#write(this.#content)
+      const content = next(this.#content)
+      if (content !== this.#content) await this.#write(content)
+      return this.#content
+    })
+  }
+
+  /** Takes over a file that somebody else has put in place; a broken one is told, and what was there before stays in force. */
+  reload(): Promise<void> {
+    return this.#lane.run(() => this.#look())
+  }
+
+  /** Reloads every so often, until the answer is called. */
+  watch(clock: Clock, every_ms: number): () => void {
+    let cancel = () => {}
+    let ended = false
+    const again = () => {
+      if (!ended) cancel = clock.after(every_ms, look)
+    }
+    const look = () => {
+      this.reload()
+        .catch((error) => this.#tell(messageOf(error)))
+        .finally(again)
+    }
+    again()
+    return () => {
+      ended = true
+      cancel()
+    }
+  }
+
+  async #start(): Promise<void> {
+    const main = await this.#read(this.#path)
+    if (isWhole(main)) return this.#take(main.content, main.stamp)
+    const spare = await this.#read(this.#spare)
+    if (main === 'missing' && spare === 'missing') return
+    if (main !== 'missing') this.#damaged.add(this.#path)
+    if (spare !== 'missing' && !isWhole(spare)) this.#damaged.add(this.#spare)
+    const aside = await this.#setAside().then(
+      (names) => (names.length > 0 ? `; set aside as ${names.join(' and ')}` : ''),
+      (error) => `; it cannot be set aside yet (${errnoOf(error)}), which is done before the next write`,
+    )
+    if (main !== 'missing' && this.#damaged.has(this.#path)) this.#stamp = main.stamp
+    const what = main === 'missing' ? 'is missing' : `is damaged: ${main.damage}`
+    if (isWhole(spare)) {
+      this.#content = deepFreeze(spare.content)
+      // If this fails, the next start or the next write does it.
+      await this.#write(spare.content).catch(() => undefined)
+      this.#tell(
+        `${this.#name} ${what}${aside}. Its generation before, ${basename(this.#spare)}, is in use: look whether a late change is missing`,
+      )
+    } else {
+      this.#tell(`${this.#name} ${what}${aside}. There is no whole generation before it, so it begins empty: put a backup in its place`)
+    }
+  }
+
+  /** Looks whether the file is still the one the content is of. */
+  async #look(): Promise<void> {
+    const stamp = await stat(this.#path, { bigint: true }).then(stampOf, (error) => {
+      if (errnoOf(error) === 'ENOENT') return undefined
+      throw this.#failure('could not be looked at', error)
+    })
+    if (stamp === this.#stamp) return
+    const found = await this.#read(this.#path)
+    if (isWhole(found)) {
+      this.#damaged.delete(this.#path)
+      this.#take(found.content, found.stamp)
+    } else await this.#keepLastGood(found, stamp)
+  }
+
+  /** What is in force goes into `.bak`, for a restart; the broken file is left to whoever is writing it. */
+  async #keepLastGood(found: Exclude<Found<Content>, { content: Content }>, stamp: string | undefined): Promise<void> {
+    const temporary = this.#temporary()
+    try {
+      await writeSynced(temporary, this.#serialise(this.#content))
+      await rename(temporary, this.#spare)
+      await syncFolder(dirname(this.#path))
+    } catch (error) {
+      await remove(temporary)
+      throw this.#failure('was changed from outside and is broken, and what is in force could not be kept beside it', error)
+    }
+    this.#stamp = stamp
+    if (found !== 'missing') this.#damaged.add(this.#path)
+    const what = found === 'missing' ? 'was taken away' : `was changed from outside and is damaged: ${found.damage}`
+    this.#tell(`${this.#name} ${what}. What was in force before stays so: put a whole file in its place`)
+  }
+
+  async #write(content: Content): Promise<void> {
+    const text = this.#serialise(content)
+    const temporary = this.#temporary()
+    let renamed = false
+    try {
+      await makeFolder(dirname(this.#path))
+      const stamp = await writeSynced(temporary, text)
+      if (this.#damaged.size > 0) await this.#setAside()
+      else await this.#keepPrevious()
+      this.#inDoubt = true
+      await rename(temporary, this.#path)
+      renamed = true
+      this.#take(content, stamp)
+      await syncFolder(dirname(this.#path))
+      this.#inDoubt = false
+    } catch (error) {
+      await remove(temporary)
+      const outcome = renamed
+        ? 'was written, but it is not known whether that outlasts a power cut'
+        : 'was not written, and nothing has changed'
+      throw this.#failure(outcome, error)
+    }
+  }
+
+  #take(content: Content, stamp: string): void {
+    this.#content = deepFreeze(content)
+    this.#stamp = stamp
+  }
+
+  async #keepPrevious(): Promise<void> {
+    const temporary = this.#temporary()
+    try {
+      await link(this.#path, temporary)
+      await rename(temporary, this.#spare)
+    } catch (error) {
+      if (errnoOf(error) !== 'ENOENT') throw error
+    } finally {
+      // rename(2) does nothing, and leaves both names, when they already are the same file.
+      await remove(temporary)
+    }
+  }
+
+  /** Gives the damaged files other names, and answers those. */
+  async #setAside(): Promise<string[]> {
+    const names: string[] = []
+    for (const path of this.#damaged) {
+      const aside = `${path}.corrupt-${new Date().toISOString().replaceAll(':', '')}`
+      await rename(path, aside).catch((error) => {
+        if (errnoOf(error) !== 'ENOENT') throw error
+      })
+      this.#damaged.delete(path)
+      names.push(basename(aside))
+    }
+    if (names.length > 0) await syncFolder(dirname(this.#path))
+    return names
+  }
+
+  async #read(path: string): Promise<Found<Content>> {
+    let stamp = ''
+    try {
+      const handle = await open(path, 'r')
+      try {
+        const stats = await handle.stat({ bigint: true })
+        stamp = stampOf(stats)
+        if (this.#options.secret) await this.#tighten(path, Number(stats.mode) & 0o777)
+        return { content: this.#parse(path, await handle.readFile()), stamp }
+      } finally {
+        await handle.close()
+      }
+    } catch (error) {
+      if (error instanceof Damage) return { damage: error.message, stamp }
+      if (error instanceof LabError) throw error
+      if (errnoOf(error) === 'ENOENT') return 'missing'
+      if (errnoOf(error) === 'EIO') return { damage: 'the disk cannot read it (EIO)', stamp }
+      throw this.#failure('could not be read', error)
+    }
+  }
+
+  #parse(path: string, bytes: Buffer): Content {
+    const { format, sha256, ...content } = parseObject(bytes)
+    if (typeof format !== 'number') throw new Damage('it has no format number')
+    if (format > this.#options.format) {
+      throw new LabError(
+        'config',
+        `${path} has format ${format}; this version knows up to ${this.#options.format}: install a newer version, the file was left alone`,
+      )
+    }
+    if (sha256 !== undefined && sha256 !== hashOf(JSON.stringify(content))) {
+      throw new Damage('its sha256 does not fit; if it was edited by hand, take the sha256 line out')
+    }
+    const checked = v.safeParse(this.#options.schema, content, { abortEarly: true })
+    if (!checked.success) throw new Damage(`its member ${worded(checked.issues[0])}`)
+    return checked.output
+  }
+
+  async #tighten(path: string, mode: number): Promise<void> {
+    if ((mode & 0o077) === 0) return
+    const outcome = await chmod(path, 0o600).then(
+      () => 'that was taken away, it is 0600 now',
+      (error) => `and that could not be taken away (${errnoOf(error)}): chmod 600 it`,
+    )
+    this.#tell(`${basename(path)} could be read or written by others (mode 0${mode.toString(8)}); ${outcome}`)
+  }
+
+  #serialise(content: Content): string {
+    const document = { format: this.#options.format, sha256: hashOf(JSON.stringify(content)), ...content }
+    return `{\n${membersOf(document, linesOf).join(',\n')}\n}\n`
+  }
+
+  #temporary(): string {
+    return `${this.#path}.${randomUUID()}.tmp`
+  }
+
+  async #removeLeftovers(): Promise<void> {
+    const folder = dirname(this.#path)
+    const names = await readdir(folder).catch(() => [])
+    const leftover = (name: string) => name.startsWith(`${this.#name}.`) && /^[0-9a-f-]{36}\.tmp$/.test(name.slice(this.#name.length + 1))
+    await Promise.all(names.filter(leftover).map((name) => remove(join(folder, name))))
+  }
+
+  #failure(outcome: string, error: unknown): LabError {
+    const errno = errnoOf(error)
+    const advice = adviceFor[errno] ?? 'look into the log of the service, then try again'
+    return new LabError('storage', `${this.#name} ${outcome} (${errno}): ${advice}`, { cause: error, retry_after_s: 5 })
+  }
+
+  /** The same words are not said twice running. */
+  #tell(message: string): void {
+    if (message !== this.#told) this.#options.report({ kind: 'storage', message })
+    this.#told = message
+  }
+}
+
+/** Why the bytes of a file are not a document. */
+class Damage extends Error {}
+
+const adviceFor: Record<string, string> = {
+  ENOSPC: 'the disk is full; free some space, then try again',
+  EDQUOT: "the service's quota is used up; free some space, then try again",
+  EROFS: 'the disk is read-only, and an SD card becomes so when it fails; mount it writable or replace it, then try again',
+  EIO: 'the disk failed; replace it, then try again',
+  EACCES: "the service's user may not use the data folder; give it the rights, then try again",
+  EPERM: "the service's user may not use the data folder; give it the rights, then try again",
+  EMFILE: 'too many files are open; try again in a few seconds',
+}
+
+function isWhole<Content>(found: Found<Content>): found is { content: Content; stamp: string } {
+  return found !== 'missing' && 'content' in found
+}
+
+/** Without the value, which may be a secret. */
+function worded(issue: v.BaseIssue<unknown>): string {
+  return `${v.getDotPath(issue) ?? 'at the top'} ${issue.type === 'check' ? `is wrong: ${issue.message}` : 'is not as it should be'}`
+}
+
+function parseObject(bytes: Buffer): Record<string, unknown> {
+  if (bytes.every((byte) => byte === 0)) throw new Damage(bytes.length === 0 ? 'it is empty' : 'it holds nothing but zeros')
+  const value = parseJson(bytes)
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Damage('it is not a JSON object')
+  return value as Record<string, unknown>
+}
+
+function parseJson(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+  } catch {
+    // The parser's own words quote the text, which may be secret.
+    throw new Damage('it is not JSON')
+  }
+}
+
+/** An entry a line, to be read with `less` and compared with `diff`. */
+function linesOf(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  const [lines, open, close] = Array.isArray(value)
+    ? [value.map((entry) => JSON.stringify(entry)), '[', ']']
+    : [membersOf(value, (member) => JSON.stringify(member)), '{', '}']
+  return lines.length === 0 ? open + close : `${open}\n${lines.join(',\n')}\n${close}`
+}
+
+function membersOf(value: object, written: (member: unknown) => string): string[] {
+  return Object.entries(value).flatMap(([name, member]) => (member === undefined ? [] : `${JSON.stringify(name)}: ${written(member)}`))
+}
+
+function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
+}
+
+function deepFreeze<Value>(value: Value): Value {
+  if (typeof value !== 'object' || value === null) return value
+  for (const member of Object.values(value)) deepFreeze(member)
+  return Object.freeze(value)
+}
+
+function stampOf({ ino, mtimeNs, size }: BigIntStats): string {
+  return `${ino} ${mtimeNs} ${size}`
+}
+
+function errnoOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : messageOf(error)
+}
+
+/** A file that was not there before. After an error it is to be thrown away: a second fsync may succeed though the data is gone. */
+async function writeSynced(path: string, text: string): Promise<string> {
+  const handle = await open(path, 'wx', 0o600)
+  try {
+    await handle.writeFile(text)
+    await handle.sync()
+    return stampOf(await handle.stat({ bigint: true }))
+  } finally {
+    await handle.close()
+  }
+}
+
+/** Not by `recursive`: with that Node says ENOENT where the disk is read-only. */
+async function makeFolder(folder: string): Promise<void> {
+  const make = () => mkdir(folder, { mode: 0o700 })
+  try {
+    await make().catch(async (error) => {
+      if (errnoOf(error) !== 'ENOENT') throw error
+      await makeFolder(dirname(folder))
+      await make()
+    })
+  } catch (error) {
+    if (errnoOf(error) === 'EEXIST') return
+    throw error
+  }
+  await syncFolder(dirname(folder)).catch(async (error) => {
+    // So that the next attempt makes it and syncs it anew.
+    await rmdir(folder).catch(() => undefined)
+    throw error
+  })
+}
+
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+async function remove(path: string): Promise<void> {
+  await rm(path, { force: true }).catch(() => undefined)
+}

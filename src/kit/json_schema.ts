@@ -1,0 +1,114 @@
+// JSON Schema (draft 2020-12) of valibot schemas, as other people's tools like it. For the generator and for tests alone: the
+// package that converts is a development dependency, so the service never imports this file.
+
+import { type ConversionConfig, toJsonSchema, toJsonSchemaDefs } from '@valibot/to-json-schema'
+import type * as v from 'valibot'
+
+export type JsonSchema = { [keyword: string]: unknown }
+export type Named = Readonly<Record<string, v.GenericSchema>>
+
+type Options = {
+  /** Schemas that are pointed at, not repeated. */
+  named?: Named
+  /** What stands before the name in such a pointer. */
+  at?: string
+  /** What goes in, or what the schema makes of it. */
+  side?: 'input' | 'output'
+}
+
+/** One schema; units are in `x-unit` and in the description. */
+export function jsonSchema(schema: v.GenericSchema, options: Options = {}): JsonSchema {
+  const { $schema: _, $defs: __, ...converted } = toJsonSchema(schema, { ...conversion(options), definitions: { ...options.named } })
+  return tidy(converted)
+}
+
+/** Each of the named schemas, by name. */
+export function jsonSchemas(named: Named, options: Omit<Options, 'named'> = {}): Record<string, JsonSchema> {
+  return mapped(toJsonSchemaDefs(named, conversion(options)) as Record<string, JsonSchema>, tidy)
+}
+
+function conversion({ at = '#/$defs/', side = 'input' }: Options): ConversionConfig {
+  return {
+    target: 'draft-2020-12',
+    typeMode: side,
+    // What they say is said by the type, or can only be said in words.
+    ignoreActions: ['finite', 'check', 'readonly'],
+    overrideRef: ({ referenceId }) => `${at}${referenceId}`,
+    overrideAction({ valibotAction, jsonSchema }) {
+      if (valibotAction.type === 'metadata') return withUnit(jsonSchema as JsonSchema)
+      if (valibotAction.type === 'regex')
+        return withoutFlags(jsonSchema as JsonSchema, (valibotAction as unknown as { requirement: RegExp }).requirement)
+      return undefined
+    },
+    overrideSchema({ valibotSchema, jsonSchema }) {
+      if (valibotSchema.type !== 'variant') return undefined
+      return { ...jsonSchema, ...discriminator(valibotSchema as unknown as Variant, jsonSchema as JsonSchema) }
+    },
+  }
+}
+
+function withUnit({ unit, ...schema }: JsonSchema): JsonSchema {
+  return { ...schema, 'x-unit': unit }
+}
+
+/** Patterns with flags are read differently from language to language: the length and the description have to do. */
+function withoutFlags(schema: JsonSchema, { flags, source }: RegExp): JsonSchema | undefined {
+  if (!flags) return undefined
+  const { pattern: _, ...rest } = schema
+  const [, least, most] = /\{(\d+),(\d+)\}\$$/.exec(source) ?? []
+  return { ...rest, ...(least && { minLength: Number(least), maxLength: Number(most) }) }
+}
+
+type Variant = { key: string; options: { entries: Record<string, { literal?: unknown }> }[] }
+
+/** Only where every alternative is pointed at: OpenAPI does not look into others. */
+function discriminator({ key, options }: Variant, { oneOf }: JsonSchema): JsonSchema {
+  const refs = (oneOf as JsonSchema[]).map(({ $ref }) => $ref)
+  if (refs.includes(undefined)) return {}
+  return {
+    discriminator: { propertyName: key, mapping: Object.fromEntries(options.map(({ entries }, i) => [entries[key]?.literal, refs[i]])) },
+  }
+}
+
+const holdSchema = ['items', 'additionalProperties', 'propertyNames', 'not']
+const holdSchemas = ['anyOf', 'oneOf', 'allOf', 'prefixItems']
+
+/** The converter's output without its noise, and with units in words. */
+function tidy(schema: JsonSchema): JsonSchema {
+  const inner = Object.entries(schema).map(([key, value]) => {
+    if (key === 'properties') return [key, mapped(value as Record<string, JsonSchema>, tidy)]
+    if (holdSchemas.includes(key)) return [key, (value as JsonSchema[]).map(tidy)]
+    if (holdSchema.includes(key) && typeof value === 'object') return [key, tidy(value as JsonSchema)]
+    return [key, value]
+  })
+  return withUnitInWords(withType(withoutNoise(withNull(Object.fromEntries(inner)))))
+}
+
+/** A number or null in one schema instead of three. */
+function withNull(schema: JsonSchema): JsonSchema {
+  const { anyOf, ...rest } = schema
+  const [one, other] = (anyOf ?? []) as JsonSchema[]
+  if (typeof one?.type !== 'string' || other?.type !== 'null') return schema
+  const { type, enum: values, ...inner } = one
+  return { ...inner, type: [type, 'null'], ...(Array.isArray(values) && { enum: [...values, null] }), ...rest }
+}
+
+function withoutNoise({ required, propertyNames, ...schema }: JsonSchema): JsonSchema {
+  const needed = required as string[] | undefined
+  const anyName = JSON.stringify(propertyNames) === '{"type":"string"}'
+  return { ...schema, ...(needed?.length && { required }), ...(propertyNames !== undefined && !anyName && { propertyNames }) }
+}
+
+function withType(schema: JsonSchema): JsonSchema {
+  return typeof schema.const === 'string' ? { type: 'string', ...schema } : schema
+}
+
+function withUnitInWords(schema: JsonSchema): JsonSchema {
+  const { 'x-unit': unit, description } = schema
+  if (unit === undefined) return schema
+  return { ...schema, description: description ? `${description}, in ${unit}` : `In ${unit}` }
+}
+
+function mapped<A, B>(record: Record<string, A>, change: (value: A) => B): Record<string, B> {
+  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value)]))
+}

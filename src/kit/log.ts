@@ -1,0 +1,32 @@
+// The service's own words: for a person on a terminal, as JSON lines with journald's priority elsewhere.
+
+import { messageOf } from '../errors.ts'
+
+export interface Log {
+  info(message: string): void
+  warn(message: string): void
+  /** The error's stack is for the log alone, never for a client. */
+  error(message: string, error?: unknown): void
+}
+
+const priorities = { info: 6, warn: 4, error: 3 } as const
+
+/** Writes to the stream, which is stdout of the service. */
+export function log(stream: NodeJS.WriteStream): Log {
+  const write = (level: keyof typeof priorities, message: string, error?: unknown) => {
+    const cause = error === undefined ? undefined : error instanceof Error ? (error.stack ?? messageOf(error)) : messageOf(error)
+    if (stream.isTTY) {
+      stream.write(`${new Date().toISOString()} ${level.padEnd(5)} ${message}${cause ? `\n${cause}` : ''}\n`)
+    } else {
+      stream.write(`<${priorities[level]}>${JSON.stringify({ time: new Date().toISOString(), level, message, cause })}\n`)
+    }
+  }
+  return {
+    info: (message) => write('info', message),
+    warn: (message) => write('warn', message),
+    error: (message, error) => write('error', message, error),
+  }
+}
+
+/** For tests and for tools that have nothing to say. */
+export const silent: Log = { info() {}, warn() {}, error() {} }

@@ -1,0 +1,26 @@
+import { test } from 'tap'
+import * as v from 'valibot'
+import { checked } from './schema.ts'
+
+const Shake = v.strictObject({ speed: v.number(), mode: v.optional(v.picklist(['slow', 'fast'])) })
+const Deep = v.strictObject({ runs: v.array(v.variant('kind', [v.strictObject({ kind: v.literal('shake'), ...Shake.entries })])) })
+
+test('what is right is answered as the schema makes it', (t) => {
+  t.same(checked(Shake, { speed: 5 }, 'the body'), { speed: 5 })
+  t.end()
+})
+
+test('a sentence names the place, what was wrong with it, and what was meant', (t) => {
+  const cases: [v.GenericSchema, unknown, string][] = [
+    [Shake, {}, 'the body: speed is missing'],
+    [Shake, { sped: 5 }, 'the body: there is no member sped; did you mean "speed"?'],
+    [Shake, { speed: '5' }, 'the body: speed must be number, not "5"'],
+    [Shake, { speed: 5, mode: 'fastest' }, 'the body: mode must be one of "slow", "fast", not "fastest"'],
+    [Shake, [], 'the body: it must be an object, not an array'],
+    [v.strictObject({}), [], 'the body: it must be an object, not an array'],
+    [Shake, JSON.parse('{"speed": 5, "__proto__": {}}'), 'the body: there is no member __proto__'],
+    [Deep, { runs: [{ kind: 'shake', speeed: 5 }] }, 'the body: there is no member runs[0].speeed; did you mean "speed"?'],
+  ]
+  for (const [schema, input, message] of cases) t.throws(() => checked(schema, input, 'the body'), { code: 'invalid', message })
+  t.end()
+})

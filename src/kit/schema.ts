@@ -1,0 +1,58 @@
+// Holding what came in from outside against a schema, and saying in a sentence what is wrong with it.
+
+import * as v from 'valibot'
+import { type ErrorCode, LabError } from '../errors.ts'
+import { didYouMean } from './did_you_mean.ts'
+
+/** What the schema makes of the input. Throws `code`, naming the member and what it must be. `what` begins the sentence. */
+export function checked<Schema extends v.GenericSchema>(
+  schema: Schema,
+  input: unknown,
+  what: string,
+  code: ErrorCode = 'invalid',
+): v.InferOutput<Schema> {
+  // valibot takes an array for an object that needs no member.
+  if (schema.type === 'strict_object' && Array.isArray(input)) throw new LabError(code, `${what}: it must be an object, not an array`)
+  const result = v.safeParse(schema, input)
+  if (result.success) return result.output
+  // A member that nobody knows often explains why another is missing.
+  const issue = result.issues.find(isUnknownMember) ?? result.issues[0]
+  throw new LabError(code, `${what}: ${worded(issue, schema)}`)
+}
+
+function worded(issue: v.BaseIssue<unknown>, schema: v.GenericSchema): string {
+  const keys = (issue.path ?? []).map(({ key }) => key as string | number)
+  const place = keys.length ? written(keys) : 'it'
+  if (isUnknownMember(issue))
+    return `there is no member ${place}${didYouMean(String(keys.at(-1)), membersAt(schema as Shape, keys.slice(0, -1)))}`
+  if (issue.kind === 'schema' && issue.received === 'undefined') return `${place} is missing`
+  if (issue.kind === 'schema') return `${place} must be ${expectation(issue)}, not ${issue.received.slice(0, 80)}`
+  return `${place}: ${issue.message}`
+}
+
+function isUnknownMember(issue: v.BaseIssue<unknown>): boolean {
+  return issue.kind === 'schema' && issue.expected === 'never'
+}
+
+/** `devices[0].transport.path` */
+function written(keys: readonly (string | number)[]): string {
+  return keys.reduce<string>((path, key) => (typeof key === 'number' ? `${path}[${key}]` : path ? `${path}.${key}` : key), '')
+}
+
+function expectation({ expected }: v.BaseIssue<unknown>): string {
+  if (!expected) return 'something else'
+  return expected.startsWith('(')
+    ? `one of ${expected.slice(1, -1).replaceAll(' | ', ', ')}`
+    : expected.replace('Object', 'an object').replace('Array', 'an array')
+}
+
+type Shape = { entries?: Record<string, Shape>; item?: Shape; wrapped?: Shape; options?: Shape[] }
+
+/** The members that the schema knows at a place. */
+function membersAt(schema: Shape, keys: readonly (string | number)[]): string[] {
+  const shape = schema.wrapped ?? schema
+  const [key, ...rest] = keys
+  if (key === undefined) return Object.keys(shape.entries ?? {}).concat((shape.options ?? []).flatMap((option) => membersAt(option, [])))
+  const inner = typeof key === 'number' ? shape.item : shape.entries?.[key]
+  return inner ? membersAt(inner, rest) : (shape.options ?? []).flatMap((option) => membersAt(option, keys))
+}

@@ -1,0 +1,117 @@
+// Builds every room once, in order: the whole service with its skin off.
+
+import { portWarning } from '../drivers/transports/port_path.ts'
+import { serialPort } from '../drivers/transports/serial_port.ts'
+import { simulatedLine } from '../drivers/transports/simulated_line.ts'
+import { Simulation } from '../drivers/transports/simulation.ts'
+import type { Config, DeviceConfig } from './config.ts'
+import type { Configured } from './devices/instrument.ts'
+import { Latches } from './devices/latches.ts'
+import { Ledger } from './devices/ledger.ts'
+import { Registry } from './devices/registry.ts'
+import type { Hub } from './events/hub.ts'
+import { openEvents } from './events/open.ts'
+import { Keys } from './keys/keys.ts'
+import { type Clock, scaled, systemClock } from './kit/clock.ts'
+import type { Report } from './kit/json_file.ts'
+import type { Log } from './kit/log.ts'
+import { packageVersion } from './kit/package_version.ts'
+import { Teachpoints } from './teachpoints/store.ts'
+
+export const healthStates = ['ok', 'degraded', 'starting', 'stopping'] as const
+export type Health = { status: (typeof healthStates)[number]; version: string; uptime_s: number; reasons: string[] }
+
+export type Lab = {
+  config: Config
+  log: Log
+  version: string
+  clock: Clock
+  hub: Hub
+  ledger: Ledger
+  registry: Registry
+  teachpoints: Teachpoints
+  keys: Keys
+  /** The hands that break simulated devices, by device. */
+  simulations: ReadonlyMap<string, Simulation>
+  health(): Health
+  /** Refuses new work, ends what runs, and resolves when all is on the card. */
+  close(): Promise<void>
+}
+
+/** Opens the lab on a data folder that is ours alone. Sends nothing but queries to the devices. */
+export async function openLab(
+  config: Config,
+  { data_dir, log, clock = systemClock }: { data_dir: string; log: Log; clock?: Clock },
+): Promise<Lab> {
+  const version = packageVersion()
+  const began = clock.now()
+  let stopping = false
+  const troubles: Parameters<Report>[0][] = []
+  let report: Report = (trouble) => troubles.push(trouble)
+  const reported: Report = (trouble) => report(trouble)
+
+  const hub = await openEvents({ folder: data_dir, config, clock, log })
+  report = ({ message }) => {
+    log.error(message)
+    hub.incident('STORAGE', message)
+  }
+  for (const trouble of troubles) report(trouble)
+
+  const ledger = new Ledger()
+  const latches = await Latches.open(data_dir, reported)
+  const teachpoints = await Teachpoints.open({ folder: data_dir, report: reported })
+  const keys = await Keys.open({ folder: data_dir, report: reported })
+  const simulations = new Map<string, Simulation>()
+  const devices = config.devices.map((device) => configured(device, config.time_scale, { clock, log, simulations }))
+  const registry = new Registry(devices, { clock, hub, ledger, latches, log })
+  registry.start()
+
+  return {
+    config,
+    log,
+    version,
+    clock,
+    hub,
+    ledger,
+    registry,
+    teachpoints,
+    keys,
+    simulations,
+    health() {
+      const reasons = hub.troubles()
+      const status = stopping ? 'stopping' : reasons.length ? 'degraded' : 'ok'
+      return { status, version, uptime_s: Math.floor((clock.now() - began) / 1000), reasons }
+    },
+    async close() {
+      stopping = true
+      await registry.close()
+      await latches.settled()
+      for (const simulation of simulations.values()) simulation.powerOff()
+      keys.close()
+      await hub.close()
+    },
+  }
+}
+
+type Parts = { clock: Clock; log: Log; simulations: Map<string, Simulation> }
+
+function configured(device: DeviceConfig, time_scale: number, { clock, log, simulations }: Parts): Configured {
+  const { device_id, name, driver, limits: bounds, identity } = device
+  const common = { device_id, name, driver, bounds, identity }
+  if (device.kind === 'external') return { ...common, type: 'transporter', simulated: false, time_scale: 1 }
+  const { driven_by, settings, transport } = device
+  const { type, serial } = driven_by
+  const driven = (line: Parameters<typeof driven_by.open>[0]['line'], its: Clock) => ({
+    device: driven_by.open({ line, clock: its, settings }),
+    link: line,
+    profile: driven_by.profile(settings),
+  })
+  if (transport.kind === 'serial') {
+    void portWarning(transport.path).then((warning) => warning && log.warn(`${device_id}: ${warning}`))
+    return { ...common, type, simulated: false, time_scale: 1, driven: driven(serialPort({ path: transport.path, serial }), clock) }
+  }
+  const its = scaled(clock, time_scale)
+  const line = simulatedLine({ simulate: driven_by.simulate, settings, serial, clock: its, wire: clock })
+  simulations.set(device_id, new Simulation(line, clock))
+  return { ...common, type, simulated: true, time_scale, driven: driven(line, its) }
+}

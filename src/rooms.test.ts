@@ -1,0 +1,193 @@
+// The rule of the doors: who may import whom, and which room a package belongs to.
+
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
+import { test } from 'tap'
+
+const top = resolve(import.meta.dirname, '../..')
+
+/** A file imports from its own room and from rooms to the left. */
+const rooms = [
+  'errors',
+  'kit',
+  'events',
+  'devices',
+  'drivers',
+  'config',
+  'keys',
+  'teachpoints',
+  'workflow',
+  'examples',
+  'lab',
+  'http',
+  'main',
+  'cli',
+]
+
+/** `cli` talks over the wire; these it loads when a command is called that cannot. */
+const cliMayLoad = ['main', 'drivers', 'devices', 'events', 'keys', 'examples', 'config']
+const cliMayImport = ['errors', 'kit', 'config']
+
+/** Which rooms, or folders of them, a package may be imported from. */
+const owners: Record<string, string[]> = {
+  hono: ['src/http'],
+  '@hono/node-server': ['src/http'],
+  '@valibot/to-json-schema': ['src/kit/json_schema', 'scripts'],
+  serialport: ['drivers/transports'],
+  'i2c-bus': ['drivers/transports'],
+  onoff: ['drivers/transports'],
+  valibot: ['src', 'drivers'],
+  'node:fs': ['src/kit', 'src/events', 'src/config', 'drivers/transports'],
+  'node:fs/promises': ['src/kit', 'src/events', 'src/config', 'drivers/transports'],
+}
+
+/** In tests and in `scripts` these may be used as well. */
+const forTests = ['tap', 'fast-check', 'playwright-core', 'eventsource']
+
+type Import = { file: string; to: string; dynamic: boolean; typeOnly: boolean }
+
+const files = ['src', 'drivers'].flatMap((folder) => sourcesIn(join(top, folder)))
+const imports = files.flatMap(importsOf)
+const inside = imports.filter(({ to }) => to.startsWith('.'))
+const outside = imports.filter(({ to }) => !to.startsWith('.'))
+
+test('there is something to check', (t) => {
+  t.ok(files.length > 20)
+  t.ok(inside.length > 50)
+  t.end()
+})
+
+test('nobody imports from a room to the right', (t) => {
+  for (const { file, to, dynamic, typeOnly } of inside.filter(({ file }) => !isTest(file))) {
+    const [from, target] = [roomOf(file), roomOf(resolve(dirname(file), to))]
+    if (from === target) continue
+    const allowed =
+      from === 'cli' ? cliMayImport.includes(target) || ((dynamic || typeOnly) && cliMayLoad.includes(target)) : rank(target) < rank(from)
+    t.ok(allowed, `${name(file)} (${from}) imports ${to} (${target})`)
+  }
+  t.end()
+})
+
+test('only main and cli know http', (t) => {
+  for (const { file, to } of inside.filter(({ file }) => !isTest(file))) {
+    if (roomOf(resolve(dirname(file), to)) !== 'http') continue
+    t.ok(['http', 'main'].includes(roomOf(file)), `${name(file)} imports ${to}`)
+  }
+  t.end()
+})
+
+test('imports go round in no circle', (t) => {
+  const graph = new Map<string, string[]>()
+  for (const { file, to, typeOnly } of inside) {
+    if (!typeOnly) graph.set(file, [...(graph.get(file) ?? []), resolve(dirname(file), to)])
+  }
+  t.same(circleIn(graph), [])
+  t.end()
+})
+
+test('each package is used by the room that owns it', (t) => {
+  for (const { file, to } of outside) {
+    const pack = packageOf(to)
+    if (isTest(file) && (forTests.includes(pack) || pack.startsWith('node:'))) continue
+    const owned = owners[pack]
+    if (!owned) t.ok(pack.startsWith('node:'), `${name(file)} imports ${to}, which no room owns`)
+    else
+      t.ok(
+        owned.some((owner) => name(file).startsWith(owner)),
+        `${name(file)} imports ${to}, which belongs to ${owned.join(', ')}`,
+      )
+  }
+  t.end()
+})
+
+test('the check finds what it is there to find', (t) => {
+  t.ok(rank('http') > rank('devices'))
+  t.equal(roomOf(join(top, 'src/http/app.ts')), 'http')
+  t.equal(roomOf(join(top, 'src/errors.ts')), 'errors')
+  t.equal(roomOf(join(top, 'drivers/transports/line.ts')), 'drivers')
+  t.same(importsIn('x.ts', "import { a } from './a.ts'\nimport type { B } from 'b'\nawait import('./c.ts')\nexport { d } from './d.ts'"), [
+    { file: 'x.ts', to: './a.ts', dynamic: false, typeOnly: false },
+    { file: 'x.ts', to: 'b', dynamic: false, typeOnly: true },
+    { file: 'x.ts', to: './d.ts', dynamic: false, typeOnly: false },
+    { file: 'x.ts', to: './c.ts', dynamic: true, typeOnly: false },
+  ])
+  t.same(
+    circleIn(
+      new Map([
+        ['a', ['b']],
+        ['b', ['c']],
+        ['c', ['b']],
+      ]),
+    ),
+    ['b', 'c', 'b'],
+  )
+  t.end()
+})
+
+function sourcesIn(folder: string): string[] {
+  if (!existsSync(folder)) throw new Error(`${folder} is missing; the test runs from dist/src`)
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name)
+    if (entry.isDirectory()) return sourcesIn(path)
+    return entry.name.endsWith('.ts') && entry.name !== 'rooms.test.ts' ? [path] : []
+  })
+}
+
+function importsOf(file: string): Import[] {
+  return importsIn(file, readFileSync(file, 'utf8'))
+}
+
+function importsIn(file: string, text: string): Import[] {
+  const still = [...text.matchAll(/^(?:import|export)\s+(type\s+)?(?:[^'"]*?\sfrom\s+)?'([^']+)'/gm)]
+  const called = [...text.matchAll(/(typeof\s+)?\bimport\('([^']+)'\)(\.\w)?/g)]
+  return [
+    ...still.map(([, type, to = '']) => ({ file, to, dynamic: false, typeOnly: type !== undefined })),
+    ...called.map(([, type, to = '', member]) => ({ file, to, dynamic: true, typeOnly: type !== undefined || member !== undefined })),
+  ]
+}
+
+function roomOf(path: string): string {
+  const [folder, room = ''] = relative(top, path).split('/')
+  return folder === 'drivers' ? 'drivers' : room.replace(/\.ts$/, '')
+}
+
+function rank(room: string): number {
+  const at = rooms.indexOf(room)
+  if (at < 0) throw new Error(`${room} is no room; add it to the list, or put the file where it belongs`)
+  return at
+}
+
+function isTest(file: string): boolean {
+  return /\.test\.(\w+\.)?ts$|testing\.ts$|conformance\.ts$/.test(file)
+}
+
+function name(file: string): string {
+  return relative(top, file)
+}
+
+function packageOf(to: string): string {
+  if (to.startsWith('node:')) return to
+  return to
+    .split('/')
+    .slice(0, to.startsWith('@') ? 2 : 1)
+    .join('/')
+}
+
+function circleIn(graph: ReadonlyMap<string, readonly string[]>): string[] {
+  const done = new Set<string>()
+  const visit = (file: string, path: readonly string[]): string[] => {
+    if (path.includes(file)) return [...path.slice(path.indexOf(file)), file]
+    if (done.has(file)) return []
+    done.add(file)
+    for (const next of graph.get(file) ?? []) {
+      const circle = visit(next, [...path, file])
+      if (circle.length) return circle
+    }
+    return []
+  }
+  for (const file of graph.keys()) {
+    const circle = visit(file, [])
+    if (circle.length) return circle
+  }
+  return []
+}

@@ -1,0 +1,20 @@
+// The process that `kill.test.ts` kills: writers at the same time over one store, which say on stdout what was acknowledged.
+//
+//   node kill.test.writer.js FOLDER ROUND…    one writer for each device, each goes on after the round it is given
+
+import { writeSync } from 'node:fs'
+import { Teachpoints } from './store.ts'
+import { write } from './testing.ts'
+
+const [folder = '', ...rounds] = process.argv.slice(2)
+const report = ({ message }: { message: string }) => writeSync(1, `report ${message}\n`)
+writeSync(1, 'opening\n')
+const store = await Teachpoints.open({ folder, report })
+for (const [i, last] of rounds.entries()) void writer(i, Number(last))
+
+async function writer(i: number, last: number): Promise<void> {
+  for (let round = last + 1; ; round++) {
+    await write(store, i, round)
+    writeSync(1, `${i} ${round}\n`)
+  }
+}

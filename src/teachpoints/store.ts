@@ -1,0 +1,168 @@
+// Where things are: the teachpoints of each device, in `teachpoints.json`. What was answered is on the card.
+
+import * as v from 'valibot'
+import { LabError } from '../errors.ts'
+import { JsonFile, type Report } from '../kit/json_file.ts'
+import { byCodePoint } from '../kit/name.ts'
+import { Teachpoint } from './teachpoint.ts'
+
+/** So many points a device may have. */
+export const mostPoints = 1000
+
+const Content = v.strictObject({
+  teachpoints: v.pipe(
+    v.array(Teachpoint),
+    v.check((points) => keyed(points).size === points.length, 'a name is there twice'),
+  ),
+})
+type Content = v.InferOutput<typeof Content>
+
+type Points = Map<string, Teachpoint>
+
+/** Records are frozen. Each method that changes something rejects with `storage` when it is not known to be stored. */
+export class Teachpoints {
+  readonly #file: JsonFile<Content>
+  #indexed: Content | undefined
+  #points: Points = new Map()
+
+  static async open({ folder, report }: { folder: string; report: Report }): Promise<Teachpoints> {
+    return new Teachpoints(
+      await JsonFile.open({ path: `${folder}/teachpoints.json`, format: 1, schema: Content, empty: { teachpoints: [] }, report }),
+    )
+  }
+
+  private constructor(file: JsonFile<Content>) {
+    this.#file = file
+  }
+
+  /** By name, in the order of code points. Points of a device that is no longer configured are kept. */
+  list(device_id: string): Teachpoint[] {
+    return [...this.#index().values()].filter((point) => point.device_id === device_id)
+  }
+
+  /** Throws `not_found`. */
+  get(device_id: string, name: string): Teachpoint {
+    return found(this.#index(), device_id, name)
+  }
+
+  /** Rejects with `exists`, and with `invalid` when the device has `mostPoints`. */
+  async create(point: Teachpoint): Promise<Teachpoint> {
+    checkGateways([point])
+    await this.#change((points) => {
+      if (points.has(keyOf(point))) throw existing(point)
+      points.set(keyOf(point), point)
+      checkNumber(points, [point])
+    })
+    return point
+  }
+
+  /** Puts the point in the place of the one it bears the name of. Rejects with `not_found`, and with `invalid` for another name. */
+  async replace(device_id: string, name: string, point: Teachpoint): Promise<Teachpoint> {
+    if (point.device_id !== device_id || point.name !== name) {
+      throw new LabError(
+        'invalid',
+        `teachpoint ${name} of ${device_id} cannot become ${point.name} of ${point.device_id}: create that one, then delete this`,
+      )
+    }
+    checkGateways([point])
+    await this.#change((points) => {
+      found(points, device_id, name)
+      points.set(keyOf(point), point)
+    })
+    return point
+  }
+
+  /** Rejects with `not_found`. */
+  async delete(device_id: string, name: string): Promise<void> {
+    await this.#change((points) => {
+      points.delete(keyOf(found(points, device_id, name)))
+    })
+  }
+
+  /** All or nothing. Rejects with `invalid` for a name that is there twice, and with `exists` unless what exists may be overwritten. */
+  async importAll(imported: readonly Teachpoint[], { overwrite }: { overwrite: boolean }): Promise<{ created: number; updated: number }> {
+    checkDistinct(imported)
+    checkGateways(imported)
+    let updated = 0
+    await this.#change((points) => {
+      const existed = imported.filter((point) => points.has(keyOf(point)))
+      if (existed[0] && !overwrite) throw existing(existed[0])
+      updated = existed.length
+      for (const point of imported) points.set(keyOf(point), point)
+      checkNumber(points, imported)
+    })
+    return { created: imported.length - updated, updated }
+  }
+
+  async #change(edit: (points: Points) => void): Promise<void> {
+    await this.#file.change((content) => {
+      const points = keyed(content.teachpoints)
+      edit(points)
+      return { teachpoints: sorted(points) }
+    })
+  }
+
+  #index(): Points {
+    if (this.#file.content !== this.#indexed) {
+      this.#indexed = this.#file.content
+      // A file written by hand may be in any order.
+      this.#points = keyed(sorted(keyed(this.#indexed.teachpoints)))
+    }
+    return this.#points
+  }
+}
+
+/** An id has no slash in it, so that no two points share a key. */
+function keyOf({ device_id, name }: { device_id: string; name: string }): string {
+  return `${device_id}/${name}`
+}
+
+function keyed(points: readonly Teachpoint[]): Points {
+  return new Map(points.map((point) => [keyOf(point), point]))
+}
+
+function sorted(points: Points): Teachpoint[] {
+  return [...points.values()].sort((a, b) => byCodePoint(a.device_id, b.device_id) || byCodePoint(a.name, b.name))
+}
+
+function found(points: Points, device_id: string, name: string): Teachpoint {
+  const point = points.get(keyOf({ device_id, name }))
+  if (!point) throw new LabError('not_found', `${device_id} has no teachpoint ${name}; its list tells which it has`)
+  return point
+}
+
+function existing({ device_id, name }: Teachpoint): LabError {
+  return new LabError(
+    'exists',
+    `${device_id} already has a teachpoint ${name}; nothing was stored: replace it, or overwrite it in an import`,
+  )
+}
+
+function checkGateways(points: readonly Teachpoint[]): void {
+  const own = points.find(({ name, gateway }) => name === gateway)
+  if (own)
+    throw new LabError('invalid', `teachpoint ${own.name} of ${own.device_id} is its own gateway: name another one or leave gateway out`)
+}
+
+function checkDistinct(imported: readonly Teachpoint[]): void {
+  const seen = new Set<string>()
+  for (const point of imported) {
+    if (seen.has(keyOf(point))) {
+      throw new LabError('invalid', `teachpoint ${point.name} of ${point.device_id} is there twice; nothing was stored: leave one out`)
+    }
+    seen.add(keyOf(point))
+  }
+}
+
+/** Only devices that get points are looked at: a file written by hand may hold more, which then can be deleted. */
+function checkNumber(points: Points, added: readonly Teachpoint[]): void {
+  for (const device_id of new Set(added.map((point) => point.device_id))) {
+    const number = [...points.values()].filter((point) => point.device_id === device_id).length
+    if (number > mostPoints) {
+      throw new LabError(
+        'invalid',
+        `${device_id} would have ${number} teachpoints, and ${mostPoints} is the limit; nothing was stored: delete some first`,
+      )
+    }
+  }
+}

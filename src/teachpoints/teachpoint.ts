@@ -1,0 +1,52 @@
+// A named place of a robot.
+
+import * as v from 'valibot'
+import { Id, Name } from '../kit/name.ts'
+
+const Millimetres = v.pipe(v.number(), v.finite(), v.metadata({ unit: 'mm' }))
+const Degrees = v.pipe(v.number(), v.finite(), v.metadata({ unit: '°' }))
+
+const Cartesian = v.strictObject({ x: Millimetres, y: Millimetres, z: Millimetres, yaw: Degrees, pitch: Degrees, roll: Degrees })
+
+const Joint = v.strictObject({
+  base: Degrees,
+  shoulder: Degrees,
+  elbow: Degrees,
+  wrist: Degrees,
+  rail: v.optional(Millimetres, 0),
+  gripper: v.optional(Degrees, 0),
+})
+
+/** How an arm comes to a point and leaves it. */
+export const Access = v.strictObject({
+  name: v.optional(Name),
+  access_type: v.picklist(['vertical', 'horizontal']),
+  gripper_offset: v.optional(Millimetres),
+  vertical_clearance: v.optional(Millimetres),
+  horizontal_clearance: v.optional(Millimetres),
+})
+export type Access = v.InferOutput<typeof Access>
+
+/** What a point may say besides; what it does not say stays absent. */
+const advice = {
+  orientation: v.optional(v.pipe(v.picklist(['left', 'right']), v.description('To which side the elbow bends'))),
+  access: v.optional(v.pipe(v.union([Name, Access]), v.description('How to come and go: the name of a pattern, or the pattern'))),
+  gateway: v.optional(v.pipe(Name, v.description('Another point of the device, passed on the way'))),
+}
+
+const place = { device_id: Id, name: Name }
+
+export const Teachpoint = v.variant('coord_type', [
+  v.strictObject({ ...place, coord_type: v.literal('cartesian'), coords: Cartesian, ...advice }),
+  v.strictObject({ ...place, coord_type: v.literal('joint'), coords: Joint, ...advice }),
+])
+export type Teachpoint = v.InferOutput<typeof Teachpoint>
+
+const addressed = { device_id: v.optional(Id), name: v.optional(Name) }
+
+/** A teachpoint whose address is known from elsewhere, and may be left out. */
+export const AddressedTeachpoint = v.variant('coord_type', [
+  v.strictObject({ ...addressed, coord_type: v.literal('cartesian'), coords: Cartesian, ...advice }),
+  v.strictObject({ ...addressed, coord_type: v.literal('joint'), coords: Joint, ...advice }),
+])
+export type AddressedTeachpoint = v.InferOutput<typeof AddressedTeachpoint>
