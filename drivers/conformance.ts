@@ -30,7 +30,7 @@ export type Subject = {
 export type Make = () => Promise<Subject>
 
 /** An operation that a driver can have a method for. */
-type Name = Exclude<OperationName, 'stop'>
+export type Name = Exclude<OperationName, 'stop'>
 type Outcome = { value: unknown } | { error: unknown }
 
 /** What has to be done before an operation, so that it may be done and really moves. Left out where a device cannot do it. */
@@ -56,17 +56,15 @@ const query_ms = 30_000
 const quiet_ms = 8000
 const look_ms = 250
 
-/**
- * What can be tried in our own time too. `watch_ms` is how long a halted instrument is watched for moving again; `interrupted`
- * are the operations that are halted and unplugged, all unless said otherwise.
- */
-export async function conformance(
-  t: Test,
-  make: Make,
-  { watch_ms = 60_000, interrupted }: { watch_ms?: number; interrupted?: OperationName[] } = {},
-): Promise<void> {
+/** What can be tried in our own time too, as `undisturbed`, `halted` and `unplugged` for themselves. */
+export async function conformance(t: Test, make: Make): Promise<void> {
+  await undisturbed(t, make)
+  await halted(t, make)
+  await unplugged(t, make)
+}
+
+export async function undisturbed(t: Test, make: Make): Promise<void> {
   const names = await namesOf(make)
-  const chosen = names.filter((name) => interrupted?.includes(name) ?? true)
 
   await t.test('asked who it is and how it does, it neither moves nor heats', async (t) => {
     const subject = await make()
@@ -98,13 +96,20 @@ export async function conformance(
     }
     end(subject)
   })
+}
 
+/** `watch_ms` is how long a halted instrument is watched for moving again. */
+export async function halted(t: Test, make: Make, options: { names?: Name[]; watch_ms?: number } = {}): Promise<void> {
+  const { names = await namesOf(make), watch_ms = 60_000 } = options
   await t.test('a halt in the middle of an operation ends it, and nothing moves until it is initialized', async (t) => {
-    for (const name of chosen) await halts(t, make, name, 0.5, watch_ms)
+    for (const name of names) await halts(t, make, name, 0.5, watch_ms)
   })
+}
 
+export async function unplugged(t: Test, make: Make, options: { names?: Name[] } = {}): Promise<void> {
+  const { names = await namesOf(make) } = options
   await t.test('an operation fails when its line is unplugged, and works again after initialize', async (t) => {
-    for (const name of chosen) await fails(t, make, name, 'unplug', 0.5)
+    for (const name of names) await fails(t, make, name, 'unplug', 0.5)
   })
 }
 

@@ -4,36 +4,41 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { type Test, t, test } from 'tap'
 import * as v from 'valibot'
-import type { OperationName } from '../src/devices/operations.ts'
 import { LabError } from '../src/errors.ts'
 import { scaled, sleep, systemClock } from '../src/kit/clock.ts'
-import { conformance, type Subject } from './conformance.ts'
+import { halted, type Name, type Subject, undisturbed, unplugged } from './conformance.ts'
 import type { Driver } from './driver.ts'
 import { type DriverName, driverNames, drivers } from './index.ts'
 import { serveOnPty } from './serve.ts'
 import { calm } from './testing.ts'
 import { serialPort } from './transports/serial_port.ts'
 
-/** The instruments' time, and the drivers' deadlines for an answer: as fast as is stable on a busy machine. */
-const time_scale = 50
-const wire_scale = 3
-/** They mostly wait. */
-t.jobs = driverNames.length
+/**
+ * For each, the operation that is halted and unplugged here (all are in virtual time), and how fast its own time goes. Faster
+ * than this, and on a busy machine the question whether it has stopped takes longer than its stopping may.
+ */
+const trials: Record<DriverName, { operation: Name; time_scale: number }> = {
+  bioshake: { operation: 'shake', time_scale: 20 },
+  a4s: { operation: 'seal', time_scale: 20 },
+  vspin: { operation: 'centrifuge', time_scale: 20 },
+  arm: { operation: 'initialize', time_scale: 5 },
+}
+/** The drivers' deadlines for an answer. */
+const wire_scale = 1.5
+/** All at once: they mostly wait. */
+t.jobs = 16
 t.setTimeout(120_000)
 
-/** Of each, the operation that is halted and unplugged here; all are in virtual time. */
-const interrupted: Record<DriverName, OperationName> = { bioshake: 'shake', a4s: 'seal', vspin: 'centrifuge', arm: 'initialize' }
-
 for (const name of driverNames) {
-  test(`${name} owes nothing on a real serial port`, { buffered: true, timeout: 120_000 }, async (t) => {
-    const make = bench(t, await drivers[name]())
-    await conformance(t, make, { watch_ms: 5000, interrupted: [interrupted[name]] })
-    await getsOverGarbage(t, make)
-  })
+  const names = [trials[name].operation]
+  onPort(name, 'works on a real serial port', undisturbed)
+  onPort(name, 'is halted on a real serial port', (t, make) => halted(t, make, { names, watch_ms: 5000 }))
+  onPort(name, 'is unplugged from a real serial port', (t, make) => unplugged(t, make, { names }))
+  onPort(name, 'gets over garbage on a real serial port', getsOverGarbage)
 }
 
 test('at a shell somebody can type a command at the simulator and read its answer', async (t) => {
-  const served = await serveOnPty(await drivers.bioshake(), {}, { time_scale })
+  const served = await serveOnPty(await drivers.bioshake(), {}, { time_scale: 20 })
   t.teardown(() => served.close())
   const script = `exec 3<>"$0"
     for key in g e t S h a k e S t a t e '\\r'; do printf "$key" >&3; done
@@ -42,27 +47,28 @@ test('at a shell somebody can type a command at the simulator and read its answe
   t.equal(stdout, '3\r\n')
 })
 
-async function getsOverGarbage(t: Test, make: () => Promise<Subject>): Promise<void> {
-  await t.test('garbage makes initialize fail; without it, it works', async (t) => {
-    const { device, setFault, clearFaults, simulator } = await make()
-    setFault('garbage')
-    await t.rejects(device.initialize({}, calm), LabError)
-    clearFaults()
-    await t.resolves(device.initialize({}, calm))
-    simulator.powerOff()
+function onPort(name: DriverName, does: string, tried: (t: Test, make: () => Promise<Subject>) => Promise<void>): void {
+  test(`${name} ${does}`, { buffered: true, timeout: 120_000 }, async (t) => {
+    const driver = await drivers[name]()
+    const folder = t.testdir()
+    let ports = 0
+    await tried(t, () => plugged(t, driver, { link: `${folder}/port-${++ports}`, time_scale: trials[name].time_scale }))
   })
 }
 
-/** Makes one driver after the other on its own port. */
-function bench(t: Test, driver: Driver): () => Promise<Subject> {
-  const folder = t.testdir()
-  let ports = 0
-  return () => plugged(t, driver, `${folder}/port-${++ports}`)
+async function getsOverGarbage(t: Test, make: () => Promise<Subject>): Promise<void> {
+  const { device, setFault, clearFaults, simulator } = await make()
+  setFault('garbage')
+  await t.rejects(device.initialize({}, calm), LabError)
+  clearFaults()
+  await t.resolves(device.initialize({}, calm))
+  simulator.powerOff()
 }
 
-async function plugged(t: Test, driver: Driver, link: string): Promise<Subject> {
+async function plugged(t: Test, driver: Driver, options: { link: string; time_scale: number }): Promise<Subject> {
+  const { link, time_scale } = options
   const settings = v.parse(driver.settings, {})
-  const served = await serveOnPty(driver, {}, { time_scale, link })
+  const served = await serveOnPty(driver, {}, options)
   const line = serialPort({ path: link, serial: driver.serial, clock: scaled(systemClock, wire_scale) })
   const written: string[] = []
   const write = line.write.bind(line)

@@ -8,21 +8,21 @@ export async function configSchema(): Promise<object> {
   const { properties, ...schema } = jsonSchema(ConfigFile) as { properties: { devices: { items: JsonSchema } } }
   const { items: device, ...devices } = properties.devices
   const rules = await Promise.all(driverNames.map(driverRule))
+  const external = rule('external', { properties: { transport: false } })
   return {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     title: 'Configuration of benchd',
     ...schema,
-    properties: { ...properties, devices: { ...devices, items: { ...device, allOf: [...rules, externalRule] } } },
+    properties: { ...properties, devices: { ...devices, items: { ...device, allOf: [...rules, external] } } },
   }
 }
 
 async function driverRule(name: (typeof driverNames)[number]): Promise<object> {
   const { settings } = await drivers[name]()
-  return { if: isDriver(name), then: { properties: { settings: jsonSchema(settings) }, required: ['transport'] } }
+  return rule(name, { properties: { settings: jsonSchema(settings) }, required: ['transport'] })
 }
 
-const externalRule = { if: isDriver('external'), then: { properties: { transport: false } } }
-
-function isDriver(name: string): object {
-  return { properties: { driver: { const: name } }, required: ['driver'] }
+function rule(driver: string, demand: object): object {
+  // biome-ignore lint/suspicious/noThenProperty: so the keyword of JSON Schema is called
+  return { if: { properties: { driver: { const: driver } }, required: ['driver'] }, then: demand }
 }

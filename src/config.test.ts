@@ -57,3 +57,8 @@ test('a file that is not there, or no JSON, is named', async (t) => {
   await t.rejects(readConfig(`${t.testdir()}/nothing.json`), { code: 'config', message: /nothing\.json cannot be read/ })
   await t.rejects(parseConfig('{"format": 1,,}', 'config.json'), { code: 'config', message: /config\.json is not JSON/ })
 })
+
+test('the example that ships is good', async (t) => {
+  const { devices } = await readConfig(new URL('../../systemd/config.example.json', import.meta.url).pathname)
+  t.equal(devices.length, 3)
+})

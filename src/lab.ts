@@ -1,5 +1,6 @@
 // Builds every room once, in order: the whole service with its skin off.
 
+import type { Line } from '../drivers/transports/line.ts'
 import { portWarning } from '../drivers/transports/port_path.ts'
 import { serialPort } from '../drivers/transports/serial_port.ts'
 import { simulatedLine } from '../drivers/transports/simulated_line.ts'
@@ -9,7 +10,9 @@ import type { Configured } from './devices/instrument.ts'
 import { Latches } from './devices/latches.ts'
 import { Ledger } from './devices/ledger.ts'
 import { Registry } from './devices/registry.ts'
+import { WireLog } from './devices/wire_log.ts'
 import type { Hub } from './events/hub.ts'
+import { Load } from './events/load.ts'
 import { openEvents } from './events/open.ts'
 import { Keys } from './keys/keys.ts'
 import { type Clock, scaled, systemClock } from './kit/clock.ts'
@@ -33,6 +36,8 @@ export type Lab = {
   keys: Keys
   /** The hands that break simulated devices, by device. */
   simulations: ReadonlyMap<string, Simulation>
+  /** A flow of events to try clients with. */
+  load: Load
   health(): Health
   /** Refuses new work, ends what runs, and resolves when all is on the card. */
   close(): Promise<void>
@@ -46,21 +51,16 @@ export async function openLab(
   const version = packageVersion()
   const began = clock.now()
   let stopping = false
-  const troubles: Parameters<Report>[0][] = []
-  let report: Report = (trouble) => troubles.push(trouble)
-  const reported: Report = (trouble) => report(trouble)
-
   const hub = await openEvents({ folder: data_dir, config, clock, log })
-  report = ({ message }) => {
+  const report: Report = ({ message }) => {
     log.error(message)
     hub.incident('STORAGE', message)
   }
-  for (const trouble of troubles) report(trouble)
-
+  const load = new Load(hub, clock)
   const ledger = new Ledger()
-  const latches = await Latches.open(data_dir, reported)
-  const teachpoints = await Teachpoints.open({ folder: data_dir, report: reported })
-  const keys = await Keys.open({ folder: data_dir, report: reported })
+  const latches = await Latches.open(data_dir, report)
+  const teachpoints = await Teachpoints.open({ folder: data_dir, report })
+  const keys = await Keys.open({ folder: data_dir, report })
   const simulations = new Map<string, Simulation>()
   const devices = config.devices.map((device) => configured(device, config.time_scale, { clock, log, simulations }))
   const registry = new Registry(devices, { clock, hub, ledger, latches, log })
@@ -77,6 +77,7 @@ export async function openLab(
     teachpoints,
     keys,
     simulations,
+    load,
     health() {
       const reasons = hub.troubles()
       const status = stopping ? 'stopping' : reasons.length ? 'degraded' : 'ok'
@@ -84,6 +85,7 @@ export async function openLab(
     },
     async close() {
       stopping = true
+      load.stop()
       await registry.close()
       await latches.settled()
       for (const simulation of simulations.values()) simulation.powerOff()
@@ -101,10 +103,11 @@ function configured(device: DeviceConfig, time_scale: number, { clock, log, simu
   if (device.kind === 'external') return { ...common, type: 'transporter', simulated: false, time_scale: 1 }
   const { driven_by, settings, transport } = device
   const { type, serial } = driven_by
-  const driven = (line: Parameters<typeof driven_by.open>[0]['line'], its: Clock) => ({
+  const driven = (line: Line, its: Clock) => ({
     device: driven_by.open({ line, clock: its, settings }),
     link: line,
     profile: driven_by.profile(settings),
+    wire: wireLogOf(line),
   })
   if (transport.kind === 'serial') {
     void portWarning(transport.path).then((warning) => warning && log.warn(`${device_id}: ${warning}`))
@@ -114,4 +117,10 @@ function configured(device: DeviceConfig, time_scale: number, { clock, log, simu
   const line = simulatedLine({ simulate: driven_by.simulate, settings, serial, clock: its, wire: clock })
   simulations.set(device_id, new Simulation(line, clock))
   return { ...common, type, simulated: true, time_scale, driven: driven(line, its) }
+}
+
+function wireLogOf(line: Line): WireLog {
+  const wire = new WireLog()
+  line.onWire((direction, bytes) => wire.note(direction, bytes))
+  return wire
 }

@@ -13,10 +13,14 @@ export interface Line extends Link {
   write(bytes: Uint8Array): void
   /** One listener: whoever reads this line. */
   onBytes(listen: (bytes: Uint8Array) => void): void
+  /** Sees all that passes, as it is written and as it comes in. */
+  onWire(watch: OnWire): void
   setBaud(baud: number): Promise<void>
   /** Modem lines, as far as there are any; answers whether they could be set. */
   setModem(lines: { rts?: boolean; dtr?: boolean }): Promise<boolean>
 }
+
+export type OnWire = (direction: 'to_device' | 'to_host', bytes: Uint8Array) => void
 
 /** How a port has to be opened for an instrument. */
 export type SerialSettings = { baud: number; data_bits?: 7 | 8; parity?: 'none' | 'even' | 'odd'; stop_bits?: 1 | 2 }

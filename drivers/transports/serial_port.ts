@@ -6,7 +6,7 @@ import { stat } from 'node:fs/promises'
 import type { SerialPort } from 'serialport'
 import { LabError, messageOf } from '../../src/errors.ts'
 import { type Clock, systemClock } from '../../src/kit/clock.ts'
-import type { Line, SerialSettings } from './line.ts'
+import type { Line, OnWire, SerialSettings } from './line.ts'
 import { whyNotOpen } from './port_path.ts'
 
 /** A line to whatever is plugged in at `path`. Rejects with `disconnected` when that cannot be opened. */
@@ -26,6 +26,7 @@ class SerialLine implements Line {
   readonly #path: string
   readonly #serial: SerialSettings
   readonly #lost: ((reason: string) => void)[] = []
+  readonly #watchers: OnWire[] = []
   /** The port in use. An object is opened once: opened again, it would send what was left in it. */
   #port: SerialPort | undefined
   #state: Line['state'] = 'closed'
@@ -63,6 +64,7 @@ class SerialLine implements Line {
 
   write(bytes: Uint8Array): void {
     const fd = this.#opened().fd
+    this.#show('to_device', bytes)
     try {
       writeWhole(fd, bytes)
     } catch (error) {
@@ -74,6 +76,10 @@ class SerialLine implements Line {
 
   onBytes(listen: (bytes: Uint8Array) => void): void {
     this.#listener = listen
+  }
+
+  onWire(watch: OnWire): void {
+    this.#watchers.push(watch)
   }
 
   onLost(call: (reason: string) => void): void {
@@ -107,6 +113,10 @@ class SerialLine implements Line {
     return true
   }
 
+  #show(...passed: Parameters<OnWire>): void {
+    for (const watch of this.#watchers) watch(...passed)
+  }
+
   async #openAnew(): Promise<void> {
     const turn = this.#turn
     if (this.#state === 'open') this.#letGo('closed')
@@ -124,7 +134,9 @@ class SerialLine implements Line {
     this.#modem = modemAfterOpen
     this.#state = 'open'
     port.on('data', (bytes: Buffer) => {
-      if (this.#port === port) this.#listener(bytes)
+      if (this.#port !== port) return
+      this.#show('to_host', bytes)
+      this.#listener(bytes)
     })
     // A port that breaks says `close` once, twice or never.
     port.on('close', (error: Error | null) => this.#loseIf(port, error ? error.message : 'it was closed'))

@@ -3,7 +3,7 @@
 import { LabError } from '../../src/errors.ts'
 import { type Clock, systemClock } from '../../src/kit/clock.ts'
 import { isLineFault, type LineFault, passThrough, pieces } from './faults.ts'
-import type { Line, SerialSettings } from './line.ts'
+import type { Line, OnWire, SerialSettings } from './line.ts'
 import type { MechanicalFault, Simulate, Simulator } from './simulator.ts'
 
 export type Fault = LineFault | MechanicalFault | 'unplug'
@@ -16,8 +16,6 @@ export type SimulatedLine = Line & {
   /** Makes a fault; false when this instrument cannot have it. */
   setFault(fault: Fault): boolean
   clearFaults(): void
-  /** Sees everything that passes, as it is written or delivered. */
-  onWire(listen: (direction: 'to_device' | 'to_host', bytes: Uint8Array) => void): void
 }
 
 export type SimulatedLineOptions<Settings> = {
@@ -39,7 +37,10 @@ export function simulatedLine<Settings>(options: SimulatedLineOptions<Settings>)
   let state: Line['state'] = 'closed'
   let baud = serial.baud
   let listener: (bytes: Uint8Array) => void = () => {}
-  let watcher: (direction: 'to_device' | 'to_host', bytes: Uint8Array) => void = () => {}
+  const watchers: OnWire[] = []
+  const show: OnWire = (direction, bytes) => {
+    for (const watch of watchers) watch(direction, bytes)
+  }
   const freeAt = { to_device: 0, to_host: 0 }
   let opening = 0
 
@@ -53,7 +54,7 @@ export function simulatedLine<Settings>(options: SimulatedLineOptions<Settings>)
   }
   const deliver = (bytes: Uint8Array, openedAs: number) => {
     transmit('to_host', bytes, openedAs, () => {
-      watcher('to_host', bytes)
+      show('to_host', bytes)
       for (const piece of pieces(bytes)) listener(piece)
     })
   }
@@ -85,7 +86,7 @@ export function simulatedLine<Settings>(options: SimulatedLineOptions<Settings>)
     },
     write(bytes) {
       if (state !== 'open') throw new LabError('disconnected', 'the line is not open')
-      watcher('to_device', bytes)
+      show('to_device', bytes)
       const copy = Uint8Array.from(bytes)
       transmit('to_device', copy, opening, () => simulator.receive(copy))
     },
@@ -101,8 +102,8 @@ export function simulatedLine<Settings>(options: SimulatedLineOptions<Settings>)
     async setModem() {
       return false
     },
-    onWire(listen) {
-      watcher = listen
+    onWire(watch) {
+      watchers.push(watch)
     },
     setFault(fault) {
       if (fault === 'unplug') {

@@ -16,7 +16,13 @@ const thirdModule_ms = 2000
 const settle_ms = 100
 const lastWake = 32
 /** From all pins inputs to the pins that hold the valves outputs, one by one. */
-const directions: readonly [number, number][] = [...Array(8).fill([0xff, 0x0f]), [0xdf, 0x0f], [0xdf, 0x0e], [0xdf, 0x0c], [0xdf, 0x08]]
+const directions: readonly [number, number][] = [
+  ...Array<[number, number]>(8).fill([0xff, 0x0f]),
+  [0xdf, 0x0f],
+  [0xdf, 0x0e],
+  [0xdf, 0x0c],
+  [0xdf, 0x08],
+]
 const pulses = 5
 
 /** Tells the servo's id as soon as that is known: from then on the line can be found again by it. */

@@ -3,7 +3,7 @@
 import * as v from 'valibot'
 import type { Device, Identity, Learned, Profile } from '../../src/devices/device.ts'
 import { LabError } from '../../src/errors.ts'
-import { type Clock, sleep } from '../../src/kit/clock.ts'
+import type { Clock } from '../../src/kit/clock.ts'
 import type { Driver } from '../driver.ts'
 import { Exchange } from '../transports/exchange.ts'
 import type { Line } from '../transports/line.ts'
@@ -53,6 +53,8 @@ const slowing_ms = 2000
 const slowingLook_ms = 150
 /** A stop slows down as fast as the motor may. */
 const fastest = 1
+/** For what nobody aborts. */
+const nobodys = new AbortController().signal
 
 function profile(): Profile {
   return {
@@ -94,8 +96,9 @@ function open({ line, clock, settings }: { line: Line; clock: Clock; settings: S
   }
 
   async function initialize(_params: object, signal: AbortSignal): Promise<Learned> {
-    await confirming.catch(() => undefined)
+    // Made first, so that a stop while it waits here is one for this call too.
     const talk = talkUntil(signal)
+    await confirming.catch(() => undefined)
     await line.setBaud(words.runningBaud)
     await mustNotStillTurn(talk)
     ready = false
@@ -182,7 +185,7 @@ function open({ line, clock, settings }: { line: Line; clock: Clock; settings: S
   async function check(): Promise<void> {
     if (line.state !== 'open') throw new LabError('disconnected', 'the line is not open')
     // A cold one is silent at this speed, and not ill.
-    if (ready) rotor.mustRestWell(await talkUntil(new AbortController().signal).servo())
+    if (ready) rotor.mustRestWell(await talkUntil(nobodys).servo())
   }
 
   /**
@@ -196,7 +199,7 @@ function open({ line, clock, settings }: { line: Line; clock: Clock; settings: S
     } finally {
       end(new LabError('stopped', 'interrupted by a stop'))
     }
-    const mine: Promise<void> = confirm(wasReady).catch((error) => {
+    const mine: Promise<void> = confirm(talkUntil(nobodys), wasReady).catch((error) => {
       if (confirming !== mine) return confirming
       throw error
     })
@@ -204,38 +207,38 @@ function open({ line, clock, settings }: { line: Line; clock: Clock; settings: S
     await mine
   }
 
-  async function confirm(wasReady: boolean): Promise<void> {
+  async function confirm(talk: Talk, wasReady: boolean): Promise<void> {
     if (!wasReady) await line.setBaud(words.runningBaud)
     for (let tries = 1; tries <= helloTries; tries++) {
-      const seen = await look()
-      if (seen) return mustSlowDown(seen)
-      if (!wasReady && (await isCold())) return
+      const seen = await look(talk)
+      if (seen) return mustSlowDown(talk, seen)
+      if (!wasReady && (await isCold(talk))) return
     }
     throw new LabError('no_reply', 'it did not answer the stop; if its rotor turns, switch it off')
   }
 
-  async function look(): Promise<Servo | undefined> {
-    const frame = await exchange.probe(words.defineServoStatus, { deadline_ms: hello_ms })
+  async function look(talk: Talk): Promise<Servo | undefined> {
+    const frame = await talk.probe(words.defineServoStatus, hello_ms)
     return frame && (frame.readUInt8(0) & status.checksumError) === 0 ? servoOf(frame) : undefined
   }
 
   /** One that was reset and has not been spoken to since has no power on its motor: as good as stopped. */
-  async function isCold(): Promise<boolean> {
+  async function isCold(talk: Talk): Promise<boolean> {
     await line.setBaud(words.coldBaud)
     try {
       const asked = [words.areYouCold, words.areYouAddressed]
-      for (const question of asked) if (await exchange.probe(question, { deadline_ms: hello_ms })) return true
+      for (const question of asked) if (await talk.probe(question, hello_ms)) return true
       return false
     } finally {
       await line.setBaud(words.runningBaud)
     }
   }
 
-  async function mustSlowDown(first: Servo): Promise<void> {
+  async function mustSlowDown(talk: Talk, first: Servo): Promise<void> {
     const end = line.clock.now() + slowing_ms
     for (let before = first; line.clock.now() < end; ) {
-      await sleep(line.clock, slowingLook_ms - gap_ms)
-      const seen = await look()
+      await talk.pause(slowingLook_ms - gap_ms)
+      const seen = await look(talk)
       if (!seen) continue
       if (!rotor.isTurning(before, seen) || Math.abs(seen.velocity) < Math.abs(first.velocity)) return
       before = seen

@@ -13,7 +13,7 @@ const restless = 10
 /** The speed has been reached from here on; the tachometer knows whole units only. */
 const reached = 0.95
 /** Time at speed after which the controller slows down by itself, on top of what was asked: for a host that died. */
-export const spare_s = 20
+const spare_s = 20
 /** Up and down together; the service waits 300 s, homing and the rest included. */
 const longestRamps_s = 200
 const bucketsApart = words.countsPerTurn / 2

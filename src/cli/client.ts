@@ -1,10 +1,12 @@
 // One request to a running service: over its control socket, or over the network with a key.
 
-import { request as requestHttp } from 'node:http'
+import { type IncomingMessage, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import { text } from 'node:stream/consumers'
 import { socketPath } from '../kit/folder.ts'
+import type { Given } from './command.ts'
 import { CliError, exitOfStatus } from './exit.ts'
+import { dataDir } from './places.ts'
 
 export type Service = { socket_of: string } | { url: string; api_key: string | undefined }
 
@@ -14,17 +16,34 @@ export const serviceOptions = {
   'data-dir': { type: 'string', value: 'DIR', help: 'Data folder of the service on this machine' },
 } as const
 
-/** What the service answers, parsed. Throws `CliError`; `unreachable` when nobody listens there. */
-export async function ask<Answer>(service: Service, method: string, path: string, body?: object): Promise<Answer> {
-  const { status, content } = await exchange(service, method, path, body)
-  const answer = JSON.parse(content) as Answer & { detail?: string }
-  if (status >= 200 && status < 300) return answer
-  throw new CliError(exitOfStatus(status), answer.detail ?? `the service answered ${status}`)
+/** The service that the options and the environment name. */
+export function serviceOf(options: Given<typeof serviceOptions>): Service {
+  const url = options.url ?? process.env.BENCHD_URL
+  if (url) return { url, api_key: options.key ?? process.env.BENCHD_API_KEY }
+  return { socket_of: dataDir(options['data-dir']) }
 }
 
-function exchange(service: Service, method: string, path: string, body: object | undefined): Promise<{ status: number; content: string }> {
+/** What the service answers, parsed. Throws `CliError`; `unreachable` when nobody listens there. */
+export async function ask<Answer>(service: Service, method: string, path: string, body?: object): Promise<Answer> {
+  return JSON.parse(await text(await open(service, method, path, { body }))) as Answer
+}
+
+/** An answer whose body is still to be read. Throws `CliError` for any but a good one. */
+export async function open(
+  service: Service,
+  method: string,
+  path: string,
+  { body, headers = {} }: { body?: object | undefined; headers?: Record<string, string> } = {},
+): Promise<IncomingMessage> {
+  const response = await exchange(service, method, path, headers, body)
+  const status = response.statusCode ?? 0
+  if (status >= 200 && status < 300) return response
+  throw new CliError(exitOfStatus(status), detailOf(await text(response)) ?? `the service answered ${status}`)
+}
+
+function exchange(service: Service, method: string, path: string, more: Record<string, string>, body?: object): Promise<IncomingMessage> {
   const sent = body === undefined ? undefined : JSON.stringify(body)
-  const headers = sent === undefined ? {} : { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(sent) }
+  const headers = { ...more, ...(sent !== undefined && { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(sent) }) }
   return new Promise((resolve, reject) => {
     const asking =
       'url' in service
@@ -34,11 +53,17 @@ function exchange(service: Service, method: string, path: string, body: object |
           })
         : requestHttp({ socketPath: socketPath(service.socket_of, 'control.sock'), method, path, headers })
     asking.on('error', (error) => reject(unreachable(service, error)))
-    asking.on('response', (response) => {
-      text(response).then((content) => resolve({ status: response.statusCode ?? 0, content }), reject)
-    })
+    asking.on('response', resolve)
     asking.end(sent)
   })
+}
+
+function detailOf(content: string): string | undefined {
+  try {
+    return (JSON.parse(content) as { detail?: string }).detail
+  } catch {
+    return undefined
+  }
 }
 
 function unreachable(service: Service, error: Error): CliError {

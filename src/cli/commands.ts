@@ -2,6 +2,7 @@
 
 import { packageVersion } from '../kit/package_version.ts'
 import { type Command, command } from './command.ts'
+import { eventsExport, eventsSince, eventsTail, eventsVerify } from './events.ts'
 import { keyCreate, keyList, keyRevoke } from './key.ts'
 import { configPath } from './places.ts'
 import { demo, serve } from './serve.ts'
@@ -33,4 +34,17 @@ const version = command({
   },
 })
 
-export const commands: readonly Command[] = [serve, demo, keyCreate, keyList, keyRevoke, sim, configCheck, version]
+export const commands: readonly Command[] = [
+  serve,
+  demo,
+  eventsTail,
+  eventsSince,
+  eventsExport,
+  eventsVerify,
+  keyCreate,
+  keyList,
+  keyRevoke,
+  sim,
+  configCheck,
+  version,
+]

@@ -1,10 +1,9 @@
 // `benchd key …`: keys of the running service, or, when none runs, of the data folder itself.
 
 import type { CreatedKey, KeyRequest, PublicKey } from '../keys/keys.ts'
-import { ask, type Service, serviceOptions } from './client.ts'
+import { ask, type Service, serviceOf, serviceOptions } from './client.ts'
 import { command, type Given } from './command.ts'
 import { CliError } from './exit.ts'
-import { dataDir } from './places.ts'
 
 const json = { json: { type: 'boolean', help: 'Print JSON' } } as const
 
@@ -69,14 +68,12 @@ type Work<Result> = {
 }
 
 async function withKeys<Result>(options: Given<typeof serviceOptions>, work: Work<Result>): Promise<Result> {
-  const url = options.url ?? process.env.BENCHD_URL
-  if (url) return work.online({ url, api_key: options.key ?? process.env.BENCHD_API_KEY })
-  const folder = dataDir(options['data-dir'])
+  const service = serviceOf(options)
   try {
-    return await work.online({ socket_of: folder })
+    return await work.online(service)
   } catch (error) {
-    if (!(error instanceof CliError) || error.exit !== 'unreachable') throw error
-    return offline(folder, work)
+    if ('url' in service || !(error instanceof CliError) || error.exit !== 'unreachable') throw error
+    return offline(service.socket_of, work)
   }
 }
 

@@ -13,6 +13,7 @@ import { type Bounds, checkLimits, narrowed } from './limits.ts'
 import { type OperationName, operations, type ReadingName } from './operations.ts'
 import type { Capabilities, DeviceInfo, DeviceState, DeviceSummary, OperationRecord, OperationResult } from './records.ts'
 import { Run } from './run.ts'
+import type { Wire, WireLog } from './wire_log.ts'
 
 /** A device as it is configured. `time_scale` is how many seconds of the instrument go by in one of ours. */
 export type Configured = {
@@ -26,7 +27,7 @@ export type Configured = {
   /** What it must say it is; a member left out may be anything. */
   identity: Partial<Identity>
   /** What the driver made, and what that hangs on; absent for a device that somebody else drives. */
-  driven?: { device: Device; link: Link; profile: Profile }
+  driven?: { device: Device; link: Link; profile: Profile; wire: WireLog }
 }
 
 export type Surroundings = { clock: Clock; hub: Pick<Hub, 'emit'>; ledger: Ledger; latches: Latches; log: Log }
@@ -57,7 +58,7 @@ export class Instrument {
   constructor(configured: Configured, around: Surroundings) {
     this.#configured = configured
     this.#around = around
-    this.#latch = new DeviceLatch(configured.device_id, around)
+    this.#latch = new DeviceLatch(configured.device_id, { ...around, wire: configured.driven?.wire })
     configured.driven?.link.onLost((reason) => this.#onLost(reason))
   }
 
@@ -112,6 +113,12 @@ export class Instrument {
     const { model, features } = driven?.profile ?? { model: 'external', features: {} }
     const source = this.#learnedLimits ? 'instrument' : 'model'
     return capabilities({ device_id, type, driver, model, simulated, source, limits: this.limits(), features }, this.#can())
+  }
+
+  /** The last words between it and us. */
+  wire(): Wire {
+    const { wire } = this.#mustBeDriven('initialized')
+    return { device_id: this.device_id, frames: wire.frames(), fault_frames: wire.faultFrames }
   }
 
   /** The model's, replaced by what the instrument told, narrowed by the configuration. */

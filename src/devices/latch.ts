@@ -4,15 +4,18 @@ import type { Hub } from '../events/hub.ts'
 import type { Log } from '../kit/log.ts'
 import type { Latch, Latches } from './latches.ts'
 import type { Fault } from './records.ts'
+import type { WireLog } from './wire_log.ts'
 
 type NewFault = Omit<Fault, 'since'>
 
+type Around = { hub: Pick<Hub, 'emit'>; latches: Latches; log: Log; wire: WireLog | undefined }
+
 export class DeviceLatch {
   readonly #device_id: string
-  readonly #around: { hub: Pick<Hub, 'emit'>; latches: Latches; log: Log }
+  readonly #around: Around
   #latch: Latch | undefined
 
-  constructor(device_id: string, around: { hub: Pick<Hub, 'emit'>; latches: Latches; log: Log }) {
+  constructor(device_id: string, around: Around) {
     this.#device_id = device_id
     this.#around = around
     this.#latch = around.latches.get(device_id)
@@ -54,6 +57,7 @@ export class DeviceLatch {
     if (!this.#latch) return false
     const { fault } = this.#latch
     this.#latch = undefined
+    this.#around.wire?.forgetFault()
     this.#emit('FAULT_CLEARED', fault, message)
     this.#keep()
     return true
@@ -61,6 +65,7 @@ export class DeviceLatch {
 
   #set(latch: Latch): void {
     this.#latch = latch
+    this.#around.wire?.keepForFault()
     this.#emit('FAULTED', latch.fault, null)
     this.#around.log.warn(`${this.#device_id}: latched: ${latch.fault.error}`)
     this.#keep()

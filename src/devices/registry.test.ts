@@ -9,6 +9,7 @@ import { Latches } from './latches.ts'
 import { Ledger } from './ledger.ts'
 import type { Bounds } from './limits.ts'
 import { Registry } from './registry.ts'
+import { WireLog } from './wire_log.ts'
 
 type Emitted = { name: string; context: Record<string, unknown> }
 
@@ -44,7 +45,9 @@ async function bench(t: Test, options: { folder?: string; bounds?: Bounds } = {}
     const settings = v.parse(driver.settings, {})
     const line = simulatedLine({ simulate: driver.simulate, settings, serial: driver.serial, clock, wire: clock })
     lines[device_id] = line
-    const driven = { device: driver.open({ line, clock, settings }), link: line, profile: driver.profile(settings) }
+    const wire = new WireLog()
+    line.onWire((direction, bytes) => wire.note(direction, bytes))
+    const driven = { device: driver.open({ line, clock, settings }), link: line, profile: driver.profile(settings), wire }
     return { device_id, type: driver.type, name: device_id, driver: name, simulated: true, time_scale: 1, bounds, identity: {}, driven }
   }
   const folder = options.folder ?? t.testdir()
@@ -227,6 +230,7 @@ test('a device that falls silent is latched within a few seconds, with nobody as
   await clock.advance(15_000)
   t.match(shaker.info(), { state: 'faulted', fault: { error_type: 'NoReply', outcome: 'unknown' } })
   t.equal(events.length, 1, 'and it is one fault, however often it is looked at')
+  t.match(shaker.wire().fault_frames?.at(-1), { direction: 'to_device', text: /^get/ }, 'the words before it are kept')
   t.ok(shaker.clearFault())
   t.notOk(shaker.clearFault())
 })

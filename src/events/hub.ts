@@ -1,6 +1,7 @@
 // Where every event passes through: sinks hear of it at once, the log and the streams when it is in the file.
 
 import type { Clock } from '../kit/clock.ts'
+import { Gate } from '../kit/gate.ts'
 import { type Context, type RuntimeEvent, runtimeEvent } from './event.ts'
 import type { Incident, IncidentCategory, Incidents, NewIncident } from './incidents.ts'
 import type { EventLog } from './log.ts'
@@ -33,12 +34,14 @@ export class Hub {
   readonly log: EventLog
   readonly streams: Streams
   readonly incidents: Incidents
+  /** Answers over much of the log: two at a time, so that they delay nothing else. */
+  readonly wholeAnswers = new Gate(2, 16)
+  readonly #closing = new AbortController()
   readonly #clock: Clock
   readonly #timestamps: Timestamps
   readonly #sinks: Sinks
   #cancelLook: () => void = () => {}
   #isTight = false
-  #closed = false
 
   constructor({ system_id, clock, log, streams, incidents, timestamps, warn }: HubOptions) {
     this.system_id = system_id
@@ -49,6 +52,11 @@ export class Hub {
     this.#timestamps = timestamps
     this.#sinks = new Sinks({ clock, warn, onBroken: (name, error) => this.#onBroken(name, error) })
     void this.#look()
+  }
+
+  /** Aborted when it begins to close: who waits for something to happen waits in vain. */
+  get closing(): AbortSignal {
+    return this.#closing.signal
   }
 
   /**
@@ -109,7 +117,7 @@ export class Hub {
 
   /** Ends the streams at once and brings all that was emitted onto the card. */
   async close(): Promise<void> {
-    this.#closed = true
+    this.#closing.abort()
     this.#cancelLook()
     this.streams.close()
     await this.incidents.written().catch(() => undefined)
@@ -123,7 +131,7 @@ export class Hub {
   }
 
   async *#pieces({ since = 0, execution_id }: Asked): AsyncGenerator<RuntimeEvent[]> {
-    await this.log.until(this.#timestamps.last_us)
+    await this.log.until()
     const query = { since_us: microseconds(since), execution_id }
     for await (const { bytes } of this.log.read(query, 'array')) {
       const text = bytes.toString()
@@ -150,7 +158,7 @@ export class Hub {
     if (this.#isTight && !wasTight) {
       this.incident('STORAGE', `the disk has ${Math.round(free / 1e6)} MB left; free some space before events can only be kept in memory`)
     }
-    if (!this.#closed) this.#cancelLook = this.#clock.after(look_ms, () => void this.#look())
+    if (!this.closing.aborted) this.#cancelLook = this.#clock.after(look_ms, () => void this.#look())
   }
 }
 

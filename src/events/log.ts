@@ -39,7 +39,9 @@ export class EventLog {
   readonly #listeners: OnShown[] = []
   #waiting: { us: number; done: () => void }[] = []
   #seq: number
+  #newest_us: number
   #shown: { seq: number; us: number }
+  #closed = false
   #toldLost = 0
   /** Called when it cannot be written any more. */
   onNotStored: () => void = () => {}
@@ -60,6 +62,7 @@ export class EventLog {
     this.#files = files
     this.#removal = removal
     this.#seq = last.last_seq
+    this.#newest_us = last.last_us
     this.#shown = { seq: last.last_seq, us: last.last_us }
     this.#writer = new LogWriter({
       files,
@@ -74,9 +77,9 @@ export class EventLog {
     files.onSealed = () => removal.sweep()
   }
 
-  /** Of the newest event, in microseconds; 0 while there is none. */
-  get last_us(): number {
-    return this.#shown.us
+  /** The newest event's time, in microseconds; 0 while there is none. */
+  get newest_us(): number {
+    return this.#newest_us
   }
 
   /** The newest event that anybody can have seen. */
@@ -116,15 +119,18 @@ export class EventLog {
     return () => void this.#listeners.splice(this.#listeners.indexOf(listener), 1)
   }
 
+  /** What comes after `close` is not taken any more. */
   add(event: RuntimeEvent, us: number): void {
+    if (this.#closed) return
     const mono_us = Math.round(this.#options.clock.now() * 1000)
     this.#seq++
+    this.#newest_us = us
     this.#writer.add({ event, us, seq: this.#seq, mono_us, json: undefined, shown: false })
   }
 
-  /** Resolves when all up to that time (µs) is in the file, or in memory while that cannot be written. */
-  until(us: number): Promise<void> {
-    if (us <= this.#shown.us) return Promise.resolve()
+  /** Resolves when all up to that time (µs) is in the file, or in memory while that cannot be written; all that was added, if not given. */
+  until(us: number = this.#newest_us): Promise<void> {
+    if (us <= this.#shown.us || us > this.#newest_us) return Promise.resolve()
     return new Promise((done) => this.#waiting.push({ us, done }))
   }
 
@@ -146,6 +152,7 @@ export class EventLog {
 
   /** Writes what waits, and syncs it. */
   async close(): Promise<void> {
+    this.#closed = true
     await this.#writer.close()
     await this.#removal.close()
     await this.#files.close()

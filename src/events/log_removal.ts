@@ -76,7 +76,7 @@ export class LogRemoval {
       if (this.#closed) return
       if (this.#concerns(segment)) await this.#rewrite(segment)
     }
-    const oldest = this.#files.segments.at(-1)?.first_seq ?? 0
+    const oldest = oldestInUse(this.#files.segments)
     if ([...this.#removed.values()].every((seq) => seq >= oldest)) return
     await this.#change((executions) => Object.fromEntries(Object.entries(executions).filter(([, seq]) => seq >= oldest)))
   }
@@ -131,4 +131,10 @@ export class LogRemoval {
     const event = line.start + eventAt
     return { us: microsecondsOf(bytes, event), seq: seqOf(bytes, line), execution_id: executionOf(bytes, event) }
   }
+}
+
+/** The first sequence number of the segment that is written to, whether it is there yet or not. */
+function oldestInUse(segments: readonly Segment[]): number {
+  const last = segments.at(-1)
+  return last?.count ? last.first_seq : (segments.at(-2)?.last_seq ?? -1) + 1
 }

@@ -61,7 +61,7 @@ export async function openEvents({
     warn,
   })
   const streams = new Streams({ log, clock, queue: events.queue, subscribers: limits.subscribers, warn })
-  const timestamps = new Timestamps(wall, log.last_us)
+  const timestamps = new Timestamps(wall, log.newest_us)
   const hub: Hub = new Hub({ system_id, clock, log, streams, incidents, timestamps, warn })
   report = ({ message }) => {
     words.warn(message)

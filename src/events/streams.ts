@@ -52,6 +52,7 @@ export class Streams {
   readonly #channels = new Map<string | undefined, Channel>()
   #cancelTick: (() => void) | undefined
   #dropped = 0
+  #closed = false
 
   constructor(options: StreamsOptions) {
     this.#options = options
@@ -68,12 +69,18 @@ export class Streams {
     return this.#dropped
   }
 
-  /** Throws `overloaded` when there are too many. */
+  /** Throws `overloaded` when there are as many subscribers as may be, and `stopping` after `close`. */
+  mustHaveRoom(): void {
+    const { subscribers } = this.#options
+    if (this.#closed) throw new LabError('stopping', 'the service is stopping; ask again when it is back', { retry_after_s: 5 })
+    if (this.subscribers < subscribers) return
+    throw new LabError('overloaded', `${subscribers} streams are open already; close one, or ask GET /events`, { retry_after_s: 10 })
+  }
+
+  /** Throws as `mustHaveRoom`. */
   subscribe({ outlet, after_seq, execution_id, heartbeat_s = usualHeartbeat_s }: Subscribing): Subscription {
-    const { subscribers, log, clock } = this.#options
-    if (this.subscribers >= subscribers) {
-      throw new LabError('overloaded', `${subscribers} streams are open already; close one, or ask GET /events`, { retry_after_s: 10 })
-    }
+    const { log, clock } = this.#options
+    this.mustHaveRoom()
     const channel = this.#channelOf(execution_id)
     const reader = new Reader(outlet, channel, { clock, heartbeat_ms: heartbeat_s * 1000 })
     channel.readers.add(reader)
@@ -94,6 +101,7 @@ export class Streams {
 
   /** Ends them all at once. */
   close(): void {
+    this.#closed = true
     for (const reader of this.#all()) this.#end(reader, 'ended')
   }
 

@@ -35,11 +35,6 @@ export class Timestamps {
     return this.#last
   }
 
-  /** The newest there is, in microseconds. */
-  get last_us(): number {
-    return this.#last
-  }
-
   /** Whether there may be something to say about the wall clock: see `complaint`. */
   get isBehind(): boolean {
     return this.#behind > 0 || this.#told

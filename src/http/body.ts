@@ -12,7 +12,7 @@ export async function readBody(c: Context, limit: number): Promise<string> {
   const chunked = c.req.header('transfer-encoding') !== undefined
   if (length > 0 || (chunked && type !== undefined)) mustBeJson(type)
   if (length > limit) throw tooLarge(limit)
-  const bytes = chunked ? await readAtMost(c.req.raw.body, limit) : await c.req.arrayBuffer()
+  const bytes = await (chunked ? readAtMost(c.req.raw.body, limit) : c.req.arrayBuffer()).catch(unread)
   if (bytes.byteLength === 0) return ''
   mustBeJson(type)
   if (bytes.byteLength > limit) throw tooLarge(limit)
@@ -29,6 +29,11 @@ function mustBeJson(type: string | undefined): void {
     'media_type',
     `the body must be sent with Content-Type: application/json, ${type === undefined ? 'which is missing' : `not ${type.slice(0, 80)}`}`,
   )
+}
+
+function unread(error: unknown): never {
+  if (error instanceof LabError) throw error
+  throw new LabError('invalid', 'the body did not arrive whole', { cause: error })
 }
 
 function tooLarge(limit: number): LabError {

@@ -12,6 +12,7 @@ import {
   StopAllResult,
   Temperature,
 } from '../devices/records.ts'
+import { Wire } from '../devices/wire_log.ts'
 import { LabError } from '../errors.ts'
 import { type Call, json, type Route, route } from './contract.ts'
 
@@ -128,6 +129,17 @@ export const deviceRoutes: Route[] = [
       const message = instrument.clearFault() ? 'fault cleared; initialize before the next operation' : 'there was no fault'
       return json(c, { success: true, message })
     },
+  }),
+  route({
+    method: 'GET',
+    path: `${path}/wire`,
+    operation_id: 'getDeviceWire',
+    tag: 'devices',
+    summary: 'Get the last words between the device and the service, as they went over the wire',
+    scope: 'read',
+    success: { status: 200, description: 'The last 200 frames, and those before a latched fault', schema: Wire },
+    errors: [400, 404],
+    handle: ({ lab, c, param }) => json(c, lab.registry.find(param('device_id')).wire()),
   }),
   route({
     method: 'GET',

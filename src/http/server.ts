@@ -3,7 +3,7 @@
 import { createServer as createHttp, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServer as createHttps } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
-import { createAdaptorServer } from '@hono/node-server'
+import { getRequestListener } from '@hono/node-server'
 import type { Hono } from 'hono'
 import { LabError } from '../errors.ts'
 import type { Env } from './contract.ts'
@@ -24,10 +24,12 @@ export type Tls = { cert: string; key: string }
 /** A server of whatever app there is now; `local` marks what comes over the control socket, which only its owner may open. */
 export function serverOf(app: () => Hono<Env>, options: { connections: number; tls?: Tls | undefined; local?: boolean }): Server {
   const { connections, tls, local = false } = options
-  const server = createAdaptorServer({
-    fetch: (request: Request, env: object) => app().fetch(request, local ? { ...env, local } : env),
-    ...(tls ? { createServer: createHttps, serverOptions: { ...limits, ...tls } } : { createServer: createHttp, serverOptions: limits }),
-  }) as Server
+  const listener = getRequestListener((request, env) => app().fetch(request, local ? { ...env, local } : env), {
+    // Without it a request that has no Host ends here, with an empty 400; the entrance looks at what was really sent.
+    hostname: 'localhost',
+    errorHandler: answerUnreadable,
+  })
+  const server: Server = tls ? createHttps({ ...limits, ...tls }, listener) : createHttp(limits, listener)
   server.maxConnections = connections
   server.on('clientError', answerClientError)
   server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {
@@ -60,6 +62,12 @@ export function closeServer(server: Server, grace_ms = 2000): Promise<void> {
     })
     server.closeIdleConnections()
   })
+}
+
+/** For a request that cannot become one of ours: a Host that is no host, a target that is no path. */
+function answerUnreadable(cause: unknown): Response {
+  const { status, body, headers } = errorAnswer(new LabError('invalid', 'the address of the request or its Host cannot be read', { cause }))
+  return Response.json(body, { status, headers })
 }
 
 function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {

@@ -29,6 +29,18 @@ const EmittedEvent = v.strictObject({
   ),
 })
 
+const Flow = v.strictObject({
+  rate: v.pipe(
+    v.number(),
+    v.minValue(0),
+    v.maxValue(200_000),
+    v.description('Events in a second; 0 ends the flow'),
+    v.metadata({ unit: '1/s' }),
+  ),
+  seconds: v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(86_400), v.metadata({ unit: 's' })), 3600),
+  execution_id: v.optional(Id),
+})
+
 const faultPath = '/api/sim/devices/:device_id/faults'
 
 export const simulationRoutes: Route[] = [
@@ -84,6 +96,26 @@ export const simulationRoutes: Route[] = [
       const event = lab.hub.emit(event_name, context, execution_id)
       await lab.hub.stored(event)
       return json(c, event, 201)
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/api/sim/load',
+    operation_id: 'setSimulatedLoad',
+    tag: 'simulation',
+    summary: 'Fire events at a steady rate, from within',
+    description:
+      'Only where every device is simulated. Each event is SIM.load.EMITTED with a counter `n` in its context. A new flow takes the place of the one before.',
+    scope: 'operate',
+    body: Flow,
+    success: { status: 200, description: 'It flows, or has ended', schema: OperationResult },
+    errors: [400, 404],
+    handle({ lab, c, body }) {
+      mustBeSimulated(lab)
+      const flow = body()
+      if (flow.rate === 0) lab.load.stop()
+      else lab.load.start(flow)
+      return json(c, { success: true, message: flow.rate === 0 ? 'no load' : `${flow.rate} events a second for ${flow.seconds} s` })
     },
   }),
 ]

@@ -3,13 +3,16 @@
 import { Hono } from 'hono'
 import { packageVersion } from '../kit/package_version.ts'
 import type { Env } from './contract.ts'
+import { apiVersion } from './version.ts'
+
+const versioned = { 'X-API-Version': apiVersion }
 
 export function startingApp(): Hono<Env> {
   const hono = new Hono<Env>()
   const health = { status: 'starting', version: packageVersion(), uptime_s: 0, reasons: [] }
-  hono.get('/health', (c) => c.json(health, 503))
+  hono.get('/health', (c) => c.json(health, 503, versioned))
   hono.all('*', (c) =>
-    c.json({ detail: 'the service is starting; ask again in a second' }, 503, { 'Retry-After': '1', 'X-Reason': 'starting' }),
+    c.json({ detail: 'the service is starting; ask again in a second' }, 503, { ...versioned, 'Retry-After': '1', 'X-Reason': 'starting' }),
   )
   return hono
 }

@@ -227,12 +227,18 @@ test('rights of others to the key file are taken away', async (t) => {
 
 async function begin(t: Test, name = 'state') {
   const folder = `${t.testdirName}-${name}`
-  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  rmSync(folder, { recursive: true, force: true })
   const reports: string[] = []
   const clock = new VirtualClock()
   const time = { now: 1e9 }
   const open = () => Keys.open({ folder, clock, now: () => time.now, report: ({ message }) => reports.push(message) })
-  return { folder, reports, clock, time, open, keys: await open() }
+  const keys = await open()
+  t.teardown(async () => {
+    // What is written behind the test's back is written by then.
+    await keys.reload().catch(() => undefined)
+    rmSync(folder, { recursive: true, force: true })
+  })
+  return { folder, reports, clock, time, open, keys }
 }
 
 function swapped(text: string): string {

@@ -248,7 +248,7 @@ export class JsonFile<Content extends object> {
     if (format > this.#options.format) {
       throw new LabError(
         'config',
-        `${path} has format ${format}; this version knows up to ${this.#options.format}: install a newer version, the file was left alone`,
+        `${basename(path)} has format ${format}; this version knows up to ${this.#options.format}: install a newer version, the file was left alone`,
       )
     }
     if (sha256 !== undefined && sha256 !== hashOf(JSON.stringify(content))) {

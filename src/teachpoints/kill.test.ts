@@ -2,15 +2,16 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { test } from 'tap'
+import { t as tap, test } from 'tap'
 import { Teachpoints } from './store.ts'
 import { roundsOf } from './testing.ts'
 
+// A slow machine is not a failure.
+tap.setTimeout(0)
 const kills = 100
 const writers = 4
 
 test('a process that is killed at any moment loses nothing that it acknowledged, and starts again', async (t) => {
-  // A slow machine is not a failure.
   t.setTimeout(0)
   const folder = `${t.testdir({})}/state`
   const random = seeded(20_26)

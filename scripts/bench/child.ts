@@ -1,0 +1,45 @@
+// Whatever is measured runs in a process of its own: it says that it is ready, answers questions, and ends with its parent.
+
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+
+export type Child<Ready> = {
+  ready: Ready
+  /** One question at a time. Rejects when the child ends instead. */
+  ask<Answer>(question: object): Promise<Answer>
+  end(): Promise<void>
+}
+
+/** Resolves once the child is ready. `module` is beside this file; `profile` is a folder for V8's CPU profile of it. */
+export async function startChild<Ready>(
+  module: string,
+  options: { args?: readonly string[]; profile?: string } = {},
+): Promise<Child<Ready>> {
+  const { args = [], profile } = options
+  const execArgv = profile ? ['--cpu-prof', `--cpu-prof-dir=${profile}`] : []
+  const child = fork(new URL(module, import.meta.url), args, { execArgv })
+  const answer = async () => {
+    const [said] = await Promise.race([once(child, 'message'), once(child, 'exit')])
+    if (typeof said !== 'object' || said === null) throw new Error(`${module} ended early`)
+    return said
+  }
+  return {
+    ready: await answer(),
+    ask(question) {
+      child.send(question)
+      return answer()
+    },
+    async end() {
+      const ended = once(child, 'exit')
+      child.disconnect()
+      await ended
+    },
+  }
+}
+
+/** The child's side of it. */
+export function answerParent<Question>(ready: object, answer: (question: Question) => object | Promise<object>): void {
+  process.on('message', async (question) => process.send?.(await answer(question as Question)))
+  process.on('disconnect', () => process.exit())
+  process.send?.(ready)
+}

@@ -1,0 +1,62 @@
+// `npm run bench`: each benchmark's short form. `npm run bench -- http-get --seconds 10`: one of them, with options.
+// Prints a table and a line of JSON for each, and exits 1 when a target is missed that does not hang on the wall clock.
+
+import { parseArgs } from 'node:util'
+import { type Bench, meets, type Options } from './bench.ts'
+import { footprint } from './footprint.ts'
+import { httpGet } from './http_get.ts'
+import { httpPost } from './http_post.ts'
+import { start } from './start.ts'
+import { table } from './table.ts'
+
+const benches: readonly Bench[] = [httpGet, httpPost, start, footprint]
+
+const { chosen, given } = commandLine(process.argv.slice(2))
+for (const { name, summary, limit, options, run } of chosen) {
+  const its = optionsOf(options, given)
+  const rows = await run(its)
+  if (rows.some((row) => meets(row) === false && !row.target?.wall)) process.exitCode = 1
+  console.log(`\n${name}: ${summary}\n${table(rows, limit)}`)
+  console.log(JSON.stringify({ bench: name, node: process.version, options: its, limit, rows }))
+}
+
+function commandLine(args: string[]): { chosen: readonly Bench[]; given: Record<string, string | undefined> } {
+  try {
+    const known = Object.fromEntries(
+      benches.flatMap(({ options }) => Object.keys(options)).map((name) => [name, { type: 'string' as const }]),
+    )
+    const { values, positionals } = parseArgs({ args, options: known, allowPositionals: true })
+    const chosen = positionals.length ? positionals.map(named) : benches
+    for (const option of Object.keys(values)) {
+      if (!chosen.some(({ options }) => option in options)) throw new Error(`--${option} is not for ${positionals.join(', ')}`)
+    }
+    return { chosen, given: values as Record<string, string | undefined> }
+  } catch (error) {
+    console.error(`${(error as Error).message}\n\n${usage()}`)
+    process.exit(64)
+  }
+}
+
+function named(name: string): Bench {
+  const found = benches.find((bench) => bench.name === name)
+  if (!found) throw new Error(`there is no bench ${name}`)
+  return found
+}
+
+function optionsOf(defaults: Options, given: Record<string, string | undefined>): Options {
+  return Object.fromEntries(
+    Object.entries(defaults).map(([name, value]) => {
+      const text = given[name]
+      if (text === undefined) return [name, value]
+      return [name, typeof value === 'number' ? Number(text) : text]
+    }),
+  )
+}
+
+function usage(): string {
+  const lines = benches.map(({ name, summary, options }) => {
+    const its = Object.entries(options).map(([option, value]) => ` [--${option} ${value === '' ? 'TEXT' : value}]`)
+    return `  ${name.padEnd(12)}${summary}\n  ${' '.repeat(11)}${its.join('')}`
+  })
+  return ['Usage: npm run bench -- [BENCH…] [OPTIONS]', '', ...lines].join('\n')
+}

@@ -1,0 +1,51 @@
+// The whole service as it ships, with a driver whose instruments are done at once.
+
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import * as v from 'valibot'
+import type { Driver } from '../../../drivers/driver.ts'
+import { checkConfig, type DeviceConfig } from '../../../src/config.ts'
+import { silent } from '../../../src/kit/log.ts'
+import { startService } from '../../../src/main.ts'
+import { devices, limits, tellOf } from './serving.ts'
+
+const nobody = { model: null, serial_number: null, firmware_version: null }
+
+/** Has no protocol and writes nothing to its line. */
+const instant: Driver = {
+  type: 'shaker',
+  settings: v.strictObject({}),
+  serial: { baud: 9600 },
+  profile: () => ({
+    model: 'instant',
+    features: {},
+    limits: { speed: { ...limits.speed, unit: 'rpm' }, duration: { ...limits.duration, unit: 's' } },
+  }),
+  open: () => ({
+    initialize: async () => ({ identity: nobody }),
+    identify: async () => nobody,
+    check: async () => {},
+    halt: async () => {},
+    shake: async () => {},
+  }),
+  simulate: () => ({ receive() {}, setFault: () => false, powerOff() {}, world: { moving: false, heating: false } }),
+}
+
+const data_dir = mkdtempSync(join(tmpdir(), 'benchd-bench-'))
+process.on('exit', () => rmSync(data_dir, { recursive: true, force: true }))
+
+const config = await checkConfig({ format: 1, listen: { host: '127.0.0.1', port: 0 } }, 'the bench')
+const { lab, url } = await startService(
+  { ...config, devices: devices.map(({ device_id, name }) => configured(device_id, name)) },
+  { data_dir, log: silent },
+)
+for (const { device_id } of devices) await lab.registry.find(device_id).perform('initialize', {})
+const { api_key: key } = await lab.keys.create({ name: 'bench', scope: 'operate' })
+const { host, port } = new URL(url)
+tellOf({ port: Number(port), host, key })
+
+function configured(device_id: string, name: string): DeviceConfig {
+  const transport = { kind: 'simulated' } as const
+  return { device_id, name, driver: 'bioshake', limits: {}, identity: {}, kind: 'driven', transport, driven_by: instant, settings: {} }
+}

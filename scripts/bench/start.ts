@@ -1,0 +1,121 @@
+// From the start of the process to its first answer: CPU time, beside a Node that has nothing to do.
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { setTimeout as wait } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { demoBench } from '../../src/examples/demo_bench.ts'
+import { bench, median, type Row } from './bench.ts'
+
+/**
+ * `benchd serve` on the demo's four simulated devices, and the demo itself. CPU time is what the kernel counts for the whole process,
+ * from its start until it is killed at its first answer; so is that of `node -e 0`.
+ */
+export const start = bench({
+  name: 'start',
+  summary: 'from the start to the first answer of /health; memory when idle',
+  limit: 'node -e 0',
+  options: { rounds: 10, idle_seconds: 3 },
+  async run({ rounds, idle_seconds }) {
+    const folder = mkdtempSync(join(tmpdir(), 'benchd-start-'))
+    try {
+      const config = join(folder, 'config.json')
+      writeFileSync(config, JSON.stringify(demoBench))
+      const where = ['--host', '127.0.0.1', '--port', '0', '--data-dir', join(folder, 'data')]
+      const serve = ['serve', '--config', config, ...where]
+      return [
+        ...(await startRows({ 'benchd serve': serve, 'benchd demo': ['demo', ...where] }, rounds)),
+        await idleRow(serve, idle_seconds),
+      ]
+    } finally {
+      rmSync(folder, { recursive: true, force: true })
+    }
+  },
+})
+
+const benchd = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url))
+
+async function startRows(commands: Record<string, string[]>, rounds: number): Promise<Row[]> {
+  const bare: Spent[] = []
+  const ours = Object.entries(commands).map(([name, args]) => ({ name, args, spent: [] as Spent[] }))
+  for (let i = 0; i < rounds; i++) {
+    bare.push(await spentBy(['-e', '0'], (child) => once(child, 'exit')))
+    for (const { args, spent } of ours) spent.push(await spentBy([benchd, ...args], firstAnswer))
+  }
+  const limit = { cpu_ms: mean(bare.map(({ cpu_ms }) => cpu_ms)), wall_ms: median(bare.map(({ wall_ms }) => wall_ms)) }
+  return ours.flatMap(({ name, spent }): Row[] => {
+    const cpu_ms = mean(spent.map(({ cpu_ms }) => cpu_ms))
+    const wall_ms = median(spent.map(({ wall_ms }) => wall_ms))
+    const target = name === 'benchd serve' ? ({ of: 'ratio', most: 2 } as const) : undefined
+    return [
+      { what: `CPU, ${name}`, unit: 'ms', value: cpu_ms, limit: limit.cpu_ms, ratio: cpu_ms / limit.cpu_ms, target },
+      { what: `until the first answer, ${name}`, unit: 'ms', value: wall_ms, limit: limit.wall_ms, ratio: wall_ms / limit.wall_ms },
+    ]
+  })
+}
+
+type Spent = { cpu_ms: number; wall_ms: number }
+
+async function spentBy(args: readonly string[], done: (child: ChildProcess) => Promise<unknown>): Promise<Spent> {
+  const before = childrenCpu()
+  const began = performance.now()
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+  await done(child)
+  const wall_ms = performance.now() - began
+  await killed(child)
+  return { cpu_ms: childrenCpu() - before, wall_ms }
+}
+
+async function killed(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null) return
+  const exit = once(child, 'exit')
+  child.kill('SIGKILL')
+  await exit
+}
+
+/** Resolves once `/health` of the address that it prints says that all is well. */
+async function firstAnswer(child: ChildProcess): Promise<void> {
+  for await (const line of createInterface({ input: child.stdout! })) {
+    const [url] = /http:\/\/[\d.]+:\d+/.exec(line) ?? []
+    if (!url) continue
+    const { status } = await fetch(`${url}/health`)
+    if (status === 200) return
+    throw new Error(`/health answered ${status}`)
+  }
+  throw new Error('benchd ended before it listened')
+}
+
+/** What all children that have ended have used, in milliseconds; the kernel tells it in hundredths of a second (proc(5), cutime). */
+function childrenCpu(): number {
+  const stat = readFileSync('/proc/self/stat', 'utf8')
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return (Number(fields[13]) + Number(fields[14])) * 10
+}
+
+/** The hundredths even out over the rounds; in a median they would not. */
+function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length
+}
+
+async function idleRow(serve: readonly string[], seconds: number): Promise<Row> {
+  const idle = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1e6)'], { stdio: 'ignore' })
+  const service = spawn(process.execPath, [benchd, ...serve], { stdio: ['ignore', 'pipe', 'inherit'] })
+  try {
+    await firstAnswer(service)
+    await wait(seconds * 1000)
+    const [value, limit] = [rss(service), rss(idle)]
+    return { what: 'RSS when idle, benchd serve', unit: 'MiB', value, limit, ratio: value / limit, target: { of: 'value', most: 62 } }
+  } finally {
+    await killed(idle)
+    await killed(service)
+  }
+}
+
+function rss({ pid }: ChildProcess): number {
+  const [, kib] = /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
+  return Number(kib) / 1024
+}

@@ -1,0 +1,35 @@
+import { readFile } from 'node:fs/promises'
+import { test } from 'tap'
+import { driverNames } from '../drivers/index.ts'
+import { demoBench } from '../src/examples/demo_bench.ts'
+import { configSchema } from './config_schema.ts'
+
+type Schema = {
+  properties: { devices: { items: { properties: { driver: { enum: string[] } }; additionalProperties: boolean; allOf: Rule[] } } }
+}
+type Rule = { if: { properties: { driver: { const: string } } }; then: { properties: { settings?: { additionalProperties: boolean } } } }
+
+const schema = (await configSchema()) as Schema
+const device = schema.properties.devices.items
+
+test('the committed schema of the configuration is what the tables say', async (t) => {
+  const committed = await readFile(new URL('../../src/schemas/config.schema.json', import.meta.url), 'utf8')
+  t.ok(
+    committed === `${JSON.stringify(schema, null, 2)}\n`,
+    'src/schemas/config.schema.json is not in step with the tables; run npm run generate',
+  )
+})
+
+test('every driver has a rule for its settings, which are closed', async (t) => {
+  t.same(device.properties.driver.enum, [...driverNames, 'external'])
+  t.same(
+    device.allOf.map((rule) => rule.if.properties.driver.const),
+    [...driverNames, 'external'],
+  )
+  for (const { then } of device.allOf) if (then.properties.settings) t.equal(then.properties.settings.additionalProperties, false)
+  t.equal(device.additionalProperties, false)
+})
+
+test('the demo names drivers that the schema knows', async (t) => {
+  for (const { driver } of demoBench.devices) t.ok(device.properties.driver.enum.includes(driver), driver)
+})

@@ -1,0 +1,133 @@
+// `benchd events …`: what happens, what happened, and whether the log of it is whole.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { RuntimeEvent } from '../events/event.ts'
+import { ask, open, type Service, serviceOf, serviceOptions } from './client.ts'
+import { command, type Given } from './command.ts'
+import { CliError } from './exit.ts'
+import { dataDir } from './places.ts'
+import { serverSentEvents } from './sse.ts'
+
+const filters = {
+  execution: { type: 'string', value: 'ID', help: 'Of that execution alone' },
+  types: { type: 'string', value: 'T,…', help: 'Of these entity types alone: THREAD,INCIDENT' },
+} as const
+const json = { json: { type: 'boolean', help: 'Print a line of JSON an event' } } as const
+
+const again_ms = 2000
+const page = 1000
+
+export const eventsTail = command({
+  name: 'events tail',
+  summary: 'Print events as they happen, until Ctrl-C; goes on where it was after the service was away',
+  operands: [],
+  options: { ...filters, ...json, ...serviceOptions },
+  example: 'benchd events tail --types DEVICE,INCIDENT',
+  async run({ options }) {
+    const service = serviceOf(options)
+    const wanted = wantedBy(options)
+    let last: string | undefined
+    for (let tried = false; ; tried = true) {
+      try {
+        const headers: Record<string, string> = last === undefined ? {} : { 'Last-Event-ID': last }
+        const body = await open(service, 'GET', `/events/stream${query({ execution_id: options.execution })}`, { headers })
+        for await (const { id, data } of serverSentEvents(body, tellGap)) {
+          last = id
+          const event = JSON.parse(data) as RuntimeEvent
+          if (wanted(event)) print(options.json ? data : line(event))
+        }
+      } catch (error) {
+        if (!tried || (error instanceof CliError && error.exit !== 'unreachable')) throw error
+      }
+      process.stderr.write('benchd: the stream ended; trying again\n')
+      await sleep(again_ms)
+    }
+  },
+})
+
+export const eventsSince = command({
+  name: 'events since',
+  summary: 'Print the events of some time and later: Unix seconds, an ISO date, or 90s, 10m, 2h, 1d ago',
+  operands: ['TIME'],
+  options: { ...filters, ...json, ...serviceOptions },
+  example: 'benchd events since 10m',
+  async run({ options, operands: [time = ''] }) {
+    for await (const event of eventsFrom(serviceOf(options), moment(time), options))
+      print(options.json ? JSON.stringify(event) : line(event))
+    return 0
+  },
+})
+
+export const eventsExport = command({
+  name: 'events export',
+  summary: 'Print all events, a line of JSON each',
+  operands: [],
+  options: { ...filters, ...serviceOptions },
+  example: 'benchd events export --execution 7b1c… > run.jsonl',
+  async run({ options }) {
+    for await (const event of eventsFrom(serviceOf(options), 0, options)) print(JSON.stringify(event))
+    return 0
+  },
+})
+
+export const eventsVerify = command({
+  name: 'events verify',
+  summary: 'Check every line of the log on this machine, and say what is damaged',
+  operands: [],
+  options: { 'data-dir': serviceOptions['data-dir'], ...json },
+  async run({ options }) {
+    const { verifyLog } = await import('../events/log_verify.ts')
+    const found = await verifyLog(`${dataDir(options['data-dir'])}/events`)
+    if (options.json) print(JSON.stringify(found))
+    else {
+      for (const { file, offset, problem } of found.damaged) print(`${file} at byte ${offset}: ${problem}`)
+      print(`${found.files} files, ${found.events} events, ${found.damaged.length} damaged lines`)
+    }
+    return found.damaged.length ? 1 : 0
+  },
+})
+
+async function* eventsFrom(service: Service, since: number, options: Given<typeof filters>): AsyncGenerator<RuntimeEvent> {
+  const wanted = wantedBy(options)
+  for (let from = since; ; ) {
+    const path = `/events${query({ since: String(from), execution_id: options.execution, limit: String(page) })}`
+    const { events, next_since } = await ask<{ events: RuntimeEvent[]; next_since: number }>(service, 'GET', path)
+    yield* events.filter(wanted)
+    if (events.length < page) return
+    from = next_since
+  }
+}
+
+function wantedBy({ types }: Given<typeof filters>): (event: RuntimeEvent) => boolean {
+  if (types === undefined) return () => true
+  const wanted = new Set(types.split(',').map((type) => type.trim().toUpperCase()))
+  return ({ entity_type }) => wanted.has(entity_type)
+}
+
+/** Unix seconds. */
+function moment(text: string): number {
+  const [, amount, unit] = /^(\d+(?:\.\d+)?)([smhd])$/.exec(text) ?? []
+  if (amount && unit)
+    return Math.max(0, Date.now() / 1000 - Number(amount) * { s: 1, m: 60, h: 3600, d: 86_400 }[unit as 's' | 'm' | 'h' | 'd'])
+  const seconds = text.trim() === '' ? Number.NaN : Number(text)
+  const time = Number.isNaN(seconds) ? Date.parse(text) / 1000 : seconds
+  if (Number.isFinite(time) && time >= 0) return time
+  throw new CliError('usage', `${text} is no time; write Unix seconds, 2026-01-31T08:00:00Z, or 10m`)
+}
+
+function query(values: Record<string, string | undefined>): string {
+  const given = Object.entries(values).filter((entry): entry is [string, string] => entry[1] !== undefined)
+  return given.length ? `?${new URLSearchParams(given)}` : ''
+}
+
+function line({ timestamp, event_name, execution_id, context }: RuntimeEvent): string {
+  return `${new Date(timestamp * 1000).toISOString()}  ${event_name}  ${execution_id}  ${JSON.stringify(context)}`
+}
+
+function tellGap(comment: string): void {
+  if (/^(gap|dropped|not stored)/.test(comment)) process.stderr.write(`benchd: the stream says: ${comment}\n`)
+}
+
+function print(text: string): void {
+  process.stdout.write(`${text}\n`)
+}

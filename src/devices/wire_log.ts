@@ -1,0 +1,72 @@
+// The last words between a device and us, as they went over the wire; kept aside when a fault is latched.
+
+import * as v from 'valibot'
+
+export const WireFrame = v.strictObject({
+  at: v.pipe(v.number(), v.description('Unix time'), v.metadata({ unit: 's' })),
+  direction: v.picklist(['to_device', 'to_host']),
+  hex: v.string(),
+  text: v.pipe(v.string(), v.description('The same as latin1; what cannot be printed is a dot')),
+})
+export type WireFrame = v.InferOutput<typeof WireFrame>
+
+export const Wire = v.strictObject({
+  device_id: v.string(),
+  frames: v.pipe(v.array(WireFrame), v.description('The last 200, oldest first')),
+  fault_frames: v.pipe(v.nullable(v.array(WireFrame)), v.description('Those before the latched fault; null without one')),
+})
+export type Wire = v.InferOutput<typeof Wire>
+
+const kept = 200
+/** Pieces of an answer that come closer together than this are one frame. */
+const together_ms = 20
+/** A frame is cut here; an instrument that never stops talking fills no memory. */
+const longest = 1024
+
+type Noted = { at_ms: number; last_ms: number; direction: WireFrame['direction']; bytes: Buffer }
+
+export class WireLog {
+  readonly #now: () => number
+  #frames: Noted[] = []
+  #kept: WireFrame[] | null = null
+
+  /** `now` in Unix milliseconds. */
+  constructor(now: () => number = Date.now) {
+    this.#now = now
+  }
+
+  note(direction: WireFrame['direction'], bytes: Uint8Array): void {
+    const now = this.#now()
+    const last = this.#frames.at(-1)
+    if (direction === 'to_host' && last?.direction === direction && now - last.last_ms < together_ms) {
+      last.bytes = Buffer.concat([last.bytes, bytes]).subarray(0, longest)
+      last.last_ms = now
+      return
+    }
+    this.#frames.push({ at_ms: now, last_ms: now, direction, bytes: Buffer.from(bytes.subarray(0, longest)) })
+    if (this.#frames.length > kept) this.#frames.shift()
+  }
+
+  /** Oldest first. */
+  frames(): WireFrame[] {
+    return this.#frames.map(({ at_ms, direction, bytes }) => ({
+      at: at_ms / 1000,
+      direction,
+      hex: bytes.toString('hex'),
+      text: bytes.toString('latin1').replace(/[^ -~]/g, '.'),
+    }))
+  }
+
+  /** Those before the fault that is latched. */
+  get faultFrames(): WireFrame[] | null {
+    return this.#kept
+  }
+
+  keepForFault(): void {
+    this.#kept = this.frames()
+  }
+
+  forgetFault(): void {
+    this.#kept = null
+  }
+}

@@ -1,0 +1,507 @@
+import { readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { crc32 } from 'node:zlib'
+import { test } from 'tap'
+import type { RuntimeEvent } from './event.ts'
+import type { Query } from './log_reader.ts'
+import { type Bench, Card, counted, emitMany, onBench, Socket, someDay, upTo } from './testing.ts'
+
+/** So small that a segment holds a few hundred of `emitMany`. */
+const small = { segment_mib: 0.1 }
+
+test('every line is JSON of its own: an envelope with a checksum around the event', async (t) => {
+  const { hub, folder } = await bench(t.testdir())
+  const event = hub.emit('CUSTOM.a.EMITTED', { text: 'ü\n"\u2028😀\ud800' }, 'run-1')
+  await hub.close()
+  const [line] = linesOf(folder)
+  const { crc, seq, boot, mono, sync, event: stored } = JSON.parse(line!)
+  t.same(stored, JSON.parse(JSON.stringify(event)))
+  t.match({ crc, seq, boot, mono, sync }, { crc: /^[0-9a-f]{8}$/, seq: 1, boot: /^[0-9a-f]{8}$/, mono: 0, sync: 0 })
+  t.equal(line!.indexOf('{"event_name"'), 100)
+  t.equal(crc32(line!.slice(18)), Number.parseInt(crc, 16))
+})
+
+test('an event is made into JSON once, whoever reads it', async (t) => {
+  const { hub } = await bench(t.testdir())
+  const [everything, own] = [new Socket(), new Socket()]
+  hub.streams.subscribe({ outlet: everything })
+  hub.streams.subscribe({ outlet: own, execution_id: 'run-1' })
+  const real = JSON.stringify
+  let calls = 0
+  JSON.stringify = (value: unknown) => {
+    if ((value as RuntimeEvent).event_name) calls++
+    return real(value)
+  }
+  t.teardown(() => {
+    JSON.stringify = real
+  })
+  const last = emitMany(hub, 20)
+  await hub.stored(last)
+  await bytesOf(hub, {})
+  t.same([everything.counted.length, own.counted.length, calls], [20, 20, 20])
+  await hub.close()
+})
+
+test('what is answered is the bytes of the log, joined by commas', async (t) => {
+  const { hub, folder } = await bench(t.testdir(), small)
+  await hub.stored(emitMany(hub, 1000))
+  const text = await bytesOf(hub, {})
+  t.equal(
+    text,
+    linesOf(folder)
+      .map((line) => line.slice(100, -1))
+      .join(','),
+  )
+  await hub.close()
+})
+
+test('nobody is shown an event before it is in the file', async (t) => {
+  const { hub, card } = await bench(t.testdir())
+  const socket = new Socket()
+  hub.streams.subscribe({ outlet: socket })
+  await hub.stored(emitMany(hub, 1))
+  const letGo = card.hold('write')
+  const last = emitMany(hub, 5, 'run-1', 1)
+  await turns(10)
+  t.same([socket.counted, counted(await answer(hub, {}))], [[0], [0]])
+  letGo()
+  await hub.stored(last)
+  t.same([socket.counted, counted(await answer(hub, {}))], [upTo(6), upTo(6)])
+  await hub.close()
+})
+
+test('a fault is on the card before it is shown, and holds back what follows, not what went before', async (t) => {
+  const { hub, card, folder } = await bench(t.testdir())
+  const socket = new Socket()
+  hub.streams.subscribe({ outlet: socket })
+  await hub.stored(hub.emit('A.FIRST', {}))
+  const letGo = card.hold('datasync')
+  hub.emit('A.BEFORE', {})
+  hub.emit('DEVICE.s.FAULTED', {})
+  const last = hub.emit('A.AFTER', {})
+  await until(() => socket.events.length > 1)
+  await turns(10)
+  t.same(
+    socket.events.map(({ event_name }) => event_name),
+    ['A.FIRST', 'A.BEFORE'],
+  )
+  t.equal((await answer(hub, {})).length, 2)
+  t.equal(linesOf(folder).length, 4)
+  letGo()
+  await hub.stored(last)
+  t.same(
+    socket.events.map(({ event_name }) => event_name),
+    ['A.FIRST', 'A.BEFORE', 'DEVICE.s.FAULTED', 'A.AFTER'],
+  )
+  await hub.close()
+})
+
+test('what was written is synced within the time of a commit, once for all of it', async (t) => {
+  const { hub, card, clock } = await bench(t.testdir())
+  for (let i = 0; i < 3; i++) await hub.stored(emitMany(hub, 10))
+  const synced = () => card.done.filter((what) => what.startsWith('datasync')).length
+  await clock.advance(99)
+  t.equal(synced(), 0)
+  await clock.advance(1)
+  await until(() => synced() > 0)
+  await clock.advance(1000)
+  t.equal(synced(), 1)
+  await hub.close()
+})
+
+test('the folder is synced when a segment is made, before anything in it counts', async (t) => {
+  const { hub, card } = await bench(t.testdir(), small)
+  await hub.stored(emitMany(hub, 1000))
+  const made = card.done.filter((what) => /open events-\d+\.jsonl wx|sync events$|^write events-/.test(what))
+  const first = made.findIndex((what) => what.startsWith('write'))
+  t.match(made[0], /open events-000001\.jsonl wx/)
+  t.ok(made.slice(0, first).includes('sync events'))
+  const second = made.findIndex((what) => what.includes('events-000002.jsonl wx'))
+  t.equal(made[second + 1], 'sync events')
+  await hub.close()
+})
+
+test('all events are there after a restart, in order, and it goes on behind them', async (t) => {
+  const { hub, folder, wall } = await bench(t.testdir(), small)
+  emitMany(hub, 1000)
+  await hub.close()
+  const after = await bench(folder, { ...small, wall })
+  const last = emitMany(after.hub, 10, 'run-1', 1000)
+  await after.hub.stored(last)
+  const all = await after.hub.getEventsSince()
+  t.same(counted(all), upTo(1010))
+  t.ok(all.every(({ timestamp }, i) => i === 0 || timestamp > all[i - 1]!.timestamp))
+  t.equal(after.hub.log.shown.seq, 1010)
+  await after.hub.close()
+})
+
+test('only the last segment is read at the start, where sidecars are there', async (t) => {
+  const { hub, folder } = await bench(t.testdir(), small)
+  emitMany(hub, 3000)
+  await hub.close()
+  const names = segmentsOf(folder)
+  t.ok(names.length > 3)
+  const card = new Card()
+  const after = await bench(folder, { ...small, card })
+  t.same(
+    card.done.filter((what) => what.includes('.jsonl')).filter((what) => what.startsWith('open')),
+    [`open ${names.at(-1)} r`],
+  )
+  t.same(counted(await after.hub.getEventsSince()), upTo(3000))
+  await after.hub.close()
+})
+
+test('sidecars that are missing, empty or nonsense are made anew from the log', async (t) => {
+  const { hub, folder } = await bench(t.testdir(), small)
+  emitMany(hub, 3000)
+  await hub.close()
+  const sidecars = readdirSync(`${folder}/events`).filter((name) => name.endsWith('.idx.json'))
+  const before = sidecars.map((name) => readFileSync(`${folder}/events/${name}`, 'utf8'))
+  rmSync(`${folder}/events/${sidecars[0]}`)
+  writeFileSync(`${folder}/events/${sidecars[1]}`, '')
+  writeFileSync(`${folder}/events/${sidecars[2]}`, '{"format":1,"bytes":12')
+  const after = await bench(folder, small)
+  t.same(counted(await after.hub.getEventsSince()), upTo(3000))
+  await after.hub.close()
+  t.same(
+    sidecars.map((name) => readFileSync(`${folder}/events/${name}`, 'utf8')),
+    before,
+  )
+})
+
+test('a tail torn at any byte costs the torn event alone, and the next is not glued to it', async (t) => {
+  const folder = t.testdir()
+  const { hub } = await bench(folder)
+  emitMany(hub, 3)
+  await hub.close()
+  const whole = readFileSync(fileOf(folder))
+  const lastFrom = whole.lastIndexOf('\n', whole.length - 2) + 1
+  for (let length = lastFrom; length < whole.length - 1; length += 7) {
+    writeFileSync(fileOf(folder), whole.subarray(0, length))
+    const after = await bench(folder)
+    await after.hub.stored(emitMany(after.hub, 1, 'run-1', 7))
+    t.same(counted(await after.hub.getEventsSince()), [0, 1, 7], `cut at ${length}`)
+    await after.hub.close()
+    t.ok(linesOf(folder).every(isJson))
+  }
+})
+
+test('a tail of zeros, or of another kind of dirt, is cut off and reported', async (t) => {
+  for (const dirt of [Buffer.alloc(4096), Buffer.from('\x00\x00{"crc":"'), Buffer.from('garbage\n\n\n'), Buffer.alloc(9_000_000, 0x61)]) {
+    const folder = t.testdir()
+    const { hub } = await bench(folder)
+    emitMany(hub, 3)
+    await hub.close()
+    writeFileSync(fileOf(folder), Buffer.concat([readFileSync(fileOf(folder)), dirt]))
+    const after = await bench(folder)
+    t.match(after.words[0], /torn/)
+    await after.hub.stored(emitMany(after.hub, 1, 'run-1', 3))
+    t.same(counted(await after.hub.getEventsSince()), upTo(4))
+    t.equal(after.hub.incidents.list()[0]!.category, 'STORAGE')
+    await after.hub.close()
+    t.ok(linesOf(folder).every(isJson))
+    rmSync(folder, { recursive: true })
+  }
+})
+
+test('a rotten byte anywhere costs the event it struck and no other, and is reported', async (t) => {
+  const folder = t.testdir()
+  const { hub } = await bench(folder)
+  emitMany(hub, 5)
+  await hub.close()
+  const whole = readFileSync(fileOf(folder))
+  const from = whole.indexOf('\n') + 1
+  const to = whole.indexOf('\n', whole.indexOf('\n', from) + 1) + 1
+  for (let at = from; at < to; at += 3) {
+    const rotten = Buffer.from(whole)
+    rotten[at] = rotten[at]! ^ 0x10
+    writeFileSync(fileOf(folder), rotten)
+    const after = await bench(folder)
+    const found = counted(await after.hub.getEventsSince())
+    const struck = at < whole.indexOf('\n', from) + 1 ? 1 : 2
+    const isMissing = !found.includes(struck)
+    // The first bytes of a line and its newline carry nothing of the event.
+    t.same(found, isMissing ? upTo(5).filter((n) => n !== struck) : upTo(5), `byte ${at}`)
+    if (isMissing) t.match(after.words.join(), /damaged/, `byte ${at}`)
+    await after.hub.close()
+  }
+})
+
+test('rot in a sealed segment is passed over by whoever reads it, and told once', async (t) => {
+  const { hub, folder } = await bench(t.testdir(), small)
+  const last = emitMany(hub, 1000)
+  await hub.close()
+  const bytes = readFileSync(fileOf(folder))
+  bytes.fill(0, 10_000, 10_010)
+  writeFileSync(fileOf(folder), bytes)
+  const after = await bench(folder, small)
+  t.same(after.words, [])
+  const found = counted(await after.hub.getEventsSince())
+  t.equal(found.length, 999)
+  t.equal(counted(await after.hub.getEventsForExecution('run-1')).length, 999)
+  t.equal(after.words.filter((word) => word.includes('damaged')).length, 1)
+  t.ok(last)
+  await after.hub.close()
+})
+
+test('since, execution and limit answer what a filter over everything would', async (t) => {
+  const { hub, wall } = await bench(t.testdir(), small)
+  for (let i = 0; i < 1500; i++) {
+    emitMany(hub, 1, `run-${i % 7}`, i)
+    wall.us += (i % 3) * 1000
+  }
+  const all = await hub.getEventsSince()
+  const us = all.map(({ timestamp }) => Math.round(timestamp * 1e6))
+  for (let i = 0; i < 1500; i += 97) {
+    for (const since_us of [us[i]! - 1, us[i]!, us[i]! + 1]) {
+      const expected = all.filter((_, k) => us[k]! >= since_us)
+      t.same(counted(await answer(hub, { since_us })), counted(expected))
+      const own = expected.filter(({ execution_id }) => execution_id === 'run-3')
+      t.same(counted(await answer(hub, { since_us, execution_id: 'run-3', limit: 5 })), counted(own.slice(0, 5)))
+    }
+    t.same(counted(await answer(hub, { after_seq: i, limit: 3 })), upTo(1500).slice(i, i + 3))
+  }
+  await hub.close()
+})
+
+test('an execution named inside a context is not taken for its own', async (t) => {
+  const { hub } = await bench(t.testdir())
+  hub.emit('A.B', { x: 'y', execution_id: 'run-1', timestamp: 1 }, 'other')
+  hub.emit('A.C', { text: '","execution_id":"run-1","timestamp":1' }, 'other')
+  hub.emit('A"B.D', {}, 'run-1')
+  t.same(
+    (await hub.getEventsForExecution('run-1')).map(({ status }) => status),
+    ['D'],
+  )
+  hub.emit('A.E', {}, 'a "quoted"\\ \u0001 id ü')
+  t.same(
+    (await hub.getEventsForExecution('a "quoted"\\ \u0001 id ü')).map(({ status }) => status),
+    ['E'],
+  )
+  await hub.close()
+})
+
+test('an event longer than a block goes through whole', async (t) => {
+  const { hub, folder } = await bench(t.testdir())
+  const text = 'ü'.repeat(700_000)
+  emitMany(hub, 2)
+  hub.emit('A.B', { text }, 'run-2')
+  emitMany(hub, 2, 'run-1', 2)
+  t.equal((await hub.getEventsForExecution('run-2'))[0]!.context.text, text)
+  await hub.close()
+  const after = await bench(folder)
+  t.same(counted(await after.hub.getEventsSince()), upTo(4))
+  await after.hub.close()
+})
+
+test('removing an execution hides its events at once and for good, and takes them out of the files later', async (t) => {
+  const { hub, folder } = await bench(t.testdir(), small)
+  for (let i = 0; i < 2000; i++) emitMany(hub, 1, `run-${i % 4}`, i)
+  hub.emit('A.B', {})
+  await hub.stored(emitMany(hub, 1, 'run-9', 2000))
+  const rest = upTo(2001).filter((n) => n % 4 !== 1 || n === 2000)
+  await hub.remove('run-1')
+  t.same(counted(await hub.getEventsSince()), rest)
+  t.same(await hub.getEventsForExecution('run-1'), [])
+  await hub.log.swept()
+  t.same(counted(await hub.getEventsSince()), rest)
+  const [sealed, last] = [linesOf(folder).slice(0, 500), segmentsOf(folder).at(-1)!]
+  t.notOk(sealed.some((line) => line.includes('"run-1"')))
+  t.ok(sealed.every(isJson))
+  await hub.close()
+  const after = await bench(folder, small)
+  t.same(counted(await after.hub.getEventsSince()), rest)
+  // What is in the segment that is still written to goes when that is sealed.
+  await after.hub.stored(emitMany(after.hub, 1000, 'run-2', 3000))
+  await after.hub.log.swept()
+  t.notOk(readFileSync(`${folder}/events/${last}`, 'utf8').includes('"run-1"'))
+  t.same(JSON.parse(readFileSync(`${folder}/events/removed.json`, 'utf8')).executions, {})
+  t.equal(counted(await after.hub.getEventsForExecution('run-2')).length, 1500)
+  await after.hub.close()
+})
+
+test('who reads while segments are rewritten misses nothing and gets nothing twice', async (t) => {
+  const { hub } = await bench(t.testdir(), small)
+  for (let i = 0; i < 3000; i++) emitMany(hub, 1, `run-${i % 2}`, i)
+  await hub.log.until()
+  const reading = [hub.getEventsForExecution('run-0'), hub.getEventsForExecution('run-0')]
+  await hub.remove('run-1')
+  reading.push(hub.getEventsForExecution('run-0'))
+  for (const found of await Promise.all(reading))
+    t.same(
+      counted(found),
+      upTo(3000).filter((n) => n % 2 === 0),
+    )
+  await hub.close()
+})
+
+test('while the card is full, events are shown from memory and told to be not stored; later they are in the log, in order', async (t) => {
+  const { hub, card, clock, folder } = await bench(t.testdir(), small)
+  const socket = new Socket()
+  hub.streams.subscribe({ outlet: socket })
+  await hub.stored(emitMany(hub, 5))
+  card.fail('write', 'ENOSPC')
+  await hub.stored(emitMany(hub, 700, 'run-1', 5))
+  await hub.log.until()
+  t.same(hub.troubles(), ['storage'])
+  t.same(socket.counted, upTo(705))
+  t.match(socket.text, /^: not stored$/m)
+  t.same(counted(await answer(hub, {})), upTo(705))
+  t.equal(hub.incidents.list()[0]!.category, 'STORAGE')
+  await clock.advance(3000)
+  card.mend()
+  await clock.advance(1000)
+  await until(() => !hub.log.failing && hub.log.waiting === 0)
+  t.same(hub.troubles(), [])
+  await hub.stored(emitMany(hub, 5, 'run-1', 705))
+  t.same([counted(await answer(hub, {})), socket.counted], [upTo(710), upTo(710)])
+  await hub.close()
+  const seqs = linesOf(folder).map((line) => JSON.parse(line).seq)
+  t.same(seqs, upTo(711, 1))
+})
+
+test('the newest ten thousand are kept in memory, what is lost is counted and told', async (t) => {
+  const { hub, card, clock } = await bench(t.testdir())
+  await hub.stored(emitMany(hub, 1))
+  card.fail('write', 'EROFS')
+  for (let i = 0; i < 12; i++) await hub.stored(emitMany(hub, 1000, 'run-1', 1 + i * 1000))
+  t.equal(hub.log.waiting, 10_000)
+  // One place is taken by the incident that told of it.
+  const expected = [0, ...upTo(10_000, 2001)]
+  t.same(counted(await answer(hub, {})).length, expected.length)
+  t.same(counted(await answer(hub, {})), expected)
+  card.mend()
+  await clock.advance(1000)
+  await until(() => !hub.log.failing && hub.log.waiting === 0)
+  t.match(hub.incidents.list()[0]!.message, /2001 events are not in it/)
+  t.same(counted(await hub.getEventsSince()), expected)
+  await hub.close()
+})
+
+test('a write that was cut short leaves no trace when it is done again', async (t) => {
+  const { hub, card, clock, folder } = await bench(t.testdir())
+  await hub.stored(emitMany(hub, 2))
+  card.fail('write', 'ENOSPC', 1)
+  await hub.stored(emitMany(hub, 2, 'run-1', 2))
+  writeFileSync(fileOf(folder), Buffer.concat([readFileSync(fileOf(folder)), Buffer.from('{"crc":"half of a line')]))
+  await clock.advance(1000)
+  await until(() => hub.log.waiting === 0)
+  await hub.close()
+  t.ok(linesOf(folder).every(isJson))
+})
+
+test('a card that is read-only from the start prevents nothing', async (t) => {
+  const card = new Card()
+  card.fail('open', 'EROFS')
+  const { hub } = await bench(t.testdir(), { card })
+  await hub.stored(emitMany(hub, 10))
+  t.same(counted(await hub.getEventsSince()), upTo(10))
+  t.same(hub.troubles(), ['storage'])
+  await hub.close()
+})
+
+test('after a failed sync nothing more goes into that file; nothing shown is lost or doubled', async (t) => {
+  const { hub, card, clock, folder } = await bench(t.testdir())
+  await hub.stored(emitMany(hub, 5))
+  await clock.advance(100)
+  await until(() => card.done.at(-1)!.startsWith('datasync'))
+  await turns(5)
+  await hub.stored(emitMany(hub, 5, 'run-1', 5))
+  card.fail('datasync', 'EIO', 1)
+  await clock.advance(100)
+  await until(() => hub.incidents.list().length > 0)
+  await hub.stored(emitMany(hub, 5, 'run-1', 10))
+  t.same(counted(await hub.getEventsSince()), upTo(15))
+  t.same(segmentsOf(folder).length, 2)
+  t.match(hub.incidents.list()[0]!.message, /new file/)
+  await hub.close()
+  const after = await bench(folder)
+  t.same(counted(await after.hub.getEventsSince()), upTo(15))
+  await after.hub.close()
+})
+
+test('a fault whose sync failed is synced in a new file before it is shown, and is there once', async (t) => {
+  const { hub, card, folder } = await bench(t.testdir())
+  const socket = new Socket()
+  hub.streams.subscribe({ outlet: socket })
+  await hub.stored(emitMany(hub, 2))
+  card.fail('datasync', 'EIO', 1)
+  await hub.stored(hub.emit('DEVICE.s.FAULTED', {}))
+  await hub.log.until()
+  t.equal(segmentsOf(folder).at(-1), 'events-000002.jsonl')
+  const names = (await hub.getEventsSince()).map(({ event_name }) => event_name.replace(/[0-9a-f-]{36}/, '*'))
+  t.same(names, ['CUSTOM.n.EMITTED', 'CUSTOM.n.EMITTED', 'DEVICE.s.FAULTED', 'INCIDENT.*.STORAGE'])
+  t.same(socket.events.length, 4)
+  await hub.close()
+  const after = await bench(folder)
+  t.equal((await after.hub.getEventsSince()).length, 4)
+  await after.hub.close()
+})
+
+test('a segment that cannot be opened is passed over and left alone', async (t) => {
+  const { hub, folder } = await bench(t.testdir(), small)
+  emitMany(hub, 1000)
+  await hub.close()
+  truncateSync(fileOf(folder), 0)
+  const after = await bench(folder, small)
+  t.ok(counted(await after.hub.getEventsSince()).length < 1000)
+  emitMany(after.hub, 1, 'run-1', 1000)
+  t.equal(counted(await after.hub.getEventsSince()).at(-1), 1000)
+  await after.hub.close()
+})
+
+test('closing brings all that was emitted onto the card', async (t) => {
+  const { hub, folder, card } = await bench(t.testdir())
+  emitMany(hub, 2000)
+  await hub.close()
+  t.equal(linesOf(folder).length, 2000)
+  t.match(
+    card.done.findLast((what) => what.startsWith('datasync')),
+    /events-000001/,
+  )
+  hub.emit('A.LATE', {})
+  t.equal((await hub.getEventsSince()).length, 2000)
+})
+
+async function bench(folder: string, options: Parameters<typeof onBench>[1] = {}): Promise<Bench & { folder: string }> {
+  return { ...(await onBench(folder, options)), folder }
+}
+
+type Hub = Bench['hub']
+
+async function bytesOf(hub: Hub, query: Query): Promise<string> {
+  let text = ''
+  for await (const { bytes } of hub.log.read(query, 'array')) text += bytes
+  return text
+}
+
+async function answer(hub: Hub, query: Query): Promise<RuntimeEvent[]> {
+  return JSON.parse(`[${await bytesOf(hub, query)}]`)
+}
+
+function segmentsOf(folder: string): string[] {
+  return readdirSync(`${folder}/events`)
+    .filter((name) => name.endsWith('.jsonl'))
+    .sort()
+}
+
+function fileOf(folder: string): string {
+  return `${folder}/events/events-000001.jsonl`
+}
+
+function linesOf(folder: string): string[] {
+  const text = segmentsOf(folder).map((name) => readFileSync(`${folder}/events/${name}`, 'utf8'))
+  return text.join('').split('\n').slice(0, -1)
+}
+
+function isJson(line: string): boolean {
+  return JSON.parse(line).event.timestamp >= someDay / 1e6
+}
+
+async function turns(count: number): Promise<void> {
+  for (let i = 0; i < count; i++) await new Promise(setImmediate)
+}
+
+/** Lets the real file system do its work. */
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise(setImmediate)
+}

@@ -1,0 +1,46 @@
+// Reads every line of a log and tells what is damaged; changes nothing, also beside a running service.
+
+import { open, readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { LabError, messageOf } from '../errors.ts'
+import { scan } from './log_scan.ts'
+import { emptySegment } from './log_segment.ts'
+
+export type Verified = {
+  files: number
+  events: number
+  damaged: { file: string; offset: number; bytes: number; problem: string }[]
+}
+
+/** Of the folder of the segments. Rejects with `not_found` when there is none. */
+export async function verifyLog(folder: string): Promise<Verified> {
+  const verified: Verified = { files: 0, events: 0, damaged: [] }
+  let last_seq = 0
+  for (const file of await segmentsIn(folder)) {
+    const handle = await open(join(folder, file), 'r')
+    try {
+      const { size } = await handle.stat()
+      const { segment, damages, torn } = await scan(handle, emptySegment(folder, 0), size)
+      const tell = (from: number, to: number, problem: string) => verified.damaged.push({ file, offset: from, bytes: to - from, problem })
+      for (const { from, to } of damages) tell(from, to, `${to - from} bytes are no whole line`)
+      if (torn)
+        tell(torn.from, torn.to, `${torn.to - torn.from} bytes at the end are no whole line; the service cuts them at its next start`)
+      if (segment.count > 0 && segment.first_seq <= last_seq)
+        tell(0, 0, `begins with event ${segment.first_seq}, after ${last_seq}: out of order`)
+      last_seq = Math.max(last_seq, segment.last_seq)
+      verified.files++
+      verified.events += segment.count
+    } finally {
+      await handle.close()
+    }
+  }
+  return verified
+}
+
+async function segmentsIn(folder: string): Promise<string[]> {
+  try {
+    return (await readdir(folder)).filter((name) => /^events-\d{6,}\.jsonl$/.test(name)).sort()
+  } catch (error) {
+    throw new LabError('not_found', `there is no event log in ${folder}: ${messageOf(error)}`, { cause: error })
+  }
+}

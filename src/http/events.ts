@@ -1,0 +1,166 @@
+// What happened, asked for or streamed.
+
+import type { ServerResponse } from 'node:http'
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
+import type { Context } from 'hono'
+import * as v from 'valibot'
+import { LabError } from '../errors.ts'
+import { RuntimeEvent } from '../events/event.ts'
+import { microseconds } from '../events/hub.ts'
+import type { Query } from '../events/log_reader.ts'
+import { usualHeartbeat_s } from '../events/streams.ts'
+import type { Lab } from '../lab.ts'
+import { type Env, type Route, route } from './contract.ts'
+import { answerEvents } from './event_answer.ts'
+import { bodyOutlet, socketOutlet } from './outlets.ts'
+import { apiVersion } from './version.ts'
+
+const Numeral = (rule: RegExp, words: string) => v.pipe(v.string(), v.regex(rule, words), v.transform(Number))
+const whole = /^\d{1,15}$/
+const decimal = /^\d+(\.\d*)?([eE][+-]?\d{1,2})?$/
+
+const ExecutionId = v.pipe(v.string(), v.nonEmpty(), v.maxLength(256), v.description('Only events of this execution'))
+
+const Asked = v.object({
+  since: v.optional(
+    v.pipe(
+      Numeral(decimal, 'it is Unix time in seconds, 0 or more'),
+      v.maxValue(9e9, 'it is Unix time in seconds'),
+      v.description('Unix time, itself included'),
+      v.metadata({ unit: 's' }),
+    ),
+  ),
+  execution_id: v.optional(ExecutionId),
+  limit: v.optional(
+    v.pipe(Numeral(whole, 'it is a whole number'), v.minValue(1), v.maxValue(100_000), v.description('At most so many, the oldest first')),
+  ),
+  wait: v.optional(
+    v.pipe(
+      Numeral(decimal, 'it is a number of seconds'),
+      v.maxValue(60, 'it is at most 60'),
+      v.description('Seconds to wait for an event when there is none yet'),
+      v.metadata({ unit: 's' }),
+    ),
+  ),
+})
+
+const Streamed = v.object({
+  execution_id: v.optional(ExecutionId),
+  last_event_id: v.optional(v.pipe(v.string(), v.description('Goes on behind that event; as the header Last-Event-ID, which comes first'))),
+  heartbeat: v.optional(
+    v.pipe(
+      Numeral(whole, 'it is a whole number of seconds'),
+      v.minValue(1),
+      v.maxValue(60),
+      v.description(`Seconds between pings; ${usualHeartbeat_s} unless said`),
+      v.metadata({ unit: 's' }),
+    ),
+  ),
+})
+
+export const eventRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: '/events',
+    operation_id: 'getEvents',
+    tag: 'events',
+    summary: 'Events recorded at or after a time',
+    description: 'In the order they were fired. Ask next with `since` = `next_since`: nothing is missed and nothing comes twice.',
+    scope: 'read',
+    query: Asked,
+    success: {
+      status: 200,
+      description: 'The events, and the `since` of the next question',
+      schema: v.strictObject({ events: v.array(RuntimeEvent), next_since: v.pipe(v.number(), v.metadata({ unit: 's' })) }),
+    },
+    errors: [400, 503],
+    async handle({ lab, c, query }) {
+      const asked = query()
+      const wanted = { since_us: microseconds(asked.since ?? 0), execution_id: asked.execution_id, limit: asked.limit }
+      if (asked.wait) await somethingThere(lab, wanted, asked.wait * 1000, c.req.raw.signal)
+      const body = c.req.method === 'HEAD' ? null : await answerEvents(lab, wanted)
+      return new Response(body, { headers: headersOf('application/json') })
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/events/stream',
+    operation_id: 'streamEvents',
+    tag: 'events',
+    summary: 'Live events, as Server-Sent Events',
+    description:
+      'Each frame is `event: runtime_event`, `data:` with one RuntimeEvent, and `id:`. After a break, ask with the last id: what came in between follows. ' +
+      'A reader that falls 1000 events behind loses the oldest, and is told by the comment `: dropped N`.',
+    scope: 'read',
+    query: Streamed,
+    success: { status: 200, description: 'The stream', media_type: 'text/event-stream' },
+    errors: [400, 503],
+    handle({ lab, c, query }) {
+      const { execution_id, last_event_id, heartbeat } = query()
+      const after_seq = sequenceNumber(c.req.header('last-event-id') || last_event_id)
+      return stream(lab, c, { after_seq, execution_id, heartbeat_s: heartbeat })
+    },
+  }),
+]
+
+type Wanted = { after_seq: number | undefined; execution_id: string | undefined; heartbeat_s: number | undefined }
+
+function stream(lab: Lab, c: Context<Env>, wanted: Wanted): Response {
+  const headers = { ...Object.fromEntries(c.res.headers), ...headersOf('text/event-stream'), 'X-Accel-Buffering': 'no' }
+  if (c.req.method === 'HEAD') return c.body(null, 200, headers)
+  lab.hub.streams.mustHaveRoom()
+  const close = () => subscription?.close()
+  const response = c.env?.outgoing as ServerResponse | undefined
+  const { outlet, body } = response ? { outlet: socketOutlet(response, headers, close), body: null } : bodyOutlet(close)
+  const subscription = lab.hub.streams.subscribe({ outlet, ...wanted })
+  return body ? c.body(body, 200, headers) : RESPONSE_ALREADY_SENT
+}
+
+function headersOf(type: string): Record<string, string> {
+  return { 'Content-Type': type, 'Cache-Control': 'no-store', 'X-API-Version': apiVersion }
+}
+
+function sequenceNumber(text: string | undefined): number | undefined {
+  if (!text) return undefined
+  if (whole.test(text)) return Number(text)
+  throw new LabError('invalid', `the last event id ${JSON.stringify(text.slice(0, 40))} is not one of ours; send the digits of an id: line`)
+}
+
+/** Resolves when there is an event to answer, when the time is up, or when nobody waits any more. */
+async function somethingThere(lab: Lab, query: Query, wait_ms: number, gone: AbortSignal): Promise<void> {
+  const { log, closing } = lab.hub
+  const { promise, resolve } = withResolver()
+  const ends = [
+    log.onShown((entries) => {
+      if (entries.some(({ us, event }) => us >= query.since_us! && event.execution_id === (query.execution_id ?? event.execution_id)))
+        resolve()
+    }),
+    lab.clock.after(wait_ms, resolve),
+    heard(gone, resolve),
+    heard(closing, resolve),
+  ]
+  try {
+    if (!(await isThere(lab, query))) await promise
+  } finally {
+    for (const end of ends) end()
+  }
+}
+
+async function isThere(lab: Lab, query: Query): Promise<boolean> {
+  for await (const { count } of lab.hub.log.read({ ...query, limit: 1 }, 'array')) if (count > 0) return true
+  return false
+}
+
+function heard(signal: AbortSignal, call: () => void): () => void {
+  if (signal.aborted) call()
+  signal.addEventListener('abort', call)
+  return () => signal.removeEventListener('abort', call)
+}
+
+function withResolver(): { promise: Promise<void>; resolve: () => void } {
+  let resolve = () => {}
+  const promise = new Promise<void>((done) => {
+    resolve = done
+  })
+  return { promise, resolve }
+}

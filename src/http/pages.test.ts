@@ -1,0 +1,75 @@
+import { Hono } from 'hono'
+import { test } from 'tap'
+import type { Env } from './contract.ts'
+import { publicPages, servePages } from './pages.ts'
+import { apiVersion } from './version.ts'
+
+const hono = new Hono<Env>()
+servePages(hono)
+const paths = publicPages.map((page) => page.replace('GET ', ''))
+
+test('every public page is served as what it is, with its version, and may be kept if it is asked about', async (t) => {
+  for (const path of paths) {
+    const answer = await hono.request(path)
+    t.equal(answer.status, 200, path)
+    t.match(answer.headers.get('content-type'), typeOf(path), path)
+    t.equal(answer.headers.get('x-api-version'), apiVersion, path)
+    t.equal(answer.headers.get('cache-control'), 'no-cache', path)
+    t.match(answer.headers.get('etag'), /^"[0-9a-f]{40}"$/, path)
+  }
+})
+
+test('a page that the browser has already is not sent again', async (t) => {
+  const etag = (await hono.request('/')).headers.get('etag')!
+  const again = await hono.request('/', { headers: { 'If-None-Match': etag } })
+  t.equal(again.status, 304)
+  t.equal(await again.text(), '')
+  t.equal(again.headers.get('x-api-version'), apiVersion)
+  t.match(again.headers.get('content-security-policy'), /default-src 'self'/)
+})
+
+test('the pages may load from this service alone and ask for no encryption that is not there', async (t) => {
+  const { headers } = await hono.request('/docs')
+  t.equal(headers.get('content-security-policy'), "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+  t.equal(headers.get('x-content-type-options'), 'nosniff')
+  t.notOk(headers.has('strict-transport-security'))
+})
+
+test('nothing of the pages is at another address, or script or style in the HTML itself', async (t) => {
+  for (const path of paths.filter((path) => path !== '/openapi.json')) {
+    const text = await (await hono.request(path)).text()
+    t.same(text.replaceAll('http://www.w3.org/2000/svg', '').match(/(https?:)?\/\/[a-z0-9]/gi), null, path)
+    if (!typeOf(path).test('text/html')) continue
+    t.notMatch(text, /<style|\sstyle=|\son[a-z]+=|<script(?![^>]*\ssrc=)/i, path)
+  }
+})
+
+test('everything that a page refers to is served', async (t) => {
+  for (const path of paths.filter((path) => !path.endsWith('.json'))) {
+    const text = await (await hono.request(path)).text()
+    const references = [...text.matchAll(/(?:\b(?:href|src)="|from ')([^"'#]+)["'#]/g)].map(
+      ([, found]) => new URL(found!, `http://bench${path}`).pathname,
+    )
+    for (const reference of references) t.ok(paths.includes(reference), `${path} refers to ${reference}`)
+  }
+})
+
+test('a page never writes markup from data', async (t) => {
+  for (const path of paths.filter((path) => path.endsWith('.js'))) {
+    t.notMatch(
+      await (await hono.request(path)).text(),
+      /innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function/,
+      path,
+    )
+  }
+})
+
+test('what is not a page is left to others', async (t) => {
+  t.equal((await hono.request('/pages/index.html')).status, 404)
+  t.equal((await hono.request('/docs/../../package.json')).status, 404)
+})
+
+function typeOf(path: string): RegExp {
+  const ending = /\.(\w+)$/.exec(path)?.[1] ?? 'html'
+  return { html: /^text\/html/, css: /^text\/css/, js: /^text\/javascript/, svg: /^image\/svg\+xml/, json: /^application\/json/ }[ending]!
+}
