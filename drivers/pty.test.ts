@@ -15,7 +15,8 @@ import { serialPort } from './transports/serial_port.ts'
 
 /**
  * For each, the operation that is halted and unplugged here (all are in virtual time), and how fast its own time goes. Faster
- * than this, and on a busy machine the question whether it has stopped takes longer than its stopping may.
+ * than this, and on a busy machine the question whether it has stopped takes longer than its stopping may. The drivers' gaps
+ * between frames and deadlines for answers are in our time, as they are in earnest.
  */
 const trials: Record<DriverName, { operation: Name; time_scale: number }> = {
   bioshake: { operation: 'shake', time_scale: 20 },
@@ -23,8 +24,6 @@ const trials: Record<DriverName, { operation: Name; time_scale: number }> = {
   vspin: { operation: 'centrifuge', time_scale: 20 },
   arm: { operation: 'initialize', time_scale: 5 },
 }
-/** The drivers' deadlines for an answer. */
-const wire_scale = 1.5
 /** All at once: they mostly wait. */
 t.jobs = 16
 t.setTimeout(120_000)
@@ -69,13 +68,11 @@ async function plugged(t: Test, driver: Driver, options: { link: string; time_sc
   const { link, time_scale } = options
   const settings = v.parse(driver.settings, {})
   const served = await serveOnPty(driver, {}, options)
-  const line = serialPort({ path: link, serial: driver.serial, clock: scaled(systemClock, wire_scale) })
+  const line = serialPort({ path: link, serial: driver.serial })
   const written: string[] = []
-  const write = line.write.bind(line)
-  line.write = (bytes) => {
-    written.push(Buffer.from(bytes).toString('latin1'))
-    write(bytes)
-  }
+  line.onWire((direction, bytes) => {
+    if (direction === 'to_device') written.push(Buffer.from(bytes).toString('latin1'))
+  })
   const clock = scaled(systemClock, time_scale)
   const device = driver.open({ line, clock, settings })
   let mended = Promise.resolve()
@@ -110,7 +107,7 @@ async function plugged(t: Test, driver: Driver, options: { link: string; time_sc
       },
     },
     written,
-    write,
+    write: (bytes) => line.write(bytes),
     setFault(fault) {
       if (fault === 'unplug') lost = new Promise((resolve) => line.onLost(resolve))
       return served.setFault(fault)

@@ -18,11 +18,15 @@ export async function startChild<Ready>(
   const { args = [], profile } = options
   const execArgv = profile ? ['--cpu-prof', `--cpu-prof-dir=${profile}`] : []
   const child = fork(new URL(module, import.meta.url), args, { execArgv })
-  const answer = async () => {
-    const [said] = await Promise.race([once(child, 'message'), once(child, 'exit')])
-    if (typeof said !== 'object' || said === null) throw new Error(`${module} ended early`)
-    return said
-  }
+  const answer = <Answer>() =>
+    new Promise<Answer>((resolve, reject) => {
+      const onExit = () => reject(new Error(`${module} ended early`))
+      child.once('exit', onExit)
+      child.once('message', (said) => {
+        child.off('exit', onExit)
+        resolve(said as Answer)
+      })
+    })
   return {
     ready: await answer(),
     ask(question) {

@@ -12,6 +12,9 @@ type Content = v.InferOutput<typeof Content>
 
 export class Latches {
   readonly #file: JsonFile<Content>
+  /** As they are to be on the card. */
+  #latches: Content['latches']
+  #next: Promise<unknown> | undefined
 
   static async open(folder: string, report: Report): Promise<Latches> {
     return new Latches(await JsonFile.open({ path: `${folder}/latches.json`, format: 1, schema: Content, empty: { latches: {} }, report }))
@@ -19,10 +22,11 @@ export class Latches {
 
   private constructor(file: JsonFile<Content>) {
     this.#file = file
+    this.#latches = file.content.latches
   }
 
   get(device_id: string): Latch | undefined {
-    return this.#file.content.latches[device_id]
+    return Object.hasOwn(this.#latches, device_id) ? this.#latches[device_id] : undefined
   }
 
   /** Resolves when all that was to be kept is on the card, or was refused. */
@@ -32,8 +36,22 @@ export class Latches {
 
   /** Keeps what is latched now, nothing if undefined. Never awaited before the bytes of a stop. */
   async set(device_id: string, latch: Latch | undefined): Promise<void> {
-    await this.#file.change(({ latches: { [device_id]: _before, ...others } }) => ({
-      latches: latch ? { ...others, [device_id]: latch } : others,
-    }))
+    const { [device_id]: _before, ...others } = this.#latches
+    this.#latches = latch ? { ...others, [device_id]: latch } : others
+    // One write takes all that has changed before it: however often somebody presses stop, none is refused.
+    this.#next ??= this.#write()
+    await this.#next
+  }
+
+  async #write(): Promise<void> {
+    try {
+      await this.#file.change(() => {
+        this.#next = undefined
+        return { latches: this.#latches }
+      })
+    } catch (error) {
+      this.#next = undefined
+      throw error
+    }
   }
 }

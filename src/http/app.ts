@@ -59,5 +59,7 @@ function bodyOf(route: Route, text: string): unknown {
 function notAllowed(c: Context, methods: readonly string[]): Response {
   const answer = answerError(c, new LabError('method_not_allowed', `${c.req.method} is not for ${c.req.path}; use ${methods.join(', ')}`))
   answer.headers.set('Allow', methods.join(', '))
+  // Hono lays the headers of the answer before over those of the new one, and its reason was not_found.
+  c.res = undefined
   return answer
 }

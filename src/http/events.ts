@@ -106,11 +106,12 @@ export const eventRoutes: Route[] = [
 type Wanted = { after_seq: number | undefined; execution_id: string | undefined; heartbeat_s: number | undefined }
 
 function stream(lab: Lab, c: Context<Env>, wanted: Wanted): Response {
-  const headers = { ...Object.fromEntries(c.res.headers), ...headersOf('text/event-stream'), 'X-Accel-Buffering': 'no' }
+  const headers = { ...headersOf('text/event-stream'), 'X-Accel-Buffering': 'no' }
   if (c.req.method === 'HEAD') return c.body(null, 200, headers)
   lab.hub.streams.mustHaveRoom()
   const close = () => subscription?.close()
-  const response = c.env?.outgoing as ServerResponse | undefined
+  // A page of another origin needs the headers that a middleware adds to the answer, so there has to be one.
+  const response = c.req.header('origin') === undefined ? (c.env?.outgoing as ServerResponse | undefined) : undefined
   const { outlet, body } = response ? { outlet: socketOutlet(response, headers, close), body: null } : bodyOutlet(close)
   const subscription = lab.hub.streams.subscribe({ outlet, ...wanted })
   return body ? c.body(body, 200, headers) : RESPONSE_ALREADY_SENT

@@ -159,6 +159,11 @@ test('every quantity of an operation carries its unit', async (t) => {
   }
 })
 
+test('a query is told as what it means, not as the text it comes in', async (t) => {
+  const since = document.paths['/events']?.get?.parameters?.find(({ name }) => name === 'since')
+  t.match(since, { in: 'query', required: false, schema: { type: 'number', 'x-unit': 's' } })
+})
+
 test('a choice of records says by which member to choose', async (t) => {
   t.match(document.components.schemas.Teachpoint, {
     discriminator: {

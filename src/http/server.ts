@@ -70,8 +70,10 @@ function answerUnreadable(cause: unknown): Response {
   return Response.json(body, { status, headers })
 }
 
-function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
+function answerClientError(error: NodeJS.ErrnoException, socket: Socket & { _httpMessage?: ServerResponse }): void {
+  // What Node itself looks at before it answers: nothing may get into an answer that has begun.
+  const begun = socket._httpMessage?.headersSent ?? false
+  if (error.code === 'ECONNRESET' || !socket.writable || begun) return void socket.destroy()
   const { status, body, headers } = errorAnswer(parserError(error.code))
   const text = JSON.stringify(body)
   const lines = { ...headers, 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text), Connection: 'close' }
@@ -89,6 +91,7 @@ function parserError(code: string | undefined): LabError {
 
 function refuse(response: ServerResponse, error: LabError): void {
   const { status, body, headers } = errorAnswer(error)
-  response.writeHead(status, { ...headers, 'Content-Type': 'application/json' })
-  response.end(JSON.stringify(body))
+  const text = JSON.stringify(body)
+  response.writeHead(status, { ...headers, 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text) })
+  response.end(text)
 }

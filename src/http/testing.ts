@@ -31,7 +31,7 @@ export type Ask = (method: string, path: string, asking?: Asking) => Promise<Rep
 
 type Secrets = Record<Scope, string>
 
-export type Bench = { lab: Lab; hono: Hono<Env>; clock: VirtualClock; secrets: Secrets; ask: Ask; logged: string[] }
+export type Bench = { lab: Lab; hono: Hono<Env>; clock: VirtualClock; data_dir: string; secrets: Secrets; ask: Ask; logged: string[] }
 
 /** Two more than the demo has: a robot driven elsewhere, and a shaker that is there to be broken. */
 export async function benchConfig(more: object = {}): Promise<Config> {
@@ -48,15 +48,16 @@ export async function openBench(t: Test, more: object = {}): Promise<Bench> {
   const ending = atTheEnd(t)
   const clock = new VirtualClock()
   const logged: string[] = []
-  const lab = await openLab(await benchConfig(more), { data_dir: t.testdir({}), log: logInto(logged), clock })
-  ending.push(() => clock.run(lab.close()))
+  const data_dir = t.testdir({})
+  const lab = await openLab(await benchConfig(more), { data_dir, log: logInto(logged), clock })
+  ending.push(() => passed(clock, closed(lab)))
   await clock.advance(1000)
   const hono = app(lab)
   const secrets = await makeKeys(lab)
   const ask: Ask = async (method, path, asking = {}) => {
     return replyOf(await clock.run(Promise.resolve(hono.request(path, requestOf(method, asking, secrets)))))
   }
-  return { lab, hono, clock, secrets, ask, logged }
+  return { lab, hono, clock, data_dir, secrets, ask, logged }
 }
 
 /** The service on a port of this machine. Simulated time goes by fast, but goes by itself. */
@@ -64,7 +65,10 @@ export async function openService(t: Test, more: object = {}) {
   const ending = atTheEnd(t)
   const data_dir = t.testdir({})
   const service = await startService(await benchConfig({ time_scale: 1000, ...more }), { data_dir, log: silent })
-  ending.push(() => service.close())
+  ending.push(async () => {
+    await service.close()
+    await notedUses(service.lab)
+  })
   const secrets = await makeKeys(service.lab)
   const ask: Ask = async (method, path, asking = {}) => {
     return replyOf(await fetch(service.url + path, requestOf(method, asking, secrets)))
@@ -144,8 +148,29 @@ function requestOf(method: string, { key = 'admin', json, body, headers = {} }: 
       ...(json !== undefined && { 'Content-Type': 'application/json' }),
       ...headers,
     },
-    ...(content !== undefined && { body: content as BodyInit }),
+    ...(content !== undefined && { body: content as NonNullable<RequestInit['body']> }),
   }
+}
+
+async function closed(lab: Lab): Promise<void> {
+  await lab.close()
+  await notedUses(lab)
+}
+
+/** The last use of a key is noted behind the back of its request: looking at the file comes after that. */
+function notedUses({ keys }: Lab): Promise<void> {
+  return keys.reload()
+}
+
+/** As `run`, where in the end nothing is due any more and the disk alone is waited for. */
+async function passed(clock: VirtualClock, promise: Promise<unknown>): Promise<void> {
+  let settled = false
+  const mark = () => {
+    settled = true
+  }
+  promise.then(mark, mark)
+  while (!settled) await clock.advance(100)
+  await promise
 }
 
 async function replyOf(response: Response): Promise<Reply> {

@@ -38,6 +38,7 @@ function conversion({ at = '#/$defs/', side = 'input' }: Options): ConversionCon
       if (valibotAction.type === 'metadata') return withUnit(jsonSchema as JsonSchema)
       if (valibotAction.type === 'regex')
         return withoutFlags(jsonSchema as JsonSchema, (valibotAction as unknown as { requirement: RegExp }).requirement)
+      if (valibotAction.type === 'transform') return asNumber(jsonSchema as JsonSchema, valibotAction as unknown as { operation: unknown })
       return undefined
     },
     overrideSchema({ valibotSchema, jsonSchema }) {
@@ -57,6 +58,12 @@ function withoutFlags(schema: JsonSchema, { flags, source }: RegExp): JsonSchema
   const { pattern: _, ...rest } = schema
   const [, least, most] = /\{(\d+),(\d+)\}\$$/.exec(source) ?? []
   return { ...rest, ...(least && { minLength: Number(least), maxLength: Number(most) }) }
+}
+
+/** A text that is read as a number is a number to whoever writes it; made of digits alone it is whole. */
+function asNumber({ pattern, ...schema }: JsonSchema, { operation }: { operation: unknown }): JsonSchema | undefined {
+  if (operation !== Number) return undefined
+  return { ...schema, type: String(pattern).includes('.') ? 'number' : 'integer' }
 }
 
 type Variant = { key: string; options: { entries: Record<string, { literal?: unknown }> }[] }
@@ -105,7 +112,7 @@ function withType(schema: JsonSchema): JsonSchema {
 
 function withUnitInWords(schema: JsonSchema): JsonSchema {
   const { 'x-unit': unit, description } = schema
-  if (unit === undefined) return schema
+  if (unit === undefined || (unit === 's' && /seconds/i.test(String(description)))) return schema
   return { ...schema, description: description ? `${description}, in ${unit}` : `In ${unit}` }
 }
 

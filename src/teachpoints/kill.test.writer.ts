@@ -2,19 +2,23 @@
 //
 //   node kill.test.writer.js FOLDER ROUND…    one writer for each device, each goes on after the round it is given
 
-import { writeSync } from 'node:fs'
 import { Teachpoints } from './store.ts'
 import { write } from './testing.ts'
 
 const [folder = '', ...rounds] = process.argv.slice(2)
-const report = ({ message }: { message: string }) => writeSync(1, `report ${message}\n`)
-writeSync(1, 'opening\n')
+const report = ({ message }: { message: string }) => say(`report ${message}`)
+say('opening')
 const store = await Teachpoints.open({ folder, report })
 for (const [i, last] of rounds.entries()) void writer(i, Number(last))
 
 async function writer(i: number, last: number): Promise<void> {
   for (let round = last + 1; ; round++) {
     await write(store, i, round)
-    writeSync(1, `${i} ${round}\n`)
+    say(`${i} ${round}`)
   }
+}
+
+/** A pipe takes it at once: what was said is out when the process is killed. */
+function say(line: string): void {
+  process.stdout.write(`${line}\n`)
 }

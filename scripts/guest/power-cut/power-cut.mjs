@@ -66,6 +66,7 @@ const {
 })
 const scenario = await import(resolve(scenarioPath))
 const work = option.keep ? resolve(option.keep) : fs.mkdtempSync('/dev/shm/power-cut-')
+if (!option.keep) process.on('exit', () => fs.rmSync(work, { recursive: true, force: true }))
 fs.mkdirSync(work, { recursive: true })
 const file = (name) => join(work, name)
 let seed = Number(option.seed)
@@ -279,7 +280,6 @@ for (let moment = 0; moment <= entries.length; moment++) {
   }
 }
 fs.closeSync(current)
-if (!option.keep) fs.rmSync(work, { recursive: true })
 
 const seconds = (from, to) => ((to - from) / 1000).toFixed(1)
 console.log(

@@ -53,9 +53,9 @@ function shown(operation) {
     parameters.length ? table(['Name', 'In', 'Type', 'Range', ''], parameters.map(parameterRow)) : '',
     body ? element('h4', {}, 'Body, as JSON') : '',
     body ? members(api, body.schema) : '',
+    ...trial(operation, body),
     element('h4', {}, 'Answers'),
     table(['Status', 'Meaning', 'Body', 'Headers'], Object.entries(operation.responses).map(answerRow)),
-    ...trial(operation, body),
   )
 }
 
@@ -153,12 +153,13 @@ function choose(name) {
 
 /** The clipboard of browsers is closed to pages over plain HTTP; there the older way goes over a selection. */
 async function copied(code) {
-  getSelection().selectAllChildren(code)
-  if (!navigator.clipboard) return document.execCommand('copy')
-  return navigator.clipboard.writeText(code.textContent).then(
-    () => true,
-    () => document.execCommand('copy'),
-  )
+  try {
+    await navigator.clipboard.writeText(code.textContent)
+    return true
+  } catch {
+    getSelection().selectAllChildren(code)
+    return document.execCommand('copy')
+  }
 }
 
 async function sent({ method, url, headers, body, public: open, stream }, output, button) {

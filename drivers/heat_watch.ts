@@ -1,0 +1,63 @@
+// Whether an instrument that was told to heat does so: each reading is held against the one before and against what was set.
+
+import type { Clock } from '../src/kit/clock.ts'
+
+/** In °C and seconds. */
+export type Warming = {
+  /** No reading may ever be above this. */
+  hottest: number
+  /** Nor so much above what was set. */
+  overshoot: number
+  /** So much must be gained in so long, while it is more than `below` too cold. */
+  gain: number
+  within_s: number
+  below: number
+}
+
+type Heating = { target: number; ceiling: number; mark: { temperature: number; at: number } }
+
+export class HeatWatch {
+  readonly #clock: Clock
+  readonly #warming: Warming
+  #heating: Heating | undefined
+
+  constructor(clock: Clock, warming: Warming) {
+    this.#clock = clock
+    this.#warming = warming
+  }
+
+  /** What it was told to go to; null when it is not told to heat. */
+  get target(): number | null {
+    return this.#heating?.target ?? null
+  }
+
+  /** From now on it heats to `target`; `reading` is what it has now. */
+  begin(target: number, reading: number): void {
+    const ceiling = Math.max(target, reading) + this.#warming.overshoot
+    this.#heating = { target, ceiling, mark: { temperature: reading, at: this.#clock.now() } }
+  }
+
+  /** From now on it does not heat. */
+  end(): void {
+    this.#heating = undefined
+  }
+
+  /** What is wrong, in words; undefined when nothing is. */
+  wrongWith(temperature: number): string | undefined {
+    if (temperature > this.#warming.hottest) return `it has ${temperature} °C, hotter than it may ever be`
+    return this.#heating && this.#wrongWhileHeating(this.#heating, temperature)
+  }
+
+  #wrongWhileHeating(heating: Heating, temperature: number): string | undefined {
+    const { overshoot, gain, within_s, below } = this.#warming
+    const { target, ceiling, mark } = heating
+    if (temperature > ceiling) return `it has ${temperature} °C and was set to ${target} °C`
+    // It may cool down to a lower target, but not warm up again on the way.
+    heating.ceiling = Math.max(target + overshoot, Math.min(ceiling, temperature + overshoot))
+    const now = this.#clock.now()
+    const warm = temperature > target - below || temperature >= mark.temperature + gain
+    if (warm) heating.mark = { temperature, at: now }
+    if (warm || now - mark.at <= within_s * 1000) return undefined
+    return `it does not get warm: ${temperature} °C, set to ${target} °C, and less than ${gain} °C more in ${within_s} s`
+  }
+}

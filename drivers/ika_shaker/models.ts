@@ -1,0 +1,42 @@
+// The IKA shakers: what each can do, and the setting by which one is chosen.
+
+import * as v from 'valibot'
+import type { Limits, Profile } from '../../src/devices/device.ts'
+
+export type Model = {
+  /** Slowest and fastest, in rpm. */
+  rpm: { min: number; max: number }
+  /** Coldest and hottest set point, in °C; absent where nothing heats. */
+  temperature?: { min: number; max: number }
+}
+
+/** Where these come from, and how far to trust them: see the README. */
+export const models = {
+  'MATRIX ORBITAL': { rpm: { min: 300, max: 3000 }, temperature: { min: 1, max: 100 } },
+  'KS 3000 i control': { rpm: { min: 10, max: 500 }, temperature: { min: 25, max: 80 } },
+  'KS 4000 i control': { rpm: { min: 10, max: 500 }, temperature: { min: 25, max: 80 } },
+  'KS 260 control': { rpm: { min: 10, max: 500 } },
+} as const satisfies Record<string, Model>
+
+export type ModelName = keyof typeof models
+
+export type Settings = { model: ModelName }
+
+export const settings: v.GenericSchema<unknown, Settings> = v.strictObject({
+  model: v.optional(v.picklist(Object.keys(models) as ModelName[]), 'MATRIX ORBITAL'),
+})
+
+export function modelOf({ model }: Settings): Model {
+  return models[model]
+}
+
+export function profile(chosen: Settings): Profile {
+  const { rpm, temperature } = modelOf(chosen)
+  const limits: Limits = {
+    speed: { ...rpm, unit: 'rpm', step: 1 },
+    duration: { min: 1, max: 86_400, unit: 's', step: 0.1 },
+  }
+  if (temperature) limits.temperature = { ...temperature, unit: '°C', step: 0.1 }
+  const features = { heating: temperature !== undefined, host_watchdog: true, autonomous_timer: false }
+  return { model: `IKA ${chosen.model}`, limits, features }
+}

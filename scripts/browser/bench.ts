@@ -1,0 +1,96 @@
+// A real service on the demo's bench, a real Chromium, and a list of checks to be run in it.
+
+import { type Browser, chromium, type Page } from 'playwright-core'
+import { demoConfig, prepareDemo } from '../../src/examples/demo.ts'
+import { makeThrowAwayFolder, removeFolder } from '../../src/kit/folder.ts'
+import { silent } from '../../src/kit/log.ts'
+import { type Service, startService } from '../../src/main.ts'
+
+export type Bench = {
+  url: string
+  api_key: string
+  /** A new window, which has not been here before. */
+  open(path: string, options?: { width?: number; height?: number; dark?: boolean; withKey?: boolean }): Promise<Page>
+  /** What the API answers; fails unless it is what was wanted. */
+  ask(method: string, path: string, body?: object): Promise<Record<string, unknown>>
+  /** Ends the service and starts it anew, on the same port and folder. */
+  restart(): Promise<void>
+  close(): Promise<void>
+  /** What went wrong inside the pages: errors, refused loads, requests to other hosts. */
+  complaints: string[]
+}
+
+const args = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+]
+const executablePath = process.env.BENCHD_CHROMIUM ?? '/usr/bin/chromium'
+
+export async function openBench(): Promise<Bench> {
+  const folder = await makeThrowAwayFolder('benchd-browser')
+  let service = await start(folder, 0)
+  const { url } = service
+  const port = Number(new URL(url).port)
+  const api_key = await prepareDemo(service.lab)
+  const browser = await chromium.launch({ executablePath, args })
+  const complaints: string[] = []
+  return {
+    url,
+    api_key,
+    complaints,
+    open: (path, options = {}) => open(browser, { url, api_key, complaints }, path, options),
+    async ask(method, path, body) {
+      const headers = { 'X-API-Key': api_key, ...(body && { 'Content-Type': 'application/json' }) }
+      const answer = await fetch(url + path, { method, headers, ...(body && { body: JSON.stringify(body) }) })
+      const content = (await answer.json()) as Record<string, unknown>
+      if (!answer.ok) throw new Error(`${method} ${path} answered ${answer.status}: ${content.detail}`)
+      return content
+    },
+    async restart() {
+      await service.close()
+      service = await start(folder, port)
+    },
+    async close() {
+      await browser.close()
+      await service.close()
+      await removeFolder(folder)
+    },
+  }
+}
+
+async function start(folder: string, port: number): Promise<Service> {
+  const config = await demoConfig(50)
+  return startService({ ...config, listen: { ...config.listen, port } }, { data_dir: folder, log: silent })
+}
+
+async function open(
+  browser: Browser,
+  { url, api_key, complaints }: Pick<Bench, 'url' | 'api_key' | 'complaints'>,
+  path: string,
+  { width = 1280, height = 800, dark = false, withKey = true }: { width?: number; height?: number; dark?: boolean; withKey?: boolean },
+): Promise<Page> {
+  const context = await browser.newContext({ viewport: { width, height }, colorScheme: dark ? 'dark' : 'light' })
+  context.setDefaultTimeout(10_000)
+  await context.grantPermissions(['clipboard-read', 'clipboard-write'])
+  if (withKey) await context.addInitScript(`localStorage.setItem('benchd.api_key', ${JSON.stringify(api_key)})`)
+  const page = await context.newPage()
+  page.on('pageerror', (error) => complaints.push(`${path}: ${error}`))
+  page.on('console', (message) => {
+    // The browser writes a line of its own for each answer that is an error, and for a service that is away.
+    if (message.type() === 'error' && !/Failed to load resource/.test(message.text())) complaints.push(`${path}: ${message.text()}`)
+  })
+  page.on('request', (request) => {
+    if (!request.url().startsWith(url)) complaints.push(`${path}: asked for ${request.url()}`)
+  })
+  page.on('dialog', (dialog) => {
+    complaints.push(`${path}: a dialog: ${dialog.message()}`)
+    void dialog.dismiss()
+  })
+  await page.goto(url + path)
+  return page
+}

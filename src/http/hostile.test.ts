@@ -1,0 +1,241 @@
+// Requests that nobody should send, at random, for every route there is. A failure prints the seed; BENCHD_SEED replays it.
+
+import { readFileSync } from 'node:fs'
+import fc from 'fast-check'
+import { test } from 'tap'
+import { scopes } from '../keys/keys.ts'
+import { routes } from './routes.ts'
+import { type Bench, openBench, openService, repliesIn, said } from './testing.ts'
+
+const seed = Number(process.env.BENCHD_SEED ?? Math.floor(Math.random() * 2 ** 31))
+
+const home = { device_id: 'arm-1', name: 'a', coord_type: 'cartesian', coords: { x: 0, y: 0, z: 0, yaw: 0, pitch: 0, roll: 0 } }
+
+/** A body that is good, for each route whose body has a member that must be there. */
+const good: Record<string, object> = {
+  shakeDevice: { speed: 500, duration: 5 },
+  centrifugeDevice: { g: 200, duration: 5 },
+  sealDevice: { temperature: 100, duration: 2 },
+  setTemperature: { temperature: 40 },
+  createTeachpoint: { ...home, access: { access_type: 'vertical' }, gateway: 'b' },
+  updateTeachpoint: { coord_type: 'joint', coords: { base: 1, shoulder: 2, elbow: 3, wrist: 4 } },
+  importTeachpoints: { device_id: 'arm-1', teachpoints: [home, { ...home, name: 'b' }], overwrite: true },
+  createKey: { name: 'stranger', scope: 'read', expires_at: null },
+  setSimulatedFault: { fault: 'no_reply', after: 1 },
+  emitSimulatedEvent: { event_name: 'THREAD.t1.STARTED', execution_id: 'e1', context: { a: [1, { b: null }] } },
+  setSimulatedLoad: { rate: 0, seconds: 1 },
+}
+
+const words = [
+  '', '.', '..', '../../etc/passwd', '%', '%zz', '%00', '%2e%2e', '%2F', '%ff', '%C3%28', '%ED%A0%80', '\u0000', '\ud800', '\u202e', 'a\r\nX-A: b',
+  '__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', 'then', 'null', 'undefined', 'NaN', '-0', '1e999', 'true', '{}', '[]',
+  '\u{1f9ea}'.repeat(200), 'a'.repeat(5000), "'; drop table devices; --", '<script>', '${7*7}', 'OPERATOR.CONFIRM.x', 'a.b.c.d', '..', 'bulk', 'export', 'all',
+] // biome-ignore format: a list to look through
+const word = fc.oneof(fc.constantFrom(...words), fc.string({ unit: 'binary' }), fc.string())
+
+const number = fc.oneof(
+  fc.constantFrom(-1, -0, 0, 0.1, 1.5, 1e-320, 2 ** 31, 2 ** 53, 1e21, Number.MAX_VALUE, -Number.MAX_VALUE),
+  fc.double({ noNaN: true, noDefaultInfinity: true }),
+)
+const strange: fc.Arbitrary<unknown> = fc.oneof(fc.jsonValue(), word, number, fc.constantFrom(null, true, [], {}, [[]], [null]))
+
+/** JSON that no `JSON.stringify` would write. */
+const oddTexts = fc.constantFrom(
+  '', ' ', '{', '[', '"', '{"a":1,}', "{'a':1}", '{"speed":NaN}', '{"speed":Infinity}', '{"speed":1e999,"duration":1}', '{"speed":-1e999,"duration":1}',
+  '{"speed":01,"duration":1}', '{"speed":0x1F4,"duration":1}', '{"speed":"500","duration":"5"}', '{"speed":500,"speed":600,"duration":5}',
+  '{"__proto__":{"speed":500},"duration":5}', '{"constructor":{"prototype":{"a":1}}}', '{"__proto__":null}', '{"toString":1}', 'null', '1', '"text"', 'true',
+  '{"name":"\\ud800"}', '{"a":"\u0000"}', '\ufeff{}', '{} {}', '/* */{}', `${'['.repeat(20_000)}${']'.repeat(20_000)}`, `${'{"a":'.repeat(50)}1${'}'.repeat(50)}`,
+  `[${'1,'.repeat(50_000)}1]`, `{"a":${'9'.repeat(10_000)}}`,
+) // biome-ignore format: a list to look through
+const bytes = fc.oneof(
+  fc.uint8Array({ maxLength: 200 }),
+  fc.constantFrom(new Uint8Array([0xff, 0xfe, 0x7b, 0]), new Uint8Array([0x22, 0xed, 0xa0, 0x80, 0x22]), new Uint8Array(300_000).fill(0x20)),
+)
+
+const mediaTypes = fc.constantFrom(
+  'application/json', 'application/json', 'application/json', 'application/json; charset=utf-8', 'application/json; charset=latin1', 'text/plain',
+  'application/x-www-form-urlencoded', 'multipart/form-data', 'multipart/form-data; boundary=x', 'application/json, text/plain', 'json', '',
+) // biome-ignore format: a list to look through
+
+const headerNames = fc.constantFrom('Accept', 'Prefer', 'Last-Event-ID', 'Idempotency-Key', 'X-Override', 'Range', 'If-None-Match', 'Content-Encoding', 'Origin', 'Cookie', 'X-Forwarded-For', 'X-HTTP-Method-Override', 'Content-Length', 'Transfer-Encoding')
+const headerValues = fc.oneof(
+  fc.constantFrom('respond-async', '*/*', 'bytes=0-5', '*', '0', '-1', '99999999999999999999', 'gzip', 'chunked', 'DELETE', '1, 2', '"'),
+  fc.string({ maxLength: 50 }).map((text) => text.replace(/[^\x20-\x7e]/g, '')),
+)
+
+const devices = ['shaker-1', 'sealer-1', 'centrifuge-1', 'arm-1', 'robot-1', 'nobody']
+
+type Hostile = {
+  route: (typeof routes)[number]
+  method: string
+  path: string
+  key: (typeof scopes)[number] | null
+  headers: Record<string, string>
+  body: string | Uint8Array | undefined
+}
+
+const hostile: fc.Arbitrary<Hostile> = fc.constantFrom(...routes).chain((route) =>
+  fc.record({
+    route: fc.constant(route),
+    method: fc.oneof({ weight: 19, arbitrary: fc.constant(route.method) }, fc.constantFrom('GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS')),
+    path: fc.tuple(pathOf(route), queryOf(route)).map(([path, query]) => path + query),
+    key: fc.oneof({ weight: 12, arbitrary: fc.constant('admin' as const) }, fc.constantFrom(...scopes, null)),
+    headers: fc
+      .tuple(fc.dictionary(headerNames, headerValues, { maxKeys: 3 }), mediaTypes)
+      .map(([headers, type]) => ({ ...headers, 'Content-Type': type })),
+    body: bodyOf(route),
+  }),
+)
+
+test('each route whose body has a member that must be there has a good body here', (t) => {
+  const needing = routes.filter(({ body, body_may_be_empty }) => body && !body_may_be_empty).map(({ operation_id }) => operation_id)
+  t.same(needing.sort(), Object.keys(good).sort())
+  t.end()
+})
+
+test('no request, however hostile, for no route, is answered with anything but sense', async (t) => {
+  t.setTimeout(0)
+  t.comment(`BENCHD_SEED=${seed} replays this`)
+  const bench = await openBench(t)
+  const { lab, ask, logged, data_dir } = bench
+  const seen = new Map<string, number>()
+  const stored = () => [readFile(`${data_dir}/teachpoints.json`), ...devices.map((id) => JSON.stringify(lab.teachpoints.list(id)))].join('\n')
+  const property = fc.asyncProperty(hostile, async (request) => {
+    const before = request.route.tag === 'teachpoints' ? stored() : ''
+    const { status, refused } = await answerTo(bench, request)
+    seen.set(`${request.route.operation_id} ${refused}`, 1)
+    if (before && refused && stored() !== before) throw new Error(`${status}, and the store has changed`)
+  })
+  await fc.assert(property, { seed, numRuns: 3000 })
+
+  for (const { operation_id } of routes) t.ok(seen.has(`${operation_id} true`) || seen.has(`${operation_id} false`), operation_id)
+  t.ok([...seen.keys()].filter((key) => key.endsWith('false')).length > routes.length / 2, 'good requests are among them')
+  t.same(logged, [], 'nothing went wrong inside')
+  for (const instrument of lab.registry.all()) {
+    if (instrument.device_id !== 'spare-1') t.match(instrument.info().fault?.error_type ?? 'Stopped', 'Stopped', instrument.device_id)
+  }
+  t.match(await ask('GET', '/health'), { status: 200, body: { status: 'ok' } })
+  t.match(await ask('POST', '/api/devices/shaker-1/initialize'), { status: 200, body: { success: true } })
+  t.match(await ask('POST', '/api/devices/shaker-1/lock_plate'), { status: 200, body: { success: true } })
+  t.match(await ask('POST', '/api/devices/shaker-1/shake', { json: good.shakeDevice }), { status: 200, body: { success: true } })
+  t.match(await ask('POST', '/api/teachpoints', { json: { ...home, name: 'afterwards' } }), { status: 201 })
+})
+
+test('no bytes, however hostile, make the server hang, fail or talk nonsense', async (t) => {
+  t.setTimeout(0)
+  t.comment(`BENCHD_SEED=${seed} replays this`)
+  const { port, secrets, ask } = await openService(t)
+  const target = fc.oneof(
+    fc.constantFrom('/health', '/api/devices', '/api/teachpoints', '/api/teachpoints/arm-1/a', '/api/devices/robot-1/stop', '/events', '*', '', '//', '/%', 'http://localhost/health'),
+    word.map((text) => `/api/devices/${Buffer.from(text).toString('latin1').slice(0, 100)}`),
+  )
+  const header = fc.oneof(
+    { weight: 4, arbitrary: fc.constantFrom('Host: localhost', `X-API-Key: ${secrets.read}`, `X-API-Key: ${secrets.admin}`, 'Content-Type: application/json') },
+    fc.constantFrom(
+      'Host:', 'Host: evil', 'Host: [::1', 'Content-Length: 2', 'Content-Length: 99999999999999999999', 'Content-Length: -1', 'Transfer-Encoding: chunked',
+      'Transfer-Encoding: chunked, chunked', 'Connection: upgrade', 'Upgrade: websocket', 'Upgrade: h2c', 'Expect: 100-continue', 'Expect: x', ': x', 'X : y', ' folded',
+    ), // biome-ignore format: a list to look through
+    word.map((text) => `X-A: ${Buffer.from(text).toString('latin1').slice(0, 100)}`),
+  )
+  const text = fc
+    .tuple(
+      fc.constantFrom('GET', 'GET', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'TRACE', 'CONNECT', 'PATCH', 'get', 'PRI', ''),
+      target,
+      fc.constantFrom('HTTP/1.1', 'HTTP/1.1', 'HTTP/1.1', 'HTTP/1.0', 'HTTP/2.0', 'http/1.1', ''),
+      fc.array(header, { maxLength: 6 }),
+      fc.constantFrom('', '', '{}', '2\r\n{}\r\n0\r\n\r\n', 'zz\r\n', 'GET /health HTTP/1.1\r\n\r\n', '\0\0\0'),
+    )
+    .map(([method, path, version, headers, body]) => Buffer.from([`${method} ${path} ${version}`, ...headers, '', body].join('\r\n'), 'latin1'))
+  const cut = fc.tuple(text, fc.nat(), fc.uint8Array({ maxLength: 4 })).map(([all, at, more]) => {
+    const place = at % (all.length + 1)
+    return Buffer.concat([all.subarray(0, place), more, all.subarray(place + (at % 3))])
+  })
+  const property = fc.asyncProperty(fc.oneof(text, cut), async (request) => {
+    for (const reply of repliesIn(await said(port, request, { end: true }))) mustMakeSense(reply.status, reply.headers, reply.text, 'GET')
+  })
+  await fc.assert(property, { seed, numRuns: 500 })
+  t.match(await ask('GET', '/health'), { status: 200, body: { status: 'ok' } })
+})
+
+async function answerTo({ hono, clock, secrets }: Bench, { method, path, key, headers, body }: Hostile) {
+  const withoutBody = method === 'GET' || method === 'HEAD' || body === undefined
+  const all = new Headers({ ...headers, Host: 'localhost', ...(key && { 'X-API-Key': secrets[key] }) })
+  const request = new Request(`http://localhost${path}`, { method, headers: all, ...(!withoutBody && { body: body as string }) })
+  const response = await clock.run(Promise.resolve(hono.request(request)))
+  const type = response.headers.get('content-type') ?? ''
+  if (type === 'text/event-stream') {
+    await response.body?.cancel()
+    return { status: response.status, refused: false }
+  }
+  const text = await clock.run(response.text())
+  mustMakeSense(response.status, response.headers, text, method)
+  return { status: response.status, refused: response.status >= 400 }
+}
+
+/** Throws unless it is an answer, or a refusal as every refusal must be. */
+function mustMakeSense(status: number, headers: Headers, text: string, method: string): void {
+  const nonsense = (what: string) => new Error(`${what}: ${status} ${JSON.stringify(text.slice(0, 500))}`)
+  if (!(status >= 200 && status < 500)) throw nonsense('no such status may be')
+  if (headers.get('x-api-version') !== '2.1.0') throw nonsense('no version')
+  if (method === 'HEAD') return
+  const body = JSON.parse(text) as Record<string, unknown>
+  if (status < 400) return
+  if (Object.keys(body).join() !== 'detail' || typeof body.detail !== 'string') throw nonsense('not exactly {detail}')
+  if (body.detail === '' || body.detail.length > 300) throw nonsense('a detail of the wrong length')
+  if (/\bat .*[.:][jt]s\b|node_modules|file:\/\//.test(body.detail)) throw nonsense('a stack')
+  if (!/^[a-z_]+$/.test(headers.get('x-reason') ?? '')) throw nonsense('no reason')
+  if (!headers.get('content-type')?.startsWith('application/json')) throw nonsense('no JSON')
+}
+
+function pathOf({ path, tag }: Hostile['route']): fc.Arbitrary<string> {
+  // One device is there to be broken; the others must never fail.
+  const known = tag === 'simulation' ? ['spare-1', 'nobody'] : [...devices, ...devices, 'a', 'b']
+  const value = fc.oneof({ weight: 3, arbitrary: fc.constantFrom(...known) }, word.map(escaped), fc.constantFrom(...words.filter((text) => /^%/.test(text))))
+  const parts = path.split('/').map((part) => (part.startsWith(':') ? value : fc.constant(part)))
+  return fc.tuple(...parts).map((values) => values.join('/'))
+}
+
+function queryOf({ query }: Hostile['route']): fc.Arbitrary<string> {
+  const names = Object.keys((query as { entries?: object } | undefined)?.entries ?? {})
+  const name = fc.oneof(fc.constantFrom('a', ...names), word.map(escaped))
+  const value = fc.oneof(fc.constantFrom('arm-1', '0', '1', '-1', '1e9', 'NaN', '%', '%zz'), word.map(escaped))
+  const pair = fc.tuple(name, value).map((both) => both.join('='))
+  return fc.oneof({ weight: names.length ? 1 : 5, arbitrary: fc.constant('') }, fc.array(pair, { maxLength: 3 }).map((pairs) => `?${pairs.join('&')}`))
+}
+
+function bodyOf({ operation_id, body }: Hostile['route']): fc.Arbitrary<Hostile['body']> {
+  const valid = good[operation_id] ?? {}
+  const mutated = fc.tuple(fc.nat(), strange, word, fc.constantFrom('replace', 'remove', 'add', 'wrap')).map((how) => JSON.stringify(mutate(valid, ...how)))
+  return fc.oneof(
+    { weight: body ? 3 : 1, arbitrary: fc.constantFrom(JSON.stringify(valid), undefined) },
+    { weight: 6, arbitrary: mutated },
+    { weight: 2, arbitrary: strange.map((value) => JSON.stringify(value)) },
+    { weight: 2, arbitrary: oddTexts },
+    bytes,
+  )
+}
+
+/** The same with one member, anywhere in it, made strange. */
+function mutate(valid: unknown, at: number, strangeness: unknown, name: string, how: string): unknown {
+  if (typeof valid !== 'object' || valid === null) return strangeness
+  const entries = Object.entries(valid)
+  const index = at % Math.max(1, entries.length)
+  const [key, inner] = entries[index] ?? ['a', null]
+  if (how === 'wrap') return [valid]
+  if (how === 'add') entries.push([name, strangeness])
+  else if (how === 'remove') entries.splice(index, 1)
+  else entries[index] = [key, at % 2 ? mutate(inner, at >> 3, strangeness, name, how) : strangeness]
+  return Array.isArray(valid) ? entries.map(([, value]) => value) : Object.fromEntries(entries)
+}
+
+function escaped(text: string): string {
+  return encodeURIComponent(text.replace(/\p{Cs}/gu, '\ufffd'))
+}
+
+function readFile(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return ''
+  }
+}
