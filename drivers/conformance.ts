@@ -35,7 +35,7 @@ type Outcome = { value: unknown } | { error: unknown }
 
 /** What has to be done before an operation, so that it may be done and really moves. Left out where a device cannot do it. */
 const before: Partial<Record<Name, Name[]>> = {
-  shake: ['lock_plate'],
+  shake: ['lock_plate', 'close'],
   centrifuge: ['close'],
   seal: ['close'],
   open: ['close'],

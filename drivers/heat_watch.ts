@@ -1,5 +1,6 @@
 // Whether an instrument that was told to heat does so: each reading is held against the one before and against what was set.
 
+import { LabError } from '../src/errors.ts'
 import type { Clock } from '../src/kit/clock.ts'
 
 /** In °C and seconds. */
@@ -60,4 +61,9 @@ export class HeatWatch {
     if (warm || now - mark.at <= within_s * 1000) return undefined
     return `it does not get warm: ${temperature} °C, set to ${target} °C, and less than ${gain} °C more in ${within_s} s`
   }
+}
+
+/** Whether an error means that nobody sees any more what the heater does. A stop and a loss are seen to by others. */
+export function isBlind(error: unknown): boolean {
+  return error instanceof LabError && (error.code === 'no_reply' || error.code === 'device_failed')
 }

@@ -4,6 +4,10 @@ import type { Driver } from './driver.ts'
 
 export const drivers = {
   bioshake: async () => (await import('./bioshake/driver.ts')).driver as Driver,
+  ika_shaker: async () => (await import('./ika_shaker/driver.ts')).driver as Driver,
+  opentrons_heater_shaker: async () => (await import('./opentrons_heater_shaker/driver.ts')).driver as Driver,
+  inheco_incubator_shaker: async () => (await import('./inheco_incubator_shaker/driver.ts')).driver as Driver,
+  bigbear: async () => (await import('./bigbear/driver.ts')).driver as Driver,
   a4s: async () => (await import('./a4s/driver.ts')).driver as Driver,
   vspin: async () => (await import('./vspin/driver.ts')).driver as Driver,
   arm: async () => (await import('./arm/driver.ts')).driver as Driver,

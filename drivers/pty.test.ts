@@ -20,6 +20,11 @@ import { serialPort } from './transports/serial_port.ts'
  */
 const trials: Record<DriverName, { operation: Name; time_scale: number }> = {
   bioshake: { operation: 'shake', time_scale: 20 },
+  // A pseudo-terminal takes eight bits and no parity, whatever is asked of it: that this one speaks 7E1 is not tried here.
+  ika_shaker: { operation: 'shake', time_scale: 20 },
+  opentrons_heater_shaker: { operation: 'shake', time_scale: 20 },
+  inheco_incubator_shaker: { operation: 'shake', time_scale: 20 },
+  bigbear: { operation: 'shake', time_scale: 20 },
   a4s: { operation: 'seal', time_scale: 20 },
   vspin: { operation: 'centrifuge', time_scale: 20 },
   arm: { operation: 'initialize', time_scale: 5 },

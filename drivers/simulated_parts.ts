@@ -46,15 +46,15 @@ export class Table {
 }
 
 const room_c = 22
-const runaway_c = 180
+const tooHot_c = 180
 
-/** A plate or a chamber that is heated; in °C. With its regulation broken it heats without end. */
+/** A plate or a chamber that is heated; in °C. */
 export class Heater {
   readonly #clock: Clock
   readonly #timeConstant_s: number
   #from: { temperature: number; at: number }
   #target: number | undefined
-  #broken = false
+  #tooHot = false
 
   /** In `timeConstant_s` two thirds of the way to a new temperature are done. */
   constructor(clock: Clock, timeConstant_s: number) {
@@ -67,33 +67,26 @@ export class Heater {
     return this.#target !== undefined
   }
 
+  /** What its sensor says. */
   get temperature(): number {
+    return this.#tooHot ? tooHot_c : this.#real
+  }
+
+  get #real(): number {
     const { temperature, at } = this.#from
-    const goal = this.#goal()
+    const goal = Math.max(this.#target ?? room_c, room_c)
     return goal + (temperature - goal) * Math.exp(-(this.#clock.now() - at) / 1000 / this.#timeConstant_s)
   }
 
   /** Undefined switches it off. */
   heatTo(target: number | undefined): void {
-    this.#change(() => {
-      this.#target = target
-    })
+    this.#from = { temperature: this.#real, at: this.#clock.now() }
+    this.#target = target
   }
 
-  setBroken(broken: boolean): void {
-    this.#change(() => {
-      this.#broken = broken
-    })
-  }
-
-  #change(change: () => void): void {
-    this.#from = { temperature: this.temperature, at: this.#clock.now() }
-    change()
-  }
-
-  #goal(): number {
-    if (this.#target === undefined) return room_c
-    return this.#broken ? runaway_c : Math.max(this.#target, room_c)
+  /** While it is too hot its sensor says so; afterwards it is as it was. */
+  setTooHot(tooHot: boolean): void {
+    this.#tooHot = tooHot
   }
 }
 

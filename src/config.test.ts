@@ -47,6 +47,13 @@ test('an id that would break a path or the name of an event is refused', async (
   }
 })
 
+test('two devices cannot be on one port, whatever it is called', async (t) => {
+  const folder = t.testdir({ port: '', byId: t.fixture('symlink', 'port') })
+  const onPort = (device_id: string, path: string) => ({ ...shaker, device_id, transport: { kind: 'serial', path } })
+  const devices = [onPort('a', `${folder}/port`), onPort('b', `${folder}/byId`)]
+  await t.rejects(config({ devices }), { code: 'config', message: /a and b are on one port/ })
+})
+
 test('an external device takes no transport', async (t) => {
   const robot = { device_id: 'robot-1', driver: 'external' }
   t.match((await config({ devices: [robot] })).devices[0], { kind: 'external' })

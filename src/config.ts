@@ -1,6 +1,6 @@
 // The one configuration file: its schema, and every device's settings held against its driver's.
 
-import { readFile } from 'node:fs/promises'
+import { readFile, realpath } from 'node:fs/promises'
 import * as v from 'valibot'
 import type { Driver } from '../drivers/driver.ts'
 import { type DriverName, driverNames, drivers } from '../drivers/index.ts'
@@ -31,6 +31,7 @@ const DeviceConfig = v.strictObject({
   transport: v.optional(Transport),
   settings: v.optional(v.record(v.string(), v.unknown()), {}),
   limits: v.optional(v.record(v.string(), Bound), {}),
+  on_restart: v.optional(v.picklist(['halt', 'leave']), 'halt'),
   identity: v.optional(
     v.strictObject({ model: v.optional(v.string()), serial_number: v.optional(v.string()), firmware_version: v.optional(v.string()) }),
     {},
@@ -105,7 +106,7 @@ export async function parseConfig(text: string, origin: string): Promise<Config>
 /** Checks what such a file holds. */
 export async function checkConfig(content: unknown, origin: string): Promise<Config> {
   const file = checked(ConfigFile, content, origin, 'config')
-  refuseDoubles(file.devices, origin)
+  await refuseDoubles(file.devices, origin)
   return { ...file, devices: await Promise.all(file.devices.map((device) => checkDevice(device, origin))) }
 }
 
@@ -121,11 +122,19 @@ export async function readTls({ cert, key }: { cert: string; key: string }): Pro
   return { cert: await read(cert), key: await read(key) }
 }
 
-function refuseDoubles(devices: ConfigFile['devices'], origin: string): void {
-  const seen = new Set<string>()
-  for (const { device_id } of devices) {
-    if (seen.has(device_id)) throw new LabError('config', `${origin}: two devices are called ${device_id}; give each an id of its own`)
-    seen.add(device_id)
+/** Two devices on one port would change each other's settings before the lock of the port is even tried. */
+async function refuseDoubles(devices: ConfigFile['devices'], origin: string): Promise<void> {
+  const ids = new Set<string>()
+  const ports = new Map<string, string>()
+  for (const { device_id, transport } of devices) {
+    if (ids.has(device_id)) throw new LabError('config', `${origin}: two devices are called ${device_id}; give each an id of its own`)
+    ids.add(device_id)
+    if (transport?.kind !== 'serial') continue
+    const port = await realpath(transport.path).catch(() => transport.path)
+    const other = ports.get(port)
+    if (other)
+      throw new LabError('config', `${origin}: ${other} and ${device_id} are on one port, ${transport.path}; see which of them is there`)
+    ports.set(port, device_id)
   }
 }
 

@@ -10,6 +10,7 @@ import type { Configured } from './devices/instrument.ts'
 import { Latches } from './devices/latches.ts'
 import { Ledger } from './devices/ledger.ts'
 import { Registry } from './devices/registry.ts'
+import { RunJournal } from './devices/run_journal.ts'
 import { WireLog } from './devices/wire_log.ts'
 import type { Hub } from './events/hub.ts'
 import { Load } from './events/load.ts'
@@ -59,11 +60,12 @@ export async function openLab(
   const load = new Load(hub, clock)
   const ledger = new Ledger()
   const latches = await Latches.open(data_dir, report)
+  const journal = await RunJournal.open(data_dir, report)
   const teachpoints = await Teachpoints.open({ folder: data_dir, report })
   const keys = await Keys.open({ folder: data_dir, report })
   const simulations = new Map<string, Simulation>()
   const devices = config.devices.map((device) => configured(device, config.time_scale, { clock, log, simulations }))
-  const registry = new Registry(devices, { clock, hub, ledger, latches, log })
+  const registry = new Registry(devices, { clock, hub, ledger, latches, journal, log })
   registry.start()
 
   return {
@@ -88,6 +90,7 @@ export async function openLab(
       load.stop()
       await registry.close()
       await latches.settled()
+      await journal.close()
       for (const simulation of simulations.values()) simulation.powerOff()
       keys.close()
       await hub.close()
@@ -98,8 +101,8 @@ export async function openLab(
 type Parts = { clock: Clock; log: Log; simulations: Map<string, Simulation> }
 
 function configured(device: DeviceConfig, time_scale: number, { clock, log, simulations }: Parts): Configured {
-  const { device_id, name, driver, limits: bounds, identity } = device
-  const common = { device_id, name, driver, bounds, identity }
+  const { device_id, name, driver, limits: bounds, identity, on_restart } = device
+  const common = { device_id, name, driver, bounds, identity, on_restart }
   if (device.kind === 'external') return { ...common, type: 'transporter', simulated: false, time_scale: 1 }
   const { driven_by, settings, transport } = device
   const { type, serial } = driven_by

@@ -1,29 +1,7 @@
 // What moves and warms inside a simulated BioShake, with the timing of the real one.
 
 import type { Clock } from '../../src/kit/clock.ts'
-
-/** Timers that are all called off together. */
-export class Timers {
-  readonly #clock: Clock
-  readonly #set = new Set<() => void>()
-
-  constructor(clock: Clock) {
-    this.#clock = clock
-  }
-
-  after(ms: number, call: () => void): void {
-    const cancel = this.#clock.after(ms, () => {
-      this.#set.delete(cancel)
-      call()
-    })
-    this.#set.add(cancel)
-  }
-
-  clear(): void {
-    for (const cancel of this.#set) cancel()
-    this.#set.clear()
-  }
-}
+import { Timers } from '../simulated_parts.ts'
 
 /** Where the motor is, by the number that `getShakeState` answers and the word of `getShakeStateAsString`. */
 const phases = {

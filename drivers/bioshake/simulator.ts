@@ -1,8 +1,9 @@
 // A BioShake that is not there: hears what its host says, one command after the other, and can be broken.
 
+import { Timers } from '../simulated_parts.ts'
 import type { MechanicalFault, Simulate, Simulator } from '../transports/simulator.ts'
 import { type Answer, commandTable, type Instrument, shortNames } from './commands.ts'
-import { Heater, Motor, PlateLock, Timers } from './mechanism.ts'
+import { Heater, Motor, PlateLock } from './mechanism.ts'
 import { modelOf, type Settings } from './models.ts'
 
 /** Thinks this long before each answer. */

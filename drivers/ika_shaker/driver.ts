@@ -5,7 +5,7 @@ import { LabError } from '../../src/errors.ts'
 import { type Clock, sleep } from '../../src/kit/clock.ts'
 import type { Driver } from '../driver.ts'
 import { Going } from '../going.ts'
-import { HeatWatch } from '../heat_watch.ts'
+import { HeatWatch, isBlind } from '../heat_watch.ts'
 import { keepTime, mustTurn, until } from '../host_timed.ts'
 import { nextLine } from '../text_lines.ts'
 import { Exchange } from '../transports/exchange.ts'
@@ -148,7 +148,7 @@ function open({ line, clock, settings }: { line: Line; clock: Clock; settings: S
       const wrong = heat.wrongWith(await readTemperature())
       if (wrong) throw new LabError('device_failed', `${wrong}; its heater was switched off, see to it, then initialize`)
     } catch (error) {
-      cool()
+      if (isBlind(error) && heat.target !== null) cool()
       throw error
     }
   }
@@ -163,22 +163,24 @@ function open({ line, clock, settings }: { line: Line; clock: Clock; settings: S
     else await read('PV', motor)
   }
 
-  /** Both commands go out in one go, and once more after a pause: nobody knows whether it hears two without one in between. */
+  /** Both commands go out in one go, and the second once more after a pause: nobody knows whether it hears two without one in between. */
   async function halt(): Promise<void> {
     going.end(new LabError('stopped', 'interrupted by a stop'))
     heat.end()
-    const stops = model.temperature ? [`STOP_${motor}`, `STOP_${plate}`] : [`STOP_${motor}`]
-    for (const stop of stops) exchange.interrupt(stop)
-    for (const stop of stops) await exchange.tell(stop)
+    exchange.interrupt(`STOP_${motor}`)
+    if (model.temperature) exchange.interrupt(`STOP_${plate}`)
+    if (model.temperature) await exchange.tell(`STOP_${plate}`)
     await mustSlowDown()
   }
 
+  /** It answers nothing to a stop, so the motor has to show that it heard. */
   async function mustSlowDown(): Promise<void> {
     const end = clock.now() + halting_ms
-    for (let before = Number.POSITIVE_INFINITY; ; ) {
+    for (let before: number | undefined; ; ) {
       const speed = await read('PV', motor)
-      if (speed < rest || (before !== Number.POSITIVE_INFINITY && speed < before - 1)) return
+      if (speed < rest || (before !== undefined && speed < before - 1)) return
       if (clock.now() > end) throw new LabError('device_failed', `it was told to stop and still turns at ${speed} rpm; use its power switch`)
+      if (before !== undefined) await exchange.tell(`STOP_${motor}`)
       before = speed
     }
   }

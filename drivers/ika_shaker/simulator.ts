@@ -53,14 +53,13 @@ export const simulate: Simulate<Settings> = ({ send, clock, settings }): Simulat
   }
 
   function hear(line: string): void {
-    const [, command = '', digits] = /^(\S+?)(?:@ *| +)?(-?\d+(?:\.\d+)?)?$/.exec(line.replace(/^(\w+_\d)$/, '$1 ')) ?? []
-    feed()
-    if (line.startsWith('IN_')) ask(line)
+    const [command = '', digits = ''] = line.split(/[@ ]+/)
+    if (command.startsWith('IN_')) ask(line)
     else if (line === 'RESET') reset()
     else if (line === 'OUT_MODE_1') direction = 'CCW'
-    else if (/^(START|STOP)_[24]$/.test(line)) turnOrHeat(line)
-    else if (/^OUT_SP_[24]$/.test(command) && digits !== undefined) take(command === 'OUT_SP_2' ? 2 : 4, Number(digits))
-    else if (/^OUT_WD[12]$/.test(command) && digits !== undefined) arm(Number(digits))
+    else if (command === 'OUT_SP_2' || command === 'OUT_SP_4') take(command === 'OUT_SP_2' ? 2 : 4, Number(digits))
+    else if (command === 'OUT_WD1' || command === 'OUT_WD2') arm(Number(digits))
+    else turnOrHeat(line)
     feed()
   }
 
@@ -81,7 +80,7 @@ export const simulate: Simulate<Settings> = ({ send, clock, settings }): Simulat
 
   function take(channel: number, value: number): void {
     const range = channel === 4 ? rpm : temperature
-    if (!range || value < range.min || value > range.max) return
+    if (!range || !(value >= range.min && value <= range.max)) return
     set[channel] = value
     if (channel === 4 && table.target > 0) table.goTo(value)
     if (channel === 2 && heater.on) heater.heatTo(value)
@@ -97,7 +96,7 @@ export const simulate: Simulate<Settings> = ({ send, clock, settings }): Simulat
   }
 
   function arm(seconds: number): void {
-    if (seconds !== 0 && (seconds < watchdog.least_s || seconds > watchdog.most_s)) return
+    if (seconds !== 0 && !(seconds >= watchdog.least_s && seconds <= watchdog.most_s)) return
     watchdog_s = seconds
     say(`${seconds}`)
   }
@@ -110,7 +109,7 @@ export const simulate: Simulate<Settings> = ({ send, clock, settings }): Simulat
       if (fault === 'interlock_open' || (fault === 'overtemperature' && !temperature)) return false
       if (isPresent) present.add(fault)
       else present.delete(fault)
-      if (fault === 'overtemperature') heater.setBroken(isPresent)
+      if (fault === 'overtemperature') heater.setTooHot(isPresent)
       else if (isPresent) table.block()
       return true
     },

@@ -8,7 +8,8 @@ import { type Inputs, inputsOf, type Question, type Servo, servoOf, status } fro
 import { ioStatus, servoStatus } from './words.ts'
 
 /** Answers come at once; a USB adapter keeps them for up to 16 ms. */
-const reply_ms = 400
+/** The instrument answers within milliseconds; a busy computer may take its time to hear of it. */
+const reply_ms = 1000
 
 export class Talk {
   readonly #exchange: Exchange<Buffer, Question>

@@ -1,5 +1,5 @@
 import { bench } from './bench.ts'
-import { besideRaw, httpOptions } from './http_rounds.ts'
+import { besideRaw, httpOptions, rss } from './http_rounds.ts'
 import type { Serving } from './servers/serving.ts'
 
 /** Every server checks the key by its SHA-256 and writes the list of four devices anew as JSON. */
@@ -8,7 +8,16 @@ export const httpGet = bench({
   summary: 'GET /api/devices with a key',
   limit: 'raw node:http',
   options: httpOptions,
-  run: (options) => besideRaw(options, { devices: 4, request: list, targets: { cpu: 1.75, rate: 0.65 } }),
+  run: (options) =>
+    besideRaw(options, {
+      devices: 4,
+      request: list,
+      measures: [
+        { what: 'CPU a request', unit: 'us', of: 'cpu_us', target: { of: 'ratio', most: 1.75 } },
+        { what: 'requests a second', unit: '1/s', of: 'rate', target: { of: 'ratio', least: 0.65, wall: true } },
+        rss,
+      ],
+    }),
 })
 
 function list({ host, key }: Serving): string {

@@ -1,18 +1,29 @@
 import { bench } from './bench.ts'
-import { besideRaw, httpOptions } from './http_rounds.ts'
+import { besideRaw, httpOptions, rss } from './http_rounds.ts'
 import type { Serving } from './servers/serving.ts'
 
 /**
  * A shake on an instrument that needs no time: what the service itself costs from the request to the driver and back. Key, route, media
- * type, body, members, ranges, the record of the operation and its id are the work of every server; the service does it with its
- * registry, its deadline and its way to be stopped besides. Each connection has a device, so that none is ever busy.
+ * type, body, members, ranges and the id of the operation are the work of every server. The service alone makes an operation of it, with
+ * a record, a deadline and a way to be stopped; that is measured by itself in the same process, and the target is for what is left: the
+ * skin. Each connection has a device of its own, so that none is ever busy.
  */
 export const httpPost = bench({
   name: 'http-post',
   summary: 'POST /api/devices/{id}/shake, validated, on an instrument that is done at once',
   limit: 'raw node:http',
   options: httpOptions,
-  run: (options) => besideRaw(options, { devices: options.connections, request: shake, targets: { cpu: 2.1 } }),
+  run: (options) =>
+    besideRaw(options, {
+      devices: options.connections,
+      request: shake,
+      measures: [
+        { what: 'CPU a request', unit: 'us', of: 'cpu_us' },
+        { what: 'CPU without the operation itself', unit: 'us', of: 'skin_us', target: { of: 'ratio', most: 2.1 } },
+        { what: 'requests a second', unit: '1/s', of: 'rate' },
+        rss,
+      ],
+    }),
 })
 
 const body = JSON.stringify({ speed: 500, duration: 5 })

@@ -51,7 +51,7 @@ function exchange(service: Service, method: string, path: string, more: Record<s
             method,
             headers: { ...headers, ...(service.api_key && { 'X-API-Key': service.api_key }) },
           })
-        : requestHttp({ socketPath: socketPath(service.socket_of, 'control.sock'), method, path, headers })
+        : requestHttp({ socketPath: controlSocket(service), method, path, headers })
     asking.on('error', (error) => reject(unreachable(service, error)))
     asking.on('response', resolve)
     asking.end(sent)
@@ -63,6 +63,15 @@ function detailOf(content: string): string | undefined {
     return (JSON.parse(content) as { detail?: string }).detail
   } catch {
     return undefined
+  }
+}
+
+function controlSocket(service: { socket_of: string }): string {
+  try {
+    return socketPath(service.socket_of, 'control.sock')
+  } catch (error) {
+    // There is no such folder, so nobody serves it.
+    throw unreachable(service, error as Error)
   }
 }
 

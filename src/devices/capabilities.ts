@@ -1,8 +1,8 @@
 // What a device can do, as a document: from the table of operations, and the limits as they are now.
 
 import * as v from 'valibot'
-import type { Limits } from './device.ts'
-import { type OperationName, operations, type ReadingName, readings } from './operations.ts'
+import type { Limit, Limits } from './device.ts'
+import { isOptional, type OperationName, operations, type ReadingName, readings } from './operations.ts'
 import type { Capabilities } from './records.ts'
 
 const safety =
@@ -28,20 +28,21 @@ function entry(name: OperationName | ReadingName, limits: Limits): Capabilities[
   }
 }
 
-/** The JSON Schema of a body of quantities. */
+/** The JSON Schema of a body. */
 function paramsSchema(entries: Record<string, v.GenericSchema>, limits: Limits) {
-  const properties = Object.entries(entries).map(([name, schema]) => {
-    const limit = limits[name]
-    return [
-      name,
-      {
-        type: limit?.step && Number.isInteger(limit.step) ? 'integer' : 'number',
-        description: v.getDescription(schema),
-        unit: v.getMetadata(schema).unit,
-        ...(limit && { minimum: limit.min, maximum: limit.max }),
-        ...(limit?.step && { step: limit.step }),
-      },
-    ]
-  })
-  return { type: 'object', properties: Object.fromEntries(properties), required: Object.keys(entries), additionalProperties: false }
+  const properties = Object.entries(entries).map(([name, schema]) => [name, paramSchema(schema, limits[name])])
+  const required = Object.keys(entries).filter((name) => !isOptional(entries[name]!))
+  return { type: 'object', properties: Object.fromEntries(properties), required, additionalProperties: false }
+}
+
+function paramSchema(schema: v.GenericSchema, limit: Limit | undefined) {
+  const inner = isOptional(schema) ? schema.wrapped : schema
+  return {
+    type: limit?.step && Number.isInteger(limit.step) ? 'integer' : 'number',
+    description: v.getDescription(inner),
+    unit: v.getMetadata(inner).unit,
+    ...(isOptional(schema) && { default: schema.default }),
+    ...(limit && { minimum: limit.min, maximum: limit.max }),
+    ...(limit?.step && { step: limit.step }),
+  }
 }

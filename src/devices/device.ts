@@ -8,13 +8,15 @@ export type DeviceType = (typeof deviceTypes)[number]
 /** Who an instrument says it is. A member is null where the instrument cannot tell. */
 export type Identity = { model: string | null; serial_number: string | null; firmware_version: string | null }
 
-/** What a device takes of a parameter, both ends included; `step` is the finest difference it knows. */
+/** What a device takes of a parameter, both ends included; `step` is the finest difference it knows. No unit is ''. */
 export type Limit = { min: number; max: number; unit: string; step?: number }
 /** By name of parameter: `speed`, `duration`, `temperature`, `g`. */
 export type Limits = Record<string, Limit>
 
-/** What is there to be used, besides the operations. */
-export type Features = Partial<Record<'locking' | 'heating' | 'cooling' | 'door' | 'host_watchdog' | 'autonomous_timer', boolean>>
+/** What is there to be used, besides the operations. `uninterruptible`: no stop is known that ends a motion that has begun. */
+export type Features = Partial<
+  Record<'locking' | 'heating' | 'cooling' | 'door' | 'host_watchdog' | 'autonomous_timer' | 'uninterruptible', boolean>
+>
 
 /** What is known of a model before it has been asked. */
 export type Profile = { model: string; limits: Limits; features: Features }

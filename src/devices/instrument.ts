@@ -13,6 +13,7 @@ import { type Bounds, checkLimits, narrowed } from './limits.ts'
 import { type OperationName, operations, type ReadingName } from './operations.ts'
 import type { Capabilities, DeviceInfo, DeviceState, DeviceSummary, OperationRecord, OperationResult } from './records.ts'
 import { Run } from './run.ts'
+import type { RunJournal } from './run_journal.ts'
 import type { Wire, WireLog } from './wire_log.ts'
 
 /** A device as it is configured. `time_scale` is how many seconds of the instrument go by in one of ours. */
@@ -24,13 +25,15 @@ export type Configured = {
   simulated: boolean
   time_scale: number
   bounds: Bounds
+  /** Whether it is halted at start when it was left on. */
+  on_restart: 'halt' | 'leave'
   /** What it must say it is; a member left out may be anything. */
   identity: Partial<Identity>
   /** What the driver made, and what that hangs on; absent for a device that somebody else drives. */
   driven?: { device: Device; link: Link; profile: Profile; wire: WireLog }
 }
 
-export type Surroundings = { clock: Clock; hub: Pick<Hub, 'emit'>; ledger: Ledger; latches: Latches; log: Log }
+export type Surroundings = { clock: Clock; hub: Pick<Hub, 'emit'>; ledger: Ledger; latches: Latches; journal: RunJournal; log: Log }
 
 /** What can be performed; a stop goes its own way. */
 export type Performable = Exclude<OperationName, 'stop'>
@@ -41,7 +44,7 @@ const acknowledge_ms = 400
 const halt_ms = 2000
 
 /** These mean that nothing was done; all else means that we no longer know the instrument. */
-const harmless = new Set(['invalid', 'interlock', 'busy', 'not_initialized', 'stopped', 'stopping'])
+const harmless = new Set(['invalid', 'interlock', 'busy', 'not_initialized', 'stopped', 'stopping', 'storage'])
 
 export class Instrument {
   readonly #configured: Configured
@@ -52,6 +55,8 @@ export class Instrument {
   #identity: Identity | null = null
   #run: Run | undefined
   #last: OperationRecord | null = null
+  /** Whether its heater was switched on by us, and not off since. */
+  #hot = false
   #closing = false
   #cancelWatch = () => {}
 
@@ -146,13 +151,17 @@ export class Instrument {
     const driven = this.#mustBeDriven(name)
     checkLimits(this.device_id, params, this.limits())
     this.#refuse(name)
-    const run = new Run(this.#around.ledger.begin(this.device_id, name, params), { ...this.#around, ...this.#configured })
+    const { clock, ledger } = this.#around
+    const { time_scale } = this.#configured
+    const run = new Run(ledger.begin(this.device_id, name, params), { clock, time_scale })
     this.#run = run
     begun(run.record)
     try {
       if (driven.link.state !== 'open') await this.#connect()
+      await this.#beforeItIsOn(name)
       run.signal.throwIfAborted()
       await run.end(this.#drive(driven.device, name, params, run.signal))
+      this.#afterItWasOn(name)
       return this.#finished(run)
     } catch (error) {
       if (run.cut === 'stopped') return this.#finished(run)
@@ -218,6 +227,7 @@ export class Instrument {
       if (!driven.profile.features.autonomous_timer) await this.#halted(driven.device)
       this.#run?.cutShort('stopping')
     }
+    if (this.#hot && driven.link.state === 'open') await this.#halted(driven.device)
     await driven.link.close()
   }
 
@@ -253,6 +263,30 @@ export class Instrument {
     const left = Math.ceil(run.secondsLeft)
     return new LabError('busy', `${this.device_id} is running ${run.name}, about ${left} s left; wait for that, or stop it`, {
       retry_after_s: Math.max(1, left / this.#configured.time_scale),
+    })
+  }
+
+  /** What would go on without us is written down before it begins. A simulated instrument ends with us. */
+  async #beforeItIsOn(name: Performable): Promise<void> {
+    const left = this.#leavesOn(name)
+    if (left === 'heat') this.#hot = true
+    if (left && !this.simulated) await this.#around.journal.switchedOn(this.device_id, name)
+  }
+
+  #afterItWasOn(name: Performable): void {
+    if (this.#leavesOn(name) === 'motion' && !this.#hot) this.#isOff()
+  }
+
+  #leavesOn(name: Performable): 'motion' | 'heat' | undefined {
+    const { leaves_on } = operations[name] as { leaves_on?: 'motion' | 'heat' }
+    return leaves_on === 'motion' && this.#configured.driven?.profile.features.autonomous_timer ? undefined : leaves_on
+  }
+
+  /** It stands, and is off: nobody need switch it off any more. */
+  #isOff(): void {
+    this.#hot = false
+    this.#around.journal.switchedOff(this.device_id).catch((error) => {
+      this.#around.log.error(`${this.device_id}: it could not be written down that it is off; it will be switched off once more`, error)
     })
   }
 
@@ -313,7 +347,9 @@ export class Instrument {
   async #halted(device: Device): Promise<boolean> {
     const late = sleep(this.#around.clock, halt_ms).then(() => false)
     try {
-      return await Promise.race([device.halt().then(() => true), late])
+      const halted = await Promise.race([device.halt().then(() => true), late])
+      if (halted) this.#isOff()
+      return halted
     } catch (error) {
       this.#around.log.warn(`${this.device_id}: could not be halted: ${messageOf(error)}`)
       return false
@@ -325,6 +361,7 @@ export class Instrument {
     const unconfirmed = { success: false, message: `${this.device_id}: stop sent, not confirmed` }
     try {
       const inTime = await Promise.race([acknowledged.then(() => true), late])
+      if (inTime) this.#isOff()
       return inTime ? { success: true, message: `${this.device_id} stopped` } : unconfirmed
     } catch (error) {
       if (error instanceof LabError && error.code !== 'stop_not_sent') return unconfirmed
@@ -360,10 +397,19 @@ export class Instrument {
     if (this.#run) return
     try {
       if (link.state === 'open') await device.check()
-      else await this.#connect()
+      else await this.#reconnect()
     } catch (error) {
       if (link.state === 'open' && !this.#run && !this.#closing) this.#suspect('check', error)
     }
+  }
+
+  /** As `connect`; and what was left on when the service ended is halted, unless it is to be left. */
+  async #reconnect(): Promise<void> {
+    await this.#connect()
+    const { driven, on_restart } = this.#configured
+    if (!driven || on_restart === 'leave' || !this.#around.journal.on.includes(this.device_id)) return
+    this.#around.log.warn(`${this.device_id} was left on; it is halted`)
+    await this.#halted(driven.device)
   }
 
   /** Opens the link and asks who is there. */

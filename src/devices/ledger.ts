@@ -7,7 +7,8 @@ const kept = 1000
 const keptSeconds = 24 * 3600
 
 export class Ledger {
-  readonly #records = new Map<string, OperationRecord>()
+  /** Oldest first. Not a `Map`: one that forgets as it learns keeps the collector of garbage busy. */
+  #records: OperationRecord[] = []
   readonly #now: () => number
 
   /** `now` tells Unix seconds. */
@@ -28,8 +29,8 @@ export class Ledger {
       started: this.#now(),
       ended: null,
     }
-    this.#records.set(record.operation_id, record)
-    this.#forget()
+    this.#records.push(record)
+    if (this.#records.length >= 2 * kept) this.#forget()
     return record
   }
 
@@ -39,16 +40,13 @@ export class Ledger {
 
   get(operation_id: string): OperationRecord | undefined {
     this.#forget()
-    return this.#records.get(operation_id)
+    return this.#records.find((record) => record.operation_id === operation_id)
   }
 
-  /** Oldest first; what still runs is never forgotten. */
+  /** Keeps the newest of the last day, and what still runs. */
   #forget(): void {
     const oldest = this.#now() - keptSeconds
-    for (const [id, record] of this.#records) {
-      if (record.status === 'running') continue
-      if (this.#records.size <= kept && record.started >= oldest) return
-      this.#records.delete(id)
-    }
+    const newest = this.#records.length - kept
+    this.#records = this.#records.filter(({ status, started }, i) => status === 'running' || (i >= newest && started >= oldest))
   }
 }

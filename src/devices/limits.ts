@@ -22,19 +22,23 @@ export function checkLimits(device_id: string, params: Readonly<Record<string, u
     const limit = limits[name]
     if (!limit || typeof value !== 'number') continue
     if (value < limit.min || value > limit.max) {
-      throw new LabError('invalid', `${name} ${value} ${limit.unit} is outside what ${device_id} takes: ${range(limit)}`)
+      throw new LabError('invalid', `${name} ${quantity(value, limit)} is outside what ${device_id} takes: ${range(limit)}`)
     }
     if (limit.step && !isMultiple(value, limit.step)) {
       throw new LabError(
         'invalid',
-        `${name} ${value} ${limit.unit} is finer than ${device_id} knows: give a multiple of ${limit.step}, ${range(limit)}`,
+        `${name} ${quantity(value, limit)} is finer than ${device_id} knows: give a multiple of ${limit.step}, ${range(limit)}`,
       )
     }
   }
 }
 
-function range({ min, max, unit }: Limit): string {
-  return `${min} to ${max} ${unit}`
+function range(limit: Limit): string {
+  return `${limit.min} to ${quantity(limit.max, limit)}`
+}
+
+function quantity(value: number, { unit }: Limit): string {
+  return unit ? `${value} ${unit}` : String(value)
 }
 
 function isMultiple(value: number, step: number): boolean {

@@ -7,6 +7,11 @@ function quantity(unit: string, description: string) {
   return v.pipe(v.number(), v.finite(), v.description(description), v.metadata({ unit }))
 }
 
+/** A whole number that stands for something. May be left out. */
+function choice(least: number, most: number, usual: number, description: string) {
+  return v.optional(v.pipe(v.number(), v.integer(), v.minValue(least), v.maxValue(most), v.description(description)), usual)
+}
+
 const Nothing = v.strictObject({})
 
 /**
@@ -14,7 +19,8 @@ const Nothing = v.strictObject({})
  *
  * `typical_seconds` and `margin_seconds` come on top of the `duration` asked for, if there is one: the first is what it
  * usually takes besides, the second is when the service gives up, halts the device and latches a fault.
- * `done` says afterwards what was done.
+ * `done` says afterwards what was done. `leaves_on` is for what would go on by itself if this process ended: the motion, as
+ * long as it lasts, unless the instrument times it; or the heat, until the device is halted.
  */
 export const operations = {
   initialize: {
@@ -29,6 +35,7 @@ export const operations = {
     params: v.strictObject({ speed: quantity('rpm', 'Speed of the shaker'), duration: quantity('s', 'Time of shaking') }),
     typical_seconds: 5,
     margin_seconds: 30,
+    leaves_on: 'motion',
     done: ({ speed, duration }: { speed: number; duration: number }) => `shook at ${speed} rpm for ${duration} s`,
   },
   centrifuge: {
@@ -39,6 +46,7 @@ export const operations = {
     }),
     typical_seconds: 60,
     margin_seconds: 300,
+    leaves_on: 'motion',
     done: ({ g, duration }: { g: number; duration: number }) => `spun at ${g} ×g for ${duration} s`,
   },
   seal: {
@@ -49,7 +57,20 @@ export const operations = {
     }),
     typical_seconds: 60,
     margin_seconds: 420,
+    leaves_on: 'heat',
     done: ({ temperature, duration }: { temperature: number; duration: number }) => `sealed at ${temperature} °C for ${duration} s`,
+  },
+  peel: {
+    summary: 'Peel the seal off a plate',
+    extension: true,
+    params: v.strictObject({
+      parameter_set: choice(1, 9, 4, 'Where the peel begins, and how fast: a set of the instrument'),
+      adhere: choice(1, 4, 1, 'How long the tape is pressed on: 2.5, 5, 7.5 or 10 s'),
+    }),
+    typical_seconds: 30,
+    margin_seconds: 90,
+    done: ({ parameter_set, adhere }: { parameter_set: number; adhere: number }) =>
+      `peeled with parameter set ${parameter_set}, adhere ${adhere}`,
   },
   stop: {
     summary: 'Emergency stop; latched until initialize. Not a safety function: a red button it is not',
@@ -67,6 +88,7 @@ export const operations = {
     params: v.strictObject({ temperature: quantity('°C', 'Temperature to go to') }),
     typical_seconds: 1,
     margin_seconds: 10,
+    leaves_on: 'heat',
     done: ({ temperature }: { temperature: number }) => `temperature set to ${temperature} °C`,
   },
 } as const satisfies Record<string, OperationShape>
@@ -79,9 +101,11 @@ export const readings = {
 
 type OperationShape = {
   summary: string
+  extension?: true
   params: v.GenericSchema
   typical_seconds: number
   margin_seconds: number
+  leaves_on?: 'motion' | 'heat'
   done(params: never): string
 }
 
@@ -89,3 +113,8 @@ export type OperationName = keyof typeof operations
 export type ReadingName = keyof typeof readings
 /** What the body of an operation holds. */
 export type Params<Name extends OperationName> = v.InferOutput<(typeof operations)[Name]['params']>
+
+/** Whether a member of a body may be left out. */
+export function isOptional(schema: v.GenericSchema): schema is v.OptionalSchema<v.GenericSchema, unknown> {
+  return schema.type === 'optional'
+}

@@ -9,6 +9,7 @@ import { Latches } from './latches.ts'
 import { Ledger } from './ledger.ts'
 import type { Bounds } from './limits.ts'
 import { Registry } from './registry.ts'
+import { RunJournal } from './run_journal.ts'
 import { WireLog } from './wire_log.ts'
 
 type Emitted = { name: string; context: Record<string, unknown> }
@@ -48,7 +49,18 @@ async function bench(t: Test, options: { folder?: string; bounds?: Bounds } = {}
     const wire = new WireLog()
     line.onWire((direction, bytes) => wire.note(direction, bytes))
     const driven = { device: driver.open({ line, clock, settings }), link: line, profile: driver.profile(settings), wire }
-    return { device_id, type: driver.type, name: device_id, driver: name, simulated: true, time_scale: 1, bounds, identity: {}, driven }
+    return {
+      device_id,
+      type: driver.type,
+      name: device_id,
+      driver: name,
+      simulated: true,
+      time_scale: 1,
+      bounds,
+      identity: {},
+      on_restart: 'halt',
+      driven,
+    }
   }
   const folder = options.folder ?? t.testdir()
   const ledger = new Ledger()
@@ -59,6 +71,7 @@ async function bench(t: Test, options: { folder?: string; bounds?: Bounds } = {}
     },
   }
   const latches = await Latches.open(folder, ({ message }) => t.fail(message))
+  const journal = await RunJournal.open(folder, ({ message }) => t.fail(message))
   const devices = [await device('shaker-1', 'bioshake', options.bounds), await device('sealer-1', 'a4s')]
   const robot: Configured = {
     device_id: 'robot-1',
@@ -69,8 +82,9 @@ async function bench(t: Test, options: { folder?: string; bounds?: Bounds } = {}
     time_scale: 1,
     bounds: {},
     identity: {},
+    on_restart: 'halt',
   }
-  const registry = new Registry([...devices, robot], { clock, hub, ledger, latches, log: silent })
+  const registry = new Registry([...devices, robot], { clock, hub, ledger, latches, journal, log: silent })
   lines['shaker-1']!.onWire((direction, bytes) => {
     if (direction === 'to_device') written.push(Buffer.from(bytes).toString('latin1'))
   })
@@ -79,6 +93,7 @@ async function bench(t: Test, options: { folder?: string; bounds?: Bounds } = {}
   ending.push(async () => {
     await registry.close()
     await latches.settled()
+    await journal.close()
     for (const line of Object.values(lines)) line.simulator.powerOff()
   })
   return { clock, registry, lines, events, ledger, latches, written }

@@ -70,8 +70,9 @@ export class Card {
   async #call(go: () => unknown, operation: Operation, name: string): Promise<unknown> {
     await this.#held.get(operation)
     this.#mayFail(operation, name)
+    const result = await go()
     this.done.push(`${operation} ${name}`)
-    return go()
+    return result
   }
 
   #mayFail(operation: Operation | 'open', name: string): void {

@@ -1,7 +1,6 @@
 // The skin: routes, the checks in the order that is promised, and errors as answers.
 
 import { type Context, Hono } from 'hono'
-import { methodNotAllowed } from 'hono/method-not-allowed'
 import { LabError } from '../errors.ts'
 import { allows } from '../keys/keys.ts'
 import { parseJson } from '../kit/json.ts'
@@ -25,11 +24,19 @@ export function app(lab: Lab): Hono<Env> {
     return answerError(c, error)
   })
   hono.notFound((c) => answerError(c, new LabError('not_found', `there is nothing at ${c.req.path}; /docs shows what there is`)))
-  hono.use(methodNotAllowed({ app: hono, onMethodNotAllowed: (c, methods) => notAllowed(c, methods) }))
   hono.use(entrance(lab, (method, path) => publicPaths.has(`${method === 'HEAD' ? 'GET' : method} ${path}`)))
   servePages(hono)
   for (const route of routes) hono.on(route.method, route.path, (c) => call(lab, route, c))
+  for (const [path, methods] of methodsByPath(hono)) hono.all(path, (c) => notAllowed(c, methods))
   return hono
+}
+
+function methodsByPath({ routes }: Hono<Env>): Map<string, string[]> {
+  const found = new Map<string, string[]>()
+  for (const { path, method } of routes.filter(({ method }) => method !== 'ALL')) {
+    found.set(path, [...(found.get(path) ?? []), ...(method === 'GET' ? ['GET', 'HEAD'] : [method])])
+  }
+  return found
 }
 
 async function call(lab: Lab, route: Route, c: Context<Env>): Promise<Response> {
@@ -57,9 +64,6 @@ function bodyOf(route: Route, text: string): unknown {
 }
 
 function notAllowed(c: Context, methods: readonly string[]): Response {
-  const answer = answerError(c, new LabError('method_not_allowed', `${c.req.method} is not for ${c.req.path}; use ${methods.join(', ')}`))
-  answer.headers.set('Allow', methods.join(', '))
-  // Hono lays the headers of the answer before over those of the new one, and its reason was not_found.
-  c.res = undefined
-  return answer
+  c.header('Allow', methods.join(', '))
+  return answerError(c, new LabError('method_not_allowed', `${c.req.method} is not for ${c.req.path}; use ${methods.join(', ')}`))
 }

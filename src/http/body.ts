@@ -5,6 +5,8 @@ import { LabError } from '../errors.ts'
 
 export const usualLimit = 256 * 1024
 
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
 /** The text of the body, empty when there is none. Throws `media_type`, `too_large`, `invalid`. */
 export async function readBody(c: Context, limit: number): Promise<string> {
   const type = c.req.header('content-type')
@@ -17,7 +19,7 @@ export async function readBody(c: Context, limit: number): Promise<string> {
   mustBeJson(type)
   if (bytes.byteLength > limit) throw tooLarge(limit)
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+    return utf8.decode(bytes)
   } catch (error) {
     throw new LabError('invalid', 'the body is not UTF-8', { cause: error })
   }

@@ -64,7 +64,8 @@ export function route<Body = unknown, Query = unknown>(definition: Route<Body, Q
   return definition as Route
 }
 
-/** A JSON answer with the headers that all have. */
-export function json(c: Context<Env>, value: object, status: ContentfulStatusCode = 200, headers: Record<string, string> = {}): Response {
-  return c.json(value, status, { 'X-API-Version': apiVersion, 'Cache-Control': 'no-store', ...headers })
+/** A JSON answer with the headers that all have. Not `c.json`: that makes a `Headers` of them, which costs more than all else here. */
+export function json(value: object, status: ContentfulStatusCode = 200, headers: Record<string, string> = {}): Response {
+  const all = { 'Content-Type': 'application/json', 'X-API-Version': apiVersion, 'Cache-Control': 'no-store', ...headers }
+  return new Response(JSON.stringify(value), { status, headers: all })
 }

@@ -1,7 +1,7 @@
 // The devices and what they can do: a route for each row of the table of operations.
 
 import * as v from 'valibot'
-import { type OperationName, operations, readings } from '../devices/operations.ts'
+import { isOptional, type OperationName, operations, readings } from '../devices/operations.ts'
 import {
   Capabilities,
   DeviceInfo,
@@ -34,7 +34,7 @@ export const deviceRoutes: Route[] = [
       schema: v.strictObject({ devices: v.array(DeviceSummary) }),
     },
     errors: [],
-    handle: ({ lab, c }) => json(c, { devices: lab.registry.all().map((instrument) => instrument.summary()) }),
+    handle: ({ lab }) => json({ devices: lab.registry.all().map((instrument) => instrument.summary()) }),
   }),
   route({
     method: 'GET',
@@ -45,7 +45,7 @@ export const deviceRoutes: Route[] = [
     scope: 'read',
     success: { status: 200, description: 'The device, what it is doing, and what is latched on it', schema: DeviceInfo },
     errors: [404],
-    handle: ({ lab, c, param }) => json(c, lab.registry.find(param('device_id')).info()),
+    handle: ({ lab, param }) => json(lab.registry.find(param('device_id')).info()),
   }),
   route({
     method: 'GET',
@@ -56,7 +56,7 @@ export const deviceRoutes: Route[] = [
     scope: 'read',
     success: { status: 200, description: 'What it can do, with a JSON Schema for each body, and its limits', schema: Capabilities },
     errors: [404],
-    handle: ({ lab, c, param }) => json(c, lab.registry.find(param('device_id')).capabilities()),
+    handle: ({ lab, param }) => json(lab.registry.find(param('device_id')).capabilities()),
   }),
   route({
     method: 'GET',
@@ -67,9 +67,9 @@ export const deviceRoutes: Route[] = [
     scope: 'read',
     success: { status: 200, description: 'Whether it takes operations', schema: Initialized },
     errors: [404],
-    handle({ lab, c, param }) {
+    handle({ lab, param }) {
       const { device_id, is_initialized } = lab.registry.find(param('device_id')).summary()
-      return json(c, { device_id, is_initialized })
+      return json({ device_id, is_initialized })
     },
   }),
   route({
@@ -81,9 +81,9 @@ export const deviceRoutes: Route[] = [
     scope: 'read',
     success: { status: 200, description: 'The temperature now', schema: Temperature },
     errors: [400, 404, 409, 500],
-    async handle({ lab, c, param }) {
+    async handle({ lab, param }) {
       const device_id = param('device_id')
-      return json(c, { device_id, ...(await lab.registry.find(device_id).getTemperature()) })
+      return json({ device_id, ...(await lab.registry.find(device_id).getTemperature()) })
     },
   }),
   ...(Object.keys(operations) as OperationName[]).filter((name) => name !== 'stop').map(operationRoute),
@@ -98,7 +98,7 @@ export const deviceRoutes: Route[] = [
     scope: 'any',
     success: { status: 200, description: 'Sent; `success` tells whether the instrument acknowledged', schema: OperationResult },
     errors: [400, 404, 500],
-    handle: async ({ lab, c, param }) => json(c, await lab.registry.halt(param('device_id'))),
+    handle: async ({ lab, param }) => json(await lab.registry.halt(param('device_id'))),
   }),
   route({
     method: 'POST',
@@ -109,7 +109,7 @@ export const deviceRoutes: Route[] = [
     scope: 'any',
     success: { status: 200, description: 'Sent to all; `devices` tells which acknowledged', schema: StopAllResult },
     errors: [500],
-    handle: async ({ lab, c }) => json(c, await lab.registry.haltAll()),
+    handle: async ({ lab }) => json(await lab.registry.haltAll()),
   }),
   route({
     method: 'POST',
@@ -123,11 +123,11 @@ export const deviceRoutes: Route[] = [
     body_may_be_empty: true,
     success: { status: 200, description: 'Cleared, or there was none', schema: OperationResult },
     errors: [404, 409],
-    handle({ lab, c, param, body }) {
+    handle({ lab, param, body }) {
       const instrument = lab.registry.find(param('device_id'))
       body()
       const message = instrument.clearFault() ? 'fault cleared; initialize before the next operation' : 'there was no fault'
-      return json(c, { success: true, message })
+      return json({ success: true, message })
     },
   }),
   route({
@@ -139,7 +139,7 @@ export const deviceRoutes: Route[] = [
     scope: 'read',
     success: { status: 200, description: 'The last 200 frames, and those before a latched fault', schema: Wire },
     errors: [400, 404],
-    handle: ({ lab, c, param }) => json(c, lab.registry.find(param('device_id')).wire()),
+    handle: ({ lab, param }) => json(lab.registry.find(param('device_id')).wire()),
   }),
   route({
     method: 'GET',
@@ -151,28 +151,28 @@ export const deviceRoutes: Route[] = [
     scope: 'read',
     success: { status: 200, description: 'The operation', schema: OperationRecord },
     errors: [404],
-    handle({ lab, c, param }) {
+    handle({ lab, param }) {
       const record = lab.ledger.get(param('operation_id'))
       if (!record)
         throw new LabError('not_found', `there is no operation ${JSON.stringify(param('operation_id'))}; they are kept for a day`)
-      return json(c, record)
+      return json(record)
     },
   }),
 ]
 
 function operationRoute(name: OperationName): Route {
-  const { summary, params } = operations[name]
+  const { summary, params, ...more } = operations[name]
+  const extension = 'extension' in more ? 'An extension of ours. ' : ''
   return route({
     method: 'POST',
     path: `${path}/${name}`,
     operation_id: operationId(name),
     tag: 'devices',
     summary,
-    description:
-      'Answers when it has ended; a client that goes away stops nothing. With `Prefer: respond-async` answers 202 at once, and the outcome is at `Location`.',
+    description: `${extension}Answers when it has ended; a client that goes away stops nothing. With \`Prefer: respond-async\` answers 202 at once, and the outcome is at \`Location\`.`,
     scope: 'operate',
     body: params as v.GenericSchema<unknown, Record<string, unknown>>,
-    body_may_be_empty: Object.keys(params.entries).length === 0,
+    body_may_be_empty: Object.values<v.GenericSchema>(params.entries).every(isOptional),
     success: {
       status: 200,
       description: 'Ended; `success` is false when it was stopped',
@@ -191,14 +191,19 @@ async function operate({ lab, c, param, body }: Call<Record<string, unknown>, un
   let record: OperationRecord | undefined
   const done = instrument.perform(name, body(), (begun) => {
     record = begun
-    c.header('Operation-Id', begun.operation_id)
   })
+  const its: Record<string, string> = record ? { 'Operation-Id': record.operation_id } : {}
   if (record && prefersAsync(c.req.header('prefer'))) {
     // Whoever asked for it reads the outcome there.
     done.catch(() => undefined)
-    return json(c, record, 202, { Location: `/api/operations/${record.operation_id}`, 'Preference-Applied': 'respond-async' })
+    return json(record, 202, { ...its, Location: `/api/operations/${record.operation_id}`, 'Preference-Applied': 'respond-async' })
   }
-  return json(c, await done)
+  try {
+    return json(await done, 200, its)
+  } catch (error) {
+    if (record) c.header('Operation-Id', record.operation_id)
+    throw error
+  }
 }
 
 function prefersAsync(header: string | undefined): boolean {

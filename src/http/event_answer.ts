@@ -36,26 +36,30 @@ async function streamed(lab: Lab, query: Query, pieces: AsyncGenerator<Piece>, c
     leave()
     await pieces.return(undefined)
   }
+  const next = async (): Promise<Buffer | undefined> => {
+    if (collected.length) return Buffer.concat(collected.splice(0))
+    const { value } = await pieces.next()
+    last = value ?? last
+    return value && Buffer.from(value.bytes)
+  }
+  // Who takes nothing must not keep others from their answers.
+  const watch = (controller: ReadableStreamDefaultController) => {
+    cancelTimer()
+    cancelTimer = lab.clock.after(stalled_ms, () => {
+      controller.error(new LabError('request_timeout', 'the answer was not taken for a minute'))
+      void end()
+    })
+  }
   return new ReadableStream<Uint8Array>(
     {
+      start: watch,
       async pull(controller) {
-        cancelTimer()
-        const first = collected.splice(0)
-        if (first.length) controller.enqueue(Buffer.concat(first))
-        else {
-          const { value } = await pieces.next()
-          last = value ?? last
-          controller.enqueue(value ? Buffer.from(value.bytes) : ending(query, last))
-          if (!value) {
-            controller.close()
-            return end()
-          }
-        }
-        // Who takes nothing must not keep others from their answers.
-        cancelTimer = lab.clock.after(stalled_ms, () => {
-          controller.error(new LabError('request_timeout', 'the answer was not taken for a minute'))
-          void end()
-        })
+        watch(controller)
+        const bytes = await next()
+        controller.enqueue(bytes ?? ending(query, last))
+        if (bytes) return
+        controller.close()
+        await end()
       },
       cancel: end,
     },

@@ -15,7 +15,7 @@ export const keyRoutes: Route[] = [
     scope: 'admin',
     success: { status: 200, description: 'Every key, revoked ones too', schema: v.strictObject({ keys: v.array(PublicKey) }) },
     errors: [],
-    handle: ({ lab, c }) => json(c, { keys: lab.keys.list() }),
+    handle: ({ lab }) => json({ keys: lab.keys.list() }),
   }),
   route({
     method: 'POST',
@@ -27,9 +27,9 @@ export const keyRoutes: Route[] = [
     body: KeyRequest,
     success: { status: 201, description: 'The key; `api_key` is shown this once', schema: CreatedKey, headers: ['Location'] },
     errors: [400, 503],
-    async handle({ lab, c, body }) {
+    async handle({ lab, body }) {
       const created = await lab.keys.create(body())
-      return json(c, created, 201, { Location: `/api/keys/${created.key_id}` })
+      return json(created, 201, { Location: `/api/keys/${created.key_id}` })
     },
   }),
   route({
@@ -42,9 +42,9 @@ export const keyRoutes: Route[] = [
     scope: 'admin',
     success: { status: 200, description: 'Revoked', schema: OperationResult },
     errors: [404, 503],
-    async handle({ lab, c, param }) {
+    async handle({ lab, param }) {
       await lab.keys.revoke(param('key_id'))
-      return json(c, { success: true, message: `key ${param('key_id')} is revoked` })
+      return json({ success: true, message: `key ${param('key_id')} is revoked` })
     },
   }),
 ]

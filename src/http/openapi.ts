@@ -139,10 +139,12 @@ function scopeInWords(scope: Route['scope']): string {
   return scope === 'any' ? 'Any valid key will do.' : `Needs a key of scope \`${scope}\`.`
 }
 
-/** How long it may last besides the `duration` that is asked for. */
+/** How long it may last besides the `duration` that is asked for, and whether it is ours alone. */
 function margin({ path, accepted }: Route): object {
   const name = path.slice(path.lastIndexOf('/') + 1)
-  return accepted && name in operations ? { 'x-margin-seconds': operations[name as OperationName].margin_seconds } : {}
+  if (!accepted || !(name in operations)) return {}
+  const { margin_seconds, ...more } = operations[name as OperationName]
+  return { 'x-margin-seconds': margin_seconds, ...('extension' in more && { 'x-extension': true }) }
 }
 
 function pathParameters({ path, operation_id }: Route): object[] {

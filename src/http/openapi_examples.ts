@@ -18,6 +18,7 @@ export const examples: Record<string, Example> = {
   shakeDevice: { body: { speed: 500, duration: 10 } },
   centrifugeDevice: { ...onCentrifuge, body: { g: 500, duration: 60 } },
   sealDevice: { parameters: { device_id: 'sealer-1' }, body: { temperature: 165, duration: 1.2 } },
+  peelDevice: { parameters: { device_id: 'peeler-1' }, body: { parameter_set: 4, adhere: 1 } },
   setTemperature: { body: { temperature: 37 } },
   openDevice: onCentrifuge,
   closeDevice: onCentrifuge,

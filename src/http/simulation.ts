@@ -20,13 +20,7 @@ const Fault = v.strictObject({
 const EmittedEvent = v.strictObject({
   event_name: eventNameRule,
   execution_id: v.optional(Id),
-  context: v.optional(
-    v.pipe(
-      v.record(v.string(), v.unknown()),
-      v.check((context) => !Array.isArray(context), 'it must be an object'),
-    ),
-    {},
-  ),
+  context: v.optional(v.record(v.string(), v.unknown()), {}),
 })
 
 const Flow = v.strictObject({
@@ -61,7 +55,7 @@ export const simulationRoutes: Route[] = [
       if (!simulation.setFault(fault, after ?? 0)) {
         throw new LabError('invalid', `${call.param('device_id')} cannot have the fault ${fault}`)
       }
-      return json(call.c, { success: true, message: after ? `${fault} in ${after} s` : `${fault} is present` })
+      return json({ success: true, message: after ? `${fault} in ${after} s` : `${fault} is present` })
     },
   }),
   route({
@@ -76,7 +70,7 @@ export const simulationRoutes: Route[] = [
     errors: [404],
     handle(call) {
       simulationOf(call).clearFaults()
-      return json(call.c, { success: true, message: 'mended' })
+      return json({ success: true, message: 'mended' })
     },
   }),
   route({
@@ -90,12 +84,12 @@ export const simulationRoutes: Route[] = [
     body: EmittedEvent,
     success: { status: 201, description: 'The event, once it is stored', schema: RuntimeEvent },
     errors: [400, 404],
-    async handle({ lab, c, body }) {
+    async handle({ lab, body }) {
       mustBeSimulated(lab)
       const { event_name, execution_id, context } = body()
       const event = lab.hub.emit(event_name, context, execution_id)
       await lab.hub.stored(event)
-      return json(c, event, 201)
+      return json(event, 201)
     },
   }),
   route({
@@ -110,12 +104,12 @@ export const simulationRoutes: Route[] = [
     body: Flow,
     success: { status: 200, description: 'It flows, or has ended', schema: OperationResult },
     errors: [400, 404],
-    handle({ lab, c, body }) {
+    handle({ lab, body }) {
       mustBeSimulated(lab)
       const flow = body()
       if (flow.rate === 0) lab.load.stop()
       else lab.load.start(flow)
-      return json(c, { success: true, message: flow.rate === 0 ? 'no load' : `${flow.rate} events a second for ${flow.seconds} s` })
+      return json({ success: true, message: flow.rate === 0 ? 'no load' : `${flow.rate} events a second for ${flow.seconds} s` })
     },
   }),
 ]

@@ -22,9 +22,9 @@ export const systemRoutes: Route[] = [
     scope: 'public',
     success: { status: 200, description: 'It serves; 503 with the same body while it starts and stops', schema: Health, also: [503] },
     errors: [],
-    handle({ lab, c }) {
+    handle({ lab }) {
       const health = lab.health()
-      return json(c, health, health.status === 'ok' || health.status === 'degraded' ? 200 : 503)
+      return json(health, health.status === 'ok' || health.status === 'degraded' ? 200 : 503)
     },
   }),
   route({
@@ -40,7 +40,7 @@ export const systemRoutes: Route[] = [
       schema: v.strictObject({ version: v.string(), api_version: v.string(), system_id: v.string() }),
     },
     errors: [],
-    handle: ({ lab, c }) => json(c, { version: lab.version, api_version: apiVersion, system_id: lab.config.system_id }),
+    handle: ({ lab }) => json({ version: lab.version, api_version: apiVersion, system_id: lab.config.system_id }),
   }),
   route({
     method: 'GET',
@@ -57,7 +57,7 @@ export const systemRoutes: Route[] = [
     errors: [],
     handle({ c }) {
       const { key_id, name, scope } = c.get('principal')
-      return json(c, { key_id, name, scope })
+      return json({ key_id, name, scope })
     },
   }),
 ]

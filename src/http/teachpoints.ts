@@ -27,10 +27,10 @@ export const teachpointRoutes: Route[] = [
     query: v.object({ device_id: v.pipe(v.string(), v.description('Whose points')) }),
     success: { status: 200, description: 'The points, by name', schema: v.strictObject({ teachpoints: Points }) },
     errors: [400, 404],
-    handle({ lab, c, query }) {
+    handle({ lab, query }) {
       const { device_id } = query()
       lab.registry.find(device_id)
-      return json(c, { teachpoints: lab.teachpoints.list(device_id) })
+      return json({ teachpoints: lab.teachpoints.list(device_id) })
     },
   }),
   route({
@@ -43,9 +43,9 @@ export const teachpointRoutes: Route[] = [
     scope: 'read',
     success: { status: 200, description: 'All its points', schema: v.strictObject({ device_id: v.string(), teachpoints: Points }) },
     errors: [404],
-    handle({ lab, c, param }) {
+    handle({ lab, param }) {
       const { device_id } = lab.registry.find(param('device_id'))
-      return json(c, { device_id, teachpoints: lab.teachpoints.list(device_id) })
+      return json({ device_id, teachpoints: lab.teachpoints.list(device_id) })
     },
   }),
   route({
@@ -57,7 +57,7 @@ export const teachpointRoutes: Route[] = [
     scope: 'read',
     success: { status: 200, description: 'The point', schema: Teachpoint },
     errors: [404],
-    handle: (call) => json(call.c, existing(call)),
+    handle: (call) => json(existing(call)),
   }),
   route({
     method: 'POST',
@@ -69,11 +69,11 @@ export const teachpointRoutes: Route[] = [
     body: Teachpoint,
     success: { status: 201, description: 'The point; on the card when this is answered', schema: Teachpoint, headers: ['Location'] },
     errors: [400, 404, 409, 503],
-    async handle({ lab, c, body }) {
+    async handle({ lab, body }) {
       const wanted = body()
       lab.registry.find(wanted.device_id)
       const created = await lab.teachpoints.create(wanted)
-      return json(c, created, 201, { Location: addressOf(created) })
+      return json(created, 201, { Location: addressOf(created) })
     },
   }),
   route({
@@ -93,12 +93,12 @@ export const teachpointRoutes: Route[] = [
       schema: v.strictObject({ ...OperationResult.entries, created: v.number(), updated: v.number() }),
     },
     errors: [400, 404, 409, 503],
-    async handle({ lab, c, body }) {
+    async handle({ lab, body }) {
       const { teachpoints, overwrite, device_id } = unwrapped(body())
       for (const id of new Set(teachpoints.map((teachpoint) => teachpoint.device_id))) lab.registry.find(id)
       mustBelongTo(device_id, teachpoints)
       const { created, updated } = await lab.teachpoints.importAll(teachpoints, { overwrite })
-      return json(c, { success: true, message: `${created} created, ${updated} updated`, created, updated })
+      return json({ success: true, message: `${created} created, ${updated} updated`, created, updated })
     },
   }),
   route({
@@ -116,7 +116,7 @@ export const teachpointRoutes: Route[] = [
       const { device_id, name } = existing(call)
       const wanted = call.body()
       const point = checked(Teachpoint, { device_id, name, ...wanted }, 'the body')
-      return json(call.c, await call.lab.teachpoints.replace(device_id, name, point))
+      return json(await call.lab.teachpoints.replace(device_id, name, point))
     },
   }),
   route({
@@ -131,7 +131,7 @@ export const teachpointRoutes: Route[] = [
     async handle(call) {
       const { device_id, name } = existing(call)
       await call.lab.teachpoints.delete(device_id, name)
-      return json(call.c, { success: true, message: `deleted ${JSON.stringify(name)} of ${device_id}` })
+      return json({ success: true, message: `deleted ${JSON.stringify(name)} of ${device_id}` })
     },
   }),
 ]

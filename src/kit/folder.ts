@@ -1,15 +1,16 @@
 // Folders and sockets of the service: its own, and nobody else's to read.
 
 import { existsSync, openSync } from 'node:fs'
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { LabError, messageOf } from '../errors.ts'
+import { makeFolder } from './durable.ts'
 
 /** Makes the folder, and those above it, for us alone. Throws `config` when it cannot be made. */
 export async function makePrivateFolder(path: string): Promise<void> {
   try {
-    await mkdir(path, { recursive: true, mode: 0o700 })
+    await makeFolder(path)
   } catch (error) {
     throw new LabError('config', `the data folder ${path} cannot be made: ${messageOf(error)}; choose another with --data-dir`, {
       cause: error,

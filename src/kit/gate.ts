@@ -13,6 +13,10 @@ export class Gate {
     this.#mayWait = mayWait
   }
 
+  get waiting(): number {
+    return this.#waiting.length
+  }
+
   /** Resolves once there is room, with what is to be called, once, when leaving. Rejects with `overloaded` when too many wait. */
   async enter(): Promise<() => void> {
     if (this.#inside >= this.#most) await this.#wait()

@@ -2,12 +2,12 @@
 // overwritten. The generation before stands beside it as `.bak`.
 
 import { createHash, randomUUID } from 'node:crypto'
-import type { BigIntStats } from 'node:fs'
-import { chmod, link, mkdir, open, readdir, rename, rm, rmdir, stat } from 'node:fs/promises'
+import { chmod, link, open, readdir, rename, stat } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import * as v from 'valibot'
 import { LabError, messageOf } from '../errors.ts'
 import type { Clock } from './clock.ts'
+import { errnoOf, makeFolder, remove, stampOf, storageError, syncFolder, writeSynced } from './durable.ts'
 import { Lane } from './lane.ts'
 
 /** Something that an operator has to know of: a line of the log and an incident. */
@@ -285,9 +285,7 @@ export class JsonFile<Content extends object> {
   }
 
   #failure(outcome: string, error: unknown): LabError {
-    const errno = errnoOf(error)
-    const advice = adviceFor[errno] ?? 'look into the log of the service, then try again'
-    return new LabError('storage', `${this.#name} ${outcome} (${errno}): ${advice}`, { cause: error, retry_after_s: 5 })
+    return storageError(`${this.#name} ${outcome}`, error)
   }
 
   /** The same words are not said twice running. */
@@ -299,16 +297,6 @@ export class JsonFile<Content extends object> {
 
 /** Why the bytes of a file are not a document. */
 class Damage extends Error {}
-
-const adviceFor: Record<string, string> = {
-  ENOSPC: 'the disk is full; free some space, then try again',
-  EDQUOT: "the service's quota is used up; free some space, then try again",
-  EROFS: 'the disk is read-only, and an SD card becomes so when it fails; mount it writable or replace it, then try again',
-  EIO: 'the disk failed; replace it, then try again',
-  EACCES: "the service's user may not use the data folder; give it the rights, then try again",
-  EPERM: "the service's user may not use the data folder; give it the rights, then try again",
-  EMFILE: 'too many files are open; try again in a few seconds',
-}
 
 function isWhole<Content>(found: Found<Content>): found is { content: Content; stamp: string } {
   return found !== 'missing' && 'content' in found
@@ -356,57 +344,4 @@ function deepFreeze<Value>(value: Value): Value {
   if (typeof value !== 'object' || value === null) return value
   for (const member of Object.values(value)) deepFreeze(member)
   return Object.freeze(value)
-}
-
-function stampOf({ ino, mtimeNs, size }: BigIntStats): string {
-  return `${ino} ${mtimeNs} ${size}`
-}
-
-function errnoOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : messageOf(error)
-}
-
-/** A file that was not there before. After an error it is to be thrown away: a second fsync may succeed though the data is gone. */
-async function writeSynced(path: string, text: string): Promise<string> {
-  const handle = await open(path, 'wx', 0o600)
-  try {
-    await handle.writeFile(text)
-    await handle.sync()
-    return stampOf(await handle.stat({ bigint: true }))
-  } finally {
-    await handle.close()
-  }
-}
-
-/** Not by `recursive`: with that Node says ENOENT where the disk is read-only. */
-async function makeFolder(folder: string): Promise<void> {
-  const make = () => mkdir(folder, { mode: 0o700 })
-  try {
-    await make().catch(async (error) => {
-      if (errnoOf(error) !== 'ENOENT') throw error
-      await makeFolder(dirname(folder))
-      await make()
-    })
-  } catch (error) {
-    if (errnoOf(error) === 'EEXIST') return
-    throw error
-  }
-  await syncFolder(dirname(folder)).catch(async (error) => {
-    // So that the next attempt makes it and syncs it anew.
-    await rmdir(folder).catch(() => undefined)
-    throw error
-  })
-}
-
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r')
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
-}
-
-async function remove(path: string): Promise<void> {
-  await rm(path, { force: true }).catch(() => undefined)
 }

@@ -9,6 +9,7 @@ test('what is right is answered as the schema makes it', (t) => {
   t.same(checked(Shake, { speed: 5 }, 'the body'), { speed: 5 })
   t.end()
 })
+const Nested = v.strictObject({ runs: v.array(v.strictObject({ settings: v.record(v.string(), v.unknown()) })) })
 
 test('a sentence names the place, what was wrong with it, and what was meant', (t) => {
   const cases: [v.GenericSchema, unknown, string][] = [
@@ -18,6 +19,8 @@ test('a sentence names the place, what was wrong with it, and what was meant', (
     [Shake, { speed: 5, mode: 'fastest' }, 'the body: mode must be one of "slow", "fast", not "fastest"'],
     [Shake, [], 'the body: it must be an object, not an array'],
     [v.strictObject({}), [], 'the body: it must be an object, not an array'],
+    [v.record(v.string(), v.unknown()), [], 'the body: it must be an object, not an array'],
+    [Nested, { runs: [{ settings: [] }] }, 'the body: runs[0].settings must be an object, not an array'],
     [Shake, JSON.parse('{"speed": 5, "__proto__": {}}'), 'the body: there is no member __proto__'],
     [Deep, { runs: [{ kind: 'shake', speeed: 5 }] }, 'the body: there is no member runs[0].speeed; did you mean "speed"?'],
   ]

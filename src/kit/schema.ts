@@ -11,13 +11,31 @@ export function checked<Schema extends v.GenericSchema>(
   what: string,
   code: ErrorCode = 'invalid',
 ): v.InferOutput<Schema> {
-  // valibot takes an array for an object that needs no member.
   if (schema.type === 'strict_object' && Array.isArray(input)) throw new LabError(code, `${what}: it must be an object, not an array`)
   const result = v.safeParse(schema, input)
-  if (result.success) return result.output
+  if (result.success) {
+    const array = arrayTakenForObject(input, result.output, [])
+    if (array) throw new LabError(code, `${what}: ${array.length ? written(array) : 'it'} must be an object, not an array`)
+    return result.output
+  }
   // A member that nobody knows often explains why another is missing.
   const issue = result.issues.find(isUnknownMember) ?? result.issues[0]
   throw new LabError(code, `${what}: ${worded(issue, schema)}`)
+}
+
+/** Where there is one: valibot takes an array for an object that needs no member, and for a record. */
+function arrayTakenForObject(input: unknown, output: unknown, path: readonly (string | number)[]): (string | number)[] | undefined {
+  if (typeof input !== 'object' || input === null || typeof output !== 'object' || output === null) return undefined
+  if (Array.isArray(input) && !Array.isArray(output)) return [...path]
+  for (const key of Object.keys(output)) {
+    const found = arrayTakenForObject(
+      (input as Record<string, unknown>)[key],
+      (output as Record<string, unknown>)[key],
+      [...path, Array.isArray(output) ? Number(key) : key],
+    )
+    if (found) return found
+  }
+  return undefined
 }
 
 function worded(issue: v.BaseIssue<unknown>, schema: v.GenericSchema): string {

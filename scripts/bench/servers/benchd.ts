@@ -43,9 +43,24 @@ const { lab, url } = await startService(
 for (const { device_id } of devices) await lab.registry.find(device_id).perform('initialize', {})
 const { api_key: key } = await lab.keys.create({ name: 'bench', scope: 'operate' })
 const { host, port } = new URL(url)
-tellOf({ port: Number(port), host, key })
+tellOf({ port: Number(port), host, key }, async (count) => {
+  const instruments = lab.registry.all()
+  for (let done = 0; done < count; done += instruments.length)
+    await Promise.all(instruments.map((instrument) => instrument.perform('shake', { speed: 500, duration: 5 })))
+})
 
 function configured(device_id: string, name: string): DeviceConfig {
   const transport = { kind: 'simulated' } as const
-  return { device_id, name, driver: 'bioshake', limits: {}, identity: {}, kind: 'driven', transport, driven_by: instant, settings: {} }
+  return {
+    device_id,
+    name,
+    driver: 'bioshake',
+    limits: {},
+    identity: {},
+    on_restart: 'halt',
+    kind: 'driven',
+    transport,
+    driven_by: instant,
+    settings: {},
+  }
 }

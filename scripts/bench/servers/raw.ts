@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { devices, isDevice, isKey, key, limits, remember, tellOf } from './serving.ts'
+import { devices, isDevice, isKey, key, limits, tellOf } from './serving.ts'
 
 const server = createServer((request, response) => {
   if (!isKey(request.headers['x-api-key'] as string | undefined)) return answer(response, 401, { detail: 'a key is needed' })
@@ -32,10 +32,8 @@ function shake(response: ServerResponse, device_id: string, text: string): void 
     return
   }
   const { speed, duration } = params
-  const operation_id = randomUUID()
-  remember(operation_id, { operation_id, device_id, operation: 'shake', params, started: Date.now() / 1000 })
   const message = `${device_id}: shook at ${speed} rpm for ${duration} s`
-  answer(response, 200, { success: true, message }, { 'Operation-Id': operation_id })
+  answer(response, 200, { success: true, message }, { 'Operation-Id': randomUUID() })
 }
 
 function paramsOf(text: string): { speed: number; duration: number } | undefined {

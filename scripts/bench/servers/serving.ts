@@ -4,14 +4,21 @@ import { hash, timingSafeEqual } from 'node:crypto'
 import { answerParent } from '../child.ts'
 
 export type Serving = { port: number; host: string; key: string }
-export type Usage = { cpu_us: number; rss_mib: number }
+/** `operations_us` is the CPU time that the operations took that were asked for. */
+export type Usage = { cpu_us: number; rss_mib: number; operations_us: number }
 
-/** Tells the parent where it listens, and what it has used whenever it is asked. */
-export function tellOf(serving: Serving): void {
-  answerParent(serving, (): Usage => {
-    const { user, system } = process.cpuUsage()
-    return { cpu_us: user + system, rss_mib: process.memoryUsage.rss() / 2 ** 20 }
+/** Tells the parent where it listens, and whenever it is asked, what it has used; `operate` does so many operations without HTTP. */
+export function tellOf(serving: Serving, operate: (count: number) => Promise<void> = async () => {}): void {
+  answerParent(serving, async ({ operations = 0 }: { operations?: number }): Promise<Usage> => {
+    const cpu_us = usedCpu()
+    await operate(operations)
+    return { cpu_us, rss_mib: process.memoryUsage.rss() / 2 ** 20, operations_us: usedCpu() - cpu_us }
   })
+}
+
+function usedCpu(): number {
+  const { user, system } = process.cpuUsage()
+  return user + system
 }
 
 /** As many shakers as the process is told to have. */
@@ -39,12 +46,4 @@ const digest = hash('sha256', secret, 'buffer')
 export function isKey(header: string | undefined): boolean {
   const [, key_id, found] = /^bk_([a-z0-9]{8})_([A-Za-z0-9_-]{43})$/.exec(header ?? '') ?? []
   return key_id === 'bbbbbbbb' && timingSafeEqual(hash('sha256', found!, 'buffer'), digest)
-}
-
-const records = new Map<string, object>()
-
-/** Writes an operation down: of those, the last thousand are kept. */
-export function remember(operation_id: string, record: object): void {
-  records.set(operation_id, record)
-  if (records.size > 1000) records.delete(records.keys().next().value!)
 }

@@ -31,10 +31,19 @@ openAddressed()
 function showTag(name, description) {
   const its = operations.filter(({ tags }) => tags.includes(name))
   const links = its.map((operation) =>
-    element('li', { 'data-for': operation.operationId }, element('a', { href: `#${operation.operationId}` }, ...title(operation))),
+    element(
+      'li',
+      { 'data-for': operation.operationId },
+      element('a', { href: `#${operation.operationId}`, title: operation.summary }, ...title(shortened(operation))),
+    ),
   )
   the('list').append(element('h2', { class: 'tag' }, name), element('ul', {}, ...links))
   the('operations').append(element('section', { class: 'tag' }, element('h2', {}, name), element('p', {}, description), ...its.map(shown)))
+}
+
+/** For the list at the side, which is narrow. */
+function shortened({ method, path }) {
+  return { method, path: path.replace(/^\/api/, '').replace(/\{\w+\}/g, '…') }
 }
 
 function title({ method, path }) {

@@ -1,0 +1,22 @@
+// The words of a BigBear orbital shaker: one letter, a number where it takes one, and a carriage return.
+
+export function encode(command: string): Uint8Array {
+  return Buffer.from(`${command}\r`, 'latin1')
+}
+
+export const ask = 'Q'
+export const start = 'G'
+export const stop = 'S'
+export const findHome = 'F'
+
+export const states = ['STOP', 'RAMP+', 'RUN', 'RAMP-'] as const
+export type State = (typeof states)[number]
+
+export function readState(line: string): State | undefined {
+  return states.find((state) => state === line)
+}
+
+/** How it says that it did not take a command. */
+export function isRefusal(line: string): boolean {
+  return line.startsWith('?:')
+}

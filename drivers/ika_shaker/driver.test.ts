@@ -1,0 +1,193 @@
+import { test } from 'tap'
+import * as v from 'valibot'
+import { type Bench, calm, onSimulator } from '../testing.ts'
+import { driver } from './driver.ts'
+import { settings } from './models.ts'
+
+async function bench(chosen: object = {}): Promise<Bench> {
+  const bench = await onSimulator(driver, chosen)
+  await bench.run(bench.device.initialize({}, calm))
+  bench.written.length = 0
+  return bench
+}
+
+/** What somebody else does to the instrument, at its knob. */
+function byHand({ line }: Bench, command: string): void {
+  line.simulator.receive(Buffer.from(`${command}\r\n`))
+}
+
+function begin<T>(operation: Promise<T>): Promise<T> {
+  operation.catch(() => {})
+  return operation
+}
+
+test('its line is 7E1, and it keeps no time but watches its host', (t) => {
+  t.same(driver.serial, { baud: 9600, data_bits: 7, parity: 'even' })
+  t.same(driver.profile(v.parse(settings, {})), {
+    model: 'IKA MATRIX ORBITAL',
+    limits: {
+      speed: { min: 300, max: 3000, unit: 'rpm', step: 1 },
+      duration: { min: 1, max: 86_400, unit: 's', step: 0.1 },
+      temperature: { min: 1, max: 100, unit: '°C', step: 0.1 },
+    },
+    features: { heating: true, host_watchdog: true, autonomous_timer: false },
+  })
+  t.end()
+})
+
+test('what a device can do depends on its model', async (t) => {
+  const { device } = await onSimulator(driver, { model: 'KS 260 control' })
+  t.notOk('set_temperature' in device)
+  t.notOk('get_temperature' in device)
+  t.match(driver.profile(v.parse(settings, { model: 'KS 4000 i control' })).limits, { speed: { min: 10, max: 500 }, temperature: { max: 80 } })
+  t.throws(() => v.parse(settings, { model: 'RCT' }))
+})
+
+test('initialize resets it and learns its name and version', async (t) => {
+  const { device, run, written } = await onSimulator(driver)
+  t.same(await run(device.initialize({}, calm)), {
+    identity: { model: 'MATRIX ORBITAL', serial_number: null, firmware_version: 'V0.0 simulated' },
+  })
+  t.same(written.slice(0, 2), ['IN_PV_4\r\n', 'RESET\r\n'])
+})
+
+test('initialize is refused while it turns, and RESET is not sent', async (t) => {
+  const b = await bench()
+  byHand(b, 'START_4')
+  await b.clock.advance(1000)
+  await t.rejects(b.run(b.device.initialize({}, calm)), { code: 'interlock', message: /turns at/ })
+  t.notOk(b.written.includes('RESET\r\n'))
+})
+
+test('a shake sets the speed, arms the watchdog, starts, and stops when the host says so', async (t) => {
+  const { device, run, written, clock, line } = await bench()
+  const began = clock.now()
+  await run(device.shake!({ speed: 800, duration: 10 }, calm))
+  t.same(written.slice(0, 5), ['IN_PV_4\r\n', 'OUT_SP_4 800\r\n', 'IN_SP_4\r\n', 'OUT_WD1@60\r\n', 'START_4\r\n'])
+  t.ok(written.includes('STOP_4\r\n'))
+  t.ok(clock.now() - began >= 10_000)
+  t.notOk(line.simulator.world.moving, 'it is at rest when the shake has ended')
+})
+
+test('the watchdog is refreshed every 20 s while it shakes', async (t) => {
+  const { device, run, written } = await bench()
+  await run(device.shake!({ speed: 400, duration: 100 }, calm))
+  const armed = written.filter((frame) => frame === 'OUT_WD1@60\r\n').length
+  t.ok(armed >= 5 && armed <= 6, `${armed} times in 100 s`)
+})
+
+test('a host that falls silent is not missed for long: the instrument stops by itself', async (t) => {
+  const { device, clock, line } = await bench()
+  begin(device.shake!({ speed: 400, duration: 3600 }, calm))
+  await clock.advance(30_000)
+  line.setFault('unplug')
+  await clock.advance(59_000)
+  await clock.advance(5000)
+  t.match(line.simulator.world, { moving: false, tripped: true })
+})
+
+test('nothing starts when the watchdog does not confirm', async (t) => {
+  const { device, clock, line, written } = await bench()
+  const shaking = begin(device.shake!({ speed: 400, duration: 60 }, calm))
+  while (!written.includes('OUT_WD1@60\r\n')) await clock.advance(5)
+  line.setFault('no_reply')
+  await clock.advance(5000)
+  await t.rejects(shaking, { code: 'no_reply' })
+  t.notOk(written.includes('START_4\r\n'))
+})
+
+test('a shaker that is blocked, or turns slower than asked, fails the shake', async (t) => {
+  const blocked = await bench()
+  const shaking = begin(blocked.device.shake!({ speed: 800, duration: 60 }, calm))
+  await blocked.clock.advance(10_000)
+  blocked.line.setFault('jam')
+  await t.rejects(blocked.run(shaking), { code: 'device_failed', message: /turns at 0 rpm/ })
+  const slow = await bench()
+  const slowly = begin(slow.device.shake!({ speed: 800, duration: 60 }, calm))
+  await slow.clock.advance(10_000)
+  byHand(slow, 'OUT_SP_4 500')
+  await t.rejects(slow.run(slowly), { code: 'device_failed', message: /should turn at 800 rpm/ })
+})
+
+test('a shake is refused while it turns already', async (t) => {
+  const b = await bench()
+  byHand(b, 'START_4')
+  await b.clock.advance(1000)
+  await t.rejects(b.run(b.device.shake!({ speed: 800, duration: 5 }, calm)), { code: 'interlock' })
+  t.notOk(b.written.some((frame) => frame.startsWith('OUT_SP_4')))
+})
+
+test('a temperature is set, read back and held, with the watchdog armed', async (t) => {
+  const { device, run, written, clock, line } = await bench()
+  t.same(await run(device.get_temperature!()), { temperature: 22, target: null })
+  await run(device.set_temperature!({ temperature: 37.5 }, calm))
+  t.same(written.slice(-4), ['OUT_SP_2 37.5\r\n', 'IN_SP_2\r\n', 'OUT_WD1@60\r\n', 'START_2\r\n'])
+  for (let s = 0; s < 3600; s += 10) {
+    await clock.advance(10_000)
+    await run(device.check())
+  }
+  t.same(await run(device.get_temperature!()), { temperature: 37.5, target: 37.5 })
+  t.equal(line.simulator.world.watchdog_s, 60)
+})
+
+test('a heater that is too hot, or silent, is switched off by the check that sees it', async (t) => {
+  const hot = await bench()
+  await hot.run(hot.device.set_temperature!({ temperature: 60 }, calm))
+  hot.line.setFault('overtemperature')
+  await t.rejects(hot.run(hot.device.check()), { code: 'device_failed', message: /180 °C/ })
+  await hot.clock.advance(100)
+  t.notOk(hot.line.simulator.world.heating)
+  const silent = await bench()
+  await silent.run(silent.device.set_temperature!({ temperature: 60 }, calm))
+  silent.line.setFault('no_reply')
+  await t.rejects(silent.run(silent.device.check()), { code: 'no_reply' })
+  await silent.clock.advance(100)
+  t.notOk(silent.line.simulator.world.heating)
+})
+
+test('a halt is on the wire at once, motor and heater, and is acknowledged before the service gives up waiting', async (t) => {
+  const { device, run, clock, written, line } = await bench()
+  await run(device.set_temperature!({ temperature: 60 }, calm))
+  const shaking = begin(device.shake!({ speed: 3000, duration: 60 }, calm))
+  await clock.advance(10_000)
+  written.length = 0
+  const began = clock.now()
+  const halting = device.halt()
+  t.same(written, ['STOP_4\r\n', 'STOP_2\r\n'])
+  await run(halting)
+  t.ok(clock.now() - began < 600, `${clock.now() - began} ms`)
+  await t.rejects(shaking, { code: 'stopped' })
+  await clock.advance(10_000)
+  t.match(line.simulator.world, { moving: false, heating: false })
+  t.notOk(written.some((frame) => frame.startsWith('START')))
+})
+
+test('an instrument that sends each command back is understood', async (t) => {
+  const b = await bench()
+  const { device, run, line, clock } = b
+  const shaking = begin(device.shake!({ speed: 400, duration: 5 }, calm))
+  const echo = setEcho(b)
+  await run(shaking)
+  echo()
+  t.notOk(line.simulator.world.moving)
+  await clock.advance(1000)
+  await run(device.check())
+})
+
+/** From now on what is written comes back, as from those of the family that do so. */
+function setEcho({ line, clock }: Bench): () => void {
+  const write = line.write.bind(line)
+  let listen: (bytes: Uint8Array) => void = () => {}
+  const { onBytes } = line
+  line.onBytes = (heard) => {
+    listen = heard
+    onBytes.call(line, heard)
+  }
+  line.write = (bytes) => {
+    write(bytes)
+    if (/^(START|STOP|OUT_SP)/.test(Buffer.from(bytes).toString('latin1'))) clock.after(5, () => listen(bytes))
+  }
+  return () => {
+    line.write = write
+  }
+}

@@ -1,0 +1,58 @@
+// The units of an Inheco stack: what each can do, and the settings by which one of them is chosen.
+
+import * as v from 'valibot'
+import type { Limits, Profile } from '../../src/devices/device.ts'
+
+export type Model = { shakes: boolean; type: string }
+
+/** `type` is what RTS answers. */
+export const models = {
+  MP: { shakes: false, type: '0' },
+  'MP shaker': { shakes: true, type: '1' },
+  DWP: { shakes: false, type: '2' },
+  'DWP shaker': { shakes: true, type: '3' },
+} as const satisfies Record<string, Model>
+
+export type ModelName = keyof typeof models
+
+const whole = (most: number, description: string) =>
+  v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(most), v.description(description))
+
+const given = {
+  model: v.optional(v.picklist(Object.keys(models) as ModelName[]), 'MP shaker'),
+  dip: v.optional(whole(15, "The number on the stack's DIP switch"), 2),
+  unit: v.optional(whole(5, 'Its place in the stack, 0 at the bottom'), 0),
+  amplitude: v.optional(
+    v.pipe(
+      v.number(),
+      v.integer(),
+      v.minValue(1),
+      v.maxValue(30),
+      v.description('How far the plate swings each way'),
+      v.metadata({ unit: '0.1 mm' }),
+    ),
+    20,
+  ),
+}
+
+export const settings = v.strictObject(given)
+export type Settings = v.InferOutput<typeof settings>
+
+export function modelOf({ model }: Settings): Model {
+  return models[model]
+}
+
+/** It knows tenths of a hertz: that is steps of 6 rpm. */
+export function profile(chosen: Settings): Profile {
+  const { shakes } = modelOf(chosen)
+  const limits: Limits = { temperature: { min: 4, max: 85, unit: '°C', step: 0.1 } }
+  if (shakes) {
+    limits.speed = { min: 396, max: 1800, unit: 'rpm', step: 6 }
+    limits.duration = { min: 1, max: 86_400, unit: 's', step: 0.1 }
+  }
+  return {
+    model: `Inheco incubator ${chosen.model}`,
+    limits,
+    features: { heating: true, door: true, autonomous_timer: false },
+  }
+}

@@ -1,0 +1,62 @@
+// `benchd safe-off`: switches off what was left on when the service ended, in whatever way. For the unit's `ExecStopPost=`.
+
+import type { Config, DeviceConfig } from '../config.ts'
+import { messageOf } from '../errors.ts'
+import { sleep, systemClock } from '../kit/clock.ts'
+import { command } from './command.ts'
+import { configPath, dataDir } from './places.ts'
+
+/** Together with the start of this program, what is left on is off within five seconds. */
+const patience_ms = 3000
+
+type Outcome = { device_id: string; success: boolean; message: string }
+
+export const safeOff = command({
+  name: 'safe-off',
+  summary: 'Halt every device that was left on when the service ended',
+  operands: [],
+  options: {
+    config: { type: 'string', value: 'FILE', help: 'Configuration; default /etc/benchd/config.json' },
+    'data-dir': { type: 'string', value: 'DIR', help: 'Folder of the state' },
+    json: { type: 'boolean', help: 'Print JSON' },
+  },
+  async run({ options }) {
+    const [{ readConfig }, { RunJournal }] = await Promise.all([import('../config.ts'), import('../devices/run_journal.ts')])
+    const config = await readConfig(configPath(options.config))
+    const journal = await RunJournal.open(dataDir(options['data-dir']), ({ message }) => process.stderr.write(`benchd: ${message}\n`))
+    const outcomes = await Promise.all(journal.on.map((device_id) => switchOff(device_id, config)))
+    for (const { device_id } of outcomes.filter(({ success }) => success)) await journal.switchedOff(device_id)
+    await journal.close()
+    process.stdout.write(
+      options.json ? `${JSON.stringify({ devices: outcomes })}\n` : outcomes.map(({ message }) => `${message}\n`).join(''),
+    )
+    return outcomes.every(({ success }) => success) ? 0 : 1
+  },
+})
+
+async function switchOff(device_id: string, { devices }: Config): Promise<Outcome> {
+  const device = devices.find((one) => one.device_id === device_id)
+  if (device?.kind !== 'driven') {
+    return { device_id, success: false, message: `${device_id} was left on, but is not in the configuration: use its red button` }
+  }
+  const late = sleep(systemClock, patience_ms).then(() => Promise.reject(new Error('no acknowledgement')))
+  try {
+    await Promise.race([halt(device), late])
+    return { device_id, success: true, message: `${device_id} was left on; it is off` }
+  } catch (error) {
+    return { device_id, success: false, message: `${device_id} may still be on: use its red button (${messageOf(error)})` }
+  }
+}
+
+async function halt({ driven_by, settings, transport }: Extract<DeviceConfig, { kind: 'driven' }>): Promise<void> {
+  if (transport.kind === 'simulated') return
+  const { serialPort } = await import('../../drivers/transports/serial_port.ts')
+  const line = serialPort({ path: transport.path, serial: driven_by.serial })
+  const device = driven_by.open({ line, clock: systemClock, settings })
+  await line.open()
+  try {
+    await device.halt()
+  } finally {
+    await line.close()
+  }
+}

@@ -1,0 +1,77 @@
+// What it takes for a file to be there after the power has failed.
+
+import type { BigIntStats } from 'node:fs'
+import { mkdir, open, rm, rmdir } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { LabError, messageOf } from '../errors.ts'
+
+/** A file that was not there before. After an error it is to be thrown away: a second fsync may succeed though the data is gone. */
+export async function writeSynced(path: string, text: string): Promise<string> {
+  const handle = await open(path, 'wx', 0o600)
+  try {
+    await handle.writeFile(text)
+    await handle.sync()
+    return stampOf(await handle.stat({ bigint: true }))
+  } finally {
+    await handle.close()
+  }
+}
+
+/** Not by `recursive`: with that Node says ENOENT where the disk is read-only. */
+export async function makeFolder(folder: string): Promise<void> {
+  const make = () => mkdir(folder, { mode: 0o700 })
+  try {
+    await make().catch(async (error) => {
+      if (errnoOf(error) !== 'ENOENT') throw error
+      await makeFolder(dirname(folder))
+      await make()
+    })
+  } catch (error) {
+    if (errnoOf(error) === 'EEXIST') return
+    throw error
+  }
+  await syncFolder(dirname(folder)).catch(async (error) => {
+    // So that the next attempt makes it and syncs it anew.
+    await rmdir(folder).catch(() => undefined)
+    throw error
+  })
+}
+
+export async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+export async function remove(path: string): Promise<void> {
+  await rm(path, { force: true }).catch(() => undefined)
+}
+
+/** Which file it is, and in which state. */
+export function stampOf({ ino, mtimeNs, size }: BigIntStats): string {
+  return `${ino} ${mtimeNs} ${size}`
+}
+
+export function errnoOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : messageOf(error)
+}
+
+/** A failure of the disk, with what to do about it. `what` is the file and what became of it. */
+export function storageError(what: string, error: unknown): LabError {
+  const errno = errnoOf(error)
+  const advice = adviceFor[errno] ?? 'look into the log of the service, then try again'
+  return new LabError('storage', `${what} (${errno}): ${advice}`, { cause: error, retry_after_s: 5 })
+}
+
+const adviceFor: Record<string, string> = {
+  ENOSPC: 'the disk is full; free some space, then try again',
+  EDQUOT: "the service's quota is used up; free some space, then try again",
+  EROFS: 'the disk is read-only, and an SD card becomes so when it fails; mount it writable or replace it, then try again',
+  EIO: 'the disk failed; replace it, then try again',
+  EACCES: "the service's user may not use the data folder; give it the rights, then try again",
+  EPERM: "the service's user may not use the data folder; give it the rights, then try again",
+  EMFILE: 'too many files are open; try again in a few seconds',
+}
