@@ -10,6 +10,10 @@ import { onSimulator } from './testing.ts'
 /** Settings beside the defaults that change what a driver can do. */
 const variants: Partial<Record<DriverName, object[]>> = {
   bioshake: [{ model: '3000' }, { model: 'Heatplate' }],
+  ika_shaker: [{ model: 'KS 260 control' }],
+  inheco_incubator_shaker: [{ model: 'MP' }],
+  alps: [{ model: '300' }, { model: '5000' }],
+  ultraseal: [{ model: 'XT Pro' }],
 }
 
 for (const name of driverNames) {

@@ -205,8 +205,11 @@ async function halts(t: Test, make: Make, name: Name, moment: number, watch_ms: 
   t.ok(subject.written.length > before, `${what}: the bytes are on the wire when halt returns`)
   const performed = await settled(subject, performing, acknowledged_ms)
   t.ok(performed && 'error' in performed && performed.error instanceof LabError, `${what}: the operation ends, and not as done`)
-  const halted = await settled(subject, halting, acknowledged_ms)
+  // What no stop can end is halted when it has come to its end.
+  const { uninterruptible } = subject.profile.features
+  const halted = await settled(subject, halting, acknowledged_ms + (uninterruptible ? took : 0))
   t.ok(halted && 'value' in halted, `${what}: the halt is acknowledged`)
+  if (uninterruptible) t.notOk(isStirring(subject), `${what}: and not before it is at rest`)
   t.ok(await comesToRest(subject), `${what}: it comes to rest`)
   t.notOk(await stirs(subject, watch_ms), `${what}: it stays at rest`)
   await worksAgain(t, subject, name, what)

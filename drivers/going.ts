@@ -1,7 +1,7 @@
 // What goes on in a device, and what ends it: the operation's own signal, a stop, the loss of the line.
 
-import { LabError } from '../src/errors.ts'
 import type { Link } from '../src/devices/device.ts'
+import { LabError } from '../src/errors.ts'
 
 export class Going {
   #now = new AbortController()

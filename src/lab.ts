@@ -88,6 +88,7 @@ export async function openLab(
     async close() {
       stopping = true
       load.stop()
+      hub.streams.close()
       await registry.close()
       await latches.settled()
       await journal.close()

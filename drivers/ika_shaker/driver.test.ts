@@ -39,7 +39,10 @@ test('what a device can do depends on its model', async (t) => {
   const { device } = await onSimulator(driver, { model: 'KS 260 control' })
   t.notOk('set_temperature' in device)
   t.notOk('get_temperature' in device)
-  t.match(driver.profile(v.parse(settings, { model: 'KS 4000 i control' })).limits, { speed: { min: 10, max: 500 }, temperature: { max: 80 } })
+  t.match(driver.profile(v.parse(settings, { model: 'KS 4000 i control' })).limits, {
+    speed: { min: 10, max: 500 },
+    temperature: { max: 80 },
+  })
   t.throws(() => v.parse(settings, { model: 'RCT' }))
 })
 
@@ -163,31 +166,22 @@ test('a halt is on the wire at once, motor and heater, and is acknowledged befor
 })
 
 test('an instrument that sends each command back is understood', async (t) => {
-  const b = await bench()
-  const { device, run, line, clock } = b
-  const shaking = begin(device.shake!({ speed: 400, duration: 5 }, calm))
-  const echo = setEcho(b)
-  await run(shaking)
-  echo()
-  t.notOk(line.simulator.world.moving)
-  await clock.advance(1000)
-  await run(device.check())
+  const { device, run, line } = await onSimulator({ ...driver, simulate: echoing })
+  await run(device.initialize({}, calm))
+  await run(device.shake!({ speed: 400, duration: 5 }, calm))
+  await run(device.set_temperature!({ temperature: 40 }, calm))
+  t.same(await run(device.identify()), { model: 'MATRIX ORBITAL', serial_number: null, firmware_version: 'V0.0 simulated' })
+  await run(device.halt())
+  t.match(line.simulator.world, { moving: false, heating: false })
 })
 
-/** From now on what is written comes back, as from those of the family that do so. */
-function setEcho({ line, clock }: Bench): () => void {
-  const write = line.write.bind(line)
-  let listen: (bytes: Uint8Array) => void = () => {}
-  const { onBytes } = line
-  line.onBytes = (heard) => {
-    listen = heard
-    onBytes.call(line, heard)
+/** One of those of the family that answer a command with the command. */
+const echoing: typeof driver.simulate = (at) => {
+  const simulator = driver.simulate(at)
+  const receive = simulator.receive.bind(simulator)
+  simulator.receive = (bytes) => {
+    receive(bytes)
+    if (/^(START|STOP|OUT_SP|RESET)/.test(Buffer.from(bytes).toString('latin1'))) at.send(bytes)
   }
-  line.write = (bytes) => {
-    write(bytes)
-    if (/^(START|STOP|OUT_SP)/.test(Buffer.from(bytes).toString('latin1'))) clock.after(5, () => listen(bytes))
-  }
-  return () => {
-    line.write = write
-  }
+  return simulator
 }

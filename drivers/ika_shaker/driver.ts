@@ -179,7 +179,8 @@ function open({ line, clock, settings }: { line: Line; clock: Clock; settings: S
     for (let before: number | undefined; ; ) {
       const speed = await read('PV', motor)
       if (speed < rest || (before !== undefined && speed < before - 1)) return
-      if (clock.now() > end) throw new LabError('device_failed', `it was told to stop and still turns at ${speed} rpm; use its power switch`)
+      if (clock.now() > end)
+        throw new LabError('device_failed', `it was told to stop and still turns at ${speed} rpm; use its power switch`)
       if (before !== undefined) await exchange.tell(`STOP_${motor}`)
       before = speed
     }

@@ -7,7 +7,11 @@ import { simulate } from './simulator.ts'
 function switchedOn(chosen: object = {}) {
   const clock = new VirtualClock()
   const said: string[] = []
-  const simulator = simulate({ clock, settings: v.parse(settings, chosen), send: (bytes) => said.push(Buffer.from(bytes).toString('latin1')) })
+  const simulator = simulate({
+    clock,
+    settings: v.parse(settings, chosen),
+    send: (bytes) => said.push(Buffer.from(bytes).toString('latin1')),
+  })
   const ask = async (text: string) => {
     said.length = 0
     simulator.receive(Buffer.from(`${text}\r\n`, 'latin1'))

@@ -45,7 +45,8 @@ export const simulate: Simulate<Settings> = ({ send, clock, settings }): Simulat
     for (;;) {
       const length = buffer[0]
       if (length === undefined) return undefined
-      const plausible = length >= 6 && length <= 64 && (buffer[1] ?? 0x30) >> 4 === 3 && (buffer[2] ?? 0xc0 + length - 3) === 0xc0 + length - 3
+      const plausible =
+        length >= 6 && length <= 64 && (buffer[1] ?? 0x30) >> 4 === 3 && (buffer[2] ?? 0xc0 + length - 3) === 0xc0 + length - 3
       if (plausible && buffer.length <= length) return undefined
       const frame = buffer.subarray(0, length + 1)
       buffer = buffer.subarray(plausible ? length + 1 : 1)

@@ -11,7 +11,7 @@ import { keepTime, mustTurn } from '../host_timed.ts'
 import { nextLine } from '../text_lines.ts'
 import { Exchange } from '../transports/exchange.ts'
 import type { Line } from '../transports/line.ts'
-import { answers, encode, errorInWords, errorOf, errors as errorNumbers, numberOf, refusals, valueOf } from './protocol.ts'
+import { answers, encode, errorInWords, errors as errorNumbers, errorOf, numberOf, refusals, wordOf } from './protocol.ts'
 import { simulate } from './simulator.ts'
 
 /** There is nothing to set. */
@@ -108,7 +108,7 @@ function open({ line, clock }: { line: Line; clock: Clock }): Device {
   /** Such as IDLE_CLOSED. */
   async function latch(): Promise<string> {
     const text = await ask('M241')
-    return valueOf(text, 'STATUS') ?? nonsense('M241', text)
+    return wordOf(text, 'STATUS') ?? nonsense('M241', text)
   }
 
   async function temperature(): Promise<{ temperature: number; target: number | null }> {
@@ -118,11 +118,11 @@ function open({ line, clock }: { line: Line; clock: Clock }): Device {
 
   async function identify(): Promise<Identity> {
     const text = await ask('M115')
-    const hardware = valueOf(text, 'HW')
+    const hardware = wordOf(text, 'HW')
     return {
       model: hardware ? `Heater-Shaker ${hardware}` : 'Heater-Shaker',
-      serial_number: valueOf(text, 'SerialNo') ?? null,
-      firmware_version: valueOf(text, 'FW') ?? null,
+      serial_number: wordOf(text, 'SerialNo') ?? null,
+      firmware_version: wordOf(text, 'FW') ?? null,
     }
   }
 
@@ -135,7 +135,8 @@ function open({ line, clock }: { line: Line; clock: Clock }): Device {
     told.clear()
     const identity = await identify()
     const status = await latch()
-    if (status === 'OPENING' || status === 'CLOSING') throw new LabError('interlock', `its latch is ${status}; wait a moment, then initialize`)
+    if (status === 'OPENING' || status === 'CLOSING')
+      throw new LabError('interlock', `its latch is ${status}; wait a moment, then initialize`)
     if (status !== 'IDLE_OPEN') {
       if (status !== 'IDLE_CLOSED') await moveLatch('M243', 'IDLE_CLOSED', signal)
       await order('G28', signal, home_ms)
@@ -219,7 +220,8 @@ function open({ line, clock }: { line: Line; clock: Clock }): Device {
     exchange.interrupt('M3 S0')
     exchange.interrupt('M106')
     await mustSlowDown()
-    if ((await temperature()).target !== null) good('M106', await exchange.command('M106', { deadline_ms: reply_ms, accepts: isAnswer('M106') }))
+    if ((await temperature()).target !== null)
+      good('M106', await exchange.command('M106', { deadline_ms: reply_ms, accepts: isAnswer('M106') }))
   }
 
   async function mustSlowDown(): Promise<void> {
@@ -227,7 +229,8 @@ function open({ line, clock }: { line: Line; clock: Clock }): Device {
     for (let before: number | undefined; ; ) {
       const speed = Math.abs(await speedNow())
       if (speed < rest || (before !== undefined && speed < before - 1)) return
-      if (clock.now() > end) throw new LabError('device_failed', `it was told to stop and still turns at ${speed} rpm; use its power switch`)
+      if (clock.now() > end)
+        throw new LabError('device_failed', `it was told to stop and still turns at ${speed} rpm; use its power switch`)
       before = speed
     }
   }

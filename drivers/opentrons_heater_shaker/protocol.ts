@@ -11,13 +11,16 @@ export function answers(line: string, code: string): boolean {
 }
 
 /** The value that a key has in an answer: `C` of `M123 C:500 T:500 OK` is `500`. */
-export function valueOf(line: string, key: string): string | undefined {
-  return line.match(/\S+:\S*/g)?.find((pair) => pair.startsWith(`${key}:`))?.slice(key.length + 1)
+export function wordOf(line: string, key: string): string | undefined {
+  return line
+    .match(/\S+:\S*/g)
+    ?.find((pair) => pair.startsWith(`${key}:`))
+    ?.slice(key.length + 1)
 }
 
 /** A number of an answer; undefined where there is none, as for a target `None`. */
 export function numberOf(line: string, key: string): number | undefined {
-  const text = valueOf(line, key)
+  const text = wordOf(line, key)
   return text !== undefined && /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : undefined
 }
 

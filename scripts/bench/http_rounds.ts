@@ -43,9 +43,10 @@ export async function besideRaw(options: HttpOptions, { devices, request, measur
   try {
     for (const [name, module] of Object.entries(modules))
       servers.push({ name, child: await startChild<Serving>(module, { args: [String(devices)], ...(profile && { profile }) }), rounds: [] })
-    const work = ({ ready }: Child<Serving>): Omit<Load, 'seconds'> => {
+    const operations = measures.some(({ of }) => of === 'skin_us') ? 6400 : 0
+    const work = ({ ready }: Child<Serving>): Omit<Load, 'seconds'> & { operations: number } => {
       const requests = Array.from({ length: connections }, (_, connection) => request(ready, connection))
-      return { port: ready.port, requests, expect: 'HTTP/1.1 200 ' }
+      return { port: ready.port, requests, expect: 'HTTP/1.1 200 ', operations }
     }
     for (const { child } of servers) await oneRound(load, child, { ...work(child), ...warmUp })
     for (let i = 0; i < rounds; i++) {
@@ -59,16 +60,16 @@ export async function besideRaw(options: HttpOptions, { devices, request, measur
 
 const modules = { 'raw node:http': './servers/raw.js', 'bare Hono': './servers/bare_hono.js', benchd: './servers/benchd.js' }
 
-async function oneRound(load: Child<object>, server: Child<Serving>, work: Load): Promise<Round> {
+/** `operations` is how many are done without HTTP afterwards. */
+async function oneRound(load: Child<object>, server: Child<Serving>, work: Load & { operations: number }): Promise<Round> {
+  const { operations } = work
   const before = await server.ask<Usage>({})
   const { answers, seconds, error } = await load.ask<Loaded>(work)
   if (error) throw new Error(error)
   const after = await server.ask<Usage>({ operations })
   const cpu_us = (after.cpu_us - before.cpu_us) / answers
-  return { cpu_us, skin_us: cpu_us - after.operations_us / operations, rate: answers / seconds, rss_mib: after.rss_mib }
+  return { cpu_us, skin_us: cpu_us - after.operations_us / Math.max(1, operations), rate: answers / seconds, rss_mib: after.rss_mib }
 }
-
-const operations = 6400
 
 function rowsOf(servers: readonly Server[], measures: readonly Measure[]): Row[] {
   return measures.flatMap(({ what, unit, of, target }) => {

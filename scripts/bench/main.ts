@@ -12,12 +12,21 @@ import { table } from './table.ts'
 const benches: readonly Bench[] = [httpGet, httpPost, start, footprint]
 
 const { chosen, given } = commandLine(process.argv.slice(2))
-for (const { name, summary, limit, options, run } of chosen) {
-  const its = optionsOf(options, given)
-  const rows = await run(its)
+for (const bench of chosen) {
+  console.log(`\n${bench.name}: ${bench.summary}`)
+  try {
+    await show(bench, optionsOf(bench.options, given))
+  } catch (error) {
+    console.log(`failed: ${(error as Error).message}`)
+    process.exitCode = 1
+  }
+}
+
+async function show({ name, limit, run }: Bench, options: Options): Promise<void> {
+  const rows = await run(options)
+  console.log(table(rows, limit))
+  console.log(JSON.stringify({ bench: name, node: process.version, options, limit, rows }))
   if (rows.some((row) => meets(row) === false && !row.target?.wall)) process.exitCode = 1
-  console.log(`\n${name}: ${summary}\n${table(rows, limit)}`)
-  console.log(JSON.stringify({ bench: name, node: process.version, options: its, limit, rows }))
 }
 
 function commandLine(args: string[]): { chosen: readonly Bench[]; given: Record<string, string | undefined> } {
@@ -48,9 +57,15 @@ function optionsOf(defaults: Options, given: Record<string, string | undefined>)
     Object.entries(defaults).map(([name, value]) => {
       const text = given[name]
       if (text === undefined) return [name, value]
-      return [name, typeof value === 'number' ? Number(text) : text]
+      return [name, typeof value === 'number' ? number(text, name) : text]
     }),
   )
+}
+
+function number(text: string, option: string): number {
+  const value = Number(text)
+  if (text.trim() !== '' && Number.isFinite(value)) return value
+  throw new Error(`--${option} ${text} is not a number`)
 }
 
 function usage(): string {

@@ -134,6 +134,7 @@ for (const [name, trial] of Object.entries(trials)) {
     rmSync(work, { recursive: true })
   }
 }
+console.log(`${Object.keys(trials).length - failures} passed, ${failures} failed`)
 process.exitCode = failures ? 1 : 0
 
 async function begin(place) {

@@ -2,8 +2,11 @@
 
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { type Test, test } from 'tap'
+import { t as file, type Test, test } from 'tap'
 import { benchd, running } from './testing.ts'
+
+// A slow machine is not a failure.
+file.setTimeout(0)
 
 const good = { format: 1, listen: { host: '127.0.0.1', port: 0 }, devices: [{ device_id: 'arm-1', driver: 'external' }] }
 
@@ -52,26 +55,12 @@ test('config check says what a file holds, or what is wrong with it, and where',
   const home = t.testdir({ 'good.json': `// the arm\n${JSON.stringify(good)}` })
   t.match(await benchd(home, ['config', 'check', `${home}/good.json`]), { code: 0, stdout: /good\.json is good: 1 devices/, stderr: '' })
   t.match(await benchd(home, ['config', 'check'], { BENCHD_CONFIG: `${home}/good.json` }), { code: 0 })
-  const device = good.devices[0]!
+  const simulated = { device_id: 's', driver: 'bioshake', transport: { kind: 'simulated' } }
   for (const [content, sentence] of [
     ['{', /not JSON/],
-    [{ ...good, format: 2 }, /format/],
     [{ ...good, lisen: {} }, /lisen.*did you mean "listen"/],
-    [{ ...good, devices: [device, device] }, /two devices are called arm-1/],
-    [{ ...good, devices: [{ ...device, device_id: 'a.b' }] }, /devices\[0\]\.device_id/],
-    [{ ...good, devices: [{ ...device, device_id: 'a/b' }] }, /devices\[0\]\.device_id/],
-    [{ ...good, devices: [{ ...device, device_id: 'bulk' }] }, /collide/],
-    [{ ...good, devices: [{ ...device, device_id: 'export' }] }, /collide/],
-    [{ ...good, devices: [{ ...device, driver: 'bioshak' }] }, /driver/],
-    [{ ...good, devices: [{ device_id: 's', driver: 'bioshake' }] }, /transport is missing/],
-    [
-      { ...good, devices: [{ device_id: 's', driver: 'bioshake', transport: { kind: 'simulated' }, settings: { modle: '' } }] },
-      /did you mean "model"/,
-    ],
-    [
-      { ...good, devices: [{ device_id: 's', driver: 'bioshake', transport: { kind: 'simulated' }, limits: { speed: { max: 9e9 } } }] },
-      /only narrow/,
-    ],
+    [{ ...good, devices: [{ ...simulated, settings: { modle: '' } }] }, /s\.settings.*did you mean "model"/],
+    [{ ...good, devices: [{ ...simulated, limits: { speed: { max: 9e9 } } }] }, /only narrow/],
   ] as const) {
     const file = `${home}/bad.json`
     writeFileSync(file, typeof content === 'string' ? content : JSON.stringify(content))

@@ -20,7 +20,8 @@ const Nothing = v.strictObject({})
  * `typical_seconds` and `margin_seconds` come on top of the `duration` asked for, if there is one: the first is what it
  * usually takes besides, the second is when the service gives up, halts the device and latches a fault.
  * `done` says afterwards what was done. `leaves_on` is for what would go on by itself if this process ended: the motion, as
- * long as it lasts, unless the instrument times it; or the heat, until the device is halted.
+ * long as it lasts, unless the instrument times it; or the heat, until the device is halted. An `extension` is ours, beyond
+ * the published API.
  */
 export const operations = {
   initialize: {

@@ -2,6 +2,7 @@
 
 import { randomBytes } from 'node:crypto'
 import { statfs } from 'node:fs/promises'
+import { messageOf } from '../errors.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Report } from '../kit/json_file.ts'
 import type { RuntimeEvent } from './event.ts'
@@ -36,7 +37,7 @@ export class EventLog {
   readonly #files: LogFiles
   readonly #writer: LogWriter
   readonly #removal: LogRemoval
-  readonly #listeners: OnShown[] = []
+  readonly #listeners = new Set<OnShown>()
   #waiting: { us: number; done: () => void }[] = []
   #seq: number
   #newest_us: number
@@ -115,8 +116,8 @@ export class EventLog {
 
   /** Calls with entries once they may be seen. The answer ends it. */
   onShown(listener: OnShown): () => void {
-    this.#listeners.push(listener)
-    return () => void this.#listeners.splice(this.#listeners.indexOf(listener), 1)
+    this.#listeners.add(listener)
+    return () => void this.#listeners.delete(listener)
   }
 
   /** What comes after `close` is not taken any more. */
@@ -162,8 +163,17 @@ export class EventLog {
   #show(entries: readonly Entry[]): void {
     const { seq, us } = entries.at(-1)!
     this.#shown = { seq, us }
-    for (const listener of [...this.#listeners]) listener(entries)
+    for (const listener of this.#listeners) this.#hand(entries, listener)
     if (this.#waiting.length) this.#release(us)
+  }
+
+  /** What goes wrong with one who listens is no reason to stop writing. */
+  #hand(entries: readonly Entry[], listener: OnShown): void {
+    try {
+      listener(entries)
+    } catch (error) {
+      this.#options.say(`one who listens to the event log failed: ${messageOf(error)}`)
+    }
   }
 
   #release(us: number): void {

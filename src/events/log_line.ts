@@ -19,15 +19,26 @@ const seqEnd = 40
 
 export type Envelope = { seq: number; boot: string; mono_us: number; in_step: boolean }
 
+/** An envelope with nothing in it yet: numbers are put into it without making strings, for this is done with every event. */
+const blank = Buffer.from(
+  `{"crc":"00000000","seq":${' '.repeat(16)},"boot":"00000000","mono":${' '.repeat(16)},"sync":0,"event":`,
+  'latin1',
+)
+const bootAt = 49
+const monoEnd = 82
+const syncAt = 90
+
 /** Writes a line and answers where it ends. There must be room for three bytes a character of `json`, and the overhead. */
 export function writeLine(buffer: Buffer, at: number, { seq, boot, mono_us, in_step }: Envelope, json: string): number {
-  const head = `{"crc":"00000000","seq":${wide(seq)},"boot":"${boot}","mono":${wide(mono_us)},"sync":${in_step ? 1 : 0},"event":`
-  buffer.write(head, at, 'latin1')
+  buffer.set(blank, at)
+  writeDecimal(buffer, at + seqEnd, seq)
+  buffer.write(boot, at + bootAt, 'latin1')
+  writeDecimal(buffer, at + monoEnd, mono_us)
+  if (in_step) buffer[at + syncAt] = 0x31
   const end = at + eventAt + buffer.write(json, at + eventAt, 'utf8')
   buffer[end] = 0x7d
   buffer[end + 1] = newline
-  const digest = crc32(buffer.subarray(at + summedFrom, end + 1))
-  buffer.write(digest.toString(16).padStart(8, '0'), at + digestAt, 'latin1')
+  writeHex(buffer, at + digestAt + 8, crc32(buffer.subarray(at + summedFrom, end + 1)))
   return end + 2
 }
 
@@ -109,6 +120,20 @@ export function hasNeedle(buffer: Buffer, at: number, needle: Buffer): boolean {
   return found !== -1 && found + executionMember.length === executionAt(buffer, at)
 }
 
-function wide(value: number): string {
-  return String(value).padStart(16)
+/** Both write leftwards from `end`. */
+function writeDecimal(buffer: Buffer, end: number, value: number): void {
+  let at = end
+  let left = value
+  do {
+    const rest = Math.floor(left / 10)
+    buffer[--at] = 0x30 + left - rest * 10
+    left = rest
+  } while (left > 0)
+}
+
+function writeHex(buffer: Buffer, end: number, value: number): void {
+  for (let at = end, left = value; left > 0; left >>>= 4) {
+    const digit = left & 0xf
+    buffer[--at] = digit + (digit < 10 ? 0x30 : 0x57)
+  }
 }

@@ -38,6 +38,8 @@ export type WriterOptions = {
 /** `failing`: events are in memory only. `recovered`: they are in the file after all. `distrusted`: a sync failed, another file is begun. */
 export type WriterState = 'failing' | 'recovered' | 'distrusted'
 
+type Batch = { bytes: Buffer; entries: Entry[]; notes: Noted[] }
+
 /** Newest events that are kept while the log cannot be written. */
 const memoryTail = 10_000
 const batchBytes = 262_144
@@ -49,7 +51,10 @@ export class LogWriter {
   readonly #options: WriterOptions
   readonly #queue: Entry[] = []
   #inFlight: Entry[] = []
+  /** Made ready while the one before is being written, when there is much to write. */
+  #prepared: Batch | undefined
   #buffer = Buffer.allocUnsafeSlow(batchBytes)
+  #otherBuffer = Buffer.allocUnsafeSlow(batchBytes)
   #failing: string | undefined
   #mayRetry = false
   #lost = 0
@@ -76,12 +81,12 @@ export class LogWriter {
 
   /** Events that wait to be written. */
   get waiting(): number {
-    return this.#queue.length
+    return this.#queue.length + (this.#prepared?.entries.length ?? 0)
   }
 
   /** What can be seen though it is not in the file. */
   get tail(): readonly Entry[] {
-    return [...this.#inFlight, ...this.#queue].filter(({ shown }) => shown)
+    return [...this.#inFlight, ...(this.#prepared?.entries ?? []), ...this.#queue].filter(({ shown }) => shown)
   }
 
   add(entry: Entry): void {
@@ -112,6 +117,7 @@ export class LogWriter {
   }
 
   #hasWork(): boolean {
+    if (this.#prepared) return true
     return this.#failing ? this.#queue.length > 0 && (this.#mayRetry || !this.#queue.at(-1)!.shown) : this.#queue.length > 0
   }
 
@@ -124,10 +130,13 @@ export class LogWriter {
 
   async #writeBatch(): Promise<void> {
     this.#mayRetry = false
-    const { bytes, entries, notes } = this.#nextBatch()
+    const { bytes, entries, notes } = this.#prepared ?? this.#nextBatch()
+    this.#prepared = undefined
     this.#inFlight = entries
     try {
-      await this.#options.files.append(bytes, notes)
+      const appended = this.#options.files.append(bytes, notes)
+      if (!this.#failing && this.#queue.length >= this.#options.burst) this.#prepared = this.#nextBatch()
+      await appended
     } catch (error) {
       return this.#fail(entries, error)
     } finally {
@@ -150,7 +159,7 @@ export class LogWriter {
     } catch (error) {
       this.#options.files.forget(bytes)
       if (this.#syncFailures++ > 0) return this.#fail(entries, error)
-      this.#queue.unshift(...entries)
+      this.#putBack(entries)
       return this.#tellSyncFailed(error)
     }
     this.#syncFailures = 0
@@ -158,7 +167,10 @@ export class LogWriter {
   }
 
   /** Takes events from the queue as far as the buffer, and the burst, go. */
-  #nextBatch(): { bytes: Buffer; entries: Entry[]; notes: Noted[] } {
+  #nextBatch(): Batch {
+    const other = this.#otherBuffer
+    this.#otherBuffer = this.#buffer
+    this.#buffer = other
     const notes: Noted[] = []
     const { boot } = this.#options
     const in_step = this.#options.inStep()
@@ -188,8 +200,13 @@ export class LogWriter {
     await new Promise(setImmediate)
   }
 
+  #putBack(entries: Entry[]): void {
+    this.#queue.unshift(...entries, ...(this.#prepared?.entries ?? []))
+    this.#prepared = undefined
+  }
+
   #fail(entries: Entry[], error: unknown): void {
-    this.#queue.unshift(...entries)
+    this.#putBack(entries)
     const first = !this.#failing
     this.#failing = messageOf(error)
     this.#cancelRetry?.()

@@ -43,11 +43,13 @@ export class Sinks {
 
   /** Tells every sink. What a sink emits is told after what it was told of, so that all hear of it in one order. */
   dispatch(event: RuntimeEvent): void {
-    this.#waiting.push(event)
-    if (this.#dispatching) return
+    if (this.#dispatching) {
+      this.#waiting.push(event)
+      return
+    }
     this.#dispatching = true
     try {
-      for (let next = this.#waiting.shift(); next; next = this.#waiting.shift()) this.#tellAll(next)
+      for (let next: RuntimeEvent | undefined = event; next; next = this.#waiting.shift()) this.#tellAll(next)
     } finally {
       this.#dispatching = false
     }

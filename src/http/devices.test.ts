@@ -29,9 +29,18 @@ test('a device tells what it is, what it does, and what is latched on it', async
   t.match((body as { identity: object }).identity, { model: /BIOSHAKE/i, serial_number: String, firmware_version: String })
   const { identity: _, ...rest } = body as Record<string, unknown>
   t.strictSame(rest, {
-    device_id: 'shaker-1', type: 'shaker', name: 'Plate shaker', is_initialized: false, driver: 'bioshake', simulated: true,
-    state: 'not_initialized', operation: null, last_operation: null, fault: null, lock: null,
-  }) // biome-ignore format: a record
+    device_id: 'shaker-1',
+    type: 'shaker',
+    name: 'Plate shaker',
+    is_initialized: false,
+    driver: 'bioshake',
+    simulated: true,
+    state: 'not_initialized',
+    operation: null,
+    last_operation: null,
+    fault: null,
+    lock: null,
+  })
   t.match((await ask('GET', '/api/devices/robot-1')).body, { state: 'external', driver: 'external', simulated: false, identity: null })
 })
 
@@ -42,7 +51,19 @@ test('a device that is not there is named, on every path', async (t) => {
     ['GET', '/capabilities'],
     ['GET', '/initialized'],
     ['GET', '/get_temperature'],
-    ...['initialize', 'shake', 'centrifuge', 'seal', 'stop', 'open', 'close', 'lock_plate', 'unlock_plate', 'set_temperature', 'clear_fault'].map((name) => ['POST', `/${name}`]),
+    ...[
+      'initialize',
+      'shake',
+      'centrifuge',
+      'seal',
+      'stop',
+      'open',
+      'close',
+      'lock_plate',
+      'unlock_plate',
+      'set_temperature',
+      'clear_fault',
+    ].map((name) => ['POST', `/${name}`]),
   ] as const
   for (const [method, path] of rows) {
     const answer = await ask(method as string, `/api/devices/shaker-2${path}`)
@@ -57,17 +78,31 @@ test('capabilities tell each operation with the schema of its body, and the limi
   const { operations, safety, ...rest } = body as { operations: { name: string; method: string }[]; safety: string }
   t.match(safety, /not a safety function/)
   t.strictSame(rest, {
-    device_id: 'shaker-1', type: 'shaker', driver: 'bioshake', model: 'BioShake 3000-T elm', simulated: true, source: 'model',
+    device_id: 'shaker-1',
+    type: 'shaker',
+    driver: 'bioshake',
+    model: 'BioShake 3000-T elm',
+    simulated: true,
+    source: 'model',
     limits: {
       speed: { min: 200, max: 3000, unit: 'rpm', step: 1 },
       duration: { min: 1, max: 99_999, unit: 's', step: 1 },
       temperature: { min: 0, max: 99, unit: '°C', step: 0.1 },
     },
     features: { locking: true, heating: true, cooling: false, autonomous_timer: true },
-  }) // biome-ignore format: a record
+  })
   t.strictSame(
     operations.map(({ name, method }) => `${method} ${name}`),
-    ['POST initialize', 'POST shake', 'POST stop', 'POST lock_plate', 'POST unlock_plate', 'POST set_temperature', 'GET initialized', 'GET get_temperature'],
+    [
+      'POST initialize',
+      'POST shake',
+      'POST stop',
+      'POST lock_plate',
+      'POST unlock_plate',
+      'POST set_temperature',
+      'GET initialized',
+      'GET get_temperature',
+    ],
   )
   t.strictSame(operations[1], {
     name: 'shake',
@@ -91,9 +126,17 @@ test('capabilities tell each operation with the schema of its body, and the limi
 test('each operation that a device knows is done and answered, and no other is', async (t) => {
   const { ask } = await openBench(t)
   const all: Record<string, object> = {
-    initialize: {}, open: {}, close: {}, lock_plate: {}, unlock_plate: {}, stop: {}, shake: { speed: 500, duration: 5 }, centrifuge: { g: 200, duration: 5 },
-    seal: { temperature: 100, duration: 2 }, set_temperature: { temperature: 60 },
-  } // biome-ignore format: a table
+    initialize: {},
+    open: {},
+    close: {},
+    lock_plate: {},
+    unlock_plate: {},
+    stop: {},
+    shake: { speed: 500, duration: 5 },
+    centrifuge: { g: 200, duration: 5 },
+    seal: { temperature: 100, duration: 2 },
+    set_temperature: { temperature: 60 },
+  }
   const known: Record<string, string[]> = {
     'shaker-1': ['initialize', 'lock_plate', 'shake', 'unlock_plate', 'set_temperature', 'stop'],
     'sealer-1': ['initialize', 'open', 'close', 'set_temperature', 'seal', 'stop'],
@@ -155,8 +198,14 @@ test('an operation has an id, under which its outcome stands', async (t) => {
   const record = await ask('GET', `/api/operations/${operation_id}`, { key: 'read' })
   const { started, ended, ...rest } = record.body as OperationRecord
   t.strictSame(rest, {
-    operation_id, device_id: 'shaker-1', operation: 'shake', params: { speed: 500, duration: 5 }, status: 'ended', result: answer.body, detail: null,
-  }) // biome-ignore format: a record
+    operation_id,
+    device_id: 'shaker-1',
+    operation: 'shake',
+    params: { speed: 500, duration: 5 },
+    status: 'ended',
+    result: answer.body,
+    detail: null,
+  })
   t.ok(ended! >= started && started > 1e9)
   t.strictSame((await ask('GET', shaker)).body, { ...((await ask('GET', shaker)).body as object), last_operation: record.body })
   isRefusal(t, await ask('GET', '/api/operations/none'), 404, 'not_found')
@@ -167,13 +216,24 @@ test('who does not want to wait is answered at once, and finds the outcome later
   const answer = await begin(t, { ask })
   const { operation_id } = answer.body as OperationRecord
   t.strictSame(Object.keys(answer.body as object), [
-    'operation_id', 'device_id', 'operation', 'params', 'status', 'result', 'detail', 'started', 'ended',
-  ]) // biome-ignore format: a list
+    'operation_id',
+    'device_id',
+    'operation',
+    'params',
+    'status',
+    'result',
+    'detail',
+    'started',
+    'ended',
+  ])
   t.match(answer.body, { status: 'running', result: null, ended: null })
   t.equal(answer.headers.get('location'), `/api/operations/${operation_id}`)
   t.equal(answer.headers.get('operation-id'), operation_id)
   t.equal(answer.headers.get('preference-applied'), 'respond-async')
-  t.match((await ask('GET', shaker)).body, { state: 'busy', operation: { operation_id, name: 'shake', started: Number, seconds_left: Number } })
+  t.match((await ask('GET', shaker)).body, {
+    state: 'busy',
+    operation: { operation_id, name: 'shake', started: Number, seconds_left: Number },
+  })
   await clock.advance(90_000)
   t.match((await ask('GET', `/api/operations/${operation_id}`)).body, { status: 'ended', result: { success: true } })
   t.match((await ask('GET', shaker)).body, { state: 'ready', operation: null, last_operation: { operation_id } })
@@ -189,7 +249,10 @@ test('a second operation is refused with what runs and how long still, and readi
     t.match(Number(answer.headers.get('retry-after')), 65)
     t.equal(answer.headers.get('operation-id'), null)
   }
-  t.match(await ask('GET', `${shaker}/get_temperature`), { status: 200, body: { device_id: 'shaker-1', temperature: Number, target: null } })
+  t.match(await ask('GET', `${shaker}/get_temperature`), {
+    status: 200,
+    body: { device_id: 'shaker-1', temperature: Number, target: null },
+  })
   t.strictSame((await ask('GET', `${shaker}/initialized`)).body, { device_id: 'shaker-1', is_initialized: true })
 })
 
@@ -203,7 +266,10 @@ test('a stop ends the run, which answers that it was stopped, and holds until in
   t.strictSame(Object.keys(stop.body as object), ['success', 'message'])
   const answer = await clock.run(run)
   t.strictSame([answer.status, await answer.json()], [200, { success: false, message: 'stopped' }])
-  t.match((await ask('GET', `/api/operations/${answer.headers.get('operation-id')}`)).body, { result: { success: false, message: 'stopped' }, detail: null })
+  t.match((await ask('GET', `/api/operations/${answer.headers.get('operation-id')}`)).body, {
+    result: { success: false, message: 'stopped' },
+    detail: null,
+  })
   t.match((await ask('GET', shaker)).body, {
     state: 'stopped',
     is_initialized: false,
@@ -281,10 +347,16 @@ test('a fault that is ordered is met, latched, told as an event, and cleared', a
     detail: (failed.body as { detail: string }).detail,
   })
   isRefusal(t, await ask('POST', `${shaker}/unlock_plate`), 409, 'faulted')
-  t.match((await ask('GET', shaker)).body, { state: 'faulted', fault: { command: 'unlock_plate', outcome: 'unknown', error_type: 'NoReply' } })
+  t.match((await ask('GET', shaker)).body, {
+    state: 'faulted',
+    fault: { command: 'unlock_plate', outcome: 'unknown', error_type: 'NoReply' },
+  })
   t.strictSame((await ask('DELETE', faults)).body, { success: true, message: 'mended' })
   t.match((await ask('GET', shaker)).body, { state: 'faulted' }, 'what is latched stays latched')
-  t.strictSame((await ask('POST', `${shaker}/clear_fault`)).body, { success: true, message: 'fault cleared; initialize before the next operation' })
+  t.strictSame((await ask('POST', `${shaker}/clear_fault`)).body, {
+    success: true,
+    message: 'fault cleared; initialize before the next operation',
+  })
   t.strictSame((await ask('POST', `${shaker}/clear_fault`)).body, { success: true, message: 'there was no fault' })
   isRefusal(t, await ask('POST', `${shaker}/unlock_plate`), 409, 'not_initialized')
   t.equal((await ask('POST', `${shaker}/initialize`)).status, 200)
@@ -294,7 +366,8 @@ test('a fault that is ordered is met, latched, told as an event, and cleared', a
 test('each fault breaks each simulated device, or is refused because it cannot have it', async (t) => {
   const { ask } = await ready(t)
   const faults = ['no_reply', 'garbage', 'half_reply', 'late_reply', 'unplug', 'jam', 'overtemperature', 'interlock_open']
-  for (const fault of faults) t.equal((await ask('POST', '/api/sim/devices/spare-1/faults', { json: { fault, after: 3600 } })).status, 200, fault)
+  for (const fault of faults)
+    t.equal((await ask('POST', '/api/sim/devices/spare-1/faults', { json: { fault, after: 3600 } })).status, 200, fault)
   t.equal((await ask('DELETE', '/api/sim/devices/spare-1/faults')).status, 200)
   isRefusal(t, await ask('POST', '/api/sim/devices/shaker-1/faults', { json: { fault: 'gremlins' } }), 400)
   isRefusal(t, await ask('POST', '/api/sim/devices/shaker-1/faults', { json: { fault: 'jam', after: -1 } }), 400)
@@ -318,10 +391,19 @@ test('what is put in by hand is an event like any other', async (t) => {
   t.equal(answer.status, 201)
   const { timestamp, ...rest } = answer.body as { timestamp: number }
   t.type(timestamp, 'number')
-  t.strictSame(rest, { event_name: 'THREAD.t1.STARTED', execution_id: 'e1', entity_type: 'THREAD', entity_id: 't1', status: 'STARTED', context: { n: 1 } })
+  t.strictSame(rest, {
+    event_name: 'THREAD.t1.STARTED',
+    execution_id: 'e1',
+    entity_type: 'THREAD',
+    entity_id: 't1',
+    status: 'STARTED',
+    context: { n: 1 },
+  })
   t.match((await ask('GET', '/events?execution_id=e1')).body, { events: [answer.body] })
-  for (const event_name of ['', 'nodots', 'a..b', 'a.b.c.d', '.a', 'OPERATOR.CONFIRM.s1']) isRefusal(t, await ask('POST', '/api/sim/events', { json: { event_name } }), 400)
-  for (const context of [[], null, 1, 'x']) isRefusal(t, await ask('POST', '/api/sim/events', { json: { event_name: 'A.B', context } }), 400)
+  for (const event_name of ['', 'nodots', 'a..b', 'a.b.c.d', '.a', 'OPERATOR.CONFIRM.s1'])
+    isRefusal(t, await ask('POST', '/api/sim/events', { json: { event_name } }), 400)
+  for (const context of [[], null, 1, 'x'])
+    isRefusal(t, await ask('POST', '/api/sim/events', { json: { event_name: 'A.B', context } }), 400)
 })
 
 test('a client that goes away stops nothing', async (t) => {
@@ -330,7 +412,12 @@ test('a client that goes away stops nothing', async (t) => {
   await ask('POST', `${shaker}/lock_plate`)
   const gone = new AbortController()
   const headers = { 'X-API-Key': secrets.admin, 'Content-Type': 'application/json' }
-  const asked = fetch(`${url}${shaker}/shake`, { method: 'POST', headers, body: JSON.stringify({ speed: 500, duration: 20 }), signal: gone.signal })
+  const asked = fetch(`${url}${shaker}/shake`, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify({ speed: 500, duration: 20 }),
+    signal: gone.signal,
+  })
   const operation_id = await until(ask, ({ state, operation }) => state === 'busy' && operation?.operation_id)
   gone.abort()
   await t.rejects(asked, { name: 'AbortError' })

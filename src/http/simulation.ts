@@ -89,7 +89,7 @@ export const simulationRoutes: Route[] = [
       const { event_name, execution_id, context } = body()
       const event = lab.hub.emit(event_name, context, execution_id)
       await lab.hub.stored(event)
-      return json(event, 201)
+      return json(event, 201, { Location: `/events?since=${event.timestamp}&limit=1` })
     },
   }),
   route({

@@ -5,9 +5,12 @@ import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { test } from 'tap'
+import { t as file, test } from 'tap'
 import { Keys } from '../keys/keys.ts'
 import { atTheEnd, isRefusal, openBench } from './testing.ts'
+
+// A slow machine is not a failure.
+file.setTimeout(0)
 
 const points = '/api/teachpoints'
 const coords = { x: 1, y: -2.5, z: 3e-3, yaw: 0, pitch: 0, roll: 180 }
@@ -95,7 +98,12 @@ test('a bulk import is all or nothing, as an object or as the bare array', async
   const listed = async () => ((await ask('GET', `${points}?device_id=arm-1`)).body as { teachpoints: object[] }).teachpoints
   const first = await ask('POST', `${points}/bulk`, { json: { teachpoints: [at('a'), at('b')] } })
   t.strictSame([first.status, first.body], [200, { success: true, message: '2 created, 0 updated', created: 2, updated: 0 }])
-  t.strictSame((await ask('POST', `${points}/bulk`, { json: [at('c')] })).body, { success: true, message: '1 created, 0 updated', created: 1, updated: 0 })
+  t.strictSame((await ask('POST', `${points}/bulk`, { json: [at('c')] })).body, {
+    success: true,
+    message: '1 created, 0 updated',
+    created: 1,
+    updated: 0,
+  })
   const before = await listed()
   isRefusal(t, await ask('POST', `${points}/bulk`, { json: [at('d'), at('a')] }), 409, 'exists')
   isRefusal(t, await ask('POST', `${points}/bulk`, { json: [at('d'), at('d')] }), 400, 'invalid')
@@ -112,7 +120,11 @@ test('a bulk import is all or nothing, as an object or as the bare array', async
 
 test('what is exported is imported to the same', async (t) => {
   const { ask } = await openBench(t)
-  const all = [at('Ablage 3/ü', { access: 'from above' }), at('a', { orientation: 'right', gateway: 'b' }), { ...at('j'), coord_type: 'joint', coords: joints }]
+  const all = [
+    at('Ablage 3/ü', { access: 'from above' }),
+    at('a', { orientation: 'right', gateway: 'b' }),
+    { ...at('j'), coord_type: 'joint', coords: joints },
+  ]
   await ask('POST', `${points}/bulk`, { json: all })
   const exported = await ask('GET', `${points}/export/arm-1`, { key: 'read' })
   t.strictSame(exported.body, { device_id: 'arm-1', teachpoints: all.sort((a, b) => (a.name < b.name ? -1 : 1)) })
@@ -120,13 +132,17 @@ test('what is exported is imported to the same', async (t) => {
   const headers = { 'Content-Type': 'application/json' }
   t.match(await ask('POST', `${points}/bulk`, { headers, body: exported.text }), { status: 200, body: { created: 3, updated: 0 } })
   t.equal((await ask('GET', `${points}/export/arm-1`)).text, exported.text)
-  t.match(await ask('POST', `${points}/bulk`, { json: { ...(exported.body as object), overwrite: true } }), { body: { created: 0, updated: 3 } })
+  t.match(await ask('POST', `${points}/bulk`, { json: { ...(exported.body as object), overwrite: true } }), {
+    body: { created: 0, updated: 3 },
+  })
   t.equal((await ask('GET', `${points}/export/arm-1`)).text, exported.text)
 })
 
 test('of many who create a name at the same time exactly one wins', async (t) => {
   const { ask } = await openBench(t)
-  const answers = await Promise.all(Array.from({ length: 20 }, (_, x) => ask('POST', points, { json: at('home', { coords: { ...coords, x } }) })))
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, (_, x) => ask('POST', points, { json: at('home', { coords: { ...coords, x } }) })),
+  )
   const won = answers.filter(({ status }) => status === 201)
   t.equal(won.length, 1)
   for (const answer of answers) if (answer.status !== 201) isRefusal(t, answer, 409, 'exists')
@@ -148,7 +164,6 @@ const kills = 30
 const writers = 4
 
 test('a service that is killed at any moment has every write that it answered, and starts again', async (t) => {
-  t.setTimeout(0)
   const ending = atTheEnd(t)
   const folder = t.testdir({})
   const data_dir = `${folder}/data`
@@ -166,7 +181,9 @@ test('a service that is killed at any moment has every write that it answered, a
     const started = await served(folder)
     child = started.child
     const headers = { 'X-API-Key': key, 'Content-Type': 'application/json' }
-    const { teachpoints } = (await (await fetch(`${started.url}${points}?device_id=arm-1`, { headers })).json()) as { teachpoints: { name: string; coords: { x: number } }[] }
+    const { teachpoints } = (await (await fetch(`${started.url}${points}?device_id=arm-1`, { headers })).json()) as {
+      teachpoints: { name: string; coords: { x: number } }[]
+    }
     for (let writer = 0; writer < writers; writer++) {
       const there = teachpoints.find(({ name }) => name === `w${writer}`)?.coords.x
       const last = answered[writer]!

@@ -28,11 +28,10 @@ function arrayTakenForObject(input: unknown, output: unknown, path: readonly (st
   if (typeof input !== 'object' || input === null || typeof output !== 'object' || output === null) return undefined
   if (Array.isArray(input) && !Array.isArray(output)) return [...path]
   for (const key of Object.keys(output)) {
-    const found = arrayTakenForObject(
-      (input as Record<string, unknown>)[key],
-      (output as Record<string, unknown>)[key],
-      [...path, Array.isArray(output) ? Number(key) : key],
-    )
+    const found = arrayTakenForObject((input as Record<string, unknown>)[key], (output as Record<string, unknown>)[key], [
+      ...path,
+      Array.isArray(output) ? Number(key) : key,
+    ])
     if (found) return found
   }
   return undefined

@@ -31,4 +31,5 @@ for (const { scenario, options, holds } of trials) {
     `${asItShould ? 'ok' : 'NOT OK'} - ${scenario} ${holds ? 'holds' : 'is found out'}${status === 1 ? ': IT COULD NOT BE TRIED' : ''}\n`,
   )
 }
+console.log(`${trials.length - failures} passed, ${failures} failed`)
 process.exitCode = failures ? 1 : 0

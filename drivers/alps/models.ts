@@ -1,0 +1,100 @@
+// The family of sealers that speaks as the ALPS does: what each model can do, and what its bits and numbers mean.
+
+import * as v from 'valibot'
+import type { Limits, Profile } from '../../src/devices/device.ts'
+
+/** What a bit of the status byte can mean. */
+export type Flag = 'error' | 'busy' | 'cold' | 'no_foil' | 'plate_absent' | 'low_air' | 'foil_load' | 'door_open' | 'not_ready' | 'parked'
+
+export type Model = {
+  /** In °C. */
+  temperature: { min: number; max: number }
+  /** A flag is up when any of its bits is. */
+  bits: Partial<Record<Flag, number>>
+  /** What its error numbers mean, as far as that is known. */
+  errors: Readonly<Record<number, string>>
+  shuttle?: { out: string; in: string }
+  /** Brings it to where it takes commands, and clears its error. */
+  reset?: string
+  /** Whether a reset is believed to end what moves. */
+  stops?: true
+  /** Tells its version when it is asked. */
+  tells?: true
+}
+
+const common = { error: 0x02, busy: 0x04, cold: 0x08 }
+const numbered = { 1: 'press did not go down', 2: 'press did not go up' }
+
+const errors3000 = {
+  ...numbered,
+  3: 'shuttle did not go in',
+  4: 'shuttle did not go out',
+  7: 'thermocouple',
+  9: 'too hot',
+  10: 'no foil',
+  13: 'no air from the mains',
+}
+const errors5000 = {
+  ...numbered,
+  3: 'shuttle',
+  4: 'cutter',
+  5: 'thermocouple',
+  6: 'too hot',
+  7: 'foil',
+  8: 'plate',
+  9: 'force',
+  10: 'engager',
+  11: 'gripper',
+  12: 'clamp',
+  13: 'dropped foil',
+}
+const alps5000: Model = {
+  temperature: { min: 5, max: 199 },
+  bits: { ...common, no_foil: 0x01, plate_absent: 0x10, not_ready: 0x20 },
+  errors: errors5000,
+  shuttle: { out: 'SO', in: 'SI' },
+  reset: 'I',
+  tells: true,
+}
+
+export const alpsModels = {
+  '300': { temperature: { min: 5, max: 199 }, bits: { ...common, busy: 0x05, door_open: 0x40 }, errors: {} },
+  '3000': {
+    temperature: { min: 5, max: 199 },
+    bits: { ...common, no_foil: 0x01, plate_absent: 0x10, low_air: 0x20, foil_load: 0x40, parked: 0x80 },
+    errors: errors3000,
+  },
+  '5000': alps5000,
+} as const satisfies Record<string, Model>
+
+export const ultrasealModels = {
+  PRO: { temperature: { min: 25, max: 200 }, bits: { ...common, parked: 0x80 }, errors: {} },
+  ePRO: { ...alps5000, temperature: { min: 25, max: 199 } },
+  XT: { temperature: { min: 25, max: 199 }, bits: common, errors: {} },
+  'XT Pro': {
+    temperature: { min: 25, max: 199 },
+    bits: { ...common, low_air: 0x20, parked: 0x40 },
+    errors: {},
+    shuttle: { out: 'U', in: 'P' },
+    reset: 'R',
+    stops: true,
+  },
+} as const satisfies Record<string, Model>
+
+export type Settings = { model: string }
+
+export function settingsOf(models: Readonly<Record<string, Model>>, usual: string): v.GenericSchema<unknown, Settings> {
+  return v.strictObject({ model: v.optional(v.picklist(Object.keys(models)), usual) })
+}
+
+export function profileOf(make: string, model: Model, { model: name }: Settings): Profile {
+  const limits: Limits = {
+    temperature: { ...model.temperature, unit: '°C', step: 1 },
+    duration: { min: 0.5, max: 9.9, unit: 's', step: 0.1 },
+  }
+  return {
+    model: `${make} ${name}`,
+    limits,
+    features: { heating: true, door: model.shuttle !== undefined, uninterruptible: !model.stops },
+  }
+}

@@ -1,0 +1,244 @@
+// A sealer of the ALPS family that is not there: heater, press and, where the model has one, a shuttle.
+
+import type { Clock } from '../../src/kit/clock.ts'
+import { Heater, Timers } from '../simulated_parts.ts'
+import { lineReader } from '../text_lines.ts'
+import type { MechanicalFault, Simulate, Simulator } from '../transports/simulator.ts'
+import type { Flag, Model } from './models.ts'
+
+const deaf_ms = 3000
+const answer_ms = 20
+const shuttle_ms = 2000
+/** The press, one way. */
+const press_ms = 1000
+const reset_ms = 10_000
+const heed_ms = 2000
+const timeConstant_s = 40
+const tolerance = 2
+const longest = 32
+
+type Place = 'in' | 'between' | 'out'
+/** `echo`: whether it puts the question in front of its answer. */
+type Simulated = { model: Model; echo?: boolean }
+
+export const simulate: Simulate<Simulated> = ({ send, clock, settings, baud = () => 9600 }) =>
+  new SimulatedSealer({ send, clock, baud, ...settings })
+
+class SimulatedSealer implements Simulator {
+  readonly #send: (bytes: Uint8Array) => void
+  readonly #clock: Clock
+  readonly #baud: () => number
+  readonly #model: Model
+  readonly #echo: boolean
+  readonly #lines = lineReader(longest)
+  readonly #answers: Timers
+  readonly #motion: Timers
+  readonly #heater: Heater
+  readonly #hearsAt: number
+  readonly #faults = new Set<MechanicalFault>()
+  #off = false
+  #error = 0
+  #setPoint: number
+  #heedsAt = 0
+  #tenths = 30
+  #place: Place = 'out'
+  #pressed = false
+  #moving = false
+  #ready: boolean
+  #seals = 0
+
+  constructor(at: { send(bytes: Uint8Array): void; clock: Clock; baud(): number } & Simulated) {
+    this.#send = at.send
+    this.#clock = at.clock
+    this.#baud = at.baud
+    this.#model = at.model
+    this.#echo = at.echo ?? false
+    this.#answers = new Timers(at.clock)
+    this.#motion = new Timers(at.clock)
+    this.#heater = new Heater(at.clock, timeConstant_s)
+    this.#hearsAt = at.clock.now() + deaf_ms
+    this.#setPoint = at.model.temperature.min
+    this.#ready = at.model.bits.not_ready === undefined
+  }
+
+  get world() {
+    return {
+      moving: this.#moving,
+      heating: this.#heater.on,
+      temperature: this.#heater.temperature,
+      set_point: this.#setPoint,
+      shuttle: this.#place,
+      pressed: this.#pressed,
+      seals: this.#seals,
+    }
+  }
+
+  receive(bytes: Uint8Array): void {
+    if (this.#off || this.#baud() !== 9600 || this.#clock.now() < this.#hearsAt) return
+    for (const command of this.#lines(bytes)) this.#answer(command)
+  }
+
+  setFault(fault: MechanicalFault, present: boolean): boolean {
+    if (fault === 'interlock_open' && !this.#model.bits.door_open) return false
+    if (present) this.#faults.add(fault)
+    else this.#faults.delete(fault)
+    if (fault === 'overtemperature') this.#heater.setTooHot(present)
+    if (fault === 'interlock_open' && present && this.#moving) this.#fail(1)
+    if (fault === 'jam' && present && this.#moving) this.#fail(this.#pressed ? 2 : 1)
+    // What has no reset is mended at the instrument.
+    if (!present && !this.#model.reset) this.#error = 0
+    return true
+  }
+
+  powerOff(): void {
+    this.#off = true
+    this.#answers.clear()
+    this.#stand()
+    this.#heater.heatTo(undefined)
+  }
+
+  #answer(command: string): void {
+    const answer = this.#obey(command)
+    const lines = Array.isArray(answer) ? answer : [answer]
+    const text = `${this.#echo ? command : ''}${lines.join('\r')}\r`
+    this.#answers.after(answer_ms, () => this.#send(Buffer.from(text, 'latin1')))
+  }
+
+  #obey(command: string): string | string[] {
+    const { shuttle, reset, tells } = this.#model
+    const digits = /^([AB])(\d+)$/.exec(command)
+    if (digits) return digits[1] === 'A' ? this.#setTemperature(digits[2]!) : this.#setTime(digits[2]!)
+    switch (command) {
+      case '?':
+        return this.#status().toString(16).padStart(2, '0')
+      case 'E':
+        return String(this.#error).padStart(2, '0')
+      case 'C':
+        return threeDigits(this.#setPoint)
+      case 'D':
+        return String(this.#tenths).padStart(2, '0')
+      case 'F':
+        return threeDigits(this.#heater.temperature)
+      case 'S':
+        return this.#seal()
+      case 'V':
+        return tells ? ['SIMULATED', 'V1.00'] : 'syntax error'
+      case shuttle?.out:
+        return this.#unlessBusy(() => this.#travel('out', () => this.#stand()))
+      case shuttle?.in:
+        return this.#unlessBusy(() => this.#travel('in', () => this.#stand()))
+      case reset:
+        return this.#reset()
+      default:
+        return 'syntax error'
+    }
+  }
+
+  #setTemperature(digits: string): string {
+    const { min, max } = this.#model.temperature
+    const celsius = Number(digits)
+    if (digits.length !== 3 || celsius < min || celsius > max) return 'err'
+    this.#setPoint = celsius
+    this.#heedsAt = this.#clock.now() + heed_ms
+    this.#heater.heatTo(celsius > min ? celsius : undefined)
+    return 'ok'
+  }
+
+  #setTime(digits: string): string {
+    if (!/^\d\d$/.test(digits) || Number(digits) < 5) return 'err'
+    this.#tenths = Number(digits)
+    return 'ok'
+  }
+
+  #flags(): Record<Flag, boolean> {
+    // Until it heeds a new set point it goes by the old one, and says so.
+    const heeds = this.#clock.now() >= this.#heedsAt
+    return {
+      error: this.#error !== 0,
+      busy: this.#moving,
+      cold: heeds && this.#heater.on && Math.abs(this.#heater.temperature - this.#setPoint) > tolerance,
+      no_foil: false,
+      plate_absent: false,
+      low_air: false,
+      foil_load: false,
+      door_open: this.#faults.has('interlock_open'),
+      not_ready: !this.#ready,
+      parked: this.#model.shuttle !== undefined && this.#place === 'in',
+    }
+  }
+
+  #status(): number {
+    const flags = this.#flags()
+    const bits = Object.entries(this.#model.bits) as [Flag, number][]
+    return bits.reduce((byte, [flag, bit]) => (flags[flag] ? byte | bit : byte), 0)
+  }
+
+  #seal(): string {
+    const { error, cold, door_open, not_ready } = this.#flags()
+    if (error || cold || door_open || not_ready) return 'err'
+    return this.#unlessBusy(() => (this.#model.shuttle ? this.#travel('in', () => this.#press()) : this.#press()))
+  }
+
+  #unlessBusy(begin: () => void): string {
+    if (this.#moving || this.#error || !this.#ready) return 'err'
+    begin()
+    return 'ok'
+  }
+
+  #travel(to: Place, then: () => void): void {
+    if (this.#place === to) return then()
+    if (this.#faults.has('jam')) return this.#fail(3)
+    this.#place = 'between'
+    this.#takes(shuttle_ms, () => {
+      this.#place = to
+      then()
+    })
+  }
+
+  #press(): void {
+    if (this.#faults.has('jam')) return this.#fail(1)
+    this.#pressed = true
+    this.#takes(2 * press_ms + this.#tenths * 100, () => {
+      this.#pressed = false
+      this.#seals++
+      if (this.#model.shuttle) this.#travel('out', () => this.#stand())
+      else this.#stand()
+    })
+  }
+
+  /** The XT Pro stops where it is; the others home all they have, which they refuse while they move. */
+  #reset(): string {
+    if (!this.#model.stops && this.#moving) return 'err'
+    this.#stand()
+    this.#pressed = false
+    this.#error = 0
+    if (this.#faults.has('jam')) this.#fail(1)
+    else if (!this.#model.stops) this.#takes(reset_ms, () => this.#homed())
+    return 'ok'
+  }
+
+  #homed(): void {
+    this.#stand()
+    this.#place = 'out'
+    this.#ready = true
+  }
+
+  #takes(ms: number, then: () => void): void {
+    this.#moving = true
+    this.#motion.after(ms, then)
+  }
+
+  #stand(): void {
+    this.#motion.clear()
+    this.#moving = false
+  }
+
+  #fail(error: number): void {
+    this.#stand()
+    this.#error = error
+  }
+}
+
+function threeDigits(celsius: number): string {
+  return String(Math.round(celsius)).padStart(3, '0')
+}

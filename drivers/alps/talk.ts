@@ -1,0 +1,103 @@
+// Talking with a sealer of the ALPS family: each kind of question, and what may be its answer.
+
+import { LabError } from '../../src/errors.ts'
+import { Exchange } from '../transports/exchange.ts'
+import type { Line } from '../transports/line.ts'
+import type { Flag, Model } from './models.ts'
+import {
+  askError,
+  askSetPoint,
+  askStatus,
+  askTemperature,
+  askVersion,
+  encode,
+  errorInWords,
+  isDone,
+  isErrorNumber,
+  isRefused,
+  isStatus,
+  isTemperature,
+  isVersion,
+  nextAnswer,
+  readStatus,
+} from './protocol.ts'
+
+const short_ms = 2000
+/** It is deaf for 2 to 5 s after its port was opened. */
+const deafTries = 6
+const deaf_ms = 1000
+
+export class Talk {
+  readonly #exchange: Exchange<string, string>
+  readonly #model: Model
+  #awake = false
+
+  constructor(line: Line, model: Model) {
+    this.#model = model
+    this.#exchange = new Exchange<string, string>(line, {
+      framer: nextAnswer,
+      encode,
+      // Known hosts wait so long between writing and reading.
+      gap_ms: 200,
+      // Three digits: no status and no `ok`. A temperature that comes late is mistaken for it, and harms nothing.
+      resync: { question: askSetPoint, recognises: isTemperature },
+    })
+    line.onLost(() => {
+      this.#awake = false
+    })
+  }
+
+  /** Waits until it hears. Throws `no_reply` when it does not. */
+  async awake(): Promise<void> {
+    for (let tries = 0; !this.#awake; tries++) {
+      if (tries === deafTries) throw new LabError('no_reply', 'it does not answer; see that it is switched on and connected')
+      this.#awake = (await this.#exchange.probe(askStatus, { deadline_ms: deaf_ms, accepts: isStatus })) !== undefined
+    }
+  }
+
+  async status(): Promise<Set<Flag>> {
+    return readStatus(await this.#ask(askStatus, isStatus), this.#model)
+  }
+
+  /** Its status; throws `device_failed`, with the error in words, when it has one. */
+  async mustBeWell(): Promise<Set<Flag>> {
+    const status = await this.status()
+    if (!status.has('error')) return status
+    const error = errorInWords(Number(await this.#ask(askError, isErrorNumber)), this.#model)
+    throw new LabError('device_failed', `it reports ${error}; see to that, then initialize`)
+  }
+
+  /** In °C. */
+  async temperature(): Promise<number> {
+    return Number(await this.#ask(askTemperature, isTemperature))
+  }
+
+  /** In °C. */
+  async setPoint(): Promise<number> {
+    return Number(await this.#ask(askSetPoint, isTemperature))
+  }
+
+  async version(): Promise<string> {
+    return this.#ask(askVersion, isVersion)
+  }
+
+  /** Tells it to do something; resolves with its `ok`. */
+  async order(command: string, signal?: AbortSignal, deadline_ms = short_ms): Promise<void> {
+    signal?.throwIfAborted()
+    const answer = await this.#exchange.command(command, { deadline_ms, accepts: (text) => isDone(text) || isRefused(text) })
+    signal?.throwIfAborted()
+    if (isDone(answer)) return
+    await this.mustBeWell()
+    throw new LabError('device_failed', `it refused ${command} and reports no error; see what it is doing, then initialize`)
+  }
+
+  /** Writes at once, ahead of everything. */
+  interrupt(command: string): void {
+    this.#exchange.interrupt(command)
+  }
+
+  async #ask(question: string, accepts: (answer: string) => boolean): Promise<string> {
+    await this.awake()
+    return this.#exchange.query(question, { deadline_ms: short_ms, accepts })
+  }
+}

@@ -1,0 +1,162 @@
+import { test } from 'tap'
+import { type Bench, calm, onSimulator } from '../testing.ts'
+import { driver } from './driver.ts'
+
+async function bench(): Promise<Bench> {
+  const bench = await onSimulator(driver)
+  await bench.run(bench.device.initialize({}, calm))
+  bench.written.length = 0
+  return bench
+}
+
+async function locked(): Promise<Bench> {
+  const b = await bench()
+  await b.run(b.device.lock_plate!({}, calm))
+  b.written.length = 0
+  return b
+}
+
+/** What another program says to it. */
+function byHand({ line }: Bench, code: string): void {
+  line.simulator.receive(Buffer.from(`${code}\n`))
+}
+
+function begin<T>(operation: Promise<T>): Promise<T> {
+  operation.catch(() => {})
+  return operation
+}
+
+test('initialize learns who it is, goes home behind a closed latch, and leaves an open one open', async (t) => {
+  const { device, run, written, clock, line } = await onSimulator(driver)
+  const identity = { model: 'Heater-Shaker simulated', serial_number: 'SIM-0001', firmware_version: 'v0.0.0-simulated' }
+  t.same(await run(device.initialize({}, calm)), { identity })
+  t.notOk(written.includes('G28\n'))
+  t.match(line.simulator.world, { latch: 'IDLE_OPEN' })
+  await run(device.lock_plate!({}, calm))
+  await run(device.initialize({}, calm))
+  t.ok(written.includes('G28\n'))
+  t.match(line.simulator.world, { latch: 'IDLE_CLOSED', home: true })
+  t.ok(clock.now() > 0)
+})
+
+test('initialize is refused while it turns, and while its latch moves', async (t) => {
+  const turning = await locked()
+  byHand(turning, 'M3 S500')
+  await turning.clock.advance(2000)
+  await t.rejects(turning.run(turning.device.initialize({}, calm)), { code: 'interlock', message: /turns at 500 rpm/ })
+  const latching = await bench()
+  byHand(latching, 'M243')
+  await latching.clock.advance(100)
+  await t.rejects(latching.run(latching.device.initialize({}, calm)), { code: 'interlock', message: /CLOSING/ })
+})
+
+test('it shakes as long as asked, counted by the host, and is at home after', async (t) => {
+  const { device, run, written, clock, line } = await locked()
+  const began = clock.now()
+  await run(device.shake!({ speed: 500, duration: 30 }, calm))
+  t.same(written.slice(0, 3), ['M123\n', 'M241\n', 'M3 S500\n'])
+  t.ok(clock.now() - began >= 30_000)
+  t.match(line.simulator.world, { moving: false, home: true, latch: 'IDLE_CLOSED' })
+})
+
+test('with an open latch it does not shake, and nothing goes out that would', async (t) => {
+  const { device, run, written } = await bench()
+  await t.rejects(run(device.shake!({ speed: 500, duration: 5 }, calm)), { code: 'interlock', message: /lock the plate first/ })
+  t.notOk(written.some((frame) => frame.startsWith('M3')))
+})
+
+test('open and close are the latch, as unlock_plate and lock_plate', async (t) => {
+  const { device, run, line, written } = await bench()
+  await run(device.close!({}, calm))
+  t.equal(line.simulator.world.latch, 'IDLE_CLOSED')
+  await run(device.open!({}, calm))
+  t.equal(line.simulator.world.latch, 'IDLE_OPEN')
+  await run(device.lock_plate!({}, calm))
+  await run(device.unlock_plate!({}, calm))
+  t.same(
+    written.filter((frame) => /^M24[23]/.test(frame)),
+    ['M243\n', 'M242\n', 'M243\n', 'M242\n'],
+  )
+})
+
+test('the latch does not open while the table turns, nor away from home', async (t) => {
+  const turning = await locked()
+  byHand(turning, 'M3 S500')
+  await turning.clock.advance(2000)
+  await t.rejects(turning.run(turning.device.unlock_plate!({}, calm)), { code: 'interlock' })
+  t.notOk(turning.written.includes('M242\n'))
+  byHand(turning, 'M3 S0')
+  await turning.clock.advance(2000)
+  await t.rejects(turning.run(turning.device.open!({}, calm)), { code: 'interlock', message: /ERR123/ })
+})
+
+test('an error that it tells by itself ends the shake, and stands until it is initialized', async (t) => {
+  const b = await locked()
+  const shaking = begin(b.device.shake!({ speed: 500, duration: 60 }, calm))
+  await b.clock.advance(10_000)
+  b.line.setFault('jam')
+  await t.rejects(b.run(shaking), { code: 'device_failed' })
+  await t.rejects(b.run(b.device.check()), { code: 'device_failed', message: /ERR111 \(the motor cannot move\)/ })
+  await t.rejects(b.run(b.device.lock_plate!({}, calm)), { code: 'device_failed' })
+  b.line.clearFaults()
+  await b.run(b.device.halt())
+  await b.run(b.device.initialize({}, calm))
+  await b.run(b.device.check())
+})
+
+test('a latch that is forced open ends the shake', async (t) => {
+  const b = await locked()
+  const shaking = begin(b.device.shake!({ speed: 500, duration: 60 }, calm))
+  await b.clock.advance(10_000)
+  const forced = b.clock.now()
+  b.line.setFault('interlock_open')
+  await t.rejects(b.run(shaking), { code: 'device_failed', message: /its latch is IDLE_UNKNOWN/ })
+  t.ok(b.clock.now() - forced < 2500)
+})
+
+test('a temperature goes out in °C, and the target is null until one is set', async (t) => {
+  const { device, run, written, clock } = await bench()
+  t.same(await run(device.get_temperature!()), { temperature: 22, target: null })
+  await run(device.set_temperature!({ temperature: 37.5 }, calm))
+  t.ok(written.includes('M104 S37.5\n'))
+  await clock.advance(3_600_000)
+  t.same(await run(device.get_temperature!()), { temperature: 37.5, target: 37.5 })
+})
+
+test('a heater that is found on is watched', async (t) => {
+  const b = await onSimulator(driver)
+  byHand(b, 'M104 S60')
+  await b.clock.advance(100)
+  await b.run(b.device.initialize({}, calm))
+  b.line.setFault('no_reply')
+  await t.rejects(b.run(b.device.check()), { code: 'no_reply' })
+  await b.clock.advance(100)
+  t.notOk(b.line.simulator.world.heating, 'nobody sees what it does, so it is off')
+})
+
+test('a check that finds nothing wrong, or an error without heating, switches nothing', async (t) => {
+  const b = await bench()
+  await b.run(b.device.check())
+  b.line.setFault('no_reply')
+  await t.rejects(b.run(b.device.check()), { code: 'no_reply' })
+  t.notOk(b.written.includes('M106\n'))
+})
+
+test('a halt is on the wire at once, and is acknowledged before the service gives up waiting', async (t) => {
+  const b = await locked()
+  await b.run(b.device.set_temperature!({ temperature: 60 }, calm))
+  const shaking = begin(b.device.shake!({ speed: 3000, duration: 60 }, calm))
+  await b.clock.advance(10_000)
+  b.written.length = 0
+  const began = b.clock.now()
+  const halting = b.device.halt()
+  t.same(b.written, ['M3 S0\n', 'M106\n'])
+  await b.run(halting)
+  t.ok(b.clock.now() - began < 400, `${b.clock.now() - began} ms`)
+  await t.rejects(shaking, { code: 'stopped' })
+  await b.clock.advance(10_000)
+  t.match(b.line.simulator.world, { moving: false, heating: false })
+  await t.rejects(b.run(b.device.unlock_plate!({}, calm)), { code: 'interlock' }, 'it is not at home')
+  await b.run(b.device.initialize({}, calm))
+  await b.run(b.device.unlock_plate!({}, calm))
+})

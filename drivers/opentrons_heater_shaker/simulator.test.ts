@@ -1,0 +1,62 @@
+import { test } from 'tap'
+import { VirtualClock } from '../../src/kit/clock.ts'
+import { simulate } from './simulator.ts'
+
+function switchedOn() {
+  const clock = new VirtualClock()
+  const said: string[] = []
+  const simulator = simulate({ clock, settings: {}, send: (bytes) => said.push(Buffer.from(bytes).toString('latin1')) })
+  const ask = async (text: string, ms = 20) => {
+    said.length = 0
+    simulator.receive(Buffer.from(`${text}\n`, 'latin1'))
+    await clock.advance(ms)
+    return said.join('')
+  }
+  return { clock, simulator, ask, said }
+}
+
+test('it says what it is, how fast, how warm and where its latch is', async (t) => {
+  const { ask } = switchedOn()
+  t.equal(await ask('M115'), 'M115 FW:v0.0.0-simulated HW:simulated SerialNo:SIM-0001 OK\n')
+  t.equal(await ask('M123'), 'M123 C:0 T:0 OK\n')
+  t.equal(await ask('M105'), 'M105 C:22.00 T:None OK\n')
+  t.equal(await ask('M241'), 'M241 STATUS:IDLE_OPEN OK\n')
+  t.match(await ask('M999'), /^ERR003:/)
+})
+
+test('it neither shakes nor goes home with an open latch, and shakes only at speeds that it knows', async (t) => {
+  const { ask } = switchedOn()
+  t.match(await ask('M3 S500'), /^ERR126:/)
+  t.match(await ask('G28'), /^ERR126:/)
+  await ask('M243', 3000)
+  t.match(await ask('M3 S100'), /^ERR120:/)
+  t.match(await ask('M3 S3001'), /^ERR120:/)
+  t.equal(await ask('M3 S500'), 'M3 OK\n')
+})
+
+test('the latch answers when it has arrived, and does not open while the table turns or is not at home', async (t) => {
+  const { ask, clock, simulator } = switchedOn()
+  t.equal(await ask('M243'), '')
+  t.equal(await ask('M241'), 'M241 STATUS:CLOSING OK\n')
+  await clock.advance(3000)
+  t.equal(await ask('M241'), 'M241 STATUS:IDLE_CLOSED OK\n')
+  await ask('M3 S500', 1000)
+  t.match(await ask('M242'), /^ERR124:/)
+  await ask('M3 S0', 2000)
+  t.match(await ask('M242'), /^ERR123:/)
+  t.equal(await ask('G28', 3000), 'G28 OK\n')
+  t.equal(await ask('M242', 3000), 'M242 OK\n')
+  t.match(simulator.world, { latch: 'IDLE_OPEN', moving: false })
+})
+
+test('what breaks is told unasked', async (t) => {
+  const { ask, simulator, said, clock } = switchedOn()
+  await ask('M243', 3000)
+  await ask('M3 S500', 1000)
+  said.length = 0
+  simulator.setFault('jam', true)
+  simulator.setFault('overtemperature', true)
+  await clock.advance(20)
+  t.match(said, [/^ERR111:/, /^ERR203:/])
+  t.match(simulator.world, { moving: false, heating: false })
+})
