@@ -12,6 +12,7 @@ export const drivers = {
   plateloc: async () => (await import('./plateloc/driver.ts')).driver as Driver,
   alps: async () => (await import('./alps/driver.ts')).alps as Driver,
   ultraseal: async () => (await import('./alps/driver.ts')).ultraseal as Driver,
+  xpeel: async () => (await import('./xpeel/driver.ts')).driver as Driver,
   vspin: async () => (await import('./vspin/driver.ts')).driver as Driver,
   arm: async () => (await import('./arm/driver.ts')).driver as Driver,
 } satisfies Record<string, () => Promise<Driver>>

@@ -27,8 +27,9 @@ const trials: Record<DriverName, { operation: Name; time_scale: number }> = {
   bigbear: { operation: 'shake', time_scale: 20 },
   a4s: { operation: 'seal', time_scale: 20 },
   plateloc: { operation: 'seal', time_scale: 20 },
-  alps: { operation: 'seal', time_scale: 10 },
-  ultraseal: { operation: 'seal', time_scale: 10 },
+  alps: { operation: 'seal', time_scale: 20 },
+  ultraseal: { operation: 'seal', time_scale: 20 },
+  xpeel: { operation: 'peel', time_scale: 20 },
   vspin: { operation: 'centrifuge', time_scale: 20 },
   arm: { operation: 'initialize', time_scale: 5 },
 }

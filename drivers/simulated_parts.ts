@@ -46,7 +46,7 @@ export class Table {
 }
 
 const room_c = 22
-const tooHot_c = 180
+const tooHot_c = 130
 
 /** A plate or a chamber that is heated; in °C. */
 export class Heater {

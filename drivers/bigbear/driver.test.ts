@@ -81,6 +81,24 @@ test('what it refuses fails', async (t) => {
   await t.rejects(b.run(b.device.initialize({}, calm)), { code: 'device_failed', message: /refused to find home/ })
 })
 
+test('a speed that it refuses is not shaken at', async (t) => {
+  const b = await onSimulator({
+    ...driver,
+    simulate: (at) => {
+      const simulator = driver.simulate(at)
+      const receive = simulator.receive.bind(simulator)
+      simulator.receive = (bytes) => {
+        if (Buffer.from(bytes).toString('latin1').startsWith('V')) at.send(Buffer.from('?:\r'))
+        else receive(bytes)
+      }
+      return simulator
+    },
+  })
+  await b.run(b.device.initialize({}, calm))
+  await t.rejects(b.run(b.device.shake!({ speed: 700, duration: 5 }, calm)), { code: 'device_failed', message: /refused V700/ })
+  t.notOk(b.written.includes('G\r'))
+})
+
 test('a stop that is not heard is sent again', async (t) => {
   let deaf = 0
   const b = await onSimulator({
@@ -116,7 +134,7 @@ test('a halt is on the wire at once, and is acknowledged before the service give
   const halting = b.device.halt()
   t.same(b.written, ['S\r'])
   await b.run(halting)
-  t.ok(b.clock.now() - began < 600, `${b.clock.now() - began} ms`)
+  t.ok(b.clock.now() - began < 400, `${b.clock.now() - began} ms`)
   await t.rejects(shaking, { code: 'stopped' })
   await b.clock.advance(20_000)
   t.notOk(b.line.simulator.world.moving)

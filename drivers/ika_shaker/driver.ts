@@ -146,7 +146,9 @@ function open({ line, clock, settings }: { line: Line; clock: Clock; settings: S
     if (!model.temperature) return
     try {
       const wrong = heat.wrongWith(await readTemperature())
-      if (wrong) throw new LabError('device_failed', `${wrong}; its heater was switched off, see to it, then initialize`)
+      if (!wrong) return
+      cool()
+      throw new LabError('device_failed', `${wrong}; its heater was switched off, see to it, then initialize`)
     } catch (error) {
       if (isBlind(error) && heat.target !== null) cool()
       throw error

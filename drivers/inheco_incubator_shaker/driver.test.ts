@@ -128,6 +128,15 @@ test('a heater that is too hot, or silent, is switched off by the check that see
   }
 })
 
+test('a heater that somebody else switched on is switched off when it is too hot for anything', async (t) => {
+  const b = await bench()
+  byHand(b, 'SHE1')
+  b.line.setFault('overtemperature')
+  await t.rejects(b.run(b.device.check()), { code: 'device_failed', message: /hotter than it may ever be/ })
+  await b.clock.advance(100)
+  t.notOk(b.line.simulator.world.heating)
+})
+
 test('a unit that restarts by itself is not used until it is initialized', async (t) => {
   let restart = () => {}
   const b = await onSimulator({

@@ -161,7 +161,9 @@ function open({ line, clock, settings }: { line: Line; clock: Clock; settings: S
     try {
       await mustBeTheSame()
       const wrong = heat.wrongWith(await temperatureNow())
-      if (wrong) throw new LabError('device_failed', `${wrong}; its heater was switched off, see to it, then initialize`)
+      if (!wrong) return
+      heatOff()
+      throw new LabError('device_failed', `${wrong}; its heater was switched off, see to it, then initialize`)
     } catch (error) {
       if (isBlind(error) && heat.target !== null) heatOff()
       throw error

@@ -20,6 +20,7 @@ test('a request has its length, the address, the length of its text, the text an
 test('a reply is put together from its blocks', (t) => {
   t.same(found('b231b22060'), { used: 5, frame: { error: 0, data: '1' } })
   t.same(found('b22060'), { used: 3, frame: { error: 0, data: '' } })
+  t.same(found('b22d3132b22060'), { used: 7, frame: { error: 0, data: '-12' } }, 'a minus looks like an error, but no 60 follows')
   t.same(found('b2b22d60'), { used: 4, frame: { error: 13, data: '' } })
   t.same(found('b256302e302073696db2756c61746564b22060'), { used: 19, frame: { error: 0, data: 'V0.0 simulated' } })
   t.end()

@@ -201,7 +201,9 @@ function open({ line, clock }: { line: Line; clock: Clock }): Device {
     try {
       mustHaveNoErrors()
       const wrong = heat.wrongWith((await temperature()).temperature)
-      if (wrong) throw new LabError('device_failed', `${wrong}; its heater was switched off, see to it, then initialize`)
+      if (!wrong) return
+      heatOff()
+      throw new LabError('device_failed', `${wrong}; its heater was switched off, see to it, then initialize`)
     } catch (error) {
       if (isBlind(error) && heat.target !== null) heatOff()
       throw error

@@ -19,18 +19,15 @@ export const start = bench({
   name: 'start',
   summary: 'from the start to the first answer of /health; memory when idle',
   limit: 'node -e 0',
-  options: { rounds: 10, idle_seconds: 3 },
-  async run({ rounds, idle_seconds }) {
+  options: { rounds: 10, idle: 3 },
+  async run({ rounds, idle }) {
     const folder = mkdtempSync(join(tmpdir(), 'benchd-start-'))
     try {
       const config = join(folder, 'config.json')
       writeFileSync(config, JSON.stringify(demoBench))
       const where = ['--host', '127.0.0.1', '--port', '0', '--data-dir', join(folder, 'data')]
       const serve = ['serve', '--config', config, ...where]
-      return [
-        ...(await startRows({ 'benchd serve': serve, 'benchd demo': ['demo', ...where] }, rounds)),
-        await idleRow(serve, idle_seconds),
-      ]
+      return [...(await startRows({ 'benchd serve': serve, 'benchd demo': ['demo', ...where] }, rounds)), await idleRow(serve, idle)]
     } finally {
       rmSync(folder, { recursive: true, force: true })
     }

@@ -142,6 +142,7 @@ test('SIGTERM ends it with 0: who waits is answered, streams end, and a second S
   const shaking = post('shake', { speed: 500, duration: 90_000 })
   for (let busy = false; !busy; ) busy = (await (await fetch(`${url}/api/devices/shaker-1`, { headers })).text()).includes('"state":"busy"')
   service.child.kill('SIGTERM')
+  await service.line(/SIGTERM: ending/)
   service.child.kill('SIGTERM')
   const answer = await shaking
   t.equal(answer.status, 503)

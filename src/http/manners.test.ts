@@ -268,11 +268,23 @@ test('what is not HTTP as it should be is refused in the form of every refusal',
 })
 
 test('a client that hangs up before its body is whole is refused, and nothing is done', async (t) => {
-  const { port, secrets, lab } = await openService(t)
+  const { port, secrets, lab, logged } = await openService(t)
   const half = `POST /api/teachpoints HTTP/1.1\r\nHost: localhost\r\nX-API-Key: ${secrets.admin}\r\nContent-Type: application/json\r\nContent-Length: 500\r\n\r\n{"device_id"`
   const [answer] = repliesIn(await said(port, half, { end: true }))
   isRefusal(t, answer!, 400)
   t.same(lab.teachpoints.list('arm-1'), [])
+  t.same(logged, [], 'and is no fault of ours')
+})
+
+test('JSON may be 32 deep, and no deeper', async (t) => {
+  const { ask } = await openBench(t)
+  // The body and its context are the two on the outside.
+  const nested = (depth: number) => JSON.parse(`${'{"a":'.repeat(depth - 2)}{}${'}'.repeat(depth - 2)}`)
+  const emit = (depth: number) => ask('POST', '/api/sim/events', { json: { event_name: 'A.B', context: nested(depth) } })
+  t.equal((await emit(31 + 1)).status, 201)
+  const answer = await emit(31 + 2)
+  isRefusal(t, answer, 400, 'invalid')
+  t.match(answer.text, /the body is nested deeper than 32/)
 })
 
 test('without a key nothing is waited for: the answer comes before the body', async (t) => {

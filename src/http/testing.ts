@@ -8,7 +8,7 @@ import { type Config, checkConfig } from '../config.ts'
 import { demoBench } from '../examples/demo_bench.ts'
 import { type Scope, scopes } from '../keys/keys.ts'
 import { VirtualClock } from '../kit/clock.ts'
-import { type Log, silent } from '../kit/log.ts'
+import type { Log } from '../kit/log.ts'
 import { type Lab, openLab } from '../lab.ts'
 import { startService } from '../main.ts'
 import { app } from './app.ts'
@@ -64,7 +64,8 @@ export async function openBench(t: Test, more: object = {}): Promise<Bench> {
 export async function openService(t: Test, more: object = {}) {
   const ending = atTheEnd(t)
   const data_dir = t.testdir({})
-  const service = await startService(await benchConfig({ time_scale: 1000, ...more }), { data_dir, log: silent })
+  const logged: string[] = []
+  const service = await startService(await benchConfig({ time_scale: 1000, ...more }), { data_dir, log: logInto(logged) })
   ending.push(async () => {
     await service.close()
     await notedUses(service.lab)
@@ -73,7 +74,7 @@ export async function openService(t: Test, more: object = {}) {
   const ask: Ask = async (method, path, asking = {}) => {
     return replyOf(await fetch(service.url + path, requestOf(method, asking, secrets)))
   }
-  return { service, lab: service.lab, url: service.url, port: Number(new URL(service.url).port), data_dir, secrets, ask }
+  return { service, lab: service.lab, url: service.url, port: Number(new URL(service.url).port), data_dir, secrets, ask, logged }
 }
 
 /** What is to be done before the test's folder goes: tap does it in this order only when it hears of it before the folder. */

@@ -1,0 +1,295 @@
+// An I2C bus as parts see it: one transfer at a time, in the order asked for. Reads are tried again, writes never are.
+// `i2c_bus.ts` opens a real one, `simulated_i2c.ts` one inside the process.
+
+import { LabError, messageOf } from '../../src/errors.ts'
+import { type Clock, sleep, systemClock } from '../../src/kit/clock.ts'
+import { Lane } from '../../src/kit/lane.ts'
+
+/** One transfer, by the verbs of SMBus; `receive` alone is plain I2C. A word has its low byte first on the wire. */
+export type Transfer = Read | Write
+export type Read =
+  | { verb: 'receive_byte' }
+  | { verb: 'receive'; length: number }
+  | { verb: 'read_byte' | 'read_word'; register: number }
+  | { verb: 'read_block'; register: number; length: number }
+export type Write =
+  | { verb: 'send_byte'; value: number }
+  | { verb: 'write_byte' | 'write_word'; register: number; value: number }
+  | { verb: 'write_block'; register: number; bytes: Uint8Array }
+
+/** What does the transfers. It rejects with what the system said, `errno` in it. */
+export interface I2cPort {
+  /** Answers the bytes that were read, none for a write. Does not hold up the event loop. */
+  transfer(address: number, transfer: Transfer): Promise<Uint8Array>
+  /** Is done when it returns. */
+  writeNow(address: number, write: Write): void
+  close(): Promise<void>
+}
+
+/** Sees each transfer as its bytes on the wire, without the address, and what came back. */
+export type OnTransfer = (address: number, written: Uint8Array, read: Uint8Array | undefined) => void
+
+/** With waiting for its turn, how long a call may take. */
+const deadline_ms = 2000
+const readTries = 3
+const pause_ms = 10
+const mostWaiting = 64
+
+export class I2cBus {
+  /** What messages call it: `I2C bus 1`. */
+  readonly name: string
+  readonly clock: Clock
+  readonly #open: () => Promise<I2cPort>
+  readonly #lane = new Lane(mostWaiting)
+  #port: Promise<I2cPort> | undefined
+  /** The port once it is open: a stop does not wait for a promise. */
+  #ready: I2cPort | undefined
+  #underWay: Promise<unknown> = Promise.resolve()
+
+  /** `open` is called for the first transfer, and again after a `close`. */
+  constructor(name: string, open: () => Promise<I2cPort>, clock: Clock = systemClock) {
+    this.name = name
+    this.#open = open
+    this.clock = clock
+  }
+
+  device(address: number, watch: OnTransfer = () => {}): I2cDevice {
+    return new I2cDevice(this, address, watch)
+  }
+
+  /** Resolves with the port open; rejects with `disconnected` when there is none. */
+  async open(): Promise<void> {
+    await this.#opened()
+  }
+
+  async close(): Promise<void> {
+    const port = this.#port
+    this.#port = undefined
+    this.#ready = undefined
+    await (await port?.catch(() => undefined))?.close()
+  }
+
+  /** Nothing else is on the bus while the work is done. Rejects with `no_reply` when that takes too long. */
+  together<T>(work: (transfer: (address: number, transfer: Transfer) => Promise<Uint8Array>) => Promise<T>): Promise<T> {
+    const done = this.#lane.run(async () => {
+      const port = await this.#opened()
+      return work((address, transfer) => this.#tried(port, address, transfer))
+    })
+    return this.#inTime(done)
+  }
+
+  /** Writes before it returns, and once more when something was under way that may have come after. */
+  writeNow(address: number, write: Write): Promise<void> {
+    const port = this.#ready
+    if (!port) throw new LabError('stop_not_sent', `the stop could not be sent: ${this.name} is not open`)
+    const now = () => {
+      try {
+        port.writeNow(address, write)
+      } catch (error) {
+        throw new LabError('stop_not_sent', `the stop could not be sent: ${this.#wordsFor(error, address).message}`, { cause: error })
+      }
+    }
+    now()
+    const before = this.#underWay
+    return before.then(now, now)
+  }
+
+  #opened(): Promise<I2cPort> {
+    this.#port ??= this.#open().then(
+      (port) => {
+        this.#ready = port
+        return port
+      },
+      (error) => {
+        this.#port = undefined
+        throw error
+      },
+    )
+    return this.#port
+  }
+
+  /** A read is tried three times: a wire that is long, or a part that is busy, now and then loses one. */
+  async #tried(port: I2cPort, address: number, transfer: Transfer): Promise<Uint8Array> {
+    const tries = isRead(transfer) ? readTries : 1
+    for (let left = tries - 1; ; left--) {
+      try {
+        const under = port.transfer(address, transfer)
+        this.#underWay = under
+        return await under
+      } catch (error) {
+        if (left === 0) throw this.#wordsFor(error, address)
+      }
+      await sleep(this.clock, pause_ms)
+    }
+  }
+
+  #inTime<T>(done: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const cancel = this.clock.after(deadline_ms, () =>
+        reject(new LabError('no_reply', `${this.name} did not come to an end within ${deadline_ms / 1000} s; see what holds its wires`)),
+      )
+      done.finally(cancel).then(resolve, reject)
+    })
+  }
+
+  #wordsFor(error: unknown, address: number): LabError {
+    if (error instanceof LabError) return error
+    const errno = Math.abs((error as { errno?: number }).errno ?? 0)
+    const part = `0x${address.toString(16)} on ${this.name}`
+    const [code, sentence] = (meanings[errno] ?? other)(part, messageOf(error))
+    return new LabError(code, sentence, { cause: error })
+  }
+}
+
+/** One part on a bus. Its verbs are those of SMBus. */
+export class I2cDevice {
+  readonly bus: I2cBus
+  readonly address: number
+  readonly #watch: OnTransfer
+
+  constructor(bus: I2cBus, address: number, watch: OnTransfer) {
+    this.bus = bus
+    this.address = address
+    this.#watch = watch
+  }
+
+  /** For messages: `0x48 on I2C bus 1`. */
+  get name(): string {
+    return `0x${this.address.toString(16)} on ${this.bus.name}`
+  }
+
+  receiveByte(): Promise<number> {
+    return this.together((part) => part.receiveByte())
+  }
+
+  /** Plain I2C, which an adapter that knows SMBus alone cannot do. */
+  receive(length: number): Promise<Uint8Array> {
+    return this.together((part) => part.receive(length))
+  }
+
+  readByte(register: number): Promise<number> {
+    return this.together((part) => part.readByte(register))
+  }
+
+  /** Low byte first, as SMBus has it; most parts mean it the other way round, see `swapped`. */
+  readWord(register: number): Promise<number> {
+    return this.together((part) => part.readWord(register))
+  }
+
+  readBlock(register: number, length: number): Promise<Uint8Array> {
+    return this.together((part) => part.readBlock(register, length))
+  }
+
+  sendByte(value: number): Promise<void> {
+    return this.together((part) => part.write({ verb: 'send_byte', value }))
+  }
+
+  writeByte(register: number, value: number): Promise<void> {
+    return this.together((part) => part.write({ verb: 'write_byte', register, value }))
+  }
+
+  writeWord(register: number, value: number): Promise<void> {
+    return this.together((part) => part.write({ verb: 'write_word', register, value }))
+  }
+
+  writeBlock(register: number, bytes: Uint8Array): Promise<void> {
+    return this.together((part) => part.write({ verb: 'write_block', register, bytes }))
+  }
+
+  /** Does several transfers with nothing in between. What is written is worked out in there, so that it is not older than a stop. */
+  together<T>(work: (part: Verbs) => Promise<T>): Promise<T> {
+    return this.bus.together((transfer) =>
+      work(
+        verbs(async (what) => {
+          const written = wireOf(what).written
+          const reading = isRead(what)
+          this.#watch(this.address, written, undefined)
+          const read = await transfer(this.address, what)
+          if (reading) this.#watch(this.address, written, read)
+          return read
+        }),
+      ),
+    )
+  }
+
+  /**
+   * Writes before it returns, whatever waits. The answer resolves once nothing that was under way can come after it.
+   * Throws `stop_not_sent`. It holds up the event loop as long as the wire takes: for a stop alone.
+   */
+  writeNow(write: Write): Promise<void> {
+    this.#watch(this.address, wireOf(write).written, undefined)
+    return this.bus.writeNow(this.address, write)
+  }
+}
+
+/** The verbs while the bus is ours. */
+export type Verbs = ReturnType<typeof verbs>
+
+function verbs(transfer: (what: Transfer) => Promise<Uint8Array>) {
+  const word = (bytes: Uint8Array) => bytes[0]! | (bytes[1]! << 8)
+  return {
+    receiveByte: async () => (await transfer({ verb: 'receive_byte' }))[0]!,
+    receive: (length: number) => transfer({ verb: 'receive', length }),
+    readByte: async (register: number) => (await transfer({ verb: 'read_byte', register }))[0]!,
+    readWord: async (register: number) => word(await transfer({ verb: 'read_word', register })),
+    readBlock: (register: number, length: number) => transfer({ verb: 'read_block', register, length }),
+    write: async (write: Write) => {
+      await transfer(write)
+    },
+  }
+}
+
+/** A word with its bytes changed over. */
+export function swapped(word: number): number {
+  return ((word & 0xff) << 8) | (word >> 8)
+}
+
+/** What the host puts on the wire, and how many bytes it reads then. */
+export function wireOf(transfer: Transfer): { written: Uint8Array; length: number } {
+  switch (transfer.verb) {
+    case 'receive_byte':
+      return { written: new Uint8Array(), length: 1 }
+    case 'receive':
+      return { written: new Uint8Array(), length: transfer.length }
+    case 'read_byte':
+      return { written: Uint8Array.of(transfer.register), length: 1 }
+    case 'read_word':
+      return { written: Uint8Array.of(transfer.register), length: 2 }
+    case 'read_block':
+      return { written: Uint8Array.of(transfer.register), length: transfer.length }
+    case 'send_byte':
+      return { written: Uint8Array.of(transfer.value), length: 0 }
+    case 'write_byte':
+      return { written: Uint8Array.of(transfer.register, transfer.value), length: 0 }
+    case 'write_word':
+      return { written: Uint8Array.of(transfer.register, transfer.value & 0xff, transfer.value >> 8), length: 0 }
+    case 'write_block':
+      return { written: Uint8Array.of(transfer.register, ...transfer.bytes), length: 0 }
+  }
+}
+
+export function isRead(transfer: Transfer): transfer is Read {
+  return wireOf(transfer).length > 0
+}
+
+type Meaning = (part: string, said: string) => ['no_reply' | 'device_failed' | 'disconnected', string]
+
+const noAnswer: Meaning = (part) => [
+  'no_reply',
+  `nothing answers at ${part}; see its power, its two wires and its address (\`i2cdetect -y N\` shows who is there)`,
+]
+const other: Meaning = (part, said) => ['device_failed', `${part}: ${said}`]
+
+/** By errno, which is all there is: the package leaves `code` empty for most of these (fivdi/i2c-bus #36). */
+const meanings: Record<number, Meaning> = {
+  2: (part) => ['disconnected', `there is no bus for ${part}; switch it on (\`dtparam=i2c_arm=on\` in config.txt on a Raspberry Pi)`],
+  6: noAnswer,
+  13: (part) => ['disconnected', `this user may not use the bus of ${part}; add it to the group i2c and start the service again`],
+  16: (part) => [
+    'device_failed',
+    `a driver of the kernel has ${part}; take its overlay out of config.txt, or give the part another address`,
+  ],
+  95: (part) => ['device_failed', `the adapter of ${part} knows SMBus alone, and this part needs a plain read`],
+  110: (part) => ['no_reply', `${part} held the bus too long; see for a short circuit and for missing pull-up resistors`],
+  121: noAnswer,
+}

@@ -1,0 +1,60 @@
+// How parts are wired to this computer, as a configuration says it, and what a driver makes of that.
+
+import * as v from 'valibot'
+import type { PinUse } from './pin.ts'
+
+const Whole = (least: number, most: number) => v.pipe(v.number(), v.integer(), v.minValue(least), v.maxValue(most))
+
+/** An address has seven bits; those below 8 and above 0x77 mean something else. In JSON it is written as a decimal number. */
+const Address = v.pipe(Whole(0x08, 0x77), v.description('Address on the bus, as a decimal number: 32 is 0x20'))
+const Bus = v.optional(v.pipe(Whole(0, 255), v.description('The N of /dev/i2c-N')), 1)
+
+const polarity = { active_low: v.optional(v.pipe(v.boolean(), v.description('The active state is the low level')), false) }
+const Pull = v.optional(v.picklist(['up', 'down']))
+
+const Bcm = v.strictObject({ bcm: v.pipe(Whole(0, 57), v.description('Broadcom number, on the header')), ...polarity, pull: Pull })
+const ChipLine = v.strictObject({
+  chip: v.pipe(v.string(), v.nonEmpty(), v.description('Label or name of the chip')),
+  line: Whole(0, 1023),
+  ...polarity,
+  pull: Pull,
+})
+const OnExpander = v.strictObject({
+  expander: v.variant('part', [
+    v.strictObject({ part: v.literal('mcp23017'), bus: Bus, address: Address, pin: v.pipe(v.string(), v.regex(/^[AB][0-7]$/)) }),
+    v.strictObject({ part: v.literal('pcf8574'), bus: Bus, address: Address, pin: v.pipe(v.string(), v.regex(/^P[0-7]$/)) }),
+  ]),
+  ...polarity,
+  pull: Pull,
+})
+
+/** A pin of this computer. */
+export const GpioWiring = v.union([Bcm, ChipLine], 'must be {"bcm": 17} or {"chip": "gpiochip0", "line": 17}')
+export type GpioWiring = v.InferOutput<typeof GpioWiring>
+
+/** A pin, wherever it is. */
+export const PinWiring = v.union(
+  [Bcm, ChipLine, OnExpander],
+  'must be {"bcm": 17}, {"chip", "line"} or {"expander": {"part", "address", "pin"}}',
+)
+export type PinWiring = v.InferOutput<typeof PinWiring>
+export type ExpanderPlace = v.InferOutput<typeof OnExpander>['expander']
+
+/** A part on a bus; which parts there are is the driver's to say. */
+export function PartWiring<const Parts extends readonly [string, ...string[]]>(
+  parts: Parts,
+  usual: { part: Parts[number]; address: number },
+) {
+  return v.strictObject({
+    part: v.optional(v.picklist(parts), usual.part),
+    bus: Bus,
+    address: v.optional(Address, usual.address),
+  })
+}
+export type PartWiring = { part: string; bus: number; address: number }
+
+/** What a driver wants opened, by the names it uses. */
+export type BoardPlan = {
+  pins: Readonly<Record<string, PinWiring & Pick<PinUse, 'mode' | 'initial'>>>
+  i2c: Readonly<Record<string, PartWiring>>
+}

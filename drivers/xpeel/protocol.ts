@@ -1,0 +1,79 @@
+// The words of the XPeel: lines that begin with a star, an acknowledgement at once and `*ready` with three codes when it is done.
+
+import { nextLine } from '../text_lines.ts'
+import type { Found } from '../transports/exchange.ts'
+
+export const askStatus = '*stat'
+export const askVersion = '*version'
+export const reset = '*reset'
+/** To where a peel begins. */
+export const conveyorIn = '*movein'
+/** A step towards whoever stands in front of it; none when it is out. */
+export const conveyorOut = '*moveout'
+
+/** `set` is from 1 to 9, `adhere` from 1 to 4: codes, not seconds. */
+export function peel(set: number, adhere: number): string {
+  return `*xpeel:${set}${adhere}`
+}
+
+export function encode(command: string): Uint8Array {
+  return Buffer.from(`${command}\r\n`, 'latin1')
+}
+
+/** The next line; one that is not whole or not its own is skipped. */
+export function nextAnswer(buffer: Buffer): Found<string> | undefined {
+  const line = nextLine(buffer)
+  return line?.frame?.match(/^[\x20-\x7e]+$/) ? line : line && { used: line.used }
+}
+
+export function isAck(line: string): boolean {
+  return /^\*ack:?$/.test(line)
+}
+
+/** The three codes; undefined when the line is not `*ready`. */
+export function readyCodes(line: string): number[] | undefined {
+  return /^\*ready:(\d\d),(\d\d),(\d\d)$/.exec(line)?.slice(1).map(Number)
+}
+
+/** What it calls itself is not known; so whatever is none of its other words. */
+export function isVersion(line: string): boolean {
+  return !/^\*(ack|ready|tape|manual|setup|poweron|homing|xpeel)/.test(line)
+}
+
+/** What it says when it was switched on, or restarted itself. */
+export function isRestart(line: string): boolean {
+  return line.startsWith('*poweron')
+}
+
+/** What begins something that nobody asked for over the line, and that ends with a `*ready` of its own. */
+export function beginsUnasked(line: string): boolean {
+  return /^\*(manual|poweron|homing)/.test(line)
+}
+
+/** What somebody does at its panel and that ends with nothing. */
+export function isNotice(line: string): boolean {
+  return /^\*(setup.*|xpeel)$/.test(line)
+}
+
+const codes: Readonly<Record<number, string>> = {
+  1: 'the conveyor stalled',
+  2: 'the elevator stalled',
+  3: 'the take-up spool stalled',
+  4: 'the seal was not removed',
+  5: 'it does not know the command',
+  6: 'it found no plate',
+  7: 'the tape is out or broken',
+  8: 'its parameters are not saved',
+  9: 'its stop button was pressed',
+  10: 'its seal sensor is unplugged or broken',
+  51: 'emergency stop: its cover is open, or its hardware failed',
+  52: 'its circuitry failed: remove its power',
+}
+/** Few seals left on the roll, and little room on the take-up spool. */
+const warnings = new Set([0, 20, 21])
+
+/** The codes that are errors, in words; empty when there is none. */
+export function errorsInWords(all: readonly number[]): string {
+  const errors = all.filter((code) => !warnings.has(code))
+  return errors.map((code) => `code ${String(code).padStart(2, '0')} (${codes[code] ?? 'unknown'})`).join(', ')
+}

@@ -1,0 +1,223 @@
+// An XPeel that is not there: conveyor, elevator and tape, the lines it says, and the buttons on its front.
+
+import type { Clock } from '../../src/kit/clock.ts'
+import { Timers } from '../simulated_parts.ts'
+import { lineReader } from '../text_lines.ts'
+import type { MechanicalFault, Simulate, Simulator } from '../transports/simulator.ts'
+
+const answer_ms = 20
+const home_ms = 6000
+const step_ms = 400
+/** A step that has nowhere to go. */
+const noStep_ms = 100
+const step_mm = 7
+/** From home to where a peel begins. */
+const travel_mm = 150
+const mmPerSecond = 50
+/** All of a peel but the time for which the tape is pressed on. */
+const slowPeel_ms = 16_000
+const fastPeel_ms = 11_000
+const adhere_ms = [2500, 5000, 7500, 10_000]
+const seals = 300
+const longest = 64
+const codes = { ok: 0, conveyor: 1, elevator: 2, unknown: 5, stopButton: 9, fewLeft: 20, stop: 51 }
+
+/** The simulator, and what somebody in front of it can do. */
+export type SimulatedXPeel = Simulator & {
+  /** Presses the button that peels. */
+  pressPeel(): void
+  /** Presses the stop button. */
+  pressStop(): void
+  /** Takes its power for a moment. */
+  cutPower(): void
+  /** Puts in a roll with so many seals. */
+  putInRoll(seals: number): void
+}
+
+export const simulate: Simulate<unknown> & ((at: Parameters<Simulate<unknown>>[0]) => SimulatedXPeel) = ({
+  send,
+  clock,
+  baud = () => 9600,
+}) => new Peeler(send, clock, baud)
+
+class Peeler implements SimulatedXPeel {
+  readonly #send: (bytes: Uint8Array) => void
+  readonly #baud: () => number
+  readonly #lines = lineReader(longest)
+  readonly #answers: Timers
+  readonly #motion: Timers
+  #off = false
+  #jammed = false
+  #coverOpen = false
+  #codes: number[] = []
+  /** How far in the conveyor is. */
+  #in_mm = 0
+  #moving = false
+  #left = seals
+  #taken = 0
+  #peels = 0
+
+  constructor(send: (bytes: Uint8Array) => void, clock: Clock, baud: () => number) {
+    this.#send = send
+    this.#baud = baud
+    this.#answers = new Timers(clock)
+    this.#motion = new Timers(clock)
+  }
+
+  get world() {
+    return {
+      moving: this.#moving,
+      heating: false,
+      conveyor_mm: this.#in_mm,
+      peels: this.#peels,
+      seals_left: this.#left,
+      codes: [...this.#codes],
+    }
+  }
+
+  receive(bytes: Uint8Array): void {
+    if (this.#off || this.#baud() !== 9600) return
+    // Whether it hears anything while it moves is not known: this one does not.
+    for (const line of this.#lines(bytes)) if (!this.#moving) this.#obey(line)
+  }
+
+  setFault(fault: MechanicalFault, present: boolean): boolean {
+    if (fault === 'overtemperature') return false
+    if (fault === 'jam') this.#jammed = present
+    else this.#coverOpen = present
+    if (present && this.#moving) this.#ended(fault === 'jam' ? codes.conveyor : codes.stop)
+    return true
+  }
+
+  powerOff(): void {
+    this.#off = true
+    this.#rest()
+    this.#answers.clear()
+  }
+
+  pressPeel(): void {
+    this.#say('*manual')
+    this.#say('*xpeel')
+    this.#peel(4, 1)
+  }
+
+  pressStop(): void {
+    if (this.#moving) this.#ended(codes.stopButton)
+  }
+
+  cutPower(): void {
+    this.#rest()
+    this.#answers.clear()
+    this.#start()
+  }
+
+  putInRoll(seals: number): void {
+    this.#left = seals
+  }
+
+  #obey(line: string): void {
+    const [, set, adhere] = /^\*xpeel:([1-9])([1-4])$/.exec(line) ?? []
+    if (set && adhere) return this.#acknowledged(() => this.#peel(Number(set), Number(adhere)))
+    const words: Record<string, () => void> = {
+      '*stat': () => this.#ready(),
+      '*version': () => this.#say('simulated 1.00'),
+      '*tapeleft': () => {
+        this.#say(`*tape:${this.#tape()}`)
+        this.#ready()
+      },
+      '*reset': () => this.#acknowledged(() => this.#moves(home_ms, () => this.#home())),
+      '*restart': () => this.#acknowledged(() => this.#start()),
+      '*sealcheck': () => this.#acknowledged(() => this.#moves(home_ms, () => {})),
+      '*movein': () => this.#acknowledged(() => this.#conveyor(travel_mm)),
+      '*moveout': () => this.#acknowledged(() => this.#stepOut()),
+      '*moveup': () => this.#acknowledged(() => this.#moves(step_ms, () => {})),
+      '*movedown': () => this.#acknowledged(() => this.#moves(2000, () => {})),
+      '*movespool': () => this.#acknowledged(() => this.#moves(step_ms, () => {})),
+      '*platecheck:y': () => this.#acknowledged(() => this.#ready()),
+      '*platecheck:n': () => this.#acknowledged(() => this.#ready()),
+    }
+    const obey = words[line]
+    if (obey) return obey()
+    this.#codes = [codes.unknown]
+    this.#ready()
+  }
+
+  #acknowledged(then: () => void): void {
+    this.#say('*ack')
+    then()
+  }
+
+  #start(): void {
+    this.#codes = []
+    this.#say('*poweron')
+    this.#say('*homing')
+    this.#moves(home_ms, () => this.#home())
+  }
+
+  #home(): void {
+    this.#in_mm = 0
+  }
+
+  #peel(set: number, adhere: number): void {
+    const fast = set % 2 === 1 && set < 9
+    this.#moves((fast ? fastPeel_ms : slowPeel_ms) + adhere_ms[adhere - 1]!, () => {
+      this.#home()
+      this.#peels++
+      this.#taken++
+      this.#left--
+    })
+  }
+
+  #conveyor(to_mm: number): void {
+    const way = Math.abs(to_mm - this.#in_mm)
+    this.#moves((way / mmPerSecond) * 1000 + noStep_ms, () => {
+      this.#in_mm = to_mm
+    })
+  }
+
+  #stepOut(): void {
+    this.#moves(this.#in_mm > 0 ? step_ms : noStep_ms, () => {
+      this.#in_mm = Math.max(0, this.#in_mm - step_mm)
+    })
+  }
+
+  #moves(ms: number, arrived: () => void): void {
+    if (this.#coverOpen) return this.#ended(codes.stop)
+    this.#moving = true
+    this.#motion.after(this.#jammed ? Math.min(ms, 1000) : ms, () => {
+      if (this.#jammed) return this.#ended(codes.conveyor)
+      arrived()
+      this.#ended(this.#left < 30 ? codes.fewLeft : codes.ok)
+    })
+  }
+
+  /** The codes stay until the next motion. */
+  #ended(code: number): void {
+    this.#rest()
+    this.#codes = [code]
+    this.#ready()
+  }
+
+  #rest(): void {
+    this.#motion.clear()
+    this.#moving = false
+  }
+
+  /** Tens of seals; 99 while it does not know. */
+  #tape(): string {
+    if (!this.#taken) return '99,99'
+    return [this.#left, seals - this.#taken].map((left) => twoDigits(Math.max(0, Math.floor(left / 10)))).join()
+  }
+
+  #ready(): void {
+    this.#say(`*ready:${[0, 1, 2].map((place) => twoDigits(this.#codes[place] ?? 0)).join()}`)
+  }
+
+  #say(line: string): void {
+    this.#answers.after(answer_ms, () => this.#send(Buffer.from(`${line}\r\n`, 'latin1')))
+  }
+}
+
+function twoDigits(value: number): string {
+  return String(value).padStart(2, '0')
+}
