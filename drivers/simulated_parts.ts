@@ -46,20 +46,21 @@ export class Table {
 }
 
 const room_c = 22
-const tooHot_c = 130
 
 /** A plate or a chamber that is heated; in °C. */
 export class Heater {
   readonly #clock: Clock
   readonly #timeConstant_s: number
+  readonly #tooHot_c: number
   #from: { temperature: number; at: number }
   #target: number | undefined
   #tooHot = false
 
-  /** In `timeConstant_s` two thirds of the way to a new temperature are done. */
-  constructor(clock: Clock, timeConstant_s: number) {
+  /** In `timeConstant_s` two thirds of the way to a new temperature are done; `tooHot_c` is what it has when it is too hot. */
+  constructor(clock: Clock, timeConstant_s: number, tooHot_c = 130) {
     this.#clock = clock
     this.#timeConstant_s = timeConstant_s
+    this.#tooHot_c = tooHot_c
     this.#from = { temperature: room_c, at: clock.now() }
   }
 
@@ -69,7 +70,7 @@ export class Heater {
 
   /** What its sensor says. */
   get temperature(): number {
-    return this.#tooHot ? tooHot_c : this.#real
+    return this.#tooHot ? this.#tooHot_c : this.#real
   }
 
   get #real(): number {

@@ -84,11 +84,19 @@ function open({ line, clock, model }: { line: Line; clock: Clock; model: Model }
     await sleep(clock, heed_ms, signal)
     await until(`at ${temperature} °C`, heating_s, signal, (status) => !status.has('cold'))
     refuseObstacles(await talk.mustBeWell())
+    await mustStillBeSet(temperature)
     await talk.order(startSeal, signal)
     const began = clock.now()
     // A status of before it began would say that it has ended.
     const pressed = () => clock.now() - began >= duration * 1000
     await until('finished', duration + busy_s, signal, (status) => !status.has('busy') && pressed())
+  }
+
+  /** It says that it is at its temperature, whichever that is: somebody may have set another at the instrument. */
+  async function mustStillBeSet(temperature: number): Promise<void> {
+    const setPoint = await talk.setPoint()
+    if (setPoint === temperature) return
+    throw new LabError('device_failed', `it is set to ${setPoint} °C, not to ${temperature} °C; see who set it, then initialize`)
   }
 
   async function moveShuttle(where: 'out' | 'in', signal: AbortSignal): Promise<void> {

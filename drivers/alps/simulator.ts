@@ -14,6 +14,7 @@ const press_ms = 1000
 const reset_ms = 10_000
 const heed_ms = 2000
 const timeConstant_s = 40
+const tooHot_c = 240
 const tolerance = 2
 const longest = 32
 
@@ -55,7 +56,7 @@ class SimulatedSealer implements Simulator {
     this.#echo = at.echo ?? false
     this.#answers = new Timers(at.clock)
     this.#motion = new Timers(at.clock)
-    this.#heater = new Heater(at.clock, timeConstant_s)
+    this.#heater = new Heater(at.clock, timeConstant_s, tooHot_c)
     this.#hearsAt = at.clock.now() + deaf_ms
     this.#setPoint = at.model.temperature.min
     this.#ready = at.model.bits.not_ready === undefined
@@ -186,17 +187,22 @@ class SimulatedSealer implements Simulator {
   }
 
   #travel(to: Place, then: () => void): void {
-    if (this.#place === to) return then()
-    if (this.#faults.has('jam')) return this.#fail(3)
-    this.#place = 'between'
-    this.#takes(shuttle_ms, () => {
-      this.#place = to
-      then()
-    })
+    if (this.#place === to) then()
+    else if (this.#faults.has('jam')) this.#fail(3)
+    else {
+      this.#place = 'between'
+      this.#takes(shuttle_ms, () => {
+        this.#place = to
+        then()
+      })
+    }
   }
 
   #press(): void {
-    if (this.#faults.has('jam')) return this.#fail(1)
+    if (this.#faults.has('jam')) {
+      this.#fail(1)
+      return
+    }
     this.#pressed = true
     this.#takes(2 * press_ms + this.#tenths * 100, () => {
       this.#pressed = false

@@ -26,8 +26,8 @@ export interface I2cPort {
   close(): Promise<void>
 }
 
-/** Sees each transfer as its bytes on the wire, without the address, and what came back. */
-export type OnTransfer = (address: number, written: Uint8Array, read: Uint8Array | undefined) => void
+/** Sees the bytes of each transfer: those of the host before it begins, then again with what came back if it is a read. */
+export type OnTransfer = (address: number, written: Uint8Array, read: Uint8Array | undefined, reading: boolean) => void
 
 /** With waiting for its turn, how long a call may take. */
 const deadline_ms = 2000
@@ -78,13 +78,13 @@ export class I2cBus {
     return this.#inTime(done)
   }
 
-  /** Writes before it returns, and once more when something was under way that may have come after. */
-  writeNow(address: number, write: Write): Promise<void> {
+  /** Writes before it returns, and once more, worked out anew, after what was under way then. */
+  writeNow(address: number, write: () => Write): Promise<void> {
     const port = this.#ready
     if (!port) throw new LabError('stop_not_sent', `the stop could not be sent: ${this.name} is not open`)
     const now = () => {
       try {
-        port.writeNow(address, write)
+        port.writeNow(address, write())
       } catch (error) {
         throw new LabError('stop_not_sent', `the stop could not be sent: ${this.#wordsFor(error, address).message}`, { cause: error })
       }
@@ -203,9 +203,9 @@ export class I2cDevice {
         verbs(async (what) => {
           const written = wireOf(what).written
           const reading = isRead(what)
-          this.#watch(this.address, written, undefined)
+          this.#watch(this.address, written, undefined, reading)
           const read = await transfer(this.address, what)
-          if (reading) this.#watch(this.address, written, read)
+          if (reading) this.#watch(this.address, written, read, reading)
           return read
         }),
       ),
@@ -213,11 +213,11 @@ export class I2cDevice {
   }
 
   /**
-   * Writes before it returns, whatever waits. The answer resolves once nothing that was under way can come after it.
-   * Throws `stop_not_sent`. It holds up the event loop as long as the wire takes: for a stop alone.
+   * Writes before it returns, whatever waits. `write` is worked out again and written once more when something was under way
+   * that could have come after; the answer resolves then. Throws `stop_not_sent`. It holds up the event loop as long as the wire takes: for a stop alone.
    */
-  writeNow(write: Write): Promise<void> {
-    this.#watch(this.address, wireOf(write).written, undefined)
+  writeNow(write: () => Write): Promise<void> {
+    this.#watch(this.address, wireOf(write()).written, undefined, false)
     return this.bus.writeNow(this.address, write)
   }
 }

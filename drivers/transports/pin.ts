@@ -1,6 +1,8 @@
 // A GPIO pin as drivers see it. `pin_onoff.ts` and `pin_gpiod.ts` open real ones, `expander.ts` those of I2C port expanders,
 // `simulated_board.ts` those of a simulator.
 
+import type { Clock } from '../../src/kit/clock.ts'
+
 /**
  * Where a pin of this computer is: by its Broadcom number on a Raspberry Pi's header, or by the label or name of a chip
  * (`pinctrl-bcm2711`, `gpiochip0`) and the line on it.
@@ -52,4 +54,26 @@ export const headerChips: readonly string[] = ['pinctrl-bcm2835', 'pinctrl-bcm27
 /** A pin's name in messages: `GPIO 17`, `line 3 of gpiochip1`. */
 export function placeInWords(place: GpioPlace): string {
   return 'bcm' in place ? `GPIO ${place.bcm}` : `line ${place.line} of ${place.chip}`
+}
+
+/** How often a pin is looked at that cannot tell by itself. */
+const poll_ms = 50
+
+/** The edges of a pin that has to be asked; until the answer is called. One that does not answer has none. */
+export function polled(clock: Clock, read: () => Promise<boolean>, listen: (active: boolean) => void): () => void {
+  let last: boolean | undefined
+  let ended = false
+  let cancel = () => {}
+  const look = async () => {
+    const active = await read().catch(() => last)
+    if (ended) return
+    cancel = clock.after(poll_ms, () => void look())
+    if (last !== undefined && active !== undefined && active !== last) listen(active)
+    last = active
+  }
+  void look()
+  return () => {
+    ended = true
+    cancel()
+  }
 }

@@ -7,6 +7,7 @@ import type { MechanicalFault, Simulate, Simulator } from '../transports/simulat
 
 const answer_ms = 20
 const home_ms = 6000
+const elevator_ms = 2000
 const step_ms = 400
 /** A step that has nowhere to go. */
 const noStep_ms = 100
@@ -20,7 +21,7 @@ const fastPeel_ms = 11_000
 const adhere_ms = [2500, 5000, 7500, 10_000]
 const seals = 300
 const longest = 64
-const codes = { ok: 0, conveyor: 1, elevator: 2, unknown: 5, stopButton: 9, fewLeft: 20, stop: 51 }
+const codes = { ok: 0, conveyor: 1, unknown: 5, stopButton: 9, fewLeft: 20, stop: 51 }
 
 /** The simulator, and what somebody in front of it can do. */
 export type SimulatedXPeel = Simulator & {
@@ -46,6 +47,7 @@ class Peeler implements SimulatedXPeel {
   readonly #lines = lineReader(longest)
   readonly #answers: Timers
   readonly #motion: Timers
+  readonly #words: Readonly<Record<string, () => void>>
   #off = false
   #jammed = false
   #coverOpen = false
@@ -62,6 +64,24 @@ class Peeler implements SimulatedXPeel {
     this.#baud = baud
     this.#answers = new Timers(clock)
     this.#motion = new Timers(clock)
+    this.#words = {
+      '*stat': () => this.#ready(),
+      '*version': () => this.#say('simulated 1.00'),
+      '*tapeleft': () => {
+        this.#say(`*tape:${this.#tape()}`)
+        this.#ready()
+      },
+      '*reset': () => this.#acknowledged(() => this.#moves(home_ms, () => this.#home())),
+      '*restart': () => this.#acknowledged(() => this.#start()),
+      '*sealcheck': () => this.#acknowledged(() => this.#moves(home_ms, () => {})),
+      '*movein': () => this.#acknowledged(() => this.#conveyor(travel_mm)),
+      '*moveout': () => this.#acknowledged(() => this.#stepOut()),
+      '*moveup': () => this.#acknowledged(() => this.#moves(step_ms, () => {})),
+      '*movedown': () => this.#acknowledged(() => this.#moves(elevator_ms, () => {})),
+      '*movespool': () => this.#acknowledged(() => this.#moves(step_ms, () => {})),
+      '*platecheck:y': () => this.#acknowledged(() => this.#ready()),
+      '*platecheck:n': () => this.#acknowledged(() => this.#ready()),
+    }
   }
 
   get world() {
@@ -117,27 +137,11 @@ class Peeler implements SimulatedXPeel {
 
   #obey(line: string): void {
     const [, set, adhere] = /^\*xpeel:([1-9])([1-4])$/.exec(line) ?? []
-    if (set && adhere) return this.#acknowledged(() => this.#peel(Number(set), Number(adhere)))
-    const words: Record<string, () => void> = {
-      '*stat': () => this.#ready(),
-      '*version': () => this.#say('simulated 1.00'),
-      '*tapeleft': () => {
-        this.#say(`*tape:${this.#tape()}`)
-        this.#ready()
-      },
-      '*reset': () => this.#acknowledged(() => this.#moves(home_ms, () => this.#home())),
-      '*restart': () => this.#acknowledged(() => this.#start()),
-      '*sealcheck': () => this.#acknowledged(() => this.#moves(home_ms, () => {})),
-      '*movein': () => this.#acknowledged(() => this.#conveyor(travel_mm)),
-      '*moveout': () => this.#acknowledged(() => this.#stepOut()),
-      '*moveup': () => this.#acknowledged(() => this.#moves(step_ms, () => {})),
-      '*movedown': () => this.#acknowledged(() => this.#moves(2000, () => {})),
-      '*movespool': () => this.#acknowledged(() => this.#moves(step_ms, () => {})),
-      '*platecheck:y': () => this.#acknowledged(() => this.#ready()),
-      '*platecheck:n': () => this.#acknowledged(() => this.#ready()),
-    }
-    const obey = words[line]
-    if (obey) return obey()
+    if (set && adhere) this.#acknowledged(() => this.#peel(Number(set), Number(adhere)))
+    else (this.#words[line] ?? (() => this.#refuse()))()
+  }
+
+  #refuse(): void {
     this.#codes = [codes.unknown]
     this.#ready()
   }
@@ -182,7 +186,10 @@ class Peeler implements SimulatedXPeel {
   }
 
   #moves(ms: number, arrived: () => void): void {
-    if (this.#coverOpen) return this.#ended(codes.stop)
+    if (this.#coverOpen) {
+      this.#ended(codes.stop)
+      return
+    }
     this.#moving = true
     this.#motion.after(this.#jammed ? Math.min(ms, 1000) : ms, () => {
       if (this.#jammed) return this.#ended(codes.conveyor)

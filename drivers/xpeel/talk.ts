@@ -63,9 +63,9 @@ export class Talk {
     return this.#exchange.query(askVersion, { deadline_ms: short_ms, accepts: isVersion })
   }
 
-  /** Throws `device_failed`, with the errors in words, when its last motion ended with any. Somebody at its panel is let be. */
+  /** Throws `device_failed`, with the errors in words, when its last motion ended with any. While it moves it is not asked. */
   async mustBeWell(): Promise<void> {
-    if (!this.#unasked) throwErrors(await this.codes())
+    if (!this.#unasked && !this.#motion) throwErrors(await this.codes())
     this.#mustBeTheSame()
   }
 

@@ -3,13 +3,16 @@
 
 import { parseArgs } from 'node:util'
 import { type Bench, meets, type Options } from './bench.ts'
+import { eventCost } from './event_cost.ts'
+import { eventFull } from './event_full.ts'
 import { footprint } from './footprint.ts'
 import { httpGet } from './http_get.ts'
 import { httpPost } from './http_post.ts'
+import { logAppend } from './log_append.ts'
 import { start } from './start.ts'
 import { table } from './table.ts'
 
-const benches: readonly Bench[] = [httpGet, httpPost, start, footprint]
+const benches: readonly Bench[] = [httpGet, httpPost, eventCost, eventFull, logAppend, start, footprint]
 
 const { chosen, given } = commandLine(process.argv.slice(2))
 for (const bench of chosen) {

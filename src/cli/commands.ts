@@ -5,6 +5,7 @@ import { type Command, command } from './command.ts'
 import { eventsExport, eventsSince, eventsTail, eventsVerify } from './events.ts'
 import { keyCreate, keyList, keyRevoke } from './key.ts'
 import { configPath } from './places.ts'
+import { replay } from './replay.ts'
 import { safeOff } from './safe_off.ts'
 import { demo, serve } from './serve.ts'
 import { sim } from './sim.ts'
@@ -46,6 +47,7 @@ export const commands: readonly Command[] = [
   keyList,
   keyRevoke,
   sim,
+  replay,
   safeOff,
   configCheck,
   version,

@@ -43,9 +43,10 @@ export async function instrumentAt<Settings>(
   return simulator
 }
 
-/** How the kernel has set the port: `speed 9600 baud; …  -parenb -parodd cs8 …`. */
-export function stty(path: string): string {
-  return execFileSync('stty', ['-F', path, '-a'], { encoding: 'utf8' })
+/** How the kernel has set a port, in the words of stty: `9600 baud parenb -parodd cs7 -cstopb`. */
+export function framing(path: string): string {
+  const words = execFileSync('stty', ['-F', path, '-a'], { encoding: 'utf8' }).split(/[\s;]+/)
+  return `${words[1]} baud ${words.filter((word) => /^-?parenb$|^-?parodd$|^cs\d$|^-?cstopb$/.test(word)).join(' ')}`
 }
 
 /** The modem lines of a 16550 that are raised: `['RTS', 'DTR', 'CTS', …]`. */

@@ -1,6 +1,7 @@
 // The USB serial adapter of the guest: QEMU unplugs it and plugs it in as a hand does.
 
-import { closeSync, existsSync, openSync, readSync, writeSync } from 'node:fs'
+import { existsSync } from 'node:fs'
+import { type FileHandle, open } from 'node:fs/promises'
 import { until } from './waiting.ts'
 
 /** What udev calls it, as long as it is plugged in. */
@@ -10,39 +11,39 @@ export const farEnd = '/dev/ttyS6'
 
 const control = '/dev/virtio-ports/benchd.qmp'
 
-/** It is out when this returns; the kernel notices next. */
-export function unplug(): void {
-  order('device_del', { id: 'usb-adapter' })
+/** It is out when this resolves; the kernel notices next. */
+export async function unplug(): Promise<void> {
+  await order('device_del', { id: 'usb-adapter' })
 }
 
 /** Resolves once udev has named it. */
 export async function plugIn(): Promise<void> {
-  order('device_add', { driver: 'usb-serial', id: 'usb-adapter', serial: 'BENCHD01', chardev: 'usb-a' })
+  await order('device_add', { driver: 'usb-serial', id: 'usb-adapter', serial: 'BENCHD01', chardev: 'usb-a' })
   await until(`${adapter} is there`, () => existsSync(adapter))
 }
 
-/** Throws what QEMU says against it. */
-function order(execute: string, args: object): void {
-  const fd = openSync(control, 'r+')
+/** Rejects with what QEMU says against it. */
+async function order(execute: string, args: object): Promise<void> {
+  const qemu = await open(control, 'r+')
   try {
     // Refused each time but the first.
-    asked(fd, { execute: 'qmp_capabilities' })
-    const { error } = asked(fd, { execute, arguments: args })
+    await asked(qemu, { execute: 'qmp_capabilities' })
+    const { error } = await asked(qemu, { execute, arguments: args })
     if (error) throw new Error(`QEMU does not ${execute}: ${error.desc}`)
   } finally {
-    closeSync(fd)
+    await qemu.close()
   }
 }
 
 type Answer = { id?: string; error?: { desc: string } }
 
 /** The answer to this order; QEMU tells of other things as well. */
-function asked(fd: number, command: object): Answer {
+async function asked(qemu: FileHandle, command: object): Promise<Answer> {
   const id = `${performance.now()}`
-  writeSync(fd, `${JSON.stringify({ ...command, id })}\n`)
-  const chunk = Buffer.alloc(4096)
+  await qemu.write(`${JSON.stringify({ ...command, id })}\n`)
   for (let text = ''; ; ) {
-    text += chunk.toString('utf8', 0, readSync(fd, chunk))
+    const { buffer, bytesRead } = await qemu.read(Buffer.alloc(4096), 0, 4096, null)
+    text += buffer.toString('utf8', 0, bytesRead)
     const lines = text.split('\n')
     text = lines.pop()!
     const answer = lines.map((line): Answer => JSON.parse(line)).find((one) => one.id === id)

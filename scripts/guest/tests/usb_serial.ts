@@ -9,7 +9,7 @@ import { calm } from '../../../drivers/testing.ts'
 import type { Line } from '../../../drivers/transports/line.ts'
 import { portWarning } from '../../../drivers/transports/port_path.ts'
 import { systemClock } from '../../../src/kit/clock.ts'
-import { instrumentAt, opened, reading, stty } from './serial_lines.ts'
+import { framing, instrumentAt, opened, reading } from './serial_lines.ts'
 import { adapter, farEnd, plugIn, unplug } from './usb_adapter.ts'
 import { until } from './waiting.ts'
 
@@ -38,14 +38,14 @@ test('bytes cross an adapter, at seven bits too, and its modem lines can be set'
   line.write(Buffer.from('IN_NAME \r\n'))
   far.write(Buffer.from('MATRIX ORBITAL\r\n'))
   await until('both have come', () => there.text === 'IN_NAME \r\n' && back.text === 'MATRIX ORBITAL\r\n')
-  assert.match(stty(adapter), / parenb -parodd [^]*cs7/)
+  assert.equal(framing(adapter), '9600 baud parenb -parodd cs7 -cstopb')
   assert.equal(await line.setModem({ rts: false, dtr: false }), true)
 })
 
 test('an idle adapter that is unplugged is lost within two seconds, once', async (t) => {
   const line = await opened(t, adapter, serial)
   const lost = losses(line)
-  unplug()
+  await unplug()
   const took = await until('it is noticed', () => lost.length, 2000)
   t.diagnostic(`noticed after ${took.toFixed(0)} ms: ${lost[0]}`)
   assert.equal(line.state, 'lost')
@@ -54,30 +54,36 @@ test('an idle adapter that is unplugged is lost within two seconds, once', async
   assert.equal(lost.length, 1)
 })
 
-test('an adapter that is unplugged while it sends is lost within two seconds, and nothing spins afterwards', async (t) => {
-  const line = await opened(t, adapter, serial)
-  const [lost, read] = [losses(line), reading(line)]
-  const far = await opened(t, farEnd, { baud: 115_200 })
-  const flood = setInterval(() => far.write(Buffer.alloc(64, 'status ')), 5)
-  t.after(() => clearInterval(flood))
-  await until('data comes in', () => read.text.length > 2000)
-  unplug()
-  const took = await until('it is noticed', () => lost.length, 2000)
-  clearInterval(flood)
-  t.diagnostic(`noticed after ${took.toFixed(0)} ms: ${lost[0]}`)
-  await line.close()
-  const before = process.cpuUsage()
-  await pause(1000)
-  const { user, system } = process.cpuUsage(before)
-  t.diagnostic(`${((user + system) / 10_000).toFixed(0)} % of a processor in the second after`)
-  assert.ok(user + system < 500_000)
-  assert.equal(lost.length, 1)
-})
+for (const round of [1, 2, 3]) {
+  test(`an adapter that is unplugged while it sends is lost within two seconds, and nothing spins afterwards (${round} of 3)`, async (t) => {
+    const line = await opened(t, adapter, serial)
+    const [lost, read] = [losses(line), reading(line)]
+    const far = await opened(t, farEnd, { baud: 115_200 })
+    const flood = setInterval(() => far.write(Buffer.alloc(32, 'status ')), 5)
+    t.after(() => clearInterval(flood))
+    await until('data comes in', () => read.text.length > round * 1000)
+    await unplug()
+    clearInterval(flood)
+    const took = await until('it is noticed', () => lost.length, 2000)
+    t.diagnostic(`noticed after ${took.toFixed(0)} ms: ${lost[0]}`)
+    await line.close()
+    const before = process.cpuUsage()
+    await pause(1000)
+    const { user, system } = process.cpuUsage(before)
+    t.diagnostic(`${((user + system) / 10_000).toFixed(0)} % of a processor in the second after`)
+    assert.ok(user + system < 500_000)
+    // What is still on its way has to come out, or the far end takes half a minute to close.
+    await plugIn()
+    await line.open()
+    await far.close()
+    assert.equal(lost.length, 1)
+  })
+}
 
 test('an adapter is opened again by its name, and nothing written before comes out of it then', async (t) => {
   const line = await opened(t, adapter, serial)
   const lost = losses(line)
-  unplug()
+  await unplug()
   await until('it is noticed', () => lost.length, 2000)
   assert.throws(() => line.write(Buffer.from('shakeOn\r')), { code: 'disconnected' })
   await assert.rejects(line.open(), { code: 'disconnected', message: /there is no/ })
@@ -104,9 +110,9 @@ test('a BioShake whose cable is pulled out in a run fails it, and is initialized
   const shaking = device.shake!({ speed: 500, duration: 600 }, calm)
   shaking.catch(() => undefined)
   await until('it shakes', () => simulator.world.moving)
-  unplug()
+  await unplug()
   await assert.rejects(shaking, { code: 'disconnected' })
-  assert.throws(() => device.halt(), { code: 'stop_not_sent' })
+  await assert.rejects(async () => device.halt(), { code: 'stop_not_sent' })
   await plugIn()
   await line.open()
   await device.halt()

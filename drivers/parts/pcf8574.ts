@@ -1,0 +1,69 @@
+// PCF8574 at 0x20 to 0x27, PCF8574A at 0x38 to 0x3f: eight pins without registers. All of it [G].
+// After power-up all pins are high, weakly: relays that are on at the low level are off then.
+
+import { LabError } from '../../src/errors.ts'
+import type { I2cDevice, Write } from '../transports/i2c.ts'
+import { type Pin, type PinUse, polled } from '../transports/pin.ts'
+import type { Expander } from './expander.ts'
+
+export class Pcf8574 implements Expander {
+  readonly #part: I2cDevice
+  /** What is written; a pin that is read must have a one here. */
+  #wanted = 0xff
+  #written = 0xff
+  #owned = 0
+
+  constructor(part: I2cDevice) {
+    this.#part = part
+  }
+
+  /** Pins of others keep the level that they have. */
+  async open(name: string, use: PinUse): Promise<Pin> {
+    if (use.pull === 'down') throw new LabError('config', `${this.#part.name} has no pull-down resistors; take "pull" out`)
+    const bit = 1 << Number(name[1])
+    await this.#part.together(async (part) => {
+      const levels = await part.receiveByte()
+      this.#wanted = (levels & ~this.#owned) | (this.#wanted & this.#owned)
+      this.#owned |= bit
+      this.#want(bit, use.mode === 'in' || (use.initial ?? false) !== use.active_low)
+      await part.write(this.#port())
+    })
+    return this.#pin(bit, use)
+  }
+
+  #pin(bit: number, { mode, active_low }: PinUse): Pin {
+    const read = async () => {
+      const levels = await this.#part.receiveByte()
+      if (mode === 'out') this.#mustHold(levels, bit)
+      return (levels & bit) !== 0 !== active_low
+    }
+    return {
+      read,
+      write: async (active) => {
+        this.#want(bit, active !== active_low)
+        await this.#part.together((part) => part.write(this.#port()))
+      },
+      writeNow: (active) => {
+        this.#want(bit, active !== active_low)
+        return this.#part.writeNow(() => this.#port())
+      },
+      onEdge: (listen) => polled(this.#part.bus.clock, read, listen),
+      close: async () => {},
+    }
+  }
+
+  #want(bit: number, high: boolean): void {
+    this.#wanted = high ? this.#wanted | bit : this.#wanted & ~bit
+  }
+
+  #port(): Write {
+    this.#written = this.#wanted
+    return { verb: 'send_byte', value: this.#wanted }
+  }
+
+  /** A pin that was set low and is high was reset; one that was set high may be held low by what hangs on it. */
+  #mustHold(levels: number, bit: number): void {
+    if (this.#written & bit || !(levels & bit)) return
+    throw new LabError('device_failed', `the expander ${this.#part.name} does not have what it was set to: it was reset; see its supply`)
+  }
+}

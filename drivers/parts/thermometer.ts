@@ -1,0 +1,42 @@
+// Temperature sensors on I2C: which there are, and what they have in common.
+
+import { LabError } from '../../src/errors.ts'
+import type { I2cDevice } from '../transports/i2c.ts'
+import { mcp9808 } from './mcp9808.ts'
+import { tmp117 } from './tmp117.ts'
+
+/** A part as its data sheet has it. Temperatures in °C. */
+export type ThermometerPart = {
+  /** What it can measure; anything else is a fault of the sensor. */
+  range: { min: number; max: number }
+  /** Throws `device_failed` unless the part at that address says that it is this one. */
+  mustBeThere(part: I2cDevice): Promise<void>
+  /** What it says, whether that can be or not. */
+  read(part: I2cDevice): Promise<number>
+}
+
+export const thermometerParts = { tmp117, mcp9808 } as const satisfies Record<string, ThermometerPart>
+export type ThermometerName = keyof typeof thermometerParts
+export const thermometerNames = ['tmp117', 'mcp9808'] as const satisfies readonly ThermometerName[]
+
+export class Thermometer {
+  readonly #part: ThermometerPart
+  readonly #device: I2cDevice
+
+  constructor(name: ThermometerName, device: I2cDevice) {
+    this.#part = thermometerParts[name]
+    this.#device = device
+  }
+
+  mustBeThere(): Promise<void> {
+    return this.#part.mustBeThere(this.#device)
+  }
+
+  /** In °C. Rejects with `no_reply`, or with `device_failed` for what no such part can measure. */
+  async read(): Promise<number> {
+    const { min, max } = this.#part.range
+    const temperature = await this.#part.read(this.#device)
+    if (temperature >= min && temperature <= max) return temperature
+    throw new LabError('device_failed', `the sensor ${this.#device.name} says ${temperature} °C, which it cannot measure; see to it`)
+  }
+}

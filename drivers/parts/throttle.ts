@@ -1,0 +1,24 @@
+// What sets the speed of a motor: a converter or a pulse width, from nothing to full.
+
+import type { I2cDevice } from '../transports/i2c.ts'
+import { Mcp4725 } from './mcp4725.ts'
+import { Pca9685 } from './pca9685.ts'
+
+export interface Throttle {
+  /** Brings the part to where it takes values, at nothing. */
+  prepare(): Promise<void>
+  /** From 0 to 1. */
+  set(fraction: number): Promise<void>
+  /** To nothing, before it returns. Throws `stop_not_sent`. */
+  offNow(): Promise<void>
+  /** Throws `device_failed` unless the part still has what it was set to: after a dip of its supply it has not. */
+  mustHold(): Promise<void>
+}
+
+export const throttleNames = ['mcp4725', 'pca9685'] as const
+export type ThrottleName = (typeof throttleNames)[number]
+
+/** `channel` is an output of the PCA9685. */
+export function throttle(name: ThrottleName, part: I2cDevice, channel: number): Throttle {
+  return name === 'mcp4725' ? new Mcp4725(part) : new Pca9685(part, channel)
+}

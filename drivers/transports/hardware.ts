@@ -1,0 +1,37 @@
+// The pins and buses of this computer. What gives the pins is found out when the first one is opened.
+
+import { LabError } from '../../src/errors.ts'
+import { Expanders } from '../parts/expander.ts'
+import type { Hardware } from './board.ts'
+import type { I2cBus } from './i2c.ts'
+import { i2cBus } from './i2c_bus.ts'
+import type { PinBackend, Probe } from './pin.ts'
+import { probeGpiod } from './pin_gpiod.ts'
+import { probeOnoff } from './pin_onoff.ts'
+
+/** What can give pins here, the first that can is used; the others say why not. sysfs first: its pins keep their level when the process ends. */
+export async function probePins(): Promise<Probe[]> {
+  return Promise.all([probeOnoff(), probeGpiod()])
+}
+
+/** One for the whole process: a bus is one bus, whoever uses it. */
+export function thisComputer(probe: () => Promise<Probe[]> = probePins): Hardware {
+  const buses = new Map<number, I2cBus>()
+  const bus = (number: number) => {
+    const known = buses.get(number) ?? i2cBus(number)
+    buses.set(number, known)
+    return known
+  }
+  return {
+    openPin: async (place, use, lost) => (await chosen(await probe())).open(place, use, lost),
+    bus,
+    expanders: new Expanders(bus),
+  }
+}
+
+/** Throws `disconnected` and says of each why not. */
+async function chosen(probes: Probe[]): Promise<PinBackend> {
+  for (const probed of probes) if ('backend' in probed) return probed.backend
+  const reasons = probes.map((probed) => `${probed.name}: ${'reason' in probed ? probed.reason : ''}`)
+  throw new LabError('disconnected', `there are no GPIO pins here; ${reasons.join('; ')}`)
+}

@@ -1,0 +1,84 @@
+// An I2C bus of this computer. Its package is native, optional, and loaded when the first bus is opened.
+
+import { access, constants } from 'node:fs/promises'
+import type { I2CBus as NativeBus } from 'i2c-bus'
+import { LabError, messageOf } from '../../src/errors.ts'
+import { I2cBus, type I2cPort, type Transfer, type Write } from './i2c.ts'
+
+/** The bus `/dev/i2c-N`. Nothing is opened before its first transfer. */
+export function i2cBus(number: number): I2cBus {
+  return new I2cBus(`I2C bus ${number}`, () => openI2cPort(number))
+}
+
+/** Rejects with `disconnected` when the package, the bus or the right to it is missing: the package itself would not say so. */
+export async function openI2cPort(number: number): Promise<I2cPort> {
+  const path = `/dev/i2c-${number}`
+  const { openSync } = await loadPackage()
+  await access(path, constants.R_OK | constants.W_OK).catch((error) => {
+    throw new LabError('disconnected', whyNot(path, error), { cause: error })
+  })
+  const bus = openSync(number)
+  return {
+    transfer: (address, transfer) => transferOn(bus, address, transfer),
+    writeNow: (address, write) => writeOn(bus, address, write),
+    close: () => bus.promisifiedBus().close(),
+  }
+}
+
+async function loadPackage(): Promise<typeof import('i2c-bus')> {
+  try {
+    // A CommonJS package whose exports Node cannot name beforehand.
+    return (await import('i2c-bus')).default
+  } catch (error) {
+    const sentence = `I2C cannot be used here, the package i2c-bus does not load: ${messageOf(error)}; install a compiler (build-essential, python3), then \`npm ci\` again`
+    throw new LabError('disconnected', sentence, { cause: error })
+  }
+}
+
+function whyNot(path: string, { code }: NodeJS.ErrnoException): string {
+  if (code === 'EACCES') return `this user may not use ${path}; add it to the group i2c and start the service again`
+  return `there is no ${path}; switch the bus on (\`dtparam=i2c_arm=on\` in /boot/firmware/config.txt) and load i2c-dev`
+}
+
+/** Each call goes through the thread pool: a bus that hangs holds up nobody else. */
+async function transferOn(native: NativeBus, address: number, transfer: Transfer): Promise<Uint8Array> {
+  const bus = native.promisifiedBus()
+  switch (transfer.verb) {
+    case 'receive_byte':
+      return Uint8Array.of(await bus.receiveByte(address))
+    case 'receive':
+      return whole(await bus.i2cRead(address, transfer.length, Buffer.alloc(transfer.length)), transfer.length)
+    case 'read_byte':
+      return Uint8Array.of(await bus.readByte(address, transfer.register))
+    case 'read_word': {
+      const word = await bus.readWord(address, transfer.register)
+      return Uint8Array.of(word & 0xff, word >> 8)
+    }
+    case 'read_block':
+      return whole(await bus.readI2cBlock(address, transfer.register, transfer.length, Buffer.alloc(transfer.length)), transfer.length)
+    case 'send_byte':
+      await bus.sendByte(address, transfer.value)
+      break
+    case 'write_byte':
+      await bus.writeByte(address, transfer.register, transfer.value)
+      break
+    case 'write_word':
+      await bus.writeWord(address, transfer.register, transfer.value)
+      break
+    case 'write_block':
+      await bus.writeI2cBlock(address, transfer.register, transfer.bytes.length, Buffer.from(transfer.bytes))
+  }
+  return new Uint8Array()
+}
+
+function whole({ bytesRead, buffer }: { bytesRead: number; buffer: Buffer }, length: number): Uint8Array {
+  if (bytesRead === length) return buffer
+  throw new Error(`${bytesRead} bytes came instead of ${length}`)
+}
+
+function writeOn(bus: NativeBus, address: number, write: Write): void {
+  if (write.verb === 'send_byte') bus.sendByteSync(address, write.value)
+  else if (write.verb === 'write_block') bus.writeI2cBlockSync(address, write.register, write.bytes.length, Buffer.from(write.bytes))
+  else if (write.verb === 'write_byte') bus.writeByteSync(address, write.register, write.value)
+  else bus.writeWordSync(address, write.register, write.value)
+}

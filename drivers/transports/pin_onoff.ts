@@ -1,0 +1,126 @@
+// Pins by `onoff`: the files in /sys/class/gpio. The package is native, optional, and loaded when pins are first looked for.
+//
+// An output stays driven at its last level when the process ends, in whatever way.
+
+import { access, constants, writeFile } from 'node:fs/promises'
+import type { Gpio } from 'onoff'
+import { LabError, messageOf } from '../../src/errors.ts'
+import { sleep, systemClock } from '../../src/kit/clock.ts'
+import { lineOf, sysfs, sysfsChips } from './pin_chips.ts'
+import { type GpioPlace, type Pin, type PinBackend, type PinUse, type Probe, placeInWords } from './pin.ts'
+
+type GpioClass = typeof Gpio
+
+/** How long udev may take to let us at a pin that was exported. */
+const permission_ms = 1000
+
+/** Whether pins can be had this way, and if not, why. */
+export async function probeOnoff(): Promise<Probe> {
+  const name = 'onoff'
+  let Gpio: GpioClass
+  try {
+    Gpio = (await import('onoff')).Gpio
+  } catch (error) {
+    return { name, reason: `the package onoff does not load: ${messageOf(error)}` }
+  }
+  try {
+    await access(`${sysfs}/export`, constants.W_OK)
+  } catch (error) {
+    return { name, reason: whyNot(error as NodeJS.ErrnoException) }
+  }
+  if ((await sysfsChips()).length === 0) return { name, reason: `${sysfs} has no chips` }
+  return { name, backend: onoffPins(Gpio) }
+}
+
+function whyNot({ code }: NodeJS.ErrnoException): string {
+  if (code === 'ENOENT') return `there is no ${sysfs} in this kernel`
+  return `this user may not write ${sysfs}/export (${code}); add it to the group gpio, and give that group the files by a udev rule`
+}
+
+function onoffPins(Gpio: GpioClass): PinBackend {
+  /** Outputs stay exported when they are closed: unexported, a pin would float. */
+  const kept = new Map<number, Gpio>()
+  return {
+    name: 'onoff',
+    async open(place, use) {
+      if (use.pull) throw new LabError('config', noPull(place))
+      const { chip, line } = lineOf(place, await sysfsChips())
+      const number = chip.base! + line
+      kept.get(number)?.unwatchAll()
+      await exported(number, place)
+      const gpio = opened(Gpio, number, place, use)
+      if (use.mode === 'out') kept.set(number, gpio)
+      return pinOf(gpio, use)
+    },
+  }
+}
+
+function noPull(place: GpioPlace): string {
+  const where = placeInWords(place)
+  const line = 'bcm' in place ? `\`gpio=${place.bcm}=pu\` (or pd)` : 'the device tree'
+  return `${where}: sysfs cannot switch pull resistors; put ${line} in /boot/firmware/config.txt or solder one, then take "pull" out`
+}
+
+/** Done here and not by the package, which would try ten thousand times in a row and hold everybody up. */
+async function exported(number: number, place: GpioPlace): Promise<void> {
+  const value = `${sysfs}/gpio${number}/value`
+  try {
+    await writeFile(`${sysfs}/export`, String(number)).catch((error) => {
+      if (error.code !== 'EBUSY') throw error
+    })
+    const end = systemClock.now() + permission_ms
+    for (;;) {
+      const failed = await access(value, constants.R_OK | constants.W_OK).then(
+        () => undefined,
+        (error) => error,
+      )
+      if (!failed) return
+      if (systemClock.now() > end) throw failed
+      await sleep(systemClock, 10)
+    }
+  } catch (error) {
+    throw new LabError('disconnected', `${placeInWords(place)} cannot be had: ${messageOf(error)}; see that nothing else uses it`, {
+      cause: error,
+    })
+  }
+}
+
+/**
+ * `high` and `low` set the level before the pin is driven, whatever `active_low` says (the kernel's `direction_output_raw`):
+ * so a relay that is on at the low level does not click on.
+ */
+function opened(Gpio: GpioClass, number: number, place: GpioPlace, { mode, active_low, initial = false }: PinUse): Gpio {
+  const direction = mode === 'in' ? 'in' : initial !== active_low ? 'high' : 'low'
+  try {
+    const gpio = mode === 'in' ? new Gpio(number, direction, 'both', { activeLow: active_low }) : new Gpio(number, direction, 'none', { activeLow: active_low })
+    // The package keeps silent when a pin that was exported before does not let itself be set.
+    if (gpio.direction() !== mode || gpio.activeLow() !== active_low) throw new Error('it does not let itself be set')
+    return gpio
+  } catch (error) {
+    throw new LabError('disconnected', `${placeInWords(place)} cannot be opened: ${messageOf(error)}; see that nothing else uses it`, {
+      cause: error,
+    })
+  }
+}
+
+function pinOf(gpio: Gpio, { mode }: PinUse): Pin {
+  const set = (active: boolean) => gpio.writeSync(active ? 1 : 0)
+  return {
+    read: async () => gpio.readSync() === 1,
+    write: async (active) => set(active),
+    async writeNow(active) {
+      set(active)
+    },
+    onEdge(listen) {
+      const call = (error: Error | null | undefined, value: 0 | 1) => {
+        if (!error) listen(value === 1)
+      }
+      gpio.watch(call)
+      return () => gpio.unwatch(call)
+    },
+    async close() {
+      if (mode === 'in') gpio.unexport()
+      else gpio.unwatchAll()
+    },
+  }
+}

@@ -1,0 +1,93 @@
+// A line that says again what an instrument once said: the host must say again what it said then.
+
+import { LabError } from '../../src/errors.ts'
+import type { Clock } from '../../src/kit/clock.ts'
+import type { Line, OnWire } from './line.ts'
+
+/** A frame of a wire log; `at` in seconds. */
+export type Recorded = { at: number; direction: 'to_device' | 'to_host'; hex: string }
+
+export type ReplayedLine = Line & {
+  /** What was recorded and has not been said again. */
+  readonly left: readonly Recorded[]
+}
+
+/**
+ * Begins where the record has the first frame that is written. From there on `write` throws `device_failed` for a frame that is
+ * not the one that was recorded next, naming both.
+ */
+export function replayedLine(recorded: readonly Recorded[], clock: Clock): ReplayedLine {
+  const left = [...recorded]
+  let begun = false
+  const watchers: OnWire[] = []
+  let state: Line['state'] = 'closed'
+  let listener: (bytes: Uint8Array) => void = () => {}
+  const show: OnWire = (direction, bytes) => {
+    for (const watch of watchers) watch(direction, bytes)
+  }
+  const say = (frame: Recorded, after_s: number) => {
+    clock.after(Math.max(0, after_s * 1000), () => {
+      const bytes = Buffer.from(frame.hex, 'hex')
+      show('to_host', bytes)
+      listener(bytes)
+    })
+  }
+  const begin = (hex: string) => {
+    begun = true
+    const at = left.findIndex((frame) => frame.direction === 'to_device' && frame.hex === hex)
+    if (at > 0) left.splice(0, at)
+  }
+  /** The answers up to the next frame of the host come as long after it as they came then. */
+  const answer = (asked_at: number) => {
+    while (left[0]?.direction === 'to_host') {
+      const frame = left.shift()!
+      say(frame, frame.at - asked_at)
+    }
+  }
+
+  return {
+    left,
+    clock,
+    get state() {
+      return state
+    },
+    async open() {
+      state = 'open'
+    },
+    async close() {
+      state = 'closed'
+    },
+    write(bytes) {
+      const hex = Buffer.from(bytes).toString('hex')
+      show('to_device', bytes)
+      if (!begun) begin(hex)
+      const expected = left[0]
+      if (expected?.hex !== hex)
+        throw new LabError(
+          'device_failed',
+          `the driver said ${said(hex)}, but ${expected ? `${said(expected.hex)} was recorded` : 'the record has ended'}`,
+        )
+      left.shift()
+      answer(expected.at)
+    },
+    onBytes(listen) {
+      listener = listen
+    },
+    onWire(watch) {
+      watchers.push(watch)
+    },
+    onLost() {},
+    async setBaud() {},
+    async setModem() {
+      return false
+    },
+  }
+}
+
+/** `676574… "get…"` */
+function said(hex: string): string {
+  const text = Buffer.from(hex, 'hex')
+    .toString('latin1')
+    .replace(/[^ -~]/g, '.')
+  return `${hex} "${text}"`
+}

@@ -1,0 +1,90 @@
+// GPIO chips that the kernel simulates, seen from the outside: what pulls at a line, its level, and every level that was ever set.
+
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
+
+const chips = '/sys/kernel/config/gpio-sim'
+const tracing = '/sys/kernel/tracing'
+
+export type Level = 0 | 1
+/** A level that the kernel drove a line to; `at_ms` is on the clock of `process.hrtime`. */
+export type Driven = { at_ms: number; level: Level }
+
+export class GpioChip {
+  readonly label: string
+  readonly #folder: string
+  readonly #lines: string
+  readonly #base: number
+
+  /** Puts a chip into the kernel. Nothing pulls at its lines up. */
+  constructor(label: string, lines: number) {
+    prepareKernel()
+    this.label = label
+    this.#folder = `${chips}/${label}`
+    mkdirSync(`${this.#folder}/bank0`, { recursive: true })
+    writeFileSync(`${this.#folder}/bank0/num_lines`, `${lines}`)
+    writeFileSync(`${this.#folder}/bank0/label`, label)
+    writeFileSync(`${this.#folder}/live`, '1')
+    this.#lines = `/sys/devices/platform/${read(`${this.#folder}/dev_name`)}/${this.name}`
+    this.#base = baseOf(label)
+  }
+
+  /** `gpiochip0`. */
+  get name(): string {
+    return read(`${this.#folder}/bank0/chip_name`)
+  }
+
+  /** What a switch, or a resistor on a relay board, does. */
+  pull(line: number, direction: 'up' | 'down'): void {
+    writeFileSync(`${this.#lines}/sim_gpio${line}/pull`, `pull-${direction}`)
+  }
+
+  level(line: number): Level {
+    return read(`${this.#lines}/sim_gpio${line}/value`) === '1' ? 1 : 0
+  }
+
+  /** Every level that a line was driven to since `forget`, the shortest too: the kernel's own record. */
+  driven(line: number): Driven[] {
+    const number = this.#base + line
+    return [...read(`${tracing}/trace`).matchAll(/ (\d+\.\d+): gpio_value: (\d+) set ([01])/g)]
+      .filter(([, , of]) => Number(of) === number)
+      .map(([, seconds, , level]) => ({ at_ms: Number(seconds) * 1000, level: level === '1' ? 1 : 0 }))
+  }
+
+  forget(): void {
+    writeFileSync(`${tracing}/trace`, '')
+  }
+
+  remove(): void {
+    writeFileSync(`${this.#folder}/live`, '0')
+    rmdirSync(`${this.#folder}/bank0`)
+    rmdirSync(this.#folder)
+  }
+}
+
+/** Now, on the clock of `Driven`. */
+export function now_ms(): number {
+  return Number(process.hrtime.bigint()) / 1e6
+}
+
+function prepareKernel(): void {
+  if (existsSync(chips)) return
+  const run = (command: string, ...words: string[]) => execFileSync(command, words, { stdio: 'inherit' })
+  run('modprobe', '-a', 'configfs', 'gpio-sim-benchd')
+  if (!existsSync(chips)) run('mount', '-t', 'configfs', 'configfs', '/sys/kernel/config')
+  if (!existsSync(`${tracing}/trace`)) run('mount', '-t', 'tracefs', 'tracefs', tracing)
+  writeFileSync(`${tracing}/trace_clock`, 'mono')
+  writeFileSync(`${tracing}/events/gpio/enable`, '1')
+}
+
+/** The number of its first line in sysfs. */
+function baseOf(label: string): number {
+  const all = '/sys/class/gpio'
+  const chip = readdirSync(all).find((name) => name.startsWith('gpiochip') && read(`${all}/${name}/label`) === label)
+  if (!chip) throw new Error(`the kernel made no chip ${label}`)
+  return Number(read(`${all}/${chip}/base`))
+}
+
+function read(path: string): string {
+  return readFileSync(path, 'utf8').trim()
+}
