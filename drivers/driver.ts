@@ -3,18 +3,44 @@
 import type * as v from 'valibot'
 import type { Device, DeviceType, Profile } from '../src/devices/device.ts'
 import type { Clock } from '../src/kit/clock.ts'
+import type { Board } from './transports/board.ts'
 import type { Line, SerialSettings } from './transports/line.ts'
+import type { SimulateBoard } from './transports/simulated_board.ts'
 import type { Simulate } from './transports/simulator.ts'
+import type { BoardPlan } from './transports/wiring.ts'
 
-export interface Driver<Settings = unknown> {
+type Common<Settings> = {
   readonly type: DeviceType
   /** A strict object; every member has a default, so that `{}` is a device out of the box. */
   readonly settings: v.GenericSchema<unknown, Settings>
-  readonly serial: SerialSettings
   /** What this model can do, before it has been asked. */
   profile(settings: Settings): Profile
+}
+
+/** For an instrument on a serial line. */
+export interface Driver<Settings = unknown> extends Common<Settings> {
+  readonly serial: SerialSettings
   /** The device at the far end of a line. Opens nothing and writes nothing by itself. */
   open(at: { line: Line; clock: Clock; settings: Settings }): Device
   /** An instrument that speaks the same protocol, to be put at the far end of a line. */
   readonly simulate: Simulate<Settings>
+}
+
+/**
+ * For a device that hangs on pins and I2C parts of this computer. Its settings say in `pins` and `i2c` how it is wired; their defaults
+ * are those of the simulation, and a configuration with real pins has to say them.
+ */
+export interface PinsDriver<Settings = unknown> extends Common<Settings> {
+  /** What has to be opened, by the names that the driver uses. */
+  plan(settings: Settings): BoardPlan
+  /** The device on a board with that plan. Opens nothing and writes nothing by itself. */
+  open(at: { board: Board; clock: Clock; settings: Settings }): Device
+  /** What is wired to the pins and the bus. */
+  readonly simulate: SimulateBoard<Settings>
+}
+
+export type AnyDriver = Driver | PinsDriver
+
+export function isOnPins<Settings>(driver: Driver<Settings> | PinsDriver<Settings>): driver is PinsDriver<Settings> {
+  return 'plan' in driver
 }

@@ -71,7 +71,7 @@ test('seal sets temperature and time, waits for the heat, seals, and ends when i
   const { device, run, written, line, clock } = await bench(alps)
   await run(device.seal!({ temperature: 165, duration: 2.5 }, calm))
   const orders = written.filter((frame) => !['?\r', 'F\r'].includes(frame))
-  t.same(orders, ['A165\r', 'B25\r', 'S\r'])
+  t.same(orders, ['A165\r', 'B25\r', 'C\r', 'S\r'])
   t.match(line.simulator.world, { seals: 1, moving: false, heating: true })
   t.ok(clock.now() > 60_000)
   t.match(await run(device.get_temperature!()), { target: 165 })

@@ -1,6 +1,6 @@
 // QInstruments BioShake: plate shakers, heated or cooled or neither, with or without a plate lock, and their plates.
 
-import type { Device, Identity, Learned, Limit, Limits } from '../../src/devices/device.ts'
+import type { Device, Identity, Learned, Limit, Limits, UnderWay } from '../../src/devices/device.ts'
 import { LabError } from '../../src/errors.ts'
 import { type Clock, sleep } from '../../src/kit/clock.ts'
 import type { Driver } from '../driver.ts'
@@ -119,6 +119,11 @@ function open({ line, clock, settings }: { line: Line; clock: Clock; settings: S
     }
   }
 
+  async function underWay(): Promise<UnderWay | null> {
+    if (!moving.has(await talk.number('getShakeState'))) return null
+    return { operation: 'shake', seconds_left: await talk.number('getShakeRemainingTime') }
+  }
+
   async function mustBeHome(): Promise<void> {
     const state = await talk.number('getShakeState')
     if (state !== atHome) throw new LabError('interlock', `it is ${inWords(state)}, and must be at home; initialize it first`)
@@ -190,7 +195,7 @@ function open({ line, clock, settings }: { line: Line; clock: Clock; settings: S
     identify,
     check: () => talk.mustBeWell(),
     halt,
-    ...(model.rpm && { shake }),
+    ...(model.rpm && { shake, underWay }),
     ...(model.locking && { lock_plate: () => moveLock('setElmLockPos', elmLocked), unlock_plate: unlock }),
     ...(model.heating && { set_temperature: setTemperature, get_temperature: getTemperature }),
   }

@@ -8,8 +8,11 @@ import { Mcp23017 } from './mcp23017.ts'
 import { Pcf8574 } from './pcf8574.ts'
 
 export interface Expander {
-  /** The pin of that name, `A0` to `B7` or `P0` to `P7`. Rejects with `no_reply` when the chip does not answer. */
-  open(name: string, use: PinUse): Promise<Pin>
+  /**
+   * The pin of that name, `A0` to `B7` or `P0` to `P7`. Rejects with `no_reply` when the chip does not answer. `lost` is called when
+   * it is found that the chip was reset: its pins have to be opened again.
+   */
+  open(name: string, use: PinUse, lost: (reason: string) => void): Promise<Pin>
 }
 
 const makers = { mcp23017: Mcp23017, pcf8574: Pcf8574 } as const
@@ -30,4 +33,11 @@ export class Expanders {
     if (known.part === part) return known.chip
     throw new LabError('config', `at address ${address} of I2C bus ${bus} is a ${known.part} and a ${part}; see which it is`)
   }
+}
+
+/** What a chip that forgot what it was set to does not have any more. */
+export function wasReset(name: string, lost: (reason: string) => void): LabError {
+  const reason = `the expander ${name} does not have what it was set to: it was reset; see its supply`
+  lost(reason)
+  return new LabError('device_failed', reason)
 }

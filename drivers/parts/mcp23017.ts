@@ -1,10 +1,9 @@
 // Microchip MCP23017: sixteen pins at 0x20 to 0x27, in two ports. Registers [M], with IOCON.BANK = 0 as after a reset.
 // The data sheet's revision D wants A7 and B7 used as outputs only [G].
 
-import { LabError } from '../../src/errors.ts'
 import type { I2cDevice, Write } from '../transports/i2c.ts'
 import { type Pin, type PinUse, polled } from '../transports/pin.ts'
-import type { Expander } from './expander.ts'
+import { type Expander, wasReset } from './expander.ts'
 
 /** Of port A; those of port B are one higher. */
 export const mcp23017Registers = { iodir: 0x00, gppu: 0x0c, gpio: 0x12, olat: 0x14 } as const
@@ -24,7 +23,7 @@ export class Mcp23017 implements Expander {
   }
 
   /** The latch is written before the direction: a relay that is off at start does not click on for a moment. */
-  async open(name: string, use: PinUse): Promise<Pin> {
+  async open(name: string, use: PinUse, lost: (reason: string) => void): Promise<Pin> {
     const at = name.startsWith('B') ? 1 : 0
     const bit = 1 << Number(name[1])
     const port = this.#ports[at]
@@ -42,13 +41,13 @@ export class Mcp23017 implements Expander {
       port.outputs = output ? port.outputs | bit : port.outputs & ~bit
       await part.write({ verb: 'write_byte', register: iodir + at, value: output ? inputs & ~bit : inputs | bit })
     })
-    return this.#pin(at, bit, use)
+    return this.#pin(at, bit, use, lost)
   }
 
-  #pin(at: 0 | 1, bit: number, { mode, active_low }: PinUse): Pin {
+  #pin(at: 0 | 1, bit: number, { mode, active_low }: PinUse, lost: (reason: string) => void): Pin {
     const port = this.#ports[at]
     const read = async () => {
-      if (mode === 'out') await this.#mustHold(at)
+      if (mode === 'out') await this.#mustHold(at, lost)
       const level = mode === 'out' ? port.olat & bit : (await this.#part.readByte(mcp23017Registers.gpio + at)) & bit
       return level !== 0 !== active_low
     }
@@ -79,7 +78,7 @@ export class Mcp23017 implements Expander {
   }
 
   /** After a dip of its supply all its pins are inputs, and its latch is empty. */
-  async #mustHold(at: 0 | 1): Promise<void> {
+  async #mustHold(at: 0 | 1, lost: (reason: string) => void): Promise<void> {
     const port = this.#ports[at]
     const [before, inputs, latched, after] = await this.#part.together(async (part) => [
       port.written,
@@ -90,6 +89,6 @@ export class Mcp23017 implements Expander {
     // A stop may have written in between.
     const differs = before === after ? latched ^ after : 0
     if (((inputs | differs) & port.outputs) === 0) return
-    throw new LabError('device_failed', `the expander ${this.#part.name} does not have what it was set to: it was reset; see its supply`)
+    throw wasReset(this.#part.name, lost)
   }
 }

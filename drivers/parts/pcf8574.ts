@@ -4,7 +4,7 @@
 import { LabError } from '../../src/errors.ts'
 import type { I2cDevice, Write } from '../transports/i2c.ts'
 import { type Pin, type PinUse, polled } from '../transports/pin.ts'
-import type { Expander } from './expander.ts'
+import { type Expander, wasReset } from './expander.ts'
 
 export class Pcf8574 implements Expander {
   readonly #part: I2cDevice
@@ -18,7 +18,7 @@ export class Pcf8574 implements Expander {
   }
 
   /** Pins of others keep the level that they have. */
-  async open(name: string, use: PinUse): Promise<Pin> {
+  async open(name: string, use: PinUse, lost: (reason: string) => void): Promise<Pin> {
     if (use.pull === 'down') throw new LabError('config', `${this.#part.name} has no pull-down resistors; take "pull" out`)
     const bit = 1 << Number(name[1])
     await this.#part.together(async (part) => {
@@ -28,13 +28,13 @@ export class Pcf8574 implements Expander {
       this.#want(bit, use.mode === 'in' || (use.initial ?? false) !== use.active_low)
       await part.write(this.#port())
     })
-    return this.#pin(bit, use)
+    return this.#pin(bit, use, lost)
   }
 
-  #pin(bit: number, { mode, active_low }: PinUse): Pin {
+  #pin(bit: number, { mode, active_low }: PinUse, lost: (reason: string) => void): Pin {
     const read = async () => {
       const levels = await this.#part.receiveByte()
-      if (mode === 'out') this.#mustHold(levels, bit)
+      if (mode === 'out') this.#mustHold(levels, bit, lost)
       return (levels & bit) !== 0 !== active_low
     }
     return {
@@ -62,8 +62,8 @@ export class Pcf8574 implements Expander {
   }
 
   /** A pin that was set low and is high was reset; one that was set high may be held low by what hangs on it. */
-  #mustHold(levels: number, bit: number): void {
+  #mustHold(levels: number, bit: number, lost: (reason: string) => void): void {
     if (this.#written & bit || !(levels & bit)) return
-    throw new LabError('device_failed', `the expander ${this.#part.name} does not have what it was set to: it was reset; see its supply`)
+    throw wasReset(this.#part.name, lost)
   }
 }

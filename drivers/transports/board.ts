@@ -122,7 +122,7 @@ class WiredBoard implements Board {
     try {
       const pin =
         'expander' in wiring
-          ? await this.#hardware.expanders.at(wiring.expander).open(wiring.expander.pin, use)
+          ? await this.#hardware.expanders.at(wiring.expander).open(wiring.expander.pin, use, lost)
           : await this.#hardware.openPin(wiring, use, lost)
       this.#pins.get(name)!.take(pin)
     } catch (error) {

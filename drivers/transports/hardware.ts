@@ -22,15 +22,19 @@ export function thisComputer(probe: () => Promise<Probe[]> = probePins): Hardwar
     buses.set(number, known)
     return known
   }
+  let backend: PinBackend | undefined
   return {
-    openPin: async (place, use, lost) => (await chosen(await probe())).open(place, use, lost),
+    async openPin(place, use, lost) {
+      backend ??= chosen(await probe())
+      return backend.open(place, use, lost)
+    },
     bus,
     expanders: new Expanders(bus),
   }
 }
 
 /** Throws `disconnected` and says of each why not. */
-async function chosen(probes: Probe[]): Promise<PinBackend> {
+function chosen(probes: Probe[]): PinBackend {
   for (const probed of probes) if ('backend' in probed) return probed.backend
   const reasons = probes.map((probed) => `${probed.name}: ${'reason' in probed ? probed.reason : ''}`)
   throw new LabError('disconnected', `there are no GPIO pins here; ${reasons.join('; ')}`)

@@ -15,6 +15,8 @@ export type SimulatedLine = Line & {
   readonly faults: ReadonlySet<Fault>
   /** Makes a fault; false when this instrument cannot have it. */
   setFault(fault: Fault): boolean
+  /** Whether this instrument can have a fault; one that is present is mended by asking. */
+  canHave(fault: Fault): boolean
   clearFaults(): void
 }
 
@@ -118,6 +120,7 @@ export function simulatedLine<Settings>(options: SimulatedLineOptions<Settings>)
       faults.add(fault)
       return true
     },
+    canHave: (fault) => fault === 'unplug' || isLineFault(fault) || simulator.setFault(fault, false),
     clearFaults() {
       for (const fault of faults) if (fault !== 'unplug' && !isLineFault(fault)) simulator.setFault(fault, false)
       faults.clear()

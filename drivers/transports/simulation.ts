@@ -1,26 +1,34 @@
 // The hand that breaks a simulated device, now or later, and mends it.
 
 import type { Clock } from '../../src/kit/clock.ts'
-import { isLineFault } from './faults.ts'
-import type { Fault, SimulatedLine } from './simulated_line.ts'
+import type { Fault } from './simulated_line.ts'
+import type { Mechanism } from './simulator.ts'
+
+/** A simulated line, or a simulated board. */
+export type Breakable = {
+  readonly simulator: Mechanism
+  setFault(fault: Fault): boolean
+  canHave(fault: Fault): boolean
+  clearFaults(): void
+}
 
 export class Simulation {
-  readonly #line: SimulatedLine
+  readonly #it: Breakable
   readonly #clock: Clock
   readonly #pending = new Set<() => void>()
 
-  constructor(line: SimulatedLine, clock: Clock) {
-    this.#line = line
+  constructor(it: Breakable, clock: Clock) {
+    this.#it = it
     this.#clock = clock
   }
 
   /** Breaks it `after` so many seconds; false when this instrument cannot have that fault. */
   setFault(fault: Fault, after: number): boolean {
-    if (after === 0) return this.#line.setFault(fault)
-    if (!this.#canHave(fault)) return false
+    if (after === 0) return this.#it.setFault(fault)
+    if (!this.#it.canHave(fault)) return false
     const cancel = this.#clock.after(after * 1000, () => {
       this.#pending.delete(cancel)
-      this.#line.setFault(fault)
+      this.#it.setFault(fault)
     })
     this.#pending.add(cancel)
     return true
@@ -30,15 +38,11 @@ export class Simulation {
   clearFaults(): void {
     for (const cancel of this.#pending) cancel()
     this.#pending.clear()
-    this.#line.clearFaults()
+    this.#it.clearFaults()
   }
 
   powerOff(): void {
     this.clearFaults()
-    this.#line.simulator.powerOff()
-  }
-
-  #canHave(fault: Fault): boolean {
-    return fault === 'unplug' || isLineFault(fault) || this.#line.simulator.setFault(fault, false)
+    this.#it.simulator.powerOff()
   }
 }

@@ -6,9 +6,13 @@ import type { Clock } from '../../src/kit/clock.ts'
 export const mechanicalFaults = ['jam', 'overtemperature', 'interlock_open'] as const
 export type MechanicalFault = (typeof mechanicalFaults)[number]
 
-export interface Simulator {
+export interface Simulator extends Mechanism {
   /** Bytes from the host, in pieces of any size. */
   receive(bytes: Uint8Array): void
+}
+
+/** A simulated instrument, whatever it hangs on. */
+export interface Mechanism {
   /** Makes a fault, or mends it. Answers false when this instrument cannot have that one. */
   setFault(fault: MechanicalFault, present: boolean): boolean
   /** Switches it off: it holds no timer any more. */

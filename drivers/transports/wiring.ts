@@ -1,7 +1,7 @@
 // How parts are wired to this computer, as a configuration says it, and what a driver makes of that.
 
 import * as v from 'valibot'
-import type { PinUse } from './pin.ts'
+import type { GpioPlace, PinUse } from './pin.ts'
 
 const Whole = (least: number, most: number) => v.pipe(v.number(), v.integer(), v.minValue(least), v.maxValue(most))
 
@@ -57,4 +57,18 @@ export type PartWiring = { part: string; bus: number; address: number }
 export type BoardPlan = {
   pins: Readonly<Record<string, PinWiring & Pick<PinUse, 'mode' | 'initial'>>>
   i2c: Readonly<Record<string, PartWiring>>
+}
+
+/** Where a pin is, in words that no other place has. */
+export function placeOf(wiring: GpioPlace | Pick<v.InferOutput<typeof OnExpander>, 'expander'>): string {
+  if ('bcm' in wiring) return `GPIO ${wiring.bcm}`
+  if ('chip' in wiring) return `line ${wiring.line} of ${wiring.chip}`
+  const { part, bus, address, pin } = wiring.expander
+  return `pin ${pin} of the ${part} at address ${address} of I2C bus ${bus}`
+}
+
+/** All the places of a plan; what two of them have in common can be one device's alone. */
+export function placesOf({ pins, i2c }: BoardPlan): string[] {
+  const parts = Object.values(i2c).map(({ bus, address }) => `address ${address} of I2C bus ${bus}`)
+  return [...Object.values(pins).map(placeOf), ...parts]
 }

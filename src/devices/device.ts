@@ -1,6 +1,6 @@
 // What a driver gives, and what the registry needs of the thing it hangs on.
 
-import type { OperationName, Params } from './operations.ts'
+import type { OperationName, Params, Performable } from './operations.ts'
 
 export const deviceTypes = ['shaker', 'sealer', 'peeler', 'centrifuge', 'transporter'] as const
 export type DeviceType = (typeof deviceTypes)[number]
@@ -43,12 +43,16 @@ export type Device = Commands & {
   identify(): Promise<Identity | null>
   /** A harmless question, asked every two seconds while nothing runs. Rejects when the instrument is not well. */
   check(): Promise<void>
+  /** What it does and ends by itself, if it does anything; for an instrument that was left alone. Only asks. */
+  underWay?(): Promise<UnderWay | null>
   /**
    * Stops motion and heat. The bytes are on the wire when this returns; a `stop_not_sent` thrown or rejected says that they
    * are not. Resolves when the instrument has acknowledged.
    */
   halt(): Promise<void>
 }
+
+export type UnderWay = { operation: Performable; seconds_left: number }
 
 /** What a device hangs on: a port, a bus, a simulated line. */
 export interface Link {

@@ -5,12 +5,12 @@ import type { Hub } from '../events/hub.ts'
 import { type Clock, sleep } from '../kit/clock.ts'
 import type { Log } from '../kit/log.ts'
 import { capabilities } from './capabilities.ts'
-import type { Device, DeviceType, Identity, Limits, Link, Profile } from './device.ts'
+import type { Device, DeviceType, Identity, Limits, Link, Profile, UnderWay } from './device.ts'
 import { DeviceLatch } from './latch.ts'
 import type { Latches } from './latches.ts'
 import type { Ledger } from './ledger.ts'
 import { type Bounds, checkLimits, narrowed } from './limits.ts'
-import { type OperationName, operations, type ReadingName } from './operations.ts'
+import { type OperationName, operations, type Performable, type ReadingName } from './operations.ts'
 import type { Capabilities, DeviceInfo, DeviceState, DeviceSummary, OperationRecord, OperationResult } from './records.ts'
 import { Run } from './run.ts'
 import type { RunJournal } from './run_journal.ts'
@@ -34,9 +34,6 @@ export type Configured = {
 }
 
 export type Surroundings = { clock: Clock; hub: Pick<Hub, 'emit'>; ledger: Ledger; latches: Latches; journal: RunJournal; log: Log }
-
-/** What can be performed; a stop goes its own way. */
-export type Performable = Exclude<OperationName, 'stop'>
 
 const watch_ms = 2000
 const acknowledge_ms = 400
@@ -151,24 +148,15 @@ export class Instrument {
     const driven = this.#mustBeDriven(name)
     checkLimits(this.device_id, params, this.limits())
     this.#refuse(name)
-    const { clock, ledger } = this.#around
-    const { time_scale } = this.#configured
-    const run = new Run(ledger.begin(this.device_id, name, params), { clock, time_scale })
-    this.#run = run
+    const run = this.#begin(name, params)
     begun(run.record)
-    try {
+    return this.#completed(run, async () => {
       if (driven.link.state !== 'open') await this.#connect()
       await this.#beforeItIsOn(name)
       run.signal.throwIfAborted()
       await run.end(this.#drive(driven.device, name, params, run.signal))
       this.#afterItWasOn(name)
-      return this.#finished(run)
-    } catch (error) {
-      if (run.cut === 'stopped') return this.#finished(run)
-      const failure = await this.#failure(run, error)
-      this.#finished(run, failure.message)
-      throw failure
-    }
+    })
   }
 
   /** In °C. Throws what `perform` throws; never `busy`. */
@@ -264,6 +252,26 @@ export class Instrument {
     return new LabError('busy', `${this.device_id} is running ${run.name}, about ${left} s left; wait for that, or stop it`, {
       retry_after_s: Math.max(1, left / this.#configured.time_scale),
     })
+  }
+
+  #begin(name: Performable, params: Record<string, unknown>): Run {
+    const { clock, ledger } = this.#around
+    const run = new Run(ledger.begin(this.device_id, name, params), { clock, time_scale: this.#configured.time_scale })
+    this.#run = run
+    return run
+  }
+
+  /** Writes down what a run comes to, whatever that is, and answers it or rejects with it. */
+  async #completed(run: Run, work: () => Promise<void>): Promise<OperationResult> {
+    try {
+      await work()
+      return this.#finished(run)
+    } catch (error) {
+      if (run.cut === 'stopped') return this.#finished(run)
+      const failure = await this.#failure(run, error)
+      this.#finished(run, failure.message)
+      throw failure
+    }
   }
 
   /** What would go on without us is written down before it begins. A simulated instrument ends with us. */
@@ -407,9 +415,26 @@ export class Instrument {
   async #reconnect(): Promise<void> {
     await this.#connect()
     const { driven, on_restart } = this.#configured
-    if (!driven || on_restart === 'leave' || !this.#around.journal.on.includes(this.device_id)) return
-    this.#around.log.warn(`${this.device_id} was left on; it is halted`)
-    await this.#halted(driven.device)
+    if (!driven) return
+    if (on_restart === 'halt' && this.#around.journal.on.includes(this.device_id)) {
+      this.#around.log.warn(`${this.device_id} was left on; it is halted`)
+      await this.#halted(driven.device)
+    }
+    const going = await driven.device.underWay?.()
+    if (going && !this.#run) void this.#adopt(driven.device, going)
+  }
+
+  /** What the instrument was doing before we came, and ends by itself: until then it is busy. */
+  async #adopt(device: Device, { operation, seconds_left }: UnderWay): Promise<void> {
+    const run = this.#begin(operation, { duration: seconds_left })
+    this.#around.log.info(`${this.device_id} is running ${operation} by itself, about ${seconds_left} s left`)
+    const wait = async () => {
+      do await sleep(this.#around.clock, watch_ms, run.signal)
+      while (await device.underWay?.())
+    }
+    await this.#completed(run, () => run.end(wait())).catch((error) => {
+      this.#around.log.warn(`${this.device_id}: ${operation} that was under way: ${messageOf(error)}`)
+    })
   }
 
   /** Opens the link and asks who is there. */

@@ -111,6 +111,8 @@ type OperationShape = {
 }
 
 export type OperationName = keyof typeof operations
+/** What can be performed; a stop goes its own way. */
+export type Performable = Exclude<OperationName, 'stop'>
 export type ReadingName = keyof typeof readings
 /** What the body of an operation holds. */
 export type Params<Name extends OperationName> = v.InferOutput<(typeof operations)[Name]['params']>

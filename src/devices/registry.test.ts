@@ -277,3 +277,25 @@ test('a stop that nobody acknowledges is answered after 400 ms', async (t) => {
   t.match(await clock.run(registry.halt('shaker-1')), { success: false, message: /stop sent, not confirmed/ })
   t.equal(clock.now() - before, 400)
 })
+
+test('a shaker that was left shaking is busy until it has ended, and can be stopped', async (t) => {
+  const { clock, shaker, registry, lines, written } = await shaking(t)
+  const line = lines['shaker-1']!
+  for (const command of ['setShakeTargetSpeed500\r', 'shakeOnWithRuntime60\r']) {
+    line.simulator.receive(Buffer.from(command))
+    await clock.advance(200)
+  }
+  line.setFault('unplug')
+  line.clearFaults()
+  const before = written.length
+  await clock.advance(5000)
+  t.match(shaker.info(), { state: 'busy', operation: { name: 'shake' }, is_initialized: false })
+  await t.rejects(shaker.perform('initialize', {}), { code: 'busy' })
+  t.notOk(
+    written.slice(before).some((frame) => /^(set|shake)/.test(frame)),
+    'it is only asked',
+  )
+  await clock.advance(80_000)
+  t.match(shaker.info(), { operation: null, last_operation: { operation: 'shake', status: 'ended', result: { success: true } } })
+  t.match(await clock.run(registry.halt('shaker-1')), { success: true })
+})

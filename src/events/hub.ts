@@ -66,9 +66,10 @@ export class Hub {
   emit(event_name: string, context: Context, execution_id: string = this.system_id): RuntimeEvent {
     const us = this.#timestamps.next()
     const event = runtimeEvent(event_name, execution_id, us / 1e6, context)
-    this.log.add(event, us)
-    this.#sinks.dispatch(event)
-    this.#watchClock()
+    const now_ms = this.#clock.now()
+    this.log.add(event, us, now_ms)
+    this.#sinks.dispatch(event, now_ms)
+    if (this.#timestamps.isBehind) this.#complainOfClock()
     return event
   }
 
@@ -145,8 +146,8 @@ export class Hub {
     this.incident('PLUGIN_HANDLER_EXCEPTION', message, { severity: 'WARNING', recovery_action: 'PLUGIN_DISABLE', detail })
   }
 
-  #watchClock(): void {
-    const complaint = this.#timestamps.isBehind ? this.#timestamps.complaint(this.#clock.now()) : undefined
+  #complainOfClock(): void {
+    const complaint = this.#timestamps.complaint(this.#clock.now())
     if (complaint) this.incident('CLOCK', complaint, { severity: 'WARNING' })
   }
 

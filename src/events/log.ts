@@ -120,13 +120,12 @@ export class EventLog {
     return () => void this.#listeners.delete(listener)
   }
 
-  /** What comes after `close` is not taken any more. */
-  add(event: RuntimeEvent, us: number): void {
+  /** `now_ms` is monotonic. What comes after `close` is not taken any more. */
+  add(event: RuntimeEvent, us: number, now_ms: number): void {
     if (this.#closed) return
-    const mono_us = Math.round(this.#options.clock.now() * 1000)
     this.#seq++
     this.#newest_us = us
-    this.#writer.add({ event, us, seq: this.#seq, mono_us, json: undefined, shown: false })
+    this.#writer.add({ event, us, seq: this.#seq, mono_us: Math.round(now_ms * 1000), json: undefined, shown: false })
   }
 
   /** Resolves when all up to that time (µs) is in the file, or in memory while that cannot be written; all that was added, if not given. */

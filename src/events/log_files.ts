@@ -79,7 +79,7 @@ export class LogFiles {
       done += bytesWritten
     }
     this.#dirty = false
-    for (const noted of notes) note(segment, { ...noted, from: start + noted.from, to: start + noted.to })
+    for (const noted of notes) note(segment, noted, start)
   }
 
   /**

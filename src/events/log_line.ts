@@ -17,24 +17,25 @@ const summedFrom = 18
 const seqAt = 24
 const seqEnd = 40
 
-export type Envelope = { seq: number; boot: string; mono_us: number; in_step: boolean }
-
-/** An envelope with nothing in it yet: numbers are put into it without making strings, for this is done with every event. */
-const blank = Buffer.from(
-  `{"crc":"00000000","seq":${' '.repeat(16)},"boot":"00000000","mono":${' '.repeat(16)},"sync":0,"event":`,
-  'latin1',
-)
-const bootAt = 49
 const monoEnd = 82
-const syncAt = 90
+
+/** What many lines have in common. The numbers are put into it without making strings, for this is done with every event. */
+export function envelope(boot: string, in_step: boolean): Buffer {
+  const blank = ' '.repeat(16)
+  return Buffer.from(`{"crc":"00000000","seq":${blank},"boot":"${boot}","mono":${blank},"sync":${in_step ? 1 : 0},"event":`, 'latin1')
+}
 
 /** Writes a line and answers where it ends. There must be room for three bytes a character of `json`, and the overhead. */
-export function writeLine(buffer: Buffer, at: number, { seq, boot, mono_us, in_step }: Envelope, json: string): number {
-  buffer.set(blank, at)
+export function writeLine(
+  buffer: Buffer,
+  at: number,
+  envelope: Buffer,
+  { seq, mono_us }: { seq: number; mono_us: number },
+  json: string,
+): number {
+  buffer.set(envelope, at)
   writeDecimal(buffer, at + seqEnd, seq)
-  buffer.write(boot, at + bootAt, 'latin1')
   writeDecimal(buffer, at + monoEnd, mono_us)
-  if (in_step) buffer[at + syncAt] = 0x31
   const end = at + eventAt + buffer.write(json, at + eventAt, 'utf8')
   buffer[end] = 0x7d
   buffer[end + 1] = newline

@@ -33,18 +33,18 @@ export function emptySegment(folder: string, number: number): Segment {
   return { number, path, bytes: 0, count: 0, first_seq: 0, last_seq: 0, first_us: 0, last_us: 0, executions: new Set(), marks: [] }
 }
 
-/** Takes note of a line that was added at the end. */
-export function note(segment: Segment, { us, seq, execution_id, from, to }: Noted): void {
+/** Takes note of a line that was added at the end. Its offsets count from `start`. */
+export function note(segment: Segment, { us, seq, execution_id, from, to }: Noted, start = 0): void {
   if (segment.count === 0) {
     segment.first_seq = seq
     segment.first_us = us
   }
   const marked = segment.marks.at(-2)
-  if (marked === undefined || from - marked >= markEvery) segment.marks.push(us, from, seq)
+  if (marked === undefined || start + from - marked >= markEvery) segment.marks.push(us, start + from, seq)
   segment.count++
   segment.last_seq = seq
   segment.last_us = us
-  segment.bytes = to
+  segment.bytes = start + to
   segment.executions?.add(execution_id)
   if (segment.executions && segment.executions.size > mostExecutions) segment.executions = null
 }

@@ -4,7 +4,7 @@ import { messageOf } from '../errors.ts'
 import type { Clock } from '../kit/clock.ts'
 import { isSyncedFirst, type RuntimeEvent } from './event.ts'
 import type { LogFiles } from './log_files.ts'
-import { lineOverhead, writeLine } from './log_line.ts'
+import { envelope, lineOverhead, writeLine } from './log_line.ts'
 import type { Noted } from './log_segment.ts'
 
 /** An event on its way. */
@@ -172,15 +172,15 @@ export class LogWriter {
     this.#otherBuffer = this.#buffer
     this.#buffer = other
     const notes: Noted[] = []
-    const { boot } = this.#options
-    const in_step = this.#options.inStep()
+    const { boot, inStep } = this.#options
+    const head = envelope(boot, inStep())
     let at = 0
     for (const entry of this.#queue) {
       const json = jsonOf(entry)
       const room = json.length * 3 + lineOverhead
       if (notes.length === this.#options.burst || (at > 0 && at + room > this.#buffer.length)) break
       if (room > this.#buffer.length) this.#buffer = Buffer.allocUnsafeSlow(room)
-      const to = writeLine(this.#buffer, at, { seq: entry.seq, mono_us: entry.mono_us, boot, in_step }, json)
+      const to = writeLine(this.#buffer, at, head, entry, json)
       notes.push({ us: entry.us, seq: entry.seq, execution_id: entry.event.execution_id, from: at, to })
       at = to
     }

@@ -27,6 +27,8 @@ export class Sinks {
   #sinks: readonly Registered[] = []
   readonly #waiting: RuntimeEvent[] = []
   #dispatching = false
+  /** To read the clock costs more than most sinks: which one is slow is looked into once something was. */
+  #timesEach = false
 
   constructor(options: SinksOptions) {
     this.#options = options
@@ -41,28 +43,42 @@ export class Sinks {
     this.#sinks = this.#sinks.filter((one) => one.sink !== sink)
   }
 
-  /** Tells every sink. What a sink emits is told after what it was told of, so that all hear of it in one order. */
-  dispatch(event: RuntimeEvent): void {
+  /**
+   * Tells every sink; `now_ms` is by the clock. What a sink emits is told after what it was told of, so that all hear of it
+   * in one order.
+   */
+  dispatch(event: RuntimeEvent, now_ms: number): void {
     if (this.#dispatching) {
       this.#waiting.push(event)
       return
     }
     this.#dispatching = true
     try {
-      for (let next: RuntimeEvent | undefined = event; next; next = this.#waiting.shift()) this.#tellAll(next)
+      let began = now_ms
+      for (let next: RuntimeEvent | undefined = event; next; next = this.#waiting.shift()) began = this.#tellAll(next, began)
     } finally {
       this.#dispatching = false
     }
   }
 
-  #tellAll(event: RuntimeEvent): void {
-    let before = this.#options.clock.now()
+  /** Answers the time when all have been told. */
+  #tellAll(event: RuntimeEvent, began: number): number {
+    if (this.#timesEach) return this.#tellEachTimed(event, began)
+    for (const one of this.#sinks) this.#tell(one, event)
+    const ended = this.#options.clock.now()
+    if (ended - began >= slow_ms) this.#timesEach = true
+    return ended
+  }
+
+  #tellEachTimed(event: RuntimeEvent, began: number): number {
+    let before = began
     for (const one of this.#sinks) {
       this.#tell(one, event)
       const after = this.#options.clock.now()
       if (after - before >= slow_ms) this.#warnSlow(one, event, after, after - before)
       before = after
     }
+    return before
   }
 
   #tell(one: Registered, event: RuntimeEvent): void {

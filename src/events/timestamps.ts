@@ -37,7 +37,7 @@ export class Timestamps {
 
   /** Whether there may be something to say about the wall clock: see `complaint`. */
   get isBehind(): boolean {
-    return this.#behind > 0 || this.#told
+    return this.#behind > behind_us || this.#told
   }
 
   /**
