@@ -93,7 +93,7 @@ export async function openLab(
       await latches.settled()
       await journal.close()
       for (const simulation of simulations.values()) simulation.powerOff()
-      keys.close()
+      await keys.close()
       await hub.close()
     },
   }

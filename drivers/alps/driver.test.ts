@@ -219,3 +219,33 @@ test('capabilities say which of them no stop can interrupt', (t) => {
   t.match(ultraseal.profile({ model: 'XT Pro' }).features, { uninterruptible: false, door: true })
   t.end()
 })
+
+test('whenever a stop comes, the seal that was under way does nothing after it', async (t) => {
+  // After each of the first words, and a few turns of the microtask queue later: there the seal goes from one step to the next.
+  for (let words = 1; words <= 8; words++) {
+    for (let turns = 0; turns < 10; turns++) t.same(await writtenAfterStop(words, turns), [], `after ${words} words and ${turns} turns`)
+  }
+})
+
+/** What is written after a stop that comes so many words into a seal, save for the stop itself and questions. */
+async function writtenAfterStop(words: number, turns: number): Promise<string[]> {
+  const { device, run, clock, line } = await warmBench(alps)
+  const after: string[] = []
+  let heard = 0
+  let halted: Promise<void> | undefined
+  const halt = async () => {
+    for (let turn = 0; turn < turns; turn++) await Promise.resolve()
+    after.length = 0
+    await device.halt()
+  }
+  line.onWire((direction, bytes) => {
+    if (direction === 'to_host' && ++heard === words) halted = halt()
+    if (direction === 'to_device') after.push(Buffer.from(bytes).toString('latin1'))
+  })
+  const sealing = device.seal!({ temperature: 100, duration: 3 }, calm).catch(() => {})
+  await clock.advance(40_000)
+  await Promise.all([sealing, halted])
+  await run(device.check())
+  if ((await run(device.get_temperature!())).target !== null) after.push('it is believed to heat')
+  return after.filter((frame) => !/^([?CFE]|A005)\r$/.test(frame))
+}

@@ -59,19 +59,22 @@ function open({ line, clock, model }: { line: Line; clock: Clock; model: Model }
     if (status.has('busy')) throw new LabError('interlock', 'it is busy; wait until it has finished, then initialize')
     if (model.reset && (status.has('error') || status.has('not_ready'))) await move(model.reset, signal)
     await talk.mustBeWell()
-    await watchWhatIsSet()
+    await watchWhatIsSet(signal)
     return { identity: await identify() }
   }
 
   /** It keeps its set point when it is switched off, and heats when it is switched on. */
-  async function watchWhatIsSet(): Promise<void> {
+  async function watchWhatIsSet(signal: AbortSignal): Promise<void> {
     const setPoint = await talk.setPoint()
-    if (setPoint > coldest) watch.begin(setPoint, await talk.temperature())
+    const reading = await talk.temperature()
+    signal.throwIfAborted()
+    if (setPoint > coldest) watch.begin(setPoint, reading)
     else watch.end()
   }
 
   async function setTemperature({ temperature }: { temperature: number }, signal: AbortSignal): Promise<void> {
     const reading = await talk.temperature()
+    signal.throwIfAborted()
     // Before the answer: from the moment it is told, it may heat.
     watch.begin(temperature, reading)
     await talk.order(heatTo(temperature), signal)
@@ -79,11 +82,13 @@ function open({ line, clock, model }: { line: Line; clock: Clock; model: Model }
 
   async function seal({ temperature, duration }: { temperature: number; duration: number }, signal: AbortSignal): Promise<void> {
     refuseObstacles(await talk.mustBeWell())
+    signal.throwIfAborted()
     await setTemperature({ temperature }, signal)
     await talk.order(sealFor(duration), signal)
     await sleep(clock, heed_ms, signal)
     await until(`at ${temperature} °C`, heating_s, signal, (status) => !status.has('cold'))
     refuseObstacles(await talk.mustBeWell())
+    signal.throwIfAborted()
     await mustStillBeSet(temperature)
     await talk.order(startSeal, signal)
     const began = clock.now()

@@ -172,8 +172,16 @@ function open({ line, clock, settings }: { line: Line; clock: Clock; settings: S
   async function halt(): Promise<void> {
     talk.forgetRestart()
     pause.end(new LabError('stopped', 'interrupted by a stop'))
-    if (model.rpm) talk.interrupt('shakeEmergencyOff')
-    if (model.heating) talk.interrupt('tempOff')
+    const commands = [...(model.rpm ? ['shakeEmergencyOff'] : []), ...(model.heating ? ['tempOff'] : [])]
+    try {
+      await talk.interrupt(commands)
+    } catch (error) {
+      if (!(error instanceof LabError) || error.code !== 'no_reply') throw error
+      await mustBeOff()
+    }
+  }
+
+  async function mustBeOff(): Promise<void> {
     if (model.rpm) await mustHaveStopped()
     if (model.heating && (await talk.number('getTempState')) !== 0) await talk.order('tempOff')
   }

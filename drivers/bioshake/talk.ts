@@ -19,6 +19,8 @@ import {
 } from './protocol.ts'
 
 const short_ms = 1000
+/** After that it is asked whether it has stopped. */
+const acknowledge_ms = 300
 /** Home and the plate lock say `ok` when they have arrived: 4 s and 3 s at most, says the manual. */
 export const motion_ms = 5000
 
@@ -74,9 +76,9 @@ export class Talk {
     if (codes.length) throw new LabError('device_failed', `it reports ${codes.map(errorInWords).join(', ')}; see to that, then initialize`)
   }
 
-  /** Writes at once, ahead of everything. */
-  interrupt(command: string): void {
-    this.#exchange.interrupt(command)
+  /** Writes the commands at once, ahead of everything; resolves when it has acknowledged the first, and rejects with `no_reply`. */
+  async interrupt(commands: readonly string[]): Promise<void> {
+    await this.#exchange.interruptFor(commands.join('\r'), { deadline_ms: acknowledge_ms, accepts: isOk })
   }
 
   /** From here on a restart before now does not matter. */

@@ -49,7 +49,7 @@ export class Mcp23017 implements Expander {
     const read = async () => {
       if (mode === 'out') await this.#mustHold(at, lost)
       const level = mode === 'out' ? port.olat & bit : (await this.#part.readByte(mcp23017Registers.gpio + at)) & bit
-      return level !== 0 !== active_low
+      return (level !== 0) !== active_low
     }
     return {
       read,

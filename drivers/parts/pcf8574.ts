@@ -35,7 +35,7 @@ export class Pcf8574 implements Expander {
     const read = async () => {
       const levels = await this.#part.receiveByte()
       if (mode === 'out') this.#mustHold(levels, bit, lost)
-      return (levels & bit) !== 0 !== active_low
+      return ((levels & bit) !== 0) !== active_low
     }
     return {
       read,

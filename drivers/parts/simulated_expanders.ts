@@ -4,7 +4,7 @@ import { RegisterChip, type SimulatedChip } from '../transports/simulated_i2c.ts
 import { mcp23017Registers } from './mcp23017.ts'
 
 /** The far end of a pin, in levels; see `Wire` in `simulated_board.ts`. */
-type Wire = { readonly level: boolean; drive(level: boolean | undefined): void }
+type Wire = { readonly level: boolean; drive(level: boolean | undefined, weakly?: boolean): void }
 
 export function simulatedExpander(part: 'mcp23017' | 'pcf8574', wireAt: (pin: string) => Wire): SimulatedChip {
   return part === 'mcp23017' ? new SimulatedMcp23017(wireAt) : new SimulatedPcf8574(wireAt)
@@ -48,7 +48,7 @@ class SimulatedPcf8574 implements SimulatedChip {
   }
 
   write(bytes: Uint8Array): void {
-    for (const byte of bytes) for (let bit = 0; bit < 8; bit++) this.#wireAt(`P${bit}`).drive(has(byte, bit) ? undefined : false)
+    for (const byte of bytes) for (let bit = 0; bit < 8; bit++) this.#wireAt(`P${bit}`).drive(has(byte, bit), has(byte, bit))
   }
 
   read(length: number): Uint8Array {

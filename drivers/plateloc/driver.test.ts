@@ -133,3 +133,32 @@ test('a command without an answer is not sent again', async (t) => {
   await t.rejects(run(device.open!({}, calm)), { code: 'no_reply' })
   t.same(written, ['SO 00\r'])
 })
+
+test('whenever a stop comes, the seal that was under way does nothing after it', async (t) => {
+  // After each of the first words, and a few turns of the microtask queue later: there the seal goes from one step to the next.
+  for (let words = 1; words <= 8; words++) {
+    for (let turns = 0; turns < 10; turns++) t.same(await writtenAfterStop(words, turns), [], `after ${words} words and ${turns} turns`)
+  }
+})
+
+/** What is written after a stop that comes so many words into a seal, save for the stop itself and questions. */
+async function writtenAfterStop(words: number, turns: number): Promise<string[]> {
+  const { device, run, clock, line } = await warmBench()
+  const after: string[] = []
+  let heard = 0
+  let halted: Promise<void> | undefined
+  const halt = async () => {
+    for (let turn = 0; turn < turns; turn++) await Promise.resolve()
+    after.length = 0
+    await device.halt()
+  }
+  line.onWire((direction, bytes) => {
+    if (direction === 'to_host' && ++heard === words) halted = halt()
+    if (direction === 'to_device') after.push(Buffer.from(bytes).toString('latin1'))
+  })
+  const sealing = device.seal!({ temperature: 100, duration: 3 }, calm).catch(() => {})
+  await clock.advance(40_000)
+  await Promise.all([sealing, halted])
+  await run(device.check())
+  return after.filter((frame) => !/^(AC 00|ST 0\.020|CC 00)\r$/.test(frame))
+}

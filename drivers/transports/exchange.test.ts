@@ -285,3 +285,22 @@ test('what an instrument said late is not delivered to a line that was opened si
 function codes(waiting: Promise<unknown>[]): Promise<unknown[]> {
   return Promise.all(waiting.map((one) => one.then(() => undefined).catch((error: LabError) => error.code)))
 }
+
+test('a stop is acknowledged by its own answer, not by that of the question it cut off', async (t) => {
+  const { exchange, run, clock } = await bench((question, send, clock) => {
+    clock.after(question === 'slow' ? 100 : 300, () => send('ok\n'))
+  })
+  const isOk = (frame: string) => frame === 'ok'
+  const slow = exchange.command('slow', { deadline_ms: 1000, accepts: isOk })
+  const told = t.rejects(slow, { code: 'stopped' })
+  await clock.advance(50)
+  const began = clock.now()
+  t.equal(await run(exchange.interruptFor('stop', { deadline_ms: 1000, accepts: isOk })), 'ok')
+  t.ok(clock.now() - began >= 300)
+  await told
+})
+
+test('a stop that nobody acknowledges says so', async (t) => {
+  const { exchange, run } = await bench(mute)
+  await t.rejects(run(exchange.interruptFor('stop', { deadline_ms: 300 })), { code: 'no_reply' })
+})

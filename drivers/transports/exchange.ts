@@ -31,6 +31,13 @@ export type Ask<Frame> = {
   accepts?(frame: Frame): boolean
 }
 
+type Outstanding<Frame, Question> = {
+  question: Question | undefined
+  accepts(frame: Frame): boolean
+  take(frame: Frame): boolean
+  fail(error: LabError): void
+}
+
 /** What fits a serial line's buffer; an instrument that sends more without an end of frame is not well. */
 const mostBuffered = 4096
 const mostWaiting = 64
@@ -42,7 +49,7 @@ export class Exchange<Frame, Question> {
   readonly #options: Options<Frame, Question>
   readonly #lane = new Lane(mostWaiting)
   #buffer = Buffer.alloc(0)
-  #outstanding: { question: Question | undefined; take(frame: Frame): boolean; fail(error: LabError): void } | undefined
+  #outstanding: Outstanding<Frame, Question> | undefined
   #lastWrite = Number.NEGATIVE_INFINITY
   #lastByte = Number.NEGATIVE_INFINITY
   #outOfStep = false
@@ -111,6 +118,23 @@ export class Exchange<Frame, Question> {
     }
   }
 
+  /**
+   * As `interrupt`; resolves with the frame that acknowledges it. One that may be the answer to the question that was cut off
+   * is passed over once. Rejects with `no_reply` after the deadline.
+   */
+  interruptFor(question: Question, { deadline_ms, accepts = () => true }: Ask<Frame>): Promise<Frame> {
+    const cutOff = this.#outstanding
+    this.interrupt(question)
+    let owed = cutOff?.question !== undefined
+    const acknowledges = (frame: Frame) => {
+      if (!accepts(frame)) return false
+      const passed = owed && (cutOff?.accepts(frame) ?? false)
+      if (passed) owed = false
+      return !passed
+    }
+    return this.#inTurn((turn) => this.#exchange(turn, undefined, { deadline_ms, accepts: acknowledges }))
+  }
+
   async #inTurn<T>(work: (turn: AbortSignal) => Promise<T>): Promise<T> {
     const turn = this.#turn.signal
     return this.#lane.run(async () => {
@@ -140,6 +164,7 @@ export class Exchange<Frame, Question> {
       })
       this.#outstanding = {
         question,
+        accepts,
         take: (frame) => {
           if (!accepts(frame)) return false
           end()

@@ -11,8 +11,8 @@ import { promisify } from 'node:util'
 import { LabError, messageOf } from '../../src/errors.ts'
 import { sleep, systemClock } from '../../src/kit/clock.ts'
 import { Lane } from '../../src/kit/lane.ts'
-import { type Chip, lineOf } from './pin_chips.ts'
 import { type Pin, type PinBackend, type PinUse, type Probe, placeInWords } from './pin.ts'
+import { type Chip, lineOf } from './pin_chips.ts'
 
 const run = promisify(execFile)
 
@@ -77,7 +77,11 @@ export async function probeGpiod(folder?: string): Promise<Probe> {
 
 /** `gpiochip0 [pinctrl-bcm2711] (58 lines)`. */
 export function chipsIn(text: string): Chip[] {
-  return [...text.matchAll(/^(\S+) \[(.*)\] \((\d+) lines?\)/gm)].map(([, name = '', label = '', lines]) => ({ name, label, lines: Number(lines) }))
+  return [...text.matchAll(/^(\S+) \[(.*)\] \((\d+) lines?\)/gm)].map(([, name = '', label = '', lines]) => ({
+    name,
+    label,
+    lines: Number(lines),
+  }))
 }
 
 type Tools = { words: Words; tool(words: string[]): [string, string[]]; chips: readonly Chip[] }

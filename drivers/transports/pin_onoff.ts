@@ -6,8 +6,8 @@ import { access, constants, writeFile } from 'node:fs/promises'
 import type { Gpio } from 'onoff'
 import { LabError, messageOf } from '../../src/errors.ts'
 import { sleep, systemClock } from '../../src/kit/clock.ts'
-import { lineOf, sysfs, sysfsChips } from './pin_chips.ts'
 import { type GpioPlace, type Pin, type PinBackend, type PinUse, type Probe, placeInWords } from './pin.ts'
+import { lineOf, sysfs, sysfsChips } from './pin_chips.ts'
 
 type GpioClass = typeof Gpio
 
@@ -92,7 +92,10 @@ async function exported(number: number, place: GpioPlace): Promise<void> {
 function opened(Gpio: GpioClass, number: number, place: GpioPlace, { mode, active_low, initial = false }: PinUse): Gpio {
   const direction = mode === 'in' ? 'in' : initial !== active_low ? 'high' : 'low'
   try {
-    const gpio = mode === 'in' ? new Gpio(number, direction, 'both', { activeLow: active_low }) : new Gpio(number, direction, 'none', { activeLow: active_low })
+    const gpio =
+      mode === 'in'
+        ? new Gpio(number, direction, 'both', { activeLow: active_low })
+        : new Gpio(number, direction, 'none', { activeLow: active_low })
     // The package keeps silent when a pin that was exported before does not let itself be set.
     if (gpio.direction() !== mode || gpio.activeLow() !== active_low) throw new Error('it does not let itself be set')
     return gpio

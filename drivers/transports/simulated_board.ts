@@ -14,6 +14,7 @@ import { type BoardPlan, placeOf } from './wiring.ts'
 /** A wire between a pin and what hangs on it. Undefined is a level that nobody sets. */
 export class Wire {
   #driven: boolean | undefined
+  #weakly = false
   #level: boolean | undefined
   readonly #listeners = new Set<() => void>()
 
@@ -24,12 +25,15 @@ export class Wire {
 
   /** What the host reads: what hangs on it makes the level. */
   get level(): boolean {
-    return this.#driven ?? this.#level ?? true
+    const strong = this.#weakly ? undefined : this.#driven
+    return strong ?? this.#level ?? this.#driven ?? true
   }
 
-  drive(level: boolean | undefined): void {
+  /** Weakly: what hangs on it is stronger. */
+  drive(level: boolean | undefined, weakly = false): void {
     this.#change(() => {
       this.#driven = level
+      this.#weakly = weakly
     })
   }
 
@@ -45,9 +49,9 @@ export class Wire {
   }
 
   #change(change: () => void): void {
-    const before = this.level
+    const [driven, level] = [this.#driven, this.level]
     change()
-    if (this.level !== before) for (const listen of [...this.#listeners]) listen()
+    if (this.#driven !== driven || this.level !== level) for (const listen of [...this.#listeners]) listen()
   }
 }
 
@@ -86,7 +90,13 @@ type Options<Settings> = {
   wire?: Clock
 }
 
-export function simulatedBoard<Settings>({ simulate, plan, settings, clock = systemClock, wire = systemClock }: Options<Settings>): SimulatedBoard {
+export function simulatedBoard<Settings>({
+  simulate,
+  plan,
+  settings,
+  clock = systemClock,
+  wire = systemClock,
+}: Options<Settings>): SimulatedBoard {
   const faults = new Set<Fault>()
   const wires = new Map<string, Wire>()
   const buses = new Map<number, SimulatedBus>()
@@ -98,11 +108,7 @@ export function simulatedBoard<Settings>({ simulate, plan, settings, clock = sys
     busAt(expander.bus).put(expander.address, chip)
   }
   const simulator = simulate({ wires: farEnd(plan, wireAt, busAt), clock, settings })
-  const wired = board(
-    plan,
-    { bus, expanders: new Expanders(bus), openPin: async (place, use) => pinOn(wireAt(placeOf(place)), use) },
-    wire,
-  )
+  const wired = board(plan, { bus, expanders: new Expanders(bus), openPin: async (place, use) => pinOn(wireAt(placeOf(place)), use) }, wire)
   const isMechanical = (fault: Fault) => fault === 'jam' || fault === 'overtemperature' || fault === 'interlock_open'
   const unplug = (unplugged: boolean) => {
     for (const { setUnplugged } of buses.values()) setUnplugged(unplugged)

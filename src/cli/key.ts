@@ -84,7 +84,7 @@ async function offline<Result>(folder: string, work: Work<Result>): Promise<Resu
   try {
     return await work.offline(keys, (input) => checked(KeyRequest, input, 'the key'))
   } finally {
-    keys.close()
+    await keys.close()
   }
 }
 

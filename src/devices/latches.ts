@@ -30,8 +30,8 @@ export class Latches {
   }
 
   /** Resolves when all that was to be kept is on the card, or was refused. */
-  async settled(): Promise<void> {
-    await this.#file.change((content) => content).catch(() => undefined)
+  settled(): Promise<void> {
+    return this.#file.settled()
   }
 
   /** Keeps what is latched now, nothing if undefined. Never awaited before the bytes of a stop. */

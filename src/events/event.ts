@@ -22,14 +22,12 @@ export type Context = Readonly<Record<string, unknown>>
 /** Three parts are type, id and status; two are type and status; anything else is a type. */
 export function parseEventName(event_name: string): Pick<RuntimeEvent, 'entity_type' | 'entity_id' | 'status'> {
   const first = event_name.indexOf('.')
-  const last = event_name.lastIndexOf('.')
-  if (first === -1 || event_name.indexOf('.', first + 1) !== (first === last ? -1 : last)) {
-    return { entity_type: event_name, entity_id: '', status: '' }
-  }
+  const second = event_name.indexOf('.', first + 1)
+  if (first === -1 || (second !== -1 && event_name.includes('.', second + 1))) return { entity_type: event_name, entity_id: '', status: '' }
   return {
     entity_type: event_name.slice(0, first),
-    entity_id: first === last ? '' : event_name.slice(first + 1, last),
-    status: event_name.slice(last + 1),
+    entity_id: second === -1 ? '' : event_name.slice(first + 1, second),
+    status: event_name.slice((second === -1 ? first : second) + 1),
   }
 }
 

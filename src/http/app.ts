@@ -1,6 +1,7 @@
 // The skin: routes, the checks in the order that is promised, and errors as answers.
 
 import { type Context, Hono } from 'hono'
+import { cors } from 'hono/cors'
 import { LabError } from '../errors.ts'
 import { allows } from '../keys/keys.ts'
 import { parseJson } from '../kit/json.ts'
@@ -13,6 +14,14 @@ import { answerError } from './errors.ts'
 import { publicPages, servePages } from './pages.ts'
 import { routes } from './routes.ts'
 
+/** For pages of other origins, where the configuration names any. */
+const forBrowsers = {
+  allowMethods: ['GET', 'POST', 'PUT', 'DELETE'],
+  allowHeaders: ['X-API-Key', 'Content-Type', 'Last-Event-ID', 'Prefer'],
+  exposeHeaders: ['X-API-Version', 'X-Reason', 'Retry-After', 'Operation-Id', 'Location'],
+  maxAge: 600,
+}
+
 export function app(lab: Lab): Hono<Env> {
   const hono = new Hono<Env>()
   const publicPaths = new Set([
@@ -24,6 +33,8 @@ export function app(lab: Lab): Hono<Env> {
     return answerError(c, error)
   })
   hono.notFound((c) => answerError(c, new LabError('not_found', `there is nothing at ${c.req.path}; /docs shows what there is`)))
+  const { origins } = lab.config.cors
+  if (origins.length) hono.use(cors({ ...forBrowsers, origin: origins }))
   hono.use(entrance(lab, (method, path) => publicPaths.has(`${method === 'HEAD' ? 'GET' : method} ${path}`)))
   servePages(hono)
   for (const route of routes) hono.on(route.method, route.path, (c) => call(lab, route, c))

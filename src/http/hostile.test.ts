@@ -1,4 +1,4 @@
-// Requests that nobody should send, at random, for every route there is. A failure prints the seed; BENCHD_SEED replays it.
+// Requests that nobody should send, at random, for every route there is. The same ones each time; BENCHD_SEED makes others.
 
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
@@ -11,7 +11,7 @@ import { type Bench, openBench, openService, repliesIn, said } from './testing.t
 // A slow machine is not a failure.
 file.setTimeout(0)
 
-const seed = Number(process.env.BENCHD_SEED ?? Math.floor(Math.random() * 2 ** 31))
+const seed = Number(process.env.BENCHD_SEED ?? 20_261_120)
 
 const home = { device_id: 'arm-1', name: 'a', coord_type: 'cartesian', coords: { x: 0, y: 0, z: 0, yaw: 0, pitch: 0, roll: 0 } }
 
@@ -124,7 +124,7 @@ test('each route whose body has a member that must be there has a good body here
 })
 
 test('no request, however hostile, for no route, is answered with anything but sense', async (t) => {
-  t.comment(`BENCHD_SEED=${seed} replays this`)
+  t.comment(`BENCHD_SEED=${seed}`)
   const bench = await openBench(t)
   const { lab, ask, logged, data_dir } = bench
   const seen = new Set<string>()
@@ -152,7 +152,7 @@ test('no request, however hostile, for no route, is answered with anything but s
 })
 
 test('no bytes, however hostile, make the server hang, fail or talk nonsense', async (t) => {
-  t.comment(`BENCHD_SEED=${seed} replays this`)
+  t.comment(`BENCHD_SEED=${seed}`)
   const { port, secrets, ask } = await openService(t)
   const target = fc.oneof(
     fc.constantFrom(

@@ -20,8 +20,12 @@ export type Outcome = { events: number; seen: number; acknowledged: number; kill
 /** The folder has to be there, and empty. The same seed chooses the same moments. */
 export async function killRounds(folder: string, { rounds, seed }: { rounds: number; seed: number }): Promise<Outcome> {
   const bench = new Bench(folder, seeded(seed))
-  for (let round = 1; round <= rounds; round++) await bench.round(round)
-  return bench.end()
+  try {
+    for (let round = 1; round <= rounds; round++) await bench.round(round)
+    return await bench.end()
+  } finally {
+    bench.letGo()
+  }
 }
 
 type Door = { url: string; key: string }
@@ -35,6 +39,7 @@ class Bench {
   readonly #poller = new Poller()
   readonly #poster = new Poster()
   #kills = 0
+  #child: ChildProcess | undefined
 
   constructor(folder: string, random: () => number) {
     this.#folder = folder
@@ -89,6 +94,11 @@ class Bench {
     return { events: events.length, seen, acknowledged: this.#poster.acknowledged.length, kills: this.#kills, problems }
   }
 
+  /** Leaves nothing running, however it went. */
+  letGo(): void {
+    this.#child?.kill('SIGKILL')
+  }
+
   #read(door: Door): Promise<unknown>[] {
     return [...this.#followers.map((follower) => follower.follow(door)), this.#poller.poll(door), this.#poster.post(door)]
   }
@@ -116,7 +126,7 @@ class Bench {
   async #started(): Promise<{ child: ChildProcess; door: Door }> {
     const child = this.#spawn()
     for await (const line of createInterface({ input: child.stdout! })) {
-      const [, url] = /listens on (http:\S+)/.exec(line) ?? []
+      const [, url] = /listens on (http:[\w.:/]+)/.exec(line) ?? []
       if (!url) continue
       child.stdout!.resume()
       return { child, door: { url, key: this.#key } }
@@ -128,7 +138,7 @@ class Bench {
     const { PATH = '' } = process.env
     const given = ['serve', '--config', `${this.#folder}/config.json`, '--data-dir', `${this.#folder}/data`]
     const child = spawn(process.execPath, [program, ...given], { stdio: ['ignore', 'pipe', 'inherit'], env: { PATH, HOME: this.#folder } })
-    process.once('exit', () => child.kill('SIGKILL'))
+    this.#child = child
     return child
   }
 
@@ -167,8 +177,12 @@ class History {
     let id = 0
     for (const one of seen) {
       while (execution_id !== undefined && place < this.events.length && this.#executions[place] !== execution_id) place++
-      if (this.events[place] !== one.text) return this.#differ(who, one.text, place)
-      if (one.id !== undefined && one.id <= id) return void this.problems.push(`${who}: the id ${one.id} comes after ${id}`)
+      const problem =
+        this.#difference(one.text, place) ?? (one.id !== undefined && one.id <= id ? `${one.id} is its id after ${id}` : undefined)
+      if (problem) {
+        this.problems.push(`${who}: ${problem}: ${one.text}`)
+        return
+      }
       id = one.id ?? id
       place++
     }
@@ -178,10 +192,10 @@ class History {
     for (const text of texts) if (!this.#places.has(text)) this.problems.push(`${who}: this was acknowledged and is missing: ${text}`)
   }
 
-  #differ(who: string, text: string, place: number): void {
+  #difference(text: string, place: number): string | undefined {
+    if (this.events[place] === text) return undefined
     const at = this.#places.get(text)
-    const how = at === undefined ? 'is missing' : at < place ? 'came twice' : `came before ${at - place} others`
-    this.problems.push(`${who}: an event that was seen ${how}: ${text}`)
+    return at === undefined ? 'it was seen and is missing' : at < place ? 'it came twice' : `it came before ${at - place} others`
   }
 
   #take(event: RuntimeEvent): void {

@@ -147,9 +147,10 @@ export class Keys {
     return this.#file.reload()
   }
 
-  /** Ends looking at the file. */
-  close(): void {
+  /** Ends looking at the file; resolves when the last use of each key is noted. */
+  async close(): Promise<void> {
     this.#unwatch()
+    await this.#file.settled()
   }
 
   async #add(plan: (keys: StoredKey[]) => { keys: StoredKey[]; wanted: KeyRequest }): Promise<CreatedKey> {

@@ -84,6 +84,11 @@ export class JsonFile<Content extends object> {
     })
   }
 
+  /** Resolves when all that was to be stored is, or was refused. */
+  settled(): Promise<void> {
+    return this.#lane.run(async () => {})
+  }
+
   /** Takes over a file that somebody else has put in place; a broken one is told, and what was there before stays in force. */
   reload(): Promise<void> {
     return this.#lane.run(() => this.#look())

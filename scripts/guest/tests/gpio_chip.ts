@@ -2,12 +2,12 @@
 
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
+import { record, recorded } from './kernel_trace.ts'
 
 const chips = '/sys/kernel/config/gpio-sim'
-const tracing = '/sys/kernel/tracing'
 
 export type Level = 0 | 1
-/** A level that the kernel drove a line to; `at_ms` is on the clock of `process.hrtime`. */
+/** A level that the kernel drove a line to, at a time of `now_ms`. */
 export type Driven = { at_ms: number; level: Level }
 
 export class GpioChip {
@@ -43,16 +43,18 @@ export class GpioChip {
     return read(`${this.#lines}/sim_gpio${line}/value`) === '1' ? 1 : 0
   }
 
-  /** Every level that a line was driven to since `forget`, the shortest too: the kernel's own record. */
+  /** Every level that a line was driven to since the record began. */
   driven(line: number): Driven[] {
     const number = this.#base + line
-    return [...read(`${tracing}/trace`).matchAll(/ (\d+\.\d+): gpio_value: (\d+) set ([01])/g)]
+    return [...recorded().matchAll(/ (\d+\.\d+): gpio_value: (\d+) set ([01])/g)]
       .filter(([, , of]) => Number(of) === number)
       .map(([, seconds, , level]) => ({ at_ms: Number(seconds) * 1000, level: level === '1' ? 1 : 0 }))
   }
 
-  forget(): void {
-    writeFileSync(`${tracing}/trace`, '')
+  /** Who uses a line, as the kernel has it: `sysfs`, `gpiomon`, or nobody. */
+  user(line: number): string | undefined {
+    const info = execFileSync('gpioinfo', [this.name], { encoding: 'utf8' })
+    return new RegExp(`line +${line}: +\\S+ +"(\\w+)"`).exec(info)?.[1]
   }
 
   remove(): void {
@@ -62,19 +64,12 @@ export class GpioChip {
   }
 }
 
-/** Now, on the clock of `Driven`. */
-export function now_ms(): number {
-  return Number(process.hrtime.bigint()) / 1e6
-}
-
 function prepareKernel(): void {
   if (existsSync(chips)) return
   const run = (command: string, ...words: string[]) => execFileSync(command, words, { stdio: 'inherit' })
   run('modprobe', '-a', 'configfs', 'gpio-sim-benchd')
   if (!existsSync(chips)) run('mount', '-t', 'configfs', 'configfs', '/sys/kernel/config')
-  if (!existsSync(`${tracing}/trace`)) run('mount', '-t', 'tracefs', 'tracefs', tracing)
-  writeFileSync(`${tracing}/trace_clock`, 'mono')
-  writeFileSync(`${tracing}/events/gpio/enable`, '1')
+  record('gpio')
 }
 
 /** The number of its first line in sysfs. */

@@ -1,0 +1,82 @@
+// A shaker put together from a motor, a relay and a converter: how it is wired, and what it can do.
+
+import * as v from 'valibot'
+import type { Limits, Profile } from '../../src/devices/device.ts'
+import { thermometerNames } from '../parts/thermometer.ts'
+import { throttleNames } from '../parts/throttle.ts'
+import { rest_ms } from '../tachometer.ts'
+import { type BoardPlan, GpioWiring, PartWiring, PinWiring } from '../transports/wiring.ts'
+
+const Number_ = (least: number, most: number, unit: string, description: string) =>
+  v.pipe(v.number(), v.minValue(least), v.maxValue(most), v.description(description), v.metadata({ unit }))
+
+const Pins = v.strictObject({
+  enable: v.pipe(PinWiring, v.description('Output: the relay in series with the motor')),
+  direction: v.optional(v.pipe(PinWiring, v.description('Output: active is counter-clockwise'))),
+  solenoid: v.optional(v.pipe(PinWiring, v.description('Output: releases the plate lock, which a spring closes'))),
+  lid: v.optional(v.pipe(PinWiring, v.description('Input: active while the lid is closed'))),
+  estop: v.optional(v.pipe(PinWiring, v.description('Input: active while the emergency stop is not pressed'))),
+  tach: v.optional(v.pipe(GpioWiring, v.description('Input: pulses of the motor; no expander is fast enough'))),
+})
+
+const Speed = v.strictObject({
+  ...PartWiring(throttleNames, { part: 'mcp4725', address: 0x60 }).entries,
+  channel: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(15), v.description('Output of a PCA9685')), 0),
+})
+
+const I2c = v.strictObject({
+  speed: Speed,
+  sensor: v.optional(PartWiring(thermometerNames, { part: 'tmp117', address: 0x48 })),
+})
+
+/** Slower, and a turn with one pulse would take for rest. */
+const slowest = Math.ceil(60_000 / rest_ms) + 10
+
+export const settings = v.strictObject({
+  pins: v.optional(Pins, {
+    enable: { bcm: 17, active_low: true },
+    direction: { bcm: 23 },
+    solenoid: { bcm: 22, active_low: true },
+    lid: { bcm: 27, active_low: true },
+    tach: { bcm: 24 },
+  }),
+  i2c: v.optional(I2c, { speed: {} }),
+  rpm: v.optional(
+    v.strictObject({
+      min: v.optional(Number_(slowest, 5000, 'rpm', 'Slowest'), 100),
+      max: v.optional(Number_(slowest, 5000, 'rpm', 'Fastest'), 1500),
+    }),
+    {},
+  ),
+  full_scale_rpm: v.optional(Number_(slowest, 20_000, 'rpm', 'Speed when the converter gives all it has'), 1500),
+  pulses_per_turn: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(64)), 1),
+  counter_clockwise: v.optional(v.boolean(), false),
+  longest_s: v.optional(Number_(1, 86_400, 's', 'Longest run'), 3600),
+  ramp_s: v.optional(Number_(0.5, 60, 's', 'By then it turns as fast as asked'), 5),
+  coast_s: v.optional(Number_(0.5, 120, 's', 'By then it is at rest'), 10),
+  solenoid_s: v.optional(Number_(0.5, 60, 's', 'The longest that the solenoid may be on; then the plate is locked again'), 20),
+})
+export type Settings = v.InferOutput<typeof settings>
+
+export function plan({ pins, i2c }: Settings): BoardPlan {
+  const { enable, direction, solenoid, lid, estop, tach } = pins
+  return {
+    pins: {
+      enable: { ...enable, mode: 'out' },
+      ...(direction && { direction: { ...direction, mode: 'out' } }),
+      ...(solenoid && { solenoid: { ...solenoid, mode: 'out' } }),
+      ...(lid && { lid: { ...lid, mode: 'in' } }),
+      ...(estop && { estop: { ...estop, mode: 'in' } }),
+      ...(tach && { tach: { ...tach, mode: 'in' } }),
+    },
+    i2c: { speed: i2c.speed, ...(i2c.sensor && { sensor: i2c.sensor }) },
+  }
+}
+
+export function profile({ pins, rpm, full_scale_rpm, longest_s }: Settings): Profile {
+  const limits: Limits = {
+    speed: { min: rpm.min, max: Math.min(rpm.max, full_scale_rpm), unit: 'rpm', step: 1 },
+    duration: { min: 1, max: longest_s, unit: 's', step: 0.1 },
+  }
+  return { model: 'shaker on GPIO pins', limits, features: { locking: pins.solenoid !== undefined, autonomous_timer: false } }
+}

@@ -1,0 +1,103 @@
+// Contacts that must be closed while something runs. Opening counts at once; closing only after 50 ms of quiet. A contact is active
+// while it is closed, so that a wire that is cut reads as open.
+
+import { LabError, messageOf } from '../src/errors.ts'
+import { sleep } from '../src/kit/clock.ts'
+import type { Board } from './transports/board.ts'
+import type { Pin } from './transports/pin.ts'
+
+const quiet_ms = 50
+/** An edge may be lost, so they are looked at as well. */
+const poll_ms = 100
+
+export class Interlocks {
+  readonly #board: Board
+  readonly #contacts: { words: string; pin: Pin }[]
+  readonly #broken: (error: LabError) => void
+  #release = () => {}
+
+  /** `words` say of each pin what opens with it: `its lid`; those that the board has not are passed over. `broken` must switch off. */
+  constructor(board: Board, words: Readonly<Record<string, string>>, broken: (error: LabError) => void) {
+    this.#board = board
+    this.#broken = broken
+    const there = Object.entries(words).filter(([name]) => board.has(name))
+    this.#contacts = there.map(([name, words]) => ({ words, pin: board.pin(name) }))
+  }
+
+  /** Throws `interlock` unless all are closed, and stay so for 50 ms. From then on an opening calls `broken`, once. */
+  async arm(signal: AbortSignal): Promise<void> {
+    this.disarm()
+    let opened: string | undefined
+    let armed = false
+    const open = (words: string, error?: unknown) => {
+      opened ??= words
+      if (!armed) return
+      this.disarm()
+      this.#broken(brokenBy(words, error))
+    }
+    this.#release = this.#watch(open)
+    try {
+      opened ??= await this.#opened()
+      if (!opened) await sleep(this.#board.clock, quiet_ms, signal)
+      opened ??= await this.#opened()
+      if (opened) throw new LabError('interlock', `${opened} is open; close it first`)
+      armed = true
+    } catch (error) {
+      this.disarm()
+      throw error
+    }
+  }
+
+  disarm(): void {
+    this.#release()
+    this.#release = () => {}
+  }
+
+  /** Which is open, in words. */
+  async #opened(): Promise<string | undefined> {
+    for (const { words, pin } of this.#contacts) if (!(await pin.read())) return words
+    return undefined
+  }
+
+  #watch(open: (words: string, error?: unknown) => void): () => void {
+    const ends = this.#contacts.flatMap(({ words, pin }) => [
+      pin.onEdge((closed) => {
+        if (!closed) open(words)
+      }),
+      this.#polled(pin, (closed, error) => {
+        if (!closed) open(words, error)
+      }),
+    ])
+    return () => {
+      for (const end of ends) end()
+    }
+  }
+
+  #polled(pin: Pin, see: (closed: boolean, error?: unknown) => void): () => void {
+    let ended = false
+    let cancel = () => {}
+    const look = async () => {
+      try {
+        const closed = await pin.read()
+        if (!ended) see(closed)
+      } catch (error) {
+        if (!ended) see(false, error)
+      }
+      if (!ended) next()
+    }
+    const next = () => {
+      cancel = this.#board.clock.after(poll_ms, () => void look())
+    }
+    next()
+    return () => {
+      ended = true
+      cancel()
+    }
+  }
+}
+
+function brokenBy(words: string, error: unknown): LabError {
+  if (!error) return new LabError('device_failed', `${words} was opened while it ran; it was switched off, close it, then initialize`)
+  const sentence = `whether ${words} is closed cannot be seen any more (${messageOf(error)}); it was switched off`
+  return new LabError('device_failed', sentence, { cause: error })
+}

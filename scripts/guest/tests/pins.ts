@@ -1,0 +1,177 @@
+// GPIO pins by both back ends, on chips with the labels of a Raspberry Pi.
+
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { after, beforeEach, test } from 'node:test'
+import type { Pin, PinBackend, PinUse, Probe } from '../../../drivers/transports/pin.ts'
+import { probeGpiod } from '../../../drivers/transports/pin_gpiod.ts'
+import { probeOnoff } from '../../../drivers/transports/pin_onoff.ts'
+import { GpioChip } from './gpio_chip.ts'
+import { forget, now_ms } from './kernel_trace.ts'
+import { until } from './waiting.ts'
+
+// The header's chip is not the first, so that its numbers do not begin where they used to.
+const other = new GpioChip('gpio-brcmstb', 8)
+const header = new GpioChip('pinctrl-bcm2711', 58)
+const [relay, door] = [17, 27]
+
+after(() => {
+  header.remove()
+  other.remove()
+})
+beforeEach(() => {
+  header.pull(relay, 'down')
+  header.pull(door, 'down')
+  forget()
+})
+
+const probes = { onoff: probeOnoff, gpiod: probeGpiod }
+for (const [name, probe] of Object.entries(probes)) {
+  const backend = gives(await probe())
+  const open = (t: { after(call: () => Promise<void>): void }, bcm: number, use: PinUse) => opened(t, backend, bcm, use)
+
+  test(`${name}: a pin is found by the label of its chip`, async (t) => {
+    const pin = await open(t, relay, { mode: 'out', active_low: false })
+    await pin.write(true)
+    assert.equal(header.level(relay), 1)
+    const third = await backend.open({ chip: 'gpio-brcmstb', line: 3 }, { mode: 'out', active_low: false, initial: true }, fail)
+    assert.equal(other.level(3), 1)
+    await third.close()
+    await assert.rejects(backend.open({ bcm: 58 }, { mode: 'in', active_low: false }, fail), {
+      code: 'disconnected',
+      message: /lines 0 to 57/,
+    })
+    await assert.rejects(backend.open({ chip: 'gpiochip77', line: 0 }, { mode: 'in', active_low: false }, fail), { code: 'disconnected' })
+  })
+
+  test(`${name}: a relay that is on at the low level never clicks on before it is told to`, async (t) => {
+    header.pull(relay, 'up')
+    const pin = await open(t, relay, { mode: 'out', active_low: true })
+    assert.ok(header.driven(relay).length > 0)
+    assert.deepEqual(
+      levels(relay).filter((level) => level === 0),
+      [],
+    )
+    await pin.write(true)
+    assert.equal(header.level(relay), 0)
+    await pin.write(false)
+    assert.equal(header.level(relay), 1)
+    assert.equal(await pin.read(), false)
+  })
+
+  test(`${name}: a relay that is on at the high level never clicks on before it is told to`, async (t) => {
+    const pin = await open(t, relay, { mode: 'out', active_low: false })
+    assert.deepEqual(
+      levels(relay).filter((level) => level === 1),
+      [],
+    )
+    await pin.write(true)
+    assert.equal(header.level(relay), 1)
+  })
+
+  test(`${name}: an output that is opened again does not lose its level on the way`, async (t) => {
+    const pin = await open(t, relay, { mode: 'out', active_low: true, initial: false })
+    await pin.close()
+    header.pull(relay, 'up')
+    forget()
+    await open(t, relay, { mode: 'out', active_low: true, initial: false })
+    assert.deepEqual(
+      levels(relay).filter((level) => level === 0),
+      [],
+    )
+  })
+
+  test(`${name}: every change of a switch is told, as it is wired`, async (t) => {
+    const pin = await open(t, door, { mode: 'in', active_low: true })
+    assert.equal(await pin.read(), true)
+    const seen: boolean[] = []
+    const stop = pin.onEdge((active) => seen.push(active))
+    await until('it is listened to', () => header.user(door))
+    for (const direction of ['up', 'down', 'up'] as const) {
+      const count = seen.length
+      const from = now_ms()
+      header.pull(door, direction)
+      await until('the change is told', () => seen.length > count, 2000)
+      t.diagnostic(`told after ${(now_ms() - from).toFixed(0)} ms`)
+    }
+    assert.deepEqual(seen, [false, true, false])
+    assert.equal(await pin.read(), false)
+    stop()
+  })
+
+  test(`${name}: a pin that another program has cannot be opened`, async (t) => {
+    const holder = spawn('gpioset', ['--mode=signal', header.name, `${relay}=0`])
+    t.after(async () => {
+      holder.kill()
+      await once(holder, 'exit')
+    })
+    await until('it is held', () => header.driven(relay).length)
+    await assert.rejects(open(t, relay, { mode: 'out', active_low: false }), {
+      code: 'disconnected',
+      message: /see that nothing else uses it/,
+    })
+  })
+}
+
+test('onoff: a stop is on the pin when the call returns', async (t) => {
+  const pin = await opened(t, gives(await probeOnoff()), relay, { mode: 'out', active_low: false, initial: true })
+  const stopped = pin.writeNow(false)
+  assert.equal(header.level(relay), 0)
+  await stopped
+})
+
+test('gpiod: a stop reaches the pin within 100 ms', async (t) => {
+  const pin = await opened(t, gives(await probeGpiod()), relay, { mode: 'out', active_low: false, initial: true })
+  const from = now_ms()
+  void pin.writeNow(false)
+  await until('it is off', () => header.level(relay) === 0)
+  t.diagnostic(`off after ${(header.driven(relay).at(-1)!.at_ms - from).toFixed(0)} ms`)
+})
+
+test('onoff: an output keeps its level when its process is killed', async () => {
+  await killedWhileOn('pin_onoff', 'probeOnoff')
+  assert.equal(header.level(relay), 0)
+  assert.deepEqual(levels(relay).slice(-1), [0])
+})
+
+test('gpiod: an output is set to its safe level when its process is killed', async () => {
+  header.pull(relay, 'up')
+  await killedWhileOn('pin_gpiod', 'probeGpiod')
+  await until('it is off', () => levels(relay).at(-1) === 1)
+})
+
+/** Another process opens the relay, on, and is killed. */
+async function killedWhileOn(file: string, probe: string): Promise<void> {
+  const program = `
+    const { ${probe} } = await import(${JSON.stringify(new URL(`../../../drivers/transports/${file}.js`, import.meta.url).href)})
+    const { backend } = await ${probe}()
+    const pin = await backend.open({ bcm: ${relay} }, { mode: 'out', active_low: true }, console.error)
+    await pin.write(true)
+    console.log('on')
+    setInterval(() => {}, 1000)`
+  const child = spawn(process.execPath, ['--input-type=module', '-e', program], { stdio: ['ignore', 'pipe', 'inherit'] })
+  await once(child.stdout, 'data')
+  assert.equal(header.level(relay), 0)
+  child.kill('SIGKILL')
+  await once(child, 'exit')
+}
+
+function gives(probed: Probe): PinBackend {
+  if ('backend' in probed) return probed.backend
+  throw new Error(`${probed.name}: ${probed.reason}`)
+}
+
+async function opened(t: { after(call: () => Promise<void>): void }, backend: PinBackend, bcm: number, use: PinUse): Promise<Pin> {
+  const pin = await backend.open({ bcm }, use, fail)
+  t.after(() => pin.close())
+  return pin
+}
+
+function fail(reason: string): void {
+  throw new Error(`lost: ${reason}`)
+}
+
+function levels(line: number): number[] {
+  return header.driven(line).map(({ level }) => level)
+}
