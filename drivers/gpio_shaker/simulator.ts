@@ -17,9 +17,10 @@ export const simulate: SimulateBoard<Settings> = ({ wires, clock, settings }) =>
   const timers = new Timers(clock)
   const present = new Set<MechanicalFault>()
   const converter = simulatedThrottle(i2c.speed.part, i2c.speed.channel, follow)
-  let phase = 0
-  let seenAt = clock.now()
   let ticking = false
+  let seenAt = 0
+  let phase = 0
+  let level = false
 
   wires.put('speed', converter)
   if (i2c.sensor) wires.put('sensor', simulatedThermometer(i2c.sensor.part, () => room_c))
@@ -31,21 +32,23 @@ export const simulate: SimulateBoard<Settings> = ({ wires, clock, settings }) =>
   function follow(): void {
     const wanted = wires.isActive('enable') && !present.has('jam') ? converter.fraction * full_scale_rpm : 0
     if (wanted !== table.target) table.goTo(wanted)
-    if (wires.has('tach') && table.moving && !ticking) tick()
+    if (!wires.has('tach') || !table.moving || ticking) return
+    ticking = true
+    seenAt = clock.now()
+    phase = 0
+    tick()
   }
 
   /** Half a pulse is a change of the wire; a timer that came late makes up for those it missed. */
   function tick(): void {
     const now = clock.now()
     const half_ms = 30_000 / (Math.max(table.speed, 1) * pulses_per_turn)
-    for (phase += (now - seenAt) / half_ms; ticking && phase >= 1; phase--) turnHalf()
+    for (phase += (now - seenAt) / half_ms; phase >= 1; phase--) turnHalf()
     seenAt = now
     ticking = table.moving
     if (ticking) timers.after(Math.min(half_ms, idle_ms), tick)
-    else phase = 0
   }
 
-  let level = false
   function turnHalf(): void {
     level = !level
     wires.setActive('tach', level)

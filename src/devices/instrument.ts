@@ -6,9 +6,12 @@ import { type Clock, sleep } from '../kit/clock.ts'
 import type { Log } from '../kit/log.ts'
 import { capabilities } from './capabilities.ts'
 import type { Device, DeviceType, Identity, Limits, Link, Profile, UnderWay } from './device.ts'
+import { faultOf, isHarmless, worded } from './failure.ts'
+import { answerToStop, inTime } from './halting.ts'
 import { DeviceLatch } from './latch.ts'
 import type { Latches } from './latches.ts'
 import type { Ledger } from './ledger.ts'
+import { LeftOn } from './left_on.ts'
 import { type Bounds, checkLimits, narrowed } from './limits.ts'
 import { type OperationName, operations, type Performable, type ReadingName } from './operations.ts'
 import type { Capabilities, DeviceInfo, DeviceState, DeviceSummary, OperationRecord, OperationResult } from './records.ts'
@@ -36,24 +39,17 @@ export type Configured = {
 export type Surroundings = { clock: Clock; hub: Pick<Hub, 'emit'>; ledger: Ledger; latches: Latches; journal: RunJournal; log: Log }
 
 const watch_ms = 2000
-const acknowledge_ms = 400
-/** How long a device that failed may take to acknowledge that it is halted. */
-const halt_ms = 2000
-
-/** These mean that nothing was done; all else means that we no longer know the instrument. */
-const harmless = new Set(['invalid', 'interlock', 'busy', 'not_initialized', 'stopped', 'stopping', 'storage'])
 
 export class Instrument {
   readonly #configured: Configured
   readonly #around: Surroundings
   readonly #latch: DeviceLatch
+  readonly #leftOn: LeftOn
   #learnedLimits: Limits | undefined
   #initialized = false
   #identity: Identity | null = null
   #run: Run | undefined
   #last: OperationRecord | null = null
-  /** Whether its heater was switched on by us, and not off since. */
-  #hot = false
   #closing = false
   #cancelWatch = () => {}
 
@@ -61,7 +57,9 @@ export class Instrument {
     this.#configured = configured
     this.#around = around
     this.#latch = new DeviceLatch(configured.device_id, { ...around, wire: configured.driven?.wire })
-    configured.driven?.link.onLost((reason) => this.#onLost(reason))
+    const { device_id, simulated, driven } = configured
+    this.#leftOn = new LeftOn({ device_id, simulated, timesItself: driven?.profile.features.autonomous_timer ?? false }, around)
+    driven?.link.onLost((reason) => this.#onLost(reason))
   }
 
   get device_id(): string {
@@ -152,10 +150,10 @@ export class Instrument {
     begun(run.record)
     return this.#completed(run, async () => {
       if (driven.link.state !== 'open') await this.#connect()
-      await this.#beforeItIsOn(name)
+      await this.#leftOn.before(name)
       run.signal.throwIfAborted()
       await run.end(this.#drive(driven.device, name, params, run.signal))
-      this.#afterItWasOn(name)
+      this.#leftOn.after(name)
     })
   }
 
@@ -188,7 +186,11 @@ export class Instrument {
     this.#initialized = false
     this.#latch.setStopped(this.#run?.name ?? null)
     this.#run?.cutShort('stopped')
-    return this.#acknowledgement(acknowledged)
+    return answerToStop(
+      this.device_id,
+      this.#around.clock,
+      acknowledged.then(() => this.#leftOn.off()),
+    )
   }
 
   /** Clears a fault that somebody has looked at; never a stop. Answers whether there was one. */
@@ -215,7 +217,7 @@ export class Instrument {
       if (!driven.profile.features.autonomous_timer) await this.#halted(driven.device)
       this.#run?.cutShort('stopping')
     }
-    if (this.#hot && driven.link.state === 'open') await this.#halted(driven.device)
+    if (this.#leftOn.hot && driven.link.state === 'open') await this.#halted(driven.device)
     await driven.link.close()
   }
 
@@ -274,30 +276,6 @@ export class Instrument {
     }
   }
 
-  /** What would go on without us is written down before it begins. A simulated instrument ends with us. */
-  async #beforeItIsOn(name: Performable): Promise<void> {
-    const left = this.#leavesOn(name)
-    if (left === 'heat') this.#hot = true
-    if (left && !this.simulated) await this.#around.journal.switchedOn(this.device_id, name)
-  }
-
-  #afterItWasOn(name: Performable): void {
-    if (this.#leavesOn(name) === 'motion' && !this.#hot) this.#isOff()
-  }
-
-  #leavesOn(name: Performable): 'motion' | 'heat' | undefined {
-    const { leaves_on } = operations[name] as { leaves_on?: 'motion' | 'heat' }
-    return leaves_on === 'motion' && this.#configured.driven?.profile.features.autonomous_timer ? undefined : leaves_on
-  }
-
-  /** It stands, and is off: nobody need switch it off any more. */
-  #isOff(): void {
-    this.#hot = false
-    this.#around.journal.switchedOff(this.device_id).catch((error) => {
-      this.#around.log.error(`${this.device_id}: it could not be written down that it is off; it will be switched off once more`, error)
-    })
-  }
-
   async #drive(device: Device, name: Performable, params: Record<string, unknown>, signal: AbortSignal): Promise<void> {
     if (name === 'initialize') return this.#initialize(device, signal)
     const operate = device[name] as (params: object, signal: AbortSignal) => Promise<void>
@@ -337,44 +315,23 @@ export class Instrument {
 
   /** Latches what a device did wrong, and words it. */
   #suspect(command: string, error: unknown, may_still_be_moving = false): LabError {
-    if (isHarmless(error)) return worded(this.device_id, error)
-    const failure = error instanceof LabError ? worded(this.device_id, error) : new LabError('internal', messageOf(error), { cause: error })
+    const failure = worded(this.device_id, error)
+    if (isHarmless(error)) return failure
     if (failure.code === 'internal') this.#around.log.error(`${this.device_id}: ${command} failed in the driver`, error)
     this.#initialized = false
-    this.#latch.setFault({
-      command,
-      outcome: failure.code === 'device_failed' ? 'failed' : 'unknown',
-      error: failure.message,
-      error_type: typeName(failure.code),
-      may_still_be_moving,
-    })
+    this.#latch.setFault(faultOf(command, failure, may_still_be_moving))
     return failure
   }
 
   /** Whether a device that failed acknowledged that it stands. */
   async #halted(device: Device): Promise<boolean> {
-    const late = sleep(this.#around.clock, halt_ms).then(() => false)
     try {
-      const halted = await Promise.race([device.halt().then(() => true), late])
-      if (halted) this.#isOff()
+      const halted = await inTime(this.#around.clock, device.halt())
+      if (halted) this.#leftOn.off()
       return halted
     } catch (error) {
       this.#around.log.warn(`${this.device_id}: could not be halted: ${messageOf(error)}`)
       return false
-    }
-  }
-
-  async #acknowledgement(acknowledged: Promise<void>): Promise<OperationResult> {
-    const late = sleep(this.#around.clock, acknowledge_ms).then(() => false)
-    const unconfirmed = { success: false, message: `${this.device_id}: stop sent, not confirmed` }
-    try {
-      const inTime = await Promise.race([acknowledged.then(() => true), late])
-      if (inTime) this.#isOff()
-      return inTime ? { success: true, message: `${this.device_id} stopped` } : unconfirmed
-    } catch (error) {
-      if (error instanceof LabError && error.code !== 'stop_not_sent') return unconfirmed
-      const sentence = `${this.device_id} may still be moving: use its red button. The stop could not be sent: ${messageOf(error)}`
-      throw new LabError('stop_not_sent', sentence, { cause: error })
     }
   }
 
@@ -416,7 +373,7 @@ export class Instrument {
     await this.#connect()
     const { driven, on_restart } = this.#configured
     if (!driven) return
-    if (on_restart === 'halt' && this.#around.journal.on.includes(this.device_id)) {
+    if (on_restart === 'halt' && this.#leftOn.fromBefore) {
       this.#around.log.warn(`${this.device_id} was left on; it is halted`)
       await this.#halted(driven.device)
     }
@@ -449,20 +406,4 @@ export class Instrument {
   #disconnected(): LabError {
     return new LabError('disconnected', `${this.device_id} is not connected; see its cable and power, it is looked for every two seconds`)
   }
-}
-
-function isHarmless(error: unknown): error is LabError {
-  return error instanceof LabError && harmless.has(error.code)
-}
-
-/** The same error, with the device named. */
-function worded(device_id: string, error: LabError): LabError {
-  if (error.message.startsWith(device_id)) return error
-  const { retry_after_s } = error
-  return new LabError(error.code, `${device_id}: ${error.message}`, { cause: error, ...(retry_after_s !== undefined && { retry_after_s }) })
-}
-
-/** `no_reply` as events name it: NoReply. */
-function typeName(code: string): string {
-  return code.replace(/(?:^|_)(.)/g, (_, letter: string) => letter.toUpperCase())
 }

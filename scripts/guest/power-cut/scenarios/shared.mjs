@@ -5,7 +5,7 @@ import { resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
 const dist = process.env.BENCHD_DIST ?? fileURLToPath(new URL('../../../../dist', import.meta.url))
-const load = (path) => import(pathToFileURL(resolve(dist, path)))
+export const load = (path) => import(pathToFileURL(resolve(dist, path)))
 const { Teachpoints } = await load('src/teachpoints/store.js')
 const { roundsOf, write: writeRound } = await load('src/teachpoints/testing.js')
 
@@ -45,14 +45,16 @@ function opened(directory) {
   return Teachpoints.open({ folder: `${directory}/state`, report })
 }
 
-/** From now on fsync does nothing for the files or folders that are chosen. */
+/** From now on fsync and fdatasync do nothing for the files or folders that are chosen. */
 export async function without(chosen) {
   // All handles share what they can do.
   const handle = await open(dist)
   await handle.close()
   const handles = Object.getPrototypeOf(handle)
-  const { sync } = handles
-  handles.sync = async function () {
-    if (!chosen(await this.stat())) await sync.call(this)
+  for (const name of ['sync', 'datasync']) {
+    const real = handles[name]
+    handles[name] = async function () {
+      if (!chosen(await this.stat())) await real.call(this)
+    }
   }
 }

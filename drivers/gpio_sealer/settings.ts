@@ -1,0 +1,80 @@
+// A plate sealer put together from a clamp, a heater and a thermometer: how it is wired, and what it can do.
+
+import * as v from 'valibot'
+import type { Limits, Profile } from '../../src/devices/device.ts'
+import { thermometerNames, thermometerParts } from '../parts/thermometer.ts'
+import { type BoardPlan, PartWiring, PinWiring } from '../transports/wiring.ts'
+
+const Quantity = (least: number, most: number, unit: string, description: string) =>
+  v.pipe(v.number(), v.minValue(least), v.maxValue(most), v.description(description), v.metadata({ unit }))
+
+/** No sealing film wants more, and nothing here may ever be hotter. */
+export const ceiling_c = 200
+/** So far below the end of what its sensor can measure a set point must stay: beyond that nobody sees how hot it is. */
+const headroom_c = 10
+
+const Pins = v.strictObject({
+  heater: v.pipe(PinWiring, v.description('Output: the solid-state relay of the heater')),
+  clamp: v.pipe(PinWiring, v.description('Output: presses the hot plate down')),
+  clamped: v.optional(v.pipe(PinWiring, v.description('Input: active while the clamp is down'))),
+  guard: v.optional(v.pipe(PinWiring, v.description('Input: active while the guard is closed'))),
+  estop: v.optional(v.pipe(PinWiring, v.description('Input: active while the emergency stop is not pressed'))),
+})
+
+const I2c = v.strictObject({ sensor: PartWiring(thermometerNames, { part: 'tmp117', address: 0x48 }) })
+
+export const settings = v.strictObject({
+  pins: v.optional(Pins, {
+    heater: { bcm: 5 },
+    clamp: { bcm: 6, active_low: true },
+    clamped: { bcm: 13, active_low: true },
+    guard: { bcm: 19, active_low: true },
+  }),
+  i2c: v.optional(I2c, { sensor: {} }),
+  temperature: v.optional(
+    v.strictObject({
+      min: v.optional(Quantity(30, ceiling_c, '°C', 'Coolest set point'), 50),
+      max: v.optional(Quantity(30, ceiling_c, '°C', 'Hottest set point'), ceiling_c),
+    }),
+    {},
+  ),
+  within_c: v.optional(Quantity(0.5, 10, '°C', 'So near to the set point it is warm enough to seal'), 2),
+  warm_up: v.optional(
+    v.strictObject({
+      gain_c: v.optional(Quantity(0.5, 20, '°C', 'So much warmer it must get'), 2),
+      within_s: v.optional(Quantity(10, 120, 's', 'in so long, while it is too cold'), 30),
+      overshoot_c: v.optional(Quantity(2, 15, '°C', 'So much above the set point it may get'), 10),
+    }),
+    {},
+  ),
+  clamp_s: v.optional(Quantity(0.1, 10, 's', 'The clamp needs so long, either way'), 1),
+})
+export type Settings = v.InferOutput<typeof settings>
+
+export function plan({ pins, i2c }: Settings): BoardPlan {
+  const { heater, clamp, clamped, guard, estop } = pins
+  return {
+    pins: {
+      heater: { ...heater, mode: 'out' },
+      clamp: { ...clamp, mode: 'out' },
+      ...(clamped && { clamped: { ...clamped, mode: 'in' } }),
+      ...(guard && { guard: { ...guard, mode: 'in' } }),
+      ...(estop && { estop: { ...estop, mode: 'in' } }),
+    },
+    i2c,
+  }
+}
+
+/** In °C: the hottest reading that is not a fault. */
+export function hottest({ i2c }: Settings): number {
+  return Math.min(ceiling_c, thermometerParts[i2c.sensor.part].range.max)
+}
+
+export function profile(chosen: Settings): Profile {
+  const { min, max } = chosen.temperature
+  const limits: Limits = {
+    temperature: { min, max: Math.min(max, hottest(chosen) - headroom_c), unit: '°C', step: 0.1 },
+    duration: { min: 0.1, max: 30, unit: 's', step: 0.1 },
+  }
+  return { model: 'sealer on GPIO pins', limits, features: { heating: true, autonomous_timer: false } }
+}

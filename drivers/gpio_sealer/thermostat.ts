@@ -1,0 +1,138 @@
+// Keeps a heater at a temperature, and switches it off when something is not as it should be: no reading for two seconds, one that
+// cannot be, too hot, or not getting warm.
+
+import { LabError } from '../../src/errors.ts'
+import { type Clock, sleep } from '../../src/kit/clock.ts'
+import { HeatWatch, isBlind, type Warming } from '../heat_watch.ts'
+import type { Thermometer } from '../parts/thermometer.ts'
+import type { Pin } from '../transports/pin.ts'
+
+/** Between two readings; the heater is switched at most so often. */
+const step_ms = 250
+/** Without a reading for so long, in our own time, nobody sees any more how hot it is. */
+const stale_ms = 2000
+/** Full power as long as it is so much too cold, then less and less. */
+const band_c = 12
+/** How fast what is missing is made up for. */
+const integral_s = 40
+
+type Parts = {
+  sensor: Thermometer
+  heater: Pin
+  /** The instrument's time, and the wires'. */
+  clock: Clock
+  wire: Clock
+  warming: Warming
+  /** Must switch the heater off. */
+  trip(error: LabError): void
+}
+
+export class Thermostat {
+  readonly #parts: Parts
+  readonly #watch: HeatWatch
+  #loop = new AbortController()
+  #cancelStale = () => {}
+  /** The share of the time that the heater has to be on, in steady state. */
+  #holding = 0
+  /** What was not switched on yet of what should have been, in steps. */
+  #owed = 0
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+    this.#watch = new HeatWatch(parts.clock, parts.warming)
+  }
+
+  /** In °C; null when it does not heat. */
+  get target(): number | null {
+    return this.#watch.target
+  }
+
+  /** Heats until it is ended. Rejects, and does not heat, when the temperature cannot be read now. */
+  async heatTo(target: number): Promise<void> {
+    const reading = await this.#parts.sensor.read()
+    const running = this.#watch.target !== null
+    this.#watch.begin(target, reading)
+    if (running) return
+    this.#holding = 0
+    this.#owed = 0
+    this.#expectReading()
+    void this.#run(this.#loop.signal)
+  }
+
+  /** The heater is switched off by whoever calls this. */
+  end(): void {
+    this.#watch.end()
+    this.#cancelStale()
+    this.#loop.abort()
+    this.#loop = new AbortController()
+  }
+
+  /** In °C. Trips, and throws, when the reading is not as it should be. */
+  async read(): Promise<number> {
+    try {
+      const temperature = await this.#parts.sensor.read()
+      const wrong = this.#watch.wrongWith(temperature)
+      if (wrong) throw new LabError('device_failed', `${wrong}; its heater was switched off, see to it, then initialize`)
+      return temperature
+    } catch (error) {
+      if (error instanceof LabError && error.code === 'device_failed') this.#trip(error)
+      throw error
+    }
+  }
+
+  async #run(going: AbortSignal): Promise<void> {
+    try {
+      while (!going.aborted) {
+        await this.#step(going)
+        await sleep(this.#parts.clock, step_ms, going)
+      }
+    } catch (error) {
+      if (!going.aborted) this.#trip(asLabError(error))
+    }
+  }
+
+  /** A reading that is missing switches off at once, and trips when none has come for two seconds. */
+  async #step(going: AbortSignal): Promise<void> {
+    const { heater } = this.#parts
+    try {
+      const temperature = await this.read()
+      if (going.aborted) return
+      this.#expectReading()
+      await heater.write(this.#wantsHeat(temperature))
+    } catch (error) {
+      if (going.aborted || !isBlind(error)) throw error
+      await heater.write(false)
+    }
+  }
+
+  #wantsHeat(temperature: number): boolean {
+    const missing = this.#watch.target! - temperature
+    const wanted = missing / band_c + this.#holding
+    if (Math.abs(missing) < band_c) this.#holding = within(this.#holding + (missing / band_c) * (step_ms / 1000 / integral_s))
+    this.#owed = Math.min(this.#owed + within(wanted), 1.5)
+    if (missing <= 0 || this.#owed < 1) return false
+    this.#owed -= 1
+    return true
+  }
+
+  #expectReading(): void {
+    this.#cancelStale()
+    this.#cancelStale = this.#parts.wire.after(stale_ms, () => {
+      const sentence = `its temperature could not be read for ${stale_ms / 1000} s; its heater was switched off, see to the sensor, then initialize`
+      this.#trip(new LabError('no_reply', sentence))
+    })
+  }
+
+  #trip(error: LabError): void {
+    this.end()
+    this.#parts.trip(error)
+  }
+}
+
+function within(share: number): number {
+  return Math.max(0, Math.min(1, share))
+}
+
+function asLabError(error: unknown): LabError {
+  return error instanceof LabError ? error : new LabError('device_failed', `its heater could not be controlled: ${error}`, { cause: error })
+}

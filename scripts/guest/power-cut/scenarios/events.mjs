@@ -1,0 +1,131 @@
+// The scenarios' common part: everything that happens, from `dist/` (or the folder that $BENCHD_DIST names), into small segments.
+import assert from 'node:assert/strict'
+import { open as openFile } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { load } from './shared.mjs'
+
+const { openEvents } = await load('src/events/open.js')
+const { verifyLog } = await load('src/events/log_verify.js')
+
+const commit_ms = 100
+const heaps = 60
+const heap = 12
+const config = { system_id: 'system', events: { segment_mib: 0.03, commit_ms, queue: 1000 }, limits: { subscribers: 10 } }
+
+/**
+ * Acknowledges `through N`: the events up to that number have to be there. `removed`: those of the run `gone` must not be seen
+ * any more. `spoil` is called before anything is opened for writing.
+ */
+export const happening = (spoil = () => {}) => ({
+  async write(directory, acknowledge) {
+    await spoil()
+    const card = new Card()
+    const hub = await opened(directory, { open: card.open })
+    const told = []
+    for (let i = 0, n = 0; i < heaps; i++) {
+      const events = Array.from({ length: heap }, () => hub.emit('CUSTOM.n.EMITTED', contextOf(n), executionOf(n++)))
+      if (i % 4 === 3) {
+        // Synced before it is shown, and all that was emitted before it.
+        await hub.stored(hub.emit(urgent[i % urgent.length], contextOf(n), executionOf(n)))
+        await acknowledge(`through ${n++}`)
+      } else {
+        const last = n - 1
+        told.push(hub.stored(events.at(-1)).then(() => card.due()).then(() => acknowledge(`through ${last}`)))
+      }
+      if (i === heaps / 2) {
+        await hub.remove('gone')
+        await acknowledge(`removed ${n}`)
+      }
+      await sleep((i * 7) % 30)
+    }
+    await Promise.all(told)
+    await hub.close()
+  },
+
+  async check(directory, acknowledged) {
+    const through = Math.max(-1, ...numbersIn(acknowledged, 'through'))
+    const [removed = 0] = numbersIn(acknowledged, 'removed')
+    const hub = await opened(directory)
+    const first = await hub.getEventsSince()
+    isOrdered(first)
+    const seen = ours(first)
+    for (const event of seen) {
+      assert.deepEqual(event.context, contextOf(event.context.n), 'an event that was shown is torn')
+      assert.equal(event.execution_id, executionOf(event.context.n), 'an event is of another execution')
+    }
+    const numbers = seen.map(({ context: { n } }) => n)
+    assert.deepEqual(numbers, [...new Set(numbers)].sort((a, b) => a - b), 'events came twice or out of order')
+    assert.equal(numbers.filter((n) => n < removed && executionOf(n) === 'gone').length, 0, 'a removed event came back')
+    const there = new Set(numbers)
+    for (let n = 0; n <= through; n++) {
+      assert.ok(there.has(n) || executionOf(n) === 'gone', 'an acknowledged event, or one older than 100 ms, is lost')
+    }
+    await goesOn(hub, directory, first)
+  },
+})
+
+/** Writing works after the cut, a second start finds the same and more, and nothing damaged is left but what was set aside. */
+async function goesOn(hub, directory, before) {
+  const last = hub.emit('EXECUTION.after.COMPLETED', { after: true })
+  await hub.stored(last)
+  await hub.close()
+  const again = await opened(directory)
+  const all = await again.getEventsSince()
+  isOrdered(all)
+  const kept = new Set(all.map(({ timestamp }) => timestamp))
+  const hidden = before.filter(({ timestamp, execution_id }) => !kept.has(timestamp) && execution_id !== 'gone')
+  assert.equal(hidden.length, 0, 'an event is gone after a second start')
+  assert.ok(kept.has(last.timestamp), 'the log cannot be written after the cut')
+  await again.close()
+  const { damaged } = await verifyLog(`${directory}/state/events`)
+  assert.deepEqual(damaged.map(({ problem }) => problem.replaceAll(/\d+/g, '…')), [], 'the log is damaged')
+}
+
+const urgent = ['DEVICE.shaker-1.FAULTED', 'EXECUTION.run-1.COMPLETED', 'OPERATOR.INSTRUCTION', 'INCIDENT.x.OTHER']
+
+function contextOf(n) {
+  return { n, text: 'x'.repeat((n * 37) % 200) }
+}
+
+function executionOf(n) {
+  return n % 5 === 0 ? 'gone' : 'run-1'
+}
+
+function ours(events) {
+  return events.filter(({ context }) => context.n !== undefined)
+}
+
+function isOrdered(events) {
+  for (let i = 1; i < events.length; i++) assert.ok(events[i].timestamp > events[i - 1].timestamp, 'a timestamp does not rise')
+}
+
+function numbersIn(acknowledged, word) {
+  return acknowledged.filter((text) => text.startsWith(`${word} `)).map((text) => Number(text.slice(word.length + 1)))
+}
+
+function opened(directory, more = {}) {
+  const log = { info() {}, warn() {}, error() {} }
+  return openEvents({ folder: `${directory}/state`, config, log, ...more })
+}
+
+/** Knows when the syncs that were under way at a moment are over. */
+class Card {
+  #running = new Set()
+
+  open = async (...given) => {
+    const file = await openFile(...given)
+    const { datasync } = file
+    file.datasync = () => {
+      const running = datasync.call(file).finally(() => this.#running.delete(running))
+      this.#running.add(running)
+      return running
+    }
+    return file
+  }
+
+  /** When the time has passed within which a sync has to have begun, and that sync is over. */
+  async due() {
+    await sleep(commit_ms)
+    await Promise.allSettled(this.#running)
+  }
+}

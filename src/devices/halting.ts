@@ -1,0 +1,28 @@
+// Whether a stop that was sent has arrived.
+
+import { LabError, messageOf } from '../errors.ts'
+import { type Clock, sleep } from '../kit/clock.ts'
+import type { OperationResult } from './records.ts'
+
+/** What somebody who pressed stop waits for at most. */
+const acknowledge_ms = 400
+/** How long a device that failed may take to acknowledge that it is halted. */
+const patience_ms = 2000
+
+/** Resolves with true when the device has acknowledged, with false when the time is up; rejects with what the driver says. */
+export function inTime(clock: Clock, acknowledged: Promise<void>, ms = patience_ms): Promise<boolean> {
+  const late = sleep(clock, ms).then(() => false)
+  return Promise.race([acknowledged.then(() => true), late])
+}
+
+/** The answer to a stop. Rejects with `stop_not_sent` when the bytes could not be written. */
+export async function answerToStop(device_id: string, clock: Clock, acknowledged: Promise<void>): Promise<OperationResult> {
+  const unconfirmed = { success: false, message: `${device_id}: stop sent, not confirmed` }
+  try {
+    return (await inTime(clock, acknowledged, acknowledge_ms)) ? { success: true, message: `${device_id} stopped` } : unconfirmed
+  } catch (error) {
+    if (error instanceof LabError && error.code !== 'stop_not_sent') return unconfirmed
+    const sentence = `${device_id} may still be moving: use its red button. The stop could not be sent: ${messageOf(error)}`
+    throw new LabError('stop_not_sent', sentence, { cause: error })
+  }
+}

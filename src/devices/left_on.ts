@@ -1,0 +1,62 @@
+// What a device would go on doing if we ended now: written down before it begins, and crossed out when it is known to be off.
+
+import type { Log } from '../kit/log.ts'
+import { operations, type Performable } from './operations.ts'
+import type { RunJournal } from './run_journal.ts'
+
+type Known = {
+  device_id: string
+  /** Ends with us: there is nothing to switch off later. */
+  simulated: boolean
+  /** Its motion ends without us. */
+  timesItself: boolean
+}
+
+export class LeftOn {
+  readonly #known: Known
+  readonly #journal: RunJournal
+  readonly #log: Log
+  #hot = false
+
+  constructor(known: Known, { journal, log }: { journal: RunJournal; log: Log }) {
+    this.#known = known
+    this.#journal = journal
+    this.#log = log
+  }
+
+  /** Whether we switched its heater on, and not off since. */
+  get hot(): boolean {
+    return this.#hot
+  }
+
+  /** Whether it was on when the service ended, and has not been seen off since. */
+  get fromBefore(): boolean {
+    return this.#journal.on.includes(this.#known.device_id)
+  }
+
+  /** Before the first byte. Rejects with `storage`: then it must not begin. */
+  async before(name: Performable): Promise<void> {
+    const left = this.#leaves(name)
+    if (left === 'heat') this.#hot = true
+    if (left && !this.#known.simulated) await this.#journal.switchedOn(this.#known.device_id, name)
+  }
+
+  /** After its good end. */
+  after(name: Performable): void {
+    if (this.#leaves(name) === 'motion' && !this.#hot) this.off()
+  }
+
+  /** It has acknowledged that it stands and is cold. */
+  off(): void {
+    this.#hot = false
+    const { device_id } = this.#known
+    this.#journal.switchedOff(device_id).catch((error) => {
+      this.#log.error(`${device_id}: it could not be written down that it is off; it will be switched off once more`, error)
+    })
+  }
+
+  #leaves(name: Performable): 'motion' | 'heat' | undefined {
+    const { leaves_on } = operations[name] as { leaves_on?: 'motion' | 'heat' }
+    return leaves_on === 'motion' && this.#known.timesItself ? undefined : leaves_on
+  }
+}
