@@ -3,15 +3,38 @@
 import { type Test, t, test } from 'tap'
 import * as v from 'valibot'
 import { conformance, conformanceInVirtualTime, type Subject } from './conformance.ts'
-import type { Driver } from './driver.ts'
+import { type AnyDriver, isOnPins } from './driver.ts'
 import { type DriverName, driverNames, drivers } from './index.ts'
-import { onSimulator } from './testing.ts'
+import { onPins, onSimulator } from './testing.ts'
 
 /** All drivers together take longer than tap gives a file. */
 t.setTimeout(300_000)
 
 /** Settings beside the defaults that change what a driver can do. */
 const variants: Partial<Record<DriverName, object[]>> = {
+  gpio_shaker: [
+    {
+      pins: {
+        enable: { expander: { part: 'mcp23017', address: 32, pin: 'A0' }, active_low: true },
+        solenoid: { expander: { part: 'mcp23017', address: 32, pin: 'B3' } },
+        lid: { expander: { part: 'mcp23017', address: 32, pin: 'A1' }, active_low: true, pull: 'up' },
+        estop: { bcm: 26, active_low: true },
+        tach: { chip: 'gpiochip1', line: 3 },
+      },
+      i2c: { speed: { part: 'pca9685', address: 64, channel: 3 }, sensor: { part: 'tmp117' } },
+    },
+  ],
+  gpio_sealer: [
+    {
+      pins: {
+        heater: { bcm: 5 },
+        clamp: { expander: { part: 'pcf8574', address: 32, pin: 'P7' }, active_low: true },
+        clamped: { expander: { part: 'pcf8574', address: 32, pin: 'P0' }, active_low: true },
+        estop: { bcm: 26, active_low: true },
+      },
+      i2c: { sensor: { part: 'mcp9808', address: 24 } },
+    },
+  ],
   bioshake: [{ model: '3000' }, { model: 'Heatplate' }],
   ika_shaker: [{ model: 'KS 260 control' }],
   inheco_incubator_shaker: [{ model: 'MP' }],
@@ -31,17 +54,20 @@ for (const name of driverNames) {
   }
 }
 
-async function subject(driver: Driver, settings: object): Promise<Subject & { timers(): number }> {
-  const { device, line, clock, written, run } = await onSimulator(driver, settings)
+async function subject(driver: AnyDriver, settings: object): Promise<Subject & { timers(): number }> {
+  const bench = isOnPins(driver) ? await onPins(driver, settings) : await onSimulator(driver, settings)
+  const { device, clock, written, run } = bench
+  const link = 'line' in bench ? bench.line : bench.board
   return {
     device,
     profile: driver.profile(v.parse(driver.settings, settings)),
-    simulator: line.simulator,
-    link: line,
+    simulator: link.simulator,
+    hangsOn: 'line' in bench ? 'line' : 'board',
+    link,
     written,
-    write: (bytes) => line.write(bytes),
-    setFault: (fault) => line.setFault(fault),
-    clearFaults: () => line.clearFaults(),
+    ...('line' in bench && { write: (bytes: Uint8Array) => bench.line.write(bytes) }),
+    setFault: (fault) => link.setFault(fault),
+    clearFaults: () => link.clearFaults(),
     run,
     pass: (ms) => clock.advance(ms),
     now: () => clock.now(),

@@ -1,6 +1,6 @@
 // The catalogue: the drivers by the name that a configuration gives them. Each is loaded when it is first used.
 
-import type { Driver } from './driver.ts'
+import type { AnyDriver, Driver, PinsDriver } from './driver.ts'
 
 export const drivers = {
   bioshake: async () => (await import('./bioshake/driver.ts')).driver as Driver,
@@ -14,8 +14,14 @@ export const drivers = {
   ultraseal: async () => (await import('./alps/driver.ts')).ultraseal as Driver,
   xpeel: async () => (await import('./xpeel/driver.ts')).driver as Driver,
   vspin: async () => (await import('./vspin/driver.ts')).driver as Driver,
+  gpio_shaker: async () => (await import('./gpio_shaker/driver.ts')).driver as PinsDriver,
+  gpio_sealer: async () => (await import('./gpio_sealer/driver.ts')).driver as PinsDriver,
   arm: async () => (await import('./arm/driver.ts')).driver as Driver,
-} satisfies Record<string, () => Promise<Driver>>
+} satisfies Record<string, () => Promise<AnyDriver>>
 
 export type DriverName = keyof typeof drivers
 export const driverNames = Object.keys(drivers) as DriverName[]
+/** Those on a serial line. */
+export type SerialDriverName = {
+  [Name in DriverName]: Awaited<ReturnType<(typeof drivers)[Name]>> extends Driver ? Name : never
+}[DriverName]

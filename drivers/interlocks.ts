@@ -15,6 +15,7 @@ export class Interlocks {
   readonly #contacts: { words: string; pin: Pin }[]
   readonly #broken: (error: LabError) => void
   #release = () => {}
+  #armed = false
 
   /** `words` say of each pin what opens with it: `its lid`; those that the board has not are passed over. `broken` must switch off. */
   constructor(board: Board, words: Readonly<Record<string, string>>, broken: (error: LabError) => void) {
@@ -28,10 +29,9 @@ export class Interlocks {
   async arm(signal: AbortSignal): Promise<void> {
     this.disarm()
     let opened: string | undefined
-    let armed = false
     const open = (words: string, error?: unknown) => {
       opened ??= words
-      if (!armed) return
+      if (!this.#armed) return
       this.disarm()
       this.#broken(brokenBy(words, error))
     }
@@ -41,14 +41,19 @@ export class Interlocks {
       if (!opened) await sleep(this.#board.clock, quiet_ms, signal)
       opened ??= await this.#opened()
       if (opened) throw new LabError('interlock', `${opened} is open; close it first`)
-      armed = true
+      this.#armed = true
     } catch (error) {
       this.disarm()
       throw error
     }
   }
 
+  get armed(): boolean {
+    return this.#armed
+  }
+
   disarm(): void {
+    this.#armed = false
     this.#release()
     this.#release = () => {}
   }

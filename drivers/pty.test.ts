@@ -8,7 +8,7 @@ import { LabError } from '../src/errors.ts'
 import { scaled, sleep, systemClock } from '../src/kit/clock.ts'
 import { halted, type Name, type Subject, undisturbed, unplugged } from './conformance.ts'
 import type { Driver } from './driver.ts'
-import { type DriverName, driverNames, drivers } from './index.ts'
+import { drivers, type SerialDriverName } from './index.ts'
 import { serveOnPty } from './serve.ts'
 import { calm } from './testing.ts'
 import { serialPort } from './transports/serial_port.ts'
@@ -18,7 +18,7 @@ import { serialPort } from './transports/serial_port.ts'
  * than this, and on a busy machine the question whether it has stopped takes longer than its stopping may. The drivers' gaps
  * between frames and deadlines for answers are in our time, as they are in earnest.
  */
-const trials: Record<DriverName, { operation: Name; time_scale: number }> = {
+const trials: Record<SerialDriverName, { operation: Name; time_scale: number }> = {
   bioshake: { operation: 'shake', time_scale: 20 },
   // A pseudo-terminal takes eight bits and no parity, whatever is asked of it: that this one speaks 7E1 is not tried here.
   ika_shaker: { operation: 'shake', time_scale: 20 },
@@ -37,7 +37,7 @@ const trials: Record<DriverName, { operation: Name; time_scale: number }> = {
 t.jobs = 16
 t.setTimeout(120_000)
 
-for (const name of driverNames) {
+for (const name of Object.keys(trials) as SerialDriverName[]) {
   const names = [trials[name].operation]
   onPort(name, 'works on a real serial port', undisturbed)
   onPort(name, 'is halted on a real serial port', (t, make) => halted(t, make, { names, watch_ms: 5000 }))
@@ -55,7 +55,7 @@ test('at a shell somebody can type a command at the simulator and read its answe
   t.equal(stdout, '3\r\n')
 })
 
-function onPort(name: DriverName, does: string, tried: (t: Test, make: () => Promise<Subject>) => Promise<void>): void {
+function onPort(name: SerialDriverName, does: string, tried: (t: Test, make: () => Promise<Subject>) => Promise<void>): void {
   test(`${name} ${does}`, { buffered: true, timeout: 120_000 }, async (t) => {
     const driver = await drivers[name]()
     const folder = t.testdir()
@@ -100,10 +100,10 @@ async function plugged(t: Test, driver: Driver, options: { link: string; time_sc
       get world() {
         return served.simulator.world
       },
-      receive: (bytes) => served.simulator.receive(bytes),
       setFault: (fault, present) => served.simulator.setFault(fault, present),
       powerOff: () => void putAway(),
     },
+    hangsOn: 'line',
     link: {
       get state() {
         return lost ? 'lost' : line.state

@@ -3,7 +3,8 @@
 import * as v from 'valibot'
 import type { Device } from '../src/devices/device.ts'
 import { VirtualClock } from '../src/kit/clock.ts'
-import type { Driver } from './driver.ts'
+import type { Driver, PinsDriver } from './driver.ts'
+import { type SimulatedBoard, simulatedBoard } from './transports/simulated_board.ts'
 import { type SimulatedLine, simulatedLine } from './transports/simulated_line.ts'
 
 export type Bench = {
@@ -28,6 +29,22 @@ export async function onSimulator<Settings>(driver: Driver<Settings>, settings: 
   })
   await line.open()
   return { device, line, clock, written, run: (promise) => clock.run(promise) }
+}
+
+export type PinsBench = Omit<Bench, 'line'> & { board: SimulatedBoard }
+
+/** Puts a driver on pins on its simulation. The board is open, and nothing has been asked. */
+export async function onPins<Settings>(driver: PinsDriver<Settings>, settings: unknown = {}): Promise<PinsBench> {
+  const clock = new VirtualClock()
+  const checked = v.parse(driver.settings, settings)
+  const board = simulatedBoard({ simulate: driver.simulate, plan: driver.plan(checked), settings: checked, clock, wire: clock })
+  const device = driver.open({ board, clock, settings: checked })
+  const written: string[] = []
+  board.onWire((direction, bytes) => {
+    if (direction === 'to_device') written.push(Buffer.from(bytes).toString('latin1'))
+  })
+  await clock.run(board.open())
+  return { device, board, clock, written, run: (promise) => clock.run(promise) }
 }
 
 /** For operations that nobody aborts. */

@@ -2,8 +2,9 @@
 
 import { readFile, realpath } from 'node:fs/promises'
 import * as v from 'valibot'
-import type { Driver } from '../drivers/driver.ts'
+import { type AnyDriver, isOnPins } from '../drivers/driver.ts'
 import { type DriverName, driverNames, drivers } from '../drivers/index.ts'
+import { placesOf } from '../drivers/transports/wiring.ts'
 import { LabError, messageOf } from './errors.ts'
 import { didYouMean } from './kit/did_you_mean.ts'
 import { parseJsonWithComments } from './kit/json.ts'
@@ -19,6 +20,7 @@ const DeviceId = v.pipe(
 
 const Transport = v.variant('kind', [
   v.strictObject({ kind: v.literal('serial'), path: v.pipe(v.string(), v.nonEmpty()) }),
+  v.strictObject({ kind: v.literal('pins') }),
   v.strictObject({ kind: v.literal('simulated') }),
 ])
 
@@ -78,7 +80,7 @@ export type DeviceConfig = Omit<ConfigFile['devices'][number], 'driver' | 'trans
   driver: DriverName | 'external'
 } & (
     | { kind: 'external' }
-    | { kind: 'driven'; transport: NonNullable<ConfigFile['devices'][number]['transport']>; driven_by: Driver; settings: unknown }
+    | { kind: 'driven'; transport: NonNullable<ConfigFile['devices'][number]['transport']>; driven_by: AnyDriver; settings: unknown }
   )
 export type Config = Omit<ConfigFile, 'devices'> & { devices: DeviceConfig[] }
 
@@ -107,7 +109,9 @@ export async function parseConfig(text: string, origin: string): Promise<Config>
 export async function checkConfig(content: unknown, origin: string): Promise<Config> {
   const file = checked(ConfigFile, content, origin, 'config')
   await refuseDoubles(file.devices, origin)
-  return { ...file, devices: await Promise.all(file.devices.map((device) => checkDevice(device, origin))) }
+  const devices = await Promise.all(file.devices.map((device) => checkDevice(device, origin)))
+  refuseSharedPins(devices, origin)
+  return { ...file, devices }
 }
 
 /** The certificate and its key, as text. Throws `config`. */
@@ -148,12 +152,40 @@ async function checkDevice(device: ConfigFile['devices'][number], origin: string
   if (!transport)
     throw new LabError(
       'config',
-      `${what}: transport is missing; {"kind": "simulated"} or {"kind": "serial", "path": "/dev/serial/by-id/…"}`,
+      `${what}: transport is missing; {"kind": "simulated"}, {"kind": "serial", "path": "/dev/serial/by-id/…"} or {"kind": "pins"}`,
     )
-  const driven_by: Driver = await drivers[driver]()
+  const driven_by: AnyDriver = await drivers[driver]()
+  refuseWrongTransport(driven_by, { transport, settings }, what)
   const own = checked(driven_by.settings, settings, `${what}.settings`, 'config')
   refuseWideBounds(device.limits, driven_by.profile(own).limits, what)
   return { ...rest, device_id, name, driver, kind: 'driven', transport, driven_by, settings: own }
+}
+
+/** The defaults of the wiring are the simulation's: on real pins they would drive whatever hangs there. */
+function refuseWrongTransport(
+  driver: AnyDriver,
+  { transport, settings }: { transport: { kind: string }; settings: Record<string, unknown> },
+  what: string,
+): void {
+  if (transport.kind === 'simulated') return
+  const wanted = isOnPins(driver) ? 'pins' : 'serial'
+  if (transport.kind !== wanted)
+    throw new LabError('config', `${what}: its transport must be {"kind": "${wanted}"${wanted === 'serial' ? ', "path": "…"' : ''}}`)
+  for (const member of wanted === 'pins' ? ['pins', 'i2c'] : []) {
+    if (!(member in settings)) throw new LabError('config', `${what}.settings.${member} is missing: say how it is wired`)
+  }
+}
+
+function refuseSharedPins(devices: readonly DeviceConfig[], origin: string): void {
+  const owners = new Map<string, string>()
+  for (const device of devices) {
+    if (device.kind !== 'driven' || device.transport.kind !== 'pins' || !isOnPins(device.driven_by)) continue
+    for (const place of placesOf(device.driven_by.plan(device.settings))) {
+      const other = owners.get(place)
+      if (other) throw new LabError('config', `${origin}: ${other} and ${device.device_id} both use ${place}; see which of them is there`)
+      owners.set(place, device.device_id)
+    }
+  }
 }
 
 /** Limits of the configuration are there to narrow what the model takes. */

@@ -1,9 +1,9 @@
 // Builds every room once, in order: the whole service with its skin off.
 
-import type { Line } from '../drivers/transports/line.ts'
+import { type Attached, attached, simulated } from '../drivers/attach.ts'
+import type { Hardware } from '../drivers/transports/board.ts'
+import { thisComputer } from '../drivers/transports/hardware.ts'
 import { portWarning } from '../drivers/transports/port_path.ts'
-import { serialPort } from '../drivers/transports/serial_port.ts'
-import { simulatedLine } from '../drivers/transports/simulated_line.ts'
 import { Simulation } from '../drivers/transports/simulation.ts'
 import type { Config, DeviceConfig } from './config.ts'
 import type { Configured } from './devices/instrument.ts'
@@ -64,7 +64,8 @@ export async function openLab(
   const teachpoints = await Teachpoints.open({ folder: data_dir, report })
   const keys = await Keys.open({ folder: data_dir, report })
   const simulations = new Map<string, Simulation>()
-  const devices = config.devices.map((device) => configured(device, config.time_scale, { clock, log, simulations }))
+  const hardware = thisComputer()
+  const devices = config.devices.map((device) => configured(device, config.time_scale, { clock, log, simulations, hardware }))
   const registry = new Registry(devices, { clock, hub, ledger, latches, journal, log })
   registry.start()
 
@@ -99,32 +100,27 @@ export async function openLab(
   }
 }
 
-type Parts = { clock: Clock; log: Log; simulations: Map<string, Simulation> }
+type Parts = { clock: Clock; log: Log; simulations: Map<string, Simulation>; hardware: Hardware }
 
-function configured(device: DeviceConfig, time_scale: number, { clock, log, simulations }: Parts): Configured {
+function configured(device: DeviceConfig, time_scale: number, { clock, log, simulations, hardware }: Parts): Configured {
   const { device_id, name, driver, limits: bounds, identity, on_restart } = device
   const common = { device_id, name, driver, bounds, identity, on_restart }
   if (device.kind === 'external') return { ...common, type: 'transporter', simulated: false, time_scale: 1 }
   const { driven_by, settings, transport } = device
-  const { type, serial } = driven_by
-  const driven = (line: Line, its: Clock) => ({
-    device: driven_by.open({ line, clock: its, settings }),
-    link: line,
-    profile: driven_by.profile(settings),
-    wire: wireLogOf(line),
-  })
-  if (transport.kind === 'serial') {
-    void portWarning(transport.path).then((warning) => warning && log.warn(`${device_id}: ${warning}`))
-    return { ...common, type, simulated: false, time_scale: 1, driven: driven(serialPort({ path: transport.path, serial }), clock) }
+  const { type } = driven_by
+  const driven = ({ device, link }: Attached) => ({ device, link, profile: driven_by.profile(settings), wire: wireLogOf(link) })
+  if (transport.kind !== 'simulated') {
+    if (transport.kind === 'serial') void portWarning(transport.path).then((warning) => warning && log.warn(`${device_id}: ${warning}`))
+    const real = attached(driven_by, { transport, settings, clock, hardware })
+    return { ...common, type, simulated: false, time_scale: 1, driven: driven(real) }
   }
-  const its = scaled(clock, time_scale)
-  const line = simulatedLine({ simulate: driven_by.simulate, settings, serial, clock: its, wire: clock })
-  simulations.set(device_id, new Simulation(line, clock))
-  return { ...common, type, simulated: true, time_scale, driven: driven(line, its) }
+  const simulation = simulated(driven_by, { settings, clock: scaled(clock, time_scale), wire: clock })
+  simulations.set(device_id, new Simulation(simulation.breakable, clock))
+  return { ...common, type, simulated: true, time_scale, driven: driven(simulation) }
 }
 
-function wireLogOf(line: Line): WireLog {
+function wireLogOf(link: Attached['link']): WireLog {
   const wire = new WireLog()
-  line.onWire((direction, bytes) => wire.note(direction, bytes))
+  link.onWire((direction, bytes) => wire.note(direction, bytes))
   return wire
 }

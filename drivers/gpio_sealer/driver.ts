@@ -34,22 +34,26 @@ function open({ board, clock, settings }: { board: Board; clock: Clock; settings
   }
   const thermostat = new Thermostat({ sensor, heater, clock, wire: board.clock, warming, trip })
   const going = new Going(board)
-  const interlocks = new Interlocks(board, { guard: 'its guard', estop: 'the contact of its emergency stop' }, trip)
+  /** The one while the clamp may move, the other as long as it is hot. */
+  const guard = new Interlocks(board, { guard: 'its guard' }, trip)
+  const estop = new Interlocks(board, { estop: 'the contact of its emergency stop' }, trip)
   const outputs = new Outputs([heater, clamp])
   let tripped: LabError | undefined
-  board.onLost(() => thermostat.end())
+  board.onLost(() => void allOff().catch(() => undefined))
 
   /** Everything off, whatever goes on; it stays so until it is initialized. */
   function trip(error: LabError): void {
     tripped ??= error
+    void allOff().catch(() => undefined)
     going.end(error)
-    if (board.state !== 'closed') void Promise.resolve().then(allOff).catch(() => undefined)
   }
 
-  function allOff(): Promise<void> {
-    interlocks.disarm()
+  /** The pins are set when this returns. */
+  async function allOff(): Promise<void> {
+    guard.disarm()
+    estop.disarm()
     thermostat.end()
-    return outputs.offNow()
+    await outputs.offNow()
   }
 
   async function initialize(_params: object, signal: AbortSignal): Promise<Learned> {
@@ -64,26 +68,26 @@ function open({ board, clock, settings }: { board: Board; clock: Clock; settings
   }
 
   async function setTemperature({ temperature }: { temperature: number }, signal: AbortSignal): Promise<void> {
-    signal.throwIfAborted()
-    await thermostat.heatTo(temperature)
-    if (signal.aborted) await allOff()
+    if (!estop.armed) await estop.arm(signal)
+    await thermostat.heatTo(temperature, signal)
   }
 
   /** It stays hot afterwards. */
   async function seal({ temperature, duration }: { temperature: number; duration: number }, signal: AbortSignal): Promise<void> {
-    await interlocks.arm(signal)
+    await guard.arm(signal)
     try {
       await setTemperature({ temperature }, signal)
       await untilWarm(temperature, signal)
       await press(duration, signal)
     } finally {
-      interlocks.disarm()
+      guard.disarm()
     }
   }
 
   async function untilWarm(temperature: number, signal: AbortSignal): Promise<void> {
     const warm = (now: number) => Math.abs(now - temperature) <= within_c
-    const late = (now: number) => `it has ${now.toFixed(1)} °C after ${heat_s} s, set to ${temperature} °C; set the temperature first, and wait`
+    const late = (now: number) =>
+      `it has ${now.toFixed(1)} °C after ${heat_s} s, set to ${temperature} °C; set the temperature first, and wait`
     await until({ clock, going: signal, within_s: heat_s, every_ms: look_ms }, () => thermostat.read(), warm, late)
   }
 
@@ -99,7 +103,12 @@ function open({ board, clock, settings }: { board: Board; clock: Clock; settings
   async function clampMustBe(down: boolean, signal: AbortSignal): Promise<void> {
     if (!clamped) return sleep(clock, clamp_s * 1000, signal)
     const late = () => `its clamp was to go ${down ? 'down' : 'up'} and did not within ${clamp_s} s; see to it, then initialize`
-    await until({ clock, going: signal, within_s: clamp_s, every_ms: 20 }, () => clamped.read(), (isDown) => isDown === down, late)
+    await until(
+      { clock, going: signal, within_s: clamp_s, every_ms: 20 },
+      () => clamped.read(),
+      (isDown) => isDown === down,
+      late,
+    )
   }
 
   async function check(): Promise<void> {
@@ -114,7 +123,8 @@ function open({ board, clock, settings }: { board: Board; clock: Clock; settings
   async function halt(): Promise<void> {
     going.end(new LabError('stopped', 'interrupted by a stop'))
     await allOff()
-    if (await heater.read()) throw new LabError('device_failed', 'its heater was switched off and still says that it is on; use its red button')
+    if (await heater.read())
+      throw new LabError('device_failed', 'its heater was switched off and still says that it is on; use its red button')
   }
 
   return {

@@ -48,8 +48,9 @@ export class Thermostat {
   }
 
   /** Heats until it is ended. Rejects, and does not heat, when the temperature cannot be read now. */
-  async heatTo(target: number): Promise<void> {
+  async heatTo(target: number, signal: AbortSignal): Promise<void> {
     const reading = await this.#parts.sensor.read()
+    signal.throwIfAborted()
     const running = this.#watch.target !== null
     this.#watch.begin(target, reading)
     if (running) return

@@ -34,6 +34,7 @@ function open({ board, clock, settings }: { board: Board; clock: Clock; settings
   let unlocked = false
   let tripped: LabError | undefined
   let cancelRelock = () => {}
+  board.onLost(() => void allOff().catch(() => undefined))
 
   /** Everything off, whatever goes on; it stays so until it is initialized. */
   function trip(error: LabError): void {
@@ -43,11 +44,11 @@ function open({ board, clock, settings }: { board: Board; clock: Clock; settings
   }
 
   /** The pins are set when this returns. */
-  function allOff(): Promise<void> {
+  async function allOff(): Promise<void> {
     interlocks.disarm()
     cancelRelock()
     unlocked = false
-    return outputs.offNow()
+    await outputs.offNow()
   }
 
   async function initialize(_params: object, signal: AbortSignal): Promise<Learned> {
@@ -106,7 +107,8 @@ function open({ board, clock, settings }: { board: Board; clock: Clock; settings
   async function mustTurnAt(asked: number, seconds: number): Promise<void> {
     if (tach) mustTurn({ asked, actual: Math.round(tach.rpm), tolerance: Math.max(50, asked * 0.1), seconds, ramp_s })
     await motor.mustHold()
-    if (!(await enable.read())) throw new LabError('device_failed', 'its relay was switched off by somebody else; see to that, then initialize')
+    if (!(await enable.read()))
+      throw new LabError('device_failed', 'its relay was switched off by somebody else; see to that, then initialize')
   }
 
   async function stopTurning(signal: AbortSignal): Promise<void> {
@@ -114,7 +116,12 @@ function open({ board, clock, settings }: { board: Board; clock: Clock; settings
     await motor.set(0)
     if (!tach) return sleep(clock, coast_s * 1000, signal)
     const late = (rpm: number) => `it was switched off and still turns at ${Math.round(rpm)} rpm; see its relay`
-    await until({ clock, going: signal, within_s: coast_s, every_ms: look_ms }, async () => tach.rpm, (rpm) => rpm === 0, late)
+    await until(
+      { clock, going: signal, within_s: coast_s, every_ms: look_ms },
+      async () => tach.rpm,
+      (rpm) => rpm === 0,
+      late,
+    )
   }
 
   /** A spring locks it. */
@@ -123,6 +130,7 @@ function open({ board, clock, settings }: { board: Board; clock: Clock; settings
     await solenoid?.write(false)
     await sleep(clock, settle_ms, signal)
     unlocked = false
+    await motor.mustHold()
   }
 
   /** For so long as the solenoid stands it; then the spring locks it again. */
@@ -132,6 +140,7 @@ function open({ board, clock, settings }: { board: Board; clock: Clock; settings
     unlocked = true
     await solenoid?.write(true)
     await sleep(clock, settle_ms, signal)
+    await motor.mustHold()
   }
 
   async function relock(): Promise<void> {
@@ -154,7 +163,8 @@ function open({ board, clock, settings }: { board: Board; clock: Clock; settings
   async function halt(): Promise<void> {
     going.end(new LabError('stopped', 'interrupted by a stop'))
     await allOff()
-    if (await enable.read()) throw new LabError('device_failed', 'its relay was switched off and still says that it is on; use its red button')
+    if (await enable.read())
+      throw new LabError('device_failed', 'its relay was switched off and still says that it is on; use its red button')
   }
 
   return {

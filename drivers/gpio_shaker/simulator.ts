@@ -23,7 +23,11 @@ export const simulate: SimulateBoard<Settings> = ({ wires, clock, settings }) =>
   let level = false
 
   wires.put('speed', converter)
-  if (i2c.sensor) wires.put('sensor', simulatedThermometer(i2c.sensor.part, () => room_c))
+  if (i2c.sensor)
+    wires.put(
+      'sensor',
+      simulatedThermometer(i2c.sensor.part, () => room_c),
+    )
   if (wires.has('lid')) wires.setActive('lid', true)
   if (wires.has('estop')) wires.setActive('estop', true)
   if (wires.has('tach')) wires.setActive('tach', false)

@@ -12,7 +12,7 @@ export interface Expander {
    * The pin of that name, `A0` to `B7` or `P0` to `P7`. Rejects with `no_reply` when the chip does not answer. `lost` is called when
    * it is found that the chip was reset: its pins have to be opened again.
    */
-  open(name: string, use: PinUse, lost: (reason: string) => void): Promise<Pin>
+  open(name: string, use: PinUse, lost?: (reason: string) => void): Promise<Pin>
 }
 
 const makers = { mcp23017: Mcp23017, pcf8574: Pcf8574 } as const

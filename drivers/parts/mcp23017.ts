@@ -23,7 +23,7 @@ export class Mcp23017 implements Expander {
   }
 
   /** The latch is written before the direction: a relay that is off at start does not click on for a moment. */
-  async open(name: string, use: PinUse, lost: (reason: string) => void): Promise<Pin> {
+  async open(name: string, use: PinUse, lost: (reason: string) => void = () => {}): Promise<Pin> {
     const at = name.startsWith('B') ? 1 : 0
     const bit = 1 << Number(name[1])
     const port = this.#ports[at]

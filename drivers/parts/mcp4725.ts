@@ -10,7 +10,8 @@ export const mcp4725Full = 4095
 
 export class Mcp4725 implements Throttle {
   readonly #part: I2cDevice
-  #wanted = 0
+  /** Undefined until it was prepared: nobody knows what it comes up with. */
+  #wanted: number | undefined
 
   constructor(part: I2cDevice) {
     this.#part = part
@@ -34,12 +35,13 @@ export class Mcp4725 implements Throttle {
   async mustHold(): Promise<void> {
     const [, high = 0, low = 0] = await this.#part.receive(3)
     const held = (high << 4) | (low >> 4)
-    if (held === this.#wanted) return
+    if (this.#wanted === undefined || held === this.#wanted) return
     throw new LabError('device_failed', `the converter ${this.#part.name} has ${held}, not ${this.#wanted}: it was reset; see its supply`)
   }
 
   /** Two bytes, power-down bits zero: on the wire the same as a register of four bits and its value. */
   #fastWrite(): Write {
-    return { verb: 'write_byte', register: this.#wanted >> 8, value: this.#wanted & 0xff }
+    const wanted = this.#wanted ?? 0
+    return { verb: 'write_byte', register: wanted >> 8, value: wanted & 0xff }
   }
 }

@@ -17,7 +17,8 @@ const prescale = Math.round(25e6 / (4096 * hertz)) - 1
 export class Pca9685 implements Throttle {
   readonly #part: I2cDevice
   readonly #register: number
-  #wanted: Uint8Array = off
+  /** Undefined until it was prepared. */
+  #wanted: Uint8Array | undefined
 
   constructor(part: I2cDevice, channel: number) {
     this.#part = part
@@ -53,12 +54,13 @@ export class Pca9685 implements Throttle {
       await part.readByte(pca9685Registers.mode1),
       await part.readBlock(this.#register, 4),
     ])
-    if (!(mode1 & pca9685Mode1.sleep) && held.every((byte, i) => byte === this.#wanted[i])) return
+    const wanted = this.#wanted
+    if (!wanted || (!(mode1 & pca9685Mode1.sleep) && held.every((byte, i) => byte === wanted[i]))) return
     throw new LabError('device_failed', `the part ${this.#part.name} does not have what it was set to: it was reset; see its supply`)
   }
 
   #write(): Write {
-    return { verb: 'write_block', register: this.#register, bytes: this.#wanted }
+    return { verb: 'write_block', register: this.#register, bytes: this.#wanted ?? off }
   }
 }
 

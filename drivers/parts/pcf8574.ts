@@ -18,7 +18,7 @@ export class Pcf8574 implements Expander {
   }
 
   /** Pins of others keep the level that they have. */
-  async open(name: string, use: PinUse, lost: (reason: string) => void): Promise<Pin> {
+  async open(name: string, use: PinUse, lost: (reason: string) => void = () => {}): Promise<Pin> {
     if (use.pull === 'down') throw new LabError('config', `${this.#part.name} has no pull-down resistors; take "pull" out`)
     const bit = 1 << Number(name[1])
     await this.#part.together(async (part) => {

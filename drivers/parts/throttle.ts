@@ -11,7 +11,7 @@ export interface Throttle {
   set(fraction: number): Promise<void>
   /** To nothing, before it returns. Throws `stop_not_sent`. */
   offNow(): Promise<void>
-  /** Throws `device_failed` unless the part still has what it was set to: after a dip of its supply it has not. */
+  /** Throws `device_failed` when a part that was prepared does not have any more what it was set to: after a dip of its supply. */
   mustHold(): Promise<void>
 }
 

@@ -18,10 +18,53 @@ export async function openI2cPort(number: number): Promise<I2cPort> {
     throw new LabError('disconnected', whyNot(path, error), { cause: error })
   })
   const bus = openSync(number)
+  const addresses = new Addresses()
   return {
-    transfer: (address, transfer) => transferOn(bus, address, transfer),
-    writeNow: (address, write) => writeOn(bus, address, write),
+    transfer: (address, transfer) => addresses.use(address, () => transferOn(bus, address, transfer)),
+    writeNow: (address, write) => addresses.useNow(address, () => writeOn(bus, address, write)),
     close: () => bus.promisifiedBus().close(),
+  }
+}
+
+/**
+ * The package has a file for each address and keeps it from before the address is set. Used meanwhile, or once that has failed, it
+ * would reach address 0, which is every part on the bus (`peripheral` in its i2c-bus.js).
+ */
+class Addresses {
+  readonly #files = new Map<number, 'opening' | 'ready' | Error>()
+
+  async use<T>(address: number, transfer: () => Promise<T>): Promise<T> {
+    if (this.#mustBeUsable(address) === undefined) this.#files.set(address, 'opening')
+    try {
+      const answer = await transfer()
+      this.#files.set(address, 'ready')
+      return answer
+    } catch (error) {
+      throw this.#noted(address, error)
+    }
+  }
+
+  useNow(address: number, write: () => void): void {
+    if (this.#mustBeUsable(address) === 'opening') throw new Error('it is being opened')
+    try {
+      write()
+      this.#files.set(address, 'ready')
+    } catch (error) {
+      throw this.#noted(address, error)
+    }
+  }
+
+  #mustBeUsable(address: number): 'opening' | 'ready' | undefined {
+    const file = this.#files.get(address)
+    if (file instanceof Error) throw file
+    return file
+  }
+
+  #noted(address: number, error: unknown): unknown {
+    const { syscall = '' } = error as NodeJS.ErrnoException
+    if (syscall === 'open') this.#files.delete(address)
+    else this.#files.set(address, error instanceof Error && syscall.startsWith('setAddr') ? error : 'ready')
+    return error
   }
 }
 

@@ -226,6 +226,7 @@ class Output implements Pin {
   static async open(tools: Tools, chip: string, line: number, use: PinUse, lost: (reason: string) => void): Promise<Output> {
     const output = new Output(tools, chip, line, use, lost)
     try {
+      await output.#free()
       await output.write(use.initial ?? false)
     } catch (error) {
       await output.close()
@@ -292,6 +293,15 @@ class Output implements Pin {
     this.#ended = true
     this.#said = said
     if (!this.#closing) this.#lost(`line ${this.#line} of ${this.#chip}: ${said || 'its gpioset has ended'}`)
+  }
+
+  /** The gpioset of another program would be taken for ours. That of a service which was killed goes after a second. */
+  async #free(): Promise<void> {
+    const end = systemClock.now() + 2 * patience_ms
+    while (await this.#held()) {
+      if (systemClock.now() > end) throw new Error('the gpioset of another program has it')
+      await sleep(systemClock, 10 * look_ms)
+    }
   }
 
   async #followed(): Promise<void> {

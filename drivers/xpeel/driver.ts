@@ -11,9 +11,17 @@ import { askVersion, conveyorIn, conveyorOut, peel, reset } from './protocol.ts'
 import { simulate } from './simulator.ts'
 import { Talk } from './talk.ts'
 
-/** The conveyor goes out by 7 mm at a time; so many times bring it out from where a peel begins. */
 export const settings = v.strictObject({
-  outward_steps: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(60)), 25),
+  outward_steps: v.optional(
+    v.pipe(
+      v.number(),
+      v.integer(),
+      v.minValue(1),
+      v.maxValue(60),
+      v.description('How many times the conveyor has to go out by 7 mm until it is out'),
+    ),
+    25,
+  ),
 })
 export type Settings = v.InferOutput<typeof settings>
 

@@ -9,10 +9,13 @@ import { footprint } from './footprint.ts'
 import { httpGet } from './http_get.ts'
 import { httpPost } from './http_post.ts'
 import { logAppend } from './log_append.ts'
+import { sseFanout } from './sse_fanout.ts'
+import { sseIdle } from './sse_idle.ts'
+import { sseSlow } from './sse_slow.ts'
 import { start } from './start.ts'
 import { table } from './table.ts'
 
-const benches: readonly Bench[] = [httpGet, httpPost, eventCost, eventFull, logAppend, start, footprint]
+const benches: readonly Bench[] = [httpGet, httpPost, eventCost, eventFull, sseFanout, sseSlow, sseIdle, logAppend, start, footprint]
 
 const { chosen, given } = commandLine(process.argv.slice(2))
 for (const bench of chosen) {

@@ -50,13 +50,15 @@ async function switchOff(device_id: string, { devices }: Config): Promise<Outcom
 
 async function halt({ driven_by, settings, transport }: Extract<DeviceConfig, { kind: 'driven' }>): Promise<void> {
   if (transport.kind === 'simulated') return
-  const { serialPort } = await import('../../drivers/transports/serial_port.ts')
-  const line = serialPort({ path: transport.path, serial: driven_by.serial })
-  const device = driven_by.open({ line, clock: systemClock, settings })
-  await line.open()
+  const [{ attached }, { thisComputer }] = await Promise.all([
+    import('../../drivers/attach.ts'),
+    import('../../drivers/transports/hardware.ts'),
+  ])
+  const { device, link } = attached(driven_by, { transport, settings, clock: systemClock, hardware: thisComputer() })
+  await link.open()
   try {
     await device.halt()
   } finally {
-    await line.close()
+    await link.close()
   }
 }

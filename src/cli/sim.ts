@@ -16,8 +16,9 @@ export const sim = command({
   example: 'benchd sim bioshake --pty',
   async run({ options, operands: [name = ''] }) {
     if (!options.pty) throw new CliError('usage', 'benchd sim wants --pty: a pseudo-terminal is the one place where it can be served')
-    const [{ drivers, driverNames }, { serveOnPty }, { checked }, { parseJson }, { didYouMean }] = await Promise.all([
+    const [{ drivers, driverNames }, { isOnPins }, { serveOnPty }, { checked }, { parseJson }, { didYouMean }] = await Promise.all([
       import('../../drivers/index.ts'),
+      import('../../drivers/driver.ts'),
       import('../../drivers/serve.ts'),
       import('../kit/schema.ts'),
       import('../kit/json.ts'),
@@ -26,6 +27,7 @@ export const sim = command({
     if (!(name in drivers))
       throw new CliError('not_found', `there is no driver ${name}${didYouMean(name, driverNames)}; there is: ${driverNames.join(', ')}`)
     const driver = await drivers[name as keyof typeof drivers]()
+    if (isOnPins(driver)) throw new CliError('usage', `${name} hangs on pins, not on a serial port; simulate it in a configuration`)
     const settings = checked(driver.settings, parseJson(options.settings ?? '{}', '--settings'), '--settings')
     const time_scale = Number(options['time-scale'] ?? 1)
     if (!(time_scale >= 1)) throw new CliError('usage', `--time-scale ${options['time-scale']} is not a number from 1 up`)

@@ -1,6 +1,6 @@
 import { type Test, test } from 'tap'
 import * as v from 'valibot'
-import { type DriverName, drivers } from '../../drivers/index.ts'
+import { drivers, type SerialDriverName } from '../../drivers/index.ts'
 import { type SimulatedLine, simulatedLine } from '../../drivers/transports/simulated_line.ts'
 import { VirtualClock } from '../kit/clock.ts'
 import { silent } from '../kit/log.ts'
@@ -41,7 +41,7 @@ async function bench(t: Test, options: { folder?: string; bounds?: Bounds } = {}
   const lines: Record<string, SimulatedLine> = {}
   const events: Emitted[] = []
   const written: string[] = []
-  const device = async (device_id: string, name: DriverName, bounds: Bounds = {}): Promise<Configured> => {
+  const device = async (device_id: string, name: SerialDriverName, bounds: Bounds = {}): Promise<Configured> => {
     const driver = await drivers[name]()
     const settings = v.parse(driver.settings, {})
     const line = simulatedLine({ simulate: driver.simulate, settings, serial: driver.serial, clock, wire: clock })

@@ -108,6 +108,22 @@ test('what was written is synced within the time of a commit, once for all of it
   await hub.close()
 })
 
+test('what is written during a sync waits no longer for the next than what is written before one', async (t) => {
+  const { hub, card, clock } = await bench(t.testdir())
+  const synced = () => card.done.filter((what) => what.startsWith('datasync')).length
+  await hub.stored(emitMany(hub, 1))
+  const letGo = card.hold('datasync')
+  await clock.advance(100)
+  await hub.stored(emitMany(hub, 1))
+  await clock.advance(90)
+  letGo()
+  await until(() => synced() === 1)
+  await clock.advance(10)
+  await until(() => synced() === 2)
+  t.equal(clock.now(), 200)
+  await hub.close()
+})
+
 test('the folder is synced when a segment is made, before anything in it counts', async (t) => {
   const { hub, card } = await bench(t.testdir(), small)
   await hub.stored(emitMany(hub, 1000))
@@ -131,6 +147,22 @@ test('all events are there after a restart, in order, and it goes on behind them
   t.same(counted(all), upTo(1010))
   t.ok(all.every(({ timestamp }, i) => i === 0 || timestamp > all[i - 1]!.timestamp))
   t.equal(after.hub.log.shown.seq, 1010)
+  await after.hub.close()
+})
+
+test('a segment that was begun, and nothing more, hides nothing at the next start', async (t) => {
+  const { hub, folder, wall } = await bench(t.testdir(), small)
+  const last = emitMany(hub, 1000)
+  await hub.close()
+  writeFileSync(`${folder}/events/events-000099.jsonl`, '')
+  wall.us = someDay - 1_000_000
+  const after = await bench(folder, { ...small, wall })
+  t.same(counted(await after.hub.getEventsSince()), upTo(1000))
+  const next = emitMany(after.hub, 1, 'run-1', 1000)
+  t.ok(next.timestamp > last.timestamp)
+  await after.hub.stored(next)
+  t.equal(after.hub.log.shown.seq, 1001)
+  t.same(counted(await after.hub.getEventsSince()), upTo(1001))
   await after.hub.close()
 })
 

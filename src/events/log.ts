@@ -58,13 +58,15 @@ export class EventLog {
 
   private constructor(options: LogOptions, files: LogFiles, removal: LogRemoval) {
     const { clock, commit_ms, burst } = options
-    const last = files.segments.at(-1) ?? { last_seq: 0, last_us: 0 }
+    // The service may have ended just after it had begun a segment, which is empty then.
+    const last = files.segments.findLast(({ count }) => count > 0) ?? { last_seq: 0, last_us: 0 }
     this.#options = options
     this.#files = files
     this.#removal = removal
-    this.#seq = last.last_seq
+    // A number that was removed is not given again: what has it would be hidden.
+    this.#seq = Math.max(last.last_seq, ...removal.removed.values())
     this.#newest_us = last.last_us
-    this.#shown = { seq: last.last_seq, us: last.last_us }
+    this.#shown = { seq: this.#seq, us: last.last_us }
     this.#writer = new LogWriter({
       files,
       clock,

@@ -36,10 +36,10 @@ export function writeLine(
   buffer.set(envelope, at)
   writeDecimal(buffer, at + seqEnd, seq)
   writeDecimal(buffer, at + monoEnd, mono_us)
-  const end = at + eventAt + buffer.write(json, at + eventAt, 'utf8')
+  const end = at + eventAt + buffer.write(json, at + eventAt)
   buffer[end] = 0x7d
   buffer[end + 1] = newline
-  writeHex(buffer, at + digestAt + 8, crc32(buffer.subarray(at + summedFrom, end + 1)))
+  writeHex(buffer, at + digestAt, crc32(buffer.subarray(at + summedFrom, end + 1)))
   return end + 2
 }
 
@@ -121,7 +121,7 @@ export function hasNeedle(buffer: Buffer, at: number, needle: Buffer): boolean {
   return found !== -1 && found + executionMember.length === executionAt(buffer, at)
 }
 
-/** Both write leftwards from `end`. */
+/** Writes leftwards from `end`. */
 function writeDecimal(buffer: Buffer, end: number, value: number): void {
   let at = end
   let left = value
@@ -132,9 +132,9 @@ function writeDecimal(buffer: Buffer, end: number, value: number): void {
   } while (left > 0)
 }
 
-function writeHex(buffer: Buffer, end: number, value: number): void {
-  for (let at = end, left = value; left > 0; left >>>= 4) {
-    const digit = left & 0xf
-    buffer[--at] = digit + (digit < 10 ? 0x30 : 0x57)
-  }
+const hexDigits = Buffer.from('0123456789abcdef')
+
+/** Writes eight digits. */
+function writeHex(buffer: Buffer, at: number, value: number): void {
+  for (let i = 7, left = value; i >= 0; i--, left >>>= 4) buffer[at + i] = hexDigits[left & 0xf]!
 }

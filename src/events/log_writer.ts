@@ -62,7 +62,8 @@ export class LogWriter {
   #running: Promise<void> | undefined
   #cancelSync: (() => void) | undefined
   #cancelRetry: (() => void) | undefined
-  #unsynced = false
+  /** Since when there is something in the file of which no sync knows. */
+  #unsyncedSince: number | undefined
   #closed = false
 
   constructor(options: WriterOptions) {
@@ -236,15 +237,16 @@ export class LogWriter {
   }
 
   #syncSoon(): void {
-    this.#unsynced = true
-    this.#cancelSync ??= this.#options.clock.after(this.#options.commit_ms, () => this.#commit())
+    const { clock, commit_ms } = this.#options
+    this.#unsyncedSince ??= clock.now()
+    this.#cancelSync ??= clock.after(Math.max(0, this.#unsyncedSince + commit_ms - clock.now()), () => this.#commit())
   }
 
   async #commit(): Promise<void> {
-    this.#unsynced = false
+    this.#unsyncedSince = undefined
     await this.#options.files.sync().catch((error) => this.#tellSyncFailed(error))
     this.#cancelSync = undefined
-    if (this.#unsynced && !this.#closed) this.#syncSoon()
+    if (this.#unsyncedSince !== undefined && !this.#closed) this.#syncSoon()
   }
 
   #tellSyncFailed(error: unknown): void {

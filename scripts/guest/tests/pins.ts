@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { after, beforeEach, test } from 'node:test'
+import { after, beforeEach, type TestContext, test } from 'node:test'
 import type { Pin, PinBackend, PinUse, Probe } from '../../../drivers/transports/pin.ts'
 import { probeGpiod } from '../../../drivers/transports/pin_gpiod.ts'
 import { probeOnoff } from '../../../drivers/transports/pin_onoff.ts'
@@ -14,29 +14,27 @@ import { until } from './waiting.ts'
 // The header's chip is not the first, so that its numbers do not begin where they used to.
 const other = new GpioChip('gpio-brcmstb', 8)
 const header = new GpioChip('pinctrl-bcm2711', 58)
-const [relay, door] = [17, 27]
+/** Of each its own: what is an output by sysfs stays one. */
+const lines = { onoff: { relay: 17, door: 27, taken: 5, left: 12 }, gpiod: { relay: 22, door: 23, taken: 6, left: 13 } }
 
 after(() => {
   header.remove()
   other.remove()
 })
-beforeEach(() => {
-  header.pull(relay, 'down')
-  header.pull(door, 'down')
-  forget()
-})
+beforeEach(() => forget())
 
-const probes = { onoff: probeOnoff, gpiod: probeGpiod }
-for (const [name, probe] of Object.entries(probes)) {
-  const backend = gives(await probe())
-  const open = (t: { after(call: () => Promise<void>): void }, bcm: number, use: PinUse) => opened(t, backend, bcm, use)
+const backends = { onoff: gives(await probeOnoff()), gpiod: gives(await probeGpiod()) }
+for (const name of ['onoff', 'gpiod'] as const) {
+  const backend = backends[name]
+  const { relay, door, taken } = lines[name]
+  const open = (t: TestContext, bcm: number, use: PinUse) => opened(t, backend, bcm, use)
 
   test(`${name}: a pin is found by the label of its chip`, async (t) => {
     const pin = await open(t, relay, { mode: 'out', active_low: false })
     await pin.write(true)
     assert.equal(header.level(relay), 1)
-    const third = await backend.open({ chip: 'gpio-brcmstb', line: 3 }, { mode: 'out', active_low: false, initial: true }, fail)
-    assert.equal(other.level(3), 1)
+    const third = await backend.open({ chip: 'gpio-brcmstb', line: taken }, { mode: 'out', active_low: false, initial: true }, fail)
+    assert.equal(other.level(taken), 1)
     await third.close()
     await assert.rejects(backend.open({ bcm: 58 }, { mode: 'in', active_low: false }, fail), {
       code: 'disconnected',
@@ -101,13 +99,10 @@ for (const [name, probe] of Object.entries(probes)) {
   })
 
   test(`${name}: a pin that another program has cannot be opened`, async (t) => {
-    const holder = spawn('gpioset', ['--mode=signal', header.name, `${relay}=0`])
-    t.after(async () => {
-      holder.kill()
-      await once(holder, 'exit')
-    })
-    await until('it is held', () => header.driven(relay).length)
-    await assert.rejects(open(t, relay, { mode: 'out', active_low: false }), {
+    const holder = spawn('gpioset', ['--mode=signal', header.name, `${taken}=0`], { stdio: ['ignore', 'ignore', 'inherit'] })
+    t.after(() => holder.kill())
+    await until('it is held', () => header.user(taken))
+    await assert.rejects(open(t, taken, { mode: 'out', active_low: false }), {
       code: 'disconnected',
       message: /see that nothing else uses it/,
     })
@@ -115,14 +110,16 @@ for (const [name, probe] of Object.entries(probes)) {
 }
 
 test('onoff: a stop is on the pin when the call returns', async (t) => {
-  const pin = await opened(t, gives(await probeOnoff()), relay, { mode: 'out', active_low: false, initial: true })
+  const { relay } = lines.onoff
+  const pin = await opened(t, backends.onoff, relay, { mode: 'out', active_low: false, initial: true })
   const stopped = pin.writeNow(false)
   assert.equal(header.level(relay), 0)
   await stopped
 })
 
 test('gpiod: a stop reaches the pin within 100 ms', async (t) => {
-  const pin = await opened(t, gives(await probeGpiod()), relay, { mode: 'out', active_low: false, initial: true })
+  const { relay } = lines.gpiod
+  const pin = await opened(t, backends.gpiod, relay, { mode: 'out', active_low: false, initial: true })
   const from = now_ms()
   void pin.writeNow(false)
   await until('it is off', () => header.level(relay) === 0)
@@ -130,29 +127,31 @@ test('gpiod: a stop reaches the pin within 100 ms', async (t) => {
 })
 
 test('onoff: an output keeps its level when its process is killed', async () => {
-  await killedWhileOn('pin_onoff', 'probeOnoff')
-  assert.equal(header.level(relay), 0)
-  assert.deepEqual(levels(relay).slice(-1), [0])
+  const { left } = lines.onoff
+  await killedWhileOn('onoff', left)
+  assert.equal(header.level(left), 0)
+  assert.equal(levels(left).at(-1), 0)
 })
 
 test('gpiod: an output is set to its safe level when its process is killed', async () => {
-  header.pull(relay, 'up')
-  await killedWhileOn('pin_gpiod', 'probeGpiod')
-  await until('it is off', () => levels(relay).at(-1) === 1)
+  const { left } = lines.gpiod
+  await killedWhileOn('gpiod', left)
+  await until('it is off', () => levels(left).at(-1) === 1)
 })
 
-/** Another process opens the relay, on, and is killed. */
-async function killedWhileOn(file: string, probe: string): Promise<void> {
+/** Another process opens a relay that is on at the low level, switches it on, and is killed. */
+async function killedWhileOn(name: 'onoff' | 'gpiod', bcm: number): Promise<void> {
+  const [file, probe] = name === 'onoff' ? ['pin_onoff', 'probeOnoff'] : ['pin_gpiod', 'probeGpiod']
   const program = `
     const { ${probe} } = await import(${JSON.stringify(new URL(`../../../drivers/transports/${file}.js`, import.meta.url).href)})
     const { backend } = await ${probe}()
-    const pin = await backend.open({ bcm: ${relay} }, { mode: 'out', active_low: true }, console.error)
+    const pin = await backend.open({ bcm: ${bcm} }, { mode: 'out', active_low: true }, console.error)
     await pin.write(true)
     console.log('on')
     setInterval(() => {}, 1000)`
   const child = spawn(process.execPath, ['--input-type=module', '-e', program], { stdio: ['ignore', 'pipe', 'inherit'] })
   await once(child.stdout, 'data')
-  assert.equal(header.level(relay), 0)
+  assert.equal(header.level(bcm), 0)
   child.kill('SIGKILL')
   await once(child, 'exit')
 }
@@ -162,7 +161,7 @@ function gives(probed: Probe): PinBackend {
   throw new Error(`${probed.name}: ${probed.reason}`)
 }
 
-async function opened(t: { after(call: () => Promise<void>): void }, backend: PinBackend, bcm: number, use: PinUse): Promise<Pin> {
+async function opened(t: TestContext, backend: PinBackend, bcm: number, use: PinUse): Promise<Pin> {
   const pin = await backend.open({ bcm }, use, fail)
   t.after(() => pin.close())
   return pin
