@@ -8,6 +8,7 @@ export const drivers = {
   opentrons_heater_shaker: async () => (await import('./opentrons_heater_shaker/driver.ts')).driver as Driver,
   inheco_incubator_shaker: async () => (await import('./inheco_incubator_shaker/driver.ts')).driver as Driver,
   bigbear: async () => (await import('./bigbear/driver.ts')).driver as Driver,
+  ohaus_endeavor: async () => (await import('./ohaus_endeavor/driver.ts')).driver as Driver,
   a4s: async () => (await import('./a4s/driver.ts')).driver as Driver,
   plateloc: async () => (await import('./plateloc/driver.ts')).driver as Driver,
   alps: async () => (await import('./alps/driver.ts')).alps as Driver,

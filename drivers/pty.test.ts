@@ -25,6 +25,8 @@ const trials: Record<SerialDriverName, { operation: Name; time_scale: number }> 
   opentrons_heater_shaker: { operation: 'shake', time_scale: 20 },
   inheco_incubator_shaker: { operation: 'shake', time_scale: 20 },
   bigbear: { operation: 'shake', time_scale: 20 },
+  // Its own timer keeps the time: faster, and a short run is over before it is looked at.
+  ohaus_endeavor: { operation: 'shake', time_scale: 10 },
   a4s: { operation: 'seal', time_scale: 20 },
   plateloc: { operation: 'seal', time_scale: 20 },
   alps: { operation: 'seal', time_scale: 20 },

@@ -69,3 +69,35 @@ test('the example that ships is good', async (t) => {
   const { devices } = await readConfig(new URL('../../systemd/config.example.json', import.meta.url).pathname)
   t.equal(devices.length, 3)
 })
+
+const wired = (pins: object, bus = 1) => ({
+  device_id: `diy-${JSON.stringify(pins).length}-${bus}`,
+  driver: 'gpio_shaker',
+  transport: { kind: 'pins' },
+  settings: { pins, i2c: { speed: { bus } } },
+})
+
+test('a device on pins says how it is wired, and on what', async (t) => {
+  const { devices } = await config({ devices: [wired({ enable: { bcm: 17, active_low: true } })] })
+  t.match(devices[0], { transport: { kind: 'pins' }, settings: { pins: { enable: { bcm: 17, active_low: true } } } })
+  const { settings, ...unwired } = wired({ enable: { bcm: 17 } })
+  const cases: [object, RegExp][] = [
+    [unwired, /settings\.pins is missing: say how it is wired/],
+    [{ ...unwired, settings: { pins: settings.pins } }, /settings\.i2c is missing/],
+    [{ ...unwired, settings, transport: { kind: 'serial', path: '/dev/null' } }, /its transport must be \{"kind": "pins"\}/],
+    [{ ...shaker, transport: { kind: 'pins' } }, /its transport must be \{"kind": "serial", "path": "…"\}/],
+    [wired({ enable: { bcm: 58 } }), /settings: pins\.enable\.bcm: /],
+    [wired({ enable: { expander: { part: 'mcp23017', address: 32, pin: 'C1' } } }), /settings: pins\.enable\.expander\.pin: /],
+  ]
+  for (const [device, message] of cases) await t.rejects(config({ devices: [device] }), { code: 'config', message })
+})
+
+test('a pin and a part on a bus belong to one device', async (t) => {
+  const expander = (pin: string) => ({ expander: { part: 'mcp23017', address: 32, pin } })
+  const both = (one: object, other: object) => config({ devices: [one, other] })
+  const message = (place: string) => ({ code: 'config', message: new RegExp(`both use ${place}`) })
+  await t.rejects(both(wired({ enable: { bcm: 17 } }), wired({ enable: { bcm: 17, active_low: true } }, 3)), message('GPIO 17'))
+  await t.rejects(both(wired({ enable: { bcm: 17 } }), wired({ enable: { bcm: 4 } })), message('address 96 of I2C bus 1'))
+  await t.rejects(both(wired({ enable: expander('A0') }), wired({ enable: { ...expander('A0'), active_low: true } }, 3)), message('pin A0'))
+  await t.resolves(both(wired({ enable: expander('A0') }), wired({ enable: { ...expander('A1'), active_low: true } }, 3)))
+})

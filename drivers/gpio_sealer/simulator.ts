@@ -19,6 +19,7 @@ export const simulate: SimulateBoard<Settings> = ({ wires, clock, settings }) =>
   let from = { temperature: room_c, at: clock.now() }
   let goal = room_c
   let down = false
+  let powered = true
 
   wires.put('sensor', simulatedThermometer(settings.i2c.sensor.part, sensed))
   if (wires.has('clamped')) wires.setActive('clamped', false)
@@ -26,7 +27,7 @@ export const simulate: SimulateBoard<Settings> = ({ wires, clock, settings }) =>
   if (wires.has('estop')) wires.setActive('estop', true)
   wires.onChange('heater', () => {
     from = { temperature: temperature(), at: clock.now() }
-    goal = wires.isActive('heater') ? room_c + gain_c : room_c
+    goal = powered && wires.isActive('heater') ? room_c + gain_c : room_c
   })
   wires.onChange('clamp', () => timers.after(stroke_ms, arrive))
 
@@ -56,6 +57,7 @@ export const simulate: SimulateBoard<Settings> = ({ wires, clock, settings }) =>
     },
     powerOff() {
       timers.clear()
+      powered = false
       from = { temperature: temperature(), at: clock.now() }
       goal = room_c
     },

@@ -34,10 +34,3 @@ export class Expanders {
     throw new LabError('config', `at address ${address} of I2C bus ${bus} is a ${known.part} and a ${part}; see which it is`)
   }
 }
-
-/** What a chip that forgot what it was set to does not have any more. */
-export function wasReset(name: string, lost: (reason: string) => void): LabError {
-  const reason = `the expander ${name} does not have what it was set to: it was reset; see its supply`
-  lost(reason)
-  return new LabError('device_failed', reason)
-}

@@ -3,7 +3,8 @@
 
 import type { I2cDevice, Write } from '../transports/i2c.ts'
 import { type Pin, type PinUse, polled } from '../transports/pin.ts'
-import { type Expander, wasReset } from './expander.ts'
+import type { Expander } from './expander.ts'
+import { wasReset } from './reset.ts'
 
 /** Of port A; those of port B are one higher. */
 export const mcp23017Registers = { iodir: 0x00, gppu: 0x0c, gpio: 0x12, olat: 0x14 } as const

@@ -4,7 +4,8 @@
 import { LabError } from '../../src/errors.ts'
 import type { I2cDevice, Write } from '../transports/i2c.ts'
 import { type Pin, type PinUse, polled } from '../transports/pin.ts'
-import { type Expander, wasReset } from './expander.ts'
+import type { Expander } from './expander.ts'
+import { wasReset } from './reset.ts'
 
 export class Pcf8574 implements Expander {
   readonly #part: I2cDevice

@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import { sleep, VirtualClock } from '../../src/kit/clock.ts'
-import { I2cBus, type I2cPort, isRead, swapped, type Transfer, wireOf, type Write } from './i2c.ts'
+import { I2cBus, type I2cPort, isRead, swapped, type Transfer, type Write, wireOf } from './i2c.ts'
 
 /** A bus whose transfers take a millisecond each, and fail with these numbers first. */
 function bench(failures: number[] = []) {

@@ -1,6 +1,7 @@
 // The tools themselves are stand-ins here, scripts that take the options of their generation and no others. The real ones, of the
 // first generation, are tried in the guest.
 
+import { existsSync } from 'node:fs'
 import { chmod, readFile, writeFile } from 'node:fs/promises'
 import { type Test, test } from 'tap'
 import type { Pin, PinBackend } from './pin.ts'
@@ -25,7 +26,8 @@ async function tools(t: Test, generation: Generation): Promise<{ folder: string;
   const { set, get, monitor, info, rising, falling, version } = takes[generation]
   const folder = t.testdir({ log: '' })
   const chip = generation === 1 ? ' gpiochip0' : ''
-  const must = (options: string, operand: string) => `line=; [ "$*" = "${`${options}${chip}`.trim()} ${operand}" ] || { echo "bad options: $*" >&2; exit 1; }`
+  const must = (options: string, operand: string) =>
+    `line=; [ "$*" = "${`${options}${chip}`.trim()} ${operand}" ] || { echo "bad options: $*" >&2; exit 1; }`
   const hold = 'd=$(dirname "$0"); [ -e "$d/$line.held" ] && { echo "Device or resource busy" >&2; exit 1; }; touch "$d/$line.held"'
   const scripts = {
     gpiodetect: 'echo "gpiochip0 [pinctrl-bcm2711] (58 lines)"',
@@ -48,8 +50,9 @@ rm "$d/$line.held"`,
 ${must(monitor, '$last')}
 line=$last
 ${hold}
-trap 'rm "$d/$line.held"; exit 0' TERM
+trap 'rm "$d/$line.held" "$d/$line.watched"; exit 0' TERM
 was=$(cat "$d/$line")
+touch "$d/$line.watched"
 while :; do
   now=$(cat "$d/$line")
   [ "$now" != "$was" ] && { [ "$now" = 1 ] && echo ${rising} || echo ${falling}; }
@@ -75,6 +78,10 @@ async function opened(t: Test, backend: PinBackend, bcm: number, use: Parameters
   const pin = await backend.open({ bcm }, use, (reason) => t.fail(reason))
   t.teardown(() => pin.close())
   return pin
+}
+
+async function until(passes: () => boolean): Promise<void> {
+  while (!passes()) await new Promise(setImmediate)
 }
 
 for (const generation of [1, 2] as const) {
@@ -103,12 +110,15 @@ for (const generation of [1, 2] as const) {
           resolve(active)
         })
       })
-      await pin.read()
+      await until(() => existsSync(`${folder}/27.watched`))
       await writeFile(`${folder}/27`, `${level}\n`)
       t.equal(await edge, level === 0)
     }
+    const end = pin.onEdge(() => {})
+    await until(() => existsSync(`${folder}/27.watched`))
     await writeFile(`${folder}/27`, '1\n')
     t.equal(await pin.read(), false, 'it is read while it is listened to')
+    end()
   })
 }
 

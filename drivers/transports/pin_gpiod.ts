@@ -52,9 +52,11 @@ const generations: Record<number, Words> = {
   },
 }
 
-/** How long a line may take to be held, or given up. */
-const patience_ms = 1000
+/** How long a line may take to be held: who had it before may keep it for a second. */
+const patience_ms = 2000
 const look_ms = 10
+/** A gpioset that found the line taken has ended; after so long another one is begun. */
+const again_ms = 250
 
 /** Whether pins can be had this way, and if not, why. `folder` is where the tools are; left out, they are looked for as usual. */
 export async function probeGpiod(folder?: string): Promise<Probe> {
@@ -199,6 +201,7 @@ safe=$1; line=$2; shift 2
 end() { [ -n "$p" ] && kill "$p" 2>/dev/null && wait "$p"; p=; }
 while read -r level; do
   end
+  [ "$level" = end ] && exit
   "$@" "$line=$level" & p=$!
   echo "$level"
 done
@@ -271,9 +274,13 @@ class Output implements Pin {
     const sentence = `line ${this.#line} of ${this.#chip} takes no more words`
     if (this.#ended) throw new LabError('stop_not_sent', `${sentence}: ${this.#said}`)
     this.#active = active
-    this.#sent++
-    this.#keeper.stdin.write(`${active !== this.#use.active_low ? 1 : 0}\n`)
+    this.#send()
     return this.#followed()
+  }
+
+  #send(): void {
+    this.#sent++
+    this.#keeper.stdin.write(`${this.#active !== this.#use.active_low ? 1 : 0}\n`)
   }
 
   onEdge(): () => void {
@@ -282,9 +289,10 @@ class Output implements Pin {
 
   async close(): Promise<void> {
     this.#closing = true
+    if (this.#active && !this.#ended) await this.write(false).catch(() => undefined)
     if (this.#ended) return
     const gone = once(this.#keeper, 'exit')
-    this.#keeper.stdin.end()
+    this.#keeper.stdin.end('end\n')
     await gone
   }
 
@@ -297,7 +305,7 @@ class Output implements Pin {
 
   /** The gpioset of another program would be taken for ours. That of a service which was killed goes after a second. */
   async #free(): Promise<void> {
-    const end = systemClock.now() + 2 * patience_ms
+    const end = systemClock.now() + patience_ms
     while (await this.#held()) {
       if (systemClock.now() > end) throw new Error('the gpioset of another program has it')
       await sleep(systemClock, 10 * look_ms)
@@ -306,9 +314,13 @@ class Output implements Pin {
 
   async #followed(): Promise<void> {
     const end = systemClock.now() + patience_ms
-    const asked = this.#sent
-    while (!this.#ended && systemClock.now() < end) {
-      if (this.#taken >= asked && (await this.#held())) return
+    let again = systemClock.now() + again_ms
+    for (let now = systemClock.now(); !this.#ended && now < end; now = systemClock.now()) {
+      if (this.#taken >= this.#sent && (await this.#held())) return
+      if (now > again) {
+        again = now + again_ms
+        this.#send()
+      }
       await sleep(systemClock, look_ms)
     }
     throw new LabError('device_failed', this.#said || `gpioset did not take line ${this.#line} of ${this.#chip}`)

@@ -10,13 +10,13 @@ export type Child<Ready> = {
   end(): Promise<void>
 }
 
-/** Resolves once the child is ready. `module` is beside this file; `profile` is a folder for V8's CPU profile of it. */
+/** Resolves once the child is ready. `module` is beside this file; `flags` are Node's; `profile` is a folder for V8's CPU profile of it. */
 export async function startChild<Ready>(
   module: string,
-  options: { args?: readonly string[]; profile?: string } = {},
+  options: { args?: readonly string[]; flags?: readonly string[]; profile?: string } = {},
 ): Promise<Child<Ready>> {
-  const { args = [], profile } = options
-  const execArgv = profile ? ['--cpu-prof', `--cpu-prof-dir=${profile}`] : []
+  const { args = [], flags = [], profile } = options
+  const execArgv = [...flags, ...(profile ? ['--cpu-prof', `--cpu-prof-dir=${profile}`] : [])]
   const child = fork(new URL(module, import.meta.url), args, { execArgv })
   const answer = <Answer>() =>
     new Promise<Answer>((resolve, reject) => {

@@ -3,19 +3,38 @@
 
 import { parseArgs } from 'node:util'
 import { type Bench, meets, type Options } from './bench.ts'
+import { estop } from './estop.ts'
 import { eventCost } from './event_cost.ts'
 import { eventFull } from './event_full.ts'
 import { footprint } from './footprint.ts'
 import { httpGet } from './http_get.ts'
 import { httpPost } from './http_post.ts'
 import { logAppend } from './log_append.ts'
+import { logSince } from './log_since.ts'
+import { logStart } from './log_start.ts'
+import { serial } from './serial.ts'
 import { sseFanout } from './sse_fanout.ts'
 import { sseIdle } from './sse_idle.ts'
 import { sseSlow } from './sse_slow.ts'
 import { start } from './start.ts'
 import { table } from './table.ts'
 
-const benches: readonly Bench[] = [httpGet, httpPost, eventCost, eventFull, sseFanout, sseSlow, sseIdle, logAppend, start, footprint]
+const benches: readonly Bench[] = [
+  httpGet,
+  httpPost,
+  eventCost,
+  eventFull,
+  sseFanout,
+  sseSlow,
+  sseIdle,
+  logAppend,
+  logSince,
+  logStart,
+  estop,
+  serial,
+  start,
+  footprint,
+]
 
 const { chosen, given } = commandLine(process.argv.slice(2))
 for (const bench of chosen) {

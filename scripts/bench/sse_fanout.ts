@@ -17,6 +17,8 @@ export const sseFanout = bench({
     }
     try {
       const rows: Row[] = []
+      const warmUp = { connections, flow: { rate: 2000, seconds: 0.5 } }
+      for (const server of [children.limit, children.service]) await oneRound(children.readers, server, warmUp)
       for (const rate of rates.split(',').map(Number)) {
         const done: { limit: Round; service: Round }[] = []
         for (let i = 0; i < rounds; i++) {

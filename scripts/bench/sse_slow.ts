@@ -8,7 +8,7 @@ import { streamRequest } from './sse_fanout.ts'
 export const sseSlow = bench({
   name: 'sse-slow',
   summary: 'streams of which some take nothing: what these find at last, and what the others lose',
-  options: { reading: 80, stalled: 20, rate: 8000, seconds: 2.5 },
+  options: { reading: 80, stalled: 20, rate: 8000, seconds: 2 },
   async run({ reading, stalled, rate, seconds }) {
     const readers = await startChild<object>('./events/readers.js')
     const service = await startChild<Serving>('./events/service.js')
@@ -16,7 +16,7 @@ export const sseSlow = bench({
       const ask = <Answer>(question: Reading) => readers.ask<Answer>(question)
       const open = { do: 'open', port: service.ready.port, request: streamRequest(service.ready) } as const
       await ask({ ...open, connections: reading + stalled, stalled: 0 })
-      const { sent: first } = await service.ask<Told>({ flow: { rate, seconds: seconds / 4 } } satisfies Asked)
+      const { sent: first } = await service.ask<Told>({ flow: { rate, seconds } } satisfies Asked)
       await ask({ do: 'take', frames: first })
       const without = await service.ask<Told>({} satisfies Asked)
       await ask({ do: 'close' })
@@ -31,7 +31,12 @@ export const sseSlow = bench({
         { what: 'tail of the stalled, longest', unit: 'events', value: Math.max(...tails), target: exactly(1000) },
         { what: 'lost, and not told', unit: 'events', value: Math.max(...unaccounted.map(Math.abs)), target: exactly(0) },
         { what: 'lost by the others', unit: 'events', value: missing, target: exactly(0) },
-        { what: 'RSS for each that stalled', unit: 'MiB', value: (rss_mib - without.rss_mib) / stalled, target: { of: 'value', most: 0.6 } },
+        {
+          what: 'RSS for each that stalled',
+          unit: 'MiB',
+          value: (rss_mib - without.rss_mib) / stalled,
+          target: { of: 'value', most: 0.6 },
+        },
       ]
     } finally {
       await readers.end()

@@ -12,7 +12,7 @@ failed() { echo "test:guest: $*" >&2; echo "0 passed, 1 failed"; exit 1; }
 
 ((EUID == 0)) || failed "must be run as root"
 [[ -d $dist/scripts/guest/tests ]] || failed "$dist is not built; npm run build"
-if (($#)); then files=("${@/%/.js}"); else files=(serial.js usb_serial.js pins.js i2c.js); fi
+if (($#)); then files=("${@/%/.js}"); else files=(serial.js usb_serial.js pins.js i2c.js pin_devices.js service.js); fi
 for package in serialport onoff i2c-bus; do
   node -e 'import(process.argv[1]).catch((error) => { console.error(error.message); process.exit(1) })' "$package" ||
     failed "$package does not load; npm ci compiles it, with g++, make, python3 and Node's headers"

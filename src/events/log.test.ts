@@ -452,6 +452,11 @@ test('a write that was cut short leaves no trace when it is done again', async (
   await until(() => hub.log.waiting === 0)
   await hub.close()
   t.ok(linesOf(folder).every(isJson))
+  const own = linesOf(folder).filter((line) => line.includes('CUSTOM.n'))
+  t.same(
+    own.map((line) => JSON.parse(line).event.context.n),
+    upTo(4),
+  )
 })
 
 test('a card that is read-only from the start prevents nothing', async (t) => {

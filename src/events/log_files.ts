@@ -210,12 +210,9 @@ export class LogFiles {
     return { file: this.#file, segment }
   }
 
-  /** Cuts off what follows the last trusted line, keeping it aside: the next line is never glued to it. */
+  /** Cuts off what follows the last trusted line, keeping it aside if that can be: the next line is never glued to it. */
   async #cut(file: FileHandle, segment: Segment): Promise<void> {
-    const { size } = await file.stat()
-    const tail = Buffer.alloc(Math.min(Math.max(0, size - segment.bytes), mostKeptAside))
-    await file.read(tail, 0, tail.length, segment.bytes)
-    if (tail.some((byte) => byte !== 0)) await writeFile(`${segment.path}.torn`, tail, { mode: 0o600 }).catch(() => undefined)
+    await keepAside(file, segment).catch(() => undefined)
     await file.truncate(segment.bytes)
     this.#dirty = false
   }
@@ -223,7 +220,7 @@ export class LogFiles {
   /** Makes the next segment, with these bytes in it, and syncs it and the folder before it counts. */
   async #begin(before: readonly Segment[] = this.#segments, first: Buffer = Buffer.alloc(0)): Promise<void> {
     const empty = emptySegment(this.folder, this.#newest + 1)
-    const file = await this.open(empty.path, 'wx', 0o600)
+    const file = await this.open(empty.path, 'wx+', 0o600)
     this.#newest = empty.number
     try {
       await file.writeFile(first)
@@ -268,6 +265,14 @@ function namesIn(folder: string): string[] {
   } catch {
     return []
   }
+}
+
+/** Puts what follows the last trusted line into a file beside the segment's. */
+async function keepAside(file: FileHandle, segment: Segment): Promise<void> {
+  const { size } = await file.stat()
+  const tail = Buffer.alloc(Math.min(Math.max(0, size - segment.bytes), mostKeptAside))
+  await file.read(tail, 0, tail.length, segment.bytes)
+  if (tail.some((byte) => byte !== 0)) await writeFile(`${segment.path}.torn`, tail, { mode: 0o600 })
 }
 
 /** Takes a segment and its sidecar away. */

@@ -11,9 +11,11 @@ export function socketOutlet(response: ServerResponse, headers: Record<string, s
   response.on('close', onClose)
   // Who hangs up is no error of ours.
   response.on('error', () => undefined)
+  // What the response itself does to each piece costs as much as the write. It has no socket while an answer before it is under way.
+  const way = response.socket ?? response
   return {
-    write: (bytes) => response.write(bytes),
-    onDrain: (call) => void response.on('drain', call),
+    write: (bytes) => way.write(bytes),
+    onDrain: (call) => void way.on('drain', call),
     end: (how) => void (how === 'cut' ? response.destroy() : response.end()),
   }
 }

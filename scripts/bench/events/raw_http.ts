@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { answerParent } from '../child.ts'
 import type { Told } from './service.ts'
-import { usage } from './usage.ts'
+import { collectGarbage, usage } from './usage.ts'
 
 let subscribers = 0
 const server = createServer((_, response) => {
@@ -17,5 +17,8 @@ const server = createServer((_, response) => {
 server.listen(0, '127.0.0.1', () => {
   const { port } = server.address() as AddressInfo
   const head = `Host: 127.0.0.1:${port}\r\n\r\n`
-  answerParent({ port, head, ready_ms: 0, last_us: 0 }, (): Told => ({ ...usage(), sent: 0, dropped: 0, subscribers }))
+  answerParent({ port, head, ready_ms: 0, last_us: 0 }, (): Told => {
+    collectGarbage()
+    return { ...usage(), sent: 0, dropped: 0, subscribers }
+  })
 })

@@ -79,8 +79,9 @@ answerParent({}, (asked: Asked): Promise<object> => {
 })
 
 async function open({ port, request, connections, stalled: more }: Extract<Asked, { do: 'open' }>): Promise<object> {
-  readers = Array.from({ length: connections }, () => new Reader(port, request, false))
-  stalled = Array.from({ length: more }, () => new Reader(port, request, true))
+  const [fresh, slow] = [connections, more].map((length, i) => Array.from({ length }, () => new Reader(port, request, i === 1)))
+  readers.push(...fresh!)
+  stalled.push(...slow!)
   await Promise.all([...readers, ...stalled].map(({ opened }) => opened))
   tenths.fill(0)
   late = 0
@@ -132,7 +133,8 @@ async function quiet(figure: () => number, wanted: number): Promise<void> {
 
 async function close(): Promise<object> {
   for (const { socket } of [...readers, ...stalled]) socket.destroy()
-  readers = stalled = []
+  readers = []
+  stalled = []
   return {}
 }
 

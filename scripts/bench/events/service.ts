@@ -8,12 +8,12 @@ import { silent } from '../../../src/kit/log.ts'
 import { startService } from '../../../src/main.ts'
 import { answerParent } from '../child.ts'
 import { type Flow, flow } from './flow.ts'
-import { type Usage, usage } from './usage.ts'
+import { collectGarbage, type Usage, usage } from './usage.ts'
 
 /** `ready_ms` is what the service took from its call to its listening; `last_us` the time of the newest event. */
 export type Serving = { port: number; head: string; ready_ms: number; last_us: number }
-/** Without `flow` it only tells what it has used. */
-export type Asked = { flow?: Flow }
+/** Without `flow` it only tells what it has used; `collect`: without what waits to be collected. */
+export type Asked = { flow?: Flow; collect?: true }
 export type Told = Usage & { sent: number; dropped: number; subscribers: number }
 
 const given = process.argv[2]
@@ -31,7 +31,8 @@ const { hub } = lab
 
 answerParent(
   { port: Number(port), head: `Host: ${host}\r\nX-API-Key: ${api_key}\r\n\r\n`, ready_ms, last_us: hub.log.newest_us },
-  async ({ flow: asked }: Asked): Promise<Told> => {
+  async ({ flow: asked, collect }: Asked): Promise<Told> => {
+    if (collect) collectGarbage()
     const sent = asked ? await flow(asked, ({ event_name, context, execution_id }) => hub.emit(event_name, context, execution_id)) : 0
     return { ...usage(), sent, dropped: hub.streams.dropped, subscribers: hub.streams.subscribers }
   },

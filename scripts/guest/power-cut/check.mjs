@@ -18,6 +18,10 @@ const trials = [
   { scenario: 'teachpoint-store', options: [...unforgiving, '--seed', '2'], holds: true },
   { scenario: 'teachpoint-store-files-unsynced', options: [...few, ...unforgiving], holds: false },
   { scenario: 'teachpoint-store-folders-unsynced', options: few, holds: false },
+  { scenario: 'event-log', options: [], holds: true },
+  { scenario: 'event-log', options: [...unforgiving, '--seed', '2'], holds: true },
+  { scenario: 'event-log', options: ['--syncs', '--seed', '3'], holds: true },
+  { scenario: 'event-log-unsynced', options: few, holds: false },
 ]
 
 let failures = 0

@@ -117,12 +117,12 @@ test('onoff: a stop is on the pin when the call returns', async (t) => {
   await stopped
 })
 
-test('gpiod: a stop reaches the pin within 100 ms', async (t) => {
+test('gpiod: a stop follows the call', async (t) => {
   const { relay } = lines.gpiod
   const pin = await opened(t, backends.gpiod, relay, { mode: 'out', active_low: false, initial: true })
   const from = now_ms()
-  void pin.writeNow(false)
-  await until('it is off', () => header.level(relay) === 0)
+  await pin.writeNow(false)
+  assert.equal(header.level(relay), 0)
   t.diagnostic(`off after ${(header.driven(relay).at(-1)!.at_ms - from).toFixed(0)} ms`)
 })
 

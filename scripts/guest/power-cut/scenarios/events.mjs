@@ -30,7 +30,12 @@ export const happening = (spoil = () => {}) => ({
         await acknowledge(`through ${n++}`)
       } else {
         const last = n - 1
-        told.push(hub.stored(events.at(-1)).then(() => card.due()).then(() => acknowledge(`through ${last}`)))
+        told.push(
+          hub
+            .stored(events.at(-1))
+            .then(() => card.due())
+            .then(() => acknowledge(`through ${last}`)),
+        )
       }
       if (i === heaps / 2) {
         await hub.remove('gone')
@@ -53,7 +58,11 @@ export const happening = (spoil = () => {}) => ({
       assert.equal(event.execution_id, executionOf(event.context.n), 'an event is of another execution')
     }
     const numbers = seen.map(({ context: { n } }) => n)
-    assert.deepEqual(numbers, [...new Set(numbers)].sort((a, b) => a - b), 'events came twice or out of order')
+    assert.deepEqual(
+      numbers,
+      [...new Set(numbers)].sort((a, b) => a - b),
+      'events came twice or out of order',
+    )
     assert.equal(numbers.filter((n) => n < removed && executionOf(n) === 'gone').length, 0, 'a removed event came back')
     const there = new Set(numbers)
     for (let n = 0; n <= through; n++) {
@@ -73,10 +82,17 @@ async function goesOn(directory, before) {
   const all = await withHub(directory, (hub) => hub.getEventsSince())
   isOrdered(all)
   const kept = new Set(all.map(({ timestamp }) => timestamp))
-  assert.ok(before.every(({ timestamp }) => kept.has(timestamp)), 'an event is gone after another start')
+  assert.ok(
+    before.every(({ timestamp }) => kept.has(timestamp)),
+    'an event is gone after another start',
+  )
   assert.ok(kept.has(last.timestamp), 'the log cannot be written after the cut')
   const { damaged } = await verifyLog(`${directory}/state/events`)
-  assert.deepEqual(damaged.map(({ problem }) => problem.replaceAll(/\d+/g, '…')), [], 'the log is damaged')
+  assert.deepEqual(
+    damaged.map(({ problem }) => problem.replaceAll(/\d+/g, '…')),
+    [],
+    'the log is damaged',
+  )
 }
 
 const urgent = ['DEVICE.shaker-1.FAULTED', 'EXECUTION.run-1.COMPLETED', 'OPERATOR.INSTRUCTION', 'INCIDENT.x.OTHER']

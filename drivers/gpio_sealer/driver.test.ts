@@ -1,0 +1,161 @@
+import { test } from 'tap'
+import * as v from 'valibot'
+import { calm, onPins } from '../testing.ts'
+import { driver } from './driver.ts'
+
+async function ready(settings: object = {}) {
+  const bench = await onPins(driver, settings)
+  await bench.run(bench.device.initialize({}, calm))
+  bench.written.length = 0
+  const world = () => bench.board.simulator.world as { heating: boolean; temperature: number; clamp_down: boolean; moving: boolean }
+  return { ...bench, world }
+}
+
+/** Hot at 120 °C, and steady. */
+async function hot(settings: object = {}) {
+  const bench = await ready(settings)
+  await bench.run(bench.device.set_temperature!({ temperature: 120 }, calm))
+  await bench.clock.advance(180_000)
+  return bench
+}
+
+const wiring = { heater: { bcm: 5 }, clamp: { bcm: 6 } }
+const sensor = { i2c: { sensor: { part: 'tmp117' } } } as const
+
+test('it seals: hot first, then the clamp for as long as it is asked, and hot afterwards', async (t) => {
+  const { device, clock, world } = await ready()
+  const sealing = device.seal!({ temperature: 120, duration: 3 }, calm)
+  let [downFrom, downTo] = [0, 0]
+  let coldest = Number.POSITIVE_INFINITY
+  let done = false
+  void sealing.then(() => {
+    done = true
+  })
+  while (!done) {
+    await clock.advance(20)
+    if (!world().clamp_down) continue
+    downFrom ||= clock.now()
+    downTo = clock.now()
+    coldest = Math.min(coldest, world().temperature)
+  }
+  t.ok(Math.abs(downTo - downFrom - 3300) < 100, `${downTo - downFrom} ms down, with its stroke`)
+  t.ok(coldest > 117.5, `at least ${coldest} °C`)
+  t.match(await clock.run(device.get_temperature!()), { target: 120 })
+})
+
+test('it keeps a temperature within a degree, and comes up to it without much more', async (t) => {
+  const { device, clock, run, world } = await ready()
+  await run(device.set_temperature!({ temperature: 120 }, calm))
+  let [hottest, coldest] = [0, 200]
+  for (let second = 0; second < 600; second++) {
+    await clock.advance(1000)
+    hottest = Math.max(hottest, world().temperature)
+    if (second > 200) coldest = Math.min(coldest, world().temperature)
+  }
+  t.ok(hottest < 124, `at most ${hottest} °C`)
+  t.ok(coldest > 119, `at least ${coldest} °C`)
+})
+
+test('while its sensor is silent it does not heat, and goes on after a short loss', async (t) => {
+  const { device, board, clock, world } = await hot()
+  board.setFault('unplug')
+  await clock.advance(600)
+  const { temperature } = world()
+  await clock.advance(600)
+  t.equal(world().heating, false)
+  t.ok(world().temperature < temperature)
+  board.clearFaults()
+  await clock.advance(60_000)
+  t.match(await clock.run(device.get_temperature!()), { target: 120 })
+  t.ok(world().temperature > 119)
+})
+
+test('without a reading for two seconds it is off, and stays so until it is initialized', async (t) => {
+  const { device, board, clock, world } = await hot()
+  board.setFault('unplug')
+  await clock.advance(2500)
+  board.clearFaults()
+  await clock.advance(60_000)
+  t.equal(world().heating, false)
+  await t.rejects(clock.run(device.check()), { code: 'no_reply', message: /could not be read for 2 s; its heater was switched off/ })
+  t.equal((await clock.run(device.get_temperature!())).target, null)
+  await clock.run(device.initialize({}, calm))
+  await clock.run(device.check())
+})
+
+test('too hot, whatever was set, switches off and is said', async (t) => {
+  const { device, board, clock, world } = await hot()
+  board.setFault('overtemperature')
+  await clock.advance(1000)
+  t.equal(world().heating, false)
+  await t.rejects(clock.run(device.check()), { code: 'device_failed', message: /hotter than it may ever be|which it cannot measure/ })
+})
+
+test('a heater that does not warm trips', async (t) => {
+  const { device, board, clock, run, world, written } = await ready({ warm_up: { gain_c: 2, within_s: 30 } })
+  // Its mains switch is off: the relay clicks, and nothing gets warm.
+  board.simulator.powerOff()
+  await run(device.set_temperature!({ temperature: 120 }, calm))
+  await clock.advance(29_000)
+  t.match(written.join(), /heater = 1/)
+  await run(device.check())
+  await clock.advance(3000)
+  t.equal(world().heating, false)
+  await t.rejects(run(device.check()), { code: 'device_failed', message: /it does not get warm: 22 °C, set to 120 °C/ })
+})
+
+test('its guard opening while it seals lifts the clamp and switches off at that moment', async (t) => {
+  const { device, board, clock, world, written } = await ready()
+  const sealing = device.seal!({ temperature: 60, duration: 30 }, calm)
+  sealing.catch(() => {})
+  while (!world().clamp_down) await clock.advance(100)
+  board.setFault('interlock_open')
+  t.same(written.slice(-2).sort(), ['clamp = 0', 'heater = 0'])
+  await t.rejects(clock.run(sealing), { code: 'device_failed', message: /its guard was opened/ })
+  await clock.advance(1000)
+  t.same([world().heating, world().clamp_down], [false, false])
+})
+
+test('with its guard open it does not begin to seal, nor to heat', async (t) => {
+  const { device, board, run, world } = await ready()
+  board.setFault('interlock_open')
+  await t.rejects(run(device.seal!({ temperature: 60, duration: 1 }, calm)), { code: 'interlock' })
+  t.equal(world().heating, false)
+})
+
+test('a clamp that sticks is noticed, and its heater is left to whoever halts it', async (t) => {
+  const { device, board, clock } = await ready()
+  board.setFault('jam')
+  const sealing = device.seal!({ temperature: 60, duration: 1 }, calm)
+  await t.rejects(clock.run(sealing), { code: 'device_failed', message: /its clamp was to go down and did not/ })
+})
+
+test('without a contact at the clamp its time is waited for', async (t) => {
+  const { device, clock, run } = await hot({ pins: wiring, ...sensor, clamp_s: 2 })
+  const began = clock.now()
+  await run(device.seal!({ temperature: 120, duration: 1 }, calm))
+  t.ok(Math.abs(clock.now() - began - 5050) < 300, `${clock.now() - began} ms`)
+})
+
+test('a halt has heater and clamp off when it returns', async (t) => {
+  const { device, clock, world, written } = await hot()
+  const sealing = device.seal!({ temperature: 120, duration: 30 }, calm)
+  sealing.catch(() => {})
+  await clock.advance(5000)
+  const halting = device.halt()
+  t.same(written.slice(-2), ['heater = 0', 'clamp = 0'])
+  t.equal(world().heating, false)
+  await clock.run(halting)
+  await t.rejects(clock.run(sealing), { code: 'stopped' })
+  await clock.advance(120_000)
+  t.equal(world().heating, false)
+})
+
+test('nothing may be set that its sensor cannot see, nor above 200 °C', (t) => {
+  const hottest = (settings: object) => driver.profile(v.parse(driver.settings, settings)).limits.temperature?.max
+  t.equal(hottest({}), 140)
+  t.equal(hottest({ i2c: { sensor: { part: 'mcp9808', address: 24 } } }), 115)
+  t.equal(hottest({ temperature: { min: 40, max: 90 } }), 90)
+  t.throws(() => v.parse(driver.settings, { temperature: { max: 201 } }))
+  t.end()
+})

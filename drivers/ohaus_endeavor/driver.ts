@@ -1,0 +1,209 @@
+// Shakes on an OHAUS Endeavor 5000. Its own timer ends the run; what it did is read from its state and from nothing else.
+
+import * as v from 'valibot'
+import type { Device, Identity, Learned, UnderWay } from '../../src/devices/device.ts'
+import { LabError } from '../../src/errors.ts'
+import { type Clock, sleep } from '../../src/kit/clock.ts'
+import type { Driver } from '../driver.ts'
+import { Going } from '../going.ts'
+import { mustTurn, until } from '../host_timed.ts'
+import { nextLine } from '../text_lines.ts'
+import { Exchange } from '../transports/exchange.ts'
+import type { Line } from '../transports/line.ts'
+import { askState, clockFace, parseState, type State } from './protocol.ts'
+import { simulate } from './simulator.ts'
+
+const Rpm = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(9999))
+export const settings = v.pipe(
+  v.strictObject({
+    min_speed: v.optional(v.pipe(Rpm, v.description('Slowest speed of the model, in rpm')), 20),
+    max_speed: v.optional(v.pipe(Rpm, v.description('Fastest speed of the model, in rpm')), 500),
+  }),
+  v.check(({ min_speed, max_speed }) => min_speed < max_speed, 'min_speed has to be less than max_speed'),
+)
+export type Settings = v.InferOutput<typeof settings>
+
+/** The most that hh:mm:ss can say. */
+const longest_s = 99 * 3600 + 59 * 60 + 59
+const reply_ms = 1000
+/** Between two looks at one that shakes, and at one that is about to do something. */
+const look_ms = 2000
+const lookSoon_ms = 300
+const stopTries = 5
+const ramp_s = 20
+/** How much longer than asked it may shake before we take it that its timer does not end it. */
+const overrun_s = 15
+
+export const driver: Driver<Settings> = {
+  type: 'shaker',
+  settings,
+  serial: { baud: 9600 },
+  profile: ({ min_speed, max_speed }) => ({
+    model: 'Endeavor 5000',
+    limits: {
+      speed: { min: min_speed, max: max_speed, unit: 'rpm', step: 1 },
+      duration: { min: 1, max: longest_s, unit: 's', step: 1 },
+    },
+    features: { autonomous_timer: true },
+  }),
+  open: ({ line, clock }) => endeavor(line, clock),
+  simulate,
+}
+
+function endeavor(line: Line, clock: Clock): Device {
+  const going = new Going(line)
+  const exchange = new Exchange<string, string>(line, {
+    framer: nextLine,
+    encode: (words) => Buffer.from(`${words}\r\n`, 'latin1'),
+    gap_ms: 50,
+    resync: { question: askState, recognises: isState, deadline_ms: reply_ms },
+  })
+
+  async function look(): Promise<State> {
+    return parseState(await exchange.query(askState, { deadline_ms: reply_ms, accepts: isState }))!
+  }
+
+  /** Whether it heard is not said: look. */
+  async function tell(words: string, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted()
+    await exchange.tell(words)
+  }
+
+  async function identify(): Promise<Identity> {
+    return identityOf(await look())
+  }
+
+  async function initialize(_params: object, signal: AbortSignal): Promise<Learned> {
+    const found = await look()
+    if (moves(found)) throw new LabError('interlock', `it moves (${inWords(found)}); wait until it is at rest, or stop it, then initialize`)
+    if (found.mode !== 'idle') await tell('STOP_SHAKE', signal)
+    await rest(signal)
+    return { identity: identityOf(found) }
+  }
+
+  async function shake({ speed, duration }: { speed: number; duration: number }, signal: AbortSignal): Promise<void> {
+    mustBeFree(await look())
+    await prepare(speed, duration, signal)
+    await tell('START_SHAKE', signal)
+    const began = clock.now()
+    // A run of a second may be over by now, and the table still turns.
+    await shows(signal, 3, moves, 'it was told to shake')
+    await untilShaken(began, duration, signal)
+    await rest(signal)
+  }
+
+  /** It is not started unless it is seen to have taken both: then it ends the run itself, whatever becomes of us. */
+  async function prepare(speed: number, duration: number, signal: AbortSignal): Promise<void> {
+    await tell(`TARGET_SPEED ${speed}`, signal)
+    await tell(`TIMER ${clockFace(duration)}`, signal)
+    const taken = ({ target, timer_s }: State) => target === speed && timer_s === duration
+    await shows(signal, 3, taken, `it was told ${speed} rpm and ${clockFace(duration)}; see that the settings have its limits`)
+  }
+
+  async function untilShaken(began: number, duration: number, signal: AbortSignal): Promise<void> {
+    for (;;) {
+      const left = began + duration * 1000 - clock.now()
+      await sleep(clock, left > 0 ? Math.min(left, look_ms) : lookSoon_ms, signal)
+      const state = await look()
+      const seconds = (clock.now() - began) / 1000
+      if (hasEnded(state, seconds, duration)) return
+      mustGoOn(state, seconds, duration)
+    }
+  }
+
+  function rest(signal: AbortSignal): Promise<void> {
+    return shows(signal, 30, atRest, 'it should be at rest; switch it off and on')
+  }
+
+  /** Looks until it is as it should be. */
+  function shows(signal: AbortSignal, within_s: number, passes: (state: State) => boolean, otherwise: string): Promise<void> {
+    const late = (state: State) => `${otherwise}; it shows ${inWords(state)}; then initialize`
+    return until({ clock, going: signal, within_s, every_ms: lookSoon_ms }, look, passes, late)
+  }
+
+  /** Two looks: a timer that counts up ends nothing, and a glance does not tell it from one that counts down. */
+  async function underWay(): Promise<UnderWay | null> {
+    const before = await look()
+    if (before.mode !== 'shaking') return null
+    await sleep(clock, 1500)
+    const { mode, timer_s } = await look()
+    return mode === 'shaking' && timer_s < before.timer_s ? { operation: 'shake', seconds_left: timer_s } : null
+  }
+
+  /** It does not say that it heard, so it is told again while it shakes. */
+  async function halt(): Promise<void> {
+    going.end(new LabError('stopped', 'interrupted by a stop'))
+    exchange.interrupt('STOP_SHAKE')
+    for (let left = stopTries; !hasStopped(await look()); left--) {
+      if (left === 0) throw new LabError('device_failed', 'it was told to stop and still shakes; use its power switch')
+      await exchange.tell('STOP_SHAKE')
+    }
+  }
+
+  return {
+    initialize: going.operation(initialize),
+    shake: going.operation(shake),
+    identify,
+    async check() {
+      mustBeWell(await look())
+    },
+    underWay,
+    halt,
+  }
+}
+
+function isState(line: string): boolean {
+  return parseState(line) !== undefined
+}
+
+function moves({ mode, measured }: State): boolean {
+  return mode === 'shaking' || measured > 0
+}
+
+function atRest({ mode, measured }: State): boolean {
+  return mode === 'idle' && measured === 0
+}
+
+/** One that reports an error drives nothing; it need not leave that for a stop to have arrived. */
+function hasStopped({ mode, measured }: State): boolean {
+  return mode === 'idle' || (mode === 'error' && measured === 0)
+}
+
+/** Throws `device_failed` when it is idle too early: somebody stopped it, or it restarted. */
+function hasEnded({ mode }: State, seconds: number, duration: number): boolean {
+  if (mode !== 'idle') return false
+  if (seconds >= duration - 2) return true
+  throw failed(`it stopped after ${Math.round(seconds)} s of ${duration} s; see who stopped it, or whether it lost its power`)
+}
+
+function mustGoOn(state: State, seconds: number, duration: number): void {
+  mustBeWell(state)
+  if (state.mode === 'paused') throw failed('somebody paused it at its buttons')
+  if (seconds > duration + overrun_s) throw failed(`it shakes for ${Math.round(seconds)} s and should have stopped after ${duration} s`)
+  if (seconds > ramp_s && state.timer_s >= duration) throw failed('its timer does not count down')
+  const { target: asked, measured: actual } = state
+  if (seconds < duration) mustTurn({ asked, actual, tolerance: Math.max(10, asked * 0.05), seconds, ramp_s })
+}
+
+function mustBeFree(state: State): void {
+  mustBeWell(state)
+  if (atRest(state)) return
+  throw new LabError('interlock', `it is not at rest (${inWords(state)}); end that at its buttons, or initialize`)
+}
+
+function mustBeWell(state: State): void {
+  if (state.mode === 'error' || state.mode === 'unknown') throw failed(`it reports an error (${inWords(state)}); look it up in its manual`)
+}
+
+function failed(sentence: string): LabError {
+  return new LabError('device_failed', `${sentence}; then initialize`)
+}
+
+function inWords({ mode, timer_s, target, measured, error }: State): string {
+  return `mode ${mode}, ${measured} rpm of ${target}, timer ${clockFace(timer_s)}, error code ${error || 'none'}`
+}
+
+/** Nothing else speaks like this; the number that a lab gives it is all it tells of itself. */
+function identityOf({ id }: State): Identity {
+  return { model: 'Endeavor 5000', serial_number: String(id), firmware_version: null }
+}
