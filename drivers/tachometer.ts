@@ -42,7 +42,9 @@ export class Tachometer {
     const pulses = this.#pulses.filter((at) => now - at <= window_ms)
     const [first, last] = [pulses[0], pulses.at(-1)]
     if (first === undefined || last === undefined || last === first || now - last > rest_ms) return 0
-    const interval_ms = Math.max((last - first) / (pulses.length - 1), now - last)
+    // Those that were told together came one after the other before that.
+    const counted = pulses.filter((at) => at > first).length
+    const interval_ms = Math.max((last - first) / counted, now - last)
     return 60_000 / (interval_ms * this.#pulsesPerTurn)
   }
 

@@ -1,5 +1,6 @@
 import { test } from 'tap'
 import * as v from 'valibot'
+import { scaled } from '../../src/kit/clock.ts'
 import { type Bench, calm, onSimulator } from '../testing.ts'
 import { driver, settings } from './driver.ts'
 
@@ -63,6 +64,13 @@ test('a run of a second is a run', async (t) => {
   await t.resolves(run(device.shake!({ speed: 20, duration: 1 }, calm)))
 })
 
+test('its clock may be a little fast or slow', async (t) => {
+  for (const pace of [1.0009, 0.9991]) {
+    const b = await bench({}, { ...driver, simulate: (at) => driver.simulate({ ...at, clock: scaled(at.clock, pace) }) })
+    await t.resolves(b.run(b.device.shake!({ speed: 300, duration: 3600 }, calm)))
+  }
+})
+
 test('the number that it was given tells it from others', async (t) => {
   const b = await onSimulator(driver)
   byHand(b, 'ID 12')
@@ -113,18 +121,20 @@ test('what blocks it fails a run with its error code, and a check', async (t) =>
   await t.rejects(b.run(b.device.check()), { code: 'device_failed' })
 })
 
-test('one that does not get to its speed fails', async (t) => {
+test('one that does not shake as fast as asked fails, whether it cannot or somebody has set it otherwise', async (t) => {
+  const slow = await bench(
+    {},
+    {
+      ...driver,
+      simulate: (at) => driver.simulate({ ...at, send: (bytes) => at.send(Buffer.from(slower(bytes), 'latin1')) }),
+    },
+  )
+  await t.rejects(slow.run(slow.device.shake!({ speed: 300, duration: 60 }, calm)), { code: 'device_failed', message: /turns at 200 rpm/ })
   const b = await bench()
   const shaking = begin(b.device.shake!({ speed: 300, duration: 60 }, calm))
   await b.clock.advance(10_000)
-  b.line.simulator.receive(Buffer.from('TARGET_SPEED 500\r\n'))
-  await t.resolves(b.run(shaking), 'somebody may want it otherwise')
-  const slow = await onSimulator({
-    ...driver,
-    simulate: (at) => driver.simulate({ ...at, send: (bytes) => at.send(Buffer.from(slower(bytes), 'latin1')) }),
-  })
-  await slow.run(slow.device.initialize({}, calm))
-  await t.rejects(slow.run(slow.device.shake!({ speed: 300, duration: 60 }, calm)), { code: 'device_failed', message: /turns at 200 rpm/ })
+  byHand(b, 'TARGET_SPEED 500')
+  await t.rejects(b.run(shaking), { code: 'device_failed', message: /turns at 500 rpm/ })
 })
 
 function slower(bytes: Uint8Array): string {

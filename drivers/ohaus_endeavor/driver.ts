@@ -23,6 +23,8 @@ export const settings = v.pipe(
 )
 export type Settings = v.InferOutput<typeof settings>
 
+type Asked = { speed: number; duration: number }
+
 /** The most that hh:mm:ss can say. */
 const longest_s = 99 * 3600 + 59 * 60 + 59
 const reply_ms = 1000
@@ -31,6 +33,8 @@ const look_ms = 2000
 const lookSoon_ms = 300
 const stopTries = 5
 const ramp_s = 20
+/** Its clock and ours drift apart: what a run may be off by, besides what is noticed late. */
+const drift = 0.001
 /** How much longer than asked it may shake before we take it that its timer does not end it. */
 const overrun_s = 15
 
@@ -81,33 +85,33 @@ function endeavor(line: Line, clock: Clock): Device {
     return { identity: identityOf(found) }
   }
 
-  async function shake({ speed, duration }: { speed: number; duration: number }, signal: AbortSignal): Promise<void> {
+  async function shake(asked: Asked, signal: AbortSignal): Promise<void> {
     mustBeFree(await look())
-    await prepare(speed, duration, signal)
+    await prepare(asked, signal)
     await tell('START_SHAKE', signal)
     const began = clock.now()
     // A run of a second may be over by now, and the table still turns.
     await shows(signal, 3, moves, 'it was told to shake')
-    await untilShaken(began, duration, signal)
+    await untilShaken(began, asked, signal)
     await rest(signal)
   }
 
   /** It is not started unless it is seen to have taken both: then it ends the run itself, whatever becomes of us. */
-  async function prepare(speed: number, duration: number, signal: AbortSignal): Promise<void> {
+  async function prepare({ speed, duration }: Asked, signal: AbortSignal): Promise<void> {
     await tell(`TARGET_SPEED ${speed}`, signal)
     await tell(`TIMER ${clockFace(duration)}`, signal)
     const taken = ({ target, timer_s }: State) => target === speed && timer_s === duration
     await shows(signal, 3, taken, `it was told ${speed} rpm and ${clockFace(duration)}; see that the settings have its limits`)
   }
 
-  async function untilShaken(began: number, duration: number, signal: AbortSignal): Promise<void> {
+  async function untilShaken(began: number, asked: Asked, signal: AbortSignal): Promise<void> {
     for (;;) {
-      const left = began + duration * 1000 - clock.now()
+      const left = began + asked.duration * 1000 - clock.now()
       await sleep(clock, left > 0 ? Math.min(left, look_ms) : lookSoon_ms, signal)
       const state = await look()
       const seconds = (clock.now() - began) / 1000
-      if (hasEnded(state, seconds, duration)) return
-      mustGoOn(state, seconds, duration)
+      if (hasEnded(state, seconds, asked)) return
+      mustGoOn(state, seconds, asked)
     }
   }
 
@@ -170,19 +174,19 @@ function hasStopped({ mode, measured }: State): boolean {
 }
 
 /** Throws `device_failed` when it is idle too early: somebody stopped it, or it restarted. */
-function hasEnded({ mode }: State, seconds: number, duration: number): boolean {
+function hasEnded({ mode }: State, seconds: number, { duration }: Asked): boolean {
   if (mode !== 'idle') return false
-  if (seconds >= duration - 2) return true
+  if (seconds >= duration * (1 - drift) - 2) return true
   throw failed(`it stopped after ${Math.round(seconds)} s of ${duration} s; see who stopped it, or whether it lost its power`)
 }
 
-function mustGoOn(state: State, seconds: number, duration: number): void {
+function mustGoOn(state: State, seconds: number, { speed, duration }: Asked): void {
   mustBeWell(state)
   if (state.mode === 'paused') throw failed('somebody paused it at its buttons')
-  if (seconds > duration + overrun_s) throw failed(`it shakes for ${Math.round(seconds)} s and should have stopped after ${duration} s`)
+  if (seconds > duration * (1 + drift) + overrun_s)
+    throw failed(`it shakes for ${Math.round(seconds)} s and should have stopped after ${duration} s`)
   if (seconds > ramp_s && state.timer_s >= duration) throw failed('its timer does not count down')
-  const { target: asked, measured: actual } = state
-  if (seconds < duration) mustTurn({ asked, actual, tolerance: Math.max(10, asked * 0.05), seconds, ramp_s })
+  if (seconds < duration) mustTurn({ asked: speed, actual: state.measured, tolerance: Math.max(10, speed * 0.05), seconds, ramp_s })
 }
 
 function mustBeFree(state: State): void {

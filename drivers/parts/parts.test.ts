@@ -145,7 +145,7 @@ function expander(part: 'mcp23017' | 'pcf8574', powerUp: Record<number, number> 
   const bench = withChip({
     write([first = 0, ...values]) {
       if (part === 'pcf8574') registers[0] = first
-      else values.forEach((value, i) => void (registers[first + i] = value))
+      else registers.set(values, first)
       at = first
     },
     read: (length) => registers.subarray(part === 'pcf8574' ? 0 : at, (part === 'pcf8574' ? 0 : at) + length),

@@ -6,8 +6,9 @@ import { startChild } from './child.ts'
 import { type Answer, askAll } from './events/asking.ts'
 import { withLog } from './events/made_log.ts'
 import type { Serving, Told } from './events/service.ts'
+import { unitFlags } from './events/unit.ts'
 
-/** From the call that starts the service, in a process that is up, to its listening. */
+/** From the call that starts the service, in a process that is up, to its listening. Node has the flags of the unit. */
 export const logStart = bench({
   name: 'log-start',
   summary: 'start on a long log: as it was left, with a torn last write, without the sidecars',
@@ -49,7 +50,7 @@ type Started = { ready_ms: number; rss_mib: number }
 async function started(data_dir: string, rounds: number): Promise<Started[]> {
   const done: Started[] = []
   for (let i = 0; i < rounds; i++) {
-    const service = await startChild<Serving>('./events/service.js', { args: [data_dir] })
+    const service = await startChild<Serving>('./events/service.js', { args: [data_dir], flags: unitFlags })
     const { rss_mib } = await service.ask<Told>({})
     done.push({ ready_ms: service.ready.ready_ms, rss_mib })
     await service.end()
@@ -58,7 +59,7 @@ async function started(data_dir: string, rounds: number): Promise<Started[]> {
 }
 
 async function streamed(data_dir: string): Promise<Answer & { rss_mib: number }> {
-  const service = await startChild<Serving>('./events/service.js', { args: [data_dir] })
+  const service = await startChild<Serving>('./events/service.js', { args: [data_dir], flags: unitFlags })
   try {
     return await askAll(service)
   } finally {

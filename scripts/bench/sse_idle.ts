@@ -3,11 +3,12 @@ import { bench } from './bench.ts'
 import { type Child, startChild } from './child.ts'
 import type { Asked as Reading } from './events/readers.ts'
 import type { Asked, Serving, Told } from './events/service.ts'
+import { unitFlags } from './events/unit.ts'
 import { streamRequest } from './sse_fanout.ts'
 
 /**
- * The first ones are not counted, for with them comes what is there only once; nor is what waits to be collected. V8 may keep only
- * as much room for young objects as the unit allows it: else that grows by more than all streams take.
+ * The first ones are not counted, for with them comes what is there only once; nor is what waits to be collected. Node has the
+ * flags of the unit: without them the room for young objects grows by more than all streams take.
  */
 export const sseIdle = bench({
   name: 'sse-idle',
@@ -23,7 +24,7 @@ export const sseIdle = bench({
 const first = 200
 
 async function kibOf(module: string, connections: number): Promise<number> {
-  const server = await startChild<Serving>(module, { flags: ['--max-semi-space-size=2'] })
+  const server = await startChild<Serving>(module, { flags: unitFlags })
   const readers = await startChild<object>('./events/readers.js')
   const open = (connections: number) =>
     readers.ask({ do: 'open', port: server.ready.port, request: streamRequest(server.ready), connections, stalled: 0 } satisfies Reading)

@@ -27,17 +27,19 @@ export const eventsTail = command({
     const service = serviceOf(options)
     const wanted = wantedBy(options)
     let last: string | undefined
-    for (let tried = false; ; tried = true) {
+    for (let opened = false; ; ) {
       try {
         const headers: Record<string, string> = last === undefined ? {} : { 'Last-Event-ID': last }
         const body = await open(service, 'GET', `/events/stream${query({ execution_id: options.execution })}`, { headers })
+        opened = true
         for await (const { id, data } of serverSentEvents(body, tellGap)) {
           last = id
           const event = JSON.parse(data) as RuntimeEvent
           if (wanted(event)) print(options.json ? data : line(event))
         }
       } catch (error) {
-        if (!tried || (error instanceof CliError && error.exit !== 'unreachable')) throw error
+        // While the service starts it answers too, but not yet with a stream.
+        if (!opened || (error instanceof CliError && !['unreachable', 'failed'].includes(error.exit))) throw error
       }
       process.stderr.write('benchd: the stream ended; trying again\n')
       await sleep(again_ms)
@@ -129,5 +131,12 @@ function tellGap(comment: string): void {
 }
 
 function print(text: string): void {
+  if (process.stdout.listenerCount('error') === 0) process.stdout.on('error', onPrintError)
   process.stdout.write(`${text}\n`)
+}
+
+/** Who reads along may have had enough: `benchd events export | head`. */
+function onPrintError(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EPIPE') throw error
+  process.exit(0)
 }

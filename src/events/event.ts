@@ -79,7 +79,11 @@ function freeze(value: unknown, event_name: string, depth: number): void {
   } else {
     const prototype = Object.getPrototypeOf(value)
     if (prototype !== Object.prototype && prototype !== null) throw unfit(event_name, `holds a ${value.constructor?.name}`)
-    for (const key in value) freeze((value as Context)[key], event_name, depth + 1)
+    for (const key in value) {
+      const member = (value as Context)[key]
+      // Nearly all are strings, and a call costs more than the look.
+      if (typeof member !== 'string') freeze(member, event_name, depth + 1)
+    }
   }
   Object.freeze(value)
 }

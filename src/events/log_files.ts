@@ -3,7 +3,7 @@
 import { readdirSync, statSync } from 'node:fs'
 import { type FileHandle, mkdir, open as openOnDisk, rm, unlink, writeFile } from 'node:fs/promises'
 import { messageOf } from '../errors.ts'
-import { type Damage, scan } from './log_scan.ts'
+import { type Damage, type Scanned, scan } from './log_scan.ts'
 import { emptySegment, type Noted, note, type OpenFile, readSidecar, type Segment, sidecarOf, writeSidecar } from './log_segment.ts'
 
 export type FilesOptions = {
@@ -163,7 +163,7 @@ export class LogFiles {
     return segment
   }
 
-  async #scanned(segment: Segment, to: number) {
+  async #scanned(segment: Segment, to: number): Promise<Scanned> {
     const file = await this.open(segment.path, 'r')
     try {
       return await scan(file, emptySegment(this.folder, segment.number), to)
@@ -222,21 +222,26 @@ export class LogFiles {
     const empty = emptySegment(this.folder, this.#newest + 1)
     const file = await this.open(empty.path, 'wx+', 0o600)
     this.#newest = empty.number
+    let scanned: Scanned
     try {
       await file.writeFile(first)
       await file.sync()
       await this.syncFolder()
-      this.#segments = [...before, (await this.#scanned(empty, first.length)).segment]
+      scanned = await this.#scanned(empty, first.length)
     } catch (error) {
       await file.close().catch(() => undefined)
       await unlink(empty.path).catch(() => undefined)
       throw error
     }
     const old = this.#file
+    const { segment, damages, torn } = scanned
+    this.#segments = [...before, segment]
     this.#file = file
-    this.#synced = first.length
-    this.#dirty = this.#distrusted = false
+    this.#synced = segment.bytes
+    this.#dirty = torn !== undefined
+    this.#distrusted = false
     this.#unshown = 0
+    for (const damage of torn ? [...damages, torn] : damages) this.tellDamage(segment, damage)
     await old?.close().catch(() => undefined)
   }
 

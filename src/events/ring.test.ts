@@ -16,6 +16,15 @@ test('readers at the same place share one buffer', async (t) => {
   t.equal(ring.join(0).bytes.toString(), 'ab')
 })
 
+test('frames of any characters are joined whole', async (t) => {
+  for (const last of ['\u00b5', '\u20ac', '\u{1f9ea}', '\u00b5m', 'm\u00b5']) {
+    const ring = new Ring(10, 0)
+    for (const [i, frame] of ['a', last, 'b', last].entries()) ring.push(frame, i + 1)
+    t.equal(ring.join(0).bytes.toString(), `a${last}b${last}`)
+    t.equal(ring.join(3).bytes.toString(), last)
+  }
+})
+
 test('one write takes no more than 256 KiB and the frame that reaches it', async (t) => {
   const ring = new Ring(10, 0)
   for (let seq = 1; seq <= 5; seq++) ring.push('x'.repeat(100_000), seq)

@@ -9,6 +9,9 @@ test('what is right is answered as the schema makes it', (t) => {
   t.same(checked(Shake, { speed: 5 }, 'the body'), { speed: 5 })
   t.end()
 })
+const Pin = v.strictObject({
+  pin: v.union([v.strictObject({ bcm: v.number() }), v.strictObject({ line: v.number() })], 'must be {"bcm": 17} or {"line": 3}'),
+})
 const Nested = v.strictObject({ runs: v.array(v.strictObject({ settings: v.record(v.string(), v.unknown()) })) })
 
 test('a sentence names the place, what was wrong with it, and what was meant', (t) => {
@@ -17,6 +20,7 @@ test('a sentence names the place, what was wrong with it, and what was meant', (
     [Shake, { sped: 5 }, 'the body: there is no member sped; did you mean "speed"?'],
     [Shake, { speed: '5' }, 'the body: speed must be number, not "5"'],
     [Shake, { speed: 5, mode: 'fastest' }, 'the body: mode must be one of "slow", "fast", not "fastest"'],
+    [Pin, { pin: { bmc: 17 } }, 'the body: pin must be {"bcm": 17} or {"line": 3}'],
     [Shake, [], 'the body: it must be an object, not an array'],
     [v.strictObject({}), [], 'the body: it must be an object, not an array'],
     [v.record(v.string(), v.unknown()), [], 'the body: it must be an object, not an array'],

@@ -43,6 +43,8 @@ function worded(issue: v.BaseIssue<unknown>, schema: v.GenericSchema): string {
   if (isUnknownMember(issue))
     return `there is no member ${place}${didYouMean(String(keys.at(-1)), membersAt(schema as Shape, keys.slice(0, -1)))}`
   if (issue.kind === 'schema' && issue.received === 'undefined') return `${place} is missing`
+  // Which of its shapes was meant nobody can tell: the schema says what there is.
+  if (issue.type === 'union' && issue.message.startsWith('must be')) return `${place} ${issue.message}`
   if (issue.kind === 'schema') return `${place} must be ${expectation(issue)}, not ${issue.received.slice(0, 80)}`
   return `${place}: ${issue.message}`
 }

@@ -14,24 +14,27 @@ export function ask({ port, head }: Serving, query: string): Promise<Answer> {
   const began = performance.now()
   const [, key] = /X-API-Key: (\S+)/.exec(head) ?? []
   return new Promise((resolve, reject) => {
-    const request = get({ port, host: '127.0.0.1', path: `/events?${query}`, headers: { 'X-API-Key': key }, agent }, (response) => {
-      if (response.statusCode !== 200) return reject(new Error(`GET /events answered ${response.statusCode}`))
-      let events = 0
-      let bytes = 0
-      let rest = Buffer.alloc(0)
-      response.on('data', (piece: Buffer) => {
-        bytes += piece.length
-        const whole = rest.length ? Buffer.concat([rest, piece]) : piece
-        let after = 0
-        for (let at = whole.indexOf(needle); at !== -1; at = whole.indexOf(needle, after)) {
-          events++
-          after = at + needle.length
-        }
-        rest = Buffer.from(whole.subarray(Math.max(after, whole.length - needle.length + 1)))
-      })
-      response.on('end', () => resolve({ events, bytes, ms: performance.now() - began }))
-      response.on('error', reject)
-    })
+    const request = get(
+      { port, host: '127.0.0.1', path: `/events?${query}`, headers: key ? { 'X-API-Key': key } : {}, agent },
+      (response) => {
+        if (response.statusCode !== 200) return reject(new Error(`GET /events answered ${response.statusCode}`))
+        let events = 0
+        let bytes = 0
+        let rest = Buffer.alloc(0)
+        response.on('data', (piece: Buffer) => {
+          bytes += piece.length
+          const whole = rest.length ? Buffer.concat([rest, piece]) : piece
+          let after = 0
+          for (let at = whole.indexOf(needle); at !== -1; at = whole.indexOf(needle, after)) {
+            events++
+            after = at + needle.length
+          }
+          rest = Buffer.from(whole.subarray(Math.max(after, whole.length - needle.length + 1)))
+        })
+        response.on('end', () => resolve({ events, bytes, ms: performance.now() - began }))
+        response.on('error', reject)
+      },
+    )
     request.on('error', reject)
   })
 }

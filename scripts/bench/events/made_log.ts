@@ -55,7 +55,8 @@ async function make(folder: string, events: number): Promise<void> {
   }
 }
 
-function textOf(n: number): string {
+/** The event `n` as JSON. */
+export function textOf(n: number): string {
   const { event_name, context } = sample(n)
   const execution_id = executionOf(n)
   return JSON.stringify(runtimeEvent(event_name, execution_id, timeOf(n), { ...context, execution_id }))

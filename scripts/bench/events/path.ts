@@ -21,7 +21,7 @@ const turn = 64
 /** Who fires at will waits while so many wait for the card. */
 const mostWaiting = 1000
 /** Fired one after the other, without the log at work. */
-const burst = 2500
+const burst = 500
 
 const folder = mkdtempSync(join(tmpdir(), 'benchd-events-'))
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
@@ -39,7 +39,7 @@ async function measured({ do: what, count, streamed = false }: Asked): Promise<D
   const stream = streamed ? subscribe(hub, sent) : undefined
   try {
     if (what === 'stringify') return measure(() => stringify(count))
-    if (what === 'floor') return await inBursts(count, floor)
+    if (what === 'floor') return await inBursts(count, floor, emit)
     if (what === 'emit') return await inBursts(count, emit)
     const calls = what === 'count' ? countCalls() : undefined
     const done = await measureAsync(() => flood(count))
@@ -100,11 +100,13 @@ function emit(n: number): void {
   hub.emit(event_name, context, execution_id)
 }
 
-/** Only the calls themselves are measured: the log works in between. */
-async function inBursts(count: number, call: (n: number) => void): Promise<Done> {
+/** Only the calls themselves are measured: the log works in between, on what they or those of `before` have fired. */
+async function inBursts(count: number, call: (n: number) => void, before?: (n: number) => void): Promise<Done> {
   let cpu_us = 0
   let seconds = 0
   for (let n = 0; n < count; n += burst) {
+    for (let i = n; before && i < n + burst; i++) before(i)
+    if (before) await hub.log.until()
     const done = measure(() => {
       for (let i = n; i < n + burst; i++) call(i)
       return 0

@@ -1,13 +1,16 @@
-// node:http with nothing but a header for each connection that is kept open.
+// node:http with nothing but a header for each stream, and one answer that is always the same: a hundred events.
 
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { answerParent } from '../child.ts'
+import { textOf, timeOf } from './made_log.ts'
 import type { Told } from './service.ts'
 import { collectGarbage, usage } from './usage.ts'
 
 let subscribers = 0
-const server = createServer((_, response) => {
+const answer = Buffer.from(`{"events":[${Array.from({ length: 100 }, (_, n) => textOf(n)).join()}],"next_since":${timeOf(100)}}`)
+const server = createServer((request, response) => {
+  if (request.url?.startsWith('/events?')) return response.writeHead(200, { 'Content-Type': 'application/json' }).end(answer)
   subscribers++
   response.useChunkedEncodingByDefault = false
   response.writeHead(200, { 'Content-Type': 'text/event-stream', Connection: 'close' })

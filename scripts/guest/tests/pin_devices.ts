@@ -28,8 +28,8 @@ const channelOff = 0x09
 after(() => chip.remove())
 beforeEach(() => forget())
 
-/** How often what has to be quick is measured. */
-const rounds = 3
+/** How often what has to be quick is measured: what is started in the guest for each step of gpiod takes its time. */
+const rounds = { onoff: 3, gpiod: 1 }
 
 for (const name of ['onoff', 'gpiod'] as const) {
   const { probe, pins } = {
@@ -58,7 +58,7 @@ for (const name of ['onoff', 'gpiod'] as const) {
   test(`${name}: a lid that is opened in a run switches the motor off, and it stays off`, async (t) => {
     const device = await open(t)
     const times: number[] = []
-    while (times.length < rounds) {
+    while (times.length < rounds[name]) {
       await device.initialize({}, calm)
       const failed = assert.rejects(device.shake!({ speed: 500, duration: 600 }, calm), { code: 'device_failed', message: /its lid/ })
       await turns()
@@ -77,7 +77,7 @@ for (const name of ['onoff', 'gpiod'] as const) {
   test(`${name}: a stop switches the motor off`, async (t) => {
     const device = await open(t)
     const times: number[] = []
-    while (times.length < rounds) {
+    while (times.length < rounds[name]) {
       await device.initialize({}, calm)
       const failed = assert.rejects(device.shake!({ speed: 500, duration: 600 }, calm), { code: 'stopped' })
       await turns()
@@ -114,7 +114,7 @@ async function heats(device: Device): Promise<void> {
 test('an emergency stop that is pressed switches a heater off', async (t) => {
   const device = await openedSealer(t)
   const times: number[] = []
-  while (times.length < rounds) {
+  while (times.length < rounds.onoff) {
     await heats(device)
     const pressed_ms = now_ms()
     chip.pull(estop, 'up')
@@ -138,7 +138,7 @@ test('a sensor that says nonsense switches a heater off, and it stays off', asyn
 /** Within 100 ms, by the middle of them. Not by the tools of gpiod: in the guest it takes as long to start one. */
 function quick(t: TestContext, name: 'onoff' | 'gpiod', times: number[]): void {
   t.diagnostic(`off after ${times.map((time) => time.toFixed(1)).join(', ')} ms`)
-  const [, middle = 0] = times.sort((a, b) => a - b)
+  const middle = times.sort((a, b) => a - b)[times.length >> 1]!
   if (name === 'onoff') assert.ok(middle <= 100)
 }
 

@@ -1,0 +1,203 @@
+// `benchd events …` beside a service that runs, over its control socket and over the network.
+
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { t as file, type Test, test } from 'tap'
+import type { RuntimeEvent } from '../events/event.ts'
+import { benchd, type Running, running } from './testing.ts'
+
+// A slow machine is not a failure.
+file.setTimeout(0)
+
+test('events tail prints what happens, and goes on after the service was killed, without a loss', async (t) => {
+  const service = await serving(t)
+  const tails = service.ways.map((way) => running(t, service.home, ['events', 'tail', '--execution', 'run-1', '--json', ...way]))
+  const numbers = () => Promise.all(tails.map(({ line }) => threeOf(line)))
+  await heard(service, tails)
+  for (let n = 0; n < 3; n++) await service.emit('THREAD.plate.MOVING', { n })
+  t.same(await numbers(), ['0 1 2', '0 1 2'])
+  for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
+    service.child.kill(signal)
+    await service.ended
+    Object.assign(service, await serving(t, service))
+    // Before they are back: what happens in between is the point.
+    const from = signal === 'SIGKILL' ? 3 : 6
+    for (let n = from; n < from + 3; n++) await service.emit('THREAD.plate.MOVING', { n })
+    const wanted = `${from} ${from + 1} ${from + 2}`
+    t.same(await numbers(), [wanted, wanted])
+  }
+})
+
+test('events tail prints a line a person can read, of the types that were asked for', async (t) => {
+  const service = await serving(t)
+  const tail = running(t, service.home, ['events', 'tail', '--types', 'device, custom', '--data-dir', `${service.home}/data`])
+  await heard(service, [tail])
+  await service.emit('THREAD.plate.MOVING', { n: 1 })
+  await service.emit('CUSTOM.note.EMITTED', { n: 2 })
+  t.match(await tail.line(/.*"n":\d.*/), /^\d{4}-\d\d-\d\dT[\d:.]+Z {2}CUSTOM\.note\.EMITTED {2}run-1 {2}\{"n":2\}$/)
+})
+
+test('events tail that finds no service, or has no key, ends at once', async (t) => {
+  const service = await serving(t)
+  t.match(await benchd(service.home, ['events', 'tail', '--url', service.url]), { code: 4, stderr: /X-API-Key/ })
+  t.match(await benchd(service.home, ['events', 'tail', '--data-dir', `${service.home}/none`]), { code: 69 })
+})
+
+test('events since takes seconds, a date and a time ago, and prints what GET /events answers', async (t) => {
+  const service = await serving(t)
+  const fired: RuntimeEvent[] = []
+  for (let n = 0; n < 5; n++) fired.push(await service.emit(n % 2 ? 'CUSTOM.note.EMITTED' : 'THREAD.plate.MOVING', { n }))
+  const iso = new Date(Math.floor(fired[0]!.timestamp * 1000)).toISOString()
+  for (const way of service.ways) {
+    const since = async (...args: string[]) => {
+      const { code, stdout, stderr } = await benchd(service.home, ['events', 'since', ...args, '--json', '--execution', 'run-1', ...way])
+      t.same([code, stderr], [0, ''])
+      return ndjson(stdout)
+    }
+    t.same(await since(String(fired[2]!.timestamp)), fired.slice(2))
+    for (const time of ['0', '10m', '2h', '1d', '3600s', iso, iso.slice(0, 10)]) t.same(await since(time), fired, time)
+    t.same(await since('0', '--types', 'custom'), [fired[1], fired[3]])
+  }
+  const { stdout } = await benchd(service.home, ['events', 'since', '10m', '--execution', 'run-1', ...service.ways[0]!])
+  t.match(stdout, /^\S+Z {2}THREAD\.plate\.MOVING {2}run-1 {2}\{"n":0\}\n/)
+  for (const wrong of ['yesterday', '', '10x', '-5', 'NaN', '1960-01-01']) {
+    t.match(
+      await benchd(service.home, ['events', 'since', ...service.ways[0]!, '--', wrong]),
+      { code: 2, stdout: '', stderr: /is no time/ },
+      wrong,
+    )
+  }
+})
+
+test('events export prints all there is, over many pages, as jq and verify count it', async (t) => {
+  const service = await serving(t)
+  await service.post('/api/sim/load', { rate: 10_000, seconds: 0.35 })
+  await service.emitted(3499)
+  await service.emit('CUSTOM.note.EMITTED', { text: 'ü\n"\u2028' }, 'run-2')
+  for (const way of service.ways) {
+    const { code, stdout } = await benchd(service.home, ['events', 'export', ...way])
+    t.equal(code, 0)
+    const events = ndjson(stdout)
+    t.same(
+      events.filter(({ entity_type }) => entity_type === 'SIM').map(({ context }) => context.n),
+      Array.from({ length: 3500 }, (_, n) => n),
+    )
+    t.same(events.at(-1)?.context, { text: 'ü\n"\u2028' })
+    t.equal(Number(await jq('-s', 'length', stdout)), events.length)
+    const verified = await benchd(service.home, ['events', 'verify', '--json', '--data-dir', `${service.home}/data`])
+    t.match(verified, { code: 0 })
+    t.same(JSON.parse(verified.stdout), { files: 1, events: events.length, damaged: [] })
+  }
+  const one = await benchd(service.home, ['events', 'export', '--execution', 'run-2', ...service.ways[0]!])
+  t.same(
+    ndjson(one.stdout).map(({ execution_id }) => execution_id),
+    ['run-2'],
+  )
+  const exporting = spawn(process.execPath, [program, 'events', 'export', ...service.ways[0]!], { stdio: ['ignore', 'pipe', 'pipe'] })
+  exporting.stdout.once('data', () => exporting.stdout.destroy())
+  t.same(await Promise.all([text(exporting.stderr), once(exporting, 'exit')]), ['', [0, null]])
+})
+
+test('events verify says which file is damaged at which byte, and ends with 1', async (t) => {
+  const service = await serving(t)
+  for (let n = 0; n < 20; n++) await service.emit('THREAD.plate.MOVING', { n })
+  service.child.kill('SIGTERM')
+  await service.ended
+  const folder = `${service.home}/data/events`
+  const dir = ['--data-dir', `${service.home}/data`]
+  t.match(await benchd(service.home, ['events', 'verify', ...dir]), { code: 0, stdout: /^1 files, 20 events, 0 damaged lines\n$/ })
+  const [name] = readdirSync(folder).filter((name) => name.endsWith('.jsonl'))
+  const bytes = readFileSync(`${folder}/${name}`)
+  const at = bytes.indexOf('"n":7}')
+  const start = bytes.lastIndexOf('\n', at) + 1
+  bytes.write('8', at + 4)
+  writeFileSync(`${folder}/${name}`, bytes)
+  t.match(await benchd(service.home, ['events', 'verify', ...dir]), {
+    code: 1,
+    stdout: new RegExp(`^${name} at byte ${start}: .*no whole line\\n1 files, 19 events, 1 damaged lines\\n$`),
+  })
+  writeFileSync(`${folder}/${name}`, bytes.subarray(0, bytes.length - 10))
+  const { damaged } = JSON.parse((await benchd(service.home, ['events', 'verify', '--json', ...dir])).stdout)
+  t.match(damaged, [
+    { file: name, offset: start },
+    { file: name, problem: /at the end/ },
+  ])
+  t.match(await benchd(service.home, ['events', 'verify', '--data-dir', `${service.home}/none`]), { code: 3, stderr: /no event log/ })
+})
+
+const program = fileURLToPath(new URL('main.js', import.meta.url))
+
+type Known = { home: string; port: number; key: string }
+
+/** A service on a folder and a port of its own, or on those it had before; `ways` are the options to reach it. */
+async function serving(t: Test, known?: Known) {
+  const { home, port, key } = known ?? (await newHome(t))
+  const given = ['serve', '--config', `${home}/config.json`, '--data-dir', `${home}/data`, '--port', String(port)]
+  const { child, line, ended } = running(t, home, given)
+  const url = await line(/http:\/\/[\d.]+:\d+/)
+  child.stdout.resume()
+  const headers = { 'X-API-Key': key, 'Content-Type': 'application/json' }
+  const post = async (path: string, body: object) => {
+    const answer = await fetch(url + path, { method: 'POST', headers, body: JSON.stringify(body) })
+    if (!answer.ok) throw new Error(`${path} was answered ${answer.status} ${await answer.text()}`)
+    return answer.json()
+  }
+  return {
+    ...{ home, port, key, child, ended, url, post },
+    ways: [
+      ['--data-dir', `${home}/data`],
+      ['--url', url, '--key', key],
+    ],
+    emit: async (event_name: string, context: object, execution_id = 'run-1') =>
+      (await post('/api/sim/events', { event_name, execution_id, context })) as RuntimeEvent,
+    /** Resolves when a flow has come so far. */
+    async emitted(n: number) {
+      for (let there = false; !there; ) there = (await (await fetch(`${url}/events`, { headers })).text()).includes(`"n":${n}}`)
+    },
+  }
+}
+
+/** Fires events until those who read along have printed one. */
+async function heard(service: { emit(name: string, context: object): Promise<unknown> }, tails: readonly Running[]): Promise<void> {
+  let waiting = true
+  const all = Promise.all(tails.map(({ line }) => line(/"n":-1/))).finally(() => {
+    waiting = false
+  })
+  while (waiting) await service.emit('CUSTOM.note.EMITTED', { n: -1 })
+  await all
+}
+
+async function threeOf(line: Running['line']): Promise<string> {
+  return `${await line(/"n":(\d+)/)} ${await line(/"n":(\d+)/)} ${await line(/"n":(\d+)/)}`
+}
+
+function ndjson(stdout: string): RuntimeEvent[] {
+  return stdout.split('\n').flatMap((line) => (line ? [JSON.parse(line)] : []))
+}
+
+async function jq(...given: string[]): Promise<string> {
+  const child = spawn('jq', given.slice(0, -1), { stdio: ['pipe', 'pipe', 'inherit'] })
+  child.stdin.end(given.at(-1))
+  return (await text(child.stdout)).trim()
+}
+
+async function newHome(t: Test): Promise<Known> {
+  t.teardown(() => undefined)
+  const devices = [{ device_id: 'shaker-1', driver: 'bioshake', transport: { kind: 'simulated' } }]
+  const home = t.testdir({ 'config.json': JSON.stringify({ format: 1, listen: { host: '127.0.0.1' }, devices }) })
+  const made = await benchd(home, ['key', 'create', '--name', 'a', '--scope', 'operate', '--data-dir', `${home}/data`])
+  return { home, port: await freePort(), key: made.stdout.trim() }
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as AddressInfo
+      server.close(() => resolve(port))
+    })
+  })
+}
