@@ -21,7 +21,7 @@ export function attached(
   { transport, settings, clock, hardware }: { transport: RealTransport; settings: unknown; clock: Clock; hardware: Hardware },
 ): Attached {
   if (isOnPins(driver)) {
-    const link = board(driver.plan(settings), hardware)
+    const link = board(driver.plan(settings), hardware, clock)
     return { device: driver.open({ board: link, clock, settings }), link }
   }
   const path = transport.kind === 'serial' ? transport.path : ''

@@ -1,5 +1,6 @@
 // The outputs of a device on pins, switched off together.
 
+import { LabError, messageOf } from '../src/errors.ts'
 import type { Throttle } from './parts/throttle.ts'
 import type { Pin } from './transports/pin.ts'
 
@@ -15,17 +16,28 @@ export class Outputs {
 
   /**
    * All of it is inactive when this returns. What cannot be written keeps nothing else on: throws `stop_not_sent` afterwards if a
-   * relay could not, and rejects if only a throttle could not. Resolves when no earlier write can come after.
+   * relay could not, and rejects with `device_failed` if only a throttle could not. Resolves when no earlier write can come after.
    */
   offNow(): Promise<void> {
     const relays = this.#pins.map((pin) => attempt(() => pin.writeNow(false)))
     const throttles = this.#throttles.map((throttle) => attempt(() => throttle.offNow()))
-    const all = Promise.all([...relays, ...throttles].map(({ done }) => done)).then(() => undefined)
+    const all = Promise.all([...relays.map(({ done }) => done), ...throttles.map(({ done }) => done.catch(stillSet))]).then(() => undefined)
     const failed = relays.find(({ thrown }) => thrown !== undefined)
     if (!failed) return all
     all.catch(() => undefined)
     throw failed.thrown
   }
+}
+
+/** What is said of a device that was to be switched off because of `why`, and could not be. */
+export function stillOn(why: LabError, cause: unknown): LabError {
+  if (!(cause instanceof LabError && cause.code === 'stop_not_sent')) return why
+  return new LabError('device_failed', `${why.message}. That could not be done (${cause.message}): use its red button`, { cause })
+}
+
+function stillSet(cause: unknown): never {
+  const sentence = `its relays are off, but what sets its speed could not be set back: ${messageOf(cause)}`
+  throw new LabError('device_failed', sentence, { cause })
 }
 
 function attempt(work: () => Promise<void>): { done: Promise<void>; thrown?: unknown } {

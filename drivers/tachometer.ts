@@ -15,6 +15,8 @@ export class Tachometer {
   readonly #pulsesPerTurn: number
   #pulses: number[] = []
   #end = () => {}
+  /** Of all pulses since it began to count. */
+  count = 0
 
   constructor(pin: Pin, clock: Clock, pulsesPerTurn: number) {
     this.#pin = pin
@@ -26,6 +28,7 @@ export class Tachometer {
   begin(): void {
     this.end()
     this.#pulses = []
+    this.count = 0
     this.#end = this.#pin.onEdge((active) => {
       if (active) this.#count()
     })
@@ -50,6 +53,7 @@ export class Tachometer {
 
   #count(): void {
     const now = this.#clock.now()
+    this.count++
     this.#pulses = this.#pulses.filter((at) => now - at <= window_ms).slice(-mostPulses)
     this.#pulses.push(now)
   }

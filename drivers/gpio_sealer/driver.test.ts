@@ -83,6 +83,15 @@ test('without a reading for two seconds it is off, and stays so until it is init
   await clock.run(device.check())
 })
 
+test('a heater that cannot be switched off because its expander is gone, too, is not said to be off', async (t) => {
+  const heater = { expander: { part: 'mcp23017', address: 32, pin: 'A0' } }
+  const { device, board, clock } = await hot({ pins: { ...wiring, heater }, ...sensor })
+  board.setFault('unplug')
+  await clock.advance(3000)
+  await t.rejects(clock.run(device.check()), { code: 'device_failed', message: /That could not be done .*: use its red button/ })
+  t.throws(() => board.pin('heater').writeNow(false), { code: 'stop_not_sent' })
+})
+
 test('too hot, whatever was set, switches off and is said', async (t) => {
   const { device, board, clock, world } = await hot()
   board.setFault('overtemperature')

@@ -7,7 +7,7 @@ import type { PinsDriver } from '../driver.ts'
 import { Going } from '../going.ts'
 import { until } from '../host_timed.ts'
 import { Interlocks } from '../interlocks.ts'
-import { Outputs } from '../outputs.ts'
+import { Outputs, stillOn } from '../outputs.ts'
 import { Thermometer } from '../parts/thermometer.ts'
 import type { Board } from '../transports/board.ts'
 import { hottest, plan, profile, type Settings, settings } from './settings.ts'
@@ -43,8 +43,11 @@ function open({ board, clock, settings }: { board: Board; clock: Clock; settings
 
   /** Everything off, whatever goes on; it stays so until it is initialized. */
   function trip(error: LabError): void {
-    tripped ??= error
-    void allOff().catch(() => undefined)
+    const why = tripped ?? error
+    tripped = why
+    allOff().catch((cause) => {
+      tripped = stillOn(why, cause)
+    })
     going.end(error)
   }
 

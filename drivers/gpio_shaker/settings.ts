@@ -67,7 +67,7 @@ export function plan({ pins, i2c }: Settings): BoardPlan {
       ...(solenoid && { solenoid: { ...solenoid, mode: 'out' } }),
       ...(lid && { lid: { ...lid, mode: 'in' } }),
       ...(estop && { estop: { ...estop, mode: 'in' } }),
-      ...(tach && { tach: { ...tach, mode: 'in' } }),
+      ...(tach && { tach: { ...tach, mode: 'in', counted: true } }),
     },
     i2c: { speed: i2c.speed, ...(i2c.sensor && { sensor: i2c.sensor }) },
   }

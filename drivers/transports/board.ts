@@ -7,7 +7,7 @@ import type { Expanders } from '../parts/expander.ts'
 import type { I2cBus, I2cDevice } from './i2c.ts'
 import type { OnWire } from './line.ts'
 import type { GpioPlace, Pin, PinUse } from './pin.ts'
-import type { BoardPlan, PinWiring } from './wiring.ts'
+import type { BoardPlan, PinPlan } from './wiring.ts'
 
 /** `open` rejects with `disconnected` and names the pin or bus that cannot be had. Parts that do not answer are the driver's to notice. */
 export interface Board extends Link {
@@ -19,8 +19,8 @@ export interface Board extends Link {
   /** Whether the plan has a pin or a part of that name. */
   has(name: string): boolean
   /**
-   * Sees all that passes, as text: `enable = 1` and `write 1/0x60 00 00` what is set, `enable ?` and `read 1/0x48 00` what is asked,
-   * all to the device; to the host what was read.
+   * Sees what passes, as text: to the device `enable = 1` and `write 1/0x60 00 00`, and `read 1/0x48 00` what is asked; to the host
+   * what was read. A pin that is asked again and again is shown when it answers something else.
    */
   onWire(watch: OnWire): void
 }
@@ -53,7 +53,12 @@ class WiredBoard implements Board {
     this.clock = clock
     this.#plan = plan
     this.#hardware = hardware
-    this.#pins = new Map(Object.keys(plan.pins).map((name) => [name, new BoardPin(name, (...words) => this.#show(...words))]))
+    this.#pins = new Map(
+      Object.entries(plan.pins).map(([name, { counted }]) => [
+        name,
+        new BoardPin(name, counted ? () => {} : (...words) => this.#show(...words)),
+      ]),
+    )
     this.#parts = new Map(
       Object.entries(plan.i2c).map(([name, { bus, address }]) => [name, hardware.bus(bus).device(address, this.#onTransfer(bus))]),
     )
@@ -113,7 +118,7 @@ class WiredBoard implements Board {
     return new Set([...expanders, ...Object.values(this.#plan.i2c)].map(({ bus }) => bus))
   }
 
-  async #openPin(name: string, wiring: PinWiring & Pick<PinUse, 'mode' | 'initial'>, turn: number): Promise<void> {
+  async #openPin(name: string, wiring: PinPlan, turn: number): Promise<void> {
     const { mode, active_low, initial, pull } = wiring
     const use = { mode, active_low, ...(initial !== undefined && { initial }), ...(pull && { pull }) }
     const lost = (reason: string) => {
@@ -146,7 +151,9 @@ class WiredBoard implements Board {
   }
 
   #show(direction: Parameters<OnWire>[0], text: string): void {
-    for (const watch of this.#watchers) watch(direction, Buffer.from(text, 'latin1'))
+    // Answers that come close together are put together by who watches.
+    const line = direction === 'to_host' ? `${text}\n` : text
+    for (const watch of this.#watchers) watch(direction, Buffer.from(line, 'latin1'))
   }
 }
 
@@ -155,6 +162,8 @@ class BoardPin implements Pin {
   readonly #name: string
   readonly #show: (direction: Parameters<OnWire>[0], text: string) => void
   #pin: Pin | undefined
+  /** What the wire log says that it is. */
+  #shown: boolean | undefined
 
   constructor(name: string, show: (direction: Parameters<OnWire>[0], text: string) => void) {
     this.#name = name
@@ -163,6 +172,7 @@ class BoardPin implements Pin {
 
   take(pin: Pin): void {
     this.#pin = pin
+    this.#shown = undefined
   }
 
   async letGo(isOutput: boolean): Promise<void> {
@@ -176,9 +186,8 @@ class BoardPin implements Pin {
   }
 
   async read(): Promise<boolean> {
-    this.#show('to_device', `${this.#name} ?`)
     const active = await this.#opened().read()
-    this.#show('to_host', `${this.#name} is ${active ? 1 : 0}`)
+    this.#note(active)
     return active
   }
 
@@ -200,7 +209,7 @@ class BoardPin implements Pin {
 
   onEdge(listen: (active: boolean) => void): () => void {
     return this.#opened().onEdge((active) => {
-      this.#show('to_host', `${this.#name} is ${active ? 1 : 0}`)
+      this.#note(active)
       listen(active)
     })
   }
@@ -209,7 +218,13 @@ class BoardPin implements Pin {
     await this.letGo(false)
   }
 
+  #note(active: boolean): void {
+    if (active !== this.#shown) this.#show('to_host', `${this.#name} is ${active ? 1 : 0}`)
+    this.#shown = active
+  }
+
   #setting(active: boolean): string {
+    this.#shown = active
     return `${this.#name} = ${active ? 1 : 0}`
   }
 

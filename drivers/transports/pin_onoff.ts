@@ -46,9 +46,8 @@ function onoffPins(Gpio: GpioClass): PinBackend {
       if (use.pull) throw new LabError('config', noPull(place))
       const { chip, line } = lineOf(place, await sysfsChips())
       const number = chip.base! + line
-      kept.get(number)?.unwatchAll()
       await exported(number, place)
-      const gpio = opened(Gpio, number, place, use)
+      const gpio = opened(() => kept.get(number) ?? made(Gpio, number, use), place, use)
       if (use.mode === 'out') kept.set(number, gpio)
       return pinOf(gpio, use)
     },
@@ -85,25 +84,34 @@ async function exported(number: number, place: GpioPlace): Promise<void> {
   }
 }
 
-/**
- * `high` and `low` set the level before the pin is driven, whatever `active_low` says (the kernel's `direction_output_raw`):
- * so a relay that is on at the low level does not click on.
- */
-function opened(Gpio: GpioClass, number: number, place: GpioPlace, { mode, active_low, initial = false }: PinUse): Gpio {
-  const direction = mode === 'in' ? 'in' : initial !== active_low ? 'high' : 'low'
+function made(Gpio: GpioClass, number: number, use: PinUse): Gpio {
+  return new Gpio(number, direction(use), use.mode === 'in' ? 'both' : 'none', { activeLow: use.active_low })
+}
+
+/** Sets a pin that is kept anew, and sees that it is as it was set: of a pin that was exported before the package says nothing. */
+function opened(get: () => Gpio, place: GpioPlace, use: PinUse): Gpio {
   try {
-    const gpio =
-      mode === 'in'
-        ? new Gpio(number, direction, 'both', { activeLow: active_low })
-        : new Gpio(number, direction, 'none', { activeLow: active_low })
-    // The package keeps silent when a pin that was exported before does not let itself be set.
-    if (gpio.direction() !== mode || gpio.activeLow() !== active_low) throw new Error('it does not let itself be set')
-    return gpio
+    const gpio = get()
+    if (use.mode === 'out') {
+      gpio.setActiveLow(use.active_low)
+      gpio.setDirection(direction(use))
+    }
+    if (gpio.direction() === use.mode && gpio.activeLow() === use.active_low) return gpio
+    throw new Error('it does not let itself be set')
   } catch (error) {
     throw new LabError('disconnected', `${placeInWords(place)} cannot be opened: ${messageOf(error)}; see that nothing else uses it`, {
       cause: error,
     })
   }
+}
+
+/**
+ * `high` and `low` set the level before the pin is driven, whatever `active_low` says (the kernel's `direction_output_raw`):
+ * so a relay that is on at the low level does not click on.
+ */
+function direction({ mode, active_low, initial = false }: PinUse): 'in' | 'high' | 'low' {
+  if (mode === 'in') return 'in'
+  return initial !== active_low ? 'high' : 'low'
 }
 
 function pinOf(gpio: Gpio, { mode }: PinUse): Pin {

@@ -7,7 +7,7 @@ export const eventCost = bench({
   name: 'event-cost',
   summary: 'emit: name, freeze, dispatch to three sinks',
   limit: 'by hand',
-  options: { events: 50_000, rounds: 7, profile: '' },
+  options: { events: 30_000, rounds: 7, profile: '' },
   async run({ events, rounds, profile }) {
     const child = await startChild('./events/path.js', { profile })
     try {

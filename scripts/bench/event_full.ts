@@ -6,7 +6,7 @@ export const eventFull = bench({
   name: 'event-full',
   summary: 'emit, sinks, log and a stream, at flood; an event has 522 bytes',
   limit: 'JSON.stringify',
-  options: { events: 60_000, rounds: 5, profile: '' },
+  options: { events: 40_000, rounds: 5, profile: '' },
   async run(options) {
     const { rows, calls } = await besideStringify(options, { streamed: true })
     return [...rows, { what: 'JSON.stringify calls an event', unit: '', value: calls, target: { of: 'value', least: 1, most: 1 } }]

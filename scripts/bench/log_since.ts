@@ -13,7 +13,7 @@ export const logSince = bench({
   name: 'log-since',
   summary: 'GET /events on a long log',
   limit: 'raw node:http',
-  options: { events: 1_000_000, requests: 300, profile: '' },
+  options: { events: 1_000_000, requests: 200, profile: '' },
   run: ({ events, requests, profile }) =>
     withLog(events, async (data_dir) => {
       const service = await startChild<Serving>('./events/service.js', { args: [data_dir], flags: unitFlags, profile })

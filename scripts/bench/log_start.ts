@@ -13,7 +13,7 @@ export const logStart = bench({
   name: 'log-start',
   summary: 'start on a long log: as it was left, with a torn last write, without the sidecars',
   limit: 'an empty log',
-  options: { events: 1_000_000, rounds: 3 },
+  options: { events: 400_000, rounds: 3 },
   async run({ events, rounds }) {
     const nothing = mkdtempSync(join(tmpdir(), 'benchd-log-'))
     try {

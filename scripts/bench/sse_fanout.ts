@@ -8,7 +8,7 @@ export const sseFanout = bench({
   name: 'sse-fanout',
   summary: 'live events to many streams; the readers are another process',
   limit: 'a TCP loop',
-  options: { rates: '200,1000,5000', connections: 100, seconds: 1, rounds: 2, profile: '' },
+  options: { rates: '200,1000,5000', connections: 100, seconds: 0.7, rounds: 2, profile: '' },
   async run({ rates, connections, seconds, rounds, profile }) {
     const children = {
       readers: await startChild<object>('./events/readers.js'),

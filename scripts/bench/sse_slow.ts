@@ -2,6 +2,7 @@ import { bench } from './bench.ts'
 import { startChild } from './child.ts'
 import type { Asked as Reading, Resumed, Taken } from './events/readers.ts'
 import type { Asked, Serving, Told } from './events/service.ts'
+import { unitFlags } from './events/unit.ts'
 import { streamRequest } from './sse_fanout.ts'
 
 /** The kernel takes some 4 MB for a reader that takes nothing, before the service's own queue begins: there have to be more events. */
@@ -11,7 +12,7 @@ export const sseSlow = bench({
   options: { reading: 80, stalled: 20, rate: 8000, seconds: 2 },
   async run({ reading, stalled, rate, seconds }) {
     const readers = await startChild<object>('./events/readers.js')
-    const service = await startChild<Serving>('./events/service.js')
+    const service = await startChild<Serving>('./events/service.js', { flags: unitFlags })
     try {
       const ask = <Answer>(question: Reading) => readers.ask<Answer>(question)
       const open = { do: 'open', port: service.ready.port, request: streamRequest(service.ready) } as const

@@ -5,8 +5,15 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 dist=${BENCHD_DIST:-dist}
-log=$(mktemp) project=$(mktemp -d)
-trap 'rm -rf "$log" "$project"' EXIT
+log=$(mktemp) project=$(mktemp -d) guest=''
+tidy() {
+  if [[ -n $guest ]]; then
+    kill -- "-$guest" 2>/dev/null || true
+    wait "$guest" 2>/dev/null || true
+  fi
+  rm -rf "$log" "$project"
+}
+trap tidy EXIT
 trap 'exit 130' INT TERM
 failed() { echo "test:guest: $*" >&2; echo "0 passed, 1 failed"; exit 1; }
 
@@ -24,9 +31,14 @@ cp package.json "$project/"
 npm ls --omit=dev --omit=peer --all --parseable | sed -n "s|^$PWD/||p" | xargs cp -R --parents -t "$project"
 
 status=0
-scripts/guest/run-in-guest.sh --project "$project" --timeout 400 ${GUEST_LOGS:+--logs "$GUEST_LOGS"} -- \
+# With job control, to be one group that can be ended.
+set -m
+(scripts/guest/run-in-guest.sh --project "$project" --timeout 400 ${GUEST_LOGS:+--logs "$GUEST_LOGS"} -- \
   node --enable-source-maps --test --test-concurrency=1 --test-timeout=120000 --test-reporter=spec \
-  "${files[@]/#/dist/scripts/guest/tests/}" | tee "$log" || status=$?
+  "${files[@]/#/dist/scripts/guest/tests/}" | tee "$log") &
+guest=$!
+set +m
+wait "$guest" || status=$?
 echo "took $SECONDS s"
 count() { sed -n "s/^ℹ $1 //p" "$log" | tail -n 1; }
 tests=$(count tests) pass=$(count pass)

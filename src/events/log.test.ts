@@ -488,6 +488,29 @@ test('after a failed sync nothing more goes into that file; nothing shown is los
   await after.hub.close()
 })
 
+test('a sync that succeeds after one that failed makes the file no better', async (t) => {
+  const { hub, card, clock, folder } = await bench(t.testdir())
+  await hub.stored(emitMany(hub, 3))
+  await clock.advance(100)
+  await until(() => card.done.includes('datasync events-000001.jsonl'))
+  await hub.stored(emitMany(hub, 3, 'run-1', 3))
+  card.fail('datasync', 'EIO', 1)
+  card.fail('open', 'ENOSPC')
+  const before = card.done.length
+  await hub.stored(hub.emit('DEVICE.s.FAULTED', {}))
+  t.ok(hub.log.failing)
+  await clock.advance(100)
+  await turns(100)
+  t.notOk(card.done.slice(before).includes('datasync events-000001.jsonl'))
+  card.mend()
+  await clock.advance(1000)
+  await until(() => !hub.log.failing && hub.log.waiting === 0)
+  await hub.close()
+  const [, second] = segmentsOf(folder)
+  const events = readFileSync(`${folder}/events/${second}`, 'utf8').split('\n').slice(0, -1)
+  t.same(counted(events.map((line) => JSON.parse(line).event)), [3, 4, 5], 'what no sync had seen is in the new file')
+})
+
 test('a fault whose sync failed is synced in a new file before it is shown, and is there once', async (t) => {
   const { hub, card, folder } = await bench(t.testdir())
   const socket = new Socket()

@@ -28,8 +28,9 @@ export class LogFiles {
   #synced = 0
   /** The file may hold bytes behind the last trusted line. */
   #dirty = false
-  /** A sync failed: nothing more goes into this file. */
-  #distrusted = false
+  /** Why a sync failed: nothing more goes into this file, and no later sync of it counts. */
+  #distrusted: Error | undefined
+  #syncing: Promise<void> = Promise.resolve()
   /** Bytes at the end that nobody has been shown, and that will come again. */
   #unshown = 0
   /** Of the newest segment, whether it can be read or not. */
@@ -86,16 +87,12 @@ export class LogFiles {
    * When it resolves, all that had been appended when it was called is on the card. When it rejects, the file is not trusted
    * any more: the next `append` goes into a new one.
    */
-  async sync(): Promise<void> {
+  sync(): Promise<void> {
     const segment = this.#segments.at(-1)
     const end = segment?.bytes ?? 0
-    try {
-      await this.#file?.datasync()
-    } catch (error) {
-      this.#distrusted = true
-      throw error
-    }
-    if (segment === this.#segments.at(-1)) this.#synced = Math.max(this.#synced, end)
+    // One after the other: the kernel tells of a failure once, and the sync after it succeeds although the bytes are gone.
+    this.#syncing = this.#syncing.catch(() => undefined).then(() => this.#sync(segment, end))
+    return this.#syncing
   }
 
   /** After a failed sync: that many bytes at the end will be appended again, and do not count. */
@@ -129,6 +126,19 @@ export class LogFiles {
     } finally {
       await folder.close()
     }
+  }
+
+  /** For a segment that was left in the meantime there is nothing to do: it was synced then, or given up. */
+  async #sync(segment: Segment | undefined, end: number): Promise<void> {
+    if (segment !== this.#segments.at(-1)) return
+    if (this.#distrusted) throw this.#distrusted
+    try {
+      await this.#file?.datasync()
+    } catch (error) {
+      this.#distrusted = error as Error
+      throw error
+    }
+    if (segment === this.#segments.at(-1)) this.#synced = Math.max(this.#synced, end)
   }
 
   /** The numbers of the segments there are; what was left half made goes. */
@@ -239,7 +249,7 @@ export class LogFiles {
     this.#file = file
     this.#synced = segment.bytes
     this.#dirty = torn !== undefined
-    this.#distrusted = false
+    this.#distrusted = undefined
     this.#unshown = 0
     for (const damage of torn ? [...damages, torn] : damages) this.tellDamage(segment, damage)
     await old?.close().catch(() => undefined)

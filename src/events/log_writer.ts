@@ -59,6 +59,7 @@ export class LogWriter {
   #mayRetry = false
   #lost = 0
   #syncFailures = 0
+  #toldError: unknown
   #running: Promise<void> | undefined
   #cancelSync: (() => void) | undefined
   #cancelRetry: (() => void) | undefined
@@ -249,7 +250,10 @@ export class LogWriter {
     if (this.#unsyncedSince !== undefined && !this.#closed) this.#syncSoon()
   }
 
+  /** Once, also when it stands in the way of another sync. */
   #tellSyncFailed(error: unknown): void {
+    if (error === this.#toldError) return
+    this.#toldError = error
     this.#options.onState('distrusted', messageOf(error))
   }
 }

@@ -6,7 +6,7 @@ import { answerParent } from '../child.ts'
 
 /**
  * `open` connections that read, and `stalled` ones that read nothing after the first frame; then `take`: until each that reads has so many
- * frames; `resume`: what the stalled ones find when they read on, until the sequence number `last`; `close`.
+ * frames; `resume`: what the stalled ones find, of so many frames, when they read on; `close`.
  */
 export type Asked =
   | { do: 'open'; port: number; request: string; connections: number; stalled: number }
@@ -18,8 +18,9 @@ export type Taken = { taken: number; missing: number; p50_ms: number; p99_ms: nu
 /** Of each that had stalled: how many came without a gap at the end, how many it was told that it lost, how many it has not been told of. */
 export type Resumed = { tails: number[]; dropped: number[]; unaccounted: number[] }
 
-/** Nothing more comes after so long a silence. */
+/** Nothing more comes after so long a silence; sooner where all is on its way already. */
 const silence_ms = 4000
+const shortSilence_ms = 1000
 const tenths = new Uint32Array(600_000)
 let late = 0
 
@@ -102,7 +103,7 @@ async function resume(frames: number): Promise<Resumed> {
     reader.text = []
     reader.socket.resume()
   }
-  await quiet(() => stalled.reduce((sum, { bytes }) => sum + bytes, 0), Number.POSITIVE_INFINITY)
+  await quiet(() => stalled.reduce((sum, { bytes }) => sum + bytes, 0), Number.POSITIVE_INFINITY, shortSilence_ms)
   const seen = stalled.map(({ text }) => {
     const all = text!.join('')
     const ids = Array.from(all.matchAll(/^id: (\d+)$/gm), ([, id]) => Number(id))
@@ -119,14 +120,14 @@ async function resume(frames: number): Promise<Resumed> {
 }
 
 /** Resolves when the figure is reached, or does not change any more. */
-async function quiet(figure: () => number, wanted: number): Promise<void> {
+async function quiet(figure: () => number, wanted: number, most_ms = silence_ms): Promise<void> {
   let before = -1
   let since = performance.now()
   while (figure() < wanted) {
     if (figure() !== before) {
       before = figure()
       since = performance.now()
-    } else if (performance.now() - since > silence_ms) return
+    } else if (performance.now() - since > most_ms) return
     await wait(2)
   }
 }

@@ -16,11 +16,12 @@ export class GpioChip {
   readonly #lines: string
   readonly #base: number
 
-  /** Puts a chip into the kernel. Nothing pulls at its lines up. */
+  /** Puts a chip into the kernel, in place of one that was left there. Nothing pulls its lines up. */
   constructor(label: string, lines: number) {
     prepareKernel()
     this.label = label
     this.#folder = `${chips}/${label}`
+    if (existsSync(this.#folder)) this.remove()
     mkdirSync(`${this.#folder}/bank0`, { recursive: true })
     writeFileSync(`${this.#folder}/bank0/num_lines`, `${lines}`)
     writeFileSync(`${this.#folder}/bank0/label`, label)

@@ -5,9 +5,10 @@ import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { record, recorded } from './kernel_trace.ts'
 
-/** Makes a bus with parts at these addresses, all registers 0, and answers its number. */
+/** Makes a bus with parts at these addresses, all registers 0, in place of the one before, and answers its number. */
 export function registerFiles(addresses: readonly number[]): number {
   execFileSync('modprobe', ['i2c-dev'])
+  execFileSync('modprobe', ['-q', '-r', 'i2c-stub'])
   execFileSync('modprobe', ['i2c-stub', `chip_addr=${addresses.join()}`])
   record('smbus')
   return busCalled('SMBus stub')
