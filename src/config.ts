@@ -58,6 +58,7 @@ export const ConfigFile = v.strictObject({
   hosts: v.optional(v.array(v.pipe(v.string(), v.nonEmpty())), []),
   cors: v.optional(v.strictObject({ origins: v.optional(v.array(v.pipe(v.string(), v.url())), []) }), {}),
   time_scale: v.optional(v.pipe(v.number(), v.minValue(1), v.maxValue(10_000)), 1),
+  stop_input: v.optional(v.strictObject({ bcm: Count(0, 63), active_low: v.optional(v.boolean(), false) })),
   devices: v.optional(v.array(DeviceConfig), []),
   events: v.optional(
     v.strictObject({

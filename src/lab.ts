@@ -5,6 +5,7 @@ import type { Hardware } from '../drivers/transports/board.ts'
 import { thisComputer } from '../drivers/transports/hardware.ts'
 import { portWarning } from '../drivers/transports/port_path.ts'
 import { Simulation } from '../drivers/transports/simulation.ts'
+import { stopInput } from '../drivers/transports/stop_input.ts'
 import type { Config, DeviceConfig } from './config.ts'
 import type { Configured } from './devices/instrument.ts'
 import { Latches } from './devices/latches.ts'
@@ -68,6 +69,12 @@ export async function openLab(
   const devices = config.devices.map((device) => configured(device, config.time_scale, { clock, log, simulations, hardware }))
   const registry = new Registry(devices, { clock, hub, ledger, latches, journal, log })
   registry.start()
+  const pressed = () => {
+    log.warn('the stop input is active: every device is stopped')
+    registry.haltAll().catch((error) => log.error('the stop input', error))
+  }
+  const failed = (reason: string) => hub.incident('DEVICE_LINK', `the stop input cannot be read: ${reason}`)
+  const input = config.stop_input && stopInput(config.stop_input, hardware, clock, { pressed, failed })
 
   return {
     config,
@@ -82,7 +89,7 @@ export async function openLab(
     simulations,
     load,
     health() {
-      const reasons = hub.troubles()
+      const reasons = [...hub.troubles(), ...(input?.trouble ? ['stop_input'] : [])]
       const status = stopping ? 'stopping' : reasons.length ? 'degraded' : 'ok'
       return { status, version, uptime_s: Math.floor((clock.now() - began) / 1000), reasons }
     },
@@ -90,6 +97,7 @@ export async function openLab(
       stopping = true
       load.stop()
       hub.streams.close()
+      await input?.close()
       await registry.close()
       await latches.settled()
       await journal.close()

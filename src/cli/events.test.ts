@@ -4,6 +4,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
+import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { t as file, type Test, test } from 'tap'
@@ -16,13 +17,17 @@ file.setTimeout(0)
 test('events tail prints what happens, and goes on after the service was killed, without a loss', async (t) => {
   const service = await serving(t)
   const tails = service.ways.map((way) => running(t, service.home, ['events', 'tail', '--execution', 'run-1', '--json', ...way]))
+  const tries = tails.map(({ child }) => triesOf(child.stderr))
   const numbers = () => Promise.all(tails.map(({ line }) => threeOf(line)))
   await heard(service, tails)
   for (let n = 0; n < 3; n++) await service.emit('THREAD.plate.MOVING', { n })
   t.same(await numbers(), ['0 1 2', '0 1 2'])
   for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
+    const twice = tries.map((tried) => tried(2))
     service.child.kill(signal)
     await service.ended
+    // Nobody is there when they come back the first time.
+    if (signal === 'SIGKILL') await Promise.all(twice)
     Object.assign(service, await serving(t, service))
     // Before they are back: what happens in between is the point.
     const from = signal === 'SIGKILL' ? 3 : 6
@@ -169,6 +174,22 @@ async function heard(service: { emit(name: string, context: object): Promise<unk
   })
   while (waiting) await service.emit('CUSTOM.note.EMITTED', { n: -1 })
   await all
+}
+
+/** Answers what resolves when it has said so many times more that it tries again. */
+function triesOf(stderr: Readable): (more: number) => Promise<void> {
+  let count = 0
+  let look = () => {}
+  stderr.on('data', (bytes) => {
+    count += String(bytes).split('trying again').length - 1
+    look()
+  })
+  return (more) => {
+    const wanted = count + more
+    return new Promise((resolve) => {
+      look = () => count >= wanted && resolve()
+    })
+  }
 }
 
 async function threeOf(line: Running['line']): Promise<string> {
