@@ -1,12 +1,17 @@
 // Builds dist/: the compiled sources, and beside them the files that they read.
 import { execFileSync } from 'node:child_process'
-import { cpSync, rmSync } from 'node:fs'
+import { cpSync, existsSync, readdirSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
 
 const top = new URL('..', import.meta.url)
 process.chdir(top.pathname)
 if (process.argv.includes('--clean')) rmSync('dist', { recursive: true, force: true })
 execFileSync(process.execPath, [createRequire(import.meta.url).resolve('typescript/bin/tsc')], { stdio: 'inherit' })
+// What was compiled from a file that is gone would still be run.
+for (const path of readdirSync('dist', { recursive: true })) {
+  const source = path.replace(/\.js(\.map)?$/, '.ts')
+  if (source !== path && !existsSync(source)) rmSync(`dist/${path}`)
+}
 for (const folder of ['src', 'drivers']) {
   cpSync(folder, `dist/${folder}`, { recursive: true, filter: (path) => !/\.(ts|md)$/.test(path) })
 }

@@ -42,7 +42,7 @@ test('what is wrong is told with its place and what was meant', async (t) => {
 })
 
 test('an id that would break a path or the name of an event is refused', async (t) => {
-  for (const device_id of ['a.b', 'a/b', '', 'x'.repeat(65), 'bulk', 'export', 'schüttler']) {
+  for (const device_id of ['a.b', 'a/b', '', 'x'.repeat(65), 'bulk', 'export', 'constructor', '__proto__', 'schüttler']) {
     await t.rejects(config({ devices: [{ ...shaker, device_id }] }), { code: 'config', message: /devices\[0\]\.device_id/ }, device_id)
   }
 })
@@ -58,6 +58,7 @@ test('an external device takes no transport', async (t) => {
   const robot = { device_id: 'robot-1', driver: 'external' }
   t.match((await config({ devices: [robot] })).devices[0], { kind: 'external' })
   await t.rejects(config({ devices: [{ ...robot, transport: { kind: 'simulated' } }] }), { message: /driven elsewhere/ })
+  await t.rejects(config({ devices: [{ ...robot, settings: { speed: 1 } }] }), { message: /takes no settings/ })
 })
 
 test('a file that is not there, or no JSON, is named', async (t) => {

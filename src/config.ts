@@ -11,8 +11,8 @@ import { parseJsonWithComments } from './kit/json.ts'
 import { Id } from './kit/name.ts'
 import { checked } from './kit/schema.ts'
 
-/** Words that stand where a device's id would stand in the paths of the teachpoints. */
-const takenIds = ['bulk', 'export']
+/** Words that stand where a device's id would stand in the paths of the teachpoints, and those that JavaScript keeps for itself. */
+const takenIds = ['bulk', 'export', 'constructor', 'prototype', '__proto__']
 const DeviceId = v.pipe(
   Id,
   v.check((id) => !takenIds.includes(id), 'this id would collide with a path of the API; take another'),
@@ -57,7 +57,7 @@ export const ConfigFile = v.strictObject({
   ),
   hosts: v.optional(v.array(v.pipe(v.string(), v.nonEmpty())), []),
   cors: v.optional(v.strictObject({ origins: v.optional(v.array(v.pipe(v.string(), v.url())), []) }), {}),
-  time_scale: v.optional(v.pipe(v.number(), v.minValue(1), v.maxValue(10_000)), 1),
+  time_scale: v.optional(v.pipe(v.number(), v.minValue(1), v.maxValue(1000)), 1),
   stop_input: v.optional(v.strictObject({ bcm: Count(0, 63), active_low: v.optional(v.boolean(), false) })),
   devices: v.optional(v.array(DeviceConfig), []),
   events: v.optional(
@@ -148,6 +148,9 @@ async function checkDevice(device: ConfigFile['devices'][number], origin: string
   const what = `${origin}: ${device_id}`
   if (driver === 'external') {
     if (transport) throw new LabError('config', `${what}: an external device is driven elsewhere and takes no transport`)
+    for (const [member, given] of Object.entries({ settings, limits: device.limits })) {
+      if (Object.keys(given).length) throw new LabError('config', `${what}: an external device is driven elsewhere and takes no ${member}`)
+    }
     return { ...rest, device_id, name, driver, kind: 'external' }
   }
   if (!transport)

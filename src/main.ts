@@ -1,6 +1,7 @@
 // The daemon: takes its data folder, opens the lab, listens, and closes all of it again.
 
 import type { Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import type { Config } from './config.ts'
 import { readTls } from './config.ts'
 import { app } from './http/app.ts'
@@ -28,19 +29,21 @@ export async function startService(config: Config, { data_dir, log }: { data_dir
   const door = { app: startingApp() }
   const control = serverOf(() => door.app, { connections, local: true })
   await claimFolder(data_dir, control)
-  let lab: Lab | undefined
+  const server = serverOf(() => door.app, { connections, tls })
   try {
-    lab = await openLab(config, { data_dir, log })
-    const server = serverOf(() => door.app, { connections, tls })
+    // Before any port of a device is opened: if this one is taken, another service may have those.
+    const address = await listen(server, config.listen.host, config.listen.port)
+    const lab = await openLab(config, { data_dir, log })
     door.app = app(lab)
-    const { address, family, port } = await listen(server, config.listen.host, config.listen.port)
-    const host = family === 'IPv6' ? `[${address}]` : address
-    return { lab, url: `${tls ? 'https' : 'http'}://${host}:${port}`, close: closing(lab, [server, control]) }
+    return { lab, url: urlOf(address, tls !== undefined), close: closing(lab, [server, control]) }
   } catch (error) {
-    await lab?.close()
-    await closeServer(control, 0)
+    await Promise.all([closeServer(server, 0), closeServer(control, 0)])
     throw error
   }
+}
+
+function urlOf({ address, family, port }: AddressInfo, isSecure: boolean): string {
+  return `${isSecure ? 'https' : 'http'}://${family === 'IPv6' ? `[${address}]` : address}:${port}`
 }
 
 function closing(lab: Lab, servers: readonly Server[]): () => Promise<void> {

@@ -15,6 +15,7 @@ const start_ms = 5000
 
 type Heating = {
   target: number
+  /** On the wire's clock: the statuses that are still under way take time of ours. */
   since: number
   /** No reading may be above this. It follows the reading down to the target, for a block that cools to a lower one. */
   ceiling: number
@@ -45,7 +46,7 @@ export class HeatGuard {
   /** From now on it heats to `target`. `reading` must be a fresh one. */
   begin(target: number, reading: number): void {
     const at = this.#clock.now()
-    this.#heating = { target, since: at, ceiling: Math.max(target, reading) + overshoot, mark: { temperature: reading, at } }
+    this.#heating = { target, since: this.#wire.now(), ceiling: Math.max(target, reading) + overshoot, mark: { temperature: reading, at } }
     this.#expectWord()
   }
 
@@ -64,7 +65,7 @@ export class HeatGuard {
     const wrong = this.#tooHotForAnything(temperature) ?? (this.#heating && this.#wrongWith(this.#heating, temperature))
     if (wrong) {
       this.#tripWith(new LabError('device_failed', `${wrong}; its heater was switched off, see to it, then initialize`))
-    } else if (this.#heating && heater === 'off' && this.#clock.now() - this.#heating.since > start_ms) {
+    } else if (this.#heating && heater === 'off' && this.#wire.now() - this.#heating.since > start_ms) {
       // Somebody switched it off at the instrument: that is no failure, but there is no target any more.
       this.end()
     } else if (this.#heating) {

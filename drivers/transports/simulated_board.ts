@@ -124,7 +124,7 @@ export function simulatedBoard<Settings>({
       faults.add(fault)
       return true
     },
-    canHave: (fault: Fault) => fault === 'unplug' || (isMechanical(fault) && simulator.setFault(fault, false)),
+    canHave: (fault: Fault) => fault === 'unplug' || faults.has(fault) || (isMechanical(fault) && simulator.setFault(fault, false)),
     clearFaults() {
       unplug(false)
       for (const fault of faults) if (isMechanical(fault)) simulator.setFault(fault, false)

@@ -30,6 +30,8 @@ export type SimulatedLineOptions<Settings> = {
   wire?: Clock
 }
 
+/** Time that does not go by. */
+const still: Clock = { now: () => 0, after: () => () => {} }
 const bitsPerByte = 10
 
 export function simulatedLine<Settings>(options: SimulatedLineOptions<Settings>): SimulatedLine {
@@ -53,6 +55,13 @@ export function simulatedLine<Settings>(options: SimulatedLineOptions<Settings>)
     clock.after(freeAt[direction] - now, () => {
       if (state === 'open' && openedAs === opening) arrived()
     })
+  }
+  /** Tried on another instrument of the same kind: this one is not touched. */
+  const canHave = (fault: MechanicalFault) => {
+    const other = simulate({ clock: still, settings, send() {} })
+    const can = other.setFault(fault, true)
+    other.powerOff()
+    return can
   }
   const deliver = (bytes: Uint8Array, openedAs: number) => {
     transmit('to_host', bytes, openedAs, () => {
@@ -120,7 +129,7 @@ export function simulatedLine<Settings>(options: SimulatedLineOptions<Settings>)
       faults.add(fault)
       return true
     },
-    canHave: (fault) => fault === 'unplug' || isLineFault(fault) || simulator.setFault(fault, false),
+    canHave: (fault) => fault === 'unplug' || isLineFault(fault) || faults.has(fault) || canHave(fault),
     clearFaults() {
       for (const fault of faults) if (fault !== 'unplug' && !isLineFault(fault)) simulator.setFault(fault, false)
       faults.clear()

@@ -1,5 +1,6 @@
 // `benchd safe-off`: switches off what was left on when the service ended, in whatever way. For the unit's `ExecStopPost=`.
 
+import type { Attached, RealTransport } from '../../drivers/attach.ts'
 import type { Config, DeviceConfig } from '../config.ts'
 import { messageOf } from '../errors.ts'
 import { sleep, systemClock } from '../kit/clock.ts'
@@ -9,6 +10,8 @@ import { configPath, dataDir } from './places.ts'
 /** Together with the start of this program, what is left on is off within five seconds. */
 const patience_ms = 3000
 
+type Driven = Extract<DeviceConfig, { kind: 'driven' }>
+type Attach = (device: Driven & { transport: RealTransport }) => Attached
 type Outcome = { device_id: string; success: boolean; message: string }
 
 export const safeOff = command({
@@ -21,10 +24,17 @@ export const safeOff = command({
     json: { type: 'boolean', help: 'Print JSON' },
   },
   async run({ options }) {
-    const [{ readConfig }, { RunJournal }] = await Promise.all([import('../config.ts'), import('../devices/run_journal.ts')])
+    const [{ readConfig }, { RunJournal }, { attached }, { thisComputer }] = await Promise.all([
+      import('../config.ts'),
+      import('../devices/run_journal.ts'),
+      import('../../drivers/attach.ts'),
+      import('../../drivers/transports/hardware.ts'),
+    ])
     const config = await readConfig(configPath(options.config))
     const journal = await RunJournal.open(dataDir(options['data-dir']), ({ message }) => process.stderr.write(`benchd: ${message}\n`))
-    const outcomes = await Promise.all(journal.on.map((device_id) => switchOff(device_id, config)))
+    const hardware = thisComputer()
+    const attach: Attach = (device) => attached(device.driven_by, { ...device, clock: systemClock, hardware })
+    const outcomes = await Promise.all(journal.on.map((device_id) => switchOff(device_id, config, attach)))
     for (const { device_id } of outcomes.filter(({ success }) => success)) await journal.switchedOff(device_id)
     await journal.close()
     process.stdout.write(
@@ -34,27 +44,27 @@ export const safeOff = command({
   },
 })
 
-async function switchOff(device_id: string, { devices }: Config): Promise<Outcome> {
+async function switchOff(device_id: string, { devices }: Config, attach: Attach): Promise<Outcome> {
   const device = devices.find((one) => one.device_id === device_id)
   if (device?.kind !== 'driven') {
     return { device_id, success: false, message: `${device_id} was left on, but is not in the configuration: use its red button` }
   }
-  const late = sleep(systemClock, patience_ms).then(() => Promise.reject(new Error('no acknowledgement')))
+  const done = new AbortController()
+  const late = sleep(systemClock, patience_ms, done.signal).then(() => Promise.reject(new Error('no acknowledgement')))
   try {
-    await Promise.race([halt(device), late])
+    await Promise.race([halt(device, attach), late])
     return { device_id, success: true, message: `${device_id} was left on; it is off` }
   } catch (error) {
     return { device_id, success: false, message: `${device_id} may still be on: use its red button (${messageOf(error)})` }
+  } finally {
+    late.catch(() => undefined)
+    done.abort()
   }
 }
 
-async function halt({ driven_by, settings, transport }: Extract<DeviceConfig, { kind: 'driven' }>): Promise<void> {
+async function halt({ transport, ...its }: Driven, attach: Attach): Promise<void> {
   if (transport.kind === 'simulated') return
-  const [{ attached }, { thisComputer }] = await Promise.all([
-    import('../../drivers/attach.ts'),
-    import('../../drivers/transports/hardware.ts'),
-  ])
-  const { device, link } = attached(driven_by, { transport, settings, clock: systemClock, hardware: thisComputer() })
+  const { device, link } = attach({ transport, ...its })
   await link.open()
   try {
     await device.halt()

@@ -41,7 +41,7 @@ export const demo = command({
   async run({ options }) {
     const { demoConfig, prepareDemo, welcome } = await import('../examples/demo.ts')
     const { makeThrowAwayFolder, removeFolder } = await import('../kit/folder.ts')
-    const config = listening(await demoConfig(number(options['time-scale'] ?? '10', '--time-scale')), options)
+    const config = listening(await demoConfig(timeScale(options['time-scale'] ?? '10')), options)
     const kept = options['data-dir']
     const folder = kept ? dataDir(kept) : await makeThrowAwayFolder('benchd-demo')
     try {
@@ -67,10 +67,14 @@ async function serveUntilSignalled(config: Config, data_dir: string, ready: (ser
     void service.lab.registry.haltAll().catch(() => undefined)
     process.exit(exitCodes.failed[0])
   })
-  await ready(service)
-  const signal = await ended
-  words.info(`${signal}: ending`)
-  await service.close()
+  let signal: NodeJS.Signals
+  try {
+    await ready(service)
+    signal = await ended
+    words.info(`${signal}: ending`)
+  } finally {
+    await service.close()
+  }
   return signal === 'SIGINT' ? exitCodes.interrupted[0] : exitCodes.ok[0]
 }
 
@@ -92,6 +96,12 @@ function portNumber(text: string): number {
   const port = number(text, '--port')
   if (Number.isInteger(port) && port >= 0 && port <= 65535) return port
   throw new CliError('usage', `--port ${text} is not a port; take 0 to 65535`)
+}
+
+function timeScale(text: string): number {
+  const scale = number(text, '--time-scale')
+  if (scale >= 1 && scale <= 1000) return scale
+  throw new CliError('usage', `--time-scale ${text} is not between 1 and 1000`)
 }
 
 function number(text: string, option: string): number {

@@ -50,6 +50,8 @@ export class Instrument {
   #identity: Identity | null = null
   #run: Run | undefined
   #last: OperationRecord | null = null
+  /** Why it cannot be reached, as it was last told. */
+  #unreachable = ''
   #closing = false
   #cancelWatch = () => {}
 
@@ -164,7 +166,7 @@ export class Instrument {
     try {
       return await device.get_temperature!()
     } catch (error) {
-      throw this.#suspect('get_temperature', error)
+      throw await this.#unwell('get_temperature', error)
     }
   }
 
@@ -313,6 +315,14 @@ export class Instrument {
     return this.#suspect(run.name, error, !halted)
   }
 
+  /** As `suspect`, outside a run; a heater that we switched on is switched off first. */
+  async #unwell(command: string, error: unknown): Promise<LabError> {
+    const { driven } = this.#configured
+    const isHot = this.#leftOn.hot && !isHarmless(error)
+    const isOff = isHot && driven?.link.state === 'open' && (await this.#halted(driven.device))
+    return this.#suspect(command, error, isHot && !isOff)
+  }
+
   /** Latches what a device did wrong, and words it. */
   #suspect(command: string, error: unknown, may_still_be_moving = false): LabError {
     const failure = worded(this.device_id, error)
@@ -363,9 +373,18 @@ export class Instrument {
     try {
       if (link.state === 'open') await device.check()
       else await this.#reconnect()
+      this.#unreachable = ''
     } catch (error) {
-      if (link.state === 'open' && !this.#run && !this.#closing) this.#suspect('check', error)
+      if (this.#run || this.#closing) return
+      if (link.state === 'open') await this.#unwell('check', error)
+      else this.#tellUnreachable(messageOf(error))
     }
+  }
+
+  /** Once for each reason: it is tried again every two seconds. */
+  #tellUnreachable(reason: string): void {
+    if (reason !== this.#unreachable) this.#around.log.warn(`${this.device_id} cannot be reached: ${reason}`)
+    this.#unreachable = reason
   }
 
   /** As `connect`; and what was left on when the service ended is halted, unless it is to be left. */
@@ -384,6 +403,7 @@ export class Instrument {
   /** What the instrument was doing before we came, and ends by itself: until then it is busy. */
   async #adopt(device: Device, { operation, seconds_left }: UnderWay): Promise<void> {
     const run = this.#begin(operation, { duration: seconds_left })
+    run.done = `${operation} that was under way has ended`
     this.#around.log.info(`${this.device_id} is running ${operation} by itself, about ${seconds_left} s left`)
     const wait = async () => {
       do await sleep(this.#around.clock, watch_ms, run.signal)

@@ -91,7 +91,7 @@ async function bench(t: Test, options: { folder?: string; bounds?: Bounds } = {}
   registry.start()
   await clock.advance(1000)
   ending.push(async () => {
-    await registry.close()
+    await clock.run(registry.close())
     await latches.settled()
     await journal.close()
     for (const line of Object.values(lines)) line.simulator.powerOff()
@@ -296,6 +296,35 @@ test('a shaker that was left shaking is busy until it has ended, and can be stop
     'it is only asked',
   )
   await clock.advance(80_000)
-  t.match(shaker.info(), { operation: null, last_operation: { operation: 'shake', status: 'ended', result: { success: true } } })
+  t.match(shaker.info(), {
+    operation: null,
+    last_operation: {
+      operation: 'shake',
+      status: 'ended',
+      result: { success: true, message: 'shaker-1: shake that was under way has ended' },
+    },
+  })
   t.match(await clock.run(registry.halt('shaker-1')), { success: true })
+})
+
+for (const fault of ['no_reply', 'jam'] as const) {
+  test(`a heater that was switched on is off after ${fault}, with nobody asking`, async (t) => {
+    const { clock, shaker, lines } = await shaking(t)
+    await clock.run(shaker.perform('set_temperature', { temperature: 60 }))
+    t.equal(lines['shaker-1']!.simulator.world.heating, true)
+    lines['shaker-1']!.setFault(fault)
+    await clock.advance(20_000)
+    t.equal(shaker.state, 'faulted')
+    t.equal(lines['shaker-1']!.simulator.world.heating, false)
+  })
+}
+
+test('a fault that is ordered for later touches nothing now', async (t) => {
+  const { clock, lines } = await shaking(t)
+  const line = lines['shaker-1']!
+  const before = { ...line.simulator.world }
+  t.ok(line.canHave('interlock_open'))
+  t.ok(line.canHave('jam'))
+  t.same({ ...line.simulator.world }, before)
+  await clock.advance(0)
 })

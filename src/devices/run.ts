@@ -16,6 +16,8 @@ export class Run {
   readonly #abort = new AbortController()
   /** Why it was cut short. */
   cut: 'stopped' | 'stopping' | undefined
+  /** What is said of its good end, in place of the table's words. */
+  done: string | undefined
 
   /** `time_scale` is how many seconds of the instrument go by in one of ours. */
   constructor(record: OperationRecord, { clock, time_scale }: { clock: Clock; time_scale: number }) {
@@ -65,7 +67,7 @@ export class Run {
   result(): OperationResult {
     if (this.cut === 'stopped') return { success: false, message: 'stopped' }
     const done = operations[this.name].done as (params: object) => string
-    return { success: true, message: `${this.record.device_id}: ${done(this.record.params)}` }
+    return { success: true, message: `${this.record.device_id}: ${this.done ?? done(this.record.params)}` }
   }
 
   get #duration(): number {

@@ -12,15 +12,15 @@ export function demoConfig(time_scale: number): Promise<Config> {
   return checkConfig({ ...demoBench, time_scale, listen: { host: '127.0.0.1' } }, 'the demo')
 }
 
-/** Puts in what a demo starts with, and answers a fresh key; the keys of earlier demos end. */
+/** What the demo calls its own key. */
+const ownKey = 'benchd demo'
+
+/** Puts points into a new folder, and answers a fresh key; the demo's earlier ones end. */
 export async function prepareDemo({ keys, teachpoints }: Rooms): Promise<string> {
-  const there = new Set(teachpoints.list('arm-1').map(({ name }) => name))
-  await teachpoints.importAll(
-    demoTeachpoints.filter(({ name }) => !there.has(name)),
-    { overwrite: false },
-  )
-  for (const { name, key_id, revoked_at } of keys.list()) if (name === 'demo' && revoked_at === null) await keys.revoke(key_id)
-  return (await keys.create({ name: 'demo', scope: 'admin' })).api_key
+  const isNew = keys.list().length === 0 && teachpoints.list('arm-1').length === 0
+  if (isNew) await teachpoints.importAll(demoTeachpoints, { overwrite: false })
+  for (const { name, key_id, revoked_at } of keys.list()) if (name === ownKey && revoked_at === null) await keys.revoke(key_id)
+  return (await keys.create({ name: ownKey, scope: 'admin' })).api_key
 }
 
 export function welcome({ url, api_key, lab, folder }: { url: string; api_key: string; lab: Rooms; folder: string | undefined }): string {
@@ -30,7 +30,7 @@ export function welcome({ url, api_key, lab, folder }: { url: string; api_key: s
 benchd ${version}  DEMO - every device is simulated, nothing moves; ${config.time_scale} simulated seconds go by in one of yours
 
   page      ${url}/            asks for the key once
-  API       ${url}/api
+  API       ${url}/api/devices
   docs      ${url}/docs        OpenAPI: ${url}/openapi.json
   key       ${api_key}
   bench     ${config.devices.map(({ device_id }) => device_id).join('  ')}   ${points} teachpoints

@@ -7,7 +7,7 @@ import { allows } from '../keys/keys.ts'
 import { parseJson } from '../kit/json.ts'
 import { checked } from '../kit/schema.ts'
 import type { Lab } from '../lab.ts'
-import { readBody, usualLimit } from './body.ts'
+import { readBody, textOf, usualLimit } from './body.ts'
 import type { Env, Route } from './contract.ts'
 import { entrance } from './entrance.ts'
 import { answerError } from './errors.ts'
@@ -34,12 +34,18 @@ export function app(lab: Lab): Hono<Env> {
   })
   hono.notFound((c) => answerError(c, new LabError('not_found', `there is nothing at ${c.req.path}; /docs shows what there is`)))
   const { origins } = lab.config.cors
-  if (origins.length) hono.use(cors({ ...forBrowsers, origin: origins }))
+  const crossOrigin = cors({ ...forBrowsers, origin: origins })
+  if (origins.length) hono.use((c, next) => (isPlainOptions(c) ? next() : crossOrigin(c, next)))
   hono.use(entrance(lab, (method, path) => publicPaths.has(`${method === 'HEAD' ? 'GET' : method} ${path}`)))
   servePages(hono)
   for (const route of routes) hono.on(route.method, route.path, (c) => call(lab, route, c))
   for (const [path, methods] of methodsByPath(hono)) hono.all(path, (c) => notAllowed(c, methods))
   return hono
+}
+
+/** One that no browser sends before a request across origins. */
+function isPlainOptions(c: Context<Env>): boolean {
+  return c.req.method === 'OPTIONS' && !(c.req.header('origin') && c.req.header('access-control-request-method'))
 }
 
 function methodsByPath({ routes }: Hono<Env>): Map<string, string[]> {
@@ -52,13 +58,13 @@ function methodsByPath({ routes }: Hono<Env>): Map<string, string[]> {
 
 async function call(lab: Lab, route: Route, c: Context<Env>): Promise<Response> {
   mustBeAllowed(route, c)
-  const text = route.body ? await readBody(c, route.body_limit ?? usualLimit) : ''
+  const bytes = route.body ? await readBody(c, route.body_limit ?? usualLimit) : new Uint8Array()
   return route.handle({
     lab,
     c,
     param: (name) => c.req.param(name) ?? '',
     query: () => (route.query ? checked(route.query, c.req.query(), 'the query') : {}),
-    body: () => bodyOf(route, text),
+    body: () => bodyOf(route, textOf(bytes)),
   })
 }
 

@@ -6,18 +6,25 @@ import { LabError } from '../errors.ts'
 export const usualLimit = 256 * 1024
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
+const nothing = new Uint8Array()
 
-/** The text of the body, empty when there is none. Throws `media_type`, `too_large`, `invalid`. */
-export async function readBody(c: Context, limit: number): Promise<string> {
+/** The bytes of the body, none when there is none. Throws `media_type`, `too_large`, `invalid`. */
+export async function readBody(c: Context, limit: number): Promise<ArrayBuffer | Uint8Array> {
   const type = c.req.header('content-type')
   const length = Number(c.req.header('content-length') ?? 0)
   const chunked = c.req.header('transfer-encoding') !== undefined
   if (length > 0 || (chunked && type !== undefined)) mustBeJson(type)
+  mustBePlain(c.req.header('content-encoding'))
   if (length > limit) throw tooLarge(limit)
   const bytes = await (chunked ? readAtMost(c.req.raw.body, limit) : c.req.arrayBuffer()).catch(unread)
-  if (bytes.byteLength === 0) return ''
+  if (bytes.byteLength === 0) return nothing
   mustBeJson(type)
   if (bytes.byteLength > limit) throw tooLarge(limit)
+  return bytes
+}
+
+/** Throws `invalid` unless the bytes are UTF-8. */
+export function textOf(bytes: ArrayBuffer | Uint8Array): string {
   try {
     return utf8.decode(bytes)
   } catch (error) {
@@ -31,6 +38,11 @@ function mustBeJson(type: string | undefined): void {
     'media_type',
     `the body must be sent with Content-Type: application/json, ${type === undefined ? 'which is missing' : `not ${type.slice(0, 80)}`}`,
   )
+}
+
+function mustBePlain(encoding: string | undefined): void {
+  if (encoding === undefined || encoding.toLowerCase() === 'identity') return
+  throw new LabError('media_type', `a body with Content-Encoding: ${encoding.slice(0, 40)} is not taken here; send it as it is`)
 }
 
 function unread(error: unknown): never {

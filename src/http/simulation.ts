@@ -79,7 +79,8 @@ export const simulationRoutes: Route[] = [
     operation_id: 'emitSimulatedEvent',
     tag: 'simulation',
     summary: 'Put an event through the hub, as the engine would',
-    description: 'Only where every device is simulated: to try a client of the event stream.',
+    description:
+      'Only where every device is simulated: to try a client of the event stream. Answered when it is in the file; or in memory, while that cannot be written and /health is degraded.',
     scope: 'operate',
     body: EmittedEvent,
     success: { status: 201, description: 'The event, once it is stored', schema: RuntimeEvent },

@@ -95,7 +95,8 @@ export const teachpointRoutes: Route[] = [
     errors: [400, 404, 409, 503],
     async handle({ lab, body }) {
       const { teachpoints, overwrite, device_id } = unwrapped(body())
-      for (const id of new Set(teachpoints.map((teachpoint) => teachpoint.device_id))) lab.registry.find(id)
+      const ids = teachpoints.map((teachpoint) => teachpoint.device_id)
+      for (const id of new Set(device_id === undefined ? ids : [device_id, ...ids])) lab.registry.find(id)
       mustBelongTo(device_id, teachpoints)
       const { created, updated } = await lab.teachpoints.importAll(teachpoints, { overwrite })
       return json({ success: true, message: `${created} created, ${updated} updated`, created, updated })

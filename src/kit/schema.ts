@@ -18,9 +18,19 @@ export function checked<Schema extends v.GenericSchema>(
     if (array) throw new LabError(code, `${what}: ${array.length ? written(array) : 'it'} must be an object, not an array`)
     return result.output
   }
+  // Of several shapes, the one that was meant says what is wrong with it.
+  const meant = optionFor(schema as Shape & v.GenericSchema, input)
+  if (meant) return checked(meant, input, what, code)
   // A member that nobody knows often explains why another is missing.
   const issue = result.issues.find(isUnknownMember) ?? result.issues[0]
   throw new LabError(code, `${what}: ${worded(issue, schema)}`)
+}
+
+/** The only array, or the only object, among the options of a union. */
+function optionFor({ type, options }: Shape & v.GenericSchema, input: unknown): v.GenericSchema | undefined {
+  if (type !== 'union' || typeof input !== 'object' || input === null) return undefined
+  const alike = (options ?? []).filter((option) => (option.item !== undefined) === Array.isArray(input))
+  return alike.length === 1 ? (alike[0] as Shape & v.GenericSchema) : undefined
 }
 
 /** Where there is one: valibot takes an array for an object that needs no member, and for a record. */
