@@ -78,7 +78,7 @@ test('events since takes seconds, a date and a time ago, and prints what GET /ev
   }
 })
 
-test('events export prints all there is, over many pages, as jq and verify count it', async (t) => {
+test('events export prints all there is, over many pages, as verify counts it', async (t) => {
   const service = await serving(t)
   await service.post('/api/sim/load', { rate: 10_000, seconds: 0.35 })
   await service.emitted(3499)
@@ -92,7 +92,6 @@ test('events export prints all there is, over many pages, as jq and verify count
       Array.from({ length: 3500 }, (_, n) => n),
     )
     t.same(events.at(-1)?.context, { text: 'ü\n"\u2028' })
-    t.equal(Number(await jq('-s', 'length', stdout)), events.length)
     const verified = await benchd(service.home, ['events', 'verify', '--json', '--data-dir', `${service.home}/data`])
     t.match(verified, { code: 0 })
     t.same(JSON.parse(verified.stdout), { files: 1, events: events.length, damaged: [] })
@@ -198,12 +197,6 @@ async function threeOf(line: Running['line']): Promise<string> {
 
 function ndjson(stdout: string): RuntimeEvent[] {
   return stdout.split('\n').flatMap((line) => (line ? [JSON.parse(line)] : []))
-}
-
-async function jq(...given: string[]): Promise<string> {
-  const child = spawn('jq', given.slice(0, -1), { stdio: ['pipe', 'pipe', 'inherit'] })
-  child.stdin.end(given.at(-1))
-  return (await text(child.stdout)).trim()
 }
 
 async function newHome(t: Test): Promise<Known> {
