@@ -5,6 +5,12 @@ import { OperationResult } from '../devices/records.ts'
 import { CreatedKey, KeyRequest, PublicKey } from '../keys/keys.ts'
 import { json, type Route, route } from './contract.ts'
 
+const Overlap = v.strictObject({
+  overlap_s: v.optional(
+    v.pipe(v.number(), v.minValue(0), v.maxValue(30 * 86_400), v.description('How long both work'), v.metadata({ unit: 's' })),
+  ),
+})
+
 export const keyRoutes: Route[] = [
   route({
     method: 'GET',
@@ -29,6 +35,24 @@ export const keyRoutes: Route[] = [
     errors: [400, 503],
     async handle({ lab, body }) {
       const created = await lab.keys.create(body())
+      return json(created, 201, { Location: `/api/keys/${created.key_id}` })
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/api/keys/:key_id/rotate',
+    operation_id: 'rotateKey',
+    tag: 'keys',
+    summary: 'Put a new key in the place of one',
+    description:
+      'Of the same name, scope and length of life. The old one works for `overlap_s` more seconds; without that, until it is revoked.',
+    scope: 'admin',
+    body: Overlap,
+    body_may_be_empty: true,
+    success: { status: 201, description: 'The new key; `api_key` is shown this once', schema: CreatedKey, headers: ['Location'] },
+    errors: [400, 404, 503],
+    async handle({ lab, param, body }) {
+      const created = await lab.keys.rotate(param('key_id'), body())
       return json(created, 201, { Location: `/api/keys/${created.key_id}` })
     },
   }),

@@ -30,6 +30,7 @@ export const examples: Record<string, Example> = {
   updateTeachpoint: { ...onArm, body: padOne },
   importTeachpoints: { body: { device_id: 'arm-1', teachpoints: [{ device_id: 'arm-1', name: 'pad_1', ...padOne }], overwrite: true } },
   createKey: { body: { name: 'notebook', scope: 'operate' } },
+  rotateKey: { body: { overlap_s: 3600 } },
   setSimulatedFault: { body: { fault: 'no_reply', after: 5 } },
   setSimulatedLoad: { body: { rate: 10, seconds: 5 } },
   emitSimulatedEvent: { body: { event_name: 'CUSTOM.qc_done.EMITTED', context: { value: 'complete' } } },

@@ -1,0 +1,47 @@
+import { test } from 'tap'
+import { openBench } from './testing.ts'
+
+type Key = { key_id: string; api_key: string; name: string; scope: string; revoked_at: number | null }
+
+test('a key is made, shown once, listed without its secret, and revoked', async (t) => {
+  const { ask } = await openBench(t)
+  const made = await ask('POST', '/api/keys', { json: { name: 'laptop', scope: 'read' } })
+  t.equal(made.status, 201)
+  const { key_id, api_key } = made.body as Key
+  t.equal(made.headers.get('location'), `/api/keys/${key_id}`)
+  const opens = async (key: string) => (await ask('GET', '/api/devices', { key: null, headers: { 'X-API-Key': key } })).status
+  t.equal(await opens(api_key), 200)
+  const { text, body } = await ask('GET', '/api/keys')
+  t.notMatch(text, api_key.slice(12))
+  t.notMatch(text, /sha256/)
+  t.ok((body as { keys: Key[] }).keys.some((key) => key.key_id === key_id && key.revoked_at === null))
+  t.equal((await ask('DELETE', `/api/keys/${key_id}`)).status, 200)
+  t.equal(await opens(api_key), 401)
+  t.equal((await ask('DELETE', '/api/keys/nobody00')).status, 404)
+})
+
+test('a rotated key works beside the old one until that is revoked, or its overlap is over', async (t) => {
+  const { ask } = await openBench(t)
+  const old = (await ask('POST', '/api/keys', { json: { name: 'laptop', scope: 'operate' } })).body as Key
+  const rotated = await ask('POST', `/api/keys/${old.key_id}/rotate`)
+  t.equal(rotated.status, 201)
+  const fresh = rotated.body as Key
+  t.match(fresh, { name: 'laptop', scope: 'operate' })
+  const opens = async (key: string) => (await ask('GET', '/api/devices', { key: null, headers: { 'X-API-Key': key } })).status
+  t.same([await opens(old.api_key), await opens(fresh.api_key)], [200, 200])
+  const last = (await ask('POST', `/api/keys/${fresh.key_id}/rotate`, { json: { overlap_s: 0 } })).body as Key
+  t.same([await opens(fresh.api_key), await opens(last.api_key)], [401, 200])
+  t.equal((await ask('POST', '/api/keys/nobody00/rotate')).status, 404)
+})
+
+test('keys are for admins', async (t) => {
+  const { ask } = await openBench(t)
+  for (const [method, path] of [
+    ['GET', '/api/keys'],
+    ['POST', '/api/keys'],
+    ['POST', '/api/keys/x/rotate'],
+    ['DELETE', '/api/keys/x'],
+  ] as const) {
+    t.equal((await ask(method, path, { key: 'operate' })).status, 403, `${method} ${path}`)
+  }
+})
