@@ -131,12 +131,5 @@ function tellGap(comment: string): void {
 }
 
 function print(text: string): void {
-  if (process.stdout.listenerCount('error') === 0) process.stdout.on('error', onPrintError)
   process.stdout.write(`${text}\n`)
-}
-
-/** Who reads along may have had enough: `benchd events export | head`. */
-function onPrintError(error: NodeJS.ErrnoException): void {
-  if (error.code !== 'EPIPE') throw error
-  process.exit(0)
 }

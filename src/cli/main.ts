@@ -8,6 +8,7 @@ import { commands } from './commands.ts'
 import { CliError, exitOf } from './exit.ts'
 import { helpText } from './help.ts'
 
+process.stdout.on('error', onPrintError)
 process.exitCode = await run(process.argv.slice(2))
 
 async function run(args: readonly string[]): Promise<number> {
@@ -20,6 +21,12 @@ async function run(args: readonly string[]): Promise<number> {
     process.stderr.write(`benchd: ${messageOf(error)}\n`)
     return exitOf(error)
   }
+}
+
+/** Who reads along may have had enough: `benchd events export | head`. */
+function onPrintError(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EPIPE') throw error
+  process.exit(0)
 }
 
 /** The command that the first words name; none for a call for help. */
