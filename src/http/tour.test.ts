@@ -10,7 +10,7 @@ const program = fileURLToPath(new URL('../cli/main.js', import.meta.url))
 const tour = fileURLToPath(new URL('../../../scripts/tour.sh', import.meta.url))
 
 // The instruments' lines are no faster than real ones: the tour takes half a minute.
-file.setTimeout(0)
+file.setTimeout(300_000)
 
 test('the tour finds every row of the demo as it should be', async (t) => {
   const demo = spawn(process.execPath, [program, 'demo', '--port', '0', '--time-scale', '50'], { stdio: ['ignore', 'pipe', 'inherit'] })
@@ -33,7 +33,7 @@ async function toldBy(stdout: NodeJS.ReadableStream): Promise<{ url: string; key
   let url: string | undefined
   let key: string | undefined
   for await (const line of createInterface({ input: stdout })) {
-    url ??= /^ +API +(http\S+)\/api$/.exec(line)?.[1]
+    url ??= /^ +API +(http\S+)\/api\/devices$/.exec(line)?.[1]
     key ??= /^ +key +(bk_\S+)$/.exec(line)?.[1]
     if (url && key) {
       stdout.resume()
