@@ -51,5 +51,10 @@ export class LabError extends Error {
 
 /** The sentence of any thrown thing. */
 export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
+  if (error instanceof Error) return error.message
+  try {
+    return String(error)
+  } catch {
+    return 'something was thrown that says nothing of itself'
+  }
 }

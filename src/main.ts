@@ -28,7 +28,7 @@ export async function startService(config: Config, { data_dir, log }: { data_dir
   await makePrivateFolder(data_dir)
   const door = { app: startingApp() }
   const control = serverOf(() => door.app, { connections, local: true })
-  await claimFolder(data_dir, control)
+  await claimFolder(data_dir, control, (message) => log.warn(message))
   const server = serverOf(() => door.app, { connections, tls })
   try {
     // Before any port of a device is opened: if this one is taken, another service may have those.

@@ -5,9 +5,22 @@ import { connect } from 'node:net'
 import { LabError } from '../errors.ts'
 import { removeFile, socketPath } from '../kit/folder.ts'
 
-/** Takes the folder by listening on its socket. Rejects with `in_use` when another service answers there; a dead one is replaced. */
-export async function claimFolder(folder: string, server: Server): Promise<void> {
+/**
+ * Takes the folder by listening on its socket. Rejects with `in_use` when another service answers there; a dead one is replaced.
+ * On a card that has become read-only there is no socket, which `warn` is told: nothing can be written there, so nothing has to be
+ * locked, and the instruments can still be stopped.
+ */
+export async function claimFolder(folder: string, server: Server, warn: (message: string) => void): Promise<void> {
   const path = socketPath(folder, 'control.sock')
+  try {
+    await claim(folder, path, server)
+  } catch (error) {
+    if (!isReadOnly(error)) throw error
+    warn(`the data folder ${folder} is read-only: there is no control socket, and nothing can be stored`)
+  }
+}
+
+async function claim(folder: string, path: string, server: Server): Promise<void> {
   if (await bound(server, path)) return
   if (await answers(path))
     throw new LabError(
@@ -18,10 +31,15 @@ export async function claimFolder(folder: string, server: Server): Promise<void>
   if (!(await bound(server, path))) throw new LabError('in_use', `another benchd has just started on the data folder ${folder}`)
 }
 
+function isReadOnly(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === 'EROFS'
+}
+
 function bound(server: Server, path: string): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const failed = (error: NodeJS.ErrnoException) => {
       if (error.code === 'EADDRINUSE') resolve(false)
+      else if (isReadOnly(error)) reject(error)
       else reject(new LabError('config', `the control socket ${path} cannot be opened: ${error.message}`, { cause: error }))
     }
     server.once('error', failed)

@@ -9,7 +9,7 @@ const whole_bytes = 1024 * 1024
 const stalled_ms = 60_000
 
 /** Small answers are one buffer, large ones a stream that reads on when it is asked to. Throws `overloaded`. */
-export async function answerEvents(lab: Lab, query: Query): Promise<Buffer | ReadableStream<Uint8Array>> {
+export async function answerEvents(lab: Lab, query: Query, gone: AbortSignal): Promise<Buffer | ReadableStream<Uint8Array>> {
   const pieces = lab.hub.log.read(query, 'array')
   const collected = [Buffer.from('{"events":[')]
   let bytes = 0
@@ -21,14 +21,20 @@ export async function answerEvents(lab: Lab, query: Query): Promise<Buffer | Rea
     bytes += value.bytes.length
     last = value
   }
-  return streamed(lab, query, pieces, collected)
-}
-
-async function streamed(lab: Lab, query: Query, pieces: AsyncGenerator<Piece>, collected: Buffer[]): Promise<ReadableStream<Uint8Array>> {
-  const leave = await lab.hub.wholeAnswers.enter().catch(async (error) => {
+  const leave = await lab.hub.wholeAnswers.enter(gone).catch(async (error) => {
     await pieces.return(undefined)
     throw error
   })
+  return streamed(lab, query, pieces, collected, leave)
+}
+
+function streamed(
+  lab: Lab,
+  query: Query,
+  pieces: AsyncGenerator<Piece>,
+  collected: Buffer[],
+  leave: () => void,
+): ReadableStream<Uint8Array> {
   let last: Piece | undefined
   let cancelTimer = () => {}
   const end = async () => {

@@ -4,6 +4,7 @@ import type { Route } from './contract.ts'
 import { deviceRoutes } from './devices.ts'
 import { eventRoutes } from './events.ts'
 import { keyRoutes } from './keys.ts'
+import { metricRoutes } from './metrics.ts'
 import { simulationRoutes } from './simulation.ts'
 import { systemRoutes } from './system.ts'
 import { teachpointRoutes } from './teachpoints.ts'
@@ -15,4 +16,5 @@ export const routes: readonly Route[] = [
   ...simulationRoutes,
   ...keyRoutes,
   ...systemRoutes,
+  ...metricRoutes,
 ]

@@ -23,3 +23,16 @@ test('so many are inside at once, so many wait in their order, and one more is r
   fourth!()
   t.type(await gate.enter(), 'function')
 })
+
+test('one who has gone away waits no longer, and takes no place', async (t) => {
+  const gate = new Gate(1, 1)
+  const leave = await gate.enter()
+  const gone = new AbortController()
+  const waiting = gate.enter(gone.signal)
+  gone.abort(new Error('gone'))
+  await t.rejects(waiting, { message: 'gone' })
+  t.equal(gate.waiting, 0)
+  const next = gate.enter()
+  leave()
+  t.type(await next, 'function')
+})

@@ -5,7 +5,7 @@ import { LabError } from '../errors.ts'
 export class Gate {
   readonly #most: number
   readonly #mayWait: number
-  readonly #waiting: (() => void)[] = []
+  #waiting: (() => void)[] = []
   #inside = 0
 
   constructor(most: number, mayWait: number) {
@@ -17,9 +17,12 @@ export class Gate {
     return this.#waiting.length
   }
 
-  /** Resolves once there is room, with what is to be called, once, when leaving. Rejects with `overloaded` when too many wait. */
-  async enter(): Promise<() => void> {
-    if (this.#inside >= this.#most) await this.#wait()
+  /**
+   * Resolves once there is room, with what is to be called, once, when leaving. Rejects with `overloaded` when too many wait, and
+   * with the signal's reason for one who has gone away.
+   */
+  async enter(signal?: AbortSignal): Promise<() => void> {
+    if (this.#inside >= this.#most) await this.#wait(signal)
     else this.#inside++
     let left = false
     return () => {
@@ -28,16 +31,28 @@ export class Gate {
     }
   }
 
-  #wait(): Promise<void> {
+  #wait(signal: AbortSignal | undefined): Promise<void> {
     if (this.#waiting.length >= this.#mayWait) {
       throw new LabError('overloaded', `${this.#waiting.length} such requests wait already; ask again later`, { retry_after_s: 5 })
     }
-    return new Promise((resolve) => this.#waiting.push(resolve))
+    return new Promise((resolve, reject) => {
+      const go = () => {
+        this.#waiting = this.#waiting.filter((other) => other !== go)
+        signal?.removeEventListener('abort', goAway)
+        resolve()
+      }
+      const goAway = () => {
+        this.#waiting = this.#waiting.filter((other) => other !== go)
+        reject(signal?.reason)
+      }
+      signal?.addEventListener('abort', goAway, { once: true })
+      this.#waiting.push(go)
+    })
   }
 
   /** The place goes to the next who waits. */
   #leave(): void {
-    const next = this.#waiting.shift()
+    const next = this.#waiting[0]
     if (next) next()
     else this.#inside--
   }

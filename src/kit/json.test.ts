@@ -7,6 +7,13 @@ test('a number that no double can hold is refused', (t) => {
   t.end()
 })
 
+test('half a surrogate pair is refused', (t) => {
+  t.throws(() => parseJson('{"a": ["\\ud800"]}', 'it'), { code: 'invalid', message: /surrogate/ })
+  t.throws(() => parseJson('{"\\udc00": 1}', 'it'), { code: 'invalid', message: /surrogate/ })
+  t.same(parseJson('"\\ud83d\\ude00"', 'it'), '😀')
+  t.end()
+})
+
 test('nesting ends at 32', (t) => {
   const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
   t.doesNotThrow(() => parseJson(nested(32), 'it'))

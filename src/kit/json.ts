@@ -4,7 +4,7 @@ import { LabError, messageOf } from '../errors.ts'
 
 const deepest = 32
 
-/** The value of a JSON text. Throws `invalid` for what is malformed, deeper than 32, or holds a number that no double can hold. */
+/** The value of a JSON text. Throws `invalid` for what is malformed, deeper than 32, or holds a number that no double can hold, or text that is none. */
 export function parseJson(text: string, what: string): unknown {
   let value: unknown
   try {
@@ -18,9 +18,18 @@ export function parseJson(text: string, what: string): unknown {
 
 function checkDepth(value: unknown, what: string, depth: number): void {
   if (typeof value === 'number' && !Number.isFinite(value)) throw new LabError('invalid', `${what} holds a number that is too large`)
+  if (typeof value === 'string') mustBeWellFormed(value, what)
   if (typeof value !== 'object' || value === null) return
   if (depth > deepest) throw new LabError('invalid', `${what} is nested deeper than ${deepest}`)
-  for (const inner of Object.values(value)) checkDepth(inner, what, depth + 1)
+  for (const [key, inner] of Object.entries(value)) {
+    mustBeWellFormed(key, what)
+    checkDepth(inner, what, depth + 1)
+  }
+}
+
+/** What reads our files and answers stops at such text: jq does. */
+function mustBeWellFormed(text: string, what: string): void {
+  if (!text.isWellFormed()) throw new LabError('invalid', `${what} holds half a surrogate pair, which is no text`)
 }
 
 /** JSON as people write it: comments and a comma too many are blanked, so that positions in messages stay true. */

@@ -1,0 +1,61 @@
+// What can be counted, for whoever watches many benches: the text format of Prometheus, version 0.0.4.
+
+import { deviceStates } from '../devices/records.ts'
+import type { Lab } from '../lab.ts'
+import { type Route, route } from './contract.ts'
+import { apiVersion } from './version.ts'
+
+type Metric = { name: string; help: string; type: 'gauge' | 'counter'; values: { labels?: Record<string, string>; value: number }[] }
+
+export const metricRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: '/metrics',
+    operation_id: 'getMetrics',
+    tag: 'system',
+    summary: 'Figures of the service, in the text format of Prometheus',
+    scope: 'read',
+    success: { status: 200, description: 'A line a figure', media_type: 'text/plain' },
+    errors: [],
+    async handle({ lab }) {
+      const text = (await metricsOf(lab)).map(written).join('')
+      return new Response(text, { headers: { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8', 'X-API-Version': apiVersion } })
+    },
+  }),
+]
+
+async function metricsOf(lab: Lab): Promise<Metric[]> {
+  const { log, streams } = lab.hub
+  const { free, total } = await log.room().catch(() => ({ free: Number.NaN, total: Number.NaN }))
+  const one = (name: string, type: Metric['type'], help: string, value: number): Metric => ({ name, type, help, values: [{ value }] })
+  return [
+    one('benchd_uptime_seconds', 'gauge', 'Since the service began', lab.health().uptime_s),
+    one('benchd_event_log_bytes', 'gauge', 'Events on the card', log.bytes),
+    one('benchd_event_log_waiting', 'gauge', 'Events that wait to be written', log.waiting),
+    one('benchd_event_log_lost_total', 'counter', 'Events that the card never took', log.lost),
+    one('benchd_disk_free_bytes', 'gauge', 'Room on the file system of the data folder', free),
+    one('benchd_disk_bytes', 'gauge', 'Size of the file system of the data folder', total),
+    one('benchd_sse_clients', 'gauge', 'Streams that are open', streams.subscribers),
+    one('benchd_sse_dropped_total', 'counter', 'Events that streams lost because they were too slow', streams.dropped),
+    one('benchd_resident_memory_bytes', 'gauge', 'Memory of the process', process.memoryUsage.rss()),
+    { name: 'benchd_device_state', type: 'gauge', help: 'Which of its states a device is in', values: states(lab) },
+  ]
+}
+
+function states(lab: Lab): Metric['values'] {
+  return lab.registry
+    .all()
+    .flatMap(({ device_id, state: its }) => deviceStates.map((state) => ({ labels: { device_id, state }, value: Number(its === state) })))
+}
+
+function written({ name, help, type, values }: Metric): string {
+  const lines = values.map(({ labels, value }) => `${name}${labels ? `{${pairs(labels)}}` : ''} ${value}\n`)
+  return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${lines.join('')}`
+}
+
+/** Ids and states hold nothing that would have to be escaped. */
+function pairs(labels: Record<string, string>): string {
+  return Object.entries(labels)
+    .map(([label, value]) => `${label}="${value}"`)
+    .join(',')
+}
