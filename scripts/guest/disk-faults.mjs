@@ -192,6 +192,21 @@ const trials = {
     await again.kill()
   },
 
+  async 'the program starts on a read-only disk, serves what is there and stops its instruments'(place) {
+    const image = emptyDisk(join(place.work, 'disk'), 16)
+    mount(place, '-t', 'ext4', '-o', 'loop', image, place.mounted)
+    const state = join(place.mounted, 'state')
+    const key = run(process.execPath, program, 'key', 'create', '--name', 'a', '--scope', 'operate', '--data-dir', state).trim()
+    await (await serving(place)).kill()
+    run('mount', '-o', 'remount,ro', place.mounted)
+    const { url, kill } = await serving(place)
+    const headers = { 'X-API-Key': key }
+    assert.equal((await fetch(`${url}/api/devices`, { headers })).status, 200)
+    assert.equal((await fetch(`${url}/api/stop`, { method: 'POST', headers })).status, 200)
+    await eventually(async () => (await (await fetch(`${url}/health`)).json()).reasons.includes('storage'))
+    await kill()
+  },
+
   async 'on a disk that is read-only from the start events are kept in memory, and stored once it can be written'(place) {
     const image = emptyDisk(join(place.work, 'disk'), 16)
     mount(place, '-t', 'ext4', '-o', 'loop', image, place.mounted)
@@ -308,12 +323,17 @@ async function serving(place) {
     await ended
   }
   place.undo.push(() => child.kill('SIGKILL'))
-  for await (const line of createInterface({ input: child.stdout })) if (line.includes('listens on')) break
+  let url = ''
+  for await (const line of createInterface({ input: child.stdout })) {
+    url = /listens on (http[^"\s]+)/.exec(line)?.[1] ?? ''
+    if (url) break
+  }
   child.stdout.resume()
   // Over the control socket, where no key is asked for: a key could not be made on a full disk.
   const socketPath = join(state, 'control.sock')
   const post = async (path, body) => answered(await asked(socketPath, 'POST', path, body))
   return {
+    url,
     kill,
     post,
     async emit(event_name, text = '') {
