@@ -45,7 +45,11 @@ export class Instrument {
   readonly #around: Surroundings
   readonly #latch: DeviceLatch
   readonly #leftOn: LeftOn
-  #learnedLimits: Limits | undefined
+  /** The operations and readings that the device knows. */
+  readonly #can: readonly (OperationName | ReadingName)[]
+  /** The model's, replaced by what the instrument told, narrowed by the configuration. */
+  #limits: Limits
+  #learned = false
   #initialized = false
   #identity: Identity | null = null
   #run: Run | undefined
@@ -61,6 +65,8 @@ export class Instrument {
     this.#latch = new DeviceLatch(configured.device_id, { ...around, wire: configured.driven?.wire })
     const { device_id, simulated, driven } = configured
     this.#leftOn = new LeftOn({ device_id, simulated, timesItself: driven?.profile.features.autonomous_timer ?? false }, around)
+    this.#can = driven ? namesOf(driven.device) : ['initialized']
+    this.#limits = this.#limitsWith(undefined)
     driven?.link.onLost((reason) => this.#onLost(reason))
   }
 
@@ -113,8 +119,8 @@ export class Instrument {
   capabilities(): Capabilities {
     const { device_id, type, driver, simulated, driven } = this.#configured
     const { model, features } = driven?.profile ?? { model: 'external', features: {} }
-    const source = this.#learnedLimits ? 'instrument' : 'model'
-    return capabilities({ device_id, type, driver, model, simulated, source, limits: this.limits(), features }, this.#can())
+    const source = this.#learned ? 'instrument' : 'model'
+    return capabilities({ device_id, type, driver, model, simulated, source, limits: this.#limits, features }, this.#can)
   }
 
   /** The last words between it and us. */
@@ -123,14 +129,13 @@ export class Instrument {
     return { device_id: this.device_id, frames: wire.frames(), fault_frames: wire.faultFrames }
   }
 
-  /** The model's, replaced by what the instrument told, narrowed by the configuration. */
-  limits(): Limits {
-    return narrowed({ ...this.#configured.driven?.profile.limits, ...this.#learnedLimits }, this.#configured.bounds)
+  #limitsWith(learned: Limits | undefined): Limits {
+    return narrowed({ ...this.#configured.driven?.profile.limits, ...learned }, this.#configured.bounds)
   }
 
   /** Throws `invalid`, naming what it can do, unless the device knows the operation. */
   mustKnow(name: OperationName | ReadingName): void {
-    const can = this.#can()
+    const can = this.#can
     if (can.includes(name)) return
     const known = this.driven ? `it knows ${can.join(', ')}` : 'it is driven elsewhere'
     throw new LabError('invalid', `${this.device_id} cannot ${name}: ${known}`)
@@ -146,7 +151,7 @@ export class Instrument {
     begun: (record: OperationRecord) => void = () => {},
   ): Promise<OperationResult> {
     const driven = this.#mustBeDriven(name)
-    checkLimits(this.device_id, params, this.limits())
+    checkLimits(this.device_id, params, this.#limits)
     this.#refuse(name)
     const run = this.#begin(name, params)
     begun(run.record)
@@ -223,13 +228,6 @@ export class Instrument {
     await driven.link.close()
   }
 
-  #can(): (OperationName | ReadingName)[] {
-    const { driven } = this.#configured
-    if (!driven) return ['initialized']
-    const known = (Object.keys(operations) as OperationName[]).filter((name) => name === 'stop' || name in driven.device)
-    return [...known, 'initialized', ...('get_temperature' in driven.device ? (['get_temperature'] as const) : [])]
-  }
-
   #mustBeDriven(name: OperationName | ReadingName) {
     this.mustKnow(name)
     const { driven } = this.#configured
@@ -289,7 +287,8 @@ export class Instrument {
     const learned = await device.initialize({}, signal)
     signal.throwIfAborted()
     if (learned.identity) this.#recognise(learned.identity)
-    this.#learnedLimits = learned.limits
+    this.#learned = learned.limits !== undefined
+    this.#limits = this.#limitsWith(learned.limits)
     this.#initialized = true
     this.#latch.clear('initialized')
   }
@@ -426,4 +425,9 @@ export class Instrument {
   #disconnected(): LabError {
     return new LabError('disconnected', `${this.device_id} is not connected; see its cable and power, it is looked for every two seconds`)
   }
+}
+
+function namesOf(device: Device): (OperationName | ReadingName)[] {
+  const known = (Object.keys(operations) as OperationName[]).filter((name) => name === 'stop' || name in device)
+  return [...known, 'initialized', ...('get_temperature' in device ? (['get_temperature'] as const) : [])]
 }

@@ -65,6 +65,20 @@ test('a sink that throws hides nothing from the others, and three times running 
   await hub.close()
 })
 
+test('a sink without a prototype that throws things without one hinders no event', async (t) => {
+  const { hub, words } = await onBench(t.testdir())
+  const odd = Object.assign(Object.create(null), {
+    onEvent() {
+      throw Object.create(null)
+    },
+  })
+  hub.registerSink(odd)
+  emitMany(hub, 3)
+  t.match(words[0], /^the sink without a name failed: /)
+  t.match(hub.incidents.list()[0], { category: 'PLUGIN_HANDLER_EXCEPTION', detail: { sink: 'without a name', exception_type: 'object' } })
+  await hub.close()
+})
+
 test('a sink whose promise rejects counts as one that throws', async (t) => {
   const { hub } = await onBench(t.testdir())
   hub.registerSink({ name: 'late', onEvent: () => Promise.reject(new Error('no')) })
@@ -76,7 +90,7 @@ test('a sink whose promise rejects counts as one that throws', async (t) => {
   await hub.close()
 })
 
-test('a sink that holds everything up is named in a warning, once a minute', async (t) => {
+test('that a sink holds everything up is warned of at once, and from then on with its name, once a minute', async (t) => {
   const { hub, clock, words } = await onBench(t.testdir())
   class Sluggish {
     onEvent() {
@@ -93,10 +107,13 @@ test('a sink that holds everything up is named in a warning, once a minute', asy
   hub.registerSink({ name: 'quick', onEvent() {} })
   hub.registerSink(new Sluggish())
   emitMany(hub, 5)
-  t.same(words, ['the sink Sluggish held everything up for 50 ms at CUSTOM.n.EMITTED'])
+  t.same(words, [
+    'one of 2 sinks held everything up for 50 ms at CUSTOM.n.EMITTED; each is timed from now on',
+    'the sink Sluggish held everything up for 50 ms at CUSTOM.n.EMITTED',
+  ])
   added += 60_000
   emitMany(hub, 1)
-  t.equal(words.length, 2)
+  t.equal(words.length, 3)
   await hub.close()
 })
 

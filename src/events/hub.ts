@@ -1,5 +1,6 @@
 // Where every event passes through: sinks hear of it at once, the log and the streams when it is in the file.
 
+import { messageOf } from '../errors.ts'
 import type { Clock } from '../kit/clock.ts'
 import { Gate } from '../kit/gate.ts'
 import { type Context, type RuntimeEvent, runtimeEvent } from './event.ts'
@@ -141,7 +142,7 @@ export class Hub {
   }
 
   #onBroken(name: string, error: unknown): void {
-    const message = `the sink ${name} failed three times running: ${error instanceof Error ? error.message : String(error)}`
+    const message = `the sink ${name} failed three times running: ${messageOf(error)}`
     const detail = { sink: name, exception_type: error instanceof Error ? error.name : typeof error }
     this.incident('PLUGIN_HANDLER_EXCEPTION', message, { severity: 'WARNING', recovery_action: 'PLUGIN_DISABLE', detail })
   }

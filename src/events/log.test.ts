@@ -1,8 +1,9 @@
-import { readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { crc32 } from 'node:zlib'
 import { test } from 'tap'
 import type { RuntimeEvent } from './event.ts'
 import type { Query } from './log_reader.ts'
+import { verifyLog } from './log_verify.ts'
 import { type Bench, Card, counted, emitMany, onBench, Socket, someDay, upTo } from './testing.ts'
 
 /** So small that a segment holds a few hundred of `emitMany`. */
@@ -10,7 +11,7 @@ const small = { segment_mib: 0.1 }
 
 test('every line is JSON of its own: an envelope with a checksum around the event', async (t) => {
   const { hub, folder } = await bench(t.testdir())
-  const event = hub.emit('CUSTOM.a.EMITTED', { text: 'ü\n"\u2028😀\ud800' }, 'run-1')
+  const event = hub.emit('CUSTOM.a.EMITTED', { text: 'ü\n"\u2028😀' }, 'run-1')
   await hub.close()
   const [line] = linesOf(folder)
   const { crc, seq, boot, mono, sync, event: stored } = JSON.parse(line!)
@@ -18,6 +19,20 @@ test('every line is JSON of its own: an envelope with a checksum around the even
   t.match({ crc, seq, boot, mono, sync }, { crc: /^[0-9a-f]{8}$/, seq: 1, boot: /^[0-9a-f]{8}$/, mono: 0, sync: 0 })
   t.equal(line!.indexOf('{"event_name"'), 100)
   t.equal(crc32(line!.slice(18)), Number.parseInt(crc, 16))
+})
+
+test('half a surrogate pair, which some readers of JSON refuse, is in no line; what looks like one is left alone', async (t) => {
+  const { hub, folder } = await bench(t.testdir())
+  hub.emit('CUSTOM.a\ud800b.EMITTED', { text: 'x\udfff\ud83d', pair: '😀', plain: '\\ud800 \\\\udc00', mixed: '\\\udc00"' }, 'run-\udbff')
+  t.equal((await hub.getEventsForExecution('run-\udbff')).length, 1)
+  await hub.close()
+  const [line] = linesOf(folder)
+  t.match(JSON.parse(line!).event, {
+    event_name: 'CUSTOM.a\ufffdb.EMITTED',
+    execution_id: 'run-\ufffd',
+    context: { text: 'x\ufffd\ufffd', pair: '😀', plain: '\\ud800 \\\\udc00', mixed: '\\\ufffd"' },
+  })
+  t.notMatch(line!.replaceAll('\\\\', ''), /\\ud/)
 })
 
 test('an event is made into JSON once, whoever reads it', async (t) => {
@@ -166,6 +181,22 @@ test('a segment that was begun, and nothing more, hides nothing at the next star
   await after.hub.close()
 })
 
+test('an old segment that was copied under a higher number sets neither numbers nor times back', async (t) => {
+  const { hub, folder, wall } = await bench(t.testdir(), small)
+  const last = emitMany(hub, 1000)
+  await hub.close()
+  copyFileSync(fileOf(folder), `${folder}/events/events-000099.jsonl`)
+  wall.us = someDay - 1_000_000
+  const after = await bench(folder, { ...small, wall })
+  t.same(after.hub.log.shown, { seq: 1000, us: Math.round(last.timestamp * 1e6) })
+  const next = emitMany(after.hub, 1, 'run-1', 1000)
+  t.ok(next.timestamp > last.timestamp)
+  await after.hub.stored(next)
+  t.equal(after.hub.log.shown.seq, 1001)
+  t.same(counted(await after.hub.getEventsSince()), upTo(1001))
+  await after.hub.close()
+})
+
 test('only the last segment is read at the start, where sidecars are there', async (t) => {
   const { hub, folder } = await bench(t.testdir(), small)
   emitMany(hub, 3000)
@@ -200,21 +231,60 @@ test('sidecars that are missing, empty or nonsense are made anew from the log', 
   )
 })
 
-test('a tail torn at any byte costs the torn event alone, and the next is not glued to it', async (t) => {
+test('a tail torn at any byte costs no more than the torn event, and the next is not glued to it', async (t) => {
   const folder = t.testdir()
   const { hub } = await bench(folder)
   emitMany(hub, 3)
   await hub.close()
   const whole = readFileSync(fileOf(folder))
   const lastFrom = whole.lastIndexOf('\n', whole.length - 2) + 1
-  for (let length = lastFrom; length < whole.length - 1; length += 7) {
+  // The first of these lacks the newline only.
+  for (let length = whole.length - 1; length >= lastFrom; length -= 7) {
     writeFileSync(fileOf(folder), whole.subarray(0, length))
     const after = await bench(folder)
     await after.hub.stored(emitMany(after.hub, 1, 'run-1', 7))
-    t.same(counted(await after.hub.getEventsSince()), [0, 1, 7], `cut at ${length}`)
+    const left = length === whole.length - 1 ? [0, 1, 2] : [0, 1]
+    t.same(counted(await after.hub.getEventsSince()), [...left, 7], `cut at ${length}`)
     await after.hub.close()
     t.ok(linesOf(folder).every(isJson))
+    t.same(readFileSync(fileOf(folder)).subarray(0, lastFrom), whole.subarray(0, lastFrom))
   }
+})
+
+test('a last line without its newline is ended also where the next line goes into another segment', async (t) => {
+  const folder = t.testdir()
+  const { hub } = await bench(folder, small)
+  emitMany(hub, 1)
+  hub.emit('A.B', { text: 'x'.repeat(100_000) })
+  await hub.close()
+  const whole = readFileSync(fileOf(folder))
+  truncateSync(fileOf(folder), whole.length - 1)
+  const after = await bench(folder, small)
+  t.equal((await after.hub.getEventsSince()).length, 2)
+  await after.hub.stored(after.hub.emit('A.C', { text: 'x'.repeat(100_000) }))
+  t.equal((await after.hub.getEventsSince()).length, 3)
+  await after.hub.close()
+  t.equal(segmentsOf(folder).length, 2)
+  t.ok(readFileSync(fileOf(folder)).equals(whole))
+})
+
+test('a last line without its newline is answered while the card takes nothing, and ended once it does', async (t) => {
+  const folder = t.testdir()
+  const { hub } = await bench(folder)
+  emitMany(hub, 3)
+  await hub.close()
+  truncateSync(fileOf(folder), readFileSync(fileOf(folder)).length - 1)
+  const card = new Card()
+  card.fail('open', 'EROFS')
+  const after = await bench(folder, { card })
+  await after.hub.stored(emitMany(after.hub, 2, 'run-1', 3))
+  t.same(counted(await after.hub.getEventsSince()), upTo(5))
+  card.mend()
+  await after.clock.advance(1000)
+  await until(() => !after.hub.log.failing && after.hub.log.waiting === 0)
+  t.same(counted(await after.hub.getEventsSince()), upTo(5))
+  await after.hub.close()
+  t.ok(linesOf(folder).every(isJson))
 })
 
 test('a tail of zeros, or of another kind of dirt, is cut off and reported', async (t) => {
@@ -442,6 +512,48 @@ test('the newest ten thousand are kept in memory, what is lost is counted and to
   await hub.close()
 })
 
+test('what is lost because more is fired than a slow card takes is told when it begins, and when all is written', async (t) => {
+  const { hub, card } = await bench(t.testdir())
+  const told = () =>
+    hub.incidents.list().map(({ message }) => Number(/^(\d+) events are not in the log: more were fired/.exec(message)?.[1]))
+  const letGo = card.hold('write')
+  emitMany(hub, 100_010)
+  t.same(told(), [], 'not in the middle of firing')
+  await turns(2)
+  t.same(told(), [10])
+  emitMany(hub, 1000, 'run-1', 100_010)
+  await turns(10)
+  t.equal(told().length, 1)
+  const { lost } = hub.log
+  t.ok(lost > 10)
+  letGo()
+  await until(() => told().length === 2)
+  await hub.log.until()
+  t.same(told(), [lost - 10, 10])
+  // All that was fired, and the two incidents.
+  t.equal(hub.log.shown.seq, 101_012)
+  emitMany(hub, 1)
+  await hub.close()
+  t.equal(told().length, 2)
+})
+
+test('what was lost before the card failed is told when it has recovered', async (t) => {
+  const { hub, card, clock } = await bench(t.testdir())
+  const letGo = card.hold('write')
+  emitMany(hub, 20_000)
+  await turns(2)
+  card.fail('write', 'EIO')
+  letGo()
+  await until(() => hub.log.failing !== undefined)
+  const { lost } = hub.log
+  t.ok(lost > 9000)
+  card.mend()
+  await clock.advance(1000)
+  await until(() => !hub.log.failing && hub.log.waiting === 0)
+  t.equal(hub.incidents.list()[0]!.message, `the event log can be written again, but ${hub.log.lost} events are not in it`)
+  await hub.close()
+})
+
 test('a write that was cut short leaves no trace when it is done again', async (t) => {
   const { hub, card, clock, folder } = await bench(t.testdir())
   await hub.stored(emitMany(hub, 2))
@@ -539,6 +651,18 @@ test('a segment that cannot be opened is passed over and left alone', async (t) 
   emitMany(after.hub, 1, 'run-1', 1000)
   t.equal(counted(await after.hub.getEventsSince()).at(-1), 1000)
   await after.hub.close()
+})
+
+test('who verifies the log is told of a segment that cannot be read, and of what is in the others', async (t) => {
+  const { hub, folder } = await bench(t.testdir(), small)
+  emitMany(hub, 1000)
+  await hub.close()
+  const before = await verifyLog(`${folder}/events`)
+  t.match(before, { events: 1000, damaged: [] })
+  mkdirSync(`${folder}/events/events-000000.jsonl`)
+  const { files, events, damaged } = await verifyLog(`${folder}/events`)
+  t.same([files, events], [before.files + 1, 1000])
+  t.match(damaged, [{ file: 'events-000000.jsonl', offset: 0, bytes: 0, problem: /^cannot be read: EISDIR/ }])
 })
 
 test('closing brings all that was emitted onto the card', async (t) => {

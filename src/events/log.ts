@@ -58,15 +58,14 @@ export class EventLog {
 
   private constructor(options: LogOptions, files: LogFiles, removal: LogRemoval) {
     const { clock, commit_ms, burst } = options
-    // The service may have ended just after it had begun a segment, which is empty then.
-    const last = files.segments.findLast(({ count }) => count > 0) ?? { last_seq: 0, last_us: 0 }
     this.#options = options
     this.#files = files
     this.#removal = removal
-    // A number that was removed is not given again: what has it would be hidden.
-    this.#seq = Math.max(last.last_seq, ...removal.removed.values())
-    this.#newest_us = last.last_us
-    this.#shown = { seq: this.#seq, us: last.last_us }
+    // Of all segments: the newest may be empty, or an old one that was copied there. And a number that was removed is not
+    // given again: what has it would be hidden.
+    this.#seq = Math.max(0, ...files.segments.map(({ last_seq }) => last_seq), ...removal.removed.values())
+    this.#newest_us = Math.max(0, ...files.segments.map(({ last_us }) => last_us))
+    this.#shown = { seq: this.#seq, us: this.#newest_us }
     this.#writer = new LogWriter({
       files,
       clock,
@@ -184,15 +183,23 @@ export class EventLog {
   }
 
   #tell(state: WriterState, reason: string): void {
-    const { report, say } = this.#options
-    const lost = this.lost - this.#toldLost
-    this.#toldLost = this.lost
+    const { report } = this.#options
     if (state === 'failing') {
       report({ kind: 'storage', message: `the event log cannot be written, events are kept in memory only: ${reason}` })
       this.onNotStored()
     } else if (state === 'distrusted') {
       report({ kind: 'storage', message: `the event log goes on in a new file, for the card did not take what was written: ${reason}` })
-    } else if (lost) report({ kind: 'storage', message: `the event log can be written again, but ${lost} events are not in it` })
-    else say('the event log can be written again; all events are in it')
+    } else this.#tellLost(state)
+  }
+
+  /** How many were lost that nobody has been told of yet. */
+  #tellLost(state: 'recovered' | 'overrun'): void {
+    const { report, say } = this.#options
+    const lost = this.lost - this.#toldLost
+    this.#toldLost = this.lost
+    const isAgain = state === 'recovered'
+    if (lost && isAgain) report({ kind: 'storage', message: `the event log can be written again, but ${lost} events are not in it` })
+    else if (lost) report({ kind: 'storage', message: `${lost} events are not in the log: more were fired than the card takes` })
+    else if (isAgain) say('the event log can be written again; all events are in it')
   }
 }

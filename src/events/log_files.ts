@@ -26,7 +26,7 @@ export class LogFiles {
   #file: FileHandle | undefined
   /** How much of the last segment is on the card for certain. */
   #synced = 0
-  /** The file may hold bytes behind the last trusted line. */
+  /** The file may hold bytes behind the last trusted line, or lack that line's newline. */
   #dirty = false
   /** Why a sync failed: nothing more goes into this file, and no later sync of it counts. */
   #distrusted: Error | undefined
@@ -165,10 +165,9 @@ export class LogFiles {
   async #read(empty: Segment, fileBytes: number, isLast: boolean): Promise<Segment> {
     const { segment, damages, torn } = await this.#scanned(empty, fileBytes)
     for (const damage of damages) this.tellDamage(segment, damage)
-    if (torn) {
-      this.#dirty = isLast
+    if (isLast) this.#dirty = segment.bytes !== fileBytes
+    if (torn)
       this.#onDamage(`the last write to ${segment.path} was torn; ${torn.to - torn.from} bytes after its last whole line are not read`)
-    }
     if (!isLast) await writeSidecar(segment, this.open).catch(() => undefined)
     return segment
   }
@@ -191,6 +190,7 @@ export class LogFiles {
   /** Seals the last segment and begins another. */
   async #rotate(): Promise<void> {
     const last = this.#segments.at(-1)
+    if (this.#dirty) await this.#writable().catch(() => undefined)
     await this.sync()
     await this.#begin()
     if (last) await writeSidecar(last, this.open).catch(() => undefined)
@@ -220,9 +220,13 @@ export class LogFiles {
     return { file: this.#file, segment }
   }
 
-  /** Cuts off what follows the last trusted line, keeping it aside if that can be: the next line is never glued to it. */
+  /**
+   * Ends the last trusted line and cuts off what follows it, keeping that aside if that can be: the next line is never glued
+   * to either.
+   */
   async #cut(file: FileHandle, segment: Segment): Promise<void> {
     await keepAside(file, segment).catch(() => undefined)
+    if (segment.bytes > 0) await file.write('\n', segment.bytes - 1)
     await file.truncate(segment.bytes)
     this.#dirty = false
   }
@@ -248,7 +252,7 @@ export class LogFiles {
     this.#segments = [...before, segment]
     this.#file = file
     this.#synced = segment.bytes
-    this.#dirty = torn !== undefined
+    this.#dirty = segment.bytes !== first.length
     this.#distrusted = undefined
     this.#unshown = 0
     for (const damage of torn ? [...damages, torn] : damages) this.tellDamage(segment, damage)

@@ -112,13 +112,22 @@ export function microsecondsOf(buffer: Buffer, at: number): number {
 
 /** What finds the lines of one execution in a block, without looking at the others. */
 export function executionNeedle(execution_id: string): Buffer {
-  return Buffer.from(`","execution_id":${JSON.stringify(execution_id)},"timestamp":`)
+  return Buffer.from(`","execution_id":${wellFormed(JSON.stringify(execution_id))},"timestamp":`)
 }
 
 /** Whether the event that begins at `at` is one of that execution. */
 export function hasNeedle(buffer: Buffer, at: number, needle: Buffer): boolean {
   const found = buffer.indexOf(needle, at)
   return found !== -1 && found + executionMember.length === executionAt(buffer, at)
+}
+
+/**
+ * The JSON text with U+FFFD for each half of a surrogate pair that stands alone. JSON.stringify writes only these as `\ud…`,
+ * and jq 1.6 refuses such a line and all that follow it.
+ */
+export function wellFormed(json: string): string {
+  if (!json.includes('\\ud')) return json
+  return json.replace(/\\(?:ud[0-9a-f]{3}|.)/g, (one) => (one.startsWith('\\ud') ? '\ufffd' : one))
 }
 
 /** Writes leftwards from `end`. */

@@ -36,7 +36,7 @@ export type Scanned = { segment: Segment; damages: Damage[]; torn: Damage | unde
 
 /**
  * Reads the file's lines as far as `to` and notes them in the segment, which is empty. What follows the last whole line is the
- * torn tail; what is not whole before that is damage.
+ * torn tail; what is not whole before that is damage. Where only the last newline is missing, the segment reaches past `to`.
  */
 export async function scan(file: FileHandle, segment: Segment, to: number): Promise<Scanned> {
   const damages: Damage[] = []
@@ -46,7 +46,7 @@ export async function scan(file: FileHandle, segment: Segment, to: number): Prom
     while (line) {
       const seq = seqOf(bytes, line)
       const event = line.start + eventAt
-      const where = { from: at + line.start, to: Math.min(at + line.end + 1, to) }
+      const where = { from: at + line.start, to: at + line.end + 1 }
       note(segment, { us: microsecondsOf(bytes, event), seq, execution_id: executionOf(bytes, event), ...where })
       line = nextLine(bytes, line.end + 1, bytes.length, onDamage)
     }

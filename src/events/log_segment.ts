@@ -10,7 +10,7 @@ export type OpenFile = (path: string, flags: string, mode?: number) => Promise<F
 export type Segment = {
   readonly number: number
   readonly path: string
-  /** How much of the file holds lines that are trusted. */
+  /** How much of the file holds lines that are trusted; one more than the file has where a power cut took its last newline. */
   bytes: number
   count: number
   first_seq: number

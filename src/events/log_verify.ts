@@ -3,7 +3,7 @@
 import { open, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { LabError, messageOf } from '../errors.ts'
-import { scan } from './log_scan.ts'
+import { type Scanned, scan } from './log_scan.ts'
 import { emptySegment } from './log_segment.ts'
 
 export type Verified = {
@@ -17,24 +17,31 @@ export async function verifyLog(folder: string): Promise<Verified> {
   const verified: Verified = { files: 0, events: 0, damaged: [] }
   let last_seq = 0
   for (const file of await segmentsIn(folder)) {
-    const handle = await open(join(folder, file), 'r')
+    verified.files++
+    const tell = (from: number, to: number, problem: string) => verified.damaged.push({ file, offset: from, bytes: to - from, problem })
     try {
-      const { size } = await handle.stat()
-      const { segment, damages, torn } = await scan(handle, emptySegment(folder, 0), size)
-      const tell = (from: number, to: number, problem: string) => verified.damaged.push({ file, offset: from, bytes: to - from, problem })
+      const { segment, damages, torn } = await scanned(folder, file)
       for (const { from, to } of damages) tell(from, to, `${to - from} bytes are no whole line`)
       if (torn)
         tell(torn.from, torn.to, `${torn.to - torn.from} bytes at the end are no whole line; the service cuts them at its next start`)
       if (segment.count > 0 && segment.first_seq <= last_seq)
         tell(0, 0, `begins with event ${segment.first_seq}, after ${last_seq}: out of order`)
       last_seq = Math.max(last_seq, segment.last_seq)
-      verified.files++
       verified.events += segment.count
-    } finally {
-      await handle.close()
+    } catch (error) {
+      tell(0, 0, `cannot be read: ${messageOf(error)}`)
     }
   }
   return verified
+}
+
+async function scanned(folder: string, file: string): Promise<Scanned> {
+  const handle = await open(join(folder, file), 'r')
+  try {
+    return await scan(handle, emptySegment(folder, 0), (await handle.stat()).size)
+  } finally {
+    await handle.close()
+  }
 }
 
 async function segmentsIn(folder: string): Promise<string[]> {

@@ -4,7 +4,7 @@ import { messageOf } from '../errors.ts'
 import type { Clock } from '../kit/clock.ts'
 import { isSyncedFirst, type RuntimeEvent } from './event.ts'
 import type { LogFiles } from './log_files.ts'
-import { envelope, lineOverhead, writeLine } from './log_line.ts'
+import { envelope, lineOverhead, wellFormed, writeLine } from './log_line.ts'
 import type { Noted } from './log_segment.ts'
 
 /** An event on its way. */
@@ -35,8 +35,11 @@ export type WriterOptions = {
   onState(state: WriterState, reason: string): void
 }
 
-/** `failing`: events are in memory only. `recovered`: they are in the file after all. `distrusted`: a sync failed, another file is begun. */
-export type WriterState = 'failing' | 'recovered' | 'distrusted'
+/**
+ * `failing`: events are in memory only. `recovered`: they are in the file after all. `distrusted`: a sync failed, another file is
+ * begun. `overrun`: so many waited that some were lost; told when that begins, and again when nothing waits any more.
+ */
+export type WriterState = 'failing' | 'recovered' | 'distrusted' | 'overrun'
 
 type Batch = { bytes: Buffer; entries: Entry[]; notes: Noted[] }
 
@@ -58,6 +61,8 @@ export class LogWriter {
   #failing: string | undefined
   #mayRetry = false
   #lost = 0
+  /** Some were lost since the queue was last empty. */
+  #isOverrun = false
   #syncFailures = 0
   #toldError: unknown
   #running: Promise<void> | undefined
@@ -145,6 +150,7 @@ export class LogWriter {
       this.#inFlight = []
     }
     this.#recover()
+    if (this.waiting === 0) this.#endOverrun()
     const held = entries.findIndex(({ event, shown }) => !shown && isSyncedFirst(event))
     if (held === -1) {
       this.#show(entries)
@@ -235,6 +241,20 @@ export class LogWriter {
     if (over <= 0) return
     this.#queue.splice(0, over)
     this.#lost += over
+    if (!this.#failing) this.#beginOverrun()
+  }
+
+  /** Told in a later turn, for what tells of it fires an event, and this may be in the middle of firing one. */
+  #beginOverrun(): void {
+    if (this.#isOverrun) return
+    this.#isOverrun = true
+    setImmediate(() => this.#options.onState('overrun', ''))
+  }
+
+  #endOverrun(): void {
+    if (!this.#isOverrun) return
+    this.#isOverrun = false
+    this.#options.onState('overrun', '')
   }
 
   #syncSoon(): void {
@@ -260,6 +280,6 @@ export class LogWriter {
 
 /** The one text of the event: in the log, in every stream, in every answer. */
 export function jsonOf(entry: Entry): string {
-  entry.json ??= JSON.stringify(entry.event)
+  entry.json ??= wellFormed(JSON.stringify(entry.event))
   return entry.json
 }

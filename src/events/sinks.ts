@@ -66,8 +66,15 @@ export class Sinks {
     if (this.#timesEach) return this.#tellEachTimed(event, began)
     for (const one of this.#sinks) this.#tell(one, event)
     const ended = this.#options.clock.now()
-    if (ended - began >= slow_ms) this.#timesEach = true
+    if (ended - began >= slow_ms) this.#timeEach(event, ended - began)
     return ended
+  }
+
+  #timeEach({ event_name }: RuntimeEvent, took_ms: number): void {
+    const count = this.#sinks.length
+    if (count === 0) return
+    this.#timesEach = true
+    this.#options.warn(`one of ${count} sinks held everything up for ${Math.round(took_ms)} ms at ${event_name}; each is timed from now on`)
   }
 
   #tellEachTimed(event: RuntimeEvent, began: number): number {
@@ -117,5 +124,5 @@ export class Sinks {
 type Registered = { readonly sink: Sink; failures: number; warnedAt: number }
 
 function nameOf(sink: Sink): string {
-  return sink.name ?? sink.constructor.name
+  return sink.name ?? sink.constructor?.name ?? 'without a name'
 }
