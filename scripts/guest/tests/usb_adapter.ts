@@ -18,8 +18,19 @@ export async function unplug(): Promise<void> {
 
 /** Resolves once udev has named it. */
 export async function plugIn(): Promise<void> {
-  await order('device_add', { driver: 'usb-serial', id: 'usb-adapter', serial: 'BENCHD01', chardev: 'usb-a' })
+  await until('QEMU takes the adapter', plugged)
   await until(`${adapter} is there`, () => existsSync(adapter))
+}
+
+/** Whether QEMU has taken it: what was unplugged a moment ago may still hold its end of the cable. */
+async function plugged(): Promise<boolean> {
+  try {
+    await order('device_add', { driver: 'usb-serial', id: 'usb-adapter', serial: 'BENCHD01', chardev: 'usb-a' })
+    return true
+  } catch (error) {
+    if (/is in use|Duplicate/.test((error as Error).message)) return false
+    throw error
+  }
 }
 
 /** Rejects with what QEMU says against it. */
