@@ -21,6 +21,7 @@ export type ErrorCode =
   | 'stopped'
   | 'faulted'
   | 'exists'
+  | 'conflict'
   | 'locked'
   // the instrument failed
   | 'disconnected'

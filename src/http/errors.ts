@@ -18,6 +18,7 @@ export const statuses: Record<ErrorCode, ContentfulStatusCode> = {
   stopped: 409,
   faulted: 409,
   exists: 409,
+  conflict: 409,
   too_large: 413,
   media_type: 415,
   misdirected: 421,

@@ -1,0 +1,190 @@
+// The owner's way through one action: get the device, send for the other labware, come, wait for all, do it.
+
+import { LabError, messageOf } from '../errors.ts'
+import { ActionRun } from './action.ts'
+import { devicesOf, placesAhead, tipsUsed } from './ahead.ts'
+import { BodyRun } from './body.ts'
+import { once } from './change.ts'
+import { isLow, isSpent } from './labware.ts'
+import type { MethodRun } from './method.ts'
+import { goTo } from './moving.ts'
+import type { ActionPlan } from './plan.ts'
+import { Fatal, Leave, type PauseSite, Unwind } from './recovery.ts'
+import { request } from './requesting.ts'
+import type { LabwareThread } from './thread.ts'
+import { continued, verdict } from './verdicts.ts'
+
+export type Outcome = 'done' | 'action_left' | 'method_left'
+
+/** As often as it takes: each attempt is a new action. */
+export async function act(thread: LabwareThread, plan: ActionPlan, method: MethodRun | null): Promise<Outcome> {
+  for (;;) {
+    thread.become('RESOLVING_ACTION_LOCATION')
+    const action = new ActionRun(thread, plan, method)
+    try {
+      await attempt(thread, action)
+      action.end('COMPLETED', 'clean')
+      useTips(thread, action)
+      return 'done'
+    } catch (error) {
+      const left = await leave(thread, action, error)
+      if (left !== 'again') return left
+    } finally {
+      thread.letGo()
+    }
+  }
+}
+
+async function attempt(thread: LabwareThread, action: ActionRun): Promise<void> {
+  if (action.plan.devices.length > 0) {
+    await bind(thread, action)
+    await sendForOthers(thread, action)
+    const isInput = action.inputs.includes(thread.labware.template)
+    if (isInput) await goTo(thread, action.seatFor(thread))
+    thread.become('AWAITING_CO_THREADS')
+    if (isInput) action.arrive(thread)
+    await gather(thread, action)
+  }
+  await thread.safePoint(action.device === null ? 'RESOLVING_ACTION_LOCATION' : 'AWAITING_CO_THREADS')
+  thread.become('EXECUTING_ACTION')
+  action.status.become('AWAITING_CO_THREADS')
+  action.begin()
+  await new BodyRun(thread, action).perform()
+}
+
+/** Ends the action as what was thrown wants it, and answers how the owner goes on. Throws what ends the thread. */
+async function leave(thread: LabwareThread, action: ActionRun, error: unknown): Promise<Outcome | 'again'> {
+  if (error instanceof Unwind) {
+    action.end('ABORTED', thread.last_error !== null && error.kind === 'abort' ? 'thread_aborted' : 'left')
+    throw error
+  }
+  if (error instanceof Leave) return left(action, error)
+  if (error instanceof Fatal || action.plan.action.on_failure === 'ABORT') {
+    action.end('ERRORED', 'left')
+    throw error instanceof Fatal ? error : new Fatal(error)
+  }
+  if (!action.status.isTerminal) action.status.become('ERRORED')
+  action.hold(messageOf(error))
+  const { execution } = thread
+  execution.incident('ACTION_FAILED', `${action.plan.name} of ${thread.name} failed: ${messageOf(error)}`, thread, {
+    recovery_action: 'THREAD_RECOVER_RETRY',
+    error,
+  })
+  try {
+    const decision = await thread.decisionAt('ACTION_BODY', error)
+    if (decision === 'CONTINUE') continued(thread, action)
+    return left(action, verdict(thread, decision))
+  } catch (unwind) {
+    action.end('ABORTED', 'thread_aborted')
+    throw unwind
+  }
+}
+
+const outcomes = { again: 'again', done: 'done', action: 'action_left', method: 'method_left' } as const satisfies Record<
+  Leave['what'],
+  Outcome | 'again'
+>
+
+function left(action: ActionRun, { what }: Leave): Outcome | 'again' {
+  action.end('ERRORED', what === 'again' ? 'again' : 'left')
+  return outcomes[what]
+}
+
+/** Gets one of the devices, and brings it to where it takes commands. */
+async function bind(thread: LabwareThread, action: ActionRun): Promise<void> {
+  const { plan } = action
+  const { equipment, floor } = thread.world
+  action.status.become('AWAITING_LOCATION_RESERVATION')
+  const device = await insist(thread, 'ACTION_RESOLUTION', async () => {
+    const candidate = await thread.pausable(() =>
+      request(thread, {
+        what: plan.devices.join(' or '),
+        candidates: devicesOf(plan),
+        inputs: present(action),
+        after: placesAhead(thread),
+        onWait: () => thread.become('AWAITING_ACTION_RESERVATION'),
+      }),
+    )
+    thread.become('RESOLVING_ACTION_LOCATION')
+    const { device } = candidate as { device: string }
+    try {
+      await equipment.ready(device, thread.signal)
+    } catch (error) {
+      floor.release(thread.thread_id, device)
+      thread.execution.incident('DEVICE_INIT_FAILED', `${device} cannot be used: ${messageOf(error)}`, thread, {
+        recovery_action: 'THREAD_RECOVER_RETRY',
+        error,
+      })
+      throw error
+    }
+    return device
+  })
+  thread.hold(device)
+  action.status.become('RESOLVED')
+  thread.become('ACTION_LOCATION_RESOLVED')
+  action.bind(device)
+}
+
+/** Labware of those who take part already may stand at the device. */
+function present({ method }: ActionRun): string[] {
+  return method?.participants.map(({ labware }) => labware.labware_id) ?? []
+}
+
+/** Does it until it succeeds, or somebody decides that it is not to be. */
+export async function insist<Value>(thread: LabwareThread, site: PauseSite, work: () => Promise<Value>): Promise<Value> {
+  for (;;) {
+    try {
+      return await work()
+    } catch (error) {
+      if (error instanceof Unwind || error instanceof Leave || error instanceof Fatal) throw error
+      if (thread.signal.aborted) throw new Unwind('abort')
+      const decision = await thread.decisionAt(site, error)
+      if (decision !== 'RETRY') throw new Unwind('abort')
+      thread.recovered()
+    }
+  }
+}
+
+/** The others come when the device is held: any sooner and they would crowd the ways to it. */
+async function sendForOthers(thread: LabwareThread, action: ActionRun): Promise<void> {
+  const { method, plan } = action
+  const others = action.inputs.filter((template) => template !== thread.labware.template)
+  if (!method || others.length === 0) return
+  await insist(thread, 'SPAWN_CAPACITY', async () => {
+    if (!thread.execution.slots.deliver(method, others))
+      throw new LabError('conflict', `${plan.name} needs ${others.join(' and ')}, and who brings it takes on no more`)
+  })
+}
+
+/** Until all labware is there. */
+async function gather(thread: LabwareThread, action: ActionRun): Promise<void> {
+  const { method, inputs } = action
+  const missing = () => inputs.filter((template) => !action.arrived.has(template))
+  const bearers = () => (method ? thread.execution.slots.bearers(method, missing()) : [])
+  while (method && missing().length > 0) {
+    const what = `${missing().join(' and ')} to come to ${action.device}`
+    await thread.safePoint('AWAITING_CO_THREADS')
+    try {
+      await thread.wait<void>({ kind: 'peer', what, awaits: bearers }, (resolve, reject) =>
+        once(method.changed, () => {
+          if (method.isAbandoned) reject(new Leave('method'))
+          else thread.world.floor.awaits(thread.thread_id, bearers())
+          return missing().length === 0 || undefined
+        })(() => resolve()),
+      )
+    } catch (error) {
+      if (!(error instanceof Unwind) || error.kind !== 'pause') throw error
+    }
+  }
+}
+
+/** Takes what was used from the racks, and tells when one is low or empty. */
+function useTips(thread: LabwareThread, { plan, arrived }: ActionRun): void {
+  for (const [template, { labware }] of arrived) {
+    const used = tipsUsed(plan, template)
+    if (used === 0 || labware.tips_left === null) continue
+    labware.tips_left = Math.max(0, labware.tips_left - used)
+    if (isSpent(labware)) thread.execution.emit('TIP_RACK', '', 'EMPTY', thread.context())
+    else if (isLow(labware)) thread.execution.emit('TIP_RACK', '', 'LOW', thread.context())
+  }
+}

@@ -1,0 +1,60 @@
+import { test } from 'tap'
+import { type Doing, workflow } from './author.ts'
+import { compileWorkflow } from './compile.ts'
+import { topologyWith } from './plan_testing.ts'
+
+/** Never called: what the types know of a context. */
+async function body(ctx: Doing<'plate'>): Promise<void> {
+  const { success, message } = await ctx.device.shake({ speed: 500, duration: 5 })
+  await ctx.device.lock_plate()
+  await ctx.device.peel()
+  await ctx.emit('qc.done', success ? 'complete' : 'failed', { message, id: ctx.labware.plate.labware_id })
+  const { temperature } = await ctx.device.get_temperature()
+  const { value } = await ctx.waitFor('go', { timeout: temperature })
+  await ctx.instruct(`look: ${value}`)
+  // @ts-expect-error a shake has a speed
+  await ctx.device.shake({ duration: 5 })
+  // @ts-expect-error nobody knows it
+  await ctx.device.dance()
+  // @ts-expect-error no such labware is there
+  ctx.labware.tips.name
+}
+
+test('the types know the names of a document; what is written with them is what the loader takes', async (t) => {
+  const document = workflow({
+    format: 1,
+    name: 'typed',
+    topology: 'demo',
+    labware: { plate: { type: '96-well' } },
+    variables: { speed: { default: 500 } },
+    methods: {
+      shake_it: [
+        { do: 'shake', on: 'shakers', with: { speed: { variable: 'speed' }, duration: 5 } },
+        { name: 'look', on: 'shakers', body },
+      ],
+    },
+    threads: { plate: { labware: 'plate', start: { at: 'pad_1' }, end: { at: ['pad_1'] }, steps: [{ method: 'shake_it' }] } },
+    start: ['plate'],
+    on: { 'THREAD.COMPLETED': [(name, context) => void [name, context.thread_id]] },
+  })
+  t.ok(compileWorkflow(document, topologyWith(), 'x', 'typescript').hasCode)
+  workflow({
+    ...document,
+    // @ts-expect-error there is no such thread
+    start: ['plates'],
+  })
+  workflow({
+    ...document,
+    methods: {
+      // @ts-expect-error there is no such labware
+      shake_it: [{ do: 'shake', on: 'shakers', labware: ['plat'] }],
+    },
+  })
+  const thread = { labware: 'plate', start: { at: 'pad_1' }, end: { at: ['pad_1'] } } as const
+  // @ts-expect-error there is no such method
+  workflow({ ...document, threads: { plate: { ...thread, steps: [{ method: 'shak_it' }] } } })
+  // @ts-expect-error there is no such method
+  workflow({ ...document, threads: { plate: { ...thread, steps: [{ branch: 'x', cases: { y: [{ method: 'shak_it' }] } }] } } })
+  // @ts-expect-error nobody knows this step
+  workflow({ ...document, threads: { plate: { ...thread, steps: [{ mehtod: 'shake_it' }] } } })
+})

@@ -1,0 +1,45 @@
+// What the code of an action is given to work with.
+
+import { operations, readings } from '../devices/operations.ts'
+import type { ActionRun } from './action.ts'
+import type { BoundDevice, Doing } from './author.ts'
+import type { BodyRun } from './body.ts'
+import type { LabwareThread } from './thread.ts'
+
+export function contextOf(run: BodyRun, thread: LabwareThread, action: ActionRun): Doing {
+  const { execution, thread_id, signal, origin } = thread
+  const carriers = action.arrived.size > 0 ? [...action.arrived.values()] : [thread]
+  return {
+    execution_id: execution.execution_id,
+    thread_id,
+    signal,
+    labware: Object.fromEntries(
+      carriers.map(({ labware: { labware_id, name, template, barcode } }) => [template, { labware_id, name, barcode }]),
+    ),
+    device: boundDevice(run, action.device),
+    variable: (name) => execution.variable(name, origin.submission_id),
+    emit: (name, value = null, data = {}) => onceAwaited(() => run.emit(name, value, data)),
+    waitFor: (name, { timeout = 0 } = {}) => run.waitFor(name, timeout),
+    instruct: (instruction, { timeout = 0 } = {}) => run.instruct(instruction, timeout),
+    sleep: (seconds) => run.sleep(seconds),
+  }
+}
+
+function boundDevice(run: BodyRun, device_id: string | null): BoundDevice {
+  const names = [...Object.keys(operations), ...Object.keys(readings)]
+  const calls = Object.fromEntries(names.map((name) => [name, (params = {}) => run.call(name, params)]))
+  const perform = (operation: string, params = {}) => run.call(operation, params)
+  return { ...calls, device_id, perform } as unknown as BoundDevice
+}
+
+/** Nothing happens until it is awaited, and then once. */
+function onceAwaited(work: () => void): PromiseLike<void> {
+  let done: Promise<void> | undefined
+  return {
+    // biome-ignore lint/suspicious/noThenProperty: being awaited is what it waits for.
+    then(resolved, rejected) {
+      done ??= Promise.resolve().then(work)
+      return done.then(resolved, rejected)
+    },
+  }
+}

@@ -1,0 +1,49 @@
+// The custom events of one execution: each name a counter with its latest value, and those who wait for it.
+
+export type Published = { value: string | null; data: Record<string, unknown> }
+
+type Channel = Published & { count: number; waiters: Set<() => void> }
+
+export class Channels {
+  readonly #channels = new Map<string, Channel>()
+
+  /** Keeps the latest, and releases those who wait. */
+  publish(name: string, { value, data }: Published): void {
+    const channel = this.#channel(name)
+    channel.count++
+    channel.value = value
+    channel.data = data
+    const waiters = [...channel.waiters]
+    channel.waiters.clear()
+    for (const wake of waiters) wake()
+  }
+
+  /** How often it was published. */
+  count(name: string): number {
+    return this.#channels.get(name)?.count ?? 0
+  }
+
+  /**
+   * Calls `released` with the latest once it was published more often than `seen`; at once if it was. Several in between
+   * count as one. The answer calls it off.
+   */
+  wait(name: string, seen: number, released: (latest: Published & { count: number }) => void): () => void {
+    const channel = this.#channel(name)
+    const tell = () => released({ value: channel.value, data: channel.data, count: channel.count })
+    if (channel.count > seen) {
+      tell()
+      return () => {}
+    }
+    channel.waiters.add(tell)
+    return () => channel.waiters.delete(tell)
+  }
+
+  #channel(name: string): Channel {
+    let channel = this.#channels.get(name)
+    if (!channel) {
+      channel = { count: 0, value: null, data: {}, waiters: new Set() }
+      this.#channels.set(name, channel)
+    }
+    return channel
+  }
+}

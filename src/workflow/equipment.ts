@@ -1,0 +1,21 @@
+// How a run reaches the instruments: as they are configured, each over its own simulator, or not at all.
+
+/** A run's view of the bench. All calls reject with a `LabError`; an aborted signal halts what it interrupts. */
+export interface Equipment {
+  /** Brings a device or transporter to where it takes commands, unless it is there. Rejects for one that is stopped or faulted. */
+  ready(device_id: string, signal: AbortSignal): Promise<void>
+  /** Keeps a device for an execution, against all others; the answer lets go of it. Throws `locked`. */
+  hold?(device_id: string, execution_id: string): () => void
+  /** Does one operation, or asks one reading, and answers what the device said: `{success, message}`, or the reading. */
+  perform(device_id: string, operation: string, params: Readonly<Record<string, unknown>>, how: Performing): Promise<unknown>
+  /** Makes the nest of a device such that a transporter can reach in: the door open, the plate free. */
+  open(device_id: string, signal: AbortSignal): Promise<void>
+  /** Takes labware up at a seat, or sets it down there. The pick of a hop comes before its place. */
+  carry(transporter_id: string, verb: 'pick' | 'place', seat: string, signal: AbortSignal): Promise<void>
+}
+
+export type Performing = {
+  signal: AbortSignal
+  /** What it takes where nothing real is driven, s. */
+  seconds?: number | undefined
+}

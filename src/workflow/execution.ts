@@ -1,0 +1,301 @@
+// One run of a workflow: its threads, its submissions, and what becomes of it.
+
+import { LabError, messageOf } from '../errors.ts'
+import type { Context } from '../events/event.ts'
+import type { Hub } from '../events/hub.ts'
+import type { IncidentCategory, NewIncident } from '../events/incidents.ts'
+import { Bus } from './bus.ts'
+import { Channels, type Published } from './channels.ts'
+import { Groups } from './groups.ts'
+import { travel } from './journey.ts'
+import type { Labware } from './labware.ts'
+import type { Confirmation, Operator } from './operator.ts'
+import type { ThreadPlan, Workflow } from './plan.ts'
+import { Slots } from './slots.ts'
+import { type Phase, phaseTransitions, Status, type WorkflowStatus, workflowTransitions } from './statuses.ts'
+import type { Acquisition, Submission } from './submission.ts'
+import { isBlocked, LabwareThread, type ThreadOrigin } from './thread.ts'
+import { Timeline } from './timeline.ts'
+import type { World } from './world.ts'
+
+/** What all executions of a service have around them. */
+export type Surroundings = {
+  hub: Pick<Hub, 'emit' | 'incident'>
+  operator: Operator
+  /** What handlers that are bound to the system get to see. */
+  system: unknown
+  warn(message: string): void
+  /** Unix time, s. */
+  now(): number
+  /** It is terminal. */
+  ended(execution: Execution): void
+}
+
+type NoteworthyError = Partial<Pick<NewIncident, 'severity' | 'recovery_action'>> & { error?: unknown }
+
+export class Execution {
+  readonly execution_id: string
+  readonly workflow: Workflow
+  readonly world: World
+  readonly submissions: Submission[] = []
+  readonly threads = new Map<string, LabwareThread>()
+  readonly channels = new Channels()
+  readonly slots: Slots
+  readonly groups: Groups
+  readonly timeline: Timeline
+  readonly phase = new Status<Phase>(phaseTransitions, 'accepting', () => {})
+  /** Whether submissions of the same workflow may be put into it. */
+  readonly isJoinable: boolean
+  readonly started_at: number
+  ended_at: number | null = null
+  paused: { at: number; reason: 'manual' | 'system' } | null = null
+  isAbortArmed = false
+  reason: string | null = null
+  #status: Status<WorkflowStatus> | undefined
+  readonly #around: Surroundings
+  readonly #bus: Bus
+  readonly #live = new Set<LabwareThread>()
+  readonly #names = new Map<string, number>()
+  readonly #context: { execution_id: string; workflow_name: string }
+  #blocked = 0
+  #isLookingForStall = false
+  #stalled: string | null = null
+
+  constructor(workflow: Workflow, world: World, { isJoinable, around }: { isJoinable: boolean; around: Surroundings }) {
+    this.execution_id = world.newId()
+    this.workflow = workflow
+    this.world = world
+    this.isJoinable = isJoinable
+    this.#around = around
+    this.#context = { execution_id: this.execution_id, workflow_name: workflow.name }
+    this.slots = new Slots(this)
+    this.groups = new Groups(({ submission_id, group_id }) =>
+      this.emit('GROUP', group_id, 'COMPLETED', { ...this.#context, submission_id, group_id }),
+    )
+    const began = world.clock.now()
+    this.started_at = around.now()
+    this.timeline = new Timeline(() => Math.round(world.clock.now() - began) / 1000)
+    this.#bus = new Bus({
+      forward: (name, context) => around.hub.emit(name, context, this.execution_id),
+      warn: (message) => around.warn(`${workflow.name}: ${message}`),
+      onBroken: (name, eventName, error) => this.#onBroken(name, eventName, error),
+    })
+    for (const [name, handlers] of Object.entries(workflow.document.on))
+      for (const handler of handlers) this.#bus.on(name, handler, around.system)
+  }
+
+  /** The status of the workflow; CREATED once the first submission has been accepted. */
+  get status(): WorkflowStatus {
+    return this.#status?.current ?? 'CREATED'
+  }
+
+  get isOver(): boolean {
+    return this.phase.isTerminal
+  }
+
+  /** A fresh one each time: what an event carries is frozen. */
+  context(): { execution_id: string; workflow_name: string } {
+    return { ...this.#context }
+  }
+
+  emit(type: string, id: string, status: string, context: Context): void {
+    this.#bus.emit(type, id, status, context)
+  }
+
+  /** Records an incident of a thread. */
+  incident(category: IncidentCategory, message: string, thread: LabwareThread | null, { error, ...more }: NoteworthyError = {}): void {
+    const { execution_id } = this
+    const detail = error === undefined ? {} : { error: messageOf(error), error_type: error instanceof Error ? error.name : typeof error }
+    this.#around.hub.incident(category, message, { ...more, execution_id, thread_id: thread?.thread_id ?? null, detail })
+  }
+
+  /** Threads that have not ended, in the order they came. */
+  live(): LabwareThread[] {
+    return [...this.#live]
+  }
+
+  /** Takes a submission that was checked: its first threads start in one of the next turns. */
+  start(submission: Submission): void {
+    this.submissions.push(submission)
+    submission.status.become('ACCEPTED')
+    this.#status ??= new Status<WorkflowStatus>(workflowTransitions, 'CREATED', (status) =>
+      this.emit('WORKFLOW', this.execution_id, status, this.context()),
+    )
+    const { submission_id, request } = submission
+    const group_ids = request.groups.length > 0 ? request.groups.map(({ group_id }) => group_id) : [null]
+    const { threads, document } = this.workflow
+    for (const group_id of group_ids) {
+      for (const name of document.start) this.spawn(threads.get(name)!, { submission_id, group_id })
+    }
+    this.#status.become('IN_PROGRESS')
+    submission.status.become('IN_PROGRESS')
+  }
+
+  /** Makes a thread; it goes on in one of the next turns. */
+  spawn(plan: ThreadPlan, origin: ThreadOrigin): LabwareThread {
+    const acquired = this.#acquisition(plan, origin)
+    const thread = new LabwareThread(this, plan, {
+      name: this.#nameFor(plan),
+      origin,
+      startsAt: acquired && 'location' in acquired ? acquired.location : plan.start.seat,
+      labware: this.#labwareFor(plan, (acquired && 'barcode' in acquired && acquired.barcode) || null),
+    })
+    this.threads.set(thread.thread_id, thread)
+    this.#live.add(thread)
+    this.groups.began(thread)
+    this.slots.adopt(thread)
+    if (this.paused) thread.pause(this.paused.reason)
+    this.world.steps.push(() => void travel(thread).then(() => this.#threadEnded(thread)))
+    return thread
+  }
+
+  /** The value that the submission gives, or another of this execution, or the default. */
+  variable(name: string, submission_id: string): unknown {
+    const own = this.submissions.find((submission) => submission.submission_id === submission_id)
+    for (const submission of [own, ...this.submissions])
+      if (submission && name in submission.request.variables) return submission.request.variables[name]
+    return this.workflow.document.variables[name]?.default ?? null
+  }
+
+  /** Releases those who wait for it, then tells everybody. */
+  emitCustom(name: string, published: Published, thread_id: string | null): void {
+    mustBeEmittable(name)
+    this.channels.publish(name, published)
+    this.emit('CUSTOM', name.replaceAll('.', '_'), 'EMITTED', { ...this.#context, thread_id, event_name: name, ...published })
+  }
+
+  /** Asks a person to do something. */
+  instruct(instruction: string, thread_id: string): Confirmation {
+    return this.#around.operator.instruct(this, instruction, thread_id)
+  }
+
+  /** Waits until a person has put the labware there. */
+  placed(thread: LabwareThread): Promise<void> {
+    return this.#around.operator.placed(thread)
+  }
+
+  /** Waits until a person has taken the labware away. */
+  removed(thread: LabwareThread): Promise<void> {
+    return this.#around.operator.removed(thread)
+  }
+
+  /** Holds all threads at their next safe points, and those to come before they touch anything. */
+  pause(reason: 'manual' | 'system'): void {
+    if (this.isOver || this.paused) return
+    this.paused = { at: this.#around.now(), reason }
+    for (const thread of this.#live) thread.pause(reason)
+  }
+
+  /** Lets all threads go on but those that an error holds. */
+  resume(): void {
+    this.paused = null
+    this.isAbortArmed = false
+    this.#stalled = null
+    this.slots.acceptPartial()
+    for (const thread of this.#live) if (!thread.pausedAt) thread.resume()
+  }
+
+  /** No submission can be put into it any more. */
+  close(): void {
+    if (this.phase.current === 'accepting') this.phase.become('draining')
+  }
+
+  /** Cuts all threads off; it is aborted when they have unwound. */
+  abort(why: string): void {
+    if (this.isOver || this.phase.current === 'stopping') return
+    this.phase.become('stopping')
+    this.reason = why
+    for (const thread of this.#live) thread.cutOff(why)
+    if (this.#live.size === 0) this.#end()
+  }
+
+  /** A thread began or ended to wait for others. When all do, nothing may ever move again. */
+  blocked(more: 1 | -1): void {
+    this.#blocked += more
+    if (more < 0 || this.#blocked < this.#live.size || this.#isLookingForStall) return
+    this.#isLookingForStall = true
+    this.world.steps.push(() => {
+      this.#isLookingForStall = false
+      this.#lookForStall()
+    })
+  }
+
+  #lookForStall(): void {
+    if (this.paused || this.isOver || this.#live.size === 0) return
+    const waits = this.live().map(({ waiting, name }) => ({ waiting, name }))
+    if (!waits.every(({ waiting }) => waiting && isBlocked(waiting))) return
+    const obstacles = waits.flatMap(({ waiting }) => waiting!.obstacles())
+    if (obstacles.some(({ thread_id }) => thread_id !== null && !this.threads.has(thread_id))) return
+    const picture = waits.map(({ waiting, name }) => `${name} waits for ${waiting!.what}`).join('; ')
+    if (picture === this.#stalled) return
+    this.#stalled = picture
+    this.incident('SYSTEM_STALL', `nothing can move any more: ${picture}`, null, { recovery_action: 'RESUME_EXECUTION' })
+    this.pause('system')
+  }
+
+  #threadEnded(thread: LabwareThread): void {
+    this.#live.delete(thread)
+    this.world.floor.forget(thread.thread_id)
+    this.slots.ended(thread)
+    this.groups.ended(thread)
+    this.slots.settle()
+    if (this.#live.size === 0) this.#end()
+  }
+
+  /** The last thread has ended. */
+  #end(): void {
+    const failed = [...this.threads.values()].find(({ status }) => status.current === 'FAILED')
+    const phase = this.phase.current === 'stopping' ? 'aborted' : failed ? 'failed' : 'completed'
+    if (failed) this.reason ??= failed.last_error
+    this.slots.abandon()
+    this.ended_at = this.#around.now()
+    this.#status?.become(phase === 'completed' ? 'COMPLETED' : 'ERRORED')
+    const end = ({ completed: 'COMPLETED', failed: 'FAILED', aborted: 'ABORTED' } as const)[phase]
+    for (const submission of this.submissions) {
+      submission.reason = this.reason
+      submission.status.become(end)
+    }
+    this.phase.become(phase)
+    this.emit('EXECUTION', this.execution_id, end, { ...this.#context, reason: this.reason })
+    this.#bus.close()
+    this.#around.ended(this)
+  }
+
+  #acquisition({ name }: ThreadPlan, { submission_id, group_id }: ThreadOrigin): Acquisition | undefined {
+    const submission = this.submissions.find((one) => one.submission_id === submission_id)
+    return submission?.request.groups.find((group) => group.group_id === group_id)?.members[name]
+  }
+
+  #nameFor({ name }: ThreadPlan): string {
+    const count = (this.#names.get(name) ?? 0) + 1
+    this.#names.set(name, count)
+    return count === 1 ? name : `${name}-${count}`
+  }
+
+  #labwareFor({ labware: template }: ThreadPlan, barcode: string | null): Labware {
+    const { type, kind, tips = null } = this.workflow.document.labware[template]!
+    const count = (this.#names.get(`labware ${template}`) ?? 0) + 1
+    this.#names.set(`labware ${template}`, count)
+    const name = count === 1 ? template : `${template}-${count}`
+    return { labware_id: this.world.newId(), name, template, type, kind, barcode, tips, tips_left: tips, state: 'AVAILABLE', held_by: null }
+  }
+
+  #onBroken(name: string, eventName: string, error: unknown): void {
+    // What an incident's own handler does wrong makes no further incident of it.
+    if (eventName.startsWith('INCIDENT.')) return
+    this.incident('EVENT_HANDLER_EXCEPTION', `the handler ${name} failed three times running: ${messageOf(error)}`, null, {
+      severity: 'WARNING',
+      recovery_action: 'PLUGIN_DISABLE',
+      error,
+    })
+  }
+}
+
+/** Throws `invalid` for a name that no custom event may have. */
+export function mustBeEmittable(name: string): void {
+  if (name.startsWith('OPERATOR.'))
+    throw new LabError('invalid', `${name}: names that begin with OPERATOR. are the runtime's own; take another`)
+  if (!/^[^\p{Cc}\p{Cs}]{1,128}$/u.test(name)) {
+    throw new LabError('invalid', 'the name of a custom event must be 1 to 128 characters, none of them a control character')
+  }
+}

@@ -1,0 +1,201 @@
+// The plans of a document: its threads, steps, methods and actions, each with its path, and each name looked up.
+
+import type { Action, Step, ThreadTemplate, WorkflowDocument } from './documents.ts'
+import { type ActionPlan, kindOf, type MethodPlan, own, type StepList, type StepPlan, type ThreadPlan } from './plan.ts'
+import type { Topology } from './topology.ts'
+import { member, mustBeKnown, mustBeOnce, wrong } from './wrong.ts'
+
+export type Outline = { methods: ReadonlyMap<string, MethodPlan>; threads: ReadonlyMap<string, ThreadPlan> }
+
+/** Throws `invalid` for a name of a method, device, pool or position that there is not, and for one given twice. */
+export function outline(document: WorkflowDocument, topology: Topology): Outline {
+  const where = `workflow ${document.name}`
+  const methods = planMethods(document, topology, where)
+  const threads = Object.entries(document.threads).map(([name, template]) => {
+    const steps = new StepPlanner({ name, template, methods, topology, where })
+    return [name, steps.thread()] as const
+  })
+  return { methods, threads: new Map(threads) }
+}
+
+function planMethods(document: WorkflowDocument, topology: Topology, where: string): Map<string, MethodPlan> {
+  const owners = ownersOf(document)
+  const plans = Object.entries(document.methods).map(([name, actions]) => {
+    const path = `methods.${name}`
+    const threads = [...(owners.get(name) ?? [])]
+    const only = threads.length === 1 ? document.threads[threads[0]!]!.labware : own
+    const naming = new Naming(actions, `${where}: ${path}`)
+    const planned = actions.map((action, i) => planAction(action, { path: `${path}[${i}]`, carried: only, naming, topology, where }))
+    const labware = new Set(planned.flatMap((action) => action.labware).filter((name) => name !== own))
+    return [name, { name, path, actions: planned, owners: threads, labware }] as const
+  })
+  return new Map(plans)
+}
+
+/** To each method the threads that do it. */
+function ownersOf({ threads }: WorkflowDocument): Map<string, Set<string>> {
+  const owners = new Map<string, Set<string>>()
+  const look = (steps: readonly Step[], thread: string): void => {
+    for (const step of steps) {
+      if ('method' in step) owners.set(step.method, (owners.get(step.method) ?? new Set()).add(thread))
+      if ('branch' in step) for (const inner of [...Object.values(step.cases), step.else]) look(inner, thread)
+      if ('while_more_work' in step) look(step.while_more_work, thread)
+    }
+  }
+  for (const [name, { steps }] of Object.entries(threads)) look(steps, name)
+  return owners
+}
+
+type Around = { path: string; carried: string; naming: Naming; topology: Topology; where: string }
+
+function planAction(action: Action, { path, carried, naming, topology, where }: Around): ActionPlan {
+  const kind = kindOf(action)
+  const onDevice =
+    'on' in action && action.on !== undefined ? { devices: devicesOf(action.on, topology, `${where}: ${path}.on`) } : undefined
+  const labware = 'labware' in action ? action.labware : undefined
+  if (labware) mustBeOnce(labware, `${where}: ${path}.labware`)
+  return {
+    name: naming.of(action, 'do' in action ? action.do : kind),
+    path,
+    kind,
+    action,
+    devices: onDevice?.devices ?? [],
+    labware: labware ?? (onDevice ? [carried] : []),
+    seconds: 'seconds' in action ? action.seconds : undefined,
+  } as ActionPlan
+}
+
+function devicesOf(on: string, { devices, pools }: Topology, where: string): readonly string[] {
+  mustBeKnown('device or pool', on, [...devices.keys(), ...pools.keys()], where)
+  return pools.get(on) ?? [on]
+}
+
+/** The seats at a place: itself, or all the sites of a device that has several there. */
+export function seatsAt(place: string, { graph }: Topology, where: string): readonly string[] {
+  const seats = [...graph.seats.values()]
+  mustBeKnown('position', place, new Set(seats.flatMap(({ name, position }) => [position, name])), where)
+  return seats.filter(({ name, position }) => name === place || position === place).map(({ name }) => name)
+}
+
+type Journey = {
+  name: string
+  template: ThreadTemplate
+  methods: ReadonlyMap<string, MethodPlan>
+  topology: Topology
+  where: string
+}
+
+class StepPlanner {
+  readonly #journey: Journey
+  readonly #naming: Naming
+  readonly #lists = new Map<string, readonly StepPlan[]>()
+
+  constructor(journey: Journey) {
+    this.#journey = journey
+    this.#naming = new Naming([...nested(journey.template.steps)], `${journey.where}: threads.${journey.name}`)
+  }
+
+  thread(): ThreadPlan {
+    const { name, template, where } = this.#journey
+    const path = `threads.${name}`
+    const { steps } = this.#list(template.steps, `${path}.steps`)
+    const [seat, ...others] = this.#seats([template.start.at], `${path}.start.at`)
+    if (others.length)
+      throw wrong(`${where}: ${path}.start.at`, `there are several places at ${template.start.at}; say ${seat}, for example`)
+    return {
+      name,
+      template,
+      labware: template.labware,
+      start: { seat: seat!, mode: template.start.mode },
+      end: { seats: this.#seats(template.end.at, `${path}.end.at`), mode: template.end.mode },
+      steps,
+      lists: this.#lists,
+    }
+  }
+
+  #list(steps: readonly Step[], path: string): StepList {
+    const planned = steps.map((step, i) => this.#step(step, `${path}[${i}]`))
+    this.#lists.set(path, planned)
+    return { path, steps: planned }
+  }
+
+  #step(step: Step, path: string): StepPlan {
+    // What it feeds is known when all threads are.
+    const shared = { path, feeds: new Set<string>() }
+    const name = (usual: string) => this.#naming.of(step, usual)
+    if ('method' in step) return { ...shared, name: name(step.method), kind: 'method', method: this.#method(step.method, `${path}.method`) }
+    if ('action' in step) {
+      const action = this.#action(step.action, `${path}.action`)
+      return { ...shared, name: name(action.name), kind: 'action', action }
+    }
+    if ('join' in step) return { ...shared, name: name('join'), kind: 'join', methods: this.#joined(step.join, `${path}.join`) }
+    if ('park' in step) return { ...shared, name: name('park'), kind: 'park', seats: this.#seats(step.park, `${path}.park`) }
+    if ('wait_for' in step) return { ...shared, name: name('wait_for'), kind: 'wait_for', event: step.wait_for, timeout: step.timeout }
+    if ('while_more_work' in step) {
+      return {
+        ...shared,
+        name: name('while_more_work'),
+        kind: 'while_more_work',
+        body: this.#list(step.while_more_work, `${path}.while_more_work`),
+      }
+    }
+    const cases = Object.entries(step.cases).map(([value, steps]) => [value, this.#list(steps, member(`${path}.cases`, value))] as const)
+    const otherwise = this.#list(step.else, `${path}.else`)
+    return { ...shared, name: name('branch'), kind: 'branch', event: step.branch, timeout: step.timeout, cases: new Map(cases), otherwise }
+  }
+
+  #method(name: string, path: string): MethodPlan {
+    mustBeKnown('method', name, this.#journey.methods.keys(), `${this.#journey.where}: ${path}`)
+    return this.#journey.methods.get(name)!
+  }
+
+  #action(action: Action, path: string): ActionPlan {
+    const { topology, where, template } = this.#journey
+    return planAction(action, { path, carried: template.labware, naming: new Naming([], ''), topology, where })
+  }
+
+  #joined(names: readonly string[], path: string): readonly string[] {
+    mustBeOnce(names, `${this.#journey.where}: ${path}`)
+    names.forEach((name, i) => {
+      this.#method(name, `${path}[${i}]`)
+    })
+    return names
+  }
+
+  #seats(places: readonly string[], path: string): readonly string[] {
+    const { topology, where } = this.#journey
+    mustBeOnce(places, `${where}: ${path}`)
+    return places.flatMap((place, i) => seatsAt(place, topology, `${where}: ${path}[${i}]`))
+  }
+}
+
+function* nested(steps: readonly Step[]): Generator<Step> {
+  for (const step of steps) {
+    yield step
+    if ('branch' in step) for (const inner of [...Object.values(step.cases), step.else]) yield* nested(inner)
+    if ('while_more_work' in step) yield* nested(step.while_more_work)
+  }
+}
+
+type Named = { name?: string | undefined }
+
+/** Gives each thing a name of its own: the one it was given, or its usual one with a number if that is taken. */
+class Naming {
+  readonly #taken: Set<string>
+
+  /** Throws when two were given the same. */
+  constructor(things: readonly Named[], where: string) {
+    const given = things.flatMap(({ name }) => name ?? [])
+    const twice = given.find((name, i) => given.indexOf(name) !== i)
+    if (twice) throw wrong(where, `two things in it have the name ${twice}; give each its own`)
+    this.#taken = new Set(given)
+  }
+
+  of({ name }: Named, usual: string): string {
+    if (name !== undefined) return name
+    let free = usual
+    for (let n = 2; this.#taken.has(free); n++) free = `${usual}-${n}`
+    this.#taken.add(free)
+    return free
+  }
+}

@@ -1,0 +1,75 @@
+// What must be so of the positions of a topology: each is reached, and each is one kind of place.
+
+import type { TopologyDocument } from './documents.ts'
+import { mustBeKnown, mustBeOnce, wrong } from './wrong.ts'
+
+/** Throws `invalid`, naming the place. */
+export function checkPlaces(document: TopologyDocument, where: string): void {
+  for (const check of [eachIsReached, eachIsOneKind, sitesAreToldOnce, seatNamesAreFree, translatorsAreShuttles]) check(document, where)
+}
+
+function eachIsReached({ positions, transporters }: TopologyDocument, where: string): void {
+  for (const [id, { positions: reached }] of Object.entries(transporters)) {
+    const at = `${where}: transporters.${id}.positions`
+    mustBeOnce(reached, at)
+    reached.forEach((name, i) => {
+      mustBeKnown('position', name, Object.keys(positions), `${at}[${i}]`)
+    })
+  }
+  const all = new Set(Object.values(transporters).flatMap(({ positions }) => positions))
+  for (const name of Object.keys(positions)) {
+    if (!all.has(name)) throw wrong(`${where}: positions.${name}`, 'no transporter reaches it; put it among the positions of one')
+  }
+}
+
+/** Which cannot be together, and why. */
+const kinds = [
+  ['device', 'parking', 'labware is not parked in the nest of a device'],
+  ['device', 'storage', 'a storage is no nest of a device: labware that stands in a nest takes up the place'],
+  ['parking', 'storage', 'a storage needs no parking: it has room for all that is brought there'],
+] as const
+
+function eachIsOneKind({ positions }: TopologyDocument, where: string): void {
+  for (const [name, position] of Object.entries(positions)) {
+    for (const [one, other, why] of kinds) {
+      if (position[one] && position[other]) throw wrong(`${where}: positions.${name}`, `it has both ${one} and ${other}; ${why}`)
+    }
+  }
+}
+
+/** Either one position has all the sites of a device, or each has one. */
+function sitesAreToldOnce({ positions, devices }: TopologyDocument, where: string): void {
+  for (const [id, { sites }] of Object.entries(devices)) {
+    const nests = Object.values(positions).filter(({ device }) => device === id).length
+    if (nests < 2 || sites === 1 || sites === nests) continue
+    throw wrong(`${where}: devices.${id}.sites`, `${nests} positions are nests of ${id}, each of one labware; leave sites out`)
+  }
+}
+
+/** A seat of a device with several sites is called like its position, with `/site-1` and so on. */
+function seatNamesAreFree({ positions, devices }: TopologyDocument, where: string): void {
+  for (const name of Object.keys(positions)) {
+    const [position = '', site = ''] = name.split(/\/site-(?=\d+$)/)
+    const device = Object.hasOwn(positions, position) ? positions[position]?.device : undefined
+    if (!site || device === undefined || Number(site) > (devices[device]?.sites ?? 1)) continue
+    throw wrong(`${where}: positions.${name}`, `so a site of ${device} is called; give the position another name`)
+  }
+}
+
+function translatorsAreShuttles({ positions, transporters, translators }: TopologyDocument, where: string): void {
+  const taken = new Map<string, string>()
+  for (const [id, stations] of Object.entries(translators)) {
+    const at = `${where}: translators.${id}`
+    if (Object.hasOwn(transporters, id)) throw wrong(at, `${id} is a transporter already; give the translator another name`)
+    stations.forEach((name, i) => {
+      const place = `${at}[${i}]`
+      mustBeKnown('position', name, Object.keys(positions), place)
+      const other = taken.get(name)
+      if (other) throw wrong(place, `${name} is a station of ${other} already; the stations of a translator are its own`)
+      taken.set(name, id)
+      const { device, storage, parking } = positions[name]!
+      if (device || storage || parking)
+        throw wrong(place, `${name} is a station, which only passes labware on: no device, storage or parking`)
+    })
+  }
+}

@@ -1,0 +1,18 @@
+import { readFile } from 'node:fs/promises'
+import { test } from 'tap'
+import { compileLibrary, readFolder } from './library.ts'
+import { smallBench } from './plan_testing.ts'
+
+const readme = await readFile(new URL('../../../src/workflow/README.md', import.meta.url), 'utf8')
+
+test('what the README shows can be loaded as it stands there', async (t) => {
+  const blocks = [...readme.matchAll(/```(json|ts)\n(.*?)```/gs)].map(([, ending, text], i) => [`${i}.${ending}`, text!])
+  const { sources, faults: unread } = await readFolder(t.testdir(Object.fromEntries(blocks)))
+  const { topologies, workflows, faults } = compileLibrary(sources, smallBench)
+  t.same([...unread, ...faults], [])
+  t.same([...topologies.keys(), ...workflows.keys()], ['bench', 'seal-and-wash', 'shake-until-warm'])
+  const document = JSON.parse(JSON.stringify(sources.find(({ input }) => 'threads' in (input as object))!.input))
+  document.threads.plate.steps[1].method = 'seel_it'
+  const [wrong] = compileLibrary([...sources.slice(0, 1), { origin: 'x', form: 'json', input: document }], smallBench).faults
+  t.ok(readme.includes(wrong!.reason), wrong!.reason)
+})

@@ -1,0 +1,185 @@
+// What can be run here: the topologies and workflows there are, and which topology is loaded; over a restart too.
+
+import * as v from 'valibot'
+import { LabError } from '../errors.ts'
+import { JsonFile, type Report } from '../kit/json_file.ts'
+import { Id } from '../kit/name.ts'
+import type { Bench } from './bench.ts'
+import { compileWorkflow } from './compile.ts'
+import { compileLibrary, type Fault, type Library, readFolder, type Source } from './library.ts'
+import type { Workflow } from './plan.ts'
+import type { Runtime } from './runtime.ts'
+import type { Topology } from './topology.ts'
+import { mustBeKnown } from './wrong.ts'
+
+export type ShelfOptions = {
+  data_dir: string
+  /** Of `*.json` and `*.ts`; none, and there is nothing but what is shipped and what came over the API. */
+  topologies: string | undefined
+  /** What comes with the program; what of it does not fit the bench is left out. */
+  shipped: readonly Source[]
+  bench: Bench
+  report: Report
+  warn(message: string): void
+}
+
+/** Where a workflow is from: a file of the topologies folder, the API, or the program itself. */
+export const workflowSources = ['file', 'api', 'example'] as const
+export type WorkflowSource = (typeof workflowSources)[number]
+
+const Document = v.looseObject({ name: Id })
+const Stored = v.strictObject({ workflows: v.array(Document) })
+type Stored = v.InferOutput<typeof Stored>
+
+const Placed = v.strictObject({ topology: v.nullable(Id), labware: v.array(v.record(v.string(), v.unknown())) })
+type Placed = v.InferOutput<typeof Placed>
+
+const storedOrigin = 'workflows.json'
+const mostStored = 500
+
+export class Shelf {
+  readonly runtime: Runtime
+  readonly #options: ShelfOptions
+  readonly #stored: JsonFile<Stored>
+  readonly #placed: JsonFile<Placed>
+  #files: { sources: Source[]; faults: Fault[] }
+
+  /** `begin` makes the runtime on what there is; the topology that was loaded last is loaded again. */
+  static async open(options: ShelfOptions, begin: (library: Library) => Runtime): Promise<Shelf> {
+    const { data_dir, topologies, report } = options
+    const file = { format: 1, report }
+    const stored = await JsonFile.open({ ...file, path: `${data_dir}/workflows.json`, schema: Stored, empty: { workflows: [] } })
+    const placed = await JsonFile.open({ ...file, path: `${data_dir}/labware.json`, schema: Placed, empty: { topology: null, labware: [] } })
+    const files = topologies === undefined ? { sources: [], faults: [] } : await readFolder(topologies)
+    return new Shelf({ options, stored, placed, files }, begin)
+  }
+
+  private constructor(
+    { options, stored, placed, files }: { options: ShelfOptions; stored: JsonFile<Stored>; placed: JsonFile<Placed>; files: Shelf['files'] },
+    begin: (library: Library) => Runtime,
+  ) {
+    this.#options = options
+    this.#stored = stored
+    this.#placed = placed
+    this.#files = files
+    const library = this.#compiled()
+    for (const { origin, reason } of library.faults) options.warn(`${origin} is left out: ${reason}`)
+    this.runtime = begin(library)
+    this.#loadAgain()
+  }
+
+  get files(): { sources: readonly Source[]; faults: readonly Fault[] } {
+    return this.#files
+  }
+
+  /** Loads a topology, and keeps that it is. Rejects as `Runtime.load` throws, and with `storage` when it is loaded but not kept. */
+  async load(name: string, { force = false }: { force?: boolean } = {}): Promise<Topology> {
+    const topology = this.runtime.load(name, { force })
+    await this.#keepLoaded()
+    return topology
+  }
+
+  async unload({ force = false }: { force?: boolean } = {}): Promise<void> {
+    this.runtime.unload({ force })
+    await this.#keepLoaded()
+  }
+
+  /** Reads the files anew. Rejects with `conflict` when the loaded topology has changed and runs are open on it; nothing has changed then. */
+  async reload(): Promise<Library> {
+    const before = this.#files
+    const { topologies } = this.#options
+    if (topologies !== undefined) this.#files = await readFolder(topologies)
+    const library = this.#compiled()
+    try {
+      this.#takeOver(library)
+    } catch (error) {
+      this.#files = before
+      throw error
+    }
+    await this.#keepLoaded()
+    return library
+  }
+
+  sourceOf(name: string): WorkflowSource {
+    if (this.#files.sources.some((source) => nameIn(source) === name)) return 'file'
+    return this.#stored.content.workflows.some((document) => document.name === name) ? 'api' : 'example'
+  }
+
+  /** Checks a workflow and keeps it. Rejects with `invalid`, naming the place; `conflict` for the name of one that is not from the API. */
+  async put(name: string, document: { name: string; topology: string }): Promise<{ workflow: Workflow; isNew: boolean }> {
+    const { library } = this.runtime
+    if (document.name !== name) throw new LabError('invalid', `the body is workflow ${document.name}, and the address is that of ${name}; say the same in both`)
+    this.#mustNotBeFixed(name)
+    mustBeKnown('topology', document.topology, library.topologies.keys(), 'the body: topology')
+    const workflow = compileWorkflow(document, library.topologies.get(document.topology)!, 'the body', 'json')
+    let isNew = true
+    await this.#stored.change(({ workflows }) => {
+      const others = workflows.filter((other) => other.name !== name)
+      isNew = others.length === workflows.length
+      if (others.length >= mostStored) throw new LabError('conflict', `there are ${mostStored} workflows already; delete one first`)
+      // What is stored is frozen, and what was sent is still somebody's.
+      return { workflows: [...others, structuredClone(document)] }
+    })
+    this.runtime.library = this.#compiled()
+    return { workflow, isNew }
+  }
+
+  /** Rejects with `not_found`; `conflict` for one that is not from the API, and while a run of it is open. */
+  async delete(name: string): Promise<void> {
+    this.#mustNotBeFixed(name)
+    if (this.sourceOf(name) !== 'api') this.runtime.workflow(name)
+    const open = this.runtime.executions().find(({ isOver, workflow }) => !isOver && workflow.name === name)
+    if (open) throw new LabError('conflict', `execution ${open.execution_id} of ${name} is open; stop it before the workflow is deleted`)
+    await this.#stored.change(({ workflows }) => ({ workflows: workflows.filter((other) => other.name !== name) }))
+    this.runtime.library = this.#compiled()
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#stored.settled(), this.#placed.settled()])
+  }
+
+  #compiled(): Library {
+    const { bench, shipped } = this.#options
+    const stored = this.#stored.content.workflows.map((input): Source => ({ origin: storedOrigin, form: 'json', input: structuredClone(input) }))
+    const library = compileLibrary([...this.#files.sources, ...stored, ...shipped], bench)
+    const mine = shipped.map(({ origin }) => origin)
+    return { ...library, faults: [...this.#files.faults, ...library.faults.filter(({ origin }) => !mine.includes(origin))] }
+  }
+
+  #takeOver(library: Library): void {
+    const { topology } = this.runtime
+    const fresh = topology && library.topologies.get(topology.name)
+    const isSame = !topology || (fresh && JSON.stringify(fresh.document) === JSON.stringify(topology.document))
+    if (isSame) this.runtime.library = library
+    else {
+      // Refused while runs are open on it.
+      this.runtime.unload()
+      this.runtime.library = library
+      if (fresh) this.runtime.load(fresh.name)
+    }
+  }
+
+  #mustNotBeFixed(name: string): void {
+    const source = this.#files.sources.find((source) => nameIn(source) === name)
+    if (source) throw new LabError('conflict', `workflow ${name} is from ${source.origin}; change it there, and reload`)
+    if (this.#options.shipped.some((source) => nameIn(source) === name)) {
+      throw new LabError('conflict', `workflow ${name} comes with the program; give yours another name`)
+    }
+  }
+
+  #loadAgain(): void {
+    const { topology } = this.#placed.content
+    if (topology === null) return
+    if (this.runtime.library.topologies.has(topology)) this.runtime.load(topology)
+    else this.#options.warn(`topology ${topology} was loaded, and is not there any more; load another`)
+  }
+
+  async #keepLoaded(): Promise<void> {
+    const topology = this.runtime.topology?.name ?? null
+    await this.#placed.change((content) => (content.topology === topology ? content : { topology, labware: [] }))
+  }
+}
+
+function nameIn({ input }: Source): unknown {
+  return typeof input === 'object' && input !== null && 'threads' in input && 'name' in input ? input.name : undefined
+}

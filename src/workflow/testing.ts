@@ -1,0 +1,116 @@
+// For tests and benchmarks: a runtime without a service around it, and what it told.
+
+import type { Context, RuntimeEvent } from '../events/event.ts'
+import { runtimeEvent } from '../events/event.ts'
+import type { IncidentCategory } from '../events/incidents.ts'
+import type { Bench } from './bench.ts'
+import type { Execution } from './execution.ts'
+import { compileLibrary, type Source } from './library.ts'
+import { type InjectedFault, PureEquipment } from './pure_equipment.ts'
+import { Runtime, type RuntimeOptions } from './runtime.ts'
+import type { SubmissionRequest } from './submission.ts'
+import type { LabwareThread } from './thread.ts'
+
+/** Nothing is configured: PURE_SIM only. */
+export const emptyBench: Bench = { devices: [], hasTeachpoint: () => false }
+
+export type Told = { event_name: string; context: Context }
+
+/** A runtime that goes by numbers: ids are the same in every run. */
+export function testRuntime(documents: readonly unknown[], more: Partial<RuntimeOptions> & { faults?: readonly InjectedFault[] } = {}) {
+  const { faults = [], ...options } = more
+  const told: RuntimeEvent[] = []
+  const incidents: { category: IncidentCategory; message: string; thread_id: string | null }[] = []
+  const warnings: string[] = []
+  let time = 0
+  let ids = 0
+  const newId = () => `00000000-0000-4000-8000-${String(++ids).padStart(12, '0')}`
+  const emit = (event_name: string, context: Context, execution_id = 'system') => {
+    const event = runtimeEvent(event_name, execution_id, ++time / 1e6, context)
+    told.push(event)
+    return event
+  }
+  const incident: RuntimeOptions['hub']['incident'] = (
+    category,
+    message,
+    { thread_id = null, severity = 'ERROR', recovery_action = 'NONE', execution_id = null } = {},
+  ) => {
+    incidents.push({ category, message, thread_id })
+    const context = { incident_id: newId(), category, severity, message, recovery_action, execution_id, thread_id }
+    emit(`INCIDENT.${context.incident_id}.${category}`, context, execution_id ?? 'system')
+    return { ...context, detail: {}, timestamp: time / 1e6, acknowledged: null }
+  }
+  const sources: Source[] = documents.map((input, i) => ({ origin: `document ${i}`, form: 'typescript', input }))
+  const library = compileLibrary(sources, emptyBench)
+  const [fault] = library.faults
+  if (fault) throw new Error(fault.reason)
+  const runtime = new Runtime({
+    hub: { emit, incident, registerSink: () => {}, unregisterSink: () => {} } as unknown as RuntimeOptions['hub'],
+    clock: { now: () => performance.now(), after: () => () => {} },
+    now: () => time / 1e6,
+    warn: (message) => warnings.push(message),
+    bench: emptyBench,
+    library,
+    newId,
+    simulate: (topology, clock) => new PureEquipment({ clock, transporters: topology.document.transporters, faults }),
+    ...options,
+  })
+  return { runtime, told, incidents, warnings }
+}
+
+type Asked = Partial<SubmissionRequest> & { workflow: string }
+
+/** Submits in PURE_SIM and waits for the end. */
+export async function run(runtime: Runtime, asked: Asked): Promise<Execution> {
+  const execution = await begin(runtime, asked)
+  await runtime.over(execution)
+  return execution
+}
+
+export async function begin(runtime: Runtime, asked: Asked): Promise<Execution> {
+  const { execution_id } = await runtime.submit({
+    run_mode: 'PURE_SIM',
+    groups: [],
+    batch_mode: 'STANDALONE',
+    variables: {},
+    operator_id: null,
+    ...asked,
+  })
+  return runtime.execution(execution_id)!
+}
+
+/** `THREAD plate MOVING`: names in place of ids, so that traces can be compared. */
+export function trace(told: readonly RuntimeEvent[]): string[] {
+  return told.map(({ entity_type, status, context }) => {
+    const { thread_name, method_name, action_name, group_id, event_name, instruction } = context as Record<
+      string,
+      string | null | undefined
+    >
+    const names: Record<string, string | null | undefined> = {
+      THREAD: thread_name,
+      METHOD: method_name,
+      ACTION: 'pause_reason' in context ? `move of ${thread_name}` : (action_name ?? null),
+      GROUP: group_id,
+      CUSTOM: event_name,
+      OPERATOR: instruction,
+    }
+    const name = names[entity_type]
+    return name ? `${entity_type} ${name} ${status}` : `${entity_type} ${status}`
+  })
+}
+
+/** Lets turns of the event loop go by until it is so. */
+export async function until(isSo: () => boolean, what = 'it'): Promise<void> {
+  for (let turns = 0; turns < 20_000; turns++) {
+    if (isSo()) return
+    await new Promise(setImmediate)
+  }
+  throw new Error(`${what} did not come to be so`)
+}
+
+/** The thread of that name, once it is there and in this status. */
+export async function threadIn(execution: Execution, name: string, status: string): Promise<LabwareThread> {
+  const find = () => [...execution.threads.values()].find((thread) => thread.name === name)
+  await until(() => find()?.status.current === status, `${name} in ${status} (it is ${find()?.status.current})`)
+  return find()!
+}

@@ -1,0 +1,339 @@
+// The journey of one labware: its status, what it waits for, and how it is paused, stopped and let go on.
+
+import { LabError, messageOf } from '../errors.ts'
+import type { Candidate, Obstacle } from './asking.ts'
+import type { Execution } from './execution.ts'
+import type { Labware } from './labware.ts'
+import type { MethodRun } from './method.ts'
+import type { StepPlan, ThreadPlan } from './plan.ts'
+import { type Decision, honours, type PauseReason, type PauseSite, pauseSites, Unwind } from './recovery.ts'
+import { isTerminal, Status, type ThreadStatus, threadTransitions } from './statuses.ts'
+import type { World } from './world.ts'
+
+/** What a thread waits for, for those who ask why nothing moves. `peer`: it is for another thread to go on. */
+export type Waiting = {
+  kind: 'reservation' | 'peer' | 'event' | 'operator' | 'device'
+  what: string
+  since_ms: number
+  obstacles(): Obstacle[]
+}
+
+/** What may interrupt a wait: everything, all but a pause, or only that the thread is cut off. */
+type Interruption = 'pause' | 'stop' | 'abort'
+const severity = { pause: 0, stop: 1, abort: 2 } as const satisfies Record<Interruption, number>
+
+/** Whether it is for others to go on. */
+export function isBlocked({ kind }: Waiting): boolean {
+  return kind === 'peer' || kind === 'reservation'
+}
+
+type WaitFor = Pick<Waiting, 'kind' | 'what'> & {
+  obstacles?(): Obstacle[]
+  interruptedBy?: Interruption
+  /** The threads that must do something first. */
+  awaits?(): readonly string[]
+}
+
+/** Why a decision cannot be taken now, beyond what the place honours. */
+type Refuses = (decision: Decision) => string | undefined
+
+/** Steps that are being gone through; a loop begins anew at its end. */
+export type Frame = { readonly path: string; readonly steps: StepPlan[]; next: number; readonly isLoop: boolean }
+
+/** What brought a thread into being. */
+export type ThreadOrigin = { group_id: string | null; submission_id: string }
+export type NewThread = { name: string; labware: Labware; origin: ThreadOrigin; startsAt: string }
+
+export class LabwareThread {
+  readonly thread_id: string
+  readonly name: string
+  readonly plan: ThreadPlan
+  readonly execution: Execution
+  readonly labware: Labware
+  readonly origin: ThreadOrigin
+  /** The seat where its labware comes onto the floor. */
+  readonly startsAt: string
+  /** Any of these is its end. */
+  readonly ends: readonly Candidate[]
+  readonly status: Status<ThreadStatus>
+  readonly frames: Frame[] = []
+  /** How often each custom event had been published when this thread last saw it. */
+  readonly seen = new Map<string, number>()
+  /** The method it owns and is in. */
+  method: MethodRun | null = null
+  /** The method of another thread in which it takes part. */
+  joining: MethodRun | null = null
+  /** The device that it holds for its action. */
+  device: string | null = null
+  pause_reason: PauseReason | null = null
+  last_error: string | null = null
+  waiting: Waiting | null = null
+  /** The owner about whose error somebody must decide; this thread takes part in its action. */
+  following: LabwareThread | null = null
+  #wanted: { pause: 'manual' | 'system' | null; stop: boolean; abort: boolean } = { pause: null, stop: false, abort: false }
+  #interrupt: ((unwind: Unwind) => void) | null = null
+  #site: PauseSite | null = null
+  #decide: ((decision: Decision) => void) | null = null
+  #refuses: Refuses = () => undefined
+  #resume: (() => void) | null = null
+  #letGo: (() => void) | undefined
+  readonly #cutOff = new AbortController()
+
+  constructor(execution: Execution, plan: ThreadPlan, { name, labware, origin, startsAt }: NewThread) {
+    this.thread_id = execution.world.newId()
+    this.execution = execution
+    this.plan = plan
+    this.name = name
+    this.labware = labware
+    this.origin = origin
+    this.startsAt = startsAt
+    this.ends = plan.end.seats.map((seat) => ({ seat }))
+    this.frames.push({ path: `threads.${plan.name}.steps`, steps: [...plan.steps], next: 0, isLoop: false })
+    this.status = new Status<ThreadStatus>(threadTransitions, 'CREATED', (status) => this.#publish(status))
+  }
+
+  get world(): World {
+    return this.execution.world
+  }
+
+  get isOver(): boolean {
+    return this.status.isTerminal
+  }
+
+  /** Aborted when the thread is cut off: what it does at a device is halted. */
+  get signal(): AbortSignal {
+    return this.#cutOff.signal
+  }
+
+  /** The place where an error holds it, if one does. */
+  get pausedAt(): PauseSite | null {
+    return this.#site
+  }
+
+  get isStopping(): boolean {
+    return this.#wanted.stop || this.#wanted.abort
+  }
+
+  context() {
+    const { execution, thread_id, name, plan, pause_reason, last_error } = this
+    return { ...execution.context(), thread_id, thread_name: name, template_name: plan.name, pause_reason, last_error }
+  }
+
+  /** A stop wins over all that a thread still goes through. */
+  become(status: ThreadStatus): void {
+    if (this.status.current === 'STOPPING' && !isTerminal(threadTransitions, status)) return
+    this.status.become(status)
+  }
+
+  #publish(status: ThreadStatus): void {
+    const { execution, labware } = this
+    const context = this.context()
+    const isManual = status === 'AWAITING_MANUAL_PLACE' || status === 'AWAITING_MANUAL_REMOVE'
+    const target_location = status === 'AWAITING_MANUAL_PLACE' ? this.startsAt : (execution.world.floor.whereIs(labware.labware_id) ?? null)
+    const manual = { labware_id: labware.labware_id, labware_name: labware.name, labware_template_name: labware.template, target_location }
+    execution.emit('THREAD', this.thread_id, status, isManual ? { ...context, ...manual } : context)
+  }
+
+  /**
+   * Waits for something that others do. `begin` is given what ends the wait, which it may call at once, and answers how to
+   * call it off. The thread goes on in one of the next turns. Rejects with an `Unwind` when it is to pause, stop or be cut off.
+   */
+  wait<Value>(
+    { kind, what, obstacles = () => [], interruptedBy = 'pause', awaits }: WaitFor,
+    begin: (resolve: (value: Value) => void, reject: (error: unknown) => void) => () => void,
+  ): Promise<Value> {
+    const { steps, clock, floor } = this.world
+    return new Promise((resolve, reject) => {
+      let isOver = false
+      const end = (goOn: () => void) => {
+        if (isOver) return
+        isOver = true
+        if (this.waiting && isBlocked(this.waiting)) this.execution.blocked(-1)
+        // From this moment on it will go on by itself, whatever it has yet to hear.
+        if (awaits) floor.awaits(this.thread_id, [])
+        this.waiting = null
+        this.#interrupt = null
+        steps.push(goOn)
+      }
+      const wanted = this.#unwinding(interruptedBy)
+      if (wanted) return end(() => reject(wanted))
+      const callOff = begin(
+        (value) => end(() => resolve(value)),
+        (error) => end(() => reject(error)),
+      )
+      if (isOver) return
+      if (awaits) floor.awaits(this.thread_id, awaits())
+      this.waiting = { kind, what, since_ms: clock.now(), obstacles }
+      this.#interrupt = (unwind) => {
+        if (severity[unwind.kind] < severity[interruptedBy]) return
+        callOff()
+        end(() => reject(unwind))
+      }
+      if (isBlocked(this.waiting)) this.execution.blocked(1)
+    })
+  }
+
+  /** Where a thread may be held: it pauses here if it is to, and throws if it is to end. */
+  async safePoint(then: ThreadStatus = 'RESOLVING_ACTION_LOCATION'): Promise<void> {
+    for (;;) {
+      const wanted = this.#unwinding('pause')
+      if (!wanted) return
+      if (wanted.kind !== 'pause') throw wanted
+      await this.#hold(this.#wanted.pause!, then)
+    }
+  }
+
+  /** Does it, as often as it is interrupted by a pause; each time after the pause is over. */
+  async pausable<Value>(work: () => Promise<Value>): Promise<Value> {
+    for (;;) {
+      await this.safePoint()
+      try {
+        return await work()
+      } catch (error) {
+        if (!(error instanceof Unwind) || error.kind !== 'pause') throw error
+      }
+    }
+  }
+
+  async #hold(reason: 'manual' | 'system', then: ThreadStatus): Promise<void> {
+    this.pause_reason = reason
+    this.become('PAUSED')
+    try {
+      await new Promise<void>((resolve, reject) => {
+        this.waiting = { kind: 'operator', what: `paused (${reason}): resume it`, since_ms: this.world.clock.now(), obstacles: () => [] }
+        this.#resume = () => this.world.steps.push(resolve)
+        this.#interrupt = (unwind) => {
+          if (unwind.kind !== 'pause') this.world.steps.push(() => reject(unwind))
+        }
+      })
+    } finally {
+      this.waiting = null
+      this.#resume = null
+      this.#interrupt = null
+      this.pause_reason = null
+    }
+    this.become(then)
+  }
+
+  /** Holds the thread because of an error until somebody decides. Answers a decision that the place honours. */
+  async decisionAt(site: PauseSite, error: unknown, refuses: Refuses = () => undefined): Promise<Decision> {
+    this.#site = site
+    this.#refuses = refuses
+    // Whoever is to put it right must get at the device.
+    this.#letGo?.()
+    this.pause_reason = 'error'
+    this.last_error = messageOf(error)
+    this.become('PAUSED')
+    try {
+      return await new Promise<Decision>((resolve, reject) => {
+        const what = `${this.last_error}; decide: ${pauseSites[site].join(', ')}`
+        this.waiting = { kind: 'operator', what, since_ms: this.world.clock.now(), obstacles: () => [] }
+        this.#decide = (decision) => this.world.steps.push(() => resolve(decision))
+        this.#interrupt = (unwind) => {
+          if (unwind.kind !== 'pause') this.world.steps.push(() => reject(unwind))
+        }
+      })
+    } finally {
+      this.waiting = null
+      this.#decide = null
+      this.#interrupt = null
+      this.#site = null
+      this.pause_reason = null
+      this.#keep()
+    }
+  }
+
+  /** The device is ours until `letGo`. */
+  hold(device: string): void {
+    this.device = device
+    this.#keep()
+  }
+
+  letGo(): void {
+    if (this.device === null) return
+    this.#letGo?.()
+    this.world.floor.release(this.thread_id, this.device)
+    this.device = null
+  }
+
+  #keep(): void {
+    const { equipment } = this.world
+    this.#letGo = this.device === null ? undefined : equipment.hold?.(this.device, this.execution.execution_id)
+  }
+
+  /** The error has been dealt with. */
+  recovered(then: ThreadStatus = 'RESOLVING_ACTION_LOCATION'): void {
+    this.last_error = null
+    this.become(then)
+  }
+
+  /** Takes effect at the next safe point; never in a device call or a move. Answers whether it changed anything. */
+  pause(reason: 'manual' | 'system'): boolean {
+    if (this.isOver || this.isStopping || this.#wanted.pause || this.#site) return false
+    this.#wanted.pause = reason
+    this.#interrupt?.(new Unwind('pause'))
+    return true
+  }
+
+  /** Ends a pause, also one that has not begun. Throws `conflict` where an error holds it. */
+  resume(): boolean {
+    if (this.#site) {
+      throw new LabError(
+        'conflict',
+        `thread ${this.name} stands because of an error: ${this.last_error}; recover it with one of ${pauseSites[this.#site].join(', ')}`,
+      )
+    }
+    if (!this.#wanted.pause) return false
+    this.#wanted.pause = null
+    this.#resume?.()
+    return true
+  }
+
+  /** Decides about the error that holds it. Throws `conflict` when none does, or for a decision that is not honoured there. */
+  recover(decision: Decision): void {
+    if (this.following) {
+      this.following.recover(decision)
+      return
+    }
+    const site = this.#site
+    if (!site || !this.#decide) throw new LabError('conflict', `no error holds thread ${this.name}: it is ${this.status.current}`)
+    if (!honours(site, decision)) {
+      throw new LabError('conflict', `${decision} is not possible at ${site}; possible are ${pauseSites[site].join(', ')}`)
+    }
+    const refusal = this.#refuses(decision)
+    if (refusal) throw new LabError('conflict', refusal)
+    const decide = this.#decide
+    this.#decide = null
+    decide(decision)
+  }
+
+  /** Ends it when what is under way has ended, without the move to its end. Where an error holds it, it is aborted. */
+  stop(): boolean {
+    if (this.isOver || this.isStopping) return false
+    if (this.#site) {
+      this.recover('ABORT_THREAD')
+      return true
+    }
+    this.#wanted.stop = true
+    this.become('STOPPING')
+    this.#interrupt?.(new Unwind('stop'))
+    return true
+  }
+
+  /** Cuts it off: what it does at a device is halted. */
+  cutOff(why: string): void {
+    if (this.isOver || this.#wanted.abort) return
+    this.#wanted.abort = true
+    this.last_error ??= why
+    this.#interrupt?.(new Unwind('abort'))
+    this.#cutOff.abort(new LabError('stopped', why))
+  }
+
+  /** What it is to do instead of going on, as far as it may be interrupted now. */
+  #unwinding(interruptedBy: Interruption): Unwind | undefined {
+    const { abort, stop, pause } = this.#wanted
+    if (abort) return new Unwind('abort')
+    if (stop && interruptedBy !== 'abort') return new Unwind('stop')
+    return pause && interruptedBy === 'pause' ? new Unwind('pause') : undefined
+  }
+}

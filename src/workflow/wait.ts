@@ -1,0 +1,73 @@
+// An ask as the floor keeps it.
+
+import type { Again, Ask, Asked, Obstacle } from './asking.ts'
+import type { Ground, Place, Walker } from './ground.ts'
+import type { Ranked } from './line.ts'
+
+/** Its functions can be called without it. */
+export class Wait implements Asked, Ranked {
+  readonly ask: Ask
+  readonly walker: Walker
+  readonly sequence: number
+  /** How often it was parked since it was first asked. */
+  readonly parked: number
+  /** Those of its candidates. */
+  readonly places: readonly Place[]
+  readonly withdraw: () => void
+  readonly explain: () => Obstacle[]
+  state: Asked['state'] = 'waiting'
+  /** It stands in the lines of its places. */
+  isInLine = false
+  /** It is to be considered. */
+  isFresh = false
+  /** Which candidate it was granted. */
+  granted = -1
+  /** Which candidate is free, but not safe to grant; -1 for none. Of several the one that locks in the fewest. */
+  unsafe = -1
+  /** Whom that would lock in. */
+  trapped: readonly Walker[] = []
+  /** `stuck` was called. */
+  isTold = false
+  readonly #ground: Ground
+  #later: readonly (readonly Place[])[] | undefined
+
+  constructor(
+    ask: Ask,
+    ground: Ground,
+    { sequence, parked }: Again,
+    calls: { withdraw(wait: Wait): void; explain(wait: Wait): Obstacle[] },
+  ) {
+    this.ask = ask
+    this.sequence = sequence
+    this.parked = parked
+    this.walker = ground.walker(ask.thread_id)
+    this.places = ask.candidates.map((candidate) => ground.place(candidate))
+    this.withdraw = () => calls.withdraw(this)
+    this.explain = () => calls.explain(this)
+    this.#ground = ground
+  }
+
+  get priority(): number {
+    return this.ask.priority
+  }
+
+  get inputs(): readonly string[] {
+    return this.ask.inputs ?? none
+  }
+
+  get isIdle(): boolean {
+    return this.places.length === 0
+  }
+
+  get canPark(): boolean {
+    return this.ask.park !== undefined
+  }
+
+  /** The places of `after`. */
+  get later(): readonly (readonly Place[])[] {
+    this.#later ??= (this.ask.after ?? []).map((candidates) => candidates.map((candidate) => this.#ground.place(candidate)))
+    return this.#later
+  }
+}
+
+const none: readonly string[] = []

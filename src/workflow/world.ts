@@ -1,0 +1,22 @@
+// What the executions of one run mode share: the places, the instruments, and the time they go by.
+
+import type { Clock } from '../kit/clock.ts'
+import type { Equipment } from './equipment.ts'
+import type { Floor } from './floor.ts'
+import type { Labware } from './labware.ts'
+import type { StepQueue } from './steps.ts'
+
+/** LIVE: the devices as they are configured. DEVICE_SIM: each driver over its own simulator. PURE_SIM: no driver, and time that jumps. */
+export const runModes = ['LIVE', 'DEVICE_SIM', 'PURE_SIM'] as const
+export type RunMode = (typeof runModes)[number]
+
+export type World = {
+  readonly mode: RunMode
+  readonly clock: Clock
+  readonly steps: StepQueue
+  readonly floor: Floor
+  readonly equipment: Equipment
+  /** Whatever stands somewhere. */
+  readonly labware: Map<string, Labware>
+  newId(): string
+}
