@@ -51,7 +51,7 @@ function worded(issue: v.BaseIssue<unknown>, schema: v.GenericSchema): string {
   const keys = (issue.path ?? []).map(({ key }) => key as string | number)
   const place = keys.length ? written(keys) : 'it'
   if (isUnknownMember(issue))
-    return `there is no member ${place}${didYouMean(String(keys.at(-1)), membersAt(schema as Shape, keys.slice(0, -1)))}`
+    return `there is no member ${place}${didYouMean(String(keys.at(-1)), membersAt(schema as Shape, issue.path as Place[]))}`
   if (issue.kind === 'schema' && issue.received === 'undefined') return `${place} is missing`
   // Which of its shapes was meant nobody can tell: the schema says what there is.
   if (issue.type === 'union' && issue.message.startsWith('must be')) return `${place} ${issue.message}`
@@ -75,13 +75,23 @@ function expectation({ expected }: v.BaseIssue<unknown>): string {
     : expected.replace('Object', 'an object').replace('Array', 'an array')
 }
 
-type Shape = { entries?: Record<string, Shape>; item?: Shape; wrapped?: Shape; options?: Shape[] }
+type Shape = {
+  entries?: Record<string, Shape>
+  item?: Shape
+  value?: Shape
+  wrapped?: Shape
+  options?: Shape[]
+  getter?: (input: unknown) => Shape
+}
+/** A step down, and what it leads down from. */
+type Place = { key: string | number; input: unknown }
 
-/** The members that the schema knows at a place. */
-function membersAt(schema: Shape, keys: readonly (string | number)[]): string[] {
-  const shape = schema.wrapped ?? schema
-  const [key, ...rest] = keys
-  if (key === undefined) return Object.keys(shape.entries ?? {}).concat((shape.options ?? []).flatMap((option) => membersAt(option, [])))
-  const inner = typeof key === 'number' ? shape.item : shape.entries?.[key]
-  return inner ? membersAt(inner, rest) : (shape.options ?? []).flatMap((option) => membersAt(option, keys))
+/** The members that the schema knows where the last step of the path begins. */
+function membersAt(schema: Shape, path: readonly Place[]): string[] {
+  const [{ key, input }, ...rest] = path as [Place, ...Place[]]
+  const plain = schema.wrapped ?? schema
+  const shape = plain.getter?.(input) ?? plain
+  if (rest.length === 0) return Object.keys(shape.entries ?? {}).concat((shape.options ?? []).flatMap((option) => membersAt(option, path)))
+  const inner = typeof key === 'number' ? shape.item : (shape.entries?.[key] ?? shape.value)
+  return inner ? membersAt(inner, rest) : (shape.options ?? []).flatMap((option) => membersAt(option, path))
 }

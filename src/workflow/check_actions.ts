@@ -3,12 +3,11 @@
 import type * as v from 'valibot'
 import { strictObject } from 'valibot'
 import { checkLimits } from '../devices/limits.ts'
-import { isOptional, operations } from '../devices/operations.ts'
+import { isOptional, operations, readings } from '../devices/operations.ts'
 import { checked } from '../kit/schema.ts'
-import { actionsOf } from './check_names.ts'
 import type { Draft } from './compile.ts'
 import type { Do } from './documents.ts'
-import type { ActionPlan } from './plan.ts'
+import { type ActionPlan, actionsOf } from './plan.ts'
 import type { KnownDevice } from './topology.ts'
 import { located, mustBeKnown, wrong } from './wrong.ts'
 
@@ -44,8 +43,8 @@ function checkTips({ action, labware }: OnDevice, { document }: Draft, at: strin
 /** Parameters of operations that the table knows; those of others are the driver's affair. */
 function checkParams({ do: operation, with: params }: Do, draft: Draft, at: string): void {
   if (operation === 'stop') throw wrong(`${at}.do`, 'a stop is for people: it latches the device until somebody initializes it')
-  if (!Object.hasOwn(operations, operation)) return
-  const entries: Record<string, v.GenericSchema> = operations[operation as keyof typeof operations].params.entries
+  const entries = entriesOf(operation)
+  if (!entries) return
   for (const [name, schema] of Object.entries(entries)) {
     if (!isOptional(schema) && !(name in params)) throw wrong(`${at}.with`, `${operation} wants ${name} too`)
   }
@@ -55,6 +54,12 @@ function checkParams({ do: operation, with: params }: Do, draft: Draft, at: stri
   }
   const negative = ['speed', 'duration', 'g'].find((name) => Number(values(params, draft)[name]) < 0)
   if (negative) throw wrong(`${at}.with`, `${negative} must not be negative`)
+}
+
+/** A reading takes none; undefined for an operation that the table does not know. */
+function entriesOf(operation: string): Record<string, v.GenericSchema> | undefined {
+  if (Object.hasOwn(readings, operation)) return {}
+  return Object.hasOwn(operations, operation) ? operations[operation as keyof typeof operations].params.entries : undefined
 }
 
 /** As they stand there; for a variable its default, undefined if it has none. */

@@ -1,12 +1,13 @@
 // What must be so of the names in a workflow: of labware, threads, variables and events.
 
 import type { Draft } from './compile.ts'
-import { type ActionPlan, allSteps, own } from './plan.ts'
+import { actionsOf, own } from './plan.ts'
 import {
   actionTransitions,
   isTerminal,
   methodTransitions,
   phaseTransitions,
+  type SlotStatus,
   submissionTransitions,
   type Transitions,
   threadTransitions,
@@ -70,12 +71,6 @@ function eventsAreOurs(draft: Draft): void {
   }
 }
 
-/** Every action there is, in a method or bare. */
-export function* actionsOf({ methods, threads }: Pick<Draft, 'methods' | 'threads'>): Generator<ActionPlan> {
-  for (const { actions } of methods.values()) yield* actions
-  for (const { steps } of threads.values()) for (const step of allSteps(steps)) if (step.kind === 'action') yield step.action
-}
-
 const ends = <Status extends string>(table: Transitions<Status>) =>
   Object.keys(table).filter((status) => isTerminal(table, status as Status))
 
@@ -88,7 +83,7 @@ const told: Readonly<Record<string, readonly string[] | null>> = {
   EXECUTION: ends(phaseTransitions).map((phase) => phase.toUpperCase()),
   SUBMISSION: ['ACCEPTED', ...ends(submissionTransitions)],
   GROUP: ['COMPLETED'],
-  SLOT: ['OVERFLOW', 'REJECTED', 'AWAITING_DECISION', 'ORPHANED', 'ABANDONED'],
+  SLOT: ['OVERFLOW', 'REJECTED', 'AWAITING_DECISION', 'ORPHANED', 'ABANDONED'] satisfies SlotStatus[],
   DEVICE_OP: ['FAILED'],
   CUSTOM: ['EMITTED'],
   TIP_RACK: ['EMPTY', 'LOW'],

@@ -245,6 +245,10 @@ const wrongActions: Mistake[] = [
     (d) => (d.methods.seal_it[0].do = 'stop'),
     `${at} methods.seal_it[0].do: a stop is for people: it latches the device until somebody initializes it`,
   ],
+  [
+    (d) => d.methods.seal_it.push({ do: 'get_temperature', on: 'sealer-1', with: { unit: 'K' } }),
+    `${at} methods.seal_it[1].with: there is no parameter of get_temperature unit`,
+  ],
   [(d) => delete d.methods.shake_it[0].with.duration, `${at} methods.shake_it[0].with: shake wants duration too`],
   [
     (d) => (d.methods.shake_it[0].with.sped = 1),
@@ -384,6 +388,31 @@ test('the way back from a branch, out of a loop and of what is joined is looked 
         },
       }),
     `${at} threads.plate.end.at: there is no way from washer_in/site-1 to station_2; see which transporters reach them`,
+  )
+})
+
+test('a way leads through no device, and a loop is gone through more than once', async (t) => {
+  // Both arms reach the washer, and nothing else is common to them.
+  const beyond = (d: Loose) => {
+    d.transporters.arm_2 = { positions: ['washer_in', 'far'] }
+    d.positions.far = {}
+  }
+  const loop = (...steps: object[]) => ({
+    topology: beyond,
+    workflow: (d: Loose) => {
+      d.threads.tips.steps = [{ while_more_work: steps }]
+    },
+  })
+  t.ok(compiled(loop({ join: ['wash'] }, { park: ['washer_in'] })))
+  says(
+    t,
+    () => compiled(loop({ join: ['wash'] }, { park: ['far'] })),
+    `${at} threads.tips.end.at: there is no way from far to rack; see which transporters reach them`,
+  )
+  says(
+    t,
+    () => compiled(loop({ park: ['pad_2'] }, { join: ['wash'] }, { park: ['far'] })),
+    `${at} threads.tips.steps[0].while_more_work[0].park: there is no way from far to pad_2; see which transporters reach them`,
   )
 })
 

@@ -195,6 +195,25 @@ export class Execution {
     for (const thread of this.#live) if (!thread.pausedAt) thread.resume()
   }
 
+  /**
+   * In two calls: the first pauses it and arms the stop, the second, confirmed, aborts it. Throws `conflict` for a confirmation of
+   * what is not armed, and for one that has ended.
+   */
+  stop(isConfirmed: boolean): 'armed' | 'stopping' {
+    if (this.isOver) throw new LabError('conflict', `execution ${this.execution_id} has ended: it is ${this.phase.current}`)
+    if (this.phase.current === 'stopping') return 'stopping'
+    if (!isConfirmed) {
+      this.pause('manual')
+      this.isAbortArmed = true
+      return 'armed'
+    }
+    if (!this.isAbortArmed || !this.paused) {
+      throw new LabError('conflict', `the stop of execution ${this.execution_id} is not armed; stop it once without confirm first`)
+    }
+    this.abort('an operator stopped it')
+    return 'stopping'
+  }
+
   /** No submission can be put into it any more. */
   close(): void {
     if (this.phase.current === 'accepting') this.phase.become('draining')

@@ -86,7 +86,6 @@ class Walker {
   #at = 0
   #doing = 'nothing yet'
   #idling: { withdraw(): void } | undefined
-  #wanted: string | undefined
 
   constructor(name: string, run: Run) {
     this.name = name
@@ -119,15 +118,15 @@ class Walker {
   #enter(): void {
     if (this.isOver) return
     this.#run.floor.put(this.name, this.#start, this.name)
-    if (this.isPartner) this.#idle()
+    if (this.isPartner) this.#look()
     else this.#next()
   }
 
   #next(): void {
     if (this.isOver) return
     const step = this.#steps[this.#at]
-    if (!step) return this.#leave()
-    this.#ask(step, (candidate) => this.#got((candidate as { device: string }).device))
+    if (step) this.#ask(step, (candidate) => this.#got((candidate as { device: string }).device))
+    else this.#leave()
   }
 
   #got(device: string): void {
@@ -166,6 +165,7 @@ class Walker {
   }
 
   #leave(): void {
+    this.#is = 'under way'
     this.#ask(this.#end, (candidate) => {
       const { seat } = candidate as { seat: string }
       this.#run.later(() => this.#goTo(seat, () => this.#run.later(() => this.over())))
@@ -194,25 +194,40 @@ class Walker {
 
   #call: { device: string; here: () => void } | undefined
   #isDismissed = false
+  #is: 'free' | 'idling' | 'under way' | 'with its owner' = 'free'
+  #again: Again | undefined
 
-  #idle(again?: Again): void {
-    if (this.isOver) return
-    if (this.#isDismissed) return this.#leave()
-    if (this.#call) return this.#answer()
+  #look(): void {
+    if (this.isOver || this.#is !== 'free') return
+    if (this.#call) this.#answer(this.#call)
+    else if (this.#isDismissed) this.#leave()
+    else this.#idle()
+  }
+
+  #idle(): void {
+    this.#is = 'idling'
     this.#doing = 'idles'
     this.#idling = this.#run.floor.ask(
-      {
-        thread_id: this.name,
-        priority: 1,
-        candidates: [],
-        granted: () => undefined,
-        park: (seat, again) => {
-          this.#idling = undefined
-          this.#run.later(() => this.#goTo(seat, () => this.#run.later(() => this.#idle(again))))
-        },
-      },
-      again,
+      { thread_id: this.name, priority: 1, candidates: [], granted: () => undefined, park: (...to) => this.#park(...to) },
+      this.#again,
     )
+  }
+
+  #park(seat: string, again: Again): void {
+    this.#is = 'under way'
+    this.#again = again
+    this.#run.later(() => this.#goTo(seat, () => this.#isFree()))
+  }
+
+  #isFree(): void {
+    this.#is = 'free'
+    this.#run.later(() => this.#look())
+  }
+
+  #wake(): void {
+    if (this.#is !== 'idling') return
+    this.#idling?.withdraw()
+    this.#isFree()
   }
 
   called(device: string, here: () => void): void {
@@ -221,44 +236,37 @@ class Walker {
   }
 
   uncalled(): void {
-    this.#call = undefined
-    if (this.#wanted === 'stays') this.#run.later(() => this.#idle())
-    this.#wanted = undefined
+    if (this.#is === 'with its owner') this.#isFree()
   }
 
   dismissed(): void {
     this.#isDismissed = true
-    if (this.#wanted === 'stays') this.#run.later(() => this.#idle())
-    this.#wanted = undefined
+    this.uncalled()
     this.#wake()
   }
 
-  #wake(): void {
-    if (!this.#idling) return
-    this.#idling.withdraw()
-    this.#idling = undefined
-    this.#run.later(() => this.#idle())
+  #answer({ device, here }: { device: string; here: () => void }): void {
+    this.#call = undefined
+    const seat = this.#run.floor.nest(device, this.name)
+    if (seat === undefined) this.#look()
+    else this.#follow(seat, here)
   }
 
-  #answer(): void {
-    const { device, here } = this.#call!
-    const seat = this.#run.floor.nest(device, this.name)
-    if (seat === undefined) {
-      this.#call = undefined
-      return this.#idle()
-    }
+  #follow(seat: string, here: () => void): void {
+    this.#is = 'under way'
     this.#goTo(seat, () => {
-      this.#call = undefined
-      this.#wanted = 'stays'
+      this.#is = 'with its owner'
       here()
-      if (this.#isDismissed) this.dismissed()
+      if (this.#isDismissed) this.uncalled()
     })
   }
 
   // Asking and going
 
   #ask(candidates: Candidate[], granted: (candidate: Candidate) => void, { place, again }: { place?: 'start'; again?: Again } = {}): void {
-    const after = place === 'start' ? [...this.#steps, this.#end] : candidates === this.#end ? [] : [...this.#steps.slice(this.#at + 1), this.#end]
+    if (this.isOver) return
+    const after =
+      place === 'start' ? [...this.#steps, this.#end] : candidates === this.#end ? [] : [...this.#steps.slice(this.#at + 1), this.#end]
     this.#doing = `waits for ${JSON.stringify(candidates)}`
     const asked = this.#run.floor.ask(
       {
@@ -295,7 +303,10 @@ class Walker {
   #hop(route: readonly Hop[], i: number, there: () => void): void {
     if (this.isOver) throw new Error(`${this.name} has ended and gets its way`)
     const hop = route[i]
-    if (!hop) return there()
+    if (!hop) {
+      there()
+      return
+    }
     this.#doing = `goes from ${hop.from} to ${hop.to}`
     const { floor } = this.#run
     this.#run.later(() => {

@@ -104,6 +104,12 @@ export function* allSteps(steps: readonly StepPlan[]): Generator<StepPlan> {
   }
 }
 
+/** Every action there is, in a method or bare. */
+export function* actionsOf({ methods, threads }: Pick<Workflow, 'methods' | 'threads'>): Generator<ActionPlan> {
+  for (const { actions } of methods.values()) yield* actions
+  for (const { steps } of threads.values()) for (const step of allSteps(steps)) if (step.kind === 'action') yield step.action
+}
+
 /** Whether labware of this template may be sent for, directly or by the threads it brings along, before these steps are done. */
 export function mayFeed(steps: readonly StepPlan[], labware: string): boolean {
   return steps.some(({ feeds }) => feeds.has(labware))

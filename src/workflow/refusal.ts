@@ -2,8 +2,7 @@
 
 import { didYouMean } from '../kit/did_you_mean.ts'
 import type { Bench } from './bench.ts'
-import { actionsOf } from './check_names.ts'
-import type { Workflow } from './plan.ts'
+import { actionsOf, type Workflow } from './plan.ts'
 import type { Topology } from './topology.ts'
 import type { RunMode } from './world.ts'
 

@@ -8,6 +8,7 @@ import type { Sink } from '../events/sinks.ts'
 import type { Clock } from '../kit/clock.ts'
 import { didYouMean } from '../kit/did_you_mean.ts'
 import type { Bench } from './bench.ts'
+import { type DryRun, dryRun } from './dry_run.ts'
 import type { Equipment } from './equipment.ts'
 import { Execution, type Surroundings } from './execution.ts'
 import { Floor } from './floor.ts'
@@ -198,12 +199,36 @@ export class Runtime {
     return submission
   }
 
+  /** What would become of a submission, told without touching anything; LIVE positions that are taken are taken in it too. */
+  simulate(request: SubmissionRequest): Promise<DryRun> {
+    const workflow = this.workflow(request.workflow)
+    this.#check(workflow, { ...request, run_mode: 'PURE_SIM' })
+    let isDone = () => {}
+    const idle = new Promise<void>((resolve) => {
+      isDone = resolve
+    })
+    const world = this.#pureWorld(workflow.topology, isDone)
+    if (request.run_mode === 'LIVE' && this.#live?.floor.graph === workflow.topology.graph) this.#copyStanding(this.#live, world)
+    return dryRun({ workflow, request, world, idle })
+  }
+
+  /** Labware that no thread moves. */
+  #copyStanding(from: World, to: World): void {
+    for (const { seat, labware_id } of from.floor.seats()) {
+      const labware = labware_id === null ? undefined : from.labware.get(labware_id)
+      if (!labware || labware.state !== 'ENDED') continue
+      to.labware.set(labware.labware_id, { ...labware })
+      to.floor.put(labware.labware_id, seat, null)
+    }
+  }
+
   /** Takes an execution that has ended out of memory, and its events out of the log. Throws `conflict` while it is open. */
   async remove(execution_id: string): Promise<void> {
     const execution = this.#executions.get(execution_id)
     if (execution && !execution.isOver) throw new LabError('conflict', `execution ${execution_id} is open; stop it before it is removed`)
     await this.#options.hub.remove(execution_id)
     this.#forget(execution_id)
+    this.records.remove(execution_id)
   }
 
   /** Resolves when an execution has ended. */
@@ -331,10 +356,16 @@ export class Runtime {
     }
   }
 
-  #pureWorld(topology: Topology): World {
+  /** `idle` is called each time nothing is left to do in it. */
+  #pureWorld(topology: Topology, idle: () => void = () => {}): World {
     const clock = new VirtualTime()
     const { backpressure, simulate = onTheClockAlone } = this.#options
-    const steps = new StepQueue({ ...(backpressure && { backpressure }), onIdle: () => clock.ringNext() })
+    const onIdle = () => {
+      const goesOn = clock.ringNext()
+      if (!goesOn) idle()
+      return goesOn
+    }
+    const steps = new StepQueue({ ...(backpressure && { backpressure }), onIdle })
     clock.drive(steps)
     const equipment = simulate(topology, clock)
     return { mode: 'PURE_SIM', clock, steps, floor: new Floor(topology.graph), equipment, labware: new Map(), newId: () => this.#newId() }

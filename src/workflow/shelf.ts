@@ -6,7 +6,7 @@ import { JsonFile, type Report } from '../kit/json_file.ts'
 import { Id } from '../kit/name.ts'
 import type { Bench } from './bench.ts'
 import { compileWorkflow } from './compile.ts'
-import { compileLibrary, type Fault, type Library, readFolder, type Source } from './library.ts'
+import { compileLibrary, type Library, readFolder, type Source } from './library.ts'
 import type { Workflow } from './plan.ts'
 import type { Runtime } from './runtime.ts'
 import type { Topology } from './topology.ts'
@@ -34,6 +34,8 @@ type Stored = v.InferOutput<typeof Stored>
 const Placed = v.strictObject({ topology: v.nullable(Id), labware: v.array(v.record(v.string(), v.unknown())) })
 type Placed = v.InferOutput<typeof Placed>
 
+type Files = Awaited<ReturnType<typeof readFolder>>
+
 const storedOrigin = 'workflows.json'
 const mostStored = 500
 
@@ -42,7 +44,7 @@ export class Shelf {
   readonly #options: ShelfOptions
   readonly #stored: JsonFile<Stored>
   readonly #placed: JsonFile<Placed>
-  #files: { sources: Source[]; faults: Fault[] }
+  #files: Files
 
   /** `begin` makes the runtime on what there is; the topology that was loaded last is loaded again. */
   static async open(options: ShelfOptions, begin: (library: Library) => Runtime): Promise<Shelf> {
@@ -55,7 +57,7 @@ export class Shelf {
   }
 
   private constructor(
-    { options, stored, placed, files }: { options: ShelfOptions; stored: JsonFile<Stored>; placed: JsonFile<Placed>; files: Shelf['files'] },
+    { options, stored, placed, files }: { options: ShelfOptions; stored: JsonFile<Stored>; placed: JsonFile<Placed>; files: Files },
     begin: (library: Library) => Runtime,
   ) {
     this.#options = options
@@ -66,10 +68,6 @@ export class Shelf {
     for (const { origin, reason } of library.faults) options.warn(`${origin} is left out: ${reason}`)
     this.runtime = begin(library)
     this.#loadAgain()
-  }
-
-  get files(): { sources: readonly Source[]; faults: readonly Fault[] } {
-    return this.#files
   }
 
   /** Loads a topology, and keeps that it is. Rejects as `Runtime.load` throws, and with `storage` when it is loaded but not kept. */

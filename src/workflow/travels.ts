@@ -123,6 +123,7 @@ export class Travels {
     for (const spot of passages) this.#ground.reserve(spot, walker, true)
     travel.state = 'granted'
     piece.travel = travel
+    this.arrived(piece)
   }
 
   #outOfLine(travel: Travel): void {
@@ -133,7 +134,7 @@ export class Travels {
     }
   }
 
-  /** The labware has come to a seat. */
+  /** The labware stands at a seat. */
   arrived(piece: Piece): void {
     const { travel } = piece
     if (travel && travel.target === piece.spot && travel.to === piece.seat) this.end(travel)

@@ -1,0 +1,21 @@
+// The JSON Schemas of topologies and workflows, for editors to complete and check.
+
+import type * as v from 'valibot'
+import { type JsonSchema, jsonSchema, jsonSchemas } from '../src/kit/json_schema.ts'
+import { JsonAction, JsonStep, JsonWorkflow, TopologyDocument } from '../src/workflow/documents.ts'
+
+const $schema = 'https://json-schema.org/draft/2020-12/schema'
+
+export function topologySchema(): JsonSchema {
+  return { $schema, title: 'Topology of benchd', ...jsonSchema(TopologyDocument) }
+}
+
+export function workflowSchema(): JsonSchema {
+  const named = { Step: anyOf(JsonStep), Action: anyOf(JsonAction) }
+  return { $schema, title: 'Workflow of benchd', ...jsonSchema(JsonWorkflow, { named }), $defs: jsonSchemas(named) }
+}
+
+/** All that it may be. */
+function anyOf(choice: v.LazySchema<v.GenericSchema>): v.GenericSchema {
+  return choice.getter(undefined)
+}

@@ -1,0 +1,36 @@
+// Modules that people write, in TypeScript or JavaScript, on every Node: loaded anew each time, with whatever they import from beside them.
+
+import * as nodeModule from 'node:module'
+import { pathToFileURL } from 'node:url'
+import { LabError, messageOf } from '../errors.ts'
+import * as hooks from './module_hooks.ts'
+
+let loadings = 0
+let areHooked = false
+
+/**
+ * Runs the file and answers its default export, undefined if it has none. `names` is what it may import by a name, and the address
+ * of that; the first call's count. Throws `invalid`. What was loaded before stays in memory: for a handful of times, not in a loop.
+ */
+export async function loadModule(path: string, names: Readonly<Record<string, string>>): Promise<unknown> {
+  if (!areHooked) hook(names)
+  areHooked = true
+  const url = pathToFileURL(path)
+  url.searchParams.set(hooks.mark, String(++loadings))
+  try {
+    return ((await import(url.href)) as { default?: unknown }).default
+  } catch (error) {
+    throw new LabError('invalid', `${path} cannot be loaded: ${messageOf(error)}`, { cause: error })
+  }
+}
+
+/** `registerHooks` runs them here; it came with Node 22.15. */
+function hook(names: Readonly<Record<string, string>>): void {
+  if ('registerHooks' in nodeModule) {
+    hooks.initialize(names)
+    const { registerHooks } = nodeModule as unknown as { registerHooks(given: object): void }
+    registerHooks({ resolve: hooks.resolve, load: hooks.load })
+  } else {
+    nodeModule.register('./module_hooks.js', import.meta.url, { data: names })
+  }
+}

@@ -1,0 +1,131 @@
+// A submission tried out before it is made: the same engine on time that jumps, with nobody told and nothing touched.
+
+import * as v from 'valibot'
+import { Execution } from './execution.ts'
+import { Reason, why } from './explaining.ts'
+import { Operator } from './operator.ts'
+import type { Workflow } from './plan.ts'
+import { Submission, type SubmissionRequest } from './submission.ts'
+import type { TimelineRow } from './timeline.ts'
+import type { World } from './world.ts'
+
+const Seconds = v.pipe(v.number(), v.metadata({ unit: 's' }))
+
+export const Bar = v.strictObject({
+  thread_name: v.string(),
+  kind: v.picklist(['action', 'move']),
+  name: v.pipe(v.string(), v.description('The action; of a move its from and to')),
+  device: v.pipe(v.nullable(v.string()), v.description('The device, or the transporter')),
+  from_s: Seconds,
+  to_s: Seconds,
+})
+export type Bar = v.InferOutput<typeof Bar>
+
+export const DryRun = v.strictObject({
+  workflow: v.string(),
+  verdict: v.pipe(
+    v.picklist(['completes', 'fails', 'deadlock', 'waits', 'endless']),
+    v.description('waits: for an event that nothing in it emits; endless: it was broken off after a million steps'),
+  ),
+  makespan_s: Seconds,
+  moves: v.number(),
+  actions: v.number(),
+  conflict: v.pipe(v.nullable(v.string()), v.description('The first thing that went wrong')),
+  waiting: v.pipe(v.array(Reason), v.description('What each thread waits for that has not ended')),
+  devices: v.pipe(
+    v.array(v.strictObject({ device: v.string(), busy_s: Seconds, share: v.pipe(v.number(), v.description('Of the makespan')) })),
+    v.description('The busiest first'),
+  ),
+  gantt: v.pipe(v.array(Bar), v.description('In the order they begin')),
+})
+export type DryRun = v.InferOutput<typeof DryRun>
+
+export type Trial = {
+  workflow: Workflow
+  request: SubmissionRequest
+  /** A world of its own, in PURE_SIM. */
+  world: World
+  /** Resolves when nothing is left to do in it. */
+  idle: Promise<void>
+}
+
+/** In actions and moves; then it is broken off. */
+const longest = 100_000
+
+export async function dryRun({ workflow, request, world, idle }: Trial): Promise<DryRun> {
+  const conflicts: string[] = []
+  let steps = 0
+  let isEndless = false
+  const execution: Execution = new Execution(workflow, world, {
+    isJoinable: request.batch_mode === 'JOIN_EXISTING',
+    around: {
+      hub: {
+        emit(name, context, execution_id = '') {
+          if (name.startsWith('ACTION.') && name.endsWith('.CREATED') && ++steps > longest && !isEndless) {
+            isEndless = true
+            execution.abort('it does not come to an end')
+          }
+          return { event_name: name, execution_id, timestamp: 0, entity_type: '', entity_id: '', status: '', context }
+        },
+        incident(category, message) {
+          if (!isNotice.has(category)) conflicts.push(`${category}: ${message}`)
+          return undefined as never
+        },
+      },
+      operator: new Operator(() => 0),
+      system: undefined,
+      warn: () => {},
+      now: () => 0,
+      ended: () => {},
+    },
+  })
+  const ids = { submission_id: world.newId(), execution_id: execution.execution_id }
+  execution.start(new Submission({ ...ids, request, submitted_at: 0 }, () => {}))
+  await idle
+  return summed(execution, { conflict: conflicts[0] ?? null, isEndless })
+}
+
+/** They tell of something that was dealt with. */
+const isNotice = new Set(['ACTION_CONTINUED', 'MOVE_CONTINUED', 'RESERVATION_DEADLOCK'])
+
+function summed(execution: Execution, { conflict, isEndless }: { conflict: string | null; isEndless: boolean }): DryRun {
+  const { timeline, phase, workflow } = execution
+  const rows = timeline.rows()
+  const makespan_s = Math.max(0, ...rows.map(({ ended }) => ended ?? 0))
+  const waiting = why(execution)
+  const verdict = isEndless ? 'endless' : phase.current === 'completed' ? 'completes' : execution.isOver ? 'fails' : verdictOf(conflict)
+  return {
+    workflow: workflow.name,
+    verdict,
+    makespan_s,
+    moves: timeline.moves,
+    actions: timeline.actions,
+    conflict,
+    waiting,
+    devices: use(rows, makespan_s),
+    gantt: rows.flatMap(bar).sort((a, b) => a.from_s - b.from_s),
+  }
+}
+
+function verdictOf(conflict: string | null): DryRun['verdict'] {
+  if (conflict === null) return 'waits'
+  return /^(UNRESOLVABLE_DEADLOCK|SYSTEM_STALL)/.test(conflict) ? 'deadlock' : 'fails'
+}
+
+function bar({ thread_name, kind, name, device, from, to, transporter, started, ended }: TimelineRow): Bar[] {
+  if (started === null || ended === null) return []
+  const called = kind === 'move' ? `${from} → ${to}` : (name ?? '')
+  return [{ thread_name, kind, name: called, device: device ?? transporter, from_s: started, to_s: ended }]
+}
+
+function use(rows: readonly TimelineRow[], makespan_s: number): DryRun['devices'] {
+  const busy = new Map<string, number>()
+  for (const { device, from_s, to_s } of rows.flatMap(bar)) if (device) busy.set(device, (busy.get(device) ?? 0) + to_s - from_s)
+  return [...busy]
+    .map(([device, busy_s]) => ({ device, busy_s: round(busy_s), share: makespan_s ? round(busy_s / makespan_s) : 0 }))
+    .sort((a, b) => b.busy_s - a.busy_s)
+}
+
+function round(value: number): number {
+  return Math.round(value * 1000) / 1000
+}

@@ -1,0 +1,228 @@
+// What an execution, its threads and the loaded topology look like at this moment, as others are shown them. Of an execution that is no
+// longer known to its depth, what its record says.
+
+import * as v from 'valibot'
+import type { Execution } from './execution.ts'
+import { decisions, pauseSites } from './recovery.ts'
+import { type ExecutionRow, ExecutionRow as Row, GroupOutcome, type Records, SubmissionRecord, ThreadRecord } from './records.ts'
+import { type ActionStatus, actionTransitions } from './statuses.ts'
+import type { LabwareThread } from './thread.ts'
+import type { TimelineRow } from './timeline.ts'
+import type { Topology } from './topology.ts'
+import type { World } from './world.ts'
+
+const MaybeText = v.nullable(v.string())
+const ActionStatusWord = v.picklist(Object.keys(actionTransitions) as ActionStatus[])
+const UnixSeconds = v.pipe(v.number(), v.description('Unix time'), v.metadata({ unit: 's' }))
+
+export const ShownLabware = v.strictObject({
+  labware_id: v.string(),
+  name: v.string(),
+  template: v.string(),
+  type: v.string(),
+  kind: v.picklist(['plate', 'tip_rack', 'trough']),
+  barcode: MaybeText,
+  tips_left: v.nullable(v.number()),
+})
+export type ShownLabware = v.InferOutput<typeof ShownLabware>
+
+export const ShownMove = v.strictObject({
+  action_id: v.string(),
+  thread_id: v.string(),
+  transporter: v.string(),
+  from: v.string(),
+  to: v.string(),
+  status: ActionStatusWord,
+})
+export type ShownMove = v.InferOutput<typeof ShownMove>
+
+export const ShownThread = v.strictObject({
+  ...ThreadRecord.entries,
+  decisions: v.pipe(v.array(v.picklist(decisions)), v.description('What can be decided about the error that holds it')),
+  labware: v.pipe(v.nullable(ShownLabware), v.description('null once only its record is kept')),
+  position: v.pipe(MaybeText, v.description('Where its labware stands')),
+  held_by: v.pipe(MaybeText, v.description('The transporter that has its labware in the gripper')),
+  method: v.pipe(MaybeText, v.description('The method it is in, its own or that of another thread')),
+  device: v.pipe(MaybeText, v.description('The device it holds')),
+  waiting: v.nullable(
+    v.strictObject({
+      kind: v.pipe(v.picklist(['reservation', 'peer', 'event', 'operator', 'device']), v.description('Who or what has to do something')),
+      what: v.pipe(v.string(), v.description('In words')),
+      since: UnixSeconds,
+    }),
+  ),
+})
+export type ShownThread = v.InferOutput<typeof ShownThread>
+
+export const ShownSlot = v.strictObject({
+  key: v.pipe(v.string(), v.description('`<labware>:<group or *>:<submission or *>`')),
+  labware: v.string(),
+  receiver: v.pipe(MaybeText, v.description('The thread that brings this labware now')),
+  queue: v.pipe(v.array(v.string()), v.description('Methods that wait for it')),
+  pending: v.pipe(v.array(v.string()), v.description('Methods for the one after it')),
+  contributions: v.number(),
+  is_closed: v.boolean(),
+  is_orphaned: v.boolean(),
+})
+
+const Summary = {
+  ...Row.entries,
+  phase: v.pipe(v.picklist(['accepting', 'draining', 'stopping', 'ended']), v.description('Whether it takes more submissions')),
+  paused: v.nullable(v.strictObject({ at: UnixSeconds, reason: v.picklist(['manual', 'system']) })),
+  thread_count: v.number(),
+}
+
+export const ExecutionSummary = v.strictObject(Summary)
+export type ExecutionSummary = v.InferOutput<typeof ExecutionSummary>
+
+export const ExecutionSnapshot = v.strictObject({
+  ...Summary,
+  is_abort_armed: v.pipe(v.boolean(), v.description('A stop was asked for once, and waits to be confirmed')),
+  is_live: v.pipe(v.boolean(), v.description('false: this is its record')),
+  submissions: v.array(SubmissionRecord),
+  groups: v.array(GroupOutcome),
+  threads: v.pipe(v.array(ShownThread), v.description('Those that are open, and the newest of the others: at most a thousand')),
+  moves: v.pipe(v.array(ShownMove), v.description('Under way')),
+  devices: v.pipe(v.array(v.strictObject({ device_id: v.string(), thread_id: v.string() })), v.description('Held by its threads')),
+  slots: v.array(ShownSlot),
+})
+export type ExecutionSnapshot = v.InferOutput<typeof ExecutionSnapshot>
+
+const Seconds = v.pipe(v.nullable(v.number()), v.description('Since the execution began, on its own clock'), v.metadata({ unit: 's' }))
+
+export const ShownTimelineRow = v.strictObject({
+  action_id: v.string(),
+  thread_id: v.string(),
+  thread_name: v.string(),
+  kind: v.pipe(v.picklist(['action', 'move']), v.description('A move is one hop')),
+  name: MaybeText,
+  method_id: MaybeText,
+  method_name: MaybeText,
+  device: MaybeText,
+  from: MaybeText,
+  to: MaybeText,
+  transporter: MaybeText,
+  status: ActionStatusWord,
+  created: v.pipe(v.number(), v.description('Since the execution began, on its own clock'), v.metadata({ unit: 's' })),
+  started: Seconds,
+  ended: Seconds,
+}) satisfies v.GenericSchema<TimelineRow>
+
+export const ShownTopology = v.strictObject({
+  name: v.string(),
+  transporters: v.array(v.strictObject({ device_id: v.string(), positions: v.array(v.string()) })),
+  translators: v.array(v.strictObject({ name: v.string(), stations: v.array(v.string()) })),
+  pools: v.record(v.string(), v.array(v.string())),
+  devices: v.array(v.strictObject({ device_id: v.string(), configured: v.boolean(), sites: v.number() })),
+  positions: v.array(
+    v.strictObject({
+      name: v.pipe(v.string(), v.description('Of a device with several sites there is one for each: `bravo_96/site-1`')),
+      device: MaybeText,
+      parking: v.boolean(),
+      storage: v.boolean(),
+      labware: v.nullable(ShownLabware),
+      reserved_for: v.pipe(MaybeText, v.description('The thread whose labware is to come')),
+    }),
+  ),
+})
+export type ShownTopology = v.InferOutput<typeof ShownTopology>
+
+/** What the runtime has of it now, and what was written down. */
+export type Known = { row: ExecutionRow; execution: Execution | undefined; records: Records }
+
+const mostThreads = 1000
+
+export function summaryOf({ row, execution, records }: Known): ExecutionSummary {
+  const { paused = null, threads } = execution ?? {}
+  return { ...row, phase: phaseOf(row, execution), paused, thread_count: threads?.size ?? records.threads(row.execution_id).length }
+}
+
+function phaseOf({ ended_at }: ExecutionRow, execution: Execution | undefined): ExecutionSummary['phase'] {
+  const phase = execution?.phase.current
+  return ended_at === null && (phase === 'accepting' || phase === 'draining' || phase === 'stopping') ? phase : 'ended'
+}
+
+/** `now` is Unix time, s. */
+export function snapshotOf(known: Known, now: number): ExecutionSnapshot {
+  const { row, execution, records } = known
+  return {
+    ...summaryOf(known),
+    is_abort_armed: execution?.isAbortArmed ?? false,
+    is_live: execution !== undefined,
+    submissions: records.submissionsOf(row.execution_id),
+    groups: records.groups(row.execution_id),
+    threads: threadsOf(known, now).slice(0, mostThreads),
+    moves: execution ? movesOf(execution) : [],
+    devices: execution ? devicesOf(execution) : [],
+    slots: execution ? slotsOf(execution) : [],
+  }
+}
+
+/** Those that are open, in the order they came; then the others, the newest first. */
+export function threadsOf({ row, execution, records }: Known, now: number): ShownThread[] {
+  const all = records.threads(row.execution_id).map((record) => shown(record, execution?.threads.get(record.thread_id), now))
+  const isOpen = ({ thread_id }: ShownThread) => execution?.threads.get(thread_id)?.isOver === false
+  return [...all.filter(isOpen), ...all.filter((thread) => !isOpen(thread)).reverse()]
+}
+
+function shown(record: ThreadRecord, thread: LabwareThread | undefined, now: number): ShownThread {
+  if (!thread) return { ...record, ...unknown }
+  const { labware, world, waiting, method, joining, device, pausedAt } = thread
+  return {
+    ...record,
+    decisions: pausedAt ? [...pauseSites[pausedAt]] : [],
+    labware: labwareOf(labware),
+    position: world.floor.whereIs(labware.labware_id) ?? null,
+    held_by: labware.held_by,
+    method: (method ?? joining)?.plan.name ?? null,
+    device,
+    waiting: waiting && { kind: waiting.kind, what: waiting.what, since: now - (world.clock.now() - waiting.since_ms) / 1000 },
+  }
+}
+
+const unknown = { decisions: [], labware: null, position: null, held_by: null, method: null, device: null, waiting: null }
+
+function labwareOf({ labware_id, name, template, type, kind, barcode, tips_left }: LabwareThread['labware']): ShownLabware {
+  return { labware_id, name, template, type, kind, barcode, tips_left }
+}
+
+function movesOf({ timeline }: Execution): ShownMove[] {
+  return timeline.rows().flatMap(({ kind, ended, action_id, thread_id, transporter, from, to, status }) => {
+    if (kind !== 'move' || ended !== null || transporter === null || from === null || to === null) return []
+    return { action_id, thread_id, transporter, from, to, status }
+  })
+}
+
+function devicesOf(execution: Execution): ExecutionSnapshot['devices'] {
+  return execution.live().flatMap(({ device, thread_id }) => (device === null ? [] : { device_id: device, thread_id }))
+}
+
+function slotsOf({ slots }: Execution): ExecutionSnapshot['slots'] {
+  return slots.list().map(({ key, labware, receiver, queue, pending, contributions, isClosed, isOrphaned }) => ({
+    key,
+    labware,
+    receiver: receiver?.thread_id ?? null,
+    queue: queue.map(({ plan }) => plan.name),
+    pending: pending.map(({ plan }) => plan.name),
+    contributions,
+    is_closed: isClosed,
+    is_orphaned: isOrphaned,
+  }))
+}
+
+/** With what stands where in LIVE runs; `world` is null where there are no devices for those. */
+export function topologyOf({ name, document, devices, graph }: Topology, world: World | null): ShownTopology {
+  const states = new Map(world?.floor.seats().map((state) => [state.seat, state]))
+  return {
+    name,
+    transporters: Object.entries(document.transporters).map(([device_id, { positions }]) => ({ device_id, positions })),
+    translators: Object.entries(document.translators).map(([name, stations]) => ({ name, stations })),
+    pools: document.pools,
+    devices: [...devices.values()].map(({ device_id, configured, sites }) => ({ device_id, configured, sites })),
+    positions: [...graph.seats.values()].map(({ name, device, parking, storage }) => {
+      const { labware_id = null, reserved_for = null } = states.get(name) ?? {}
+      const labware = labware_id === null ? undefined : world?.labware.get(labware_id)
+      return { name, device, parking, storage, labware: labware ? labwareOf(labware) : null, reserved_for }
+    }),
+  }
+}
