@@ -9,7 +9,7 @@ import { isLow, isSpent } from './labware.ts'
 import type { MethodRun } from './method.ts'
 import { goTo } from './moving.ts'
 import type { ActionPlan } from './plan.ts'
-import { Fatal, Leave, type PauseSite, Unwind } from './recovery.ts'
+import { type Decision, Fatal, Leave, type PauseSite, Unwind } from './recovery.ts'
 import { request } from './requesting.ts'
 import type { LabwareThread } from './thread.ts'
 import { continued, verdict } from './verdicts.ts'
@@ -20,17 +20,21 @@ export type Outcome = 'done' | 'action_left' | 'method_left'
 export async function act(thread: LabwareThread, plan: ActionPlan, method: MethodRun | null): Promise<Outcome> {
   for (;;) {
     thread.become('RESOLVING_ACTION_LOCATION')
+    const decided = thread.verdictOn(plan.path)
+    if (decided && decided !== 'RETRY') return decidedAfterRestart(thread, plan, { method, decided })
     const action = new ActionRun(thread, plan, method)
+    thread.action = action
     try {
       await attempt(thread, action)
       action.end('COMPLETED', 'clean')
-      useTips(thread, action)
+      useTips(thread, plan, [...action.arrived.values()])
       return 'done'
     } catch (error) {
       const left = await leave(thread, action, error)
       if (left !== 'again') return left
     } finally {
       thread.letGo()
+      thread.action = null
     }
   }
 }
@@ -72,7 +76,7 @@ async function leave(thread: LabwareThread, action: ActionRun, error: unknown): 
   })
   try {
     const decision = await thread.decisionAt('ACTION_BODY', error)
-    if (decision === 'CONTINUE') continued(thread, action)
+    if (decision === 'CONTINUE') continued(thread, action.plan)
     return left(action, verdict(thread, decision))
   } catch (unwind) {
     action.end('ABORTED', 'thread_aborted')
@@ -178,10 +182,24 @@ async function gather(thread: LabwareThread, action: ActionRun): Promise<void> {
   }
 }
 
+/** Somebody has said what became of an action that a restart interrupted: it is not begun again. */
+function decidedAfterRestart(
+  thread: LabwareThread,
+  plan: ActionPlan,
+  { method, decided }: { method: MethodRun | null; decided: Decision },
+): Outcome {
+  if (decided === 'CONTINUE') {
+    continued(thread, plan)
+    useTips(thread, plan, method ? [thread, ...method.participants] : [thread])
+  }
+  const outcome = outcomes[verdict(thread, decided).what]
+  return outcome === 'again' ? 'done' : outcome
+}
+
 /** Takes what was used from the racks, and tells when one is low or empty. */
-function useTips(thread: LabwareThread, { plan, arrived }: ActionRun): void {
-  for (const [template, { labware }] of arrived) {
-    const used = tipsUsed(plan, template)
+function useTips(thread: LabwareThread, plan: ActionPlan, carriers: readonly LabwareThread[]): void {
+  for (const { labware } of carriers) {
+    const used = tipsUsed(plan, labware.template)
     if (used === 0 || labware.tips_left === null) continue
     labware.tips_left = Math.max(0, labware.tips_left - used)
     if (isSpent(labware)) thread.execution.emit('TIP_RACK', '', 'EMPTY', thread.context())

@@ -26,6 +26,7 @@ export class Asks {
     const { walker } = wait
     if (walker.wait) throw new LabError('internal', `thread ${walker.thread_id} asks again while an ask of it waits`)
     walker.wait = wait
+    if (walker.promise && !wait.places.includes(walker.promise)) this.#ground.breakPromise(walker)
     this.#ground.version++
     this.refresh(wait)
   }
@@ -62,8 +63,8 @@ export class Asks {
   #nextFor(place: Place, last: Wait | undefined): Wait | undefined {
     if (place.wanted.size === 0) return undefined
     const spots = place instanceof Nests ? place.spots : [place]
-    const holder = place instanceof Nests ? place.holder : place.device?.holder
-    if (holder) return this.#nextOf([holder.wait], place, last)
+    const only = place instanceof Nests ? (place.holder ?? place.promisedTo) : (place.device?.holder ?? place.promisedTo)
+    if (only) return this.#nextOf([only.wait], place, last)
     for (const { reservedFor, piece } of spots) {
       if (reservedFor) return this.#nextOf([reservedFor.wait], place, last)
       if (piece) return this.#nextOf([piece.walker?.wait, ...(this.#guests.get(piece.labware_id) ?? [])], place, last)
@@ -154,6 +155,7 @@ export class Asks {
     wait.state = 'granted'
     wait.granted = index
     walker.last = wait
+    this.#ground.breakPromise(walker)
     const { piece } = walker
     if (place instanceof Nests) this.#ground.hold(place, wait)
     else if (piece?.spot !== place) this.#ground.reserve(place, walker)
@@ -165,7 +167,10 @@ export class Asks {
   withdraw(wait: Wait): void {
     const { state, walker, places, granted } = wait
     wait.state = 'withdrawn'
-    if (state === 'waiting') this.#takeOut(wait)
+    if (state === 'waiting') {
+      this.#takeOut(wait)
+      this.#ground.breakPromise(walker)
+    }
     if (state !== 'granted') return
     const place = places[granted]!
     if (!(place instanceof Nests)) this.#ground.unreserve(place, walker)
@@ -186,8 +191,11 @@ export class Asks {
   obstacles(wait: Wait, index: number, tell: Tell): void {
     const { walker, places, inputs, ask } = wait
     const place = places[index]!
-    if (this.#ground.hops(walker, ask.candidates[index]!, place) === undefined) return tell('unreachable', null, null)
-    if (place.isClosedTo(walker, inputs, tell)) return
+    if (this.#ground.hops(walker, ask.candidates[index]!, place) === undefined) tell('unreachable', null, null)
+    else if (!place.isClosedTo(walker, inputs, tell)) this.#dangers(wait, place, tell)
+  }
+
+  #dangers(wait: Wait, place: Place, tell: Tell): void {
     for (const other of this.#safety.trapped(wait, place)) tell('unsafe', other, null)
   }
 

@@ -49,6 +49,7 @@ export class BodyRun {
     return this.#outside(async () => {
       for (;;) {
         try {
+          await this.#thread.execution.memory?.kept()
           return await equipment.perform(device, operation, params, how)
         } catch (error) {
           if (!(await this.#failed(operation, error))) return undefined
@@ -73,7 +74,7 @@ export class BodyRun {
       const decision = await thread.decisionAt('DEVICE_OP', error)
       if (decision !== 'RETRY_OP' && decision !== 'CONTINUE') throw verdict(thread, decision)
       thread.recovered('EXECUTING_ACTION')
-      if (decision === 'CONTINUE') continued(thread, action)
+      if (decision === 'CONTINUE') continued(thread, action.plan)
       return decision === 'RETRY_OP'
     } finally {
       action.hold(null)

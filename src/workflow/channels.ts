@@ -38,6 +38,14 @@ export class Channels {
     return () => channel.waiters.delete(tell)
   }
 
+  list(): { name: string; count: number; value: string | null; data: Record<string, unknown> }[] {
+    return [...this.#channels].filter(([, { count }]) => count > 0).map(([name, { count, value, data }]) => ({ name, count, value, data }))
+  }
+
+  restore({ name, ...latest }: { name: string; count: number } & Published): void {
+    Object.assign(this.#channel(name), latest)
+  }
+
   #channel(name: string): Channel {
     let channel = this.#channels.get(name)
     if (!channel) {

@@ -80,7 +80,7 @@ export async function dryRun({ workflow, request, world, idle }: Trial): Promise
     },
   })
   const ids = { submission_id: world.newId(), execution_id: execution.execution_id }
-  execution.start(new Submission({ ...ids, request, submitted_at: 0 }, () => {}))
+  execution.start(new Submission({ ...ids, request, submitted_at: 0 }, 'PENDING', () => {}))
   await idle
   return summed(execution, { conflict: conflicts[0] ?? null, isEndless })
 }

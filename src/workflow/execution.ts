@@ -9,8 +9,10 @@ import { Channels, type Published } from './channels.ts'
 import { Groups } from './groups.ts'
 import { travel } from './journey.ts'
 import type { Labware } from './labware.ts'
+import type { Memory } from './memory.ts'
 import type { Confirmation, Operator } from './operator.ts'
 import type { ThreadPlan, Workflow } from './plan.ts'
+import type { SavedExecution } from './saved.ts'
 import { Slots } from './slots.ts'
 import { type Phase, phaseTransitions, Status, type WorkflowStatus, workflowTransitions } from './statuses.ts'
 import type { Acquisition, Submission } from './submission.ts'
@@ -30,6 +32,9 @@ export type Surroundings = {
   /** It is terminal. */
   ended(execution: Execution): void
 }
+
+/** `saved` is what is taken up again; `restore` does the rest. */
+type Beginning = { isJoinable: boolean; around: Surroundings; saved?: SavedExecution }
 
 type NoteworthyError = Partial<Pick<NewIncident, 'severity' | 'recovery_action'>> & { error?: unknown }
 
@@ -52,17 +57,20 @@ export class Execution {
   isAbortArmed = false
   reason: string | null = null
   #status: Status<WorkflowStatus> | undefined
+  /** Keeps it on the card, where it is to outlast the service. */
+  memory: Memory | null = null
   readonly #around: Surroundings
   readonly #bus: Bus
   readonly #live = new Set<LabwareThread>()
-  readonly #names = new Map<string, number>()
+  /** How many there were of each name. */
+  readonly names = new Map<string, number>()
   readonly #context: { execution_id: string; workflow_name: string }
   #blocked = 0
   #isLookingForStall = false
   #stalled: string | null = null
 
-  constructor(workflow: Workflow, world: World, { isJoinable, around }: { isJoinable: boolean; around: Surroundings }) {
-    this.execution_id = world.newId()
+  constructor(workflow: Workflow, world: World, { isJoinable, around, saved }: Beginning) {
+    this.execution_id = saved?.execution_id ?? world.newId()
     this.workflow = workflow
     this.world = world
     this.isJoinable = isJoinable
@@ -73,7 +81,7 @@ export class Execution {
       this.emit('GROUP', group_id, 'COMPLETED', { ...this.#context, submission_id, group_id }),
     )
     const began = world.clock.now()
-    this.started_at = around.now()
+    this.started_at = saved?.started_at ?? around.now()
     this.timeline = new Timeline(() => Math.round(world.clock.now() - began) / 1000)
     this.#bus = new Bus({
       forward: (name, context) => around.hub.emit(name, context, this.execution_id),
@@ -100,6 +108,7 @@ export class Execution {
 
   emit(type: string, id: string, status: string, context: Context): void {
     this.#bus.emit(type, id, status, context)
+    this.memory?.changed()
   }
 
   /** Records an incident of a thread. */
@@ -141,12 +150,26 @@ export class Execution {
       labware: this.#labwareFor(plan, (acquired && 'barcode' in acquired && acquired.barcode) || null),
     })
     this.threads.set(thread.thread_id, thread)
-    this.#live.add(thread)
     this.groups.began(thread)
     this.slots.adopt(thread)
+    this.setOff(thread)
+    return thread
+  }
+
+  /** Lets a thread go on from where it is, in one of the next turns. */
+  setOff(thread: LabwareThread): void {
+    this.#live.add(thread)
     if (this.paused) thread.pause(this.paused.reason)
     this.world.steps.push(() => void travel(thread).then(() => this.#threadEnded(thread)))
-    return thread
+  }
+
+  /** It is what it was when it was saved: all threads stand, and go on when it is resumed. */
+  takenUp(phase: Phase): void {
+    const publish = (status: WorkflowStatus) => this.emit('WORKFLOW', this.execution_id, status, this.context())
+    this.#status = new Status<WorkflowStatus>(workflowTransitions, 'IN_PROGRESS', publish, { isTold: true })
+    if (phase === 'draining') this.phase.become('draining')
+    if (phase === 'stopping') this.abort('it was being stopped when the service ended')
+    else if (this.#live.size === 0) this.#end()
   }
 
   /** The value that the submission gives, or another of this execution, or the default. */
@@ -276,6 +299,7 @@ export class Execution {
     }
     this.phase.become(phase)
     this.emit('EXECUTION', this.execution_id, end, { ...this.#context, reason: this.reason })
+    void this.memory?.end()
     this.#bus.close()
     this.#around.ended(this)
   }
@@ -286,15 +310,15 @@ export class Execution {
   }
 
   #nameFor({ name }: ThreadPlan): string {
-    const count = (this.#names.get(name) ?? 0) + 1
-    this.#names.set(name, count)
+    const count = (this.names.get(name) ?? 0) + 1
+    this.names.set(name, count)
     return count === 1 ? name : `${name}-${count}`
   }
 
   #labwareFor({ labware: template }: ThreadPlan, barcode: string | null): Labware {
     const { type, kind, tips = null } = this.workflow.document.labware[template]!
-    const count = (this.#names.get(`labware ${template}`) ?? 0) + 1
-    this.#names.set(`labware ${template}`, count)
+    const count = (this.names.get(`labware ${template}`) ?? 0) + 1
+    this.names.set(`labware ${template}`, count)
     const name = count === 1 ? template : `${template}-${count}`
     return { labware_id: this.world.newId(), name, template, type, kind, barcode, tips, tips_left: tips, state: 'AVAILABLE', held_by: null }
   }

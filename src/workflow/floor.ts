@@ -221,6 +221,7 @@ export class Floor {
     if (!walker) return
     this.#ground.walkers.delete(thread_id)
     if (walker.wait) this.#asks.withdraw(walker.wait)
+    this.#ground.breakPromise(walker)
     for (const travel of [...walker.travels]) this.#travels.end(travel)
     for (const nests of [...walker.holds.keys()]) this.#ground.letGo(nests, walker)
     for (const spot of [...walker.reserved]) this.#ground.unreserve(spot, walker)

@@ -346,7 +346,7 @@ function topology({ arms, bridge, devices, pads, storages }: Shape, random: (bel
 }
 
 /** The same numbers for the same seed (mulberry32). */
-function randomFrom(seed: number): (below: number) => number {
+export function randomFrom(seed: number): (below: number) => number {
   let state = seed | 0
   return (below) => {
     state = (state + 0x6d2b79f5) | 0

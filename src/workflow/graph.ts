@@ -112,6 +112,16 @@ export class Graph {
     return passesOn(node) && links(node) > 1
   }
 
+  /** Those that it links stay linked when it is closed too. */
+  canDoWithout(seat: string, isClosed: (seat: string) => boolean): boolean {
+    const node = this.#node(seat)
+    const isOpen = (other: Node) => other !== node && passesOn(other) && !other.seats.some(({ name }) => isClosed(name))
+    const [from, ...others] = [...node.arms.map(({ nodes }) => nodes.find((other) => other !== node)), node.ride?.to].filter(
+      (other) => other !== undefined,
+    )
+    return others.every((to) => from === to || search(from!, to, isOpen) !== undefined)
+  }
+
   /** There is a route from this seat to each to which labware could be brought at all, if need be through devices. */
   reachesAll(seat: string): boolean {
     const node = this.#node(seat)

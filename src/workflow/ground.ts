@@ -40,6 +40,8 @@ export class Walker {
   /** Where it was told to park, and is not yet. */
   parking: Spot | null = null
   awaits: readonly string[] = []
+  /** What is kept for it: its turn in a ring that is let round. */
+  promise: Place | null = null
 
   constructor(thread_id: string) {
     this.thread_id = thread_id
@@ -56,17 +58,22 @@ export class Walker {
 export class Spot {
   readonly seats: readonly Seat[]
   readonly device: Nests | null
+  /** Labware passes here on its way elsewhere. */
+  readonly isHandOver: boolean
   readonly wanted = new Line<Wait>()
   /** Travels that wait to come by. */
   readonly passers = new Line<Travel>()
   piece: Piece | null = null
   reservedFor: Walker | null = null
+  /** Nobody else is to get it, though this one cannot have it yet. */
+  promisedTo: Walker | null = null
   /** It is reserved only to pass through. */
   isPassage = false
 
-  constructor(seats: readonly Seat[], device: Nests | null) {
+  constructor(seats: readonly Seat[], device: Nests | null, isHandOver: boolean) {
     this.seats = seats
     this.device = device
+    this.isHandOver = isHandOver
   }
 
   get isParking(): boolean {
@@ -78,6 +85,7 @@ export class Spot {
     let isClosed = false
     if (holder && holder !== walker) isClosed = told(tell, 'held', holder, null)
     if (this.piece && this.piece.walker !== walker) isClosed = told(tell, 'occupied', this.piece.walker, this.piece)
+    if (isPromisedAgainst(this, walker, tell) || isPromisedAgainst(this.device, walker, tell)) isClosed = true
     return this.isReservedAgainst(walker, tell) || isClosed
   }
 
@@ -95,6 +103,7 @@ export class Nests {
   readonly doors: string[] = []
   readonly wanted = new Line<Wait>()
   holder: Walker | null = null
+  promisedTo: Walker | null = null
 
   constructor(name: string) {
     this.name = name
@@ -103,14 +112,21 @@ export class Nests {
   isClosedTo(walker: Walker, inputs: readonly string[], tell?: Tell): boolean {
     let isClosed = false
     if (this.holder && this.holder !== walker) isClosed = told(tell, 'held', this.holder, null)
+    if (isPromisedAgainst(this, walker, tell)) isClosed = true
     for (const spot of this.spots) {
       if (isClosed && !tell) return true
       const { piece } = spot
       if (piece && piece.walker !== walker && !inputs.includes(piece.labware_id)) isClosed = told(tell, 'occupied', piece.walker, piece)
-      if (spot.isReservedAgainst(walker, tell)) isClosed = true
+      if (spot.isReservedAgainst(walker, tell) || isPromisedAgainst(spot, walker, tell)) isClosed = true
     }
     return isClosed
   }
+}
+
+function isPromisedAgainst(place: Place | null, walker: Walker, tell: Tell | undefined): boolean {
+  const promisedTo = place?.promisedTo
+  if (!promisedTo || promisedTo === walker) return false
+  return told(tell, 'reserved', promisedTo, null)
 }
 
 function told(tell: Tell | undefined, ...what: Parameters<Tell>): true {
@@ -145,7 +161,7 @@ export class Ground {
 
   #addSpot(seats: readonly Seat[]): void {
     const device = seats[0]!.device
-    const spot = new Spot(seats, device === null ? null : this.device(device))
+    const spot = new Spot(seats, device === null ? null : this.device(device), this.graph.isHandOver(seats[0]!.name))
     for (const { name } of seats) this.#spots.set(name, spot)
   }
 
@@ -287,6 +303,23 @@ export class Ground {
     if (walker.goal === nests) walker.goal = null
     this.touch(nests)
     for (const spot of nests.spots) this.touch(spot)
+  }
+
+  promise(place: Place, walker: Walker): void {
+    if (place.promisedTo) this.breakPromise(place.promisedTo)
+    this.breakPromise(walker)
+    place.promisedTo = walker
+    walker.promise = place
+    this.version++
+  }
+
+  /** It was kept, or is not wanted any more. */
+  breakPromise(walker: Walker): void {
+    const { promise } = walker
+    if (!promise) return
+    promise.promisedTo = null
+    walker.promise = null
+    this.touch(promise)
   }
 
   /** Something about a place has changed for the better. */

@@ -25,6 +25,10 @@ export class Groups {
     return [...this.#groups.values()].map((group) => ({ ...group, ended: { ...group.ended } }))
   }
 
+  restore(group: GroupRecord): void {
+    this.#groups.set(keyOf(group), { ...group, ended: { ...group.ended } })
+  }
+
   /** A thread without a group belongs to none, and holds none open. */
   began({ origin }: LabwareThread): void {
     const group = this.#of(origin)
@@ -43,7 +47,7 @@ export class Groups {
 
   #of({ submission_id, group_id }: ThreadOrigin): GroupRecord | undefined {
     if (group_id === null) return undefined
-    const key = `${submission_id}:${group_id}`
+    const key = keyOf({ submission_id, group_id })
     let group = this.#groups.get(key)
     if (!group) {
       group = { submission_id, group_id, open: 0, is_complete: false, ended: {} }
@@ -51,4 +55,8 @@ export class Groups {
     }
     return group
   }
+}
+
+function keyOf({ submission_id, group_id }: { submission_id: string; group_id: string }): string {
+  return `${submission_id}:${group_id}`
 }

@@ -10,6 +10,22 @@ import type { LabwareThread } from './thread.ts'
 
 /** Answers whether there was one to take part in; false when none will come any more. */
 export async function join(thread: LabwareThread, allows: readonly string[]): Promise<boolean> {
+  // One that was taken before a restart is gone on with.
+  const method = thread.joining ?? (await nextMethod(thread, allows))
+  if (method === 'closed') return false
+  method.enter(thread)
+  try {
+    await takePart(thread, method)
+    // One that is cut off still has it in hand.
+    thread.joining = null
+  } finally {
+    method.leave(thread)
+    thread.following = null
+  }
+  return true
+}
+
+async function nextMethod(thread: LabwareThread, allows: readonly string[]): Promise<MethodRun | 'closed'> {
   const { slots } = thread.execution
   const method = await thread.pausable(async () => {
     thread.become('AWAITING_CO_THREADS')
@@ -26,18 +42,10 @@ export async function join(thread: LabwareThread, allows: readonly string[]): Pr
       isHere()
     }
   })
-  if (method === 'closed') return false
+  if (method === 'closed') return method
   slots.take(thread, method)
   thread.joining = method
-  method.enter(thread)
-  try {
-    await takePart(thread, method)
-  } finally {
-    method.leave(thread)
-    thread.joining = null
-    thread.following = null
-  }
-  return true
+  return method
 }
 
 async function takePart(thread: LabwareThread, method: MethodRun): Promise<void> {

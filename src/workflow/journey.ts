@@ -41,6 +41,8 @@ function die(thread: LabwareThread, error: unknown): void {
 async function begin(thread: LabwareThread): Promise<void> {
   const { plan, world, labware, execution } = thread
   const { mode } = plan.template.start
+  // Taken up after a restart.
+  if (world.floor.whereIs(labware.labware_id) !== undefined) return
   const isByHand = mode === 'MANUAL_PLACE' && world.mode === 'LIVE'
   const wish = { what: thread.startsAt, candidates: seats([thread.startsAt]), after: [], priority: isByHand ? 0 : 1 } as const
   const { seat } = (await thread.pausable(() => request(thread, wish))) as { seat: string }
@@ -122,18 +124,17 @@ function leaveLoop({ frames }: LabwareThread): void {
 
 /** Owns a method: goes through its actions. */
 async function own(thread: LabwareThread, { method: plan }: StepPlan & { kind: 'method' }): Promise<void> {
-  const method = new MethodRun(thread, plan)
+  const method = thread.method ?? new MethodRun(thread, plan)
   thread.method = method
-  let isWhole = true
   try {
     for (; method.next < plan.actions.length; method.next++) {
       await thread.safePoint()
       if (method.status.current === 'CREATED') method.status.become('IN_PROGRESS')
       const outcome = await act(thread, plan.actions[method.next]!, method)
-      if (outcome !== 'done') isWhole = false
+      if (outcome !== 'done') method.isWhole = false
       if (outcome === 'method_left') break
     }
-    method.end(isWhole)
+    method.end(true)
   } finally {
     method.end(false)
     thread.method = null

@@ -23,8 +23,12 @@ type View = {
 /** To make room nothing is hoped for. */
 const doubting: View = { idle: true, strangers: true, told: true }
 
-/** Whom a walker needs to go on: all of one of these. */
-type Ways = readonly (readonly Walker[])[]
+/** What a walker could do to go on: go to a place, or past something, when all of these have moved. */
+type Way = { place: Place | null; needs: readonly Walker[] }
+type Ways = readonly Way[]
+
+/** Who waits in a ring, and for what. */
+type Link = { walker: Walker; place: Place | null }
 
 /** More than this is going round in circles. */
 const parksOfOne = 3
@@ -119,20 +123,22 @@ export class Knots {
     return pad !== undefined
   }
 
-  /** Where labware is handed over it would be in the way: only if no other is free. */
+  /** Where labware is handed over it would be in the way: only if no other is free, and there is a way round. */
   #nearestPad({ piece }: Walker): Spot | undefined {
     if (!piece) return undefined
-    const { graph, parking } = this.#ground
     let nearest: Spot | undefined
     let least = Number.POSITIVE_INFINITY
-    for (const pad of parking) {
-      const seat = pad.seats[0]!.name
-      const hops = isFree(pad) ? graph.hops(piece.seat, seat) : undefined
-      if (hops === undefined) continue
-      const far = hops + (graph.isHandOver(seat) ? handOver : 0)
+    for (const pad of this.#ground.parking) {
+      const hops = isFree(pad) ? this.#ground.graph.hops(piece.seat, pad.seats[0]!.name) : undefined
+      if (hops === undefined || (pad.isHandOver && this.#isNeeded(pad))) continue
+      const far = hops + (pad.isHandOver ? handOver : 0)
       if (far < least) [nearest, least] = [pad, far]
     }
     return nearest
+  }
+
+  #isNeeded({ seats }: Spot): boolean {
+    return !this.#ground.graph.canDoWithout(seats[0]!.name, (seat) => !isFree(this.#ground.spot(seat)))
   }
 
   // Knots
@@ -140,7 +146,7 @@ export class Knots {
   #isInKnot(walker: Walker): boolean {
     if (walker.wait?.isIdle && walker.piece && !isWanted(walker.piece.spot)) return false
     const ways = this.#waysOf(walker, doubting)
-    if (!ways || ways.some((way) => way.every((other) => !this.#waysOf(other, doubting)))) return false
+    if (!ways || ways.some(({ needs }) => needs.every((other) => !this.#waysOf(other, doubting)))) return false
     return this.#locked([walker], doubting).has(walker)
   }
 
@@ -172,7 +178,7 @@ export class Knots {
       const ways = waysOf.has(walker) ? undefined : this.#waysOf(walker, view)
       if (!ways) continue
       waysOf.set(walker, ways)
-      for (const way of ways) waiting.push(...way)
+      for (const { needs } of ways) waiting.push(...needs)
     }
     const locked = new Set(waysOf.keys())
     for (let size = -1; size !== locked.size; ) {
@@ -193,15 +199,15 @@ export class Knots {
 
   #waysOfWait(wait: Wait, view: View): Ways {
     const { walker, places, inputs, ask } = wait
-    const ways: (readonly Walker[])[] = []
+    const ways: Way[] = []
     for (let i = 0; i < places.length; i++) {
       const place = places[i]!
       if (this.#ground.hops(walker, ask.candidates[i]!, place) === undefined) continue
       const needs = new Needs(view)
       const isClosed = place.isClosedTo(walker, inputs, (...what) => needs.add(...what))
-      if (isClosed && !needs.isHopeless) ways.push(needs.walkers)
+      if (isClosed && !needs.isHopeless) ways.push({ place, needs: needs.walkers })
       // It may become safe when any of those does something.
-      if (!isClosed) ways.push(...(wait.unsafe >= 0 ? wait.trapped.map((other) => [other]) : [[]]))
+      if (!isClosed) for (const needs of wait.unsafe >= 0 ? wait.trapped.map((other) => [other]) : [[]]) ways.push({ place: null, needs })
     }
     return ways
   }
@@ -211,7 +217,7 @@ export class Knots {
     for (const travel of travels) {
       if (travel.state === 'waiting') this.#travels.obstacles(travel, (...what) => needs.add(...what))
     }
-    return needs.isHopeless ? [] : [needs.walkers]
+    return needs.isHopeless ? [] : [{ place: null, needs: needs.walkers }]
   }
 
   /** Two that wait for each other and for no place are about to tell each other something. */
@@ -224,7 +230,7 @@ export class Knots {
       isWaiting = true
       if (waitsForPlace(other) || !other.awaits.includes(walker.thread_id)) others.push(other)
     }
-    return isWaiting ? [others] : undefined
+    return isWaiting ? [{ place: null, needs: others }] : undefined
   }
 
   /** The best to park: its leaving lets another go on, it was parked least, it has the shortest way, it asked last. */
@@ -235,14 +241,30 @@ export class Knots {
       [...members].map(({ thread_id }) => thread_id),
       victim.walker.thread_id,
     )
+    // Nobody from outside is to step into the ring while it is let round: the parking place would not become free again.
+    for (const { walker, place } of this.#ringOf(victim.walker, members) ?? []) if (place) this.#ground.promise(place, walker)
     return this.#park(victim)
+  }
+
+  /** From one to the next that it waits for, until that is the first again, each with what it waits for; the shortest such ring. */
+  #ringOf(first: Walker, members: ReadonlySet<Walker>): readonly Link[] | undefined {
+    const cameBy = new Map<Walker, readonly Link[]>([[first, []]])
+    for (const [walker, links] of cameBy) {
+      for (const { place, needs } of this.#waysOf(walker, doubting) ?? []) {
+        const further = [...links, { walker, place }]
+        if (needs.includes(first)) return further
+        for (const next of needs) if (members.has(next) && !cameBy.has(next)) cameBy.set(next, further)
+      }
+    }
+    return undefined
   }
 
   #victimOf(members: ReadonlySet<Walker>): Wait | undefined {
     let best: { wait: Wait; cost: readonly number[] } | undefined
     for (const { wait, piece, walker } of restingIn(members)) {
       const helps = this.#canPark(wait) ? this.#helps(walker, piece, members) : 0
-      if (helps === 0) continue
+      // One that waits for a ring without being part of it would only use up the parking place.
+      if (helps === 0 || (!wait.isIdle && !this.#ringOf(walker, members))) continue
       const pad = this.#nearestPad(walker)
       const hops = pad ? this.#ground.graph.hops(piece.seat, pad.seats[0]!.name)! : Number.POSITIVE_INFINITY
       const cost = [pad ? 0 : 1, -helps, wait.parked, hops, wait.priority, -wait.sequence]
@@ -258,10 +280,10 @@ export class Knots {
       if (other === walker) continue
       const ways = this.#waysOf(other, doubting) ?? []
       if (canGoOn(ways, members)) continue
-      for (const way of ways) {
-        if (!way.includes(walker)) continue
+      for (const { needs } of ways) {
+        if (!needs.includes(walker)) continue
         helps = 1
-        if (way.every((needed) => needed === walker || !members.has(needed))) return 2
+        if (needs.every((needed) => needed === walker || !members.has(needed))) return 2
       }
     }
     return helps
@@ -324,7 +346,7 @@ class Needs {
 }
 
 function canGoOn(ways: Ways, locked: ReadonlySet<Walker>): boolean {
-  return ways.some((way) => way.every((other) => !locked.has(other)))
+  return ways.some(({ needs }) => needs.every((other) => !locked.has(other)))
 }
 
 function isUnderWay({ pieces }: Walker): boolean {

@@ -3,6 +3,7 @@
 import type { ActionRun } from './action.ts'
 import { Change } from './change.ts'
 import type { MethodPlan } from './plan.ts'
+import type { SavedMethod } from './saved.ts'
 import { type MethodStatus, methodTransitions, Status } from './statuses.ts'
 import type { LabwareThread } from './thread.ts'
 
@@ -20,16 +21,22 @@ export class MethodRun {
   next = 0
   /** Labware that has been sent for. */
   readonly wanted = new Set<string>()
+  /** None of its actions was left out so far. */
+  isWhole = true
   /** The labware that was to come never will: the owner goes on without. */
   isAbandoned = false
 
-  constructor(owner: LabwareThread, plan: MethodPlan) {
-    this.method_id = owner.world.newId()
+  constructor(owner: LabwareThread, plan: MethodPlan, saved?: SavedMethod) {
+    this.method_id = saved?.method_id ?? owner.world.newId()
     this.owner = owner
     this.plan = plan
-    this.status = new Status<MethodStatus>(methodTransitions, 'CREATED', (status) => {
-      owner.execution.emit('METHOD', this.method_id, status, this.context())
-    })
+    if (saved) {
+      this.next = saved.next
+      this.isWhole = saved.is_whole
+      for (const labware of saved.wanted) this.wanted.add(labware)
+    }
+    const publish = (status: MethodStatus) => owner.execution.emit('METHOD', this.method_id, status, this.context())
+    this.status = new Status(methodTransitions, (saved?.status as MethodStatus) ?? 'CREATED', publish, { isTold: saved !== undefined })
   }
 
   get isOver(): boolean {
@@ -76,9 +83,9 @@ export class MethodRun {
   }
 
   /** Ends it: COMPLETED if all was done. Done twice changes nothing. */
-  end(isWhole: boolean): void {
+  end(isDone: boolean): void {
     if (this.isOver) return
-    this.status.become(isWhole ? 'COMPLETED' : this.status.current === 'CREATED' ? 'SKIPPED' : 'PARTIAL_COMPLETE')
+    this.status.become(isDone && this.isWhole ? 'COMPLETED' : this.status.current === 'CREATED' ? 'SKIPPED' : 'PARTIAL_COMPLETE')
     this.action = null
     this.changed.tell()
   }

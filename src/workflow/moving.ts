@@ -38,6 +38,7 @@ async function ride(thread: LabwareThread, hop: Hop): Promise<void> {
   const isThere = () => floor.whereIs(labware.labware_id) === hop.to
   for (;;) {
     const move = new MoveRun(thread, hop)
+    thread.move = move
     try {
       await carry(thread, move, isThere)
       if (!isThere()) floor.arrive(labware.labware_id, hop.to)
@@ -49,6 +50,8 @@ async function ride(thread: LabwareThread, hop: Hop): Promise<void> {
       if (isCutOff) throw new Unwind('abort')
       await decide(thread, hop, error, isThere)
       if (isThere() || floor.whereIs(labware.labware_id) !== hop.from) return
+    } finally {
+      thread.move = null
     }
   }
 }
@@ -80,6 +83,8 @@ async function carry(thread: LabwareThread, move: MoveRun, isThere: () => boolea
     return floor.take(transporter, thread.thread_id, () => resolve()).withdraw
   })
   try {
+    // Where everything is, and where this goes, is on the card before anything moves.
+    await thread.execution.memory?.kept()
     if (labware.held_by !== transporter) {
       if (labware.held_by) throw new LabError('conflict', `${labware.name} is in the gripper of ${labware.held_by}; take it out by hand`)
       move.status.become('PREPARING_TO_MOVE')

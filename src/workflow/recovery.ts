@@ -19,6 +19,8 @@ export const pauseSites = {
   THREAD_STEP: ['RETRY', 'ABORT_THREAD'],
   WAIT_EVENT_TIMEOUT: ['RETRY', 'ABORT_THREAD'],
   SPAWN_CAPACITY: ['RETRY', 'ABORT_THREAD'],
+  /** The service ended during an action: resuming it is RETRY. */
+  RESTART: ['RETRY', 'CONTINUE', 'ABORT_ACTION', 'ABORT_METHOD', 'ABORT_THREAD'],
 } as const satisfies Record<string, readonly Decision[]>
 export type PauseSite = keyof typeof pauseSites
 

@@ -13,11 +13,15 @@ import type { Equipment } from './equipment.ts'
 import { Execution, type Surroundings } from './execution.ts'
 import { Floor } from './floor.ts'
 import type { Library } from './library.ts'
+import { Memory } from './memory.ts'
 import { Operator } from './operator.ts'
 import type { Workflow } from './plan.ts'
 import { PureEquipment } from './pure_equipment.ts'
 import { type RecordStore, Records } from './records.ts'
 import { refusalFor } from './refusal.ts'
+import { restore } from './restoring.ts'
+import type { Saved } from './saved.ts'
+import type { SubmissionStatus } from './statuses.ts'
 import { StepQueue } from './steps.ts'
 import { Submission, type SubmissionRequest } from './submission.ts'
 import type { LabwareThread } from './thread.ts'
@@ -47,6 +51,8 @@ export type RuntimeOptions = {
   recordService?: RecordStore
   /** Resolves when there is room for more events; undefined while there is. */
   backpressure?(): Promise<unknown> | undefined
+  /** Where an execution of this mode is kept, so that it can be taken up again; undefined for one that is not. */
+  keep?(execution_id: string, mode: RunMode): ConstructorParameters<typeof Memory>[1] | undefined
   /** What bound handlers see as the system. */
   system?: unknown
   newId?(): string
@@ -184,19 +190,47 @@ export class Runtime {
     if (this.#isClosing) throw new LabError('stopping', `the service stops; submit ${workflow.name} once it runs again`)
     const world = await this.#worldFor(workflow, request.run_mode)
     const execution = this.#joined(workflow, request) ?? this.#begin(workflow, world, request)
-    const submission = new Submission(
-      { submission_id: this.#newId(), execution_id: execution.execution_id, request, submitted_at: this.#options.now() },
-      (submission, status) =>
-        execution.emit('SUBMISSION', submission.submission_id, status, {
-          ...execution.context(),
-          submission_id: submission.submission_id,
-          group_count: request.groups.length,
-          reason: submission.reason,
-        }),
-    )
-    this.#submissions.set(submission.submission_id, submission)
+    const submission = this.#submission(execution, {
+      submission_id: this.#newId(),
+      request,
+      submitted_at: this.#options.now(),
+    })
     execution.start(submission)
     return submission
+  }
+
+  #submission(
+    execution: Execution,
+    { status, ...of }: Pick<Submission, 'submission_id' | 'request' | 'submitted_at'> & { status?: SubmissionStatus },
+  ): Submission {
+    const { execution_id } = execution
+    const submission = new Submission({ ...of, execution_id }, status, (submission, status) => {
+      const { submission_id, request, reason } = submission
+      const context = { ...execution.context(), submission_id, group_count: request.groups.length, reason }
+      execution.emit('SUBMISSION', submission_id, status, context)
+    })
+    this.#submissions.set(submission.submission_id, submission)
+    return submission
+  }
+
+  /**
+   * Takes up what was kept when the service ended: it stands paused, and nothing moves before somebody resumes it. Its topology
+   * must be loaded. Throws `conflict` or `not_found` when that cannot be.
+   */
+  async restore(saved: Saved): Promise<Execution> {
+    const { execution_id, run_mode, is_joinable } = saved.execution
+    const workflow = this.workflow(saved.execution.workflow)
+    const world = await this.#worldFor(workflow, run_mode, { isNew: false })
+    const told = new Map<string, string>()
+    for await (const { entity_id, status } of this.events({ execution_id })) told.set(entity_id, status)
+    const execution = new Execution(workflow, world, { isJoinable: is_joinable, around: this.#around, saved: saved.execution })
+    const submissions = saved.submissions.map(({ submission_id, request, submitted_at, status }) =>
+      this.#submission(execution, { submission_id, request, submitted_at, status: status as SubmissionStatus }),
+    )
+    restore(execution, saved, { submissions, lastTold: (id) => told.get(id) })
+    this.#add(execution)
+    execution.memory?.changed()
+    return execution
   }
 
   /** What would become of a submission, told without touching anything; LIVE positions that are taken are taken in it too. */
@@ -306,17 +340,23 @@ export class Runtime {
 
   #begin(workflow: Workflow, world: World, { batch_mode }: SubmissionRequest): Execution {
     const execution = new Execution(workflow, world, { isJoinable: batch_mode === 'JOIN_EXISTING', around: this.#around })
-    this.#executions.set(execution.execution_id, execution)
+    this.#add(execution)
     return execution
   }
 
+  #add(execution: Execution): void {
+    this.#executions.set(execution.execution_id, execution)
+    const journal = this.#options.keep?.(execution.execution_id, execution.world.mode)
+    if (journal) execution.memory = new Memory(execution, journal)
+  }
+
   /** The places and instruments of a mode. LIVE and DEVICE_SIM never run side by side. */
-  async #worldFor(workflow: Workflow, mode: RunMode): Promise<World> {
+  async #worldFor(workflow: Workflow, mode: RunMode, { isNew = true } = {}): Promise<World> {
     if (mode === 'PURE_SIM') return this.#pureWorld(workflow.topology)
     this.#mustBeAlone(workflow, mode)
     if (mode === 'LIVE') {
       const { document } = workflow
-      this.#mustBeFree(workflow, document.start)
+      if (isNew) this.#mustBeFree(workflow, document.start)
       return this.#live!
     }
     if (!this.#simulated) {

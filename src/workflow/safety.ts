@@ -10,12 +10,12 @@ const nobody: readonly Walker[] = []
 
 export class Safety {
   readonly #ground: Ground
-  /** Parking from which all can be reached. */
+  /** Parking from which all can be reached, and which is in nobody's way. */
   readonly #pads: readonly Spot[]
 
   constructor(ground: Ground) {
     this.#ground = ground
-    this.#pads = ground.parking.filter(({ seats }) => ground.graph.reachesAll(seats[0]!.name))
+    this.#pads = ground.parking.filter((pad) => !pad.isHandOver && ground.graph.reachesAll(pad.seats[0]!.name))
   }
 
   /**
@@ -26,7 +26,7 @@ export class Safety {
   trapped(wait: Wait, place: Place): readonly Walker[] {
     const restsOnPad = wait.later.length === 0 && !(place instanceof Nests) && place.isParking
     if (wait.later.length === 0 && !restsOnPad) return nobody
-    if (isThere(wait.walker, place) || this.#leavesRoom(place)) return nobody
+    if (place.promisedTo === wait.walker || isThere(wait.walker, place) || this.#leavesRoom(place)) return nobody
     if (!restsOnPad && wait.later.every((places) => places.some((next) => !next.isClosedTo(wait.walker, wait.inputs)))) return nobody
     const locked = lockedIn(this.#ground, wait, place)
     if (locked.size === 0) return nobody
@@ -99,7 +99,7 @@ function makeRoom(
   for (const walker of left) {
     const { piece } = walker
     if (!piece || parked.has(walker) || !(walker.wait ?? walker.last)?.canPark || !board.standsIn(walker, wanted)) continue
-    const pad = parking.find((spot) => board.isEmpty(spot) && graph.hops(piece.seat, spot.seats[0]!.name) !== undefined)
+    const pad = parking.find((spot) => !spot.isHandOver && board.isEmpty(spot) && graph.hops(piece.seat, spot.seats[0]!.name) !== undefined)
     if (!pad) continue
     board.set(walker, [pad])
     parked.add(walker)

@@ -45,6 +45,10 @@ export class Slots {
     this.#execution = execution
   }
 
+  restore(slot: Slot): void {
+    this.#slots.set(slot.key, slot)
+  }
+
   list(): Slot[] {
     return [...this.#slots.values()]
   }
@@ -265,6 +269,6 @@ export class Slots {
   }
 }
 
-function keyOf({ labware, group_id, submission_id }: Scope): string {
+export function keyOf({ labware, group_id, submission_id }: Scope): string {
   return `${labware}:${group_id ?? '*'}:${submission_id ?? '*'}`
 }

@@ -134,7 +134,8 @@ const mostThreads = 1000
 
 export function summaryOf({ row, execution, records }: Known): ExecutionSummary {
   const { paused = null, threads } = execution ?? {}
-  return { ...row, phase: phaseOf(row, execution), paused, thread_count: threads?.size ?? records.threads(row.execution_id).length }
+  const isOpen = row.ended_at === null
+  return { ...row, phase: phaseOf(row, execution), paused: isOpen ? paused : null, thread_count: threads?.size ?? records.threads(row.execution_id).length }
 }
 
 function phaseOf({ ended_at }: ExecutionRow, execution: Execution | undefined): ExecutionSummary['phase'] {
@@ -147,7 +148,7 @@ export function snapshotOf(known: Known, now: number): ExecutionSnapshot {
   const { row, execution, records } = known
   return {
     ...summaryOf(known),
-    is_abort_armed: execution?.isAbortArmed ?? false,
+    is_abort_armed: row.ended_at === null && execution?.isAbortArmed === true,
     is_live: execution !== undefined,
     submissions: records.submissionsOf(row.execution_id),
     groups: records.groups(row.execution_id),

@@ -198,12 +198,12 @@ export class Status<Name extends string> {
   readonly #publish: (status: Name) => void
   #current: Name
 
-  /** `publish` is called with the first status too. */
-  constructor(table: Transitions<Name>, first: Name, publish: (status: Name) => void) {
+  /** `publish` is called with the first status too, unless that was told before. */
+  constructor(table: Transitions<Name>, first: Name, publish: (status: Name) => void, { isTold = false } = {}) {
     this.#table = table
     this.#publish = publish
     this.#current = first
-    publish(first)
+    if (!isTold) publish(first)
   }
 
   get current(): Name {

@@ -44,16 +44,16 @@ export class Submission {
   /** `publish` hears of what is an event: ACCEPTED and the end. */
   constructor(
     { submission_id, execution_id, request, submitted_at }: Pick<Submission, 'submission_id' | 'execution_id' | 'request' | 'submitted_at'>,
+    status: SubmissionStatus = 'PENDING',
     publish: (submission: Submission, status: SubmissionStatus) => void,
   ) {
     this.submission_id = submission_id
     this.execution_id = execution_id
     this.request = request
     this.submitted_at = submitted_at
-    let isNew = true
-    this.status = new Status<SubmissionStatus>(submissionTransitions, 'PENDING', (status) => {
-      if (!isNew && status !== 'IN_PROGRESS') publish(this, status)
-      isNew = false
-    })
+    const tell = (status: SubmissionStatus) => {
+      if (status !== 'IN_PROGRESS') publish(this, status)
+    }
+    this.status = new Status<SubmissionStatus>(submissionTransitions, status, tell, { isTold: true })
   }
 }

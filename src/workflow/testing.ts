@@ -16,18 +16,27 @@ export const emptyBench: Bench = { devices: [], hasTeachpoint: () => false }
 
 export type Told = { event_name: string; context: Context }
 
+/** `onTold` is called in the midst of whatever told it. */
+type Injected = {
+  faults?: readonly InjectedFault[]
+  /** Where the numbers of ids begin. */
+  ids?: number
+  onTold?(event: RuntimeEvent): void
+}
+
 /** A runtime that goes by numbers: ids are the same in every run. */
-export function testRuntime(documents: readonly unknown[], more: Partial<RuntimeOptions> & { faults?: readonly InjectedFault[] } = {}) {
-  const { faults = [], ...options } = more
+export function testRuntime(documents: readonly unknown[], more: Partial<RuntimeOptions> & Injected = {}) {
+  const { faults = [], ids: first = 0, onTold, ...options } = more
   const told: RuntimeEvent[] = []
   const incidents: { category: IncidentCategory; message: string; thread_id: string | null }[] = []
   const warnings: string[] = []
   let time = 0
-  let ids = 0
+  let ids = first
   const newId = () => `00000000-0000-4000-8000-${String(++ids).padStart(12, '0')}`
   const emit = (event_name: string, context: Context, execution_id = 'system') => {
     const event = runtimeEvent(event_name, execution_id, ++time / 1e6, context)
     told.push(event)
+    onTold?.(event)
     return event
   }
   const incident: RuntimeOptions['hub']['incident'] = (
@@ -45,7 +54,13 @@ export function testRuntime(documents: readonly unknown[], more: Partial<Runtime
   const [fault] = library.faults
   if (fault) throw new Error(fault.reason)
   const runtime = new Runtime({
-    hub: { emit, incident, registerSink: () => {}, unregisterSink: () => {} } as unknown as RuntimeOptions['hub'],
+    hub: {
+      emit,
+      incident,
+      registerSink: () => {},
+      unregisterSink: () => {},
+      events: async function* () {},
+    } as unknown as RuntimeOptions['hub'],
     clock: { now: () => performance.now(), after: () => () => {} },
     now: () => time / 1e6,
     warn: (message) => warnings.push(message),

@@ -1,12 +1,15 @@
 // The journey of one labware: its status, what it waits for, and how it is paused, stopped and let go on.
 
 import { LabError, messageOf } from '../errors.ts'
+import type { ActionRun } from './action.ts'
 import type { Candidate, Obstacle } from './asking.ts'
 import type { Execution } from './execution.ts'
 import type { Labware } from './labware.ts'
 import type { MethodRun } from './method.ts'
+import type { MoveRun } from './moving.ts'
 import type { StepPlan, ThreadPlan } from './plan.ts'
 import { type Decision, honours, type PauseReason, type PauseSite, pauseSites, Unwind } from './recovery.ts'
+import type { Interrupted, SavedThread } from './saved.ts'
 import { isTerminal, Status, type ThreadStatus, threadTransitions } from './statuses.ts'
 import type { World } from './world.ts'
 
@@ -42,7 +45,14 @@ export type Frame = { readonly path: string; readonly steps: StepPlan[]; next: n
 
 /** What brought a thread into being. */
 export type ThreadOrigin = { group_id: string | null; submission_id: string }
-export type NewThread = { name: string; labware: Labware; origin: ThreadOrigin; startsAt: string }
+export type NewThread = {
+  name: string
+  labware: Labware
+  origin: ThreadOrigin
+  startsAt: string
+  /** How far it had come, for one that is taken up again. */
+  saved?: SavedThread
+}
 
 export class LabwareThread {
   readonly thread_id: string
@@ -63,6 +73,14 @@ export class LabwareThread {
   method: MethodRun | null = null
   /** The method of another thread in which it takes part. */
   joining: MethodRun | null = null
+  /** The action that it owns and is in. */
+  action: ActionRun | null = null
+  /** The hop that it is on. */
+  move: MoveRun | null = null
+  /** What it was doing when the service ended: done, begun, or not at all, nobody knows. */
+  interrupted: Interrupted | null
+  /** What somebody decided about that. */
+  #verdict: Decision = 'RETRY'
   /** The device that it holds for its action. */
   device: string | null = null
   pause_reason: PauseReason | null = null
@@ -79,8 +97,8 @@ export class LabwareThread {
   #letGo: (() => void) | undefined
   readonly #cutOff = new AbortController()
 
-  constructor(execution: Execution, plan: ThreadPlan, { name, labware, origin, startsAt }: NewThread) {
-    this.thread_id = execution.world.newId()
+  constructor(execution: Execution, plan: ThreadPlan, { name, labware, origin, startsAt, saved }: NewThread) {
+    this.thread_id = saved?.thread_id ?? execution.world.newId()
     this.execution = execution
     this.plan = plan
     this.name = name
@@ -88,8 +106,12 @@ export class LabwareThread {
     this.origin = origin
     this.startsAt = startsAt
     this.ends = plan.end.seats.map((seat) => ({ seat }))
-    this.frames.push({ path: `threads.${plan.name}.steps`, steps: [...plan.steps], next: 0, isLoop: false })
-    this.status = new Status<ThreadStatus>(threadTransitions, 'CREATED', (status) => this.#publish(status))
+    for (const frame of saved?.frames ?? [{ path: `threads.${plan.name}.steps`, next: 0, is_loop: false }])
+      this.frames.push(frameOf(plan, frame))
+    for (const [event, count] of Object.entries(saved?.seen ?? {})) this.seen.set(event, count)
+    this.interrupted = saved?.interrupted ?? null
+    const publish = (status: ThreadStatus) => this.#publish(status)
+    this.status = new Status(threadTransitions, (saved?.status as ThreadStatus) ?? 'CREATED', publish, { isTold: saved !== undefined })
   }
 
   get world(): World {
@@ -212,6 +234,7 @@ export class LabwareThread {
       this.#interrupt = null
       this.pause_reason = null
     }
+    if (reason === 'system') this.last_error = null
     this.become(then)
   }
 
@@ -241,6 +264,13 @@ export class LabwareThread {
       this.pause_reason = null
       this.#keep()
     }
+  }
+
+  /** What is to become of the action that a restart interrupted, if it is this one. Asked once. */
+  verdictOn(path: string): Decision | undefined {
+    if (this.interrupted?.path !== path) return undefined
+    this.interrupted = null
+    return this.#verdict
   }
 
   /** The device is ours until `letGo`. */
@@ -295,6 +325,11 @@ export class LabwareThread {
       this.following.recover(decision)
       return
     }
+    if (this.interrupted && this.#resume && honours('RESTART', decision)) {
+      this.#verdict = decision
+      this.resume()
+      return
+    }
     const site = this.#site
     if (!site || !this.#decide) throw new LabError('conflict', `no error holds thread ${this.name}: it is ${this.status.current}`)
     if (!honours(site, decision)) {
@@ -336,4 +371,11 @@ export class LabwareThread {
     if (stop && interruptedBy !== 'abort') return new Unwind('stop')
     return pause && interruptedBy === 'pause' ? new Unwind('pause') : undefined
   }
+}
+
+/** Throws `conflict` when the plan has no such place any more. */
+function frameOf({ lists, name }: ThreadPlan, { path, next, is_loop }: SavedThread['frames'][number]): Frame {
+  const steps = lists.get(path)
+  if (!steps) throw new LabError('conflict', `thread ${name} has no steps ${path} any more`)
+  return { path, steps: [...steps], next, isLoop: is_loop }
 }

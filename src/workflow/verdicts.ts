@@ -1,6 +1,6 @@
 // What a decision about an action comes to.
 
-import type { ActionRun } from './action.ts'
+import type { ActionPlan } from './plan.ts'
 import { type Decision, Leave, Unwind } from './recovery.ts'
 import type { LabwareThread } from './thread.ts'
 
@@ -13,8 +13,8 @@ export function verdict(thread: LabwareThread, decision: Decision): Leave {
   return new Leave(decision === 'ABORT_METHOD' ? 'method' : 'action')
 }
 
-export function continued(thread: LabwareThread, action: ActionRun): void {
-  thread.execution.incident('ACTION_CONTINUED', `an operator says that ${action.plan.name} of ${thread.name} is dealt with`, thread, {
+export function continued(thread: LabwareThread, { name }: ActionPlan): void {
+  thread.execution.incident('ACTION_CONTINUED', `an operator says that ${name} of ${thread.name} is dealt with`, thread, {
     severity: 'INFO',
   })
 }

@@ -1,0 +1,92 @@
+import { appendFileSync, readFileSync, rmSync, truncateSync } from 'node:fs'
+import { test } from 'tap'
+import { KeyedJournal, keysOf, readKeyedJournal } from './keyed_journal.ts'
+
+test('the last value of a key counts, and null takes it away', async (t) => {
+  const path = `${t.testdir()}/runs/a.jsonl`
+  const journal = new KeyedJournal(path)
+  journal.put(
+    new Map([
+      ['a', '1'],
+      ['b', '{"x":2}'],
+    ]),
+  )
+  await journal.written()
+  journal.put(
+    new Map([
+      ['a', '3'],
+      ['b', null],
+    ]),
+  )
+  await journal.synced()
+  t.same([...(await readKeyedJournal(path))], [['a', 3]])
+})
+
+test('changes made together are there together, wherever the file was cut', async (t) => {
+  const path = `${t.testdir()}/a.jsonl`
+  const journal = new KeyedJournal(path)
+  for (let i = 1; i <= 5; i++) {
+    journal.put(
+      new Map([
+        ['a', `${i}`],
+        ['b', `${i}`],
+      ]),
+    )
+    await journal.written()
+  }
+  const text = readFileSync(path, 'utf8')
+  for (let cut = 0; cut <= text.length; cut++) {
+    const keys = keysOf(text.slice(0, cut))
+    t.equal(keys.get('a'), keys.get('b'))
+  }
+  t.equal(keysOf(text).get('a'), 5)
+})
+
+test('after a torn end it goes on', async (t) => {
+  const path = `${t.testdir()}/a.jsonl`
+  const journal = new KeyedJournal(path)
+  journal.put(new Map([['a', '1']]))
+  await journal.written()
+  appendFileSync(path, '{"key":"a","val')
+  const next = new KeyedJournal(path)
+  next.put(new Map([['b', '2']]))
+  await next.written()
+  t.same(
+    [...(await readKeyedJournal(path))],
+    [
+      ['a', 1],
+      ['b', 2],
+    ],
+  )
+  truncateSync(path, 0)
+  t.same([...(await readKeyedJournal(path))], [])
+})
+
+test('what is put while it writes goes with the next, and what failed is tried again', async (t) => {
+  const folder = t.testdir({ taken: 'a file' })
+  const journal = new KeyedJournal(`${folder}/taken/a.jsonl`)
+  journal.put(new Map([['a', '1']]))
+  await t.rejects(journal.written(), { code: 'storage' })
+  rmSync(`${folder}/taken`)
+  journal.put(
+    new Map([['b', '2']]),
+  )
+  await journal.written()
+  t.same([...(await readKeyedJournal(`${folder}/taken/a.jsonl`)).keys()].sort(), ['a', 'b'])
+  const good = new KeyedJournal(`${folder}/good.jsonl`)
+  good.put(new Map([['a', '1']]))
+  good.put(new Map([['b', '2']]))
+  await good.written()
+  good.put(new Map([['c', '3']]))
+  await good.written()
+  t.same([...(await readKeyedJournal(`${folder}/good.jsonl`)).keys()], ['a', 'b', 'c'])
+})
+
+test('one that is not there is empty; one that was removed is not there', async (t) => {
+  const path = `${t.testdir()}/a.jsonl`
+  t.same([...(await readKeyedJournal(path))], [])
+  const journal = new KeyedJournal(path)
+  journal.put(new Map([['a', '1']]))
+  await journal.remove()
+  t.same([...(await readKeyedJournal(path))], [])
+})
