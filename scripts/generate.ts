@@ -1,8 +1,9 @@
-// Writes the files that are made from the tables: the OpenAPI document, and the schemas of the configuration, of topologies and workflows.
+// Writes what is made from the tables: the OpenAPI document, the schemas of the configuration, of topologies and workflows, the diagrams.
 
-import { writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { openapi } from '../src/http/openapi.ts'
 import { routes } from '../src/http/routes.ts'
+import { withDiagrams } from '../src/workflow/diagrams.ts'
 import { configSchema } from './config_schema.ts'
 import { topologySchema, workflowSchema } from './workflow_schemas.ts'
 
@@ -12,8 +13,13 @@ await write('src/http/openapi.json', openapi(routes))
 await write('src/schemas/config.schema.json', await configSchema())
 await write('src/schemas/topology.schema.json', topologySchema())
 await write('src/schemas/workflow.schema.json', workflowSchema())
+await writeText('src/workflow/README.md', withDiagrams(await readFile(new URL('src/workflow/README.md', top), 'utf8')))
 
 async function write(path: string, content: object): Promise<void> {
-  await writeFile(new URL(path, top), `${JSON.stringify(content, null, 2)}\n`)
+  await writeText(path, `${JSON.stringify(content, null, 2)}\n`)
+}
+
+async function writeText(path: string, text: string): Promise<void> {
+  await writeFile(new URL(path, top), text)
   console.log(path)
 }

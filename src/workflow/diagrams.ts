@@ -21,8 +21,13 @@ const machines: Record<string, Transitions<string>> = {
   ACTION: actionTransitions,
 }
 
+/** The document with the diagrams between its marks. */
+export function withDiagrams(document: string): string {
+  return document.replace(/(<!-- statuses -->).*(<!-- \/statuses -->)/s, (_, begin, end) => `${begin}\n\n${diagrams()}\n\n${end}`)
+}
+
 /** A heading, a diagram and a table of reasons for each. */
-export function diagrams(): string {
+function diagrams(): string {
   return Object.entries(machines)
     .map(([name, table]) => `### ${name}\n\n${diagram(table)}\n\n${reasons(table)}`)
     .join('\n\n')
@@ -34,7 +39,7 @@ function diagram(table: Transitions<string>): string {
   const isEverywhere = (next: string) => states.length > 3 && states.filter((status) => table[status]![next]).length >= states.length - 2
   const arrows = states.flatMap((status) =>
     Object.keys(table[status]!)
-      .filter((next) => !isEverywhere(next))
+      .filter((next) => next !== status && !isEverywhere(next))
       .map((next) => `  ${status} --> ${next}`),
   )
   return ['```mermaid', 'stateDiagram-v2', ...arrows, '```'].join('\n')
@@ -45,11 +50,20 @@ function reasons(table: Transitions<string>): string {
   const rows = new Map<string, { to: string; why: string; from: string[] }>()
   for (const [from, nexts] of Object.entries(table)) {
     for (const [to, why] of Object.entries(nexts)) {
+      if (to === from) continue
       const row = rows.get(`${to}: ${why}`) ?? { to, why: why!, from: [] }
       row.from.push(from)
       rows.set(`${to}: ${why}`, row)
     }
   }
-  const lines = [...rows.values()].map(({ to, why, from }) => `| ${to} | ${why} | ${from.join(', ')} |`)
+  const open = Object.keys(table).filter((status) => !isTerminal(table, status))
+  const lines = [...rows.values()].map(({ to, why, from }) => `| ${to} | ${why} | ${listed(from, to, open)} |`)
   return ['| becomes | when | from |', '| --- | --- | --- |', ...lines].join('\n')
+}
+
+/** All that are open, but for a few: these are easier to read. */
+function listed(from: readonly string[], to: string, open: readonly string[]): string {
+  const others = open.filter((status) => status !== to && !from.includes(status))
+  if (from.length < 6 || others.length > 3) return from.join(', ')
+  return others.length === 0 ? 'wherever it is' : `wherever it is, but not from ${others.join(', ')}`
 }

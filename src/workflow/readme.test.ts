@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { test } from 'tap'
+import { withDiagrams } from './diagrams.ts'
 import { compileLibrary, readFolder } from './library.ts'
 import { smallBench } from './plan_testing.ts'
 
@@ -15,4 +16,10 @@ test('what the README shows can be loaded as it stands there', async (t) => {
   document.threads.plate.steps[1].method = 'seel_it'
   const [wrong] = compileLibrary([...sources.slice(0, 1), { origin: 'x', form: 'json', input: document }], smallBench).faults
   t.ok(readme.includes(wrong!.reason), wrong!.reason)
+})
+
+test('the diagrams are those of the tables', (t) => {
+  t.match(readme, /EXECUTING_ACTION --> AWAITING_EVENT/)
+  t.ok(withDiagrams(readme) === readme, 'the diagrams are not in step with the tables; run npm run generate')
+  t.end()
 })
