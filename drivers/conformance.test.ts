@@ -2,10 +2,12 @@
 
 import { type Test, t, test } from 'tap'
 import * as v from 'valibot'
-import { conformance, conformanceInVirtualTime, type Subject } from './conformance.ts'
-import { type AnyDriver, isOnPins } from './driver.ts'
+import { conformance, conformanceInVirtualTime } from './conformance.ts'
+import { type AnyDriver, type Driver, isOnPins } from './driver.ts'
 import { type DriverName, driverNames, drivers } from './index.ts'
+import { tampered } from './tampered.ts'
 import { onPins, onSimulator } from './testing.ts'
+import { conformanceOnTheWire, type VirtualSubject } from './wire_conformance.ts'
 
 /** All drivers together take longer than tap gives a file. */
 t.setTimeout(300_000)
@@ -49,23 +51,31 @@ for (const name of driverNames) {
       const make = () => subject(driver, settings)
       await conformance(t, make)
       await conformanceInVirtualTime(t, make)
+      await conformanceOnTheWire(t, make)
       await leavesNoTimer(t, make)
     })
   }
 }
 
-async function subject(driver: AnyDriver, settings: object): Promise<Subject & { timers(): number }> {
-  const bench = isOnPins(driver) ? await onPins(driver, settings) : await onSimulator(driver, settings)
+async function subject(driver: AnyDriver, settings: object): Promise<VirtualSubject & { timers(): number }> {
+  const { hand, ...bench } = isOnPins(driver)
+    ? { ...(await onPins(driver, settings)), hand: undefined }
+    : await onTampered(driver, settings)
   const { device, clock, written, run } = bench
   const link = 'line' in bench ? bench.line : bench.board
+  const profile = driver.profile(v.parse(driver.settings, settings))
   return {
     device,
-    profile: driver.profile(v.parse(driver.settings, settings)),
+    profile,
     simulator: link.simulator,
     hangsOn: 'line' in bench ? 'line' : 'board',
     link,
     written,
     ...('line' in bench && { write: (bytes: Uint8Array) => bench.line.write(bytes) }),
+    ...(hand && { hand }),
+    // It tells no temperature and no position, and what it answers to the only question after a restart is not known.
+    showsRestart: profile.model !== 'PlateLoc',
+    onWire: (watch) => link.onWire(watch),
     setFault: (fault) => link.setFault(fault),
     clearFaults: () => link.clearFaults(),
     run,
@@ -75,7 +85,12 @@ async function subject(driver: AnyDriver, settings: object): Promise<Subject & {
   }
 }
 
-async function leavesNoTimer(t: Test, make: () => Promise<Subject & { timers(): number }>): Promise<void> {
+async function onTampered(driver: Driver, settings: object) {
+  const { driver: same, hand } = tampered(driver)
+  return { ...(await onSimulator(same, settings)), hand }
+}
+
+async function leavesNoTimer(t: Test, make: () => Promise<VirtualSubject & { timers(): number }>): Promise<void> {
   for (const moment of [0, 1000, 120_000]) {
     await t.test(`switched off ${moment / 1000} s after it began to initialize, it leaves no timer`, async (t) => {
       const { device, simulator, pass, timers } = await make()

@@ -49,11 +49,11 @@ const before: Partial<Record<Name, Name[]>> = {
 /** What tells that the line or the instrument failed, and not who asked. */
 const failures = new Set(['no_reply', 'device_failed', 'disconnected'])
 /** How soon a halt is acknowledged, what is halted is at rest (a rotor takes its time), and an aborted operation has unwound. */
-const acknowledged_ms = 10_000
+export const acknowledged_ms = 10_000
 const rest_ms = 120_000
-const unwind_ms = 2000
+export const unwind_ms = 2000
 /** How long a query may take that gets no answer: its two tries, and the finding of the line again. */
-const query_ms = 30_000
+export const query_ms = 30_000
 /** By then the latest of late replies has come. */
 const quiet_ms = 8000
 const look_ms = 250
@@ -314,7 +314,7 @@ async function canHave(make: Make, fault: Fault): Promise<boolean> {
 }
 
 /** What a service does after a failure, and then an operator: halt, mend, wait a little, initialize. */
-async function recover(t: Test, subject: Subject): Promise<void> {
+export async function recover(t: Test, subject: Subject): Promise<void> {
   subject.clearFaults()
   if (subject.link.state !== 'open') await subject.link.open()
   await subject.pass(quiet_ms)
@@ -322,7 +322,7 @@ async function recover(t: Test, subject: Subject): Promise<void> {
   t.ok(await comesToRest(subject), 'it comes to rest when it is halted')
 }
 
-async function worksAgain(t: Test, subject: Subject, name: Name, what: string): Promise<void> {
+export async function worksAgain(t: Test, subject: Subject, name: Name, what: string): Promise<void> {
   try {
     await subject.run(subject.device.initialize({}, never()))
     await prepare(subject, name)
@@ -334,16 +334,16 @@ async function worksAgain(t: Test, subject: Subject, name: Name, what: string): 
 }
 
 /** A reply that is only late may still be waited for. */
-function isFailure(t: Test, outcome: Outcome | undefined, what: string, fault: Fault): void {
+export function isFailure(t: Test, outcome: Outcome | undefined, what: string, fault: Fault): void {
   if (outcome && 'value' in outcome && fault === 'late_reply') return
   const code = outcome && 'error' in outcome && outcome.error instanceof LabError ? outcome.error.code : undefined
   t.ok(code && failures.has(code), `${what}: it fails as the line or the instrument`, { outcome })
 }
 
-type Query = { name: 'identify' | 'check' | 'get_temperature'; ask(device: Device): Promise<unknown> }
+export type Query = { name: 'identify' | 'check' | 'get_temperature'; ask(device: Device): Promise<unknown> }
 
 /** What can be asked without doing anything, as far as it reaches the wire at all. */
-async function queriesOf(make: Make): Promise<Query[]> {
+export async function queriesOf(make: Make): Promise<Query[]> {
   const subject = await ready(make)
   const queries: Query[] = [
     { name: 'identify', ask: (device) => device.identify() },
@@ -360,13 +360,13 @@ async function queriesOf(make: Make): Promise<Query[]> {
   return asking
 }
 
-async function namesOf(make: Make): Promise<Name[]> {
+export async function namesOf(make: Make): Promise<Name[]> {
   const subject = await make()
   end(subject)
   return (Object.keys(operations) as OperationName[]).filter((name): name is Name => name !== 'stop' && name in subject.device)
 }
 
-async function ready(make: Make): Promise<Subject> {
+export async function ready<S extends Subject>(make: () => Promise<S>): Promise<S> {
   const subject = await make()
   await subject.run(subject.device.initialize({}, never()))
   return subject
@@ -379,7 +379,7 @@ async function faultsOf(make: Make): Promise<LineFault[]> {
 }
 
 /** Where the operation can begin; for `initialize`, as it was switched on. */
-async function readyFor(make: Make, name: Name): Promise<Subject> {
+export async function readyFor<S extends Subject>(make: () => Promise<S>, name: Name): Promise<S> {
   if (name === 'initialize') return make()
   const subject = await ready(make)
   await prepare(subject, name)
@@ -390,7 +390,7 @@ async function prepare(subject: Subject, name: Name): Promise<void> {
   for (const first of before[name] ?? []) if (first in subject.device) await subject.run(perform(subject, first))
 }
 
-function perform({ device, profile }: Subject, name: Name, signal = never()): Promise<unknown> {
+export function perform({ device, profile }: Subject, name: Name, signal = never()): Promise<unknown> {
   const operate = device[name] as (params: object, signal: AbortSignal) => Promise<unknown>
   return operate(paramsOf(name, profile), signal)
 }
@@ -415,7 +415,7 @@ function stepped({ min, step }: Limit, wanted: number): number {
 const times = new WeakMap<Make, Map<Name, number>>()
 
 /** How long an operation takes when all goes well. */
-async function timed(make: Make, name: Name): Promise<number> {
+export async function timed(make: Make, name: Name): Promise<number> {
   const known = times.get(make) ?? new Map<Name, number>()
   times.set(make, known)
   const took = known.get(name) ?? (await measured(make, name))
@@ -432,10 +432,10 @@ async function measured(make: Make, name: Name): Promise<number> {
   return took
 }
 
-type Watched = { promise: Promise<unknown>; outcome?: Outcome }
+export type Watched = { promise: Promise<unknown>; outcome?: Outcome }
 
 /** Notes how a promise ends, so that none is rejected unseen. */
-function watched(promise: Promise<unknown>): Watched {
+export function watched(promise: Promise<unknown>): Watched {
   const watched: Watched = { promise }
   promise.then(
     (value) => {
@@ -449,7 +449,7 @@ function watched(promise: Promise<unknown>): Watched {
 }
 
 /** How it ended; undefined when it has not by then. */
-async function settled(subject: Subject, what: Promise<unknown> | Watched, within_ms: number): Promise<Outcome | undefined> {
+export async function settled(subject: Subject, what: Promise<unknown> | Watched, within_ms: number): Promise<Outcome | undefined> {
   const watching = what instanceof Promise ? watched(what) : what
   const until = subject.now() + within_ms
   while (!watching.outcome && subject.now() < until) await subject.pass(look_ms)
@@ -466,7 +466,7 @@ function isStirring({ simulator }: Subject): boolean {
 }
 
 /** Whether anything moves or heats while the promise is under way. */
-async function still(subject: Subject, promise: Promise<unknown>): Promise<{ outcome: Outcome; stirred: boolean }> {
+export async function still(subject: Subject, promise: Promise<unknown>): Promise<{ outcome: Outcome; stirred: boolean }> {
   const watching = watched(promise)
   let stirred = isStirring(subject)
   while (!watching.outcome) {
@@ -489,12 +489,12 @@ async function stirs(subject: Subject, during_ms: number): Promise<boolean> {
 }
 
 /** What can be seen of the instrument that does not drift by itself. */
-function detailsOf({ simulator }: Subject): Record<string, unknown> {
+export function detailsOf({ simulator }: Subject): Record<string, unknown> {
   return Object.fromEntries(Object.entries(simulator.world).filter(([, value]) => typeof value !== 'number'))
 }
 
 /** Equal, but for what drifts in the meantime. */
-function alike(one: unknown, other: unknown): boolean {
+export function alike(one: unknown, other: unknown): boolean {
   if (typeof one === 'number' && typeof other === 'number') return Math.abs(one - other) < 2
   if (!one || !other || typeof one !== 'object' || typeof other !== 'object') return one === other
   return Object.entries(one).every(([key, value]) => alike(value, (other as Record<string, unknown>)[key]))
@@ -504,6 +504,6 @@ function never(): AbortSignal {
   return new AbortController().signal
 }
 
-function end({ simulator }: Subject): void {
+export function end({ simulator }: Subject): void {
   simulator.powerOff()
 }

@@ -20,6 +20,8 @@ type Common<Settings> = {
 /** For an instrument on a serial line. */
 export interface Driver<Settings = unknown> extends Common<Settings> {
   readonly serial: SerialSettings
+  /** How long it may not hear after its port was opened, in seconds: whoever switches it off in a hurry waits so much longer. */
+  readonly deaf_s?: number
   /** The device at the far end of a line. Opens nothing and writes nothing by itself. */
   open(at: { line: Line; clock: Clock; settings: Settings }): Device
   /** An instrument that speaks the same protocol, to be put at the far end of a line. */

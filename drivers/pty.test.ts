@@ -4,12 +4,14 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { type Test, t, test } from 'tap'
 import * as v from 'valibot'
+import type { Identity } from '../src/devices/device.ts'
 import { LabError } from '../src/errors.ts'
 import { scaled, sleep, systemClock } from '../src/kit/clock.ts'
 import { halted, type Name, type Subject, undisturbed, unplugged } from './conformance.ts'
 import type { Driver } from './driver.ts'
 import { drivers, type SerialDriverName } from './index.ts'
 import { serveOnPty } from './serve.ts'
+import { type Hand, tampered } from './tampered.ts'
 import { calm } from './testing.ts'
 import { serialPort } from './transports/serial_port.ts'
 
@@ -19,6 +21,10 @@ import { serialPort } from './transports/serial_port.ts'
  * between frames and deadlines for answers are in our time, as they are in earnest.
  */
 const trials: Record<SerialDriverName, { operation: Name; time_scale: number }> = {
+  // Those that take longest begin.
+  vspin: { operation: 'centrifuge', time_scale: 20 },
+  alps: { operation: 'seal', time_scale: 20 },
+  ultraseal: { operation: 'seal', time_scale: 20 },
   bioshake: { operation: 'shake', time_scale: 20 },
   // A pseudo-terminal takes eight bits and no parity, whatever is asked of it: that this one speaks 7E1 is not tried here.
   ika_shaker: { operation: 'shake', time_scale: 20 },
@@ -29,10 +35,7 @@ const trials: Record<SerialDriverName, { operation: Name; time_scale: number }> 
   ohaus_endeavor: { operation: 'shake', time_scale: 10 },
   a4s: { operation: 'seal', time_scale: 20 },
   plateloc: { operation: 'seal', time_scale: 20 },
-  alps: { operation: 'seal', time_scale: 20 },
-  ultraseal: { operation: 'seal', time_scale: 20 },
   xpeel: { operation: 'peel', time_scale: 20 },
-  vspin: { operation: 'centrifuge', time_scale: 20 },
   arm: { operation: 'initialize', time_scale: 5 },
 }
 /** All at once: they mostly wait. */
@@ -45,6 +48,8 @@ for (const name of Object.keys(trials) as SerialDriverName[]) {
   onPort(name, 'is halted on a real serial port', (t, make) => halted(t, make, { names, watch_ms: 5000 }))
   onPort(name, 'is unplugged from a real serial port', (t, make) => unplugged(t, make, { names }))
   onPort(name, 'gets over garbage on a real serial port', getsOverGarbage)
+  onPort(name, 'takes no late reply for another on a real serial port', takesNoLateReply)
+  onPort(name, 'is unplugged from a real serial port while nothing runs', isUnpluggedIdle)
 }
 
 test('at a shell somebody can type a command at the simulator and read its answer', async (t) => {
@@ -57,7 +62,7 @@ test('at a shell somebody can type a command at the simulator and read its answe
   t.equal(stdout, '3\r\n')
 })
 
-function onPort(name: SerialDriverName, does: string, tried: (t: Test, make: () => Promise<Subject>) => Promise<void>): void {
+function onPort(name: SerialDriverName, does: string, tried: (t: Test, make: () => Promise<OnPort>) => Promise<void>): void {
   test(`${name} ${does}`, { buffered: true, timeout: 120_000 }, async (t) => {
     const driver = await drivers[name]()
     const folder = t.testdir()
@@ -75,8 +80,71 @@ async function getsOverGarbage(t: Test, make: () => Promise<Subject>): Promise<v
   simulator.powerOff()
 }
 
-async function plugged(t: Test, driver: Driver, options: { link: string; time_scale: number }): Promise<Subject> {
+/** Whoever asks has given up by then, for the first time at least. */
+const lateFor_ms = 2500
+
+/** What is late comes when the next question has been asked, and before its answer: the first that is said to `identify`, or all but that. */
+async function takesNoLateReply(t: Test, make: () => Promise<OnPort>): Promise<void> {
+  const { device, hand, simulator } = await make()
+  await device.initialize({}, calm)
+  const [identity, reading] = [await device.identify(), await device.get_temperature?.()]
+  for (const inTime of [0, 1]) {
+    const held: Uint8Array[] = []
+    let said = 0
+    hand.change((bytes, send) => (said++ < inTime ? send(bytes) : held.push(bytes)))
+    const missed = device.identify().catch(asError)
+    await Promise.race([sleep(systemClock, lateFor_ms), missed])
+    hand.change((bytes, send) => {
+      for (const late of held.splice(0)) send(late)
+      send(bytes)
+    })
+    for (let times = 0; times < 4; times++) {
+      const [who, how] = [await device.identify().catch(asError), await device.get_temperature?.().catch(asError)]
+      isOwn(t, who, identity)
+      if (how && !(how instanceof Error))
+        t.ok(Math.abs(how.temperature - reading!.temperature) < 3 && how.target === reading!.target, 'a reading', how)
+    }
+    const first = await missed
+    isOwn(t, first, identity)
+  }
+  hand.leave()
+  t.same(await device.identify(), identity, 'in the end it is answered again')
+  simulator.powerOff()
+}
+
+/** Its own answers or none: what need not be answered is null when it was not. */
+function isOwn(t: Test, who: Identity | null | Error, identity: Identity | null): void {
+  if (who === null || who instanceof Error) return
+  for (const [member, value] of Object.entries(who))
+    t.ok(value === null || value === identity?.[member as keyof Identity], `${member} ${value}`)
+}
+
+async function isUnpluggedIdle(t: Test, make: () => Promise<OnPort>): Promise<void> {
+  const { device, link, setFault, clearFaults, simulator, written } = await make()
+  await device.initialize({}, calm)
+  const identity = await device.identify()
+  setFault('unplug')
+  await link.noticed()
+  await t.rejects(device.check(), { code: 'disconnected' })
+  clearFaults()
+  written.length = 0
+  await link.open()
+  t.same(written, [], 'nothing is said unasked')
+  t.same(await device.identify(), identity)
+  t.notOk(simulator.world.moving, 'and nothing moves')
+  await t.resolves(device.initialize({}, calm))
+  simulator.powerOff()
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error))
+}
+
+type OnPort = Subject & { hand: Hand; link: { noticed(): Promise<unknown> } }
+
+async function plugged(t: Test, real: Driver, options: { link: string; time_scale: number }): Promise<OnPort> {
   const { link, time_scale } = options
+  const { driver, hand } = tampered(real)
   const settings = v.parse(driver.settings, {})
   const served = await serveOnPty(driver, {}, options)
   const line = serialPort({ path: link, serial: driver.serial })
@@ -97,6 +165,7 @@ async function plugged(t: Test, driver: Driver, options: { link: string; time_sc
   await line.open()
   return {
     device,
+    hand,
     profile: driver.profile(settings),
     simulator: {
       get world() {
@@ -110,6 +179,7 @@ async function plugged(t: Test, driver: Driver, options: { link: string; time_sc
       get state() {
         return lost ? 'lost' : line.state
       },
+      noticed: async () => lost,
       /** After it was unplugged the line has to notice that by itself first. */
       async open() {
         await Promise.all([mended, lost])

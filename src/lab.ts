@@ -1,26 +1,23 @@
 // Builds every room once, in order: the whole service with its skin off.
 
-import { type Attached, attached, simulated } from '../drivers/attach.ts'
-import type { Hardware } from '../drivers/transports/board.ts'
 import { thisComputer } from '../drivers/transports/hardware.ts'
-import { portWarning } from '../drivers/transports/port_path.ts'
-import { Simulation } from '../drivers/transports/simulation.ts'
+import type { Simulation } from '../drivers/transports/simulation.ts'
 import { stopInput } from '../drivers/transports/stop_input.ts'
-import type { Config, DeviceConfig } from './config.ts'
-import type { Configured } from './devices/instrument.ts'
+import type { Config } from './config.ts'
 import { Latches } from './devices/latches.ts'
 import { Ledger } from './devices/ledger.ts'
 import { Registry } from './devices/registry.ts'
 import { RunJournal } from './devices/run_journal.ts'
-import { WireLog } from './devices/wire_log.ts'
 import type { Hub } from './events/hub.ts'
 import { Load } from './events/load.ts'
 import { openEvents } from './events/open.ts'
 import { Keys } from './keys/keys.ts'
-import { type Clock, scaled, systemClock } from './kit/clock.ts'
+import { type Clock, systemClock } from './kit/clock.ts'
 import type { Report } from './kit/json_file.ts'
 import type { Log } from './kit/log.ts'
 import { packageVersion } from './kit/package_version.ts'
+import { configured } from './lab/bench.ts'
+import { openRuns, type Runs } from './lab/runs.ts'
 import { Teachpoints } from './teachpoints/store.ts'
 
 export const healthStates = ['ok', 'degraded', 'starting', 'stopping'] as const
@@ -36,6 +33,8 @@ export type Lab = {
   registry: Registry
   teachpoints: Teachpoints
   keys: Keys
+  /** Workflows: what can be run, what runs, what became of it. */
+  runs: Runs
   /** The hands that break simulated devices, by device. */
   simulations: ReadonlyMap<string, Simulation>
   /** A flow of events to try clients with. */
@@ -48,7 +47,7 @@ export type Lab = {
 /** Opens the lab on a data folder that is ours alone. Sends nothing but queries to the devices. */
 export async function openLab(
   config: Config,
-  { data_dir, log, clock = systemClock }: { data_dir: string; log: Log; clock?: Clock },
+  { data_dir, topologies, log, clock = systemClock }: { data_dir: string; topologies?: string | undefined; log: Log; clock?: Clock },
 ): Promise<Lab> {
   const version = packageVersion()
   const began = clock.now()
@@ -75,6 +74,7 @@ export async function openLab(
   }
   const failed = (reason: string) => hub.incident('DEVICE_LINK', `the stop input cannot be read: ${reason}`)
   const input = config.stop_input && stopInput(config.stop_input, hardware, clock, { pressed, failed })
+  const runs = await openRuns({ config, data_dir, topologies, clock, hub, registry, teachpoints, log, report })
 
   return {
     config,
@@ -86,6 +86,7 @@ export async function openLab(
     registry,
     teachpoints,
     keys,
+    runs,
     simulations,
     load,
     health() {
@@ -96,39 +97,17 @@ export async function openLab(
     async close() {
       stopping = true
       load.stop()
+      // Before the devices go, and while those who watch can still see it.
+      await runs.abort()
       hub.streams.close()
       await input?.close()
       await registry.close()
       await latches.settled()
       await journal.close()
       for (const simulation of simulations.values()) simulation.powerOff()
+      await runs.close()
       await keys.close()
       await hub.close()
     },
   }
-}
-
-type Parts = { clock: Clock; log: Log; simulations: Map<string, Simulation>; hardware: Hardware }
-
-function configured(device: DeviceConfig, time_scale: number, { clock, log, simulations, hardware }: Parts): Configured {
-  const { device_id, name, driver, limits: bounds, identity, on_restart } = device
-  const common = { device_id, name, driver, bounds, identity, on_restart }
-  if (device.kind === 'external') return { ...common, type: 'transporter', simulated: false, time_scale: 1 }
-  const { driven_by, settings, transport } = device
-  const { type } = driven_by
-  const driven = ({ device, link }: Attached) => ({ device, link, profile: driven_by.profile(settings), wire: wireLogOf(link) })
-  if (transport.kind !== 'simulated') {
-    if (transport.kind === 'serial') void portWarning(transport.path).then((warning) => warning && log.warn(`${device_id}: ${warning}`))
-    const real = attached(driven_by, { transport, settings, clock, hardware })
-    return { ...common, type, simulated: false, time_scale: 1, driven: driven(real) }
-  }
-  const simulation = simulated(driven_by, { settings, clock: scaled(clock, time_scale), wire: clock })
-  simulations.set(device_id, new Simulation(simulation.breakable, clock))
-  return { ...common, type, simulated: true, time_scale, driven: driven(simulation) }
-}
-
-function wireLogOf(link: Attached['link']): WireLog {
-  const wire = new WireLog()
-  link.onWire((direction, bytes) => wire.note(direction, bytes))
-  return wire
 }

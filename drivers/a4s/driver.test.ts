@@ -273,3 +273,16 @@ async function writtenAfterStop(words: number, turns: number): Promise<string[]>
   await Promise.all([sealing, halted])
   return after.slice(after.indexOf(reset)).filter((frame) => frame !== reset && frame !== cool)
 }
+
+test('what it said before its line was lost is not how it is now', async (t) => {
+  const { device, run, line } = await onSimulator(driver)
+  await run(device.initialize({}, calm))
+  const waiting = t.rejects(device.identify(), { code: 'disconnected' })
+  line.setFault('unplug')
+  await waiting
+  const asks: (() => Promise<unknown>)[] = [() => device.check(), () => device.get_temperature!(), () => device.identify()]
+  for (const ask of asks) await t.rejects(ask(), { code: 'disconnected' })
+  line.clearFaults()
+  await line.open()
+  await run(device.check())
+})

@@ -2,6 +2,7 @@
 
 import { LabError } from '../../src/errors.ts'
 import type { Clock } from '../../src/kit/clock.ts'
+import type { Line } from '../transports/line.ts'
 import type { Status } from './protocol.ts'
 
 /** It speaks about once a second; this long without a word is silence. */
@@ -9,17 +10,25 @@ export const silence_ms = 3000
 
 export class StatusFeed {
   readonly #clock: Clock
+  readonly #line: Pick<Line, 'state'>
   #newest: { status: Status; at: number } | undefined
-  readonly #waiting = new Set<(status: Status) => void>()
+  readonly #waiting = new Set<{ tell(status: Status): void; fail(error: LabError): void }>()
 
-  /** `clock` is the line's. */
-  constructor(clock: Clock) {
-    this.#clock = clock
+  constructor(line: Pick<Line, 'clock' | 'state' | 'onLost'>) {
+    this.#clock = line.clock
+    this.#line = line
+    line.onLost((reason) => this.#lose(new LabError('disconnected', `the connection was lost: ${reason}`)))
   }
 
   take(status: Status): void {
     this.#newest = { status, at: this.#clock.now() }
-    for (const tell of this.#waiting) tell(status)
+    for (const { tell } of this.#waiting) tell(status)
+  }
+
+  /** What was heard over a line that is gone says nothing of now. */
+  #lose(error: LabError): void {
+    this.#newest = undefined
+    for (const { fail } of this.#waiting) fail(error)
   }
 
   /** The newest word; throws `no_reply` when it is too old to be acted upon. */
@@ -33,28 +42,28 @@ export class StatusFeed {
     return this.#newest ? this.fresh() : this.next()
   }
 
-  /** The next word; rejects with `no_reply` when it does not come, and with the signal's reason when that is aborted. */
+  /** The next word; rejects with `no_reply` when it does not come, with `disconnected` when it cannot, and with the signal's reason when that is aborted. */
   next(signal?: AbortSignal): Promise<Status> {
     return new Promise((resolve, reject) => {
       signal?.throwIfAborted()
+      if (this.#line.state !== 'open') throw new LabError('disconnected', 'the line is not open')
       const end = () => {
         cancel()
-        this.#waiting.delete(tell)
+        this.#waiting.delete(waiting)
         signal?.removeEventListener('abort', onAbort)
       }
       const tell = (status: Status) => {
         end()
         resolve(status)
       }
-      const onAbort = () => {
+      const fail = (error: unknown) => {
         end()
-        reject(signal?.reason)
+        reject(error)
       }
-      const cancel = this.#clock.after(silence_ms, () => {
-        end()
-        reject(silent())
-      })
-      this.#waiting.add(tell)
+      const onAbort = () => fail(signal?.reason)
+      const cancel = this.#clock.after(silence_ms, () => fail(silent()))
+      const waiting = { tell, fail }
+      this.#waiting.add(waiting)
       signal?.addEventListener('abort', onAbort, { once: true })
     })
   }

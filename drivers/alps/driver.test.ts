@@ -1,5 +1,6 @@
 import { test } from 'tap'
 import type { Driver } from '../driver.ts'
+import { tampered } from '../tampered.ts'
 import { type Bench, calm, onSimulator } from '../testing.ts'
 import { alps, ultraseal } from './driver.ts'
 import { alpsModels, type Settings } from './models.ts'
@@ -141,6 +142,15 @@ test('an error of a model with a reset is cleared by initialize', async (t) => {
   await run(device.initialize({}, calm))
   t.equal(written.filter((frame) => frame === 'I\r').length, 1)
   await run(device.check())
+})
+
+test('what says that it is not initialized, though it was, does not count as initialized', async (t) => {
+  const { driver: same, hand } = tampered(alps)
+  const { device, run } = await onSimulator(same, { model: '5000' })
+  hand.change((bytes, send) => send(/^00\r$/.test(Buffer.from(bytes).toString()) ? Buffer.from('20\r') : bytes))
+  await t.rejects(run(device.initialize({}, calm)), { code: 'device_failed', message: /was initialized and says that it is not/ })
+  hand.leave()
+  await run(device.initialize({}, calm))
 })
 
 test('an open door is refused before anything is done', async (t) => {

@@ -1,7 +1,7 @@
 // Plate sealers of the ALPS family (Thermo ALPS, KBiosystems Ultraseal): one letter a command, at 9600 baud.
 
 import type { Device, Identity, Learned } from '../../src/devices/device.ts'
-import { LabError } from '../../src/errors.ts'
+import { LabError, messageOf } from '../../src/errors.ts'
 import { type Clock, sleep } from '../../src/kit/clock.ts'
 import type { Driver } from '../driver.ts'
 import { Going } from '../going.ts'
@@ -10,7 +10,7 @@ import type { Line } from '../transports/line.ts'
 import { alpsModels, type Flag, type Model, profileOf, type Settings, settingsOf, ultrasealModels } from './models.ts'
 import { heatTo, sealFor, startSeal } from './protocol.ts'
 import { simulate } from './simulator.ts'
-import { Talk } from './talk.ts'
+import { deaf_s, Talk } from './talk.ts'
 
 export const alps = driverOf('ALPS', alpsModels, '3000')
 export const ultraseal = driverOf('Ultraseal', ultrasealModels, 'PRO')
@@ -40,6 +40,7 @@ function driverOf(make: string, models: Readonly<Record<string, Model>>, usual: 
     type: 'sealer',
     settings: settingsOf(models, usual),
     serial: { baud: 9600 },
+    deaf_s,
     profile: (settings) => profileOf(make, modelOf(settings), settings),
     open: ({ line, clock, settings }) => open({ line, clock, model: modelOf(settings) }),
     simulate: (at) => simulate({ ...at, settings: { model: modelOf(at.settings) } }),
@@ -58,7 +59,8 @@ function open({ line, clock, model }: { line: Line; clock: Clock; model: Model }
     const status = await talk.status()
     if (status.has('busy')) throw new LabError('interlock', 'it is busy; wait until it has finished, then initialize')
     if (model.reset && (status.has('error') || status.has('not_ready'))) await move(model.reset, signal)
-    await talk.mustBeWell()
+    if ((await talk.mustBeWell()).has('not_ready'))
+      throw new LabError('device_failed', 'it was initialized and says that it is not; switch it off and on, then initialize')
     await watchWhatIsSet(signal)
     return { identity: await identify() }
   }
@@ -87,7 +89,7 @@ function open({ line, clock, model }: { line: Line; clock: Clock; model: Model }
     await talk.order(sealFor(duration), signal)
     await sleep(clock, heed_ms, signal)
     await until(`at ${temperature} °C`, heating_s, signal, (status) => !status.has('cold'))
-    refuseObstacles(await talk.mustBeWell())
+    mustStillBeFree(await talk.mustBeWell())
     signal.throwIfAborted()
     await mustStillBeSet(temperature)
     await talk.order(startSeal, signal)
@@ -190,6 +192,15 @@ function open({ line, clock, model }: { line: Line; clock: Clock; model: Model }
 function refuseObstacles(status: ReadonlySet<Flag>, flags = Object.keys(obstacles) as Flag[]): void {
   const found = flags.find((flag) => status.has(flag))
   if (found) throw new LabError('interlock', obstacles[found]!)
+}
+
+/** It heats already: to stand in its way now is not to refuse it. */
+function mustStillBeFree(status: ReadonlySet<Flag>): void {
+  try {
+    refuseObstacles(status)
+  } catch (cause) {
+    throw new LabError('device_failed', `it was to seal, and ${messageOf(cause)}; then initialize`, { cause })
+  }
 }
 
 function inWords(status: ReadonlySet<Flag>): string {

@@ -26,6 +26,7 @@ const short_ms = 2000
 /** It is deaf for 2 to 5 s after its port was opened. */
 const deafTries = 6
 const deaf_ms = 1000
+export const deaf_s = (deafTries * deaf_ms) / 1000
 
 export class Talk {
   readonly #exchange: Exchange<string, string>

@@ -3,7 +3,10 @@
 import * as v from 'valibot'
 import type { Device, Identity, Learned, Profile } from '../../src/devices/device.ts'
 import { LabError } from '../../src/errors.ts'
+import { sleep } from '../../src/kit/clock.ts'
+import { Lane } from '../../src/kit/lane.ts'
 import type { Driver } from '../driver.ts'
+import { Going } from '../going.ts'
 import { Exchange } from '../transports/exchange.ts'
 import type { Line } from '../transports/line.ts'
 import { type Answer, axes, encode, errors, moveTo, nextAnswer, type Pose, readWhere, type Where } from './protocol.ts'
@@ -32,6 +35,9 @@ export function isArm(device: Device): device is Arm {
 }
 
 const short_ms = 1000
+/** While it moves it is asked so often where it is, and has so long to answer; twice without an answer, and the line is dead. */
+const look_ms = 500
+const mostWaiting = 16
 
 function profile(): Profile {
   return { model: 'arm', limits: {}, features: {} }
@@ -43,8 +49,16 @@ function open({ line, settings }: { line: Line; settings: Settings }): Arm {
     encode,
     gap_ms: 5,
     resync: { question: 'where', recognises: ({ verb }) => verb === 'where', deadline_ms: short_ms },
+    unsolicited(answer) {
+      if (!isMove(answer.verb)) return false
+      arrived(answer)
+      return true
+    },
   })
-  const move_ms = settings.move_timeout_s * 1000
+  const going = new Going(line)
+  const lane = new Lane(mostWaiting)
+  /** Takes the answers to moves. */
+  let arrived: (answer: Answer) => void = () => {}
 
   async function ask(verb: 'where' | 'who'): Promise<Answer> {
     const answer = await exchange.query(verb, { deadline_ms: short_ms, accepts: (frame) => frame.verb === verb })
@@ -65,18 +79,79 @@ function open({ line, settings }: { line: Line; settings: Settings }): Arm {
     return { model, serial_number, firmware_version }
   }
 
-  async function move(question: string, signal: AbortSignal): Promise<void> {
-    signal.throwIfAborted()
+  /** The way to a pose, once it stands. */
+  function go(question: string, signal: AbortSignal): Promise<void> {
+    const gone = lane.run(async () => {
+      signal.throwIfAborted()
+      await mustStand('wait, or stop it')
+      await walk(question, signal)
+    })
+    return unlessAborted(gone, signal)
+  }
+
+  async function mustStand(remedy: string): Promise<void> {
+    if ((await where()).state === 'moving') throw new LabError('interlock', `it is moving; ${remedy}`)
+  }
+
+  async function walk(question: string, signal: AbortSignal): Promise<void> {
     const verb = question.split(' ', 1)[0]!
-    const answering = exchange.command(question, { deadline_ms: move_ms, accepts: (frame) => frame.verb === verb })
-    const answer = await unlessAborted(answering, signal)
-    if (!answer.ok) throw refusal(verb, answer)
+    const latest = line.clock.now() + settings.move_timeout_s * 1000
+    const ear = listen(verb)
+    try {
+      signal.throwIfAborted()
+      await exchange.tell(question)
+      while (!(await hasArrived(verb, await ear.next(signal)))) {
+        signal.throwIfAborted()
+        if (line.clock.now() > latest)
+          throw new LabError('no_reply', `it did not arrive within ${settings.move_timeout_s} s; see what it does`)
+      }
+    } finally {
+      arrived = () => {}
+    }
+  }
+
+  /** What says that it has arrived while it moves is the answer to a move of before. */
+  async function hasArrived(verb: string, answer: Answer | undefined): Promise<boolean> {
+    if (answer?.ok) return (await where()).state !== 'moving'
+    if (answer) throw refusal(verb, answer)
+    await mustSpeak()
+    return false
+  }
+
+  /** The answers to a move as they come; undefined when none came for a while. */
+  function listen(verb: string) {
+    let said: Answer | undefined
+    let wake = () => {}
+    arrived = (answer) => {
+      if (answer.verb === verb) said = answer
+      wake()
+    }
+    return {
+      async next(signal: AbortSignal): Promise<Answer | undefined> {
+        const awake = new AbortController()
+        wake = () => awake.abort()
+        if (!said) await sleep(line.clock, look_ms, AbortSignal.any([signal, awake.signal])).catch(() => undefined)
+        signal.throwIfAborted()
+        const answer = said
+        said = undefined
+        return answer
+      },
+    }
+  }
+
+  async function mustSpeak(): Promise<void> {
+    const look = { deadline_ms: look_ms, accepts: ({ verb }: Answer) => verb === 'where' }
+    if ((await exchange.probe('where', look)) ?? (await exchange.probe('where', look))) return
+    throw new LabError('no_reply', 'it does not answer while it moves; see its cable and its power, then initialize')
   }
 
   async function initialize(_params: object, signal: AbortSignal): Promise<Learned> {
-    if ((await where()).state === 'moving') throw new LabError('interlock', 'it is moving; wait, or stop it, then initialize')
+    await mustStand('wait, or stop it, then initialize')
     const identity = await identify()
-    await move('home', signal)
+    await unlessAborted(
+      lane.run(() => walk('home', signal)),
+      signal,
+    )
     return { identity }
   }
 
@@ -86,19 +161,24 @@ function open({ line, settings }: { line: Line; settings: Settings }): Arm {
   }
 
   async function halt(): Promise<void> {
+    going.end(new LabError('stopped', 'interrupted by a stop'))
     exchange.interrupt('stop')
     const { state } = await where()
     if (state === 'moving') throw new LabError('device_failed', 'it was told to stop and still moves; use its red button')
   }
 
   return {
-    initialize,
+    initialize: going.operation(initialize),
     identify,
     check,
     halt,
-    pick: async (pose, signal) => move(moveTo('pick', checked(pose)), signal),
-    place: async (pose, signal) => move(moveTo('place', checked(pose)), signal),
+    pick: going.operation(async (pose: Pose, signal) => go(moveTo('pick', checked(pose)), signal)),
+    place: going.operation(async (pose: Pose, signal) => go(moveTo('place', checked(pose)), signal)),
   }
+}
+
+function isMove(verb: string): boolean {
+  return verb === 'home' || verb === 'pick' || verb === 'place'
 }
 
 function checked(pose: Pose): Pose {

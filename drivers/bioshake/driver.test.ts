@@ -1,13 +1,14 @@
 import { test } from 'tap'
 import * as v from 'valibot'
 import { VirtualClock } from '../../src/kit/clock.ts'
+import { tampered } from '../tampered.ts'
 import { type Bench, calm, onSimulator } from '../testing.ts'
 import { simulatedLine } from '../transports/simulated_line.ts'
 import { driver } from './driver.ts'
 import { settings } from './models.ts'
 
 /** What somebody else does to the instrument, at its other port or by hand. */
-function byHand({ line }: Bench, command: string): void {
+function byHand({ line }: Pick<Bench, 'line'>, command: string): void {
   line.simulator.receive(Buffer.from(`${command}\r`))
 }
 
@@ -200,7 +201,8 @@ test('a temperature goes out in whole tenths', async (t) => {
   const bench = await readyToShake()
   await bench.run(bench.device.set_temperature!({ temperature: 37.5 }, calm))
   await bench.run(bench.device.set_temperature!({ temperature: 64.1 }, calm))
-  t.same(bench.written, ['setTempTarget375\r', 'tempOn\r', 'setTempTarget641\r', 'tempOn\r'])
+  const orders = bench.written.filter((frame) => frame !== 'getTempActual\r')
+  t.same(orders, ['setTempTarget375\r', 'tempOn\r', 'setTempTarget641\r', 'tempOn\r'])
 })
 
 test('the target is null until one is set', async (t) => {
@@ -281,4 +283,98 @@ test('an instrument that is another model than configured is told so', async (t)
   const device = driver.open({ line, clock, settings: v.parse(settings, { model: '3000 elm' }) })
   await clock.run(device.initialize({}, calm))
   await t.rejects(clock.run(device.lock_plate!({}, calm)), { code: 'device_failed', message: /does not know setElmLockPos/ })
+})
+
+/** The same, whose thermometer says what the test says. */
+async function withThermometer() {
+  const { driver: same, hand } = tampered(driver)
+  const bench = await onSimulator(same)
+  await bench.run(bench.device.initialize({}, calm))
+  const says = (celsius: number) => {
+    hand.change((bytes, send) =>
+      send(/^\d+\.\d+\r\n$/.test(Buffer.from(bytes).toString()) ? Buffer.from(`${celsius.toFixed(1)}\r\n`) : bytes),
+    )
+  }
+  return { ...bench, says }
+}
+
+test('a plate that does not get warm, or gets too hot, is switched off by the check that sees it', async (t) => {
+  for (const [celsius, sentence] of [
+    [22, /does not get warm/],
+    [80, /it has 80 °C and was set to 60 °C/],
+    [120, /hotter than it may ever be/],
+    [200, /cannot be; see to its sensor/],
+  ] as const) {
+    const { device, run, clock, line, says } = await withThermometer()
+    await run(device.set_temperature!({ temperature: 60 }, calm))
+    await run(device.check())
+    t.ok(line.simulator.world.heating)
+    says(celsius)
+    if (celsius === 22) {
+      await clock.advance(590_000)
+      await run(device.check())
+      await clock.advance(20_000)
+    }
+    await t.rejects(run(device.check()), { code: 'device_failed', message: sentence })
+    await clock.advance(100)
+    t.notOk(line.simulator.world.heating, String(celsius))
+  }
+})
+
+test('a plate that gets too hot while it shakes ends the shake', async (t) => {
+  const { device, run, clock, line, says } = await withThermometer()
+  await run(device.lock_plate!({}, calm))
+  await run(device.set_temperature!({ temperature: 60 }, calm))
+  const shaking = begin(device.shake!({ speed: 500, duration: 60 }, calm))
+  await clock.advance(10_000)
+  says(80)
+  await t.rejects(run(shaking), { code: 'device_failed', message: /was set to 60/ })
+  await clock.advance(100)
+  t.notOk(line.simulator.world.heating)
+})
+
+test('a plate that cannot be asked any more is told to switch its heater off', async (t) => {
+  const bench = await readyToShake()
+  const { device, run, clock, line, written } = bench
+  await run(device.set_temperature!({ temperature: 60 }, calm))
+  line.setFault('no_reply')
+  await t.rejects(run(device.check()), { code: 'no_reply' })
+  t.equal(written.at(-1), 'tempOff\r')
+  await clock.advance(100)
+  t.notOk(line.simulator.world.heating)
+})
+
+test('a heater that is found on is watched', async (t) => {
+  const { device, run, clock, line, says } = await withThermometer()
+  for (const command of ['setTempTarget600', 'tempOn']) {
+    byHand({ line }, command)
+    await clock.advance(100)
+  }
+  await run(device.initialize({}, calm))
+  await run(device.check())
+  says(80)
+  await t.rejects(run(device.check()), { code: 'device_failed', message: /was set to 60/ })
+})
+
+test('a plate that cools down to a lower target is not too hot, and is when it gets warmer again', async (t) => {
+  const { device, run, clock, says } = await withThermometer()
+  await run(device.set_temperature!({ temperature: 80 }, calm))
+  await clock.advance(600_000)
+  await run(device.set_temperature!({ temperature: 30 }, calm))
+  for (let seconds = 0; seconds < 300; seconds += 2) {
+    await clock.advance(2000)
+    await run(device.check())
+  }
+  says(60)
+  await t.rejects(run(device.check()), { code: 'device_failed', message: /was set to 30/ })
+})
+
+test('a run that breaks off in its last seconds is not done', async (t) => {
+  for (const seconds of [0.5, 1.5, 2.5, 3.5]) {
+    const { device, run, clock, line } = await readyToShake()
+    const shaking = begin(device.shake!({ speed: 500, duration: 5 }, calm))
+    await clock.advance(seconds * 1000)
+    byHand({ line }, 'shakeOff')
+    await t.rejects(run(shaking), { code: 'device_failed' }, `after ${seconds} s`)
+  }
 })

@@ -4,9 +4,11 @@ import type { Device, Identity, Learned, Limit, Limits, UnderWay } from '../../s
 import { LabError } from '../../src/errors.ts'
 import { type Clock, sleep } from '../../src/kit/clock.ts'
 import type { Driver } from '../driver.ts'
+import { Going } from '../going.ts'
+import { HeatWatch, isBlind } from '../heat_watch.ts'
 import type { Line } from '../transports/line.ts'
 import { modelOf, profile, type Settings, settings } from './models.ts'
-import { atHome, booting, driven, elmLocked, elmStates, elmUnlocked, inEco, inService, moving, shakeStates } from './protocol.ts'
+import { atHome, booting, driven, elmLocked, elmStates, elmUnlocked, ending, inEco, inService, moving, shakeStates } from './protocol.ts'
 import { simulate } from './simulator.ts'
 import { motion_ms, Talk } from './talk.ts'
 
@@ -30,11 +32,16 @@ const early_s = 1
 const drift = 0.001
 /** A plate has no other temperature; whatever says so is not a thermometer. */
 const believable = { min: -50, max: 150 }
+/** A full plate of the largest size takes its time; the instrument itself goes to 99 °C. */
+const warming = { hottest: 115, overshoot: 15, gain: 2, within_s: 600, below: 5 }
+/** For what nobody aborts. */
+const nobodys = new AbortController().signal
 
 function open({ line, clock, settings }: { line: Line; clock: Clock; settings: Settings }): Device {
   const model = modelOf(settings)
   const talk = new Talk(line)
-  const pause = pauses(line, clock)
+  const going = new Going(line)
+  const heat = new HeatWatch(clock, warming)
 
   async function identify(): Promise<Identity> {
     return {
@@ -49,9 +56,17 @@ function open({ line, clock, settings }: { line: Line; clock: Clock; settings: S
     if (model.rpm) await awake(signal)
     const identity = await identify()
     if (model.rpm) await home(signal)
-    await talk.mustBeWell()
-    if (model.rpm && settings.acceleration !== null) await talk.order(`setShakeAcceleration${settings.acceleration}`)
+    if (model.heating) await watchWhatIsOn()
+    await mustBeWell()
+    if (model.rpm && settings.acceleration !== null) await talk.order(`setShakeAcceleration${settings.acceleration}`, signal)
     return { identity, limits: await limits() }
+  }
+
+  /** It goes on heating whatever we do, and is watched from now on. */
+  async function watchWhatIsOn(): Promise<void> {
+    heat.end()
+    const { temperature, target } = await getTemperature()
+    if (target !== null) heat.begin(target, temperature)
   }
 
   /** Waits until it has started, wakes it from ECO mode, and refuses while it moves. */
@@ -59,7 +74,7 @@ function open({ line, clock, settings }: { line: Line; clock: Clock; settings: S
     for (;;) {
       const state = await talk.numberIfAllowed('getShakeState')
       if (state === undefined || state === inEco) {
-        await talk.order('leaveEcoMode', motion_ms)
+        await talk.order('leaveEcoMode', signal, motion_ms)
         return untilHome(signal)
       }
       if (state === inService) throw new LabError('device_failed', 'it is in service mode; switch it off and on')
@@ -67,13 +82,13 @@ function open({ line, clock, settings }: { line: Line; clock: Clock; settings: S
         throw new LabError('interlock', `it is ${shakeStates[state]}; wait until it is at rest, or stop it, then initialize`)
       }
       if (state !== booting) return
-      await pause(look_ms, signal)
+      await sleep(clock, look_ms, signal)
       talk.forgetRestart()
     }
   }
 
   async function home(signal: AbortSignal): Promise<void> {
-    await talk.order('shakeGoHome', motion_ms)
+    await talk.order('shakeGoHome', signal, motion_ms)
     await untilHome(signal)
   }
 
@@ -84,7 +99,7 @@ function open({ line, clock, settings }: { line: Line; clock: Clock; settings: S
       if (state === atHome) return
       if (!moving.has(state)) await talk.mustBeWell()
       if (clock.now() - began > arrival_s * 1000) throw new LabError('device_failed', `it did not go home: it is ${inWords(state)}`)
-      await pause(lookSoon_ms, signal)
+      await sleep(clock, lookSoon_ms, signal)
     }
   }
 
@@ -99,26 +114,34 @@ function open({ line, clock, settings }: { line: Line; clock: Clock; settings: S
   async function shake({ speed, duration }: { speed: number; duration: number }, signal: AbortSignal): Promise<void> {
     await mustBeHome()
     if (model.locking) await mustBeLocked()
-    await talk.order(`setShakeTargetSpeed${speed}`)
+    await talk.order(`setShakeTargetSpeed${speed}`, signal)
     const began = clock.now()
-    await talk.order(`shakeOnWithRuntime${duration}`)
+    await talk.order(`shakeOnWithRuntime${duration}`, signal)
     await untilShaken(began, duration, signal)
   }
 
   async function untilShaken(began: number, duration: number, signal: AbortSignal): Promise<void> {
+    const enough = duration * (1 - drift) - early_s
     for (;;) {
-      const left = duration - seconds(began)
-      await pause(left > 0 ? Math.min(look_ms, left * 1000 + lookSoon_ms) : lookSoon_ms, signal)
+      await sleep(clock, untilNextLook(seconds(began), { duration, enough }), signal)
       const state = await talk.number('getShakeState')
-      await talk.mustBeWell()
       const shaken = seconds(began)
-      if (state === atHome && shaken >= duration * (1 - drift) - early_s) return
-      if (state === atHome)
+      await mustBeWell()
+      if (state === atHome && shaken >= enough) return
+      if (state === atHome || (ending.has(state) && shaken < enough))
         throw new LabError('device_failed', `it stopped after at most ${Math.round(shaken)} s of ${duration} s and reports no error`)
       if (!moving.has(state) && (state > 9 || shaken > duration + arrival_s)) {
         throw new LabError('device_failed', `it did not end its run as it should: it is ${inWords(state)}; see to it, then initialize`)
       }
     }
+  }
+
+  /** One look comes just before it may be home: what breaks off before that has not shaken long enough. */
+  function untilNextLook(shaken: number, { duration, enough }: { duration: number; enough: number }): number {
+    const early = (enough - shaken) * 1000 - lookSoon_ms
+    if (early > 0) return Math.min(look_ms, early)
+    const left = (duration - shaken) * 1000
+    return left > 0 ? Math.min(look_ms, left + lookSoon_ms) : lookSoon_ms
   }
 
   async function underWay(): Promise<UnderWay | null> {
@@ -137,8 +160,8 @@ function open({ line, clock, settings }: { line: Line; clock: Clock; settings: S
       throw new LabError('interlock', `the plate is not locked (the lock is ${elmInWords(state)}); lock the plate first`)
   }
 
-  async function moveLock(command: string, wanted: number): Promise<void> {
-    await talk.order(command, motion_ms)
+  async function moveLock(command: string, wanted: number, signal: AbortSignal): Promise<void> {
+    await talk.order(command, signal, motion_ms)
     const state = await talk.number('getElmState')
     if (state === wanted) return
     await talk.mustBeWell()
@@ -148,23 +171,53 @@ function open({ line, clock, settings }: { line: Line; clock: Clock; settings: S
     )
   }
 
-  async function unlock(): Promise<void> {
-    await mustBeHome()
-    await moveLock('setElmUnlockPos', elmUnlocked)
+  async function lock(_params: object, signal: AbortSignal): Promise<void> {
+    await moveLock('setElmLockPos', elmLocked, signal)
   }
 
-  async function setTemperature({ temperature }: { temperature: number }): Promise<void> {
-    await talk.order(`setTempTarget${Math.round(temperature * 10)}`)
-    await talk.order('tempOn')
+  async function unlock(_params: object, signal: AbortSignal): Promise<void> {
+    await mustBeHome()
+    await moveLock('setElmUnlockPos', elmUnlocked, signal)
+  }
+
+  async function setTemperature({ temperature: target }: { temperature: number }, signal: AbortSignal): Promise<void> {
+    const temperature = await readTemperature()
+    await talk.order(`setTempTarget${Math.round(target * 10)}`, signal)
+    signal.throwIfAborted()
+    // Before the answer: from the moment it is told, it may heat.
+    heat.begin(target, temperature)
+    await talk.order('tempOn', signal)
+  }
+
+  async function readTemperature(): Promise<number> {
+    const temperature = await talk.number('getTempActual')
+    if (temperature >= believable.min && temperature <= believable.max) return temperature
+    throw new LabError('device_failed', `it says that it has ${temperature} °C, which cannot be; see to its sensor`)
   }
 
   async function getTemperature(): Promise<{ temperature: number; target: number | null }> {
-    const temperature = await talk.number('getTempActual')
-    if (temperature < believable.min || temperature > believable.max) {
-      throw new LabError('device_failed', `it says that it has ${temperature} °C, which cannot be; see to its sensor`)
-    }
+    const temperature = await readTemperature()
     const on = (await talk.number('getTempState')) === 1
     return { temperature, target: on ? await talk.number('getTempTarget') : null }
+  }
+
+  /** Its own errors first. Too hot, not getting warm or not to be asked: the heater is switched off before that is said. */
+  async function mustBeWell(): Promise<void> {
+    try {
+      await talk.mustBeWell()
+      if (heat.target === null) return
+      const wrong = heat.wrongWith(await readTemperature())
+      if (wrong) throw new LabError('device_failed', `${wrong}; its heater was switched off, see to it, then initialize`)
+    } catch (error) {
+      if (isBlind(error) && heat.target !== null) coolDown()
+      throw error
+    }
+  }
+
+  /** Told without waiting: whoever heard the error halts it as well. */
+  function coolDown(): void {
+    heat.end()
+    if (line.state === 'open') talk.tellNow('tempOff')
   }
 
   /**
@@ -173,10 +226,13 @@ function open({ line, clock, settings }: { line: Line; clock: Clock; settings: S
    */
   async function halt(): Promise<void> {
     talk.forgetRestart()
-    pause.end(new LabError('stopped', 'interrupted by a stop'))
     const commands = [...(model.rpm ? ['shakeEmergencyOff'] : []), ...(model.heating ? ['tempOff'] : [])]
+    // The bytes first: what goes on hears of it a tenth of a millisecond later.
+    const acknowledged = talk.interrupt(commands)
+    going.end(new LabError('stopped', 'interrupted by a stop'))
+    heat.end()
     try {
-      await talk.interrupt(commands)
+      await acknowledged
     } catch (error) {
       if (!(error instanceof LabError) || error.code !== 'no_reply') throw error
       await mustBeOff()
@@ -185,7 +241,7 @@ function open({ line, clock, settings }: { line: Line; clock: Clock; settings: S
 
   async function mustBeOff(): Promise<void> {
     if (model.rpm) await mustHaveStopped()
-    if (model.heating && (await talk.number('getTempState')) !== 0) await talk.order('tempOff')
+    if (model.heating && (await talk.number('getTempState')) !== 0) await talk.order('tempOff', nobodys)
   }
 
   async function mustHaveStopped(): Promise<void> {
@@ -201,31 +257,14 @@ function open({ line, clock, settings }: { line: Line; clock: Clock; settings: S
   }
 
   return {
-    initialize,
+    initialize: going.operation(initialize),
     identify,
-    check: () => talk.mustBeWell(),
+    check: mustBeWell,
     halt,
-    ...(model.rpm && { shake, underWay }),
-    ...(model.locking && { lock_plate: () => moveLock('setElmLockPos', elmLocked), unlock_plate: unlock }),
-    ...(model.heating && { set_temperature: setTemperature, get_temperature: getTemperature }),
+    ...(model.rpm && { shake: going.operation(shake), underWay }),
+    ...(model.locking && { lock_plate: going.operation(lock), unlock_plate: going.operation(unlock) }),
+    ...(model.heating && { set_temperature: going.operation(setTemperature), get_temperature: getTemperature }),
   }
-}
-
-/** Waits between two looks; a stop or a loss of the line ends it for whatever was going on. */
-function pauses(line: Line, clock: Clock) {
-  let going = new AbortController()
-  const end = (error: LabError) => {
-    going.abort(error)
-    going = new AbortController()
-  }
-  line.onLost((reason) => end(new LabError('disconnected', `the connection was lost: ${reason}`)))
-
-  async function pause(ms: number, signal: AbortSignal): Promise<void> {
-    const { signal: ended } = going
-    await sleep(clock, ms, signal)
-    ended.throwIfAborted()
-  }
-  return Object.assign(pause, { end })
 }
 
 /** Narrows what a limit is by what the instrument says, which must make sense. */

@@ -82,6 +82,8 @@ export const inEco = 90
 export const booting = 99
 /** In these it moves, or may. */
 export const moving: ReadonlySet<number> = new Set([0, 1, 2, 4, 5, 6, 7, 8])
+/** In these it comes to rest: its time is over, or it was told to. */
+export const ending: ReadonlySet<number> = new Set([1, 2, 7, 8])
 /** In these it moves, and nobody has told it to stop. */
 export const driven: ReadonlySet<number> = new Set([0, 4, 5, 6])
 

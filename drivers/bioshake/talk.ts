@@ -42,7 +42,8 @@ export class Talk {
   }
 
   /** Tells it to do something; resolves with its `ok`. */
-  async order(command: string, deadline_ms = short_ms): Promise<void> {
+  async order(command: string, signal: AbortSignal, deadline_ms = short_ms): Promise<void> {
+    signal.throwIfAborted()
     this.#mustBeTheSame()
     const answer = await this.#exchange.command(command, { deadline_ms, accepts: (text) => isOk(text) || says(text, command) })
     if (!isOk(answer)) throw await this.#refused(command, answer)
@@ -79,6 +80,11 @@ export class Talk {
   /** Writes the commands at once, ahead of everything; resolves when it has acknowledged the first, and rejects with `no_reply`. */
   async interrupt(commands: readonly string[]): Promise<void> {
     await this.#exchange.interruptFor(commands.join('\r'), { deadline_ms: acknowledge_ms, accepts: isOk })
+  }
+
+  /** Writes at once, ahead of everything; what it says to that is passed over. */
+  tellNow(command: string): void {
+    this.#exchange.interrupt(command)
   }
 
   /** From here on a restart before now does not matter. */

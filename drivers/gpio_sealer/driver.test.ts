@@ -1,5 +1,6 @@
 import { test } from 'tap'
 import * as v from 'valibot'
+import { simulatedThermometer } from '../parts/simulated_parts.ts'
 import { calm, onPins } from '../testing.ts'
 import { driver } from './driver.ts'
 
@@ -98,6 +99,35 @@ test('too hot, whatever was set, switches off and is said', async (t) => {
   await clock.advance(1000)
   t.equal(world().heating, false)
   await t.rejects(clock.run(device.check()), { code: 'device_failed', message: /hotter than it may ever be|which it cannot measure/ })
+})
+
+test('a value that the sensor cannot measure switches off at once, and stays so until it is initialized', async (t) => {
+  for (const nonsense of [-256, 255.99]) {
+    let says: number | undefined
+    const broken: typeof driver = {
+      ...driver,
+      simulate({ wires, clock, settings }) {
+        const mechanism = driver.simulate({ wires, clock, settings })
+        wires.put(
+          'sensor',
+          simulatedThermometer('tmp117', () => says ?? Number(mechanism.world.temperature)),
+        )
+        return mechanism
+      },
+    }
+    const { device, clock, board, run } = await onPins(broken, { pins: wiring, ...sensor })
+    await run(device.initialize({}, calm))
+    await run(device.set_temperature!({ temperature: 120 }, calm))
+    await clock.advance(10_000)
+    says = nonsense
+    await clock.advance(300)
+    t.equal(board.simulator.world.heating, false, `${nonsense}`)
+    says = undefined
+    await clock.advance(60_000)
+    t.equal(board.simulator.world.heating, false, 'it stays off')
+    await t.rejects(run(device.check()), { code: 'device_failed', message: /which it cannot measure/ })
+    await run(device.initialize({}, calm))
+  }
 })
 
 test('a heater that does not warm trips', async (t) => {

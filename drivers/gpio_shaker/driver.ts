@@ -62,6 +62,7 @@ function open({ board, clock, settings }: { board: Board; clock: Clock; settings
     for (const pin of [enable, ...(solenoid ? [solenoid] : [])]) await pin.write(false)
     cancelRelock()
     unlocked = false
+    signal.throwIfAborted()
     await motor.prepare()
     await sensor?.mustBeThere()
     await check()

@@ -105,16 +105,19 @@ function open({ line, clock }: { line: Line; clock: Clock }): Device {
   }
 
   async function seal({ temperature, duration }: { temperature: number; duration: number }, signal: AbortSignal): Promise<void> {
-    await order(heatTo(temperature), signal)
-    await order(sealFor(duration), signal)
-    await start(signal)
+    await start({ temperature, duration }, signal)
     await untilSealed(duration, signal)
   }
 
-  /** Where it refuses because it has not the temperature yet, it is asked again until it has. */
-  async function start(signal: AbortSignal): Promise<void> {
+  /**
+   * Where it refuses because it has not the temperature yet, it is asked again until it has. What it is set to cannot be read
+   * back, so it is told each time: somebody may have set it otherwise in the meantime, or it may have lost its power.
+   */
+  async function start({ temperature, duration }: { temperature: number; duration: number }, signal: AbortSignal): Promise<void> {
     const latest = clock.now() + heating_s * 1000
     for (;;) {
+      await order(heatTo(temperature), signal)
+      await order(sealFor(duration), signal)
       signal.throwIfAborted()
       const answer = await ask(startCycle)
       if (answer.ok) return

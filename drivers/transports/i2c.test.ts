@@ -1,6 +1,7 @@
 import { test } from 'tap'
 import { sleep, VirtualClock } from '../../src/kit/clock.ts'
 import { I2cBus, type I2cPort, isRead, swapped, type Transfer, type Write, wireOf } from './i2c.ts'
+import { RegisterChip, simulatedI2c } from './simulated_i2c.ts'
 
 /** A bus whose transfers take a millisecond each, and fail with these numbers first. */
 function bench(failures: number[] = []) {
@@ -35,6 +36,16 @@ test('a read is tried three times, a write once', async (t) => {
   t.equal(await clock.run(part.readWord(0)), 0x1212)
   await t.rejects(clock.run(part.writeByte(1, 2)), { code: 'no_reply' })
   t.same(seen, ['read 48 00', 'read 48 00', 'read 48 00', 'write 48 0102'])
+})
+
+test('a part that does not answer keeps no other on its bus from answering', async (t) => {
+  const clock = new VirtualClock()
+  const { bus, put } = simulatedI2c(1, clock)
+  put(0x49, new RegisterChip({ 0: 0x34, 1: 0x12 }))
+  const [gone, there] = [bus.device(0x48), bus.device(0x49)]
+  const asked = [gone.readWord(0), there.readWord(0), gone.writeByte(0, 1), there.readWord(0)]
+  const answers = await clock.run(Promise.allSettled(asked))
+  t.match(answers, [{ reason: { code: 'no_reply' } }, { value: 0x1234 }, { reason: { code: 'no_reply' } }, { value: 0x1234 }])
 })
 
 test('what the system says by number alone becomes a sentence that helps', async (t) => {

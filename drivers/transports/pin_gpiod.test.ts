@@ -1,19 +1,20 @@
 // The tools themselves are stand-ins here, scripts that take the options of their generation and no others. The real ones, of the
 // first generation, are tried in the guest.
 
-import { existsSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { chmod, readFile, writeFile } from 'node:fs/promises'
 import { type Test, test } from 'tap'
 import type { Pin, PinBackend } from './pin.ts'
 import { chipsIn, probeGpiod } from './pin_gpiod.ts'
 
 const takes = {
-  1: { set: '--mode=signal', get: '', monitor: '--line-buffered --format=%e', info: '', rising: '1', falling: '0', version: 'v1.6.3' },
+  1: { set: '--mode=signal', obey: '', get: '', monitor: '--line-buffered --format=%e', rising: '1', falling: '0', version: 'v1.6.3' },
   2: {
     set: '--chip=gpiochip0',
+    obey: '--interactive --chip=gpiochip0',
     get: '--numeric --chip=gpiochip0',
     monitor: '--format=%E --chip=gpiochip0',
-    info: '--chip=gpiochip0',
     rising: 'rising',
     falling: 'falling',
     version: 'v2.2.1',
@@ -21,47 +22,60 @@ const takes = {
 }
 type Generation = keyof typeof takes
 
-/** Lines are files: `LINE` has the level, and `LINE.held` is there while a tool has the line. */
-async function tools(t: Test, generation: Generation): Promise<{ folder: string; backend: PinBackend }> {
-  const { set, get, monitor, info, rising, falling, version } = takes[generation]
-  const folder = t.testdir({ log: '' })
+/**
+ * Lines are files: `LINE` has the level, and `LINE.held` the number of the process that has the line. As the real ones, they have a
+ * file open that is called `gpio-line`. `obeys` is whether gpioset of generation 2 was built with its prompt.
+ */
+async function tools(t: Test, generation: Generation, obeys = true): Promise<{ folder: string; backend: PinBackend }> {
+  const { set, obey, get, monitor, rising, falling, version } = takes[generation]
+  const folder = t.testdir({ log: '', begun: '' })
   const chip = generation === 1 ? ' gpiochip0' : ''
   const must = (options: string, operand: string) =>
-    `line=; [ "$*" = "${`${options}${chip}`.trim()} ${operand}" ] || { echo "bad options: $*" >&2; exit 1; }`
-  const hold = 'd=$(dirname "$0"); [ -e "$d/$line.held" ] && { echo "Device or resource busy" >&2; exit 1; }; touch "$d/$line.held"'
+    `[ "$*" = "${`${options}${chip}`.trim()} ${operand}" ] || { echo "bad options: $*" >&2; exit 1; }`
+  const hold = `[ -e "$d/$line.held" ] && kill -0 "$(cat "$d/$line.held")" 2>/dev/null && { echo "Device or resource busy" >&2; exit 1; }
+echo $$ >"$d/$line.held"
+echo "\${0##*/} $line" >>"$d/begun"`
+  const has = 'exec 9>"$d/gpio-line"'
+  const drive = (level: string) => `echo ${level} >"$d/$line"; echo "$line=${level}" >>"$d/log"`
+  const prompt = `while :; do
+  printf 'gpioset> '
+  read -r word what || { sleep 0.02; continue; }
+  case $word in
+    set) level=\${what#*=}; ${drive('$level')} ;;
+    get) [ "$(cat "$d/$line")" = 1 ] && echo ""$line"=active" || echo ""$line"=inactive" ;;
+    exit) exit ;;
+  esac
+done`
+  const isTold = generation === 2 && obeys
   const scripts = {
     gpiodetect: 'echo "gpiochip0 [pinctrl-bcm2711] (58 lines)"',
-    gpioset: `[ "$1" = --version ] && { echo "gpioset (libgpiod) ${version}"; exit; }
+    gpioset: `d=$(dirname "$0")
+[ "$1" = --version ] && { echo "gpioset (libgpiod) ${version}"; exit; }
+[ "$1" = --help ] && { echo "${isTold ? '  -i, --interactive' : '  -p, --hold-period'}"; exit; }
 for last; do :; done
-${must(set, '$last')}
-line=\${last%=*}
+${must(isTold ? obey : set, '$last')}
+line=\${last%=*} level=\${last#*=}
 ${hold}
-trap 'rm "$d/$line.held"; exit 0' TERM
-echo "$last" >>"$d/log"
-echo "\${last#*=}" >"$d/$line"
-while :; do sleep 0.02; done`,
-    gpioget: `for last; do :; done
-${must(get, '$last')}
-line=$last
+${drive('$level')}
+${has}
+${isTold ? prompt : 'while :; do sleep 0.02; done'}`,
+    gpioget: `d=$(dirname "$0")
+for line; do :; done
+${must(get, '$line')}
 ${hold}
-cat "$d/$line"
-rm "$d/$line.held"`,
-    gpiomon: `for last; do :; done
-${must(monitor, '$last')}
-line=$last
-${hold}
-trap 'rm "$d/$line.held" "$d/$line.watched"; exit 0' TERM
+${has}
+cat "$d/$line"`,
+    gpiomon: `d=$(dirname "$0")
+for line; do :; done
+${must(monitor, '$line')}
 was=$(cat "$d/$line")
-touch "$d/$line.watched"
+${hold}
+${has}
 while :; do
   now=$(cat "$d/$line")
-  [ "$now" != "$was" ] && { [ "$now" = 1 ] && echo ${rising} || echo ${falling}; }
-  was=$now
+  [ -n "$now" ] && [ "$now" != "$was" ] && { was=$now; [ "$now" = 1 ] && echo ${rising} || echo ${falling}; }
   sleep 0.01
 done`,
-    gpioinfo: `[ "$*" = "${info || 'gpiochip0'}" ] || exit 1
-d=$(dirname "$0")
-for held in "$d"/*.held; do l=\${held%.held}; printf '\\tline %3s:\\tunnamed\\t"gpioset"\\toutput\\n' "\${l##*/}"; done`,
   }
   for (const [name, script] of Object.entries(scripts)) {
     await writeFile(`${folder}/${name}`, `#!/bin/sh\n${script}\n`)
@@ -72,7 +86,21 @@ for held in "$d"/*.held; do l=\${held%.held}; printf '\\tline %3s:\\tunnamed\\t"
   return { folder, backend: probed.backend }
 }
 
+async function until(passes: () => Promise<boolean>): Promise<void> {
+  while (!(await passes())) await new Promise(setImmediate)
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
 const log = (folder: string) => readFile(`${folder}/log`, 'utf8')
+/** How often the tools have taken a line. */
+const begun = async (folder: string) => (await readFile(`${folder}/begun`, 'utf8')).split('\n').filter(Boolean)
 
 async function opened(t: Test, backend: PinBackend, bcm: number, use: Parameters<PinBackend['open']>[1]): Promise<Pin> {
   const pin = await backend.open({ bcm }, use, (reason) => t.fail(reason))
@@ -80,13 +108,14 @@ async function opened(t: Test, backend: PinBackend, bcm: number, use: Parameters
   return pin
 }
 
-async function until(passes: () => boolean): Promise<void> {
-  while (!passes()) await new Promise(setImmediate)
-}
-
-for (const generation of [1, 2] as const) {
-  test(`an output of generation ${generation} is held from the first at its inactive level, and set`, async (t) => {
-    const { folder, backend } = await tools(t, generation)
+const outputs = [
+  { what: 'of generation 1', generation: 1, obeys: false, processes: 4 },
+  { what: 'of generation 2', generation: 2, obeys: true, processes: 1 },
+  { what: 'of generation 2 whose gpioset takes no words', generation: 2, obeys: false, processes: 4 },
+] as const
+for (const { what, generation, obeys, processes } of outputs) {
+  test(`an output ${what} is held from the first at its inactive level, and set`, async (t) => {
+    const { folder, backend } = await tools(t, generation, obeys)
     const pin = await opened(t, backend, 17, { mode: 'out', active_low: true })
     t.equal(await pin.read(), false)
     await pin.write(true)
@@ -94,31 +123,87 @@ for (const generation of [1, 2] as const) {
     await pin.writeNow(false)
     t.equal(await log(folder), '17=1\n17=0\n17=1\n')
     await pin.write(true)
+    t.equal((await begun(folder)).length, processes)
     await pin.close()
     t.equal(await readFile(`${folder}/17`, 'utf8'), '1\n', 'it is off when it is let go')
   })
+}
 
+for (const { what, generation, obeys } of outputs) {
+  test(`an output ${what} is set to its safe level when its process is killed`, async (t) => {
+    const { folder } = await tools(t, generation, obeys)
+    const program = `
+      const { probeGpiod } = await import(${JSON.stringify(new URL('./pin_gpiod.js', import.meta.url).href)})
+      const { backend } = await probeGpiod(${JSON.stringify(folder)})
+      const pin = await backend.open({ bcm: 17 }, { mode: 'out', active_low: true }, console.error)
+      await pin.write(true)
+      console.log('on')
+      setInterval(() => {}, 1000)`
+    const child = spawn(process.execPath, ['--input-type=module', '-e', program], { stdio: ['ignore', 'pipe', 'inherit'] })
+    await once(child.stdout, 'data')
+    t.equal(await log(folder), '17=1\n17=0\n')
+    child.kill('SIGKILL')
+    await until(async () => (await log(folder)) === '17=1\n17=0\n17=1\n')
+    const holder = Number(await readFile(`${folder}/17.held`, 'utf8'))
+    await until(async () => !isRunning(holder))
+  })
+}
+
+for (const generation of [1, 2] as const) {
   test(`an input of generation ${generation} is read, and tells its edges`, async (t) => {
     const { folder, backend } = await tools(t, generation)
     await writeFile(`${folder}/27`, '0\n')
     const pin = await opened(t, backend, 27, { mode: 'in', active_low: true })
     t.equal(await pin.read(), true)
-    for (const level of [1, 0]) {
-      const edge = new Promise<boolean>((resolve) => {
-        const end = pin.onEdge((active) => {
-          end()
-          resolve(active)
-        })
+    const edges: boolean[] = []
+    let told = () => {}
+    const end = pin.onEdge((active) => {
+      edges.push(active)
+      told()
+    })
+    t.equal(await pin.read(), true)
+    const before = await begun(folder)
+    for (const level of [1, 0, 1]) {
+      const edge = new Promise<void>((resolve) => {
+        told = resolve
       })
-      await until(() => existsSync(`${folder}/27.watched`))
       await writeFile(`${folder}/27`, `${level}\n`)
-      t.equal(await edge, level === 0)
+      await edge
+      t.equal(await pin.read(), level === 0, 'it is read while it is listened to')
     }
-    const end = pin.onEdge(() => {})
-    await until(() => existsSync(`${folder}/27.watched`))
-    await writeFile(`${folder}/27`, '1\n')
-    t.equal(await pin.read(), false, 'it is read while it is listened to')
+    t.same(edges, [false, true, false])
+    t.same(await begun(folder), before, 'and no tool is begun for that')
     end()
+    t.equal(await pin.read(), false)
+  })
+}
+
+test('an input whose gpiomon ends while it is listened to is lost', async (t) => {
+  const { folder, backend } = await tools(t, 1)
+  await writeFile(`${folder}/27`, '0\n')
+  const lost = new Promise<string>((resolve) => {
+    void backend.open({ bcm: 27 }, { mode: 'in', active_low: false }, resolve).then(async (pin) => {
+      t.teardown(() => pin.close())
+      pin.onEdge(() => {})
+      await pin.read()
+      process.kill(Number(await readFile(`${folder}/27.held`, 'utf8')))
+    })
+  })
+  t.match(await lost, /gpiomon ended for line 27/)
+})
+
+for (const generation of [1, 2] as const) {
+  test(`an output of generation ${generation} whose gpioset ends is not driven any more`, async (t) => {
+    const { folder, backend } = await tools(t, generation)
+    const pin = await backend.open({ bcm: 17 }, { mode: 'out', active_low: false }, () => {})
+    t.teardown(() => pin.close())
+    process.kill(Number(await readFile(`${folder}/17.held`, 'utf8')))
+    await until(() =>
+      pin.read().then(
+        () => false,
+        ({ message }) => /is not driven any more/.test(message),
+      ),
+    )
   })
 }
 

@@ -1,10 +1,12 @@
-// Pins by the tools of libgpiod, for kernels without sysfs: gpioget, gpiomon, and a gpioset that is kept running.
+// Pins by the tools of libgpiod, for kernels without sysfs: one gpiomon for each input that is watched, one gpioset for each output.
 //
-// Levels go through the tools as they are; what is active is worked out here. An output floats once its gpioset has ended: what
-// hangs on it must be off then (a pull resistor sees to it).
+// Levels go through the tools as they are; what is active is worked out here. Each runs under a small shell that ends it when the
+// service has gone, in whatever way. An output floats once its gpioset has ended: what hangs on it must be off then (a pull
+// resistor sees to it).
 
-import { type ChildProcess, type ChildProcessByStdio, execFile, spawn } from 'node:child_process'
+import { type ChildProcessByStdio, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readdirSync, readlinkSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
 import { promisify } from 'node:util'
@@ -21,8 +23,9 @@ type Words = {
   get(chip: string, line: number, pull: PinUse['pull']): string[]
   /** Without the `line=level` at the end. Holds the line until it is ended. */
   set(chip: string): string[]
+  /** As `set`, and takes `set line=level` and `get line` from its input; the latter is answered `"line"=active` or `inactive`. */
+  obey?: ((chip: string) => string[]) | undefined
   monitor(chip: string, line: number, pull: PinUse['pull']): string[]
-  info(chip: string): string[]
   /** What gpiomon prints for a rising edge. */
   rising: string
 }
@@ -30,33 +33,31 @@ type Words = {
 /** The options of the two generations: 1.x in Debian 12, 2.x in Debian 13. */
 const generations: Record<number, Words> = {
   1: {
-    get: (chip, line, pull) => ['gpioget', ...(pull ? [`--bias=pull-${pull}`] : []), chip, String(line)],
+    get: (chip, line, pull) => ['gpioget', ...bias(pull), chip, String(line)],
     set: (chip) => ['gpioset', '--mode=signal', chip],
-    monitor: (chip, line, pull) => [
-      'gpiomon',
-      ...(pull ? [`--bias=pull-${pull}`] : []),
-      '--line-buffered',
-      '--format=%e',
-      chip,
-      String(line),
-    ],
-    info: (chip) => ['gpioinfo', chip],
+    monitor: (chip, line, pull) => ['gpiomon', ...bias(pull), '--line-buffered', '--format=%e', chip, String(line)],
     rising: '1',
   },
   2: {
-    get: (chip, line, pull) => ['gpioget', '--numeric', ...(pull ? [`--bias=pull-${pull}`] : []), `--chip=${chip}`, String(line)],
+    get: (chip, line, pull) => ['gpioget', '--numeric', ...bias(pull), `--chip=${chip}`, String(line)],
     set: (chip) => ['gpioset', `--chip=${chip}`],
-    monitor: (chip, line, pull) => ['gpiomon', ...(pull ? [`--bias=pull-${pull}`] : []), '--format=%E', `--chip=${chip}`, String(line)],
-    info: (chip) => ['gpioinfo', `--chip=${chip}`],
+    obey: (chip) => ['gpioset', '--interactive', `--chip=${chip}`],
+    monitor: (chip, line, pull) => ['gpiomon', ...bias(pull), '--format=%E', `--chip=${chip}`, String(line)],
     rising: 'rising',
   },
 }
 
+function bias(pull: PinUse['pull']): string[] {
+  return pull ? [`--bias=pull-${pull}`] : []
+}
+
 /** How long a line may take to be held: who had it before may keep it for a second. */
 const patience_ms = 2000
-const look_ms = 10
-/** A gpioset that found the line taken has ended; after so long another one is begun. */
+const look_ms = 5
+/** When a gpioset found the line taken and has ended, another one is begun after so long. One that is slow to start is waited for. */
 const again_ms = 250
+/** An input that is watched is read anew after so long, see there. */
+const stale_ms = 2000
 
 /** Whether pins can be had this way, and if not, why. `folder` is where the tools are; left out, they are looked for as usual. */
 export async function probeGpiod(folder?: string): Promise<Probe> {
@@ -65,8 +66,9 @@ export async function probeGpiod(folder?: string): Promise<Probe> {
   try {
     const { stdout } = await run(...tool(['gpioset', '--version']))
     const generation = Number(/v?(\d+)\.\d/.exec(stdout)?.[1])
-    const words = generations[generation]
-    if (!words) return { name, reason: `gpioset says ${JSON.stringify(stdout.split('\n')[0])}; versions 1 and 2 are known` }
+    const known = generations[generation]
+    if (!known) return { name, reason: `gpioset says ${JSON.stringify(stdout.split('\n')[0])}; versions 1 and 2 are known` }
+    const words = known.obey && !(await obeys(tool)) ? { ...known, obey: undefined } : known
     const { stdout: detected } = await run(...tool(['gpiodetect']))
     const chips = chipsIn(detected)
     if (chips.length === 0) return { name, reason: 'gpiodetect finds no chip; see /dev/gpiochip* and who may open them (group gpio)' }
@@ -75,6 +77,11 @@ export async function probeGpiod(folder?: string): Promise<Probe> {
     const missing = (error as NodeJS.ErrnoException).code === 'ENOENT'
     return { name, reason: missing ? 'the tools of gpiod are not installed (`sudo apt install gpiod`)' : messageOf(error) }
   }
+}
+
+/** Whether gpioset was built to take words while it runs. */
+async function obeys(tool: Tools['tool']): Promise<boolean> {
+  return (await run(...tool(['gpioset', '--help']))).stdout.includes('--interactive')
 }
 
 /** `gpiochip0 [pinctrl-bcm2711] (58 lines)`. */
@@ -99,9 +106,48 @@ const openLine = async (tools: Tools, ...[place, use, lost]: Parameters<PinBacke
   }
 }
 
+/** A process that holds a line has a file of this name open, by the old and the new interface of the kernel. */
+const lineFile = /gpio-(line|linehandle|event)$/
+
+/** Whether a process of this user holds a line, may yet, or has ended. */
+function stateOf(pid: number | undefined): 'holds' | 'starts' | 'ended' {
+  if (pid === undefined) return 'starts'
+  const folder = `/proc/${pid}/fd`
+  try {
+    const open = readdirSync(folder)
+    if (open.some((fd) => lineFile.test(linkOf(`${folder}/${fd}`)))) return 'holds'
+    return open.length ? 'starts' : 'ended'
+  } catch {
+    return 'ended'
+  }
+}
+
+/** Empty when it has just been closed. */
+function linkOf(path: string): string {
+  try {
+    return readlinkSync(path)
+  } catch {
+    return ''
+  }
+}
+
+/** In one go, so that hardly anything can happen between the level and the first edge. What gpiomon says is all that is printed after. */
+const watcher = (get: string[], monitor: string[]) => `
+${quoted(get)} || exit
+${quoted(monitor)} & p=$!
+echo "pid $p"
+exec >&- 2>&-
+read -r end
+kill -9 "$p"; wait "$p"
+`
+
+type Shell = ChildProcessByStdio<Writable, Readable, Readable>
+type Watch = { shell: Shell; closed: Promise<void>; said: string; pid?: number; read_at?: number; ended: boolean }
+
 /**
- * An input that is listened to is held by gpiomon, which does not say where the level began, and nobody else can read it then:
- * `read` takes it back for a moment. So an edge that is lost in between is found by the next read.
+ * An input that is listened to is held by gpiomon, which does not say where the level began, and nobody else can read it then. Its
+ * edges are queued by the kernel, so what it said last is the level; only one that comes between the first level and gpiomon is lost,
+ * a few milliseconds. So `read` begins anew, now and then.
  */
 class Input implements Pin {
   readonly #tools: Tools
@@ -111,7 +157,7 @@ class Input implements Pin {
   readonly #lost: (reason: string) => void
   readonly #lane = new Lane(64)
   readonly #listeners = new Set<(active: boolean) => void>()
-  #monitor: ChildProcess | undefined
+  #watch: Watch | undefined
   #last: boolean | undefined
 
   static async open(tools: Tools, chip: string, line: number, use: PinUse, lost: (reason: string) => void): Promise<Input> {
@@ -130,11 +176,11 @@ class Input implements Pin {
 
   read(): Promise<boolean> {
     return this.#lane.run(async () => {
-      await this.#endMonitor()
-      const { words, tool } = this.#tools
-      const { stdout } = await run(...tool(words.get(this.#chip, this.#line, this.#use.pull)))
-      this.#note(stdout.trim() === '1')
-      if (this.#listeners.size) this.#beginMonitor()
+      const read_at = this.#watch?.read_at
+      if (read_at !== undefined && systemClock.now() - read_at < stale_ms) return this.#last!
+      await this.#endWatch()
+      if (this.#listeners.size) await this.#beginWatch()
+      else await this.#readOnce()
       return this.#last!
     })
   }
@@ -152,13 +198,13 @@ class Input implements Pin {
     void this.read().catch((error) => this.#lost(messageOf(error)))
     return () => {
       this.#listeners.delete(listen)
-      if (this.#listeners.size === 0) void this.#lane.run(() => this.#endMonitor())
+      if (this.#listeners.size === 0) void this.#lane.run(async () => this.#listeners.size || this.#endWatch())
     }
   }
 
   async close(): Promise<void> {
     this.#listeners.clear()
-    await this.#lane.run(() => this.#endMonitor())
+    await this.#lane.run(() => this.#endWatch())
   }
 
   #note(level: boolean): void {
@@ -168,91 +214,139 @@ class Input implements Pin {
     if (changed) for (const listen of this.#listeners) listen(active)
   }
 
-  #beginMonitor(): void {
+  async #readOnce(): Promise<void> {
     const { words, tool } = this.#tools
-    const child = spawn(...tool(words.monitor(this.#chip, this.#line, this.#use.pull)), { stdio: ['ignore', 'pipe', 'ignore'] })
-    this.#monitor = child
-    createInterface({ input: child.stdout }).on('line', (text) => {
-      if (this.#monitor === child) this.#note(text.trim() === words.rising)
-    })
-    const ended = () => {
-      if (this.#monitor === child) this.#lost(`gpiomon ended for line ${this.#line} of ${this.#chip}`)
-    }
-    child.on('error', ended).on('exit', ended)
+    const { stdout } = await run(...tool(words.get(this.#chip, this.#line, this.#use.pull)))
+    this.#note(stdout.trim() === '1')
   }
 
-  async #endMonitor(): Promise<void> {
-    const child = this.#monitor
-    this.#monitor = undefined
-    if (!child || child.exitCode !== null || child.signalCode !== null) return
-    const gone = once(child, 'exit')
-    child.kill()
-    await gone
+  /** Resolves once gpiomon has the line. */
+  async #beginWatch(): Promise<void> {
+    const watch = this.#watching()
+    const end = systemClock.now() + patience_ms
+    while (stateOf(watch.pid) !== 'holds') {
+      if (watch.ended || systemClock.now() > end) {
+        await this.#endWatch()
+        throw new Error(watch.said || `gpiomon did not take line ${this.#line} of ${this.#chip}`)
+      }
+      await sleep(systemClock, look_ms)
+    }
+    watch.read_at = systemClock.now()
+  }
+
+  #watching(): Watch {
+    const { words, tool } = this.#tools
+    const at = [this.#chip, this.#line, this.#use.pull] as const
+    const script = watcher(tool(words.get(...at)).flat(), tool(words.monitor(...at)).flat())
+    const shell = spawn('/bin/sh', ['-c', script], { stdio: ['pipe', 'pipe', 'pipe'] })
+    const closed = new Promise<void>((resolve) => shell.on('close', resolve).on('error', () => resolve()))
+    const watch: Watch = { shell, closed, said: '', ended: false }
+    this.#watch = watch
+    let count = 0
+    createInterface({ input: shell.stdout }).on('line', (text) => {
+      const [, pid] = /^pid (\d+)$/.exec(text) ?? []
+      if (pid) watch.pid = Number(pid)
+      else if (this.#watch === watch) this.#note(text.trim() === (count++ === 0 ? '1' : words.rising))
+    })
+    shell.stderr.on('data', (text) => {
+      watch.said = String(text).trim()
+    })
+    shell.stdin.on('error', () => undefined)
+    shell.stdout.on('close', () => {
+      watch.ended = true
+      if (this.#watch === watch && watch.read_at !== undefined) this.#lost(`gpiomon ended for line ${this.#line} of ${this.#chip}`)
+    })
+    return watch
+  }
+
+  async #endWatch(): Promise<void> {
+    const watch = this.#watch
+    this.#watch = undefined
+    watch?.shell.stdin.end()
+    await watch?.closed
   }
 }
 
 /**
- * Reads levels and keeps a gpioset running for the last one. It is a process of its own group, so that Ctrl-C at a terminal does not
- * take the pin away before the service has halted; and when the service has gone, in whatever way, it sets the safe level for a
- * second before it lets go.
+ * Reads levels and keeps a gpioset running for the last one: where it takes no words, the one before is ended first. A process of its
+ * own group, so that Ctrl-C at a terminal does not take the pin away before the service has halted; and when the service has gone, in
+ * whatever way, it sets the safe level for a second before it lets go. Killed, a gpioset lets go soonest.
  */
-const keeper = `
-safe=$1; line=$2; shift 2
-end() { [ -n "$p" ] && kill "$p" 2>/dev/null && wait "$p"; p=; }
+const beginsAnew = (set: string[], line: number, safe: string) => `
+end() { [ -n "$p" ] && kill -9 "$p" && wait "$p"; p=; } 2>/dev/null
 while read -r level; do
   end
   [ "$level" = end ] && exit
-  "$@" "$line=$level" & p=$!
-  echo "$level"
+  ${quoted(set)} "${line}=$level" & p=$!
+  echo "pid $p"
 done
-end 2>/dev/null
-"$@" "$line=$safe" & p=$!
+end
+${quoted(set)} ${line}=${safe} & p=$!
 sleep 1
-end 2>/dev/null
+end
+`
+
+/** The same with one gpioset that is told. At the end of its input it would ask again for ever: it is told to exit. */
+const tells = (obey: string[], line: number, safe: string) => `
+read -r level || exit
+[ "$level" = end ] && exit
+{
+  echo "get ${line}"
+  while read -r level; do
+    [ "$level" = end ] && break
+    echo "set ${line}=$level"
+    echo "get ${line}"
+  done
+  [ "$level" = end ] || { echo "set ${line}=${safe}"; sleep 1; }
+  echo exit
+} | { ${quoted(obey)} "${line}=$level"; printf '\\nended\\n'; }
 `
 
 class Output implements Pin {
-  readonly #tools: Tools
   readonly #chip: string
   readonly #line: number
   readonly #use: PinUse
   readonly #lost: (reason: string) => void
-  readonly #keeper: ChildProcessByStdio<Writable, Readable, Readable>
+  readonly #keeper: Shell
+  readonly #obeys: boolean
+  #pid: number | undefined
   #said = ''
   #active: boolean
   #sent = 0
   #taken = 0
+  #opened = false
   #ended = false
   #closing = false
 
-  /** Resolves once the line is driven. */
+  /** Resolves once the line is driven. That of a service which was killed is let go of after a second. */
   static async open(tools: Tools, chip: string, line: number, use: PinUse, lost: (reason: string) => void): Promise<Output> {
-    const output = new Output(tools, chip, line, use, lost)
-    try {
-      await output.#free()
-      await output.write(use.initial ?? false)
-    } catch (error) {
-      await output.close()
-      throw error
+    const end = systemClock.now() + patience_ms
+    for (;;) {
+      const output = new Output(tools, chip, line, use, lost)
+      try {
+        await output.write(use.initial ?? false)
+        output.#opened = true
+        return output
+      } catch (error) {
+        await output.close()
+        if (systemClock.now() > end) throw error
+        await sleep(systemClock, again_ms)
+      }
     }
-    return output
   }
 
-  private constructor(tools: Tools, chip: string, line: number, use: PinUse, lost: (reason: string) => void) {
-    this.#tools = tools
+  private constructor({ words, tool }: Tools, chip: string, line: number, use: PinUse, lost: (reason: string) => void) {
     this.#chip = chip
     this.#line = line
     this.#use = use
     this.#lost = lost
     this.#active = use.initial ?? false
-    const [command, options] = tools.tool(tools.words.set(chip))
+    this.#obeys = words.obey !== undefined
     const safe = use.active_low ? '1' : '0'
-    this.#keeper = spawn('/bin/sh', ['-c', keeper, 'keeper', safe, String(line), command, ...options], {
-      stdio: ['pipe', 'pipe', 'pipe'],
-      detached: true,
-    })
+    const script = words.obey ? tells(tool(words.obey(chip)).flat(), line, safe) : beginsAnew(tool(words.set(chip)).flat(), line, safe)
+    this.#keeper = spawn('/bin/sh', ['-c', script], { stdio: ['pipe', 'pipe', 'pipe'], detached: true })
     this.#keeper.stdin.on('error', () => undefined)
-    createInterface({ input: this.#keeper.stdout }).on('line', () => this.#taken++)
+    createInterface({ input: this.#keeper.stdout }).on('line', (text) => this.#hear(text))
     this.#keeper.stderr.on('data', (text) => {
       this.#said = String(text).trim()
     })
@@ -261,7 +355,7 @@ class Output implements Pin {
 
   /** What was set, if the line is still held. */
   async read(): Promise<boolean> {
-    if (await this.#held()) return this.#active
+    if (this.#held()) return this.#active
     throw new LabError('device_failed', `line ${this.#line} of ${this.#chip} is not driven any more: ${this.#said || 'gpioset has ended'}`)
   }
 
@@ -289,35 +383,41 @@ class Output implements Pin {
 
   async close(): Promise<void> {
     this.#closing = true
-    if (this.#active && !this.#ended) await this.write(false).catch(() => undefined)
-    if (this.#ended) return
+    if (this.#active && this.#opened && !this.#ended) await this.write(false).catch(() => undefined)
+    if (this.#keeper.pid === undefined || this.#keeper.exitCode !== null || this.#keeper.signalCode !== null) return
     const gone = once(this.#keeper, 'exit')
     this.#keeper.stdin.end('end\n')
     await gone
+  }
+
+  #hear(text: string): void {
+    const [, pid] = /^pid (\d+)$/.exec(text) ?? []
+    if (pid) this.#pid = Number(pid)
+    if (pid || this.#answer.test(text)) this.#taken++
+    if (text !== 'ended') return
+    this.#onEnd(this.#said)
+    this.#keeper.stdin.end()
+  }
+
+  /** To the question after each word; before it there may be prompts. */
+  get #answer(): RegExp {
+    return new RegExp(`\\b${this.#line}"?=(active|inactive)\\s*$`)
   }
 
   #onEnd(said: string): void {
     if (this.#ended) return
     this.#ended = true
     this.#said = said
-    if (!this.#closing) this.#lost(`line ${this.#line} of ${this.#chip}: ${said || 'its gpioset has ended'}`)
+    if (!this.#closing && this.#opened) this.#lost(`line ${this.#line} of ${this.#chip}: ${said || 'its gpioset has ended'}`)
   }
 
-  /** The gpioset of another program would be taken for ours. That of a service which was killed goes after a second. */
-  async #free(): Promise<void> {
-    const end = systemClock.now() + patience_ms
-    while (await this.#held()) {
-      if (systemClock.now() > end) throw new Error('the gpioset of another program has it')
-      await sleep(systemClock, 10 * look_ms)
-    }
-  }
-
+  /** Where gpioset begins anew for each level, somebody else may have got at the line in between. */
   async #followed(): Promise<void> {
     const end = systemClock.now() + patience_ms
     let again = systemClock.now() + again_ms
     for (let now = systemClock.now(); !this.#ended && now < end; now = systemClock.now()) {
-      if (this.#taken >= this.#sent && (await this.#held())) return
-      if (now > again) {
+      if (this.#taken >= this.#sent && this.#held()) return
+      if (now > again && !this.#obeys && stateOf(this.#pid) === 'ended') {
         again = now + again_ms
         this.#send()
       }
@@ -326,10 +426,12 @@ class Output implements Pin {
     throw new LabError('device_failed', this.#said || `gpioset did not take line ${this.#line} of ${this.#chip}`)
   }
 
-  /** Whether the kernel says that gpioset has the line. */
-  async #held(): Promise<boolean> {
-    const { words, tool } = this.#tools
-    const { stdout } = await run(...tool(words.info(this.#chip)))
-    return new RegExp(`^\\s*line\\s+${this.#line}:.*gpioset`, 'm').test(stdout)
+  #held(): boolean {
+    return this.#obeys ? !this.#ended : stateOf(this.#pid) === 'holds'
   }
+}
+
+/** For a shell. */
+function quoted(words: readonly string[]): string {
+  return words.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(' ')
 }

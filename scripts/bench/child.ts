@@ -34,6 +34,7 @@ export async function startChild<Ready>(
       return answer()
     },
     async end() {
+      if (!child.connected) return
       const ended = once(child, 'exit')
       child.disconnect()
       await ended

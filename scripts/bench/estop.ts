@@ -1,26 +1,35 @@
 // From the request of a stop to its first byte at the far end of the wire.
 
 import { Agent, request as requestHttp } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { drivers } from '../../drivers/index.ts'
 import { openPty } from '../../drivers/transports/pty.ts'
 import { scaled, systemClock } from '../../src/kit/clock.ts'
 import { bench, type Row } from './bench.ts'
 import { type Child, startChild } from './child.ts'
 import type { Asked } from './events/readers.ts'
-import type { Load } from './load.ts'
+import type { Load, Loaded } from './load.ts'
 import type { Beside, Stoppable } from './servers/stoppable.ts'
 
-/** The limit is a bare `node:http` that writes the bytes itself; the two are asked in turn, and flooded both. */
+/** How often the two take turns in a case; only the one whose turn it is has the load on it. */
+const turns = 4
+/** For the load to be there before the first stop. */
+const settle_ms = 300
+/** Between two stops, by chance half of it more or less: what the one before left to do is done, and no rhythm is met. */
+const pause_ms = 40
+
+type Case = { what: string; beside: Beside; streams?: boolean; flooded?: boolean }
+
+/** The limit is a bare `node:http` that writes the bytes itself, under the same load. */
 export const estop = bench({
   name: 'estop',
   summary: 'stop: from the request to the first byte on a pseudo-terminal',
   limit: 'node:http',
   options: { stops: 40, subscribers: 100, rate: 1000, flood: 16 },
   async run({ stops, subscribers, rate, flood }) {
-    const [ours, theirs] = [await farEnd('service'), await farEnd('raw')]
+    const [ours, theirs] = [await farEnd('stoppable'), await farEnd('raw_stoppable')]
     const readers = await startChild<object>('./events/readers.js')
-    const askers = [await startChild<object>('./load.js'), await startChild<object>('./load.js')]
-    const cases: { what: string; beside: Beside; streams?: boolean; flooded?: boolean }[] = [
+    const cases: Case[] = [
       { what: 'idle', beside: {} },
       { what: 'port busy', beside: { port_busy: true } },
       { what: `port busy, ${subscribers} streams`, beside: { port_busy: true, events: rate }, streams: true },
@@ -28,19 +37,34 @@ export const estop = bench({
       { what: 'port busy, HTTP flood', beside: { port_busy: true }, flooded: true },
       { what: 'all of it', beside: { port_busy: true, events: rate, pool_full: true }, streams: true, flooded: true },
     ]
+    const turn = async ({ server, stopped }: FarEnd, { beside, streams, flooded }: Case) => {
+      if (streams) await readers.ask(opening(server.ready, subscribers))
+      await server.ask(beside)
+      const calm = flooded ? await flooding(server.ready, flood) : async () => {}
+      await sleep(settle_ms)
+      const times: number[] = []
+      while (times.length < stops / turns) {
+        times.push(await stopped())
+        await sleep(pause_ms * (0.5 + Math.random()))
+      }
+      await calm()
+      await server.ask({} satisfies Beside)
+      await readers.ask({ do: 'close' } satisfies Asked)
+      return times
+    }
     try {
       const rows: Row[] = []
-      for (const { what, beside, streams, flooded } of cases) {
-        await ours.server.ask(beside)
-        if (streams) await readers.ask(opening(ours.server.ready, subscribers))
-        const flooding = flooded ? [ours, theirs].map(({ server }, i) => askers[i]!.ask(floodOf(server.ready, flood))) : []
-        rows.push(...(await measured(what, ours, theirs, stops)))
-        await Promise.all(flooding)
-        await readers.ask({ do: 'close' } satisfies Asked)
+      for (const its of cases) {
+        const found: Found = { ours: [], theirs: [] }
+        for (let i = 0; i < turns; i++) {
+          found.theirs.push(...(await turn(theirs, its)))
+          found.ours.push(...(await turn(ours, its)))
+        }
+        rows.push(...rowsOf(its.what, found))
       }
       return rows
     } finally {
-      for (const end of [ours.end, theirs.end, readers.end, ...askers.map(({ end }) => end)]) await end()
+      for (const end of [ours.end, theirs.end, readers.end]) await end()
     }
   },
 })
@@ -48,13 +72,13 @@ export const estop = bench({
 type FarEnd = { server: Child<Stoppable>; stopped(): Promise<number>; end(): Promise<void> }
 
 /** A server and the instrument that it talks to; `stopped` presses stop and answers after how many milliseconds that arrived. */
-async function farEnd(kind: 'service' | 'raw'): Promise<FarEnd> {
+async function farEnd(kind: 'stoppable' | 'raw_stoppable'): Promise<FarEnd> {
   const pty = await openPty()
   const driver = await drivers.bioshake()
   const simulator = driver.simulate({
     clock: scaled(systemClock, 50),
     settings: (await import('valibot')).parse(driver.settings, {}),
-    send: (bytes) => kind === 'service' && pty.write(bytes),
+    send: (bytes) => pty.write(bytes),
   })
   let arrived = (_at: number) => {}
   pty.onBytes((bytes) => {
@@ -62,7 +86,7 @@ async function farEnd(kind: 'service' | 'raw'): Promise<FarEnd> {
     if (Buffer.from(bytes).includes('shakeEmergencyOff')) arrived(at)
     simulator.receive(bytes)
   })
-  const server = await startChild<Stoppable>('./servers/stoppable.js', { args: [kind, pty.path] })
+  const server = await startChild<Stoppable>(`./servers/${kind}.js`, { args: [pty.path] })
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   return {
     server,
@@ -72,7 +96,7 @@ async function farEnd(kind: 'service' | 'raw'): Promise<FarEnd> {
       })
       const began = performance.now()
       const answered = press(server.ready, agent)
-      const at = await Promise.race([arrival, answered.then(() => lost())])
+      const at = await Promise.race([arrival, answered.then((answer) => lost(answer))])
       await answered
       return at - began
     },
@@ -86,27 +110,28 @@ async function farEnd(kind: 'service' | 'raw'): Promise<FarEnd> {
 }
 
 /** An answer without the bytes at the far end, a second later still. */
-async function lost(): Promise<never> {
+async function lost(answer: string): Promise<never> {
   await new Promise((resolve) => setTimeout(resolve, 1000))
-  throw new Error('a stop was answered and never arrived')
+  throw new Error(`a stop never arrived; its answer: ${answer}`)
 }
 
-function press({ port, key, path }: Stoppable, agent: Agent): Promise<void> {
+function press({ port, key, path }: Stoppable, agent: Agent): Promise<string> {
   return new Promise((resolve, reject) => {
     const asking = requestHttp({ port, path, agent, host: '127.0.0.1', method: 'POST', headers: { 'X-API-Key': key } }, (response) => {
-      response.resume().on('end', resolve)
+      let text = `${response.statusCode} `
+      response.setEncoding('utf8').on('data', (piece) => {
+        text += piece
+      })
+      response.on('end', () => resolve(text))
     })
     asking.on('error', reject)
     asking.end()
   })
 }
 
-async function measured(what: string, ours: FarEnd, theirs: FarEnd, stops: number): Promise<Row[]> {
-  const found: { ours: number[]; theirs: number[] } = { ours: [], theirs: [] }
-  for (let i = 0; i < stops; i++) {
-    found.theirs.push(await theirs.stopped())
-    found.ours.push(await ours.stopped())
-  }
+type Found = { ours: number[]; theirs: number[] }
+
+function rowsOf(what: string, found: Found): Row[] {
   const [p50, limit] = [percentile(found.ours, 0.5), percentile(found.theirs, 0.5)]
   const most = what === 'all of it' ? 15 : 100
   return [
@@ -130,7 +155,21 @@ function opening({ port, key }: Stoppable, connections: number): Asked {
   return { do: 'open', port, request, connections, stalled: 0 }
 }
 
-function floodOf({ port, key }: Stoppable, connections: number): Load {
+/** Asks without a pause from other connections, until the answer is called. */
+async function flooding({ port, key }: Stoppable, connections: number): Promise<() => Promise<void>> {
   const request = `GET /api/system HTTP/1.1\r\nHost: 127.0.0.1\r\nX-API-Key: ${key}\r\n\r\n`
-  return { port, requests: Array.from({ length: connections }, () => request), expect: 'HTTP/1.1 200', seconds: 5 }
+  const load: Load = { port, requests: Array.from({ length: connections }, () => request), expect: 'HTTP/1.1 200', seconds: 600 }
+  const asker = await startChild<object>('./load.js')
+  let failed: string | undefined
+  const flooded = asker.ask<Loaded>(load).then(
+    ({ error }) => {
+      failed = `the flood ended early: ${error}`
+    },
+    () => undefined,
+  )
+  return async () => {
+    await asker.end()
+    await flooded
+    if (failed) throw new Error(failed)
+  }
 }

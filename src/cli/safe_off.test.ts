@@ -2,25 +2,31 @@ import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
+import { setTimeout } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { type Test, test } from 'tap'
-import { drivers } from '../../drivers/index.ts'
+import { type Test, t, test } from 'tap'
+import type { Driver } from '../../drivers/driver.ts'
+import { drivers, type SerialDriverName } from '../../drivers/index.ts'
 import { serveOnPty } from '../../drivers/serve.ts'
 import { ask } from './client.ts'
 
+type Serving = { name?: SerialDriverName; on_restart?: 'halt' | 'leave'; driver?: Driver }
+
 const benchd = new URL('./main.js', import.meta.url).pathname
 const run = promisify(execFile)
+/** All at once: they mostly wait. */
+t.jobs = 8
 
-/** A service of its own process, with a shaker on a pseudo-terminal of ours. */
-async function serving(t: Test) {
+/** A service of its own process, with a shaker, or another instrument, on a pseudo-terminal of ours. */
+async function serving(t: Test, { name = 'bioshake', on_restart = 'halt', driver }: Serving = {}) {
   const ending: (() => unknown)[] = []
   t.teardown(async () => {
     for (const end of ending.reverse()) await end()
   })
   const folder = t.testdir()
-  const served = await serveOnPty(await drivers.bioshake(), {}, { time_scale: 20 })
+  const served = await serveOnPty(driver ?? (await drivers[name]()), {}, { time_scale: 20 })
   ending.push(() => served.close())
-  const device = { device_id: 'shaker-1', driver: 'bioshake', transport: { kind: 'serial', path: served.path } }
+  const device = { device_id: 'shaker-1', driver: name, on_restart, transport: { kind: 'serial', path: served.path } }
   await writeFile(`${folder}/config.json`, JSON.stringify({ format: 1, listen: { host: '127.0.0.1', port: 0 }, devices: [device] }))
   const places = ['--config', `${folder}/config.json`, '--data-dir', `${folder}/data`]
   const start = async () => {
@@ -34,12 +40,16 @@ async function serving(t: Test) {
   return { served, start, call, places }
 }
 
+async function until(passes: () => boolean): Promise<void> {
+  while (!passes()) await setTimeout(10)
+}
+
 async function heated(call: (path: string, body?: object) => Promise<unknown>): Promise<void> {
   await call('initialize')
   await call('set_temperature', { temperature: 60 })
 }
 
-test('what was left on when the service was killed is switched off, once', async (t) => {
+test('what was left on when the service was killed is switched off, once', { buffered: true }, async (t) => {
   const { served, start, call, places } = await serving(t)
   const service = await start()
   await heated(call)
@@ -53,7 +63,7 @@ test('what was left on when the service was killed is switched off, once', async
   t.equal((await run(process.execPath, [benchd, 'safe-off', ...places])).stdout, '', 'and then there is nothing to do')
 })
 
-test('a device that does not answer is named, and stays to be switched off', async (t) => {
+test('a device that does not answer is named, and stays to be switched off', { buffered: true }, async (t) => {
   const { served, start, call, places } = await serving(t)
   const service = await start()
   await heated(call)
@@ -66,7 +76,7 @@ test('a device that does not answer is named, and stays to be switched off', asy
   })
 })
 
-test('a service that is told to end switches off by itself', async (t) => {
+test('a service that is told to end switches off by itself', { buffered: true }, async (t) => {
   const { served, start, call, places } = await serving(t)
   const service = await start()
   await heated(call)
@@ -74,4 +84,77 @@ test('a service that is told to end switches off by itself', async (t) => {
   await once(service, 'exit')
   t.equal(served.simulator.world.heating, false)
   t.equal((await run(process.execPath, [benchd, 'safe-off', ...places])).stdout, '')
+})
+
+/** A shaker without a timer of its own that shakes for a long time, and whose service is killed. */
+async function killedInAShake(t: Test, on_restart: 'halt' | 'leave' = 'halt') {
+  const made = await serving(t, { name: 'opentrons_heater_shaker', on_restart })
+  const { served, start, call } = made
+  const service = await start()
+  await call('initialize')
+  await call('lock_plate')
+  call('shake', { speed: 500, duration: 80_000 }).catch(() => undefined)
+  await until(() => served.simulator.world.moving)
+  service.kill('SIGKILL')
+  await once(service, 'exit')
+  t.equal(served.simulator.world.moving, true, 'it shakes on')
+  return made
+}
+
+test('a shaker whose time the host keeps stands after `safe-off` when the service was killed in a run', { buffered: true }, async (t) => {
+  const { served, places } = await killedInAShake(t)
+  const { stdout } = await run(process.execPath, [benchd, 'safe-off', ...places])
+  t.equal(stdout, 'shaker-1 was left on; it is off\n')
+  await until(() => !served.simulator.world.moving)
+})
+
+test('where nothing ran `safe-off`, the next start halts it, and moves nothing', { buffered: true }, async (t) => {
+  const { served, start } = await killedInAShake(t)
+  await start()
+  await until(() => !served.simulator.world.moving)
+  t.equal(served.simulator.world.latch, 'IDLE_CLOSED', 'nor has anything else been done')
+})
+
+test('a service that is told to end in a run halts what it keeps the time of', { buffered: true }, async (t) => {
+  const { served, start, call } = await serving(t, { name: 'opentrons_heater_shaker' })
+  const service = await start()
+  await call('initialize')
+  await call('lock_plate')
+  const shaking = call('shake', { speed: 500, duration: 80_000 })
+  await until(() => served.simulator.world.moving)
+  service.kill('SIGTERM')
+  t.match(await shaking.catch((error) => error), /stopping/)
+  await once(service, 'exit')
+  await until(() => !served.simulator.world.moving)
+})
+
+test('an instrument that does not hear at first is waited for', { buffered: true }, async (t) => {
+  const alps = await drivers.alps()
+  let isDeaf = () => false
+  const simulate: Driver['simulate'] = (at) => {
+    const sealer = alps.simulate(at)
+    return {
+      receive: (bytes) => isDeaf() || sealer.receive(bytes),
+      setFault: (fault, present) => sealer.setFault(fault, present),
+      powerOff: () => sealer.powerOff(),
+      get world() {
+        return sealer.world
+      },
+    }
+  }
+  const { served, start, call, places } = await serving(t, { name: 'alps', driver: { ...alps, simulate } })
+  const service = await start()
+  await call('initialize')
+  await call('set_temperature', { temperature: 160 })
+  service.kill('SIGKILL')
+  await once(service, 'exit')
+  let hearsAt: number | undefined
+  isDeaf = () => {
+    hearsAt ??= performance.now() + 3500
+    return performance.now() < hearsAt
+  }
+  t.equal(served.simulator.world.heating, true)
+  const { stdout } = await run(process.execPath, [benchd, 'safe-off', ...places])
+  t.equal(stdout, 'shaker-1 was left on; it is off\n')
+  t.equal(served.simulator.world.heating, false)
 })

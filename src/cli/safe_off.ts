@@ -7,7 +7,7 @@ import { sleep, systemClock } from '../kit/clock.ts'
 import { command } from './command.ts'
 import { configPath, dataDir } from './places.ts'
 
-/** Together with the start of this program, what is left on is off within five seconds. */
+/** Together with the start of this program, what is left on is off within five seconds; what does not hear at first, later by that. */
 const patience_ms = 3000
 
 type Driven = Extract<DeviceConfig, { kind: 'driven' }>
@@ -50,7 +50,9 @@ async function switchOff(device_id: string, { devices }: Config, attach: Attach)
     return { device_id, success: false, message: `${device_id} was left on, but is not in the configuration: use its red button` }
   }
   const done = new AbortController()
-  const late = sleep(systemClock, patience_ms, done.signal).then(() => Promise.reject(new Error('no acknowledgement')))
+  const { driven_by } = device
+  const deaf_ms = 'deaf_s' in driven_by ? (driven_by.deaf_s ?? 0) * 1000 : 0
+  const late = sleep(systemClock, patience_ms + deaf_ms, done.signal).then(() => Promise.reject(new Error('no acknowledgement')))
   try {
     await Promise.race([halt(device, attach), late])
     return { device_id, success: true, message: `${device_id} was left on; it is off` }

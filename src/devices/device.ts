@@ -1,6 +1,6 @@
 // What a driver gives, and what the registry needs of the thing it hangs on.
 
-import type { OperationName, Params, Performable } from './operations.ts'
+import type { MoveName, OperationName, Params, Performable } from './operations.ts'
 
 export const deviceTypes = ['shaker', 'sealer', 'peeler', 'centrifuge', 'transporter'] as const
 export type DeviceType = (typeof deviceTypes)[number]
@@ -24,12 +24,16 @@ export type Profile = { model: string; limits: Limits; features: Features }
 /** What an instrument tells of itself while it is initialized. Limits of the instrument replace those of the model. */
 export type Learned = { identity: Identity | null; limits?: Limits }
 
+/** Where a transporter grips: mm and degrees, in its own frame. The `coords` of a cartesian teachpoint. */
+export type Pose = { x: number; y: number; z: number; yaw: number; pitch: number; roll: number }
+
 type Commands = {
   [Name in Exclude<OperationName, 'initialize' | 'stop'>]?: (params: Params<Name>, signal: AbortSignal) => Promise<void>
-}
+} & { [Name in MoveName]?: (pose: Pose, signal: AbortSignal) => Promise<void> }
 
 /**
- * An instrument, made by its driver: a method for each operation that it knows, and no other.
+ * An instrument, made by its driver: a method for each operation that it knows, and no other. A transporter has its moves besides:
+ * each resolves when the labware is gripped, or let go, and the gripper is clear of the place.
  *
  * An operation resolves when the instrument has done it and rejects with a `LabError` otherwise; it gives up soon after
  * its signal is aborted. `interlock` and `invalid` mean that nothing was done; anything else latches a fault.

@@ -1,22 +1,23 @@
 // One device of the bench: what it is, what it is doing, and what is latched on it.
 
 import { LabError, messageOf } from '../errors.ts'
-import type { Hub } from '../events/hub.ts'
 import { type Clock, sleep } from '../kit/clock.ts'
 import type { Log } from '../kit/log.ts'
 import { capabilities } from './capabilities.ts'
-import type { Device, DeviceType, Identity, Limits, Link, Profile, UnderWay } from './device.ts'
+import type { Device, DeviceType, Identity, Limits, Link, Pose, Profile, UnderWay } from './device.ts'
 import { faultOf, isHarmless, worded } from './failure.ts'
 import { answerToStop, inTime } from './halting.ts'
-import { DeviceLatch } from './latch.ts'
-import type { Latches } from './latches.ts'
+import { DeviceLatch, type Emitter } from './latch.ts'
+import type { LatchStore } from './latches.ts'
 import type { Ledger } from './ledger.ts'
 import { LeftOn } from './left_on.ts'
 import { type Bounds, checkLimits, narrowed } from './limits.ts'
-import { type OperationName, operations, type Performable, type ReadingName } from './operations.ts'
+import { type Caller, DeviceLock } from './lock.ts'
+import { type MoveName, type OperationName, operations, type Performable, type ReadingName, type TaskName } from './operations.ts'
+import { Presence, watch_ms } from './presence.ts'
 import type { Capabilities, DeviceInfo, DeviceState, DeviceSummary, OperationRecord, OperationResult } from './records.ts'
 import { Run } from './run.ts'
-import type { RunJournal } from './run_journal.ts'
+import type { RunStore } from './run_journal.ts'
 import type { Wire, WireLog } from './wire_log.ts'
 
 /** A device as it is configured. `time_scale` is how many seconds of the instrument go by in one of ours. */
@@ -33,41 +34,54 @@ export type Configured = {
   /** What it must say it is; a member left out may be anything. */
   identity: Partial<Identity>
   /** What the driver made, and what that hangs on; absent for a device that somebody else drives. */
-  driven?: { device: Device; link: Link; profile: Profile; wire: WireLog }
+  driven?: Driven
 }
+type Driven = { device: Device; link: Link; profile: Profile; wire: WireLog }
 
-export type Surroundings = { clock: Clock; hub: Pick<Hub, 'emit'>; ledger: Ledger; latches: Latches; journal: RunJournal; log: Log }
+export type Surroundings = { clock: Clock; hub: Emitter; ledger: Ledger; latches: LatchStore; journal: RunStore; log: Log }
 
-const watch_ms = 2000
+/** Who asks for it, if not this process itself, which no lock keeps out; and who is told of its record before anything is on the wire. */
+export type Asking = { by?: Caller; begun?: (record: OperationRecord) => void }
+
+/** A place by its name, and where it is. */
+export type Place = { at: string; pose: Pose }
 
 export class Instrument {
   readonly #configured: Configured
   readonly #around: Surroundings
   readonly #latch: DeviceLatch
   readonly #leftOn: LeftOn
+  readonly #lock: DeviceLock
+  /** Absent where there is no driver. */
+  readonly #presence: Presence | undefined
   /** The operations and readings that the device knows. */
   readonly #can: readonly (OperationName | ReadingName)[]
   /** The model's, replaced by what the instrument told, narrowed by the configuration. */
   #limits: Limits
   #learned = false
   #initialized = false
-  #identity: Identity | null = null
   #run: Run | undefined
   #last: OperationRecord | null = null
-  /** Why it cannot be reached, as it was last told. */
-  #unreachable = ''
   #closing = false
-  #cancelWatch = () => {}
 
   constructor(configured: Configured, around: Surroundings) {
     this.#configured = configured
     this.#around = around
-    this.#latch = new DeviceLatch(configured.device_id, { ...around, wire: configured.driven?.wire })
-    const { device_id, simulated, driven } = configured
+    const { device_id, simulated, driven, identity: wanted } = configured
+    this.#lock = new DeviceLock(device_id)
+    this.#latch = new DeviceLatch(device_id, { ...around, wire: driven?.wire, execution: () => this.#lock.execution_id })
     this.#leftOn = new LeftOn({ device_id, simulated, timesItself: driven?.profile.features.autonomous_timer ?? false }, around)
     this.#can = driven ? namesOf(driven.device) : ['initialized']
     this.#limits = this.#limitsWith(undefined)
-    driven?.link.onLost((reason) => this.#onLost(reason))
+    if (!driven) return
+    const { device, link } = driven
+    link.onLost((reason) => this.#onLost(reason))
+    const owner = {
+      isRunning: () => this.#run !== undefined,
+      connected: () => this.#connected(driven),
+      unwell: (error: unknown) => this.#unwell('check', error),
+    }
+    this.#presence = new Presence({ device_id, device, link, wanted }, owner, around)
   }
 
   get device_id(): string {
@@ -81,6 +95,10 @@ export class Instrument {
 
   get simulated(): boolean {
     return this.#configured.simulated
+  }
+
+  get initialized(): boolean {
+    return this.#initialized
   }
 
   /** Derived from what is so, never set. */
@@ -111,8 +129,8 @@ export class Instrument {
         : null,
       last_operation: this.#last,
       fault: this.#latch.fault,
-      identity: this.#identity,
-      lock: null,
+      identity: this.#presence?.identity ?? null,
+      lock: this.#lock.told,
     }
   }
 
@@ -133,41 +151,49 @@ export class Instrument {
     return narrowed({ ...this.#configured.driven?.profile.limits, ...learned }, this.#configured.bounds)
   }
 
+  knows(name: OperationName | ReadingName): boolean {
+    return this.#can.includes(name)
+  }
+
   /** Throws `invalid`, naming what it can do, unless the device knows the operation. */
   mustKnow(name: OperationName | ReadingName): void {
-    const can = this.#can
-    if (can.includes(name)) return
-    const known = this.driven ? `it knows ${can.join(', ')}` : 'it is driven elsewhere'
+    if (this.knows(name)) return
+    const known = this.driven ? `it knows ${this.#can.join(', ')}` : 'it is driven elsewhere'
     throw new LabError('invalid', `${this.device_id} cannot ${name}: ${known}`)
   }
 
   /**
-   * Does an operation, and answers what it came to. `begun` is called with its record before anything is on the wire.
-   * Rejects with what refuses it (`busy`, `stopped`, `faulted`, `not_initialized`, `interlock`, `invalid`) or what went wrong.
+   * Does an operation, and answers what it came to. Rejects with what refuses it (`locked`, `busy`, `stopped`, `faulted`,
+   * `not_initialized`, `interlock`, `invalid`) or what went wrong.
    */
-  async perform(
-    name: Performable,
-    params: Record<string, unknown>,
-    begun: (record: OperationRecord) => void = () => {},
-  ): Promise<OperationResult> {
-    const driven = this.#mustBeDriven(name)
+  async perform(name: Performable, params: Record<string, unknown>, asking: Asking = {}): Promise<OperationResult> {
+    const { device, link } = this.#mustBeDriven(name)
     checkLimits(this.device_id, params, this.#limits)
-    this.#refuse(name)
-    const run = this.#begin(name, params)
-    begun(run.record)
-    return this.#completed(run, async () => {
-      if (driven.link.state !== 'open') await this.#connect()
+    return this.#undertake(name, params, asking, async (run) => {
+      if (link.state !== 'open') await this.#presence?.connect()
       await this.#leftOn.before(name)
       run.signal.throwIfAborted()
-      await run.end(this.#drive(driven.device, name, params, run.signal))
+      await run.end(this.#drive(device, name, params, run.signal))
       this.#leftOn.after(name)
     })
   }
 
+  /** Takes labware up at a place, or sets it down there. Answers and rejects as `perform`. */
+  async carry(verb: MoveName, { at, pose }: Place, asking: Asking = {}): Promise<OperationResult> {
+    const device = this.#configured.driven?.device
+    if (!device?.[verb]) throw new LabError('invalid', `${this.device_id} cannot ${verb}: that takes an arm with a driver`)
+    return this.#undertake(verb, { at, ...pose }, asking, (run) => run.end(device[verb]!(pose, run.signal)))
+  }
+
+  /** Keeps it for an execution, and answers how to let go of it. Throws `locked` when another execution has it. */
+  hold(execution_id: string): () => void {
+    return this.#lock.hold(execution_id)
+  }
+
   /** In °C. Throws what `perform` throws; never `busy`. */
   async getTemperature(): Promise<{ temperature: number; target: number | null }> {
-    const { device, link } = this.#mustBeDriven('get_temperature')
-    if (link.state !== 'open') throw this.#disconnected()
+    const { device } = this.#mustBeDriven('get_temperature')
+    this.#presence?.mustBeConnected()
     try {
       return await device.get_temperature!()
     } catch (error) {
@@ -203,26 +229,32 @@ export class Instrument {
   /** Clears a fault that somebody has looked at; never a stop. Answers whether there was one. */
   clearFault(): boolean {
     if (this.#latch.stopped) {
-      const remedy = `POST /api/devices/${this.device_id}/initialize`
-      throw new LabError('stopped', `${this.device_id} is stopped, and only initialize ends that; ${remedy}`)
+      throw new LabError('stopped', `${this.device_id} is stopped, and only initialize ends that; ${this.#remedy}`)
     }
     return this.#latch.clear('cleared by an operator')
   }
 
+  /** Throws `stopped` or `faulted`, and says what to do, when it was stopped or has a fault. */
+  mustNotBeLatched(): void {
+    const { fault, stopped } = this.#latch
+    if (stopped) throw new LabError('stopped', `${this.device_id} was stopped; see that it is safe, then ${this.#remedy}`)
+    if (fault) throw new LabError('faulted', `${this.device_id} has a fault: ${fault.error}; see to that, then ${this.#remedy}`)
+  }
+
   /** Opens the link, asks who is there, and looks again every two seconds. Sends queries only. */
   start(): void {
-    if (this.driven) void this.#watch()
+    void this.#presence?.watch()
   }
 
   /** Ends what runs: what the instrument times itself goes on there, all else is halted. Then lets go of the port. */
   async close(): Promise<void> {
     this.#closing = true
-    this.#cancelWatch()
+    this.#presence?.end()
     const { driven } = this.#configured
     if (!driven) return
     if (this.#run) {
+      this.#run.cutShort('stopping')
       if (!driven.profile.features.autonomous_timer) await this.#halted(driven.device)
-      this.#run?.cutShort('stopping')
     }
     if (this.#leftOn.hot && driven.link.state === 'open') await this.#halted(driven.device)
     await driven.link.close()
@@ -236,17 +268,13 @@ export class Instrument {
   }
 
   /** Refuses what cannot begin now. */
-  #refuse(name: Performable): void {
-    const id = this.device_id
+  #refuse(name: TaskName): void {
     if (this.#closing) throw new LabError('stopping', 'the service is stopping; ask again when it is back', { retry_after_s: 5 })
     if (this.#run) throw this.#busy(this.#run)
     if (name === 'initialize') return
-    const remedy = `POST /api/devices/${id}/initialize`
-    const { fault, stopped } = this.#latch
-    if (stopped) throw new LabError('stopped', `${id} was stopped; see that it is safe, then ${remedy}`)
-    if (fault) throw new LabError('faulted', `${id} has a fault: ${fault.error}; see to that, then ${remedy}`)
-    if (this.#configured.driven?.link.state !== 'open') throw this.#disconnected()
-    if (!this.#initialized) throw new LabError('not_initialized', `${id} is not initialized; ${remedy} first`)
+    this.mustNotBeLatched()
+    this.#presence?.mustBeConnected()
+    if (!this.#initialized) throw new LabError('not_initialized', `${this.device_id} is not initialized; ${this.#remedy} first`)
   }
 
   #busy(run: Run): LabError {
@@ -256,7 +284,25 @@ export class Instrument {
     })
   }
 
-  #begin(name: Performable, params: Record<string, unknown>): Run {
+  get #remedy(): string {
+    return `POST /api/devices/${this.device_id}/initialize`
+  }
+
+  /** What all that is done with it has in common: nobody else's turn, one at a time, a deadline, a record, a latch on what goes wrong. */
+  async #undertake(
+    name: TaskName,
+    params: Record<string, unknown>,
+    { by, begun }: Asking,
+    work: (run: Run) => Promise<void>,
+  ): Promise<OperationResult> {
+    if (by) this.#lock.admit(by)
+    this.#refuse(name)
+    const run = this.#begin(name, params)
+    begun?.(run.record)
+    return this.#completed(run, () => work(run))
+  }
+
+  #begin(name: TaskName, params: Record<string, unknown>): Run {
     const { clock, ledger } = this.#around
     const run = new Run(ledger.begin(this.device_id, name, params), { clock, time_scale: this.#configured.time_scale })
     this.#run = run
@@ -286,7 +332,7 @@ export class Instrument {
     this.#initialized = false
     const learned = await device.initialize({}, signal)
     signal.throwIfAborted()
-    if (learned.identity) this.#recognise(learned.identity)
+    if (learned.identity) this.#presence?.recognise(learned.identity)
     this.#learned = learned.limits !== undefined
     this.#limits = this.#limitsWith(learned.limits)
     this.#initialized = true
@@ -308,7 +354,11 @@ export class Instrument {
       const sentence = `the service is stopping; ${this.device_id} may still run ${run.name}`
       return new LabError('stopping', sentence, { cause: error, retry_after_s: 5 })
     }
-    if (isHarmless(error)) return worded(this.device_id, error)
+    if (isHarmless(error)) {
+      // The instrument knows better than we: it has lost its power, and the next run has to initialize it.
+      if (error.code === 'not_initialized') this.#initialized = false
+      return worded(this.device_id, error)
+    }
     const { driven } = this.#configured
     const halted = driven?.link.state === 'open' && (await this.#halted(driven.device))
     return this.#suspect(run.name, error, !halted)
@@ -344,59 +394,20 @@ export class Instrument {
     }
   }
 
-  /** The instrument must be the one that the configuration names. */
-  #recognise(identity: Identity): void {
-    this.#identity = identity
-    const wanted = Object.entries(this.#configured.identity) as [keyof Identity, string | null | undefined][]
-    for (const [member, value] of wanted) {
-      if (value === undefined || value === identity[member]) continue
-      const sentence = `another instrument is plugged in: its ${member} is ${identity[member]}, not ${value}; see the cables, or the configuration`
-      throw new LabError('device_failed', sentence)
-    }
-  }
-
   #onLost(reason: string): void {
     this.#initialized = false
     if (this.#closing || this.#run) return
     this.#suspect('check', new LabError('disconnected', `the connection was lost: ${reason}`))
   }
 
-  async #watch(): Promise<void> {
-    await this.#look()
-    if (!this.#closing) this.#cancelWatch = this.#around.clock.after(watch_ms, () => void this.#watch())
-  }
-
-  async #look(): Promise<void> {
-    const { device, link } = this.#mustBeDriven('initialized')
-    if (this.#run) return
-    try {
-      if (link.state === 'open') await device.check()
-      else await this.#reconnect()
-      this.#unreachable = ''
-    } catch (error) {
-      if (this.#run || this.#closing) return
-      if (link.state === 'open') await this.#unwell('check', error)
-      else this.#tellUnreachable(messageOf(error))
-    }
-  }
-
-  /** Once for each reason: it is tried again every two seconds. */
-  #tellUnreachable(reason: string): void {
-    if (reason !== this.#unreachable) this.#around.log.warn(`${this.device_id} cannot be reached: ${reason}`)
-    this.#unreachable = reason
-  }
-
-  /** As `connect`; and what was left on when the service ended is halted, unless it is to be left. */
-  async #reconnect(): Promise<void> {
-    await this.#connect()
-    const { driven, on_restart } = this.#configured
-    if (!driven) return
-    if (on_restart === 'halt' && this.#leftOn.fromBefore) {
+  /** What was left on when the service ended is halted, unless it is to be left; what it does by itself is waited for. */
+  async #connected({ device }: Driven): Promise<void> {
+    if (this.#configured.on_restart === 'halt' && this.#leftOn.fromBefore) {
       this.#around.log.warn(`${this.device_id} was left on; it is halted`)
-      await this.#halted(driven.device)
+      await this.#halted(device)
     }
-    const going = await driven.device.underWay?.()
-    if (going && !this.#run) void this.#adopt(driven.device, going)
+    const going = await device.underWay?.()
+    if (going && !this.#run) void this.#adopt(device, going)
   }
 
   /** What the instrument was doing before we came, and ends by itself: until then it is busy. */
@@ -411,19 +422,6 @@ export class Instrument {
     await this.#completed(run, () => run.end(wait())).catch((error) => {
       this.#around.log.warn(`${this.device_id}: ${operation} that was under way: ${messageOf(error)}`)
     })
-  }
-
-  /** Opens the link and asks who is there. */
-  async #connect(): Promise<void> {
-    const { device, link } = this.#mustBeDriven('initialized')
-    await link.open()
-    this.#around.log.info(`${this.device_id}: connected`)
-    const identity = await device.identify()
-    if (identity) this.#recognise(identity)
-  }
-
-  #disconnected(): LabError {
-    return new LabError('disconnected', `${this.device_id} is not connected; see its cable and power, it is looked for every two seconds`)
   }
 }
 

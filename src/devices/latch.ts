@@ -1,14 +1,24 @@
 // What is latched on one device: the first fault, and whether it was stopped. Each change is an event, and is kept over a restart.
 
-import type { Hub } from '../events/hub.ts'
+import type { Context } from '../events/event.ts'
 import type { Log } from '../kit/log.ts'
-import type { Latch, Latches } from './latches.ts'
+import type { Latch, LatchStore } from './latches.ts'
 import type { Fault } from './records.ts'
 import type { WireLog } from './wire_log.ts'
 
+/** Who fires the events of a device: the hub, or somebody before it. */
+export type Emitter = { emit(event_name: string, context: Context, execution_id?: string): unknown }
+
 type NewFault = Omit<Fault, 'since'>
 
-type Around = { hub: Pick<Hub, 'emit'>; latches: Latches; log: Log; wire: WireLog | undefined }
+type Around = {
+  hub: Emitter
+  latches: LatchStore
+  log: Log
+  wire: WireLog | undefined
+  /** The execution whose device it is just now, and whose event a fault is then. */
+  execution(): string | null
+}
 
 export class DeviceLatch {
   readonly #device_id: string
@@ -74,8 +84,9 @@ export class DeviceLatch {
   /** `message` says how it was cleared. */
   #emit(status: 'FAULTED' | 'FAULT_CLEARED', fault: Fault, message: string | null): void {
     const { since: _, ...what } = fault
-    const context = { device_name: this.#device_id, cleared: message !== null, ...what, message, execution_id: null }
-    this.#around.hub.emit(`DEVICE.${this.#device_id}.${status}`, context)
+    const execution_id = this.#around.execution()
+    const context = { device_name: this.#device_id, cleared: message !== null, ...what, message, execution_id }
+    this.#around.hub.emit(`DEVICE.${this.#device_id}.${status}`, context, execution_id ?? undefined)
   }
 
   /** After the event, and never awaited: storage that hangs holds nothing up. */

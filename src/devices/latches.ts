@@ -10,6 +10,9 @@ export type Latch = v.InferOutput<typeof Latch>
 const Content = v.strictObject({ latches: v.record(v.string(), Latch) })
 type Content = v.InferOutput<typeof Content>
 
+/** Where a device keeps what is latched on it. */
+export type LatchStore = Pick<Latches, 'get' | 'set'>
+
 export class Latches {
   readonly #file: JsonFile<Content>
   /** As they are to be on the card. */

@@ -2,7 +2,7 @@
 
 import type { Log } from '../kit/log.ts'
 import { operations, type Performable } from './operations.ts'
-import type { RunJournal } from './run_journal.ts'
+import type { RunStore } from './run_journal.ts'
 
 type Known = {
   device_id: string
@@ -14,11 +14,11 @@ type Known = {
 
 export class LeftOn {
   readonly #known: Known
-  readonly #journal: RunJournal
+  readonly #journal: RunStore
   readonly #log: Log
   #hot = false
 
-  constructor(known: Known, { journal, log }: { journal: RunJournal; log: Log }) {
+  constructor(known: Known, { journal, log }: { journal: RunStore; log: Log }) {
     this.#known = known
     this.#journal = journal
     this.#log = log

@@ -1,4 +1,4 @@
-// What a device can do. Routes, driver types, capabilities, commands and the OpenAPI text all come from these two tables.
+// What a device can do. Routes, driver types, capabilities, commands and the OpenAPI text all come from the tables of operations and readings.
 
 import * as v from 'valibot'
 
@@ -94,25 +94,38 @@ export const operations = {
   },
 } as const satisfies Record<string, OperationShape>
 
+/**
+ * What a transporter does in a run, besides its operations: no route, no capability. `at` is the name of the place. The driver
+ * knows how long one move of its arm may take, and gives up before `margin_seconds`.
+ */
+export const moves = {
+  pick: { typical_seconds: 10, margin_seconds: 660, done: ({ at }: { at: string }) => `picked up at ${at}` },
+  place: { typical_seconds: 10, margin_seconds: 660, done: ({ at }: { at: string }) => `set down at ${at}` },
+} as const satisfies Record<string, TaskShape>
+
+/** All that takes its time on a device. */
+export const tasks = { ...operations, ...moves }
+
 /** A reading asks something: GET, answered at once, also while an operation runs. */
 export const readings = {
   initialized: { summary: 'Check whether the device is initialized' },
   get_temperature: { summary: 'Get temperature, in °C, and the target, null when none is set' },
 } as const
 
-type OperationShape = {
+type TaskShape = { typical_seconds: number; margin_seconds: number; done(params: never): string }
+
+type OperationShape = TaskShape & {
   summary: string
   extension?: true
   params: v.GenericSchema
-  typical_seconds: number
-  margin_seconds: number
   leaves_on?: 'motion' | 'heat'
-  done(params: never): string
 }
 
 export type OperationName = keyof typeof operations
 /** What can be performed; a stop goes its own way. */
 export type Performable = Exclude<OperationName, 'stop'>
+export type MoveName = keyof typeof moves
+export type TaskName = keyof typeof tasks
 export type ReadingName = keyof typeof readings
 /** What the body of an operation holds. */
 export type Params<Name extends OperationName> = v.InferOutput<(typeof operations)[Name]['params']>

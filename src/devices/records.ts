@@ -46,6 +46,14 @@ export type Fault = v.InferOutput<typeof Fault>
 
 export const Identity = v.strictObject({ model: Nullable.text, serial_number: Nullable.text, firmware_version: Nullable.text })
 
+/** Who has a device for itself. */
+export const Lock = v.strictObject({
+  owner: v.pipe(v.string(), v.description('Who holds it: `execution`, and the id of one that runs')),
+  note: Nullable.text,
+  expires_at: v.nullable(v.pipe(UnixSeconds, v.description('Unix time; null while it ends by itself'))),
+})
+export type Lock = v.InferOutput<typeof Lock>
+
 export const deviceStates = ['not_initialized', 'ready', 'busy', 'stopped', 'faulted', 'disconnected', 'external'] as const
 export type DeviceState = (typeof deviceStates)[number]
 
@@ -65,7 +73,7 @@ export const DeviceInfo = v.strictObject({
   last_operation: v.nullable(OperationRecord),
   fault: v.nullable(Fault),
   identity: v.nullable(Identity),
-  lock: v.null(),
+  lock: v.pipe(v.nullable(Lock), v.description('null when anybody may use it')),
 })
 export type DeviceInfo = v.InferOutput<typeof DeviceInfo>
 

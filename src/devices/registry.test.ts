@@ -133,9 +133,15 @@ test('a shake answers when it has ended, and its record says what came of it', a
   const { clock, shaker, ledger } = await shaking(t)
   let id = ''
   const before = clock.now()
-  const shake = shaker.perform('shake', { speed: 500, duration: 10 }, ({ operation_id }) => {
-    id = operation_id
-  })
+  const shake = shaker.perform(
+    'shake',
+    { speed: 500, duration: 10 },
+    {
+      begun({ operation_id }) {
+        id = operation_id
+      },
+    },
+  )
   await clock.advance(3000)
   t.match(shaker.info(), { state: 'busy', operation: { name: 'shake', operation_id: id } })
   t.match(ledger.get(id), { status: 'running', result: null, ended: null })

@@ -1,8 +1,8 @@
-// One operation under way: its record, its deadline, and how it can be cut short.
+// One operation or move under way: its record, its deadline, and how it can be cut short.
 
 import { LabError } from '../errors.ts'
 import { type Clock, sleep } from '../kit/clock.ts'
-import { type OperationName, operations } from './operations.ts'
+import { type TaskName, tasks } from './operations.ts'
 import type { OperationRecord, OperationResult } from './records.ts'
 
 /** How long an operation that was cut short may take to unwind before it is left behind. */
@@ -27,8 +27,8 @@ export class Run {
     this.#began = clock.now()
   }
 
-  get name(): OperationName {
-    return this.record.operation as OperationName
+  get name(): TaskName {
+    return this.record.operation as TaskName
   }
 
   /** Aborted when the operation is to end before its time. */
@@ -39,7 +39,7 @@ export class Run {
   /** Of the instrument's seconds, as far as can be said. */
   get secondsLeft(): number {
     const gone = ((this.#clock.now() - this.#began) / 1000) * this.#time_scale
-    const left = this.#duration + operations[this.name].typical_seconds - gone
+    const left = this.#duration + tasks[this.name].typical_seconds - gone
     return Math.round(Math.max(0, left) * 1000) / 1000
   }
 
@@ -51,7 +51,7 @@ export class Run {
 
   /** Waits for the driver, as long as the operation may take. Rejects with what went wrong, and with the reason of an abort. */
   async end(driving: Promise<void>): Promise<void> {
-    const limit_s = this.#duration + operations[this.name].margin_seconds
+    const limit_s = this.#duration + tasks[this.name].margin_seconds
     const cancelDeadline = this.#clock.after(limit_s * 1000, () => {
       this.#abort.abort(new LabError('no_reply', `${this.name} did not end within ${limit_s} s`))
     })
@@ -66,7 +66,7 @@ export class Run {
   /** What it came to, once it has ended. */
   result(): OperationResult {
     if (this.cut === 'stopped') return { success: false, message: 'stopped' }
-    const done = operations[this.name].done as (params: object) => string
+    const done = tasks[this.name].done as (params: object) => string
     return { success: true, message: `${this.record.device_id}: ${this.done ?? done(this.record.params)}` }
   }
 

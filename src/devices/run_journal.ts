@@ -13,6 +13,9 @@ const Entry = v.strictObject({
 })
 type Entry = v.InferOutput<typeof Entry>
 
+/** Where a device writes down that it is on. */
+export type RunStore = Pick<RunJournal, 'on' | 'switchedOn' | 'switchedOff'>
+
 export class RunJournal {
   readonly #journal: Journal<Entry>
 

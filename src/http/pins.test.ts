@@ -64,3 +64,33 @@ test('a stop switches both off and is acknowledged, and a value outside the rang
   t.match((await get('/api/devices/shaker-1/capabilities')).body, { features: { locking: true, autonomous_timer: false } })
   t.equal((await post('/api/sim/devices/sealer-1/faults', { fault: 'garbage' })).status, 400)
 })
+
+test('a lid that chatters in a run is one fault and one event, and is closed only after 50 ms of quiet', async (t) => {
+  const { post, get, ask, clock, lab } = await bench(t)
+  const shake = { speed: 600, duration: 60 }
+  await ask('POST', '/api/devices/shaker-1/shake', { json: shake, headers: { prefer: 'respond-async' } })
+  await clock.advance(10_000)
+  const lid = lab.simulations.get('shaker-1')!
+  const chatter = (ms: number) => {
+    for (let at = 0; at < ms; at += 10) {
+      clock.after(at, () => lid.setFault('interlock_open', 0))
+      clock.after(at + 5, () => lid.clearFaults())
+    }
+  }
+  chatter(1000)
+  await clock.advance(2000)
+  const faulted = async () => {
+    // Resolves when all that was fired is in the file, and is shown.
+    await clock.run(lab.hub.getEventsSince())
+    const { events } = (await get('/events?since=0')).body as { events: { event_name: string }[] }
+    return events.filter(({ event_name }) => event_name === 'DEVICE.shaker-1.FAULTED').length
+  }
+  t.equal(await faulted(), 1)
+  await post('/api/devices/shaker-1/initialize')
+  chatter(300)
+  await clock.advance(7)
+  t.match(await post('/api/devices/shaker-1/shake', shake), { status: 409, body: { detail: /its lid is open/ } })
+  t.equal(await faulted(), 1, 'what has not begun is not broken')
+  await clock.advance(300)
+  t.match((await post('/api/devices/shaker-1/shake', { ...shake, duration: 5 })).body, { success: true })
+})

@@ -1,61 +1,40 @@
-// The service with a shaker on a pseudo-terminal, and what keeps it busy while somebody presses stop. As `raw`, a server that does no
-// more than write the bytes.
+// The service with a shaker on a pseudo-terminal, and what keeps it busy while somebody presses stop.
 
-import { pbkdf2 } from 'node:crypto'
-import { mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { checkConfig } from '../../../src/config.ts'
 import { silent } from '../../../src/kit/log.ts'
 import { startService } from '../../../src/main.ts'
 import { answerParent } from '../child.ts'
+import { fillPool } from './thread_pool.ts'
 
 export type Stoppable = { port: number; key: string; path: string }
 /** What goes on beside: questions on the port without a pause, so many events a second, every thread of the pool at work. */
 export type Beside = { port_busy?: boolean; events?: number; pool_full?: boolean }
 
-const [, , kind, pty = ''] = process.argv
+const [, , pty = ''] = process.argv
 
-if (kind === 'raw') await raw()
-else await service()
+const data_dir = mkdtempSync(join(tmpdir(), 'benchd-stop-'))
+process.on('exit', () => rmSync(data_dir, { recursive: true, force: true }))
+const shaker = { device_id: 'shaker-1', driver: 'bioshake', transport: { kind: 'serial', path: pty } }
+const config = await checkConfig({ format: 1, listen: { host: '127.0.0.1', port: 0 }, devices: [shaker] }, 'the bench')
+const { lab, url } = await startService(config, { data_dir, log: silent })
+const { api_key } = await lab.keys.create({ name: 'bench', scope: 'operate' })
+const instrument = lab.registry.find('shaker-1')
+const going: Beside = {}
 
-async function raw(): Promise<void> {
-  const fd = openSync(pty, 'r+')
-  const server = createServer((request, response) => {
-    writeSync(fd, 'shakeEmergencyOff\r')
-    request.resume()
-    response.writeHead(200, { 'Content-Type': 'application/json' }).end('{"success":true}')
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  answerParent({ port: (server.address() as AddressInfo).port, key: 'none', path: '/' } satisfies Stoppable, () => ({}))
-}
+const stoppable: Stoppable = { port: Number(new URL(url).port), key: api_key, path: '/api/devices/shaker-1/stop' }
+answerParent(stoppable, ({ port_busy = false, events = 0, pool_full = false }: Beside) => {
+  const before = { ...going }
+  Object.assign(going, { port_busy, events, pool_full })
+  if (port_busy && !before.port_busy) void askOn()
+  if (pool_full && !before.pool_full) fillPool(() => going.pool_full === true)
+  if (events) lab.load.start({ rate: events, seconds: 600 })
+  else lab.load.stop()
+  return {}
+})
 
-async function service(): Promise<void> {
-  const data_dir = mkdtempSync(join(tmpdir(), 'benchd-stop-'))
-  process.on('exit', () => rmSync(data_dir, { recursive: true, force: true }))
-  const shaker = { device_id: 'shaker-1', driver: 'bioshake', transport: { kind: 'serial', path: pty } }
-  const config = await checkConfig({ format: 1, listen: { host: '127.0.0.1', port: 0 }, devices: [shaker] }, 'the bench')
-  const { lab, url } = await startService(config, { data_dir, log: silent })
-  const { api_key } = await lab.keys.create({ name: 'bench', scope: 'operate' })
-  const instrument = lab.registry.find('shaker-1')
-  const going: Beside = {}
-
-  const askOn = async () => {
-    while (going.port_busy) await instrument.getTemperature().catch(() => new Promise(setImmediate))
-  }
-  const compute = () => {
-    if (going.pool_full) pbkdf2('x', 'y', 100_000, 64, 'sha512', compute)
-  }
-  const stoppable: Stoppable = { port: Number(new URL(url).port), key: api_key, path: '/api/devices/shaker-1/stop' }
-  answerParent(stoppable, ({ port_busy = false, events = 0, pool_full = false }: Beside) => {
-    const before = { ...going }
-    Object.assign(going, { port_busy, events, pool_full })
-    if (port_busy && !before.port_busy) void askOn()
-    if (pool_full && !before.pool_full) for (let thread = 0; thread < 4; thread++) compute()
-    if (events) lab.load.start({ rate: events, seconds: 600 })
-    else lab.load.stop()
-    return {}
-  })
+async function askOn(): Promise<void> {
+  while (going.port_busy) await instrument.getTemperature().catch(() => new Promise(setImmediate))
 }

@@ -1,7 +1,9 @@
 // The devices that hang on pins, on real ones: what their interlocks and their sensor do to their relays.
 
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { after, beforeEach, type TestContext, test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
 import * as v from 'valibot'
 import { attached } from '../../../drivers/attach.ts'
 import type { PinsDriver } from '../../../drivers/driver.ts'
@@ -28,8 +30,8 @@ const channelOff = 0x09
 after(() => chip.remove())
 beforeEach(() => forget())
 
-/** How often what has to be quick is measured: what is started in the guest for each step of gpiod takes its time. */
-const rounds = { onoff: 3, gpiod: 1 }
+/** How often what has to be quick is measured. */
+const rounds = 5
 
 for (const name of ['onoff', 'gpiod'] as const) {
   const { probe, pins } = {
@@ -57,36 +59,52 @@ for (const name of ['onoff', 'gpiod'] as const) {
 
   test(`${name}: a lid that is opened in a run switches the motor off, and it stays off`, async (t) => {
     const device = await open(t)
-    const times: number[] = []
-    while (times.length < rounds[name]) {
+    const times: Off[] = []
+    while (times.length < rounds) {
       await device.initialize({}, calm)
       const failed = assert.rejects(device.shake!({ speed: 500, duration: 600 }, calm), { code: 'device_failed', message: /its lid/ })
       await turns()
       const opened_ms = now_ms()
       chip.pull(pins.lid, 'up')
+      const floated = offLevel(pins.enable)
       await failed
-      times.push((await offAt(pins.enable)) - opened_ms)
+      times.push({ off_ms: (await floated) - opened_ms, driven_ms: (await offAt(pins.enable)) - opened_ms })
       assert.equal(getByte(bus, at.pca9685, channelOff), 0x10)
       chip.pull(pins.lid, 'down')
       await assert.rejects(device.check(), { code: 'device_failed', message: /its lid/ })
       assert.equal(chip.level(pins.enable), 1)
     }
-    quick(t, name, times)
+    quick(t, times)
+  })
+
+  test(`${name}: in a run hardly a process is begun to look at the lid`, async (t) => {
+    const device = await open(t)
+    await device.initialize({}, calm)
+    const failed = assert.rejects(device.shake!({ speed: 500, duration: 600 }, calm), { code: 'stopped' })
+    await turns()
+    const before = processesBegun()
+    await pause(4000)
+    const begun = processesBegun() - before
+    t.diagnostic(`${begun} in 4 s`)
+    assert.ok(begun <= 20)
+    await device.halt()
+    await failed
   })
 
   test(`${name}: a stop switches the motor off`, async (t) => {
     const device = await open(t)
-    const times: number[] = []
-    while (times.length < rounds[name]) {
+    const times: Off[] = []
+    while (times.length < rounds) {
       await device.initialize({}, calm)
       const failed = assert.rejects(device.shake!({ speed: 500, duration: 600 }, calm), { code: 'stopped' })
       await turns()
       const stopped_ms = now_ms()
-      await device.halt()
-      await failed
-      times.push((await offAt(pins.enable)) - stopped_ms)
+      const halted = device.halt()
+      const floated = offLevel(pins.enable)
+      await Promise.all([halted, failed])
+      times.push({ off_ms: (await floated) - stopped_ms, driven_ms: (await offAt(pins.enable)) - stopped_ms })
     }
-    quick(t, name, times)
+    quick(t, times)
   })
 }
 
@@ -113,17 +131,18 @@ async function heats(device: Device): Promise<void> {
 
 test('an emergency stop that is pressed switches a heater off', async (t) => {
   const device = await openedSealer(t)
-  const times: number[] = []
-  while (times.length < rounds.onoff) {
+  const times: Off[] = []
+  while (times.length < rounds) {
     await heats(device)
     const pressed_ms = now_ms()
     chip.pull(estop, 'up')
-    times.push((await offAt(heater)) - pressed_ms)
+    const floated = offLevel(heater)
+    times.push({ driven_ms: (await offAt(heater)) - pressed_ms, off_ms: (await floated) - pressed_ms })
     await assert.rejects(device.set_temperature!({ temperature: 150 }, calm))
     chip.pull(estop, 'down')
     await device.initialize({}, calm)
   }
-  quick(t, 'onoff', times)
+  quick(t, times)
 })
 
 test('a sensor that says nonsense switches a heater off, and it stays off', async (t) => {
@@ -135,11 +154,25 @@ test('a sensor that says nonsense switches a heater off, and it stays off', asyn
   assert.equal(chip.level(heater), 1)
 })
 
-/** Within 100 ms, by the middle of them. Not by the tools of gpiod: in the guest it takes as long to start one. */
-function quick(t: TestContext, name: 'onoff' | 'gpiod', times: number[]): void {
-  t.diagnostic(`off after ${times.map((time) => time.toFixed(1)).join(', ')} ms`)
-  const middle = times.sort((a, b) => a - b)[times.length >> 1]!
-  if (name === 'onoff') assert.ok(middle <= 100)
+/** Since the guest began, by whoever. */
+function processesBegun(): number {
+  return Number(/^processes (\d+)/m.exec(readFileSync('/proc/stat', 'utf8'))![1])
+}
+
+/** When a relay saw the off level, and when that was driven: by gpiod 1.x the line floats in between, and the relay's resistor has it off. */
+type Off = { off_ms: number; driven_ms: number }
+
+/**
+ * Off within 100 ms by the middle of them, and driven so by the best: gpiod 1.x begins a program for that, and what else this machine
+ * does makes that slow in the guest.
+ */
+function quick(t: TestContext, times: Off[]): void {
+  const sorted = (which: keyof Off) => times.map((time) => time[which]).sort((a, b) => a - b)
+  const [off, driven] = [sorted('off_ms'), sorted('driven_ms')]
+  const words = (all: number[]) => all.map((time) => time.toFixed(1)).join(', ')
+  t.diagnostic(`off after ${words(off)} ms, driven off after ${words(driven)} ms`)
+  assert.ok(off[off.length >> 1]! <= 100)
+  assert.ok(driven[0]! <= 100)
 }
 
 type Way = { probe: () => Promise<Probe> }
@@ -174,4 +207,10 @@ async function offAt(line: number): Promise<number> {
   }
   await until('it is off', off)
   return off()!.at_ms
+}
+
+/** When a relay that is on at the low level is off, to a millisecond or two. */
+async function offLevel(line: number): Promise<number> {
+  while (chip.level(line) === 0) await pause(1)
+  return now_ms()
 }

@@ -86,6 +86,7 @@ for (const name of ['onoff', 'gpiod'] as const) {
     const seen: boolean[] = []
     const stop = pin.onEdge((active) => seen.push(active))
     await until('it is listened to', () => header.user(door))
+    assert.equal(await pin.read(), true)
     for (const direction of ['up', 'down', 'up'] as const) {
       const count = seen.length
       const from = now_ms()

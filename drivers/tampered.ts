@@ -1,0 +1,75 @@
+// For tests: an instrument between which and its port somebody sits who changes what it says, speaks for it, or pulls its plug.
+
+import type { Driver } from './driver.ts'
+import type { Simulator } from './transports/simulator.ts'
+
+type Send = (bytes: Uint8Array) => void
+
+export type Hand = {
+  /** What becomes of all that it says from now on. */
+  change(pass: (bytes: Uint8Array, send: Send) => void): void
+  /** It is said what it says. */
+  leave(): void
+  /** Says something in its place. */
+  say(bytes: Uint8Array): void
+  /** Takes its power away and gives it back: it knows nothing of what was before, and says nothing of that. */
+  restart(): void
+  /** The frames at which it began to move or to heat, as latin1 text. */
+  readonly stirredBy: readonly string[]
+}
+
+/** The same driver, with a hand on the one instrument that is simulated by it. */
+export function tampered<Settings>(driver: Driver<Settings>): { driver: Driver<Settings>; hand: Hand } {
+  const unchanged = (bytes: Uint8Array, send: Send) => send(bytes)
+  const stirredBy: string[] = []
+  let pass = unchanged
+  let send: Send = () => {}
+  let restart = () => {}
+
+  function simulate(at: Parameters<Driver<Settings>['simulate']>[0]): Simulator {
+    send = at.send
+    let power = 0
+    const switchOn = () => {
+      const its = ++power
+      return driver.simulate({ ...at, send: (bytes) => its === power && pass(bytes, at.send) })
+    }
+    let on = switchOn()
+    let last = { frame: '', ...on.world }
+    /** What began since the last frame, that frame began. */
+    const look = () => {
+      const { moving, heating } = on.world
+      if ((moving && !last.moving) || (heating && !last.heating)) stirredBy.push(last.frame)
+      last = { ...last, moving, heating }
+    }
+    restart = () => {
+      on.powerOff()
+      on = switchOn()
+    }
+    return {
+      receive(bytes) {
+        look()
+        last.frame = Buffer.from(bytes).toString('latin1')
+        on.receive(bytes)
+        look()
+      },
+      setFault: (fault, present) => on.setFault(fault, present),
+      powerOff: () => on.powerOff(),
+      get world() {
+        return on.world
+      },
+    }
+  }
+
+  const hand: Hand = {
+    change(how) {
+      pass = how
+    },
+    leave() {
+      pass = unchanged
+    },
+    say: (bytes) => send(bytes),
+    restart: () => restart(),
+    stirredBy,
+  }
+  return { driver: { ...driver, simulate }, hand }
+}

@@ -1,0 +1,156 @@
+// One process with the workflow runtime in it: with the event log, a stream and the file of records, or with none of them.
+
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { type Context, type RuntimeEvent, runtimeEvent } from '../../../src/events/event.ts'
+import type { Hub } from '../../../src/events/hub.ts'
+import { openEvents } from '../../../src/events/open.ts'
+import type { Sink } from '../../../src/events/sinks.ts'
+import { systemClock } from '../../../src/kit/clock.ts'
+import { silent } from '../../../src/kit/log.ts'
+import { compileLibrary } from '../../../src/workflow/library.ts'
+import { RecordFile } from '../../../src/workflow/record_file.ts'
+import { Runtime, type RuntimeOptions } from '../../../src/workflow/runtime.ts'
+import { emptyBench, run } from '../../../src/workflow/testing.ts'
+import { answerParent } from '../child.ts'
+import { usage } from '../events/usage.ts'
+import { laneTopology, laneWorkflow } from './lanes.ts'
+
+/** `run` so many groups of a labware for each lane. `fire` so many events in a plain loop: those of the run before, over and over. */
+export type Asked = { do: 'run'; groups: number } | { do: 'fire'; events: number }
+/** `logged` and `streamed` is what was found at the far ends. `rss_mib` is the most that the process ever had. */
+export type Done = {
+  events: number
+  logged: number
+  streamed: number
+  incidents: number
+  cpu_us: number
+  seconds: number
+  rss_mib: number
+  lag_ms: { p50: number; p99: number; max: number }
+}
+
+/** Who makes events at will waits while so many wait to be written, as in the service. */
+const mostWaiting = 2000
+const mostKept = 10_000
+/** So many are fired before others may have the event loop. */
+const turn = 64
+
+const [, , lanes = '200', how = 'full'] = process.argv
+
+const folder = mkdtempSync(join(tmpdir(), 'benchd-runs-'))
+process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
+
+const kept: RuntimeEvent[] = []
+const counts = { heard: 0, streamed: 0, incidents: 0 }
+const counting: Sink = {
+  name: 'bench',
+  onEvent(event) {
+    counts.heard++
+    if (event.entity_type === 'INCIDENT') counts.incidents++
+    if (kept.length < mostKept) kept.push(event)
+  },
+}
+const hub = how === 'full' ? await openHub() : undefined
+const runtime = new Runtime(hub ? await recorded(hub) : bare())
+runtime.registerSink(counting)
+
+answerParent({}, (asked: Asked) => measured(() => (asked.do === 'run' ? go(asked.groups) : fire(asked.events))))
+
+async function openHub(): Promise<Hub> {
+  const config = { system_id: 'system', events: { segment_mib: 8, commit_ms: 100, queue: 1000 }, limits: { subscribers: 8 } }
+  const hub = await openEvents({ folder, config, log: silent })
+  hub.streams.subscribe({ outlet: { write, onDrain() {}, end() {} } })
+  return hub
+}
+
+function write(bytes: Buffer | string): boolean {
+  if (typeof bytes !== 'string') counts.streamed += occurrences(bytes, frameEnd)
+  return true
+}
+
+function around(): Omit<RuntimeOptions, 'hub'> {
+  const sources = [laneTopology(Number(lanes)), laneWorkflow(Number(lanes))]
+  const library = compileLibrary(
+    sources.map((input, i) => ({ origin: `document ${i}`, form: 'typescript', input })),
+    emptyBench,
+  )
+  if (library.faults[0]) throw new Error(library.faults[0].reason)
+  return { clock: systemClock, now: () => Date.now() / 1000, warn: () => {}, bench: emptyBench, library }
+}
+
+async function recorded(hub: Hub): Promise<RuntimeOptions> {
+  const { records } = await RecordFile.open({ folder, clock: systemClock, report: () => {} })
+  return { ...around(), hub, records, backpressure: () => (isFull(hub) ? hub.log.until() : undefined) }
+}
+
+/** Events are made and told, and that is all. */
+function bare(): RuntimeOptions {
+  const sinks: Sink[] = []
+  const emit = (event_name: string, context: Context, execution_id = 'system') => {
+    const event = runtimeEvent(event_name, execution_id, Date.now() / 1000, context)
+    for (const sink of sinks) void sink.onEvent(event)
+    return event
+  }
+  const incident = () => {
+    throw new Error('nothing goes wrong here')
+  }
+  const none = { emit, incident, registerSink: (sink: Sink) => void sinks.push(sink), unregisterSink() {} }
+  return { ...around(), hub: none as unknown as RuntimeOptions['hub'] }
+}
+
+function isFull({ log }: Hub): boolean {
+  return log.waiting > mostWaiting
+}
+
+async function measured(work: () => Promise<void>): Promise<Done> {
+  Object.assign(counts, { heard: 0, streamed: 0, incidents: 0 })
+  const before = { ...usage(), at: performance.now(), shown: hub?.log.shown.seq }
+  const delay = monitorEventLoopDelay({ resolution: 1 })
+  delay.enable()
+  await work()
+  await hub?.log.until()
+  delay.disable()
+  const seconds = (performance.now() - before.at) / 1000
+  const cpu_us = usage().cpu_us - before.cpu_us
+  const rss_mib = process.resourceUsage().maxRSS / 1024
+  const { heard: events, streamed, incidents } = counts
+  const logged = hub ? await inLog(hub, before.shown!) : 0
+  const ms = (nanoseconds: number) => nanoseconds / 1e6
+  const lag_ms = { p50: ms(delay.percentile(50)), p99: ms(delay.percentile(99)), max: ms(delay.max) }
+  return { events, logged, streamed, incidents, cpu_us, seconds, rss_mib, lag_ms }
+}
+
+async function go(groups: number): Promise<void> {
+  const list = Array.from({ length: groups }, (_, i) => ({ group_id: `g${i}`, members: {} }))
+  const { phase } = await run(runtime, { workflow: 'to_and_fro', groups: list })
+  if (phase.current !== 'completed') throw new Error(`the run is ${phase.current}`)
+}
+
+async function fire(events: number): Promise<void> {
+  for (let n = 0; n < events; n++) {
+    const { event_name, context, execution_id } = kept[n % kept.length]!
+    hub!.emit(event_name, { ...context }, execution_id)
+    if (n % turn > 0) continue
+    await new Promise(setImmediate)
+    if (isFull(hub!)) await hub!.log.until()
+  }
+}
+
+const frameEnd = Buffer.from('\n\n')
+const eventBegin = Buffer.from('{"event_name":"')
+
+/** Those behind a sequence number. */
+async function inLog({ log }: Hub, after_seq: number): Promise<number> {
+  let count = 0
+  for await (const { bytes } of log.read({ after_seq }, 'array')) count += occurrences(bytes, eventBegin)
+  return count
+}
+
+function occurrences(bytes: Buffer, needle: Buffer): number {
+  let count = 0
+  for (let at = bytes.indexOf(needle); at !== -1; at = bytes.indexOf(needle, at + needle.length)) count++
+  return count
+}

@@ -1,0 +1,9 @@
+// For a bench that is forgotten when it is closed: what is latched and what is left on is written nowhere.
+
+import type { LatchStore } from './latches.ts'
+import type { RunStore } from './run_journal.ts'
+
+export const nothingKept: { latches: LatchStore; journal: RunStore } = {
+  latches: { get: () => undefined, async set() {} },
+  journal: { on: [], async switchedOn() {}, async switchedOff() {} },
+}

@@ -1,0 +1,90 @@
+// What a device that an execution holds answers to everybody else.
+
+import { type Test, test } from 'tap'
+import { type Bench, isRefusal, openBench } from './testing.ts'
+
+const execution_id = 'b1f3c9a2-6f5e-4a53-9c3d-0d6b7f1f3a10'
+const shaker = '/api/devices/shaker-1'
+const gentle = { speed: 500, duration: 5 }
+const override = { 'X-Override': 'true' }
+
+async function held(t: Test): Promise<Bench & { release(): void }> {
+  const bench = await openBench(t)
+  await bench.ask('POST', `${shaker}/initialize`)
+  await bench.ask('POST', `${shaker}/lock_plate`)
+  return { ...bench, release: bench.lab.registry.find('shaker-1').hold(execution_id) }
+}
+
+test('a device that an execution holds does nothing for others, and says who holds it', async (t) => {
+  const { ask, lab, release } = await held(t)
+  const frames = lab.registry.find('shaker-1').wire().frames.length
+  for (const name of ['initialize', 'lock_plate', 'unlock_plate']) {
+    const answer = await ask('POST', `${shaker}/${name}`, { key: 'operate' })
+    isRefusal(t, answer, 423, 'locked')
+    t.match(answer.text, new RegExp(`shaker-1 is held by execution ${execution_id}`))
+    t.equal(answer.headers.get('operation-id'), null)
+  }
+  t.equal(lab.registry.find('shaker-1').wire().frames.length, frames, 'nothing of it is on the wire')
+  t.strictSame(((await ask('GET', shaker)).body as { lock: unknown }).lock, {
+    owner: `execution ${execution_id}`,
+    note: null,
+    expires_at: null,
+  })
+  release()
+  t.equal((await ask('POST', `${shaker}/shake`, { key: 'operate', json: gentle })).status, 200)
+  t.equal(((await ask('GET', shaker)).body as { lock: unknown }).lock, null)
+})
+
+test('what is wrong with the request is told before the lock, and the lock before the state', async (t) => {
+  const { ask, lab } = await held(t)
+  const shake = (json: unknown) => ask('POST', `${shaker}/shake`, { key: 'operate', json })
+  isRefusal(t, await ask('POST', `${shaker}/seal`, { key: 'operate', json: {} }), 400, 'invalid')
+  isRefusal(t, await shake({ speed: 500 }), 400, 'invalid')
+  isRefusal(t, await shake({ speed: 90_000, duration: 5 }), 400, 'invalid')
+  isRefusal(t, await ask('POST', `${shaker}/shake`, { key: 'read', json: gentle }), 403, 'forbidden')
+  isRefusal(t, await shake(gentle), 423, 'locked')
+  lab.registry.find('spare-1').hold(execution_id)
+  isRefusal(t, await ask('POST', '/api/devices/spare-1/lock_plate', { key: 'operate' }), 423, 'locked')
+})
+
+test('readings and a stop pass whoever holds the device', async (t) => {
+  const { ask } = await held(t)
+  for (const path of ['', '/capabilities', '/initialized', '/get_temperature', '/wire']) {
+    t.equal((await ask('GET', `${shaker}${path}`, { key: 'read' })).status, 200, path)
+  }
+  t.equal((await ask('POST', `${shaker}/stop`, { key: 'read' })).status, 200)
+  t.equal((await ask('POST', '/api/stop', { key: 'read' })).status, 200)
+})
+
+test('an admin passes with the word for it, and nobody else does', async (t) => {
+  const { ask } = await held(t)
+  isRefusal(t, await ask('POST', `${shaker}/unlock_plate`, { key: 'admin' }), 423, 'locked')
+  isRefusal(t, await ask('POST', `${shaker}/unlock_plate`, { key: 'admin', headers: { 'X-Override': 'false' } }), 423, 'locked')
+  isRefusal(t, await ask('POST', `${shaker}/unlock_plate`, { key: 'operate', headers: override }), 423, 'locked')
+  t.equal((await ask('POST', `${shaker}/unlock_plate`, { key: 'admin', headers: override })).status, 200)
+})
+
+test('an execution may hold a device more than once, and another may not', async (t) => {
+  const { lab, release } = await held(t)
+  const instrument = lab.registry.find('shaker-1')
+  const again = instrument.hold(execution_id)
+  release()
+  release()
+  t.throws(() => instrument.hold('another'), { code: 'locked' })
+  again()
+  instrument.hold('another')()
+  t.equal(instrument.info().lock, null)
+})
+
+test('a fault while an execution holds the device is an event of that execution', async (t) => {
+  const { ask, clock, lab, release } = await held(t)
+  await ask('POST', `${shaker}/stop`)
+  release()
+  await ask('POST', `${shaker}/initialize`)
+  const events = await clock.run(lab.hub.getEventsSince())
+  const told = events.filter(({ entity_type }) => entity_type === 'DEVICE')
+  t.match(told, [
+    { event_name: 'DEVICE.shaker-1.FAULTED', execution_id, context: { execution_id } },
+    { event_name: 'DEVICE.shaker-1.FAULT_CLEARED', execution_id: lab.hub.system_id, context: { execution_id: null } },
+  ])
+})

@@ -1,0 +1,98 @@
+// A stop is taken in whatever state a device or the service is; and what is wrong in a driver is a fault like any other.
+
+import { mkdir } from 'node:fs/promises'
+import { test } from 'tap'
+import { drivers } from '../../drivers/index.ts'
+import { atTheEnd, type Bench, isRefusal, openBench } from './testing.ts'
+
+const shaker = '/api/devices/shaker-1'
+const gentle = { speed: 500, duration: 60 }
+
+/** What brings the shaker into a state, from the start of the service. */
+const states: Record<string, (bench: Bench) => Promise<unknown>> = {
+  not_initialized: async () => {},
+  ready: ({ ask }) => ask('POST', `${shaker}/initialize`),
+  async busy(bench) {
+    await states.ready!(bench)
+    await bench.ask('POST', `${shaker}/lock_plate`)
+    await bench.ask('POST', `${shaker}/shake`, { json: gentle, headers: { prefer: 'respond-async' } })
+    await bench.clock.advance(4000)
+  },
+  async stopped(bench) {
+    await states.busy!(bench)
+    await bench.ask('POST', `${shaker}/stop`)
+  },
+  async faulted(bench) {
+    await states.busy!(bench)
+    await bench.ask('POST', '/api/sim/devices/shaker-1/faults', { json: { fault: 'jam' } })
+    await bench.clock.advance(10_000)
+  },
+}
+
+for (const [state, reach] of Object.entries(states)) {
+  for (const storage of ['works', 'does not work']) {
+    test(`a stop is sent to a device that is ${state}, and latches it, where the storage ${storage}`, async (t) => {
+      const bench = await openBench(t)
+      const { ask, lab, data_dir, clock } = bench
+      if (storage !== 'works') await breakStorage(data_dir)
+      await reach(bench)
+      t.match((await ask('GET', shaker)).body, { state })
+      const before = said(bench).length
+      t.match(await ask('POST', `${shaker}/stop`, { key: 'read' }), { status: 200, body: { success: Boolean, message: /^shaker-1/ } })
+      t.match(said(bench)[before], /^shakeEmergencyOff/, 'its bytes are the next on the wire')
+      await clock.advance(5000)
+      t.match((await ask('GET', shaker)).body, { is_initialized: false, operation: null, fault: Object })
+      isRefusal(t, await ask('POST', `${shaker}/lock_plate`), 409, 'stopped')
+      t.equal(lab.registry.find('shaker-1').state, 'stopped')
+    })
+  }
+}
+
+test('a stop is sent while keys are rewritten', async (t) => {
+  const bench = await openBench(t)
+  await states.busy!(bench)
+  const { ask, clock } = bench
+  const made = Array.from({ length: 8 }, (_, i) => ask('POST', '/api/keys', { json: { name: `key ${i}`, scope: 'read' } }))
+  t.match(await ask('POST', `${shaker}/stop`, { key: 'read' }), { status: 200 })
+  for (const { status } of await clock.run(Promise.all(made))) t.equal(status, 201)
+  t.match((await ask('GET', shaker)).body, { state: 'stopped' })
+})
+
+test('what throws in a driver is an internal error in words of ours, halts the device and latches it', async (t) => {
+  const ending = atTheEnd(t)
+  const driver = await drivers.bioshake()
+  const { open } = driver
+  ending.push(async () => {
+    driver.open = open
+  })
+  driver.open = (at) => ({
+    ...open(at),
+    async lock_plate() {
+      throw new TypeError('secret of the house')
+    },
+  })
+  const bench = await openBench(t)
+  const { ask, logged } = bench
+  await states.ready!(bench)
+  const before = said(bench).length
+  isRefusal(t, await ask('POST', `${shaker}/lock_plate`), 500, 'internal')
+  t.match(said(bench)[before], /^shakeEmergencyOff/)
+  t.match((await ask('GET', shaker)).body, {
+    state: 'faulted',
+    is_initialized: false,
+    fault: { command: 'lock_plate', error_type: 'Internal' },
+  })
+  t.match(logged.join('\n'), /lock_plate failed in the driver/)
+  isRefusal(t, await ask('POST', `${shaker}/shake`, { json: gentle }), 409, 'faulted')
+  t.match(await ask('POST', `${shaker}/initialize`), { status: 200 })
+})
+
+/** A folder stands where the file of the latches belongs. */
+async function breakStorage(data_dir: string): Promise<void> {
+  await mkdir(`${data_dir}/latches.json/in-the-way`, { recursive: true })
+}
+
+function said({ lab }: Bench): string[] {
+  const { frames } = lab.registry.find('shaker-1').wire()
+  return frames.filter(({ direction }) => direction === 'to_device').map(({ text }) => text)
+}

@@ -1,0 +1,118 @@
+// The devices of a configuration, each made by its driver: on what it hangs on, or over its own simulator.
+
+import { type Attached, attached, simulated } from '../../drivers/attach.ts'
+import type { Hardware } from '../../drivers/transports/board.ts'
+import { portWarning } from '../../drivers/transports/port_path.ts'
+import { Simulation } from '../../drivers/transports/simulation.ts'
+import type { Config, DeviceConfig } from '../config.ts'
+import type { Link } from '../devices/device.ts'
+import type { Configured } from '../devices/instrument.ts'
+import type { Emitter } from '../devices/latch.ts'
+import { Ledger } from '../devices/ledger.ts'
+import { nothingKept } from '../devices/nothing_kept.ts'
+import { Registry } from '../devices/registry.ts'
+import { WireLog } from '../devices/wire_log.ts'
+import type { Hub } from '../events/hub.ts'
+import { type Clock, scaled } from '../kit/clock.ts'
+import type { Log } from '../kit/log.ts'
+
+type Parts = {
+  clock: Clock
+  log: Log
+  hardware: Hardware
+  /** Is given the hand that breaks it, for each that is simulated. */
+  simulations: Map<string, Simulation>
+}
+
+/** Opens nothing yet. */
+export function configured(device: DeviceConfig, time_scale: number, { clock, log, simulations, hardware }: Parts): Configured {
+  if (device.kind === 'external') return external(device)
+  const { device_id, driven_by, settings, transport } = device
+  if (transport.kind === 'simulated') {
+    const { simulation, ...made } = onSimulator(device, time_scale, clock)
+    simulations.set(device_id, simulation)
+    return made
+  }
+  if (transport.kind === 'serial') void portWarning(transport.path).then((warning) => warning && log.warn(`${device_id}: ${warning}`))
+  const real = attached(driven_by, { transport, settings, clock, hardware })
+  return { ...common(device), type: driven_by.type, simulated: false, time_scale: 1, driven: driven(device, real) }
+}
+
+/**
+ * A bench beside the real one, for rehearsals: each device that has a driver over a simulator of its own, nothing latched, and not one
+ * byte to any instrument. Closing it switches the simulators off and forgets it.
+ *
+ * An event of its devices is fired as one of the execution that holds the device. Where none does, it would look like
+ * one of the real device, so it is only logged.
+ */
+export function simulatedBench({ devices, time_scale }: Config, { clock, log, hub }: { clock: Clock; log: Log; hub: Hub }): Registry {
+  const ofExecutions: Emitter = {
+    emit(event_name, context, execution_id) {
+      if (execution_id !== undefined) hub.emit(event_name, context, execution_id)
+    },
+  }
+  const registry = new Registry(
+    devices.map((device) => rehearsing(device, time_scale, clock)),
+    { clock, log: told(log, 'rehearsal'), hub: ofExecutions, ledger: new Ledger(), ...nothingKept },
+  )
+  registry.start()
+  return registry
+}
+
+function rehearsing(device: DeviceConfig, time_scale: number, clock: Clock): Configured {
+  if (device.kind === 'external') return external(device)
+  const { simulation, ...made } = onSimulator(device, time_scale, clock)
+  const link = untilClosed(made.driven.link, () => simulation.powerOff())
+  // The configuration names the real instrument.
+  return { ...made, identity: {}, driven: { ...made.driven, link } }
+}
+
+function untilClosed(link: Link, closed: () => void): Link {
+  return {
+    get state() {
+      return link.state
+    },
+    open: () => link.open(),
+    onLost: (call) => link.onLost(call),
+    async close() {
+      await link.close()
+      closed()
+    },
+  }
+}
+
+type DrivenConfig = Extract<DeviceConfig, { kind: 'driven' }>
+
+function external(device: DeviceConfig): Configured {
+  return { ...common(device), type: 'transporter', simulated: false, time_scale: 1 }
+}
+
+function onSimulator(device: DrivenConfig, time_scale: number, clock: Clock) {
+  const { driven_by, settings } = device
+  const made = simulated(driven_by, { settings, clock: scaled(clock, time_scale), wire: clock })
+  const simulation = new Simulation(made.breakable, clock)
+  return { ...common(device), type: driven_by.type, simulated: true, time_scale, driven: driven(device, made), simulation }
+}
+
+function driven({ driven_by, settings }: DrivenConfig, { device, link }: Attached) {
+  return { device, link, profile: driven_by.profile(settings), wire: wireLogOf(link) }
+}
+
+function common({ device_id, name, driver, limits: bounds, identity, on_restart }: DeviceConfig) {
+  return { device_id, name, driver, bounds, identity, on_restart }
+}
+
+/** A log whose lines say of whom they are. */
+function told(log: Log, who: string): Log {
+  return {
+    info: (message) => log.info(`${who}: ${message}`),
+    warn: (message) => log.warn(`${who}: ${message}`),
+    error: (message, error) => log.error(`${who}: ${message}`, error),
+  }
+}
+
+function wireLogOf(link: Attached['link']): WireLog {
+  const wire = new WireLog()
+  link.onWire((direction, bytes) => wire.note(direction, bytes))
+  return wire
+}

@@ -1,0 +1,101 @@
+// The runtime of workflows on this bench: what can be run, what runs, and what became of it.
+
+import type { Config } from '../config.ts'
+import type { Registry } from '../devices/registry.ts'
+import type { Hub } from '../events/hub.ts'
+import { legacyAssay, legacyTopology } from '../examples/legacy.ts'
+import { demoTopology, sealAndSpin } from '../examples/seal_and_spin.ts'
+import { smcAssay, smcTopology } from '../examples/smc_assay.ts'
+import { type Clock, sleep } from '../kit/clock.ts'
+import type { Report } from '../kit/json_file.ts'
+import type { Log } from '../kit/log.ts'
+import type { Teachpoints } from '../teachpoints/store.ts'
+import { benchOf } from '../workflow/bench.ts'
+import { DrivenEquipment } from '../workflow/driven_equipment.ts'
+import { abortLeftOpen } from '../workflow/left_open.ts'
+import type { Source } from '../workflow/library.ts'
+import { RecordFile } from '../workflow/record_file.ts'
+import { Runtime } from '../workflow/runtime.ts'
+import { Shelf } from '../workflow/shelf.ts'
+import { simulatedBench } from './bench.ts'
+
+export type Runs = {
+  shelf: Shelf
+  runtime: Runtime
+  /** Resolves when what is known of every run is on the card. Rejects with `storage`. */
+  written(): Promise<void>
+  /** Aborts what is open, and resolves when it has unwound or the time for that is over. */
+  abort(): Promise<void>
+  close(): Promise<void>
+}
+
+type Rooms = {
+  config: Config
+  data_dir: string
+  topologies: string | undefined
+  clock: Clock
+  hub: Hub
+  registry: Registry
+  teachpoints: Teachpoints
+  log: Log
+  report: Report
+}
+
+const shipped = [demoTopology, sealAndSpin, smcTopology, smcAssay, legacyTopology, legacyAssay].map(
+  (input): Source => ({ origin: `example ${input.name}`, form: 'typescript', input }),
+)
+
+/** Steps wait while so many events wait to be written. */
+const mostWaiting = 2000
+/** Of the ten seconds in which a service has ended. */
+const unwinding_ms = 5000
+
+export async function openRuns({ config, data_dir, topologies, clock, hub, registry, teachpoints, log, report }: Rooms): Promise<Runs> {
+  const warn = (message: string) => log.warn(message)
+  const file = await RecordFile.open({ folder: data_dir, clock, report })
+  const bench = {
+    get devices() {
+      return benchOf(registry.all(), teachpoints).devices
+    },
+    hasTeachpoint: benchOf([], teachpoints).hasTeachpoint,
+  }
+  const equipment = (registry: Registry, forgives: boolean) => new DrivenEquipment({ registry, teachpoints, forgives })
+  const openSimulated = async () => {
+    const rehearsal = simulatedBench(config, { clock, log, hub })
+    return { equipment: equipment(rehearsal, true), close: () => rehearsal.close() }
+  }
+  const shelf = await Shelf.open(
+    { data_dir, topologies, shipped, bench, report, warn },
+    (library) =>
+      new Runtime({
+        hub,
+        clock,
+        now: () => Date.now() / 1000,
+        warn,
+        bench,
+        library,
+        live: equipment(registry, false),
+        openSimulated,
+        records: file.records,
+        backpressure: () => (hub.log.waiting > mostWaiting ? hub.log.until() : undefined),
+      }),
+  )
+  const { runtime } = shelf
+  const aborted = abortLeftOpen(file.records, (event_name, context, execution_id) => hub.emit(event_name, context, execution_id))
+  if (aborted > 0) warn(`${aborted} runs were open when the service ended, and are aborted`)
+  return {
+    shelf,
+    runtime,
+    written: () => file.written(),
+    async abort() {
+      const done = new AbortController()
+      const late = sleep(clock, unwinding_ms, done.signal).catch(() => undefined)
+      await Promise.race([runtime.close(), late])
+      done.abort()
+    },
+    async close() {
+      await shelf.close()
+      await file.close()
+    },
+  }
+}
