@@ -18,6 +18,7 @@ import { RecordFile } from '../workflow/record_file.ts'
 import { Runtime } from '../workflow/runtime.ts'
 import { Shelf } from '../workflow/shelf.ts'
 import { simulatedBench } from './bench.ts'
+import { keptIn, takeUp } from './kept_runs.ts'
 
 export type Runs = {
   shelf: Shelf
@@ -77,11 +78,16 @@ export async function openRuns({ config, data_dir, topologies, clock, hub, regis
         live: equipment(registry, false),
         openSimulated,
         records: file.records,
+        keep: keptIn(data_dir),
         backpressure: () => (hub.log.waiting > mostWaiting ? hub.log.until() : undefined),
       }),
   )
   const { runtime } = shelf
-  const aborted = abortLeftOpen(file.records, (event_name, context, execution_id) => hub.emit(event_name, context, execution_id))
+  await takeUp(runtime, data_dir, (execution_id, reason) => {
+    hub.incident('OTHER', `execution ${execution_id} cannot be taken up again and is aborted: ${reason}`, { execution_id })
+  })
+  const isOpen = (execution_id: string) => runtime.execution(execution_id) !== undefined
+  const aborted = abortLeftOpen(file.records, isOpen, (event_name, context, execution_id) => hub.emit(event_name, context, execution_id))
   if (aborted > 0) warn(`${aborted} runs were open when the service ended, and are aborted`)
   return {
     shelf,

@@ -67,6 +67,8 @@ export class Execution {
   readonly #context: { execution_id: string; workflow_name: string }
   #blocked = 0
   #isLookingForStall = false
+  /** Stood down: what still unwinds is nobody's business. */
+  #isSilent = false
   #stalled: string | null = null
 
   constructor(workflow: Workflow, world: World, { isJoinable, around, saved }: Beginning) {
@@ -103,16 +105,18 @@ export class Execution {
 
   /** A fresh one each time: what an event carries is frozen. */
   context(): { execution_id: string; workflow_name: string } {
-    return { ...this.#context }
+    return { execution_id: this.execution_id, workflow_name: this.workflow.name }
   }
 
   emit(type: string, id: string, status: string, context: Context): void {
+    if (this.#isSilent) return
     this.#bus.emit(type, id, status, context)
     this.memory?.changed()
   }
 
   /** Records an incident of a thread. */
   incident(category: IncidentCategory, message: string, thread: LabwareThread | null, { error, ...more }: NoteworthyError = {}): void {
+    if (this.#isSilent) return
     const { execution_id } = this
     const detail = error === undefined ? {} : { error: messageOf(error), error_type: error instanceof Error ? error.name : typeof error }
     this.#around.hub.incident(category, message, { ...more, execution_id, thread_id: thread?.thread_id ?? null, detail })
@@ -143,12 +147,11 @@ export class Execution {
   /** Makes a thread; it goes on in one of the next turns. */
   spawn(plan: ThreadPlan, origin: ThreadOrigin): LabwareThread {
     const acquired = this.#acquisition(plan, origin)
-    const thread = new LabwareThread(this, plan, {
-      name: this.#nameFor(plan),
-      origin,
-      startsAt: acquired && 'location' in acquired ? acquired.location : plan.start.seat,
-      labware: this.#labwareFor(plan, (acquired && 'barcode' in acquired && acquired.barcode) || null),
-    })
+    const startsAt = acquired && 'location' in acquired ? acquired.location : plan.start.seat
+    const standing = this.#standingAt(startsAt, plan)
+    const labware = standing ?? this.#labwareFor(plan, (acquired && 'barcode' in acquired && acquired.barcode) || null)
+    const thread = new LabwareThread(this, plan, { name: this.#nameFor(plan), origin, startsAt, labware })
+    if (standing) this.#takeUp(thread)
     this.threads.set(thread.thread_id, thread)
     this.groups.began(thread)
     this.slots.adopt(thread)
@@ -160,6 +163,7 @@ export class Execution {
   setOff(thread: LabwareThread): void {
     this.#live.add(thread)
     if (this.paused) thread.pause(this.paused.reason)
+    if (this.phase.current === 'stopping') thread.cutOff(this.reason ?? 'the execution was aborted')
     this.world.steps.push(() => void travel(thread).then(() => this.#threadEnded(thread)))
   }
 
@@ -242,19 +246,36 @@ export class Execution {
     if (this.phase.current === 'accepting') this.phase.become('draining')
   }
 
+  /**
+   * The service ends, and the run goes on after it: what stands now is on the card, nothing is told any more, and what is under way
+   * at a device is halted. Rejects with `storage`. One that is not kept is aborted.
+   */
+  async standDown(): Promise<void> {
+    const kept = this.memory?.kept()
+    this.#isSilent = this.memory !== null
+    this.memory = null
+    this.abort('the service stops')
+    await kept
+  }
+
   /** Cuts all threads off; it is aborted when they have unwound. */
   abort(why: string): void {
     if (this.isOver || this.phase.current === 'stopping') return
     this.phase.become('stopping')
     this.reason = why
     for (const thread of this.#live) thread.cutOff(why)
-    if (this.#live.size === 0) this.#end()
+    // It may be in the midst of making its first.
+    this.world.steps.push(() => this.#endIfAllHave())
   }
 
   /** A thread began or ended to wait for others. When all do, nothing may ever move again. */
   blocked(more: 1 | -1): void {
     this.#blocked += more
-    if (more < 0 || this.#blocked < this.#live.size || this.#isLookingForStall) return
+    if (more > 0) this.#suspectStall()
+  }
+
+  #suspectStall(): void {
+    if (this.#blocked < this.#live.size || this.#isLookingForStall) return
     this.#isLookingForStall = true
     this.world.steps.push(() => {
       this.#isLookingForStall = false
@@ -277,11 +298,15 @@ export class Execution {
 
   #threadEnded(thread: LabwareThread): void {
     this.#live.delete(thread)
-    this.world.floor.forget(thread.thread_id)
     this.slots.ended(thread)
     this.groups.ended(thread)
     this.slots.settle()
-    if (this.#live.size === 0) this.#end()
+    this.#endIfAllHave()
+    this.#suspectStall()
+  }
+
+  #endIfAllHave(): void {
+    if (this.#live.size === 0 && !this.isOver) this.#end()
   }
 
   /** The last thread has ended. */
@@ -313,6 +338,22 @@ export class Execution {
     const count = (this.names.get(name) ?? 0) + 1
     this.names.set(name, count)
     return count === 1 ? name : `${name}-${count}`
+  }
+
+  /** What is to be used again, if it stands there and nobody moves it. */
+  #standingAt(seat: string, { template, labware: name }: ThreadPlan): Labware | undefined {
+    if (template.start.mode !== 'REUSE_EXISTING') return undefined
+    const { floor, labware } = this.world
+    const there = labware.get(floor.seat(seat).labware_id ?? '')
+    if (!there || floor.whose(there.labware_id) !== null) return undefined
+    // Another workflow may have called it otherwise.
+    return { ...there, template: name }
+  }
+
+  #takeUp({ thread_id, labware }: LabwareThread): void {
+    labware.state = 'IN_JOURNEY'
+    this.world.labware.set(labware.labware_id, labware)
+    this.world.floor.assign(labware.labware_id, thread_id)
   }
 
   #labwareFor({ labware: template }: ThreadPlan, barcode: string | null): Labware {

@@ -9,8 +9,8 @@ const reason = 'the service restarted'
 type Emit = (event_name: string, context: Context, execution_id: string) => unknown
 
 /** Fires their ends, in the order of any end; whoever keeps records hears of it. Answers how many there were. */
-export function abortLeftOpen(records: Records, emit: Emit): number {
-  const open = records.executions().filter(({ ended_at }) => ended_at === null)
+export function abortLeftOpen(records: Records, isTakenUp: (execution_id: string) => boolean, emit: Emit): number {
+  const open = records.executions().filter(({ ended_at, execution_id }) => ended_at === null && !isTakenUp(execution_id))
   for (const { execution_id, workflow_name } of open.reverse()) {
     const context = () => ({ execution_id, workflow_name })
     const groups = records.groups(execution_id).filter(({ open }) => open > 0)
@@ -19,7 +19,8 @@ export function abortLeftOpen(records: Records, emit: Emit): number {
       const its = { ...context(), thread_id, thread_name, template_name, pause_reason: null, last_error: reason }
       emit(`THREAD.${thread_id}.ABORTED`, its, execution_id)
     }
-    for (const { submission_id, group_id } of groups) emit(`GROUP.${group_id}.COMPLETED`, { ...context(), submission_id, group_id }, execution_id)
+    for (const { submission_id, group_id } of groups)
+      emit(`GROUP.${group_id}.COMPLETED`, { ...context(), submission_id, group_id }, execution_id)
     emit(`WORKFLOW.${execution_id}.ERRORED`, context(), execution_id)
     for (const { submission_id, group_ids, ended_at } of records.submissionsOf(execution_id)) {
       if (ended_at !== null) continue

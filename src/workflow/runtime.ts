@@ -1,7 +1,7 @@
 // The workflow runtime: the topology that is loaded, the executions on it, and what is asked of them.
 
 import { randomUUID } from 'node:crypto'
-import { LabError } from '../errors.ts'
+import { LabError, messageOf } from '../errors.ts'
 import type { RuntimeEvent } from '../events/event.ts'
 import type { Hub } from '../events/hub.ts'
 import type { Sink } from '../events/sinks.ts'
@@ -277,12 +277,13 @@ export class Runtime {
     })
   }
 
-  /** Aborts all that is open, and resolves when it has unwound. */
-  async close(why = 'the service stops'): Promise<void> {
+  /** Ends all that is open, what is kept so that it can be taken up again; resolves when it has unwound. */
+  async close(): Promise<void> {
     this.#isClosing = true
     const open = this.executions().filter((execution) => !execution.isOver)
-    for (const execution of open) execution.abort(why)
-    await Promise.all(open.map((execution) => this.over(execution)))
+    const over = open.map((execution) => this.over(execution))
+    for (const execution of open) execution.standDown().catch((error) => this.#options.warn(messageOf(error)))
+    await Promise.all(over)
     await this.#simulated?.close()
     this.#simulated = null
   }
@@ -323,8 +324,8 @@ export class Runtime {
   }
 
   /** The execution that takes the groups, if they are to be put into one and there is one. Throws `conflict` when it cannot. */
-  #joined(workflow: Workflow, { batch_mode, run_mode }: SubmissionRequest): Execution | undefined {
-    if (batch_mode !== 'JOIN_EXISTING') return undefined
+  #joined(workflow: Workflow, { batch_mode, run_mode, groups }: SubmissionRequest): Execution | undefined {
+    if (batch_mode !== 'JOIN_EXISTING' || groups.length === 0) return undefined
     const open = this.executions().find((execution) => execution.workflow.name === workflow.name && !execution.isOver)
     if (!open) return undefined
     const id = open.execution_id
@@ -332,6 +333,8 @@ export class Runtime {
       throw new LabError('conflict', `execution ${id} of ${workflow.name} runs in ${open.world.mode}; submit in that mode, or STANDALONE`)
     if (open.phase.current !== 'accepting')
       throw new LabError('conflict', `execution ${id} of ${workflow.name} takes no more: it is ${open.phase.current}`)
+    if (open.slots.list().some(({ isOrphaned }) => isOrphaned))
+      throw new LabError('conflict', `execution ${id} of ${workflow.name} has work that nobody brings labware for; resume it first`)
     if (open.paused) throw new LabError('conflict', `execution ${id} of ${workflow.name} is paused; resume it first`)
     if (open.workflow.hash !== workflow.hash)
       throw new LabError('conflict', `workflow ${workflow.name} was changed since execution ${id} began; submit STANDALONE`)
@@ -384,15 +387,15 @@ export class Runtime {
   }
 
   /** Where the first threads of a LIVE run begin nothing may stand, but what is to be used again, and in a storage. */
-  #mustBeFree({ threads, name }: Workflow, start: readonly string[]): void {
+  #mustBeFree({ threads, name, document }: Workflow, start: readonly string[]): void {
     const floor = this.#live!.floor
     for (const plan of start.map((thread) => threads.get(thread)!)) {
       const { seat, mode } = plan.start
-      if (mode === 'REUSE_EXISTING' || floor.graph.seats.get(seat)?.storage) continue
       const { labware_id } = floor.seat(seat)
-      if (labware_id === null) continue
-      const there = this.#live!.labware.get(labware_id)?.name ?? labware_id
-      throw new LabError('conflict', `${name} begins at ${seat}, where ${there} stands; take it away first`)
+      if (labware_id === null || floor.graph.seats.get(seat)?.storage) continue
+      const there = this.#live!.labware.get(labware_id)
+      if (mode === 'REUSE_EXISTING' && there?.type === document.labware[plan.labware]?.type) continue
+      throw new LabError('conflict', `${name} begins at ${seat}, where ${there?.name ?? labware_id} stands; take it away first`)
     }
   }
 
