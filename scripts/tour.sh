@@ -8,7 +8,7 @@
 set -u
 url=${1:-${BENCHD_URL:-http://127.0.0.1:8520}}
 key=${BENCHD_API_KEY:?put a key of scope admin into BENCHD_API_KEY; the demo prints one}
-passed=0 failed=0
+passed=0 failed=0 answered=
 
 # expect STATUS PATTERN METHOD PATH [BODY [CURL-OPTION…]]: the body must match the pattern, an extended regular expression.
 expect() {
@@ -20,6 +20,7 @@ expect() {
   answer=$(curl -sS -m 300 -X "$method" "${auth[@]}" "${data[@]}" "$@" -w '\n%{http_code}' "$url$path" 2>&1)
   got=${answer##*$'\n'}
   answer=${answer%$'\n'*}
+  answered=$answer
   if [[ $got == "$status" && $answer =~ $pattern ]]; then
     passed=$((passed + 1))
     printf 'ok      %s %-6s %s\n' "$got" "$method" "$path"
@@ -144,6 +145,74 @@ expect 200 '"created":0,"updated":[1-9]' POST $points/bulk "${exported/\{/\{\"ov
 expect 200 '"created":1,"updated":0' POST $points/bulk "[$point]"
 expect 400 'twice' POST $points/bulk "[$odd, $odd]"
 expect 200 "$ok" DELETE $points/arm-1/tour
+
+title 'Topologies and workflows'
+expect 200 '"name":"demo","loaded":true' GET /api/topologies
+expect 200 '"name":"shaker_in","device":"shaker-1"' GET /api/topology
+expect 404 'did you mean' POST /api/topology/load '{"name": "dmeo"}'
+expect 409 'demo is loaded' POST /api/topology/load '{"name": "smc"}'
+expect 200 "$ok" POST /api/topology/unload
+expect 404 'no topology is loaded' GET /api/topology
+expect 200 "$ok" POST /api/topology/load '{"name": "demo"}'
+expect 200 "$ok" POST /api/system/reload
+expect 200 '"name":"seal-and-spin","topology":"demo"' GET /api/workflows
+expect 200 '"document":\{"format":1,"name":"seal-and-spin"' GET /api/workflows/seal-and-spin
+wait='{"format":1,"name":"tour","topology":"demo","labware":{"plate":{"type":"96-well"}},"methods":{"look":[{"instruct":"look at it"}]},
+  "threads":{"plate":{"labware":"plate","start":{"at":"pad_1","mode":"REUSE_EXISTING"},"end":{"at":["pad_1"],"mode":"LEAVE_IN_PLACE"},
+  "steps":[{"wait_for":"tour.go"},{"method":"look"}]}},"start":["plate"]}'
+expect 201 '"name":"tour","topology":"demo","form":"json","source":"api"' PUT /api/workflows/tour "$wait"
+expect 400 'did you mean \\"look\\"' PUT /api/workflows/tour "${wait/\"method\":\"look\"/\"method\":\"lok\"}"
+expect 409 'comes with the program' PUT /api/workflows/seal-and-spin "${wait/\"name\":\"tour\"/\"name\":\"seal-and-spin\"}"
+
+title 'Runs'
+expect 400 'run_mode is missing' POST /api/submissions '{"workflow": "tour"}'
+expect 404 'no workflow' POST /api/submissions '{"workflow": "nothing", "run_mode": "LIVE"}'
+expect 202 '"status":"IN_PROGRESS"' POST /api/submissions '{"workflow": "seal-and-spin", "run_mode": "PURE_SIM"}'
+expect 202 '"status":"IN_PROGRESS"' POST /api/submissions '{"workflow": "tour", "run_mode": "LIVE", "operator_id": "tour"}'
+run=/api/executions/$(grep -oE '"execution_id":"[^"]+' <<<"$answered" | cut -d'"' -f4)
+submission=$(grep -oE '"submission_id":"[^"]+' <<<"$answered" | cut -d'"' -f4)
+expect 200 '"workflow_name":"tour"' GET /api/submissions
+expect 200 '"operator_id":"tour"' GET "/api/submissions/$submission"
+expect 200 '"workflow_name":"tour"' GET /api/executions
+expect 200 '"thread_name":"plate"' GET "$run"
+expect 200 '"thread_name":"plate"' GET "$run/threads"
+thread=/api/threads/$(grep -oE '"thread_id":"[^"]+' <<<"$answered" | head -n 1 | cut -d'"' -f4)
+expect 200 '"rows":\[' GET "$run/timeline"
+expect 200 "$ok" POST "$run/pause"
+expect 200 "$ok" POST "$run/resume"
+expect 200 "$ok" POST "$thread/pause"
+expect 200 "$ok" POST "$thread/resume"
+expect 409 'no error holds thread plate' POST "$thread/recover" '{"decision": "RETRY"}'
+expect 409 'does not wait for that' POST "$thread/placed"
+expect 409 'does not wait for that' POST "$thread/removed"
+expect 400 'OPERATOR' POST "$run/emit" '{"name": "OPERATOR.CONFIRM.x"}'
+expect 200 "$ok" POST "$run/emit" '{"name": "tour.go"}'
+for _ in 1 2 3 4 5 6 7 8 9 10; do
+  step=$(curl -sS -H "X-API-Key: $key" "$url/api/operator/steps" | grep -oE 'manual_step-[0-9a-f]{4}' | head -n 1)
+  [[ -n $step ]] && break
+  sleep 0.2
+done
+expect 200 'look at it' GET /api/operator/steps
+expect 200 "$ok" POST "/api/operator/steps/$step/confirm"
+expect 404 'waits to be confirmed' POST "/api/operator/steps/$step/confirm"
+expect 202 '"execution_id"' POST /api/submissions '{"workflow": "tour", "run_mode": "LIVE"}'
+run=/api/executions/$(grep -oE '"execution_id":"[^"]+' <<<"$answered" | cut -d'"' -f4)
+expect 200 '"thread_name":"plate"' GET "$run/threads"
+thread=/api/threads/$(grep -oE '"thread_id":"[^"]+' <<<"$answered" | head -n 1 | cut -d'"' -f4)
+expect 409 'is open' DELETE "$run"
+expect 200 "$ok" POST "$run/close"
+expect 409 'not armed' POST "$run/stop" '{"confirm": true}'
+expect 200 'armed' POST "$run/stop"
+expect 200 "$ok" POST "$run/stop" '{"confirm": true}'
+expect 200 '"status":"ABORTED"' GET "$run"
+expect 409 'has ended' POST "$thread/stop"
+expect 200 "$ok" DELETE "$run"
+expect 404 'no execution' GET "$run"
+expect 200 "$ok" DELETE /api/workflows/tour
+expect 404 'no workflow' DELETE /api/workflows/tour
+expect 200 '^\{"incidents":\[' GET /api/incidents
+expect 404 'no incident' GET /api/incidents/none
+expect 404 'no incident' POST /api/incidents/none/acknowledge
 
 title 'Simulated faults, and events'
 expect 201 '"entity_type":"THREAD","entity_id":"tour","status":"STARTED"' POST /api/sim/events '{"event_name": "THREAD.tour.STARTED"}'

@@ -1,5 +1,6 @@
 // The one configuration file: its schema, and every device's settings held against its driver's.
 
+import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFile, realpath } from 'node:fs/promises'
 import * as v from 'valibot'
 import { type AnyDriver, isOnPins } from '../drivers/driver.ts'
@@ -115,8 +116,10 @@ export async function checkConfig(content: unknown, origin: string): Promise<Con
   return { ...file, devices }
 }
 
-/** The certificate and its key, as text. Throws `config`. */
-export async function readTls({ cert, key }: { cert: string; key: string }): Promise<{ cert: string; key: string }> {
+export type Certificate = { cert: string; key: string; fingerprint: string; valid_to: string }
+
+/** The certificate and its key, as text, with what people compare it by and when it ends. Throws `config`. */
+export async function readTls({ cert, key }: { cert: string; key: string }): Promise<Certificate> {
   const read = async (path: string) => {
     try {
       return await readFile(path, 'utf8')
@@ -124,7 +127,19 @@ export async function readTls({ cert, key }: { cert: string; key: string }): Pro
       throw new LabError('config', `listen.tls: ${path} cannot be read: ${messageOf(error)}`, { cause: error })
     }
   }
-  return { cert: await read(cert), key: await read(key) }
+  const pair = { cert: await read(cert), key: await read(key) }
+  return { ...pair, ...mustFit(pair, cert) }
+}
+
+function mustFit({ cert, key }: { cert: string; key: string }, path: string): { fingerprint: string; valid_to: string } {
+  try {
+    const certificate = new X509Certificate(cert)
+    if (!certificate.checkPrivateKey(createPrivateKey(key))) throw new Error('it is not of this key')
+    return { fingerprint: certificate.fingerprint256, valid_to: certificate.validTo }
+  } catch (error) {
+    const sentence = `listen.tls: ${path} and its key are not right: ${messageOf(error)}; make new ones with scripts/make-cert.sh`
+    throw new LabError('config', sentence, { cause: error })
+  }
 }
 
 /** Two devices on one port would change each other's settings before the lock of the port is even tried. */

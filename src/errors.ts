@@ -23,6 +23,8 @@ export type ErrorCode =
   | 'exists'
   | 'conflict'
   | 'locked'
+  | 'in_progress'
+  | 'safe_mode'
   // the instrument failed
   | 'disconnected'
   | 'no_reply'

@@ -5,13 +5,18 @@ import type { Simulation } from '../drivers/transports/simulation.ts'
 import { stopInput } from '../drivers/transports/stop_input.ts'
 import type { Config } from './config.ts'
 import { Latches } from './devices/latches.ts'
+import { Leases } from './devices/leases.ts'
 import { Ledger } from './devices/ledger.ts'
 import { Registry } from './devices/registry.ts'
 import { RunJournal } from './devices/run_journal.ts'
 import type { Hub } from './events/hub.ts'
+import type { Incident } from './events/incidents.ts'
 import { Load } from './events/load.ts'
 import { openEvents } from './events/open.ts'
+import { Audit, byService } from './keys/audit.ts'
 import { Keys } from './keys/keys.ts'
+import { Once } from './keys/once.ts'
+import { Pairing } from './keys/pairing.ts'
 import { type Clock, systemClock } from './kit/clock.ts'
 import type { Report } from './kit/json_file.ts'
 import type { Log } from './kit/log.ts'
@@ -33,6 +38,12 @@ export type Lab = {
   registry: Registry
   teachpoints: Teachpoints
   keys: Keys
+  /** Programs that ask for a key. */
+  pairing: Pairing
+  /** Requests that are done once, however often they are made. */
+  once: Once
+  /** Who did what. */
+  audit: Audit
   /** Workflows: what can be run, what runs, what became of it. */
   runs: Runs
   /** The hands that break simulated devices, by device. */
@@ -40,15 +51,23 @@ export type Lab = {
   /** A flow of events to try clients with. */
   load: Load
   health(): Health
+  /** In safe mode the incident that ends it when it is acknowledged: until then nothing may be moved. */
+  readonly safe_mode: Incident | undefined
   /** Refuses new work, ends what runs, and resolves when all is on the card. */
   close(): Promise<void>
 }
 
+type Options = {
+  data_dir: string
+  topologies?: string | undefined
+  /** Why it opens in safe mode, if it does. */
+  safe?: string | undefined
+  log: Log
+  clock?: Clock
+}
+
 /** Opens the lab on a data folder that is ours alone. Sends nothing but queries to the devices. */
-export async function openLab(
-  config: Config,
-  { data_dir, topologies, log, clock = systemClock }: { data_dir: string; topologies?: string | undefined; log: Log; clock?: Clock },
-): Promise<Lab> {
+export async function openLab(config: Config, { data_dir, topologies, safe, log, clock = systemClock }: Options): Promise<Lab> {
   const version = packageVersion()
   const began = clock.now()
   let stopping = false
@@ -57,19 +76,26 @@ export async function openLab(
     log.error(message)
     hub.incident('STORAGE', message)
   }
+  const safeMode = safe === undefined ? () => undefined : beginSafely(hub, log, safe)
   const load = new Load(hub, clock)
   const ledger = new Ledger()
   const latches = await Latches.open(data_dir, report)
+  const leases = await Leases.open(data_dir, report)
   const journal = await RunJournal.open(data_dir, report)
   const teachpoints = await Teachpoints.open({ folder: data_dir, report })
   const keys = await Keys.open({ folder: data_dir, report })
+  const pairing = new Pairing({ keys, clock })
+  const once = await Once.open({ folder: data_dir, report })
+  const audit = new Audit({ folder: data_dir, log, report, clock })
+  audit.note({ ...byService, what: `start ${version}` })
   const simulations = new Map<string, Simulation>()
   const hardware = thisComputer()
   const devices = config.devices.map((device) => configured(device, config.time_scale, { clock, log, simulations, hardware }))
-  const registry = new Registry(devices, { clock, hub, ledger, latches, journal, log })
+  const registry = new Registry(devices, { clock, hub, ledger, latches, leases, journal, log })
   registry.start()
   const pressed = () => {
     log.warn('the stop input is active: every device is stopped')
+    audit.note({ ...byService, what: 'stop input' })
     registry.haltAll().catch((error) => log.error('the stop input', error))
   }
   const failed = (reason: string) => hub.incident('DEVICE_LINK', `the stop input cannot be read: ${reason}`)
@@ -86,11 +112,17 @@ export async function openLab(
     registry,
     teachpoints,
     keys,
+    pairing,
+    once,
+    audit,
     runs,
     simulations,
     load,
+    get safe_mode() {
+      return safeMode()
+    },
     health() {
-      const reasons = [...hub.troubles(), ...(input?.trouble ? ['stop_input'] : [])]
+      const reasons = [...hub.troubles(), ...(input?.trouble ? ['stop_input'] : []), ...(safeMode() ? ['safe_mode'] : [])]
       const status = stopping ? 'stopping' : reasons.length ? 'degraded' : 'ok'
       return { status, version, uptime_s: Math.floor((clock.now() - began) / 1000), reasons }
     },
@@ -107,7 +139,21 @@ export async function openLab(
       for (const simulation of simulations.values()) simulation.powerOff()
       await runs.close()
       await keys.close()
+      await once.close()
+      audit.note({ ...byService, what: 'stop' })
+      await audit.close()
       await hub.close()
     },
+  }
+}
+
+/** Answers what tells of the incident, until somebody has acknowledged it. */
+function beginSafely(hub: Hub, log: Log, why: string): () => Incident | undefined {
+  const message = `safe mode: ${why}; look at the bench and at the log, then acknowledge this incident, until then nothing can be moved`
+  log.warn(message)
+  const { incident_id } = hub.incident('OTHER', message, { severity: 'CRITICAL', detail: { safe_mode: true } })
+  return () => {
+    const incident = hub.incidents.get(incident_id)
+    return incident.acknowledged ? undefined : incident
   }
 }

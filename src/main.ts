@@ -5,23 +5,36 @@ import type { AddressInfo } from 'node:net'
 import type { Config } from './config.ts'
 import { readTls } from './config.ts'
 import { app } from './http/app.ts'
-import { claimFolder } from './http/control_socket.ts'
+import { claimFolder, openToGroup } from './http/control_socket.ts'
 import { closeServer, listen, serverOf } from './http/server.ts'
 import { startingApp } from './http/starting.ts'
 import { makePrivateFolder } from './kit/folder.ts'
 import type { Log } from './kit/log.ts'
+import { brokenOff, Starts } from './kit/starts.ts'
 import { type Lab, openLab } from './lab.ts'
 
 export type Service = {
   lab: Lab
   /** Where it listens: `http://127.0.0.1:8520`. */
   url: string
+  /** SHA-256 of its certificate, for people to compare; undefined without TLS. */
+  fingerprint: string | undefined
   /** Ends it within ten seconds; a second call waits for the first. */
   close(): Promise<void>
 }
 
+type Options = {
+  data_dir: string
+  topologies?: string | undefined
+  /** Where a control socket for the group stands besides that in the data folder, as `RuntimeDirectory=` made it. */
+  runtime_dir?: string | undefined
+  /** Begin in safe mode, also if nothing broke off. */
+  safe?: boolean | undefined
+  log: Log
+}
+
 /** Rejects with `config` or `in_use` when it cannot be started; nothing is left running then. */
-export async function startService(config: Config, { data_dir, log }: { data_dir: string; log: Log }): Promise<Service> {
+export async function startService(config: Config, { data_dir, topologies, runtime_dir, safe, log }: Options): Promise<Service> {
   process.umask(0o077)
   const { connections } = config.limits
   const tls = config.listen.tls ? await readTls(config.listen.tls) : undefined
@@ -30,26 +43,41 @@ export async function startService(config: Config, { data_dir, log }: { data_dir
   const control = serverOf(() => door.app, { connections, local: true })
   await claimFolder(data_dir, control, (message) => log.warn(message))
   const server = serverOf(() => door.app, { connections, tls })
+  const forGroup = serverOf(() => door.app, { connections, local: true })
+  const servers = [server, control, forGroup]
   try {
     // Before any port of a device is opened: if this one is taken, another service may have those.
     const address = await listen(server, config.listen.host, config.listen.port)
-    const lab = await openLab(config, { data_dir, log })
+    const starts = await Starts.open(data_dir, ({ message }) => log.error(message))
+    const lab = await openLab(config, { data_dir, topologies, log, safe: whySafe(safe, await starts.begin()) })
     door.app = app(lab)
-    return { lab, url: urlOf(address, tls !== undefined), close: closing(lab, [server, control]) }
+    if (runtime_dir) await openToGroup(runtime_dir, forGroup)
+    return { lab, url: urlOf(address, tls !== undefined), fingerprint: tls?.fingerprint, close: closing(lab, servers, starts) }
   } catch (error) {
-    await Promise.all([closeServer(server, 0), closeServer(control, 0)])
+    await Promise.all(servers.map((one) => closeServer(one, 0)))
     throw error
   }
+}
+
+/** A sentence for the operator, if nothing may be moved before one has looked. */
+function whySafe(asked: boolean | undefined, times: number): string | undefined {
+  if (times >= brokenOff.times) return `the service broke off ${times} times in ${brokenOff.within_s / 60} minutes`
+  return asked ? 'the service was started with --safe' : undefined
 }
 
 function urlOf({ address, family, port }: AddressInfo, isSecure: boolean): string {
   return `${isSecure ? 'https' : 'http'}://${family === 'IPv6' ? `[${address}]` : address}:${port}`
 }
 
-function closing(lab: Lab, servers: readonly Server[]): () => Promise<void> {
+function closing(lab: Lab, servers: readonly Server[], starts: Starts): () => Promise<void> {
   let closed: Promise<void> | undefined
+  const close = async () => {
+    await lab.close()
+    await starts.end()
+    await Promise.all(servers.map((server) => closeServer(server)))
+  }
   return () => {
-    closed ??= lab.close().then(async () => void (await Promise.all(servers.map((server) => closeServer(server)))))
+    closed ??= close()
     return closed
   }
 }

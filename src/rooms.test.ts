@@ -25,7 +25,7 @@ const rooms = [
 ]
 
 /** `cli` talks over the wire; these it loads when a command is called that cannot. */
-const cliMayLoad = ['main', 'drivers', 'devices', 'events', 'keys', 'examples', 'config']
+const cliMayLoad = ['main', 'drivers', 'devices', 'events', 'keys', 'workflow', 'examples', 'config']
 const cliMayImport = ['errors', 'kit', 'config']
 
 /** Which rooms, or folders of them, a package may be imported from. */

@@ -12,7 +12,9 @@ import { httpPost } from './http_post.ts'
 import { logAppend } from './log_append.ts'
 import { logSince } from './log_since.ts'
 import { logStart } from './log_start.ts'
+import { runtimeThreads } from './runtime_threads.ts'
 import { serial } from './serial.ts'
+import { smc } from './smc.ts'
 import { sseFanout } from './sse_fanout.ts'
 import { sseIdle } from './sse_idle.ts'
 import { sseSlow } from './sse_slow.ts'
@@ -32,6 +34,8 @@ const benches: readonly Bench[] = [
   logStart,
   estop,
   serial,
+  runtimeThreads,
+  smc,
   start,
   footprint,
 ]
@@ -96,7 +100,7 @@ function number(text: string, option: string): number {
 function usage(): string {
   const lines = benches.map(({ name, summary, options }) => {
     const its = Object.entries(options).map(([option, value]) => ` [--${option} ${value === '' ? 'TEXT' : value}]`)
-    return `  ${name.padEnd(12)}${summary}\n  ${' '.repeat(11)}${its.join('')}`
+    return `  ${name.padEnd(16)}${summary}\n  ${' '.repeat(15)}${its.join('')}`
   })
   return ['Usage: npm run bench -- [BENCH…] [OPTIONS]', '', ...lines].join('\n')
 }

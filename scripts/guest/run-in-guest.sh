@@ -7,15 +7,16 @@
 #     --timeout SECONDS  end the guest after that long (default 600)
 #     --memory MIB       (default 1024)
 #     --logs DIR         keep the console's text, the journal and the boot times
+#     --disk FILE        boot from this disk and keep what is changed on it; for a guest whose power is cut and that is booted again
 #
-# The guest has no network but loopback, and its disks are fresh every time. It has
+# The guest has no network but loopback, and its disks are fresh every time, but for --disk. It has
 #   /dev/ttyS4, /dev/ttyS5            two crossed 16550 ports
 #   /dev/serial/by-id/…BENCHD01…      a USB serial adapter (FTDI); its far end is /dev/ttyS6
 #   /dev/virtio-ports/benchd.qmp      QEMU's control socket, to unplug the adapter and plug it in
 # Exit status: the command's; 124 when time ran out; 125 when the guest failed.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-project='' artifacts='' timeout=600 memory=1024 logs=''
+project='' artifacts='' timeout=600 memory=1024 logs='' disk=''
 while (($#)); do
   case $1 in
     --project) project=$(readlink -e "$2"); shift 2 ;;
@@ -23,6 +24,7 @@ while (($#)); do
     --timeout) timeout=$2; shift 2 ;;
     --memory) memory=$2; shift 2 ;;
     --logs) logs=$2; shift 2 ;;
+    --disk) disk=$2; shift 2 ;;
     --) shift; break ;;
     *) sed -n '2,/^set/{/^#/s/^# \{0,1\}//p}' "$0" >&2; exit 2 ;;
   esac
@@ -46,7 +48,7 @@ mkdir "$job/share" "$job/share/artifacts"
 printf '%q ' "$@" >"$job/share/command"
 
 words='console=ttyS0 root=/dev/vda rw quiet panic=-1 mitigations=off audit=0 8250.nr_uarts=8 systemd.show_status=no'
-disks=(-drive "file=$root_disk,format=raw,if=virtio,snapshot=on,cache=unsafe")
+disks=(-drive "file=${disk:-$root_disk},format=raw,if=virtio,snapshot=$([[ -n $disk ]] && echo off || echo on),cache=unsafe")
 if [[ -n $project ]]; then
   megabytes=$(($(du -sm "$project" | cut -f1) * 3 / 2 + 64))
   mke2fs -q -F -t ext4 -O ^has_journal -E root_owner=0:0 -d "$project" "$job/project.ext4" "${megabytes}M" >/dev/null

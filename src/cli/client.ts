@@ -3,7 +3,7 @@
 import { type IncomingMessage, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import { text } from 'node:stream/consumers'
-import { socketPath } from '../kit/folder.ts'
+import { exists, socketPath } from '../kit/folder.ts'
 import type { Given } from './command.ts'
 import { CliError, exitOfStatus } from './exit.ts'
 import { dataDir } from './places.ts'
@@ -20,8 +20,13 @@ export const serviceOptions = {
 export function serviceOf(options: Given<typeof serviceOptions>): Service {
   const url = options.url ?? process.env.BENCHD_URL
   if (url) return { url, api_key: options.key ?? process.env.BENCHD_API_KEY }
+  const isNamed = options['data-dir'] ?? process.env.BENCHD_DATA_DIR
+  if (!isNamed && exists(`${groupDoor}/control.sock`)) return { socket_of: groupDoor }
   return { socket_of: dataDir(options['data-dir']) }
 }
+
+/** Where systemd has the service open a socket for the group `benchd`. */
+const groupDoor = '/run/benchd'
 
 /** What the service answers, parsed. Throws `CliError`; `unreachable` when nobody listens there. */
 export async function ask<Answer>(service: Service, method: string, path: string, body?: object): Promise<Answer> {
@@ -75,7 +80,18 @@ function controlSocket(service: { socket_of: string }): string {
   }
 }
 
+const selfSigned = new Set(['DEPTH_ZERO_SELF_SIGNED_CERT', 'SELF_SIGNED_CERT_IN_CHAIN', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE'])
+
 function unreachable(service: Service, error: Error): CliError {
-  const where = 'url' in service ? service.url : `the data folder ${service.socket_of}`
+  if ((error as NodeJS.ErrnoException).code === 'EACCES') {
+    return new CliError('not_allowed', `you may not use ${error.message.split(' ').at(-1)}: be a member of the group benchd, or use sudo`, {
+      cause: error,
+    })
+  }
+  if (selfSigned.has((error as NodeJS.ErrnoException).code ?? '')) {
+    const sentence = `${error.message}: fetch its certificate, see that it is the right one, and name it in NODE_EXTRA_CA_CERTS`
+    return new CliError('unreachable', sentence, { cause: error })
+  }
+  const where = 'url' in service ? service.url : `the folder ${service.socket_of}`
   return new CliError('unreachable', `no service answers at ${where}: ${error.message}`, { cause: error })
 }

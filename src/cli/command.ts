@@ -4,9 +4,11 @@ import { parseArgs } from 'node:util'
 import { didYouMean } from '../kit/did_you_mean.ts'
 import { CliError } from './exit.ts'
 
-type Option = { type: 'string' | 'boolean'; value?: string; help: string }
+type Option = { type: 'string' | 'boolean' /** It may be given more than once. */; multiple?: true; value?: string; help: string }
 export type Options = Record<string, Option>
-export type Given<Own extends Options> = { [Name in keyof Own]?: Own[Name]['type'] extends 'boolean' ? boolean : string }
+export type Given<Own extends Options> = {
+  [Name in keyof Own]?: Own[Name]['type'] extends 'boolean' ? boolean : Own[Name] extends { multiple: true } ? string[] : string
+}
 
 export type Command<Own extends Options = Options> = {
   /** One or two words: `serve`, `key create`. */
@@ -40,12 +42,12 @@ export function helpOf({ name, summary, operands, options, example }: Command): 
 export function parse(
   definition: Command,
   args: readonly string[],
-): { options: Record<string, string | boolean | undefined>; operands: string[] } {
+): { options: Record<string, string | boolean | string[] | undefined>; operands: string[] } {
   const { name, options, operands } = definition
   const config = Object.fromEntries(
-    Object.entries({ ...options, help: { type: 'boolean' } }).map(([option, { type }]) => [
+    Object.entries<Option>({ ...options, help: { type: 'boolean', help: '' } }).map(([option, { type, multiple = false }]) => [
       option,
-      { type } as { type: 'string' | 'boolean' },
+      { type, multiple },
     ]),
   )
   const unknown = args
@@ -61,7 +63,7 @@ export function parse(
     if (!values.help && (positionals.length < needed || positionals.length > operands.length)) {
       throw new Error(positionals.length < needed ? `${operands[positionals.length]} is missing` : `${positionals.at(-1)} is too much`)
     }
-    return { options: values as Record<string, string | boolean>, operands: positionals }
+    return { options: values as Record<string, string | boolean | string[]>, operands: positionals }
   } catch (error) {
     throw new CliError('usage', `benchd ${name}: ${(error as Error).message}; see: benchd ${name} --help`, { cause: error })
   }

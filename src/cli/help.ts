@@ -15,14 +15,16 @@ export function helpText(words: readonly string[]): string {
 }
 
 function overview(): string {
-  const lines = commands.map(({ name, operands, summary }) => `  ${[name, ...operands].join(' ').padEnd(24)}${summary}`)
+  const usages = commands.map(({ name, operands }) => [name, ...operands].join(' '))
+  const width = Math.max(...usages.map(({ length }) => length)) + 2
+  const lines = commands.map(({ summary }, i) => `  ${usages[i]!.padEnd(width)}${summary}`)
   return [
     'Usage: benchd <command> [options]',
     '',
     ...lines,
-    `  ${'help [command]'.padEnd(24)}Say more; also: help exit-codes`,
+    `  ${'help [command]'.padEnd(width)}Say more; also: help exit-codes`,
     '',
-    'Environment: BENCHD_CONFIG BENCHD_DATA_DIR BENCHD_HOST BENCHD_PORT BENCHD_URL BENCHD_API_KEY NO_COLOR',
+    'Environment: BENCHD_CONFIG BENCHD_DATA_DIR BENCHD_TOPOLOGIES BENCHD_HOST BENCHD_PORT BENCHD_URL BENCHD_API_KEY NO_COLOR',
     'A flag goes before the environment, that before the file, that before the default.',
   ].join('\n')
 }

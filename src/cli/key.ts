@@ -1,9 +1,12 @@
 // `benchd key …`: keys of the running service, or, when none runs, of the data folder itself.
 
 import type { CreatedKey, KeyRequest, PublicKey } from '../keys/keys.ts'
+import { becomeOwnerOf } from '../kit/folder.ts'
+import type { Report } from '../kit/json_file.ts'
 import { ask, type Service, serviceOf, serviceOptions } from './client.ts'
 import { command, type Given } from './command.ts'
 import { CliError } from './exit.ts'
+import { date, print, table } from './table.ts'
 
 const json = { json: { type: 'boolean', help: 'Print JSON' } } as const
 
@@ -24,6 +27,7 @@ export const keyCreate = command({
     const created = await withKeys(options, {
       online: (service) => ask<CreatedKey>(service, 'POST', '/api/keys', { name, scope }),
       offline: (keys, request) => keys.create(request({ name, scope })),
+      deed: `key create --name ${name} --scope ${scope}`,
     })
     print(options.json ? JSON.stringify(created) : created.api_key)
     return 0
@@ -40,7 +44,25 @@ export const keyList = command({
       online: async (service) => (await ask<{ keys: PublicKey[] }>(service, 'GET', '/api/keys')).keys,
       offline: async (all) => all.list(),
     })
-    print(options.json ? JSON.stringify({ keys }) : table(keys))
+    print(options.json ? JSON.stringify({ keys }) : listed(keys))
+    return 0
+  },
+})
+
+export const keyRotate = command({
+  name: 'key rotate',
+  summary: 'Make a new key in the place of one, and print it: the old one works on until it is revoked, or for --overlap',
+  operands: ['KEY_ID'],
+  options: { overlap: { type: 'string', value: 'S', help: 'Seconds that both work' }, ...serviceOptions, ...json },
+  example: 'benchd key rotate k3v9x2ab --overlap 86400',
+  async run({ options, operands: [key_id = ''] }) {
+    const wish = options.overlap === undefined ? {} : { overlap_s: seconds(options.overlap) }
+    const created = await withKeys(options, {
+      online: (service) => ask<CreatedKey>(service, 'POST', `/api/keys/${encodeURIComponent(key_id)}/rotate`, wish),
+      offline: (keys) => keys.rotate(key_id, wish),
+      deed: `key rotate ${key_id}`,
+    })
+    print(options.json ? JSON.stringify(created) : created.api_key)
     return 0
   },
 })
@@ -55,6 +77,7 @@ export const keyRevoke = command({
     await withKeys(options, {
       online: (service) => ask(service, 'DELETE', `/api/keys/${encodeURIComponent(key_id)}`),
       offline: (keys) => keys.revoke(key_id),
+      deed: `key revoke ${key_id}`,
     })
     print(options.json ? JSON.stringify({ success: true, message: `key ${key_id} is revoked` }) : `key ${key_id} is revoked`)
     return 0
@@ -65,6 +88,8 @@ type Keys = import('../keys/keys.ts').Keys
 type Work<Result> = {
   online(service: Service): Promise<Result>
   offline(keys: Keys, request: (input: object) => KeyRequest): Promise<Result>
+  /** What it is called in the record of who did what; absent for what changes nothing. */
+  deed?: string
 }
 
 async function withKeys<Result>(options: Given<typeof serviceOptions>, work: Work<Result>): Promise<Result> {
@@ -80,15 +105,32 @@ async function withKeys<Result>(options: Given<typeof serviceOptions>, work: Wor
 /** Nobody serves the folder, so its file is ours to change. */
 async function offline<Result>(folder: string, work: Work<Result>): Promise<Result> {
   const [{ Keys, KeyRequest }, { checked }] = await Promise.all([import('../keys/keys.ts'), import('../kit/schema.ts')])
-  const keys = await Keys.open({ folder, report: ({ message }) => process.stderr.write(`benchd: ${message}\n`) })
+  await becomeOwnerOf(folder)
+  const report = ({ message }: { message: string }) => void process.stderr.write(`benchd: ${message}\n`)
+  const keys = await Keys.open({ folder, report })
   try {
-    return await work.offline(keys, (input) => checked(KeyRequest, input, 'the key'))
+    const result = await work.offline(keys, (input) => checked(KeyRequest, input, 'the key'))
+    if (work.deed !== undefined) await takeDown(folder, work.deed, report)
+    return result
   } finally {
     await keys.close()
   }
 }
 
-function table(keys: readonly PublicKey[]): string {
+async function takeDown(folder: string, deed: string, report: Report): Promise<void> {
+  const [{ Audit }, { silent }] = await Promise.all([import('../keys/audit.ts'), import('../kit/log.ts')])
+  const audit = new Audit({ folder, log: silent, report })
+  audit.note({ what: `benchd ${deed}`, key_id: 'local', name: 'local', scope: 'admin' })
+  await audit.close()
+}
+
+function seconds(text: string): number {
+  const value = Number(text)
+  if (text.trim() !== '' && value >= 0) return value
+  throw new CliError('usage', `--overlap ${text} is not a number of seconds`)
+}
+
+function listed(keys: readonly PublicKey[]): string {
   const rows = keys.map(({ key_id, name, scope, created_at, last_used_at, expires_at, revoked_at }) => [
     key_id,
     scope,
@@ -97,22 +139,5 @@ function table(keys: readonly PublicKey[]): string {
     last_used_at === null ? 'never' : date(last_used_at),
     name,
   ])
-  const all = [['ID', 'SCOPE', 'STATE', 'CREATED', 'LAST USED', 'NAME'], ...rows]
-  const widths = all[0]!.map((_, column) => Math.max(...all.map((row) => row[column]!.length)))
-  return all
-    .map((row) =>
-      row
-        .map((cell, column) => cell.padEnd(widths[column]!))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n')
-}
-
-function date(seconds: number): string {
-  return new Date(seconds * 1000).toISOString().slice(0, 16)
-}
-
-function print(text: string): void {
-  process.stdout.write(`${text}\n`)
+  return table(['ID', 'SCOPE', 'STATE', 'CREATED', 'LAST USED', 'NAME'], rows)
 }

@@ -1,7 +1,7 @@
 // Where the configuration and the data are: flag, environment, then what this machine suggests.
 
 import { homedir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { exists } from '../kit/folder.ts'
 import { CliError } from './exit.ts'
 
@@ -28,6 +28,13 @@ export function dataDir(flag: string | undefined, env: Environment = process.env
   if (named) return resolve(named)
   if (exists(systemData)) return systemData
   return join(env.XDG_STATE_HOME || join(homedir(), '.local', 'state'), 'benchd')
+}
+
+/** The folder of topologies and workflows: named, or beside the configuration. */
+export function topologiesDir(flag: string | undefined, config: string | undefined, env: Environment = process.env): string | undefined {
+  const named = flag ?? env.BENCHD_TOPOLOGIES
+  if (named) return resolve(named)
+  return config === undefined ? undefined : join(dirname(config), 'topologies')
 }
 
 function userConfig(env: Environment): string {

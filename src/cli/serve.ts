@@ -2,27 +2,41 @@
 
 import type { Config } from '../config.ts'
 import { log } from '../kit/log.ts'
+import { ServiceManager } from '../kit/service_manager.ts'
 import { command, type Given } from './command.ts'
 import { CliError, exitCodes } from './exit.ts'
-import { configPath, dataDir } from './places.ts'
+import { configPath, dataDir, topologiesDir } from './places.ts'
 
 const listenOptions = {
   host: { type: 'string', value: 'H', help: 'Address to listen on' },
   port: { type: 'string', value: 'N', help: 'Port to listen on; 0 for any that is free' },
   'data-dir': { type: 'string', value: 'DIR', help: 'Folder of the state' },
+  topologies: { type: 'string', value: 'DIR', help: 'Folder of topologies and workflows; default: topologies beside the configuration' },
 } as const
 
 export const serve = command({
   name: 'serve',
   summary: 'Run the service (what systemd starts)',
   operands: [],
-  options: { config: { type: 'string', value: 'FILE', help: 'Configuration; default /etc/benchd/config.json' }, ...listenOptions },
+  options: {
+    config: { type: 'string', value: 'FILE', help: 'Configuration; default /etc/benchd/config.json' },
+    safe: { type: 'boolean', help: 'Begin in safe mode: nothing is moved until its incident is acknowledged' },
+    ...listenOptions,
+  },
   async run({ options }) {
     const { readConfig } = await import('../config.ts')
-    const config = listening(await readConfig(configPath(options.config)), options)
+    const path = configPath(options.config)
+    const config = listening(await readConfig(path), options)
     const words = log(process.stdout)
-    return serveUntilSignalled(config, dataDir(options['data-dir']), (service) => {
+    const folders = {
+      data_dir: dataDir(options['data-dir']),
+      topologies: topologiesDir(options.topologies, path),
+      runtime_dir: process.env.RUNTIME_DIRECTORY,
+      safe: options.safe,
+    }
+    return serveUntilSignalled(config, folders, (service) => {
       words.info(`benchd ${service.lab.version} listens on ${service.url}`)
+      if (service.fingerprint) words.info(`the certificate has the SHA-256 fingerprint ${service.fingerprint}`)
       if (service.lab.keys.list().length === 0)
         words.warn('there is no key yet; make one with: benchd key create --name NAME --scope operate')
     })
@@ -45,7 +59,8 @@ export const demo = command({
     const kept = options['data-dir']
     const folder = kept ? dataDir(kept) : await makeThrowAwayFolder('benchd-demo')
     try {
-      return await serveUntilSignalled(config, folder, async (service) => {
+      const folders = { data_dir: folder, topologies: topologiesDir(options.topologies, undefined) }
+      return await serveUntilSignalled(config, folders, async (service) => {
         const api_key = await prepareDemo(service.lab)
         process.stdout.write(welcome({ url: service.url, api_key, lab: service.lab, folder: kept ? folder : undefined }))
       })
@@ -57,23 +72,29 @@ export const demo = command({
 
 type Service = Awaited<ReturnType<typeof import('../main.ts').startService>>
 
-async function serveUntilSignalled(config: Config, data_dir: string, ready: (service: Service) => void | Promise<void>): Promise<number> {
+type Folders = { data_dir: string; topologies: string | undefined; runtime_dir?: string | undefined; safe?: boolean | undefined }
+
+async function serveUntilSignalled(config: Config, folders: Folders, ready: (service: Service) => void | Promise<void>): Promise<number> {
   const ended = signalled()
   const { startService } = await import('../main.ts')
   const words = log(process.stdout)
-  const service = await startService(config, { data_dir, log: words })
+  const service = await startService(config, { ...folders, log: words })
   process.on('uncaughtException', (error) => {
     words.error('ending because of a fault of our own; every device is stopped', error)
     void service.lab.registry.haltAll().catch(() => undefined)
     process.exit(exitCodes.failed[0])
   })
+  const manager = new ServiceManager()
   let signal: NodeJS.Signals
   try {
     await ready(service)
+    manager.ready()
     signal = await ended
     words.info(`${signal}: ending`)
+    manager.stopping()
   } finally {
     await service.close()
+    manager.close()
   }
   return signal === 'SIGINT' ? exitCodes.interrupted[0] : exitCodes.ok[0]
 }

@@ -9,13 +9,14 @@ import { faultOf, isHarmless, worded } from './failure.ts'
 import { answerToStop, inTime } from './halting.ts'
 import { DeviceLatch, type Emitter } from './latch.ts'
 import type { LatchStore } from './latches.ts'
+import type { LeaseStore } from './leases.ts'
 import type { Ledger } from './ledger.ts'
 import { LeftOn } from './left_on.ts'
 import { type Bounds, checkLimits, narrowed } from './limits.ts'
 import { type Caller, DeviceLock } from './lock.ts'
 import { type MoveName, type OperationName, operations, type Performable, type ReadingName, type TaskName } from './operations.ts'
 import { Presence, watch_ms } from './presence.ts'
-import type { Capabilities, DeviceInfo, DeviceState, DeviceSummary, OperationRecord, OperationResult } from './records.ts'
+import type { Capabilities, DeviceInfo, DeviceState, DeviceSummary, LeaseWish, Lock, OperationRecord, OperationResult } from './records.ts'
 import { Run } from './run.ts'
 import type { RunStore } from './run_journal.ts'
 import type { Wire, WireLog } from './wire_log.ts'
@@ -38,10 +39,21 @@ export type Configured = {
 }
 type Driven = { device: Device; link: Link; profile: Profile; wire: WireLog }
 
-export type Surroundings = { clock: Clock; hub: Emitter; ledger: Ledger; latches: LatchStore; journal: RunStore; log: Log }
+export type Surroundings = {
+  clock: Clock
+  hub: Emitter
+  ledger: Ledger
+  latches: LatchStore
+  leases: LeaseStore
+  journal: RunStore
+  log: Log
+}
 
-/** Who asks for it, if not this process itself, which no lock keeps out; and who is told of its record before anything is on the wire. */
-export type Asking = { by?: Caller; begun?: (record: OperationRecord) => void }
+/**
+ * Who asks for it, if not an execution, which only a lease keeps out; who is told of its record before anything is on the wire; and
+ * whether the caller looks after how long it may take.
+ */
+export type Asking = { by?: Caller; begun?: (record: OperationRecord) => void; deadline?: 'own' | 'caller' }
 
 /** A place by its name, and where it is. */
 export type Place = { at: string; pose: Pose }
@@ -68,7 +80,7 @@ export class Instrument {
     this.#configured = configured
     this.#around = around
     const { device_id, simulated, driven, identity: wanted } = configured
-    this.#lock = new DeviceLock(device_id)
+    this.#lock = new DeviceLock(device_id, around)
     this.#latch = new DeviceLatch(device_id, { ...around, wire: driven?.wire, execution: () => this.#lock.execution_id })
     this.#leftOn = new LeftOn({ device_id, simulated, timesItself: driven?.profile.features.autonomous_timer ?? false }, around)
     this.#can = driven ? namesOf(driven.device) : ['initialized']
@@ -173,7 +185,7 @@ export class Instrument {
       if (link.state !== 'open') await this.#presence?.connect()
       await this.#leftOn.before(name)
       run.signal.throwIfAborted()
-      await run.end(this.#drive(device, name, params, run.signal))
+      await run.end(this.#drive(device, name, params, run.signal), asking.deadline)
       this.#leftOn.after(name)
     })
   }
@@ -188,6 +200,16 @@ export class Instrument {
   /** Keeps it for an execution, and answers how to let go of it. Throws `locked` when another execution has it. */
   hold(execution_id: string): () => void {
     return this.#lock.hold(execution_id)
+  }
+
+  /** Keeps it for a key, for a while. Rejects with `locked` when somebody else has it, and with `storage`. */
+  lease(by: Caller, wish: LeaseWish): Promise<Lock> {
+    return this.#lock.lease(by, wish)
+  }
+
+  /** Ends such a lease, and answers whether there was one. Rejects as `lease`. */
+  release(by: Caller): Promise<boolean> {
+    return this.#lock.release(by)
   }
 
   /** In °C. Throws what `perform` throws; never `busy`. */
@@ -295,7 +317,7 @@ export class Instrument {
     { by, begun }: Asking,
     work: (run: Run) => Promise<void>,
   ): Promise<OperationResult> {
-    if (by) this.#lock.admit(by)
+    this.#lock.admit(by)
     this.#refuse(name)
     const run = this.#begin(name, params)
     begun?.(run.record)

@@ -1,19 +1,33 @@
-// Who has a device for itself: an execution that runs. What others ask of it is refused meanwhile, but for readings and a stop.
+// Who has a device for itself: an execution that runs, or a key that has leased it for a while. What others ask of it is refused
+// meanwhile, but for readings and a stop. A lease goes before an execution: whoever leases a machine may have their hands in it.
 
 import { LabError } from '../errors.ts'
-import type { Lock } from './records.ts'
+import type { Clock } from '../kit/clock.ts'
+import type { Lease, LeaseStore } from './leases.ts'
+import type { LeaseWish, Lock } from './records.ts'
 
 /** Somebody outside. `override` is the word of one who may say that a lock does not count. */
-export type Caller = { override: boolean }
+export type Caller = { key_id: string; override: boolean }
+
+type Around = { clock: Clock; leases: LeaseStore }
 
 export class DeviceLock {
   readonly #device_id: string
+  readonly #clock: Clock
+  readonly #leases: LeaseStore
   #execution_id: string | null = null
   /** How often its execution holds it: several of its threads may. */
   #holds = 0
+  /** `ends` is a moment of the clock, which nobody sets. */
+  #leased: { lease: Lease; ends: number } | undefined
 
-  constructor(device_id: string) {
+  constructor(device_id: string, { clock, leases }: Around) {
     this.#device_id = device_id
+    this.#clock = clock
+    this.#leases = leases
+    const kept = leases.get(device_id)
+    // By a wall clock that was wrong, or has been set back, it lasts no longer than it was given for.
+    if (kept) this.#leased = this.#from(kept, Math.min(kept.ttl_s, kept.expires_at - Date.now() / 1000))
   }
 
   /** Of the execution that holds it. */
@@ -23,12 +37,14 @@ export class DeviceLock {
 
   /** As it is told; null when anybody may use the device. */
   get told(): Lock | null {
+    const lease = this.#lease
+    if (lease) return toldOf(lease)
     return this.#execution_id === null ? null : { owner: `execution ${this.#execution_id}`, note: null, expires_at: null }
   }
 
   /** Holds it for an execution, and answers how to let go; calling that twice does no harm. Throws `locked` when it is another's. */
   hold(execution_id: string): () => void {
-    if (this.#execution_id !== null && this.#execution_id !== execution_id) throw this.#locked()
+    if (this.#execution_id !== null && this.#execution_id !== execution_id) throw this.#heldByExecution()
     this.#execution_id = execution_id
     this.#holds++
     let held = true
@@ -38,20 +54,71 @@ export class DeviceLock {
     }
   }
 
-  /** Throws `locked`, saying who holds it, unless the caller may use the device. */
-  admit({ override }: Caller): void {
-    if (this.#execution_id !== null && !override) throw this.#locked()
+  /** Throws `locked`, saying who holds it, unless the caller may use the device. Without one an execution asks, which a lease keeps out too. */
+  admit(by: Caller | undefined): void {
+    if (by?.override) return
+    const lease = this.#lease
+    if (lease && lease.key_id !== by?.key_id) throw this.#leasedBy(lease)
+    if (!lease && by && this.#execution_id !== null) throw this.#heldByExecution()
   }
 
-  #locked(): LabError {
-    return new LabError(
-      'locked',
-      `${this.#device_id} is held by execution ${this.#execution_id}; wait until that lets go of it, or pass with a key of scope admin and X-Override: true`,
-    )
+  /** Leases it, or renews the lease, and answers it when it is on the card. Rejects with `locked` as `admit`, and with `storage`. */
+  async lease(by: Caller, { owner, note, ttl_s }: LeaseWish): Promise<Lock> {
+    this.admit(by)
+    const lease = { key_id: by.key_id, owner, note: note ?? null, ttl_s, expires_at: Date.now() / 1000 + ttl_s }
+    await this.#change(this.#from(lease, ttl_s))
+    return toldOf(lease)
+  }
+
+  /** Ends the lease, and answers whether there was one. Rejects with `locked` when it is another's, and with `storage`. */
+  async release(by: Caller): Promise<boolean> {
+    const lease = this.#lease
+    if (!lease) return false
+    this.admit(by)
+    await this.#change(undefined)
+    return true
+  }
+
+  get #lease(): Lease | undefined {
+    if (this.#leased && this.#clock.now() >= this.#leased.ends) this.#leased = undefined
+    return this.#leased?.lease
+  }
+
+  #from(lease: Lease, left_s: number) {
+    return { lease, ends: this.#clock.now() + left_s * 1000 }
+  }
+
+  /** In force at once, so that of two who ask at once one gets it; taken back when it could not be kept. */
+  async #change(leased: { lease: Lease; ends: number } | undefined): Promise<void> {
+    const before = this.#leased
+    this.#leased = leased
+    try {
+      await this.#leases.set(this.#device_id, leased?.lease)
+    } catch (error) {
+      if (this.#leased === leased) this.#leased = before
+      throw error
+    }
+  }
+
+  #heldByExecution(): LabError {
+    const holder = `${this.#device_id} is held by execution ${this.#execution_id}`
+    return new LabError('locked', `${holder}; wait until that lets go of it, or ${pass}`)
+  }
+
+  #leasedBy({ owner, note, expires_at }: Lease): LabError {
+    const until = new Date(expires_at * 1000).toISOString().slice(0, 19)
+    const holder = `${this.#device_id} is leased by ${owner}${note ? ` (${note.slice(0, 60)})` : ''} until ${until}Z`
+    return new LabError('locked', `${holder}; ask them, wait, or ${pass}`)
   }
 
   #letGo(): void {
     this.#holds--
     if (this.#holds === 0) this.#execution_id = null
   }
+}
+
+const pass = 'pass with a key of scope admin and X-Override: true'
+
+function toldOf({ owner, note, expires_at }: Lease): Lock {
+  return { owner, note, expires_at }
 }

@@ -1,6 +1,7 @@
 // What the registry tells of its devices: one schema a record, its type of the same name.
 
 import * as v from 'valibot'
+import { Name } from '../kit/name.ts'
 import { deviceTypes } from './device.ts'
 
 const Nullable = { text: v.nullable(v.string()), number: v.nullable(v.number()) }
@@ -46,9 +47,23 @@ export type Fault = v.InferOutput<typeof Fault>
 
 export const Identity = v.strictObject({ model: Nullable.text, serial_number: Nullable.text, firmware_version: Nullable.text })
 
+/** What somebody asks who wants a device for themselves for a while. */
+export const LeaseWish = v.strictObject({
+  owner: v.pipe(Name, v.description('Who is told to whoever asks; the key of this request is the one that may use the device')),
+  note: v.optional(v.pipe(v.string(), v.maxLength(200, 'has more than 200 characters'), v.description('What for'))),
+  ttl_s: v.pipe(
+    v.number(),
+    v.minValue(1),
+    v.maxValue(86_400),
+    v.description('It ends by itself then, unless it is renewed'),
+    v.metadata({ unit: 's' }),
+  ),
+})
+export type LeaseWish = v.InferOutput<typeof LeaseWish>
+
 /** Who has a device for itself. */
 export const Lock = v.strictObject({
-  owner: v.pipe(v.string(), v.description('Who holds it: `execution`, and the id of one that runs')),
+  owner: v.pipe(v.string(), v.description('Who has it: the owner that a lease names, or `execution` and the id of one that runs')),
   note: Nullable.text,
   expires_at: v.nullable(v.pipe(UnixSeconds, v.description('Unix time; null while it ends by itself'))),
 })

@@ -8,6 +8,7 @@ import type { Configured } from './instrument.ts'
 import { Latches } from './latches.ts'
 import { Ledger } from './ledger.ts'
 import type { Bounds } from './limits.ts'
+import { nothingKept } from './nothing_kept.ts'
 import { Registry } from './registry.ts'
 import { RunJournal } from './run_journal.ts'
 import { WireLog } from './wire_log.ts'
@@ -84,7 +85,7 @@ async function bench(t: Test, options: { folder?: string; bounds?: Bounds } = {}
     identity: {},
     on_restart: 'halt',
   }
-  const registry = new Registry([...devices, robot], { clock, hub, ledger, latches, journal, log: silent })
+  const registry = new Registry([...devices, robot], { clock, hub, ledger, latches, leases: nothingKept.leases, journal, log: silent })
   lines['shaker-1']!.onWire((direction, bytes) => {
     if (direction === 'to_device') written.push(Buffer.from(bytes).toString('latin1'))
   })

@@ -49,12 +49,14 @@ export class Run {
     this.#abort.abort(new LabError(why, why === 'stopped' ? `${this.record.device_id} was stopped` : 'the service is stopping'))
   }
 
-  /** Waits for the driver, as long as the operation may take. Rejects with what went wrong, and with the reason of an abort. */
-  async end(driving: Promise<void>): Promise<void> {
+  /**
+   * Waits for the driver, as long as the operation may take; or, where somebody else looks after that, for ever. Rejects with what
+   * went wrong, and with the reason of an abort.
+   */
+  async end(driving: Promise<void>, deadline: 'own' | 'caller' = 'own'): Promise<void> {
     const limit_s = this.#duration + tasks[this.name].margin_seconds
-    const cancelDeadline = this.#clock.after(limit_s * 1000, () => {
-      this.#abort.abort(new LabError('no_reply', `${this.name} did not end within ${limit_s} s`))
-    })
+    const late = () => this.#abort.abort(new LabError('no_reply', `${this.name} did not end within ${limit_s} s`))
+    const cancelDeadline = deadline === 'own' ? this.#clock.after(limit_s * 1000, late) : () => {}
     try {
       await Promise.race([driving, this.#aborted(driving)])
       this.signal.throwIfAborted()

@@ -3,9 +3,11 @@
 import { type Config, checkConfig } from '../config.ts'
 import type { Keys } from '../keys/keys.ts'
 import type { Teachpoints } from '../teachpoints/store.ts'
+import type { Shelf } from '../workflow/shelf.ts'
 import { demoBench, demoTeachpoints } from './demo_bench.ts'
+import { demoTopology } from './seal_and_spin.ts'
 
-type Rooms = { keys: Keys; teachpoints: Teachpoints; version: string; config: Config }
+type Rooms = { keys: Keys; teachpoints: Teachpoints; runs: { shelf: Shelf }; version: string; config: Config }
 
 /** The demo's configuration; throws `config` for a scale that cannot be. */
 export function demoConfig(time_scale: number): Promise<Config> {
@@ -15,10 +17,12 @@ export function demoConfig(time_scale: number): Promise<Config> {
 /** What the demo calls its own key. */
 const ownKey = 'benchd demo'
 
-/** Puts points into a new folder, and answers a fresh key; the demo's earlier ones end. */
-export async function prepareDemo({ keys, teachpoints }: Rooms): Promise<string> {
+/** Puts points into a new folder, loads the demo's topology unless another is loaded, and answers a fresh key; the demo's earlier ones end. */
+export async function prepareDemo({ keys, teachpoints, runs }: Rooms): Promise<string> {
   const isNew = keys.list().length === 0 && teachpoints.list('arm-1').length === 0
   if (isNew) await teachpoints.importAll(demoTeachpoints, { overwrite: false })
+  const { shelf } = runs
+  if (!shelf.runtime.topology) await shelf.load(demoTopology.name)
   for (const { name, key_id, revoked_at } of keys.list()) if (name === ownKey && revoked_at === null) await keys.revoke(key_id)
   return (await keys.create({ name: ownKey, scope: 'admin' })).api_key
 }
@@ -44,6 +48,7 @@ Try in a second terminal:
   curl -H "X-API-Key: $BENCHD_API_KEY" -X POST ${url}/api/devices/shaker-1/shake \\
        -H 'Content-Type: application/json' -d '{"speed": 500, "duration": 10}'
   curl -N -H "X-API-Key: $BENCHD_API_KEY" ${url}/events/stream
+  BENCHD_URL=${url} benchd runs submit seal-and-spin --follow
 
 ${folder ? `Data is in ${folder}.` : 'Data is in a folder that is thrown away on Ctrl-C; keep it with --data-dir ./bench'}
 

@@ -10,33 +10,32 @@ import type { Lab } from '../lab.ts'
 import { readBody, textOf, usualLimit } from './body.ts'
 import type { Env, Route } from './contract.ts'
 import { entrance } from './entrance.ts'
-import { answerError } from './errors.ts'
+import { answerError, answerFailure } from './errors.ts'
+import { once } from './once.ts'
 import { publicPages, servePages } from './pages.ts'
 import { routes } from './routes.ts'
+import { mustNotBeSafeMode } from './safe_mode.ts'
 
 /** For pages of other origins, where the configuration names any. */
 const forBrowsers = {
   allowMethods: ['GET', 'POST', 'PUT', 'DELETE'],
-  allowHeaders: ['X-API-Key', 'Content-Type', 'Last-Event-ID', 'Prefer'],
-  exposeHeaders: ['X-API-Version', 'X-Reason', 'Retry-After', 'Operation-Id', 'Location'],
+  allowHeaders: ['X-API-Key', 'Content-Type', 'Last-Event-ID', 'Prefer', 'X-Override', 'Idempotency-Key', 'X-Request-Secret'],
+  exposeHeaders: ['X-API-Version', 'X-Reason', 'Retry-After', 'Operation-Id', 'Location', 'Idempotency-Replayed'],
   maxAge: 600,
 }
 
 export function app(lab: Lab): Hono<Env> {
   const hono = new Hono<Env>()
-  const publicPaths = new Set([
+  const isPublic = publicity([
     ...publicPages,
     ...routes.filter(({ scope }) => scope === 'public').map(({ method, path }) => `${method} ${path}`),
   ])
-  hono.onError((error, c) => {
-    if (!(error instanceof LabError)) lab.log.error(`${c.req.method} ${c.req.path} failed`, error)
-    return answerError(c, error)
-  })
+  hono.onError((error, c) => answerFailure(lab.log, c, error))
   hono.notFound((c) => answerError(c, new LabError('not_found', `there is nothing at ${c.req.path}; /docs shows what there is`)))
   const { origins } = lab.config.cors
   const crossOrigin = cors({ ...forBrowsers, origin: origins })
   if (origins.length) hono.use((c, next) => (isPlainOptions(c) ? next() : crossOrigin(c, next)))
-  hono.use(entrance(lab, (method, path) => publicPaths.has(`${method === 'HEAD' ? 'GET' : method} ${path}`)))
+  hono.use(entrance(lab, isPublic))
   servePages(hono)
   for (const route of routes) hono.on(route.method, route.path, (c) => call(lab, route, c))
   for (const [path, methods] of methodsByPath(hono)) hono.all(path, (c) => notAllowed(c, methods))
@@ -46,6 +45,16 @@ export function app(lab: Lab): Hono<Env> {
 /** One that no browser sends before a request across origins. */
 function isPlainOptions(c: Context<Env>): boolean {
   return c.req.method === 'OPTIONS' && !(c.req.header('origin') && c.req.header('access-control-request-method'))
+}
+
+/** Tells of a method and a path whether they need no key. */
+function publicity(all: readonly string[]): (method: string, path: string) => boolean {
+  const paths = new Set(all)
+  const patterns = all.filter((each) => each.includes(':')).map((each) => new RegExp(`^${each.replace(/:\w+/g, '[^/]+')}$`))
+  return (method, path) => {
+    const asked = `${method === 'HEAD' ? 'GET' : method} ${path}`
+    return paths.has(asked) || patterns.some((pattern) => pattern.test(asked))
+  }
 }
 
 function methodsByPath({ routes }: Hono<Env>): Map<string, string[]> {
@@ -58,14 +67,17 @@ function methodsByPath({ routes }: Hono<Env>): Map<string, string[]> {
 
 async function call(lab: Lab, route: Route, c: Context<Env>): Promise<Response> {
   mustBeAllowed(route, c)
+  mustNotBeSafeMode(lab, route)
   const bytes = route.body ? await readBody(c, route.body_limit ?? usualLimit) : new Uint8Array()
-  return route.handle({
-    lab,
-    c,
-    param: (name) => c.req.param(name) ?? '',
-    query: () => (route.query ? checked(route.query, c.req.query(), 'the query') : {}),
-    body: () => bodyOf(route, textOf(bytes)),
-  })
+  return once(lab, route, c, bytes, async () =>
+    route.handle({
+      lab,
+      c,
+      param: (name) => c.req.param(name) ?? '',
+      query: () => (route.query ? checked(route.query, c.req.query(), 'the query') : {}),
+      body: () => bodyOf(route, textOf(bytes)),
+    }),
+  )
 }
 
 function mustBeAllowed({ scope }: Route, c: Context<Env>): void {

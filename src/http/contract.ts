@@ -11,7 +11,10 @@ import { apiVersion } from './version.ts'
 /** Who asks. Over the control socket that is somebody with a shell on this machine. */
 export type Principal = { key_id: string; name: string; scope: Scope }
 
-export type Env = { Bindings: (Partial<HttpBindings> & { local?: boolean }) | undefined; Variables: { principal: Principal } }
+/** What is known of a request on its way: `operation_id` once one has begun. */
+type Variables = { principal: Principal; operation_id?: string }
+
+export type Env = { Bindings: (Partial<HttpBindings> & { local?: boolean }) | undefined; Variables: Variables }
 
 /** One request, past the checks that all have in common. */
 export type Call<Body, Query> = {
@@ -30,7 +33,7 @@ export type Route<Body = unknown, Query = unknown> = {
   /** With Hono's `:name` for parameters. */
   path: string
   operation_id: string
-  tag: 'devices' | 'teachpoints' | 'events' | 'keys' | 'system' | 'simulation'
+  tag: 'devices' | 'teachpoints' | 'workflows' | 'runs' | 'events' | 'keys' | 'system' | 'simulation'
   summary: string
   description?: string
   /** Who may: the smallest scope, `any` valid key, or `public` without one. */
@@ -43,7 +46,7 @@ export type Route<Body = unknown, Query = unknown> = {
   /** In bytes; 256 KiB unless said. */
   body_limit?: number
   success: {
-    status: 200 | 201
+    status: 200 | 201 | 202
     description: string
     schema?: v.GenericSchema
     media_type?: string
@@ -52,6 +55,8 @@ export type Route<Body = unknown, Query = unknown> = {
     /** Statuses that have the same body. */
     also?: readonly ContentfulStatusCode[]
   }
+  /** Its answer holds a secret, and is written down nowhere. */
+  is_secret?: true
   /** What it answers with 202 and a `Location` when it is asked with `Prefer: respond-async`. */
   accepted?: { description: string; schema: v.GenericSchema }
   /** The statuses it answers besides those that every route can. */

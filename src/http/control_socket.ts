@@ -3,7 +3,7 @@
 import type { Server } from 'node:http'
 import { connect } from 'node:net'
 import { LabError } from '../errors.ts'
-import { removeFile, socketPath } from '../kit/folder.ts'
+import { removeFile, shareWithGroup, socketPath } from '../kit/folder.ts'
 
 /**
  * Takes the folder by listening on its socket. Rejects with `in_use` when another service answers there; a dead one is replaced.
@@ -18,6 +18,14 @@ export async function claimFolder(folder: string, server: Server, warn: (message
     if (!isReadOnly(error)) throw error
     warn(`the data folder ${folder} is read-only: there is no control socket, and nothing can be stored`)
   }
+}
+
+/** A second door, in a folder that is thrown away with the service: for members of the group that owns it. */
+export async function openToGroup(folder: string, server: Server): Promise<void> {
+  const path = socketPath(folder, 'control.sock')
+  await removeFile(path)
+  await bound(server, path)
+  await shareWithGroup(path)
 }
 
 async function claim(folder: string, path: string, server: Server): Promise<void> {

@@ -1,12 +1,15 @@
 // The devices and what they can do: a route for each row of the table of operations.
 
 import * as v from 'valibot'
+import type { Caller } from '../devices/lock.ts'
 import { isOptional, type OperationName, operations, readings } from '../devices/operations.ts'
 import {
   Capabilities,
   DeviceInfo,
   DeviceSummary,
   Initialized,
+  LeaseWish,
+  Lock,
   OperationRecord,
   OperationResult,
   StopAllResult,
@@ -131,6 +134,38 @@ export const deviceRoutes: Route[] = [
     },
   }),
   route({
+    method: 'PUT',
+    path: `${path}/lock`,
+    operation_id: 'leaseDevice',
+    tag: 'devices',
+    summary: 'Lease a device: keep it for this key for a while, or renew that',
+    description:
+      'What other keys and executions ask of it is refused meanwhile, but for readings and a stop; an operation that is under way goes on. ' +
+      'An execution that needs it pauses with that reason, and goes on when it is told to retry. Kept over a restart.',
+    scope: 'operate',
+    body: LeaseWish,
+    success: { status: 200, description: 'It is leased', schema: Lock },
+    errors: [400, 404, 423, 503],
+    async handle({ lab, c, param, body }) {
+      const instrument = lab.registry.find(param('device_id'))
+      return json(await instrument.lease(callerOf(c), body()))
+    },
+  }),
+  route({
+    method: 'DELETE',
+    path: `${path}/lock`,
+    operation_id: 'releaseDevice',
+    tag: 'devices',
+    summary: 'End the lease of a device',
+    scope: 'operate',
+    success: { status: 200, description: 'Anybody may use it again, or could before', schema: OperationResult },
+    errors: [404, 423, 503],
+    async handle({ lab, c, param }) {
+      const had = await lab.registry.find(param('device_id')).release(callerOf(c))
+      return json({ success: true, message: had ? `${param('device_id')} is not leased any more` : `${param('device_id')} was not leased` })
+    },
+  }),
+  route({
     method: 'GET',
     path: `${path}/wire`,
     operation_id: 'getDeviceWire',
@@ -180,7 +215,7 @@ function operationRoute(name: OperationName): Route {
       headers: ['Operation-Id'],
     },
     accepted: { description: 'It runs', schema: OperationRecord },
-    errors: [400, 404, 409, 500, 503],
+    errors: [400, 404, 409, 423, 500, 503],
     handle: (call) => operate(call, name as Doing),
   })
 }
@@ -189,9 +224,12 @@ async function operate({ lab, c, param, body }: Call<Record<string, unknown>, un
   const instrument = lab.registry.find(param('device_id'))
   instrument.mustKnow(name)
   let record: OperationRecord | undefined
-  const done = instrument.perform(name, body(), (begun) => {
-    record = begun
-  })
+  const by = callerOf(c)
+  const begun = (its: OperationRecord) => {
+    record = its
+    c.set('operation_id', its.operation_id)
+  }
+  const done = instrument.perform(name, body(), { by, begun })
   const its: Record<string, string> = record ? { 'Operation-Id': record.operation_id } : {}
   if (record && prefersAsync(c.req.header('prefer'))) {
     // Whoever asked for it reads the outcome there.
@@ -204,6 +242,11 @@ async function operate({ lab, c, param, body }: Call<Record<string, unknown>, un
     if (record) c.header('Operation-Id', record.operation_id)
     throw error
   }
+}
+
+function callerOf(c: Call<unknown, unknown>['c']): Caller {
+  const { key_id, scope } = c.get('principal')
+  return { key_id, override: scope === 'admin' && c.req.header('x-override')?.toLowerCase() === 'true' }
 }
 
 function prefersAsync(header: string | undefined): boolean {

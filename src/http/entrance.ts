@@ -1,4 +1,4 @@
-// What every request passes first: a Host that is ours, a key that is good, an address that can be read.
+// What every request passes first: a Host that is ours, a key that is good, an address that can be read. And what it came to, last.
 
 import { hostname, networkInterfaces } from 'node:os'
 import type { Context, MiddlewareHandler } from 'hono'
@@ -29,10 +29,25 @@ export function entrance(lab: Lab, isPublic: (method: string, path: string) => b
       }
       mustDecode(c.req.url)
     } catch (error) {
-      return answerError(c, error)
+      const refusal = answerError(c, error)
+      takeDown(lab, c, refusal)
+      return refusal
     }
     await next()
+    takeDown(lab, c, c.res)
   }
+}
+
+/** Whatever may have changed something, and what was refused that. */
+function takeDown(lab: Lab, c: Context<Env>, answer: Response): void {
+  const { method, path } = c.req
+  if (method === 'GET' || method === 'HEAD' || method === 'OPTIONS') return
+  const { key_id = null, name = null, scope = null } = c.get('principal') ?? {}
+  const { status } = answer
+  // The headers of a good answer are not made until somebody looks at them.
+  const reason = status >= 400 ? answer.headers.get('x-reason') : null
+  const operation_id = c.get('operation_id') ?? null
+  lab.audit.note({ what: `${method} ${path}`, key_id, name, scope, from: remoteAddress(c.env) ?? null, status, reason, operation_id })
 }
 
 /** As `c.req.header`, without the copy that makes of them all: a stop waits for what is done here. */
@@ -54,7 +69,11 @@ function admitted(lab: Lab, wrongKeys: WrongKeys, header: string | undefined, ad
 }
 
 function addressOf(env: Env['Bindings'] | undefined): string {
-  return env?.incoming?.socket?.remoteAddress ?? 'unknown'
+  return remoteAddress(env) ?? 'unknown'
+}
+
+function remoteAddress(env: Env['Bindings'] | undefined): string | undefined {
+  return env?.incoming?.socket?.remoteAddress
 }
 
 /** A bad escape would make two addresses of one thing. */

@@ -3,6 +3,8 @@
 import type { Context } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { type ErrorCode, LabError } from '../errors.ts'
+import { withoutSecrets } from '../keys/secret.ts'
+import type { Log } from '../kit/log.ts'
 import { apiVersion } from './version.ts'
 
 export const statuses: Record<ErrorCode, ContentfulStatusCode> = {
@@ -19,6 +21,8 @@ export const statuses: Record<ErrorCode, ContentfulStatusCode> = {
   faulted: 409,
   exists: 409,
   conflict: 409,
+  in_progress: 409,
+  safe_mode: 409,
   too_large: 413,
   media_type: 415,
   misdirected: 421,
@@ -60,6 +64,12 @@ export function errorAnswer(error: unknown): { status: ContentfulStatusCode; bod
 export function answerError(c: Context, error: unknown): Response {
   const { status, body, headers } = errorAnswer(error)
   return c.json(body, status, headers)
+}
+
+/** As `answerError`; what we did not foresee is told to the log. */
+export function answerFailure(log: Log, c: Context, error: unknown): Response {
+  if (!(error instanceof LabError)) log.error(`${c.req.method} ${withoutSecrets(c.req.path)} failed`, error)
+  return answerError(c, error)
 }
 
 function shortened(text: string): string {

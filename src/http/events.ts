@@ -12,12 +12,9 @@ import { usualHeartbeat_s } from '../events/streams.ts'
 import type { Lab } from '../lab.ts'
 import { type Env, type Route, route } from './contract.ts'
 import { answerEvents } from './event_answer.ts'
+import { decimal, Numeral, whole } from './numeral.ts'
 import { bodyOutlet, socketOutlet } from './outlets.ts'
 import { apiVersion } from './version.ts'
-
-const Numeral = (rule: RegExp, words: string) => v.pipe(v.string(), v.regex(rule, words), v.transform(Number))
-const whole = /^\d{1,15}$/
-const decimal = /^\d+(\.\d*)?([eE][+-]?\d{1,2})?$/
 
 const ExecutionId = v.pipe(v.string(), v.nonEmpty(), v.maxLength(256), v.description('Only events of this execution'))
 

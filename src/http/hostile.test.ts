@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import { t as file, test } from 'tap'
 import { scopes } from '../keys/keys.ts'
 import type { Route } from './contract.ts'
+import { examples } from './openapi_examples.ts'
 import { routes } from './routes.ts'
 import { type Bench, openBench, openService, repliesIn, said } from './testing.ts'
 
@@ -24,7 +25,14 @@ const good: Record<string, object> = {
   createTeachpoint: { ...home, access: { access_type: 'vertical' }, gateway: 'b' },
   updateTeachpoint: { coord_type: 'joint', coords: { base: 1, shoulder: 2, elbow: 3, wrist: 4 } },
   importTeachpoints: { device_id: 'arm-1', teachpoints: [home, { ...home, name: 'b' }], overwrite: true },
+  loadTopology: { name: 'demo', force: true },
+  putWorkflow: examples.putWorkflow!.body as object,
+  submit: { workflow: 'seal-and-spin', run_mode: 'PURE_SIM', groups: [{ group_id: 'g1', members: {} }], variables: { speed: 600 } },
+  emitCustomEvent: { name: 'qc.done', value: 'complete', data: { a: [1] } },
+  recoverThread: { decision: 'RETRY' },
   createKey: { name: 'stranger', scope: 'read', expires_at: null },
+  requestKey: { app_name: 'stranger', scope: 'read' },
+  leaseDevice: { owner: 'somebody', note: 'why not', ttl_s: 60 },
   setSimulatedFault: { fault: 'no_reply', after: 1 },
   emitSimulatedEvent: { event_name: 'THREAD.t1.STARTED', execution_id: 'e1', context: { a: [1, { b: null }] } },
   setSimulatedLoad: { rate: 0, seconds: 1 },
@@ -89,6 +97,9 @@ const headerValues = fc.oneof(
   fc.string({ maxLength: 50 }).map((text) => text.replace(/[^\x20-\x7e]/g, '')),
 )
 
+/** Of a run that waits. */
+const runIds: string[] = []
+
 const devices = ['shaker-1', 'sealer-1', 'centrifuge-1', 'arm-1', 'robot-1', 'nobody']
 
 type Hostile = {
@@ -127,6 +138,7 @@ test('no request, however hostile, for no route, is answered with anything but s
   t.comment(`BENCHD_SEED=${seed}`)
   const bench = await openBench(t)
   const { lab, ask, logged, data_dir } = bench
+  await beginRun(bench)
   const seen = new Set<string>()
   const stored = () =>
     [readFile(`${data_dir}/teachpoints.json`), ...devices.map((id) => JSON.stringify(lab.teachpoints.list(id)))].join('\n')
@@ -145,6 +157,7 @@ test('no request, however hostile, for no route, is answered with anything but s
     if (instrument.device_id !== 'spare-1') t.match(instrument.info().fault?.error_type ?? 'Stopped', 'Stopped', instrument.device_id)
   }
   t.match(await ask('GET', '/health'), { status: 200, body: { status: 'ok' } })
+  await ask('DELETE', '/api/devices/shaker-1/lock', { headers: { 'X-Override': 'true' } })
   t.match(await ask('POST', '/api/devices/shaker-1/initialize'), { status: 200, body: { success: true } })
   t.match(await ask('POST', '/api/devices/shaker-1/lock_plate'), { status: 200, body: { success: true } })
   t.match(await ask('POST', '/api/devices/shaker-1/shake', { json: good.shakeDevice }), { status: 200, body: { success: true } })
@@ -210,6 +223,19 @@ test('no bytes, however hostile, make the server hang, fail or talk nonsense', a
   t.match(await ask('GET', '/health'), { status: 200, body: { status: 'ok' } })
 })
 
+/** One that waits for an event that nobody emits. */
+async function beginRun({ ask, clock }: Bench): Promise<void> {
+  const { threads, ...workflow } = examples.putWorkflow!.body as { threads: { plate: object } }
+  const patient = { ...workflow, name: 'patient', threads: { plate: { ...threads.plate, steps: [{ wait_for: 'godot' }] } } }
+  await ask('PUT', '/api/workflows/patient', { json: patient })
+  const { body } = await ask('POST', '/api/submissions', { json: { workflow: 'patient', run_mode: 'PURE_SIM' } })
+  const { execution_id, submission_id } = body as { execution_id: string; submission_id: string }
+  await clock.advance(100)
+  const listed = await ask('GET', `/api/executions/${execution_id}/threads`)
+  const [thread] = (listed.body as { threads: { thread_id: string }[] }).threads
+  runIds.push(execution_id, submission_id, thread!.thread_id)
+}
+
 async function answerTo({ hono, clock, secrets }: Bench, { method, path, key, headers, body }: Hostile) {
   const withoutBody = method === 'GET' || method === 'HEAD' || body === undefined
   const all = new Headers({ ...headers, Host: 'localhost', ...(key && { 'X-API-Key': secrets[key] }) })
@@ -244,8 +270,9 @@ function mustMakeSense(status: number, headers: Headers, text: string, method: s
 function pathOf({ path, tag }: Route): fc.Arbitrary<string> {
   // One device is there to be broken; the others must never fail.
   const known = tag === 'simulation' ? ['spare-1', 'nobody'] : [...devices, ...devices, 'a', 'b']
+  const named = fc.constantFrom(...known)
   const value = fc.oneof(
-    { weight: 3, arbitrary: fc.constantFrom(...known) },
+    { weight: 3, arbitrary: knownOf(tag, named) },
     word.map(escaped),
     fc.constantFrom(...words.filter((text) => /^%/.test(text))),
   )
@@ -253,10 +280,16 @@ function pathOf({ path, tag }: Route): fc.Arbitrary<string> {
   return fc.tuple(...parts).map((values) => values.join('/'))
 }
 
+function knownOf(tag: Route['tag'], others: fc.Arbitrary<string>): fc.Arbitrary<string> {
+  if (tag === 'workflows') return fc.constantFrom('just-shake', 'seal-and-spin', 'nobody')
+  if (tag === 'runs') return fc.nat().map((at) => runIds[at % runIds.length] ?? 'nobody')
+  return others
+}
+
 function queryOf({ query }: Route): fc.Arbitrary<string> {
   const names = Object.keys((query as { entries?: object } | undefined)?.entries ?? {})
   const name = fc.oneof(fc.constantFrom('a', ...names), word.map(escaped))
-  const value = fc.oneof(fc.constantFrom('arm-1', '0', '1', '-1', '1e9', 'NaN', '%', '%zz'), word.map(escaped))
+  const value = fc.oneof(fc.constantFrom('arm-1', '0', '1', '-1', '1e9', 'NaN', 'true', 'COMPLETED', '%', '%zz'), word.map(escaped))
   const pair = fc.tuple(name, value).map((both) => both.join('='))
   return fc.oneof(
     { weight: names.length ? 1 : 5, arbitrary: fc.constant('') },

@@ -3,6 +3,7 @@
 import * as v from 'valibot'
 import { OperationResult } from '../devices/records.ts'
 import { CreatedKey, KeyRequest, PublicKey } from '../keys/keys.ts'
+import { PairingAnswer, PairingRequest, PairingWish } from '../keys/pairing.ts'
 import { json, type Route, route } from './contract.ts'
 
 const Overlap = v.strictObject({
@@ -10,6 +11,8 @@ const Overlap = v.strictObject({
     v.pipe(v.number(), v.minValue(0), v.maxValue(30 * 86_400), v.description('How long both work'), v.metadata({ unit: 's' })),
   ),
 })
+
+const requestPath = '/api/keys/requests/:request_id'
 
 export const keyRoutes: Route[] = [
   route({
@@ -31,6 +34,7 @@ export const keyRoutes: Route[] = [
     summary: 'Create a key',
     scope: 'admin',
     body: KeyRequest,
+    is_secret: true,
     success: { status: 201, description: 'The key; `api_key` is shown this once', schema: CreatedKey, headers: ['Location'] },
     errors: [400, 503],
     async handle({ lab, body }) {
@@ -49,6 +53,7 @@ export const keyRoutes: Route[] = [
     scope: 'admin',
     body: Overlap,
     body_may_be_empty: true,
+    is_secret: true,
     success: { status: 201, description: 'The new key; `api_key` is shown this once', schema: CreatedKey, headers: ['Location'] },
     errors: [400, 404, 503],
     async handle({ lab, param, body }) {
@@ -69,6 +74,85 @@ export const keyRoutes: Route[] = [
     async handle({ lab, param }) {
       await lab.keys.revoke(param('key_id'))
       return json({ success: true, message: `key ${param('key_id')} is revoked` })
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/api/keys/requests',
+    operation_id: 'requestKey',
+    tag: 'keys',
+    summary: 'Ask for a key, which somebody with a key of scope admin then approves or denies',
+    description: 'Show the `code` to whoever is to approve it. Five may wait, each for ten minutes.',
+    scope: 'public',
+    body: PairingWish,
+    body_limit: 4096,
+    success: { status: 201, description: 'It waits; the `request_secret` is shown this once', schema: PairingAnswer, headers: ['Location'] },
+    errors: [400, 409],
+    handle({ lab, body }) {
+      const wish = body()
+      const asked = lab.pairing.request(wish)
+      const who = `${JSON.stringify(wish.app_name)} asks for a key of scope ${wish.scope} and shows the code ${asked.code}`
+      lab.log.warn(`${who}; if you know it: benchd key approve ${asked.code}`)
+      return json(asked, 201, { Location: `/api/keys/requests/${asked.request_id}` })
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/api/keys/requests',
+    operation_id: 'listKeyRequests',
+    tag: 'keys',
+    summary: 'List the requests for a key that wait for a decision',
+    scope: 'admin',
+    success: { status: 200, description: 'The oldest first', schema: v.strictObject({ requests: v.array(PairingRequest) }) },
+    errors: [],
+    handle: ({ lab }) => json({ requests: lab.pairing.list() }),
+  }),
+  route({
+    method: 'GET',
+    path: requestPath,
+    operation_id: 'fetchRequestedKey',
+    tag: 'keys',
+    summary: 'Fetch the key that was asked for: 202 until it is approved, then the key, once',
+    description: '404 when it was denied, when its key was fetched, and after ten minutes.',
+    scope: 'public',
+    success: {
+      status: 200,
+      description: 'The key; it is shown this once. With 202 an empty object: nobody has decided yet',
+      schema: v.strictObject({ api_key: v.optional(v.string()) }),
+      also: [202],
+    },
+    errors: [404, 503],
+    async handle({ lab, c, param }) {
+      const api_key = await lab.pairing.fetch(param('request_id'), c.req.header('x-request-secret') ?? '')
+      return api_key === undefined ? json({}, 202) : json({ api_key })
+    },
+  }),
+  route({
+    method: 'POST',
+    path: `${requestPath}/approve`,
+    operation_id: 'approveKeyRequest',
+    tag: 'keys',
+    summary: 'Let whoever asked for a key have it',
+    scope: 'admin',
+    success: { status: 200, description: 'The key is made when it is fetched', schema: OperationResult },
+    errors: [404],
+    handle({ lab, param }) {
+      const { app_name, scope } = lab.pairing.approve(param('request_id'))
+      return json({ success: true, message: `${JSON.stringify(app_name)} may fetch a key of scope ${scope}` })
+    },
+  }),
+  route({
+    method: 'DELETE',
+    path: requestPath,
+    operation_id: 'denyKeyRequest',
+    tag: 'keys',
+    summary: 'Deny a request for a key',
+    scope: 'admin',
+    success: { status: 200, description: 'It is gone', schema: OperationResult },
+    errors: [404],
+    handle({ lab, param }) {
+      const { app_name } = lab.pairing.deny(param('request_id'))
+      return json({ success: true, message: `${JSON.stringify(app_name)} gets no key` })
     },
   }),
 ]

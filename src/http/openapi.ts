@@ -9,6 +9,8 @@ import {
   Fault,
   Identity,
   Initialized,
+  LeaseWish,
+  Lock,
   OperationRecord,
   OperationResult,
   StopAllResult,
@@ -17,11 +19,27 @@ import {
 import type { ErrorCode } from '../errors.ts'
 import * as contexts from '../events/contexts.ts'
 import { RuntimeEvent } from '../events/event.ts'
+import { Incident } from '../events/incidents.ts'
+import { AuditEntry } from '../keys/audit.ts'
 import { CreatedKey, KeyRequest, PublicKey } from '../keys/keys.ts'
+import { PairingAnswer, PairingRequest, PairingWish } from '../keys/pairing.ts'
 import { type JsonSchema, jsonSchema, jsonSchemas } from '../kit/json_schema.ts'
 import { Access, AddressedTeachpoint, Teachpoint } from '../teachpoints/teachpoint.ts'
+import { GroupOutcome, SubmissionRecord } from '../workflow/records.ts'
+import {
+  ExecutionSnapshot,
+  ExecutionSummary,
+  ShownLabware,
+  ShownMove,
+  ShownSlot,
+  ShownThread,
+  ShownTimelineRow,
+  ShownTopology,
+} from '../workflow/snapshot.ts'
+import { Group, SubmissionRequest } from '../workflow/submission.ts'
 import type { Route } from './contract.ts'
 import { statuses } from './errors.ts'
+import { takesIdempotencyKey } from './once.ts'
 import { examples, usual } from './openapi_examples.ts'
 import { about, meanings, parameters, reasons, tags } from './openapi_words.ts'
 import { apiVersion } from './version.ts'
@@ -53,6 +71,25 @@ const named: Record<string, v.GenericSchema> = {
   KeyRequest,
   PublicKey,
   CreatedKey,
+  PairingWish,
+  PairingAnswer,
+  PairingRequest,
+  AuditEntry,
+  LeaseWish,
+  Lock,
+  SubmissionRequest,
+  Group,
+  SubmissionRecord,
+  GroupOutcome,
+  ExecutionSummary,
+  Execution: ExecutionSnapshot,
+  Thread: ShownThread,
+  Slot: ShownSlot,
+  Move: ShownMove,
+  TimelineRow: ShownTimelineRow,
+  Labware: ShownLabware,
+  Topology: ShownTopology,
+  Incident,
   RuntimeEvent,
   ...contexts,
 }
@@ -176,10 +213,31 @@ function queryParameters({ query, operation_id }: Route): object[] {
   })
 }
 
-function headerParameters({ accepted, success }: Route): object[] {
+function headerParameters(route: Route): object[] {
+  const { accepted, success, errors } = route
   const optional = (name: string, description: string, schema: object) => ({ name, in: 'header', required: false, description, schema })
   return [
     ...(accepted ? [optional('Prefer', 'To be answered at once', { type: 'string', enum: ['respond-async'] })] : []),
+    ...(takesIdempotencyKey(route)
+      ? [
+          optional('Idempotency-Key', 'Done once: asked again with the same key and body within a day, it answers the same again', {
+            type: 'string',
+            minLength: 1,
+            maxLength: 64,
+          }),
+        ]
+      : []),
+    ...(route.operation_id === 'fetchRequestedKey'
+      ? [optional('X-Request-Secret', 'As it was answered to the request', { type: 'string' })]
+      : []),
+    ...(errors.includes(423)
+      ? [
+          optional('X-Override', 'Passes though somebody else holds the device; only with a key of scope `admin`', {
+            type: 'string',
+            enum: ['true'],
+          }),
+        ]
+      : []),
     ...(success.media_type === 'text/event-stream'
       ? [
           optional('Last-Event-ID', 'The last `id` that was seen: the stream goes on after it, from the log', {

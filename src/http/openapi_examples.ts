@@ -10,8 +10,25 @@ const padOne = { coord_type: 'cartesian', coords: { x: 120, y: 320, z: 40, yaw: 
 const onArm = { parameters: { device_id: 'arm-1' } }
 const onCentrifuge = { parameters: { device_id: 'centrifuge-1' } }
 
+const justShake = {
+  format: 1,
+  name: 'just-shake',
+  topology: 'demo',
+  labware: { plate: { type: '96-well' } },
+  methods: { shake_it: [{ do: 'shake', on: 'shaker-1', with: { speed: 500, duration: 5 } }] },
+  threads: {
+    plate: {
+      labware: 'plate',
+      start: { at: 'pad_1', mode: 'REUSE_EXISTING' },
+      end: { at: ['pad_1'], mode: 'LEAVE_IN_PLACE' },
+      steps: [{ method: 'shake_it' }],
+    },
+  },
+  start: ['plate'],
+}
+
 /** By name of parameter. */
-export const usual: Record<string, string | number> = { device_id: 'shaker-1', name: 'pad_1', since: 0 }
+export const usual: Record<string, string | number> = { device_id: 'shaker-1', name: 'pad_1', since: 0, workflow_name: 'seal-and-spin' }
 
 /** By id of operation. */
 export const examples: Record<string, Example> = {
@@ -29,7 +46,23 @@ export const examples: Record<string, Example> = {
   createTeachpoint: { body: { device_id: 'arm-1', name: 'pad_5', ...padOne } },
   updateTeachpoint: { ...onArm, body: padOne },
   importTeachpoints: { body: { device_id: 'arm-1', teachpoints: [{ device_id: 'arm-1', name: 'pad_1', ...padOne }], overwrite: true } },
+  loadTopology: { body: { name: 'demo' } },
+  unloadTopology: { body: { force: false } },
+  putWorkflow: { parameters: { workflow_name: 'just-shake' }, body: justShake },
+  deleteWorkflow: { parameters: { workflow_name: 'just-shake' } },
+  submit: { body: { workflow: 'seal-and-spin', run_mode: 'LIVE' } },
+  emitCustomEvent: { body: { name: 'qc.done', value: 'complete' } },
+  stopExecution: { body: { confirm: true } },
+  skipStep: { body: { item: 'plate/spin_it' } },
+  insertStep: { body: { after: 'plate/seal_it', item: { method: 'spin_it' } } },
+  spawnThread: { body: { thread: 'plate' } },
+  extendLateCall: { body: { seconds: 120 } },
+  relocateLabware: { body: { position: 'pad_2' } },
+  recoverThread: { body: { decision: 'RETRY' } },
+  labwarePlaced: { body: { barcode: 'P-0001' } },
   createKey: { body: { name: 'notebook', scope: 'operate' } },
+  requestKey: { body: { app_name: 'notebook', scope: 'operate' } },
+  leaseDevice: { body: { owner: 'Night shift', note: 'belt is off', ttl_s: 3600 } },
   rotateKey: { body: { overlap_s: 3600 } },
   setSimulatedFault: { body: { fault: 'no_reply', after: 5 } },
   setSimulatedLoad: { body: { rate: 10, seconds: 5 } },

@@ -6,7 +6,7 @@ import { Id, Name } from '../kit/name.ts'
 import type { Route } from './contract.ts'
 
 export const about = [
-  'Instruments, teachpoints and events of one bench. Every error answers `{"detail": "…"}`, and a word for programs in the header',
+  'Instruments, teachpoints, workflows and events of one bench. Every error answers `{"detail": "…"}`, and a word for programs in the header',
   '`X-Reason`. Speeds are in rpm, times in seconds, temperatures in °C, lengths in mm, angles in degrees. Times of day are Unix',
   'seconds. What a device takes of a value is told by its capabilities. The stop of this service is not a safety function.',
 ].join(' ')
@@ -14,6 +14,8 @@ export const about = [
 export const tags: Record<Route['tag'], string> = {
   devices: 'The instruments on the bench, and what they can do.',
   teachpoints: 'Named places of a robot. What is answered is on the card.',
+  workflows: 'What can be run, and the places that labware can be at.',
+  runs: 'What runs and what became of it: submissions, executions, threads, manual steps, incidents.',
   events: 'What happens: polled, or streamed as it happens.',
   simulation: 'Only for simulated instruments: faults to order, and events as the engine would fire them.',
   keys: 'Who may come in.',
@@ -25,6 +27,13 @@ export const parameters: Record<string, { description: string; schema: v.Generic
   device_id: { description: 'Id of the device, as in the list of devices', schema: Id },
   name: { description: 'Name of the teachpoint, percent-encoded as UTF-8 where it has spaces, slashes or the like', schema: Name },
   operation_id: { description: 'Id of the operation, from the header `Operation-Id`', schema: v.string() },
+  workflow_name: { description: 'Name of the workflow', schema: Id },
+  submission_id: { description: 'Id of the submission', schema: v.string() },
+  execution_id: { description: 'Id of the execution', schema: v.string() },
+  thread_id: { description: 'Id of the thread', schema: v.string() },
+  step_id: { description: 'Id of the manual step, from its OPERATOR.INSTRUCTION', schema: v.string() },
+  incident_id: { description: 'Id of the incident', schema: v.string() },
+  request_id: { description: 'Id of the request for a key, as it was answered', schema: v.string() },
   key_id: { description: 'Id of the key, as in the list of keys', schema: v.string() },
 }
 
@@ -40,7 +49,7 @@ export const meanings: Record<number, string> = {
   413: 'The body is too large',
   415: 'The body is not sent as `application/json`',
   421: 'The request is for another host',
-  423: 'Somebody else holds the device, such as an execution that runs; `X-Override` tells how an admin passes',
+  423: 'Somebody else has the device: a key that has leased it, or an execution that runs; `X-Override` tells how an admin passes',
   429: 'Too many wrong keys from this address; never with a valid key',
   431: 'The headers are too large',
   500: 'The instrument or the service failed; `detail` tells which',
@@ -61,11 +70,13 @@ export const reasons: Record<ErrorCode | 'starting', string> = {
   stopped: 'The device was stopped; initialize it when all is well',
   faulted: 'A fault is latched; look at the device, then initialize it',
   exists: 'It is there already',
+  in_progress: 'The request of this Idempotency-Key is still running',
   conflict: 'It cannot be done as things stand; the detail says what can',
   too_large: 'The body is larger than is taken here',
   media_type: 'A body must be `application/json`',
   misdirected: 'The Host header names somebody else',
-  locked: 'Somebody else holds the device',
+  locked: 'Somebody else has leased the device, or an execution holds it',
+  safe_mode: 'The service broke off several times; acknowledge its incident when all is well',
   too_many_wrong_keys: 'This address has tried too many wrong keys',
   headers_too_large: 'The headers are larger than 16 KiB',
   disconnected: 'The port of the instrument is gone',

@@ -1,8 +1,11 @@
 // The service itself.
 
 import * as v from 'valibot'
-import { healthStates } from '../lab.ts'
+import { portBehind, serialPorts } from '../../drivers/transports/ports.ts'
+import { type Lab, healthStates } from '../lab.ts'
+import { AuditEntry } from '../keys/audit.ts'
 import { json, type Route, route } from './contract.ts'
+import { Limit } from './numeral.ts'
 import { apiVersion } from './version.ts'
 
 const Health = v.strictObject({
@@ -11,6 +14,23 @@ const Health = v.strictObject({
   uptime_s: v.number(),
   reasons: v.array(v.pipe(v.string(), v.description('A word for each thing that is not well'))),
 })
+
+const Text = v.nullable(v.string())
+
+const Port = v.strictObject({
+  path: v.pipe(v.string(), v.description('As the kernel calls it; it can be another one after a restart')),
+  by_id: v.pipe(Text, v.description('Its lasting name, for the configuration; null where the adapter has none')),
+  by_path: v.pipe(Text, v.description('The name of the socket that it is plugged into')),
+  vendor_id: Text,
+  product_id: Text,
+  manufacturer: Text,
+  product: Text,
+  serial_number: Text,
+  device_id: v.pipe(Text, v.description('The device of the configuration that is on it')),
+})
+
+const Hash = v.pipe(v.string(), v.description('SHA-256 of the hash before it and of the line'))
+const Head = v.strictObject({ seq: v.number(), hash: Hash })
 
 export const systemRoutes: Route[] = [
   route({
@@ -60,4 +80,40 @@ export const systemRoutes: Route[] = [
       return json({ key_id, name, scope })
     },
   }),
+  route({
+    method: 'GET',
+    path: '/api/system/ports',
+    operation_id: 'listPorts',
+    tag: 'system',
+    summary: 'List the serial ports, what is plugged in there, and which device is on it',
+    scope: 'read',
+    success: { status: 200, description: 'The ports of this computer', schema: v.strictObject({ ports: v.array(Port) }) },
+    errors: [],
+    async handle({ lab }) {
+      const [ports, devices] = await Promise.all([serialPorts(), devicesByPort(lab)])
+      return json({ ports: ports.map((port) => ({ ...port, device_id: devices.get(port.path) ?? null })) })
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/api/system/audit',
+    operation_id: 'getAudit',
+    tag: 'system',
+    summary: 'Who did what: the newest requests that changed something or were refused that',
+    description: 'A thousand at most; `audit.jsonl` in the data folder has more. `benchd audit verify` follows its chain of hashes.',
+    scope: 'admin',
+    query: v.object({ limit: Limit }),
+    success: {
+      status: 200,
+      description: 'The oldest of them first, and the head of the chain',
+      schema: v.strictObject({ head: Head, entries: v.array(v.strictObject({ ...Head.entries, ...AuditEntry.entries })) }),
+    },
+    errors: [400],
+    handle: async ({ lab, query }) => json(await lab.audit.newest(query().limit)),
+  }),
 ]
+
+async function devicesByPort({ config }: Lab): Promise<Map<string, string>> {
+  const wired = config.devices.flatMap((device) => (device.kind === 'driven' && device.transport.kind === 'serial' ? [{ ...device, path: device.transport.path }] : []))
+  return new Map(await Promise.all(wired.map(async ({ device_id, path }) => [await portBehind(path), device_id] as const)))
+}

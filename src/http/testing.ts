@@ -44,12 +44,16 @@ export async function benchConfig(more: object = {}): Promise<Config> {
 }
 
 /** The app without a socket, on a clock that goes as far as a request needs, and stands still otherwise. */
-export async function openBench(t: Test, more: object = {}): Promise<Bench> {
+export async function openBench(
+  t: Test,
+  more: object = {},
+  { safe, topologies }: { safe?: string; topologies?: string } = {},
+): Promise<Bench> {
   const ending = atTheEnd(t)
   const clock = new VirtualClock()
   const logged: string[] = []
   const data_dir = t.testdir({})
-  const lab = await openLab(await benchConfig(more), { data_dir, log: logInto(logged), clock })
+  const lab = await openLab(await benchConfig(more), { data_dir, topologies, safe, log: logInto(logged), clock })
   ending.push(() => passed(clock, closed(lab)))
   await clock.advance(1000)
   const hono = app(lab)

@@ -19,3 +19,16 @@ export function partsOf(text: string): { key_id: string; secret: string } | unde
 export function digestOf(secret: string): Buffer {
   return hash('sha256', secret, 'buffer')
 }
+
+/** The text without the secrets of the keys in it: people have put whole keys into addresses. */
+export function withoutSecrets(text: string): string {
+  return decoded(text).replace(/(bk_[a-z0-9]{8}_)[A-Za-z0-9_-]+/gi, '$1…')
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}

@@ -1,7 +1,7 @@
 // Folders and sockets of the service: its own, and nobody else's to read.
 
 import { existsSync, openSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { chmod, mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { LabError, messageOf } from '../errors.ts'
@@ -33,6 +33,20 @@ export async function removeFile(path: string): Promise<void> {
 
 export function exists(path: string): boolean {
   return existsSync(path)
+}
+
+/** Its owner and its group may use the socket from now on. */
+export async function shareWithGroup(path: string): Promise<void> {
+  await chmod(path, 0o660)
+}
+
+/** Root becomes whoever owns the folder, so that what it makes there is not closed to the service. Others stay who they are. */
+export async function becomeOwnerOf(folder: string): Promise<void> {
+  if (process.geteuid?.() !== 0 || !existsSync(folder)) return
+  const { uid, gid } = await stat(folder)
+  process.setgroups?.([gid])
+  process.setgid?.(gid)
+  process.setuid?.(uid)
 }
 
 /** The kernel takes no longer path for a socket. */

@@ -17,6 +17,7 @@ import type { Source } from '../workflow/library.ts'
 import { RecordFile } from '../workflow/record_file.ts'
 import { Runtime } from '../workflow/runtime.ts'
 import { Shelf } from '../workflow/shelf.ts'
+import { recordAnew } from '../workflow/tracking_sink.ts'
 import { simulatedBench } from './bench.ts'
 import { keptIn, takeUp } from './kept_runs.ts'
 
@@ -86,6 +87,7 @@ export async function openRuns({ config, data_dir, topologies, clock, hub, regis
   await takeUp(runtime, data_dir, (execution_id, reason) => {
     hub.incident('OTHER', `execution ${execution_id} cannot be taken up again and is aborted: ${reason}`, { execution_id })
   })
+  for (const execution of runtime.executions()) if (!file.records.execution(execution.execution_id)) recordAnew(execution, file.records)
   const isOpen = (execution_id: string) => runtime.execution(execution_id) !== undefined
   const aborted = abortLeftOpen(file.records, isOpen, (event_name, context, execution_id) => hub.emit(event_name, context, execution_id))
   if (aborted > 0) warn(`${aborted} runs were open when the service ended, and are aborted`)
@@ -96,7 +98,7 @@ export async function openRuns({ config, data_dir, topologies, clock, hub, regis
     async abort() {
       const done = new AbortController()
       const late = sleep(clock, unwinding_ms, done.signal).catch(() => undefined)
-      await Promise.race([runtime.close(), late])
+      await Promise.race([runtime.close(late), late])
       done.abort()
     },
     async close() {

@@ -13,51 +13,98 @@ import { type Decision, Fatal, Leave, type PauseSite, Unwind } from './recovery.
 import { request } from './requesting.ts'
 import type { LabwareThread } from './thread.ts'
 import { continued, verdict } from './verdicts.ts'
+import { beginIn, keepsOf, openWindow, useOf } from './windows.ts'
 
 export type Outcome = 'done' | 'action_left' | 'method_left'
 
 /** As often as it takes: each attempt is a new action. */
-export async function act(thread: LabwareThread, plan: ActionPlan, method: MethodRun | null): Promise<Outcome> {
+export async function act(
+  thread: LabwareThread,
+  plan: ActionPlan,
+  { method, key }: { method: MethodRun | null; key: string },
+): Promise<Outcome> {
   for (;;) {
     thread.become('RESOLVING_ACTION_LOCATION')
     const decided = thread.verdictOn(plan.path)
-    if (decided && decided !== 'RETRY') return decidedAfterRestart(thread, plan, { method, decided })
+    const isSkipped = thread.skips.has(key)
+    if (decided && decided !== 'RETRY' && !isSkipped) return decidedAfterRestart(thread, plan, { method, decided })
     const action = new ActionRun(thread, plan, method)
     thread.action = action
     try {
-      await attempt(thread, action)
+      if (isSkipped) throw new Unwind('skip')
+      await attempt(thread, action, key)
       action.end('COMPLETED', 'clean')
+      openWindow(thread, plan)
       useTips(thread, plan, [...action.arrived.values()])
       return 'done'
     } catch (error) {
       const left = await leave(thread, action, error)
       if (left !== 'again') return left
     } finally {
+      thread.skips.delete(key)
       thread.letGo()
       thread.action = null
     }
   }
 }
 
-async function attempt(thread: LabwareThread, action: ActionRun): Promise<void> {
+async function attempt(thread: LabwareThread, action: ActionRun, key: string): Promise<void> {
   if (action.plan.devices.length > 0) {
-    await bind(thread, action)
-    await sendForOthers(thread, action)
-    const isInput = action.inputs.includes(thread.labware.template)
-    if (isInput) await goTo(thread, action.seatFor(thread))
-    thread.become('AWAITING_CO_THREADS')
-    if (isInput) action.arrive(thread)
-    await gather(thread, action)
-  }
-  await thread.safePoint(action.device === null ? 'RESOLVING_ACTION_LOCATION' : 'AWAITING_CO_THREADS')
+    await thread.skippable(key, () => bind(thread, action))
+    await thread.skippable(key, () => sendForOthers(thread, action))
+    // Somebody may take it away before the action begins.
+    do await come(thread, action, key)
+    while (missing(action).length > 0)
+  } else await thread.skippable(key, () => thread.safePoint())
+  if (thread.skips.has(key)) throw new Unwind('skip')
   thread.become('EXECUTING_ACTION')
   action.status.become('AWAITING_CO_THREADS')
   action.begin()
+  beginIn(action)
   await new BodyRun(thread, action).perform()
+}
+
+/** Brings the owner's labware, and waits for that of the others. */
+async function come(thread: LabwareThread, action: ActionRun, key: string): Promise<void> {
+  const isInput = action.inputs.includes(thread.labware.template)
+  if (isInput) await goTo(thread, action.seatFor(thread))
+  thread.become('AWAITING_CO_THREADS')
+  if (isInput) action.arrive(thread)
+  await thread.skippable(key, async () => {
+    await gather(thread, action)
+    await thread.safePoint('AWAITING_CO_THREADS')
+    await keepAhead(thread, action)
+  })
+}
+
+/** Begins no sooner than what must come after it in time can be kept for it. */
+async function keepAhead(thread: LabwareThread, action: ActionRun): Promise<void> {
+  const { plan, device } = action
+  const keeps = keepsOf(thread, plan)
+  if (!keeps || device === null) return
+  const ask = { candidates: [{ device }], inputs: present(action), after: placesAhead(thread), use: useOf(thread, plan), keeps }
+  const what = `${keeps[0]!.candidates.map(({ device }) => device).join(' or ')} to be free in time after ${plan.name}`
+  for (;;) {
+    try {
+      await request(thread, { ...ask, what, mayPark: false })
+      return
+    } catch (error) {
+      if (!(error instanceof Unwind) || error.kind !== 'pause') throw error
+      await thread.safePoint('AWAITING_CO_THREADS')
+    }
+  }
+}
+
+function missing({ inputs, arrived }: ActionRun): string[] {
+  return inputs.filter((template) => !arrived.has(template))
 }
 
 /** Ends the action as what was thrown wants it, and answers how the owner goes on. Throws what ends the thread. */
 async function leave(thread: LabwareThread, action: ActionRun, error: unknown): Promise<Outcome | 'again'> {
+  if (error instanceof Unwind && error.kind === 'skip') {
+    action.end('SKIPPED', 'left')
+    return 'action_left'
+  }
   if (error instanceof Unwind) {
     action.end('ABORTED', thread.last_error !== null && error.kind === 'abort' ? 'thread_aborted' : 'left')
     throw error
@@ -99,6 +146,7 @@ async function bind(thread: LabwareThread, action: ActionRun): Promise<void> {
   const { plan } = action
   const { equipment, floor } = thread.world
   action.status.become('AWAITING_LOCATION_RESERVATION')
+  const keeps = keepsOf(thread, plan)
   const device = await insist(thread, 'ACTION_RESOLUTION', async () => {
     const candidate = await thread.pausable(() =>
       request(thread, {
@@ -106,7 +154,13 @@ async function bind(thread: LabwareThread, action: ActionRun): Promise<void> {
         candidates: devicesOf(plan),
         inputs: present(action),
         after: placesAhead(thread),
-        onWait: () => thread.become('AWAITING_ACTION_RESERVATION'),
+        use: useOf(thread, plan),
+        ...(keeps && { keeps }),
+        onWait: () => {
+          // It may come from where it was parked.
+          thread.become('RESOLVING_ACTION_LOCATION')
+          thread.become('AWAITING_ACTION_RESERVATION')
+        },
       }),
     )
     thread.become('RESOLVING_ACTION_LOCATION')
@@ -115,6 +169,7 @@ async function bind(thread: LabwareThread, action: ActionRun): Promise<void> {
       await equipment.ready(device, thread.signal)
     } catch (error) {
       floor.release(thread.thread_id, device)
+      if (thread.signal.aborted) throw new Unwind('abort')
       thread.execution.incident('DEVICE_INIT_FAILED', `${device} cannot be used: ${messageOf(error)}`, thread, {
         recovery_action: 'THREAD_RECOVER_RETRY',
         error,
@@ -129,9 +184,14 @@ async function bind(thread: LabwareThread, action: ActionRun): Promise<void> {
   action.bind(device)
 }
 
-/** Labware of those who take part already may stand at the device. */
-function present({ method }: ActionRun): string[] {
-  return method?.participants.map(({ labware }) => labware.labware_id) ?? []
+/** Labware of those who take part already may stand at the device; that of those who are not needed now only if there is room for it. */
+function present({ method, plan, inputs, owner }: ActionRun): string[] {
+  const all = method?.participants ?? []
+  const { devices } = owner.execution.workflow.topology
+  const sites = Math.min(...plan.devices.map((device) => devices.get(device)!.sites))
+  const needed = all.filter(({ labware }) => inputs.includes(labware.template))
+  const hasRoom = all.length - needed.length + inputs.length <= sites
+  return (hasRoom ? all : needed).map(({ labware }) => labware.labware_id)
 }
 
 /** Does it until it succeeds, or somebody decides that it is not to be. */
@@ -162,18 +222,18 @@ async function sendForOthers(thread: LabwareThread, action: ActionRun): Promise<
 
 /** Until all labware is there. */
 async function gather(thread: LabwareThread, action: ActionRun): Promise<void> {
-  const { method, inputs } = action
-  const missing = () => inputs.filter((template) => !action.arrived.has(template))
-  const bearers = () => (method ? thread.execution.slots.bearers(method, missing()) : [])
-  while (method && missing().length > 0) {
-    const what = `${missing().join(' and ')} to come to ${action.device}`
+  const { method } = action
+  const bearers = () => (method ? thread.execution.slots.bearers(method, missing(action)) : [])
+  const isTakenAway = () => missing(action).includes(thread.labware.template)
+  while (method && missing(action).length > 0 && !isTakenAway()) {
+    const what = `${missing(action).join(' and ')} to come to ${action.device}`
     await thread.safePoint('AWAITING_CO_THREADS')
     try {
       await thread.wait<void>({ kind: 'peer', what, awaits: bearers }, (resolve, reject) =>
         once(method.changed, () => {
           if (method.isAbandoned) reject(new Leave('method'))
           else thread.world.floor.awaits(thread.thread_id, bearers())
-          return missing().length === 0 || undefined
+          return missing(action).length === 0 || isTakenAway() || undefined
         })(() => resolve()),
       )
     } catch (error) {

@@ -43,15 +43,19 @@ export class ActionRun {
 
   #context(action_status: ActionStatus) {
     const { owner, method, plan, action_id } = this
-    const around = method?.context() ?? {
-      ...owner.execution.context(),
-      method_id: null,
-      method_name: null,
-      thread_id: owner.thread_id,
-      thread_name: owner.name,
-      participating_thread_ids: [owner.thread_id],
+    const { execution, thread_id, name } = owner
+    return {
+      execution_id: execution.execution_id,
+      workflow_name: execution.workflow.name,
+      method_id: method?.method_id ?? null,
+      method_name: method?.plan.name ?? null,
+      thread_id,
+      thread_name: name,
+      participating_thread_ids: method?.threadIds() ?? [thread_id],
+      action_id,
+      action_status,
+      action_name: plan.name,
     }
-    return { ...around, action_id, action_status, action_name: plan.name }
   }
 
   bind(device: string): void {
@@ -63,13 +67,21 @@ export class ActionRun {
   seatFor(thread: LabwareThread): string {
     const { device, plan } = this
     const site = 'sites' in plan.action ? plan.action.sites[thread.labware.template] : undefined
-    const seat = device === null ? undefined : thread.world.floor.nest(device, thread.thread_id, site)
+    const seat = device === null ? undefined : thread.world.floor.nest(device, thread.thread_id, site, this.owner.thread_id)
     if (seat === undefined) throw new LabError('conflict', `there is no free site at ${device} for ${thread.labware.name}`)
     return seat
   }
 
   arrive(thread: LabwareThread): void {
     this.arrived.set(thread.labware.template, thread)
+    this.#tell()
+  }
+
+  /** Its labware is elsewhere, and has to come anew. Nothing changes once the body has begun. */
+  takenAway(thread: LabwareThread): void {
+    if (this.status.isTerminal || this.status.current === 'EXECUTING_ACTION') return
+    if (this.arrived.get(thread.labware.template) !== thread) return
+    this.arrived.delete(thread.labware.template)
     this.#tell()
   }
 

@@ -1,7 +1,7 @@
 // What a thread has still before it: read from its steps, for those who decide what it may be given.
 
 import type { Candidate } from './asking.ts'
-import { type ActionPlan, listsIn, type MethodPlan, own, type StepPlan, type Workflow } from './plan.ts'
+import { type ActionPlan, listsIn, own, type StepPlan, type Workflow } from './plan.ts'
 import type { LabwareThread } from './thread.ts'
 
 /** The steps it has still to do, the one it is in included; of a loop all. */
@@ -28,8 +28,8 @@ function joinsIn(step: StepPlan, method: string): number {
 }
 
 /** How many tips of a rack all actions of a method use. */
-export function tipsOf(method: MethodPlan, labware: string): number {
-  return method.actions.reduce((sum, action) => sum + tipsUsed(action, labware), 0)
+export function tipsOf({ actions }: { actions: readonly ActionPlan[] }, labware: string): number {
+  return actions.reduce((sum, action) => sum + tipsUsed(action, labware), 0)
 }
 
 /** The templates of the labware that must be at the device, for a method that a thread with this labware owns. */
@@ -48,7 +48,7 @@ const farthest = 6
 export function placesAhead(thread: LabwareThread): (readonly Candidate[])[] {
   const places: (readonly Candidate[])[] = []
   const { method, frames, execution } = thread
-  for (const action of method?.plan.actions.slice(method.next + 1) ?? []) if (action.devices.length) places.push(devicesOf(action))
+  for (const action of method?.actions.slice(method.next + 1) ?? []) if (action.devices.length) places.push(devicesOf(action))
   for (let depth = frames.length - 1; depth >= 0 && places.length < farthest; depth--) {
     const { steps, next } = frames[depth]!
     for (let i = next + 1; i < steps.length && places.length < farthest; i++) {

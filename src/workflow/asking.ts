@@ -17,6 +17,10 @@ export type Ask = {
   inputs?: readonly string[]
   /** Where the labware will want to go afterwards, one list of candidates for each action to come: what avoidance looks at. */
   after?: readonly (readonly Candidate[])[]
+  /** How long it will be at a device that it is granted. */
+  use?: Use
+  /** The devices it must have afterwards, one after the other: they are booked for it, and nothing is granted before they can be. */
+  keeps?: readonly Keep[]
   granted(candidate: Candidate): void
   /**
    * The labware is in the way of others: it is to go to this seat, which is reserved for it, and ask anew from there
@@ -26,6 +30,17 @@ export type Ask = {
   /** Nothing can ever come of it: it and others wait for each other, and there is no place to make room. */
   stuck?(why: string): void
 }
+
+/** In seconds; undefined where nobody knows. */
+export interface Use {
+  /** The action alone, once it has begun. */
+  seconds(device: string): number | undefined
+  /** With all that it does there next. */
+  stays(device: string): number | undefined
+}
+
+/** One of these devices is to begin with the labware within a time, counted from the end of what was before. */
+export type Keep = { candidates: readonly { device: string }[]; within_s: number; use: Use }
 
 /** The seniority of an ask that was interrupted. */
 export type Again = { readonly sequence: number; readonly parked: number }
@@ -42,7 +57,7 @@ export interface Asked {
 export type Obstacle = {
   /** The device or seat that is wanted. */
   wanted: string
-  reason: 'held' | 'occupied' | 'reserved' | 'corridor' | 'unsafe' | 'unreachable'
+  reason: 'held' | 'occupied' | 'reserved' | 'corridor' | 'unsafe' | 'unreachable' | 'booked' | 'window'
   /** Who holds it, if a thread does. */
   thread_id: string | null
   /** What stands there, if something does. */

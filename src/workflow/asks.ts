@@ -2,6 +2,7 @@
 
 import { LabError } from '../errors.ts'
 import type { Obstacle } from './asking.ts'
+import type { Bookings } from './bookings.ts'
 import { type Ground, Nests, type Place, type Spot, type Tell } from './ground.ts'
 import { compare, Line } from './line.ts'
 import type { Safety } from './safety.ts'
@@ -10,16 +11,18 @@ import type { Wait } from './wait.ts'
 export class Asks {
   readonly #ground: Ground
   readonly #safety: Safety
+  readonly #bookings: Bookings
   readonly #fresh = new Line<Wait>()
-  /** Those that find something free, but not safe. */
+  /** Those that find something free, but not safe, or kept for others. */
   readonly #unsafe = new Set<Wait>()
   /** Who would go to a device where this labware stands already. */
   readonly #guests = new Map<string, Set<Wait>>()
   #seen = 0
 
-  constructor(ground: Ground, safety: Safety) {
+  constructor(ground: Ground, { safety, bookings }: { safety: Safety; bookings: Bookings }) {
     this.#ground = ground
     this.#safety = safety
+    this.#bookings = bookings
   }
 
   add(wait: Wait): void {
@@ -43,15 +46,18 @@ export class Asks {
     const { touched } = this.#ground
     let best = this.#fresh.first
     let at: Place | undefined
-    for (const [place, last] of touched) {
-      const wait = this.#nextFor(place, last)
-      if (!wait) touched.delete(place)
-      else if (!best || compare(wait, best) < 0) {
-        best = wait
-        at = place
-      }
+    let left = 0
+    for (const place of touched) {
+      const wait = this.#nextFor(place, place.lookedAtBy)
+      place.isTouched = wait !== undefined
+      if (!wait) continue
+      touched[left++] = place
+      if (best && compare(wait, best) >= 0) continue
+      best = wait
+      at = place
     }
-    if (at) touched.set(at, best)
+    touched.length = left
+    if (at) at.lookedAtBy = best
     else if (best) {
       best.isFresh = false
       this.#fresh.delete(best)
@@ -63,8 +69,9 @@ export class Asks {
   #nextFor(place: Place, last: Wait | undefined): Wait | undefined {
     if (place.wanted.size === 0) return undefined
     const spots = place instanceof Nests ? place.spots : [place]
-    const only = place instanceof Nests ? (place.holder ?? place.promisedTo) : (place.device?.holder ?? place.promisedTo)
-    if (only) return this.#nextOf([only.wait], place, last)
+    const holder = place instanceof Nests ? place.holder : place.device?.holder
+    if (holder) return this.#nextOf([holder.wait], place, last)
+    if (place.promisedTo) return this.#nextOf([place.promisedTo.wait, ...spots.map(({ piece }) => piece?.walker?.wait)], place, last)
     for (const { reservedFor, piece } of spots) {
       if (reservedFor) return this.#nextOf([reservedFor.wait], place, last)
       if (piece) return this.#nextOf([piece.walker?.wait, ...(this.#guests.get(piece.labware_id) ?? [])], place, last)
@@ -97,7 +104,7 @@ export class Asks {
       this.grant(wait, index)
       return true
     }
-    if (wait.unsafe >= 0) this.#unsafe.add(wait)
+    if (wait.unsafe >= 0 || wait.barred >= 0) this.#unsafe.add(wait)
     else this.#unsafe.delete(wait)
     if (!wait.isInLine) this.#putInLine(wait)
     return false
@@ -108,10 +115,17 @@ export class Asks {
     let [best, fewest] = [-1, Number.POSITIVE_INFINITY]
     wait.unsafe = -1
     wait.trapped = []
+    wait.barred = -1
     for (let i = 0; i < places.length; i++) {
       const place = places[i]!
       const hops = this.#ground.hops(walker, ask.candidates[i]!, place)
       if (hops === undefined || hops >= fewest || place.isClosedTo(walker, inputs)) continue
+      const barred = this.#bookings.barred(wait, place)
+      if (barred) {
+        if (wait.barred < 0) wait.barred = i
+        this.#bookings.refused(wait, barred)
+        continue
+      }
       const trapped = this.#safety.trapped(wait, place)
       if (trapped.length === 0) [best, fewest] = [i, hops]
       else if (wait.unsafe < 0 || trapped.length < wait.trapped.length) {
@@ -132,7 +146,7 @@ export class Asks {
   #takeOut(wait: Wait): void {
     const { walker } = wait
     if (walker.wait === wait) walker.wait = null
-    this.#unsafe.delete(wait)
+    if (this.#unsafe.delete(wait) && this.#unsafe.size === 0) this.#bookings.calm()
     this.#ground.version++
     if (wait.isFresh) this.#fresh.delete(wait)
     wait.isFresh = false
@@ -156,6 +170,7 @@ export class Asks {
     wait.granted = index
     walker.last = wait
     this.#ground.breakPromise(walker)
+    this.#bookings.granted(wait, place)
     const { piece } = walker
     if (place instanceof Nests) this.#ground.hold(place, wait)
     else if (piece?.spot !== place) this.#ground.reserve(place, walker)
@@ -174,7 +189,7 @@ export class Asks {
     if (state !== 'granted') return
     const place = places[granted]!
     if (!(place instanceof Nests)) this.#ground.unreserve(place, walker)
-    else if (walker.holds.get(place) === wait) this.#ground.letGo(place, walker)
+    else if (place.grant === wait) this.#ground.letGo(place, walker)
   }
 
   /** It is told to go out of the way, and to ask anew. */
@@ -195,6 +210,14 @@ export class Asks {
     else if (!place.isClosedTo(walker, inputs, tell)) this.#dangers(wait, place, tell)
   }
 
+  /** The device that is kept may be another than the one that is wanted. */
+  #barredBy(wait: Wait, index: number): Obstacle[] {
+    const { walker, places, inputs } = wait
+    const place = places[index]!
+    const barred = place.isClosedTo(walker, inputs) ? undefined : this.#bookings.barred(wait, place)
+    return barred ? [{ wanted: barred.wanted, reason: barred.reason, thread_id: barred.by?.thread_id ?? null, labware_id: null }] : []
+  }
+
   #dangers(wait: Wait, place: Place, tell: Tell): void {
     for (const other of this.#safety.trapped(wait, place)) tell('unsafe', other, null)
   }
@@ -207,6 +230,7 @@ export class Asks {
       this.obstacles(wait, i, (reason, by, piece) => {
         obstacles.push({ wanted, reason, thread_id: by?.thread_id ?? null, labware_id: piece?.labware_id ?? null })
       })
+      obstacles.push(...this.#barredBy(wait, i))
     })
     return obstacles
   }

@@ -4,12 +4,16 @@ import { LabError, messageOf } from '../errors.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { ActionRun } from './action.ts'
 import { contextOf } from './body_context.ts'
+import { DeviceCall } from './device_call.ts'
+import type { LateVerdict } from './late_calls.ts'
 import type { Published } from './channels.ts'
 import type { Code, Do } from './documents.ts'
+import type { Performing } from './equipment.ts'
+import { filledIn } from './params.ts'
 import type { ActionPlan } from './plan.ts'
-import { Leave, Unwind } from './recovery.ts'
+import { type Decision, Leave, Unwind } from './recovery.ts'
 import type { LabwareThread } from './thread.ts'
-import { secondsOf } from './timing.ts'
+import { limitOf, secondsOf } from './timing.ts'
 import { continued, verdict } from './verdicts.ts'
 
 export class BodyRun {
@@ -39,23 +43,98 @@ export class BodyRun {
     }
   }
 
-  /** One operation of the bound device. Where it fails, somebody decides. */
+  /** One operation of the bound device. Where it fails, or takes too long, somebody decides. */
   async call(operation: string, params: Record<string, unknown>): Promise<unknown> {
     const { device, plan } = this.#action
-    const { equipment } = this.#thread.world
+    const { signal, world } = this.#thread
+    const { equipment, clock, durations } = world
     if (device === null) throw new LabError('invalid', `${plan.path} has no device: say on which it is`)
     const known = this.#thread.execution.workflow.topology.devices.get(device)!
-    const how = { signal: this.#thread.signal, seconds: secondsOf(operation, known, { params, said: plan.seconds }) }
+    const timing = { params, said: plan.seconds, learned: durations }
+    const [seconds, limit_s] = [secondsOf(operation, known, timing), limitOf(operation, known, timing)]
     return this.#outside(async () => {
       for (;;) {
         try {
-          await this.#thread.execution.memory?.kept()
-          return await equipment.perform(device, operation, params, how)
+          await this.#thread.execution.beforeMotion()
+          const perform = (given: Pick<Performing, 'signal' | 'begun'>) => equipment.perform(device, operation, params, { ...given, seconds })
+          const call = new DeviceCall((given) => this.#timed(operation, params, () => perform(given)), { clock, limit_s, signal })
+          return await this.#outcomeOf(call, operation, limit_s)
         } catch (error) {
+          if (error instanceof Unwind) throw error
           if (!(await this.#failed(operation, error))) return undefined
         }
       }
     })
+  }
+
+  /** What is driven shows how long it takes. */
+  async #timed(operation: string, params: Record<string, unknown>, work: () => Promise<unknown>): Promise<unknown> {
+    const { clock, durations, mode } = this.#thread.world
+    const began = clock.now()
+    const answer = await work()
+    if (mode !== 'PURE_SIM') durations?.performed(this.#action.device!, operation, { seconds: (clock.now() - began) / 1000, params })
+    return answer
+  }
+
+  async #outcomeOf(call: DeviceCall, operation: string, limit_s: number): Promise<unknown> {
+    let allowed_s = limit_s
+    for (;;) {
+      const ended = await call.ended()
+      if (ended !== 'late') return ended.value
+      const verdict = await this.#late(call, operation, allowed_s)
+      if (verdict === 'complete') return undefined
+      if (typeof verdict === 'object') allowed_s += verdict.extend
+    }
+  }
+
+  /** The call goes on while somebody decides about it; what is decided has been done when this answers. */
+  async #late(call: DeviceCall, operation: string, allowed_s: number): Promise<LateVerdict> {
+    const thread = this.#thread
+    const { device, plan } = this.#action
+    const what = `${operation} of ${device} for ${thread.name}`
+    const why = `${what} has not ended within ${allowed_s} s`
+    const incident_id = thread.execution.incident('RECOVERABLE_TIMEOUT', `${why}, and goes on; extend it, abort it, or say that it is complete`, thread, {
+      recovery_action: 'THREAD_RECOVER_ABORT',
+      detail: { device, operation, thread: thread.name, allowed_s },
+    })
+    if (plan.action.on_failure === 'ABORT') {
+      call.cutOff(new LabError('no_reply', `${why}, and was cut off`))
+      await call.over
+      return 'abort'
+    }
+    const verdict = await this.#verdictOnLate(call, { incident_id, what, why })
+    if (verdict === 'ended') thread.execution.incident('RECOVERABLE_TIMEOUT', `${what} has ended after all`, thread, { severity: 'INFO' })
+    if (verdict === 'complete') continued(thread, plan)
+    if (verdict === 'abort' || verdict === 'complete') {
+      call.cutOff(new LabError('device_failed', `${what} was cut off: it had not ended within ${allowed_s} s`))
+      await call.over
+    }
+    if (typeof verdict === 'object') call.extend(verdict.extend)
+    return verdict
+  }
+
+  /** Throws what ends the thread, when the device has let go. */
+  async #verdictOnLate(call: DeviceCall, { incident_id, what, why }: { incident_id: string; what: string; why: string }): Promise<LateVerdict> {
+    const thread = this.#thread
+    this.#action.hold(why)
+    let late = { close: () => {} }
+    const otherwise = (tell: (verdict: LateVerdict) => void) => {
+      late = thread.execution.lateCalls.open(incident_id, what, tell)
+      void call.over.then(() => tell('ended'))
+    }
+    try {
+      const decided: Decision | LateVerdict = await thread.decisionAt<LateVerdict>('DEVICE_TIMEOUT', new Error(why), { otherwise })
+      if (decided === 'ABORT_THREAD') throw new Unwind('abort')
+      thread.recovered('EXECUTING_ACTION')
+      return decided === 'CONTINUE' ? 'complete' : (decided as LateVerdict)
+    } catch (unwind) {
+      call.cutOff(new LabError('stopped', `${thread.name} was ended`))
+      await call.over
+      throw unwind
+    } finally {
+      late.close()
+      this.#action.hold(null)
+    }
   }
 
   /** Answers whether the call is to be made again. Throws what leaves the body. */
@@ -71,7 +150,9 @@ export class BodyRun {
     })
     action.hold(messageOf(error))
     try {
-      const decision = await thread.decisionAt('DEVICE_OP', error)
+      const decision = await thread.decisionAt('DEVICE_OP', error, {
+        refuses: (decision) => (decision === 'RETRY_OP' ? this.#whyNotAgain() : undefined),
+      })
       if (decision !== 'RETRY_OP' && decision !== 'CONTINUE') throw verdict(thread, decision)
       thread.recovered('EXECUTING_ACTION')
       if (decision === 'CONTINUE') continued(thread, action.plan)
@@ -79,6 +160,18 @@ export class BodyRun {
     } finally {
       action.hold(null)
     }
+  }
+
+  /** Labware may have been taken away from the device meanwhile. */
+  #whyNotAgain(): string | undefined {
+    const { arrived, device } = this.#action
+    const { floor } = this.#thread.world
+    for (const { labware } of arrived.values()) {
+      const seat = floor.whereIs(labware.labware_id)
+      if (seat === undefined || floor.graph.seats.get(seat)?.device !== device)
+        return `${labware.name} is not at ${device}: it stands at ${seat ?? 'no place'}; RETRY brings it there`
+    }
+    return undefined
   }
 
   /** Resolves with the latest once there is one that this thread has not seen. */
@@ -181,13 +274,6 @@ const bodies: Record<ActionPlan['kind'], (run: BodyRun, action: never, variable:
   wait_for: (run, { wait_for, timeout }: { wait_for: string; timeout: number }) => run.waitFor(wait_for, timeout),
   instruct: (run, { instruct, timeout }: { instruct: string; timeout: number }) => run.instruct(instruct, timeout),
   code: (run, action: Code) => run.code(action),
-}
-
-/** Variables are put in where they are named. */
-function filledIn(params: Do['with'], variable: (name: string) => unknown): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(params).map(([name, value]) => [name, typeof value === 'object' && value !== null ? variable(value.variable) : value]),
-  )
 }
 
 /** 0 is for ever. */

@@ -1,7 +1,9 @@
 // Something has changed: those who asked to be told look again.
 
+import { Few } from './few.ts'
+
 export class Change {
-  #watchers = new Set<() => void>()
+  readonly #watchers = new Few<() => void>()
 
   /** Calls at each change, until the answer was called. */
   watch(look: () => void): () => void {

@@ -8,6 +8,7 @@ import { checkActions } from './check_actions.ts'
 import { checkNames } from './check_names.ts'
 import { checkSharing } from './check_sharing.ts'
 import { checkWays } from './check_ways.ts'
+import { checkWindows } from './check_windows.ts'
 import { JsonWorkflow, WorkflowDocument } from './documents.ts'
 import { fillFeeds } from './feeding.ts'
 import { type Outline, outline } from './outline.ts'
@@ -28,7 +29,7 @@ export function compileWorkflow(input: unknown, topology: Topology, origin: stri
   if (document.topology !== topology.name)
     throw wrong(`${where}: topology`, `it is made for ${document.topology}, and this is ${topology.name}`)
   const draft: Draft = { document, topology, where, ...outline(document, topology) }
-  for (const check of [checkNames, checkSharing, checkActions, checkWays]) check(draft)
+  for (const check of [checkNames, checkSharing, checkActions, checkWays, checkWindows]) check(draft)
   const { methods, threads } = draft
   fillFeeds(threads)
   const carriers = new Map([...threads.values()].map(({ name, labware }) => [labware, name]))

@@ -58,7 +58,7 @@ export class DrivenEquipment implements Equipment {
     await this.#inTurn(device_id, () => this.#initialized(device_id, signal))
   }
 
-  async perform(device_id: string, operation: string, params: Readonly<Record<string, unknown>>, { signal }: Performing): Promise<unknown> {
+  async perform(device_id: string, operation: string, params: Readonly<Record<string, unknown>>, { signal, begun }: Performing): Promise<unknown> {
     signal.throwIfAborted()
     const name = known(operation)
     const instrument = this.#registry.find(device_id)
@@ -71,7 +71,14 @@ export class DrivenEquipment implements Equipment {
     if (name === 'initialize') return this.#initialize(instrument, signal)
     await this.ready(device_id, signal)
     await this.#tellAll(instrument, before[name] ?? [], signal)
-    return this.#tell(instrument, name, taken, signal)
+    // Whoever runs it knows how long it may take, and asks somebody.
+    return this.#untilAborted(instrument, signal, (noted) => {
+      const onBegun = (record: OperationRecord) => {
+        noted(record)
+        begun?.()
+      }
+      return instrument.perform(name, taken, { deadline: 'caller', begun: onBegun })
+    })
   }
 
   async open(device_id: string, signal: AbortSignal): Promise<void> {

@@ -69,7 +69,7 @@ export async function dryRun({ workflow, request, world, idle }: Trial): Promise
         },
         incident(category, message) {
           if (!isNotice.has(category)) conflicts.push(`${category}: ${message}`)
-          return undefined as never
+          return { ...nobodyIsTold, category, message }
         },
       },
       operator: new Operator(() => 0),
@@ -84,6 +84,17 @@ export async function dryRun({ workflow, request, world, idle }: Trial): Promise
   await idle
   return summed(execution, { conflict: conflicts[0] ?? null, isEndless })
 }
+
+const nobodyIsTold = {
+  incident_id: '',
+  severity: 'INFO',
+  recovery_action: 'NONE',
+  execution_id: null,
+  thread_id: null,
+  detail: {},
+  timestamp: 0,
+  acknowledged: null,
+} as const
 
 /** They tell of something that was dealt with. */
 const isNotice = new Set(['ACTION_CONTINUED', 'MOVE_CONTINUED', 'RESERVATION_DEADLOCK'])

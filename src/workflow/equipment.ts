@@ -18,4 +18,6 @@ export type Performing = {
   signal: AbortSignal
   /** What it takes where nothing real is driven, s. */
   seconds?: number | undefined
+  /** Calls when the operation itself begins, after all that had to be before. */
+  begun?(): void
 }

@@ -4,12 +4,16 @@ import { LabError, messageOf } from '../errors.ts'
 import type { Context } from '../events/event.ts'
 import type { Hub } from '../events/hub.ts'
 import type { IncidentCategory, NewIncident } from '../events/incidents.ts'
+import { didYouMean } from '../kit/did_you_mean.ts'
 import { Bus } from './bus.ts'
 import { Channels, type Published } from './channels.ts'
 import { Groups } from './groups.ts'
+import { type InsertRequest, Inserts } from './inserts.ts'
 import { travel } from './journey.ts'
 import type { Labware } from './labware.ts'
+import { LateCalls } from './late_calls.ts'
 import type { Memory } from './memory.ts'
+import { keyOf, theOneAhead } from './named.ts'
 import type { Confirmation, Operator } from './operator.ts'
 import type { ThreadPlan, Workflow } from './plan.ts'
 import type { SavedExecution } from './saved.ts'
@@ -36,7 +40,7 @@ export type Surroundings = {
 /** `saved` is what is taken up again; `restore` does the rest. */
 type Beginning = { isJoinable: boolean; around: Surroundings; saved?: SavedExecution }
 
-type NoteworthyError = Partial<Pick<NewIncident, 'severity' | 'recovery_action'>> & { error?: unknown }
+type NoteworthyError = Partial<Pick<NewIncident, 'severity' | 'recovery_action' | 'detail'>> & { error?: unknown }
 
 export class Execution {
   readonly execution_id: string
@@ -47,6 +51,8 @@ export class Execution {
   readonly channels = new Channels()
   readonly slots: Slots
   readonly groups: Groups
+  readonly inserts: Inserts
+  readonly lateCalls = new LateCalls()
   readonly timeline: Timeline
   readonly phase = new Status<Phase>(phaseTransitions, 'accepting', () => {})
   /** Whether submissions of the same workflow may be put into it. */
@@ -67,7 +73,8 @@ export class Execution {
   readonly #context: { execution_id: string; workflow_name: string }
   #blocked = 0
   #isLookingForStall = false
-  /** Stood down: what still unwinds is nobody's business. */
+  #isStandingDown = false
+  /** Stood down: what still happens is nobody's business. */
   #isSilent = false
   #stalled: string | null = null
 
@@ -79,6 +86,7 @@ export class Execution {
     this.#around = around
     this.#context = { execution_id: this.execution_id, workflow_name: workflow.name }
     this.slots = new Slots(this)
+    this.inserts = new Inserts(this)
     this.groups = new Groups(({ submission_id, group_id }) =>
       this.emit('GROUP', group_id, 'COMPLETED', { ...this.#context, submission_id, group_id }),
     )
@@ -114,12 +122,13 @@ export class Execution {
     this.memory?.changed()
   }
 
-  /** Records an incident of a thread. */
-  incident(category: IncidentCategory, message: string, thread: LabwareThread | null, { error, ...more }: NoteworthyError = {}): void {
-    if (this.#isSilent) return
+  /** Records an incident of a thread, and answers its id. */
+  incident(category: IncidentCategory, message: string, thread: LabwareThread | null, { error, detail, ...more }: NoteworthyError = {}): string {
+    if (this.#isSilent) return ''
     const { execution_id } = this
-    const detail = error === undefined ? {} : { error: messageOf(error), error_type: error instanceof Error ? error.name : typeof error }
-    this.#around.hub.incident(category, message, { ...more, execution_id, thread_id: thread?.thread_id ?? null, detail })
+    const cause = error === undefined ? {} : { error: messageOf(error), error_type: error instanceof Error ? error.name : typeof error }
+    const about = { ...more, execution_id, thread_id: thread?.thread_id ?? null, detail: { ...cause, ...detail } }
+    return this.#around.hub.incident(category, message, about).incident_id
   }
 
   /** Threads that have not ended, in the order they came. */
@@ -145,9 +154,9 @@ export class Execution {
   }
 
   /** Makes a thread; it goes on in one of the next turns. */
-  spawn(plan: ThreadPlan, origin: ThreadOrigin): LabwareThread {
+  spawn(plan: ThreadPlan, origin: ThreadOrigin, start?: string): LabwareThread {
     const acquired = this.#acquisition(plan, origin)
-    const startsAt = acquired && 'location' in acquired ? acquired.location : plan.start.seat
+    const startsAt = start ?? (acquired && 'location' in acquired ? acquired.location : plan.start.seat)
     const standing = this.#standingAt(startsAt, plan)
     const labware = standing ?? this.#labwareFor(plan, (acquired && 'barcode' in acquired && acquired.barcode) || null)
     const thread = new LabwareThread(this, plan, { name: this.#nameFor(plan), origin, startsAt, labware })
@@ -156,7 +165,41 @@ export class Execution {
     this.groups.began(thread)
     this.slots.adopt(thread)
     this.setOff(thread)
+    this.inserts.spawned(thread)
     return thread
+  }
+
+  /**
+   * Puts one more thread into the run, from its own start or another; while the run is paused it is held before it begins. Throws
+   * `not_found` for a thread or a place there is not, `conflict` where it cannot begin.
+   */
+  spawnNow(name: string, start?: string): LabwareThread {
+    const { threads, topology } = this.workflow
+    const plan = threads.get(name)
+    if (!plan) throw new LabError('not_found', `workflow ${this.workflow.name} has no thread ${name}${didYouMean(name, [...threads.keys()])}`)
+    if (this.isOver || this.phase.current === 'stopping') throw new LabError('conflict', `execution ${this.execution_id} is ${this.phase.current}; it takes no more threads`)
+    const seat = start ?? plan.start.seat
+    const { seats } = topology.graph
+    if (!seats.has(seat)) throw new LabError('not_found', `the topology has no place ${seat}${didYouMean(seat, [...seats.keys()])}`)
+    if (!plan.end.seats.some((end) => end === seat || topology.graph.route(seat, end)))
+      throw new LabError('conflict', `there is no way from ${seat} to where ${name} ends`)
+    this.#mustBeFree(seat, plan)
+    return this.spawn(plan, this.#originOfAnother(), start)
+  }
+
+  /** Nothing stands there, but what is to be used again, and in a storage. */
+  #mustBeFree(seat: string, { template, name }: ThreadPlan): void {
+    const { floor, labware } = this.world
+    const { labware_id } = floor.seat(seat)
+    if (labware_id === null || floor.graph.seats.get(seat)?.storage) return
+    if (template.start.mode === 'REUSE_EXISTING' && floor.whose(labware_id) === null) return
+    throw new LabError('conflict', `${name} is to begin at ${seat}, where ${labware.get(labware_id)?.name ?? labware_id} stands; take it away, or say another start`)
+  }
+
+  /** Of the submission that came last; of its group, if there is but one. */
+  #originOfAnother(): ThreadOrigin {
+    const { submission_id, request } = this.submissions.at(-1)!
+    return { submission_id, group_id: request.groups.length === 1 ? request.groups[0]!.group_id : null }
   }
 
   /** Lets a thread go on from where it is, in one of the next turns. */
@@ -241,21 +284,45 @@ export class Execution {
     return 'stopping'
   }
 
+  /**
+   * Has a step or an action that lies ahead passed over, or one that a thread waits in before its body has begun. Answers its whole
+   * name. Throws `not_found`; `conflict` for what is ambiguous, or has begun.
+   */
+  skip(item: string): string {
+    const { thread, step, action, name } = theOneAhead(this.live(), item)
+    thread.skip(keyOf(step, action))
+    this.memory?.changed()
+    return name
+  }
+
+  /** Puts a step, or an action, before or after another; see `Inserts.put`. */
+  insert(request: InsertRequest): string {
+    return this.inserts.put(request)
+  }
+
   /** No submission can be put into it any more. */
   close(): void {
     if (this.phase.current === 'accepting') this.phase.become('draining')
   }
 
   /**
-   * The service ends, and the run goes on after it: what stands now is on the card, nothing is told any more, and what is under way
-   * at a device is halted. Rejects with `storage`. One that is not kept is aborted.
+   * The service ends, and the run goes on after it: nothing new is begun, hops under way are finished as long as there is patience,
+   * then what stands is kept and nothing is told any more. What a device is doing is for the devices to end. Rejects with `storage`.
    */
-  async standDown(): Promise<void> {
-    const kept = this.memory?.kept()
-    this.#isSilent = this.memory !== null
+  async standDown(patience: Promise<unknown>): Promise<void> {
+    if (!this.memory) return this.abort('the service stops')
+    this.#isStandingDown = true
+    const hops = this.live().flatMap(({ carrying }) => carrying ?? [])
+    await Promise.race([Promise.allSettled(hops), patience])
+    const kept = this.memory.kept()
     this.memory = null
-    this.abort('the service stops')
+    this.#isSilent = true
     await kept
+  }
+
+  /** Resolves when something may move: where everything is, and what is to be done, is on the card. Never, when the service ends. */
+  beforeMotion(): Promise<void> | undefined {
+    return this.#isStandingDown ? new Promise(() => {}) : this.memory?.kept()
   }
 
   /** Cuts all threads off; it is aborted when they have unwound. */
@@ -314,6 +381,9 @@ export class Execution {
     const failed = [...this.threads.values()].find(({ status }) => status.current === 'FAILED')
     const phase = this.phase.current === 'stopping' ? 'aborted' : failed ? 'failed' : 'completed'
     if (failed) this.reason ??= failed.last_error
+    for (const { name, where, anchor } of this.inserts.unresolved()) {
+      this.incident('UNRESOLVED_ANCHOR_INSERT', `${name} was to be put ${where} ${anchor}, which never came`, null, { severity: 'WARNING' })
+    }
     this.slots.abandon()
     this.ended_at = this.#around.now()
     this.#status?.become(phase === 'completed' ? 'COMPLETED' : 'ERRORED')

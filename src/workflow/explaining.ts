@@ -124,6 +124,8 @@ function worded({ wanted, reason, thread_id, labware_id }: Obstacle, execution: 
     corridor: `the way leads through ${wanted}, which ${holder} is using`,
     unsafe: `${wanted} is free, but ${holder} could then never go on`,
     unreachable: `there is no way to ${wanted}`,
+    booked: `${wanted} is booked for ${holder}`,
+    window: `${wanted}, to which it must go in time afterwards, is not sure to be free then${thread_id === null ? '' : ` (${holder})`}`,
   }
   return sentences[reason]
 }

@@ -1,8 +1,8 @@
 // Who stands where, who may go where next, and how those who wait for each other are parted. All of it happens at once: no promise, no timer.
 
-import { LabError } from '../errors.ts'
 import type { Again, Ask, Asked, Hop, Obstacle, SeatState } from './asking.ts'
 import { Asks } from './asks.ts'
+import { type Ahead, Bookings } from './bookings.ts'
 import type { Graph } from './graph.ts'
 import { Ground, type Spot } from './ground.ts'
 import { Knots, type OnKnot } from './knots.ts'
@@ -19,23 +19,26 @@ import { Wait } from './wait.ts'
 export class Floor {
   readonly graph: Graph
   readonly #ground: Ground
+  readonly #bookings: Bookings
   readonly #asks: Asks
   readonly #travels: Travels
   readonly #knots: Knots
-  readonly #turns = new Turns()
+  readonly #turns: Turns
   #sequence = 0
   #isSettling = false
 
-  /** `onKnot` is called before one of those that wait for each other is parked. */
-  constructor(graph: Graph, { onKnot }: { onKnot?: OnKnot } = {}) {
+  /** `onKnot` is called before one of those that wait for each other is parked. Without `ahead` nothing is booked. */
+  constructor(graph: Graph, { onKnot, ahead }: { onKnot?: OnKnot; ahead?: Ahead } = {}) {
     this.graph = graph
     this.#ground = new Ground(graph)
-    this.#asks = new Asks(this.#ground, new Safety(this.#ground))
+    this.#bookings = new Bookings(this.#ground, ahead, () => this.#settle())
+    this.#turns = new Turns((thread_id) => this.#isPressed(thread_id))
+    this.#asks = new Asks(this.#ground, { safety: new Safety(this.#ground), bookings: this.#bookings })
     this.#travels = new Travels(this.#ground, (travel) => {
       this.#travels.end(travel)
       this.#settle()
     })
-    this.#knots = new Knots(this.#ground, { asks: this.#asks, travels: this.#travels, onKnot })
+    this.#knots = new Knots(this.#ground, { asks: this.#asks, travels: this.#travels, bookings: this.#bookings, onKnot })
   }
 
   // Where labware is
@@ -49,6 +52,7 @@ export class Floor {
     else {
       this.#ground.assign(piece, walker)
       this.#ground.move(piece, seat)
+      this.#travels.moved(piece)
     }
     this.#rearranged(labware_id)
   }
@@ -67,6 +71,11 @@ export class Floor {
     return this.#ground.pieces.get(labware_id)?.seat
   }
 
+  /** The thread that moves it; null when it just stands there, or is not on the floor. */
+  whose(labware_id: string): string | null {
+    return this.#ground.pieces.get(labware_id)?.walker?.thread_id ?? null
+  }
+
   /** The thread that moves it from now on; null: it just stands there. A thread has one labware; of several, its ways are the first's. */
   assign(labware_id: string, thread_id: string | null): void {
     const piece = this.#ground.piece(labware_id)
@@ -79,7 +88,8 @@ export class Floor {
   #rearranged(labware_id: string): void {
     const { walker, spot } = this.#ground.piece(labware_id)
     if (walker?.wait) this.#asks.refresh(walker.wait)
-    if (walker?.wait || spot.wanted.size > 0 || (spot.device?.wanted.size ?? 0) > 0) this.#knots.suspectAll()
+    if (walker?.wait) this.#knots.suspectAll()
+    for (const wait of [...spot.wanted, ...(spot.device?.wanted ?? [])]) this.#knots.suspect(wait.walker)
     this.#settle()
   }
 
@@ -112,6 +122,32 @@ export class Floor {
   #withdraw(wait: Wait): void {
     this.#asks.withdraw(wait)
     this.#settle()
+  }
+
+  // Being in time
+
+  /** What the device was granted for begins now. */
+  began(thread_id: string, device: string): void {
+    const { holder, grant } = this.#ground.device(device)
+    if (grant && holder?.thread_id === thread_id) grant.began = this.#bookings.now()
+  }
+
+  /** Its labware's next action has to begin by then (ms), or has begun: it goes before others, and what waits in its way is parked. */
+  hurry(thread_id: string, deadline: number | null): void {
+    const walker = this.#ground.walkers.get(thread_id)
+    if (walker) walker.deadline = deadline
+  }
+
+  /** What is booked for the thread is free for others: it waits for something that may need them. */
+  unbook(thread_id: string): void {
+    const walker = this.#ground.walkers.get(thread_id)
+    if (!walker || !this.#bookings.giveUp(walker)) return
+    this.#settle()
+  }
+
+  #isPressed(thread_id: string): boolean {
+    const walker = this.#ground.walkers.get(thread_id)
+    return walker !== undefined && this.#bookings.isPressed(walker)
   }
 
   /**
@@ -151,14 +187,14 @@ export class Floor {
 
   /**
    * Reserves a free seat of a device that is held, for labware of this thread to come to; `site` counts from 1. Where that stands
-   * already, or was to come, it stays. Undefined when there is none free, or nobody holds the device any more.
+   * already, or was to come, it stays. Undefined when there is none free, or nobody holds the device any more, or not `holder`.
    */
-  nest(device: string, thread_id: string, site?: number): string | undefined {
+  nest(device: string, thread_id: string, site?: number, holder?: string): string | undefined {
     const nests = this.#ground.device(device)
     const walker = this.#ground.walker(thread_id)
     const own = nests.spots.find(({ piece }) => piece?.walker === walker)
     if (own) return own.piece?.seat
-    if (!nests.holder) return undefined
+    if (!nests.holder || (holder !== undefined && nests.holder.thread_id !== holder)) return undefined
     const wanted = site === undefined ? nests.spots : nests.spots.slice(site - 1, site)
     const spot = wanted.find(({ reservedFor }) => reservedFor === walker) ?? wanted.find(({ piece, reservedFor }) => !piece && !reservedFor)
     if (!spot) return undefined
@@ -189,7 +225,7 @@ export class Floor {
     to: string,
     granted: (route: readonly Hop[]) => void,
   ): { withdraw(): void; explain(): Obstacle[] } {
-    const travel = this.#travels.add(this.#ground.walker(thread_id), labware_id, to, granted)
+    const travel = this.#travels.add(this.#ground.walker(thread_id), labware_id, to, granted, this.#isPressed(thread_id))
     this.#settle()
     return travel
   }
@@ -209,6 +245,11 @@ export class Floor {
     return this.#turns.take(transporter, thread_id, granted)
   }
 
+  /** The thread whose turn it is with a transporter. */
+  userOf(transporter: string): string | undefined {
+    return this.#turns.holder(transporter)
+  }
+
   /** Nothing happens if the thread has not got it, or no more. */
   giveBack(transporter: string, thread_id: string): void {
     this.#turns.giveBack(transporter, thread_id)
@@ -222,8 +263,9 @@ export class Floor {
     this.#ground.walkers.delete(thread_id)
     if (walker.wait) this.#asks.withdraw(walker.wait)
     this.#ground.breakPromise(walker)
+    this.#bookings.giveUp(walker)
     for (const travel of [...walker.travels]) this.#travels.end(travel)
-    for (const nests of [...walker.holds.keys()]) this.#ground.letGo(nests, walker)
+    for (const nests of [...walker.holds]) this.#ground.letGo(nests, walker)
     for (const spot of [...walker.reserved]) this.#ground.unreserve(spot, walker)
     if (walker.pieces.size > 0) this.#knots.suspectAll()
     for (const piece of [...walker.pieces]) this.#ground.assign(piece, null)
@@ -246,7 +288,7 @@ export class Floor {
     const wait = this.#asks.next()
     if (wait) {
       const wasWaiting = wait.isInLine
-      if (!this.#asks.consider(wait) && (!wasWaiting || wait.trapped.length > 0)) this.#knots.suspect(wait.walker)
+      if (!this.#asks.consider(wait) && (!wasWaiting || wait.trapped.length > 0 || wait.barred >= 0)) this.#knots.suspect(wait.walker)
       return true
     }
     const travel = this.#travels.next(({ walker }) => this.#knots.suspect(walker))

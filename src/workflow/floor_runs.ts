@@ -35,7 +35,7 @@ export class Run {
       if (partners && this.random(3) === 0) this.walkers.push(owner.partnered())
       if (aborts && this.random(6) === 0) this.later(() => owner.abort(), this.random(40))
     }
-    for (const walker of this.walkers) this.later(() => walker.begin())
+    for (const walker of this.walkers) if (!walker.isPartner) this.later(() => walker.begin())
   }
 
   /** `after` so many other things at the soonest. */
@@ -145,12 +145,12 @@ class Walker {
     if (this.isOver) return
     const seat = this.#run.floor.nest(device, this.name)
     if (seat === undefined) throw new Error(`${this.name} has ${device} and finds no seat`)
-    const partner = this.partner && !this.partner.isOver && this.#run.graph.seatsOf(device).length > 1 ? this.partner : undefined
     this.#goTo(seat, () => {
-      if (!partner) return this.#run.later(() => this.#done(device))
+      const { partner } = this
+      if (!partner || partner.isOver || this.#run.graph.seatsOf(device).length === 1) return this.#run.later(() => this.#done(device))
       this.#doing = `waits for ${partner.name}`
-      this.#run.floor.awaits(this.name, [partner.name])
       partner.called(device, () => this.#run.later(() => this.#done(device)))
+      this.#run.floor.awaits(this.name, [partner.name])
     })
   }
 
@@ -184,8 +184,9 @@ class Walker {
   abort(): void {
     if (this.isOver) return
     this.isOver = true
-    this.#run.floor.forget(this.name)
     for (const [device, holder] of this.#run.holders) if (holder === this.name) this.#run.holders.delete(device)
+    this.#run.floor.forget(this.name)
+    this.#tell?.()
     this.#run.later(() => this.#run.floor.remove(this.name), 5)
     if (this.partner) this.#run.later(() => this.partner?.dismissed())
   }
@@ -194,8 +195,12 @@ class Walker {
 
   #call: { device: string; here: () => void } | undefined
   #isDismissed = false
+  /** It begins when it is called first. */
+  #isAsleep = true
   #is: 'free' | 'idling' | 'under way' | 'with its owner' = 'free'
   #again: Again | undefined
+  /** Its owner waits for this to be called. */
+  #tell: (() => void) | undefined
 
   #look(): void {
     if (this.isOver || this.#is !== 'free') return
@@ -232,6 +237,9 @@ class Walker {
 
   called(device: string, here: () => void): void {
     this.#call = { device, here }
+    this.#tell = here
+    if (this.#isAsleep) this.#run.later(() => this.begin())
+    this.#isAsleep = false
     this.#wake()
   }
 
@@ -240,6 +248,7 @@ class Walker {
   }
 
   dismissed(): void {
+    if (this.#isAsleep) this.isOver = true
     this.#isDismissed = true
     this.uncalled()
     this.#wake()
@@ -247,7 +256,7 @@ class Walker {
 
   #answer({ device, here }: { device: string; here: () => void }): void {
     this.#call = undefined
-    const seat = this.#run.floor.nest(device, this.name)
+    const seat = this.#run.floor.nest(device, this.name, undefined, this.name.slice(0, -1))
     if (seat === undefined) this.#look()
     else this.#follow(seat, here)
   }
@@ -256,6 +265,7 @@ class Walker {
     this.#is = 'under way'
     this.#goTo(seat, () => {
       this.#is = 'with its owner'
+      this.#tell = undefined
       here()
       if (this.#isDismissed) this.uncalled()
     })

@@ -13,7 +13,10 @@ import { Graph } from './graph.ts'
 export function graphOf(arms: Record<string, string>, translators: Record<string, [string, string]> = {}): Graph {
   const words = new Set(Object.values(arms).flatMap((arm) => arm.split(' ')))
   const names = [...words].map((word) => word.split('*') as [string, string?])
-  const transporters = Object.entries(arms).map(([arm, places]) => [arm, { positions: places.split(' ').map((word) => word.split('*')[0]!) }])
+  const transporters = Object.entries(arms).map(([arm, places]) => [
+    arm,
+    { positions: places.split(' ').map((word) => word.split('*')[0]!) },
+  ])
   const positions = names.map(([name]) => [name, kindOf(name)])
   const devices = names.filter(([name]) => name.startsWith('d')).map(([name, sites = '1']) => [name, { sites: Number(sites) }])
   const [of, to, be] = [transporters, positions, devices].map((entries) => Object.fromEntries(entries as [string, unknown][]))
@@ -148,6 +151,9 @@ export class Stage {
   }
 
   reasons(thread: string): string[] {
-    return this.asked.get(thread)!.explain().map(({ wanted, reason, thread_id, labware_id }) => `${wanted} ${reason} ${thread_id} ${labware_id}`)
+    return this.asked
+      .get(thread)!
+      .explain()
+      .map(({ wanted, reason, thread_id, labware_id }) => `${wanted} ${reason} ${thread_id} ${labware_id}`)
   }
 }

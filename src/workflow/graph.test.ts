@@ -1,6 +1,8 @@
 import { test } from 'tap'
+import * as v from 'valibot'
+import { TopologyDocument } from './documents.ts'
 import { graphOf, smc } from './floor_testing.ts'
-import type { Graph } from './graph.ts'
+import { Graph } from './graph.ts'
 
 const route = (graph: Graph, from: string, to: string) => graph.route(from, to)?.map((hop) => `${hop.from} ${hop.transporter} ${hop.to}`)
 
@@ -124,10 +126,34 @@ test('the stations of a shuttle are one pad', (t) => {
   t.end()
 })
 
-test('several positions may be nests of one device', (t) => {
-  const graph = graphOf({ left: 'd1 p1' })
-  t.equal(graph.seatsOf('d1').length, 1)
-  t.equal(graph.isHandOver('p1'), false)
+test('several positions may be nests of one device, which has one seat in each', (t) => {
+  const graph = new Graph(
+    v.parse(TopologyDocument, {
+      format: 1,
+      name: 'test',
+      transporters: { arm: { positions: ['left', 'right'] } },
+      positions: { left: { device: 'd1' }, right: { device: 'd1' } },
+      devices: { d1: { sites: 2 } },
+    }),
+  )
+  t.same(
+    graph.seatsOf('d1').map(({ name }) => name),
+    ['left', 'right'],
+  )
+  t.end()
+})
+
+test('labware is handed over where two transporters reach', (t) => {
+  t.equal(graphOf({ left: 'd1 p1' }).isHandOver('p1'), false)
   t.equal(graphOf({ left: 'd1 p1', right: 'p1' }).isHandOver('p1'), true)
+  const graph = graphOf({ left: 'd1 p1 h1', middle: 'h1 d2', right: 'p1 h1 d3' })
+  t.equal(
+    graph.canDoWithout('p1', () => false),
+    true,
+  )
+  t.equal(
+    graph.canDoWithout('p1', (seat) => seat === 'h1'),
+    false,
+  )
   t.end()
 })

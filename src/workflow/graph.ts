@@ -38,7 +38,8 @@ export class Graph {
   readonly #ways: (readonly Leg[] | null | undefined)[] = []
 
   constructor(document: TopologyDocument) {
-    const nodes = new Map(Object.keys(document.positions).map((position) => [position, nodeOf(position, document)]))
+    const nests = nestsOf(document)
+    const nodes = new Map(Object.keys(document.positions).map((position) => [position, nodeOf(position, document, nests)]))
     connect(nodes, document)
     this.#kinds = sortIntoKinds(nodes.values())
     const seats = new Map<string, Seat>()
@@ -115,11 +116,11 @@ export class Graph {
   /** Those that it links stay linked when it is closed too. */
   canDoWithout(seat: string, isClosed: (seat: string) => boolean): boolean {
     const node = this.#node(seat)
-    const isOpen = (other: Node) => other !== node && passesOn(other) && !other.seats.some(({ name }) => isClosed(name))
-    const [from, ...others] = [...node.arms.map(({ nodes }) => nodes.find((other) => other !== node)), node.ride?.to].filter(
-      (other) => other !== undefined,
-    )
-    return others.every((to) => from === to || search(from!, to, isOpen) !== undefined)
+    const isOpen = (other: Node) => other !== node && !other.seats.some(({ name }) => isClosed(name))
+    const isEnd = (other: Node) => isOpen(other) || (other !== node && !this.isHandOver(other.seats[0]!.name))
+    const ends = node.arms.map(({ nodes }) => nodes.find(isEnd) ?? nodes.find((other) => other !== node))
+    const [from, ...others] = [...ends, node.ride?.to].filter((other) => other !== undefined)
+    return others.every((to) => from === to || search(from!, to, (other) => passesOn(other) && isOpen(other)) !== undefined)
   }
 
   /** There is a route from this seat to each to which labware could be brought at all, if need be through devices. */
@@ -144,10 +145,16 @@ export class Graph {
   }
 }
 
-function nodeOf(position: string, { positions, devices }: TopologyDocument): Node {
+/** How many positions each device has. */
+function nestsOf({ positions }: TopologyDocument): ReadonlyMap<string, number> {
+  const nests = new Map<string, number>()
+  for (const { device } of Object.values(positions)) if (device !== undefined) nests.set(device, (nests.get(device) ?? 0) + 1)
+  return nests
+}
+
+function nodeOf(position: string, { positions, devices }: TopologyDocument, nests: ReadonlyMap<string, number>): Node {
   const { device = null, parking, storage } = positions[position]!
-  const sharesDevice = Object.values(positions).filter((other) => device !== null && other.device === device).length > 1
-  const sites = device === null || sharesDevice ? 1 : (devices[device]?.sites ?? 1)
+  const sites = device === null || nests.get(device) !== 1 ? 1 : (devices[device]?.sites ?? 1)
   const names = sites === 1 ? [position] : Array.from({ length: sites }, (_, i) => `${position}/site-${i + 1}`)
   return { position, seats: names.map((name) => ({ name, position, device, parking, storage })), arms: [], ride: null, kind: 0 }
 }

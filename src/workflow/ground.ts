@@ -2,6 +2,7 @@
 
 import { LabError } from '../errors.ts'
 import type { Candidate, Obstacle } from './asking.ts'
+import { Few } from './few.ts'
 import type { Graph, Seat } from './graph.ts'
 import { Line } from './line.ts'
 import type { Travel } from './travels.ts'
@@ -26,11 +27,10 @@ export type Piece = {
 /** A thread, as the floor knows it. */
 export class Walker {
   readonly thread_id: string
-  readonly pieces = new Set<Piece>()
-  /** With the ask that brought it. */
-  readonly holds = new Map<Nests, Wait>()
-  readonly reserved = new Set<Spot>()
-  readonly travels = new Set<Travel>()
+  readonly pieces = new Few<Piece>()
+  readonly holds = new Few<Nests>()
+  readonly reserved = new Few<Spot>()
+  readonly travels = new Few<Travel>()
   /** Its ask that waits. */
   wait: Wait | null = null
   /** Its ask that was granted last. */
@@ -40,11 +40,18 @@ export class Walker {
   /** Where it was told to park, and is not yet. */
   parking: Spot | null = null
   awaits: readonly string[] = []
+  /** Until when the next action of its labware has to begin, ms; null if it has time. */
+  deadline: number | null = null
   /** What is kept for it: its turn in a ring that is let round. */
   promise: Place | null = null
 
   constructor(thread_id: string) {
     this.thread_id = thread_id
+  }
+
+  /** Its labware has to be somewhere in time. */
+  get hurries(): boolean {
+    return this.deadline !== null
   }
 
   /** Where its labware is; none if it is not on the floor. */
@@ -61,6 +68,9 @@ export class Spot {
   /** Labware passes here on its way elsewhere. */
   readonly isHandOver: boolean
   readonly wanted = new Line<Wait>()
+  /** It may have become free for somebody, and this one was the last to look. */
+  isTouched = false
+  lookedAtBy: Wait | undefined
   /** Travels that wait to come by. */
   readonly passers = new Line<Travel>()
   piece: Piece | null = null
@@ -102,7 +112,12 @@ export class Nests {
   /** A seat of each of its positions: those of one position are equally far. */
   readonly doors: string[] = []
   readonly wanted = new Line<Wait>()
+  /** It may have become free for somebody, and this one was the last to look. */
+  isTouched = false
+  lookedAtBy: Wait | undefined
   holder: Walker | null = null
+  /** The ask that brought it to its holder. */
+  grant: Wait | null = null
   promisedTo: Walker | null = null
 
   constructor(name: string) {
@@ -116,7 +131,8 @@ export class Nests {
     for (const spot of this.spots) {
       if (isClosed && !tell) return true
       const { piece } = spot
-      if (piece && piece.walker !== walker && !inputs.includes(piece.labware_id)) isClosed = told(tell, 'occupied', piece.walker, piece)
+      if (piece && piece.walker !== walker && !(inputs.includes(piece.labware_id) && isStaying(piece)))
+        isClosed = told(tell, 'occupied', piece.walker, piece)
       if (spot.isReservedAgainst(walker, tell) || isPromisedAgainst(spot, walker, tell)) isClosed = true
     }
     return isClosed
@@ -125,8 +141,13 @@ export class Nests {
 
 function isPromisedAgainst(place: Place | null, walker: Walker, tell: Tell | undefined): boolean {
   const promisedTo = place?.promisedTo
-  if (!promisedTo || promisedTo === walker) return false
+  if (!promisedTo || promisedTo === walker || walker.piece?.spot === place || walker.piece?.spot.device === place) return false
   return told(tell, 'reserved', promisedTo, null)
+}
+
+/** It is not on its way elsewhere, nor about to be. */
+function isStaying({ travel, walker }: Piece): boolean {
+  return travel === null && !walker?.parking
 }
 
 function told(tell: Tell | undefined, ...what: Parameters<Tell>): true {
@@ -140,12 +161,14 @@ export class Ground {
   readonly pieces = new Map<string, Piece>()
   /** In the order of the document. */
   readonly parking: readonly Spot[]
-  /** Places that may have become free for somebody, and who looked at each last since then. */
-  readonly touched = new Map<Place, Wait | undefined>()
+  /** Places that may have become free for somebody. */
+  readonly touched: Place[] = []
   /** Spots that may have become free to pass. */
-  readonly opened = new Set<Spot>()
+  readonly opened = new Few<Spot>()
   /** Counts all that happens. */
   version = 0
+  /** Counts how often a parking place may have become free. */
+  vacated = 0
   readonly #spots = new Map<string, Spot>()
   readonly #devices = new Map<string, Nests>()
 
@@ -292,13 +315,15 @@ export class Ground {
 
   hold(nests: Nests, wait: Wait): void {
     nests.holder = wait.walker
-    wait.walker.holds.set(nests, wait)
+    nests.grant = wait
+    wait.walker.holds.add(nests)
     this.version++
   }
 
   letGo(nests: Nests, walker: Walker): void {
     if (nests.holder !== walker) return
     nests.holder = null
+    nests.grant = null
     walker.holds.delete(nests)
     if (walker.goal === nests) walker.goal = null
     this.touch(nests)
@@ -325,10 +350,18 @@ export class Ground {
   /** Something about a place has changed for the better. */
   touch(place: Place): void {
     this.version++
-    if (place.wanted.size > 0) this.touched.set(place, undefined)
+    if (place.wanted.size > 0) this.#lookAt(place)
     if (place instanceof Nests) return
-    if (place.device && place.device.wanted.size > 0) this.touched.set(place.device, undefined)
+    if (place.isParking) this.vacated++
+    if (place.device && place.device.wanted.size > 0) this.#lookAt(place.device)
     this.opened.add(place)
+  }
+
+  #lookAt(place: Place): void {
+    place.lookedAtBy = undefined
+    if (place.isTouched) return
+    place.isTouched = true
+    this.touched.push(place)
   }
 }
 

@@ -9,9 +9,9 @@ import { idle } from './requesting.ts'
 import type { LabwareThread } from './thread.ts'
 
 /** Answers whether there was one to take part in; false when none will come any more. */
-export async function join(thread: LabwareThread, allows: readonly string[]): Promise<boolean> {
+export async function join(thread: LabwareThread, allows: readonly string[], key: string): Promise<boolean> {
   // One that was taken before a restart is gone on with.
-  const method = thread.joining ?? (await nextMethod(thread, allows))
+  const method = thread.joining ?? (await thread.skippable(key, () => nextMethod(thread, allows)))
   if (method === 'closed') return false
   method.enter(thread)
   try {
@@ -63,8 +63,9 @@ async function takePart(thread: LabwareThread, method: MethodRun): Promise<void>
     })
     if (action === 'over') return
     done = action
-    await bring(thread, action)
-    await follow(thread, action)
+    if (action.ending !== null) continue
+    do await bring(thread, action)
+    while ((await follow(thread, action)) === 'taken away')
   }
 }
 
@@ -81,30 +82,35 @@ async function bring(thread: LabwareThread, action: ActionRun): Promise<void> {
   thread.become('AWAITING_CO_THREADS')
 }
 
-/** Goes along with the owner until the action has ended: its errors hold this thread too. */
-async function follow(thread: LabwareThread, action: ActionRun): Promise<void> {
+/** Goes along with the owner until the action has ended: its errors hold this thread too. Somebody may take the labware away before it begins. */
+async function follow(thread: LabwareThread, action: ActionRun): Promise<'ended' | 'taken away'> {
   const { owner } = action
   for (;;) {
-    const state = await thread.wait<'began' | 'held' | 'released' | 'ended'>(
+    const state = await thread.wait<News>(
       { kind: 'peer', what: `${owner.name} to end ${action.plan.name}`, interruptedBy: 'abort', awaits: () => [owner.thread_id] },
       once(action.changed, () => news(thread, action)),
     )
     if (state === 'began') thread.become('EXECUTING_ACTION')
     if (state === 'held') hold(thread, action)
     if (state === 'released' || state === 'ended') release(thread)
+    if (state === 'taken away') return state
     if (state === 'ended') break
   }
   if (action.ending === 'thread_aborted') {
     thread.last_error ??= owner.last_error
     throw new Unwind('abort')
   }
+  return 'ended'
 }
 
+type News = 'began' | 'held' | 'released' | 'ended' | 'taken away'
+
 /** What is new of the action, for one that has seen what its status tells. */
-function news(thread: LabwareThread, { ending, heldBy, status }: ActionRun): 'began' | 'held' | 'released' | 'ended' | undefined {
+function news(thread: LabwareThread, { ending, heldBy, status, arrived }: ActionRun): News | undefined {
   if (ending !== null) return 'ended'
   if (heldBy !== null) return thread.following ? undefined : 'held'
   if (thread.following) return 'released'
+  if (!arrived.has(thread.labware.template)) return 'taken away'
   return status.current === 'EXECUTING_ACTION' && thread.status.current === 'AWAITING_CO_THREADS' ? 'began' : undefined
 }
 

@@ -7,6 +7,7 @@ import { once } from './change.ts'
 import { join } from './joining.ts'
 import { MethodRun } from './method.ts'
 import { goTo } from './moving.ts'
+import { keyOf } from './named.ts'
 import type { StepList, StepPlan } from './plan.ts'
 import { Fatal, Unwind } from './recovery.ts'
 import { idle, request } from './requesting.ts'
@@ -18,23 +19,34 @@ export async function travel(thread: LabwareThread): Promise<void> {
     await begin(thread)
     for (let frame = current(thread); frame; frame = current(thread)) await insist(thread, 'THREAD_STEP', () => goOn(thread, frame))
     await finish(thread)
-    thread.become('COMPLETED')
+    end(thread, 'COMPLETED')
   } catch (error) {
-    if (error instanceof Unwind) thread.become(error.kind === 'stop' ? 'STOPPED' : 'ABORTED')
+    if (error instanceof Unwind) end(thread, error.kind === 'stop' ? 'STOPPED' : 'ABORTED')
     else die(thread, error instanceof Fatal ? error.cause : error)
   }
+}
+
+/** Whoever hears of it can rely on it that nothing is kept for the thread any more. */
+function end(thread: LabwareThread, status: 'COMPLETED' | 'STOPPED' | 'ABORTED' | 'FAILED'): void {
+  const { labware, world } = thread
+  const seat = world.floor.whereIs(labware.labware_id)
+  labware.state = 'ENDED'
+  // A storage has room for others all the same.
+  if (seat !== undefined && labware.held_by === null && isStorage(thread, seat)) takeOff(thread)
+  world.floor.forget(thread.thread_id)
+  thread.become(status)
 }
 
 function die(thread: LabwareThread, error: unknown): void {
   const { execution, labware, world } = thread
   thread.last_error = messageOf(error)
-  const where = world.floor.whereIs(labware.labware_id) ?? labware.held_by ?? 'nowhere'
+  const where = labware.held_by ?? world.floor.whereIs(labware.labware_id) ?? 'nowhere'
   execution.incident('THREAD_DIED', `thread ${thread.name} died: ${messageOf(error)}; ${labware.name} is at ${where}`, thread, {
     severity: 'CRITICAL',
     recovery_action: 'RESTART_EXECUTION',
     error,
   })
-  thread.become('FAILED')
+  end(thread, 'FAILED')
 }
 
 /** Brings the labware onto the floor. */
@@ -70,15 +82,39 @@ function current(thread: LabwareThread): Frame | undefined {
 function leave({ frames }: LabwareThread): void {
   frames.pop()
   const outer = frames.at(-1)
-  if (outer) outer.next++
+  if (outer) advance(outer)
 }
 
 async function goOn(thread: LabwareThread, frame: Frame): Promise<void> {
   await thread.safePoint()
   const step = frame.steps[frame.next]!
-  const steps = await take(thread, step)
-  if (steps) thread.frames.push(steps)
-  else if (thread.frames.at(-1) === frame) frame.next++
+  const steps = await takeUnlessSkipped(thread, step)
+  if (steps) {
+    thread.frames.push(steps)
+    thread.execution.inserts.opened(thread)
+  } else if (thread.frames.at(-1) === frame) advance(frame)
+}
+
+/** What was put into a loop is done once. */
+function advance(frame: Frame): void {
+  const step = frame.steps[frame.next]!
+  if (frame.isLoop && frame.inserted.delete(step)) frame.steps.splice(frame.next, 1)
+  else frame.next++
+}
+
+async function takeUnlessSkipped(thread: LabwareThread, step: StepPlan): Promise<Frame | undefined> {
+  // Methods and actions tell that they are skipped.
+  if (step.kind !== 'method' && step.kind !== 'action' && thread.skips.delete(keyOf(step))) return undefined
+  thread.step = step
+  try {
+    return await take(thread, step)
+  } catch (error) {
+    if (!(error instanceof Unwind) || error.kind !== 'skip') throw error
+    thread.skips.delete(keyOf(step))
+    return undefined
+  } finally {
+    thread.step = null
+  }
 }
 
 /** Takes a step; answers the steps inside it that are to be taken first. */
@@ -88,19 +124,19 @@ async function take(thread: LabwareThread, step: StepPlan): Promise<Frame | unde
       await own(thread, step)
       return undefined
     case 'action':
-      await act(thread, step.action, null)
+      await act(thread, step.action, { method: null, key: keyOf(step) })
       return undefined
     case 'join':
-      if (!(await join(thread, step.methods))) leaveLoop(thread)
+      if (!(await join(thread, step.methods, keyOf(step)))) leaveLoop(thread)
       return undefined
     case 'park':
       await park(thread, step.seats)
       return undefined
     case 'wait_for':
-      await awaitEvent(thread, step.event, thread.seen.get(step.event) ?? 0, step.timeout)
+      await thread.skippable(keyOf(step), () => awaitEvent(thread, step.event, thread.seen.get(step.event) ?? 0, step.timeout))
       return undefined
     case 'branch': {
-      const { value } = await awaitEvent(thread, step.event, 0, step.timeout)
+      const { value } = await thread.skippable(keyOf(step), () => awaitEvent(thread, step.event, 0, step.timeout))
       return frameOf((value !== null && step.cases.get(value)) || step.otherwise)
     }
     case 'while_more_work': {
@@ -110,7 +146,7 @@ async function take(thread: LabwareThread, step: StepPlan): Promise<Frame | unde
 }
 
 function frameOf({ path, steps }: StepList, isLoop = false): Frame {
-  return { path, steps: [...steps], next: 0, isLoop }
+  return { path, steps: [...steps], next: 0, isLoop, inserted: new Set() }
 }
 
 /** No more work will come: a loop is over in the middle. */
@@ -123,14 +159,19 @@ function leaveLoop({ frames }: LabwareThread): void {
 }
 
 /** Owns a method: goes through its actions. */
-async function own(thread: LabwareThread, { method: plan }: StepPlan & { kind: 'method' }): Promise<void> {
-  const method = thread.method ?? new MethodRun(thread, plan)
+async function own(thread: LabwareThread, step: StepPlan & { kind: 'method' }): Promise<void> {
+  const method = thread.method ?? new MethodRun(thread, step.method)
   thread.method = method
+  thread.execution.inserts.opened(thread)
+  const isSkipped = () => method.status.current === 'CREATED' && thread.skips.delete(keyOf(step))
   try {
-    for (; method.next < plan.actions.length; method.next++) {
+    if (isSkipped()) return
+    for (; method.next < method.actions.length; method.next++) {
       await thread.safePoint()
+      if (isSkipped()) return
       if (method.status.current === 'CREATED') method.status.become('IN_PROGRESS')
-      const outcome = await act(thread, plan.actions[method.next]!, method)
+      const action = method.actions[method.next]!
+      const outcome = await act(thread, action, { method, key: keyOf(step, action) })
       if (outcome !== 'done') method.isWhole = false
       if (outcome === 'method_left') break
     }
@@ -191,19 +232,31 @@ async function awaitEvent(thread: LabwareThread, event: string, seen: number, ti
 async function finish(thread: LabwareThread): Promise<void> {
   const { plan, world, labware, execution } = thread
   const { mode } = plan.template.end
-  const wish = { what: plan.end.seats.join(' or '), candidates: thread.ends }
+  const wish = {
+    what: plan.end.seats.join(' or '),
+    candidates: thread.ends,
+    onWait: () => thread.become('AWAITING_MOVE_RESERVATION'),
+  }
   const { seat } = (await insist(thread, 'MOVE_RESOLUTION', () => thread.pausable(() => request(thread, wish)))) as { seat: string }
   await goTo(thread, seat)
   await thread.safePoint()
   labware.state = 'ENDED'
-  const isStored = world.floor.graph.seats.get(seat)?.storage === true
+  const isStored = isStorage(thread, seat)
   if (mode === 'LEAVE_IN_PLACE' && !isStored) {
     world.floor.assign(labware.labware_id, null)
     return
   }
   if (mode === 'MANUAL_REMOVE' && world.mode === 'LIVE' && !isStored) await execution.removed(thread)
+  takeOff(thread)
+}
+
+function takeOff({ world, labware }: LabwareThread): void {
   world.floor.remove(labware.labware_id)
   world.labware.delete(labware.labware_id)
+}
+
+function isStorage({ world }: LabwareThread, seat: string): boolean {
+  return world.floor.graph.seats.get(seat)?.storage === true
 }
 
 function seats(names: readonly string[]): Candidate[] {

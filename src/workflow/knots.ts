@@ -2,6 +2,8 @@
 
 import type { Obstacle } from './asking.ts'
 import type { Asks } from './asks.ts'
+import type { Bookings } from './bookings.ts'
+import { Few } from './few.ts'
 import { type Ground, Nests, type Piece, type Place, type Spot, type Walker } from './ground.ts'
 import { compare, type Ranked } from './line.ts'
 import { isFree } from './safety.ts'
@@ -37,18 +39,30 @@ export class Knots {
   readonly #ground: Ground
   readonly #asks: Asks
   readonly #travels: Travels
+  readonly #bookings: Bookings
   readonly #onKnot: OnKnot | undefined
-  readonly #suspects = new Set<Walker>()
+  readonly #suspects = new Few<Walker>()
   /** Those that idlers keep from a nest, while there is nowhere to put them. */
   readonly #cramped = new Set<Wait>()
-  /** There is a knot which is not undone. */
-  #isKnotted = false
+  /** Of knots that are to be undone, one or more of each. */
+  readonly #knotted = new Set<Walker>()
+  /** Knots that are not to be undone before a parking place is free: one of each, with the others. Among ten thousand that wait, a knot is few. */
+  readonly #stuck = new Map<Walker, ReadonlySet<Walker>>()
+  #vacated = 0
+  /** There may be knots among any. */
+  #isAnySuspect = false
+  /** The parking places that can be reached from a seat, the nearest first. */
+  readonly #padsFrom = new Map<string, readonly Spot[]>()
   #seen = 0
 
-  constructor(ground: Ground, { asks, travels, onKnot }: { asks: Asks; travels: Travels; onKnot: OnKnot | undefined }) {
+  constructor(
+    ground: Ground,
+    { asks, travels, bookings, onKnot }: { asks: Asks; travels: Travels; bookings: Bookings; onKnot: OnKnot | undefined },
+  ) {
     this.#ground = ground
     this.#asks = asks
     this.#travels = travels
+    this.#bookings = bookings
     this.#onKnot = onKnot
   }
 
@@ -59,19 +73,22 @@ export class Knots {
 
   /** Something may have got into a knot that waits itself for nothing new. */
   suspectAll(): void {
-    this.#isKnotted = true
+    this.#isAnySuspect = true
   }
 
   /** Does one thing about a knot, and answers whether it did. */
   examine(): boolean {
-    for (const walker of this.#suspects) {
-      this.#suspects.delete(walker)
+    for (let walker = this.#suspects.shift(); walker; walker = this.#suspects.shift()) {
       if (this.#clearWay(walker)) return true
-      if (!this.#isKnotted) this.#isKnotted = this.#isInKnot(walker)
+      if (this.#isInKnot(walker)) this.#knotted.add(walker)
+      // With one more that idles, there may be nobody left to hope for.
+      else if (walker.wait?.isIdle && this.#stuck.size > 0) this.suspectAll()
     }
     if (this.#seen === this.#ground.version) return false
-    for (const wait of this.#cramped) if (this.#clearFor(wait)) return true
-    if (this.#isKnotted && this.#undo()) return true
+    for (const wait of [...this.#cramped]) if (this.#clearFor(wait)) return true
+    // Nobody is left whose doing could be hoped for.
+    if (this.#stuck.size > 0 && this.#isQuiet()) this.suspectAll()
+    if (this.#undo()) return true
     this.#seen = this.#ground.version
     return false
   }
@@ -90,6 +107,7 @@ export class Knots {
   #clearFor(wait: Wait): boolean {
     this.#cramped.delete(wait)
     if (wait.state !== 'waiting') return false
+    if (wait.walker.hurries) this.#cramped.add(wait)
     for (const place of wait.places) {
       const idlers = this.#idlersIn(place, wait)
       if (!idlers) continue
@@ -101,19 +119,23 @@ export class Knots {
     return false
   }
 
-  /** Undefined if anything else is in the way. */
+  /** Undefined if anything else is in the way. For one that hurries, all who wait there idle. */
   #idlersIn(place: Place, { walker, inputs }: Wait): Wait[] | undefined {
     if (!(place instanceof Nests) && !place.device) return undefined
     const idlers: Wait[] = []
     let isAll = true
     place.isClosedTo(walker, inputs, (reason, by, piece) => {
-      if (reason === 'occupied' && by?.wait?.isIdle && this.#canPark(by.wait) && !piece?.travel) idlers.push(by.wait)
+      if (reason === 'occupied' && by?.wait && (by.wait.isIdle || walker.hurries) && this.#canPark(by.wait) && !piece?.travel)
+        idlers.push(by.wait)
       else isAll = false
     })
     return isAll && idlers.length > 0 ? idlers : undefined
   }
 
+  /** Nobody reaches into a device that another thread holds: it may be at work. */
   #canPark(wait: Wait): boolean {
+    const holder = wait.walker.piece?.spot.device?.holder
+    if (holder && holder !== wait.walker) return false
     return wait.canPark && wait.parked < parksOfOne + this.#ground.parking.length
   }
 
@@ -126,15 +148,16 @@ export class Knots {
   /** Where labware is handed over it would be in the way: only if no other is free, and there is a way round. */
   #nearestPad({ piece }: Walker): Spot | undefined {
     if (!piece) return undefined
-    let nearest: Spot | undefined
-    let least = Number.POSITIVE_INFINITY
-    for (const pad of this.#ground.parking) {
-      const hops = isFree(pad) ? this.#ground.graph.hops(piece.seat, pad.seats[0]!.name) : undefined
-      if (hops === undefined || (pad.isHandOver && this.#isNeeded(pad))) continue
-      const far = hops + (pad.isHandOver ? handOver : 0)
-      if (far < least) [nearest, least] = [pad, far]
+    return this.#padsNear(piece.seat).find((pad) => isFree(pad) && !(pad.isHandOver && this.#isNeeded(pad)))
+  }
+
+  #padsNear(seat: string): readonly Spot[] {
+    let pads = this.#padsFrom.get(seat)
+    if (!pads) {
+      pads = padsFrom(seat, this.#ground)
+      this.#padsFrom.set(seat, pads)
     }
-    return nearest
+    return pads
   }
 
   #isNeeded({ seats }: Spot): boolean {
@@ -150,14 +173,43 @@ export class Knots {
     return this.#locked([walker], doubting).has(walker)
   }
 
-  /** Does one thing about all the knots there are. */
+  /** Does one thing about one of the knots there are. */
   #undo(): boolean {
-    const members = this.#locked(this.#holders(), doubting)
-    if (members.size === 0) {
-      this.#isKnotted = false
-      return false
+    if (this.#isAnySuspect) for (const walker of this.#locked(this.#holders(), doubting)) this.#knotted.add(walker)
+    this.#isAnySuspect = false
+    this.#reconsider()
+    for (const walker of this.#knotted) {
+      this.#knotted.delete(walker)
+      const members = this.#locked([walker], doubting)
+      if (members.size === 0) continue
+      const isChanged = this.#undoOne(members)
+      for (const member of members) {
+        this.#stuck.delete(member)
+        if (isChanged) this.#knotted.add(member)
+        else this.#knotted.delete(member)
+      }
+      if (isChanged) return true
+      this.#stuck.set(walker, members)
     }
-    return this.#parkOneOf(members) || this.#grantOneOf(members) || this.#tellOne()
+    return false
+  }
+
+  /** Those that a parking place could help, since one may be free again. */
+  #reconsider(): void {
+    if (this.#vacated === this.#ground.vacated) return
+    this.#vacated = this.#ground.vacated
+    for (const [walker, members] of this.#stuck) {
+      for (const { piece } of members) if (piece && this.#padsNear(piece.seat).some(isFree)) this.#knotted.add(walker)
+      if (this.#knotted.has(walker)) this.#stuck.delete(walker)
+    }
+  }
+
+  #undoOne(members: ReadonlySet<Walker>): boolean {
+    if (this.#grantBarred(members, ({ walker }) => walker.hurries)) return true
+    const victim = this.#victimOf(members)
+    if (victim && this.#parkOf(members, victim)) return true
+    if (this.#grantOneOf(members)) return true
+    return !(victim && this.#isRoomToCome()) && this.#tellOne(members)
   }
 
   /** Only those that have something can be waited for. */
@@ -206,10 +258,17 @@ export class Knots {
       const needs = new Needs(view)
       const isClosed = place.isClosedTo(walker, inputs, (...what) => needs.add(...what))
       if (isClosed && !needs.isHopeless) ways.push({ place, needs: needs.walkers })
-      // It may become safe when any of those does something.
-      if (!isClosed) for (const needs of wait.unsafe >= 0 ? wait.trapped.map((other) => [other]) : [[]]) ways.push({ place: null, needs })
+      if (!isClosed) for (const needs of this.#waysToFree(wait, place)) ways.push({ place: null, needs })
     }
     return ways
+  }
+
+  #waysToFree(wait: Wait, place: Place): readonly (readonly Walker[])[] {
+    const barred = this.#bookings.barred(wait, place)
+    if (barred?.by) return [[barred.by]]
+    if (barred && !Number.isFinite(barred.at)) return []
+    // It may become safe when any of those does something.
+    return wait.unsafe >= 0 ? wait.trapped.map((other) => [other]) : [[]]
   }
 
   #waysOfTravel({ travels }: Walker, view: View): Ways {
@@ -234,15 +293,17 @@ export class Knots {
   }
 
   /** The best to park: its leaving lets another go on, it was parked least, it has the shortest way, it asked last. */
-  #parkOneOf(members: ReadonlySet<Walker>): boolean {
-    const victim = this.#victimOf(members)
-    if (!victim || !this.#nearestPad(victim.walker)) return false
+  #parkOf(members: ReadonlySet<Walker>, victim: Wait): boolean {
+    if (!this.#nearestPad(victim.walker)) return false
     this.#onKnot?.(
       [...members].map(({ thread_id }) => thread_id),
       victim.walker.thread_id,
     )
     // Nobody from outside is to step into the ring while it is let round: the parking place would not become free again.
-    for (const { walker, place } of this.#ringOf(victim.walker, members) ?? []) if (place) this.#ground.promise(place, walker)
+    for (const { walker, place } of this.#ringOf(victim.walker, members) ?? []) {
+      const isKept = walker.wait && place && this.#bookings.barred(walker.wait, place) !== undefined
+      if (place && !isKept) this.#ground.promise(place, walker)
+    }
     return this.#park(victim)
   }
 
@@ -267,7 +328,7 @@ export class Knots {
       if (helps === 0 || (!wait.isIdle && !this.#ringOf(walker, members))) continue
       const pad = this.#nearestPad(walker)
       const hops = pad ? this.#ground.graph.hops(piece.seat, pad.seats[0]!.name)! : Number.POSITIVE_INFINITY
-      const cost = [pad ? 0 : 1, -helps, wait.parked, hops, wait.priority, -wait.sequence]
+      const cost = [pad ? 0 : 1, walker.hurries ? 1 : 0, -helps, wait.parked, hops, wait.priority, -wait.sequence]
       if (!best || isLess(cost, best.cost)) best = { wait, cost }
     }
     return best?.wait
@@ -298,21 +359,61 @@ export class Knots {
         best = wait
     }
     if (best) this.#asks.grant(best, best.unsafe)
-    return best !== undefined
+    return best !== undefined || this.#grantBarred(members)
+  }
+
+  /** To be late is better than never to come. */
+  #grantBarred(members: ReadonlySet<Walker>, isMeant: (wait: Wait) => boolean = () => true): boolean {
+    for (const { wait } of members) {
+      const place = wait?.places[wait.barred]
+      if (!wait || !place || !isMeant(wait) || place.isClosedTo(wait.walker, wait.inputs)) continue
+      const barred = this.#bookings.barred(wait, place)
+      if (barred?.reason === 'booked' && barred.by) this.#bookings.giveUp(barred.by)
+      this.#asks.grant(wait, wait.barred)
+      return true
+    }
+    return false
   }
 
   /** Where nothing can be done, and nothing is to be hoped for, somebody has to know. */
-  #tellOne(): boolean {
-    const isQuiet = [...this.#ground.walkers.values()].every((walker) => this.#waysOf(walker, doubting))
-    const members = this.#locked(this.#holders(), { idle: isQuiet, strangers: false, told: false })
+  #tellOne(knot: ReadonlySet<Walker>): boolean {
+    // Those that are parked too, though nobody in the knot waits for them: they have the room that there could be.
+    const parked = this.#ground.parking.flatMap(({ piece, reservedFor }) => piece?.walker ?? reservedFor ?? [])
+    const members = this.#locked([...knot, ...parked], { idle: this.#isQuiet(), strangers: false, told: false })
     const victim = this.#victimOf(members)
     if (victim && this.#ground.parking.some((pad) => isHopeful(pad, members))) return false
-    const told = victim && !victim.isIdle ? victim : firstOf(members)
+    const told = victim && !victim.isIdle ? victim : (firstOf(members) ?? this.#keptOut(members))
     if (!told) return false
     told.isTold = true
     this.#ground.version++
+    // What others hoped for may be gone.
+    this.suspectAll()
     told.ask.stuck?.(this.#reason(told))
     return true
+  }
+
+  /** Whoever stands on a parking place, or is to come there, waits for nobody. */
+  #isRoomToCome(): boolean {
+    return this.#ground.parking.some(({ piece, reservedFor }) => {
+      const walker = piece ? piece.walker : reservedFor
+      return walker !== null && !this.#waysOf(walker, doubting)
+    })
+  }
+
+  /** None of all can go on of itself. */
+  #isQuiet(): boolean {
+    for (const walker of this.#ground.walkers.values()) if (!this.#waysOf(walker, doubting)) return false
+    return true
+  }
+
+  /** One that is not on the floor yet, and cannot come. One for each place is enough. */
+  #keptOut(members: ReadonlySet<Walker>): Wait | undefined {
+    for (const { piece } of members) {
+      const waits = piece ? [...wanting(piece.spot)].flatMap(({ walker }) => walker.wait ?? []) : []
+      const first = waits.find((wait) => !wait.isIdle && !canGoOn(this.#waysOf(wait.walker, doubting) ?? [], members))
+      if (first && !waits.some(({ isTold }) => isTold)) return first
+    }
+    return undefined
   }
 
   #reason(wait: Wait): string {
@@ -326,6 +427,14 @@ export class Knots {
 
 /** Further away than any seat. */
 const handOver = 1e6
+
+function padsFrom(from: string, { graph, parking }: Ground): readonly Spot[] {
+  const reached = parking.flatMap((pad) => {
+    const hops = graph.hops(from, pad.seats[0]!.name)
+    return hops === undefined ? [] : [{ pad, far: hops + (pad.isHandOver ? handOver : 0) }]
+  })
+  return reached.sort((a, b) => a.far - b.far).map(({ pad }) => pad)
+}
 
 /** Whom one way needs. */
 class Needs {

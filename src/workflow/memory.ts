@@ -78,7 +78,7 @@ function* entriesOf(execution: Execution): Generator<[string, object]> {
   for (const channel of execution.channels.list()) yield [`channel ${channel.name}`, channel]
 }
 
-function executionOf({ execution_id, workflow, world, isJoinable, started_at, phase, names }: Execution): SavedExecution {
+function executionOf({ execution_id, workflow, world, isJoinable, started_at, phase, names, inserts }: Execution): SavedExecution {
   return {
     execution_id,
     workflow: workflow.name,
@@ -89,6 +89,7 @@ function executionOf({ execution_id, workflow, world, isJoinable, started_at, ph
     started_at,
     phase: phase.current,
     names: Object.fromEntries(names),
+    inserts: inserts.list(),
   }
 }
 
@@ -109,17 +110,34 @@ function threadOf(thread: LabwareThread): SavedThread {
     last_error,
     labware,
     seat: world.floor.whereIs(labware.labware_id) ?? null,
-    frames: frames.map(({ path, next, isLoop }) => ({ path, next, is_loop: isLoop })),
+    frames: frames.map(({ path, steps, next, isLoop, inserted }) => ({ path, next, is_loop: isLoop, inserted: placesOf(steps, inserted) })),
     seen: Object.fromEntries(seen),
     method_id: method?.method_id ?? null,
     joining_id: joining?.method_id ?? null,
+    skips: [...thread.skips],
+    awaited: thread.execution.inserts.awaitedBy(thread),
     interrupted: action && { action_id: action.action_id, path: action.plan.path, name: action.plan.name, status: action.status.current },
     move: move && { action_id: move.action_id, path: '', name: null, status: move.status.current },
   }
 }
 
-function methodOf({ method_id, plan, owner, status, next, isWhole, wanted }: MethodRun): SavedMethod {
-  return { method_id, name: plan.name, owner_id: owner.thread_id, status: status.current, next, is_whole: isWhole, wanted: [...wanted] }
+function methodOf({ method_id, plan, owner, status, next, isWhole, wanted, actions, inserted }: MethodRun): SavedMethod {
+  return {
+    method_id,
+    name: plan.name,
+    owner_id: owner.thread_id,
+    status: status.current,
+    next,
+    is_whole: isWhole,
+    wanted: [...wanted],
+    inserted: placesOf(actions, inserted),
+  }
+}
+
+/** Of what an operator put in. */
+function placesOf<Plan extends { path: string }>(lane: readonly Plan[], inserted: ReadonlySet<Plan>): { at: number; path: string }[] {
+  if (inserted.size === 0) return []
+  return lane.flatMap((plan, at) => (inserted.has(plan) ? { at, path: plan.path } : []))
 }
 
 function slotOf({ labware, group_id, submission_id, queue, pending, receiver, contributions, isClosed, isOrphaned }: Slot): SavedSlot {

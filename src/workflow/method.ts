@@ -2,7 +2,7 @@
 
 import type { ActionRun } from './action.ts'
 import { Change } from './change.ts'
-import type { MethodPlan } from './plan.ts'
+import type { ActionPlan, MethodPlan } from './plan.ts'
 import type { SavedMethod } from './saved.ts'
 import { type MethodStatus, methodTransitions, Status } from './statuses.ts'
 import type { LabwareThread } from './thread.ts'
@@ -17,6 +17,9 @@ export class MethodRun {
   readonly changed = new Change()
   /** The action that the owner is in. */
   action: ActionRun | null = null
+  readonly actions: ActionPlan[]
+  /** Of its actions, those that an operator put in. */
+  readonly inserted = new Set<ActionPlan>()
   /** Of its actions, the first that is not done. */
   next = 0
   /** Labware that has been sent for. */
@@ -30,7 +33,13 @@ export class MethodRun {
     this.method_id = saved?.method_id ?? owner.world.newId()
     this.owner = owner
     this.plan = plan
+    this.actions = [...plan.actions]
     if (saved) {
+      for (const { at, path } of saved.inserted) {
+        const action = owner.execution.inserts.actionAt(path)
+        this.actions.splice(at, 0, action)
+        this.inserted.add(action)
+      }
       this.next = saved.next
       this.isWhole = saved.is_whole
       for (const labware of saved.wanted) this.wanted.add(labware)
@@ -45,15 +54,23 @@ export class MethodRun {
 
   context() {
     const { owner, plan, method_id } = this
-    const participating_thread_ids = [owner.thread_id, ...[...this.#participants].map(({ thread_id }) => thread_id)]
+    const { execution, thread_id, name } = owner
     return {
-      ...owner.execution.context(),
+      execution_id: execution.execution_id,
+      workflow_name: execution.workflow.name,
       method_id,
       method_name: plan.name,
-      thread_id: owner.thread_id,
-      thread_name: owner.name,
-      participating_thread_ids,
+      thread_id,
+      thread_name: name,
+      participating_thread_ids: this.threadIds(),
     }
+  }
+
+  /** Of all who take part; the owner first. A fresh list each time: what an event carries is frozen. */
+  threadIds(): string[] {
+    const ids = [this.owner.thread_id]
+    for (const { thread_id } of this.#participants) ids.push(thread_id)
+    return ids
   }
 
   enter(thread: LabwareThread): void {

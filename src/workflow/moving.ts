@@ -1,7 +1,7 @@
 // Bringing labware from where it stands to a seat that is reserved for it, hop by hop.
 
 import { LabError } from '../errors.ts'
-import type { Hop } from './asking.ts'
+import type { Hop, Obstacle } from './asking.ts'
 import { Unwind } from './recovery.ts'
 import { type ActionStatus, actionTransitions, Status } from './statuses.ts'
 import type { LabwareThread } from './thread.ts'
@@ -27,7 +27,8 @@ export async function goTo(thread: LabwareThread, seat: string): Promise<void> {
       thread.become('MOVING')
       await ride(thread, hop)
     }
-    if (floor.whereIs(labware_id) !== seat) travel?.withdraw()
+    // Over already, unless somebody put the labware elsewhere, or there.
+    travel?.withdraw()
   }
 }
 
@@ -40,7 +41,8 @@ async function ride(thread: LabwareThread, hop: Hop): Promise<void> {
     const move = new MoveRun(thread, hop)
     thread.move = move
     try {
-      await carry(thread, move, isThere)
+      thread.carrying = carry(thread, move, isThere)
+      await thread.carrying
       if (!isThere()) floor.arrive(labware.labware_id, hop.to)
       move.status.become('COMPLETED')
       return
@@ -49,9 +51,12 @@ async function ride(thread: LabwareThread, hop: Hop): Promise<void> {
       move.status.become(isCutOff ? 'ABORTED' : 'ERRORED')
       if (isCutOff) throw new Unwind('abort')
       await decide(thread, hop, error, isThere)
+      // Whoever put it elsewhere took it out of the gripper.
+      if (floor.whereIs(labware.labware_id) !== hop.from) letGo(thread)
       if (isThere() || floor.whereIs(labware.labware_id) !== hop.from) return
     } finally {
       thread.move = null
+      thread.carrying = null
     }
   }
 }
@@ -63,11 +68,12 @@ async function decide(thread: LabwareThread, { from, to, transporter }: Hop, err
     recovery_action: 'THREAD_RECOVER_RETRY',
     error,
   })
-  const decision = await thread.decisionAt('MOVE', error, (decision) =>
-    decision === 'CONTINUE' && !isThere()
-      ? `${labware.name} is not known to be at ${to}; put it there and edit its position first`
-      : undefined,
-  )
+  const decision = await thread.decisionAt('MOVE', error, {
+    refuses: (decision) =>
+      decision === 'CONTINUE' && !isThere()
+        ? `${labware.name} is not known to be at ${to}; put it there and edit its position first`
+        : undefined,
+  })
   if (decision === 'ABORT_THREAD') throw new Unwind('abort')
   if (decision === 'CONTINUE')
     execution.incident('MOVE_CONTINUED', `an operator says that ${labware.name} is at ${to}`, thread, { severity: 'INFO' })
@@ -79,14 +85,11 @@ async function carry(thread: LabwareThread, move: MoveRun, isThere: () => boolea
   const { from, to, transporter } = move.hop
   const { floor, equipment } = world
   if (isThere()) return
-  await thread.wait<void>({ kind: 'reservation', what: `transporter ${transporter}`, interruptedBy: 'abort' }, (resolve) => {
-    return floor.take(transporter, thread.thread_id, () => resolve()).withdraw
-  })
+  await take(thread, transporter)
   try {
-    // Where everything is, and where this goes, is on the card before anything moves.
-    await thread.execution.memory?.kept()
+    await thread.execution.beforeMotion()
     if (labware.held_by !== transporter) {
-      if (labware.held_by) throw new LabError('conflict', `${labware.name} is in the gripper of ${labware.held_by}; take it out by hand`)
+      mustBeEmpty(transporter, thread)
       move.status.become('PREPARING_TO_MOVE')
       await equipment.ready(transporter, signal)
       for (const seat of [from, to]) {
@@ -94,15 +97,45 @@ async function carry(thread: LabwareThread, move: MoveRun, isThere: () => boolea
         if (device) await equipment.open(device, signal)
       }
       move.status.become('PICKING')
+      move.picked_ms = world.clock.now()
       await equipment.carry(transporter, 'pick', from, signal)
       labware.held_by = transporter
     }
     move.status.become('PLACING')
     await equipment.carry(transporter, 'place', to, signal)
     labware.held_by = null
+    if (world.mode !== 'PURE_SIM' && move.picked_ms !== null)
+      world.durations?.carried(transporter, (world.clock.now() - move.picked_ms) / 1000)
   } finally {
-    floor.giveBack(transporter, thread.thread_id)
+    // What is in its gripper is nobody else's to carry on.
+    if (labware.held_by !== transporter) floor.giveBack(transporter, thread.thread_id)
   }
+}
+
+/** Waits for a turn with the transporter, unless it is ours because of what is in its gripper. */
+async function take(thread: LabwareThread, transporter: string): Promise<void> {
+  const { floor } = thread.world
+  if (floor.userOf(transporter) === thread.thread_id) return
+  const obstacles = (): Obstacle[] => [
+    { wanted: transporter, reason: 'held', thread_id: floor.userOf(transporter) ?? null, labware_id: null },
+  ]
+  const waiting = { kind: 'reservation', what: `transporter ${transporter}`, interruptedBy: 'abort', obstacles } as const
+  await thread.wait<void>(waiting, (resolve) => floor.take(transporter, thread.thread_id, () => resolve()).withdraw)
+}
+
+/** Throws `conflict` when another gripper has the labware, or a thread that has ended left something in this one. */
+function mustBeEmpty(transporter: string, { world, labware }: LabwareThread): void {
+  if (labware.held_by) throw new LabError('conflict', `${labware.name} is in the gripper of ${labware.held_by}; take it out by hand`)
+  for (const { name, held_by } of world.labware.values()) {
+    if (held_by === transporter) throw new LabError('conflict', `${name} is in the gripper of ${transporter}; take it out by hand`)
+  }
+}
+
+function letGo({ labware, world, thread_id }: LabwareThread): void {
+  if (labware.held_by === null) return
+  const transporter = labware.held_by
+  labware.held_by = null
+  world.floor.giveBack(transporter, thread_id)
 }
 
 /** One attempt at a hop. */
@@ -110,6 +143,8 @@ export class MoveRun {
   readonly action_id: string
   readonly thread: LabwareThread
   readonly hop: Hop
+  /** When the pick was commanded, on the clock of the world. */
+  picked_ms: number | null = null
   readonly status: Status<ActionStatus>
 
   constructor(thread: LabwareThread, hop: Hop) {
@@ -122,7 +157,8 @@ export class MoveRun {
 
   #publish(action_status: ActionStatus): void {
     const { thread, action_id } = this
-    thread.execution.emit('ACTION', action_id, action_status, { ...thread.context(), action_id, action_status, action_name: null })
-    thread.execution.timeline.move(this, action_status)
+    const { execution } = thread
+    execution.emit('ACTION', action_id, action_status, Object.assign(thread.context(), { action_id, action_status, action_name: null }))
+    execution.timeline.move(this, action_status)
   }
 }

@@ -86,10 +86,15 @@ export class Operator {
     await this.#byHand(thread, 'remove', `an operator to take ${thread.labware.name} away`)
   }
 
-  /** The labware stands at its start, or was taken away from its end. Throws `conflict` when nobody waits for that. */
-  done({ thread_id, name, status }: LabwareThread, what: ByHand, barcode: string | null): void {
+  /**
+   * The labware stands at its start, or was taken away from its end. Throws `conflict` when nobody waits for that, or it is another
+   * labware than was asked for: then it is still waited for.
+   */
+  done(thread: LabwareThread, what: ByHand, barcode: string | null): void {
+    const { thread_id, name, status } = thread
     const waiting = this.#hands.get(thread_id)
     if (waiting?.what !== what) throw new LabError('conflict', `thread ${name} does not wait for that: it is ${status.current}`)
+    if (what === 'place') mustBeTheOne(thread, barcode)
     this.#hands.delete(thread_id)
     waiting.tell(barcode)
   }
@@ -109,4 +114,14 @@ export class Operator {
       if (!this.#steps.has(step_id)) return step_id
     }
   }
+}
+
+/** Throws `conflict` when the submission names a barcode and another was read. */
+function mustBeTheOne(thread: LabwareThread, read: string | null): void {
+  const { labware, startsAt, execution, name } = thread
+  const wanted = labware.barcode
+  if (wanted === null || read === null || wanted === read) return
+  const what = `${name} wants the ${labware.name} with the barcode ${wanted}, and ${read} was read at ${startsAt}`
+  execution.incident('BARCODE_MISMATCH', what, thread, { severity: 'WARNING', detail: { wanted, read, position: startsAt } })
+  throw new LabError('conflict', `${what}; put the right one there`)
 }

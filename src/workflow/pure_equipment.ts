@@ -3,9 +3,7 @@
 import { LabError } from '../errors.ts'
 import { type Clock, sleep } from '../kit/clock.ts'
 import type { Equipment, Performing } from './equipment.ts'
-
-/** What the two halves of a move take, s. The way there belongs to the place. */
-type MoveSeconds = { pick: number; move: number; place: number }
+import { type MoveSeconds, usualMove } from './timing.ts'
 
 /** Makes one call go wrong, in a test: the `call`-th of an operation (or of `ready`, `open`, `pick`, `place`), of one device or of any. */
 export type InjectedFault = {
@@ -23,7 +21,6 @@ type Options = {
   faults?: readonly InjectedFault[]
 }
 
-const translator: MoveSeconds = { pick: 5, move: 2, place: 5 }
 /** What something simulated has that nobody heats. */
 const room = { temperature: 25, target: null }
 
@@ -54,7 +51,7 @@ export class PureEquipment implements Equipment {
   }
 
   async carry(transporter_id: string, verb: 'pick' | 'place', _seat: string, signal: AbortSignal): Promise<void> {
-    const { pick, move, place } = this.#transporters[transporter_id]?.seconds ?? translator
+    const { pick, move, place } = this.#transporters[transporter_id]?.seconds ?? usualMove
     await this.#take(transporter_id, verb, verb === 'pick' ? pick : move + place, signal)
   }
 

@@ -188,10 +188,10 @@ export class Records implements RecordStore {
   thread(record: ThreadRecord): void {
     const held = this.#executions.get(record.execution_id)
     if (!held) return
-    const before = held.threads.get(record.thread_id)
     // Where it comes from is known once, and stays so.
-    const { submission_id, group_id } = (record.submission_id === null && before) || record
-    this.#keep({ kind: 'thread', record: { ...record, submission_id, group_id } })
+    const before = record.submission_id === null ? held.threads.get(record.thread_id) : undefined
+    const { submission_id, group_id } = before ?? record
+    this.#keep({ kind: 'thread', record: before ? { ...record, submission_id, group_id } : record })
   }
 
   submissionEnded(execution_id: string, submission_id: string, ending: Ending): void {

@@ -19,6 +19,8 @@ export const pauseSites = {
   THREAD_STEP: ['RETRY', 'ABORT_THREAD'],
   WAIT_EVENT_TIMEOUT: ['RETRY', 'ABORT_THREAD'],
   SPAWN_CAPACITY: ['RETRY', 'ABORT_THREAD'],
+  /** A device call takes too long and goes on meanwhile; see `LateCalls`. CONTINUE counts it as done, and cuts it off. */
+  DEVICE_TIMEOUT: ['CONTINUE', 'ABORT_THREAD'],
   /** The service ended during an action: resuming it is RETRY. */
   RESTART: ['RETRY', 'CONTINUE', 'ABORT_ACTION', 'ABORT_METHOD', 'ABORT_THREAD'],
 } as const satisfies Record<string, readonly Decision[]>
@@ -32,8 +34,9 @@ export type PauseReason = 'manual' | 'system' | 'error'
 
 /** Thrown through a thread's own code to bring it to where it can pause, or to its end. Never an error of anything. */
 export class Unwind {
-  readonly kind: 'pause' | 'stop' | 'abort'
-  constructor(kind: 'pause' | 'stop' | 'abort') {
+  /** `skip`: what it waits in is not to be done. Only what is `skippable` yields to that. */
+  readonly kind: 'pause' | 'skip' | 'stop' | 'abort'
+  constructor(kind: Unwind['kind']) {
     this.kind = kind
   }
 }

@@ -7,8 +7,10 @@ import type { LabwareThread } from './thread.ts'
 
 type Answer = { granted: Candidate | undefined } | { seat: string; again: Again } | { stuck: string }
 
-export type Request = Pick<Ask, 'candidates' | 'inputs' | 'after'> & {
+export type Request = Pick<Ask, 'candidates' | 'inputs' | 'after' | 'use' | 'keeps'> & {
   what: string
+  /** Its labware may be put out of the way meanwhile; it may, unless said. */
+  mayPark?: boolean
   priority?: Ask['priority']
   /** It cannot be had at once. */
   onWait?(): void
@@ -21,7 +23,7 @@ export function request(thread: LabwareThread, wanted: Request & { unless: NonNu
 export function request(thread: LabwareThread, wanted: Request): Promise<Candidate>
 export async function request(
   thread: LabwareThread,
-  { what, priority = 1, onWait, unless = () => () => {}, ...wish }: Request,
+  { what, priority = 1, mayPark = true, onWait, unless = () => () => {}, ...wish }: Request,
 ): Promise<Candidate | undefined> {
   let again: Again | undefined
   for (;;) {
@@ -44,7 +46,7 @@ export async function request(
         priority,
         granted: (granted) => answered({ granted }),
         stuck: (stuck) => answered({ stuck }),
-        ...parkable(thread, (seat, again) => answered({ seat, again })),
+        ...(mayPark && parkable(thread, (seat, again) => answered({ seat, again }))),
       }
       asked = thread.world.floor.ask(ask, again)
       if (asked?.state === 'waiting') onWait?.()
@@ -55,6 +57,7 @@ export async function request(
     })
     if ('granted' in answer) return answer.granted
     if ('stuck' in answer) {
+      asked?.withdraw()
       await decideDeadlock(thread, answer.stuck)
       continue
     }
@@ -97,7 +100,10 @@ export async function idle<Value>(
       )
       // Whoever has something to do is not in the way for long.
       if (isOver) return callOff
-      const out = parkable(thread, (seat, again) => resolve({ seat, again }))
+      const out = parkable(thread, (seat, again) => {
+        callOff()
+        resolve({ seat, again })
+      })
       asked = thread.world.floor.ask({ thread_id: thread.thread_id, priority: 1, candidates: [], granted: () => {}, ...out }, again)
       return () => {
         asked?.withdraw()

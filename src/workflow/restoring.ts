@@ -27,14 +27,16 @@ export function restore(execution: Execution, saved: Saved, { submissions, lastT
   for (const [name, count] of Object.entries(saved.execution.names)) execution.names.set(name, count)
   for (const channel of saved.channels) execution.channels.restore(channel)
   for (const group of saved.groups) execution.groups.restore(group)
+  execution.inserts.restore(saved.execution.inserts)
   for (const thread of saved.threads) addThread(execution, thread, lastTold)
   const methods = new Map(saved.methods.map((method) => [method.method_id, methodOf(execution, method)]))
   for (const slot of saved.slots) execution.slots.restore(slotOf(execution, slot, methods))
-  for (const { thread_id, method_id, joining_id } of saved.threads) {
+  for (const { thread_id, method_id, joining_id, awaited } of saved.threads) {
     const thread = execution.threads.get(thread_id)!
     thread.method = (method_id !== null && methods.get(method_id)) || null
     thread.joining = (joining_id !== null && methods.get(joining_id)) || null
     thread.joining?.enter(thread)
+    execution.inserts.restoreAwaited(thread, awaited)
   }
   for (const thread of saved.threads) closeInterrupted(execution, thread, lastTold)
   for (const thread of execution.threads.values()) if (!thread.isOver) setOff(execution, thread)
@@ -55,6 +57,8 @@ function addThread(execution: Execution, saved: SavedThread, lastTold: Restoring
   if (seat === null || (thread.status.current === 'COMPLETED' && saved.status !== status)) return
   execution.world.labware.set(labware.labware_id, thread.labware)
   execution.world.floor.put(labware.labware_id, seat, thread.isOver ? null : thread.thread_id)
+  // Nobody else uses the transporter before it has set down what it has in its gripper.
+  if (labware.held_by !== null && !thread.isOver) execution.world.floor.take(labware.held_by, thread.thread_id, () => {})
 }
 
 function setOff(execution: Execution, thread: LabwareThread): void {
@@ -64,8 +68,11 @@ function setOff(execution: Execution, thread: LabwareThread): void {
 }
 
 function methodOf(execution: Execution, saved: SavedMethod): MethodRun {
-  const plan = execution.workflow.methods.get(saved.name)
   const owner = execution.threads.get(saved.owner_id)
+  const frame = owner?.frames.at(-1)
+  const step = frame?.steps[frame.next]
+  // What an operator put in goes by a plan of its own.
+  const plan = step?.kind === 'method' && step.method.name === saved.name ? step.method : execution.workflow.methods.get(saved.name)
   if (!plan || !owner) throw new LabError('conflict', `there is no method ${saved.name} any more`)
   return new MethodRun(owner, plan, saved)
 }

@@ -9,9 +9,11 @@ import type { Clock } from '../kit/clock.ts'
 import { didYouMean } from '../kit/did_you_mean.ts'
 import type { Bench } from './bench.ts'
 import { type DryRun, dryRun } from './dry_run.ts'
+import { Durations } from './durations.ts'
 import type { Equipment } from './equipment.ts'
 import { Execution, type Surroundings } from './execution.ts'
 import { Floor } from './floor.ts'
+import type { LateCalls } from './late_calls.ts'
 import type { Library } from './library.ts'
 import { Memory } from './memory.ts'
 import { Operator } from './operator.ts'
@@ -25,9 +27,11 @@ import type { SubmissionStatus } from './statuses.ts'
 import { StepQueue } from './steps.ts'
 import { Submission, type SubmissionRequest } from './submission.ts'
 import type { LabwareThread } from './thread.ts'
+import { Hops, moveOf } from './timing.ts'
 import type { Topology } from './topology.ts'
 import { ExecutionTrackingSink } from './tracking_sink.ts'
 import { VirtualTime } from './virtual_time.ts'
+import { type Piece, piecesOf, relocate } from './whereabouts.ts'
 import type { RunMode, World } from './world.ts'
 
 export type RuntimeOptions = {
@@ -44,7 +48,7 @@ export type RuntimeOptions = {
   /** Each driver over its own simulator, for as long as it is needed. */
   openSimulated?(): Promise<{ equipment: Equipment; close(): Promise<void> }>
   /** What PURE_SIM runs have for instruments; unless said, nothing but the time they take. */
-  simulate?(topology: Topology, clock: Clock): Equipment
+  simulate?(topology: Topology, clock: Clock, durations?: Durations): Equipment
   /** Where its sink mirrors what becomes of each run; unless said, in memory alone. */
   records?: Records
   /** Somebody else's, which is told the same. */
@@ -53,6 +57,8 @@ export type RuntimeOptions = {
   backpressure?(): Promise<unknown> | undefined
   /** Where an execution of this mode is kept, so that it can be taken up again; undefined for one that is not. */
   keep?(execution_id: string, mode: RunMode): ConstructorParameters<typeof Memory>[1] | undefined
+  /** What was learned of how long things take, where something is driven. */
+  durations?: Partial<Record<RunMode, Durations>>
   /** What bound handlers see as the system. */
   system?: unknown
   newId?(): string
@@ -70,6 +76,7 @@ export class Runtime {
   #topology: Topology | null = null
   #live: World | null = null
   #simulated: { world: World; close(): Promise<void> } | null = null
+  readonly #durations: NonNullable<RuntimeOptions['durations']>
   readonly #executions = new Map<string, Execution>()
   readonly #submissions = new Map<string, Submission>()
   readonly #idle = new Map<string, () => void>()
@@ -78,6 +85,7 @@ export class Runtime {
   constructor(options: RuntimeOptions) {
     this.#options = options
     this.library = options.library
+    this.#durations = options.durations ?? { LIVE: new Durations(), DEVICE_SIM: new Durations() }
     this.operator = new Operator(options.now)
     this.records = options.records ?? new Records()
     const stores = options.recordService ? [this.records, options.recordService] : [this.records]
@@ -233,6 +241,41 @@ export class Runtime {
     return execution
   }
 
+  /** Every labware there is: what runs that are open move, and what stands around in LIVE and DEVICE_SIM. */
+  labware(): Piece[] {
+    const open = this.executions().filter(({ isOver }) => !isOver)
+    const worlds = new Set([...(this.#live ? [this.#live] : []), ...(this.#simulated ? [this.#simulated.world] : []), ...open.map(({ world }) => world)])
+    return piecesOf(worlds, open.flatMap((execution) => execution.live()))
+  }
+
+  /** Takes an operator's word for where a labware is; null: off the bench. Throws `not_found`; `conflict` where it cannot be. */
+  relocate(labware_id: string, { position }: { position: string | null }): void {
+    const piece = this.labware().find(({ labware }) => labware.labware_id === labware_id)
+    if (!piece) throw new LabError('not_found', `there is no labware ${labware_id}`)
+    relocate(piece, position)
+  }
+
+  /** A device call that takes too long, by the id of its incident: it may take so much longer. Answers what call it is. Throws `not_found`, `conflict`. */
+  extend(incident_id: string, { seconds }: { seconds: number }): string {
+    return this.#lateCall(incident_id).decide(incident_id, { extend: seconds })
+  }
+
+  /** Cuts a device call off that takes too long: then it has failed. Answers and throws as `extend`. */
+  abortCall(incident_id: string): string {
+    return this.#lateCall(incident_id).decide(incident_id, 'abort')
+  }
+
+  /** Takes an operator's word that a device call that takes too long has done its work; it is cut off. Answers and throws as `extend`. */
+  completeCall(incident_id: string): string {
+    return this.#lateCall(incident_id).decide(incident_id, 'complete')
+  }
+
+  #lateCall(incident_id: string): LateCalls {
+    const execution = this.executions().find(({ lateCalls }) => lateCalls.has(incident_id))
+    if (!execution) throw new LabError('not_found', `no device call that takes too long belongs to incident ${incident_id}`)
+    return execution.lateCalls
+  }
+
   /** What would become of a submission, told without touching anything; LIVE positions that are taken are taken in it too. */
   simulate(request: SubmissionRequest): Promise<DryRun> {
     const workflow = this.workflow(request.workflow)
@@ -241,7 +284,7 @@ export class Runtime {
     const idle = new Promise<void>((resolve) => {
       isDone = resolve
     })
-    const world = this.#pureWorld(workflow.topology, isDone)
+    const world = this.#pureWorld(workflow.topology, isDone, this.#durations[request.run_mode])
     if (request.run_mode === 'LIVE' && this.#live?.floor.graph === workflow.topology.graph) this.#copyStanding(this.#live, world)
     return dryRun({ workflow, request, world, idle })
   }
@@ -277,19 +320,19 @@ export class Runtime {
     })
   }
 
-  /** Ends all that is open, what is kept so that it can be taken up again; resolves when it has unwound. */
-  async close(): Promise<void> {
+  /** Ends all that is open; what is kept stands down, as far as there is patience for it, and is taken up at the next start. */
+  async close(patience: Promise<unknown> = Promise.resolve()): Promise<void> {
     this.#isClosing = true
     const open = this.executions().filter((execution) => !execution.isOver)
-    const over = open.map((execution) => this.over(execution))
-    for (const execution of open) execution.standDown().catch((error) => this.#options.warn(messageOf(error)))
-    await Promise.all(over)
+    const standing = open.map((execution) => (execution.memory ? null : this.over(execution)))
+    const stood = open.map((execution) => execution.standDown(patience).catch((error) => this.#options.warn(messageOf(error))))
+    await Promise.all([...standing, ...stood])
     await this.#simulated?.close()
     this.#simulated = null
   }
 
   #newId(): string {
-    return (this.#options.newId ?? randomUUID)()
+    return (this.#options.newId ?? flatId)()
   }
 
   /** All that can be said against a submission without looking at what runs. */
@@ -399,8 +442,8 @@ export class Runtime {
     }
   }
 
-  /** `idle` is called each time nothing is left to do in it. */
-  #pureWorld(topology: Topology, idle: () => void = () => {}): World {
+  /** `idle` is called each time nothing is left to do in it. It goes by `durations` where nothing is declared. */
+  #pureWorld(topology: Topology, idle: () => void = () => {}, durations?: Durations): World {
     const clock = new VirtualTime()
     const { backpressure, simulate = onTheClockAlone } = this.#options
     const onIdle = () => {
@@ -410,14 +453,17 @@ export class Runtime {
     }
     const steps = new StepQueue({ ...(backpressure && { backpressure }), onIdle })
     clock.drive(steps)
-    const equipment = simulate(topology, clock)
-    return { mode: 'PURE_SIM', clock, steps, floor: new Floor(topology.graph), equipment, labware: new Map(), newId: () => this.#newId() }
+    const equipment = simulate(topology, clock, durations)
+    const floor = new Floor(topology.graph, { ahead: { clock, hops: new Hops(topology.document, durations) } })
+    return { mode: 'PURE_SIM', clock, steps, floor, equipment, labware: new Map(), newId: () => this.#newId(), durations }
   }
 
   #worldOf(mode: RunMode, topology: Topology, equipment: Equipment): World {
     const { clock, backpressure } = this.#options
     const steps = new StepQueue(backpressure ? { backpressure } : {})
-    return { mode, clock, steps, floor: new Floor(topology.graph), equipment, labware: new Map(), newId: () => this.#newId() }
+    const durations = this.#durations[mode]
+    const floor = new Floor(topology.graph, { ahead: { clock, hops: new Hops(topology.document, durations) } })
+    return { mode, clock, steps, floor, equipment, labware: new Map(), newId: () => this.#newId(), durations }
   }
 
   #ended(execution: Execution): void {
@@ -441,8 +487,15 @@ export class Runtime {
   }
 }
 
-function onTheClockAlone({ document }: Topology, clock: Clock): Equipment {
-  return new PureEquipment({ clock, transporters: document.transporters })
+/** What `randomUUID` answers is a tree of twenty pieces, which takes ten times the room of the text. */
+function flatId(): string {
+  return Buffer.from(randomUUID(), 'latin1').toString('latin1')
+}
+
+function onTheClockAlone({ document }: Topology, clock: Clock, durations?: Durations): Equipment {
+  const names = [...Object.keys(document.transporters), ...Object.keys(document.translators)]
+  const transporters = Object.fromEntries(names.map((name) => [name, { seconds: moveOf(name, document, durations) }]))
+  return new PureEquipment({ clock, transporters })
 }
 
 function found<Item>(items: ReadonlyMap<string, Item>, name: string, kind: string): Item {

@@ -160,5 +160,5 @@ class Board {
 function placesOf(walker: Walker): readonly Place[] {
   const coming = [...walker.reserved].filter(({ isPassage }) => !isPassage)
   const standing = coming.length > 0 ? coming : walker.goal ? [walker.goal] : [...walker.pieces].map(({ spot }) => spot)
-  return [...standing, ...walker.holds.keys()]
+  return [...standing, ...walker.holds]
 }

@@ -29,6 +29,9 @@ const Interrupted = v.object({
 })
 export type Interrupted = v.InferOutput<typeof Interrupted>
 
+/** Where what an operator put in stands in its lane; in the order of the lane. */
+const Inserted = v.optional(v.array(v.object({ at: v.number(), path: v.string() })), [])
+
 export const SavedThread = v.object({
   thread_id: v.string(),
   name: v.string(),
@@ -40,10 +43,12 @@ export const SavedThread = v.object({
   last_error: Text,
   labware: Labware,
   seat: v.pipe(Text, v.description('Where the labware stands; null when it is not on the floor')),
-  frames: v.array(v.object({ path: v.string(), next: v.number(), is_loop: v.boolean() })),
+  frames: v.array(v.object({ path: v.string(), next: v.number(), is_loop: v.boolean(), inserted: Inserted })),
   seen: v.record(v.string(), v.number()),
   method_id: Text,
   joining_id: Text,
+  skips: v.optional(v.array(v.string()), []),
+  awaited: v.optional(v.array(v.object({ insert: v.number(), key: v.string(), path: v.string() })), []),
   interrupted: v.nullable(Interrupted),
   move: v.nullable(Interrupted),
 })
@@ -57,6 +62,7 @@ export const SavedMethod = v.object({
   next: v.number(),
   is_whole: v.boolean(),
   wanted: v.array(v.string()),
+  inserted: Inserted,
 })
 export type SavedMethod = v.InferOutput<typeof SavedMethod>
 
@@ -92,6 +98,15 @@ export type SavedGroup = v.InferOutput<typeof SavedGroup>
 
 export const SavedChannel = v.object({ name: v.string(), count: v.number(), value: Text, data: v.record(v.string(), v.unknown()) })
 
+export const SavedInsert = v.object({
+  anchor: v.string(),
+  where: v.picklist(['before', 'after']),
+  item: v.record(v.string(), v.unknown()),
+  is_done: v.boolean(),
+  lanes: v.array(v.string()),
+})
+export type SavedInsert = v.InferOutput<typeof SavedInsert>
+
 export const SavedExecution = v.object({
   execution_id: v.string(),
   workflow: v.string(),
@@ -102,6 +117,7 @@ export const SavedExecution = v.object({
   started_at: v.number(),
   phase: v.string(),
   names: v.pipe(v.record(v.string(), v.number()), v.description('How many of each name there were')),
+  inserts: v.optional(v.array(SavedInsert), []),
 })
 export type SavedExecution = v.InferOutput<typeof SavedExecution>
 

@@ -1,11 +1,12 @@
 // What can be run here: the topologies and workflows there are, and which topology is loaded; over a restart too.
 
 import * as v from 'valibot'
-import { LabError } from '../errors.ts'
+import { LabError, messageOf } from '../errors.ts'
 import { JsonFile, type Report } from '../kit/json_file.ts'
 import { Id } from '../kit/name.ts'
 import type { Bench } from './bench.ts'
 import { compileWorkflow } from './compile.ts'
+import type { Labware } from './labware.ts'
 import { compileLibrary, type Library, readFolder, type Source } from './library.ts'
 import type { Workflow } from './plan.ts'
 import type { Runtime } from './runtime.ts'
@@ -31,7 +32,18 @@ const Document = v.looseObject({ name: Id })
 const Stored = v.strictObject({ workflows: v.array(Document) })
 type Stored = v.InferOutput<typeof Stored>
 
-const Placed = v.strictObject({ topology: v.nullable(Id), labware: v.array(v.record(v.string(), v.unknown())) })
+const PlacedLabware = v.strictObject({
+  seat: v.string(),
+  labware_id: v.string(),
+  name: v.string(),
+  template: v.string(),
+  type: v.string(),
+  kind: v.picklist(['plate', 'tip_rack', 'trough']),
+  barcode: v.nullable(v.string()),
+  tips: v.nullable(v.number()),
+  tips_left: v.nullable(v.number()),
+})
+const Placed = v.strictObject({ topology: v.nullable(Id), labware: v.array(PlacedLabware) })
 type Placed = v.InferOutput<typeof Placed>
 
 type Files = Awaited<ReturnType<typeof readFolder>>
@@ -51,7 +63,12 @@ export class Shelf {
     const { data_dir, topologies, report } = options
     const file = { format: 1, report }
     const stored = await JsonFile.open({ ...file, path: `${data_dir}/workflows.json`, schema: Stored, empty: { workflows: [] } })
-    const placed = await JsonFile.open({ ...file, path: `${data_dir}/labware.json`, schema: Placed, empty: { topology: null, labware: [] } })
+    const placed = await JsonFile.open({
+      ...file,
+      path: `${data_dir}/labware.json`,
+      schema: Placed,
+      empty: { topology: null, labware: [] },
+    })
     const files = topologies === undefined ? { sources: [], faults: [] } : await readFolder(topologies)
     return new Shelf({ options, stored, placed, files }, begin)
   }
@@ -68,18 +85,22 @@ export class Shelf {
     for (const { origin, reason } of library.faults) options.warn(`${origin} is left out: ${reason}`)
     this.runtime = begin(library)
     this.#loadAgain()
+    this.runtime.registerSink({
+      name: 'Shelf',
+      onEvent: ({ entity_type }) => (entity_type === 'EXECUTION' ? this.keepPlaced() : undefined),
+    })
   }
 
   /** Loads a topology, and keeps that it is. Rejects as `Runtime.load` throws, and with `storage` when it is loaded but not kept. */
   async load(name: string, { force = false }: { force?: boolean } = {}): Promise<Topology> {
     const topology = this.runtime.load(name, { force })
-    await this.#keepLoaded()
+    await this.keepPlaced()
     return topology
   }
 
   async unload({ force = false }: { force?: boolean } = {}): Promise<void> {
     this.runtime.unload({ force })
-    await this.#keepLoaded()
+    await this.keepPlaced()
   }
 
   /** Reads the files anew. Rejects with `conflict` when the loaded topology has changed and runs are open on it; nothing has changed then. */
@@ -94,7 +115,7 @@ export class Shelf {
       this.#files = before
       throw error
     }
-    await this.#keepLoaded()
+    await this.keepPlaced()
     return library
   }
 
@@ -106,7 +127,8 @@ export class Shelf {
   /** Checks a workflow and keeps it. Rejects with `invalid`, naming the place; `conflict` for the name of one that is not from the API. */
   async put(name: string, document: { name: string; topology: string }): Promise<{ workflow: Workflow; isNew: boolean }> {
     const { library } = this.runtime
-    if (document.name !== name) throw new LabError('invalid', `the body is workflow ${document.name}, and the address is that of ${name}; say the same in both`)
+    if (document.name !== name)
+      throw new LabError('invalid', `the body is workflow ${document.name}, and the address is that of ${name}; say the same in both`)
     this.#mustNotBeFixed(name)
     mustBeKnown('topology', document.topology, library.topologies.keys(), 'the body: topology')
     const workflow = compileWorkflow(document, library.topologies.get(document.topology)!, 'the body', 'json')
@@ -132,13 +154,24 @@ export class Shelf {
     this.runtime.library = this.#compiled()
   }
 
+  /** Keeps which topology is loaded, and what stands where on it in LIVE and is moved by nobody. Rejects with `storage`. */
+  async keepPlaced(): Promise<void> {
+    const topology = this.runtime.topology?.name ?? null
+    const labware = this.#placedNow()
+    await this.#placed.change((content) =>
+      JSON.stringify(content) === JSON.stringify({ topology, labware }) ? content : { topology, labware },
+    )
+  }
+
   async close(): Promise<void> {
     await Promise.all([this.#stored.settled(), this.#placed.settled()])
   }
 
   #compiled(): Library {
     const { bench, shipped } = this.#options
-    const stored = this.#stored.content.workflows.map((input): Source => ({ origin: storedOrigin, form: 'json', input: structuredClone(input) }))
+    const stored = this.#stored.content.workflows.map(
+      (input): Source => ({ origin: storedOrigin, form: 'json', input: structuredClone(input) }),
+    )
     const library = compileLibrary([...this.#files.sources, ...stored, ...shipped], bench)
     const mine = shipped.map(({ origin }) => origin)
     return { ...library, faults: [...this.#files.faults, ...library.faults.filter(({ origin }) => !mine.includes(origin))] }
@@ -166,15 +199,34 @@ export class Shelf {
   }
 
   #loadAgain(): void {
-    const { topology } = this.#placed.content
+    const { topology, labware } = this.#placed.content
     if (topology === null) return
-    if (this.runtime.library.topologies.has(topology)) this.runtime.load(topology)
-    else this.#options.warn(`topology ${topology} was loaded, and is not there any more; load another`)
+    if (!this.runtime.library.topologies.has(topology)) {
+      this.#options.warn(`topology ${topology} was loaded, and is not there any more; load another`)
+      return
+    }
+    this.runtime.load(topology)
+    for (const { seat, ...its } of labware) this.#place(its, seat)
   }
 
-  async #keepLoaded(): Promise<void> {
-    const topology = this.runtime.topology?.name ?? null
-    await this.#placed.change((content) => (content.topology === topology ? content : { topology, labware: [] }))
+  #place(its: Omit<Labware, 'state' | 'held_by'>, seat: string): void {
+    const { world } = this.runtime
+    try {
+      world?.floor.put(its.labware_id, seat, null)
+      world?.labware.set(its.labware_id, { ...its, state: 'ENDED', held_by: null })
+    } catch (error) {
+      this.#options.warn(`${its.name} stood at ${seat}, and cannot be there now: ${messageOf(error)}`)
+    }
+  }
+
+  #placedNow(): Placed['labware'] {
+    const { world } = this.runtime
+    if (!world) return []
+    const { floor, labware } = world
+    return [...labware.values()].flatMap(({ state: _, held_by: __, ...its }) => {
+      const seat = floor.whereIs(its.labware_id)
+      return seat === undefined || floor.whose(its.labware_id) !== null ? [] : { seat, ...its }
+    })
   }
 }
 

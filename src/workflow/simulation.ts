@@ -19,6 +19,11 @@ import { VirtualTime } from './virtual_time.ts'
 /** What an operator leaves alone, each time he looks. */
 const mostRounds = 60
 
+/** Of the event loop: one that needs more does so for ever. */
+const mostTurns = 20_000
+
+const mostSubmissions = 3
+
 export type Verdict = {
   /** What must not be. */
   faults: string[]
@@ -58,7 +63,6 @@ class Simulation {
   constructor(scene: Scene, dice: Dice) {
     this.#scene = scene
     this.#dice = dice
-    this.#liveClock.drive({ wake: () => {} })
     const equipment = (clock: Clock) => this.#equipment(clock)
     const { runtime, told } = testRuntime([scene.topology, scene.workflow], {
       simulate: (_, clock) => equipment(clock),
@@ -84,7 +88,12 @@ class Simulation {
     if (clock) this.#lookLater(clock)
     await this.#untilOver()
     this.#checkEnd()
-    return { faults: this.#watch.faults, trace: this.#told.map(({ event_name }) => event_name), stuck: this.#isStuck }
+    return {
+      faults: this.#watch.faults,
+      trace: this.#told.map(({ event_name }) => event_name),
+      stuck: this.#isStuck,
+      told: this.#told,
+    } as Verdict
   }
 
   #executions(): Execution[] {
@@ -107,9 +116,17 @@ class Simulation {
     }
   }
 
+  /** Each world of PURE_SIM has a time of its own: what is submitted there must come into the run that is open. */
+  #isShared(): boolean {
+    const { mode, batch_mode, groups } = this.#scene
+    if (this.#runtime.submissions().length > mostSubmissions) return false
+    return mode === 'LIVE' || (batch_mode === 'JOIN_EXISTING' && groups.length > 0 && this.#open().length > 0)
+  }
+
   /** Where time does not jump by itself, it is made to as soon as nothing happens any more. */
   async #untilOver(): Promise<void> {
-    for (let quiet = 0; this.#open().length > 0 && this.#watch.faults.length === 0; ) {
+    for (let quiet = 0, turns = 0; this.#open().length > 0 && this.#watch.faults.length === 0; turns++) {
+      if (turns > mostTurns) this.#watch.fault(`it goes round in circles: ${this.#picture()}`)
       const before = this.#told.length
       await new Promise(setImmediate)
       quiet = this.#told.length === before ? quiet + 1 : 0
@@ -161,7 +178,7 @@ class Simulation {
       () => dice.oneIn(20) && execution.abort('somebody wanted it so'),
       () => execution.emitCustom(dice.pick(this.#scene.events), { value: dice.pick(['yes', 'no', null]), data: {} }, null),
       () => dice.oneIn(5) && execution.close(),
-      () => dice.oneIn(3) && void this.#submit(),
+      () => dice.oneIn(3) && this.#isShared() && void this.#submit(),
       () => this.#byHand(thread),
     ]
     this.#try(dice.pick(verbs))
@@ -170,6 +187,7 @@ class Simulation {
   /** All that a run can need of a person. */
   #help(execution: Execution): void {
     this.#try(() => execution.resume())
+    this.#clearAway(execution)
     for (const thread of execution.live()) {
       if (thread.pausedAt) this.#try(() => this.#recover(thread))
       else if (thread.status.current === 'PAUSED' && !thread.following) this.#try(() => thread.resume())
@@ -178,6 +196,17 @@ class Simulation {
     for (const { step_id } of this.#runtime.operator.steps()) this.#try(() => this.#runtime.operator.confirm(step_id))
     if (execution.live().some(({ waiting }) => waiting?.kind === 'event'))
       for (const event of this.#scene.events) execution.emitCustom(event, { value: 'yes', data: {} }, null)
+  }
+
+  /** Takes away what threads that have ended left standing, and what they left in a gripper. */
+  #clearAway({ world }: Execution): void {
+    const live = new Set(this.#open().flatMap((execution) => execution.live().map(({ labware }) => labware.labware_id)))
+    for (const { labware_id, held_by } of world.labware.values()) {
+      if (live.has(labware_id)) continue
+      world.floor.remove(labware_id)
+      world.labware.delete(labware_id)
+      if (held_by) (world.equipment as Ledger).empty(held_by)
+    }
   }
 
   #byHand(thread: LabwareThread): void {
@@ -280,6 +309,11 @@ class Ledger implements Equipment {
     this.#fault = fault
   }
 
+  /** Somebody takes out what is in its gripper. */
+  empty(transporter_id: string): void {
+    this.#gripped.delete(transporter_id)
+  }
+
   async ready(device_id: string, signal: AbortSignal): Promise<void> {
     await this.#equipment.ready(device_id, signal)
   }
@@ -313,7 +347,8 @@ class Ledger implements Equipment {
     const device = floor.graph.seats.get(seat)!.device
     const there = floor.seat(seat).labware_id
     const gripped = this.#gripped.get(transporter_id)
-    if (device && this.#busy.get(device)) this.#fault(`${transporter_id} reaches into ${device} while it is at work`)
+    if (device && this.#busy.get(device))
+      this.#fault(`${transporter_id} reaches into ${device} to ${verb} ${there ?? gripped} while it is at work`)
     if (this.#moving.has(transporter_id)) this.#fault(`${transporter_id} is told to ${verb} while it moves`)
     if (verb === 'pick' && gripped) this.#fault(`${transporter_id} is to pick at ${seat} with ${gripped} in its gripper`)
     if (verb === 'pick' && !there) this.#fault(`${transporter_id} is to pick at ${seat}, where nothing stands`)

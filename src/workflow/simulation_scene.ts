@@ -46,7 +46,13 @@ export class Dice {
   }
 }
 
-type Places = { devices: { id: string; sites: number }[]; pools: Record<string, string[]>; storages: string[]; rests: string[]; stations: string[] }
+type Places = {
+  devices: { id: string; sites: number }[]
+  pools: Record<string, string[]>
+  storages: string[]
+  rests: string[]
+  stations: string[]
+}
 
 export function sceneOf(dice: Dice, mode: Mode): Scene {
   const { topology, places } = topologyOf(dice, mode)
@@ -91,7 +97,8 @@ function topologyOf(dice: Dice, mode: Mode): { topology: Record<string, unknown>
   const storages = dice.times(3, (i) => put(`store_${i}`, { storage: true }))
   const pads = dice.times(4, (i) => put(`pad_${i}`, { parking: true }), 0)
   const rests = dice.times(3, (i) => put(`rest_${i}`, {}))
-  const pools: Record<string, string[]> = devices.length > 1 ? { pool: devices.slice(dice.below(devices.length - 1)).map(({ id }) => id) } : {}
+  const pools: Record<string, string[]> =
+    devices.length > 1 ? { pool: devices.slice(dice.below(devices.length - 1)).map(({ id }) => id) } : {}
   const seconds = () => ({ pick: dice.below(3), move: dice.below(3), place: dice.below(3) })
   const topology = {
     format: 1,
@@ -102,7 +109,9 @@ function topologyOf(dice: Dice, mode: Mode): { topology: Record<string, unknown>
     positions,
     translators,
     pools,
-    devices: Object.fromEntries(devices.map(({ id, sites }) => [id, { sites, operations: { work: { seconds: dice.pick([0, 1, 60, 600]) } } }])),
+    devices: Object.fromEntries(
+      devices.map(({ id, sites }) => [id, { sites, operations: { work: { seconds: dice.pick([0, 1, 60, 600]) } } }]),
+    ),
   }
   return { topology, places: { devices, pools, storages, rests: [...rests, ...pads], stations: Object.values(translators).flat() } }
 }
@@ -173,7 +182,9 @@ class WorkflowMaker {
     const own = dice.times(3, (i) => this.#own(name, i), this.#joined.has(name) ? 0 : 1)
     const between = dice.some([0, 1], 3).map(() => this.#between(name))
     const joins = this.#joins(name)
-    return dice.oneIn(4) ? [...between, ...own, ...joins] : [...joins, ...own.flatMap((step) => [step, ...between.splice(0, 1)]), ...between]
+    return dice.oneIn(4)
+      ? [...between, ...own, ...joins]
+      : [...joins, ...own.flatMap((step) => [step, ...between.splice(0, 1)]), ...between]
   }
 
   #joins(name: string): object[] {

@@ -97,12 +97,11 @@ export class Slots {
     const slot = this.of(thread)
     if (slot.receiver !== thread) return 'closed'
     const method = slot.queue.find((method) => allows.includes(method.plan.name) && !method.isOver)
-    return method ?? (slot.isClosed || isSpent(thread.labware) ? 'closed' : undefined)
+    return method ?? (slot.isClosed || this.#isUsedUp(slot) ? 'closed' : undefined)
   }
 
   take(thread: LabwareThread, method: MethodRun): void {
-    const { queue } = this.of(thread)
-    queue.splice(queue.indexOf(method), 1)
+    remove(this.of(thread).queue, method)
   }
 
   hasWork(thread: LabwareThread): boolean {
@@ -113,7 +112,14 @@ export class Slots {
   hasMore(thread: LabwareThread): boolean {
     const slot = this.of(thread)
     if (slot.receiver !== thread || isSpent(thread.labware)) return false
-    return slot.queue.some((method) => !method.isOver) || !slot.isClosed
+    return slot.queue.some((method) => !method.isOver) || !(slot.isClosed || this.#isUsedUp(slot))
+  }
+
+  /** The receiver takes part in nothing more than it has already. */
+  #isUsedUp(slot: Slot): boolean {
+    const { receiver, contributions } = slot
+    const max = this.#carrier(slot).template.capacity?.max
+    return receiver !== null && (isSpent(receiver.labware) || (max !== undefined && contributions >= max))
   }
 
   /** Who brings this labware to the method, as far as somebody has been sent for. */
@@ -151,7 +157,7 @@ export class Slots {
   settle(): void {
     for (const receiver of this.#emptyHanded) {
       const slot = this.of(receiver)
-      if (slot.isClosed || slot.receiver !== receiver || slot.queue.length > 0) continue
+      if (slot.isClosed || slot.receiver !== receiver || slot.queue.some((method) => !method.isOver)) continue
       const mayCome = (thread: LabwareThread) =>
         thread !== receiver && this.#isInScope(slot, thread) && mayFeed(remaining(thread), slot.labware)
       if (this.#execution.live().some(mayCome)) continue
@@ -195,11 +201,12 @@ export class Slots {
     slot.contributions++
   }
 
-  /** Whether there is a receiver that could take it on, had it not enough already. */
+  /** Whether there is a receiver that could take it on, had it not enough already. Where a fresh one is not wanted, it need not be able to. */
   #isFull(slot: Slot, method: MethodRun): boolean {
     const { receiver, contributions } = slot
-    const max = this.#carrier(slot).template.capacity?.max
-    return max !== undefined && receiver !== null && contributions >= max && this.#canTakeOn(receiver, method)
+    const { max, when_full } = this.#carrier(slot).template.capacity ?? {}
+    if (max === undefined || receiver === null || contributions < max) return false
+    return when_full === 'NEW' ? this.#canTakeOn(receiver, method) : !receiver.isOver
   }
 
   /** A receiver that has no join left for it, though it has not ended, takes on nothing new; nor one with too few tips. */
@@ -208,7 +215,7 @@ export class Slots {
     const { labware, joining } = receiver
     const ahead = [...(joining ? [joining] : []), ...this.of(receiver).queue]
     if (joinsAhead(remaining(receiver), method.plan.name) <= ahead.length) return false
-    const pledged = [...ahead, method].reduce((sum, { plan }) => sum + tipsOf(plan, labware.template), 0)
+    const pledged = [...ahead, method].reduce((sum, work) => sum + tipsOf(work, labware.template), 0)
     return labware.tips_left === null || pledged <= labware.tips_left
   }
 
@@ -267,6 +274,11 @@ export class Slots {
   #emit(slot: Slot, status: SlotStatus): void {
     this.#execution.emit('SLOT', slot.key, status, this.#execution.context())
   }
+}
+
+function remove<Item>(items: Item[], item: Item): void {
+  const at = items.indexOf(item)
+  if (at !== -1) items.splice(at, 1)
 }
 
 export function keyOf({ labware, group_id, submission_id }: Scope): string {

@@ -3,8 +3,8 @@
 
 import * as v from 'valibot'
 import type { Execution } from './execution.ts'
+import { type ExecutionRow, GroupOutcome, type Records, ExecutionRow as Row, SubmissionRecord, ThreadRecord } from './records.ts'
 import { decisions, pauseSites } from './recovery.ts'
-import { type ExecutionRow, ExecutionRow as Row, GroupOutcome, type Records, SubmissionRecord, ThreadRecord } from './records.ts'
 import { type ActionStatus, actionTransitions } from './statuses.ts'
 import type { LabwareThread } from './thread.ts'
 import type { TimelineRow } from './timeline.ts'
@@ -135,7 +135,12 @@ const mostThreads = 1000
 export function summaryOf({ row, execution, records }: Known): ExecutionSummary {
   const { paused = null, threads } = execution ?? {}
   const isOpen = row.ended_at === null
-  return { ...row, phase: phaseOf(row, execution), paused: isOpen ? paused : null, thread_count: threads?.size ?? records.threads(row.execution_id).length }
+  return {
+    ...row,
+    phase: phaseOf(row, execution),
+    paused: isOpen ? paused : null,
+    thread_count: threads?.size ?? records.threads(row.execution_id).length,
+  }
 }
 
 function phaseOf({ ended_at }: ExecutionRow, execution: Execution | undefined): ExecutionSummary['phase'] {

@@ -59,7 +59,7 @@ export class StepQueue {
       return
     }
     this.#scheduled = false
-    for (let left = stepsPerTurn; left > 0 && this.#next < this.#waiting.length; left--) this.#waiting[this.#next++]!()
+    for (let left = stepsPerTurn; left > 0 && this.#next < this.#waiting.length; left--) this.#shift()()
     if (this.#next < this.#waiting.length) {
       this.#forgetDone()
       this.wake()
@@ -73,9 +73,18 @@ export class StepQueue {
     else if (this.#held === 0 && this.#options.onIdle?.()) this.wake()
   }
 
+  /** What is done is let go of at once: a long list that has grown old would keep all of it. */
+  #shift(): () => void {
+    const step = this.#waiting[this.#next]!
+    this.#waiting[this.#next++] = done
+    return step
+  }
+
   #forgetDone(): void {
     if (this.#next < 1024) return
     this.#waiting = this.#waiting.slice(this.#next)
     this.#next = 0
   }
 }
+
+function done(): void {}

@@ -4,6 +4,8 @@ import type { Context, RuntimeEvent } from '../events/event.ts'
 import { runtimeEvent } from '../events/event.ts'
 import type { IncidentCategory } from '../events/incidents.ts'
 import type { Bench } from './bench.ts'
+import type { TopologyInput } from './documents.ts'
+import type { Equipment } from './equipment.ts'
 import type { Execution } from './execution.ts'
 import { compileLibrary, type Source } from './library.ts'
 import { type InjectedFault, PureEquipment } from './pure_equipment.ts'
@@ -128,4 +130,23 @@ export async function threadIn(execution: Execution, name: string, status: strin
   const find = () => [...execution.threads.values()].find((thread) => thread.name === name)
   await until(() => find()?.status.current === status, `${name} in ${status} (it is ${find()?.status.current})`)
   return find()!
+}
+
+/** A runtime that is LIVE on a bench which does everything at once, with a topology loaded. */
+export function liveRuntime(topology: TopologyInput, workflows: readonly unknown[], more: Parameters<typeof testRuntime>[1] = {}) {
+  const driven = (device_id: string, type: 'shaker' | 'transporter') =>
+    ({ device_id, type, driven: true, simulated: true, operations: [], limits: {} }) as const
+  const devices = [
+    ...Object.keys(topology.devices ?? {}).map((id) => driven(id, 'shaker')),
+    ...Object.keys(topology.transporters ?? {}).map((id) => driven(id, 'transporter')),
+  ]
+  const bench: Bench = { devices, hasTeachpoint: () => true }
+  const tested = testRuntime([topology, ...workflows], { live: instantBench(), bench, ...more })
+  tested.runtime.load(topology.name)
+  return tested
+}
+
+export function instantBench(more: Partial<Equipment> = {}): Equipment {
+  const at = async () => {}
+  return { ready: at, open: at, carry: at, perform: async () => ({ success: true, message: 'done' }), ...more }
 }

@@ -4,6 +4,7 @@ import { LabError, messageOf } from '../errors.ts'
 import type { ActionRun } from './action.ts'
 import type { Candidate, Obstacle } from './asking.ts'
 import type { Execution } from './execution.ts'
+import type { Awaited } from './inserts.ts'
 import type { Labware } from './labware.ts'
 import type { MethodRun } from './method.ts'
 import type { MoveRun } from './moving.ts'
@@ -11,6 +12,7 @@ import type { StepPlan, ThreadPlan } from './plan.ts'
 import { type Decision, honours, type PauseReason, type PauseSite, pauseSites, Unwind } from './recovery.ts'
 import type { Interrupted, SavedThread } from './saved.ts'
 import { isTerminal, Status, type ThreadStatus, threadTransitions } from './statuses.ts'
+import type { Window } from './windows.ts'
 import type { World } from './world.ts'
 
 /** What a thread waits for, for those who ask why nothing moves. `peer`: it is for another thread to go on. */
@@ -23,7 +25,7 @@ export type Waiting = {
 
 /** What may interrupt a wait: everything, all but a pause, or only that the thread is cut off. */
 type Interruption = 'pause' | 'stop' | 'abort'
-const severity = { pause: 0, stop: 1, abort: 2 } as const satisfies Record<Interruption, number>
+const severity = { pause: 0, skip: 0, stop: 1, abort: 2 } as const satisfies Record<Unwind['kind'], number>
 
 /** Whether it is for others to go on. */
 export function isBlocked({ kind }: Waiting): boolean {
@@ -40,8 +42,8 @@ type WaitFor = Pick<Waiting, 'kind' | 'what'> & {
 /** Why a decision cannot be taken now, beyond what the place honours. */
 type Refuses = (decision: Decision) => string | undefined
 
-/** Steps that are being gone through; a loop begins anew at its end. */
-export type Frame = { readonly path: string; readonly steps: StepPlan[]; next: number; readonly isLoop: boolean }
+/** Steps that are being gone through; a loop begins anew at its end. What an operator put in is done once. */
+export type Frame = { readonly path: string; readonly steps: StepPlan[]; next: number; readonly isLoop: boolean; readonly inserted: Set<StepPlan> }
 
 /** What brought a thread into being. */
 export type ThreadOrigin = { group_id: string | null; submission_id: string }
@@ -67,6 +69,12 @@ export class LabwareThread {
   readonly ends: readonly Candidate[]
   readonly status: Status<ThreadStatus>
   readonly frames: Frame[] = []
+  /** The step that it is in. */
+  step: StepPlan | null = null
+  /** What an operator wants passed over, by its key (see `ahead.ts`), until it comes to it. */
+  readonly skips: Set<string>
+  /** What an operator wants put in, at places that it has yet to come to. */
+  readonly awaited: Awaited[] = []
   /** How often each custom event had been published when this thread last saw it. */
   readonly seen = new Map<string, number>()
   /** The method it owns and is in. */
@@ -77,6 +85,8 @@ export class LabwareThread {
   action: ActionRun | null = null
   /** The hop that it is on. */
   move: MoveRun | null = null
+  /** That hop, under way. */
+  carrying: Promise<void> | null = null
   /** What it was doing when the service ended: done, begun, or not at all, nobody knows. */
   interrupted: Interrupted | null
   /** What somebody decided about that. */
@@ -86,6 +96,8 @@ export class LabwareThread {
   pause_reason: PauseReason | null = null
   last_error: string | null = null
   waiting: Waiting | null = null
+  /** Its labware's next action must begin within a time. */
+  window: Window | null = null
   /** The owner about whose error somebody must decide; this thread takes part in its action. */
   following: LabwareThread | null = null
   #wanted: { pause: 'manual' | 'system' | null; stop: boolean; abort: boolean } = { pause: null, stop: false, abort: false }
@@ -94,6 +106,8 @@ export class LabwareThread {
   #decide: ((decision: Decision) => void) | null = null
   #refuses: Refuses = () => undefined
   #resume: (() => void) | null = null
+  /** The key of what it waits in, as long as that may be skipped. */
+  #skippable: string | null = null
   #letGo: (() => void) | undefined
   readonly #cutOff = new AbortController()
 
@@ -106,8 +120,9 @@ export class LabwareThread {
     this.origin = origin
     this.startsAt = startsAt
     this.ends = plan.end.seats.map((seat) => ({ seat }))
-    for (const frame of saved?.frames ?? [{ path: `threads.${plan.name}.steps`, next: 0, is_loop: false }])
-      this.frames.push(frameOf(plan, frame))
+    this.skips = new Set(saved?.skips)
+    for (const frame of saved?.frames ?? [{ path: `threads.${plan.name}.steps`, next: 0, is_loop: false, inserted: [] }])
+      this.frames.push(frameOf(plan, frame, execution))
     for (const [event, count] of Object.entries(saved?.seen ?? {})) this.seen.set(event, count)
     this.interrupted = saved?.interrupted ?? null
     const publish = (status: ThreadStatus) => this.#publish(status)
@@ -138,7 +153,8 @@ export class LabwareThread {
 
   context() {
     const { execution, thread_id, name, plan, pause_reason, last_error } = this
-    return { ...execution.context(), thread_id, thread_name: name, template_name: plan.name, pause_reason, last_error }
+    const { execution_id, workflow } = execution
+    return { execution_id, workflow_name: workflow.name, thread_id, thread_name: name, template_name: plan.name, pause_reason, last_error }
   }
 
   /** A stop wins over all that a thread still goes through. */
@@ -186,12 +202,17 @@ export class LabwareThread {
       if (isOver) return
       if (awaits) floor.awaits(this.thread_id, awaits())
       this.waiting = { kind, what, since_ms: clock.now(), obstacles }
+      // What it waits for may need what is booked for it.
+      if (kind === 'event' || kind === 'operator') floor.unbook(this.thread_id)
       this.#interrupt = (unwind) => {
         if (severity[unwind.kind] < severity[interruptedBy]) return
         callOff()
         end(() => reject(unwind))
       }
       if (isBlocked(this.waiting)) this.execution.blocked(1)
+      // Whoever heard that it waits may have wanted it to do something else.
+      const since = this.#unwinding(interruptedBy)
+      if (since) this.#interrupt(since)
     })
   }
 
@@ -217,17 +238,40 @@ export class LabwareThread {
     }
   }
 
+  /** Does what may be skipped as long as it waits in it: then it rejects with an `Unwind`. */
+  async skippable<Value>(key: string, work: () => Promise<Value>): Promise<Value> {
+    this.#skippable = key
+    try {
+      return await work()
+    } finally {
+      this.#skippable = null
+    }
+  }
+
+  /** What has this key is passed over: at once if the thread waits in it, else when it comes to it. */
+  skip(key: string): void {
+    this.skips.add(key)
+    if (this.#skippable === key) this.#interrupt?.(new Unwind('skip'))
+  }
+
+  maySkip(key: string): boolean {
+    return this.#skippable === key
+  }
+
   async #hold(reason: 'manual' | 'system', then: ThreadStatus): Promise<void> {
     this.pause_reason = reason
-    this.become('PAUSED')
+    this.world.floor.unbook(this.thread_id)
+    // Whoever hears of it may end it at once.
+    const resumed = new Promise<void>((resolve, reject) => {
+      this.waiting = { kind: 'operator', what: `paused (${reason}): resume it`, since_ms: this.world.clock.now(), obstacles: () => [] }
+      this.#resume = () => this.world.steps.push(resolve)
+      this.#interrupt = (unwind) => {
+        if (unwind.kind !== 'pause') this.world.steps.push(() => reject(unwind))
+      }
+    })
     try {
-      await new Promise<void>((resolve, reject) => {
-        this.waiting = { kind: 'operator', what: `paused (${reason}): resume it`, since_ms: this.world.clock.now(), obstacles: () => [] }
-        this.#resume = () => this.world.steps.push(resolve)
-        this.#interrupt = (unwind) => {
-          if (unwind.kind !== 'pause') this.world.steps.push(() => reject(unwind))
-        }
-      })
+      this.become('PAUSED')
+      await resumed
     } finally {
       this.waiting = null
       this.#resume = null
@@ -238,24 +282,47 @@ export class LabwareThread {
     this.become(then)
   }
 
-  /** Holds the thread because of an error until somebody decides. Answers a decision that the place honours. */
-  async decisionAt(site: PauseSite, error: unknown, refuses: Refuses = () => undefined): Promise<Decision> {
+  /**
+   * Holds the thread because of an error until somebody decides. Answers a decision that the place honours; or what `otherwise` was
+   * given, when that came first.
+   */
+  async decisionAt<Other = never>(
+    site: PauseSite,
+    error: unknown,
+    { refuses = () => undefined, otherwise }: { refuses?: Refuses; otherwise?(tell: (other: Other) => void): void } = {},
+  ): Promise<Decision | Other> {
+    if (this.#wanted.stop) {
+      this.last_error = messageOf(error)
+      return 'ABORT_THREAD'
+    }
     this.#site = site
     this.#refuses = refuses
     // Whoever is to put it right must get at the device.
     this.#letGo?.()
+    this.world.floor.unbook(this.thread_id)
     this.pause_reason = 'error'
     this.last_error = messageOf(error)
-    this.become('PAUSED')
-    try {
-      return await new Promise<Decision>((resolve, reject) => {
-        const what = `${this.last_error}; decide: ${pauseSites[site].join(', ')}`
-        this.waiting = { kind: 'operator', what, since_ms: this.world.clock.now(), obstacles: () => [] }
-        this.#decide = (decision) => this.world.steps.push(() => resolve(decision))
-        this.#interrupt = (unwind) => {
-          if (unwind.kind !== 'pause') this.world.steps.push(() => reject(unwind))
-        }
+    const decided = new Promise<Decision | Other>((resolve, reject) => {
+      const what = `${this.last_error}; decide: ${pauseSites[site].join(', ')}`
+      this.waiting = { kind: 'operator', what, since_ms: this.world.clock.now(), obstacles: () => [] }
+      this.#decide = (decision) => this.world.steps.push(() => resolve(decision))
+      otherwise?.((other) => {
+        this.#decide = null
+        this.world.steps.push(() => resolve(other))
       })
+      this.#interrupt = (unwind) => {
+        // Labware in a gripper is not left there.
+        const isHeldOn = unwind.kind === 'pause' || (unwind.kind === 'skip' && site === 'MOVE')
+        if (!isHeldOn) this.world.steps.push(() => reject(unwind))
+      }
+    })
+    let isSkipped = false
+    try {
+      this.become('PAUSED')
+      return await decided
+    } catch (unwind) {
+      isSkipped = unwind instanceof Unwind && unwind.kind === 'skip'
+      throw unwind
     } finally {
       this.waiting = null
       this.#decide = null
@@ -263,6 +330,7 @@ export class LabwareThread {
       this.#site = null
       this.pause_reason = null
       this.#keep()
+      if (isSkipped) this.recovered()
     }
   }
 
@@ -294,6 +362,7 @@ export class LabwareThread {
   /** The error has been dealt with. */
   recovered(then: ThreadStatus = 'RESOLVING_ACTION_LOCATION'): void {
     this.last_error = null
+    if (this.execution.paused) this.pause(this.execution.paused.reason)
     this.become(then)
   }
 
@@ -345,7 +414,7 @@ export class LabwareThread {
   /** Ends it when what is under way has ended, without the move to its end. Where an error holds it, it is aborted. */
   stop(): boolean {
     if (this.isOver || this.isStopping) return false
-    if (this.#site) {
+    if (this.#decide) {
       this.recover('ABORT_THREAD')
       return true
     }
@@ -369,13 +438,21 @@ export class LabwareThread {
     const { abort, stop, pause } = this.#wanted
     if (abort) return new Unwind('abort')
     if (stop && interruptedBy !== 'abort') return new Unwind('stop')
+    if (interruptedBy === 'pause' && this.#skippable !== null && this.skips.has(this.#skippable)) return new Unwind('skip')
     return pause && interruptedBy === 'pause' ? new Unwind('pause') : undefined
   }
 }
 
 /** Throws `conflict` when the plan has no such place any more. */
-function frameOf({ lists, name }: ThreadPlan, { path, next, is_loop }: SavedThread['frames'][number]): Frame {
-  const steps = lists.get(path)
-  if (!steps) throw new LabError('conflict', `thread ${name} has no steps ${path} any more`)
-  return { path, steps: [...steps], next, isLoop: is_loop }
+function frameOf({ lists, name }: ThreadPlan, { path, next, is_loop, inserted }: SavedThread['frames'][number], { inserts }: Execution): Frame {
+  const known = lists.get(path) ?? inserts.listAt(path)
+  if (!known) throw new LabError('conflict', `thread ${name} has no steps ${path} any more`)
+  const steps = [...known]
+  const put = new Set<StepPlan>()
+  for (const one of inserted) {
+    const step = inserts.stepAt(one.path)
+    steps.splice(one.at, 0, step)
+    put.add(step)
+  }
+  return { path, steps, next, isLoop: is_loop, inserted: put }
 }

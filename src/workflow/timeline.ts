@@ -3,7 +3,6 @@
 import type { ActionRun } from './action.ts'
 import type { MoveRun } from './moving.ts'
 import { type ActionStatus, actionTransitions, isTerminal } from './statuses.ts'
-import type { LabwareThread } from './thread.ts'
 
 export type TimelineRow = {
   action_id: string
@@ -46,17 +45,13 @@ export class Timeline {
   }
 
   action(run: ActionRun, status: ActionStatus): void {
-    const row = this.#rows.get(run.action_id) ?? this.#begin(run.action_id, run.owner, 'action', () => this.actions++)
-    row.name = run.plan.name
+    const row = this.#rows.get(run.action_id) ?? this.#begin(rowOf(run, this.#now()))
     row.device = run.device
-    row.method_id = run.method?.method_id ?? null
-    row.method_name = run.method?.plan.name ?? null
     this.#note(row, status, 'EXECUTING_ACTION')
   }
 
   move(run: MoveRun, status: ActionStatus): void {
-    const row = this.#rows.get(run.action_id) ?? this.#begin(run.action_id, run.thread, 'move', () => this.moves++)
-    Object.assign(row, run.hop)
+    const row = this.#rows.get(run.action_id) ?? this.#begin(rowOf(run, this.#now()))
     this.#note(row, status, 'PREPARING_TO_MOVE')
   }
 
@@ -66,20 +61,10 @@ export class Timeline {
     if (isTerminal(actionTransitions, status)) row.ended = this.#now()
   }
 
-  #begin(action_id: string, thread: LabwareThread, kind: TimelineRow['kind'], count: () => void): TimelineRow {
-    const nothing = { name: null, method_id: null, method_name: null, device: null, from: null, to: null, transporter: null }
-    const times = { created: this.#now(), started: null, ended: null }
-    const row: TimelineRow = {
-      action_id,
-      thread_id: thread.thread_id,
-      thread_name: thread.name,
-      kind,
-      ...nothing,
-      status: 'CREATED',
-      ...times,
-    }
-    count()
-    this.#rows.set(action_id, row)
+  #begin(row: TimelineRow): TimelineRow {
+    if (row.kind === 'action') this.actions++
+    else this.moves++
+    this.#rows.set(row.action_id, row)
     if (this.#rows.size > mostKept) {
       this.#rows.delete(this.#rows.keys().next().value!)
       this.dropped++
@@ -87,3 +72,29 @@ export class Timeline {
     return row
   }
 }
+
+function rowOf(run: ActionRun | MoveRun, created: number): TimelineRow {
+  const isMove = 'hop' in run
+  const { thread_id, name } = isMove ? run.thread : run.owner
+  const { plan, method } = isMove ? { plan: null, method: null } : run
+  const { from, to, transporter } = isMove ? run.hop : nowhere
+  return {
+    action_id: run.action_id,
+    thread_id,
+    thread_name: name,
+    kind: isMove ? 'move' : 'action',
+    name: plan?.name ?? null,
+    method_id: method?.method_id ?? null,
+    method_name: method?.plan.name ?? null,
+    device: null,
+    from,
+    to,
+    transporter,
+    status: 'CREATED',
+    created,
+    started: null,
+    ended: null,
+  }
+}
+
+const nowhere = { from: null, to: null, transporter: null }

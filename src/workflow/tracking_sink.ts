@@ -3,7 +3,7 @@
 import type { Context, RuntimeEvent } from '../events/event.ts'
 import type { Sink } from '../events/sinks.ts'
 import type { Execution } from './execution.ts'
-import { type EndStatus, endings, type RecordStore, submissionRow, type ThreadRecord } from './records.ts'
+import { type EndStatus, type ExecutionRow, endings, type RecordStore, submissionRow, type ThreadRecord } from './records.ts'
 
 export type TrackingOptions = {
   /** Each is told of everything, in this order. */
@@ -35,8 +35,18 @@ export class ExecutionTrackingSink implements Sink {
     >
     // When it is told that it was CREATED, the execution does not know it yet.
     const { submission_id = null, group_id = null } = this.#find(execution_id)?.threads.get(thread_id)?.origin ?? {}
-    const names = { thread_id, execution_id, thread_name, template_name, submission_id, group_id }
-    const record = { ...names, status: status as ThreadRecord['status'], since: timestamp, pause_reason, last_error }
+    const record = {
+      thread_id,
+      execution_id,
+      thread_name,
+      template_name,
+      submission_id,
+      group_id,
+      status: status as ThreadRecord['status'],
+      since: timestamp,
+      pause_reason,
+      last_error,
+    }
     for (const store of this.#stores) store.thread(record)
   }
 
@@ -49,10 +59,7 @@ export class ExecutionTrackingSink implements Sink {
     const execution = this.#find(execution_id)
     const submission = execution?.submissions.find((one) => one.submission_id === submission_id)
     if (!execution || !submission) return
-    const { workflow, world, started_at } = execution
-    const what = { execution_id, workflow_name: workflow.name, workflow_hash: workflow.hash, topology: workflow.topology.name }
-    const row = { ...what, run_mode: world.mode, status: 'IN_PROGRESS', reason: null, started_at, ended_at: null } as const
-    for (const store of this.#stores) store.accepted(row, submissionRow(submission))
+    for (const store of this.#stores) store.accepted(rowOf(execution), submissionRow(submission))
   }
 
   #onExecution({ execution_id, status, timestamp, context }: RuntimeEvent): void {
@@ -60,6 +67,21 @@ export class ExecutionTrackingSink implements Sink {
     const ending = { status, reason: reasonIn(context), ended_at: timestamp }
     for (const store of this.#stores) store.executionEnded(execution_id, ending)
   }
+}
+
+/** For an execution that was taken up and has no record, because that was lost. */
+export function recordAnew(execution: Execution, store: RecordStore): void {
+  const { execution_id } = execution
+  for (const submission of execution.submissions) store.accepted(rowOf(execution), submissionRow(submission))
+  for (const { thread_id, name, plan, origin, status, pause_reason, last_error } of execution.threads.values()) {
+    const names = { thread_id, execution_id, thread_name: name, template_name: plan.name, ...origin }
+    store.thread({ ...names, status: status.current, since: execution.started_at, pause_reason, last_error })
+  }
+}
+
+function rowOf({ execution_id, workflow, world, started_at }: Execution): ExecutionRow {
+  const what = { execution_id, workflow_name: workflow.name, workflow_hash: workflow.hash, topology: workflow.topology.name }
+  return { ...what, run_mode: world.mode, status: 'IN_PROGRESS', reason: null, started_at, ended_at: null }
 }
 
 function isEnding(status: string): status is EndStatus {

@@ -18,6 +18,8 @@ export class Travel implements Ranked {
   readonly withdraw: () => void
   readonly explain: () => Obstacle[]
   state: 'waiting' | 'granted' | 'over' = 'waiting'
+  /** It is to be looked at. */
+  isFresh = false
   route: readonly Hop[] = []
   /** Where it passes, its own place and its target left out. */
   passages: readonly Spot[] = []
@@ -41,7 +43,7 @@ export class Travel implements Ranked {
 export class Travels {
   readonly #ground: Ground
   /** To be looked at. */
-  readonly #fresh = new Set<Travel>()
+  readonly #fresh: Travel[] = []
   /** Something rests in their way. */
   readonly #stalled = new Set<Travel>()
   readonly #calls: { withdraw(travel: Travel): void; explain(travel: Travel): Obstacle[] }
@@ -52,7 +54,8 @@ export class Travels {
     this.#calls = { withdraw, explain: (travel) => this.#explain(travel) }
   }
 
-  add(walker: Walker, labware_id: string, to: string, granted: (route: readonly Hop[]) => void): Travel {
+  /** Of those that are `isPressed` is gone before others. */
+  add(walker: Walker, labware_id: string, to: string, granted: (route: readonly Hop[]) => void, isPressed = false): Travel {
     const { graph } = this.#ground
     const piece = this.#ground.piece(labware_id)
     const target = this.#ground.spot(to)
@@ -63,12 +66,18 @@ export class Travels {
     const route = graph.route(piece.seat, to)
     if (!route) throw new LabError('not_found', `there is no way from ${piece.seat} to ${to}`)
     this.endOf(piece)
-    const priority = graph.isHandOver(piece.seat) ? 1 : 0
+    const priority = graph.isHandOver(piece.seat) ? 2 : isPressed ? 1 : 0
     const travel = new Travel({ walker, piece, to, target, granted, priority, sequence: this.#count++ }, this.#calls)
     walker.travels.add(travel)
     this.#lead(travel, route)
-    this.#fresh.add(travel)
+    this.#refresh(travel)
     return travel
+  }
+
+  #refresh(travel: Travel): void {
+    if (travel.isFresh) return
+    travel.isFresh = true
+    this.#fresh.push(travel)
   }
 
   #lead(travel: Travel, route: readonly Hop[]): void {
@@ -85,13 +94,12 @@ export class Travels {
   /** Grants the next that can go, and answers it; those that cannot wait for a change. `waits` is called with each of those. */
   next(waits: (travel: Travel) => void): Travel | undefined {
     const { opened } = this.#ground
-    for (const spot of opened) {
-      for (const travel of spot.passers) this.#fresh.add(travel)
-      if (this.#stalled.size > 0) for (const travel of this.#stalled) this.#fresh.add(travel)
+    for (let spot = opened.shift(); spot; spot = opened.shift()) {
+      for (const travel of spot.passers) this.#refresh(travel)
+      if (this.#stalled.size > 0) for (const travel of this.#stalled) this.#refresh(travel)
     }
-    opened.clear()
-    for (const travel of this.#fresh) {
-      this.#fresh.delete(travel)
+    for (let travel = this.#fresh.shift(); travel; travel = this.#fresh.shift()) {
+      travel.isFresh = false
       if (travel.state !== 'waiting') continue
       if (this.#attempt(travel)) return travel
       waits(travel)
@@ -138,6 +146,16 @@ export class Travels {
   arrived(piece: Piece): void {
     const { travel } = piece
     if (travel && travel.target === piece.spot && travel.to === piece.seat) this.end(travel)
+  }
+
+  /** The labware was put elsewhere: ways that it waits for begin there now. */
+  moved(piece: Piece): void {
+    for (const travel of piece.walker?.travels ?? []) {
+      const route = travel.piece === piece && travel.state === 'waiting' ? this.#ground.graph.route(piece.seat, travel.to) : undefined
+      if (!route) continue
+      this.#lead(travel, route)
+      this.#refresh(travel)
+    }
   }
 
   /** The labware goes nowhere any more. */

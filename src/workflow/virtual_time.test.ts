@@ -69,6 +69,21 @@ test('time stands still while something outside is under way', async (t) => {
   t.equal(rung, true)
 })
 
+test('what was called off does not ring, and leaves the order of the others as it is', async (t) => {
+  const time = new VirtualTime()
+  const rung: number[] = []
+  const callOff = Array.from({ length: 400 }, (_, i) => time.after((i * 37) % 400, () => rung.push((i * 37) % 400)))
+  for (let i = 0; i < 300; i++) callOff[i]!()
+  while (time.ringNext());
+  const left = Array.from({ length: 100 }, (_, i) => ((i + 300) * 37) % 400)
+  t.same(
+    rung,
+    left.toSorted((a, b) => a - b),
+  )
+  callOff[350]!()
+  t.notOk(time.ringNext())
+})
+
 test('steps leave turns to others, and wait while there is no room for what they tell', async (t) => {
   let room: Promise<void> | undefined
   let makeRoom = () => {}

@@ -8,6 +8,8 @@ import type { Ranked } from './line.ts'
 export class Wait implements Asked, Ranked {
   readonly ask: Ask
   readonly walker: Walker
+  /** One that hurries goes before all others. */
+  readonly priority: number
   readonly sequence: number
   /** How often it was parked since it was first asked. */
   readonly parked: number
@@ -26,6 +28,10 @@ export class Wait implements Asked, Ranked {
   unsafe = -1
   /** Whom that would lock in. */
   trapped: readonly Walker[] = []
+  /** Which candidate is free and safe, but kept for others, or so that what comes after it would be late; -1 for none. */
+  barred = -1
+  /** When its action began at the device that it was granted, ms. */
+  began: number | undefined
   /** `stuck` was called. */
   isTold = false
   readonly #ground: Ground
@@ -41,14 +47,11 @@ export class Wait implements Asked, Ranked {
     this.sequence = sequence
     this.parked = parked
     this.walker = ground.walker(ask.thread_id)
+    this.priority = this.walker.hurries ? 2 : ask.priority
     this.places = ask.candidates.map((candidate) => ground.place(candidate))
     this.withdraw = () => calls.withdraw(this)
     this.explain = () => calls.explain(this)
     this.#ground = ground
-  }
-
-  get priority(): number {
-    return this.ask.priority
   }
 
   get inputs(): readonly string[] {

@@ -1,6 +1,7 @@
 // What the executions of one run mode share: the places, the instruments, and the time they go by.
 
 import type { Clock } from '../kit/clock.ts'
+import type { Durations } from './durations.ts'
 import type { Equipment } from './equipment.ts'
 import type { Floor } from './floor.ts'
 import type { Labware } from './labware.ts'
@@ -18,5 +19,7 @@ export type World = {
   readonly equipment: Equipment
   /** Whatever stands somewhere. */
   readonly labware: Map<string, Labware>
+  /** What was learned of how long things take: learned further where something is driven. */
+  readonly durations?: Durations | undefined
   newId(): string
 }

@@ -54,7 +54,8 @@ const counting: Sink = {
   },
 }
 const hub = how === 'full' ? await openHub() : undefined
-const runtime = new Runtime(hub ? await recorded(hub) : bare())
+const options = hub ? await recorded(hub) : bare()
+const runtime = new Runtime(options)
 runtime.registerSink(counting)
 
 answerParent({}, (asked: Asked) => measured(() => (asked.do === 'run' ? go(asked.groups) : fire(asked.events))))
@@ -83,7 +84,7 @@ function around(): Omit<RuntimeOptions, 'hub'> {
 
 async function recorded(hub: Hub): Promise<RuntimeOptions> {
   const { records } = await RecordFile.open({ folder, clock: systemClock, report: () => {} })
-  return { ...around(), hub, records, backpressure: () => (isFull(hub) ? hub.log.until() : undefined) }
+  return { ...around(), hub, records, backpressure: () => (hub.log.waiting > mostWaiting ? hub.log.until() : undefined) }
 }
 
 /** Events are made and told, and that is all. */
@@ -99,10 +100,6 @@ function bare(): RuntimeOptions {
   }
   const none = { emit, incident, registerSink: (sink: Sink) => void sinks.push(sink), unregisterSink() {} }
   return { ...around(), hub: none as unknown as RuntimeOptions['hub'] }
-}
-
-function isFull({ log }: Hub): boolean {
-  return log.waiting > mostWaiting
 }
 
 async function measured(work: () => Promise<void>): Promise<Done> {
@@ -132,10 +129,10 @@ async function go(groups: number): Promise<void> {
 async function fire(events: number): Promise<void> {
   for (let n = 0; n < events; n++) {
     const { event_name, context, execution_id } = kept[n % kept.length]!
-    hub!.emit(event_name, { ...context }, execution_id)
+    options.hub.emit(event_name, { ...context }, execution_id)
     if (n % turn > 0) continue
     await new Promise(setImmediate)
-    if (isFull(hub!)) await hub!.log.until()
+    await options.backpressure?.()
   }
 }
 

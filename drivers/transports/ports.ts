@@ -1,0 +1,83 @@
+// The serial ports of this computer, and what is known of the adapter behind each: read from the kernel, with no byte to any instrument.
+
+import { readdir, readFile, readlink, realpath } from 'node:fs/promises'
+import { basename, dirname, join, resolve } from 'node:path'
+
+/** What the adapter tells of itself; null where it tells nothing, as a port on the board. */
+export type SerialPort = {
+  /** As the kernel calls it: another one after a restart, maybe. */
+  path: string
+  by_id: string | null
+  by_path: string | null
+  vendor_id: string | null
+  product_id: string | null
+  manufacturer: string | null
+  product: string | null
+  serial_number: string | null
+}
+
+/** Where the kernel and udev tell of them. */
+const usual = { dev: '/dev', sys: '/sys/class/tty' }
+
+/** By path. A port of the board that nothing is behind is left out. */
+export async function serialPorts({ dev, sys }: { dev: string; sys: string } = usual): Promise<SerialPort[]> {
+  const [names, byId, byPath] = await Promise.all([namesIn(sys), linksIn(`${dev}/serial/by-id`), linksIn(`${dev}/serial/by-path`)])
+  const found = await Promise.all(names.map((name) => portOf(name, { dev, sys })))
+  return found
+    .flatMap((port) => port ?? [])
+    .map((port) => ({ ...port, by_id: byId.get(port.path) ?? null, by_path: byPath.get(port.path) ?? null }))
+    .sort((a, b) => a.path.localeCompare(b.path, 'en', { numeric: true }))
+}
+
+/** The port that a path stands for now; the path itself where there is none. */
+export async function portBehind(path: string): Promise<string> {
+  return realpath(path).catch(() => path)
+}
+
+async function portOf(name: string, { dev, sys }: { dev: string; sys: string }): Promise<SerialPort | undefined> {
+  if (!/^tty(USB|ACM|AMA|S)\d+$/.test(name)) return undefined
+  const device = await realpath(join(sys, name, 'device')).catch(() => undefined)
+  // A port of the board without a chip behind it has the type 0 (PORT_UNKNOWN of the kernel).
+  if (!device || (await textOf(join(sys, name, 'type'))) === '0') return undefined
+  const usb = await usbOf(device)
+  const told = (file: string) => (usb === undefined ? null : textOf(join(usb, file)))
+  return {
+    path: join(dev, name),
+    by_id: null,
+    by_path: null,
+    vendor_id: await told('idVendor'),
+    product_id: await told('idProduct'),
+    manufacturer: await told('manufacturer'),
+    product: await told('product'),
+    serial_number: await told('serial'),
+  }
+}
+
+/** The folder of the USB device that a port belongs to: some steps above it. */
+async function usbOf(device: string): Promise<string | undefined> {
+  for (let folder = device; basename(folder) !== 'devices' && folder !== '/'; folder = dirname(folder)) {
+    if ((await textOf(join(folder, 'idVendor'))) !== null) return folder
+  }
+  return undefined
+}
+
+/** The link to each port. */
+async function linksIn(folder: string): Promise<Map<string, string>> {
+  const links = (await namesIn(folder)).map(async (name) => {
+    const path = join(folder, name)
+    return [resolve(folder, await readlink(path)), path] as const
+  })
+  const found = await Promise.allSettled(links)
+  return new Map(found.flatMap((link) => (link.status === 'fulfilled' ? [link.value] : [])))
+}
+
+async function namesIn(folder: string): Promise<string[]> {
+  return (await readdir(folder).catch(() => [])).sort()
+}
+
+async function textOf(path: string): Promise<string | null> {
+  return readFile(path, 'utf8').then(
+    (text) => text.trim(),
+    () => null,
+  )
+}

@@ -1,0 +1,47 @@
+// One process that runs the bead assay once on virtual time, with the runtime alone.
+
+import { legacyAssay, legacyTopology } from '../../../src/examples/legacy.ts'
+import { smcAssay, smcTopology } from '../../../src/examples/smc_assay.ts'
+import { run, testRuntime } from '../../../src/workflow/testing.ts'
+import { answerParent } from '../child.ts'
+import { usage } from '../events/usage.ts'
+
+/** No groups: one labware of each kind that belongs to none. */
+export type Asked = { legacy: boolean; groups: number }
+/** `parks` are moves out of the way, `grants` places and ways that were decided about. Times as they are here, and `makespan_s` as it would be there. */
+export type Done = {
+  phase: string
+  hops: number
+  parks: number
+  grants: number
+  events: number
+  incidents: number
+  makespan_s: number
+  seconds: number
+  cpu_us: number
+  rss_mib: number
+}
+
+answerParent({}, assay)
+
+async function assay({ legacy, groups }: Asked): Promise<Done> {
+  const documents = legacy ? [legacyTopology, legacyAssay] : [smcTopology, smcAssay]
+  const { runtime, told, incidents } = testRuntime(documents)
+  const before = { ...usage(), at: performance.now() }
+  const list = Array.from({ length: groups }, (_, i) => ({ group_id: `g${i + 1}`, members: {} }))
+  const { phase, timeline, world, workflow } = await run(runtime, { workflow: documents[1]!.name, groups: list })
+  const seconds = (performance.now() - before.at) / 1000
+  const { seats } = workflow.topology.graph
+  return {
+    phase: phase.current,
+    hops: timeline.moves,
+    parks: timeline.rows().filter(({ to }) => to !== null && seats.get(to)?.parking).length,
+    grants: timeline.actions + timeline.moves,
+    events: told.length,
+    incidents: incidents.length,
+    makespan_s: world.clock.now() / 1000,
+    seconds,
+    cpu_us: usage().cpu_us - before.cpu_us,
+    rss_mib: process.resourceUsage().maxRSS / 1024,
+  }
+}

@@ -1,0 +1,102 @@
+#!/usr/bin/env bash
+# `npm run test:service`: the Debian package in the guest, under its systemd: installed, killed, hung, upgraded, undone, removed; then
+# upgrades that the power is cut off in, and the machine started again. Takes what was built into dist/, or the folder $BENCHD_DIST names.
+#
+#   scripts/guest/service-test.sh [story | cuts]
+#
+# Ends with a line "N passed, N failed" and the time it took; what cannot run is a failure.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+export BENCHD_DIST=${BENCHD_DIST:-dist}
+parts=${*:-story cuts}
+work=$(mktemp -d) guest=''
+tidy() {
+  if [[ -n $guest ]]; then
+    kill -- "-$guest" 2>/dev/null || true
+    wait "$guest" 2>/dev/null || true
+  fi
+  rm -rf "$work"
+}
+trap tidy EXIT
+trap 'exit 130' INT TERM
+failed() { echo "test:service: $*" >&2; echo "0 passed, 1 failed"; exit 1; }
+
+((EUID == 0)) || failed "must be run as root"
+[[ -e $BENCHD_DIST/scripts/guest/tests/installed.js ]] || failed "$BENCHD_DIST is not built; npm run build"
+
+in_guest() { # OPTION… -- COMMAND…: with job control, to be one group that can be ended; what it says is in $log too
+  set -m
+  (scripts/guest/run-in-guest.sh --project "$project" --timeout 900 ${GUEST_LOGS:+--logs "$GUEST_LOGS"} "$@" 2>&1 | tee "$log") &
+  guest=$!
+  set +m
+  local status=0
+  wait "$guest" || status=$?
+  guest=''
+  return $status
+}
+
+# Three packages: this version, the next, and one whose service breaks off soon after it said that it is ready.
+project=$work/project
+packages=$project/packages
+mkdir -p "$packages"
+version=$(node -p 'require("./package.json").version')
+first=$(scripts/package --out "$packages") || failed "scripts/package"
+arch=$(dpkg --print-architecture)
+again() { # VERSION: the first package as one of that version, from $work/tree
+  sed -i "s/^Version: .*/Version: $1/" "$work/tree/DEBIAN/control"
+  sed -i "s/\"version\": .*/\"version\": \"$1\",/" "$work/tree/usr/lib/benchd/package.json"
+  (cd "$work/tree" && find . -type f ! -path './DEBIAN/*' -printf '%P\0' | xargs -0 md5sum >DEBIAN/md5sums)
+  dpkg-deb -Zgzip -z1 --root-owner-group --build "$work/tree" "$packages/benchd_$1_$arch.deb" >/dev/null
+}
+dpkg-deb -R "$first" "$work/tree"
+again "$version+next"
+sed -i 's/^    ready() {/&\n        setTimeout(() => process.exit(1), 2000)/' "$work/tree/usr/lib/benchd/dist/src/kit/service_manager.js"
+grep -q 'process.exit(1), 2000' "$work/tree/usr/lib/benchd/dist/src/kit/service_manager.js" || failed "nothing was broken in the broken package"
+again "$version+broken"
+# Node is in the guest, but not as a package.
+mkdir -p "$work/nodejs/DEBIAN"
+printf 'Package: nodejs\nVersion: %s\nArchitecture: %s\nMaintainer: nobody <nobody@localhost>\nDescription: stands for the Node of the guest\n' \
+  "$(node -p process.versions.node)" "$arch" >"$work/nodejs/DEBIAN/control"
+dpkg-deb --build "$work/nodejs" "$packages/nodejs_1_all.deb" >/dev/null
+# The tests use what the package has.
+cp -R "$work/tree/usr/lib/benchd/node_modules" "$project/"
+mkdir -p "$project/dist/scripts/guest"
+cp -R "$BENCHD_DIST/src" "$BENCHD_DIST/drivers" "$project/dist/"
+cp -R "$BENCHD_DIST/scripts/guest/tests" "$project/dist/scripts/guest/"
+cp package.json "$project/"
+
+passed=0 failures=0
+log=$work/log
+if [[ $parts == *story* ]]; then
+  in_guest -- node --enable-source-maps --test --test-timeout=600000 --test-reporter=spec /project/dist/scripts/guest/tests/installed.js || true
+  count() { sed -n "s/^ℹ $1 //p" "$log" | tail -n 1; }
+  tests=$(count tests) pass=$(count pass)
+  if [[ -n $tests ]]; then
+    passed=$((passed + pass)) failures=$((failures + tests - pass))
+  else
+    echo "test:service: the guest ended before its tests did"
+    failures=$((failures + 1))
+  fi
+fi
+
+if [[ $parts == *cuts* ]]; then
+  # With a journal, as machines that lose their power have it.
+  eval "$(scripts/guest/build-guest.sh)"
+  cp --sparse=always "$root_disk" "$work/disk"
+  tune2fs -O has_journal "$work/disk" >/dev/null
+  for round in 1 2 3; do
+    status=0
+    in_guest --disk "$work/disk" -- node --enable-source-maps /project/dist/scripts/guest/tests/cut.js "$round" || status=$?
+    # A guest whose power is cut ends without a status.
+    if { ((round < 3)) && grep -q '^CUT ' "$log" && ((status == 125)); } || { ((round == 3)) && ((status == 0)); }; then
+      passed=$((passed + 1))
+    else
+      echo "NOT OK - round $round of the cut upgrades ended with $status"
+      failures=$((failures + 1))
+      break
+    fi
+  done
+fi
+echo "took $SECONDS s"
+echo "$passed passed, $failures failed"
+((failures == 0))

@@ -1,0 +1,95 @@
+// An upgrade that the power is cut off in, twice. Called once for each time that the guest is started, on one disk: `cut.js 1` installs the
+// package and cuts the first upgrade, `cut.js 2` looks at what is left of it and cuts the next one later, `cut.js 3` looks again.
+
+import assert from 'node:assert/strict'
+import { execFileSync, spawn } from 'node:child_process'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import {
+  dpkg,
+  firstPackage,
+  installedVersion,
+  journal,
+  nextPackage,
+  nodePackage,
+  property,
+  service,
+  systemctl,
+  version,
+} from './service_unit.ts'
+import { until } from './waiting.ts'
+
+const slow_ms = 240_000
+
+/** How far an upgrade has come, from what it leaves in files. */
+const moments: Record<string, () => boolean> = {
+  // dpkg lays all new files beside the old ones, then renames one after the other.
+  'some of its files are new': () => {
+    const beside = newFiles()
+    mostBeside = Math.max(mostBeside, beside)
+    return beside < mostBeside - 50
+  },
+  'the new version is being tried': () => /half-configured benchd:\w+ .*\+next/.test(log()) && property('MainPID') !== '0',
+}
+let mostBeside = 0
+
+const round = process.argv[2]
+if (round === '1') {
+  mkdirSync('/etc/benchd')
+  writeFileSync('/etc/benchd/config.json', JSON.stringify({ format: 1, devices: [{ device_id: 'arm-1', driver: 'external' }] }))
+  await dpkg('--install', nodePackage)
+  await dpkg('--install', firstPackage)
+  await service('POST', '/api/teachpoints', {
+    device_id: 'arm-1',
+    name: 'home',
+    coord_type: 'cartesian',
+    coords: { x: 1, y: 2, z: 3, yaw: 0, pitch: 0, roll: 0 },
+  })
+  execFileSync('sync')
+  await cutWhen('some of its files are new')
+} else {
+  await isMended()
+  console.log(`after cut ${Number(round) - 1}: ${installedVersion()}, the service is up`)
+  if (round === '2') {
+    execFileSync('sync')
+    await cutWhen('the new version is being tried')
+  }
+}
+
+/** As a hand on the plug: nothing that is not on the disk gets there. */
+async function cutWhen(moment: string): Promise<never> {
+  writeFileSync('/var/log/dpkg.log', '')
+  const upgrade = spawn('dpkg', ['--install', nextPackage], { stdio: 'inherit' })
+  upgrade.once('exit', (code) => console.log(`dpkg had ended with ${code} before the power was cut`))
+  await until(moment, () => moments[moment]!(), slow_ms)
+  console.log(`CUT when ${moment}, ${newFiles()} of them still beside the old: ${installedVersion()}`)
+  // What is said so far gets out to the host first.
+  await new Promise((resolve) => process.stdout.write('', resolve))
+  writeFileSync('/proc/sysrq-trigger', 'b')
+  return new Promise(() => {})
+}
+
+async function isMended(): Promise<void> {
+  // Both are begun by the start of the machine; this waits until they are through.
+  await systemctl('start', 'benchd-roll-back')
+  await until('the service is up', () => property('ActiveState') === 'active', slow_ms)
+  console.log(journal('benchd-roll-back.service'))
+  assert.equal(execFileSync('dpkg', ['--audit'], { encoding: 'utf8' }), '')
+  assert.equal(execFileSync('dpkg', ['--verify', 'benchd'], { encoding: 'utf8' }).replace(/.*\/usr\/share\/doc\/.*\n/g, ''), '')
+  assert.equal(installedVersion(), `install ok installed ${version}`)
+  assert.ok(!existsSync('/var/cache/benchd/upgrading'))
+  const health = await service<{ status: string; version: string }>('GET', '/health')
+  assert.deepEqual([health.status, health.version], ['ok', version])
+  const { teachpoints } = await service<{ teachpoints: { name: string }[] }>('GET', '/api/teachpoints?device_id=arm-1')
+  assert.deepEqual(
+    teachpoints.map(({ name }) => name),
+    ['home'],
+  )
+}
+
+function newFiles(): number {
+  return readdirSync('/usr/lib/benchd', { recursive: true }).filter((path) => String(path).endsWith('.dpkg-new')).length
+}
+
+function log(): string {
+  return readFileSync('/var/log/dpkg.log', 'utf8')
+}

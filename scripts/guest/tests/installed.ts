@@ -1,0 +1,256 @@
+// The package on a machine that has never seen it: installed, killed, hung, crashed again and again, upgraded well and badly, removed.
+// Its tests are one story and run in this order. What they are about: service-test.sh.
+
+import assert from 'node:assert/strict'
+import { execFile, execFileSync } from 'node:child_process'
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { driver as bioshake } from '../../../drivers/bioshake/driver.ts'
+import { GpioChip } from './gpio_chip.ts'
+import { registerFiles } from './i2c_parts.ts'
+import { instrumentAt } from './serial_lines.ts'
+import {
+  benchd,
+  brokenPackage,
+  dpkg,
+  firstPackage,
+  installedVersion,
+  journal,
+  nextPackage,
+  nodePackage,
+  property,
+  service,
+  systemctl,
+  version,
+  whenBack,
+} from './service_unit.ts'
+import { adapter, farEnd } from './usb_adapter.ts'
+import { until } from './waiting.ts'
+
+const run = promisify(execFile)
+const [enable, lid] = [17, 27]
+const slow_ms = 120_000
+let chip: GpioChip
+let api_key = ''
+
+type Device = { state: string; fault: { message: string } | null }
+const device = (device_id: string) => service<Device>('GET', `/api/devices/${device_id}`)
+const call = (device_id: string, operation: string, body: object = {}) =>
+  service<{ success: boolean }>('POST', `/api/devices/${device_id}/${operation}`, body)
+
+/** Shakes for as long as the tests could take; resolves when its pin is on. */
+async function shaking(): Promise<void> {
+  const { state } = await device('shaker-1')
+  if (state !== 'ready') await call('shaker-1', 'initialize')
+  call('shaker-1', 'shake', { speed: 500, duration: 3000 }).catch(() => undefined)
+  await until('the pin is on', () => chip.level(enable) === 0, slow_ms)
+}
+
+test('the package is installed without a network, and the service is ready when dpkg is', async (t) => {
+  await dpkg('--install', nodePackage)
+  const from = performance.now()
+  const said = await dpkg('--install', firstPackage)
+  t.diagnostic(`installed and started in ${((performance.now() - from) / 1000).toFixed(1)} s`)
+  assert.match(said, /benchd is running: http:/)
+  assert.equal(property('ActiveState'), 'active')
+  assert.deepEqual(await service('GET', '/api/devices'), { devices: [] })
+  const { status } = await service<{ status: string }>('GET', '/health')
+  assert.equal(status, 'ok')
+  assert.equal(execFileSync('systemctl', ['is-enabled', 'benchd'], { encoding: 'utf8' }).trim(), 'enabled')
+  api_key = (await benchd('key', 'create', '--name', 'laptop', '--scope', 'operate')).stdout.trim()
+  const answer = await fetch('http://127.0.0.1:8520/api/devices', { headers: { 'X-API-Key': api_key } })
+  assert.equal(answer.status, 200)
+})
+
+test('a member of the group needs no key, and nobody else gets in', async () => {
+  const gid = execFileSync('getent', ['group', 'benchd'], { encoding: 'utf8' }).split(':')[2]!
+  const as = (group: string) => run('setpriv', ['--reuid=12345', `--regid=${group}`, '--clear-groups', 'benchd', 'key', 'list'])
+  assert.match((await as(gid)).stdout, /laptop/)
+  await assert.rejects(as('12345'), { code: 4, stderr: /be a member of the group benchd/ })
+})
+
+test('the unit has no mistakes, and is exposed to little', (t) => {
+  const verified = execFileSync('systemd-analyze', ['verify', 'benchd.service', 'benchd-roll-back.service'], {
+    encoding: 'utf8',
+    stdio: 'pipe',
+  })
+  assert.equal(verified, '')
+  const secured = execFileSync('systemd-analyze', ['security', '--no-pager', '--threshold=20', 'benchd.service'], { encoding: 'utf8' })
+  t.diagnostic(secured.trim().split('\n').at(-1) ?? '')
+})
+
+test('it reaches pins, I2C, a USB adapter and pseudo-terminals under its own hardening, and nothing else', async (t) => {
+  chip = new GpioChip('pinctrl-bcm2711', 58)
+  chip.pull(enable, 'up')
+  chip.pull(lid, 'down')
+  const bus = registerFiles([0x40])
+  const settings = {
+    pins: { enable: { bcm: enable, active_low: true }, lid: { bcm: lid, active_low: true } },
+    i2c: { speed: { part: 'pca9685', bus, address: 0x40 } },
+  }
+  const devices = [
+    { device_id: 'shaker-1', driver: 'gpio_shaker', transport: { kind: 'pins' }, settings },
+    { device_id: 'shaker-2', driver: 'bioshake', transport: { kind: 'serial', path: adapter } },
+    { device_id: 'arm-1', driver: 'external' },
+  ]
+  writeFileSync('/etc/benchd/config.json', JSON.stringify({ format: 1, devices }))
+  // Open to all by their modes, so that only the unit can be what forbids them.
+  writeFileSync('/etc/open-to-all', '')
+  for (const path of ['/etc/open-to-all', '/dev/ttyS4', '/dev/kmsg', '/dev/vda']) chmodSync(path, 0o666)
+  const probe = fileURLToPath(new URL('probe.js', import.meta.url))
+  mkdirSync('/etc/systemd/system/benchd.service.d', { recursive: true })
+  writeFileSync(
+    '/etc/systemd/system/benchd.service.d/probe.conf',
+    `[Service]\nExecStartPre=/usr/bin/node ${probe} /dev/i2c-${bus} /dev/${chip.name} ${adapter} /dev/ptmx /dev/ttyS4 /dev/kmsg /dev/vda /etc/open-to-all /usr/lib/benchd/package.json\n`,
+  )
+  await systemctl('daemon-reload')
+  const simulator = await instrumentAt(t, farEnd, bioshake, { model: '3000-T elm', acceleration: null })
+  await systemctl('restart', 'benchd')
+  assert.deepEqual(JSON.parse(readFileSync('/var/lib/benchd/probe.json', 'utf8')), {
+    [`/dev/i2c-${bus}`]: 'opened',
+    [`/dev/${chip.name}`]: 'opened',
+    [adapter]: 'opened',
+    '/dev/ptmx': 'opened',
+    '/dev/ttyS4': 'EPERM',
+    '/dev/kmsg': 'EPERM',
+    '/dev/vda': 'EPERM',
+    '/etc/open-to-all': 'EROFS',
+    '/usr/lib/benchd/package.json': 'EROFS',
+  })
+  rmSync('/etc/systemd/system/benchd.service.d', { recursive: true })
+  await systemctl('daemon-reload')
+
+  await until(
+    'both are connected',
+    async () => (await device('shaker-1')).state === 'not_initialized' && (await device('shaker-2')).state === 'not_initialized',
+    slow_ms,
+  )
+  await call('shaker-2', 'initialize')
+  await call('shaker-2', 'lock_plate')
+  const shaken = call('shaker-2', 'shake', { speed: 500, duration: 1 })
+  await until('it shakes', () => simulator.world.moving, slow_ms)
+  await shaken
+  await shaking()
+  await call('shaker-1', 'stop')
+  await until('the pin is off', () => chip.level(enable) === 1, slow_ms)
+})
+
+test('after a SIGKILL in a run, safe-off has switched off what was on, and the service is back', async (t) => {
+  await shaking()
+  const before = property('MainPID')
+  process.kill(Number(before), 'SIGKILL')
+  const off = await until('the pin is off', () => chip.level(enable) === 1, slow_ms)
+  const back = await whenBack(before)
+  t.diagnostic(`off after ${(off / 1000).toFixed(1)} s, back after ${((off + back) / 1000).toFixed(1)} s`)
+  assert.match(journal(), /shaker-1 was left on; it is off/)
+  assert.equal(property('NRestarts'), '1')
+  assert.equal(chip.level(enable), 1)
+})
+
+test('a service that hangs in a run is ended by the watchdog, switched off and begun anew', async (t) => {
+  await shaking()
+  const before = property('MainPID')
+  process.kill(Number(before), 'SIGSTOP')
+  const off = await until('the pin is off', () => chip.level(enable) === 1, slow_ms)
+  const back = await whenBack(before)
+  t.diagnostic(`off after ${(off / 1000).toFixed(1)} s, back after ${((off + back) / 1000).toFixed(1)} s`)
+  assert.match(journal(), /Watchdog timeout/)
+  assert.equal(property('NRestarts'), '2')
+})
+
+test('what has broken off three times comes back in safe mode, and moves again when somebody has looked', async () => {
+  const before = property('MainPID')
+  process.kill(Number(before), 'SIGKILL')
+  await whenBack(before)
+  const health = () => service<{ status: string; reasons: string[] }>('GET', '/health')
+  assert.deepEqual((await health()).reasons, ['safe_mode'])
+  await assert.rejects(call('shaker-1', 'initialize'), /the service is in safe mode/)
+  assert.equal((await call('shaker-1', 'stop')).success, true)
+  const { incidents } = await service<{ incidents: { incident_id: string; message: string }[] }>('GET', '/api/incidents')
+  const { incident_id } = incidents.find(({ message }) => message.startsWith('safe mode'))!
+  await service('POST', `/api/incidents/${incident_id}/acknowledge`)
+  assert.deepEqual((await health()).reasons, [])
+  await call('shaker-1', 'initialize')
+})
+
+test('it ends in order within ten seconds while streams are open and a device runs', async (t) => {
+  await shaking()
+  const headers = { 'X-API-Key': api_key }
+  const streams = await Promise.all(Array.from({ length: 5 }, () => fetch('http://127.0.0.1:8520/events/stream', { headers })))
+  const ends = streams.map((stream) => stream.text().catch(() => 'cut'))
+  const from = Number(readFileSync('/proc/uptime', 'utf8').split(' ')[0])
+  await systemctl('stop', 'benchd')
+  const took = Number(property('ExecMainExitTimestampMonotonic')) / 1e6 - from
+  t.diagnostic(`ended after ${took.toFixed(1)} s`)
+  await Promise.all(ends)
+  assert.equal(property('Result'), 'success')
+  assert.equal(property('ExecMainStatus'), '0')
+  assert.ok(took < 10)
+  assert.equal(chip.level(enable), 1)
+
+  // What root makes while nobody serves must be the service's, or the next start cannot read it.
+  await benchd('key', 'create', '--name', 'spare', '--scope', 'read')
+  assert.equal(statSync('/var/lib/benchd/keys.json').uid, statSync('/var/lib/benchd').uid)
+  await systemctl('start', 'benchd')
+})
+
+test('it is not upgraded in a run, and the run goes on', async () => {
+  await service('POST', '/api/teachpoints', {
+    device_id: 'arm-1',
+    name: 'home',
+    coord_type: 'cartesian',
+    coords: { x: 1, y: 2, z: 3, yaw: 0, pitch: 0, roll: 0 },
+  })
+  await shaking()
+  const pid = property('MainPID')
+  await assert.rejects(dpkg('--install', nextPackage), /not upgraded, because of what runs now:\n {2}shaker-1 is busy: shake/)
+  assert.equal(property('MainPID'), pid)
+  assert.equal(chip.level(enable), 0)
+  assert.equal(installedVersion(), `install ok installed ${version}`)
+  await call('shaker-1', 'stop')
+})
+
+test('an upgrade keeps the state, and the package and the state from before', async (t) => {
+  const from = performance.now()
+  await dpkg('--install', nextPackage)
+  t.diagnostic(`upgraded in ${((performance.now() - from) / 1000).toFixed(1)} s`)
+  assert.equal(installedVersion(), `install ok installed ${version}+next`)
+  await isWell(`${version}+next`)
+  assert.ok(existsSync('/var/cache/benchd/previous.deb'))
+  assert.match(
+    execFileSync('sh', ['-c', 'tar -tzf /var/backups/benchd/state-*.tar.gz'], { encoding: 'utf8' }),
+    /var\/lib\/benchd\/teachpoints\.json/,
+  )
+})
+
+test('an upgrade to a package whose service breaks off is undone, as if it had not been', async (t) => {
+  const from = performance.now()
+  await assert.rejects(dpkg('--install', brokenPackage), /does not become healthy/)
+  await until('the one before is back', () => installedVersion() === `install ok installed ${version}+next`, 2 * slow_ms)
+  await systemctl('start', 'benchd-roll-back')
+  await until('it is started', () => property('ActiveState') === 'active', slow_ms)
+  t.diagnostic(`back after ${((performance.now() - from) / 1000).toFixed(1)} s`)
+  await isWell(`${version}+next`)
+  assert.ok(!existsSync('/var/cache/benchd/upgrading'))
+  assert.equal(execFileSync('dpkg', ['--audit'], { encoding: 'utf8' }), '')
+})
+
+test('removed, it leaves the state; purged, it takes the configuration', async () => {
+  await dpkg('--remove', 'benchd')
+  assert.equal(property('LoadState'), 'not-found')
+  assert.ok(!existsSync('/usr/lib/benchd'))
+  assert.ok(existsSync('/etc/benchd/config.json'))
+  const said = await dpkg('--purge', 'benchd')
+  assert.match(said, /stay in \/var\/lib\/benchd/)
+  assert.ok(!existsSync('/etc/benchd'))
+  assert.ok(existsSync('/var/lib/benchd/teachpoints.json'))
+})
+
+async function isWell(wanted: string): Promise<void> {
+  const { status, version } = await service<{ status: string; version: string }>('GET', '/health')
+  assert.deepEqual([status, version], ['ok', wanted])
+  const answer = await fetch('http://127.0.0.1:8520/api/teachpoints?device_id=arm-1', { headers: { 'X-API-Key': api_key } })
+  assert.match(await answer.text(), /"home"/)
+}

@@ -1,0 +1,55 @@
+#!/bin/sh
+# Makes a certificate of one's own for the service, for the names and addresses of this computer: make-cert.sh [FOLDER]
+# What is there already is kept, unless --force. Further names or addresses: BENCHD_CERT_NAMES="bench.lab 10.1.2.3".
+set -eu
+
+force=
+folder=/etc/benchd/tls
+for word in "$@"; do
+  case "$word" in
+    --force) force=yes ;;
+    -*) echo "usage: make-cert.sh [--force] [FOLDER]" >&2; exit 2 ;;
+    *) folder=$word ;;
+  esac
+done
+cert=$folder/cert.pem
+key=$folder/key.pem
+if [ -z "$force" ] && { [ -e "$cert" ] || [ -e "$key" ]; }; then
+  echo "make-cert.sh: $folder holds a certificate; to put another in its place: make-cert.sh --force $folder" >&2
+  exit 1
+fi
+command -v openssl >/dev/null || { echo "make-cert.sh: openssl is missing; install it: sudo apt install openssl" >&2; exit 1; }
+
+name=$(hostname)
+sans=DNS:$name,DNS:$name.local,DNS:localhost,IP:127.0.0.1,IP:::1
+# Those of the network, but not the ones that begin with fe80: they want a zone, which no certificate can name.
+for address in $(hostname -I 2>/dev/null || true); do
+  case "$address" in fe80:*) ;; *) sans=$sans,IP:$address ;; esac
+done
+for more in ${BENCHD_CERT_NAMES:-}; do
+  case "$more" in
+    *:* | *[0-9].[0-9]*.[0-9]*.[0-9]*) sans=$sans,IP:$more ;;
+    *) sans=$sans,DNS:$more ;;
+  esac
+done
+
+umask 077
+mkdir -p "$folder"
+# P-256: every client knows it, and a small board signs with it a thousand times a second.
+openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -sha256 -days 825 -subj "/CN=$name" \
+  -addext "subjectAltName=$sans" -addext "basicConstraints=critical,CA:TRUE,pathlen:0" -addext "keyUsage=critical,digitalSignature,keyCertSign" \
+  -addext "extendedKeyUsage=serverAuth" -keyout "$key.new" -out "$cert.new" 2>/dev/null
+mv "$key.new" "$key"
+mv "$cert.new" "$cert"
+# The certificate is for everybody; its key is for the service alone.
+chmod 0644 "$cert"
+chmod 0755 "$folder"
+if [ "$(id -u)" = 0 ] && getent group benchd >/dev/null; then
+  chgrp benchd "$key"
+  chmod 0640 "$key"
+fi
+
+echo "made $cert for $sans"
+openssl x509 -in "$cert" -noout -fingerprint -sha256
+echo "put into the configuration, then start the service again:"
+echo "  \"listen\": { \"tls\": { \"cert\": \"$cert\", \"key\": \"$key\" } }"

@@ -1,0 +1,94 @@
+// `benchd key pair`, `key requests`, `key approve`: a key for who has none, given by who has one.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import { json as jsonOf } from 'node:stream/consumers'
+import type { PairingAnswer, PairingRequest } from '../keys/pairing.ts'
+import { ask, open, type Service, serviceOf, serviceOptions } from './client.ts'
+import { command } from './command.ts'
+import { CliError } from './exit.ts'
+import { date, print, table } from './table.ts'
+
+const json = { json: { type: 'boolean', help: 'Print JSON' } } as const
+const again_ms = 1000
+
+export const keyPair = command({
+  name: 'key pair',
+  summary: 'Ask a service for a key, wait until somebody approves it there, and print it: it is shown this once',
+  operands: [],
+  options: {
+    name: { type: 'string', value: 'NAME', help: 'Whose key it is to be' },
+    scope: { type: 'string', value: 'SCOPE', help: 'read, operate or admin' },
+    ...serviceOptions,
+    ...json,
+  },
+  example: 'benchd key pair --url http://lab-pi-1.local:8520 --name notebook --scope operate',
+  async run({ options }) {
+    const { name, scope } = options
+    if (!name || !scope) throw new CliError('usage', 'benchd key pair wants --name NAME and --scope read, operate or admin')
+    const service = serviceOf(options)
+    const asked = await ask<PairingAnswer>(service, 'POST', '/api/keys/requests', { app_name: name, scope })
+    process.stderr.write(`benchd: asked; the code is ${asked.code}\nbenchd: approve it there with: benchd key approve ${asked.code}\n`)
+    const api_key = await fetched(service, asked)
+    print(options.json ? JSON.stringify({ api_key }) : api_key)
+    return 0
+  },
+})
+
+export const keyRequests = command({
+  name: 'key requests',
+  summary: 'List who asks for a key',
+  operands: [],
+  options: { ...serviceOptions, ...json },
+  async run({ options }) {
+    const requests = await waiting(serviceOf(options))
+    print(options.json ? JSON.stringify({ requests }) : listed(requests))
+    return 0
+  },
+})
+
+export const keyApprove = command({
+  name: 'key approve',
+  summary: 'Let who shows this code have the key they asked for; or deny it',
+  operands: ['CODE'],
+  options: { deny: { type: 'boolean', help: 'They get none' }, ...serviceOptions, ...json },
+  example: 'benchd key approve K7M-2QX',
+  async run({ options, operands: [code = ''] }) {
+    const service = serviceOf(options)
+    const request = (await waiting(service)).find((one) => plain(one.code) === plain(code))
+    if (!request) throw new CliError('not_found', `nobody who asks for a key shows the code ${code}; see: benchd key requests`)
+    const path = `/api/keys/requests/${request.request_id}`
+    const answer = await (options.deny ? ask<{ message: string }>(service, 'DELETE', path) : ask<{ message: string }>(service, 'POST', `${path}/approve`))
+    print(options.json ? JSON.stringify(answer) : answer.message)
+    return 0
+  },
+})
+
+async function fetched(service: Service, { request_id, request_secret }: PairingAnswer): Promise<string> {
+  const headers = { 'X-Request-Secret': request_secret }
+  for (;;) {
+    const response = await open(service, 'GET', `/api/keys/requests/${request_id}`, { headers }).catch(refused)
+    const { api_key } = (await jsonOf(response)) as { api_key?: string }
+    if (api_key !== undefined) return api_key
+    await sleep(again_ms)
+  }
+}
+
+function refused(error: unknown): never {
+  if (error instanceof CliError && error.exit === 'not_found')
+    throw new CliError('not_allowed', 'it was denied, or nobody approved it within ten minutes', { cause: error })
+  throw error
+}
+
+async function waiting(service: Service): Promise<PairingRequest[]> {
+  return (await ask<{ requests: PairingRequest[] }>(service, 'GET', '/api/keys/requests')).requests
+}
+
+/** As it is read aloud and typed. */
+function plain(code: string): string {
+  return code.replace(/[^A-Za-z0-9]/g, '').toUpperCase()
+}
+
+function listed(requests: readonly PairingRequest[]): string {
+  const rows = requests.map(({ code, scope, requested_at, expires_at, app_name }) => [code, scope, date(requested_at), date(expires_at), app_name])
+  return table(['CODE', 'SCOPE', 'ASKED', 'UNTIL', 'NAME'], rows)
+}

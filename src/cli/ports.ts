@@ -1,0 +1,99 @@
+// `benchd ports`: what is plugged in, and, with --identify, which cable is which.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import { ask, serviceOf, serviceOptions } from './client.ts'
+import { command } from './command.ts'
+import { CliError } from './exit.ts'
+import { print, table } from './table.ts'
+
+type Port = import('../../drivers/transports/ports.ts').SerialPort & { device_id: string | null }
+type Look = () => Promise<Port[]>
+
+const lookEveryMs = 250
+
+export const ports = command({
+  name: 'ports',
+  summary: 'List the serial ports and what is plugged in there; or find out which is which by unplugging it',
+  operands: [],
+  options: {
+    identify: { type: 'boolean', help: 'Wait until one is unplugged or plugged in, and say which it was' },
+    here: { type: 'boolean', help: 'Those of this computer, without asking a service' },
+    root: { type: 'string', value: 'DIR', help: 'With --here: a folder that holds dev and sys in place of /' },
+    ...serviceOptions,
+    json: { type: 'boolean', help: 'Print JSON' },
+  },
+  example: 'benchd ports --identify',
+  async run({ options }) {
+    const look = options.here || options.root ? lookHere(options.root) : lookThere(serviceOf(options))
+    if (options.identify) return identified(look, options.json ? (port) => print(JSON.stringify(port)) : (port) => print(described(port)))
+    const found = await look()
+    print(options.json ? JSON.stringify({ ports: found }) : found.length ? listed(found) : 'no serial port is there')
+    return 0
+  },
+})
+
+function lookHere(root = ''): Look {
+  return async () => {
+    const { serialPorts } = await import('../../drivers/transports/ports.ts')
+    return (await serialPorts({ dev: `${root}/dev`, sys: `${root}/sys/class/tty` })).map((port) => ({ ...port, device_id: null }))
+  }
+}
+
+function lookThere(service: ReturnType<typeof serviceOf>): Look {
+  return async () => {
+    try {
+      return (await ask<{ ports: Port[] }>(service, 'GET', '/api/system/ports')).ports
+    } catch (error) {
+      if (error instanceof CliError && error.exit === 'unreachable') throw new CliError('unreachable', `${error.message}; without a service: benchd ports --here`)
+      throw error
+    }
+  }
+}
+
+/** Waits for a change, and tells of the port that it was. */
+async function identified(look: Look, tell: (port: Port) => void): Promise<number> {
+  const before = await look()
+  process.stderr.write(`benchd: ${before.length} ports; unplug the one in question now, or plug it in\n`)
+  const { gone, come } = await changed(look, before)
+  if (gone) process.stderr.write(`benchd: ${nameOf(gone)} is gone; plug it in again\n`)
+  const back = come ?? (await changed(look, before.filter((port) => port !== gone))).come
+  if (back) tell(back)
+  return back ? 0 : 1
+}
+
+/** The first port that has gone or come. */
+async function changed(look: Look, before: readonly Port[]): Promise<{ gone?: Port; come?: Port }> {
+  for (;;) {
+    const now = await look()
+    const gone = before.find((port) => !now.some((other) => isSame(port, other)))
+    const come = now.find((port) => !before.some((other) => isSame(port, other)))
+    if (gone || come) return { ...(gone && { gone }), ...(come && { come }) }
+    await sleep(lookEveryMs)
+  }
+}
+
+function isSame(a: Port, b: Port): boolean {
+  return a.path === b.path && a.by_id === b.by_id
+}
+
+function nameOf({ by_id, path }: Port): string {
+  return by_id ?? path
+}
+
+function described(port: Port): string {
+  const { path, by_id, device_id, product } = port
+  const what = product ? `, ${product}` : ''
+  const whose = device_id ? `; ${device_id} is on it` : ''
+  return by_id ? `it is ${by_id} (${path}${what})${whose}` : `it is ${path}${what}${whose}; it has no lasting name of its own`
+}
+
+function listed(found: readonly Port[]): string {
+  const rows = found.map(({ path, by_id, vendor_id, product_id, manufacturer, product, device_id }) => [
+    path,
+    device_id ?? '-',
+    vendor_id ? `${vendor_id}:${product_id}` : '-',
+    [manufacturer, product].filter(Boolean).join(' ') || '-',
+    by_id ?? '-',
+  ])
+  return table(['PORT', 'DEVICE', 'USB', 'WHAT', 'LASTING NAME'], rows)
+}

@@ -1,0 +1,134 @@
+// `benchd runs …`, `topology …`, `workflows …` as a person types them, on the demo's bench.
+
+import { writeFileSync } from 'node:fs'
+import { t as file, type Test, test } from 'tap'
+import { benchd, running } from './testing.ts'
+
+// A slow machine is not a failure.
+file.setTimeout(0)
+
+const patient = {
+  format: 1,
+  name: 'patient',
+  topology: 'demo',
+  labware: { plate: { type: '96-well' } },
+  methods: { ask: [{ instruct: 'look at the plate' }] },
+  threads: {
+    plate: {
+      labware: 'plate',
+      start: { at: 'pad_1', mode: 'REUSE_EXISTING' },
+      end: { at: ['pad_1'], mode: 'LEAVE_IN_PLACE' },
+      steps: [{ branch: 'go', cases: { ask: [{ method: 'ask' }] } }],
+    },
+  },
+  start: ['plate'],
+}
+
+/** The demo, and ways to speak to it over its socket. `topologies` are files for that folder. */
+async function demo(t: Test, topologies: Record<string, string> = {}) {
+  const home = t.testdir({ topologies })
+  const more = ['--topologies', `${home}/topologies`]
+  const dir = ['--data-dir', `${home}/data`]
+  const service = running(t, home, ['demo', '--port', '0', '--time-scale', '1000', ...dir, ...more])
+  await service.line(/^ +API +http/)
+  const run = (...args: string[]) => benchd(home, [...args, ...dir])
+  const json = async (...args: string[]) => JSON.parse((await run(...args, '--json')).stdout) as Record<string, never>
+  return { home, service, run, json }
+}
+
+test('a workflow is submitted and followed to its end', async (t) => {
+  const { run, json } = await demo(t)
+  const followed = await run('runs', 'submit', 'seal-and-spin', '--mode', 'PURE_SIM', '--var', 'speed=600', '--operator', 'ann', '--follow')
+  t.match(followed, { code: 0, stderr: '' })
+  const [id = '', ...lines] = followed.stdout.trim().split('\n')
+  t.match(lines[0], /^\d\d:\d\d:\d\d\.\d{3} {2}plate {2}CREATED$/)
+  t.match(followed.stdout, /plate {2}shake {2}EXECUTING_ACTION\n/)
+  t.match(followed.stdout, /plate {2}move {2}PICKING\n/)
+  t.match(lines.at(-1), /execution {2}COMPLETED$/)
+  t.match(await json('runs', 'show', id), { submissions: [{ variables: { speed: 600 }, operator_id: 'ann' }] })
+  t.match((await run('runs', 'list')).stdout, new RegExp(`^ID .*\\n${id} +seal-and-spin +PURE_SIM +COMPLETED +1 `))
+  t.match((await run('runs', 'show', id.slice(0, 8))).stdout, /seal-and-spin {2}PURE_SIM {2}COMPLETED\n[\s\S]*plate +COMPLETED/)
+  t.match((await run('runs', 'timeline', id.slice(0, 8))).stdout, /plate +pad_1 -> shaker_in +arm-1 +COMPLETED/)
+  t.match(await json('runs', 'timeline', id), { rows: [{ name: 'shake', device: 'shaker-1' }] })
+  t.match(await run('runs', 'delete', id.slice(0, 8)), { code: 0, stdout: /deleted/ })
+  t.match(await run('runs', 'show', id), { code: 3, stderr: /no execution/ })
+  t.match(await run('runs', 'show', id.slice(0, 8)), { code: 3, stderr: /benchd runs list/ })
+  const groups = await run('runs', 'submit', 'smc_assay', '--mode', 'PURE_SIM', '--groups', '2', '--follow', '--json')
+  t.equal(groups.code, 0)
+  t.match(JSON.parse(groups.stdout.trim().split('\n').at(-1)!), { event_name: /^EXECUTION\..*\.COMPLETED$/ })
+})
+
+test('an operator tells a run what to do, and a word too little is an error that says what is missing', async (t) => {
+  const { home, run, json } = await demo(t)
+  writeFileSync(`${home}/patient.json`, `// waits\n${JSON.stringify(patient)}`)
+  t.match(await run('workflows', 'put', `${home}/patient.json`), { code: 0, stdout: 'workflow patient on topology demo is kept\n' })
+  const id = (await run('runs', 'submit', 'patient')).stdout.trim()
+  t.match(id, /^[0-9a-f-]{36}$/)
+  t.match(await run('topology', 'unload'), { code: 5, stderr: /runs are open/ })
+  t.match(await run('runs', 'pause', id), { code: 0, stdout: /safe point/ })
+  t.match((await run('runs', 'list', '--status', 'IN_PROGRESS')).stdout, /patient +LIVE +paused/)
+  t.match(await run('runs', 'resume', id.slice(0, 6)), { code: 0 })
+  t.match(await run('runs', 'recover', id.slice(0, 6), 'RETRY'), { code: 3, stderr: /no thread/ })
+  const { threads } = (await json('runs', 'show', id)) as unknown as { threads: { thread_id: string }[] }
+  t.match(await run('runs', 'recover', threads[0]!.thread_id.slice(0, 6), 'retry'), { code: 5, stderr: /no error holds thread plate/ })
+  t.match(await run('runs', 'recover', threads[0]!.thread_id, 'pray'), { code: 2, stderr: /decision/ })
+  t.match(await run('runs', 'emit', id, 'go', 'ask'), { code: 0, stdout: 'go is emitted\n' })
+  t.match(await run('runs', 'confirm', 'manual_step-0000'), { code: 3, stderr: /waits to be confirmed/ })
+  t.match(await run('runs', 'stop', id, '--confirm'), { code: 5, stderr: /not armed/ })
+  t.match(await run('runs', 'stop', id), { code: 0, stdout: /^armed/ })
+  t.match(await run('runs', 'stop', id, '--confirm'), { code: 0 })
+  t.match(await run('runs', 'close', id), { code: 5, stderr: /has ended|stopping|takes no more/ })
+  t.match(await run('workflows', 'delete', 'patient'), { code: 0, stdout: /deleted/ })
+  for (const [args, code, sentence] of [
+    [['runs', 'submit', 'seal-and-sipn'], 3, /did you mean "seal-and-spin"/],
+    [['runs', 'submit', 'seal-and-spin', '--var', 'speed'], 2, /NAME=VALUE/],
+    [['runs', 'submit', 'seal-and-spin', '--groups', 'many'], 2, /0 to 1000/],
+    [['runs', 'submit', 'seal-and-spin', '--mode', 'DREAM'], 2, /run_mode/],
+    [['runs', 'emit', id], 2, /NAME is missing/],
+    [['workflows', 'put', `${home}/none.json`], 3, /cannot be read/],
+    [['workflows', 'delete', 'smc_assay'], 5, /comes with the program/],
+    [['topology', 'load', 'nowhere'], 3, /no topology/],
+  ] as const) {
+    t.match(await run(...args), { code, stdout: '', stderr: sentence }, args.join(' '))
+  }
+})
+
+test('topologies and workflows are listed, with those that are left out', async (t) => {
+  const { run, json } = await demo(t, { 'bad.json': '{ "format": 1, "positions": {} }' })
+  const listed = await run('topology', 'list')
+  t.match(listed, {
+    code: 0,
+    stdout: /^NAME .*\ndemo +loaded +8 +seal-and-spin\nsmc +53 /,
+    stderr: /bad\.json is left out: .*name is missing/,
+  })
+  t.match((await run('topology', 'show')).stdout, /^demo\n\nPOSITION .*\npad_1/)
+  t.match(await run('topology', 'unload'), { code: 0, stdout: /unloaded/ })
+  t.match(await run('topology', 'show'), { code: 3, stderr: /no topology is loaded/ })
+  t.match(await run('topology', 'load', 'demo'), { code: 0 })
+  t.match(await run('workflows', 'list'), { code: 0, stdout: /seal-and-spin +demo +typescript +example +speed temperature/ })
+  t.match(await json('workflows', 'list'), { workflows: [{ name: 'seal-and-spin' }] })
+  t.match(JSON.parse((await run('workflows', 'show', 'seal-and-spin')).stdout), { name: 'seal-and-spin', start: ['plate'] })
+})
+
+test('runs are known after the service was killed', async (t) => {
+  const { home, service, run } = await demo(t)
+  const done = (await run('runs', 'submit', 'seal-and-spin', '--mode', 'PURE_SIM', '--follow')).stdout.split('\n')[0]!
+  writeFileSync(`${home}/patient.json`, JSON.stringify(patient))
+  await run('workflows', 'put', `${home}/patient.json`)
+  const open = (await run('runs', 'submit', 'patient', '--mode', 'PURE_SIM')).stdout.trim()
+  service.child.kill('SIGKILL')
+  await service.ended
+  const again = running(t, home, ['demo', '--port', '0', '--data-dir', `${home}/data`])
+  await again.line(/^ +API +http/)
+  const { stdout } = await run('runs', 'list')
+  t.match(stdout, new RegExp(`${open} +patient +PURE_SIM +ABORTED`))
+  t.match(stdout, new RegExp(`${done} +seal-and-spin +PURE_SIM +COMPLETED`))
+  t.match((await run('runs', 'show', open)).stdout, /ABORTED: the service restarted/)
+  const events = await run('events', 'export', '--execution', open)
+  t.match(
+    events.stdout.trim().split('\n').slice(-4).join('\n'),
+    /THREAD\..*\.ABORTED[\s\S]*WORKFLOW\..*ERRORED[\s\S]*SUBMISSION\..*ABORTED[\s\S]*EXECUTION\..*ABORTED/,
+  )
+  t.match((await run('workflows', 'list')).stdout, /patient +demo +json +api/)
+  t.match((await run('topology', 'list')).stdout, /demo +loaded/)
+})

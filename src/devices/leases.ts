@@ -1,0 +1,45 @@
+// Who has leased which device, over a restart too: one who has their hands in a machine counts on it.
+
+import * as v from 'valibot'
+import { JsonFile, type Report } from '../kit/json_file.ts'
+
+/** `ttl_s` is how long it was given for, `expires_at` the Unix time at which it ends. */
+export const Lease = v.strictObject({
+  key_id: v.string(),
+  owner: v.string(),
+  note: v.nullable(v.string()),
+  ttl_s: v.number(),
+  expires_at: v.number(),
+})
+export type Lease = v.InferOutput<typeof Lease>
+const Content = v.strictObject({ leases: v.record(v.string(), Lease) })
+type Content = v.InferOutput<typeof Content>
+
+/** Where a device keeps who has leased it. */
+export type LeaseStore = Pick<Leases, 'get' | 'set'>
+
+export class Leases {
+  readonly #file: JsonFile<Content>
+
+  static async open(folder: string, report: Report): Promise<Leases> {
+    return new Leases(await JsonFile.open({ path: `${folder}/leases.json`, format: 1, schema: Content, empty: { leases: {} }, report }))
+  }
+
+  private constructor(file: JsonFile<Content>) {
+    this.#file = file
+  }
+
+  get(device_id: string): Lease | undefined {
+    const { leases } = this.#file.content
+    return Object.hasOwn(leases, device_id) ? leases[device_id] : undefined
+  }
+
+  /** Resolves when it is on the card, and that there is none if undefined. Rejects with `storage`. */
+  async set(device_id: string, lease: Lease | undefined): Promise<void> {
+    await this.#file.change((content) => {
+      const { [device_id]: before, ...others } = content.leases
+      if (lease === undefined && before === undefined) return content
+      return { leases: lease ? { ...others, [device_id]: lease } : others }
+    })
+  }
+}

@@ -1,0 +1,86 @@
+import { readFileSync } from 'node:fs'
+import { mkdir, rm } from 'node:fs/promises'
+import { test } from 'tap'
+import type { AuditEntry } from '../keys/audit.ts'
+import { verifyChain } from '../kit/chained_lines.ts'
+import { isRefusal, openBench, openService } from './testing.ts'
+
+type Line = AuditEntry & { seq: number; hash: string }
+type Ask = Awaited<ReturnType<typeof openBench>>['ask']
+const shaker = '/api/devices/shaker-1'
+
+async function taken(ask: Ask, limit = 1000): Promise<Line[]> {
+  return ((await ask('GET', `/api/system/audit?limit=${limit}`)).body as { entries: Line[] }).entries
+}
+
+test('whatever changes something is taken down, and what was refused that; reading is not', async (t) => {
+  const { ask, lab, data_dir } = await openBench(t)
+  await ask('GET', '/api/devices')
+  await ask('POST', `${shaker}/initialize`, { key: 'operate' })
+  await ask('POST', `${shaker}/shake`, { key: 'read', json: { speed: 500, duration: 5 } })
+  await ask('POST', `${shaker}/shake`, { key: null, json: {} })
+  lab.registry.find('shaker-1').hold('some-execution')
+  await ask('POST', `${shaker}/lock_plate`, { key: 'operate' })
+  await ask('DELETE', '/api/keys/nobody00')
+  await ask('POST', `${shaker}/stop`, { key: 'read' })
+  const [start, ...lines] = await taken(ask)
+  t.match(start, { seq: 1, what: /^start /, key_id: 'service' })
+  t.match(lines, [
+    { what: `POST ${shaker}/initialize`, status: 200, name: 'key to operate', scope: 'operate', reason: null, operation_id: /^[0-9a-f-]{36}$/ },
+    { what: `POST ${shaker}/shake`, status: 403, name: 'key to read', reason: 'forbidden', operation_id: null },
+    { what: `POST ${shaker}/shake`, status: 401, key_id: null, name: null, reason: 'unauthorized' },
+    { what: `POST ${shaker}/lock_plate`, status: 423, reason: 'locked' },
+    { what: 'DELETE /api/keys/nobody00', status: 404, scope: 'admin' },
+    { what: `POST ${shaker}/stop`, status: 200, name: 'key to read' },
+  ])
+  t.equal(lines.length, 6)
+  t.equal((await taken(ask, 2)).length, 2)
+  for (const key of ['read', 'operate'] as const) isRefusal(t, await ask('GET', '/api/system/audit', { key }), 403)
+  t.match(await verifyChain(`${data_dir}/audit.jsonl`), { broken: [], torn: 0, lines: 7, head: { hash: lines.at(-1)?.hash } })
+})
+
+test('a key that somebody put into an address is not written down', async (t) => {
+  const { ask, secrets, data_dir } = await openBench(t)
+  const secret = secrets.read.slice(12)
+  await ask('DELETE', `/api/keys/${secrets.read}`)
+  await ask('DELETE', `/api/keys/${[...secrets.read].map((letter) => `%${letter.charCodeAt(0).toString(16)}`).join('')}`)
+  const lines = (await taken(ask)).slice(-2)
+  for (const { what } of lines) t.match(what, /^DELETE \/api\/keys\/bk_[a-z0-9]{8}_…$/)
+  t.notMatch(readFileSync(`${data_dir}/audit.jsonl`, 'utf8'), secret)
+})
+
+test('a storm of strangers fills neither the record nor the disk, and is counted', async (t) => {
+  const { ask, clock } = await openBench(t)
+  for (let i = 0; i < 100; i++) await ask('POST', '/api/stop', { key: null })
+  await ask('POST', '/api/stop')
+  const lines = await taken(ask)
+  const strangers = lines.filter(({ key_id }) => key_id === null)
+  t.ok(strangers.length >= 20 && strangers.length < 60, `${strangers.length} of 100`)
+  t.equal(lines.reduce((sum, { left_out = 0 }) => sum + left_out, strangers.length), 100)
+  await clock.advance(5000)
+  await ask('POST', '/api/stop', { key: null })
+  t.equal((await taken(ask)).at(-1)?.key_id, null)
+})
+
+test('a disk that refuses holds nobody up, is told once, and what happened meanwhile is taken down when it can be', async (t) => {
+  const { ask, lab, data_dir, logged } = await openBench(t)
+  await taken(ask)
+  await lab.audit.close()
+  await rm(`${data_dir}/audit.jsonl`)
+  await mkdir(`${data_dir}/audit.jsonl`)
+  for (let i = 0; i < 3; i++) t.equal((await ask('POST', `${shaker}/stop`)).status, 200)
+  await taken(ask)
+  t.equal(logged.filter((line) => /who does what is not taken down/.test(line)).length, 1)
+  await rm(`${data_dir}/audit.jsonl`, { recursive: true })
+  await ask('POST', '/api/stop')
+  t.same(
+    (await taken(ask)).slice(-4).map(({ what }) => what),
+    [...Array(3).fill(`POST ${shaker}/stop`), 'POST /api/stop'],
+  )
+})
+
+test('over a socket the address is taken down', async (t) => {
+  const { ask } = await openService(t)
+  await ask('POST', '/api/stop', { key: 'read' })
+  t.match((await taken(ask)).at(-1), { what: 'POST /api/stop', from: /127\.0\.0\.1$/ })
+})

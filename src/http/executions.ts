@@ -1,0 +1,297 @@
+// The runs: what each of them does now and what became of it, and what an operator tells it.
+
+import * as v from 'valibot'
+import { OperationResult } from '../devices/records.ts'
+import { LabError } from '../errors.ts'
+import { Id, Name } from '../kit/name.ts'
+import type { Lab } from '../lab.ts'
+import { JsonStep } from '../workflow/documents.ts'
+import type { Execution } from '../workflow/execution.ts'
+import { recordStatuses } from '../workflow/records.ts'
+import {
+  ExecutionSnapshot,
+  ExecutionSummary,
+  type Known,
+  ShownThread,
+  ShownTimelineRow,
+  snapshotOf,
+  summaryOf,
+  threadsOf,
+} from '../workflow/snapshot.ts'
+import { type Call, json, type Route, route } from './contract.ts'
+import { Limit, Numeral, whole } from './numeral.ts'
+
+const path = '/api/executions/:execution_id'
+const Nothing = v.strictObject({})
+const ItemName = v.pipe(v.string(), v.minLength(1), v.maxLength(400), v.description('`seal_it`, `plate/seal_it`, `plate/seal_it/seal`'))
+
+const Emission = v.strictObject({
+  name: v.pipe(Name, v.description('As waiters know it, dots and all; not OPERATOR.…')),
+  value: v.optional(v.nullable(v.string()), null),
+  data: v.optional(v.record(v.string(), v.unknown()), {}),
+})
+
+const Offset = v.optional(v.pipe(Numeral(whole, 'it is a whole number'), v.description('Begins behind so many')), '0')
+
+export const executionRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: '/api/executions',
+    operation_id: 'listExecutions',
+    tag: 'runs',
+    summary: 'List executions',
+    description: 'Those that are open, and the newest thousand of those that have ended.',
+    scope: 'read',
+    query: v.object({ limit: Limit, status: v.optional(v.pipe(v.picklist(recordStatuses), v.description('Those of this status alone'))) }),
+    success: { status: 200, description: 'The newest first', schema: v.strictObject({ executions: v.array(ExecutionSummary) }) },
+    errors: [400],
+    handle({ lab, query }) {
+      const { limit, status } = query()
+      const { records } = lab.runs.runtime
+      const rows = records.executions().filter((row) => status === undefined || row.status === status)
+      const executions = rows.slice(0, limit).map((row) => summaryOf(knownBy(lab, row.execution_id)))
+      return json({ executions })
+    },
+  }),
+  route({
+    method: 'GET',
+    path,
+    operation_id: 'getExecution',
+    tag: 'runs',
+    summary: 'Get one execution: its threads, where their labware is, and what each waits for',
+    description: 'Of one that ended a while ago, or before a restart, its record: `is_live` is false then.',
+    scope: 'read',
+    success: { status: 200, description: 'The execution at this moment', schema: ExecutionSnapshot },
+    errors: [404],
+    handle: ({ lab, param }) => json(snapshotOf(knownBy(lab, param('execution_id')), now())),
+  }),
+  route({
+    method: 'GET',
+    path: `${path}/threads`,
+    operation_id: 'listThreads',
+    tag: 'runs',
+    summary: 'List the threads of an execution',
+    scope: 'read',
+    query: v.object({ limit: Limit, offset: Offset }),
+    success: {
+      status: 200,
+      description: 'Those that are open, in the order they came; then the others, the newest first',
+      schema: v.strictObject({ threads: v.array(ShownThread) }),
+    },
+    errors: [400, 404],
+    handle({ lab, param, query }) {
+      const known = knownBy(lab, param('execution_id'))
+      const { limit, offset } = query()
+      return json({ threads: threadsOf(known, now()).slice(offset, offset + limit) })
+    },
+  }),
+  route({
+    method: 'GET',
+    path: `${path}/timeline`,
+    operation_id: 'getTimeline',
+    tag: 'runs',
+    summary: 'Get what an execution did when: a row for each action and each hop',
+    description: 'Kept in memory for the runs that are open and the last few that have ended; the events of the others are at /events.',
+    scope: 'read',
+    success: {
+      status: 200,
+      description: 'The newest ten thousand rows, in the order they began',
+      schema: v.strictObject({
+        rows: v.array(ShownTimelineRow),
+        dropped: v.pipe(v.number(), v.description('Rows that are no longer kept')),
+      }),
+    },
+    errors: [404],
+    handle({ lab, param }) {
+      const { execution, row } = knownBy(lab, param('execution_id'))
+      if (!execution) {
+        throw new LabError(
+          'not_found',
+          `the timeline of execution ${row.execution_id} is no longer kept; its events are at /events?execution_id=${row.execution_id}`,
+        )
+      }
+      const { timeline } = execution
+      return json({ rows: timeline.rows(), dropped: timeline.dropped })
+    },
+  }),
+  route({
+    method: 'DELETE',
+    path,
+    operation_id: 'deleteExecution',
+    tag: 'runs',
+    summary: 'Delete an execution that has ended, with its events',
+    scope: 'admin',
+    success: { status: 200, description: 'Gone, from the log too', schema: OperationResult },
+    errors: [404, 409, 503],
+    async handle({ lab, param }) {
+      const execution_id = param('execution_id')
+      await mustHaveEvents(lab, execution_id)
+      await lab.runs.runtime.remove(execution_id)
+      await lab.runs.written()
+      return json({ success: true, message: `execution ${execution_id} and its events are deleted` })
+    },
+  }),
+  route({
+    method: 'POST',
+    path: `${path}/emit`,
+    operation_id: 'emitCustomEvent',
+    tag: 'runs',
+    summary: 'Emit a custom event into an execution',
+    description: 'Releases whoever waits for it there, and fires `CUSTOM.<name>.EMITTED`.',
+    scope: 'operate',
+    body: Emission,
+    success: { status: 200, description: 'Emitted', schema: OperationResult },
+    errors: [400, 404, 409],
+    handle(call) {
+      const execution = openOne(call)
+      const { name, value, data } = call.body()
+      execution.emitCustom(name, { value, data }, null)
+      return json({ success: true, message: `${name} is emitted` })
+    },
+  }),
+  verb('pause', 'Pause all threads of an execution at their next safe points', (execution) => {
+    if (execution.paused) return 'it is paused already'
+    execution.pause('manual')
+    return 'each thread pauses at its next safe point; what a device does is not interrupted'
+  }),
+  verb('resume', 'Resume an execution', (execution) => {
+    const wasPaused = execution.paused !== null
+    execution.resume()
+    return wasPaused ? 'resumed; threads that an error holds are recovered one by one' : 'it was not paused; threads that were are resumed'
+  }),
+  verb('close', 'Close an execution to further submissions', (execution) => {
+    execution.close()
+    return 'it takes no more submissions'
+  }),
+  route({
+    method: 'POST',
+    path: `${path}/skip`,
+    operation_id: 'skipStep',
+    tag: 'runs',
+    summary: 'Skip a step or an action that lies ahead',
+    description:
+      'By its name: `seal_it`, `plate/seal_it`, `plate/seal_it/seal`; the whole name where a shorter one is ambiguous. An action is also skipped while it waits ' +
+      'for its device or for other labware. Its events say SKIPPED. What has begun is a conflict.',
+    scope: 'operate',
+    body: v.strictObject({ item: ItemName }),
+    success: { status: 200, description: 'It is skipped, now or when its thread comes to it', schema: OperationResult },
+    errors: [400, 404, 409],
+    handle(call) {
+      const execution = openOne(call)
+      return json({ success: true, message: `${execution.skip(call.body().item)} is skipped` })
+    },
+  }),
+  route({
+    method: 'POST',
+    path: `${path}/insert`,
+    operation_id: 'insertStep',
+    tag: 'runs',
+    summary: 'Insert a step, or an action, before or after another',
+    description:
+      'The item is a step as a workflow has it, and is checked as one; beside an action of a method it is `{"action": {…}}`. It goes into every thread that has the other ' +
+      'one ahead; if none has, into the first that comes to have it. One whose place never comes is an incident when the execution ends.',
+    scope: 'operate',
+    body: v.strictObject({ before: v.optional(ItemName), after: v.optional(ItemName), item: JsonStep }),
+    success: { status: 200, description: 'Where it stands, in words', schema: OperationResult },
+    errors: [400, 404, 409],
+    handle(call) {
+      const execution = openOne(call)
+      const { before, after, item } = call.body()
+      if ((before === undefined) === (after === undefined))
+        throw new LabError('invalid', 'the body says either before or after which step the item comes')
+      return json({ success: true, message: execution.insert(before !== undefined ? { before, item } : { after: after!, item }) })
+    },
+  }),
+  route({
+    method: 'POST',
+    path: `${path}/spawn`,
+    operation_id: 'spawnThread',
+    tag: 'runs',
+    summary: 'Put one more thread into an execution',
+    description: 'Also while it is paused: then the thread is held before its labware comes.',
+    scope: 'operate',
+    body: v.strictObject({
+      thread: Id,
+      start: v.optional(v.pipe(Name, v.description('The place where its labware comes from, if not that of the workflow'))),
+    }),
+    success: { status: 200, description: 'It is there', schema: OperationResult },
+    errors: [400, 404, 409],
+    handle(call) {
+      const execution = openOne(call)
+      const { thread, start } = call.body()
+      const { name, thread_id } = execution.spawnNow(thread, start)
+      return json({ success: true, message: `thread ${name} is there: ${thread_id}` })
+    },
+  }),
+  route({
+    method: 'POST',
+    path: `${path}/stop`,
+    operation_id: 'stopExecution',
+    tag: 'runs',
+    summary: 'Stop an execution, in two calls',
+    description:
+      'The first call pauses it and arms the stop; the second, with `confirm`, aborts it: what a device does for it is halted. A confirmation alone does nothing. ' +
+      'Resuming disarms it. This is not the emergency stop: that is `POST /api/stop`.',
+    scope: 'operate',
+    body: v.strictObject({ confirm: v.optional(v.boolean(), false) }),
+    body_may_be_empty: true,
+    success: { status: 200, description: 'Armed, or stopping', schema: OperationResult },
+    errors: [400, 404, 409],
+    handle(call) {
+      const execution = openOne(call)
+      const { confirm } = call.body()
+      const message =
+        execution.stop(confirm) === 'armed' ? 'armed: it pauses; stop it once more with confirm to abort it' : 'it is being aborted'
+      return json({ success: true, message })
+    },
+  }),
+]
+
+/** What is told to a run that is open, with no more to say than that. */
+function verb(name: string, summary: string, tell: (execution: Execution) => string): Route {
+  return route({
+    method: 'POST',
+    path: `${path}/${name}`,
+    operation_id: `${name}Execution`,
+    tag: 'runs',
+    summary,
+    scope: 'operate',
+    body: Nothing,
+    body_may_be_empty: true,
+    success: { status: 200, description: 'Told', schema: OperationResult },
+    errors: [404, 409],
+    handle(call) {
+      const execution = openOne(call)
+      call.body()
+      return json({ success: true, message: tell(execution) })
+    },
+  })
+}
+
+/** Throws `not_found`. */
+function knownBy({ runs }: Lab, execution_id: string): Known {
+  const { records } = runs.runtime
+  const row = records.execution(execution_id)
+  if (!row) throw new LabError('not_found', `there is no execution ${JSON.stringify(execution_id)}; /api/executions shows what there is`)
+  return { row, records, execution: runs.runtime.execution(execution_id) }
+}
+
+/** Throws `not_found`, and `conflict` for one that has ended. */
+function openOne({ lab, param }: Pick<Call<unknown, unknown>, 'lab' | 'param'>): Execution {
+  const { execution, row } = knownBy(lab, param('execution_id'))
+  if (execution && !execution.isOver) return execution
+  throw new LabError('conflict', `execution ${row.execution_id} has ended: ${row.status}`)
+}
+
+/** Older executions than are kept have events still, which nothing else would ever take out of the log. */
+async function mustHaveEvents(lab: Lab, execution_id: string): Promise<void> {
+  if (lab.runs.runtime.records.execution(execution_id)) return
+  if (/^[0-9a-f-]{36}$/.test(execution_id)) {
+    for await (const _ of lab.hub.events({ execution_id })) return
+  }
+  throw new LabError('not_found', `there is no execution ${JSON.stringify(execution_id)}; /api/executions shows what there is`)
+}
+
+function now(): number {
+  return Date.now() / 1000
+}

@@ -1,0 +1,116 @@
+// What went wrong and somebody has to know of.
+
+import * as v from 'valibot'
+import { OperationResult } from '../devices/records.ts'
+import { Incident } from '../events/incidents.ts'
+import type { Runtime } from '../workflow/runtime.ts'
+import { json, type Route, route } from './contract.ts'
+import { Limit } from './numeral.ts'
+
+const path = '/api/incidents/:incident_id'
+
+const Asked = v.object({
+  limit: Limit,
+  execution_id: v.optional(v.pipe(v.string(), v.description('Those of this execution alone'))),
+  acknowledged: v.optional(v.pipe(v.picklist(['true', 'false']), v.description('Those alone that somebody has seen, or nobody'))),
+})
+
+export const incidentRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: '/api/incidents',
+    operation_id: 'listIncidents',
+    tag: 'runs',
+    summary: 'List incidents',
+    description: 'The newest thousand are kept; older ones remain as events.',
+    scope: 'read',
+    query: Asked,
+    success: { status: 200, description: 'The newest first', schema: v.strictObject({ incidents: v.array(Incident) }) },
+    errors: [400],
+    handle({ lab, query }) {
+      const { limit, execution_id, acknowledged } = query()
+      const incidents = lab.hub.incidents.list().filter((incident) => {
+        if (execution_id !== undefined && incident.execution_id !== execution_id) return false
+        return acknowledged === undefined || String(incident.acknowledged !== null) === acknowledged
+      })
+      return json({ incidents: incidents.slice(0, limit) })
+    },
+  }),
+  route({
+    method: 'GET',
+    path,
+    operation_id: 'getIncident',
+    tag: 'runs',
+    summary: 'Get one incident, with all its detail',
+    scope: 'read',
+    success: { status: 200, description: 'The incident', schema: Incident },
+    errors: [404],
+    handle: ({ lab, param }) => json(lab.hub.incidents.get(param('incident_id'))),
+  }),
+  route({
+    method: 'POST',
+    path: `${path}/acknowledge`,
+    operation_id: 'acknowledgeIncident',
+    tag: 'runs',
+    summary: 'Mark an incident as seen',
+    description: 'It changes nothing else, but that of safe mode ends it. On the card when answered.',
+    scope: 'operate',
+    body: v.strictObject({}),
+    body_may_be_empty: true,
+    success: { status: 200, description: 'Marked', schema: OperationResult },
+    errors: [404, 503],
+    async handle({ lab, c, param, body }) {
+      body()
+      const { acknowledged } = await lab.hub.incidents.acknowledge(param('incident_id'), c.get('principal').name)
+      return json({ success: true, message: `seen by ${acknowledged?.by}` })
+    },
+  }),
+  lateCall({
+    name: 'extend',
+    summary: 'Give a device call that takes too long more time',
+    body: v.strictObject({
+      seconds: v.pipe(v.number(), v.finite(), v.gtValue(0), v.maxValue(1e6), v.description('From now on'), v.metadata({ unit: 's' })),
+    }),
+    tell: (runtime, incident_id, { seconds }) => `${runtime.extend(incident_id, { seconds })} has ${seconds} s more`,
+  }),
+  lateCall({
+    name: 'abort',
+    summary: 'Cut off a device call that takes too long: the device is halted, and the call has failed',
+    body: v.strictObject({}),
+    tell: (runtime, incident_id) => `${runtime.abortCall(incident_id)} is cut off; recover its thread`,
+  }),
+  lateCall({
+    name: 'complete',
+    summary: 'Say that a device call that takes too long has done its work',
+    body: v.strictObject({}),
+    tell: (runtime, incident_id) => `${runtime.completeCall(incident_id)} counts as done`,
+  }),
+]
+
+type LateCall<Body> = {
+  name: 'extend' | 'abort' | 'complete'
+  summary: string
+  body: v.GenericSchema<unknown, Body>
+  tell(runtime: Runtime, incident_id: string, body: Body): string
+}
+
+/** What an operator says about the call of a RECOVERABLE_TIMEOUT, as long as it goes on. */
+function lateCall<Body>({ name, summary, body, tell }: LateCall<Body>): Route {
+  return route<Body>({
+    method: 'POST',
+    path: `${path}/${name}`,
+    operation_id: `${name}LateCall`,
+    tag: 'runs',
+    summary,
+    description: 'For a RECOVERABLE_TIMEOUT. A conflict when somebody has decided already, or the call has ended.',
+    scope: 'operate',
+    body,
+    body_may_be_empty: name !== 'extend',
+    success: { status: 200, description: 'Told', schema: OperationResult },
+    errors: name === 'extend' ? [400, 404, 409] : [404, 409],
+    handle(call) {
+      const { incident_id } = call.lab.hub.incidents.get(call.param('incident_id'))
+      return json({ success: true, message: tell(call.lab.runs.runtime, incident_id, call.body()) })
+    },
+  })
+}

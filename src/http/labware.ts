@@ -1,0 +1,53 @@
+// Where labware is, and what an operator says about that.
+
+import * as v from 'valibot'
+import { OperationResult } from '../devices/records.ts'
+import { LabError } from '../errors.ts'
+import { Name } from '../kit/name.ts'
+import { Whereabouts, whereaboutsOf } from '../workflow/whereabouts.ts'
+import { json, type Route, route } from './contract.ts'
+
+export const labwareRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: '/api/labware',
+    operation_id: 'listLabware',
+    tag: 'runs',
+    summary: 'List labware, and where it is',
+    scope: 'read',
+    success: {
+      status: 200,
+      description: 'What the runs that are open move, and what stands on the bench',
+      schema: v.strictObject({ labware: v.array(Whereabouts) }),
+    },
+    errors: [],
+    handle: ({ lab }) => json({ labware: lab.runs.runtime.labware().map(whereaboutsOf) }),
+  }),
+  route({
+    method: 'PUT',
+    path: '/api/labware/:labware_id/location',
+    operation_id: 'relocateLabware',
+    tag: 'runs',
+    summary: 'Say where a labware is',
+    description:
+      'Somebody carried it there, or (`null`) took it off the bench, which is for labware without a thread. Nothing moves. A conflict while it is under way, and for a ' +
+      'place where something stands or that is kept for another. Its thread goes on from there.',
+    scope: 'operate',
+    body: v.strictObject({ position: v.nullable(Name) }),
+    success: { status: 200, description: 'Taken at your word', schema: OperationResult },
+    errors: [400, 404, 409, 503],
+    async handle({ lab, param, body }) {
+      const { runtime, shelf } = lab.runs
+      const piece = runtime.labware().find(({ labware }) => labware.labware_id === param('labware_id'))
+      if (!piece)
+        throw new LabError('not_found', `there is no labware ${JSON.stringify(param('labware_id'))}; /api/labware shows what there is`)
+      const { position } = body()
+      runtime.relocate(piece.labware.labware_id, { position })
+      await shelf.keepPlaced()
+      return json({
+        success: true,
+        message: position === null ? `${piece.labware.name} is off the bench` : `${piece.labware.name} stands at ${position}`,
+      })
+    },
+  }),
+]

@@ -1,0 +1,124 @@
+// A device that a key has leased: what it does for others, for its holder, and for an execution.
+
+import { mkdir, rm } from 'node:fs/promises'
+import { type Test, test } from 'tap'
+import { openLab } from '../lab.ts'
+import { silent } from '../kit/log.ts'
+import { VirtualClock } from '../kit/clock.ts'
+import { type Asking, benchConfig, type Bench, isRefusal, openBench } from './testing.ts'
+
+const shaker = '/api/devices/shaker-1'
+const lock = `${shaker}/lock`
+const wish = { owner: 'Anna', note: 'hands inside', ttl_s: 86_400 }
+const override = { 'X-Override': 'true' }
+const execution_id = 'b1f3c9a2-6f5e-4a53-9c3d-0d6b7f1f3a10'
+
+async function leased(t: Test): Promise<Bench & { other: Asking }> {
+  const bench = await openBench(t)
+  const { ask } = bench
+  await ask('POST', `${shaker}/initialize`)
+  const answer = await ask('PUT', lock, { key: 'operate', json: wish })
+  t.equal(answer.status, 200, answer.text)
+  const { api_key } = (await ask('POST', '/api/keys', { json: { name: 'other', scope: 'operate' } })).body as { api_key: string }
+  return { ...bench, other: { key: null, headers: { 'X-API-Key': api_key } } }
+}
+
+test('a leased device does nothing for other keys, all for its own, and says who has it and until when', async (t) => {
+  const { ask, other } = await leased(t)
+  const told = ((await ask('GET', shaker)).body as { lock: { expires_at: number } }).lock
+  t.match(told, { owner: 'Anna', note: 'hands inside' })
+  t.ok(Math.abs(told.expires_at - Date.now() / 1000 - 86_400) < 60)
+  for (const name of ['initialize', 'lock_plate']) {
+    const answer = await ask('POST', `${shaker}/${name}`, other)
+    isRefusal(t, answer, 423, 'locked')
+    t.match(answer.text, /shaker-1 is leased by Anna \(hands inside\) until \d{4}-/)
+  }
+  t.equal((await ask('POST', `${shaker}/lock_plate`, { key: 'operate' })).status, 200)
+  isRefusal(t, await ask('PUT', lock, { ...other, json: { owner: 'Ben', ttl_s: 5 } }), 423, 'locked')
+  isRefusal(t, await ask('DELETE', lock, other), 423, 'locked')
+  t.equal((await ask('DELETE', lock, { key: 'operate' })).status, 200)
+  t.equal(((await ask('GET', shaker)).body as { lock: unknown }).lock, null)
+  t.equal((await ask('POST', `${shaker}/unlock_plate`, other)).status, 200)
+  t.match((await ask('DELETE', lock, other)).body, { success: true, message: 'shaker-1 was not leased' })
+})
+
+test('readings and a stop pass whoever has leased the device', async (t) => {
+  const { ask } = await leased(t)
+  for (const path of ['', '/capabilities', '/initialized', '/get_temperature', '/wire'])
+    t.equal((await ask('GET', shaker + path, { key: 'read' })).status, 200, path)
+  t.equal((await ask('POST', `${shaker}/stop`, { key: 'read' })).status, 200)
+  t.equal((await ask('POST', '/api/stop', { key: 'read' })).status, 200)
+})
+
+test('a lease ends by itself on the clock, and its holder renews it with another', async (t) => {
+  const { lab, clock } = await openBench(t)
+  const instrument = lab.registry.find('shaker-1')
+  const holder = { key_id: 'holder', override: false }
+  const other = { key_id: 'other', override: false }
+  const forTenMinutes = { owner: 'Anna', ttl_s: 600 }
+  await instrument.lease(holder, forTenMinutes)
+  await clock.advance(500_000)
+  await instrument.lease(holder, forTenMinutes)
+  await clock.advance(599_999)
+  await t.rejects(instrument.lease(other, forTenMinutes), { code: 'locked' })
+  await clock.advance(1)
+  t.equal(instrument.info().lock, null)
+  t.match(await instrument.lease(other, forTenMinutes), { owner: 'Anna' })
+})
+
+test('an admin passes a lease, ends it and takes it over, with the word for it alone', async (t) => {
+  const { ask } = await leased(t)
+  isRefusal(t, await ask('POST', `${shaker}/lock_plate`), 423, 'locked')
+  t.equal((await ask('POST', `${shaker}/lock_plate`, { headers: override })).status, 200)
+  isRefusal(t, await ask('DELETE', lock), 423, 'locked')
+  t.equal((await ask('PUT', lock, { json: { owner: 'Admin', ttl_s: 86_400 }, headers: override })).status, 200)
+  isRefusal(t, await ask('POST', `${shaker}/lock_plate`, { key: 'operate', headers: override }), 423, 'locked')
+  t.equal((await ask('DELETE', lock, { headers: override })).status, 200)
+})
+
+test('a lease lasts a second at least and a day at most, and wants an owner and the scope to operate', async (t) => {
+  const { ask } = await openBench(t)
+  for (const json of [{ ...wish, ttl_s: 86_401 }, { ...wish, ttl_s: 0 }, { ttl_s: 5 }, { owner: 'Anna' }, { ...wish, owner: '' }, { ...wish, more: 1 }])
+    isRefusal(t, await ask('PUT', lock, { json }), 400, 'invalid')
+  isRefusal(t, await ask('PUT', lock, { key: 'read', json: wish }), 403, 'forbidden')
+  isRefusal(t, await ask('PUT', '/api/devices/nobody/lock', { json: wish }), 404, 'not_found')
+  t.equal((await ask('PUT', lock, { json: { ...wish, ttl_s: 86_400 } })).status, 200)
+})
+
+test('what an execution holds cannot be leased, and what is leased refuses what an execution asks', async (t) => {
+  const { ask, lab, clock, other } = await leased(t)
+  const instrument = lab.registry.find('shaker-1')
+  const letGo = instrument.hold(execution_id)
+  await t.rejects(clock.run(instrument.perform('lock_plate', {})), { code: 'locked', message: /leased by Anna/ })
+  t.equal((await ask('POST', `${shaker}/lock_plate`, { key: 'operate' })).status, 200, 'the lease goes before the execution')
+  await ask('DELETE', lock, { key: 'operate' })
+  t.match(await clock.run(instrument.perform('unlock_plate', {})), { success: true })
+  isRefusal(t, await ask('PUT', lock, { ...other, json: wish }), 423, 'locked')
+  letGo()
+  t.equal((await ask('PUT', lock, { ...other, json: wish })).status, 200)
+})
+
+test('of two who lease at once one gets it, and who could not be kept has none', async (t) => {
+  const { ask, clock, data_dir, other, lab } = await leased(t)
+  await ask('DELETE', lock, { key: 'operate' })
+  const two = [ask('PUT', lock, { key: 'operate', json: wish }), ask('PUT', lock, { ...other, json: wish })]
+  t.same((await clock.run(Promise.all(two))).map(({ status }) => status).sort(), [200, 423])
+  await ask('DELETE', lock, { headers: override })
+  await rm(`${data_dir}/leases.json`, { force: true })
+  await mkdir(`${data_dir}/leases.json`)
+  isRefusal(t, await ask('PUT', lock, { key: 'operate', json: wish }), 503, 'storage')
+  t.equal(lab.registry.find('shaker-1').info().lock, null)
+})
+
+test('a lease is there after a restart, and no longer than it was given for, whatever the wall clock says', async (t) => {
+  const { lab, data_dir, clock } = await openBench(t)
+  const kept = await lab.registry.find('shaker-1').lease({ key_id: 'holder', override: false }, { ...wish, ttl_s: 600 })
+  await clock.run(lab.close())
+  const later = new VirtualClock()
+  const again = await openLab(await benchConfig(), { data_dir, log: silent, clock: later })
+  t.same(again.registry.find('shaker-1').info().lock, kept)
+  await t.rejects(again.registry.find('shaker-1').perform('initialize', {}), { code: 'locked' })
+  await later.advance(600_000)
+  t.equal(again.registry.find('shaker-1').info().lock, null)
+  await later.run(again.close())
+})

@@ -1,0 +1,45 @@
+// What people are asked to do in runs.
+
+import * as v from 'valibot'
+import { OperationResult } from '../devices/records.ts'
+import { json, type Route, route } from './contract.ts'
+
+const ManualStep = v.strictObject({
+  step_id: v.string(),
+  execution_id: v.string(),
+  thread_id: v.string(),
+  instruction: v.string(),
+  since: v.pipe(v.number(), v.description('Unix time'), v.metadata({ unit: 's' })),
+})
+
+export const operatorRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: '/api/operator/steps',
+    operation_id: 'listManualSteps',
+    tag: 'runs',
+    summary: 'List the steps that wait for a person',
+    scope: 'read',
+    success: { status: 200, description: 'The oldest first', schema: v.strictObject({ steps: v.array(ManualStep) }) },
+    errors: [],
+    handle: ({ lab }) => json({ steps: lab.runs.runtime.operator.steps() }),
+  }),
+  route({
+    method: 'POST',
+    path: '/api/operator/steps/:step_id/confirm',
+    operation_id: 'confirmManualStep',
+    tag: 'runs',
+    summary: 'Confirm a step: it is done',
+    description: 'Of two who confirm the same step one is answered 404.',
+    scope: 'operate',
+    body: v.strictObject({}),
+    body_may_be_empty: true,
+    success: { status: 200, description: 'Confirmed', schema: OperationResult },
+    errors: [404],
+    handle({ lab, param, body }) {
+      body()
+      lab.runs.runtime.operator.confirm(param('step_id'))
+      return json({ success: true, message: `${param('step_id')} is confirmed` })
+    },
+  }),
+]

@@ -1,0 +1,130 @@
+// What an operator tells a run over the API beyond pause and stop, and where labware is.
+
+import { readFileSync } from 'node:fs'
+import { type Test, test } from 'tap'
+import { demoTeachpoints } from '../examples/demo_bench.ts'
+import { examples } from './openapi_examples.ts'
+import { type Bench, isRefusal, openBench, type Reply } from './testing.ts'
+
+const justShake = examples.putWorkflow!.body as Record<string, unknown>
+const nobody = '00000000-0000-4000-8000-000000000000'
+const place = { start: { at: 'pad_1', mode: 'REUSE_EXISTING' }, end: { at: ['pad_1'], mode: 'LEAVE_IN_PLACE' } }
+/** Waits until it is told `go`. */
+const patient = {
+  ...justShake,
+  name: 'patient',
+  labware: { plate: { type: '96-well' }, lid: { type: 'lid' } },
+  threads: {
+    plate: { labware: 'plate', ...place, steps: [{ wait_for: 'go' }, { method: 'shake_it' }] },
+    lid: { labware: 'lid', start: { at: 'pad_3', mode: 'REUSE_EXISTING' }, end: { at: ['pad_3'], mode: 'LEAVE_IN_PLACE' }, steps: [] },
+  },
+}
+
+type Body = Record<string, unknown>
+const bodyOf = async (reply: Promise<Reply>) => (await reply).body as Body
+
+async function waiting(t: Test) {
+  const bench = await openBench(t)
+  const { ask, lab } = bench
+  await lab.teachpoints.importAll(demoTeachpoints, { overwrite: false })
+  await ask('POST', '/api/topology/load', { json: { name: 'demo' } })
+  t.equal((await ask('PUT', '/api/workflows/patient', { json: patient })).status, 201)
+  const { execution_id } = await bodyOf(ask('POST', '/api/submissions', { json: { workflow: 'patient', run_mode: 'LIVE' } }))
+  const path = `/api/executions/${execution_id}`
+  await until(bench, path, ({ threads }) => (threads as Body[])[0]?.status === 'AWAITING_EVENT')
+  return { ...bench, path, over: () => until(bench, path, ({ status }) => status !== 'IN_PROGRESS') }
+}
+
+/** Asks until it is so; time goes by meanwhile. */
+async function until({ ask, clock }: Bench, path: string, isSo: (body: Body) => boolean): Promise<Body> {
+  for (let tries = 0; tries < 5000; tries++) {
+    const body = await bodyOf(ask('GET', path))
+    if (isSo(body)) return body
+    await clock.advance(500)
+  }
+  throw new Error(`${path} never came to it`)
+}
+
+test('a step is skipped by its name, while it waits too', async (t) => {
+  const { ask, path, over } = await waiting(t)
+  isRefusal(t, await ask('POST', `${path}/skip`, { key: 'read', json: { item: 'shake_it' } }), 403)
+  isRefusal(t, await ask('POST', `/api/executions/${nobody}/skip`, { json: { item: 'shake_it' } }), 404)
+  isRefusal(t, await ask('POST', `${path}/skip`, { json: {} }), 400)
+  isRefusal(t, await ask('POST', `${path}/skip`, { json: { item: 'shake_them' } }), 404, 'not_found')
+  t.match(await ask('POST', `${path}/skip`, { json: { item: 'shake_it' } }), {
+    status: 200,
+    body: { success: true, message: 'plate/shake_it is skipped' },
+  })
+  t.match(await ask('POST', `${path}/skip`, { json: { item: 'wait_for' } }), { status: 200 })
+  t.match(await over(), { status: 'COMPLETED' })
+  t.match(await bodyOf(ask('GET', `${path}/timeline`)), { rows: [] })
+  isRefusal(t, await ask('POST', `${path}/skip`, { json: { item: 'shake_it' } }), 409, 'conflict')
+})
+
+test('a step is put in beside another, and is checked as one of a workflow', async (t) => {
+  const { ask, path, over } = await waiting(t)
+  const insert = (json: object) => ask('POST', `${path}/insert`, { json })
+  const item = { action: { emit: 'soon' } }
+  isRefusal(t, await insert({ item }), 400)
+  isRefusal(t, await insert({ before: 'shake_it', after: 'shake_it', item }), 400)
+  isRefusal(t, await insert({ before: 'shake_it', item: { methd: 'shake_it' } }), 400)
+  isRefusal(t, await insert({ before: 'shake_it', item: { method: 'spin_it' } }), 400)
+  isRefusal(t, await insert({ before: 'spin_it', item }), 404)
+  t.match(await insert({ before: 'shake_it', item }), { status: 200, body: { message: 'it is put before plate/shake_it' } })
+  await ask('POST', `${path}/skip`, { json: { item: 'wait_for' } })
+  t.match(await over(), { status: 'COMPLETED' })
+  const { rows } = (await bodyOf(ask('GET', `${path}/timeline`))) as { rows: Body[] }
+  t.match(
+    rows.filter(({ kind }) => kind === 'action').map(({ name, status }) => `${name} ${status}`),
+    ['emit COMPLETED', 'shake COMPLETED'],
+  )
+})
+
+test('a thread is put in, and its labware, when nobody moves it any more, is put elsewhere and taken away', async (t) => {
+  const bench = await waiting(t)
+  const { ask, path, over } = bench
+  isRefusal(t, await ask('POST', `${path}/spawn`, { json: { thread: 'lids' } }), 404)
+  isRefusal(t, await ask('POST', `${path}/spawn`, { json: { thread: 'lid', start: 'pad_1' } }), 409, 'conflict')
+  t.match(await ask('POST', `${path}/spawn`, { json: { thread: 'lid' } }), { status: 200, body: { message: /^thread lid is there/ } })
+  await until(bench, path, ({ threads }) =>
+    (threads as Body[]).some(({ thread_name, status }) => thread_name === 'lid' && status === 'COMPLETED'),
+  )
+  const { labware } = (await bodyOf(ask('GET', '/api/labware', { key: 'read' }))) as { labware: (Body & { labware_id: string })[] }
+  t.match(labware, [
+    { name: 'plate', position: 'pad_1', held_by: null, thread_name: 'plate', run_mode: 'LIVE' },
+    { name: 'lid', position: 'pad_3', thread_id: null, execution_id: null },
+  ])
+  const [plate, lid] = labware
+  const put = (labware_id: string, json: object) => ask('PUT', `/api/labware/${labware_id}/location`, { key: 'operate', json })
+  isRefusal(t, await put(nobody, { position: 'pad_2' }), 404)
+  isRefusal(t, await put(lid!.labware_id, {}), 400)
+  isRefusal(t, await put(lid!.labware_id, { position: 'pad_99' }), 404)
+  isRefusal(t, await put(lid!.labware_id, { position: 'pad_1' }), 409, 'conflict')
+  isRefusal(t, await put(plate!.labware_id, { position: null }), 409, 'conflict')
+  t.match(await put(lid!.labware_id, { position: 'pad_2' }), { status: 200, body: { message: 'lid stands at pad_2' } })
+  t.match(readFileSync(`${bench.data_dir}/labware.json`, 'utf8'), /"pad_2"/, 'it is on the card when it is answered')
+  t.match(await put(plate!.labware_id, { position: 'pad_3' }), { status: 200 })
+  t.match(await put(lid!.labware_id, { position: null }), { status: 200, body: { message: 'lid is off the bench' } })
+  await ask('POST', `${path}/emit`, { json: { name: 'go' } })
+  t.match(await over(), { status: 'COMPLETED' })
+  const { rows } = (await bodyOf(ask('GET', `${path}/timeline`))) as { rows: Body[] }
+  t.match(
+    rows.find(({ kind }) => kind === 'move'),
+    { from: 'pad_3' },
+  )
+})
+
+test('what is said of a device call that takes too long needs one', async (t) => {
+  const { ask, lab } = await waiting(t)
+  const { incident_id } = lab.hub.incident('OTHER', 'something else', {})
+  for (const [verb, json] of [
+    ['extend', { seconds: 5 }],
+    ['abort', {}],
+    ['complete', {}],
+  ] as const) {
+    isRefusal(t, await ask('POST', `/api/incidents/${nobody}/${verb}`, { json }), 404)
+    isRefusal(t, await ask('POST', `/api/incidents/${incident_id}/${verb}`, { json }), 404, 'not_found')
+    isRefusal(t, await ask('POST', `/api/incidents/${incident_id}/${verb}`, { key: 'read', json }), 403)
+  }
+  isRefusal(t, await ask('POST', `/api/incidents/${incident_id}/extend`, { json: { seconds: 0 } }), 400)
+})

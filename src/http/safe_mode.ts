@@ -1,0 +1,34 @@
+// Safe mode: the service has broken off again and again. It can be asked and stopped, and its records be edited; what moves waits
+// until somebody has looked and acknowledged its incident.
+
+import { LabError } from '../errors.ts'
+import type { Lab } from '../lab.ts'
+import type { Route } from './contract.ts'
+
+/** Of what a key of scope operate may: these move nothing. A route that is not named here is taken to move something. */
+const movesNothing = new Set([
+  'acknowledgeIncident',
+  'clearDeviceFault',
+  'leaseDevice',
+  'releaseDevice',
+  'createTeachpoint',
+  'importTeachpoints',
+  'updateTeachpoint',
+  'deleteTeachpoint',
+  'pauseExecution',
+  'stopExecution',
+  'closeExecution',
+  'pauseThread',
+  'stopThread',
+  'simulate',
+])
+
+/** Throws `safe_mode`, naming the incident to acknowledge. */
+export function mustNotBeSafeMode({ safe_mode }: Lab, { scope, operation_id }: Route): void {
+  if (!safe_mode || scope !== 'operate' || movesNothing.has(operation_id)) return
+  const { incident_id } = safe_mode
+  throw new LabError(
+    'safe_mode',
+    `the service is in safe mode and moves nothing; when all is well: POST /api/incidents/${incident_id}/acknowledge`,
+  )
+}

@@ -1,0 +1,55 @@
+// Who may what: every route there is, tried without a key and with a key of each scope.
+
+import { test } from 'tap'
+import { allows, scopes } from '../keys/keys.ts'
+import { routes } from './routes.ts'
+import { openBench } from './testing.ts'
+
+/** What is not `read` for GET and `operate` for all else, and why. A route that is not here and differs is a mistake. */
+const exceptions: Record<string, string> = {
+  getHealth: 'public',
+  requestKey: 'public',
+  // Its own secret opens it.
+  fetchRequestedKey: 'public',
+  stopDevice: 'any',
+  stopAll: 'any',
+  listKeys: 'admin',
+  createKey: 'admin',
+  rotateKey: 'admin',
+  revokeKey: 'admin',
+  listKeyRequests: 'admin',
+  approveKeyRequest: 'admin',
+  denyKeyRequest: 'admin',
+  getAudit: 'admin',
+  reloadSystem: 'admin',
+  loadTopology: 'admin',
+  unloadTopology: 'admin',
+  putWorkflow: 'admin',
+  deleteWorkflow: 'admin',
+  deleteExecution: 'admin',
+}
+
+test('GET wants read and all else operate, but for those that are listed', async (t) => {
+  for (const { operation_id, method, scope } of routes)
+    t.equal(scope, exceptions[operation_id] ?? (method === 'GET' ? 'read' : 'operate'), operation_id)
+  const known = routes.map(({ operation_id }) => operation_id)
+  for (const operation_id of Object.keys(exceptions)) t.ok(known.includes(operation_id), operation_id)
+})
+
+test('every route opens to the scopes that may, and to nobody else', async (t) => {
+  const { hono, clock, secrets } = await openBench(t)
+  for (const { method, path, scope: wanted, operation_id } of routes) {
+    for (const scope of [null, ...scopes]) {
+      // What follows the check of the scope refuses it: there is no such thing, and this is no JSON.
+      const address = path.replace(/:\w+/g, 'nobody')
+      const headers = { Host: 'localhost', 'Content-Type': 'application/json', ...(scope && { 'X-API-Key': secrets[scope] }) }
+      const request = { method, headers, ...(method !== 'GET' && { body: '{' }) }
+      const response = await clock.run(Promise.resolve(hono.request(address, request)))
+      await response.body?.cancel()
+      const may = wanted === 'public' || (scope !== null && (wanted === 'any' || allows(scope, wanted)))
+      const what = `${operation_id} with ${scope ?? 'no key'}: ${response.status}`
+      if (may) t.notOk([401, 403].includes(response.status), what)
+      else t.equal(response.status, scope === null ? 401 : 403, what)
+    }
+  }
+})

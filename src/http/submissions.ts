@@ -1,0 +1,64 @@
+// What somebody asks the runtime to run.
+
+import * as v from 'valibot'
+import { LabError } from '../errors.ts'
+import { SubmissionRecord } from '../workflow/records.ts'
+import { SubmissionRequest } from '../workflow/submission.ts'
+import { json, type Route, route } from './contract.ts'
+import { Limit } from './numeral.ts'
+
+export const submissionRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: '/api/submissions',
+    operation_id: 'listSubmissions',
+    tag: 'runs',
+    summary: 'List submissions',
+    scope: 'read',
+    query: v.object({ limit: Limit }),
+    success: { status: 200, description: 'The newest first', schema: v.strictObject({ submissions: v.array(SubmissionRecord) }) },
+    errors: [400],
+    handle: ({ lab, query }) => json({ submissions: lab.runs.runtime.records.submissions().slice(0, query().limit) }),
+  }),
+  route({
+    method: 'POST',
+    path: '/api/submissions',
+    operation_id: 'submit',
+    tag: 'runs',
+    summary: 'Submit a workflow',
+    description:
+      'Begins an execution; `JOIN_EXISTING` puts the groups into one that is open. A refusal says what is wrong, and nothing has happened then. ' +
+      'PURE_SIM drives nothing and needs no topology to be loaded; DEVICE_SIM runs each driver over its own simulator.',
+    scope: 'operate',
+    body: SubmissionRequest,
+    success: {
+      status: 202,
+      description: 'It runs; what becomes of it is at `Location`',
+      schema: v.strictObject({ submission_id: v.string(), execution_id: v.string(), status: SubmissionRecord.entries.status }),
+      headers: ['Location'],
+    },
+    errors: [400, 404, 409, 503],
+    async handle({ lab, body }) {
+      const { submission_id, execution_id } = await lab.runs.runtime.submit(body())
+      // It runs whether or not its record can be kept; that it cannot is an incident.
+      await lab.runs.written().catch(() => undefined)
+      const answer = { submission_id, execution_id, status: 'IN_PROGRESS' as const }
+      return json(answer, 202, { Location: `/api/executions/${execution_id}` })
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/api/submissions/:submission_id',
+    operation_id: 'getSubmission',
+    tag: 'runs',
+    summary: 'Get one submission',
+    scope: 'read',
+    success: { status: 200, description: 'The submission', schema: SubmissionRecord },
+    errors: [404],
+    handle({ lab, param }) {
+      const record = lab.runs.runtime.records.submission(param('submission_id'))
+      if (!record) throw new LabError('not_found', `there is no submission ${JSON.stringify(param('submission_id'))}`)
+      return json(record)
+    },
+  }),
+]

@@ -1,0 +1,130 @@
+// Where labware can be: the topologies there are, and the one that is loaded.
+
+import * as v from 'valibot'
+import { OperationResult } from '../devices/records.ts'
+import { LabError } from '../errors.ts'
+import { Id } from '../kit/name.ts'
+import { ShownTopology, topologyOf } from '../workflow/snapshot.ts'
+import { json, type Route, route } from './contract.ts'
+
+const Force = v.pipe(v.optional(v.boolean(), false), v.description('Aborts the runs that are open'))
+
+const Fault = v.strictObject({ origin: v.string(), reason: v.string() })
+export const Faults = v.pipe(v.array(Fault), v.description('Files and documents that are left out, and why'))
+
+export const topologyRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: '/api/topologies',
+    operation_id: 'listTopologies',
+    tag: 'workflows',
+    summary: 'List topologies',
+    scope: 'read',
+    success: {
+      status: 200,
+      description: 'Those there are, which of them is loaded, and what could not be taken up',
+      schema: v.strictObject({
+        topologies: v.array(
+          v.strictObject({
+            name: v.string(),
+            loaded: v.boolean(),
+            positions: v.number(),
+            devices: v.array(v.string()),
+            workflows: v.array(v.string()),
+          }),
+        ),
+        faults: Faults,
+      }),
+    },
+    errors: [],
+    handle({ lab }) {
+      const { library, topology: loaded } = lab.runs.runtime
+      const workflowsOn = (name: string) => [...library.workflows.values()].filter(({ topology }) => topology.name === name)
+      const topologies = [...library.topologies.values()].map(({ name, document, devices }) => ({
+        name,
+        loaded: name === loaded?.name,
+        positions: Object.keys(document.positions).length,
+        devices: [...devices.keys()],
+        workflows: workflowsOn(name).map((workflow) => workflow.name),
+      }))
+      return json({ topologies, faults: library.faults })
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/api/topology',
+    operation_id: 'getTopology',
+    tag: 'workflows',
+    summary: 'Get the loaded topology, and what stands where',
+    scope: 'read',
+    success: { status: 200, description: 'The topology; labware is that of LIVE runs', schema: ShownTopology },
+    errors: [404],
+    handle({ lab }) {
+      const { topology, world } = lab.runs.runtime
+      if (!topology) throw new LabError('not_found', 'no topology is loaded; load one of /api/topologies')
+      return json(topologyOf(topology, world))
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/api/topology/load',
+    operation_id: 'loadTopology',
+    tag: 'workflows',
+    summary: 'Load a topology',
+    description:
+      'One at a time: loading over another is a conflict without `force`. It is loaded again after a restart. Streams of events live on.',
+    scope: 'admin',
+    body: v.strictObject({ name: Id, force: Force }),
+    success: { status: 200, description: 'Loaded', schema: OperationResult },
+    errors: [400, 404, 409, 503],
+    async handle({ lab, body }) {
+      const { name, force } = body()
+      await lab.runs.shelf.load(name, { force })
+      return json({ success: true, message: `topology ${name} is loaded` })
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/api/topology/unload',
+    operation_id: 'unloadTopology',
+    tag: 'workflows',
+    summary: 'Unload the topology',
+    description: 'A conflict while runs are open on it, unless `force`, which aborts them. Streams of events live on.',
+    scope: 'admin',
+    body: v.strictObject({ force: Force }),
+    body_may_be_empty: true,
+    success: { status: 200, description: 'None is loaded', schema: OperationResult },
+    errors: [400, 409, 503],
+    async handle({ lab, body }) {
+      const { shelf, runtime } = lab.runs
+      const { force } = body()
+      const name = runtime.topology?.name
+      await shelf.unload({ force })
+      return json({ success: true, message: name ? `topology ${name} is unloaded` : 'no topology was loaded' })
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/api/system/reload',
+    operation_id: 'reloadSystem',
+    tag: 'workflows',
+    summary: 'Read the topologies folder anew',
+    description:
+      'A conflict when the loaded topology has changed and runs are open on it; nothing has changed then. The configuration is read at start only.',
+    scope: 'admin',
+    body: v.strictObject({}),
+    body_may_be_empty: true,
+    success: {
+      status: 200,
+      description: 'Read; `faults` tells what is left out',
+      schema: v.strictObject({ ...OperationResult.entries, faults: Faults }),
+    },
+    errors: [409, 503],
+    async handle({ lab, body }) {
+      body()
+      const { topologies, workflows, faults } = await lab.runs.shelf.reload()
+      const found = `${topologies.size} topologies and ${workflows.size} workflows`
+      return json({ success: true, message: faults.length ? `${found}; ${faults.length} left out` : found, faults })
+    },
+  }),
+]

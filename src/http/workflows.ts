@@ -1,0 +1,116 @@
+// What can be run: the workflows of the topologies folder, those that came over the API, and the examples.
+
+import * as v from 'valibot'
+import { OperationResult } from '../devices/records.ts'
+import { Id } from '../kit/name.ts'
+import type { Lab } from '../lab.ts'
+import type { Workflow } from '../workflow/plan.ts'
+import { workflowSources } from '../workflow/shelf.ts'
+import { json, type Route, route } from './contract.ts'
+import { Faults } from './topology.ts'
+
+const path = '/api/workflows/:workflow_name'
+const longest = 1024 * 1024
+
+const Summary = {
+  name: v.string(),
+  topology: v.string(),
+  form: v.picklist(['json', 'typescript']),
+  source: v.pipe(v.picklist(workflowSources), v.description('Only those of `api` can be changed here')),
+  hash: v.pipe(v.string(), v.description('SHA-256 of the document')),
+  has_code: v.boolean(),
+  variables: v.record(v.string(), v.strictObject({ default: v.optional(v.unknown()), description: v.optional(v.string()) })),
+}
+const WorkflowSummary = v.strictObject(Summary)
+
+const Document = v.pipe(v.record(v.string(), v.unknown()), v.description('With its defaults; where there is code, it says "(code)"'))
+const WorkflowInfo = v.strictObject({ ...Summary, document: Document })
+
+const WorkflowBody = v.pipe(
+  v.looseObject({ format: v.literal(1), name: Id, topology: Id }),
+  v.description('A workflow in its JSON form: src/schemas/workflow.schema.json is its schema'),
+)
+
+export const workflowRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: '/api/workflows',
+    operation_id: 'listWorkflows',
+    tag: 'workflows',
+    summary: 'List workflows',
+    scope: 'read',
+    success: {
+      status: 200,
+      description: 'Those there are, and what could not be taken up',
+      schema: v.strictObject({ workflows: v.array(WorkflowSummary), faults: Faults }),
+    },
+    errors: [],
+    handle({ lab }) {
+      const { workflows, faults } = lab.runs.runtime.library
+      return json({ workflows: [...workflows.values()].map((workflow) => summaryOf(lab, workflow)), faults })
+    },
+  }),
+  route({
+    method: 'GET',
+    path,
+    operation_id: 'getWorkflow',
+    tag: 'workflows',
+    summary: 'Get one workflow',
+    scope: 'read',
+    success: { status: 200, description: 'The workflow with its document', schema: WorkflowInfo },
+    errors: [404],
+    handle({ lab, param }) {
+      const workflow = lab.runs.runtime.workflow(param('workflow_name'))
+      return json({ ...summaryOf(lab, workflow), document: JSON.parse(JSON.stringify(workflow.document, withoutCode)) as object })
+    },
+  }),
+  route({
+    method: 'PUT',
+    path,
+    operation_id: 'putWorkflow',
+    tag: 'workflows',
+    summary: 'Create or replace a workflow in its JSON form',
+    description:
+      'It is checked first: what is wrong is told with its place. On the card when answered. Runs that are open go on as they began.',
+    scope: 'admin',
+    body: WorkflowBody,
+    body_limit: longest,
+    success: {
+      status: 200,
+      description: 'Replaced; 201 with a `Location` when it is new',
+      schema: WorkflowSummary,
+      headers: ['Location'],
+      also: [201],
+    },
+    errors: [400, 409, 503],
+    async handle({ lab, param, body }) {
+      const { workflow, isNew } = await lab.runs.shelf.put(param('workflow_name'), body())
+      const headers: Record<string, string> = isNew ? { Location: `/api/workflows/${workflow.name}` } : {}
+      return json(summaryOf(lab, workflow), isNew ? 201 : 200, headers)
+    },
+  }),
+  route({
+    method: 'DELETE',
+    path,
+    operation_id: 'deleteWorkflow',
+    tag: 'workflows',
+    summary: 'Delete a workflow that came over the API',
+    scope: 'admin',
+    success: { status: 200, description: 'Gone', schema: OperationResult },
+    errors: [404, 409, 503],
+    async handle({ lab, param }) {
+      const name = param('workflow_name')
+      await lab.runs.shelf.delete(name)
+      return json({ success: true, message: `workflow ${name} is deleted` })
+    },
+  }),
+]
+
+function summaryOf({ runs }: Lab, { name, topology, form, hash, hasCode, document }: Workflow): v.InferOutput<typeof WorkflowSummary> {
+  const { variables } = document
+  return { name, topology: topology.name, form, source: runs.shelf.sourceOf(name), hash, has_code: hasCode, variables }
+}
+
+function withoutCode(_: string, value: unknown): unknown {
+  return typeof value === 'function' ? '(code)' : value
+}

@@ -1,0 +1,148 @@
+// Who did what: a line for each request that changes something or was refused that, chained by hashes, in `audit.jsonl`. Nothing waits
+// for it. Its head is told to the log, so that the journal of the system can witness that the end was not cut off.
+
+import * as v from 'valibot'
+import { messageOf } from '../errors.ts'
+import { ChainedLines, type Head } from '../kit/chained_lines.ts'
+import { type Clock, systemClock } from '../kit/clock.ts'
+import type { Report } from '../kit/json_file.ts'
+import type { Log } from '../kit/log.ts'
+import { withoutSecrets } from './secret.ts'
+
+const Word = v.nullable(v.string())
+
+export const AuditEntry = v.strictObject({
+  at: v.pipe(v.number(), v.description('Unix time'), v.metadata({ unit: 's' })),
+  key_id: v.pipe(Word, v.description('`local` is somebody with a shell on this machine, `service` the service itself; null without a good key')),
+  name: Word,
+  scope: Word,
+  from: v.pipe(Word, v.description('The address that the request came from')),
+  what: v.pipe(v.string(), v.description('Method and path, or a command')),
+  status: v.nullable(v.number()),
+  reason: v.pipe(Word, v.description('Why it was refused, as X-Reason has it')),
+  operation_id: Word,
+  left_out: v.optional(v.pipe(v.number(), v.description('So many lines before this one were left out: too many came without a good key, or the disk refused them'))),
+})
+export type AuditEntry = v.InferOutput<typeof AuditEntry>
+
+/** What happened; what is left out is null. */
+export type Deed = { what: string } & Partial<Omit<AuditEntry, 'at' | 'what' | 'left_out'>>
+
+/** What the service itself does. */
+export const byService = { key_id: 'service', name: 'service' } as const
+
+export const auditFile = 'audit.jsonl'
+
+const mostWaiting = 1000
+const headEveryMs = 3_600_000
+const longestWhat = 300
+/** Of deeds that anybody on the network can do: so many at once, then one a second. */
+const strangers = { burst: 20, perSecond: 1 }
+
+type Options = { folder: string; log: Log; report: Report; clock?: Clock; now?: () => number }
+
+export class Audit {
+  readonly #lines: ChainedLines
+  readonly #log: Log
+  readonly #report: Report
+  readonly #clock: Clock
+  readonly #now: () => number
+  #waiting: AuditEntry[] = []
+  #writing: Promise<void> | undefined
+  #leftOut = 0
+  #tries = strangers.burst
+  #triedAt: number
+  #isWell = true
+  #told = ''
+  #cancel = () => {}
+
+  /** `now` in Unix seconds. */
+  constructor({ folder, log, report, clock = systemClock, now = () => Date.now() / 1000 }: Options) {
+    this.#lines = new ChainedLines({ path: `${folder}/${auditFile}` })
+    this.#log = log
+    this.#report = report
+    this.#clock = clock
+    this.#now = now
+    this.#triedAt = clock.now()
+    this.#tellHourly()
+  }
+
+  /** Takes it down, and returns at once. */
+  note({ what, ...deed }: Deed): void {
+    const entry = { ...nobody, at: this.#now(), ...deed, what: withoutSecrets(what).slice(0, longestWhat) }
+    const isRefusedStranger = entry.key_id === null && (entry.status ?? 0) >= 400
+    if (this.#waiting.length >= mostWaiting || (isRefusedStranger && !this.#mayCountOne())) {
+      this.#leftOut++
+      return
+    }
+    this.#waiting.push(this.#leftOut ? { ...entry, left_out: this.#leftOut } : entry)
+    this.#leftOut = 0
+    this.#writing ??= this.#write()
+  }
+
+  /** The newest, oldest first, and the head; what was noted before is among them unless the disk refuses it. */
+  async newest(limit: number): Promise<{ head: Head; entries: (AuditEntry & Head)[] }> {
+    await this.#writing
+    const { head, newest } = this.#lines
+    return { head, entries: newest.slice(-limit).map(({ seq, hash, entry }) => ({ seq, hash, ...(entry as AuditEntry) })) }
+  }
+
+  /** Resolves when all is on the card, or was refused; tells the head a last time. */
+  async close(): Promise<void> {
+    this.#cancel()
+    await this.#writing
+    this.#tellHead()
+    await this.#lines.close()
+  }
+
+  /** All that waits, until nothing does; what the disk refuses waits for the next deed. */
+  async #write(): Promise<void> {
+    // Not in the turn of the request.
+    await new Promise(setImmediate)
+    while (this.#waiting.length) {
+      const entries = this.#waiting
+      this.#waiting = []
+      try {
+        await this.#lines.add(entries)
+        this.#isWell = true
+      } catch (error) {
+        this.#failed(entries, error)
+        break
+      }
+    }
+    this.#writing = undefined
+  }
+
+  #failed(entries: AuditEntry[], error: unknown): void {
+    const all = [...entries, ...this.#waiting]
+    this.#leftOut += Math.max(0, all.length - mostWaiting)
+    this.#waiting = all.slice(0, mostWaiting)
+    if (this.#isWell) this.#report({ kind: 'storage', message: `who does what is not taken down: ${messageOf(error)}` })
+    this.#isWell = false
+  }
+
+  #mayCountOne(): boolean {
+    const now = this.#clock.now()
+    this.#tries = Math.min(strangers.burst, this.#tries + ((now - this.#triedAt) / 1000) * strangers.perSecond)
+    this.#triedAt = now
+    if (this.#tries < 1) return false
+    this.#tries--
+    return true
+  }
+
+  #tellHourly(): void {
+    this.#cancel = this.#clock.after(headEveryMs, () => {
+      this.#tellHead()
+      this.#tellHourly()
+    })
+  }
+
+  #tellHead(): void {
+    const { seq, hash } = this.#lines.head
+    if (seq === 0 || hash === this.#told) return
+    this.#told = hash
+    this.#log.info(`audit: line ${seq} has the hash ${hash}`)
+  }
+}
+
+const nobody = { key_id: null, name: null, scope: null, from: null, status: null, reason: null, operation_id: null }

@@ -1,0 +1,123 @@
+// Pairing: a program asks for a key, somebody who may lets it have one, and the program fetches it, once. Until then there is no key.
+
+import { randomBytes, randomInt, randomUUID, timingSafeEqual } from 'node:crypto'
+import * as v from 'valibot'
+import { LabError } from '../errors.ts'
+import { type Clock, systemClock } from '../kit/clock.ts'
+import { Name } from '../kit/name.ts'
+import { type Keys, Scope } from './keys.ts'
+import { digestOf } from './secret.ts'
+
+export const PairingWish = v.strictObject({ app_name: v.pipe(Name, v.description('What the key will be called')), scope: Scope })
+export type PairingWish = v.InferOutput<typeof PairingWish>
+
+const UnixSeconds = v.pipe(v.number(), v.description('Unix time'), v.metadata({ unit: 's' }))
+
+/** What whoever decides sees. */
+export const PairingRequest = v.strictObject({
+  request_id: v.string(),
+  app_name: v.string(),
+  scope: Scope,
+  code: v.pipe(v.string(), v.description('Shown by the program that asks, so that it is not mistaken for another')),
+  requested_at: UnixSeconds,
+  expires_at: UnixSeconds,
+})
+export type PairingRequest = v.InferOutput<typeof PairingRequest>
+
+/** What the program that asks is told. */
+export const PairingAnswer = v.strictObject({ request_id: v.string(), request_secret: v.string(), code: v.string() })
+export type PairingAnswer = v.InferOutput<typeof PairingAnswer>
+
+export const mostPairings = 5
+export const pairing_s = 600
+
+type Pending = PairingRequest & { digest: Buffer; ends: number; state: 'asked' | 'approved' | 'fetched' }
+
+type Options = { keys: Pick<Keys, 'create'>; clock?: Clock; now?: () => number }
+
+export class Pairing {
+  readonly #keys: Options['keys']
+  readonly #clock: Clock
+  readonly #now: () => number
+  readonly #pending = new Map<string, Pending>()
+
+  constructor({ keys, clock = systemClock, now = () => Date.now() / 1000 }: Options) {
+    this.#keys = keys
+    this.#clock = clock
+    this.#now = now
+  }
+
+  /** Throws `conflict` when so many wait already. */
+  request({ app_name, scope }: PairingWish): PairingAnswer {
+    if (this.#all().length >= mostPairings) {
+      throw new LabError('conflict', `${mostPairings} requests for a key wait already; have one of them approved or denied, or wait ten minutes`)
+    }
+    const [request_id, request_secret, code] = [randomUUID(), randomBytes(32).toString('base64url'), newCode()]
+    const requested_at = this.#now()
+    const told = { request_id, app_name, scope, code, requested_at, expires_at: requested_at + pairing_s }
+    this.#pending.set(request_id, { ...told, digest: digestOf(request_secret), ends: this.#clock.now() + pairing_s * 1000, state: 'asked' })
+    return { request_id, request_secret, code }
+  }
+
+  /** Those that wait for a decision, the oldest first. */
+  list(): PairingRequest[] {
+    return this.#all()
+      .filter(({ state }) => state === 'asked')
+      .map(({ digest: _, ends: __, state: ___, ...told }) => told)
+  }
+
+  /** The key, once; nothing while nobody has decided. Throws `not_found` for whatever else, a wrong secret too; rejects with `storage`. */
+  async fetch(request_id: string, secret: string): Promise<string | undefined> {
+    const pending = this.#find(request_id)
+    if (!pending || !timingSafeEqual(digestOf(secret), pending.digest) || pending.state === 'fetched') throw gone()
+    if (pending.state === 'asked') return undefined
+    pending.state = 'fetched'
+    try {
+      const { api_key } = await this.#keys.create({ name: pending.app_name, scope: pending.scope })
+      this.#pending.delete(request_id)
+      return api_key
+    } catch (error) {
+      pending.state = 'approved'
+      throw error
+    }
+  }
+
+  /** Throws `not_found`; one that is approved already stays so. */
+  approve(request_id: string): PairingRequest {
+    const pending = this.#mustFind(request_id)
+    if (pending.state === 'asked') pending.state = 'approved'
+    return pending
+  }
+
+  /** Also one that was approved and not fetched yet. Throws `not_found`. */
+  deny(request_id: string): PairingRequest {
+    const pending = this.#mustFind(request_id)
+    this.#pending.delete(request_id)
+    return pending
+  }
+
+  #mustFind(request_id: string): Pending {
+    const pending = this.#find(request_id)
+    if (!pending || pending.state === 'fetched') throw gone()
+    return pending
+  }
+
+  #find(request_id: string): Pending | undefined {
+    return this.#all().find((pending) => pending.request_id === request_id)
+  }
+
+  #all(): Pending[] {
+    for (const [request_id, { ends }] of this.#pending) if (this.#clock.now() >= ends) this.#pending.delete(request_id)
+    return [...this.#pending.values()]
+  }
+}
+
+function gone(): LabError {
+  return new LabError('not_found', 'there is no such request for a key: it was denied, its key was fetched, or ten minutes have passed; ask anew')
+}
+
+/** `K7M-2QX`: nothing that is taken for something else when it is read aloud. */
+function newCode(): string {
+  const letters = Array.from({ length: 6 }, () => '23456789ABCDEFGHJKMNPQRSTVWXYZ'[randomInt(30)])
+  return `${letters.slice(0, 3).join('')}-${letters.slice(3).join('')}`
+}

@@ -1,0 +1,90 @@
+import { appendFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { type Test, test } from 'tap'
+import { ChainedLines, verifyChain } from './chained_lines.ts'
+
+async function begin(t: Test, more: { longest?: number; kept?: number } = {}) {
+  const path = `${t.testdir()}/audit.jsonl`
+  const lines = new ChainedLines({ path, ...more })
+  return { path, lines, read: () => readFileSync(path, 'utf8') }
+}
+
+test('what was written is whole, and goes on after a restart', async (t) => {
+  const { path, lines } = await begin(t)
+  await lines.add([{ a: 1 }, { a: 2 }])
+  await lines.add([{ a: 3 }])
+  await lines.close()
+  const again = new ChainedLines({ path })
+  await again.add([{ a: 4 }])
+  await again.close()
+  t.match(await verifyChain(path), { lines: 4, first_seq: 1, torn: 0, broken: [], head: again.head, has_wanted: null })
+  t.same(again.newest.map(({ seq, entry }) => [seq, entry.a]), [[1, 1], [2, 2], [3, 3], [4, 4]])
+  t.match(await verifyChain(path, { wanted: lines.head.hash }), { has_wanted: true })
+})
+
+test('each line that is changed, taken out, put in or moved is found', async (t) => {
+  const { path, lines, read } = await begin(t)
+  await lines.add(Array.from({ length: 6 }, (_, a) => ({ a })))
+  await lines.close()
+  const whole = read().trimEnd().split('\n')
+  for (let i = 0; i < whole.length; i++) {
+    const changed = whole.with(i, whole[i]!.replace(/"a":\d/, '"a":7'))
+    const without = whole.toSpliced(i, 1)
+    const doubled = whole.toSpliced(i, 0, whole[i]!)
+    const moved = whole.toSpliced(i, 1).toSpliced((i + 1) % whole.length, 0, whole[i]!)
+    for (const [how, all] of Object.entries({ changed, without, doubled, moved })) {
+      writeFileSync(path, `${all.join('\n')}\n`)
+      const { broken, has_wanted } = await verifyChain(path, { wanted: lines.head.hash })
+      if (how === 'without' && i === whole.length - 1) t.equal(has_wanted, false, 'a cut end is seen by the head alone')
+      else t.ok(broken.length > 0, `${how} ${i}`)
+    }
+  }
+})
+
+test('wherever a power cut tears the end, it goes on behind the last whole line', async (t) => {
+  const { path, lines, read } = await begin(t)
+  await lines.add([{ a: 1 }, { a: 2 }])
+  await lines.close()
+  const text = read()
+  for (let cut = 0; cut <= text.length; cut++) {
+    writeFileSync(path, text.slice(0, cut))
+    const again = new ChainedLines({ path })
+    await again.add([{ a: 'after' }])
+    await again.close()
+    const { broken, torn, lines: count } = await verifyChain(path)
+    t.same(broken, [], `cut at ${cut}`)
+    t.ok(torn <= 1 && count >= 1)
+  }
+  writeFileSync(path, text)
+  appendFileSync(path, '\0'.repeat(4096))
+  const zeroed = new ChainedLines({ path })
+  await zeroed.add([{ a: 3 }])
+  await zeroed.close()
+  t.match(await verifyChain(path), { lines: 3, torn: 1, broken: [] })
+})
+
+test('a file that is full is put aside, the newest are kept, and the chain goes through all of them', async (t) => {
+  const { path, lines } = await begin(t, { longest: 300, kept: 2 })
+  for (let i = 0; i < 20; i++) await lines.add([{ i }])
+  await lines.close()
+  const names = readdirSync(t.testdirName)
+  t.equal(names.length, 3)
+  for (const name of names) t.match(name, /^audit(-\d{12})?\.jsonl$/)
+  const found = await verifyChain(path)
+  t.match(found, { files: 3, broken: [], head: { seq: 20 } })
+  t.equal(found.first_seq! + found.lines - 1, 20)
+  t.match(await verifyChain(`${t.testdirName}/${names[0]}`), { broken: [] }, 'and each by itself')
+  const again = new ChainedLines({ path, longest: 300, kept: 2 })
+  await again.add([{ i: 20 }])
+  await again.close()
+  t.match(await verifyChain(path), { broken: [], head: { seq: 21 } })
+})
+
+test('a file that is missing between two others is found', async (t) => {
+  const { path, lines } = await begin(t, { longest: 300, kept: 5 })
+  for (let i = 0; i < 8; i++) await lines.add([{ i }])
+  await lines.close()
+  const [first, second] = readdirSync(t.testdirName).sort()
+  const { rmSync } = await import('node:fs')
+  rmSync(`${t.testdirName}/${second}`)
+  t.ok(first && (await verifyChain(path)).broken.length > 0)
+})

@@ -1,0 +1,203 @@
+// Lines of JSON of which each carries the hash of itself and of all before it, so that what is changed or taken out later is seen. The
+// newest files are kept, the rest is thrown away. Whoever cuts off the end is found out only by a hash that was told elsewhere before.
+
+import { hash } from 'node:crypto'
+import { type FileHandle, open, readdir, readFile, rename } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { errnoOf, makeFolder, remove, storageError, syncFolder } from './durable.ts'
+
+/** The last line: how many there were, and its hash. */
+export type Head = { seq: number; hash: string }
+export type ChainedLine = Head & { entry: Record<string, unknown> }
+
+type Options = {
+  path: string
+  /** In bytes; then the file is put aside and a new one begun. */
+  longest?: number
+  /** So many that were put aside are kept. */
+  kept?: number
+}
+
+const nothingBefore: Head = { seq: 0, hash: '0'.repeat(64) }
+/** So many of the newest are at hand. */
+const newest = 1000
+
+/** One caller at a time. */
+export class ChainedLines {
+  readonly #path: string
+  readonly #longest: number
+  readonly #kept: number
+  #handle: FileHandle | undefined
+  #size = 0
+  /** Whether the file has a line that can be followed. */
+  #hasLine = false
+  #head = nothingBefore
+  #newest: ChainedLine[] = []
+
+  constructor({ path, longest = 8 * 1024 * 1024, kept = 7 }: Options) {
+    this.#path = path
+    this.#longest = longest
+    this.#kept = kept
+  }
+
+  get head(): Head {
+    return this.#head
+  }
+
+  /** The newest thousand, oldest first. */
+  get newest(): readonly ChainedLine[] {
+    return this.#newest
+  }
+
+  /** Resolves when they are on the card. Rejects with `storage`; then each may be there or not. */
+  async add(entries: readonly object[]): Promise<void> {
+    try {
+      this.#handle ??= await this.#begin()
+      if (this.#size >= this.#longest) this.#handle = await this.#anew(this.#handle)
+      const lines = chained(entries, this.#head, { isFirst: !this.#hasLine })
+      const text = lines.map(({ text }) => text).join('')
+      await this.#handle.appendFile(text)
+      await this.#handle.datasync()
+      this.#size += Buffer.byteLength(text)
+      this.#head = lines.at(-1)?.head ?? this.#head
+      this.#hasLine = true
+      this.#remember(lines.map(({ head }, i) => ({ ...head, entry: entries[i] as Record<string, unknown> })))
+    } catch (error) {
+      await this.close()
+      throw storageError(`${basename(this.#path)} was not written`, error)
+    }
+  }
+
+  async close(): Promise<void> {
+    const handle = this.#handle
+    this.#handle = undefined
+    await handle?.close().catch(() => undefined)
+  }
+
+  /** Goes on behind the last line that is whole, also after a failure: the disk knows best what of it is there. */
+  async #begin(): Promise<FileHandle> {
+    await makeFolder(dirname(this.#path))
+    const text = await textOf(this.#path)
+    const whole = linesIn(text).flatMap((line) => partsOf(line) ?? [])
+    const last = whole.at(-1) ?? linesIn(await textOf((await olderFiles(this.#path)).at(-1))).flatMap((line) => partsOf(line) ?? []).at(-1)
+    this.#head = last ? { seq: last.seq, hash: last.hash } : nothingBefore
+    this.#newest = whole.slice(-newest).map(({ seq, hash, entry }) => ({ seq, hash, entry }))
+    this.#size = Buffer.byteLength(text)
+    this.#hasLine = whole.length > 0
+    const handle = await open(this.#path, 'a', 0o600)
+    // What a power cut left half written stays, on a line of its own.
+    if (text !== '' && !text.endsWith('\n')) await handle.appendFile('\n')
+    await syncFolder(dirname(this.#path))
+    return handle
+  }
+
+  async #anew(full: FileHandle): Promise<FileHandle> {
+    await full.close()
+    await rename(this.#path, asidePath(this.#path, this.#head.seq))
+    for (const old of (await olderFiles(this.#path)).slice(0, -this.#kept)) await remove(old)
+    const handle = await open(this.#path, 'a', 0o600)
+    await syncFolder(dirname(this.#path))
+    this.#size = 0
+    this.#hasLine = false
+    return handle
+  }
+
+  #remember(lines: readonly ChainedLine[]): void {
+    this.#newest = [...this.#newest, ...lines].slice(-newest)
+  }
+}
+
+type Broken = { file: string; line: number; problem: string }
+export type Verified = {
+  files: number
+  lines: number
+  /** Lines that are no lines of ours, as a power cut leaves them. They break nothing by themselves. */
+  torn: number
+  first_seq: number | null
+  head: Head | null
+  broken: Broken[]
+  /** Whether the hash that was asked for is that of a line. */
+  has_wanted: boolean | null
+}
+
+/** Follows the chain through a file and those put aside before it, if they are there. Throws `storage` when one cannot be read. */
+export async function verifyChain(path: string, { wanted }: { wanted?: string | undefined } = {}): Promise<Verified> {
+  const found: Verified = { files: 0, lines: 0, torn: 0, first_seq: null, head: null, broken: [], has_wanted: wanted === undefined ? null : false }
+  for (const file of [...(await olderFiles(path)), path]) {
+    const text = await textOf(file)
+    if (text === '') continue
+    found.files++
+    for (const [i, line] of text.split('\n').entries()) if (line !== '') follow(found, line, { file, line: i + 1 }, wanted)
+  }
+  return found
+}
+
+function follow(found: Verified, line: string, at: { file: string; line: number }, wanted: string | undefined): void {
+  const parts = partsOf(line)
+  if (!parts) {
+    found.torn++
+    return
+  }
+  const { seq, hash, rest } = parts
+  const before = found.head ?? { seq: seq - 1, hash: parts.previous ?? '' }
+  if (hashOf(before.hash, rest) !== hash) found.broken.push({ ...at, problem: `line ${seq} is not as it was written, or what stood before it is gone` })
+  else if (seq !== before.seq + 1) found.broken.push({ ...at, problem: `after line ${before.seq} comes line ${seq}` })
+  found.lines++
+  found.first_seq ??= seq
+  found.head = { seq, hash }
+  if (hash === wanted) found.has_wanted = true
+}
+
+function chained(entries: readonly object[], before: Head, { isFirst }: { isFirst: boolean }): { text: string; head: Head }[] {
+  let { seq, hash } = before
+  return entries.map((entry, i) => {
+    seq++
+    // A file can be followed without the one before it.
+    const rest = JSON.stringify({ seq, ...(isFirst && i === 0 && { previous: hash }), entry }).slice(1)
+    hash = hashOf(hash, rest)
+    return { text: `{"hash":"${hash}",${rest}\n`, head: { seq, hash } }
+  })
+}
+
+/** Of the hash before it, and all of the line behind its own hash. */
+function hashOf(before: string, rest: string): string {
+  return hash('sha256', before + rest)
+}
+
+type Parts = ChainedLine & { previous?: string; rest: string }
+
+function partsOf(line: string): Parts | undefined {
+  const [, its, rest] = /^\{"hash":"([0-9a-f]{64})",(.*\})$/s.exec(line) ?? []
+  if (!its || !rest) return undefined
+  try {
+    const { seq, previous, entry } = JSON.parse(`{${rest}`) as ChainedLine & { previous?: string }
+    return { seq, hash: its, entry, rest, ...(previous !== undefined && { previous }) }
+  } catch {
+    return undefined
+  }
+}
+
+function linesIn(text: string): string[] {
+  return text.split('\n').filter((line) => line !== '')
+}
+
+async function textOf(path: string | undefined): Promise<string> {
+  if (path === undefined) return ''
+  return readFile(path, 'utf8').catch((error) => {
+    if (errnoOf(error) === 'ENOENT') return ''
+    throw storageError(`${basename(path)} could not be read`, error)
+  })
+}
+
+/** `audit-000000000123.jsonl` of `audit.jsonl`: the number is that of its last line. */
+function asidePath(path: string, seq: number): string {
+  return path.replace(/(\.\w+)?$/, (ending) => `-${String(seq).padStart(12, '0')}${ending}`)
+}
+
+/** Those put aside, oldest first. */
+async function olderFiles(path: string): Promise<string[]> {
+  const [stem = '', ending = ''] = asidePath(basename(path), 0).split('000000000000')
+  const names = await readdir(dirname(path)).catch(() => [])
+  const ours = names.filter((name) => name.startsWith(stem) && name.endsWith(ending) && /^\d{12}$/.test(name.slice(stem.length, -ending.length)))
+  return ours.sort().map((name) => join(dirname(path), name))
+}

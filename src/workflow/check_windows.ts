@@ -1,0 +1,86 @@
+// What must be so of the times between actions: no way from one to the next is longer than the time that is allowed.
+
+import type { Draft } from './compile.ts'
+import { type ActionPlan, listsIn, type StepPlan, type ThreadPlan, takes } from './plan.ts'
+import { Hops } from './timing.ts'
+import { wrong } from './wrong.ts'
+
+/** Throws `invalid`, naming the place. Where several actions may come next, one that can be in time is enough. */
+export function checkWindows(draft: Draft): void {
+  for (const thread of draft.threads.values()) new Windows(draft, thread).before(thread.steps, [])
+}
+
+/** The actions of which one comes next; none where the journey ends. */
+type Nexts = readonly ActionPlan[]
+
+class Windows {
+  readonly #draft: Draft
+  readonly #thread: ThreadPlan
+  readonly #hops: Hops
+
+  constructor(draft: Draft, thread: ThreadPlan) {
+    this.#draft = draft
+    this.#thread = thread
+    this.#hops = new Hops(draft.topology.document)
+  }
+
+  /** What comes first of these steps, from the last to the first; `next` comes after them. */
+  before(steps: readonly StepPlan[], next: Nexts): Nexts {
+    return steps.reduceRight((after: Nexts, step) => this.#step(step, after), next)
+  }
+
+  #step(step: StepPlan, next: Nexts): Nexts {
+    switch (step.kind) {
+      case 'method':
+        return this.#actions(step.method.actions, next)
+      case 'action':
+        return this.#actions([step.action], next)
+      case 'join':
+        return step.methods.flatMap((name) => this.#joined(name, next))
+      case 'branch':
+        return listsIn(step).flatMap(({ steps }) => this.before(steps, next))
+      case 'while_more_work':
+        return [...next, ...this.before(step.body.steps, [...next, ...this.before(step.body.steps, next)])]
+      default:
+        return next
+    }
+  }
+
+  #actions(actions: readonly ActionPlan[], next: Nexts): Nexts {
+    return actions.reduceRight((after: Nexts, action) => {
+      if (!this.#wantsLabware(action)) return after
+      this.#check(action, after)
+      return [action]
+    }, next)
+  }
+
+  /** Its owner's windows are its owner's. */
+  #joined(method: string, next: Nexts): Nexts {
+    const { labware } = this.#thread
+    const first = this.#draft.methods.get(method)!.actions.find((action) => action.devices.length > 0 && action.labware.includes(labware))
+    return first ? [first] : next
+  }
+
+  #wantsLabware(action: ActionPlan): boolean {
+    return action.devices.length > 0 && takes(action, this.#thread.labware, this.#thread.labware)
+  }
+
+  #check({ action, devices, path }: ActionPlan, next: Nexts): void {
+    const allowed_s = 'max_wait_after' in action ? action.max_wait_after : undefined
+    if (allowed_s === undefined || next.length === 0) return
+    const ways = next.flatMap((after) => devices.flatMap((from) => after.devices.map((to) => ({ from, to, seconds: this.#seconds(from, to) }))))
+    const best = ways.reduce((one, other) => (other.seconds < one.seconds ? other : one))
+    if (best.seconds <= allowed_s) return
+    throw wrong(
+      `${this.#draft.where}: ${path}.max_wait_after`,
+      `the way from ${best.from} to ${best.to} takes ${best.seconds} s, and ${allowed_s} s are allowed; allow more, or say what the transporters take`,
+    )
+  }
+
+  #seconds(from: string, to: string): number {
+    if (from === to) return 0
+    const { graph } = this.#draft.topology
+    const ways = graph.seatsOf(from).flatMap((a) => graph.seatsOf(to).map((b) => this.#hops.way(graph.route(a.name, b.name))))
+    return Math.min(...ways)
+  }
+}

@@ -1,0 +1,32 @@
+// A handful of things, each once, in the order they came.
+
+/**
+ * Used as a Set that is emptied and filled all the time. A Set makes a new table whenever it becomes empty; the old ones know the
+ * next, so that one which has grown old keeps all that was ever put in after it from being collected while it is young.
+ */
+export class Few<Item> {
+  readonly #items: Item[] = []
+
+  get size(): number {
+    return this.#items.length
+  }
+
+  add(item: Item): void {
+    if (!this.#items.includes(item)) this.#items.push(item)
+  }
+
+  delete(item: Item): void {
+    const at = this.#items.indexOf(item)
+    if (at !== -1) this.#items.splice(at, 1)
+  }
+
+  /** Takes out the first. */
+  shift(): Item | undefined {
+    return this.#items.shift()
+  }
+
+  /** Nothing may be taken out meanwhile. */
+  [Symbol.iterator](): Iterator<Item> {
+    return this.#items[Symbol.iterator]()
+  }
+}

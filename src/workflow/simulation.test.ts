@@ -1,0 +1,68 @@
+// Thousands of random runs. A seed that fails is printed; BENCHD_SEED=<seed> runs that one alone.
+
+import { type Test, test } from 'tap'
+import { simulate } from './simulation.ts'
+import type { Scene } from './simulation_scene.ts'
+import { statusesTold } from './simulation_watch.ts'
+
+const given = process.env.BENCHD_SEED
+
+function seedsOf(first: number, count: number): number[] {
+  return given === undefined ? Array.from({ length: count }, (_, i) => first + i) : [Number(given)]
+}
+
+async function holds(t: Test, mode: Scene['mode'], seeds: readonly number[]): Promise<Map<string, number>> {
+  const counts = new Map<string, number>()
+  const count = (what: string, more = 1) => counts.set(what, (counts.get(what) ?? 0) + more)
+  for (const seed of seeds) {
+    const { faults, trace, refused, stuck } = await simulate(seed, mode)
+    if (refused) count('refused')
+    if (stuck) count('stuck')
+    for (const status of statusesTold(trace)) count(status)
+    if (faults.length > 0) {
+      t.fail(`seed ${seed}, ${mode}: ${faults.slice(0, 3).join('; ')}`, {
+        replay: `BENCHD_SEED=${seed} node --enable-source-maps dist/src/workflow/simulation.test.js`,
+      })
+      break
+    }
+  }
+  t.comment([...counts].map(([what, many]) => `${what} ${many}`).join(', '))
+  return counts
+}
+
+test('whatever happens in simulated runs, what is told is legal, nothing is in two places, nothing is kept for the dead, and all ends', async (t) => {
+  const seeds = seedsOf(1, 1000)
+  const counts = await holds(t, 'PURE_SIM', seeds)
+  if (given !== undefined) return
+  t.ok((counts.get('refused') ?? 0) < seeds.length / 10, 'nearly all documents are good')
+  t.ok((counts.get('stuck') ?? 0) < seeds.length / 10, 'nearly all runs come to their end by themselves')
+  const ofEach = [
+    ...['AWAITING_ACTION_RESERVATION', 'PAUSED', 'COMPLETED', 'STOPPED', 'ABORTED', 'FAILED', 'AWAITING_EVENT'].map(
+      (one) => `THREAD.${one}`,
+    ),
+    ...['OVERFLOW', 'REJECTED', 'AWAITING_DECISION', 'ORPHANED', 'ABANDONED'].map((one) => `SLOT.${one}`),
+    ...['COMPLETED', 'ERRORED', 'ABORTED'].map((one) => `ACTION.${one}`),
+    ...['COMPLETED', 'SKIPPED', 'PARTIAL_COMPLETE'].map((one) => `METHOD.${one}`),
+    ...['COMPLETED', 'FAILED', 'ABORTED'].map((one) => `EXECUTION.${one}`),
+    ...['TIP_RACK.LOW', 'TIP_RACK.EMPTY', 'GROUP.COMPLETED', 'CUSTOM.EMITTED', 'DEVICE_OP.FAILED'],
+  ]
+  t.same(
+    ofEach.filter((status) => !counts.has(status)),
+    [],
+    'all of this has happened',
+  )
+})
+
+test('the same holds where executions share a bench, and labware is brought and taken away by hand', async (t) => {
+  const counts = await holds(t, 'LIVE', seedsOf(1, 200))
+  if (given === undefined) t.ok(counts.has('THREAD.AWAITING_MANUAL_PLACE') && counts.has('THREAD.AWAITING_MANUAL_REMOVE'), 'by hand, too')
+})
+
+test('the same seed tells the same events in the same order', async (t) => {
+  for (const mode of ['PURE_SIM', 'LIVE'] as const) {
+    for (const seed of seedsOf(3000, 20)) {
+      const [once, again] = [await simulate(seed, mode), await simulate(seed, mode)]
+      t.same(again.trace, once.trace, `seed ${seed}`)
+    }
+  }
+})

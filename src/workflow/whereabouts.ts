@@ -1,0 +1,120 @@
+// Where each labware is, and how an operator says that it is elsewhere: it was carried there by hand, or taken away.
+
+import * as v from 'valibot'
+import { LabError } from '../errors.ts'
+import { didYouMean } from '../kit/did_you_mean.ts'
+import type { Labware } from './labware.ts'
+import { ShownLabware } from './snapshot.ts'
+import type { LabwareThread } from './thread.ts'
+import { runModes, type World } from './world.ts'
+
+const MaybeText = v.nullable(v.string())
+
+export const Whereabouts = v.strictObject({
+  ...ShownLabware.entries,
+  run_mode: v.picklist(runModes),
+  position: v.pipe(MaybeText, v.description('null for what is not there yet')),
+  held_by: v.pipe(MaybeText, v.description('The transporter that has it in its gripper; its position is where it was taken up')),
+  execution_id: v.pipe(MaybeText, v.description('Of the thread that moves it')),
+  thread_id: v.pipe(MaybeText, v.description('null for what just stands there')),
+  thread_name: MaybeText,
+})
+export type Whereabouts = v.InferOutput<typeof Whereabouts>
+
+/** `thread` is the one that moves it, if there is one. */
+export type Piece = { labware: Labware; world: World; thread: LabwareThread | null }
+
+export function whereaboutsOf({ labware, world, thread }: Piece): Whereabouts {
+  const { labware_id, name, template, type, kind, barcode, tips_left, held_by } = labware
+  return {
+    ...{ labware_id, name, template, type, kind, barcode, tips_left },
+    run_mode: world.mode,
+    position: world.floor.whereIs(labware_id) ?? null,
+    held_by,
+    execution_id: thread?.execution.execution_id ?? null,
+    thread_id: thread?.thread_id ?? null,
+    thread_name: thread?.name ?? null,
+  }
+}
+
+/** All that stands somewhere, and what threads are yet to bring. */
+export function piecesOf(worlds: Iterable<World>, threads: readonly LabwareThread[]): Piece[] {
+  const moved = threads.map((thread) => ({ labware: thread.labware, world: thread.world, thread }))
+  const ids = new Set(moved.map(({ labware }) => labware.labware_id))
+  const standing = [...worlds].flatMap((world) => [...world.labware.values()].map((labware) => ({ labware, world, thread: null })))
+  return [...moved, ...standing.filter(({ labware }) => !ids.has(labware.labware_id))]
+}
+
+/**
+ * Takes an operator's word that it stands at `position` now, or was taken off the bench: null. Throws `not_found` for a place there
+ * is not; `conflict` while it is under way, and for a place that is not free.
+ */
+export function relocate(piece: Piece, position: string | null): void {
+  const { labware, world, thread } = piece
+  const { floor } = world
+  if (thread) mustRest(thread)
+  const device = position === null ? null : mustBeFree(piece, position)
+  if (position !== null && (thread || !floor.graph.seats.get(position)!.storage))
+    floor.put(labware.labware_id, position, thread?.thread_id ?? null)
+  else takeOff(piece)
+  letGo(piece)
+  if (thread) takeAway(thread, device)
+  thread?.execution.memory?.changed()
+}
+
+/** Throws `conflict` while something happens to its labware. */
+function mustRest(thread: LabwareThread): void {
+  const { name, world, labware } = thread
+  const why = underWay(thread)
+  if (why) throw new LabError('conflict', `${labware.name} is under way: ${why}; pause thread ${name}, and try again when it stands`)
+  if (world.floor.whereIs(labware.labware_id) === undefined)
+    throw new LabError('conflict', `${labware.name} is not on the bench: thread ${name} is ${thread.status.current}`)
+}
+
+function underWay(thread: LabwareThread): string | undefined {
+  const { move, pausedAt, status, waiting, joining, action } = thread
+  const owner = joining?.owner ?? thread
+  if (owner.pausedAt === 'DEVICE_TIMEOUT') return `${owner.device} may still work on it`
+  if (pausedAt === 'MOVE') return undefined
+  if (move) return `${move.hop.transporter} brings it from ${move.hop.from} to ${move.hop.to}`
+  // The body of its own action may wait for a person who has it in hand.
+  const isInHand = action && (waiting?.kind === 'operator' || waiting?.kind === 'event')
+  if (status.current === 'EXECUTING_ACTION' && !isInHand) return `${owner.device ?? owner.name} works on it`
+  return waiting ? undefined : `its thread is ${status.current}`
+}
+
+/** Throws `not_found` and `conflict`. Answers the device whose nest it is. */
+function mustBeFree({ labware, world, thread }: Piece, position: string): string | null {
+  const { floor } = world
+  const { seats } = floor.graph
+  if (!seats.has(position))
+    throw new LabError('not_found', `the topology has no place ${position}${didYouMean(position, [...seats.keys()])}`)
+  const { labware_id, reserved_for, device } = floor.seat(position)
+  const refused = (why: string) => new LabError('conflict', `${labware.name} cannot be at ${position}: ${why}`)
+  if (labware_id !== null && labware_id !== labware.labware_id)
+    throw refused(`${world.labware.get(labware_id)?.name ?? labware_id} stands there`)
+  if (reserved_for !== null && reserved_for !== thread?.thread_id) throw refused(`it is reserved for thread ${reserved_for}`)
+  const holder = device === null ? undefined : floor.holder(device)
+  const isOurs = holder === undefined || holder === thread?.thread_id || holder === thread?.joining?.owner.thread_id
+  if (!isOurs) throw refused(`thread ${holder} holds ${device}`)
+  return device
+}
+
+function takeOff({ labware, world, thread }: Piece): void {
+  if (thread) throw new LabError('conflict', `thread ${thread.name} still has ${labware.name}; stop it before its labware is taken away`)
+  world.floor.remove(labware.labware_id)
+  world.labware.delete(labware.labware_id)
+}
+
+/** Whoever put it elsewhere took it out of the gripper. */
+function letGo({ labware, world, thread }: Piece): void {
+  const { held_by } = labware
+  labware.held_by = null
+  if (held_by !== null && thread) world.floor.giveBack(held_by, thread.thread_id)
+}
+
+/** An action for which it had come, and that has not begun, waits for it anew. */
+function takeAway(thread: LabwareThread, device: string | null): void {
+  const action = thread.action ?? thread.joining?.action
+  if (action && action.device !== device) action.takenAway(thread)
+}

@@ -1,0 +1,83 @@
+import { test } from 'tap'
+import type { Loose } from './plan_testing.ts'
+import { Dice } from './simulation_scene.ts'
+import { testRuntime } from './testing.ts'
+
+const hop_s = 12
+
+function between(dice: Dice, least: number, most: number): number {
+  return least + dice.below(most - least + 1)
+}
+
+/** Stages of one to three devices each, one or two arms with a place between them, and parking for every plate. */
+function benchOf(dice: Dice, plates: number): Loose {
+  const stages = Array.from({ length: between(dice, 2, 4) }, (_, i) => Array.from({ length: between(dice, 1, 3) }, (_, k) => `s${i + 1}-${k + 1}`))
+  const devices = stages.flat()
+  const pads = Array.from({ length: plates }, (_, i) => `pad-${i + 1}`)
+  const far = between(dice, 0, 1) === 0 ? [] : devices.filter(() => between(dice, 0, 2) === 0)
+  const near = devices.filter((device) => !far.includes(device))
+  return {
+    format: 1,
+    name: 'bench',
+    transporters: {
+      arm: { positions: ['stack', 'bin', ...pads, ...near, ...(far.length ? ['between'] : [])] },
+      ...(far.length && { 'arm-2': { positions: ['between', ...far] } }),
+    },
+    positions: {
+      stack: { storage: true },
+      bin: { storage: true },
+      ...(far.length && { between: {} }),
+      ...Object.fromEntries(pads.map((pad) => [pad, { parking: true }])),
+      ...Object.fromEntries(devices.map((device) => [device, { device }])),
+    },
+    pools: Object.fromEntries(stages.map((members, i) => [`stage-${i + 1}`, members])),
+    devices: Object.fromEntries(devices.map((device) => [device, { operations: { work: {} } }])),
+  }
+}
+
+/** Two kinds of plates that go through the stages, each in an order of its own. `windows` can be left out to see what they do. */
+function workOf(dice: Dice, bench: Loose, windows: boolean): Loose {
+  const stages = Object.keys(bench.pools)
+  const longest = 2 + (bench.transporters['arm-2'] ? 1 : 0)
+  const actions = () =>
+    Array.from({ length: between(dice, 2, 5) }, () => {
+      const on = stages[between(dice, 0, stages.length - 1)]!
+      const max_wait_after = between(dice, 0, 1) === 0 ? undefined : (2 * longest + 1) * hop_s + between(dice, 0, 10) * 12
+      return { do: 'work', on, seconds: between(dice, 1, 40) * 10, ...(windows && max_wait_after !== undefined && { max_wait_after }) }
+    })
+  const thread = (labware: string, method: string) => ({
+    labware,
+    start: { at: 'stack', mode: 'DISPENSE' },
+    end: { at: ['bin'] },
+    steps: [{ method }],
+  })
+  return {
+    format: 1,
+    name: 'work',
+    topology: 'bench',
+    labware: { a: { type: 'plate' }, b: { type: 'plate' } },
+    methods: { 'do-a': actions(), 'do-b': actions() },
+    threads: { a: thread('a', 'do-a'), b: thread('b', 'do-b') },
+    start: ['a', 'b'],
+  }
+}
+
+async function tried(seed: number, windows: boolean) {
+  const dice = new Dice(seed)
+  const groups = Array.from({ length: between(dice, 1, 4) }, (_, i) => ({ group_id: `g${i + 1}`, members: {} }))
+  const bench = benchOf(dice, groups.length * 2)
+  const { runtime } = testRuntime([bench, workOf(dice, bench, windows)])
+  const request = { workflow: 'work', run_mode: 'PURE_SIM', groups, batch_mode: 'STANDALONE', variables: {}, operator_id: null } as const
+  return runtime.simulate({ ...request, groups })
+}
+
+const seeds = Array.from({ length: Number(process.env.WINDOW_SEEDS ?? 150) }, (_, i) => i + 1)
+
+test('windows that allow each hop to wait for one other hold on any bench, and no run comes to stand because of them', async (t) => {
+  const wrong: string[] = []
+  for (const seed of seeds) {
+    const { verdict, conflict } = await tried(seed, true)
+    if (verdict !== 'completes' || conflict) wrong.push(`seed ${seed}: ${verdict}, ${conflict}`)
+  }
+  t.same(wrong, [])
+})
