@@ -19,6 +19,7 @@ export const runtimeThreads = bench({
     const cpu = median(few.map(({ run }) => perEvent(run)))
     const cpuOfMany = beside(`${lanes * many} threads: CPU`, 'us/event', lots, perEvent)
     return [
+      // Not a goal, but so that it gets no worse: 2.1 to 2.4 were measured.
       beside(`${lanes * groups} threads: CPU`, 'us/event', few, perEvent, { of: 'ratio', most: 3 }),
       { what: 'without log, records and stream', unit: 'us/event', value: median(bare.map(({ run }) => perEvent(run))) },
       beside('events a second', '1/s', few, perSecond, { of: 'value', least: 150_000, wall: true }),
@@ -30,7 +31,8 @@ export const runtimeThreads = bench({
         target: { of: 'value', most: 20, wall: true },
       },
       { what: 'at most', unit: 'ms', value: Math.max(...few.map(({ run }) => run.lag_ms.max)) },
-      { what: 'RSS at most', unit: 'MiB', value: rss(few), target: { of: 'value', most: 150 } },
+      // Of the first round: later ones have the runs before them in memory, whose threads can still be asked for.
+      { what: 'RSS at most', unit: 'MiB', value: rss(few.slice(0, 1)), target: { of: 'value', most: 150 } },
       cpuOfMany,
       {
         what: `over that of ${lanes * groups}`,

@@ -43,7 +43,9 @@ export const auditVerify = command({
     else {
       for (const { file, line, problem } of broken) print(`${file}:${line}: ${problem}`)
       if (has_wanted === false) print(`no line has the hash ${options.head}: what led to it was taken out or changed`)
-      print(`${files} files, lines ${first_seq ?? 0} to ${head?.seq ?? 0}, ${lines} in all, ${torn} torn, ${broken.length} places where the chain is broken`)
+      print(
+        `${files} files, lines ${first_seq ?? 0} to ${head?.seq ?? 0}, ${lines} in all, ${torn} torn, ${broken.length} places where the chain is broken`,
+      )
       if (head) print(`head ${head.hash}`)
     }
     return broken.length || has_wanted === false || lines === 0 ? 1 : 0

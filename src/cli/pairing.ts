@@ -1,7 +1,7 @@
 // `benchd key pair`, `key requests`, `key approve`: a key for who has none, given by who has one.
 
-import { setTimeout as sleep } from 'node:timers/promises'
 import { json as jsonOf } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { PairingAnswer, PairingRequest } from '../keys/pairing.ts'
 import { ask, open, type Service, serviceOf, serviceOptions } from './client.ts'
 import { command } from './command.ts'
@@ -57,7 +57,9 @@ export const keyApprove = command({
     const request = (await waiting(service)).find((one) => plain(one.code) === plain(code))
     if (!request) throw new CliError('not_found', `nobody who asks for a key shows the code ${code}; see: benchd key requests`)
     const path = `/api/keys/requests/${request.request_id}`
-    const answer = await (options.deny ? ask<{ message: string }>(service, 'DELETE', path) : ask<{ message: string }>(service, 'POST', `${path}/approve`))
+    const answer = await (options.deny
+      ? ask<{ message: string }>(service, 'DELETE', path)
+      : ask<{ message: string }>(service, 'POST', `${path}/approve`))
     print(options.json ? JSON.stringify(answer) : answer.message)
     return 0
   },
@@ -89,6 +91,12 @@ function plain(code: string): string {
 }
 
 function listed(requests: readonly PairingRequest[]): string {
-  const rows = requests.map(({ code, scope, requested_at, expires_at, app_name }) => [code, scope, date(requested_at), date(expires_at), app_name])
+  const rows = requests.map(({ code, scope, requested_at, expires_at, app_name }) => [
+    code,
+    scope,
+    date(requested_at),
+    date(expires_at),
+    app_name,
+  ])
   return table(['CODE', 'SCOPE', 'ASKED', 'UNTIL', 'NAME'], rows)
 }

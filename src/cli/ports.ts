@@ -10,6 +10,8 @@ type Port = import('../../drivers/transports/ports.ts').SerialPort & { device_id
 type Look = () => Promise<Port[]>
 
 const lookEveryMs = 250
+/** The kernel knows a port some moments before udev has given it its lasting name. */
+const settle_ms = 500
 
 export const ports = command({
   name: 'ports',
@@ -44,7 +46,8 @@ function lookThere(service: ReturnType<typeof serviceOf>): Look {
     try {
       return (await ask<{ ports: Port[] }>(service, 'GET', '/api/system/ports')).ports
     } catch (error) {
-      if (error instanceof CliError && error.exit === 'unreachable') throw new CliError('unreachable', `${error.message}; without a service: benchd ports --here`)
+      if (error instanceof CliError && error.exit === 'unreachable')
+        throw new CliError('unreachable', `${error.message}; without a service: benchd ports --here`)
       throw error
     }
   }
@@ -56,24 +59,39 @@ async function identified(look: Look, tell: (port: Port) => void): Promise<numbe
   process.stderr.write(`benchd: ${before.length} ports; unplug the one in question now, or plug it in\n`)
   const { gone, come } = await changed(look, before)
   if (gone) process.stderr.write(`benchd: ${nameOf(gone)} is gone; plug it in again\n`)
-  const back = come ?? (await changed(look, before.filter((port) => port !== gone))).come
+  const back =
+    come ??
+    (
+      await changed(
+        look,
+        before.filter((port) => port !== gone),
+      )
+    ).come
   if (back) tell(back)
   return back ? 0 : 1
 }
 
-/** The first port that has gone or come. */
-async function changed(look: Look, before: readonly Port[]): Promise<{ gone?: Port; come?: Port }> {
+type Change = { gone: Port | undefined; come: Port | undefined }
+
+/** The first port that has gone or come, once the system has made its names. */
+async function changed(look: Look, before: readonly Port[]): Promise<Change> {
   for (;;) {
-    const now = await look()
-    const gone = before.find((port) => !now.some((other) => isSame(port, other)))
-    const come = now.find((port) => !before.some((other) => isSame(port, other)))
-    if (gone || come) return { ...(gone && { gone }), ...(come && { come }) }
+    if (isChange(difference(before, await look()))) {
+      await sleep(settle_ms)
+      const settled = difference(before, await look())
+      if (isChange(settled)) return settled
+    }
     await sleep(lookEveryMs)
   }
 }
 
-function isSame(a: Port, b: Port): boolean {
-  return a.path === b.path && a.by_id === b.by_id
+function difference(before: readonly Port[], now: readonly Port[]): Change {
+  const without = (these: readonly Port[], those: readonly Port[]) => these.find(({ path }) => !those.some((other) => other.path === path))
+  return { gone: without(before, now), come: without(now, before) }
+}
+
+function isChange({ gone, come }: Change): boolean {
+  return gone !== undefined || come !== undefined
 }
 
 function nameOf({ by_id, path }: Port): string {

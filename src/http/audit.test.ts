@@ -26,7 +26,14 @@ test('whatever changes something is taken down, and what was refused that; readi
   const [start, ...lines] = await taken(ask)
   t.match(start, { seq: 1, what: /^start /, key_id: 'service' })
   t.match(lines, [
-    { what: `POST ${shaker}/initialize`, status: 200, name: 'key to operate', scope: 'operate', reason: null, operation_id: /^[0-9a-f-]{36}$/ },
+    {
+      what: `POST ${shaker}/initialize`,
+      status: 200,
+      name: 'key to operate',
+      scope: 'operate',
+      reason: null,
+      operation_id: /^[0-9a-f-]{36}$/,
+    },
     { what: `POST ${shaker}/shake`, status: 403, name: 'key to read', reason: 'forbidden', operation_id: null },
     { what: `POST ${shaker}/shake`, status: 401, key_id: null, name: null, reason: 'unauthorized' },
     { what: `POST ${shaker}/lock_plate`, status: 423, reason: 'locked' },
@@ -56,7 +63,10 @@ test('a storm of strangers fills neither the record nor the disk, and is counted
   const lines = await taken(ask)
   const strangers = lines.filter(({ key_id }) => key_id === null)
   t.ok(strangers.length >= 20 && strangers.length < 60, `${strangers.length} of 100`)
-  t.equal(lines.reduce((sum, { left_out = 0 }) => sum + left_out, strangers.length), 100)
+  t.equal(
+    lines.reduce((sum, { left_out = 0 }) => sum + left_out, strangers.length),
+    100,
+  )
   await clock.advance(5000)
   await ask('POST', '/api/stop', { key: null })
   t.equal((await taken(ask)).at(-1)?.key_id, null)

@@ -86,7 +86,12 @@ export const keyRoutes: Route[] = [
     scope: 'public',
     body: PairingWish,
     body_limit: 4096,
-    success: { status: 201, description: 'It waits; the `request_secret` is shown this once', schema: PairingAnswer, headers: ['Location'] },
+    success: {
+      status: 201,
+      description: 'It waits; the `request_secret` is shown this once',
+      schema: PairingAnswer,
+      headers: ['Location'],
+    },
     errors: [400, 409],
     handle({ lab, body }) {
       const wish = body()

@@ -2,10 +2,10 @@
 
 import { mkdir, rm } from 'node:fs/promises'
 import { type Test, test } from 'tap'
-import { openLab } from '../lab.ts'
-import { silent } from '../kit/log.ts'
 import { VirtualClock } from '../kit/clock.ts'
-import { type Asking, benchConfig, type Bench, isRefusal, openBench } from './testing.ts'
+import { silent } from '../kit/log.ts'
+import { openLab } from '../lab.ts'
+import { type Asking, type Bench, benchConfig, isRefusal, openBench } from './testing.ts'
 
 const shaker = '/api/devices/shaker-1'
 const lock = `${shaker}/lock`
@@ -78,7 +78,14 @@ test('an admin passes a lease, ends it and takes it over, with the word for it a
 
 test('a lease lasts a second at least and a day at most, and wants an owner and the scope to operate', async (t) => {
   const { ask } = await openBench(t)
-  for (const json of [{ ...wish, ttl_s: 86_401 }, { ...wish, ttl_s: 0 }, { ttl_s: 5 }, { owner: 'Anna' }, { ...wish, owner: '' }, { ...wish, more: 1 }])
+  for (const json of [
+    { ...wish, ttl_s: 86_401 },
+    { ...wish, ttl_s: 0 },
+    { ttl_s: 5 },
+    { owner: 'Anna' },
+    { ...wish, owner: '' },
+    { ...wish, more: 1 },
+  ])
     isRefusal(t, await ask('PUT', lock, { json }), 400, 'invalid')
   isRefusal(t, await ask('PUT', lock, { key: 'read', json: wish }), 403, 'forbidden')
   isRefusal(t, await ask('PUT', '/api/devices/nobody/lock', { json: wish }), 404, 'not_found')

@@ -13,11 +13,24 @@ export function takesIdempotencyKey({ method, scope }: Route): boolean {
 }
 
 /** Answers what `handle` answers, or what it answered before. Throws as `Once.begin`, and `invalid` for a key that is none. */
-export async function once(lab: Lab, route: Route, c: Context<Env>, body: ArrayBuffer | Uint8Array, handle: () => Promise<Response>): Promise<Response> {
+export async function once(
+  lab: Lab,
+  route: Route,
+  c: Context<Env>,
+  body: ArrayBuffer | Uint8Array,
+  handle: () => Promise<Response>,
+): Promise<Response> {
   const idempotency_key = takesIdempotencyKey(route) ? c.req.header('idempotency-key') : undefined
   if (idempotency_key === undefined) return handle()
-  if (!/^[\x20-\x7e]{1,64}$/.test(idempotency_key)) throw new LabError('invalid', 'an Idempotency-Key has 1 to 64 printable ASCII characters')
-  const asked: Asked = { key_id: c.get('principal').key_id, method: route.method, path: c.req.path, idempotency_key, body: new Uint8Array(body) }
+  if (!/^[\x20-\x7e]{1,64}$/.test(idempotency_key))
+    throw new LabError('invalid', 'an Idempotency-Key has 1 to 64 printable ASCII characters')
+  const asked: Asked = {
+    key_id: c.get('principal').key_id,
+    method: route.method,
+    path: c.req.path,
+    idempotency_key,
+    body: new Uint8Array(body),
+  }
   const before = await lab.once.begin(asked)
   if (before) return new Response(before.body, { status: before.status, headers: { ...before.headers, 'Idempotency-Replayed': 'true' } })
   const response = await handle().catch((error) => answerFailure(lab.log, c, error))
@@ -28,7 +41,7 @@ export async function once(lab: Lab, route: Route, c: Context<Env>, body: ArrayB
 
 /** What was refused was not done, so it may be tried again under the same key; what began and failed may not. */
 function worthOf({ is_secret }: Route, { status, headers }: Response): Worth {
-  const isDone = status < 400 || status === 500 || headers.has('operation-id')
+  const isDone = status < 400 || status === 500 || (status > 500 && headers.has('operation-id'))
   if (!isDone) return 'forget'
   return is_secret ? 'secret' : 'keep'
 }

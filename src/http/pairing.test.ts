@@ -8,7 +8,8 @@ async function begin(t: Test) {
   const bench = await openBench(t)
   const { ask } = bench
   const request = async (json: object = wish) => (await ask('POST', '/api/keys/requests', { key: null, json })).body as Answer
-  const poll = (id: string, secret: string) => ask('GET', `/api/keys/requests/${id}`, { key: null, headers: { 'X-Request-Secret': secret } })
+  const poll = (id: string, secret: string) =>
+    ask('GET', `/api/keys/requests/${id}`, { key: null, headers: { 'X-Request-Secret': secret } })
   const pending = async () => ((await ask('GET', '/api/keys/requests')).body as { requests: { request_id: string }[] }).requests
   return { ...bench, request, poll, pending }
 }
@@ -30,7 +31,10 @@ test('who asks for a key waits until it is approved, fetches it once, and may wh
   const fetched = await poll(request_id, request_secret)
   t.equal(fetched.status, 200)
   const { api_key } = fetched.body as { api_key: string }
-  t.match((await ask('GET', '/api/system/whoami', { key: null, headers: { 'X-API-Key': api_key } })).body, { name: 'Dashboard', scope: 'operate' })
+  t.match((await ask('GET', '/api/system/whoami', { key: null, headers: { 'X-API-Key': api_key } })).body, {
+    name: 'Dashboard',
+    scope: 'operate',
+  })
   isRefusal(t, await poll(request_id, request_secret), 404, 'not_found')
   t.equal(lab.keys.list().length, before + 1)
 })
@@ -39,7 +43,8 @@ test('only who asked fetches the key, and only once when they ask twice at once'
   const { ask, clock, poll, request, lab } = await begin(t)
   const { request_id, request_secret } = await request()
   await ask('POST', `/api/keys/requests/${request_id}/approve`)
-  for (const secret of ['', 'x', request_secret.slice(1), `${request_secret}A`]) isRefusal(t, await poll(request_id, secret), 404, 'not_found')
+  for (const secret of ['', 'x', request_secret.slice(1), `${request_secret}A`])
+    isRefusal(t, await poll(request_id, secret), 404, 'not_found')
   isRefusal(t, await ask('GET', `/api/keys/requests/${request_id}`, { key: null }), 404)
   const before = lab.keys.list().length
   const both = await clock.run(Promise.all([poll(request_id, request_secret), poll(request_id, request_secret)]))
@@ -78,7 +83,10 @@ test('asking needs no key, but deciding does, and what is asked for must be some
   const { ask, request } = await begin(t)
   const { request_id } = await request()
   for (const key of [null, 'read', 'operate'] as const) {
-    for (const [method, path] of [['POST', '/approve'], ['DELETE', '']] as const)
+    for (const [method, path] of [
+      ['POST', '/approve'],
+      ['DELETE', ''],
+    ] as const)
       isRefusal(t, await ask(method, `/api/keys/requests/${request_id}${path}`, { key }), key ? 403 : 401)
     isRefusal(t, await ask('GET', '/api/keys/requests', { key }), key ? 403 : 401)
   }

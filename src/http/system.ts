@@ -2,8 +2,8 @@
 
 import * as v from 'valibot'
 import { portBehind, serialPorts } from '../../drivers/transports/ports.ts'
-import { type Lab, healthStates } from '../lab.ts'
 import { AuditEntry } from '../keys/audit.ts'
+import { healthStates, type Lab } from '../lab.ts'
 import { json, type Route, route } from './contract.ts'
 import { Limit } from './numeral.ts'
 import { apiVersion } from './version.ts'
@@ -114,6 +114,8 @@ export const systemRoutes: Route[] = [
 ]
 
 async function devicesByPort({ config }: Lab): Promise<Map<string, string>> {
-  const wired = config.devices.flatMap((device) => (device.kind === 'driven' && device.transport.kind === 'serial' ? [{ ...device, path: device.transport.path }] : []))
+  const wired = config.devices.flatMap((device) =>
+    device.kind === 'driven' && device.transport.kind === 'serial' ? [{ ...device, path: device.transport.path }] : [],
+  )
   return new Map(await Promise.all(wired.map(async ({ device_id, path }) => [await portBehind(path), device_id] as const)))
 }

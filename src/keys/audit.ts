@@ -13,7 +13,10 @@ const Word = v.nullable(v.string())
 
 export const AuditEntry = v.strictObject({
   at: v.pipe(v.number(), v.description('Unix time'), v.metadata({ unit: 's' })),
-  key_id: v.pipe(Word, v.description('`local` is somebody with a shell on this machine, `service` the service itself; null without a good key')),
+  key_id: v.pipe(
+    Word,
+    v.description('`local` is somebody with a shell on this machine, `service` the service itself; null without a good key'),
+  ),
   name: Word,
   scope: Word,
   from: v.pipe(Word, v.description('The address that the request came from')),
@@ -21,7 +24,12 @@ export const AuditEntry = v.strictObject({
   status: v.nullable(v.number()),
   reason: v.pipe(Word, v.description('Why it was refused, as X-Reason has it')),
   operation_id: Word,
-  left_out: v.optional(v.pipe(v.number(), v.description('So many lines before this one were left out: too many came without a good key, or the disk refused them'))),
+  left_out: v.optional(
+    v.pipe(
+      v.number(),
+      v.description('So many lines before this one were left out: too many came without a good key, or the disk refused them'),
+    ),
+  ),
 })
 export type AuditEntry = v.InferOutput<typeof AuditEntry>
 

@@ -126,7 +126,8 @@ export class Once {
   }
 
   #answerOf({ id, sha256, state, answer }: Entry, wanted: string): Answer {
-    if (sha256 !== wanted) throw new LabError('invalid', 'this Idempotency-Key was used with another body; take a new one for a new request')
+    if (sha256 !== wanted)
+      throw new LabError('invalid', 'this Idempotency-Key was used with another body; take a new one for a new request')
     if (this.#running.has(id))
       throw new LabError('in_progress', 'the request of this Idempotency-Key is still running; ask again later', { retry_after_s: 1 })
     const kept = answer ?? this.#secrets.get(id)

@@ -50,7 +50,10 @@ export class Pairing {
   /** Throws `conflict` when so many wait already. */
   request({ app_name, scope }: PairingWish): PairingAnswer {
     if (this.#all().length >= mostPairings) {
-      throw new LabError('conflict', `${mostPairings} requests for a key wait already; have one of them approved or denied, or wait ten minutes`)
+      throw new LabError(
+        'conflict',
+        `${mostPairings} requests for a key wait already; have one of them approved or denied, or wait ten minutes`,
+      )
     }
     const [request_id, request_secret, code] = [randomUUID(), randomBytes(32).toString('base64url'), newCode()]
     const requested_at = this.#now()
@@ -113,7 +116,10 @@ export class Pairing {
 }
 
 function gone(): LabError {
-  return new LabError('not_found', 'there is no such request for a key: it was denied, its key was fetched, or ten minutes have passed; ask anew')
+  return new LabError(
+    'not_found',
+    'there is no such request for a key: it was denied, its key was fetched, or ten minutes have passed; ask anew',
+  )
 }
 
 /** `K7M-2QX`: nothing that is taken for something else when it is read aloud. */

@@ -17,7 +17,15 @@ test('what was written is whole, and goes on after a restart', async (t) => {
   await again.add([{ a: 4 }])
   await again.close()
   t.match(await verifyChain(path), { lines: 4, first_seq: 1, torn: 0, broken: [], head: again.head, has_wanted: null })
-  t.same(again.newest.map(({ seq, entry }) => [seq, entry.a]), [[1, 1], [2, 2], [3, 3], [4, 4]])
+  t.same(
+    again.newest.map(({ seq, entry }) => [seq, entry.a]),
+    [
+      [1, 1],
+      [2, 2],
+      [3, 3],
+      [4, 4],
+    ],
+  )
   t.match(await verifyChain(path, { wanted: lines.head.hash }), { has_wanted: true })
 })
 

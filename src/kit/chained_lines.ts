@@ -79,7 +79,11 @@ export class ChainedLines {
     await makeFolder(dirname(this.#path))
     const text = await textOf(this.#path)
     const whole = linesIn(text).flatMap((line) => partsOf(line) ?? [])
-    const last = whole.at(-1) ?? linesIn(await textOf((await olderFiles(this.#path)).at(-1))).flatMap((line) => partsOf(line) ?? []).at(-1)
+    const last =
+      whole.at(-1) ??
+      linesIn(await textOf((await olderFiles(this.#path)).at(-1)))
+        .flatMap((line) => partsOf(line) ?? [])
+        .at(-1)
     this.#head = last ? { seq: last.seq, hash: last.hash } : nothingBefore
     this.#newest = whole.slice(-newest).map(({ seq, hash, entry }) => ({ seq, hash, entry }))
     this.#size = Buffer.byteLength(text)
@@ -122,7 +126,15 @@ export type Verified = {
 
 /** Follows the chain through a file and those put aside before it, if they are there. Throws `storage` when one cannot be read. */
 export async function verifyChain(path: string, { wanted }: { wanted?: string | undefined } = {}): Promise<Verified> {
-  const found: Verified = { files: 0, lines: 0, torn: 0, first_seq: null, head: null, broken: [], has_wanted: wanted === undefined ? null : false }
+  const found: Verified = {
+    files: 0,
+    lines: 0,
+    torn: 0,
+    first_seq: null,
+    head: null,
+    broken: [],
+    has_wanted: wanted === undefined ? null : false,
+  }
   for (const file of [...(await olderFiles(path)), path]) {
     const text = await textOf(file)
     if (text === '') continue
@@ -140,7 +152,8 @@ function follow(found: Verified, line: string, at: { file: string; line: number 
   }
   const { seq, hash, rest } = parts
   const before = found.head ?? { seq: seq - 1, hash: parts.previous ?? '' }
-  if (hashOf(before.hash, rest) !== hash) found.broken.push({ ...at, problem: `line ${seq} is not as it was written, or what stood before it is gone` })
+  if (hashOf(before.hash, rest) !== hash)
+    found.broken.push({ ...at, problem: `line ${seq} is not as it was written, or what stood before it is gone` })
   else if (seq !== before.seq + 1) found.broken.push({ ...at, problem: `after line ${before.seq} comes line ${seq}` })
   found.lines++
   found.first_seq ??= seq
@@ -198,6 +211,8 @@ function asidePath(path: string, seq: number): string {
 async function olderFiles(path: string): Promise<string[]> {
   const [stem = '', ending = ''] = asidePath(basename(path), 0).split('000000000000')
   const names = await readdir(dirname(path)).catch(() => [])
-  const ours = names.filter((name) => name.startsWith(stem) && name.endsWith(ending) && /^\d{12}$/.test(name.slice(stem.length, -ending.length)))
+  const ours = names.filter(
+    (name) => name.startsWith(stem) && name.endsWith(ending) && /^\d{12}$/.test(name.slice(stem.length, -ending.length)),
+  )
   return ours.sort().map((name) => join(dirname(path), name))
 }

@@ -25,7 +25,9 @@ export const DryRun = v.strictObject({
   workflow: v.string(),
   verdict: v.pipe(
     v.picklist(['completes', 'fails', 'deadlock', 'waits', 'endless']),
-    v.description('waits: for an event that nothing in it emits; endless: it was broken off after a million steps'),
+    v.description(
+      'waits: for a person, or for an event that nothing in it emits; endless: it was broken off after a hundred thousand actions and moves, or a million moments',
+    ),
   ),
   makespan_s: Seconds,
   moves: v.number(),
@@ -47,24 +49,31 @@ export type Trial = {
   world: World
   /** Resolves when nothing is left to do in it. */
   idle: Promise<void>
+  /** Calls each time its clock has gone on. */
+  onMoment(call: () => void): void
 }
 
-/** In actions and moves; then it is broken off. */
-const longest = 100_000
+/** Then it is broken off. */
+const most = { moves: 100_000, moments: 1_000_000 }
 
-export async function dryRun({ workflow, request, world, idle }: Trial): Promise<DryRun> {
+/** Handlers are told nothing; the code of actions runs. */
+export async function dryRun({ workflow, request, world, idle, onMoment }: Trial): Promise<DryRun> {
   const conflicts: string[] = []
-  let steps = 0
+  const counts = { moves: 0, moments: 0 }
   let isEndless = false
-  const execution: Execution = new Execution(workflow, world, {
+  const count = (what: keyof typeof counts) => {
+    if (++counts[what] <= most[what] || isEndless) return
+    isEndless = true
+    execution.abort('it does not come to an end')
+  }
+  onMoment(() => count('moments'))
+  const untold = { ...workflow, document: { ...workflow.document, on: {} } }
+  const execution: Execution = new Execution(untold, world, {
     isJoinable: request.batch_mode === 'JOIN_EXISTING',
     around: {
       hub: {
         emit(name, context, execution_id = '') {
-          if (name.startsWith('ACTION.') && name.endsWith('.CREATED') && ++steps > longest && !isEndless) {
-            isEndless = true
-            execution.abort('it does not come to an end')
-          }
+          if (name.startsWith('ACTION.') && name.endsWith('.CREATED')) count('moves')
           return { event_name: name, execution_id, timestamp: 0, entity_type: '', entity_id: '', status: '', context }
         },
         incident(category, message) {
@@ -82,7 +91,7 @@ export async function dryRun({ workflow, request, world, idle }: Trial): Promise
   const ids = { submission_id: world.newId(), execution_id: execution.execution_id }
   execution.start(new Submission({ ...ids, request, submitted_at: 0 }, 'PENDING', () => {}))
   await idle
-  return summed(execution, { conflict: conflicts[0] ?? null, isEndless })
+  return summed(execution, { conflicts, isEndless })
 }
 
 const nobodyIsTold = {
@@ -99,28 +108,29 @@ const nobodyIsTold = {
 /** They tell of something that was dealt with. */
 const isNotice = new Set(['ACTION_CONTINUED', 'MOVE_CONTINUED', 'RESERVATION_DEADLOCK'])
 
-function summed(execution: Execution, { conflict, isEndless }: { conflict: string | null; isEndless: boolean }): DryRun {
+function summed(execution: Execution, { conflicts, isEndless }: { conflicts: readonly string[]; isEndless: boolean }): DryRun {
   const { timeline, phase, workflow } = execution
   const rows = timeline.rows()
   const makespan_s = Math.max(0, ...rows.map(({ ended }) => ended ?? 0))
   const waiting = why(execution)
-  const verdict = isEndless ? 'endless' : phase.current === 'completed' ? 'completes' : execution.isOver ? 'fails' : verdictOf(conflict)
+  const verdict = isEndless ? 'endless' : phase.current === 'completed' ? 'completes' : execution.isOver ? 'fails' : verdictOf(conflicts)
   return {
     workflow: workflow.name,
     verdict,
     makespan_s,
     moves: timeline.moves,
     actions: timeline.actions,
-    conflict,
+    conflict: conflicts[0] ?? null,
     waiting,
     devices: use(rows, makespan_s),
     gantt: rows.flatMap(bar).sort((a, b) => a.from_s - b.from_s),
   }
 }
 
-function verdictOf(conflict: string | null): DryRun['verdict'] {
-  if (conflict === null) return 'waits'
-  return /^(UNRESOLVABLE_DEADLOCK|SYSTEM_STALL)/.test(conflict) ? 'deadlock' : 'fails'
+/** Of one that has not ended. What is late goes on all the same. */
+function verdictOf(conflicts: readonly string[]): DryRun['verdict'] {
+  if (conflicts.some((conflict) => /^(UNRESOLVABLE_DEADLOCK|SYSTEM_STALL)/.test(conflict))) return 'deadlock'
+  return conflicts.every((conflict) => conflict.startsWith('WINDOW_MISSED')) ? 'waits' : 'fails'
 }
 
 function bar({ thread_name, kind, name, device, from, to, transporter, started, ended }: TimelineRow): Bar[] {

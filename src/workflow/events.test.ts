@@ -3,14 +3,7 @@
 import { type Test, test } from 'tap'
 import type { Execution } from './execution.ts'
 import type { InjectedFault } from './pure_equipment.ts'
-import {
-  type ActionStatus,
-  actionTransitions,
-  methodTransitions,
-  type ThreadStatus,
-  threadTransitions,
-  workflowTransitions,
-} from './statuses.ts'
+import { actionTransitions, methodTransitions, type ThreadStatus, threadTransitions, workflowTransitions } from './statuses.ts'
 import { begin, liveRuntime, run, testRuntime, threadIn, trace, until } from './testing.ts'
 
 const topology = {

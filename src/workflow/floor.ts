@@ -52,7 +52,6 @@ export class Floor {
     else {
       this.#ground.assign(piece, walker)
       this.#ground.move(piece, seat)
-      this.#travels.moved(piece)
     }
     this.#rearranged(labware_id)
   }

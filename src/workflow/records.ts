@@ -99,7 +99,7 @@ type Held = { execution: ExecutionRow; submissions: Map<string, SubmissionRecord
 
 /** Of executions that have ended so many are known, the newest; and of their threads so many, but for those of the newest. */
 const mostEnded = 1000
-const mostThreads = 20_000
+const mostThreads = 10_000
 
 export class Records implements RecordStore {
   /** In the order they were accepted. */

@@ -27,7 +27,7 @@ import type { SubmissionStatus } from './statuses.ts'
 import { StepQueue } from './steps.ts'
 import { Submission, type SubmissionRequest } from './submission.ts'
 import type { LabwareThread } from './thread.ts'
-import { Hops, moveOf } from './timing.ts'
+import { Hops, movesOf } from './timing.ts'
 import type { Topology } from './topology.ts'
 import { ExecutionTrackingSink } from './tracking_sink.ts'
 import { VirtualTime } from './virtual_time.ts'
@@ -284,9 +284,17 @@ export class Runtime {
     const idle = new Promise<void>((resolve) => {
       isDone = resolve
     })
-    const world = this.#pureWorld(workflow.topology, isDone, this.#durations[request.run_mode])
+    let onMoment = () => {}
+    const world = this.#pureWorld(workflow.topology, {
+      idle: isDone,
+      moment: () => onMoment(),
+      durations: this.#durations[request.run_mode],
+    })
     if (request.run_mode === 'LIVE' && this.#live?.floor.graph === workflow.topology.graph) this.#copyStanding(this.#live, world)
-    return dryRun({ workflow, request, world, idle })
+    const setMoment = (call: () => void) => {
+      onMoment = call
+    }
+    return dryRun({ workflow, request, world, idle, onMoment: setMoment })
   }
 
   /** Labware that no thread moves. */
@@ -442,13 +450,14 @@ export class Runtime {
     }
   }
 
-  /** `idle` is called each time nothing is left to do in it. It goes by `durations` where nothing is declared. */
-  #pureWorld(topology: Topology, idle: () => void = () => {}, durations?: Durations): World {
+  /** `idle` is called each time nothing is left to do in it, `moment` when time has gone on. It goes by `durations` where nothing is declared. */
+  #pureWorld(topology: Topology, { idle, moment, durations }: { idle?(): void; moment?(): void; durations?: Durations | undefined } = {}): World {
     const clock = new VirtualTime()
     const { backpressure, simulate = onTheClockAlone } = this.#options
     const onIdle = () => {
       const goesOn = clock.ringNext()
-      if (!goesOn) idle()
+      if (goesOn) moment?.()
+      else idle?.()
       return goesOn
     }
     const steps = new StepQueue({ ...(backpressure && { backpressure }), onIdle })
@@ -493,9 +502,7 @@ function flatId(): string {
 }
 
 function onTheClockAlone({ document }: Topology, clock: Clock, durations?: Durations): Equipment {
-  const names = [...Object.keys(document.transporters), ...Object.keys(document.translators)]
-  const transporters = Object.fromEntries(names.map((name) => [name, { seconds: moveOf(name, document, durations) }]))
-  return new PureEquipment({ clock, transporters })
+  return new PureEquipment({ clock, transporters: movesOf(document, durations) })
 }
 
 function found<Item>(items: ReadonlyMap<string, Item>, name: string, kind: string): Item {

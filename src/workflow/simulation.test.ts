@@ -42,7 +42,7 @@ test('whatever happens in simulated runs, what is told is legal, nothing is in t
     ),
     ...['OVERFLOW', 'REJECTED', 'AWAITING_DECISION', 'ORPHANED', 'ABANDONED'].map((one) => `SLOT.${one}`),
     ...['COMPLETED', 'ERRORED', 'ABORTED'].map((one) => `ACTION.${one}`),
-    ...['COMPLETED', 'SKIPPED', 'PARTIAL_COMPLETE'].map((one) => `METHOD.${one}`),
+    ...['COMPLETED', 'PARTIAL_COMPLETE'].map((one) => `METHOD.${one}`),
     ...['COMPLETED', 'FAILED', 'ABORTED'].map((one) => `EXECUTION.${one}`),
     ...['TIP_RACK.LOW', 'TIP_RACK.EMPTY', 'GROUP.COMPLETED', 'CUSTOM.EMITTED', 'DEVICE_OP.FAILED'],
   ]

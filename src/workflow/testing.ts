@@ -12,6 +12,7 @@ import { type InjectedFault, PureEquipment } from './pure_equipment.ts'
 import { Runtime, type RuntimeOptions } from './runtime.ts'
 import type { SubmissionRequest } from './submission.ts'
 import type { LabwareThread } from './thread.ts'
+import { movesOf } from './timing.ts'
 
 /** Nothing is configured: PURE_SIM only. */
 export const emptyBench: Bench = { devices: [], hasTeachpoint: () => false }
@@ -69,7 +70,7 @@ export function testRuntime(documents: readonly unknown[], more: Partial<Runtime
     bench: emptyBench,
     library,
     newId,
-    simulate: (topology, clock) => new PureEquipment({ clock, transporters: topology.document.transporters, faults }),
+    simulate: ({ document }, clock, learned) => new PureEquipment({ clock, transporters: movesOf(document, learned), faults }),
     ...options,
   })
   return { runtime, told, incidents, warnings }

@@ -49,10 +49,16 @@ export type MoveSeconds = { pick: number; move: number; place: number }
 export const usualMove: MoveSeconds = { pick: 5, move: 2, place: 5 }
 
 /** What is learned comes in place of what is only usual. A topology fills that in where nothing was said, so that nobody can tell. */
-export function moveOf(transporter: string, { transporters }: TopologyDocument, learned?: Durations): MoveSeconds {
+function moveOf(transporter: string, { transporters }: TopologyDocument, learned?: Durations): MoveSeconds {
   const said = transporters[transporter]?.seconds ?? usualMove
   const hop = isUsual(said) ? learned?.hop(transporter) : undefined
   return hop === undefined ? said : { pick: hop / 2, move: 0, place: hop / 2 }
+}
+
+/** Of all transporters and translators. */
+export function movesOf(document: TopologyDocument, learned?: Durations): Record<string, { seconds: MoveSeconds }> {
+  const names = [...Object.keys(document.transporters), ...Object.keys(document.translators)]
+  return Object.fromEntries(names.map((name) => [name, { seconds: moveOf(name, document, learned) }]))
 }
 
 function isUsual({ pick, move, place }: MoveSeconds): boolean {

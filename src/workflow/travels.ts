@@ -148,16 +148,6 @@ export class Travels {
     if (travel && travel.target === piece.spot && travel.to === piece.seat) this.end(travel)
   }
 
-  /** The labware was put elsewhere: ways that it waits for begin there now. */
-  moved(piece: Piece): void {
-    for (const travel of piece.walker?.travels ?? []) {
-      const route = travel.piece === piece && travel.state === 'waiting' ? this.#ground.graph.route(piece.seat, travel.to) : undefined
-      if (!route) continue
-      this.#lead(travel, route)
-      this.#refresh(travel)
-    }
-  }
-
   /** The labware goes nowhere any more. */
   endOf(piece: Piece): void {
     for (const travel of [...(piece.walker?.travels ?? [])]) if (travel.piece === piece) this.end(travel)

@@ -1,0 +1,104 @@
+// Keys by request and approval, the record of who did what, and ports, as a person at a shell has them.
+
+import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createInterface } from 'node:readline'
+import { t as file, type Test, test } from 'tap'
+import { benchd, running } from './testing.ts'
+
+// A slow machine is not a failure.
+file.setTimeout(0)
+
+const good = { format: 1, listen: { host: '127.0.0.1', port: 0 }, devices: [{ device_id: 'arm-1', driver: 'external' }] }
+
+async function serving(t: Test) {
+  t.teardown(() => undefined)
+  const home = t.testdir({ 'config.json': JSON.stringify(good) })
+  const service = running(t, home, ['serve', '--config', `${home}/config.json`, '--data-dir', `${home}/data`])
+  const url = await service.line(/(http:\/\/[\d.]+:\d+)/)
+  return { home, service, url, here: ['--data-dir', `${home}/data`] }
+}
+
+/** The first line on stderr that matches. */
+async function heard(child: ReturnType<typeof running>['child'], pattern: RegExp): Promise<string> {
+  for await (const line of createInterface({ input: child.stderr })) {
+    const found = pattern.exec(line)
+    if (found) return found[1] ?? found[0]
+  }
+  throw new Error(`it ended without ${pattern}`)
+}
+
+test('a laptop asks for a key, somebody at the bench approves its code, and the laptop has it', async (t) => {
+  const { home, url, here, service } = await serving(t)
+  const pairing = running(t, home, ['key', 'pair', '--url', url, '--name', 'notebook', '--scope', 'operate'])
+  const code = await heard(pairing.child, /the code is (\S+)/)
+  t.match(await service.line(/asks for a key/), 'asks for a key')
+  t.match(await benchd(home, ['key', 'requests', ...here]), { code: 0, stdout: new RegExp(`${code} +operate .*notebook`) })
+  t.match(await benchd(home, ['key', 'approve', 'AAA-AAA', ...here]), { code: 3, stderr: /nobody who asks for a key shows the code/ })
+  t.match(await benchd(home, ['key', 'approve', code.toLowerCase().replace('-', ''), ...here]), { code: 0, stdout: /may fetch a key/ })
+  const key = await pairing.line(/^bk_\S+$/)
+  t.match(await pairing.ended, { code: 0 })
+  t.equal((await fetch(`${url}/api/devices`, { headers: { 'X-API-Key': key } })).status, 200)
+
+  const denied = running(t, home, ['key', 'pair', '--url', url, '--name', 'stranger', '--scope', 'admin'])
+  const other = await heard(denied.child, /the code is (\S+)/)
+  t.match(await benchd(home, ['key', 'approve', other, '--deny', ...here]), { code: 0, stdout: /gets no key/ })
+  t.match(await denied.ended, { code: 4 })
+  t.match(await benchd(home, ['key', 'pair', '--url', url, '--name', 'x']), { code: 2, stderr: /--scope/ })
+})
+
+test('a key is rotated in a service that runs, and where none does', async (t) => {
+  const { home, here, service, url } = await serving(t)
+  const old = (await benchd(home, ['key', 'create', '--name', 'a', '--scope', 'read', ...here])).stdout.trim()
+  const next = (await benchd(home, ['key', 'rotate', old.slice(3, 11), '--overlap', '0', ...here])).stdout.trim()
+  const status = async (key: string) => (await fetch(`${url}/api/devices`, { headers: { 'X-API-Key': key } })).status
+  t.same([await status(old), await status(next)], [401, 200])
+  t.match(await benchd(home, ['key', 'rotate', 'nobody00', ...here]), { code: 3 })
+  t.match(await benchd(home, ['key', 'rotate', old.slice(3, 11), '--overlap', 'soon', ...here]), { code: 2, stderr: /not a number/ })
+  service.child.kill('SIGTERM')
+  await service.ended
+  t.match(await benchd(home, ['key', 'rotate', next.slice(3, 11), ...here]), { code: 0, stdout: /^bk_/ })
+})
+
+test('who did what is printed, also what was done without the service, and what was changed in it is found', async (t) => {
+  const { home, here, service } = await serving(t)
+  await benchd(home, ['key', 'create', '--name', 'a', '--scope', 'read', ...here])
+  t.match(await benchd(home, ['audit', 'tail', ...here]), { code: 0, stdout: /start \d[\s\S]*local +admin +201 +POST \/api\/keys\n/ })
+  service.child.kill('SIGTERM')
+  const head = await service.line(/audit: line \d+ has the hash ([0-9a-f]{64})/)
+  await service.ended
+  const whole = await benchd(home, ['audit', 'verify', '--head', head, ...here])
+  t.match(whole, { code: 0, stdout: new RegExp(`1 files, lines 1 to 3, 3 in all, 0 torn, 0 places[\\s\\S]*head ${head}`) })
+  await benchd(home, ['key', 'create', '--name', 'b', '--scope', 'read', ...here])
+  const path = `${home}/data/audit.jsonl`
+  t.match(readFileSync(path, 'utf8').trim().split('\n').at(-1), 'benchd key create --name b --scope read')
+  t.match(await benchd(home, ['audit', 'verify', path, '--json']), { code: 0, stdout: /"lines":4/ })
+  t.match(await benchd(home, ['audit', 'verify', '--head', 'f'.repeat(64), ...here]), { code: 1, stdout: /no line has the hash/ })
+  writeFileSync(path, readFileSync(path, 'utf8').replace('"status":201', '"status":403'))
+  t.match(await benchd(home, ['audit', 'verify', ...here]), { code: 1, stdout: /audit\.jsonl:2: line 2 is not as it was written/ })
+  t.match(await benchd(home, ['audit', 'verify', `${home}/nothing.jsonl`]), { code: 1 })
+})
+
+test('ports of the service and of this computer are listed, and one that is unplugged and plugged in again is named', async (t) => {
+  const { home, here } = await serving(t)
+  t.match(JSON.parse((await benchd(home, ['ports', '--json', ...here])).stdout), { ports: Array })
+  t.match(await benchd(home, ['ports', '--data-dir', `${home}/nobody`]), { code: 69, stderr: /benchd ports --here/ })
+  const root = `${home}/root`
+  const adapter = `${root}/dev/serial/by-id/usb-FTDI_A50285BI-if00-port0`
+  const tty = `${root}/sys/class/tty/ttyUSB0`
+  const plug = () => {
+    for (const folder of [`${root}/sys/devices/usb/1-1`, tty, `${root}/dev/serial/by-id`]) mkdirSync(folder, { recursive: true })
+    symlinkSync('../../ttyUSB0', adapter)
+    symlinkSync('../../../devices/usb/1-1', `${tty}/device`)
+  }
+  plug()
+  t.match(await benchd(home, ['ports', '--root', root]), { code: 0, stdout: /ttyUSB0.*usb-FTDI_A50285BI/ })
+  const identify = running(t, home, ['ports', '--identify', '--root', root])
+  const lines = createInterface({ input: identify.child.stderr })[Symbol.asyncIterator]()
+  t.match((await lines.next()).value, /1 ports; unplug/)
+  rmSync(`${tty}/device`)
+  rmSync(adapter)
+  t.match((await lines.next()).value, /usb-FTDI_A50285BI-if00-port0 is gone; plug it in again/)
+  plug()
+  t.match(await identify.line(/^it is .*/), /usb-FTDI_A50285BI-if00-port0 \(.*ttyUSB0\)/)
+  t.match(await identify.ended, { code: 0 })
+})

@@ -1,0 +1,78 @@
+// The service over https, with a certificate of one's own as scripts/make-cert.sh makes it.
+
+import { execFileSync } from 'node:child_process'
+import { X509Certificate } from 'node:crypto'
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { request } from 'node:https'
+import { hostname, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { type Test, test } from 'tap'
+import { readTls } from '../config.ts'
+import { openService } from './testing.ts'
+
+const script = fileURLToPath(new URL('../../../scripts/make-cert.sh', import.meta.url))
+
+function made(t: Test, env: Record<string, string> = {}) {
+  const folder = mkdtempSync(join(tmpdir(), 'benchd-tls-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const said = execFileSync(script, [folder], { encoding: 'utf8', env: { ...process.env, ...env } })
+  return { folder, said, cert: `${folder}/cert.pem`, key: `${folder}/key.pem` }
+}
+
+test('a certificate is made for the names and addresses of this computer, its key for nobody else to read', async (t) => {
+  const { said, cert, key, folder } = made(t, { BENCHD_CERT_NAMES: 'bench.lab 10.1.2.3' })
+  const certificate = new X509Certificate(readFileSync(cert))
+  for (const name of ['localhost', hostname(), `${hostname()}.local`, 'bench.lab']) t.ok(certificate.checkHost(name), name)
+  for (const address of ['127.0.0.1', '::1', '10.1.2.3']) t.ok(certificate.checkIP(address), address)
+  t.notOk(certificate.checkHost('evil.example'))
+  t.equal(statSync(key).mode & 0o007, 0)
+  t.match(said, certificate.fingerprint256)
+  t.throws(() => execFileSync(script, [folder], { stdio: 'pipe' }), /holds a certificate/, 'it is not lost by accident')
+  t.equal(new X509Certificate(readFileSync(cert)).fingerprint256, certificate.fingerprint256)
+  execFileSync(script, ['--force', folder], { stdio: 'pipe' })
+  t.not(new X509Certificate(readFileSync(cert)).fingerprint256, certificate.fingerprint256)
+})
+
+test('with it the service answers over https, to whoever trusts it, and tells its fingerprint', async (t) => {
+  const { port, service, secrets, ca } = await serving(t)
+  t.match(service.url, /^https:/)
+  t.equal(service.fingerprint, new X509Certificate(ca).fingerprint256)
+  const answer = await get({ port, ca, key: secrets.read })
+  t.match(answer, { status: 200, protocol: /^TLSv1\.[23]$/ })
+  t.match(JSON.parse(answer.body), { devices: Array })
+  t.equal((await get({ port, ca, key: 'nobody' })).status, 401)
+  await t.rejects(get({ port, key: secrets.read }), { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' }, 'who does not trust it sends no key')
+})
+
+test('a certificate that is none, or of another key, is told before anything is opened', async (t) => {
+  const { cert, key, folder } = made(t)
+  writeFileSync(`${folder}/none.pem`, 'no certificate')
+  await t.rejects(readTls({ cert: `${folder}/none.pem`, key }), { code: 'config', message: /none\.pem and its key are not right/ })
+  const before = readFileSync(cert)
+  execFileSync(script, ['--force', folder], { stdio: 'pipe' })
+  writeFileSync(cert, before)
+  await t.rejects(readTls({ cert, key }), { code: 'config', message: /it is not of this key/ })
+  await t.rejects(readTls({ cert: `${folder}/missing.pem`, key }), { code: 'config', message: /cannot be read/ })
+})
+
+async function serving(t: Test) {
+  const { cert, key } = made(t)
+  return { ...(await openService(t, { listen: { host: '127.0.0.1', port: 0, tls: { cert, key } } })), ca: readFileSync(cert) }
+}
+
+function get({ port, ca, key }: { port: number; ca?: Buffer; key: string }) {
+  return new Promise<{ status: number | undefined; body: string; protocol: string | null }>((resolve, reject) => {
+    const asking = request(
+      { host: '127.0.0.1', port, path: '/api/devices', headers: { 'X-API-Key': key }, ...(ca && { ca }), agent: false },
+      (response) => {
+        const { getProtocol } = response.socket as unknown as { getProtocol(): string | null }
+        const protocol = getProtocol.call(response.socket)
+        text(response).then((body) => resolve({ status: response.statusCode, body, protocol }), reject)
+      },
+    )
+    asking.on('error', reject)
+    asking.end()
+  })
+}

@@ -1,0 +1,188 @@
+import { test } from 'tap'
+import type { Bench } from './bench.ts'
+import type { DryRun } from './dry_run.ts'
+import { Durations } from './durations.ts'
+import type { Loose } from './plan_testing.ts'
+import { PureEquipment } from './pure_equipment.ts'
+import type { SubmissionRequest } from './submission.ts'
+import { begin, testRuntime, trace, until } from './testing.ts'
+import { VirtualTime } from './virtual_time.ts'
+
+/** Two devices that one arm reaches, a hop takes 12 s; and a place to park, if there is to be one. */
+const topology = (pads: string[] = ['pad']): Loose => ({
+  format: 1,
+  name: 'bench',
+  transporters: { arm: { positions: ['stack', 'bin', 'mixer', 'spinner', ...pads] } },
+  positions: {
+    stack: { storage: true },
+    bin: { storage: true },
+    mixer: { device: 'mixer' },
+    spinner: { device: 'spinner' },
+    ...Object.fromEntries(pads.map((pad) => [pad, { parking: true }])),
+  },
+  devices: { mixer: { operations: { mix: { seconds: 100 } } }, spinner: { operations: { spin: {} } } },
+})
+
+const mix = { do: 'mix', on: 'mixer' }
+const spin = { do: 'spin', on: 'spinner', seconds: 60 }
+
+/** A thread for each list of actions. */
+const workflow = (...threads: object[][]): Loose => ({
+  format: 1,
+  name: 'work',
+  topology: 'bench',
+  labware: Object.fromEntries(threads.map((_, i) => [`plate-${i}`, { type: 'plate' }])),
+  methods: Object.fromEntries(threads.map((actions, i) => [`do-${i}`, actions])),
+  threads: Object.fromEntries(
+    threads.map((_, i) => [
+      `plate-${i}`,
+      { labware: `plate-${i}`, start: { at: 'stack', mode: 'DISPENSE' }, end: { at: ['bin'] }, steps: [{ method: `do-${i}` }] },
+    ]),
+  ),
+  start: threads.map((_, i) => `plate-${i}`),
+})
+
+const request: SubmissionRequest = {
+  workflow: 'work',
+  run_mode: 'PURE_SIM',
+  groups: [],
+  batch_mode: 'STANDALONE',
+  variables: {},
+  operator_id: null,
+}
+
+const dry = (documents: readonly unknown[], more: Parameters<typeof testRuntime>[1] = {}): Promise<DryRun> =>
+  testRuntime(documents, more).runtime.simulate(request)
+
+test('what completes is told with its time, its moves, and how busy each device is', async (t) => {
+  t.same(await dry([topology(), workflow([mix, spin])]), {
+    workflow: 'work',
+    verdict: 'completes',
+    makespan_s: 196,
+    moves: 3,
+    actions: 2,
+    conflict: null,
+    waiting: [],
+    devices: [
+      { device: 'mixer', busy_s: 100, share: 0.51 },
+      { device: 'spinner', busy_s: 60, share: 0.306 },
+      { device: 'arm', busy_s: 36, share: 0.184 },
+    ],
+    gantt: [
+      { thread_name: 'plate-0', kind: 'move', name: 'stack → mixer', device: 'arm', from_s: 0, to_s: 12 },
+      { thread_name: 'plate-0', kind: 'action', name: 'mix', device: 'mixer', from_s: 12, to_s: 112 },
+      { thread_name: 'plate-0', kind: 'move', name: 'mixer → spinner', device: 'arm', from_s: 112, to_s: 124 },
+      { thread_name: 'plate-0', kind: 'action', name: 'spin', device: 'spinner', from_s: 124, to_s: 184 },
+      { thread_name: 'plate-0', kind: 'move', name: 'spinner → bin', device: 'arm', from_s: 184, to_s: 196 },
+    ],
+  })
+})
+
+test('the rows of several threads are in the order they begin', async (t) => {
+  const { gantt, verdict } = await dry([topology(), workflow([mix, spin], [spin, mix], [mix])])
+  t.equal(verdict, 'completes')
+  t.equal(gantt.length, 14)
+  const begins = gantt.map(({ from_s }) => from_s)
+  t.same(
+    begins,
+    begins.toSorted((a, b) => a - b),
+  )
+})
+
+test('what fails is told as failing, whether the run ends or an operator would have to decide', async (t) => {
+  const faults = [{ operation: 'spin', call: 1, does: 'fail' }] as const
+  const held = await dry([topology(), workflow([mix, spin])], { faults })
+  t.match(held, { verdict: 'fails', conflict: /^ACTION_FAILED: spin of spinner failed/, waiting: [{ thread_name: 'plate-0', status: 'PAUSED' }] })
+  const ended = await dry([topology(), workflow([mix, { ...spin, on_failure: 'ABORT' }])], { faults })
+  t.match(ended, { verdict: 'fails', waiting: [] })
+})
+
+test('threads that want each other’s places are a deadlock where there is no place to park', async (t) => {
+  const swap = workflow([spin], [mix])
+  swap.threads['plate-0'].start = { at: 'mixer', mode: 'REUSE_EXISTING' }
+  swap.threads['plate-1'].start = { at: 'spinner', mode: 'REUSE_EXISTING' }
+  t.match(await dry([topology([]), swap]), {
+    verdict: 'deadlock',
+    conflict: /^UNRESOLVABLE_DEADLOCK/,
+    waiting: [{ thread_name: 'plate-0' }, { thread_name: 'plate-1' }],
+  })
+  t.match(await dry([topology(), swap]), { verdict: 'completes', conflict: null })
+})
+
+test('one that waits for an event that nothing emits, or for a person, waits', async (t) => {
+  const forEvent = await dry([topology(), workflow([mix, { wait_for: 'go' }])])
+  t.match(forEvent, { verdict: 'waits', conflict: null, makespan_s: 112, waiting: [{ waits_for: 'custom event go' }] })
+  const forPerson = await dry([topology(), workflow([{ instruct: 'look at it' }])])
+  t.match(forPerson, { verdict: 'waits', waiting: [{ waits_for: 'an operator to confirm: look at it' }] })
+})
+
+test('a window that is missed is the conflict of a run that completes all the same', async (t) => {
+  const late = workflow([{ ...mix, max_wait_after: 30 }, { wait_for: 'go' }, spin], [{ ...spin, seconds: 500 }, { emit: 'go' }])
+  t.match(await dry([topology(), late]), {
+    verdict: 'completes',
+    conflict: /^WINDOW_MISSED: spin of plate-0 began \d+ s after mix; 30 s were allowed$/,
+  })
+})
+
+test('what comes to no end is broken off', async (t) => {
+  const body = async (ctx: { sleep(seconds: number): Promise<void> }) => {
+    for (;;) await ctx.sleep(60)
+  }
+  const { verdict, waiting } = await dry([topology(), workflow([{ name: 'for-ever', body }])])
+  t.equal(verdict, 'endless')
+  t.same(waiting, [])
+})
+
+const driven: Bench = {
+  devices: [
+    ...['mixer', 'spinner'].map((device_id) => ({ device_id, type: 'shaker' as const, operations: ['mix', 'spin'] })),
+    { device_id: 'arm', type: 'transporter' as const, operations: [] },
+  ].map((device) => ({ ...device, driven: true, simulated: true, limits: {} })),
+  hasTeachpoint: () => true,
+}
+
+/** A LIVE run, tried out again and again meanwhile, or not. */
+async function live(tries: boolean): Promise<{ trace: string[]; heard: number; tried: DryRun[] }> {
+  const clock = new VirtualTime()
+  const bench = topology()
+  const real = new PureEquipment({ clock, transporters: { arm: { seconds: { pick: 5, move: 2, place: 5 } } } })
+  let heard = 0
+  const swap = workflow([mix, spin, { emit: 'done' }], [spin, mix])
+  swap.on = { 'CUSTOM.done.EMITTED': [() => heard++] }
+  const { runtime, told, incidents } = testRuntime([bench, swap], { clock, live: real, bench: driven })
+  runtime.load('bench')
+  const execution = await begin(runtime, { workflow: 'work', run_mode: 'LIVE' })
+  const tried: DryRun[] = []
+  await until(() => {
+    if (tries && tried.length < 5) void runtime.simulate({ ...request, run_mode: 'LIVE' }).then((run) => tried.push(run))
+    clock.ringNext()
+    return execution.isOver
+  })
+  if (tries) await until(() => tried.length >= 5)
+  return { trace: [...trace(told), ...incidents.map(({ message }) => message)], heard, tried }
+}
+
+test('a dry run tells nobody and touches nothing, also beside a run on the same places', async (t) => {
+  const alone = await live(false)
+  const beside = await live(true)
+  t.same(beside.trace, alone.trace)
+  t.equal(beside.heard, 1)
+  t.ok(beside.tried.every(({ verdict }) => verdict === 'completes'))
+})
+
+test('where nothing is declared it goes by what was learned in that mode', async (t) => {
+  const durations = new Durations()
+  durations.performed('spinner', 'spin', { seconds: 40, params: { duration: 10 } })
+  durations.performed('mixer', 'mix', { seconds: 7, params: {} })
+  durations.carried('arm', 20)
+  const { seconds: _, ...open } = spin
+  const { runtime } = testRuntime([topology(), workflow([mix, { ...open, with: { duration: 60 } }])], {
+    durations: { DEVICE_SIM: durations },
+  })
+  const times = async (run_mode: 'DEVICE_SIM' | 'PURE_SIM') => {
+    const { gantt } = await runtime.simulate({ ...request, run_mode })
+    return gantt.map(({ from_s, to_s }) => to_s - from_s)
+  }
+  t.same(await times('DEVICE_SIM'), [20, 100, 20, 90, 20])
+  t.same(await times('PURE_SIM'), [12, 100, 12, 60, 12])
+})
