@@ -1,6 +1,7 @@
 // The owner's way through one action: get the device, send for the other labware, come, wait for all, do it.
 
 import { LabError, messageOf } from '../errors.ts'
+import type { IncidentCategory } from '../events/incidents.ts'
 import { ActionRun } from './action.ts'
 import { devicesOf, placesAhead, tipsUsed } from './ahead.ts'
 import { BodyRun } from './body.ts'
@@ -202,11 +203,27 @@ export async function insist<Value>(thread: LabwareThread, site: PauseSite, work
     } catch (error) {
       if (error instanceof Unwind || error instanceof Leave || error instanceof Fatal) throw error
       if (thread.signal.aborted) throw new Unwind('abort')
+      tell(thread, site, error)
       const decision = await thread.decisionAt(site, error)
       if (decision !== 'RETRY') throw new Unwind('abort')
       thread.recovered()
     }
   }
+}
+
+/** What a person has to be called for; a device that cannot be used was told where that was found. */
+const categories: Partial<Record<PauseSite, IncidentCategory>> = {
+  MOVE_RESOLUTION: 'MOVE_FAILED',
+  SPAWN_CAPACITY: 'AUTO_SPAWN_FAILED',
+  THREAD_STEP: 'OTHER',
+  WAIT_EVENT_TIMEOUT: 'RECOVERABLE_TIMEOUT',
+}
+
+function tell(thread: LabwareThread, site: PauseSite, error: unknown): void {
+  const category = categories[site]
+  if (!category) return
+  const more = { recovery_action: 'THREAD_RECOVER_RETRY', error } as const
+  thread.execution.incident(category, `thread ${thread.name} cannot go on: ${messageOf(error)}`, thread, more)
 }
 
 /** The others come when the device is held: any sooner and they would crowd the ways to it. */

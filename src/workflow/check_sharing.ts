@@ -2,7 +2,7 @@
 
 import { didYouMean } from '../kit/did_you_mean.ts'
 import type { Draft } from './compile.ts'
-import { allSteps, type MethodPlan, own, type StepPlan, type ThreadPlan } from './plan.ts'
+import { allSteps, listsIn, type MethodPlan, own, type StepPlan, type ThreadPlan } from './plan.ts'
 import { wrong } from './wrong.ts'
 
 /** Throws `invalid`, naming the place. */
@@ -25,9 +25,17 @@ function checkStep(step: StepPlan, thread: ThreadPlan, draft: Draft): void {
     if (foreign)
       throw wrong(`${at}.action.labware`, `${foreign} cannot be brought to an action that is a step; make it a method, which others join`)
   }
-  if (step.kind === 'while_more_work' && ![...allSteps(step.body.steps)].some(({ kind }) => kind === 'join')) {
-    throw wrong(`${at}.while_more_work`, 'nothing in it is a join, so there is no work to wait for')
+  if (step.kind === 'while_more_work' && !alwaysJoins(step.body.steps)) {
+    throw wrong(`${at}.while_more_work`, 'it can be gone through without a join, and would then go round for ever; put a join on every way')
   }
+}
+
+/** Whether there is a join whichever way is taken. */
+function alwaysJoins(steps: readonly StepPlan[]): boolean {
+  return steps.some((step) => {
+    if (step.kind === 'branch') return listsIn(step).every(({ steps }) => alwaysJoins(steps))
+    return step.kind === 'join'
+  })
 }
 
 function checkJoin(method: MethodPlan, { name, labware }: ThreadPlan, at: string): void {

@@ -227,7 +227,7 @@ const wrongSharing: Mistake[] = [
   ],
   [
     (d) => d.threads.tips.steps.push({ while_more_work: [{ park: ['pad_2'] }] }),
-    `${at} threads.tips.steps[1].while_more_work: nothing in it is a join, so there is no work to wait for`,
+    `${at} threads.tips.steps[1].while_more_work: it can be gone through without a join, and would then go round for ever; put a join on every way`,
   ],
 ]
 

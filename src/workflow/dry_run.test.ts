@@ -109,11 +109,11 @@ test('threads that want each other’s places are a deadlock where there is no p
   t.match(await dry([topology(), swap]), { verdict: 'completes', conflict: null })
 })
 
-test('one that waits for an event that nothing emits, or for a person, waits', async (t) => {
+test('one that waits for an event that nothing emits waits; a person does at once what is asked', async (t) => {
   const forEvent = await dry([topology(), workflow([mix, { wait_for: 'go' }])])
   t.match(forEvent, { verdict: 'waits', conflict: null, makespan_s: 112, waiting: [{ waits_for: 'custom event go' }] })
   const forPerson = await dry([topology(), workflow([{ instruct: 'look at it' }])])
-  t.match(forPerson, { verdict: 'waits', waiting: [{ waits_for: 'an operator to confirm: look at it' }] })
+  t.match(forPerson, { verdict: 'completes', waiting: [] })
 })
 
 test('a window that is missed is the conflict of a run that completes all the same', async (t) => {

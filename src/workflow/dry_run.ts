@@ -26,7 +26,7 @@ export const DryRun = v.strictObject({
   verdict: v.pipe(
     v.picklist(['completes', 'fails', 'deadlock', 'waits', 'endless']),
     v.description(
-      'waits: for a person, or for an event that nothing in it emits; endless: it was broken off after a hundred thousand actions and moves, or a million moments',
+      'waits: for an event that nothing in it emits; endless: it was broken off after a hundred thousand actions and moves, or a million moments',
     ),
   ),
   makespan_s: Seconds,

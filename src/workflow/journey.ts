@@ -194,9 +194,8 @@ async function park(thread: LabwareThread, places: readonly string[]): Promise<v
     return request(thread, wish)
   })
   if (!found) return thread.become('AWAITING_CO_THREADS')
-  thread.labware.state = 'PARKED'
   await goTo(thread, (found as { seat: string }).seat)
-  thread.labware.state = 'IN_JOURNEY'
+  thread.labware.state = 'PARKED'
 }
 
 /** Waits until a custom event was published more often than `seen`. */

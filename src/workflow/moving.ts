@@ -25,6 +25,7 @@ export async function goTo(thread: LabwareThread, seat: string): Promise<void> {
       thread.become('AWAITING_MOVE_RESERVATION')
       thread.become('AWAITING_MOVE_TARGET_AVAILABILITY')
       thread.become('MOVING')
+      thread.labware.state = 'IN_JOURNEY'
       await ride(thread, hop)
     }
     // Over already, unless somebody put the labware elsewhere, or there.

@@ -120,9 +120,8 @@ export async function idle<Value>(
 }
 
 async function park(thread: LabwareThread, seat: string): Promise<void> {
-  thread.labware.state = 'PARKED'
   await goTo(thread, seat)
-  thread.labware.state = 'IN_JOURNEY'
+  thread.labware.state = 'PARKED'
 }
 
 function parkable(thread: LabwareThread, park: NonNullable<Ask['park']>): Pick<Ask, 'park'> {

@@ -377,7 +377,8 @@ export class Runtime {
   /** The execution that takes the groups, if they are to be put into one and there is one. Throws `conflict` when it cannot. */
   #joined(workflow: Workflow, { batch_mode, run_mode, groups }: SubmissionRequest): Execution | undefined {
     if (batch_mode !== 'JOIN_EXISTING' || groups.length === 0) return undefined
-    const open = this.executions().find((execution) => execution.workflow.name === workflow.name && !execution.isOver)
+    const all = this.executions().filter((execution) => execution.workflow.name === workflow.name && !execution.isOver)
+    const open = all.find(({ phase }) => phase.current === 'accepting') ?? all[0]
     if (!open) return undefined
     const id = open.execution_id
     if (open.world.mode !== run_mode)
