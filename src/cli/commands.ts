@@ -29,6 +29,7 @@ import {
   runsStop,
   runsSubmit,
   runsTimeline,
+  runsWhy,
 } from './runs.ts'
 import { safeOff } from './safe_off.ts'
 import { demo, serve } from './serve.ts'
@@ -71,6 +72,7 @@ export const commands: readonly Command[] = [
   runsList,
   runsShow,
   runsTimeline,
+  runsWhy,
   runsPause,
   runsResume,
   runsStop,

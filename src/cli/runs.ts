@@ -1,5 +1,6 @@
 // `benchd runs …`: workflows that are submitted, what they do, and what an operator tells them.
 
+import type { Blocker, Reason } from '../workflow/explaining.ts'
 import type { ExecutionSnapshot, ExecutionSummary, ShownThread } from '../workflow/snapshot.ts'
 import type { TimelineRow } from '../workflow/timeline.ts'
 import { ask, type Service, serviceOf, serviceOptions } from './client.ts'
@@ -76,6 +77,22 @@ export const runsShow = command({
     const service = serviceOf(options)
     const snapshot = await ask<ExecutionSnapshot>(service, 'GET', await pathOf(service, id))
     print(options.json ? JSON.stringify(snapshot) : described(snapshot))
+    return 0
+  },
+})
+
+export const runsWhy = command({
+  name: 'runs why',
+  summary: 'Say why a run stands: what is in its way, and what each thread waits for',
+  operands: ['ID'],
+  options: common,
+  async run({ options, operands: [id = ''] }) {
+    const service = serviceOf(options)
+    const path = await pathOf(service, id)
+    const { blockers } = await ask<{ blockers: Blocker[] }>(service, 'GET', `${path}/blockers`)
+    const { threads } = await ask<{ threads: Reason[] }>(service, 'GET', `${path}/why`)
+    if (options.json) print(JSON.stringify({ blockers, threads }))
+    else print(reasonsIn(blockers, threads))
     return 0
   },
 })
@@ -330,4 +347,14 @@ function variable(text: string): [string, unknown] {
   } catch {
     return [name, value]
   }
+}
+
+function reasonsIn(blockers: readonly Blocker[], threads: readonly Reason[]): string {
+  if (threads.length === 0) return 'it has ended: nothing waits'
+  const inTheWay = blockers.map(({ thread_name, message, remedy }) => `${thread_name ? `${thread_name}: ` : ''}${message}\n  -> ${remedy}`)
+  const waiting = threads.map(({ thread_name, status, waits_for, since_s, because }) => {
+    const what = waits_for === null ? 'is at work' : `waits for ${waits_for}, for ${Math.round(since_s)} s`
+    return [`${thread_name} (${status}) ${what}`, ...because.map((sentence) => `  ${sentence}`)].join('\n')
+  })
+  return [...(inTheWay.length ? ['In the way:', ...inTheWay, ''] : []), ...waiting].join('\n')
 }

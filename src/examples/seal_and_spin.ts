@@ -43,7 +43,7 @@ export const sealAndSpin = workflow({
     plate: {
       labware: 'plate',
       start: { at: 'pad_1', mode: 'REUSE_EXISTING' },
-      end: { at: ['pad_1'], mode: 'LEAVE_IN_PLACE' },
+      end: { at: ['pad_1', 'pad_2', 'pad_3', 'pad_4'], mode: 'LEAVE_IN_PLACE' },
       steps: [{ method: 'shake_it' }, { branch: 'qc.done', cases: { complete: [{ method: 'seal_it' }, { method: 'spin_it' }] }, else: [] }],
     },
   },

@@ -7,6 +7,7 @@ import { Id, Name } from '../kit/name.ts'
 import type { Lab } from '../lab.ts'
 import { JsonStep } from '../workflow/documents.ts'
 import type { Execution } from '../workflow/execution.ts'
+import { Blocker, blockers, Reason, why } from '../workflow/explaining.ts'
 import { recordStatuses } from '../workflow/records.ts'
 import {
   ExecutionSnapshot,
@@ -112,6 +113,42 @@ export const executionRoutes: Route[] = [
       }
       const { timeline } = execution
       return json({ rows: timeline.rows(), dropped: timeline.dropped })
+    },
+  }),
+  route({
+    method: 'GET',
+    path: `${path}/blockers`,
+    operation_id: 'listBlockers',
+    tag: 'runs',
+    summary: 'List what stops an execution now, and what to do about it',
+    scope: 'read',
+    success: { status: 200, description: 'The worst first', schema: v.strictObject({ blockers: v.array(Blocker) }) },
+    errors: [404],
+    handle({ lab, param }) {
+      const { execution } = knownBy(lab, param('execution_id'))
+      const faults = lab.registry.all().flatMap((instrument) => {
+        const { device_id, fault } = instrument.info()
+        return fault ? [{ device_id, error: fault.error }] : []
+      })
+      return json({ blockers: execution ? blockers(execution, faults) : [] })
+    },
+  }),
+  route({
+    method: 'GET',
+    path: `${path}/why`,
+    operation_id: 'explainExecution',
+    tag: 'runs',
+    summary: 'Say in words what each thread of an execution waits for, who holds it, and since when',
+    scope: 'read',
+    success: {
+      status: 200,
+      description: 'The threads that have not ended, in the order they came',
+      schema: v.strictObject({ threads: v.array(Reason) }),
+    },
+    errors: [404],
+    handle({ lab, param }) {
+      const { execution } = knownBy(lab, param('execution_id'))
+      return json({ threads: execution ? why(execution) : [] })
     },
   }),
   route({

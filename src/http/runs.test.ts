@@ -167,7 +167,7 @@ test('a submission is refused with its reason, and nothing has happened', async 
   await refused(
     { workflow: 'smc_assay', run_mode: 'DEVICE_SIM' },
     400,
-    /cannot run in DEVICE_SIM: the configuration has no device bravo_96/,
+    /cannot run in DEVICE_SIM, only in PURE_SIM: the configuration has no device bravo_96/,
   )
   await refused({ workflow: 'seal-and-spin', run_mode: 'PURE_SIM', variables: { sped: 1 } }, 400, /sped.*did you mean "speed"/)
   await refused({ workflow: 'seal-and-spin', run_mode: 'PURE_SIM', groups: [{ group_id: 'a' }, { group_id: 'a' }] }, 400, /twice/)

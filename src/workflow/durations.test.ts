@@ -41,6 +41,7 @@ const documents = [
     name: 'bench',
     transporters: { arm: { positions: ['stack', 'mixer', 'bin'] } },
     positions: { stack: { storage: true }, bin: { storage: true }, mixer: { device: 'mixer' } },
+    devices: { mixer: { operations: { mix: {} } } },
   },
   {
     format: 1,

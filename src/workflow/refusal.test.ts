@@ -16,7 +16,7 @@ test('what is configured and taught can run in every mode', async (t) => {
 test('a device that only the topology has runs in PURE_SIM alone', async (t) => {
   const workflow = compiled()
   t.equal(refusalFor(workflow, 'PURE_SIM', { devices: [], hasTeachpoint: () => false }), undefined)
-  const sentence = 'workflow seal-and-spin cannot run in LIVE: the configuration has no device washer. PURE_SIM needs none of this'
+  const sentence = 'workflow seal-and-spin cannot run in LIVE, only in PURE_SIM: the configuration has no device washer'
   t.equal(refusalFor(workflow, 'LIVE', smallBench), sentence)
   t.equal(refusalFor(workflow, 'DEVICE_SIM', smallBench), sentence.replace('LIVE', 'DEVICE_SIM'))
 })
@@ -30,8 +30,8 @@ test('a transporter that is driven elsewhere, or misspelt, or a translator, is t
   }
   t.equal(
     refusalFor(compiled({ topology: change, workflow: drivenOnly }), 'LIVE', smallBench),
-    'workflow seal-and-spin cannot run in LIVE: robot-1 is external, and is not driven from here; the configuration has no device arm_1' +
-      ' (did you mean "arm-1"?); shuttle is a translator, and there is no driver for one. PURE_SIM needs none of this',
+    'workflow seal-and-spin cannot run in LIVE, only in PURE_SIM: robot-1 is external, and is not driven from here; the configuration has no device arm_1' +
+      ' (did you mean "arm-1"?); shuttle is a translator, and there is no driver for one',
   )
 })
 
@@ -39,6 +39,6 @@ test('places that were not taught are named, with each site of a device', async 
   const bench = { ...smallBench, hasTeachpoint: (_: string, name: string) => !['pad_2', 'washer_in/site-2'].includes(name) }
   t.equal(
     refusalFor(compiled({ workflow: drivenOnly }), 'LIVE', bench),
-    'workflow seal-and-spin cannot run in LIVE: arm-1 was not taught pad_2, washer_in/site-2. PURE_SIM needs none of this',
+    'workflow seal-and-spin cannot run in LIVE, only in PURE_SIM: arm-1 was not taught pad_2, washer_in/site-2',
   )
 })

@@ -12,7 +12,7 @@ export function refusalFor(workflow: Workflow, mode: RunMode, bench: Bench): str
   const { topology } = workflow
   const reasons = [...undriven(workflow, bench), ...shuttles(topology), ...untaught(topology, bench)]
   if (reasons.length === 0) return undefined
-  return `workflow ${workflow.name} cannot run in ${mode}: ${reasons.join('; ')}. PURE_SIM needs none of this`
+  return `workflow ${workflow.name} cannot run in ${mode}, only in PURE_SIM: ${reasons.join('; ')}`
 }
 
 function undriven(workflow: Workflow, bench: Bench): string[] {

@@ -244,8 +244,15 @@ export class Runtime {
   /** Every labware there is: what runs that are open move, and what stands around in LIVE and DEVICE_SIM. */
   labware(): Piece[] {
     const open = this.executions().filter(({ isOver }) => !isOver)
-    const worlds = new Set([...(this.#live ? [this.#live] : []), ...(this.#simulated ? [this.#simulated.world] : []), ...open.map(({ world }) => world)])
-    return piecesOf(worlds, open.flatMap((execution) => execution.live()))
+    const worlds = new Set([
+      ...(this.#live ? [this.#live] : []),
+      ...(this.#simulated ? [this.#simulated.world] : []),
+      ...open.map(({ world }) => world),
+    ])
+    return piecesOf(
+      worlds,
+      open.flatMap((execution) => execution.live()),
+    )
   }
 
   /** Takes an operator's word for where a labware is; null: off the bench. Throws `not_found`; `conflict` where it cannot be. */
@@ -301,7 +308,7 @@ export class Runtime {
   #copyStanding(from: World, to: World): void {
     for (const { seat, labware_id } of from.floor.seats()) {
       const labware = labware_id === null ? undefined : from.labware.get(labware_id)
-      if (!labware || labware.state !== 'ENDED') continue
+      if (labware?.state !== 'ENDED') continue
       to.labware.set(labware.labware_id, { ...labware })
       to.floor.put(labware.labware_id, seat, null)
     }
@@ -452,7 +459,10 @@ export class Runtime {
   }
 
   /** `idle` is called each time nothing is left to do in it, `moment` when time has gone on. It goes by `durations` where nothing is declared. */
-  #pureWorld(topology: Topology, { idle, moment, durations }: { idle?(): void; moment?(): void; durations?: Durations | undefined } = {}): World {
+  #pureWorld(
+    topology: Topology,
+    { idle, moment, durations }: { idle?(): void; moment?(): void; durations?: Durations | undefined } = {},
+  ): World {
     const clock = new VirtualTime()
     const { backpressure, simulate = onTheClockAlone } = this.#options
     const onIdle = () => {

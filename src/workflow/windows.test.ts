@@ -1,7 +1,10 @@
 import { test } from 'tap'
-import type { Loose } from './plan_testing.ts'
+import { compileWorkflow } from './compile.ts'
+import { why } from './explaining.ts'
+import { type Loose, says } from './plan_testing.ts'
 import type { Runtime } from './runtime.ts'
-import { run, testRuntime } from './testing.ts'
+import { begin, emptyBench, run, testRuntime, threadIn, until } from './testing.ts'
+import { compileTopology } from './topology.ts'
 
 /** Plates come out of a stack, are kept warm, spun, and go into a bin. A hop takes 12 s. */
 const topology = (incubators: number, centrifuges = 1): Loose => {
@@ -65,7 +68,7 @@ test('of two plates and one centrifuge the second comes too late, unless a windo
   t.same(bound.incidents, [])
 })
 
-test('the windows of many plates hold where the devices are pools, and nobody waits longer than is needed', async (t) => {
+test('the windows of many plates hold where the devices are pools', async (t) => {
   const three = testRuntime([topology(3), workflow({ window: 60 })])
   const gapsOfThree = await gaps(three.runtime, 3)
   t.ok(
@@ -79,4 +82,104 @@ test('the windows of many plates hold where the devices are pools, and nobody wa
     gapsOfMany.join(' '),
   )
   t.same([...three.incidents, ...many.incidents], [])
+})
+
+test('the centrifuge is not left idle for the sake of windows: between two spins lies no more than what one allows, and a way', async (t) => {
+  const { runtime } = testRuntime([topology(2), workflow({ window: 60 })])
+  const execution = await run(runtime, { workflow: 'warm-and-spin', groups: groups(3) })
+  const spins = execution.timeline.rows().filter(({ name }) => name === 'spin')
+  const pauses = spins.slice(1).map(({ started }, i) => started! - spins[i]!.ended!)
+  t.ok(
+    pauses.every((pause) => pause <= 84),
+    `${pauses.join(' ')} s between two spins`,
+  )
+})
+
+test('whoever must wait to be in time is told for what, and so is who waits for what is booked', async (t) => {
+  const document = workflow({ window: 60 })
+  document.threads.other = { ...document.threads.plate, labware: 'other', steps: [{ action: { do: 'spin', on: 'spin', seconds: 900 } }] }
+  document.labware.other = { type: '96-well' }
+  document.start = ['plate', 'other']
+  const { runtime } = testRuntime([topology(2), document])
+  const execution = await begin(runtime, { workflow: 'warm-and-spin', groups: groups(2) })
+  const because = new Set<string>()
+  await until(() => {
+    for (const reason of why(execution)) for (const sentence of reason.because) because.add(`${reason.thread_name}: ${sentence}`)
+    return execution.isOver
+  })
+  t.ok(
+    [...because].some((sentence) => /^plate-2: spin-1, to which it must go in time afterwards, is not sure to be free then/.test(sentence)),
+    [...because].join('\n'),
+  )
+  t.ok(
+    [...because].some((sentence) => /^other(-2)?: spin-1 is booked for plate/.test(sentence)),
+    [...because].join('\n'),
+  )
+})
+
+test('a window that no way is short enough for is refused with its place', async (t) => {
+  const bench = compileTopology(topology(1), emptyBench, 'the file')
+  const at = 'workflow warm-and-spin: methods.treat[0].max_wait_after'
+  const told = 'the way from warm-1 to spin-1 takes 12 s, and 5 s are allowed; allow more, or say what the transporters take'
+  says(t, () => compileWorkflow(workflow({ window: 5 }), bench, 'the file', 'json'), `${at}: ${told}`)
+  t.ok(compileWorkflow(workflow({ window: 12 }), bench, 'the file', 'json'))
+})
+
+test('of several actions that may come next one that can be in time is enough, across methods and branches', async (t) => {
+  const bench = topology(1)
+  bench.transporters = { arm: { positions: ['stack', 'bin', 'pad', 'warm-1', 'hub'] }, slow: { positions: ['hub', 'spin-1'], seconds: { move: 90 } } }
+  bench.positions.hub = {}
+  const far = compileTopology(bench, emptyBench, 'the file')
+  const document = (cases: Record<string, object[]>, otherwise: object[] = []) => {
+    const all = workflow({ window: 60 })
+    const [incubate, spin] = all.methods.treat
+    all.methods = { warm: [incubate, { emit: 'qc', value: 'good' }], spin: [spin], again: [{ ...incubate, max_wait_after: undefined }] }
+    all.threads.plate.steps = [{ method: 'warm' }, { branch: 'qc', cases, else: otherwise }]
+    return () => compileWorkflow(all, far, 'the file', 'typescript')
+  }
+  const told =
+    'workflow warm-and-spin: methods.warm[0].max_wait_after: the way from warm-1 to spin-1 takes 112 s, and 60 s are allowed; allow more, or say what the transporters take'
+  says(t, document({ good: [{ method: 'spin' }] }, [{ method: 'spin' }]), told)
+  t.ok(document({ good: [{ method: 'spin' }] }, [{ method: 'again' }])())
+  t.ok(document({}, [])(), 'nothing comes after it')
+})
+
+test('a window that is missed is told once, with how late it was, and the run goes on', async (t) => {
+  const document = workflow({ window: 60 })
+  document.methods.treat.splice(1, 0, { wait_for: 'go' })
+  const told: unknown[] = []
+  const { runtime, incidents } = testRuntime([topology(1), document], {
+    onTold({ event_name, context }) {
+      if (event_name.endsWith('WINDOW_MISSED')) told.push((context as { severity: string }).severity)
+    },
+  })
+  const execution = await begin(runtime, { workflow: 'warm-and-spin', groups: groups(1) })
+  const thread = await threadIn(execution, 'plate', 'EXECUTING_ACTION')
+  await until(() => thread.waiting?.kind === 'event')
+  execution.world.clock.after(100_000, () => execution.emitCustom('go', { value: null, data: {} }, null))
+  await runtime.over(execution)
+  t.equal(execution.phase.current, 'completed')
+  t.same(
+    incidents.map(({ category, message }) => ({ category, message })),
+    [{ category: 'WINDOW_MISSED', message: 'spin of plate began 112 s after incubate; 60 s were allowed' }],
+  )
+  t.same(told, ['WARNING'])
+})
+
+test('what is booked for one that waits for an event is free for whoever is to emit it', async (t) => {
+  const document = workflow({ window: 60 })
+  document.methods.treat[0] = {
+    name: 'warm_until_told',
+    on: 'warm',
+    max_wait_after: 60,
+    body: (ctx: { waitFor(name: string): Promise<unknown> }) => ctx.waitFor('go'),
+  }
+  document.methods.check = [{ do: 'spin', on: 'spin', seconds: 30 }, { emit: 'go' }]
+  document.labware.other = { type: '96-well' }
+  document.threads.other = { ...document.threads.plate, labware: 'other', steps: [{ method: 'check' }] }
+  document.start = ['plate', 'other']
+  const { runtime, incidents } = testRuntime([topology(1), document])
+  const request = { workflow: 'warm-and-spin', run_mode: 'PURE_SIM', batch_mode: 'STANDALONE', variables: {}, operator_id: null } as const
+  t.match(await runtime.simulate({ ...request, groups: [] }), { verdict: 'completes', conflict: null })
+  t.same(incidents, [])
 })

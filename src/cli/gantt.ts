@@ -1,0 +1,110 @@
+// A dry run as people read it at a shell: a row for each thread, time from left to right, and what each sign stands for.
+
+import type { Bar, DryRun } from '../workflow/dry_run.ts'
+
+type Look = { columns: number; color: boolean }
+
+const narrowest = 80
+const widest = 120
+const longestName = 24
+
+/** Signs of what a device does; what there are more of than signs share the last. */
+const signs = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789#']
+const move = '>'
+const wait = '·'
+const colors = [36, 33, 35, 32, 34, 31]
+
+/** Lines of 80 to 120 columns; with escape sequences only if `color`. */
+export function gantt(run: DryRun, { columns, color }: Look): string {
+  const width = Math.min(widest, Math.max(narrowest, columns))
+  const threads = [...new Set(run.gantt.map(({ thread_name }) => thread_name))]
+  if (threads.length === 0) return 'nothing happens in it'
+  const names = Math.min(longestName, Math.max(...threads.map(({ length }) => length)))
+  const axis: Axis = { cells: width - names - 1, end: run.makespan_s || 1 }
+  const keys = keysOf(run.gantt)
+  const paint = (cell: string) => (color ? painted(cell, [...keys.values()].indexOf(cell)) : cell)
+  const rows = threads.map((thread) => {
+    const cells = rowOf(run.gantt.filter(({ thread_name }) => thread_name === thread), axis, keys)
+    return `${fitted(thread, names)} ${cells.map(paint).join('')}`.trimEnd()
+  })
+  return [`${' '.repeat(names)} ${scale(axis)}`.trimEnd(), ...rows, '', ...legend(keys, { width, paint })].join('\n')
+}
+
+type Axis = { cells: number; end: number }
+
+/** By device, in the order they come into use. */
+function keysOf(bars: readonly Bar[]): Map<string, string> {
+  const keys = new Map<string, string>()
+  for (const { kind, device } of bars) {
+    const name = device ?? '-'
+    if (kind === 'action' && !keys.has(name)) keys.set(name, signs[Math.min(keys.size, signs.length - 1)]!)
+  }
+  return keys
+}
+
+/** In each cell what took most of its time; of what is shorter than a cell at least one. */
+function rowOf(bars: readonly Bar[], { cells, end }: Axis, keys: ReadonlyMap<string, string>): string[] {
+  const at = (seconds: number) => (seconds / end) * cells
+  const most = new Array<number>(cells).fill(0)
+  const row = new Array<string>(cells).fill(' ')
+  const last = Math.max(...bars.map(({ to_s }) => to_s))
+  const first = Math.min(...bars.map(({ from_s }) => from_s))
+  for (let cell = Math.floor(at(first)); cell < Math.min(cells, Math.ceil(at(last))); cell++) row[cell] = wait
+  for (const { kind, device, from_s, to_s } of bars) {
+    const [from, to] = [at(from_s), at(to_s)]
+    for (let cell = Math.floor(from); cell < Math.min(cells, Math.max(Math.ceil(to), Math.floor(from) + 1)); cell++) {
+      const share = Math.min(to, cell + 1) - Math.max(from, cell)
+      // A move is told only where nothing else is.
+      const weight = kind === 'move' ? share / 1000 : share
+      if (row[cell] !== wait && row[cell] !== ' ' && weight <= most[cell]!) continue
+      most[cell] = weight
+      row[cell] = kind === 'move' ? move : keys.get(device ?? '-')!
+    }
+  }
+  return row
+}
+
+/** A mark at each round number, as many as can be read. */
+function scale({ cells, end }: Axis): string {
+  const step = steps.find((step) => (step / end) * cells >= 12) ?? Math.ceil(end / 4)
+  let line = ''
+  for (let seconds = 0; ; seconds += step) {
+    const at = Math.round((seconds / end) * cells)
+    const mark = `|${clock(seconds)}`
+    if (at + mark.length > cells) return line
+    line = line.padEnd(at) + mark
+  }
+}
+
+const [minute, hour] = [60, 3600]
+const steps = [1, 2, 5, 10, 30, minute, 2 * minute, 5 * minute, 10 * minute, 30 * minute, hour, 2 * hour, 4 * hour, 8 * hour, 24 * hour]
+
+/** `1:02:03`, and `2:03` under an hour. */
+export function clock(seconds: number): string {
+  const whole = Math.round(seconds)
+  const [hours, minutes, rest] = [Math.floor(whole / hour), Math.floor((whole % hour) / minute), whole % minute]
+  const two = (value: number) => String(value).padStart(2, '0')
+  return hours > 0 ? `${hours}:${two(minutes)}:${two(rest)}` : `${minutes}:${two(rest)}`
+}
+
+function legend(keys: ReadonlyMap<string, string>, { width, paint }: { width: number; paint(cell: string): string }): string[] {
+  const entries = [...[...keys].map(([device, sign]) => ({ sign, text: device })), { sign: move, text: 'moves' }, { sign: wait, text: 'waits' }]
+  const lines: { text: string; length: number }[] = []
+  for (const { sign, text } of entries) {
+    const length = text.length + 2
+    const line = lines.at(-1)
+    if (line && line.length + 2 + length <= width) {
+      line.text += `  ${paint(sign)} ${text}`
+      line.length += 2 + length
+    } else lines.push({ text: `${paint(sign)} ${text}`, length })
+  }
+  return lines.map(({ text }) => text)
+}
+
+function fitted(name: string, width: number): string {
+  return name.length > width ? `${name.slice(0, width - 1)}…` : name.padEnd(width)
+}
+
+function painted(cell: string, index: number): string {
+  return index < 0 ? cell : `\u001b[${colors[index % colors.length]}m${cell}\u001b[0m`
+}
