@@ -62,14 +62,15 @@ function noPull(place: GpioPlace): string {
 
 /** Done here and not by the package, which would try ten thousand times in a row and hold everybody up. */
 async function exported(number: number, place: GpioPlace): Promise<void> {
-  const value = `${sysfs}/gpio${number}/value`
+  // udev gives them to us one after the other: a pin whose value is ours may not let its direction be set yet.
+  const files = ['direction', 'active_low', 'value'].map((name) => `${sysfs}/gpio${number}/${name}`)
   try {
     await writeFile(`${sysfs}/export`, String(number)).catch((error) => {
       if (error.code !== 'EBUSY') throw error
     })
     const end = systemClock.now() + permission_ms
     for (;;) {
-      const failed = await access(value, constants.R_OK | constants.W_OK).then(
+      const failed = await Promise.all(files.map((file) => access(file, constants.R_OK | constants.W_OK))).then(
         () => undefined,
         (error) => error,
       )

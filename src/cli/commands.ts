@@ -31,6 +31,7 @@ import {
   runsTimeline,
   runsWhy,
 } from './runs.ts'
+import { runsSimulate } from './simulate.ts'
 import { safeOff } from './safe_off.ts'
 import { demo, serve } from './serve.ts'
 import { sim } from './sim.ts'
@@ -69,6 +70,7 @@ export const commands: readonly Command[] = [
   serve,
   demo,
   runsSubmit,
+  runsSimulate,
   runsList,
   runsShow,
   runsTimeline,

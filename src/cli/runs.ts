@@ -331,14 +331,14 @@ function seconds(taken: number): string {
   return `${taken.toFixed(1)} s`
 }
 
-function count(text = '0'): number {
+export function count(text = '0'): number {
   const groups = Number(text)
   if (Number.isInteger(groups) && groups >= 0 && groups <= 1000) return groups
   throw new CliError('usage', `--groups ${text} is not a number from 0 to 1000`)
 }
 
 /** What is JSON is taken as such, anything else as text. */
-function variable(text: string): [string, unknown] {
+export function variable(text: string): [string, unknown] {
   const at = text.indexOf('=')
   if (at < 1) throw new CliError('usage', `--var ${text} is not NAME=VALUE`)
   const [name, value] = [text.slice(0, at), text.slice(at + 1)]

@@ -50,6 +50,7 @@ export const examples: Record<string, Example> = {
   unloadTopology: { body: { force: false } },
   putWorkflow: { parameters: { workflow_name: 'just-shake' }, body: justShake },
   deleteWorkflow: { parameters: { workflow_name: 'just-shake' } },
+  simulate: { body: { workflow: 'seal-and-spin', run_mode: 'PURE_SIM' } },
   submit: { body: { workflow: 'seal-and-spin', run_mode: 'LIVE' } },
   emitCustomEvent: { body: { name: 'qc.done', value: 'complete' } },
   stopExecution: { body: { confirm: true } },

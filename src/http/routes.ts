@@ -2,6 +2,7 @@
 
 import type { Route } from './contract.ts'
 import { deviceRoutes } from './devices.ts'
+import { dryRunRoutes } from './dry_runs.ts'
 import { eventRoutes } from './events.ts'
 import { executionRoutes } from './executions.ts'
 import { incidentRoutes } from './incidents.ts'
@@ -23,6 +24,7 @@ export const routes: readonly Route[] = [
   ...topologyRoutes,
   ...workflowRoutes,
   ...submissionRoutes,
+  ...dryRunRoutes,
   ...executionRoutes,
   ...threadRoutes,
   ...operatorRoutes,

@@ -42,6 +42,9 @@ export const byService = { key_id: 'service', name: 'service' } as const
 export const auditFile = 'audit.jsonl'
 
 const mostWaiting = 1000
+/** So many are written together, and so long after the ones before: a flood must not keep the card and the processor busy. */
+const batch = 200
+const rest_ms = 50
 const headEveryMs = 3_600_000
 const longestWhat = 300
 /** Of deeds that anybody on the network can do: so many at once, then one a second. */
@@ -63,6 +66,8 @@ export class Audit {
   #isWell = true
   #told = ''
   #cancel = () => {}
+  #hurry = () => {}
+  #isAwaited = false
 
   /** `now` in Unix seconds. */
   constructor({ folder, log, report, clock = systemClock, now = () => Date.now() / 1000 }: Options) {
@@ -90,7 +95,7 @@ export class Audit {
 
   /** The newest, oldest first, and the head; what was noted before is among them unless the disk refuses it. */
   async newest(limit: number): Promise<{ head: Head; entries: (AuditEntry & Head)[] }> {
-    await this.#writing
+    await this.#settled()
     const { head, newest } = this.#lines
     return { head, entries: newest.slice(-limit).map(({ seq, hash, entry }) => ({ seq, hash, ...(entry as AuditEntry) })) }
   }
@@ -98,27 +103,46 @@ export class Audit {
   /** Resolves when all is on the card, or was refused; tells the head a last time. */
   async close(): Promise<void> {
     this.#cancel()
-    await this.#writing
+    await this.#settled()
     this.#tellHead()
     await this.#lines.close()
   }
 
-  /** All that waits, until nothing does; what the disk refuses waits for the next deed. */
+  /** All that waits, until nothing does; what the disk refuses waits for the next deed. One deed is written at once, many together. */
   async #write(): Promise<void> {
     // Not in the turn of the request.
     await new Promise(setImmediate)
-    while (this.#waiting.length) {
-      const entries = this.#waiting
-      this.#waiting = []
-      try {
-        await this.#lines.add(entries)
-        this.#isWell = true
-      } catch (error) {
-        this.#failed(entries, error)
-        break
-      }
-    }
+    while (this.#waiting.length && (await this.#written(this.#waiting.splice(0, batch)))) await this.#rest()
     this.#writing = undefined
+  }
+
+  async #written(entries: AuditEntry[]): Promise<boolean> {
+    try {
+      await this.#lines.add(entries)
+      this.#isWell = true
+    } catch (error) {
+      this.#failed(entries, error)
+    }
+    return this.#isWell
+  }
+
+  /** Until there is enough for another write, or somebody wants to know. */
+  #rest(): Promise<void> {
+    if (this.#isAwaited || this.#waiting.length >= batch) return Promise.resolve()
+    return new Promise((resolve) => {
+      const cancel = this.#clock.after(rest_ms, resolve)
+      this.#hurry = () => {
+        cancel()
+        resolve()
+      }
+    })
+  }
+
+  async #settled(): Promise<void> {
+    this.#isAwaited = true
+    this.#hurry()
+    await this.#writing
+    this.#isAwaited = false
   }
 
   #failed(entries: AuditEntry[], error: unknown): void {

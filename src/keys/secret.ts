@@ -22,7 +22,7 @@ export function digestOf(secret: string): Buffer {
 
 /** The text without the secrets of the keys in it: people have put whole keys into addresses. */
 export function withoutSecrets(text: string): string {
-  return decoded(text).replace(/(bk_[a-z0-9]{8}_)[A-Za-z0-9_-]+/gi, '$1…')
+  return (text.includes('%') ? decoded(text) : text).replace(/(bk_[a-z0-9]{8}_)[A-Za-z0-9_-]+/gi, '$1…')
 }
 
 function decoded(text: string): string {

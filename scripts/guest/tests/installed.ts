@@ -42,8 +42,8 @@ const call = (device_id: string, operation: string, body: object = {}) =>
 
 /** Shakes for as long as the tests could take; resolves when its pin is on. */
 async function shaking(): Promise<void> {
-  const { state } = await device('shaker-1')
-  if (state !== 'ready') await call('shaker-1', 'initialize')
+  await until('it is connected', async () => (await device('shaker-1')).state !== 'disconnected', slow_ms)
+  if ((await device('shaker-1')).state !== 'ready') await call('shaker-1', 'initialize')
   call('shaker-1', 'shake', { speed: 500, duration: 3000 }).catch(() => undefined)
   await until('the pin is on', () => chip.level(enable) === 0, slow_ms)
 }

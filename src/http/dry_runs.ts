@@ -1,0 +1,24 @@
+// A submission tried out before it is made.
+
+import { DryRun } from '../workflow/dry_run.ts'
+import { SubmissionRequest } from '../workflow/submission.ts'
+import { json, type Route, route } from './contract.ts'
+
+export const dryRunRoutes: Route[] = [
+  route({
+    method: 'POST',
+    path: '/api/simulations',
+    operation_id: 'simulate',
+    tag: 'runs',
+    summary: 'Try out a submission on the clock alone',
+    description:
+      'The same engine on time that jumps, answered when it has come to its end. Nothing is emitted, recorded or moved, also while runs are open; handlers are ' +
+      'not called, and a person does at once what is asked. Operations take what is declared, what was learned in that mode, or what is usual. ' +
+      'In LIVE, places where labware stands now are taken in it too.',
+    scope: 'operate',
+    body: SubmissionRequest,
+    success: { status: 200, description: 'What would become of it', schema: DryRun },
+    errors: [400, 404],
+    handle: async ({ lab, body }) => json(await lab.runs.runtime.simulate(body())),
+  }),
+]

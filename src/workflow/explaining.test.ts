@@ -1,0 +1,82 @@
+import { test } from 'tap'
+import { blockers, why } from './explaining.ts'
+import type { InjectedFault } from './pure_equipment.ts'
+import { begin, testRuntime, threadIn, until } from './testing.ts'
+
+const topology = {
+  format: 1,
+  name: 'bench',
+  transporters: { arm: { positions: ['pad_1', 'pad_2', 'nest'] } },
+  positions: { pad_1: {}, pad_2: { storage: true }, nest: { device: 'mixer' } },
+  devices: { mixer: { operations: { mix: { seconds: 60 } } } },
+}
+const plates = (steps: object[]) => ({
+  format: 1,
+  name: 'plates',
+  topology: 'bench',
+  labware: { first: { type: '96-well' }, second: { type: '96-well' } },
+  methods: { mix_it: [{ do: 'mix', on: 'mixer' }], ask: [{ instruct: 'look at the plate' }] },
+  threads: {
+    first: { labware: 'first', start: { at: 'pad_1' }, end: { at: ['pad_1'] }, steps },
+    second: { labware: 'second', start: { at: 'pad_2', mode: 'DISPENSE' }, end: { at: ['pad_2'] }, steps: [{ method: 'mix_it' }] },
+  },
+  start: ['first', 'second'],
+})
+
+async function running(steps: object[], faults: InjectedFault[] = []) {
+  const { runtime } = testRuntime([topology, plates(steps)], { faults })
+  const execution = await begin(runtime, { workflow: 'plates' })
+  const end = async () => {
+    execution.abort('the test is over')
+    await runtime.over(execution)
+  }
+  return { execution, end }
+}
+
+test('who waits for a device is told who holds it, and what that one is doing', async (t) => {
+  const { execution, end } = await running([{ method: 'mix_it' }], [{ operation: 'mix', call: 1, does: 'hang' }])
+  await threadIn(execution, 'first', 'EXECUTING_ACTION')
+  await threadIn(execution, 'second', 'AWAITING_ACTION_RESERVATION')
+  const [, second] = why(execution)
+  t.match(second, { thread_name: 'second', status: 'AWAITING_ACTION_RESERVATION', waits_for: 'mixer' })
+  t.match(second!.because.join('; '), /mixer is held by first, which is EXECUTING_ACTION/)
+  t.match(blockers(execution), [{ kind: 'waiting', thread_name: 'second', message: /waits for mixer; .*held by first/ }])
+  await end()
+})
+
+test('an error is worse than a pause, and a fault of a device worse than both', async (t) => {
+  const { execution, end } = await running([{ method: 'mix_it' }], [{ operation: 'mix', call: 1, does: 'fail' }])
+  await threadIn(execution, 'first', 'PAUSED')
+  execution.pause('manual')
+  await threadIn(execution, 'second', 'PAUSED')
+  const found = blockers(execution, [
+    { device_id: 'mixer', error: 'it is jammed' },
+    { device_id: 'elsewhere', error: 'not of this run' },
+  ])
+  t.same(
+    found.map(({ kind }) => kind),
+    ['device_fault', 'error', 'paused', 'paused'],
+  )
+  t.match(found[0], { device_id: 'mixer', message: /jammed/, remedy: /initialize mixer/ })
+  t.match(found[1], { thread_name: 'first', message: /decide: RETRY/, remedy: /recover/ })
+  await end()
+})
+
+test('what a person is to do, and an event that is waited for, are told with their remedies', async (t) => {
+  const asked = await running([{ wait_for: 'go' }])
+  await threadIn(asked.execution, 'first', 'AWAITING_EVENT')
+  t.match(
+    blockers(asked.execution).find(({ thread_name }) => thread_name === 'first'),
+    { kind: 'event', message: /custom event go/, remedy: /emit/ },
+  )
+  await asked.end()
+})
+
+test('who is at work waits for nothing', async (t) => {
+  const { execution, end } = await running([], [{ operation: 'mix', call: 1, does: 'hang' }])
+  await threadIn(execution, 'second', 'EXECUTING_ACTION')
+  await until(() => execution.live().length === 1)
+  t.match(why(execution), [{ thread_name: 'second', waits_for: null, because: [] }])
+  t.same(blockers(execution), [])
+  await end()
+})
