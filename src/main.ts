@@ -48,10 +48,12 @@ export async function startService(config: Config, { data_dir, topologies, runti
   try {
     // Before any port of a device is opened: if this one is taken, another service may have those.
     const address = await listen(server, config.listen.host, config.listen.port)
-    const starts = await Starts.open(data_dir, ({ message }) => log.error(message))
-    const lab = await openLab(config, { data_dir, topologies, log, safe: whySafe(safe, await starts.begin()) })
-    door.app = app(lab)
     if (runtime_dir) await openToGroup(runtime_dir, forGroup)
+    const starts = await Starts.open(data_dir, ({ message }) => log.error(message))
+    const opening = openLab(config, { data_dir, topologies, log, safe: whySafe(safe, await starts.begin()) })
+    // One that was refused, for its configuration as an example, has not broken off.
+    const lab = await opening.catch((error) => starts.end().then(() => Promise.reject(error)))
+    door.app = app(lab)
     return { lab, url: urlOf(address, tls !== undefined), fingerprint: tls?.fingerprint, close: closing(lab, servers, starts) }
   } catch (error) {
     await Promise.all(servers.map((one) => closeServer(one, 0)))
@@ -72,9 +74,13 @@ function urlOf({ address, family, port }: AddressInfo, isSecure: boolean): strin
 function closing(lab: Lab, servers: readonly Server[], starts: Starts): () => Promise<void> {
   let closed: Promise<void> | undefined
   const close = async () => {
-    await lab.close()
-    await starts.end()
-    await Promise.all(servers.map((server) => closeServer(server)))
+    try {
+      await lab.close()
+      await starts.end()
+    } finally {
+      // Open servers would keep the process from ending.
+      await Promise.all(servers.map((server) => closeServer(server)))
+    }
   }
   return () => {
     closed ??= close()

@@ -42,7 +42,7 @@ async function once(asked: Asked, profile: string): Promise<Done> {
 
 /** `over` is how many times the least hops it may take. */
 function rowsOf(name: string, done: Done, least: { hops: number; over: number; makespan?: number }): Row[] {
-  const { hops, parks, grants, events, incidents, makespan_s, seconds, cpu_us, rss_mib, phase } = done
+  const { hops, parks, grants, events, incidents, makespan_s, seconds, dry_seconds, cpu_us, rss_mib, phase } = done
   if (phase !== 'completed') throw new Error(`${name}: the run is ${phase}`)
   const { makespan } = least
   return [
@@ -58,6 +58,15 @@ function rowsOf(name: string, done: Done, least: { hops: number; over: number; m
     { what: 'parked out of the way', unit: '', value: parks },
     { what: 'incidents', unit: '', value: incidents, target: { of: 'value', most: 0 } },
     { what: 'took', unit: 'ms', value: seconds * 1000, target: { of: 'value', most: 1000, wall: true } },
+    // The limit is the run itself, which tells what it does.
+    {
+      what: 'dry run took',
+      unit: 'ms',
+      value: dry_seconds * 1000,
+      limit: seconds * 1000,
+      ratio: dry_seconds / seconds,
+      target: { of: 'ratio', most: 2 },
+    },
     { what: 'CPU', unit: 'us/event', value: cpu_us / events },
     { what: 'events a second', unit: '1/s', value: events / seconds },
     { what: 'grants a second', unit: '1/s', value: grants / seconds },

@@ -1,7 +1,10 @@
 // Keys by request and approval, the record of who did what, and ports, as a person at a shell has them.
 
+import { execFileSync } from 'node:child_process'
+import { X509Certificate } from 'node:crypto'
 import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
 import { t as file, type Test, test } from 'tap'
 import { benchd, running } from './testing.ts'
 
@@ -54,9 +57,27 @@ test('a key is rotated in a service that runs, and where none does', async (t) =
   t.same([await status(old), await status(next)], [401, 200])
   t.match(await benchd(home, ['key', 'rotate', 'nobody00', ...here]), { code: 3 })
   t.match(await benchd(home, ['key', 'rotate', old.slice(3, 11), '--overlap', 'soon', ...here]), { code: 2, stderr: /not a number/ })
+  t.match(await benchd(home, ['whoami', '--url', url, '--key', next]), { code: 0, stdout: `a (${next.slice(3, 11)}), scope read\n` })
+  t.match(await benchd(home, ['whoami', ...here]), { code: 0, stdout: 'local (local), scope admin\n' })
   service.child.kill('SIGTERM')
   await service.ended
   t.match(await benchd(home, ['key', 'rotate', next.slice(3, 11), ...here]), { code: 0, stdout: /^bk_/ })
+})
+
+test('the fingerprint of the certificate is printed at the start and by config check, and a client that does not trust it says how to', async (t) => {
+  t.teardown(() => undefined)
+  const home = t.testdir({})
+  execFileSync(fileURLToPath(new URL('../../../scripts/make-cert.sh', import.meta.url)), [`${home}/tls`], { stdio: 'pipe' })
+  const tls = { cert: `${home}/tls/cert.pem`, key: `${home}/tls/key.pem` }
+  writeFileSync(`${home}/config.json`, JSON.stringify({ ...good, listen: { ...good.listen, tls } }))
+  const { fingerprint256 } = new X509Certificate(readFileSync(tls.cert))
+  t.match((await benchd(home, ['config', 'check', `${home}/config.json`])).stdout, fingerprint256)
+  const service = running(t, home, ['serve', '--config', `${home}/config.json`, '--data-dir', `${home}/data`])
+  const url = await service.line(/(https:\/\/[\d.]+:\d+)/)
+  t.match(await service.line(/fingerprint (\S+?)"/), fingerprint256)
+  const key = (await benchd(home, ['key', 'create', '--name', 'a', '--scope', 'read', '--data-dir', `${home}/data`])).stdout.trim()
+  t.match(await benchd(home, ['whoami', '--url', url, '--key', key]), { code: 69, stderr: /self-signed certificate.*NODE_EXTRA_CA_CERTS/ })
+  t.match(await benchd(home, ['whoami', '--url', url, '--key', key], { NODE_EXTRA_CA_CERTS: tls.cert }), { code: 0, stdout: /scope read/ })
 })
 
 test('who did what is printed, also what was done without the service, and what was changed in it is found', async (t) => {

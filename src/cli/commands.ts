@@ -4,7 +4,7 @@ import { packageVersion } from '../kit/package_version.ts'
 import { auditTail, auditVerify } from './audit.ts'
 import { type Command, command } from './command.ts'
 import { eventsExport, eventsSince, eventsTail, eventsVerify } from './events.ts'
-import { keyCreate, keyList, keyRevoke, keyRotate } from './key.ts'
+import { keyCreate, keyList, keyRevoke, keyRotate, whoami } from './key.ts'
 import { labwareList, labwarePut } from './labware.ts'
 import { keyApprove, keyPair, keyRequests } from './pairing.ts'
 import { configPath } from './places.ts'
@@ -31,10 +31,10 @@ import {
   runsTimeline,
   runsWhy,
 } from './runs.ts'
-import { runsSimulate } from './simulate.ts'
 import { safeOff } from './safe_off.ts'
 import { demo, serve } from './serve.ts'
 import { sim } from './sim.ts'
+import { runsSimulate } from './simulate.ts'
 import { topologyList, topologyLoad, topologyShow, topologyUnload } from './topology.ts'
 import { workflowsDelete, workflowsList, workflowsPut, workflowsShow } from './workflows.ts'
 
@@ -110,6 +110,7 @@ export const commands: readonly Command[] = [
   keyPair,
   keyRequests,
   keyApprove,
+  whoami,
   auditTail,
   auditVerify,
   ports,

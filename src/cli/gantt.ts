@@ -24,7 +24,11 @@ export function gantt(run: DryRun, { columns, color }: Look): string {
   const keys = keysOf(run.gantt)
   const paint = (cell: string) => (color ? painted(cell, [...keys.values()].indexOf(cell)) : cell)
   const rows = threads.map((thread) => {
-    const cells = rowOf(run.gantt.filter(({ thread_name }) => thread_name === thread), axis, keys)
+    const cells = rowOf(
+      run.gantt.filter(({ thread_name }) => thread_name === thread),
+      axis,
+      keys,
+    )
     return `${fitted(thread, names)} ${cells.map(paint).join('')}`.trimEnd()
   })
   return [`${' '.repeat(names)} ${scale(axis)}`.trimEnd(), ...rows, '', ...legend(keys, { width, paint })].join('\n')
@@ -77,7 +81,7 @@ function scale({ cells, end }: Axis): string {
 }
 
 const [minute, hour] = [60, 3600]
-const steps = [1, 2, 5, 10, 30, minute, 2 * minute, 5 * minute, 10 * minute, 30 * minute, hour, 2 * hour, 4 * hour, 8 * hour, 24 * hour]
+const steps = [1, 2, 5, 10, 15, 30, minute, 2 * minute, 5 * minute, 10 * minute, 30 * minute, hour, 2 * hour, 4 * hour, 8 * hour, 24 * hour]
 
 /** `1:02:03`, and `2:03` under an hour. */
 export function clock(seconds: number): string {
@@ -88,7 +92,11 @@ export function clock(seconds: number): string {
 }
 
 function legend(keys: ReadonlyMap<string, string>, { width, paint }: { width: number; paint(cell: string): string }): string[] {
-  const entries = [...[...keys].map(([device, sign]) => ({ sign, text: device })), { sign: move, text: 'moves' }, { sign: wait, text: 'waits' }]
+  const entries = [
+    ...[...keys].map(([device, sign]) => ({ sign, text: device })),
+    { sign: move, text: 'moves' },
+    { sign: wait, text: 'waits' },
+  ]
   const lines: { text: string; length: number }[] = []
   for (const { sign, text } of entries) {
     const length = text.length + 2

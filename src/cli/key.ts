@@ -67,6 +67,18 @@ export const keyRotate = command({
   },
 })
 
+export const whoami = command({
+  name: 'whoami',
+  summary: 'Say which key this is, and what it may',
+  operands: [],
+  options: { ...serviceOptions, ...json },
+  async run({ options }) {
+    const who = await ask<{ key_id: string; name: string; scope: string }>(serviceOf(options), 'GET', '/api/system/whoami')
+    print(options.json ? JSON.stringify(who) : `${who.name} (${who.key_id}), scope ${who.scope}`)
+    return 0
+  },
+})
+
 export const keyRevoke = command({
   name: 'key revoke',
   summary: 'Revoke a key: it opens nothing from now on',

@@ -132,3 +132,14 @@ test('runs are known after the service was killed', async (t) => {
   t.match((await run('workflows', 'list')).stdout, /patient +demo +json +api/)
   t.match((await run('topology', 'list')).stdout, /demo +loaded/)
 })
+
+test('a workflow is tried out and drawn, and the exit code says whether it completes', async (t) => {
+  const { run, json } = await demo(t)
+  const drawn = await run('runs', 'simulate', 'smc_assay', '--mode', 'PURE_SIM')
+  t.match(drawn, { code: 0, stderr: '', stdout: /^smc_assay {2}completes {2}\d:\d\d:\d\d {2}\d+ actions {2}\d+ moves\n\n/ })
+  t.match(drawn.stdout, /\nplate_1 +>[\s\S]*> moves {2}· waits\n\nBUSY +FOR +SHARE\n/)
+  t.notMatch(drawn.stdout, '\u001b')
+  t.match(await json('runs', 'simulate', 'seal-and-spin', '--mode', 'PURE_SIM', '--groups', '1'), { verdict: 'completes', gantt: [{}] })
+  t.match(await run('runs', 'simulate', 'no-such', '--mode', 'PURE_SIM'), { code: 3, stderr: /no-such/ })
+  t.match(await run('runs', 'list'), { stdout: /^ID .*\n$/ })
+})

@@ -38,7 +38,11 @@ function described(run: DryRun): string {
   const head = `${run.workflow}  ${run.verdict}  ${clock(run.makespan_s)}  ${run.actions} actions  ${run.moves} moves`
   const chart = gantt(run, { columns: stdout.columns ?? 100, color: stdout.isTTY === true && !env.NO_COLOR })
   const use = run.devices.slice(0, mostDevices).map(({ device, busy_s, share }) => [device, clock(busy_s), `${Math.round(share * 100)} %`])
-  const waits = run.waiting.map(({ thread_name, status, waits_for, because }) => [thread_name, status, [waits_for ?? '', ...because].join('; ')])
+  const waits = run.waiting.map(({ thread_name, status, waits_for, because }) => [
+    thread_name,
+    status,
+    [waits_for ?? '', ...because].join('; '),
+  ])
   return [
     run.conflict ? `${head}\nconflict: ${run.conflict}` : head,
     chart,

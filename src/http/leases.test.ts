@@ -2,9 +2,11 @@
 
 import { mkdir, rm } from 'node:fs/promises'
 import { type Test, test } from 'tap'
+import { demoTeachpoints } from '../examples/demo_bench.ts'
 import { VirtualClock } from '../kit/clock.ts'
 import { silent } from '../kit/log.ts'
 import { openLab } from '../lab.ts'
+import { examples } from './openapi_examples.ts'
 import { type Asking, type Bench, benchConfig, isRefusal, openBench } from './testing.ts'
 
 const shaker = '/api/devices/shaker-1'
@@ -104,6 +106,29 @@ test('what an execution holds cannot be leased, and what is leased refuses what 
   letGo()
   t.equal((await ask('PUT', lock, { ...other, json: wish })).status, 200)
 })
+
+test('a run comes to a leased device, pauses and says why, and goes on when it is told to once the lease is over', async (t) => {
+  const { ask, clock, lab } = await openBench(t)
+  await lab.teachpoints.importAll(demoTeachpoints, { overwrite: false })
+  await ask('POST', '/api/topology/load', { json: { name: 'demo' } })
+  t.equal((await ask('PUT', '/api/workflows/just-shake', { json: examples.putWorkflow?.body })).status, 201)
+  await lab.registry.find('shaker-1').lease({ key_id: 'anna', override: false }, wish)
+  const frames = () => lab.registry.find('shaker-1').info().last_operation
+  const { execution_id } = (await ask('POST', '/api/submissions', { json: { workflow: 'just-shake', run_mode: 'LIVE' } })).body as Run
+  const shown = async () => (await ask('GET', `/api/executions/${execution_id}`)).body as Run
+  const until = async (isSo: (run: Run) => boolean) => {
+    for (let tries = 0; tries < 500 && !isSo(await shown()); tries++) await clock.advance(500)
+    return shown()
+  }
+  const [thread] = (await until(({ threads }) => threads[0]?.status === 'PAUSED')).threads
+  t.match(thread, { status: 'PAUSED', last_error: /shaker-1 is leased by Anna \(hands inside\)/ })
+  t.equal(frames(), null, 'nothing was done on it')
+  t.equal((await ask('DELETE', lock, { headers: override })).status, 200)
+  t.equal((await ask('POST', `/api/threads/${thread?.thread_id}/recover`, { json: { decision: 'RETRY' } })).status, 200)
+  t.match(await until(({ status }) => status !== 'IN_PROGRESS'), { status: 'COMPLETED' })
+})
+
+type Run = { execution_id: string; status: string; threads: { thread_id: string; status: string; last_error: string | null }[] }
 
 test('of two who lease at once one gets it, and who could not be kept has none', async (t) => {
   const { ask, clock, data_dir, other, lab } = await leased(t)

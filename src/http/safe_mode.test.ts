@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { t as file, test } from 'tap'
 import { silent } from '../kit/log.ts'
 import type { Lab } from '../lab.ts'
@@ -56,4 +56,16 @@ test('the fourth start begins in safe mode when three broke off, and one that en
   const fifth = await begin()
   ending.push(() => fifth.close())
   t.equal(fifth.lab.safe_mode, undefined)
+})
+
+test('a start that was refused has not broken off', async (t) => {
+  const data_dir = t.testdir({ 'teachpoints.json': '{"format": 99}' })
+  const config = await benchConfig()
+  const begin = () => startService(config, { data_dir, log: silent })
+  const ending = atTheEnd(t)
+  for (let n = 0; n < 3; n++) await t.rejects(begin(), { code: 'config' })
+  rmSync(`${data_dir}/teachpoints.json`)
+  const service = await begin()
+  ending.push(() => service.close())
+  t.equal(service.lab.safe_mode, undefined)
 })

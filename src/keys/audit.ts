@@ -81,8 +81,8 @@ export class Audit {
   }
 
   /** Takes it down, and returns at once. */
-  note({ what, ...deed }: Deed): void {
-    const entry = { ...nobody, at: this.#now(), ...deed, what: withoutSecrets(what).slice(0, longestWhat) }
+  note(deed: Deed): void {
+    const entry = entryOf(deed, this.#now())
     const isRefusedStranger = entry.key_id === null && (entry.status ?? 0) >= 400
     if (this.#waiting.length >= mostWaiting || (isRefusedStranger && !this.#mayCountOne())) {
       this.#leftOut++
@@ -177,4 +177,10 @@ export class Audit {
   }
 }
 
-const nobody = { key_id: null, name: null, scope: null, from: null, status: null, reason: null, operation_id: null }
+/** Member by member: with spreads it costs ten times as much, and a stop comes here too. */
+function entryOf(
+  { what, key_id = null, name = null, scope = null, from = null, status = null, reason = null, operation_id = null }: Deed,
+  at: number,
+): AuditEntry {
+  return { at, key_id, name, scope, from, what: withoutSecrets(what).slice(0, longestWhat), status, reason, operation_id }
+}

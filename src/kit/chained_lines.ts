@@ -61,7 +61,7 @@ export class ChainedLines {
       this.#size += Buffer.byteLength(text)
       this.#head = lines.at(-1)?.head ?? this.#head
       this.#hasLine = true
-      this.#remember(lines.map(({ head }, i) => ({ ...head, entry: entries[i] as Record<string, unknown> })))
+      this.#remember(lines.map(({ head: { seq, hash } }, i) => ({ seq, hash, entry: entries[i] as Record<string, unknown> })))
     } catch (error) {
       await this.close()
       throw storageError(`${basename(this.#path)} was not written`, error)
@@ -166,7 +166,7 @@ function chained(entries: readonly object[], before: Head, { isFirst }: { isFirs
   return entries.map((entry, i) => {
     seq++
     // A file can be followed without the one before it.
-    const rest = JSON.stringify({ seq, ...(isFirst && i === 0 && { previous: hash }), entry }).slice(1)
+    const rest = JSON.stringify(isFirst && i === 0 ? { seq, previous: hash, entry } : { seq, entry }).slice(1)
     hash = hashOf(hash, rest)
     return { text: `{"hash":"${hash}",${rest}\n`, head: { seq, hash } }
   })

@@ -20,6 +20,7 @@ import { Shelf } from '../workflow/shelf.ts'
 import { recordAnew } from '../workflow/tracking_sink.ts'
 import { simulatedBench } from './bench.ts'
 import { keptIn, takeUp } from './kept_runs.ts'
+import { openLearned } from './learned.ts'
 
 export type Runs = {
   shelf: Shelf
@@ -55,6 +56,7 @@ const unwinding_ms = 5000
 export async function openRuns({ config, data_dir, topologies, clock, hub, registry, teachpoints, log, report }: Rooms): Promise<Runs> {
   const warn = (message: string) => log.warn(message)
   const file = await RecordFile.open({ folder: data_dir, clock, report })
+  const learned = await openLearned({ data_dir, clock, report })
   const bench = {
     get devices() {
       return benchOf(registry.all(), teachpoints).devices
@@ -79,6 +81,7 @@ export async function openRuns({ config, data_dir, topologies, clock, hub, regis
         live: equipment(registry, false),
         openSimulated,
         records: file.records,
+        durations: learned,
         keep: keptIn(data_dir),
         backpressure: () => (hub.log.waiting > mostWaiting ? hub.log.until() : undefined),
       }),
@@ -104,6 +107,7 @@ export async function openRuns({ config, data_dir, topologies, clock, hub, regis
     async close() {
       await shelf.close()
       await file.close()
+      await learned.close()
     },
   }
 }

@@ -173,7 +173,8 @@ export class Bookings {
       const end = before.isKnown ? before.end : this.now()
       const { start, by } = nests === before.nests ? { start: end, by: null } : this.#gap(nests, { walker, inputs, end, length })
       if (start <= end + spare) {
-        if (!best || start < best.from) best = { walker, nests, from: start, until: before.isKnown ? start + length : Number.POSITIVE_INFINITY }
+        if (!best || start < best.from)
+          best = { walker, nests, from: start, until: before.isKnown ? start + length : Number.POSITIVE_INFINITY }
       } else {
         const at = this.now() + start - end - spare
         if (!refusal || at < refusal.at) refusal = { reason: 'window', wanted: device, by, at }

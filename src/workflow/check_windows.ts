@@ -68,7 +68,9 @@ class Windows {
   #check({ action, devices, path }: ActionPlan, next: Nexts): void {
     const allowed_s = 'max_wait_after' in action ? action.max_wait_after : undefined
     if (allowed_s === undefined || next.length === 0) return
-    const ways = next.flatMap((after) => devices.flatMap((from) => after.devices.map((to) => ({ from, to, seconds: this.#seconds(from, to) }))))
+    const ways = next.flatMap((after) =>
+      devices.flatMap((from) => after.devices.map((to) => ({ from, to, seconds: this.#seconds(from, to) }))),
+    )
     const best = ways.reduce((one, other) => (other.seconds < one.seconds ? other : one))
     if (best.seconds <= allowed_s) return
     throw wrong(

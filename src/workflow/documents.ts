@@ -60,7 +60,10 @@ const OnDevice = {
   labware: v.pipe(v.optional(v.array(Id)), v.description('What must be there before it begins; the labware of the thread, if not said')),
   sites: v.pipe(v.optional(v.record(Id, Count), {}), v.description('On which site of the device a labware is put')),
   tips: v.pipe(v.optional(v.record(Id, Count), {}), v.description('How many tips it uses of a rack')),
-  max_wait_after: v.pipe(v.optional(Seconds), v.description("The next action of its owner's labware must begin within this time after it; what that needs is kept free")),
+  max_wait_after: v.pipe(
+    v.optional(Seconds),
+    v.description("The next action of its owner's labware must begin within this time after it; what that needs is kept free"),
+  ),
   seconds: v.pipe(v.optional(Seconds), v.description('What it takes, where it is simulated without a driver')),
 }
 

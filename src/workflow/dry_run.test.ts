@@ -93,7 +93,11 @@ test('the rows of several threads are in the order they begin', async (t) => {
 test('what fails is told as failing, whether the run ends or an operator would have to decide', async (t) => {
   const faults = [{ operation: 'spin', call: 1, does: 'fail' }] as const
   const held = await dry([topology(), workflow([mix, spin])], { faults })
-  t.match(held, { verdict: 'fails', conflict: /^ACTION_FAILED: spin of spinner failed/, waiting: [{ thread_name: 'plate-0', status: 'PAUSED' }] })
+  t.match(held, {
+    verdict: 'fails',
+    conflict: /^ACTION_FAILED: spin of spinner failed/,
+    waiting: [{ thread_name: 'plate-0', status: 'PAUSED' }],
+  })
   const ended = await dry([topology(), workflow([mix, { ...spin, on_failure: 'ABORT' }])], { faults })
   t.match(ended, { verdict: 'fails', waiting: [] })
 })

@@ -39,7 +39,10 @@ export const DryRun = v.strictObject({
     v.description('The busiest first'),
   ),
   gantt: v.pipe(v.array(Bar), v.description('In the order they begin')),
-  dropped: v.pipe(v.number(), v.description('Rows that were too many to keep: the chart and the use of devices are of the newest ten thousand')),
+  dropped: v.pipe(
+    v.number(),
+    v.description('Rows that were too many to keep: the chart and the use of devices are of the newest ten thousand'),
+  ),
 })
 export type DryRun = v.InferOutput<typeof DryRun>
 

@@ -1,7 +1,7 @@
 import { test } from 'tap'
 import { sleep } from '../kit/clock.ts'
 import type { Bench } from './bench.ts'
-import { Durations, LearnedDurations } from './durations.ts'
+import { Durations, type LearnedDurations } from './durations.ts'
 import type { Equipment } from './equipment.ts'
 import { begin, testRuntime, until } from './testing.ts'
 import { VirtualTime } from './virtual_time.ts'
@@ -14,6 +14,8 @@ test('of what was seen the middle counts, without the duration that was asked fo
   t.equal(durations.beyond('shaker-2', 'shake'), undefined)
   for (let i = 0; i < 9; i++) durations.performed('shaker-1', 'shake', { seconds: 8, params: {} })
   t.equal(durations.beyond('shaker-1', 'shake'), 8)
+  for (let i = 0; i < 5; i++) durations.performed('shaker-1', 'shake', { seconds: 20, params: {} })
+  t.equal(durations.beyond('shaker-1', 'shake'), 20, 'the newest nine count')
   durations.performed('sealer-1', 'seal', { seconds: 2, params: { duration: 3 } })
   t.equal(durations.beyond('sealer-1', 'seal'), 0, 'one that ended sooner than it was to took no time of its own')
 })

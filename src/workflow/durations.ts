@@ -18,10 +18,11 @@ const mostKept = 1000
 export class Durations {
   readonly #operations: Map<string, readonly number[]>
   readonly #hops: Map<string, readonly number[]>
-  /** Something was learned since it was last saved. */
-  isNew = false
+  readonly #onLearned: () => void
 
-  constructor({ operations, hops }: LearnedDurations = { operations: {}, hops: {} }) {
+  /** `onLearned` is called each time. */
+  constructor({ operations, hops }: LearnedDurations = { operations: {}, hops: {} }, onLearned = () => {}) {
+    this.#onLearned = onLearned
     this.#operations = new Map(Object.entries(operations))
     this.#hops = new Map(Object.entries(hops))
   }
@@ -51,7 +52,7 @@ export class Durations {
     seen.delete(key)
     seen.set(key, samples)
     if (seen.size > mostKept) seen.delete(seen.keys().next().value!)
-    this.isNew = true
+    this.#onLearned()
   }
 
   toJSON(): LearnedDurations {

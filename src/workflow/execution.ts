@@ -123,7 +123,12 @@ export class Execution {
   }
 
   /** Records an incident of a thread, and answers its id. */
-  incident(category: IncidentCategory, message: string, thread: LabwareThread | null, { error, detail, ...more }: NoteworthyError = {}): string {
+  incident(
+    category: IncidentCategory,
+    message: string,
+    thread: LabwareThread | null,
+    { error, detail, ...more }: NoteworthyError = {},
+  ): string {
     if (this.#isSilent) return ''
     const { execution_id } = this
     const cause = error === undefined ? {} : { error: messageOf(error), error_type: error instanceof Error ? error.name : typeof error }

@@ -12,7 +12,9 @@ function between(dice: Dice, least: number, most: number): number {
 
 /** Stages of one to three devices each, one or two arms with a place between them, and parking for every plate. */
 function benchOf(dice: Dice, plates: number): Loose {
-  const stages = Array.from({ length: between(dice, 2, 4) }, (_, i) => Array.from({ length: between(dice, 1, 3) }, (_, k) => `s${i + 1}-${k + 1}`))
+  const stages = Array.from({ length: between(dice, 2, 4) }, (_, i) =>
+    Array.from({ length: between(dice, 1, 3) }, (_, k) => `s${i + 1}-${k + 1}`),
+  )
   const devices = stages.flat()
   const pads = Array.from({ length: plates }, (_, i) => `pad-${i + 1}`)
   const far = between(dice, 0, 1) === 0 ? [] : devices.filter(() => between(dice, 0, 2) === 0)
@@ -76,7 +78,11 @@ function tried({ groups, bench, work }: ReturnType<typeof sceneOf>) {
 }
 
 /** The next action of its thread begins later after it than was allowed. */
-function isLate({ thread_name, to_s, kind }: Bar, gantt: readonly Bar[], allowed: ReadonlyMap<string, readonly (number | undefined)[]>): boolean {
+function isLate(
+  { thread_name, to_s, kind }: Bar,
+  gantt: readonly Bar[],
+  allowed: ReadonlyMap<string, readonly (number | undefined)[]>,
+): boolean {
   const actions = gantt.filter((bar) => bar.kind === 'action' && bar.thread_name === thread_name)
   const i = actions.findIndex((bar) => bar.to_s === to_s)
   const next = actions[i + 1]

@@ -127,7 +127,10 @@ test('a window that no way is short enough for is refused with its place', async
 
 test('of several actions that may come next one that can be in time is enough, across methods and branches', async (t) => {
   const bench = topology(1)
-  bench.transporters = { arm: { positions: ['stack', 'bin', 'pad', 'warm-1', 'hub'] }, slow: { positions: ['hub', 'spin-1'], seconds: { move: 90 } } }
+  bench.transporters = {
+    arm: { positions: ['stack', 'bin', 'pad', 'warm-1', 'hub'] },
+    slow: { positions: ['hub', 'spin-1'], seconds: { move: 90 } },
+  }
   bench.positions.hub = {}
   const far = compileTopology(bench, emptyBench, 'the file')
   const document = (cases: Record<string, object[]>, otherwise: object[] = []) => {

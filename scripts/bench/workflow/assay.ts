@@ -18,6 +18,8 @@ export type Done = {
   incidents: number
   makespan_s: number
   seconds: number
+  /** Of a dry run of the same, afterwards. */
+  dry_seconds: number
   cpu_us: number
   rss_mib: number
 }
@@ -31,6 +33,12 @@ async function assay({ legacy, groups }: Asked): Promise<Done> {
   const list = Array.from({ length: groups }, (_, i) => ({ group_id: `g${i + 1}`, members: {} }))
   const { phase, timeline, world, workflow } = await run(runtime, { workflow: documents[1]!.name, groups: list })
   const seconds = (performance.now() - before.at) / 1000
+  const { cpu_us } = usage()
+  const began = performance.now()
+  const asked = { run_mode: 'PURE_SIM', groups: list, batch_mode: 'STANDALONE', variables: {}, operator_id: null } as const
+  const { verdict } = await runtime.simulate({ ...asked, workflow: workflow.name })
+  if (verdict !== 'completes') throw new Error(`tried out, ${workflow.name} ${verdict}`)
+  const dry_seconds = (performance.now() - began) / 1000
   const { seats } = workflow.topology.graph
   return {
     phase: phase.current,
@@ -41,7 +49,8 @@ async function assay({ legacy, groups }: Asked): Promise<Done> {
     incidents: incidents.length,
     makespan_s: world.clock.now() / 1000,
     seconds,
-    cpu_us: usage().cpu_us - before.cpu_us,
+    dry_seconds,
+    cpu_us: cpu_us - before.cpu_us,
     rss_mib: process.resourceUsage().maxRSS / 1024,
   }
 }

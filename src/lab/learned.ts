@@ -1,0 +1,36 @@
+// What was seen of how long things take, in `durations.json`. What is lost is soon seen again: it is written once a minute, and at the end.
+
+import * as v from 'valibot'
+import type { Clock } from '../kit/clock.ts'
+import { JsonFile, type Report } from '../kit/json_file.ts'
+import { Durations, LearnedDurations } from '../workflow/durations.ts'
+
+const Kept = v.strictObject({ LIVE: LearnedDurations, DEVICE_SIM: LearnedDurations })
+const nothing: LearnedDurations = { operations: {}, hops: {} }
+
+const between_ms = 60_000
+
+export type Learned = { LIVE: Durations; DEVICE_SIM: Durations; close(): Promise<void> }
+
+/** Rejects as `JsonFile.open` does. That it cannot be written harms nothing, and is tried again. */
+export async function openLearned({ data_dir, clock, report }: { data_dir: string; clock: Clock; report: Report }): Promise<Learned> {
+  const file = await JsonFile.open({
+    path: `${data_dir}/durations.json`,
+    format: 1,
+    schema: Kept,
+    empty: { LIVE: nothing, DEVICE_SIM: nothing },
+    report,
+  })
+  let cancel: (() => void) | undefined
+  const onLearned = () => {
+    cancel ??= clock.after(between_ms, () => void write())
+  }
+  const write = async () => {
+    cancel?.()
+    cancel = undefined
+    await file.change(() => ({ LIVE: LIVE.toJSON(), DEVICE_SIM: DEVICE_SIM.toJSON() })).catch(() => undefined)
+  }
+  const LIVE = new Durations(file.content.LIVE, onLearned)
+  const DEVICE_SIM = new Durations(file.content.DEVICE_SIM, onLearned)
+  return { LIVE, DEVICE_SIM, close: async () => (cancel ? write() : file.settled()) }
+}
