@@ -66,12 +66,28 @@ type Options = {
   clock?: Clock
 }
 
-/** Opens the lab on a data folder that is ours alone. Sends nothing but queries to the devices. */
-export async function openLab(config: Config, { data_dir, topologies, safe, log, clock = systemClock }: Options): Promise<Lab> {
+/** Opens the lab on a data folder that is ours alone. Sends nothing but queries to the devices. Nothing is open when it rejects. */
+export async function openLab(config: Config, options: Options): Promise<Lab> {
+  const opened: (() => unknown)[] = []
+  try {
+    return await open(config, options, opened)
+  } catch (error) {
+    for (const close of opened.reverse()) await Promise.resolve(close()).catch(() => undefined)
+    throw error
+  }
+}
+
+/** Adds to `opened` what closes each thing, so that a later one may fail. */
+async function open(config: Config, options: Options, opened: (() => unknown)[]): Promise<Lab> {
+  const { data_dir, topologies, safe, log, clock = systemClock } = options
+  const kept = <Room extends { close(): unknown }>(room: Room) => {
+    opened.push(() => room.close())
+    return room
+  }
   const version = packageVersion()
   const began = clock.now()
   let stopping = false
-  const hub = await openEvents({ folder: data_dir, config, clock, log })
+  const hub = kept(await openEvents({ folder: data_dir, config, clock, log }))
   const report: Report = ({ message }) => {
     log.error(message)
     hub.incident('STORAGE', message)
@@ -81,17 +97,18 @@ export async function openLab(config: Config, { data_dir, topologies, safe, log,
   const ledger = new Ledger()
   const latches = await Latches.open(data_dir, report)
   const leases = await Leases.open(data_dir, report)
-  const journal = await RunJournal.open(data_dir, report)
+  const journal = kept(await RunJournal.open(data_dir, report))
   const teachpoints = await Teachpoints.open({ folder: data_dir, report })
-  const keys = await Keys.open({ folder: data_dir, report })
+  const keys = kept(await Keys.open({ folder: data_dir, report }))
   const pairing = new Pairing({ keys, clock })
-  const once = await Once.open({ folder: data_dir, report })
-  const audit = new Audit({ folder: data_dir, log, report, clock })
+  const once = kept(await Once.open({ folder: data_dir, report }))
+  const audit = kept(new Audit({ folder: data_dir, log, report, clock }))
   audit.note({ ...byService, what: `start ${version}` })
   const simulations = new Map<string, Simulation>()
   const hardware = thisComputer()
   const devices = config.devices.map((device) => configured(device, config.time_scale, { clock, log, simulations, hardware }))
-  const registry = new Registry(devices, { clock, hub, ledger, latches, leases, journal, log })
+  const registry = kept(new Registry(devices, { clock, hub, ledger, latches, leases, journal, log }))
+  opened.push(() => powerOff(simulations))
   registry.start()
   const pressed = () => {
     log.warn('the stop input is active: every device is stopped')
@@ -99,7 +116,7 @@ export async function openLab(config: Config, { data_dir, topologies, safe, log,
     registry.haltAll().catch((error) => log.error('the stop input', error))
   }
   const failed = (reason: string) => hub.incident('DEVICE_LINK', `the stop input cannot be read: ${reason}`)
-  const input = config.stop_input && stopInput(config.stop_input, hardware, clock, { pressed, failed })
+  const input = config.stop_input && kept(stopInput(config.stop_input, hardware, clock, { pressed, failed }))
   const runs = await openRuns({ config, data_dir, topologies, clock, hub, registry, teachpoints, log, report })
 
   return {
@@ -136,7 +153,7 @@ export async function openLab(config: Config, { data_dir, topologies, safe, log,
       await registry.close()
       await latches.settled()
       await journal.close()
-      for (const simulation of simulations.values()) simulation.powerOff()
+      powerOff(simulations)
       await runs.close()
       await keys.close()
       await once.close()
@@ -145,6 +162,10 @@ export async function openLab(config: Config, { data_dir, topologies, safe, log,
       await hub.close()
     },
   }
+}
+
+function powerOff(simulations: ReadonlyMap<string, Simulation>): void {
+  for (const simulation of simulations.values()) simulation.powerOff()
 }
 
 /** Answers what tells of the incident, until somebody has acknowledged it. */

@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs'
-import { mkdir, rm } from 'node:fs/promises'
 import { test } from 'tap'
 import type { AuditEntry } from '../keys/audit.ts'
 import { verifyChain } from '../kit/chained_lines.ts'
@@ -70,23 +69,6 @@ test('a storm of strangers fills neither the record nor the disk, and is counted
   await clock.advance(5000)
   await ask('POST', '/api/stop', { key: null })
   t.equal((await taken(ask)).at(-1)?.key_id, null)
-})
-
-test('a disk that refuses holds nobody up, is told once, and what happened meanwhile is taken down when it can be', async (t) => {
-  const { ask, lab, data_dir, logged } = await openBench(t)
-  await taken(ask)
-  await lab.audit.close()
-  await rm(`${data_dir}/audit.jsonl`)
-  await mkdir(`${data_dir}/audit.jsonl`)
-  for (let i = 0; i < 3; i++) t.equal((await ask('POST', `${shaker}/stop`)).status, 200)
-  await taken(ask)
-  t.equal(logged.filter((line) => /who does what is not taken down/.test(line)).length, 1)
-  await rm(`${data_dir}/audit.jsonl`, { recursive: true })
-  await ask('POST', '/api/stop')
-  t.same(
-    (await taken(ask)).slice(-4).map(({ what }) => what),
-    [...Array(3).fill(`POST ${shaker}/stop`), 'POST /api/stop'],
-  )
 })
 
 test('over a socket the address is taken down', async (t) => {

@@ -113,7 +113,7 @@ test('a run comes to a leased device, pauses and says why, and goes on when it i
   await ask('POST', '/api/topology/load', { json: { name: 'demo' } })
   t.equal((await ask('PUT', '/api/workflows/just-shake', { json: examples.putWorkflow?.body })).status, 201)
   await lab.registry.find('shaker-1').lease({ key_id: 'anna', override: false }, wish)
-  const frames = () => lab.registry.find('shaker-1').info().last_operation
+  const lastOperation = () => lab.registry.find('shaker-1').info().last_operation
   const { execution_id } = (await ask('POST', '/api/submissions', { json: { workflow: 'just-shake', run_mode: 'LIVE' } })).body as Run
   const shown = async () => (await ask('GET', `/api/executions/${execution_id}`)).body as Run
   const until = async (isSo: (run: Run) => boolean) => {
@@ -122,7 +122,7 @@ test('a run comes to a leased device, pauses and says why, and goes on when it i
   }
   const [thread] = (await until(({ threads }) => threads[0]?.status === 'PAUSED')).threads
   t.match(thread, { status: 'PAUSED', last_error: /shaker-1 is leased by Anna \(hands inside\)/ })
-  t.equal(frames(), null, 'nothing was done on it')
+  t.equal(lastOperation(), null, 'nothing was done on it')
   t.equal((await ask('DELETE', lock, { headers: override })).status, 200)
   t.equal((await ask('POST', `/api/threads/${thread?.thread_id}/recover`, { json: { decision: 'RETRY' } })).status, 200)
   t.match(await until(({ status }) => status !== 'IN_PROGRESS'), { status: 'COMPLETED' })

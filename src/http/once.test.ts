@@ -150,6 +150,7 @@ test('after a restart the answer is still there, and what was interrupted is nev
   const bench = await ready(t)
   const { ask, data_dir, lab, clock, secrets } = bench
   const finished = await ask('POST', `${shaker}/shake`, under('done', { json: gentle }))
+  const killed = await ask('POST', `${shaker}/shake`, under('killed', { json: gentle }))
   t.equal((await ask('POST', `${shaker}/shake`, under('async', { json: gentle, headers: { Prefer: 'respond-async' } }))).status, 202)
   const made = await ask('POST', '/api/keys', under('secret', { json: { name: 'x', scope: 'read' } }))
   const { api_key } = made.body as { api_key: string }
@@ -157,10 +158,9 @@ test('after a restart the answer is still there, and what was interrupted is nev
   t.notMatch(readFileSync(`${data_dir}/idempotency.jsonl`, 'utf8'), api_key.slice(12))
   const lines = readFileSync(`${data_dir}/idempotency.jsonl`, 'utf8').trim().split('\n')
   await clock.run(lab.close())
-  // As SIGKILL leaves it: the first of these had begun, and no more is known of it.
-  const [first = ''] = lines
-  const cut = JSON.stringify({ ...JSON.parse(first), id: 'unknown' })
-  writeFileSync(`${data_dir}/idempotency.jsonl`, `${[...lines, cut].join('\n')}\n{"id":"torn`)
+  // As SIGKILL leaves it: that one had begun, and no more is known of it.
+  const left = lines.filter((line) => line !== lastOf(lines, 'ended', killed.headers.get('operation-id')!))
+  writeFileSync(`${data_dir}/idempotency.jsonl`, `${left.join('\n')}\n{"id":"torn`)
 
   const later = new VirtualClock()
   const again = await openLab(await benchConfig(), { data_dir, log: silent, clock: later })
@@ -173,12 +173,18 @@ test('after a restart the answer is still there, and what was interrupted is nev
     return { status: response.status, headers: response.headers, text: await response.text() }
   }
   t.match(await post(`${shaker}/shake`, 'done', gentle), { status: 200, text: finished.text })
-  const unknown = await post(`${shaker}/shake`, 'async', gentle)
-  t.equal(unknown.status, 409)
-  t.equal(unknown.headers.get('x-reason'), 'conflict')
-  t.match(unknown.text, /interrupted by a restart, outcome unknown/)
+  for (const key of ['killed', 'async']) {
+    const unknown = await post(`${shaker}/shake`, key, gentle)
+    t.equal(unknown.status, 409, key)
+    t.equal(unknown.headers.get('x-reason'), 'conflict')
+    t.match(unknown.text, /interrupted by a restart, outcome unknown/)
+  }
   t.match((await post('/api/keys', 'secret', { name: 'x', scope: 'read' })).text, /was carried out, and its answer was not kept/)
   t.equal(again.keys.list().filter(({ name }) => name === 'x').length, 1)
   t.equal(doneAgain(), 0, 'nothing of it is done again')
   await later.run(again.close())
 })
+
+function lastOf(lines: readonly string[], state: string, operation_id: string): string | undefined {
+  return lines.findLast((line) => JSON.parse(line).state === state && line.includes(operation_id))
+}

@@ -150,7 +150,9 @@ test('every quantity of an operation carries its unit', async (t) => {
     speed: { type: 'number', 'x-unit': 'rpm', description: /in rpm/ },
     duration: { type: 'number', 'x-unit': 's', description: /in s/ },
   })
-  const named = all.filter(({ path, method }) => method === 'post' && path.startsWith('/api/devices/') && path.split('/').at(-1)! in operations)
+  const named = all.filter(
+    ({ path, method }) => method === 'post' && path.startsWith('/api/devices/') && path.split('/').at(-1)! in operations,
+  )
   for (const { operation } of named) {
     const schema =
       operation.requestBody && (resolved(operation.requestBody.content['application/json']!.schema) as (typeof schemas)[string])

@@ -1,3 +1,4 @@
+import { rmdirSync } from 'node:fs'
 import { test } from 'tap'
 import { VirtualClock } from '../kit/clock.ts'
 import { Audit } from './audit.ts'
@@ -26,4 +27,26 @@ test('more than it can take down is counted', async (t) => {
   audit.note({ what: 'after', key_id: 'local' })
   t.match((await audit.newest(1)).entries, [{ what: 'after', left_out: 500 }])
   await audit.close()
+})
+
+test('a disk that refuses is told once, and what happened meanwhile is taken down when it can be', async (t) => {
+  const folder = t.testdir({ 'audit.jsonl': {} })
+  const reports: string[] = []
+  const report = ({ message }: { message: string }) => void reports.push(message)
+  const audit = new Audit({ folder, log: { info() {}, warn() {}, error() {} }, clock: new VirtualClock(), report })
+  for (let i = 0; i < 3; i++) {
+    audit.note({ what: `deed ${i}`, key_id: 'local' })
+    t.same((await audit.newest(10)).entries, [])
+  }
+  t.match(reports, [/^who does what is not taken down: audit\.jsonl was not written/])
+  rmdirSync(`${folder}/audit.jsonl`)
+  audit.note({ what: 'deed 3', key_id: 'local' })
+  t.same(
+    (await audit.newest(10)).entries.map(({ what }) => what),
+    ['deed 0', 'deed 1', 'deed 2', 'deed 3'],
+  )
+  await audit.close()
+  audit.note({ what: 'too late', key_id: 'local' })
+  t.equal((await audit.newest(1)).head.seq, 4)
+  t.equal(reports.length, 1)
 })

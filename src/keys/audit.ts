@@ -68,6 +68,7 @@ export class Audit {
   #cancel = () => {}
   #hurry = () => {}
   #isAwaited = false
+  #isClosed = false
 
   /** `now` in Unix seconds. */
   constructor({ folder, log, report, clock = systemClock, now = () => Date.now() / 1000 }: Options) {
@@ -82,6 +83,7 @@ export class Audit {
 
   /** Takes it down, and returns at once. */
   note(deed: Deed): void {
+    if (this.#isClosed) return
     const entry = entryOf(deed, this.#now())
     const isRefusedStranger = entry.key_id === null && (entry.status ?? 0) >= 400
     if (this.#waiting.length >= mostWaiting || (isRefusedStranger && !this.#mayCountOne())) {
@@ -102,6 +104,7 @@ export class Audit {
 
   /** Resolves when all is on the card, or was refused; tells the head a last time. */
   async close(): Promise<void> {
+    this.#isClosed = true
     this.#cancel()
     await this.#settled()
     this.#tellHead()

@@ -14,7 +14,13 @@ const asked = (idempotency_key: string): Asked => ({
 async function begin(t: Test) {
   const folder = t.testdir()
   const time = { now: 1e9 }
-  const open = () => Once.open({ folder, now: () => time.now, report: ({ message }) => t.fail(message) })
+  const opened: Once[] = []
+  t.teardown(() => Promise.all(opened.map((once) => once.close())))
+  const open = async () => {
+    const once = await Once.open({ folder, now: () => time.now, report: ({ message }) => t.fail(message) })
+    opened.push(once)
+    return once
+  }
   return { folder, time, open, once: await open() }
 }
 
