@@ -102,3 +102,48 @@ test('a pin and a part on a bus belong to one device', async (t) => {
   await t.rejects(both(wired({ enable: expander('A0') }), wired({ enable: { ...expander('A0'), active_low: true } }, 3)), message('pin A0'))
   await t.resolves(both(wired({ enable: expander('A0') }), wired({ enable: { ...expander('A1'), active_low: true } }, 3)))
 })
+
+const sealer = (sensor: object, more: object = {}) => ({
+  device_id: 'sealer-1',
+  driver: 'gpio_sealer',
+  transport: { kind: 'pins' },
+  settings: { pins: { heater: { bcm: 5 }, clamp: { bcm: 6 } }, i2c: { sensor }, ...more },
+})
+
+test('what is wired to one place is refused however it is written', async (t) => {
+  const on = (part: string, address: number, pin: string) => ({ expander: { part, address, pin } })
+  const header = { chip: 'pinctrl-bcm2711', line: 17 }
+  const cases: [object, RegExp][] = [
+    [{ stop_input: { bcm: 17 }, devices: [wired({ enable: { bcm: 17 } })] }, /stop_input and diy-\S+ both use GPIO 17/],
+    [{ stop_input: header, devices: [wired({ enable: { bcm: 17 } })] }, /stop_input uses line 17 of pinctrl-bcm2711, and diy-\S+ GPIO 17/],
+    [{ devices: [wired({ enable: { bcm: 17 }, solenoid: { bcm: 17 } })] }, /uses GPIO 17 twice/],
+    [{ devices: [wired({ enable: { bcm: 17 }, solenoid: header })] }, /that is one line/],
+    [{ devices: [wired({ enable: { chip: 'gpiochip0', line: 17 }, solenoid: header })] }, /that may be one line; call both chips by/],
+    [{ devices: [wired({ enable: on('mcp23017', 32, 'A0'), solenoid: on('pcf8574', 32, 'P0') })] }, /only one part can be at an address/],
+    [{ devices: [wired({ enable: on('pcf8574', 72, 'P0') }), sealer({ address: 72 })] }, /only one part can be at an address/],
+    [{ devices: [wired({ enable: { bcm: 2 } })] }, /uses GPIO 2, and diy-\S+ address 96 of I2C bus 1: I2C bus 1 runs on that pin/],
+    [{ devices: [sealer({})], stop_input: { bcm: 3 } }, /I2C bus 1 runs on that pin/],
+  ]
+  for (const [content, message] of cases) await t.rejects(config(content), { code: 'config', message })
+  await t.resolves(config({ devices: [wired({ enable: { bcm: 2 } }, 3)] }), 'a bus that is not used has no pins')
+  await t.resolves(config({ devices: [wired({ enable: { bcm: 17 }, solenoid: { chip: 'mcp', line: 17 } })] }))
+})
+
+test('the stop input is on a pin that there is', async (t) => {
+  await t.rejects(config({ stop_input: { bcm: 58 } }), { code: 'config', message: /stop_input/ })
+  t.match(await config({ stop_input: { chip: 'gpiochip0', line: 5 } }), { stop_input: { chip: 'gpiochip0', line: 5, active_low: false } })
+})
+
+test('a range without anything in it is refused', async (t) => {
+  const shaking = (more: object) => {
+    const device = wired({ enable: { bcm: 17 } })
+    return { ...device, settings: { ...device.settings, ...more } }
+  }
+  const cases: [object, RegExp][] = [
+    [shaking({ rpm: { min: 1000, max: 500 } }), /rpm\.min has to be at most rpm\.max/],
+    [shaking({ rpm: { min: 1000, max: 1500 }, full_scale_rpm: 800 }), /rpm\.min has to be at most full_scale_rpm/],
+    [sealer({}, { temperature: { min: 180, max: 100 } }), /temperature\.min has to be at most temperature\.max/],
+    [sealer({ part: 'mcp9808', address: 24 }, { temperature: { min: 150, max: 190 } }), /temperature\.min has to be 10 °C or more below/],
+  ]
+  for (const [device, message] of cases) await t.rejects(config({ devices: [device] }), { code: 'config', message })
+})

@@ -5,7 +5,8 @@ import { readFile, realpath } from 'node:fs/promises'
 import * as v from 'valibot'
 import { type AnyDriver, isOnPins } from '../drivers/driver.ts'
 import { type DriverName, driverNames, drivers } from '../drivers/index.ts'
-import { placesOf } from '../drivers/transports/wiring.ts'
+import { atOdds, type Claim, claimsOf, lineClaim } from '../drivers/transports/claims.ts'
+import { ContactWiring } from '../drivers/transports/wiring.ts'
 import { LabError, messageOf } from './errors.ts'
 import { didYouMean } from './kit/did_you_mean.ts'
 import { parseJsonWithComments } from './kit/json.ts'
@@ -59,7 +60,7 @@ export const ConfigFile = v.strictObject({
   hosts: v.optional(v.array(v.pipe(v.string(), v.nonEmpty())), []),
   cors: v.optional(v.strictObject({ origins: v.optional(v.array(v.pipe(v.string(), v.url())), []) }), {}),
   time_scale: v.optional(v.pipe(v.number(), v.minValue(1), v.maxValue(1000)), 1),
-  stop_input: v.optional(v.strictObject({ bcm: Count(0, 63), active_low: v.optional(v.boolean(), false) })),
+  stop_input: v.optional(ContactWiring),
   devices: v.optional(v.array(DeviceConfig), []),
   events: v.optional(
     v.strictObject({
@@ -112,7 +113,7 @@ export async function checkConfig(content: unknown, origin: string): Promise<Con
   const file = checked(ConfigFile, content, origin, 'config')
   await refuseDoubles(file.devices, origin)
   const devices = await Promise.all(file.devices.map((device) => checkDevice(device, origin)))
-  refuseSharedPins(devices, origin)
+  refuseSharedPins(file.stop_input, devices, origin)
   return { ...file, devices }
 }
 
@@ -195,16 +196,24 @@ function refuseWrongTransport(
   }
 }
 
-function refuseSharedPins(devices: readonly DeviceConfig[], origin: string): void {
-  const owners = new Map<string, string>()
+function refuseSharedPins(stop_input: ConfigFile['stop_input'], devices: readonly DeviceConfig[], origin: string): void {
+  const taken: (Claim & { by: string })[] = stop_input ? [{ ...lineClaim(stop_input), by: 'stop_input' }] : []
   for (const device of devices) {
     if (device.kind !== 'driven' || device.transport.kind !== 'pins' || !isOnPins(device.driven_by)) continue
-    for (const place of placesOf(device.driven_by.plan(device.settings))) {
-      const other = owners.get(place)
-      if (other) throw new LabError('config', `${origin}: ${other} and ${device.device_id} both use ${place}; see which of them is there`)
-      owners.set(place, device.device_id)
+    for (const claim of claimsOf(device.driven_by.plan(device.settings))) {
+      const mine = { ...claim, by: device.device_id }
+      for (const other of taken) refuseClash(other, mine, origin)
+      taken.push(mine)
     }
   }
+}
+
+function refuseClash(one: Claim & { by: string }, other: Claim & { by: string }, origin: string): void {
+  const why = atOdds(one, other)
+  if (!why) return
+  const both = one.by === other.by ? `${one.by} uses ${one.words} twice` : `${one.by} and ${other.by} both use ${one.words}`
+  const uses = one.words === other.words ? both : `${one.by} uses ${one.words}, and ${other.by} ${other.words}`
+  throw new LabError('config', `${origin}: ${uses}: ${why}`)
 }
 
 /** Limits of the configuration are there to narrow what the model takes. */

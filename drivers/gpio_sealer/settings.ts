@@ -23,7 +23,7 @@ const Pins = v.strictObject({
 
 const I2c = v.strictObject({ sensor: PartWiring(thermometerNames, { part: 'tmp117', address: 0x48 }) })
 
-export const settings = v.strictObject({
+const Members = v.strictObject({
   pins: v.optional(Pins, {
     heater: { bcm: 5 },
     clamp: { bcm: 6, active_low: true },
@@ -49,7 +49,16 @@ export const settings = v.strictObject({
   ),
   clamp_s: v.optional(Quantity(0.1, 10, 's', 'The clamp needs so long, either way'), 1),
 })
-export type Settings = v.InferOutput<typeof settings>
+
+export const settings = v.pipe(
+  Members,
+  v.check(({ temperature }) => temperature.min <= temperature.max, 'temperature.min has to be at most temperature.max'),
+  v.check(
+    (chosen) => chosen.temperature.min <= hottest(chosen) - headroom_c,
+    `temperature.min has to be ${headroom_c} °C or more below the hottest that the sensor can measure`,
+  ),
+)
+export type Settings = v.InferOutput<typeof Members>
 
 export function plan({ pins, i2c }: Settings): BoardPlan {
   const { heater, clamp, clamped, guard, estop } = pins

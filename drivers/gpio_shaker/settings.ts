@@ -32,7 +32,7 @@ const I2c = v.strictObject({
 /** Slower, and a turn with one pulse would take for rest. */
 const slowest = Math.ceil(60_000 / rest_ms) + 10
 
-export const settings = v.strictObject({
+const Members = v.strictObject({
   pins: v.optional(Pins, {
     enable: { bcm: 17, active_low: true },
     direction: { bcm: 23 },
@@ -56,6 +56,12 @@ export const settings = v.strictObject({
   coast_s: v.optional(Number_(0.5, 120, 's', 'By then it is at rest'), 10),
   solenoid_s: v.optional(Number_(0.5, 60, 's', 'The longest that the solenoid may be on; then the plate is locked again'), 20),
 })
+
+export const settings = v.pipe(
+  Members,
+  v.check(({ rpm }) => rpm.min <= rpm.max, 'rpm.min has to be at most rpm.max'),
+  v.check(({ rpm, full_scale_rpm }) => rpm.min <= full_scale_rpm, 'rpm.min has to be at most full_scale_rpm'),
+)
 export type Settings = v.InferOutput<typeof settings>
 
 export function plan({ pins, i2c }: Settings): BoardPlan {

@@ -192,16 +192,17 @@ class BoardPin implements Pin {
   }
 
   async write(active: boolean): Promise<void> {
-    this.#show('to_device', this.#setting(active))
     await this.#opened().write(active)
+    this.#show('to_device', this.#setting(active))
   }
 
   writeNow(active: boolean): Promise<void> {
     const pin = this.#pin
     if (!pin) throw new LabError('stop_not_sent', `the stop could not be sent: ${this.#name} is not open`)
-    this.#show('to_device', this.#setting(active))
     try {
-      return pin.writeNow(active)
+      const written = pin.writeNow(active)
+      this.#show('to_device', this.#setting(active))
+      return written
     } catch (error) {
       throw new LabError('stop_not_sent', `the stop could not be sent: ${this.#name}: ${messageOf(error)}`, { cause: error })
     }

@@ -39,7 +39,8 @@ export interface Pin {
 export interface PinBackend {
   readonly name: 'onoff' | 'gpiod' | 'simulated'
   /**
-   * Rejects with `disconnected` and says what to do when there is no such pin or it is in use. `lost` is called, once, when
+   * Rejects with `disconnected` and says what to do when there is no such pin or it is in use, with `config` when it cannot switch
+   * the pull resistor that was asked for, and only then. `lost` is called, once, when
    * the pin fails later.
    */
   open(place: GpioPlace, use: PinUse, lost: (reason: string) => void): Promise<Pin>

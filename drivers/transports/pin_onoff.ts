@@ -42,14 +42,14 @@ function onoffPins(Gpio: GpioClass): PinBackend {
   const kept = new Map<number, Gpio>()
   return {
     name: 'onoff',
-    async open(place, use) {
+    async open(place, use, lost) {
       if (use.pull) throw new LabError('config', noPull(place))
       const { chip, line } = lineOf(place, await sysfsChips())
       const number = chip.base! + line
       await exported(number, place)
       const gpio = opened(() => kept.get(number) ?? made(Gpio, number, use), place, use)
       if (use.mode === 'out') kept.set(number, gpio)
-      return pinOf(gpio, use)
+      return onoffPin(gpio, use, lost)
     },
   }
 }
@@ -115,7 +115,9 @@ function direction({ mode, active_low, initial = false }: PinUse): 'in' | 'high'
   return initial !== active_low ? 'high' : 'low'
 }
 
-function pinOf(gpio: Gpio, { mode }: PinUse): Pin {
+/** `lost` is told, once, of an input whose edges do not come any more. */
+export function onoffPin(gpio: Gpio, { mode }: PinUse, lost: (reason: string) => void): Pin {
+  let isLost = false
   const set = (active: boolean) => gpio.writeSync(active ? 1 : 0)
   return {
     read: async () => gpio.readSync() === 1,
@@ -125,7 +127,9 @@ function pinOf(gpio: Gpio, { mode }: PinUse): Pin {
     },
     onEdge(listen) {
       const call = (error: Error | null | undefined, value: 0 | 1) => {
-        if (!error) listen(value === 1)
+        if (!error) return listen(value === 1)
+        if (!isLost) lost(`its edges are not told any more: ${error.message}`)
+        isLost = true
       }
       gpio.watch(call)
       return () => gpio.unwatch(call)

@@ -64,9 +64,9 @@ class SerialLine implements Line {
 
   write(bytes: Uint8Array): void {
     const fd = this.#opened().fd
-    this.#show('to_device', bytes)
     try {
       writeWhole(fd, bytes)
+      this.#show('to_device', bytes)
     } catch (error) {
       const reason = `${this.#path} took no more bytes (${messageOf(error)})`
       this.#lose(reason)

@@ -1,12 +1,16 @@
 // A contact on a pin that stops everything: a second way to press stop, and like the first no safety function.
 
-import { messageOf } from '../../src/errors.ts'
+import { LabError, messageOf } from '../../src/errors.ts'
 import type { Clock } from '../../src/kit/clock.ts'
 import type { Hardware } from './board.ts'
 import type { Pin } from './pin.ts'
+import type { ContactWiring } from './wiring.ts'
 
-/** Wire it so that a cut wire is active: a contact to ground that opens when pressed, `active_low` false. */
-export type StopInputPlace = { bcm: number; active_low: boolean }
+/**
+ * Wire it so that a cut wire is active: a contact to ground that opens when pressed, `active_low` false. Where the back end cannot
+ * switch the pull resistor on, there has to be one outside.
+ */
+export type StopInputPlace = ContactWiring
 
 export type StopInput = {
   /** Why it would not be noticed now; undefined when it would. */
@@ -15,37 +19,50 @@ export type StopInput = {
 }
 
 type Told = {
-  /** It is active: at the start too. */
+  /** It is active: at the start too, and after it could not be read. */
   pressed(): void
   /** It cannot be read; told once until it can. */
   failed(reason: string): void
 }
 
+type Opens = Pick<Hardware, 'openPin'>
+
 const again_ms = 2000
+/** An edge may be lost, so it is looked at as well. */
+const poll_ms = 100
 
 /** Opens the pin, and opens it anew for as long as it cannot be had. */
-export function stopInput({ bcm, active_low }: StopInputPlace, hardware: Pick<Hardware, 'openPin'>, clock: Clock, told: Told): StopInput {
-  let pin: Pin | undefined
+export function stopInput(place: StopInputPlace, hardware: Opens, clock: Clock, told: Told): StopInput {
   let trouble: string | undefined
+  let held: Held | undefined
+  let closing: Promise<void> = Promise.resolve()
   let closed = false
   let cancel = () => {}
 
+  const letGo = () => {
+    const last = held
+    held = undefined
+    if (last) closing = last.letGo()
+    return closing
+  }
   const fail = (reason: string) => {
     if (closed) return
     if (trouble === undefined) told.failed(reason)
     trouble = reason
+    void letGo()
+    cancel()
     cancel = clock.after(again_ms, () => void open())
   }
   const open = async () => {
+    await closing
+    if (closed) return
+    const mine = new Held(clock, told.pressed, (reason) => held === mine && fail(reason))
+    held = mine
     try {
-      const opened = await hardware.openPin({ bcm }, { mode: 'in', active_low, pull: 'up' }, fail)
-      if (closed) return opened.close()
-      pin = opened
-      opened.onEdge((active) => active && told.pressed())
-      if (await opened.read()) told.pressed()
-      trouble = undefined
+      await mine.open(place, hardware)
+      if (held === mine) trouble = undefined
     } catch (error) {
-      fail(messageOf(error))
+      mine.lost(messageOf(error))
     }
   }
   void open()
@@ -57,7 +74,73 @@ export function stopInput({ bcm, active_low }: StopInputPlace, hardware: Pick<Ha
     async close() {
       closed = true
       cancel()
-      await pin?.close()
+      await letGo()
     },
+  }
+}
+
+/** One opening of the pin. */
+class Held {
+  readonly #clock: Clock
+  readonly #pressed: () => void
+  readonly lost: (reason: string) => void
+  #pin: Pin | undefined
+  #opening: Promise<void> | undefined
+  #active = false
+  #ended = false
+  #unwatch = () => {}
+  #cancel = () => {}
+
+  constructor(clock: Clock, pressed: () => void, lost: (reason: string) => void) {
+    this.#clock = clock
+    this.#pressed = pressed
+    this.lost = lost
+  }
+
+  open(place: StopInputPlace, hardware: Opens): Promise<void> {
+    this.#opening = this.#open(place, hardware)
+    return this.#opening
+  }
+
+  async letGo(): Promise<void> {
+    this.#ended = true
+    this.#cancel()
+    this.#unwatch()
+    await this.#opening?.catch(() => undefined)
+    await this.#pin?.close().catch(() => undefined)
+  }
+
+  async #open(place: StopInputPlace, hardware: Opens): Promise<void> {
+    const pin = await contact(place, hardware, this.lost)
+    this.#pin = pin
+    if (this.#ended) return
+    this.#unwatch = pin.onEdge((active) => this.#note(active))
+    await this.#look(pin)
+  }
+
+  async #look(pin: Pin): Promise<void> {
+    this.#note(await pin.read())
+    if (this.#ended) return
+    this.#cancel = this.#clock.after(poll_ms, () => {
+      this.#look(pin).catch((error) => this.lost(messageOf(error)))
+    })
+  }
+
+  #note(active: boolean): void {
+    if (this.#ended) return
+    const isNew = active && !this.#active
+    this.#active = active
+    if (isNew) this.#pressed()
+  }
+}
+
+/** Pulled up where the back end can; `config` is how it says that it cannot. */
+async function contact({ active_low, ...place }: StopInputPlace, hardware: Opens, lost: (reason: string) => void): Promise<Pin> {
+  const use = { mode: 'in', active_low } as const
+  try {
+    return await hardware.openPin(place, { ...use, pull: 'up' }, lost)
+  } catch (error) {
+    if (!(error instanceof LabError) || error.code !== 'config') throw error
+    return hardware.openPin(place, use, lost)
   }
 }

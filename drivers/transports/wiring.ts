@@ -32,6 +32,13 @@ const OnExpander = v.strictObject({
 export const GpioWiring = v.union([Bcm, ChipLine], 'must be {"bcm": 17} or {"chip": "gpiochip0", "line": 17}')
 export type GpioWiring = v.InferOutput<typeof GpioWiring>
 
+/** A pin of this computer whose pull is not for the configuration to say. */
+export const ContactWiring = v.union(
+  [v.omit(Bcm, ['pull']), v.omit(ChipLine, ['pull'])],
+  'must be {"bcm": 5} or {"chip": "gpiochip0", "line": 5}, and "active_low"',
+)
+export type ContactWiring = v.InferOutput<typeof ContactWiring>
+
 /** A pin, wherever it is. */
 export const PinWiring = v.union(
   [Bcm, ChipLine, OnExpander],
@@ -68,10 +75,4 @@ export function placeOf(wiring: GpioPlace | Pick<v.InferOutput<typeof OnExpander
   if ('chip' in wiring) return `line ${wiring.line} of ${wiring.chip}`
   const { part, bus, address, pin } = wiring.expander
   return `pin ${pin} of the ${part} at address ${address} of I2C bus ${bus}`
-}
-
-/** All the places of a plan; what two of them have in common can be one device's alone. */
-export function placesOf({ pins, i2c }: BoardPlan): string[] {
-  const parts = Object.values(i2c).map(({ bus, address }) => `address ${address} of I2C bus ${bus}`)
-  return [...Object.values(pins).map(placeOf), ...parts]
 }

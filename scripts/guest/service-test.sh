@@ -4,17 +4,18 @@
 #
 #   scripts/guest/service-test.sh [story | cuts]
 #
-# Ends with a line "N passed, N failed" and the time it took; what cannot run is a failure.
+# Both at once: a guest keeps one core busy. Ends with a line "N passed, N failed" and the time it took; what cannot run is a failure.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 export BENCHD_DIST=${BENCHD_DIST:-dist}
-parts=${*:-story cuts}
-work=$(mktemp -d) guest=''
+parts=(${*:-story cuts})
+work=$(mktemp -d) started=()
 tidy() {
-  if [[ -n $guest ]]; then
-    kill -- "-$guest" 2>/dev/null || true
-    wait "$guest" 2>/dev/null || true
-  fi
+  local group
+  for group in "${started[@]}"; do
+    kill -- "-$group" 2>/dev/null || true
+    wait "$group" 2>/dev/null || true
+  done
   rm -rf "$work"
 }
 trap tidy EXIT
@@ -24,15 +25,8 @@ failed() { echo "test:service: $*" >&2; echo "0 passed, 1 failed"; exit 1; }
 ((EUID == 0)) || failed "must be run as root"
 [[ -e $BENCHD_DIST/scripts/guest/tests/installed.js ]] || failed "$BENCHD_DIST is not built; npm run build"
 
-in_guest() { # OPTION… -- COMMAND…: with job control, to be one group that can be ended; what it says is in $log too
-  set -m
-  (scripts/guest/run-in-guest.sh --project "$project" --timeout 900 ${GUEST_LOGS:+--logs "$GUEST_LOGS"} "$@" 2>&1 | tee "$log") &
-  guest=$!
-  set +m
-  local status=0
-  wait "$guest" || status=$?
-  guest=''
-  return $status
+in_guest() { # OPTION… -- COMMAND…
+  scripts/guest/run-in-guest.sh --project "$project" --timeout 900 ${GUEST_LOGS:+--logs "$GUEST_LOGS-$part"} "$@" 2>&1
 }
 
 # Three packages: this version, the next, and one whose service breaks off soon after it said that it is ready.
@@ -65,38 +59,59 @@ cp -R "$BENCHD_DIST/src" "$BENCHD_DIST/drivers" "$project/dist/"
 cp -R "$BENCHD_DIST/scripts/guest/tests" "$project/dist/scripts/guest/"
 cp package.json "$project/"
 
-passed=0 failures=0
-log=$work/log
-if [[ $parts == *story* ]]; then
-  in_guest -- node --enable-source-maps --test --test-timeout=600000 --test-reporter=spec /project/dist/scripts/guest/tests/installed.js || true
-  count() { sed -n "s/^ℹ $1 //p" "$log" | tail -n 1; }
-  tests=$(count tests) pass=$(count pass)
+story() {
+  local status=0 tests pass
+  in_guest -- node --enable-source-maps --test --test-timeout=600000 --test-reporter=spec /project/dist/scripts/guest/tests/installed.js |
+    tee "$work/story.tests" || status=$?
+  tests=$(sed -n 's/^ℹ tests //p' "$work/story.tests") pass=$(sed -n 's/^ℹ pass //p' "$work/story.tests")
   if [[ -n $tests ]]; then
-    passed=$((passed + pass)) failures=$((failures + tests - pass))
+    echo "$pass passed, $((tests - pass)) failed"
   else
-    echo "test:service: the guest ended before its tests did"
-    failures=$((failures + 1))
+    echo "test:service: the guest ended with $status, before its tests did"
+    echo "0 passed, 1 failed"
   fi
-fi
+}
 
-if [[ $parts == *cuts* ]]; then
-  # With a journal, as machines that lose their power have it.
+cuts() {
+  local root_disk round status
   eval "$(scripts/guest/build-guest.sh)"
+  # With a journal, as the disks of machines that lose their power have it.
   cp --sparse=always "$root_disk" "$work/disk"
   tune2fs -O has_journal "$work/disk" >/dev/null
   for round in 1 2 3; do
     status=0
-    in_guest --disk "$work/disk" -- node --enable-source-maps /project/dist/scripts/guest/tests/cut.js "$round" || status=$?
+    in_guest --disk "$work/disk" -- node --enable-source-maps /project/dist/scripts/guest/tests/cut.js "$round" | tee "$work/cut" || status=$?
     # A guest whose power is cut ends without a status.
-    if { ((round < 3)) && grep -q '^CUT ' "$log" && ((status == 125)); } || { ((round == 3)) && ((status == 0)); }; then
-      passed=$((passed + 1))
-    else
-      echo "NOT OK - round $round of the cut upgrades ended with $status"
-      failures=$((failures + 1))
-      break
-    fi
+    if ((round < 3 ? status == 125 : status == 0)) && { ((round == 3)) || grep -q '^CUT ' "$work/cut"; }; then continue; fi
+    echo "NOT OK - start $round of the machine ended with $status"
+    echo "$((round - 1)) passed, 1 failed"
+    return
   done
-fi
+  echo "3 passed, 0 failed"
+}
+
+# Built before both want it.
+scripts/guest/build-guest.sh >/dev/null
+for part in "${parts[@]}"; do
+  # With job control, to be a group that can be ended.
+  set -m
+  "$part" >"$work/$part" &
+  started+=($!)
+  set +m
+done
+for group in "${started[@]}"; do wait "$group" || true; done
+started=()
+passed=0 failures=0
+for part in "${parts[@]}"; do
+  printf '\n-- %s\n' "$part"
+  cat "$work/$part"
+  line=$(grep -E '^[0-9]+ passed, [0-9]+ failed' "$work/$part" | tail -n 1 || true)
+  line=${line:-0 passed, 1 failed}
+  passed=$((passed + ${line%% passed*}))
+  line=${line#*passed, }
+  failures=$((failures + ${line%% failed*}))
+done
+echo
 echo "took $SECONDS s"
 echo "$passed passed, $failures failed"
 ((failures == 0))

@@ -2,6 +2,7 @@
 
 import { type IncomingMessage, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
+import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { exists, socketPath } from '../kit/folder.ts'
 import type { Given } from './command.ts'
@@ -27,6 +28,17 @@ export function serviceOf(options: Given<typeof serviceOptions>): Service {
 
 /** Where systemd has the service open a socket for the group `benchd`. */
 const groupDoor = '/run/benchd'
+
+/** Whether a service holds the folder. */
+export async function isServed(folder: string): Promise<boolean> {
+  if (!exists(folder)) return false
+  const socket = connect(socketPath(folder, 'control.sock'))
+  const answers = await new Promise<boolean>((resolve) => {
+    socket.once('connect', () => resolve(true)).once('error', () => resolve(false))
+  })
+  socket.destroy()
+  return answers
+}
 
 /** What the service answers, parsed. Throws `CliError`; `unreachable` when nobody listens there. */
 export async function ask<Answer>(service: Service, method: string, path: string, body?: object): Promise<Answer> {

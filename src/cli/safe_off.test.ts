@@ -86,6 +86,18 @@ test('a service that is told to end switches off by itself', { buffered: true },
   t.equal((await run(process.execPath, [benchd, 'safe-off', ...places])).stdout, '')
 })
 
+test('beside a service that runs nothing is touched', { buffered: true }, async (t) => {
+  const { served, start, call, places } = await serving(t)
+  const service = await start()
+  await heated(call)
+  await t.rejects(run(process.execPath, [benchd, 'safe-off', ...places]), { code: 75, stdout: '', stderr: /a benchd runs on the data folder/ })
+  t.equal(served.simulator.world.heating, true)
+  service.kill('SIGKILL')
+  await once(service, 'exit')
+  const { stdout } = await run(process.execPath, [benchd, 'safe-off', ...places])
+  t.equal(stdout, 'shaker-1 was left on; it is off\n', 'it is written down still that it is on')
+})
+
 /** A shaker without a timer of its own that shakes for a long time, and whose service is killed. */
 async function killedInAShake(t: Test, on_restart: 'halt' | 'leave' = 'halt') {
   const made = await serving(t, { name: 'opentrons_heater_shaker', on_restart })

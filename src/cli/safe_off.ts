@@ -2,8 +2,9 @@
 
 import type { Attached, RealTransport } from '../../drivers/attach.ts'
 import type { Config, DeviceConfig } from '../config.ts'
-import { messageOf } from '../errors.ts'
+import { LabError, messageOf } from '../errors.ts'
 import { sleep, systemClock } from '../kit/clock.ts'
+import { isServed } from './client.ts'
 import { command } from './command.ts'
 import { configPath, dataDir } from './places.ts'
 
@@ -30,8 +31,10 @@ export const safeOff = command({
       import('../../drivers/attach.ts'),
       import('../../drivers/transports/hardware.ts'),
     ])
+    const folder = dataDir(options['data-dir'])
+    await refuseBesideService(folder)
     const config = await readConfig(configPath(options.config))
-    const journal = await RunJournal.open(dataDir(options['data-dir']), ({ message }) => process.stderr.write(`benchd: ${message}\n`))
+    const journal = await RunJournal.open(folder, ({ message }) => process.stderr.write(`benchd: ${message}\n`))
     const hardware = thisComputer()
     const attach: Attach = (device) => attached(device.driven_by, { ...device, clock: systemClock, hardware })
     const outcomes = await Promise.all(journal.on.map((device_id) => switchOff(device_id, config, attach)))
@@ -43,6 +46,12 @@ export const safeOff = command({
     return outcomes.every(({ success }) => success) ? 0 : 1
   },
 })
+
+/** Both would write the journal, and talk on one line. */
+async function refuseBesideService(folder: string): Promise<void> {
+  if (!(await isServed(folder))) return
+  throw new LabError('in_use', `a benchd runs on the data folder ${folder}; stop the devices there, or end that service first`)
+}
 
 async function switchOff(device_id: string, { devices }: Config, attach: Attach): Promise<Outcome> {
   const device = devices.find((one) => one.device_id === device_id)

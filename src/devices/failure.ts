@@ -10,6 +10,11 @@ export function isHarmless(error: unknown): error is LabError {
   return error instanceof LabError && harmless.has(error.code)
 }
 
+/** What a driver says when it has done nothing of what it was asked. */
+export function isRefusal(error: unknown): boolean {
+  return error instanceof LabError && (error.code === 'invalid' || error.code === 'interlock')
+}
+
 /** The same error with the device named; `internal` for what no driver should throw. */
 export function worded(device_id: string, error: unknown): LabError {
   if (!(error instanceof LabError)) return new LabError('internal', messageOf(error), { cause: error })

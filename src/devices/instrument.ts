@@ -5,7 +5,7 @@ import { type Clock, sleep } from '../kit/clock.ts'
 import type { Log } from '../kit/log.ts'
 import { capabilities } from './capabilities.ts'
 import type { Device, DeviceType, Identity, Limits, Link, Pose, Profile, UnderWay } from './device.ts'
-import { faultOf, isHarmless, worded } from './failure.ts'
+import { faultOf, isHarmless, isRefusal, worded } from './failure.ts'
 import { answerToStop, inTime } from './halting.ts'
 import { DeviceLatch, type Emitter } from './latch.ts'
 import type { LatchStore } from './latches.ts'
@@ -179,21 +179,27 @@ export class Instrument {
    * `not_initialized`, `interlock`, `invalid`) or what went wrong.
    */
   async perform(name: Performable, params: Record<string, unknown>, asking: Asking = {}): Promise<OperationResult> {
-    const { device, link } = this.#mustBeDriven(name)
+    const { device } = this.#mustBeDriven(name)
     checkLimits(this.device_id, params, this.#limits)
     return this.#undertake(name, params, asking, async (run) => {
-      if (link.state !== 'open') await this.#presence?.connect()
+      if (name === 'initialize') await this.#presence?.mustBeTheOne()
       await this.#leftOn.before(name)
       run.signal.throwIfAborted()
-      await run.end(this.#drive(device, name, params, run.signal), asking.deadline)
+      try {
+        await run.end(this.#drive(device, name, params, run.signal), asking.deadline)
+      } catch (error) {
+        if (isRefusal(error)) this.#leftOn.refused()
+        throw error
+      }
       this.#leftOn.after(name)
     })
   }
 
-  /** Takes labware up at a place, or sets it down there. Answers and rejects as `perform`. */
+  /** Takes labware up at a place, or sets it down there. Answers and rejects as `perform`; `invalid` for a place out of this world. */
   async carry(verb: MoveName, { at, pose }: Place, asking: Asking = {}): Promise<OperationResult> {
     const device = this.#configured.driven?.device
     if (!device?.[verb]) throw new LabError('invalid', `${this.device_id} cannot ${verb}: that takes an arm with a driver`)
+    checkLimits(this.device_id, pose, { ...world, ...this.#limits })
     return this.#undertake(verb, { at, ...pose }, asking, (run) => run.end(device[verb]!(pose, run.signal)))
   }
 
@@ -248,8 +254,9 @@ export class Instrument {
     )
   }
 
-  /** Clears a fault that somebody has looked at; never a stop. Answers whether there was one. */
-  clearFault(): boolean {
+  /** Clears a fault that somebody has looked at; never a stop. Answers whether there was one. Throws `locked` when it is not theirs. */
+  clearFault(by?: Caller): boolean {
+    this.#lock.admit(by)
     if (this.#latch.stopped) {
       throw new LabError('stopped', `${this.device_id} is stopped, and only initialize ends that; ${this.#remedy}`)
     }
@@ -355,6 +362,7 @@ export class Instrument {
     const learned = await device.initialize({}, signal)
     signal.throwIfAborted()
     if (learned.identity) this.#presence?.recognise(learned.identity)
+    this.#presence?.mustTell(this.#presence.identity)
     this.#learned = learned.limits !== undefined
     this.#limits = this.#limitsWith(learned.limits)
     this.#initialized = true
@@ -376,6 +384,7 @@ export class Instrument {
       const sentence = `the service is stopping; ${this.device_id} may still run ${run.name}`
       return new LabError('stopping', sentence, { cause: error, retry_after_s: 5 })
     }
+    if (run.cause) return run.cause
     if (isHarmless(error)) {
       // The instrument knows better than we: it has lost its power, and the next run has to initialize it.
       if (error.code === 'not_initialized') this.#initialized = false
@@ -386,12 +395,18 @@ export class Instrument {
     return this.#suspect(run.name, error, !halted)
   }
 
-  /** As `suspect`, outside a run; a heater that we switched on is switched off first. */
-  async #unwell(command: string, error: unknown): Promise<LabError> {
-    const { driven } = this.#configured
+  /** As `suspect`, outside a run; a heater that we switched on is switched off first, and with it ends what runs, for the same cause. */
+  #unwell(command: string, error: unknown): Promise<LabError> {
     const isHot = this.#leftOn.hot && !isHarmless(error)
-    const isOff = isHot && driven?.link.state === 'open' && (await this.#halted(driven.device))
-    return this.#suspect(command, error, isHot && !isOff)
+    const failure = isHot ? this.#cooled(command, error) : Promise.resolve(this.#suspect(command, error, this.#leftOn.mayBeOn))
+    if (isHot) this.#run?.endFor(error, failure)
+    return failure
+  }
+
+  async #cooled(command: string, error: unknown): Promise<LabError> {
+    const { driven } = this.#configured
+    const isOff = driven?.link.state === 'open' && (await this.#halted(driven.device))
+    return this.#suspect(command, error, !isOff)
   }
 
   /** Latches what a device did wrong, and words it. */
@@ -419,14 +434,17 @@ export class Instrument {
   #onLost(reason: string): void {
     this.#initialized = false
     if (this.#closing || this.#run) return
-    this.#suspect('check', new LabError('disconnected', `the connection was lost: ${reason}`))
+    this.#suspect('check', new LabError('disconnected', `the connection was lost: ${reason}`), this.#leftOn.mayBeOn)
   }
 
-  /** What was left on when the service ended is halted, unless it is to be left; what it does by itself is waited for. */
+  /**
+   * What was left on when the service ended is halted, unless it is to be left; what it does by itself is waited for. Rejects when it does
+   * not acknowledge that it was halted.
+   */
   async #connected({ device }: Driven): Promise<void> {
     if (this.#configured.on_restart === 'halt' && this.#leftOn.fromBefore) {
       this.#around.log.warn(`${this.device_id} was left on; it is halted`)
-      await this.#halted(device)
+      if (!(await this.#halted(device))) throw this.#suspect('stop', new LabError('no_reply', unheeded), true)
     }
     const going = await device.underWay?.()
     if (going && !this.#run) void this.#adopt(device, going)
@@ -446,6 +464,14 @@ export class Instrument {
     })
   }
 }
+
+const unheeded =
+  'it was left on when the service ended, and has not acknowledged that it was halted; see that it stands and is cold, or use its red button'
+
+/** Where no arm goes: a place out of here is a slip of the pen, whatever the driver. */
+const metres = { min: -10_000, max: 10_000, unit: 'mm' }
+const turns = { min: -3600, max: 3600, unit: '°' }
+const world: Limits = { x: metres, y: metres, z: metres, yaw: turns, pitch: turns, roll: turns }
 
 function namesOf(device: Device): (OperationName | ReadingName)[] {
   const known = (Object.keys(operations) as OperationName[]).filter((name) => name === 'stop' || name in device)

@@ -17,6 +17,8 @@ export class LeftOn {
   readonly #journal: RunStore
   readonly #log: Log
   #hot = false
+  /** As it was before what was begun last. */
+  #before = { hot: false, fromBefore: false }
 
   constructor(known: Known, { journal, log }: { journal: RunStore; log: Log }) {
     this.#known = known
@@ -34,11 +36,23 @@ export class LeftOn {
     return this.#journal.on.includes(this.#known.device_id)
   }
 
+  /** Whether it may be hot, or move, with nothing running. */
+  get mayBeOn(): boolean {
+    return this.#hot || this.fromBefore
+  }
+
   /** Before the first byte. Rejects with `storage`: then it must not begin. */
   async before(name: Performable): Promise<void> {
     const left = this.#leaves(name)
-    if (left === 'heat') this.#hot = true
+    this.#before = { hot: this.#hot, fromBefore: this.fromBefore }
     if (left && !this.#known.simulated) await this.#journal.switchedOn(this.#known.device_id, name)
+    if (left === 'heat') this.#hot = true
+  }
+
+  /** It was refused: nothing was done. */
+  refused(): void {
+    this.#hot = this.#before.hot
+    if (!this.#before.hot && !this.#before.fromBefore) this.off()
   }
 
   /** After its good end. */

@@ -19,7 +19,7 @@ type Known = {
 type Owner = {
   /** Whether something runs on it, which sees for itself how it is. */
   isRunning(): boolean
-  /** It is there again, after it was not; nothing has been asked but who it is. */
+  /** It is there again, after it was not; nothing has been asked but who it is. When this rejects it is called again at the next look. */
   connected(): Promise<void>
   /** It does not answer as it should. */
   unwell(error: unknown): Promise<unknown>
@@ -31,6 +31,9 @@ export class Presence {
   readonly #clock: Clock
   readonly #log: Log
   #identity: Identity | null = null
+  /** Whether it has said who it is, and its owner has seen to it, since its link was opened. */
+  #isMet = false
+  #meeting: Promise<void> | undefined
   /** Why it cannot be reached, as it was last told. */
   #unreachable = ''
   #ended = false
@@ -59,24 +62,29 @@ export class Presence {
     this.#cancelLook()
   }
 
-  /** Opens the link and asks who is there. */
-  async connect(): Promise<void> {
-    const { device_id, device, link } = this.#known
-    await link.open()
-    this.#log.info(`${device_id}: connected`)
-    const identity = await device.identify()
-    if (identity) this.recognise(identity)
+  /** Before it is moved: it has been met, and is the one that the configuration names, as far as it can be asked. */
+  async mustBeTheOne(): Promise<void> {
+    if (!this.#isThere) await this.#meet()
+    else if (this.#wanted.length) await this.#identify()
+    if (this.#identity) this.mustTell(this.#identity)
   }
 
   /** The instrument must be the one that the configuration names. Throws `device_failed`. */
   recognise(identity: Identity): void {
     this.#identity = identity
-    const wanted = Object.entries(this.#known.wanted) as [keyof Identity, string | null | undefined][]
-    for (const [member, value] of wanted) {
-      if (value === undefined || value === identity[member]) continue
+    for (const [member, value] of this.#wanted) {
+      if (identity[member] === null || identity[member] === value) continue
       const sentence = `another instrument is plugged in: its ${member} is ${identity[member]}, not ${value}; see the cables, or the configuration`
       throw new LabError('device_failed', sentence)
     }
+  }
+
+  /** Throws `invalid` when the configuration names what the instrument does not tell: it could be any. */
+  mustTell(identity: Identity | null): void {
+    const untold = this.#wanted.map(([member]) => member).filter((member) => (identity?.[member] ?? null) === null)
+    if (!untold.length) return
+    const sentence = `it does not tell its ${untold.join(' and ')}, so that nobody can see whether it is the right one; take that out of its identity in the configuration`
+    throw new LabError('invalid', sentence)
   }
 
   /** Throws `disconnected` unless its link is open. */
@@ -90,8 +98,8 @@ export class Presence {
     const { device, link } = this.#known
     if (this.#owner.isRunning()) return
     try {
-      if (link.state === 'open') await device.check()
-      else await this.#reconnect()
+      if (this.#isThere) await device.check()
+      else await this.#meet()
       this.#unreachable = ''
     } catch (error) {
       if (this.#owner.isRunning() || this.#ended) return
@@ -100,9 +108,39 @@ export class Presence {
     }
   }
 
-  async #reconnect(): Promise<void> {
-    await this.connect()
+  get #isThere(): boolean {
+    return this.#isMet && this.#known.link.state === 'open'
+  }
+
+  get #wanted(): [keyof Identity, string][] {
+    const entries = Object.entries(this.#known.wanted) as [keyof Identity, string | null | undefined][]
+    return entries.filter((entry): entry is [keyof Identity, string] => typeof entry[1] === 'string')
+  }
+
+  /** Once at a time: what its owner does with it then must not come into what is begun afterwards. */
+  #meet(): Promise<void> {
+    this.#meeting ??= this.#introduce().finally(() => {
+      this.#meeting = undefined
+    })
+    return this.#meeting
+  }
+
+  /** Opens the link unless it is open, asks who is there, and leaves it to its owner. */
+  async #introduce(): Promise<void> {
+    const { device_id, link } = this.#known
+    this.#isMet = false
+    if (link.state !== 'open') {
+      await link.open()
+      this.#log.info(`${device_id}: connected`)
+    }
+    await this.#identify()
     await this.#owner.connected()
+    this.#isMet = true
+  }
+
+  async #identify(): Promise<void> {
+    const identity = await this.#known.device.identify()
+    if (identity) this.recognise(identity)
   }
 
   /** Once for each reason: it is tried again every two seconds. */

@@ -16,6 +16,8 @@ export class Run {
   readonly #abort = new AbortController()
   /** Why it was cut short. */
   cut: 'stopped' | 'stopping' | undefined
+  /** What went wrong besides it and ended it, once that is known. */
+  cause: Promise<LabError> | undefined
   /** What is said of its good end, in place of the table's words. */
   done: string | undefined
 
@@ -47,6 +49,12 @@ export class Run {
   cutShort(why: 'stopped' | 'stopping'): void {
     this.cut = why
     this.#abort.abort(new LabError(why, why === 'stopped' ? `${this.record.device_id} was stopped` : 'the service is stopping'))
+  }
+
+  /** Ends it for what went wrong elsewhere, which is what comes of it. */
+  endFor(error: unknown, cause: Promise<LabError>): void {
+    this.cause ??= cause
+    this.#abort.abort(error)
   }
 
   /**

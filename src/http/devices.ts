@@ -120,16 +120,16 @@ export const deviceRoutes: Route[] = [
     operation_id: 'clearDeviceFault',
     tag: 'devices',
     summary: 'Clear a latched fault that somebody has looked at; never a stop',
-    description: 'The device must be initialized afterwards all the same.',
+    description: 'The device must be initialized afterwards all the same. Refused as an operation is while somebody else has the device.',
     scope: 'operate',
     body: v.strictObject({}),
     body_may_be_empty: true,
     success: { status: 200, description: 'Cleared, or there was none', schema: OperationResult },
-    errors: [404, 409],
-    handle({ lab, param, body }) {
+    errors: [404, 409, 423],
+    handle({ lab, c, param, body }) {
       const instrument = lab.registry.find(param('device_id'))
       body()
-      const message = instrument.clearFault() ? 'fault cleared; initialize before the next operation' : 'there was no fault'
+      const message = instrument.clearFault(callerOf(c)) ? 'fault cleared; initialize before the next operation' : 'there was no fault'
       return json({ success: true, message })
     },
   }),

@@ -28,6 +28,7 @@ const good: Record<string, object> = {
   loadTopology: { name: 'demo', force: true },
   putWorkflow: examples.putWorkflow!.body as object,
   submit: { workflow: 'seal-and-spin', run_mode: 'PURE_SIM', groups: [{ group_id: 'g1', members: {} }], variables: { speed: 600 } },
+  simulate: { workflow: 'seal-and-spin', run_mode: 'PURE_SIM', groups: [{ group_id: 'g1', members: {} }] },
   emitCustomEvent: { name: 'qc.done', value: 'complete', data: { a: [1] } },
   recoverThread: { decision: 'RETRY' },
   skipStep: { item: 'plate/shake_it' },

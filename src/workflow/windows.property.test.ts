@@ -90,7 +90,7 @@ function isLate(
   return kind === 'action' && most !== undefined && next !== undefined && next.from_s - to_s > most
 }
 
-// Of twenty thousand scenes two miss a window: where several that hurry want each other's places.
+// Of the first ten thousand scenes two miss one: 6919 and 7745.
 const seeds = Array.from({ length: 150 }, (_, i) => i + 1)
 
 test('windows that allow each hop to wait for one other hold on any bench, and no run comes to stand because of them', async (t) => {
