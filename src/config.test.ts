@@ -140,10 +140,10 @@ test('a range without anything in it is refused', async (t) => {
     return { ...device, settings: { ...device.settings, ...more } }
   }
   const cases: [object, RegExp][] = [
-    [shaking({ rpm: { min: 1000, max: 500 } }), /rpm\.min has to be at most rpm\.max/],
-    [shaking({ rpm: { min: 1000, max: 1500 }, full_scale_rpm: 800 }), /rpm\.min has to be at most full_scale_rpm/],
-    [sealer({}, { temperature: { min: 180, max: 100 } }), /temperature\.min has to be at most temperature\.max/],
-    [sealer({ part: 'mcp9808', address: 24 }, { temperature: { min: 150, max: 190 } }), /temperature\.min has to be 10 °C or more below/],
+    [shaking({ rpm: { min: 1000, max: 500 } }), /rpm\.min: must be at most rpm\.max/],
+    [shaking({ rpm: { min: 1000, max: 1500 }, full_scale_rpm: 800 }), /rpm\.min: must be at most full_scale_rpm/],
+    [sealer({}, { temperature: { min: 180, max: 100 } }), /temperature\.min: must be at most temperature\.max/],
+    [sealer({ part: 'mcp9808', address: 24 }, { temperature: { min: 150, max: 190 } }), /temperature\.min: must be 10 °C or more below/],
   ]
   for (const [device, message] of cases) await t.rejects(config({ devices: [device] }), { code: 'config', message })
 })

@@ -52,10 +52,16 @@ const Members = v.strictObject({
 
 export const settings = v.pipe(
   Members,
-  v.check(({ temperature }) => temperature.min <= temperature.max, 'temperature.min has to be at most temperature.max'),
-  v.check(
-    (chosen) => chosen.temperature.min <= hottest(chosen) - headroom_c,
-    `temperature.min has to be ${headroom_c} °C or more below the hottest that the sensor can measure`,
+  v.forward(
+    v.check(({ temperature }) => temperature.min <= temperature.max, 'must be at most temperature.max'),
+    ['temperature', 'min'],
+  ),
+  v.forward(
+    v.check(
+      (chosen) => chosen.temperature.min <= hottest(chosen) - headroom_c,
+      `must be ${headroom_c} °C or more below the hottest that the sensor can measure`,
+    ),
+    ['temperature', 'min'],
   ),
 )
 export type Settings = v.InferOutput<typeof Members>

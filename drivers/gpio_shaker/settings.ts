@@ -59,8 +59,14 @@ const Members = v.strictObject({
 
 export const settings = v.pipe(
   Members,
-  v.check(({ rpm }) => rpm.min <= rpm.max, 'rpm.min has to be at most rpm.max'),
-  v.check(({ rpm, full_scale_rpm }) => rpm.min <= full_scale_rpm, 'rpm.min has to be at most full_scale_rpm'),
+  v.forward(
+    v.check(({ rpm }) => rpm.min <= rpm.max, 'must be at most rpm.max'),
+    ['rpm', 'min'],
+  ),
+  v.forward(
+    v.check(({ rpm, full_scale_rpm }) => rpm.min <= full_scale_rpm, 'must be at most full_scale_rpm'),
+    ['rpm', 'min'],
+  ),
 )
 export type Settings = v.InferOutput<typeof settings>
 

@@ -63,10 +63,11 @@ test('a pin that cannot be had is named, and what was opened before it is closed
 })
 
 test('what is not open can neither be read nor stopped', async (t) => {
-  const { wired } = bench()
+  const { wired, wire } = bench()
   await t.rejects(wired.pin('lid').read(), { code: 'disconnected' })
   await t.rejects(wired.pin('relay').write(true), { code: 'disconnected' })
   t.throws(() => wired.pin('relay').writeNow(false), { code: 'stop_not_sent', message: /relay is not open/ })
+  t.same(wire, [], 'and nothing is told as if it had passed')
 })
 
 test('a pin that is lost loses the board, whose outputs can still be switched off; opened again it is as new', async (t) => {

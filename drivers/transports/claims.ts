@@ -21,7 +21,8 @@ export function claimsOf({ pins, i2c }: BoardPlan): Claim[] {
 }
 
 export function lineClaim(place: GpioPlace): Claim {
-  const on: Line = 'bcm' in place ? { kind: 'line', chip: header, line: place.bcm } : { kind: 'line', chip: chipOf(place.chip), line: place.line }
+  const on: Line =
+    'bcm' in place ? { kind: 'line', chip: header, line: place.bcm } : { kind: 'line', chip: chipOf(place.chip), line: place.line }
   return { words: placeOf(place), on }
 }
 

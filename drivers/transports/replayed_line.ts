@@ -10,15 +10,17 @@ export type Recorded = { at: number; direction: 'to_device' | 'to_host'; hex: st
 export type ReplayedLine = Line & {
   /** What was recorded and has not been said again. */
   readonly left: readonly Recorded[]
+  /** The first frame that was not the one recorded. */
+  readonly differs: LabError | undefined
 }
 
 /**
- * Begins where the record has the first frame that is written. From there on `write` throws `device_failed` for a frame that is
- * not the one that was recorded next, naming both.
+ * What the instrument said unasked before the first frame of the host is said once it is open. `write` throws `device_failed` for a
+ * frame that is not the one that was recorded next, naming both.
  */
 export function replayedLine(recorded: readonly Recorded[], clock: Clock): ReplayedLine {
   const left = [...recorded]
-  let begun = false
+  let differs: LabError | undefined
   const watchers: OnWire[] = []
   let state: Line['state'] = 'closed'
   let listener: (bytes: Uint8Array) => void = () => {}
@@ -32,11 +34,6 @@ export function replayedLine(recorded: readonly Recorded[], clock: Clock): Repla
       listener(bytes)
     })
   }
-  const begin = (hex: string) => {
-    begun = true
-    const at = left.findIndex((frame) => frame.direction === 'to_device' && frame.hex === hex)
-    if (at > 0) left.splice(0, at)
-  }
   /** The answers up to the next frame of the host come as long after it as they came then. */
   const answer = (asked_at: number) => {
     while (left[0]?.direction === 'to_host') {
@@ -48,11 +45,15 @@ export function replayedLine(recorded: readonly Recorded[], clock: Clock): Repla
   return {
     left,
     clock,
+    get differs() {
+      return differs
+    },
     get state() {
       return state
     },
     async open() {
       state = 'open'
+      if (left[0]) answer(left[0].at)
     },
     async close() {
       state = 'closed'
@@ -60,13 +61,15 @@ export function replayedLine(recorded: readonly Recorded[], clock: Clock): Repla
     write(bytes) {
       const hex = Buffer.from(bytes).toString('hex')
       show('to_device', bytes)
-      if (!begun) begin(hex)
       const expected = left[0]
-      if (expected?.hex !== hex)
-        throw new LabError(
+      if (expected?.hex !== hex) {
+        const other = new LabError(
           'device_failed',
           `the driver said ${said(hex)}, but ${expected ? `${said(expected.hex)} was recorded` : 'the record has ended'}`,
         )
+        differs ??= other
+        throw other
+      }
       left.shift()
       answer(expected.at)
     },

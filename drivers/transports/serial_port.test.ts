@@ -131,6 +131,7 @@ test('a port that is found broken by a write is lost, once', async (t) => {
 
 test('a port that takes no bytes is lost, and says how long it was tried', async (t) => {
   const { line, losses } = await plugged(t)
+  line.onWire((direction) => t.equal(direction, 'to_host', 'what was not taken is not shown as if it had passed'))
   t.throws(() => line.write(Buffer.alloc(8_000_000)), { code: 'disconnected', message: /full for 100 ms/ })
   t.equal(line.state, 'lost')
   t.equal(losses.length, 1)

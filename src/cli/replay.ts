@@ -1,7 +1,20 @@
 // `benchd replay`: a driver against what an instrument once said, as `GET /api/devices/{id}/wire` gives it.
+//
+// A wire log does not say where an operation began, and holds questions that the service asked besides: each frame of the host is
+// tried as the first.
 
+import type { Driver } from '../../drivers/driver.ts'
+import type { Recorded } from '../../drivers/transports/replayed_line.ts'
+import { didYouMean } from '../kit/did_you_mean.ts'
 import { command } from './command.ts'
 import { CliError } from './exit.ts'
+
+type Start = {
+  frames: readonly Recorded[]
+  /** What comes unasked is heard before the operation begins, not while it waits for it. */
+  hears_first: boolean
+}
+type Tried = { shown: string[]; used: number; left: number; error: Error | undefined }
 
 export const replay = command({
   name: 'replay',
@@ -16,50 +29,103 @@ export const replay = command({
   },
   example: 'benchd replay wire.json --driver bioshake --operation lock_plate',
   async run({ options, operands: [file = ''] }) {
-    const [{ drivers, driverNames }, { replayedLine }, { VirtualClock }, { Wire }, { checked }, { parseJson }, { readText }] =
-      await Promise.all([
-        import('../../drivers/index.ts'),
-        import('../../drivers/transports/replayed_line.ts'),
-        import('../kit/clock.ts'),
-        import('../devices/wire_log.ts'),
-        import('../kit/schema.ts'),
-        import('../kit/json.ts'),
-        import('../kit/files.ts'),
-      ])
-    const name = options.driver ?? ''
-    if (!(name in drivers)) throw new CliError('usage', `--driver ${name} is none; there is: ${driverNames.join(', ')}`)
-    const driver = await drivers[name as keyof typeof drivers]()
-    if (!('serial' in driver)) throw new CliError('usage', `${name} is not on a serial line; there is nothing to replay`)
+    const [{ Wire }, { checked }, { parseJson }, { readText }] = await Promise.all([
+      import('../devices/wire_log.ts'),
+      import('../kit/schema.ts'),
+      import('../kit/json.ts'),
+      import('../kit/files.ts'),
+    ])
+    const given = (name: 'params' | 'settings') => parseJson(options[name] ?? '{}', `--${name}`)
+    const driver = await driverCalled(options.driver)
+    const operation = options.operation ?? 'initialize'
+    const schema = await paramsOf(operation)
+    const params = checked(schema, given('params'), '--params')
+    const settings = checked(driver.settings, given('settings'), '--settings')
     const { frames, fault_frames } = checked(Wire, parseJson(await readText(file), file), file)
     const recorded = (options.fault ? fault_frames : frames) ?? []
-    const clock = new VirtualClock()
-    const line = replayedLine(recorded, clock)
-    const settings = checked(driver.settings, parseJson(options.settings ?? '{}', '--settings'), '--settings')
-    const device = driver.open({ line, clock, settings })
-    const operation = options.operation ?? 'initialize'
-    const operate = (device as Record<string, unknown>)[operation]
-    if (typeof operate !== 'function') throw new CliError('usage', `${name} cannot ${operation}`)
-    line.onWire((direction, bytes) =>
-      print(
-        `${direction === 'to_device' ? '>' : '<'} ${Buffer.from(bytes)
-          .toString('latin1')
-          .replace(/[^ -~]/g, '.')}`,
-      ),
-    )
-    await line.open()
-    const params = parseJson(options.params ?? '{}', '--params')
-    try {
-      await clock.run(operate.call(device, params, new AbortController().signal) as Promise<unknown>)
-    } catch (error) {
-      throw new CliError('failed', `${operation} failed: ${(error as Error).message}; ${line.left.length} recorded frames are left`, {
-        cause: error,
-      })
-    }
-    print(`${operation} went as recorded; ${line.left.length} recorded frames are left`)
+    if (!recorded.some(isOurs)) throw new CliError('failed', `${file} holds nothing that was said to the instrument${hint(options.fault)}`)
+    const { shown, left, error } = await best(recorded, (start) => attempt({ driver, settings, operation, params }, start))
+    process.stdout.write(shown.map((line) => `${line}\n`).join(''))
+    const rest = `${left} recorded frames are left`
+    if (error) throw new CliError('failed', `${operation} failed: ${error.message}; ${rest}`, { cause: error })
+    process.stdout.write(`${operation} went as recorded; ${rest}\n`)
     return 0
   },
 })
 
-function print(text: string): void {
-  process.stdout.write(`${text}\n`)
+async function driverCalled(name: string | undefined): Promise<Driver> {
+  const { drivers, driverNames } = await import('../../drivers/index.ts')
+  const known = `there is: ${driverNames.join(', ')}`
+  if (name === undefined) throw new CliError('usage', `--driver is missing; ${known}`)
+  if (!Object.hasOwn(drivers, name)) throw new CliError('usage', `there is no driver ${name}${didYouMean(name, driverNames)}; ${known}`)
+  const driver = await drivers[name as keyof typeof drivers]()
+  if ('serial' in driver) return driver as Driver
+  throw new CliError('usage', `${name} is not on a serial line; there is nothing to replay`)
+}
+
+async function paramsOf(operation: string) {
+  const { operations } = await import('../devices/operations.ts')
+  const names = Object.keys(operations).filter((name) => name !== 'stop')
+  if (names.includes(operation)) return operations[operation as keyof typeof operations].params
+  throw new CliError('usage', `there is no operation ${operation}${didYouMean(operation, names)}; there is: ${names.join(', ')}`)
+}
+
+function hint(fault: boolean | undefined): string {
+  return fault ? ' before a fault; leave --fault out' : ''
+}
+
+function isOurs({ direction }: Recorded): boolean {
+  return direction === 'to_device'
+}
+
+/** The first that goes as recorded; else the one that went furthest. */
+async function best(recorded: readonly Recorded[], run: (start: Start) => Promise<Tried>): Promise<Tried> {
+  const tried: Tried[] = []
+  for (const start of starts(recorded)) {
+    const one = await run(start)
+    if (!one.error) return one
+    tried.push(one)
+  }
+  return tried.reduce((furthest, one) => (one.used > furthest.used ? one : furthest))
+}
+
+/** Some drivers want to hear an instrument that talks unasked before they say anything: those come last. */
+function starts(recorded: readonly Recorded[]): Start[] {
+  const ours = recorded.flatMap((frame, i) => (isOurs(frame) ? [i] : []))
+  const heard = ours.filter((i) => i > 0 && !isOurs(recorded[i - 1]!))
+  return [
+    ...ours.map((i) => ({ frames: recorded.slice(i), hears_first: false })),
+    ...[true, false].flatMap((hears_first) => heard.map((i) => ({ frames: recorded.slice(i - 1), hears_first }))),
+  ]
+}
+
+async function attempt(
+  { driver, settings, operation, params }: { driver: Driver; settings: unknown; operation: string; params: unknown },
+  { frames, hears_first }: Start,
+): Promise<Tried> {
+  const [{ replayedLine }, { VirtualClock }] = await Promise.all([
+    import('../../drivers/transports/replayed_line.ts'),
+    import('../kit/clock.ts'),
+  ])
+  const clock = new VirtualClock()
+  const line = replayedLine(frames, clock)
+  const device = driver.open({ line, clock, settings })
+  const operate = (device as Record<string, unknown>)[operation]
+  if (typeof operate !== 'function') throw new CliError('usage', `a ${driver.type} of this driver cannot ${operation}`)
+  const shown: string[] = []
+  line.onWire((direction, bytes) => shown.push(`${direction === 'to_device' ? '>' : '<'} ${printable(bytes)}`))
+  await line.open()
+  if (hears_first) await clock.advance(0)
+  const failed = await clock.run(operate.call(device, params, new AbortController().signal) as Promise<unknown>).then(
+    () => undefined,
+    (error: Error) => error,
+  )
+  const used = frames.length - line.left.length
+  return { shown, used, left: line.left.length, error: line.differs ?? failed }
+}
+
+function printable(bytes: Uint8Array): string {
+  return Buffer.from(bytes)
+    .toString('latin1')
+    .replace(/[^ -~]/g, '.')
 }

@@ -90,7 +90,11 @@ test('beside a service that runs nothing is touched', { buffered: true }, async 
   const { served, start, call, places } = await serving(t)
   const service = await start()
   await heated(call)
-  await t.rejects(run(process.execPath, [benchd, 'safe-off', ...places]), { code: 75, stdout: '', stderr: /a benchd runs on the data folder/ })
+  await t.rejects(run(process.execPath, [benchd, 'safe-off', ...places]), {
+    code: 75,
+    stdout: '',
+    stderr: /a benchd runs on the data folder/,
+  })
   t.equal(served.simulator.world.heating, true)
   service.kill('SIGKILL')
   await once(service, 'exit')

@@ -103,6 +103,16 @@ test('a move that the arm refuses latches nothing', async (t) => {
   t.equal(arm.state, 'ready')
 })
 
+test('a place that was mistyped never reaches the wire', async (t) => {
+  const { arm, clock, told } = await homed(t)
+  for (const slip of [{ x: 31_500 }, { y: -1e9 }, { yaw: 9000 }]) {
+    const place = { at: 'slip', pose: { ...pose, ...slip } }
+    await t.rejects(clock.run(arm.carry('pick', place)), { code: 'invalid', message: /outside what arm-1 takes/ })
+  }
+  t.same(told, ['home'])
+  t.equal(arm.info().last_operation?.operation, 'initialize')
+})
+
 test('an arm that does not know any more where it is counts as not initialized', async (t) => {
   const { arm, clock, line } = await homed(t)
   line.simulator.receive(Buffer.from('stop\n'))

@@ -188,7 +188,7 @@ export class Instrument {
       try {
         await run.end(this.#drive(device, name, params, run.signal), asking.deadline)
       } catch (error) {
-        if (isRefusal(error)) this.#leftOn.refused()
+        if (isRefusal(error)) await this.#leftOn.refused()
         throw error
       }
       this.#leftOn.after(name)
@@ -443,8 +443,8 @@ export class Instrument {
    */
   async #connected({ device }: Driven): Promise<void> {
     if (this.#configured.on_restart === 'halt' && this.#leftOn.fromBefore) {
-      this.#around.log.warn(`${this.device_id} was left on; it is halted`)
       if (!(await this.#halted(device))) throw this.#suspect('stop', new LabError('no_reply', unheeded), true)
+      this.#around.log.warn(`${this.device_id} was left on; it was halted`)
     }
     const going = await device.underWay?.()
     if (going && !this.#run) void this.#adopt(device, going)

@@ -50,9 +50,9 @@ export class LeftOn {
   }
 
   /** It was refused: nothing was done. */
-  refused(): void {
+  async refused(): Promise<void> {
     this.#hot = this.#before.hot
-    if (!this.#before.hot && !this.#before.fromBefore) this.off()
+    if (!this.#before.hot && !this.#before.fromBefore) await this.#crossOut()
   }
 
   /** After its good end. */
@@ -63,8 +63,12 @@ export class LeftOn {
   /** It has acknowledged that it stands and is cold. */
   off(): void {
     this.#hot = false
+    void this.#crossOut()
+  }
+
+  async #crossOut(): Promise<void> {
     const { device_id } = this.#known
-    this.#journal.switchedOff(device_id).catch((error) => {
+    await this.#journal.switchedOff(device_id).catch((error) => {
       this.#log.error(`${device_id}: it could not be written down that it is off; it will be switched off once more`, error)
     })
   }

@@ -64,6 +64,21 @@ test('an admin passes with the word for it, and nobody else does', async (t) => 
   t.equal((await ask('POST', `${shaker}/unlock_plate`, { key: 'admin', headers: override })).status, 200)
 })
 
+test('a fault is cleared by whoever may use the device', async (t) => {
+  const { ask, clock, lab, release } = await held(t)
+  const clear = (key: 'operate' | 'admin', headers = {}) => ask('POST', `${shaker}/clear_fault`, { key, headers })
+  lab.simulations.get('shaker-1')?.setFault('unplug', 0)
+  await clock.advance(100)
+  isRefusal(t, await clear('operate'), 423, 'locked')
+  isRefusal(t, await clear('operate', override), 423, 'locked')
+  t.match(lab.registry.find('shaker-1').info().fault, { error_type: 'Disconnected' })
+  t.match((await clear('admin', override)).body, { message: /fault cleared/ })
+  await ask('POST', `${shaker}/stop`)
+  isRefusal(t, await clear('operate'), 423, 'locked')
+  release()
+  isRefusal(t, await clear('operate'), 409, 'stopped')
+})
+
 test('an execution may hold a device more than once, and another may not', async (t) => {
   const { lab, release } = await held(t)
   const instrument = lab.registry.find('shaker-1')

@@ -114,6 +114,16 @@ test('a thread is put in, and its labware, when nobody moves it any more, is put
   )
 })
 
+test('a run that waits on an error has let go of its device, so that an operator clears the fault', async (t) => {
+  const bench = await waiting(t)
+  const { ask, lab, path } = bench
+  lab.simulations.get('shaker-1')?.setFault('jam', 0)
+  await ask('POST', `${path}/skip`, { json: { item: 'wait_for' } })
+  await until(bench, path, ({ threads }) => (threads as Body[])[0]?.status === 'PAUSED')
+  t.match(await bodyOf(ask('GET', '/api/devices/shaker-1')), { state: 'faulted', lock: null })
+  t.match(await ask('POST', '/api/devices/shaker-1/clear_fault', { key: 'operate' }), { status: 200, body: { message: /fault cleared/ } })
+})
+
 test('what is said of a device call that takes too long needs one', async (t) => {
   const { ask, lab } = await waiting(t)
   const { incident_id } = lab.hub.incident('OTHER', 'something else', {})

@@ -68,9 +68,7 @@ test('what is put while it writes goes with the next, and what failed is tried a
   journal.put(new Map([['a', '1']]))
   await t.rejects(journal.written(), { code: 'storage' })
   rmSync(`${folder}/taken`)
-  journal.put(
-    new Map([['b', '2']]),
-  )
+  journal.put(new Map([['b', '2']]))
   await journal.written()
   t.same([...(await readKeyedJournal(`${folder}/taken/a.jsonl`)).keys()].sort(), ['a', 'b'])
   const good = new KeyedJournal(`${folder}/good.jsonl`)

@@ -4,11 +4,11 @@ import { LabError, messageOf } from '../errors.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { ActionRun } from './action.ts'
 import { contextOf } from './body_context.ts'
-import { DeviceCall } from './device_call.ts'
-import type { LateVerdict } from './late_calls.ts'
 import type { Published } from './channels.ts'
+import { DeviceCall } from './device_call.ts'
 import type { Code, Do } from './documents.ts'
 import type { Performing } from './equipment.ts'
+import type { LateVerdict } from './late_calls.ts'
 import { filledIn } from './params.ts'
 import type { ActionPlan } from './plan.ts'
 import { type Decision, Leave, Unwind } from './recovery.ts'
@@ -56,7 +56,8 @@ export class BodyRun {
       for (;;) {
         try {
           await this.#thread.execution.beforeMotion()
-          const perform = (given: Pick<Performing, 'signal' | 'begun'>) => equipment.perform(device, operation, params, { ...given, seconds })
+          const perform = (given: Pick<Performing, 'signal' | 'begun'>) =>
+            equipment.perform(device, operation, params, { ...given, seconds })
           const call = new DeviceCall((given) => this.#timed(operation, params, () => perform(given)), { clock, limit_s, signal })
           return await this.#outcomeOf(call, operation, limit_s)
         } catch (error) {
@@ -93,10 +94,15 @@ export class BodyRun {
     const { device, plan } = this.#action
     const what = `${operation} of ${device} for ${thread.name}`
     const why = `${what} has not ended within ${allowed_s} s`
-    const incident_id = thread.execution.incident('RECOVERABLE_TIMEOUT', `${why}, and goes on; extend it, abort it, or say that it is complete`, thread, {
-      recovery_action: 'THREAD_RECOVER_ABORT',
-      detail: { device, operation, thread: thread.name, allowed_s },
-    })
+    const incident_id = thread.execution.incident(
+      'RECOVERABLE_TIMEOUT',
+      `${why}, and goes on; extend it, abort it, or say that it is complete`,
+      thread,
+      {
+        recovery_action: 'THREAD_RECOVER_ABORT',
+        detail: { device, operation, thread: thread.name, allowed_s },
+      },
+    )
     if (plan.action.on_failure === 'ABORT') {
       call.cutOff(new LabError('no_reply', `${why}, and was cut off`))
       await call.over
@@ -114,7 +120,10 @@ export class BodyRun {
   }
 
   /** Throws what ends the thread, when the device has let go. */
-  async #verdictOnLate(call: DeviceCall, { incident_id, what, why }: { incident_id: string; what: string; why: string }): Promise<LateVerdict> {
+  async #verdictOnLate(
+    call: DeviceCall,
+    { incident_id, what, why }: { incident_id: string; what: string; why: string },
+  ): Promise<LateVerdict> {
     const thread = this.#thread
     this.#action.hold(why)
     let late = { close: () => {} }

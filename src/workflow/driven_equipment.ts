@@ -58,7 +58,12 @@ export class DrivenEquipment implements Equipment {
     await this.#inTurn(device_id, () => this.#initialized(device_id, signal))
   }
 
-  async perform(device_id: string, operation: string, params: Readonly<Record<string, unknown>>, { signal, begun }: Performing): Promise<unknown> {
+  async perform(
+    device_id: string,
+    operation: string,
+    params: Readonly<Record<string, unknown>>,
+    { signal, begun }: Performing,
+  ): Promise<unknown> {
     signal.throwIfAborted()
     const name = known(operation)
     const instrument = this.#registry.find(device_id)

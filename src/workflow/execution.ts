@@ -181,8 +181,10 @@ export class Execution {
   spawnNow(name: string, start?: string): LabwareThread {
     const { threads, topology } = this.workflow
     const plan = threads.get(name)
-    if (!plan) throw new LabError('not_found', `workflow ${this.workflow.name} has no thread ${name}${didYouMean(name, [...threads.keys()])}`)
-    if (this.isOver || this.phase.current === 'stopping') throw new LabError('conflict', `execution ${this.execution_id} is ${this.phase.current}; it takes no more threads`)
+    if (!plan)
+      throw new LabError('not_found', `workflow ${this.workflow.name} has no thread ${name}${didYouMean(name, [...threads.keys()])}`)
+    if (this.isOver || this.phase.current === 'stopping')
+      throw new LabError('conflict', `execution ${this.execution_id} is ${this.phase.current}; it takes no more threads`)
     const seat = start ?? plan.start.seat
     const { seats } = topology.graph
     if (!seats.has(seat)) throw new LabError('not_found', `the topology has no place ${seat}${didYouMean(seat, [...seats.keys()])}`)
@@ -198,7 +200,10 @@ export class Execution {
     const { labware_id } = floor.seat(seat)
     if (labware_id === null || floor.graph.seats.get(seat)?.storage) return
     if (template.start.mode === 'REUSE_EXISTING' && floor.whose(labware_id) === null) return
-    throw new LabError('conflict', `${name} is to begin at ${seat}, where ${labware.get(labware_id)?.name ?? labware_id} stands; take it away, or say another start`)
+    throw new LabError(
+      'conflict',
+      `${name} is to begin at ${seat}, where ${labware.get(labware_id)?.name ?? labware_id} stands; take it away, or say another start`,
+    )
   }
 
   /** Of the submission that came last; of its group, if there is but one. */

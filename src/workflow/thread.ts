@@ -43,7 +43,13 @@ type WaitFor = Pick<Waiting, 'kind' | 'what'> & {
 type Refuses = (decision: Decision) => string | undefined
 
 /** Steps that are being gone through; a loop begins anew at its end. What an operator put in is done once. */
-export type Frame = { readonly path: string; readonly steps: StepPlan[]; next: number; readonly isLoop: boolean; readonly inserted: Set<StepPlan> }
+export type Frame = {
+  readonly path: string
+  readonly steps: StepPlan[]
+  next: number
+  readonly isLoop: boolean
+  readonly inserted: Set<StepPlan>
+}
 
 /** What brought a thread into being. */
 export type ThreadOrigin = { group_id: string | null; submission_id: string }
@@ -444,7 +450,11 @@ export class LabwareThread {
 }
 
 /** Throws `conflict` when the plan has no such place any more. */
-function frameOf({ lists, name }: ThreadPlan, { path, next, is_loop, inserted }: SavedThread['frames'][number], { inserts }: Execution): Frame {
+function frameOf(
+  { lists, name }: ThreadPlan,
+  { path, next, is_loop, inserted }: SavedThread['frames'][number],
+  { inserts }: Execution,
+): Frame {
   const known = lists.get(path) ?? inserts.listAt(path)
   if (!known) throw new LabError('conflict', `thread ${name} has no steps ${path} any more`)
   const steps = [...known]

@@ -1,0 +1,60 @@
+// What a device would go on doing without us: heat, and motion that only we end.
+
+import { test } from 'tap'
+import { driver as bioshake } from '../../drivers/bioshake/driver.ts'
+import { driver as gpioShaker } from '../../drivers/gpio_shaker/driver.ts'
+import { oneDevice } from './testing.ts'
+
+test('a run that was refused leaves nothing on', async (t) => {
+  const { leftOn, link, start, perform } = await oneDevice(t, gpioShaker)
+  await start()
+  await perform('initialize', {})
+  link.setFault('interlock_open')
+  await t.rejects(perform('shake', { speed: 500, duration: 5 }), { code: 'interlock' })
+  t.same(await leftOn(), [])
+})
+
+test('what was on before a run that was refused is still on', async (t) => {
+  const { leftOn, perform } = await heated(t)
+  await perform('unlock_plate', {})
+  await t.rejects(perform('shake', { speed: 500, duration: 5 }), { code: 'interlock' })
+  t.same(await leftOn(), ['d'])
+})
+
+test('a heater that is unplugged while nothing runs may still be hot', async (t) => {
+  const { instrument, link } = await heated(t)
+  link.setFault('unplug')
+  t.match(instrument.info(), { state: 'disconnected', fault: { error_type: 'Disconnected', may_still_be_moving: true } })
+})
+
+test('a device that is off and is unplugged is no danger', async (t) => {
+  const { instrument, link, start } = await oneDevice(t, bioshake)
+  await start()
+  link.setFault('unplug')
+  t.match(instrument.info(), { fault: { may_still_be_moving: false } })
+})
+
+test('a reading of a hot device that fails ends the run, which says why', async (t) => {
+  const { clock, instrument, link, perform } = await heated(t)
+  await perform('lock_plate', {})
+  const shake = instrument.perform('shake', { speed: 500, duration: 60 })
+  const ended = t.rejects(shake, { code: 'no_reply', message: /^d: no reply/ })
+  await clock.advance(10_200)
+  link.setFault('no_reply')
+  await t.rejects(clock.run(instrument.getTemperature()), { code: 'no_reply' })
+  await clock.run(ended)
+  t.match(instrument.info(), {
+    state: 'faulted',
+    fault: { command: 'get_temperature', error_type: 'NoReply', may_still_be_moving: true },
+    last_operation: { operation: 'shake', result: { success: false, message: /no reply/ } },
+  })
+  t.match(link.simulator.world, { heating: false })
+})
+
+async function heated(t: Parameters<typeof oneDevice>[0]) {
+  const made = await oneDevice(t, bioshake)
+  await made.start()
+  await made.perform('initialize', {})
+  await made.perform('set_temperature', { temperature: 60 })
+  return made
+}

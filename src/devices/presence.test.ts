@@ -1,0 +1,81 @@
+// The first look at an instrument, and whether it is the right one.
+
+import { test } from 'tap'
+import { alps } from '../../drivers/alps/driver.ts'
+import { driver as bigbear } from '../../drivers/bigbear/driver.ts'
+import { driver as bioshake } from '../../drivers/bioshake/driver.ts'
+import { driver as gpioShaker } from '../../drivers/gpio_shaker/driver.ts'
+import { oneDevice } from './testing.ts'
+
+test('what was left on is halted when it answers at last, however late that is', async (t) => {
+  const { clock, instrument, link, leftOn, written, start } = await oneDevice(t, bigbear, { wasOn: true })
+  link.setFault('no_reply')
+  await start()
+  await clock.advance(9000)
+  t.match(instrument.info(), { state: 'faulted', fault: { command: 'check', may_still_be_moving: true } })
+  t.notOk(written.includes('S'), 'nobody knows yet who is there')
+  link.clearFaults()
+  await clock.advance(6000)
+  t.ok(written.includes('S'))
+  t.same(await leftOn(), [])
+  const before = written.length
+  await clock.advance(6000)
+  t.notOk(written.slice(before).includes('S'), 'and once')
+})
+
+test('what was left on and acknowledges no halt is a fault, and is halted again and again', async (t) => {
+  const { clock, instrument, device, leftOn, start } = await oneDevice(t, bigbear, { wasOn: true })
+  const halt = device.halt
+  let halts = 0
+  device.halt = () => {
+    halts++
+    return new Promise(() => {})
+  }
+  await start()
+  await clock.advance(9000)
+  t.match(instrument.info(), { state: 'faulted', fault: { command: 'stop', error_type: 'NoReply', may_still_be_moving: true } })
+  t.match(instrument.info().fault?.error, /left on.*red button/)
+  t.ok(halts > 1)
+  t.same(await leftOn(), ['d'])
+  device.halt = halt
+  await clock.advance(9000)
+  t.same(await leftOn(), [])
+})
+
+test('what was left on is halted before an initialize that comes first', async (t) => {
+  const { clock, instrument, leftOn, registry, written } = await oneDevice(t, bigbear, { wasOn: true })
+  registry.start()
+  t.match(await clock.run(instrument.perform('initialize', {})), { success: true })
+  t.equal(written.filter((frame) => frame === 'S').length, 1)
+  t.ok(written.indexOf('S') < written.indexOf('F'), `${written}`)
+  t.same(await leftOn(), [])
+})
+
+test('initialize does not move another instrument than the configured one', async (t) => {
+  const { instrument, written, start, perform, link } = await oneDevice(t, bioshake, { identity: { serial_number: 'TAUGHT' } })
+  await start()
+  t.match(instrument.info(), { state: 'faulted', fault: { error: /another instrument.*SIM-0001, not TAUGHT/ } })
+  const before = written.length
+  await t.rejects(perform('initialize', {}), { code: 'device_failed', message: /another instrument/ })
+  t.notOk(written.slice(before).some((frame) => /home/i.test(frame)))
+  t.equal(link.simulator.world.moving, false)
+})
+
+test('the configured instrument is initialized', async (t) => {
+  const { start, perform } = await oneDevice(t, bioshake, { identity: { serial_number: 'SIM-0001' } })
+  await start()
+  t.match(await perform('initialize', {}), { success: true })
+})
+
+for (const [name, driver] of Object.entries({ alps, gpioShaker })) {
+  test(`${name}: what an instrument does not tell cannot be asked for in a configuration`, async (t) => {
+    const { clock, instrument, start, perform } = await oneDevice(t, driver as typeof alps, { identity: { serial_number: 'X1' } })
+    await start()
+    await clock.advance(8000)
+    t.equal(instrument.state, 'not_initialized', 'which is no fault of it')
+    const refused = { code: 'invalid', message: /d: it does not tell its serial_number.*configuration/ }
+    await t.rejects(perform('initialize', {}), refused)
+    await t.rejects(perform('initialize', {}), refused)
+    t.match(instrument.info(), { state: 'not_initialized', fault: null })
+  })
+}
