@@ -2,25 +2,9 @@
 
 import { test } from 'tap'
 import { smcAssay, smcTopology } from '../examples/smc_assay.ts'
-import type { Changes } from '../kit/keyed_journal.ts'
 import type { Execution } from './execution.ts'
 import { type Saved, savedOf } from './saved.ts'
-import { begin, run, testRuntime, trace, until } from './testing.ts'
-
-/** What was kept after each write of a run. */
-class Kept {
-  readonly #keys = new Map<string, unknown>()
-  readonly all: Map<string, unknown>[] = []
-  put(changes: Changes): void {
-    for (const [key, text] of changes) {
-      if (text === null) this.#keys.delete(key)
-      else this.#keys.set(key, JSON.parse(text))
-    }
-    this.all.push(new Map(this.#keys))
-  }
-  synced = () => Promise.resolve()
-  remove = () => Promise.resolve()
-}
+import { begin, Kept, run, testRuntime, trace, until } from './testing.ts'
 
 /** Where each labware ended, by thread. */
 function endState(execution: Execution): string[] {

@@ -3,6 +3,7 @@
 import type { Context, RuntimeEvent } from '../events/event.ts'
 import { runtimeEvent } from '../events/event.ts'
 import type { IncidentCategory } from '../events/incidents.ts'
+import type { Changes } from '../kit/keyed_journal.ts'
 import type { Bench } from './bench.ts'
 import type { TopologyInput } from './documents.ts'
 import type { Equipment } from './equipment.ts'
@@ -150,4 +151,19 @@ export function liveRuntime(topology: TopologyInput, workflows: readonly unknown
 export function instantBench(more: Partial<Equipment> = {}): Equipment {
   const at = async () => {}
   return { ready: at, open: at, carry: at, perform: async () => ({ success: true, message: 'done' }), ...more }
+}
+
+/** What was kept after each write of a run. */
+export class Kept {
+  readonly #keys = new Map<string, unknown>()
+  readonly all: Map<string, unknown>[] = []
+  put(changes: Changes): void {
+    for (const [key, text] of changes) {
+      if (text === null) this.#keys.delete(key)
+      else this.#keys.set(key, JSON.parse(text))
+    }
+    this.all.push(new Map(this.#keys))
+  }
+  synced = () => Promise.resolve()
+  remove = () => Promise.resolve()
 }

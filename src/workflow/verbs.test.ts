@@ -1,11 +1,10 @@
 // What an operator tells a run beyond pause, recover and stop: skip, insert, spawn, what to do about a late call, where labware is.
 
 import { type Test, test } from 'tap'
-import type { Changes } from '../kit/keyed_journal.ts'
 import type { Bench } from './bench.ts'
 import { type InjectedFault, PureEquipment } from './pure_equipment.ts'
 import { savedOf } from './saved.ts'
-import { begin, testRuntime, threadIn, trace, until } from './testing.ts'
+import { begin, Kept, testRuntime, threadIn, trace, until } from './testing.ts'
 import { VirtualTime } from './virtual_time.ts'
 
 const topology = {
@@ -289,21 +288,6 @@ test('what is put into a loop is done once, in the next round if its place has g
   t.same(only(trace(told), /CUSTOM/), ['CUSTOM round EMITTED', 'CUSTOM round EMITTED', 'CUSTOM once EMITTED', 'CUSTOM round EMITTED'])
   t.equal(execution.phase.current, 'completed')
 })
-
-/** What was kept after each write of a run. */
-class Kept {
-  readonly #keys = new Map<string, unknown>()
-  readonly all: Map<string, unknown>[] = []
-  put(changes: Changes): void {
-    for (const [key, text] of changes) {
-      if (text === null) this.#keys.delete(key)
-      else this.#keys.set(key, JSON.parse(text))
-    }
-    this.all.push(new Map(this.#keys))
-  }
-  synced = () => Promise.resolve()
-  remove = () => Promise.resolve()
-}
 
 test('what was put in and what was to be skipped outlast the service, cut at any moment', async (t) => {
   const documents = [
