@@ -4,18 +4,17 @@
 #
 #   scripts/guest/service-test.sh [story | cuts]
 #
-# Both at once: a guest keeps one core busy. Ends with a line "N passed, N failed" and the time it took; what cannot run is a failure.
+# Ends with a line "N passed, N failed" and the time it took; what cannot run is a failure.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 export BENCHD_DIST=${BENCHD_DIST:-dist}
 parts=(${*:-story cuts})
-work=$(mktemp -d) started=()
+work=$(mktemp -d) guest=''
 tidy() {
-  local group
-  for group in "${started[@]}"; do
-    kill -- "-$group" 2>/dev/null || true
-    wait "$group" 2>/dev/null || true
-  done
+  if [[ -n $guest ]]; then
+    kill -- "-$guest" 2>/dev/null || true
+    wait "$guest" 2>/dev/null || true
+  fi
   rm -rf "$work"
 }
 trap tidy EXIT
@@ -90,21 +89,15 @@ cuts() {
   echo "3 passed, 0 failed"
 }
 
-# Built before both want it.
-scripts/guest/build-guest.sh >/dev/null
-for part in "${parts[@]}"; do
-  # With job control, to be a group that can be ended.
-  set -m
-  "$part" >"$work/$part" &
-  started+=($!)
-  set +m
-done
-for group in "${started[@]}"; do wait "$group" || true; done
-started=()
 passed=0 failures=0
 for part in "${parts[@]}"; do
-  printf '\n-- %s\n' "$part"
-  cat "$work/$part"
+  # With job control, to be one group that can be ended.
+  set -m
+  ("$part" | tee "$work/$part") &
+  guest=$!
+  set +m
+  wait "$guest" || true
+  guest=''
   line=$(grep -E '^[0-9]+ passed, [0-9]+ failed' "$work/$part" | tail -n 1 || true)
   line=${line:-0 passed, 1 failed}
   passed=$((passed + ${line%% passed*}))

@@ -77,6 +77,8 @@ export const eventRoutes: Route[] = [
       const isHead = c.req.method === 'HEAD'
       const gone = c.req.raw.signal
       if (asked.wait && !isHead) await somethingThere(lab, wanted, asked.wait * 1000, gone)
+      // Who was told elsewhere that something has ended finds the event of it here.
+      await lab.hub.log.until()
       const body = isHead ? null : await answerEvents(lab, wanted, gone)
       return new Response(body, { headers: headersOf('application/json') })
     },

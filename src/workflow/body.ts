@@ -24,6 +24,10 @@ export class BodyRun {
   /** Calls of the context that have not been answered. While there are none, the body itself is at work. */
   #calls = 0
   #release: (() => void) | undefined
+  /** The code has returned, and calls of it are still out. */
+  #whenAnswered: (() => void) | undefined
+  /** What one of these failed with. */
+  #forgotten: unknown
 
   constructor(thread: LabwareThread, action: ActionRun) {
     this.#thread = thread
@@ -238,7 +242,21 @@ export class BodyRun {
   /** Code runs with a context; while it is at work by itself, virtual time stands still. */
   async code(code: Code): Promise<void> {
     this.#release = this.#thread.world.steps.hold()
-    await code.body(contextOf(this, this.#thread, this.#action))
+    try {
+      await code.body(contextOf(this, this.#thread, this.#action))
+    } finally {
+      await this.#answered()
+    }
+  }
+
+  /** What the code did not wait for is waited for here: a device that still works is nothing to go on from. */
+  async #answered(): Promise<void> {
+    if (this.#calls === 0) return
+    this.#release?.()
+    await new Promise<void>((resolve) => {
+      this.#whenAnswered = resolve
+    })
+    if (this.#forgotten !== undefined) throw this.#forgotten
   }
 
   /** Waits where a pause may land, and goes on waiting after it. */
@@ -268,10 +286,14 @@ export class BodyRun {
       return await work()
     } catch (error) {
       if (error instanceof Leave || error instanceof Unwind) this.#left = error
+      if (this.#whenAnswered) this.#forgotten ??= error
       throw error
     } finally {
       this.#calls--
-      if (isCode && this.#calls === 0) this.#release = this.#thread.world.steps.hold()
+      if (isCode && this.#calls === 0) {
+        if (this.#whenAnswered) this.#whenAnswered()
+        else this.#release = this.#thread.world.steps.hold()
+      }
     }
   }
 }

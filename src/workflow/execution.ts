@@ -234,12 +234,15 @@ export class Execution {
     const own = this.submissions.find((submission) => submission.submission_id === submission_id)
     for (const submission of [own, ...this.submissions])
       if (submission && name in submission.request.variables) return submission.request.variables[name]
-    return this.workflow.document.variables[name]?.default ?? null
+    const { variables } = this.workflow.document
+    if (!Object.hasOwn(variables, name)) throw new LabError('invalid', `workflow ${this.workflow.name} has no variable ${name}`)
+    return variables[name]!.default ?? null
   }
 
-  /** Releases those who wait for it, then tells everybody. */
+  /** Releases those who wait for it, then tells everybody; nothing happens in one that has ended. */
   emitCustom(name: string, published: Published, thread_id: string | null): void {
     mustBeEmittable(name)
+    if (this.isOver) return
     this.channels.publish(name, published)
     this.emit('CUSTOM', name.replaceAll('.', '_'), 'EMITTED', { ...this.#context, thread_id, event_name: name, ...published })
   }

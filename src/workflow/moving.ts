@@ -87,8 +87,10 @@ async function carry(thread: LabwareThread, move: MoveRun, isThere: () => boolea
   const { floor, equipment } = world
   if (isThere()) return
   await take(thread, transporter)
+  let letGo: (() => void) | undefined
   try {
     await thread.execution.beforeMotion()
+    letGo = equipment.hold?.(transporter, thread.execution.execution_id)
     if (labware.held_by !== transporter) {
       mustBeEmpty(transporter, thread)
       move.status.become('PREPARING_TO_MOVE')
@@ -108,6 +110,7 @@ async function carry(thread: LabwareThread, move: MoveRun, isThere: () => boolea
     if (world.mode !== 'PURE_SIM' && move.picked_ms !== null)
       world.durations?.carried(transporter, (world.clock.now() - move.picked_ms) / 1000)
   } finally {
+    letGo?.()
     // What is in its gripper is nobody else's to carry on.
     if (labware.held_by !== transporter) floor.giveBack(transporter, thread.thread_id)
   }

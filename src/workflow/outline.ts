@@ -181,20 +181,25 @@ type Named = { name?: string | undefined }
 
 /** Gives each thing a name of its own: the one it was given, or its usual one with a number if that is taken. */
 class Naming {
-  readonly #taken: Set<string>
+  readonly #taken = new Set<string>()
+  /** To each usual name the number that was tried last. */
+  readonly #tried = new Map<string, number>()
 
   /** Throws when two were given the same. */
   constructor(things: readonly Named[], where: string) {
-    const given = things.flatMap(({ name }) => name ?? [])
-    const twice = given.find((name, i) => given.indexOf(name) !== i)
-    if (twice) throw wrong(where, `two things in it have the name ${twice}; give each its own`)
-    this.#taken = new Set(given)
+    for (const { name } of things) {
+      if (name === undefined) continue
+      if (this.#taken.has(name)) throw wrong(where, `two things in it have the name ${name}; give each its own`)
+      this.#taken.add(name)
+    }
   }
 
   of({ name }: Named, usual: string): string {
     if (name !== undefined) return name
     let free = usual
-    for (let n = 2; this.#taken.has(free); n++) free = `${usual}-${n}`
+    let n = this.#tried.get(usual) ?? 1
+    while (this.#taken.has(free)) free = `${usual}-${++n}`
+    this.#tried.set(usual, n)
     this.#taken.add(free)
     return free
   }

@@ -13,16 +13,18 @@ export const restarted = 'the service restarted'
 
 export type Restoring = {
   submissions: readonly Submission[]
+  /** Unix time, s. */
+  now: number
   /** The last status that was told of a thread or an action: the log may know more than was saved. */
   lastTold(id: string): string | undefined
 }
 
 /** Throws `conflict` when the workflow is not what it was. */
-export function restore(execution: Execution, saved: Saved, { submissions, lastTold }: Restoring): void {
+export function restore(execution: Execution, saved: Saved, { submissions, now, lastTold }: Restoring): void {
   if (saved.execution.hash !== execution.workflow.hash) {
     throw new LabError('conflict', `workflow ${execution.workflow.name} was changed while the service was away`)
   }
-  execution.paused = { at: execution.started_at, reason: 'system' }
+  execution.paused = { at: now, reason: 'system' }
   execution.submissions.push(...submissions)
   for (const [name, count] of Object.entries(saved.execution.names)) execution.names.set(name, count)
   for (const channel of saved.channels) execution.channels.restore(channel)

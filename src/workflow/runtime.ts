@@ -235,7 +235,7 @@ export class Runtime {
     const submissions = saved.submissions.map(({ submission_id, request, submitted_at, status }) =>
       this.#submission(execution, { submission_id, request, submitted_at, status: status as SubmissionStatus }),
     )
-    restore(execution, saved, { submissions, lastTold: (id) => told.get(id) })
+    restore(execution, saved, { submissions, now: this.#options.now(), lastTold: (id) => told.get(id) })
     this.#add(execution)
     execution.memory?.changed()
     return execution

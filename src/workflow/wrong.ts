@@ -16,8 +16,10 @@ export function mustBeKnown(kind: string, word: string, known: Iterable<string>,
 
 /** Throws for a list that names something twice. */
 export function mustBeOnce(words: readonly string[], where: string): void {
+  const seen = new Set<string>()
   words.forEach((word, i) => {
-    if (words.indexOf(word) !== i) throw wrong(`${where}[${i}]`, `${word} is there twice`)
+    if (seen.has(word)) throw wrong(`${where}[${i}]`, `${word} is there twice`)
+    seen.add(word)
   })
 }
 
