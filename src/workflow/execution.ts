@@ -76,7 +76,8 @@ export class Execution {
   #isStandingDown = false
   /** Stood down: what still happens is nobody's business. */
   #isSilent = false
-  #stalled: string | null = null
+  /** What nobody could get past, for a run that stands because of it. */
+  stalled: string | null = null
 
   constructor(workflow: Workflow, world: World, { isJoinable, around, saved }: Beginning) {
     this.execution_id = saved?.execution_id ?? world.newId()
@@ -273,7 +274,7 @@ export class Execution {
   resume(): void {
     this.paused = null
     this.isAbortArmed = false
-    this.#stalled = null
+    this.stalled = null
     this.slots.acceptPartial()
     for (const thread of this.#live) if (!thread.pausedAt) thread.resume()
   }
@@ -351,10 +352,11 @@ export class Execution {
   /** A thread began or ended to wait for others. When all do, nothing may ever move again. */
   blocked(more: 1 | -1): void {
     this.#blocked += more
-    if (more > 0) this.#suspectStall()
+    if (more > 0) this.suspectStall()
   }
 
-  #suspectStall(): void {
+  /** Looks in one of the next turns whether anything can still move; also when another run has ended, and left something in the way. */
+  suspectStall(): void {
     if (this.#blocked < this.#live.size || this.#isLookingForStall) return
     this.#isLookingForStall = true
     this.world.steps.push(() => {
@@ -370,8 +372,8 @@ export class Execution {
     const obstacles = waits.flatMap(({ waiting }) => waiting!.obstacles())
     if (obstacles.some(({ thread_id }) => thread_id !== null && !this.threads.has(thread_id))) return
     const picture = waits.map(({ waiting, name }) => `${name} waits for ${waiting!.what}`).join('; ')
-    if (picture === this.#stalled) return
-    this.#stalled = picture
+    if (picture === this.stalled) return
+    this.stalled = picture
     this.incident('SYSTEM_STALL', `nothing can move any more: ${picture}`, null, { recovery_action: 'RESUME_EXECUTION' })
     this.pause('system')
   }
@@ -382,7 +384,7 @@ export class Execution {
     this.groups.ended(thread)
     this.slots.settle()
     this.#endIfAllHave()
-    this.#suspectStall()
+    this.suspectStall()
   }
 
   #endIfAllHave(): void {

@@ -80,3 +80,19 @@ test('who is at work waits for nothing', async (t) => {
   t.same(blockers(execution), [])
   await end()
 })
+
+test('a run that cannot get past what another one left says so, and what to do', async (t) => {
+  const { runtime, incidents } = testRuntime([topology, plates([{ method: 'mix_it' }])], {
+    faults: [{ operation: 'mix', call: 1, does: 'fail' }],
+  })
+  const execution = await begin(runtime, { workflow: 'plates' })
+  const first = await threadIn(execution, 'first', 'PAUSED')
+  await threadIn(execution, 'second', 'AWAITING_ACTION_RESERVATION')
+  first.recover('ABORT_THREAD')
+  await until(() => execution.paused !== null)
+  t.match(incidents.at(-1), { category: 'SYSTEM_STALL' })
+  await threadIn(execution, 'second', 'PAUSED')
+  t.match(blockers(execution)[0], { kind: 'stall', message: /second waits for mixer/, remedy: /take what is in the way away/ })
+  execution.abort('the test is over')
+  await runtime.over(execution)
+})

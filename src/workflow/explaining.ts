@@ -55,10 +55,11 @@ export function why(execution: Execution): Reason[] {
 /** `faults` are those latched on the devices of the bench. */
 export function blockers(execution: Execution, faults: readonly { device_id: string; error: string }[] = []): Blocker[] {
   const found = [...faultsOf(execution, faults), ...execution.live().flatMap((thread) => blockerOf(thread))]
-  const { paused } = execution
+  const { paused, stalled } = execution
   if (paused) {
-    const message = `the execution is paused (${paused.reason})`
-    found.push({ ...nobody, kind: 'paused', message, remedy: 'resume it, or stop it', since_s: 0 })
+    const kind = stalled === null ? 'paused' : 'stall'
+    const message = stalled === null ? `the execution is paused (${paused.reason})` : `nothing could move any more: ${stalled}`
+    found.push({ ...nobody, kind, message, remedy: remedies[kind], since_s: 0 })
   }
   return found.sort((a, b) => blockerKinds.indexOf(a.kind) - blockerKinds.indexOf(b.kind) || b.since_s - a.since_s)
 }
@@ -105,11 +106,11 @@ const kinds: Partial<Record<string, Blocker['kind']>> = {
 const remedies: Record<Blocker['kind'], string> = {
   device_fault: 'see to the device, then initialize it',
   error: 'recover the thread with one of the decisions',
-  stall: 'see why, then resume or stop the execution',
+  stall: 'take what is in the way away and edit its position, then resume the execution; or stop it',
   operator_step: 'do it, then confirm the step',
   manual_place: 'put the labware there, then say that it is placed',
   manual_remove: 'take the labware away, then say that it is removed',
-  paused: 'resume the thread or the execution',
+  paused: 'resume the thread or the execution, or stop it',
   event: 'emit the event, or wait for what emits it',
   waiting: 'nothing: it goes on when what it waits for is free',
 }

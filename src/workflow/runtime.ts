@@ -491,6 +491,7 @@ export class Runtime {
     this.#idle.delete(execution.execution_id)
     const ended = this.executions().filter(({ isOver }) => isOver)
     for (const { execution_id } of ended.slice(0, Math.max(0, ended.length - mostEnded))) this.#forget(execution_id)
+    for (const other of this.executions()) if (!other.isOver && other.world === execution.world) other.suspectStall()
     void this.#closeSimulated()
   }
 
