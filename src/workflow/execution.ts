@@ -55,7 +55,7 @@ export class Execution {
   readonly lateCalls = new LateCalls()
   readonly timeline: Timeline
   readonly phase = new Status<Phase>(phaseTransitions, 'accepting', () => {})
-  /** Whether submissions of the same workflow may be put into it. */
+  /** It began with JOIN_EXISTING: labware that may be batched is then shared by all its submissions. */
   readonly isJoinable: boolean
   readonly started_at: number
   ended_at: number | null = null
@@ -461,7 +461,7 @@ export class Execution {
 }
 
 /** Throws `invalid` for a name that no custom event may have. */
-export function mustBeEmittable(name: string): void {
+function mustBeEmittable(name: string): void {
   if (name.startsWith('OPERATOR.'))
     throw new LabError('invalid', `${name}: names that begin with OPERATOR. are the runtime's own; take another`)
   if (!/^[^\p{Cc}\p{Cs}]{1,128}$/u.test(name)) {

@@ -70,7 +70,7 @@ export function compileLibrary(sources: readonly Source[], bench: Bench): Librar
 }
 
 /** Compiles it for the topology that it names. Throws `invalid`, naming the place. */
-export function workflowFrom({ input, origin, form }: Source, topologies: ReadonlyMap<string, Topology>): Workflow {
+function workflowFrom({ input, origin, form }: Source, topologies: ReadonlyMap<string, Topology>): Workflow {
   const { topology } = workflowDocument(input, origin, form)
   mustBeKnown('topology', topology, topologies.keys(), `${origin}: topology`)
   return compileWorkflow(input, topologies.get(topology)!, origin, form)

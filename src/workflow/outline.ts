@@ -71,7 +71,7 @@ function devicesOf(on: string, { devices, pools }: Topology, where: string): rea
 }
 
 /** The seats at a place: itself, or all the sites of a device that has several there. */
-export function seatsAt(place: string, { graph }: Topology, where: string): readonly string[] {
+function seatsAt(place: string, { graph }: Topology, where: string): readonly string[] {
   const seats = [...graph.seats.values()]
   mustBeKnown('position', place, new Set(seats.flatMap(({ name, position }) => [position, name])), where)
   return seats.filter(({ name, position }) => name === place || position === place).map(({ name }) => name)

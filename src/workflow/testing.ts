@@ -18,8 +18,6 @@ import { movesOf } from './timing.ts'
 /** Nothing is configured: PURE_SIM only. */
 export const emptyBench: Bench = { devices: [], hasTeachpoint: () => false }
 
-export type Told = { event_name: string; context: Context }
-
 /** `onTold` is called in the midst of whatever told it. */
 type Injected = {
   faults?: readonly InjectedFault[]

@@ -11,7 +11,7 @@ import { knownSeconds, secondsOf } from './timing.ts'
 export type Window = { after: string; allowed_s: number; since_ms: number }
 
 /** The window that an action opens for its owner's labware; undefined if it has none, or that labware is not there. */
-export function windowAfter(plan: ActionPlan, { labware }: LabwareThread): number | undefined {
+function windowAfter(plan: ActionPlan, { labware }: LabwareThread): number | undefined {
   const allowed_s = 'max_wait_after' in plan.action ? plan.action.max_wait_after : undefined
   return allowed_s !== undefined && takes(plan, labware.template, labware.template) ? allowed_s : undefined
 }
