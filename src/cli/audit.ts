@@ -7,15 +7,13 @@ import { command } from './command.ts'
 import { dataDir } from './places.ts'
 import { print, table } from './table.ts'
 
-const json = { json: { type: 'boolean', help: 'Print JSON' } } as const
-
 type Line = AuditEntry & { seq: number; hash: string }
 
-export const auditTail = command({
+const auditTail = command({
   name: 'audit tail',
   summary: 'Print who did what: the newest requests that changed something, or were refused that',
   operands: [],
-  options: { limit: { type: 'string', value: 'N', help: 'At most so many; default 100' }, ...serviceOptions, ...json },
+  options: { limit: { type: 'string', value: 'N', help: 'At most so many; default 100' }, ...serviceOptions },
   async run({ options }) {
     const path = `/api/system/audit?${new URLSearchParams({ limit: options.limit ?? '100' })}`
     const { entries } = await ask<{ entries: Line[] }>(serviceOf(options), 'GET', path)
@@ -25,14 +23,14 @@ export const auditTail = command({
   },
 })
 
-export const auditVerify = command({
+const auditVerify = command({
   name: 'audit verify',
   summary: 'Follow the chain of hashes through the record of who did what, here, without the service',
   operands: ['[FILE]'],
   options: {
     head: { type: 'string', value: 'HASH', help: 'This hash, which the log has told, must be in it: else its end was cut off' },
     'data-dir': serviceOptions['data-dir'],
-    ...json,
+    json: serviceOptions.json,
   },
   example: 'benchd audit verify --head "$(journalctl -u benchd -g "audit: line" -n 1 -o cat | grep -oE "[0-9a-f]{64}")"',
   async run({ options, operands: [file] }) {
@@ -51,6 +49,8 @@ export const auditVerify = command({
     return broken.length || has_wanted === false || lines === 0 ? 1 : 0
   },
 })
+
+export const commands = [auditTail, auditVerify]
 
 function row({ at, key_id, name, scope, status, what, reason, left_out }: Line): string[] {
   const who = name === null ? '-' : name === key_id ? name : `${name} (${key_id})`

@@ -11,10 +11,12 @@ import { dataDir } from './places.ts'
 
 export type Service = { socket_of: string } | { url: string; api_key: string | undefined }
 
+/** Options of every command that asks a service. */
 export const serviceOptions = {
   url: { type: 'string', value: 'URL', help: 'Service to talk to over the network; else the one on the data folder' },
   key: { type: 'string', value: 'KEY', help: 'API key for --url; better: BENCHD_API_KEY' },
   'data-dir': { type: 'string', value: 'DIR', help: 'Data folder of the service on this machine' },
+  json: { type: 'boolean', help: 'Print JSON; a line for each of what streams' },
 } as const
 
 /** The service that the options and the environment name. */

@@ -1,122 +1,41 @@
-// The table of commands: parsing, help and dispatch all come from it.
+// The table of commands: parsing, help, completion and the man page all come from it. A file is loaded when its word is called for.
 
-import { packageVersion } from '../kit/package_version.ts'
-import { auditTail, auditVerify } from './audit.ts'
-import { type Command, command } from './command.ts'
-import { eventsExport, eventsSince, eventsTail, eventsVerify } from './events.ts'
-import { keyCreate, keyList, keyRevoke, keyRotate, whoami } from './key.ts'
-import { labwareList, labwarePut } from './labware.ts'
-import { keyApprove, keyPair, keyRequests } from './pairing.ts'
-import { configPath } from './places.ts'
-import { ports } from './ports.ts'
-import { replay } from './replay.ts'
-import {
-  runsAbortCall,
-  runsClose,
-  runsCompleteCall,
-  runsConfirm,
-  runsDelete,
-  runsEmit,
-  runsExtend,
-  runsInsert,
-  runsList,
-  runsPause,
-  runsRecover,
-  runsResume,
-  runsShow,
-  runsSkip,
-  runsSpawn,
-  runsStop,
-  runsSubmit,
-  runsTimeline,
-  runsWhy,
-} from './runs.ts'
-import { safeOff } from './safe_off.ts'
-import { demo, serve } from './serve.ts'
-import { sim } from './sim.ts'
-import { runsSimulate } from './simulate.ts'
-import { topologyList, topologyLoad, topologyShow, topologyUnload } from './topology.ts'
-import { workflowsDelete, workflowsList, workflowsPut, workflowsShow } from './workflows.ts'
+import type { Command } from './command.ts'
 
-const configCheck = command({
-  name: 'config check',
-  summary: 'Check a configuration, and say what is wrong with it',
-  operands: ['[FILE]'],
-  options: { config: { type: 'string', value: 'FILE', help: 'The same as FILE' } },
-  example: 'benchd config check ./config.json',
-  async run({ options, operands: [file] }) {
-    const { readConfig, readTls } = await import('../config.ts')
-    const path = configPath(file ?? options.config)
-    const { devices, listen } = await readConfig(path)
-    const certificate = listen.tls && (await readTls(listen.tls))
-    process.stdout.write(`${path} is good: ${devices.length} devices\n`)
-    if (certificate) process.stdout.write(`TLS certificate until ${certificate.valid_to}, SHA-256 ${certificate.fingerprint}\n`)
-    return 0
+type Load = () => Promise<{ commands: readonly Command[] }>
+
+/** By the first word of their commands, under the headings of the help. */
+export const sections = {
+  'Run a bench': { serve: () => import('./serve.ts'), demo: () => import('./serve.ts') },
+  'Runs and labware': {
+    runs: () => import('./runs.ts'),
+    labware: () => import('./labware.ts'),
+    topology: () => import('./topology.ts'),
+    workflows: () => import('./workflows.ts'),
   },
-})
-
-const version = command({
-  name: 'version',
-  summary: 'Print the version',
-  operands: [],
-  options: {},
-  async run() {
-    process.stdout.write(`${packageVersion()}\n`)
-    return 0
+  Events: { events: () => import('./events.ts') },
+  Access: { key: () => import('./key.ts'), whoami: () => import('./key.ts'), audit: () => import('./audit.ts') },
+  Instruments: {
+    ports: () => import('./ports.ts'),
+    sim: () => import('./sim.ts'),
+    replay: () => import('./replay.ts'),
+    'safe-off': () => import('./safe_off.ts'),
   },
-})
+  Care: { config: () => import('./config.ts'), version: () => import('./version.ts') },
+} satisfies Record<string, Record<string, Load>>
 
-export const commands: readonly Command[] = [
-  serve,
-  demo,
-  runsSubmit,
-  runsSimulate,
-  runsList,
-  runsShow,
-  runsTimeline,
-  runsWhy,
-  runsPause,
-  runsResume,
-  runsStop,
-  runsClose,
-  runsEmit,
-  runsRecover,
-  runsSkip,
-  runsInsert,
-  runsSpawn,
-  runsExtend,
-  runsAbortCall,
-  runsCompleteCall,
-  runsConfirm,
-  runsDelete,
-  labwareList,
-  labwarePut,
-  topologyList,
-  topologyShow,
-  topologyLoad,
-  topologyUnload,
-  workflowsList,
-  workflowsShow,
-  workflowsPut,
-  workflowsDelete,
-  eventsTail,
-  eventsSince,
-  eventsExport,
-  eventsVerify,
-  keyCreate,
-  keyList,
-  keyRotate,
-  keyRevoke,
-  keyPair,
-  keyRequests,
-  keyApprove,
-  whoami,
-  auditTail,
-  auditVerify,
-  ports,
-  sim,
-  replay,
-  safeOff,
-  configCheck,
-  version,
-]
+const loads: ReadonlyMap<string, Load> = new Map(Object.values(sections).flatMap((words) => Object.entries(words)))
+
+/** Every first word. */
+export const words: readonly string[] = [...loads.keys()]
+
+/** The commands whose first word this is; none for an unknown one. */
+export async function commandsOf(word: string): Promise<Command[]> {
+  const { commands } = (await loads.get(word)?.()) ?? { commands: [] }
+  return commands.filter(({ name }) => name.split(' ')[0] === word)
+}
+
+/** All, in the order of the table. */
+export async function allCommands(): Promise<Command[]> {
+  return (await Promise.all(words.map(commandsOf))).flat()
+}

@@ -12,16 +12,15 @@ const filters = {
   execution: { type: 'string', value: 'ID', help: 'Of that execution alone' },
   types: { type: 'string', value: 'T,…', help: 'Of these entity types alone: THREAD,INCIDENT' },
 } as const
-const json = { json: { type: 'boolean', help: 'Print a line of JSON an event' } } as const
 
 const again_ms = 2000
 const page = 1000
 
-export const eventsTail = command({
+const eventsTail = command({
   name: 'events tail',
   summary: 'Print events as they happen, until Ctrl-C; goes on where it was after the service was away',
   operands: [],
-  options: { ...filters, ...json, ...serviceOptions },
+  options: { ...filters, ...serviceOptions },
   example: 'benchd events tail --types DEVICE,INCIDENT',
   async run({ options }) {
     const service = serviceOf(options)
@@ -47,11 +46,11 @@ export const eventsTail = command({
   },
 })
 
-export const eventsSince = command({
+const eventsSince = command({
   name: 'events since',
   summary: 'Print the events of some time and later: Unix seconds, an ISO date, or 90s, 10m, 2h, 1d ago',
   operands: ['TIME'],
-  options: { ...filters, ...json, ...serviceOptions },
+  options: { ...filters, ...serviceOptions },
   example: 'benchd events since 10m',
   async run({ options, operands: [time = ''] }) {
     for await (const event of eventsFrom(serviceOf(options), moment(time), options))
@@ -60,7 +59,7 @@ export const eventsSince = command({
   },
 })
 
-export const eventsExport = command({
+const eventsExport = command({
   name: 'events export',
   summary: 'Print all events, a line of JSON each',
   operands: [],
@@ -72,11 +71,11 @@ export const eventsExport = command({
   },
 })
 
-export const eventsVerify = command({
+const eventsVerify = command({
   name: 'events verify',
   summary: 'Check every line of the log on this machine, and say what is damaged',
   operands: [],
-  options: { 'data-dir': serviceOptions['data-dir'], ...json },
+  options: { 'data-dir': serviceOptions['data-dir'], json: serviceOptions.json },
   async run({ options }) {
     const { verifyLog } = await import('../events/log_verify.ts')
     const found = await verifyLog(`${dataDir(options['data-dir'])}/events`)
@@ -88,6 +87,8 @@ export const eventsVerify = command({
     return found.damaged.length ? 1 : 0
   },
 })
+
+export const commands = [eventsTail, eventsSince, eventsExport, eventsVerify]
 
 async function* eventsFrom(service: Service, since: number, options: Given<typeof filters>): AsyncGenerator<RuntimeEvent> {
   const wanted = wantedBy(options)

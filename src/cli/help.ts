@@ -1,27 +1,37 @@
 // `benchd help`: all from the table of commands.
 
 import { helpOf } from './command.ts'
-import { commands } from './commands.ts'
+import { allCommands, commandsOf, sections } from './commands.ts'
 import { CliError, exitCodes } from './exit.ts'
 
 /** The help for some words: all of it, a noun, a command, or `exit-codes`. */
-export function helpText(words: readonly string[]): string {
+export async function helpText(words: readonly string[]): Promise<string> {
   const topic = words.join(' ')
   if (topic === '') return overview()
   if (topic === 'exit-codes') return exitCodeText()
-  const found = commands.filter(({ name }) => name === topic || name.startsWith(`${topic} `))
+  const found = (await allCommands()).filter(({ name }) => name === topic || name.startsWith(`${topic} `))
   if (found.length === 0) throw new CliError('usage', `there is no command ${topic}; see: benchd help`)
   return found.map(helpOf).join('\n\n')
 }
 
-function overview(): string {
-  const usages = commands.map(({ name, operands }) => [name, ...operands].join(' '))
-  const width = Math.max(...usages.map(({ length }) => length)) + 2
-  const lines = commands.map(({ summary }, i) => `  ${usages[i]!.padEnd(width)}${summary}`)
+async function overview(): Promise<string> {
+  const parts = await Promise.all(
+    Object.entries(sections).map(async ([heading, words]) => ({
+      heading,
+      commands: (await Promise.all(Object.keys(words).map(commandsOf))).flat(),
+    })),
+  )
+  const usage = ({ name, operands }: { name: string; operands: readonly string[] }) => [name, ...operands].join(' ')
+  const width = Math.max(...parts.flatMap(({ commands }) => commands.map((command) => usage(command).length))) + 2
+  const lines = parts.flatMap(({ heading, commands }) => [
+    '',
+    heading,
+    ...commands.map((command) => `  ${usage(command).padEnd(width)}${command.summary}`),
+  ])
   return [
     'Usage: benchd <command> [options]',
-    '',
     ...lines,
+    '',
     `  ${'help [command]'.padEnd(width)}Say more; also: help exit-codes`,
     '',
     'Environment: BENCHD_CONFIG BENCHD_DATA_DIR BENCHD_TOPOLOGIES BENCHD_HOST BENCHD_PORT BENCHD_URL BENCHD_API_KEY NO_COLOR',

@@ -6,11 +6,10 @@ import type { Report } from '../kit/json_file.ts'
 import { ask, type Service, serviceOf, serviceOptions } from './client.ts'
 import { command, type Given } from './command.ts'
 import { CliError } from './exit.ts'
+import { commands as pairing } from './pairing.ts'
 import { date, print, table } from './table.ts'
 
-const json = { json: { type: 'boolean', help: 'Print JSON' } } as const
-
-export const keyCreate = command({
+const keyCreate = command({
   name: 'key create',
   summary: 'Make a key, and print it: it is shown this once',
   operands: [],
@@ -18,7 +17,6 @@ export const keyCreate = command({
     name: { type: 'string', value: 'NAME', help: 'Whose key it is' },
     scope: { type: 'string', value: 'SCOPE', help: 'read, operate or admin' },
     ...serviceOptions,
-    ...json,
   },
   example: 'benchd key create --name laptop --scope operate',
   async run({ options }) {
@@ -34,11 +32,11 @@ export const keyCreate = command({
   },
 })
 
-export const keyList = command({
+const keyList = command({
   name: 'key list',
   summary: 'List the keys, without their secrets',
   operands: [],
-  options: { ...serviceOptions, ...json },
+  options: serviceOptions,
   async run({ options }) {
     const keys = await withKeys(options, {
       online: async (service) => (await ask<{ keys: PublicKey[] }>(service, 'GET', '/api/keys')).keys,
@@ -49,11 +47,11 @@ export const keyList = command({
   },
 })
 
-export const keyRotate = command({
+const keyRotate = command({
   name: 'key rotate',
   summary: 'Make a new key in the place of one, and print it: the old one works on until it is revoked, or for --overlap',
   operands: ['KEY_ID'],
-  options: { overlap: { type: 'string', value: 'S', help: 'Seconds that both work' }, ...serviceOptions, ...json },
+  options: { overlap: { type: 'string', value: 'S', help: 'Seconds that both work' }, ...serviceOptions },
   example: 'benchd key rotate k3v9x2ab --overlap 86400',
   async run({ options, operands: [key_id = ''] }) {
     const wish = options.overlap === undefined ? {} : { overlap_s: seconds(options.overlap) }
@@ -67,11 +65,11 @@ export const keyRotate = command({
   },
 })
 
-export const whoami = command({
+const whoami = command({
   name: 'whoami',
   summary: 'Say which key this is, and what it may',
   operands: [],
-  options: { ...serviceOptions, ...json },
+  options: serviceOptions,
   async run({ options }) {
     const who = await ask<{ key_id: string; name: string; scope: string }>(serviceOf(options), 'GET', '/api/system/whoami')
     print(options.json ? JSON.stringify(who) : `${who.name} (${who.key_id}), scope ${who.scope}`)
@@ -79,11 +77,11 @@ export const whoami = command({
   },
 })
 
-export const keyRevoke = command({
+const keyRevoke = command({
   name: 'key revoke',
   summary: 'Revoke a key: it opens nothing from now on',
   operands: ['KEY_ID'],
-  options: { ...serviceOptions, ...json },
+  options: serviceOptions,
   example: 'benchd key revoke k3v9x2ab',
   async run({ options, operands: [key_id = ''] }) {
     await withKeys(options, {
@@ -95,6 +93,8 @@ export const keyRevoke = command({
     return 0
   },
 })
+
+export const commands = [keyCreate, keyList, keyRotate, keyRevoke, ...pairing, whoami]
 
 type Keys = import('../keys/keys.ts').Keys
 type Work<Result> = {

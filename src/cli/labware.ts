@@ -6,13 +6,11 @@ import { command } from './command.ts'
 import { CliError } from './exit.ts'
 import { print, table } from './table.ts'
 
-const common = { ...serviceOptions, json: { type: 'boolean', help: 'Print JSON' } } as const
-
-export const labwareList = command({
+const labwareList = command({
   name: 'labware list',
   summary: 'List labware, and where it is',
   operands: [],
-  options: common,
+  options: serviceOptions,
   async run({ options }) {
     const { labware } = await ask<{ labware: Whereabouts[] }>(serviceOf(options), 'GET', '/api/labware')
     const rows = labware.map(({ labware_id, name, type, barcode, position, held_by, thread_name, run_mode }) => [
@@ -29,11 +27,11 @@ export const labwareList = command({
   },
 })
 
-export const labwarePut = command({
+const labwarePut = command({
   name: 'labware put',
   summary: 'Say that labware stands at a place now, or, with --off, that it was taken off the bench; nothing moves',
   operands: ['ID', '[PLACE]'],
-  options: { off: { type: 'boolean', help: 'It is off the bench' }, ...common },
+  options: { off: { type: 'boolean', help: 'It is off the bench' }, ...serviceOptions },
   async run({ options, operands: [id = '', place] }) {
     if ((place === undefined) === (options.off !== true)) throw new CliError('usage', 'say a place, or --off')
     const path = `/api/labware/${encodeURIComponent(id)}/location`
@@ -42,3 +40,5 @@ export const labwarePut = command({
     return 0
   },
 })
+
+export const commands = [labwareList, labwarePut]

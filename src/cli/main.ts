@@ -3,18 +3,17 @@
 
 import { messageOf } from '../errors.ts'
 import { didYouMean } from '../kit/did_you_mean.ts'
-import { helpOf, parse } from './command.ts'
-import { commands } from './commands.ts'
+import { type Command, helpOf, parse } from './command.ts'
+import { commandsOf, words } from './commands.ts'
 import { CliError, exitOf } from './exit.ts'
-import { helpText } from './help.ts'
 
 process.stdout.on('error', onPrintError)
 process.exitCode = await run(process.argv.slice(2))
 
 async function run(args: readonly string[]): Promise<number> {
   try {
-    const { command, rest } = find(args)
-    if (!command) return print(helpText(rest))
+    const { command, rest } = await find(args)
+    if (!command) return await help(rest)
     const given = parse(command, rest)
     return given.options.help ? print(helpOf(command)) : await command.run(given as Parameters<typeof command.run>[0])
   } catch (error) {
@@ -29,22 +28,27 @@ function onPrintError(error: NodeJS.ErrnoException): void {
   process.exit(0)
 }
 
+type Found = { command?: Command | undefined; rest: readonly string[] }
+
 /** The command that the first words name; none for a call for help. */
-function find(args: readonly string[]) {
+async function find(args: readonly string[]): Promise<Found> {
   const [first, second] = args
   if (first === undefined || first === '--help' || first === '-h' || first === 'help') return { rest: args.slice(1) }
-  if (first === '--version') return { command: commands.find(({ name }) => name === 'version'), rest: [] }
+  if (first === '--version') return { command: (await commandsOf('version'))[0], rest: [] }
+  const commands = await commandsOf(first)
+  if (commands.length === 0)
+    throw new CliError('usage', `there is no command ${first}${didYouMean(first, [...words, 'help'])}; see: benchd help`)
   const two = commands.find(({ name }) => name === `${first} ${second}`)
   if (two) return { command: two, rest: args.slice(2) }
   const one = commands.find(({ name }) => name === first)
   if (one) return { command: one, rest: args.slice(1) }
-  const verbs = commands.filter(({ name }) => name.startsWith(`${first} `)).map(({ name }) => name)
-  if (verbs.length) {
-    if (second === undefined || second === '--help') return { rest: [first] }
-    throw new CliError('usage', `there is no command ${first} ${second}; there is: ${verbs.join(', ')}`)
-  }
-  const words = commands.flatMap(({ name }) => name.split(' ')[0] ?? [])
-  throw new CliError('usage', `there is no command ${first}${didYouMean(first, [...words, 'help'])}; see: benchd help`)
+  if (second === undefined || second === '--help') return { rest: [first] }
+  throw new CliError('usage', `there is no command ${first} ${second}; there is: ${commands.map(({ name }) => name).join(', ')}`)
+}
+
+async function help(topic: readonly string[]): Promise<number> {
+  const { helpText } = await import('./help.ts')
+  return print(await helpText(topic))
 }
 
 function print(text: string): number {

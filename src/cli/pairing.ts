@@ -8,10 +8,9 @@ import { command } from './command.ts'
 import { CliError } from './exit.ts'
 import { date, print, table } from './table.ts'
 
-const json = { json: { type: 'boolean', help: 'Print JSON' } } as const
 const again_ms = 1000
 
-export const keyPair = command({
+const keyPair = command({
   name: 'key pair',
   summary: 'Ask a service for a key, wait until somebody approves it there, and print it: it is shown this once',
   operands: [],
@@ -19,7 +18,6 @@ export const keyPair = command({
     name: { type: 'string', value: 'NAME', help: 'Whose key it is to be' },
     scope: { type: 'string', value: 'SCOPE', help: 'read, operate or admin' },
     ...serviceOptions,
-    ...json,
   },
   example: 'benchd key pair --url http://lab-pi-1.local:8520 --name notebook --scope operate',
   async run({ options }) {
@@ -34,11 +32,11 @@ export const keyPair = command({
   },
 })
 
-export const keyRequests = command({
+const keyRequests = command({
   name: 'key requests',
   summary: 'List who asks for a key',
   operands: [],
-  options: { ...serviceOptions, ...json },
+  options: serviceOptions,
   async run({ options }) {
     const requests = await waiting(serviceOf(options))
     print(options.json ? JSON.stringify({ requests }) : listed(requests))
@@ -46,11 +44,11 @@ export const keyRequests = command({
   },
 })
 
-export const keyApprove = command({
+const keyApprove = command({
   name: 'key approve',
   summary: 'Let who shows this code have the key they asked for; or deny it',
   operands: ['CODE'],
-  options: { deny: { type: 'boolean', help: 'They get none' }, ...serviceOptions, ...json },
+  options: { deny: { type: 'boolean', help: 'They get none' }, ...serviceOptions },
   example: 'benchd key approve K7M-2QX',
   async run({ options, operands: [code = ''] }) {
     const service = serviceOf(options)
@@ -64,6 +62,8 @@ export const keyApprove = command({
     return 0
   },
 })
+
+export const commands = [keyPair, keyRequests, keyApprove]
 
 async function fetched(service: Service, { request_id, request_secret }: PairingAnswer): Promise<string> {
   const headers = { 'X-Request-Secret': request_secret }

@@ -13,7 +13,7 @@ const lookEveryMs = 250
 /** The kernel knows a port some moments before udev has given it its lasting name. */
 const settle_ms = 500
 
-export const ports = command({
+const ports = command({
   name: 'ports',
   summary: 'List the serial ports and what is plugged in there; or find out which is which by unplugging it',
   operands: [],
@@ -22,7 +22,6 @@ export const ports = command({
     here: { type: 'boolean', help: 'Those of this computer, without asking a service' },
     root: { type: 'string', value: 'DIR', help: 'With --here: a folder that holds dev and sys in place of /' },
     ...serviceOptions,
-    json: { type: 'boolean', help: 'Print JSON' },
   },
   example: 'benchd ports --identify',
   async run({ options }) {
@@ -33,6 +32,8 @@ export const ports = command({
     return 0
   },
 })
+
+export const commands = [ports]
 
 function lookHere(root = ''): Look {
   return async () => {

@@ -16,7 +16,7 @@ type Start = {
 }
 type Tried = { shown: string[]; used: number; left: number; error: Error | undefined }
 
-export const replay = command({
+const replay = command({
   name: 'replay',
   summary: 'Run an operation of a driver against a recorded wire log, and say where the driver says something else',
   operands: ['FILE'],
@@ -52,6 +52,8 @@ export const replay = command({
     return 0
   },
 })
+
+export const commands = [replay]
 
 async function driverCalled(name: string | undefined): Promise<Driver> {
   const { drivers, driverNames } = await import('../../drivers/index.ts')

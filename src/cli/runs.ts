@@ -7,34 +7,29 @@ import { ask, type Service, serviceOf, serviceOptions } from './client.ts'
 import { command } from './command.ts'
 import { CliError } from './exit.ts'
 import { follow } from './follow.ts'
+import { commands as simulate } from './simulate.ts'
+import { submissionOf, submissionOptions } from './submission.ts'
 import { date, print, table } from './table.ts'
-
-const common = { ...serviceOptions, json: { type: 'boolean', help: 'Print JSON' } } as const
 
 type Answer = { success: boolean; message: string }
 
-export const runsSubmit = command({
+const runsSubmit = command({
   name: 'runs submit',
   summary: 'Run a workflow, and print the id of its execution',
   operands: ['WORKFLOW'],
   options: {
-    groups: { type: 'string', value: 'N', help: 'So many groups, g1 to gN; none unless said' },
-    mode: { type: 'string', value: 'MODE', help: 'LIVE, DEVICE_SIM or PURE_SIM; default LIVE' },
-    var: { type: 'string', multiple: true, value: 'NAME=VALUE', help: 'A variable; as often as there are some' },
+    ...submissionOptions,
     join: { type: 'boolean', help: 'Put the groups into the run of this workflow that is open, if there is one' },
     operator: { type: 'string', value: 'WHO', help: 'Who submits it' },
     follow: { type: 'boolean', help: 'Print what happens until it ends; the exit code is 0 if it is COMPLETED' },
-    ...common,
+    ...serviceOptions,
   },
   example: 'benchd runs submit seal-and-spin --var speed=600 --follow',
   async run({ options, operands: [workflow = ''] }) {
     const service = serviceOf(options)
     const submission = await ask<{ submission_id: string; execution_id: string }>(service, 'POST', '/api/submissions', {
-      workflow,
-      run_mode: options.mode ?? 'LIVE',
-      groups: Array.from({ length: count(options.groups) }, (_, i) => ({ group_id: `g${i + 1}` })),
+      ...submissionOf(workflow, options),
       batch_mode: options.join ? 'JOIN_EXISTING' : 'STANDALONE',
-      variables: Object.fromEntries((options.var ?? []).map(variable)),
       ...(options.operator && { operator_id: options.operator }),
     })
     print(options.json ? JSON.stringify(submission) : submission.execution_id)
@@ -42,14 +37,14 @@ export const runsSubmit = command({
   },
 })
 
-export const runsList = command({
+const runsList = command({
   name: 'runs list',
   summary: 'List the runs, the newest first',
   operands: [],
   options: {
     status: { type: 'string', value: 'STATUS', help: 'IN_PROGRESS, COMPLETED, FAILED or ABORTED' },
     limit: { type: 'string', value: 'N', help: 'At most so many; default 20' },
-    ...common,
+    ...serviceOptions,
   },
   async run({ options }) {
     const query = new URLSearchParams({ limit: options.limit ?? '20', ...(options.status && { status: options.status }) })
@@ -68,11 +63,11 @@ export const runsList = command({
   },
 })
 
-export const runsShow = command({
+const runsShow = command({
   name: 'runs show',
   summary: 'Show a run: its threads, where their labware is, what they wait for',
   operands: ['ID'],
-  options: common,
+  options: serviceOptions,
   async run({ options, operands: [id = ''] }) {
     const service = serviceOf(options)
     const snapshot = await ask<ExecutionSnapshot>(service, 'GET', await pathOf(service, id))
@@ -81,11 +76,11 @@ export const runsShow = command({
   },
 })
 
-export const runsWhy = command({
+const runsWhy = command({
   name: 'runs why',
   summary: 'Say why a run stands: what is in its way, and what each thread waits for',
   operands: ['ID'],
-  options: common,
+  options: serviceOptions,
   async run({ options, operands: [id = ''] }) {
     const service = serviceOf(options)
     const path = await pathOf(service, id)
@@ -97,11 +92,11 @@ export const runsWhy = command({
   },
 })
 
-export const runsTimeline = command({
+const runsTimeline = command({
   name: 'runs timeline',
   summary: 'Show what a run did when, in seconds since it began',
   operands: ['ID'],
-  options: common,
+  options: serviceOptions,
   async run({ options, operands: [id = ''] }) {
     const service = serviceOf(options)
     const timeline = await ask<{ rows: TimelineRow[] }>(service, 'GET', `${await pathOf(service, id)}/timeline`)
@@ -119,26 +114,26 @@ export const runsTimeline = command({
   },
 })
 
-export const runsPause = told('pause', 'Pause a run: each thread at its next safe point')
-export const runsResume = told('resume', 'Resume a run that was paused')
-export const runsClose = told('close', 'Close a run to further submissions')
+const runsPause = told('pause', 'Pause a run: each thread at its next safe point')
+const runsResume = told('resume', 'Resume a run that was paused')
+const runsClose = told('close', 'Close a run to further submissions')
 
-export const runsStop = command({
+const runsStop = command({
   name: 'runs stop',
   summary: 'Pause a run and arm its stop; with --confirm, once it is armed, abort it. Not the emergency stop',
   operands: ['ID'],
-  options: { confirm: { type: 'boolean', help: 'Abort it' }, ...common },
+  options: { confirm: { type: 'boolean', help: 'Abort it' }, ...serviceOptions },
   async run({ options, operands: [id = ''] }) {
     const service = serviceOf(options)
     return say(await ask<Answer>(service, 'POST', `${await pathOf(service, id)}/stop`, { confirm: options.confirm ?? false }), options.json)
   },
 })
 
-export const runsEmit = command({
+const runsEmit = command({
   name: 'runs emit',
   summary: 'Emit a custom event into a run',
   operands: ['ID', 'NAME', '[VALUE]'],
-  options: common,
+  options: serviceOptions,
   example: 'benchd runs emit 7b1c qc.done complete',
   async run({ options, operands: [id = '', name = '', value] }) {
     const service = serviceOf(options)
@@ -146,11 +141,11 @@ export const runsEmit = command({
   },
 })
 
-export const runsRecover = command({
+const runsRecover = command({
   name: 'runs recover',
   summary: 'Decide about the error that holds a thread: RETRY, RETRY_OP, CONTINUE, ABORT_ACTION, ABORT_METHOD, ABORT_THREAD',
   operands: ['THREAD', 'DECISION'],
-  options: common,
+  options: serviceOptions,
   example: 'benchd runs recover 53a6 RETRY',
   async run({ options, operands: [id = '', decision = ''] }) {
     const service = serviceOf(options)
@@ -159,11 +154,11 @@ export const runsRecover = command({
   },
 })
 
-export const runsSkip = command({
+const runsSkip = command({
   name: 'runs skip',
   summary: 'Skip a step or an action of a run that lies ahead',
   operands: ['ID', 'ITEM'],
-  options: common,
+  options: serviceOptions,
   example: 'benchd runs skip 7b1c plate/seal_it',
   async run({ options, operands: [id = '', item = ''] }) {
     const service = serviceOf(options)
@@ -171,14 +166,14 @@ export const runsSkip = command({
   },
 })
 
-export const runsInsert = command({
+const runsInsert = command({
   name: 'runs insert',
   summary: 'Insert a step into a run, before or after another; the step is JSON, as in a workflow',
   operands: ['ID', 'STEP'],
   options: {
     before: { type: 'string', value: 'ITEM', help: 'Before this step or action' },
     after: { type: 'string', value: 'ITEM', help: 'After this step or action' },
-    ...common,
+    ...serviceOptions,
   },
   example: `benchd runs insert 7b1c '{"method": "spin_it"}' --after plate/seal_it`,
   async run({ options, operands: [id = '', step = ''] }) {
@@ -189,11 +184,14 @@ export const runsInsert = command({
   },
 })
 
-export const runsSpawn = command({
+const runsSpawn = command({
   name: 'runs spawn',
   summary: 'Put one more thread of its workflow into a run',
   operands: ['ID', 'THREAD'],
-  options: { start: { type: 'string', value: 'PLACE', help: 'Where its labware comes from, if not where the workflow says' }, ...common },
+  options: {
+    start: { type: 'string', value: 'PLACE', help: 'Where its labware comes from, if not where the workflow says' },
+    ...serviceOptions,
+  },
   async run({ options, operands: [id = '', thread = ''] }) {
     const service = serviceOf(options)
     const body = { thread, ...(options.start !== undefined && { start: options.start }) }
@@ -201,11 +199,11 @@ export const runsSpawn = command({
   },
 })
 
-export const runsExtend = command({
+const runsExtend = command({
   name: 'runs extend',
   summary: 'Give a device call that takes too long more time; by the id of its incident',
   operands: ['INCIDENT', 'SECONDS'],
-  options: common,
+  options: serviceOptions,
   async run({ options, operands: [id = '', seconds = ''] }) {
     if (!(Number(seconds) > 0)) throw new CliError('usage', `${JSON.stringify(seconds)} is not a number of seconds`)
     return say(
@@ -215,36 +213,59 @@ export const runsExtend = command({
   },
 })
 
-export const runsAbortCall = lateCall('abort', 'Cut off a device call that takes too long: the device is halted, and the call has failed')
-export const runsCompleteCall = lateCall('complete', 'Say that a device call that takes too long has done its work')
+const runsAbortCall = lateCall('abort', 'Cut off a device call that takes too long: the device is halted, and the call has failed')
+const runsCompleteCall = lateCall('complete', 'Say that a device call that takes too long has done its work')
 
-export const runsConfirm = command({
+const runsConfirm = command({
   name: 'runs confirm',
   summary: 'Confirm a manual step: it is done',
   operands: ['STEP'],
-  options: common,
+  options: serviceOptions,
   async run({ options, operands: [step = ''] }) {
     return say(await ask<Answer>(serviceOf(options), 'POST', `/api/operator/steps/${encodeURIComponent(step)}/confirm`), options.json)
   },
 })
 
-export const runsDelete = command({
+const runsDelete = command({
   name: 'runs delete',
   summary: 'Delete a run that has ended, and its events',
   operands: ['ID'],
-  options: common,
+  options: serviceOptions,
   async run({ options, operands: [id = ''] }) {
     const service = serviceOf(options)
     return say(await ask<Answer>(service, 'DELETE', await pathOf(service, id)), options.json)
   },
 })
 
+export const commands = [
+  runsSubmit,
+  ...simulate,
+  runsList,
+  runsShow,
+  runsWhy,
+  runsTimeline,
+  runsPause,
+  runsResume,
+  runsClose,
+  runsStop,
+  runsEmit,
+  runsRecover,
+  runsSkip,
+  runsInsert,
+  runsSpawn,
+  runsExtend,
+  runsAbortCall,
+  runsCompleteCall,
+  runsConfirm,
+  runsDelete,
+]
+
 function told(verb: string, summary: string) {
   return command({
     name: `runs ${verb}`,
     summary,
     operands: ['ID'],
-    options: common,
+    options: serviceOptions,
     async run({ options, operands: [id = ''] }) {
       const service = serviceOf(options)
       return say(await ask<Answer>(service, 'POST', `${await pathOf(service, id)}/${verb}`), options.json)
@@ -257,7 +278,7 @@ function lateCall(verb: 'abort' | 'complete', summary: string) {
     name: `runs ${verb}-call`,
     summary: `${summary}; by the id of its incident`,
     operands: ['INCIDENT'],
-    options: common,
+    options: serviceOptions,
     async run({ options, operands: [id = ''] }) {
       return say(await ask<Answer>(serviceOf(options), 'POST', `/api/incidents/${encodeURIComponent(id)}/${verb}`), options.json)
     },
@@ -329,24 +350,6 @@ function stateOf({ status, phase, paused }: Pick<ExecutionSummary, 'status' | 'p
 
 function seconds(taken: number): string {
   return `${taken.toFixed(1)} s`
-}
-
-export function count(text = '0'): number {
-  const groups = Number(text)
-  if (Number.isInteger(groups) && groups >= 0 && groups <= 1000) return groups
-  throw new CliError('usage', `--groups ${text} is not a number from 0 to 1000`)
-}
-
-/** What is JSON is taken as such, anything else as text. */
-export function variable(text: string): [string, unknown] {
-  const at = text.indexOf('=')
-  if (at < 1) throw new CliError('usage', `--var ${text} is not NAME=VALUE`)
-  const [name, value] = [text.slice(0, at), text.slice(at + 1)]
-  try {
-    return [name, JSON.parse(value)]
-  } catch {
-    return [name, value]
-  }
 }
 
 function reasonsIn(blockers: readonly Blocker[], threads: readonly Reason[]): string {

@@ -15,7 +15,7 @@ type Driven = Extract<DeviceConfig, { kind: 'driven' }>
 type Attach = (device: Driven & { transport: RealTransport }) => Attached
 type Outcome = { device_id: string; success: boolean; message: string }
 
-export const safeOff = command({
+const safeOff = command({
   name: 'safe-off',
   summary: 'Halt every device that was left on when the service ended',
   operands: [],
@@ -46,6 +46,8 @@ export const safeOff = command({
     return outcomes.every(({ success }) => success) ? 0 : 1
   },
 })
+
+export const commands = [safeOff]
 
 /** Both would write the journal, and talk on one line. */
 async function refuseBesideService(folder: string): Promise<void> {

@@ -14,7 +14,7 @@ const listenOptions = {
   topologies: { type: 'string', value: 'DIR', help: 'Folder of topologies and workflows; default: topologies beside the configuration' },
 } as const
 
-export const serve = command({
+const serve = command({
   name: 'serve',
   summary: 'Run the service (what systemd starts)',
   operands: [],
@@ -43,7 +43,7 @@ export const serve = command({
   },
 })
 
-export const demo = command({
+const demo = command({
   name: 'demo',
   summary: 'Run a simulated bench, no hardware needed',
   operands: [],
@@ -69,6 +69,8 @@ export const demo = command({
     }
   },
 })
+
+export const commands = [serve, demo]
 
 type Service = Awaited<ReturnType<typeof import('../main.ts').startService>>
 

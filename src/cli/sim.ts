@@ -3,7 +3,7 @@
 import { command } from './command.ts'
 import { CliError } from './exit.ts'
 
-export const sim = command({
+const sim = command({
   name: 'sim',
   summary: 'Simulate an instrument on a pseudo-terminal',
   operands: ['DRIVER'],
@@ -41,3 +41,5 @@ export const sim = command({
     return 0
   },
 })
+
+export const commands = [sim]

@@ -4,34 +4,28 @@ import type { DryRun } from '../workflow/dry_run.ts'
 import { ask, serviceOf, serviceOptions } from './client.ts'
 import { command } from './command.ts'
 import { clock, gantt } from './gantt.ts'
-import { count, variable } from './runs.ts'
+import { submissionOf, submissionOptions } from './submission.ts'
 import { print, table } from './table.ts'
 
 const mostDevices = 10
 
-export const runsSimulate = command({
+const runsSimulate = command({
   name: 'runs simulate',
   summary: 'Try out a workflow on the clock alone, and draw what would happen; the exit code is 0 if it completes',
   operands: ['WORKFLOW'],
   options: {
-    groups: { type: 'string', value: 'N', help: 'So many groups, g1 to gN; none unless said' },
-    mode: { type: 'string', value: 'MODE', help: 'LIVE, DEVICE_SIM or PURE_SIM: whose times and places it goes by; default LIVE' },
-    var: { type: 'string', multiple: true, value: 'NAME=VALUE', help: 'A variable; as often as there are some' },
+    ...submissionOptions,
     ...serviceOptions,
-    json: { type: 'boolean', help: 'Print JSON' },
   },
   example: 'benchd runs simulate smc_assay --mode PURE_SIM',
   async run({ options, operands: [workflow = ''] }) {
-    const run = await ask<DryRun>(serviceOf(options), 'POST', '/api/simulations', {
-      workflow,
-      run_mode: options.mode ?? 'LIVE',
-      groups: Array.from({ length: count(options.groups) }, (_, i) => ({ group_id: `g${i + 1}` })),
-      variables: Object.fromEntries((options.var ?? []).map(variable)),
-    })
+    const run = await ask<DryRun>(serviceOf(options), 'POST', '/api/simulations', submissionOf(workflow, options))
     print(options.json ? JSON.stringify(run) : described(run))
     return run.verdict === 'completes' ? 0 : 1
   },
 })
+
+export const commands = [runsSimulate]
 
 function described(run: DryRun): string {
   const { stdout, env } = process

@@ -6,16 +6,15 @@ import { command } from './command.ts'
 import { print, table } from './table.ts'
 import { type Fault, tellFaults } from './workflows.ts'
 
-const common = { ...serviceOptions, json: { type: 'boolean', help: 'Print JSON' } } as const
 const force = { type: 'boolean', help: 'Abort the runs that are open' } as const
 
 type Listed = { topologies: { name: string; loaded: boolean; positions: number; workflows: string[] }[]; faults: Fault[] }
 
-export const topologyList = command({
+const topologyList = command({
   name: 'topology list',
   summary: 'List the topologies, and which of them is loaded',
   operands: [],
-  options: common,
+  options: serviceOptions,
   async run({ options }) {
     const listed = await ask<Listed>(serviceOf(options), 'GET', '/api/topologies')
     const rows = listed.topologies.map(({ name, loaded, positions, workflows }) => [
@@ -30,11 +29,11 @@ export const topologyList = command({
   },
 })
 
-export const topologyShow = command({
+const topologyShow = command({
   name: 'topology show',
   summary: 'Show the loaded topology, and what stands where',
   operands: [],
-  options: common,
+  options: serviceOptions,
   async run({ options }) {
     const shown = await ask<ShownTopology>(serviceOf(options), 'GET', '/api/topology')
     const rows = shown.positions.map(({ name, device, parking, storage, labware, reserved_for }) => [
@@ -47,11 +46,11 @@ export const topologyShow = command({
   },
 })
 
-export const topologyLoad = command({
+const topologyLoad = command({
   name: 'topology load',
   summary: 'Load a topology',
   operands: ['NAME'],
-  options: { force, ...common },
+  options: { force, ...serviceOptions },
   async run({ options, operands: [name = ''] }) {
     const answer = await ask<{ message: string }>(serviceOf(options), 'POST', '/api/topology/load', { name, force: options.force ?? false })
     print(options.json ? JSON.stringify(answer) : answer.message)
@@ -59,14 +58,16 @@ export const topologyLoad = command({
   },
 })
 
-export const topologyUnload = command({
+const topologyUnload = command({
   name: 'topology unload',
   summary: 'Unload the topology',
   operands: [],
-  options: { force, ...common },
+  options: { force, ...serviceOptions },
   async run({ options }) {
     const answer = await ask<{ message: string }>(serviceOf(options), 'POST', '/api/topology/unload', { force: options.force ?? false })
     print(options.json ? JSON.stringify(answer) : answer.message)
     return 0
   },
 })
+
+export const commands = [topologyList, topologyShow, topologyLoad, topologyUnload]

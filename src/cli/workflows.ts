@@ -7,16 +7,14 @@ import { command } from './command.ts'
 import { CliError } from './exit.ts'
 import { print, table } from './table.ts'
 
-const common = { ...serviceOptions, json: { type: 'boolean', help: 'Print JSON' } } as const
-
 export type Fault = { origin: string; reason: string }
 type Workflow = { name: string; topology: string; form: string; source: string; variables: Record<string, unknown> }
 
-export const workflowsList = command({
+const workflowsList = command({
   name: 'workflows list',
   summary: 'List the workflows, and what could not be taken up',
   operands: [],
-  options: common,
+  options: serviceOptions,
   async run({ options }) {
     const listed = await ask<{ workflows: Workflow[]; faults: Fault[] }>(serviceOf(options), 'GET', '/api/workflows')
     const rows = listed.workflows.map(({ name, topology, form, source, variables }) => [
@@ -32,11 +30,11 @@ export const workflowsList = command({
   },
 })
 
-export const workflowsShow = command({
+const workflowsShow = command({
   name: 'workflows show',
   summary: 'Print the document of a workflow',
   operands: ['NAME'],
-  options: common,
+  options: serviceOptions,
   async run({ options, operands: [name = ''] }) {
     const shown = await ask<{ document: object }>(serviceOf(options), 'GET', pathOf(name))
     print(options.json ? JSON.stringify(shown) : JSON.stringify(shown.document, null, 2))
@@ -44,11 +42,11 @@ export const workflowsShow = command({
   },
 })
 
-export const workflowsPut = command({
+const workflowsPut = command({
   name: 'workflows put',
   summary: 'Check a workflow in its JSON form, and keep it in the service',
   operands: ['FILE'],
-  options: common,
+  options: serviceOptions,
   example: 'benchd workflows put ./seal.json',
   async run({ options, operands: [file = ''] }) {
     const document = parseJsonWithComments(await readText(file), file)
@@ -60,17 +58,19 @@ export const workflowsPut = command({
   },
 })
 
-export const workflowsDelete = command({
+const workflowsDelete = command({
   name: 'workflows delete',
   summary: 'Delete a workflow that came over the API',
   operands: ['NAME'],
-  options: common,
+  options: serviceOptions,
   async run({ options, operands: [name = ''] }) {
     const answer = await ask<{ message: string }>(serviceOf(options), 'DELETE', pathOf(name))
     print(options.json ? JSON.stringify(answer) : answer.message)
     return 0
   },
 })
+
+export const commands = [workflowsList, workflowsShow, workflowsPut, workflowsDelete]
 
 /** Beside what is printed, for whoever looks. */
 export function tellFaults(faults: readonly Fault[]): void {

@@ -1,0 +1,38 @@
+// What is submitted: the options that `runs submit` and `runs simulate` share.
+
+import type { Given } from './command.ts'
+import { CliError } from './exit.ts'
+
+export const submissionOptions = {
+  groups: { type: 'string', value: 'N', help: 'So many groups, g1 to gN; none unless said' },
+  mode: { type: 'string', value: 'MODE', help: 'LIVE, DEVICE_SIM or PURE_SIM; default LIVE' },
+  var: { type: 'string', multiple: true, value: 'NAME=VALUE', help: 'A variable; as often as there are some' },
+} as const
+
+/** The part of the body that they say. */
+export function submissionOf(workflow: string, { groups, mode = 'LIVE', var: variables = [] }: Given<typeof submissionOptions>) {
+  return {
+    workflow,
+    run_mode: mode,
+    groups: Array.from({ length: count(groups) }, (_, i) => ({ group_id: `g${i + 1}` })),
+    variables: Object.fromEntries(variables.map(variable)),
+  }
+}
+
+function count(text = '0'): number {
+  const groups = Number(text)
+  if (Number.isInteger(groups) && groups >= 0 && groups <= 1000) return groups
+  throw new CliError('usage', `--groups ${text} is not a number from 0 to 1000`)
+}
+
+/** What is JSON is taken as such, anything else as text. */
+function variable(text: string): [string, unknown] {
+  const at = text.indexOf('=')
+  if (at < 1) throw new CliError('usage', `--var ${text} is not NAME=VALUE`)
+  const [name, value] = [text.slice(0, at), text.slice(at + 1)]
+  try {
+    return [name, JSON.parse(value)]
+  } catch {
+    return [name, value]
+  }
+}
