@@ -16,6 +16,7 @@ const rooms = [
   'config',
   'keys',
   'teachpoints',
+  'care',
   'workflow',
   'examples',
   'lab',
@@ -25,7 +26,7 @@ const rooms = [
 ]
 
 /** `cli` talks over the wire; these it loads when a command is called that cannot. */
-const cliMayLoad = ['main', 'drivers', 'devices', 'events', 'keys', 'workflow', 'examples', 'config']
+const cliMayLoad = ['main', 'drivers', 'devices', 'events', 'keys', 'workflow', 'examples', 'config', 'care']
 const cliMayImport = ['errors', 'kit', 'config']
 
 /** Which rooms, or folders of them, a package may be imported from. */
