@@ -2,7 +2,7 @@
 
 import type * as v from 'valibot'
 import { type JsonSchema, jsonSchema, jsonSchemas } from '../src/kit/json_schema.ts'
-import { JsonAction, JsonStep, JsonWorkflow, TopologyDocument } from '../src/workflow/documents.ts'
+import { JsonAction, JsonStep, JsonWorkflow, TopologyDocument } from '../src/workflow/plans/documents.ts'
 
 const $schema = 'https://json-schema.org/draft/2020-12/schema'
 

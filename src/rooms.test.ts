@@ -25,6 +25,9 @@ const rooms = [
   'cli',
 ]
 
+/** The rooms of `workflow`, likewise; what stands above them binds them together. A type may be named from the right: a thread has a run, a run has threads. */
+const workflowRooms = ['statuses', 'plans', 'equipment', 'floor', 'threads', 'runs', 'kept', '']
+
 /** `cli` talks over the wire; these it loads when a command is called that cannot. */
 const cliMayLoad = ['main', 'drivers', 'devices', 'events', 'keys', 'workflow', 'examples', 'config', 'care']
 const cliMayImport = ['errors', 'kit', 'config']
@@ -65,6 +68,16 @@ test('nobody imports from a room to the right', (t) => {
     const allowed =
       from === 'cli' ? cliMayImport.includes(target) || ((dynamic || typeOnly) && cliMayLoad.includes(target)) : rank(target) < rank(from)
     t.ok(allowed, `${name(file)} (${from}) imports ${to} (${target})`)
+  }
+  t.end()
+})
+
+test('in workflow nobody takes a value from a room to the right', (t) => {
+  const its = inside.filter(({ file, typeOnly }) => roomOf(file) === 'workflow' && !isTest(file) && !typeOnly)
+  t.ok(its.length > 100)
+  for (const { file, to } of its) {
+    const target = resolve(dirname(file), to)
+    if (roomOf(target) === 'workflow') t.ok(workflowRank(target) <= workflowRank(file), `${name(file)} imports ${to}`)
   }
   t.end()
 })
@@ -150,6 +163,11 @@ function importsIn(file: string, text: string): Import[] {
 function roomOf(path: string): string {
   const [folder, room = ''] = relative(top, path).split('/')
   return folder === 'drivers' ? 'drivers' : room.replace(/\.ts$/, '')
+}
+
+function workflowRank(path: string): number {
+  const [first = '', ...more] = relative(join(top, 'src/workflow'), path).split('/')
+  return workflowRooms.indexOf(more.length ? first : first === 'statuses.ts' ? 'statuses' : '')
 }
 
 function rank(room: string): number {

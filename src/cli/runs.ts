@@ -1,8 +1,8 @@
 // `benchd runs …`: workflows that are submitted, what they do, and what an operator tells them.
 
-import type { Blocker, Reason } from '../workflow/explaining.ts'
+import type { Blocker, Reason } from '../workflow/runs/explaining.ts'
+import type { TimelineRow } from '../workflow/runs/timeline.ts'
 import type { ExecutionSnapshot, ExecutionSummary, ShownThread } from '../workflow/snapshot.ts'
-import type { TimelineRow } from '../workflow/timeline.ts'
 import { ask, type Service, serviceOf, serviceOptions } from './client.ts'
 import { command } from './command.ts'
 import { CliError } from './exit.ts'

@@ -2,7 +2,7 @@
 // one place, and every place without one lies open to be parked at, also in the middle of everybody's way. The moves here are the fewest
 // that do the work: 28 for the plate.
 
-import { topology, workflow } from '../workflow/author.ts'
+import { topology, workflow } from '../workflow/plans/author.ts'
 import { delid, each, instruments, many, nests, protocol, readOn, shake, shakers, spin, stations, translators, zone } from './smc_parts.ts'
 
 const stackers = many('stacker', 7)

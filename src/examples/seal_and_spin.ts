@@ -1,6 +1,6 @@
 // What runs on the demo bench: a plate is shaken, sealed, spun, and put back where it came from.
 
-import { topology, workflow } from '../workflow/author.ts'
+import { topology, workflow } from '../workflow/plans/author.ts'
 
 /** The demo bench as labware sees it. */
 export const demoTopology = topology({

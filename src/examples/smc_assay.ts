@@ -1,7 +1,7 @@
 // A bead assay of eleven hours on three arms in a row, joined by two shuttles: eighteen methods, six kinds of labware. No configuration
 // needs its devices: it runs in PURE_SIM anywhere. The times of protocols are ours; those of shakers and centrifuge are the assay's.
 
-import { topology, workflow } from '../workflow/author.ts'
+import { topology, workflow } from '../workflow/plans/author.ts'
 import { delid, each, instruments, many, nests, protocol, readOn, shake, shakers, spin, stations, translators, zone } from './smc_parts.ts'
 
 const stackers = many('stacker', 8)

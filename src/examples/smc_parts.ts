@@ -1,7 +1,7 @@
 // What the bead assay and its older arrangement have in common.
 
-import type { ActionInput } from '../workflow/author.ts'
-import type { TopologyInput } from '../workflow/documents.ts'
+import type { ActionInput } from '../workflow/plans/author.ts'
+import type { TopologyInput } from '../workflow/plans/documents.ts'
 
 /** `many('pad', 3, 4)`: pad_4, pad_5, pad_6 */
 export function many(name: string, count: number, first = 1): string[] {

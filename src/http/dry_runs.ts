@@ -1,7 +1,7 @@
 // A submission tried out before it is made.
 
 import { DryRun } from '../workflow/dry_run.ts'
-import { SubmissionRequest } from '../workflow/submission.ts'
+import { SubmissionRequest } from '../workflow/runs/submission.ts'
 import { json, type Route, route } from './contract.ts'
 
 export const dryRunRoutes: Route[] = [

@@ -5,10 +5,10 @@ import { OperationResult } from '../devices/records.ts'
 import { LabError } from '../errors.ts'
 import { Id, Name } from '../kit/name.ts'
 import type { Lab } from '../lab.ts'
-import { JsonStep } from '../workflow/documents.ts'
-import type { Execution } from '../workflow/execution.ts'
-import { Blocker, blockers, Reason, why } from '../workflow/explaining.ts'
-import { recordStatuses } from '../workflow/records.ts'
+import { recordStatuses } from '../workflow/kept/records.ts'
+import { JsonStep } from '../workflow/plans/documents.ts'
+import type { Execution } from '../workflow/runs/execution.ts'
+import { Blocker, blockers, Reason, why } from '../workflow/runs/explaining.ts'
 import {
   ExecutionSnapshot,
   ExecutionSummary,

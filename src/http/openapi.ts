@@ -25,7 +25,8 @@ import { CreatedKey, KeyRequest, PublicKey } from '../keys/keys.ts'
 import { PairingAnswer, PairingRequest, PairingWish } from '../keys/pairing.ts'
 import { type JsonSchema, jsonSchema, jsonSchemas } from '../kit/json_schema.ts'
 import { Access, AddressedTeachpoint, Teachpoint } from '../teachpoints/teachpoint.ts'
-import { GroupOutcome, SubmissionRecord } from '../workflow/records.ts'
+import { GroupOutcome, SubmissionRecord } from '../workflow/kept/records.ts'
+import { Group, SubmissionRequest } from '../workflow/runs/submission.ts'
 import {
   ExecutionSnapshot,
   ExecutionSummary,
@@ -36,7 +37,6 @@ import {
   ShownTimelineRow,
   ShownTopology,
 } from '../workflow/snapshot.ts'
-import { Group, SubmissionRequest } from '../workflow/submission.ts'
 import type { Route } from './contract.ts'
 import { statuses } from './errors.ts'
 import { takesIdempotencyKey } from './once.ts'

@@ -2,8 +2,8 @@
 
 import * as v from 'valibot'
 import { LabError } from '../errors.ts'
-import { SubmissionRecord } from '../workflow/records.ts'
-import { SubmissionRequest } from '../workflow/submission.ts'
+import { SubmissionRecord } from '../workflow/kept/records.ts'
+import { SubmissionRequest } from '../workflow/runs/submission.ts'
 import { json, type Route, route } from './contract.ts'
 import { Limit } from './numeral.ts'
 

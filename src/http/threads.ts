@@ -4,8 +4,8 @@ import * as v from 'valibot'
 import { OperationResult } from '../devices/records.ts'
 import { LabError } from '../errors.ts'
 import type { Lab } from '../lab.ts'
-import { decisions } from '../workflow/recovery.ts'
-import type { LabwareThread } from '../workflow/thread.ts'
+import { decisions } from '../workflow/threads/recovery.ts'
+import type { LabwareThread } from '../workflow/threads/thread.ts'
 import { json, type Route, route } from './contract.ts'
 
 type Verb<Body> = {

@@ -6,7 +6,7 @@ import { checkConfig } from '../config.ts'
 import { demoTeachpoints } from '../examples/demo_bench.ts'
 import { openBench } from '../http/testing.ts'
 import { silent } from '../kit/log.ts'
-import { DrivenEquipment } from '../workflow/driven_equipment.ts'
+import { DrivenEquipment } from '../workflow/equipment/driven_equipment.ts'
 import { simulatedBench } from './bench.ts'
 
 const calm = new AbortController().signal

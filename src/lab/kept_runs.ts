@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { messageOf } from '../errors.ts'
 import { namesIn } from '../kit/files.ts'
 import { KeyedJournal, readKeyedJournal } from '../kit/keyed_journal.ts'
+import { savedOf } from '../workflow/kept/saved.ts'
 import type { Runtime } from '../workflow/runtime.ts'
-import { savedOf } from '../workflow/saved.ts'
-import type { RunMode } from '../workflow/world.ts'
+import type { RunMode } from '../workflow/threads/world.ts'
 
 const ending = '.jsonl'
 

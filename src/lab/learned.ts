@@ -3,7 +3,7 @@
 import * as v from 'valibot'
 import type { Clock } from '../kit/clock.ts'
 import { JsonFile, type Report } from '../kit/json_file.ts'
-import { Durations, LearnedDurations } from '../workflow/durations.ts'
+import { Durations, LearnedDurations } from '../workflow/plans/durations.ts'
 
 const Kept = v.strictObject({ LIVE: LearnedDurations, DEVICE_SIM: LearnedDurations })
 const nothing: LearnedDurations = { operations: {}, hops: {} }

@@ -1,12 +1,12 @@
 import { test } from 'tap'
-import type { Bench } from './bench.ts'
+import { VirtualTime } from '../kit/virtual_time.ts'
 import type { DryRun } from './dry_run.ts'
-import { Durations } from './durations.ts'
-import type { Loose } from './plan_testing.ts'
-import { PureEquipment } from './pure_equipment.ts'
-import type { SubmissionRequest } from './submission.ts'
+import { PureEquipment } from './equipment/pure_equipment.ts'
+import type { Bench } from './plans/bench.ts'
+import { Durations } from './plans/durations.ts'
+import type { Loose } from './plans/plan_testing.ts'
+import type { SubmissionRequest } from './runs/submission.ts'
 import { begin, testRuntime, trace, until } from './testing.ts'
-import { VirtualTime } from './virtual_time.ts'
 
 /** Two devices that one arm reaches, a hop takes 12 s; and a place to park, if there is to be one. */
 const topology = (pads: string[] = ['pad']): Loose => ({

@@ -1,13 +1,13 @@
 // A submission tried out before it is made: the same engine on time that jumps, with nobody told and nothing touched.
 
 import * as v from 'valibot'
-import { Execution } from './execution.ts'
-import { Reason, why } from './explaining.ts'
-import { Operator } from './operator.ts'
-import type { Workflow } from './plan.ts'
-import { Submission, type SubmissionRequest } from './submission.ts'
-import type { TimelineRow } from './timeline.ts'
-import type { World } from './world.ts'
+import type { Workflow } from './plans/plan.ts'
+import { Execution } from './runs/execution.ts'
+import { Reason, why } from './runs/explaining.ts'
+import { Operator } from './runs/operator.ts'
+import { Submission, type SubmissionRequest } from './runs/submission.ts'
+import type { TimelineRow } from './runs/timeline.ts'
+import type { World } from './threads/world.ts'
 
 const Seconds = v.pipe(v.number(), v.metadata({ unit: 's' }))
 

@@ -1,8 +1,8 @@
 // Every status there is, told by runs that are made to; and who hears of it.
 
 import { type Test, test } from 'tap'
-import type { Execution } from './execution.ts'
-import type { InjectedFault } from './pure_equipment.ts'
+import type { InjectedFault } from './equipment/pure_equipment.ts'
+import type { Execution } from './runs/execution.ts'
 import { actionTransitions, methodTransitions, type ThreadStatus, threadTransitions, workflowTransitions } from './statuses.ts'
 import { begin, liveRuntime, run, testRuntime, threadIn, trace, until } from './testing.ts'
 

@@ -1,6 +1,6 @@
 import { test } from 'tap'
-import { blockers, why } from './explaining.ts'
-import type { InjectedFault } from './pure_equipment.ts'
+import type { InjectedFault } from './equipment/pure_equipment.ts'
+import { blockers, why } from './runs/explaining.ts'
 import { begin, testRuntime, threadIn, until } from './testing.ts'
 
 const topology = {

@@ -8,9 +8,9 @@ import { Registry } from '../devices/registry.ts'
 import { WireLog } from '../devices/wire_log.ts'
 import { sleep, VirtualClock } from '../kit/clock.ts'
 import { silent } from '../kit/log.ts'
-import type { Bench } from './bench.ts'
-import { DrivenEquipment } from './driven_equipment.ts'
-import { compileLibrary } from './library.ts'
+import { DrivenEquipment } from './equipment/driven_equipment.ts'
+import type { Bench } from './plans/bench.ts'
+import { compileLibrary } from './plans/library.ts'
 import { testRuntime, threadIn } from './testing.ts'
 
 const topology = { format: 1, name: 'bench', transporters: { arm: { positions: ['nest'] } }, positions: { nest: { device: 'shaker-1' } } }

@@ -1,9 +1,9 @@
 // Where an error holds a thread, and what each decision does there.
 
 import { test } from 'tap'
-import type { InjectedFault } from './pure_equipment.ts'
-import { type Decision, decisions, type PauseSite, pauseSites } from './recovery.ts'
+import type { InjectedFault } from './equipment/pure_equipment.ts'
 import { begin, run, testRuntime, threadIn, trace, until } from './testing.ts'
+import { type Decision, decisions, type PauseSite, pauseSites } from './threads/recovery.ts'
 
 const topology = {
   format: 1,

@@ -3,8 +3,8 @@
 import * as v from 'valibot'
 import * as contexts from '../events/contexts.ts'
 import type { RuntimeEvent } from '../events/event.ts'
-import type { Execution } from './execution.ts'
-import type { Floor } from './floor.ts'
+import type { Floor } from './floor/floor.ts'
+import type { Execution } from './runs/execution.ts'
 import { actionTransitions, isTerminal, methodTransitions, type Transitions, threadTransitions, workflowTransitions } from './statuses.ts'
 
 const ends = { COMPLETED: {}, FAILED: {}, ABORTED: {} }

@@ -2,14 +2,14 @@
 // longer known to its depth, what its record says.
 
 import * as v from 'valibot'
-import type { Execution } from './execution.ts'
-import { type ExecutionRow, GroupOutcome, type Records, ExecutionRow as Row, SubmissionRecord, ThreadRecord } from './records.ts'
-import { decisions, pauseSites } from './recovery.ts'
+import { type ExecutionRow, GroupOutcome, type Records, ExecutionRow as Row, SubmissionRecord, ThreadRecord } from './kept/records.ts'
+import type { Topology } from './plans/topology.ts'
+import type { Execution } from './runs/execution.ts'
+import type { TimelineRow } from './runs/timeline.ts'
 import { type ActionStatus, actionTransitions } from './statuses.ts'
-import type { LabwareThread } from './thread.ts'
-import type { TimelineRow } from './timeline.ts'
-import type { Topology } from './topology.ts'
-import type { World } from './world.ts'
+import { decisions, pauseSites } from './threads/recovery.ts'
+import type { LabwareThread } from './threads/thread.ts'
+import type { World } from './threads/world.ts'
 
 const MaybeText = v.nullable(v.string())
 const ActionStatusWord = v.picklist(Object.keys(actionTransitions) as ActionStatus[])

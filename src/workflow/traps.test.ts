@@ -1,11 +1,11 @@
 // What schedulers like this one have got wrong: each a promise. Those about places alone are in floor.test.ts.
 
 import { type Test, test } from 'tap'
-import type { Equipment } from './equipment.ts'
-import type { Execution } from './execution.ts'
-import { Records } from './records.ts'
+import type { Equipment } from './equipment/equipment.ts'
+import { Records } from './kept/records.ts'
+import { ExecutionTrackingSink } from './kept/tracking_sink.ts'
+import type { Execution } from './runs/execution.ts'
 import { begin, instantBench, liveRuntime, run, testRuntime, threadIn, trace, until } from './testing.ts'
-import { ExecutionTrackingSink } from './tracking_sink.ts'
 
 const topology = {
   format: 1 as const,

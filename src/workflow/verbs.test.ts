@@ -1,11 +1,11 @@
 // What an operator tells a run beyond pause, recover and stop: skip, insert, spawn, what to do about a late call, where labware is.
 
 import { type Test, test } from 'tap'
-import type { Bench } from './bench.ts'
-import { type InjectedFault, PureEquipment } from './pure_equipment.ts'
-import { savedOf } from './saved.ts'
+import { VirtualTime } from '../kit/virtual_time.ts'
+import { type InjectedFault, PureEquipment } from './equipment/pure_equipment.ts'
+import { savedOf } from './kept/saved.ts'
+import type { Bench } from './plans/bench.ts'
 import { begin, Kept, testRuntime, threadIn, trace, until } from './testing.ts'
-import { VirtualTime } from './virtual_time.ts'
 
 const topology = {
   format: 1,

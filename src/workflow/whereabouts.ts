@@ -3,10 +3,10 @@
 import * as v from 'valibot'
 import { LabError } from '../errors.ts'
 import { didYouMean } from '../kit/did_you_mean.ts'
-import type { Labware } from './labware.ts'
 import { ShownLabware } from './snapshot.ts'
-import type { LabwareThread } from './thread.ts'
-import { runModes, type World } from './world.ts'
+import type { Labware } from './threads/labware.ts'
+import type { LabwareThread } from './threads/thread.ts'
+import { runModes, type World } from './threads/world.ts'
 
 const MaybeText = v.nullable(v.string())
 

@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import type { Bar } from './dry_run.ts'
-import type { Loose } from './plan_testing.ts'
+import type { Loose } from './plans/plan_testing.ts'
 import { Dice } from './simulation_scene.ts'
 import { testRuntime } from './testing.ts'
 

@@ -1,10 +1,10 @@
 import { test } from 'tap'
-import { compileWorkflow } from './compile.ts'
-import { why } from './explaining.ts'
-import { type Loose, says } from './plan_testing.ts'
+import { compileWorkflow } from './plans/compile.ts'
+import { type Loose, says } from './plans/plan_testing.ts'
+import { compileTopology } from './plans/topology.ts'
+import { why } from './runs/explaining.ts'
 import type { Runtime } from './runtime.ts'
 import { begin, emptyBench, run, testRuntime, threadIn, until } from './testing.ts'
-import { compileTopology } from './topology.ts'
 
 /** Plates come out of a stack, are kept warm, spun, and go into a bin. A hop takes 12 s. */
 const topology = (incubators: number, centrifuges = 1): Loose => {

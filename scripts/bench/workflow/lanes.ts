@@ -1,6 +1,6 @@
 // A workflow for very many labware at once: lanes of two instruments each, between which every labware goes to and fro. Nothing takes time.
 
-import { topology, workflow } from '../../../src/workflow/author.ts'
+import { topology, workflow } from '../../../src/workflow/plans/author.ts'
 
 const methods = 10
 const lanesOfOneArm = 10

@@ -1,0 +1,198 @@
+// The bench as its drivers drive it: real instruments, or each one's own simulator.
+
+import type * as v from 'valibot'
+import type { Instrument, Place } from '../../devices/instrument.ts'
+import { type MoveName, type OperationName, operations, type Performable, readings } from '../../devices/operations.ts'
+import type { OperationRecord, OperationResult } from '../../devices/records.ts'
+import type { Registry } from '../../devices/registry.ts'
+import { LabError } from '../../errors.ts'
+import { Lane } from '../../kit/lane.ts'
+import { checked } from '../../kit/schema.ts'
+import type { Teachpoints } from '../../teachpoints/store.ts'
+import type { Teachpoint } from '../../teachpoints/teachpoint.ts'
+import type { Equipment, Performing } from './equipment.ts'
+
+type Options = {
+  registry: Registry
+  teachpoints: Pick<Teachpoints, 'get'>
+  /**
+   * Whether a stop or a fault ends when a run needs the device again. Never where something real could move: there somebody
+   * has to look first. A simulator has nobody who would, and no other way back.
+   */
+  forgives: boolean
+}
+
+/**
+ * What a device is told before an operation, as far as it knows it. It is told each time: no device says how it stands, and
+ * being told twice moves nothing. A sealer or peeler draws its plate in by itself.
+ */
+const before: Partial<Record<Performable, readonly Performable[]>> = {
+  shake: ['lock_plate', 'close'],
+  centrifuge: ['close'],
+}
+
+/** What a device is told before an arm reaches in, as far as it knows it. */
+const toReachIn: readonly Performable[] = ['unlock_plate', 'open']
+/** So many may be about to come to one device. */
+const mostWaiting = 1000
+
+export class DrivenEquipment implements Equipment {
+  readonly #registry: Registry
+  readonly #teachpoints: Options['teachpoints']
+  readonly #forgives: boolean
+  /** Several may come to a device of several sites: each prepares it in its turn. */
+  readonly #lanes = new Map<string, Lane>()
+
+  constructor({ registry, teachpoints, forgives }: Options) {
+    this.#registry = registry
+    this.#teachpoints = teachpoints
+    this.#forgives = forgives
+  }
+
+  /** Keeps a device for an execution, and answers how to let go of it. Throws `locked` when another execution has it. */
+  hold(device_id: string, execution_id: string): () => void {
+    return this.#registry.find(device_id).hold(execution_id)
+  }
+
+  async ready(device_id: string, signal: AbortSignal): Promise<void> {
+    await this.#inTurn(device_id, () => this.#initialized(device_id, signal))
+  }
+
+  async perform(
+    device_id: string,
+    operation: string,
+    params: Readonly<Record<string, unknown>>,
+    { signal, begun }: Performing,
+  ): Promise<unknown> {
+    signal.throwIfAborted()
+    const name = known(operation)
+    const instrument = this.#registry.find(device_id)
+    if (name === 'initialized') return { is_initialized: instrument.initialized }
+    if (name === 'get_temperature') return instrument.getTemperature()
+    instrument.mustKnow(name)
+    // The values of variables were seen by nobody yet.
+    const schema: v.GenericSchema<unknown, Record<string, unknown>> = operations[name].params
+    const taken = checked(schema, params, `${name} of ${device_id}`)
+    if (name === 'initialize') return this.#initialize(instrument, signal)
+    await this.ready(device_id, signal)
+    await this.#tellAll(instrument, before[name] ?? [], signal)
+    // Whoever runs it knows how long it may take, and asks somebody.
+    return this.#untilAborted(instrument, signal, (noted) => {
+      const onBegun = (record: OperationRecord) => {
+        noted(record)
+        begun?.()
+      }
+      return instrument.perform(name, taken, { deadline: 'caller', begun: onBegun })
+    })
+  }
+
+  async open(device_id: string, signal: AbortSignal): Promise<void> {
+    await this.#inTurn(device_id, async () => {
+      const instrument = await this.#initialized(device_id, signal)
+      await this.#tellAll(instrument, toReachIn, signal)
+    })
+  }
+
+  async carry(transporter_id: string, verb: MoveName, seat: string, signal: AbortSignal): Promise<void> {
+    await this.ready(transporter_id, signal)
+    const instrument = this.#registry.find(transporter_id)
+    const place = this.#place(transporter_id, seat)
+    await this.#untilAborted(instrument, signal, (begun) => instrument.carry(verb, place, { begun }))
+  }
+
+  /** The device, brought to where it takes commands. */
+  async #initialized(device_id: string, signal: AbortSignal): Promise<Instrument> {
+    signal.throwIfAborted()
+    const instrument = this.#registry.find(device_id)
+    if (!instrument.initialized) await this.#initialize(instrument, signal)
+    return instrument
+  }
+
+  async #initialize(instrument: Instrument, signal: AbortSignal): Promise<OperationResult> {
+    if (!this.#forgives) instrument.mustNotBeLatched()
+    return this.#tell(instrument, 'initialize', {}, signal)
+  }
+
+  #inTurn<T>(device_id: string, prepare: () => Promise<T>): Promise<T> {
+    const lane = this.#lanes.get(device_id) ?? new Lane(mostWaiting)
+    this.#lanes.set(device_id, lane)
+    return lane.run(prepare)
+  }
+
+  async #tellAll(instrument: Instrument, names: readonly Performable[], signal: AbortSignal): Promise<void> {
+    for (const name of names) if (instrument.knows(name)) await this.#tell(instrument, name, {}, signal)
+  }
+
+  #tell(
+    instrument: Instrument,
+    name: Performable,
+    params: Readonly<Record<string, unknown>>,
+    signal: AbortSignal,
+  ): Promise<OperationResult> {
+    return this.#untilAborted(instrument, signal, (begun) => instrument.perform(name, params, { begun }))
+  }
+
+  /**
+   * Waits for what a device does. An abort halts the device if it has begun, which latches a fault, and rejects with the
+   * signal's reason; or with `stop_not_sent`, when the halt did not reach it.
+   */
+  async #untilAborted(
+    instrument: Instrument,
+    signal: AbortSignal,
+    begin: (begun: (record: OperationRecord) => void) => Promise<OperationResult>,
+  ): Promise<OperationResult> {
+    signal.throwIfAborted()
+    let record: OperationRecord | undefined
+    let halted: Promise<unknown> = Promise.resolve()
+    const onAbort = () => {
+      if (record?.status === 'running') halted = this.#registry.halt(instrument.device_id)
+      // Waited for below, once the device has let go.
+      halted.catch(() => undefined)
+    }
+    signal.addEventListener('abort', onAbort, { once: true })
+    try {
+      const result = await begin((begun) => {
+        record = begun
+      })
+      if (!result.success && !signal.aborted) throw stopped(instrument.device_id, record)
+      return result
+    } finally {
+      signal.removeEventListener('abort', onAbort)
+      await halted
+      signal.throwIfAborted()
+    }
+  }
+
+  /** As it is taught now. Throws what to teach when it is not, or not so that an arm can be sent there. */
+  #place(transporter_id: string, seat: string): Place {
+    const point = this.#taught(transporter_id, seat)
+    if (point.coord_type === 'cartesian') return { at: seat, pose: point.coords }
+    throw new LabError(
+      'invalid',
+      `the teachpoint ${seat} of ${transporter_id} is in ${point.coord_type} coordinates, and arms are sent to cartesian ones; teach it anew`,
+    )
+  }
+
+  #taught(transporter_id: string, seat: string): Teachpoint {
+    try {
+      return this.#teachpoints.get(transporter_id, seat)
+    } catch (cause) {
+      throw new LabError('not_found', `${transporter_id} has no teachpoint ${seat}; teach it that place, in cartesian coordinates`, {
+        cause,
+      })
+    }
+  }
+}
+
+function stopped(device_id: string, record: OperationRecord | undefined): LabError {
+  return new LabError('stopped', `${device_id} was stopped during ${record?.operation}; see that it is safe, then initialize it`)
+}
+
+/** Throws `invalid` for what no device does in a run. */
+function known(operation: string): Performable | keyof typeof readings {
+  if (operation in readings) return operation as keyof typeof readings
+  if (operation in operations && operation !== 'stop') return operation as Exclude<OperationName, 'stop'>
+  const more =
+    operation === 'stop' ? 'a stop is an emergency; end an operation by its duration' : `they do ${Object.keys(operations).join(', ')}`
+  throw new LabError('invalid', `no device does ${operation} in a run; ${more}`)
+}

@@ -1,0 +1,75 @@
+import { test } from 'tap'
+import { VirtualClock } from '../../kit/clock.ts'
+import { type InjectedFault, PureEquipment } from './pure_equipment.ts'
+
+const calm = new AbortController().signal
+const arm = { seconds: { pick: 4, move: 3, place: 1 } }
+
+function bench(faults: InjectedFault[] = []) {
+  const clock = new VirtualClock()
+  const pure = new PureEquipment({ clock, transporters: { 'arm-1': arm }, faults })
+  const taken = async (work: Promise<unknown>) => {
+    const began = clock.now()
+    await clock.run(work)
+    return (clock.now() - began) / 1000
+  }
+  return { clock, pure, taken }
+}
+
+test('an operation takes the seconds of its action, or else its duration', async (t) => {
+  const { pure, taken } = bench()
+  t.equal(await taken(pure.perform('shaker-1', 'shake', { speed: 500, duration: 60 }, { signal: calm, seconds: 7 })), 7)
+  t.equal(await taken(pure.perform('shaker-1', 'shake', { speed: 500, duration: 60 }, { signal: calm })), 60)
+  t.equal(await taken(pure.perform('washer-1', 'run_protocol', { protocol: 'a' }, { signal: calm })), 0)
+  t.match(await pure.perform('x', 'read', {}, { signal: calm }), { success: true, message: /^x: read/ })
+  t.same(await pure.perform('x', 'get_temperature', {}, { signal: calm }), { temperature: 25, target: null })
+})
+
+test('a move takes the time of its transporter, and a ride twelve seconds', async (t) => {
+  const { pure, taken } = bench()
+  t.equal(await taken(pure.carry('arm-1', 'pick', 'a', calm)), 4)
+  t.equal(await taken(pure.carry('arm-1', 'place', 'b', calm)), 4)
+  t.equal(await taken(pure.carry('translator_1', 'pick', 'a', calm)), 5)
+  t.equal(await taken(pure.carry('translator_1', 'place', 'b', calm)), 7)
+})
+
+test('what takes no time sets no timer', async (t) => {
+  const { clock, pure } = bench()
+  const work = [pure.ready('a', calm), pure.open('a', calm), pure.perform('a', 'read', {}, { signal: calm, seconds: 0 })]
+  t.equal(clock.timers, 0)
+  await Promise.all(work)
+})
+
+test('an abort ends every call at once, with its own reason, and leaves no timer', async (t) => {
+  const { clock, pure } = bench([{ operation: 'seal', call: 1, does: 'hang' }])
+  const abort = new AbortController()
+  const { signal } = abort
+  const reason = new Error('enough')
+  const begun = [
+    pure.perform('shaker-1', 'shake', {}, { signal, seconds: 60 }),
+    pure.perform('sealer-1', 'seal', {}, { signal, seconds: 60 }),
+    pure.carry('arm-1', 'pick', 'a', signal),
+  ]
+  abort.abort(reason)
+  const after = [pure.ready('a', signal), pure.open('a', signal), pure.carry('arm-1', 'place', 'b', signal)]
+  for (const work of [...begun, ...after]) await t.rejects(work, reason)
+  t.equal(clock.timers, 0)
+})
+
+test('the call that was told to goes wrong, and no other', async (t) => {
+  const { pure, taken, clock } = bench([
+    { operation: 'shake', call: 2, does: 'fail' },
+    { operation: 'shake', device_id: 'shaker-2', call: 1, does: 'break off' },
+    { operation: 'pick', call: 1, does: 'fail' },
+  ])
+  const shake = (device_id: string) => pure.perform(device_id, 'shake', {}, { signal: calm, seconds: 10 })
+  t.equal(await taken(shake('shaker-1')), 10)
+  const began = clock.now()
+  await t.rejects(shake('shaker-1'), { code: 'device_failed', message: /shaker-1: shake failed/ })
+  t.equal(clock.now(), began, 'at once')
+  await t.rejects(clock.run(shake('shaker-2')), { code: 'device_failed' })
+  t.equal(clock.now() - began, 5000, 'half way')
+  t.equal(await taken(shake('shaker-2')), 10)
+  await t.rejects(pure.carry('arm-1', 'pick', 'a', calm), { code: 'device_failed' })
+  t.equal(await taken(pure.carry('arm-1', 'pick', 'a', calm)), 4)
+})

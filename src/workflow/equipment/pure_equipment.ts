@@ -1,0 +1,87 @@
+// A bench of which there is nothing but the time it takes: no driver, no wire.
+
+import { LabError } from '../../errors.ts'
+import { type Clock, sleep } from '../../kit/clock.ts'
+import { type MoveSeconds, usualMove } from '../plans/timing.ts'
+import type { Equipment, Performing } from './equipment.ts'
+
+/** Makes one call go wrong, in a test: the `call`-th of an operation (or of `ready`, `open`, `pick`, `place`), of one device or of any. */
+export type InjectedFault = {
+  operation: string
+  device_id?: string
+  call: number
+  /** At once; when half of its time is over; or never, until it is aborted. */
+  does: 'fail' | 'break off' | 'hang'
+}
+
+type Options = {
+  clock: Clock
+  /** Of the topology. One that is not there is a translator. */
+  transporters: Readonly<Record<string, { seconds: MoveSeconds }>>
+  faults?: readonly InjectedFault[]
+}
+
+/** What something simulated has that nobody heats. */
+const room = { temperature: 25, target: null }
+
+export class PureEquipment implements Equipment {
+  readonly #clock: Clock
+  readonly #transporters: Options['transporters']
+  readonly #faults: { fault: InjectedFault; calls: number }[]
+
+  constructor({ clock, transporters, faults = [] }: Options) {
+    this.#clock = clock
+    this.#transporters = transporters
+    this.#faults = faults.map((fault) => ({ fault, calls: 0 }))
+  }
+
+  async ready(device_id: string, signal: AbortSignal): Promise<void> {
+    await this.#take(device_id, 'ready', 0, signal)
+  }
+
+  async open(device_id: string, signal: AbortSignal): Promise<void> {
+    await this.#take(device_id, 'open', 0, signal)
+  }
+
+  /** Takes the `seconds` of the action; without any, the `duration` that is asked for. */
+  async perform(device_id: string, operation: string, { duration }: Readonly<Record<string, unknown>>, how: Performing): Promise<unknown> {
+    const { signal, seconds = typeof duration === 'number' ? duration : 0 } = how
+    await this.#take(device_id, operation, seconds, signal)
+    return operation === 'get_temperature' ? room : { success: true, message: `${device_id}: ${operation}, on the clock alone` }
+  }
+
+  async carry(transporter_id: string, verb: 'pick' | 'place', _seat: string, signal: AbortSignal): Promise<void> {
+    const { pick, move, place } = this.#transporters[transporter_id]?.seconds ?? usualMove
+    await this.#take(transporter_id, verb, verb === 'pick' ? pick : move + place, signal)
+  }
+
+  /** Lets the time go by, without a timer if there is none; or does what was injected. */
+  #take(device_id: string, operation: string, seconds: number, signal: AbortSignal): Promise<void> | undefined {
+    signal.throwIfAborted()
+    const fault = this.#faults.length ? this.#due(device_id, operation) : undefined
+    if (fault) return this.#goWrong(fault, { device_id, operation, seconds, signal })
+    return seconds === 0 ? undefined : sleep(this.#clock, seconds * 1000, signal)
+  }
+
+  #due(device_id: string, operation: string): InjectedFault | undefined {
+    const meant = this.#faults.filter(({ fault }) => fault.operation === operation && (fault.device_id ?? device_id) === device_id)
+    for (const counted of meant) counted.calls++
+    return meant.find(({ fault, calls }) => fault.call === calls)?.fault
+  }
+
+  async #goWrong(
+    { does }: InjectedFault,
+    { device_id, operation, seconds, signal }: { device_id: string; operation: string; seconds: number; signal: AbortSignal },
+  ): Promise<void> {
+    if (does === 'hang') await aborted(signal)
+    if (does === 'break off') await sleep(this.#clock, seconds * 500, signal)
+    throw new LabError('device_failed', `${device_id}: ${operation} failed, as it was told to; try again`)
+  }
+}
+
+/** Rejects with the signal's reason, some day. */
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+  })
+}

@@ -1,0 +1,509 @@
+// Threads that wait for each other in a ring: found, and undone by parking one of them.
+
+import { Few } from '../../kit/few.ts'
+import type { Obstacle } from './asking.ts'
+import type { Asks } from './asks.ts'
+import type { Bookings } from './bookings.ts'
+import { type Ground, Nests, type Piece, type Place, type Spot, type Walker } from './ground.ts'
+import { compare, type Ranked } from './line.ts'
+import { isFree } from './safety.ts'
+import type { Travels } from './travels.ts'
+import type { Wait } from './wait.ts'
+
+export type OnKnot = (thread_ids: readonly string[], victim: string) => void
+
+/** What is taken for certain not to move of itself. */
+type View = {
+  /** Those that idle and wait for none of the others. */
+  idle: boolean
+  /** Labware that belongs to no thread. */
+  strangers: boolean
+  /** Those about which somebody was told that they are stuck. */
+  told: boolean
+}
+
+/** To make room nothing is hoped for. */
+const doubting: View = { idle: true, strangers: true, told: true }
+
+/** What a walker could do to go on: go to a place, or past something, when all of these have moved. */
+type Way = { place: Place | null; needs: readonly Walker[] }
+type Ways = readonly Way[]
+
+/** Who waits in a ring, and for what. */
+type Link = { walker: Walker; place: Place | null }
+
+/** More than this is going round in circles. */
+const parksOfOne = 3
+
+export class Knots {
+  readonly #ground: Ground
+  readonly #asks: Asks
+  readonly #travels: Travels
+  readonly #bookings: Bookings
+  readonly #onKnot: OnKnot | undefined
+  readonly #suspects = new Few<Walker>()
+  /** Those that idlers keep from a nest, while there is nowhere to put them. */
+  readonly #cramped = new Set<Wait>()
+  /** Of knots that are to be undone, one or more of each. */
+  readonly #knotted = new Set<Walker>()
+  /** Knots that are not to be undone before a parking place is free: one of each, with the others. Among ten thousand that wait, a knot is few. */
+  readonly #stuck = new Map<Walker, ReadonlySet<Walker>>()
+  #vacated = 0
+  /** There may be knots among any. */
+  #isAnySuspect = false
+  /** The parking places that can be reached from a seat, the nearest first. */
+  readonly #padsFrom = new Map<string, readonly Spot[]>()
+  #seen = 0
+
+  constructor(
+    ground: Ground,
+    { asks, travels, bookings, onKnot }: { asks: Asks; travels: Travels; bookings: Bookings; onKnot: OnKnot | undefined },
+  ) {
+    this.#ground = ground
+    this.#asks = asks
+    this.#travels = travels
+    this.#bookings = bookings
+    this.#onKnot = onKnot
+  }
+
+  /** It waits since now, or for others than before: a new knot has it in it. */
+  suspect(walker: Walker): void {
+    this.#suspects.add(walker)
+  }
+
+  /** Something may have got into a knot that waits itself for nothing new. */
+  suspectAll(): void {
+    this.#isAnySuspect = true
+  }
+
+  /** Does one thing about a knot, and answers whether it did. */
+  examine(): boolean {
+    for (let walker = this.#suspects.shift(); walker; walker = this.#suspects.shift()) {
+      if (this.#clearWay(walker)) return true
+      if (this.#isInKnot(walker)) this.#knotted.add(walker)
+      // With one more that idles, there may be nobody left to hope for.
+      else if (walker.wait?.isIdle && this.#stuck.size > 0) this.suspectAll()
+    }
+    if (this.#seen === this.#ground.version) return false
+    for (const wait of [...this.#cramped]) if (this.#clearFor(wait)) return true
+    // Nobody is left whose doing could be hoped for.
+    if (this.#stuck.size > 0 && this.#isQuiet()) this.suspectAll()
+    if (this.#undo()) return true
+    this.#seen = this.#ground.version
+    return false
+  }
+
+  // Idlers in the way
+
+  #clearWay(walker: Walker): boolean {
+    const { wait, piece } = walker
+    if (!wait) return false
+    if (!wait.isIdle) return this.#clearFor(wait)
+    for (const { walker: other } of piece ? wanting(piece.spot) : []) if (other.wait && this.#clearFor(other.wait)) return true
+    return false
+  }
+
+  /** One that idles in a nest which another wants goes elsewhere at once: it may stand there for ever. */
+  #clearFor(wait: Wait): boolean {
+    this.#cramped.delete(wait)
+    if (wait.state !== 'waiting') return false
+    if (wait.walker.hurries) this.#cramped.add(wait)
+    for (const place of wait.places) {
+      const idlers = this.#idlersIn(place, wait)
+      if (!idlers) continue
+      let count = 0
+      for (const idler of idlers) if (this.#park(idler)) count++
+      if (count < idlers.length) this.#cramped.add(wait)
+      return count > 0
+    }
+    return false
+  }
+
+  /** Undefined if anything else is in the way. For one that hurries, all who wait there idle. */
+  #idlersIn(place: Place, { walker, inputs }: Wait): Wait[] | undefined {
+    if (!(place instanceof Nests) && !place.device) return undefined
+    const idlers: Wait[] = []
+    let isAll = true
+    place.isClosedTo(walker, inputs, (reason, by, piece) => {
+      if (reason === 'occupied' && by?.wait && (by.wait.isIdle || walker.hurries) && this.#canPark(by.wait) && !piece?.travel)
+        idlers.push(by.wait)
+      else isAll = false
+    })
+    return isAll && idlers.length > 0 ? idlers : undefined
+  }
+
+  /** Nobody reaches into a device that another thread holds: it may be at work. */
+  #canPark(wait: Wait): boolean {
+    const holder = wait.walker.piece?.spot.device?.holder
+    if (holder && holder !== wait.walker) return false
+    return wait.canPark && wait.parked < parksOfOne + this.#ground.parking.length
+  }
+
+  #park(wait: Wait): boolean {
+    const pad = this.#nearestPad(wait.walker)
+    if (pad) this.#asks.park(wait, pad)
+    return pad !== undefined
+  }
+
+  /** Where labware is handed over it would be in the way: only if no other is free, and there is a way round. */
+  #nearestPad({ piece }: Walker): Spot | undefined {
+    if (!piece) return undefined
+    return this.#padsNear(piece.seat).find((pad) => isFree(pad) && !(pad.isHandOver && this.#isNeeded(pad)))
+  }
+
+  #padsNear(seat: string): readonly Spot[] {
+    let pads = this.#padsFrom.get(seat)
+    if (!pads) {
+      pads = padsFrom(seat, this.#ground)
+      this.#padsFrom.set(seat, pads)
+    }
+    return pads
+  }
+
+  #isNeeded({ seats }: Spot): boolean {
+    return !this.#ground.graph.canDoWithout(seats[0]!.name, (seat) => !isFree(this.#ground.spot(seat)))
+  }
+
+  // Knots
+
+  #isInKnot(walker: Walker): boolean {
+    if (walker.wait?.isIdle && walker.piece && !isWanted(walker.piece.spot)) return false
+    const ways = this.#waysOf(walker, doubting)
+    if (!ways || ways.some(({ needs }) => needs.every((other) => !this.#waysOf(other, doubting)))) return false
+    return this.#locked([walker], doubting).has(walker)
+  }
+
+  /** Does one thing about one of the knots there are. */
+  #undo(): boolean {
+    if (this.#isAnySuspect) for (const walker of this.#locked(this.#holders(), doubting)) this.#knotted.add(walker)
+    this.#isAnySuspect = false
+    this.#reconsider()
+    for (const walker of this.#knotted) {
+      this.#knotted.delete(walker)
+      const members = this.#locked([walker], doubting)
+      if (members.size === 0) continue
+      const isChanged = this.#undoOne(members)
+      for (const member of members) {
+        this.#stuck.delete(member)
+        if (isChanged) this.#knotted.add(member)
+        else this.#knotted.delete(member)
+      }
+      if (isChanged) return true
+      this.#stuck.set(walker, members)
+    }
+    return false
+  }
+
+  /** Those that a parking place could help, since one may be free again. */
+  #reconsider(): void {
+    if (this.#vacated === this.#ground.vacated) return
+    this.#vacated = this.#ground.vacated
+    for (const [walker, members] of this.#stuck) {
+      for (const { piece } of members) if (piece && this.#padsNear(piece.seat).some(isFree)) this.#knotted.add(walker)
+      if (this.#knotted.has(walker)) this.#stuck.delete(walker)
+    }
+  }
+
+  #undoOne(members: ReadonlySet<Walker>): boolean {
+    if (this.#grantBarred(members, ({ walker }) => walker.hurries)) return true
+    const victim = this.#victimOf(members)
+    if (victim && this.#parkOf(members, victim)) return true
+    if (this.#grantOneOf(members)) return true
+    return !(victim && this.#isRoomToCome()) && this.#tellOne(members)
+  }
+
+  /** Only those that have something can be waited for. */
+  *#holders(): Generator<Walker> {
+    for (const walker of this.#ground.walkers.values()) {
+      if (walker.pieces.size > 0 || walker.holds.size > 0 || walker.reserved.size > 0) yield walker
+    }
+  }
+
+  /**
+   * All of these, and of those for whom they wait, that can never go on: each way of each of them needs another of them. It is
+   * the greatest such set: whoever has a way on is taken out, until nobody is.
+   */
+  #locked(start: Iterable<Walker>, view: View): Set<Walker> {
+    const waysOf = new Map<Walker, Ways>()
+    const waiting = [...start]
+    for (let walker = waiting.pop(); walker; walker = waiting.pop()) {
+      const ways = waysOf.has(walker) ? undefined : this.#waysOf(walker, view)
+      if (!ways) continue
+      waysOf.set(walker, ways)
+      for (const { needs } of ways) waiting.push(...needs)
+    }
+    const locked = new Set(waysOf.keys())
+    for (let size = -1; size !== locked.size; ) {
+      size = locked.size
+      for (const walker of locked) if (canGoOn(waysOf.get(walker)!, locked)) locked.delete(walker)
+    }
+    return locked
+  }
+
+  /** Undefined for one that waits for none of the others. */
+  #waysOf(walker: Walker, view: View): Ways | undefined {
+    const { wait, travels } = walker
+    if (wait && !wait.isIdle) return wait.isTold && !view.told ? undefined : this.#waysOfWait(wait, view)
+    for (const travel of travels) if (travel.state === 'waiting') return this.#waysOfTravel(walker, view)
+    if (wait && walker.awaits.length === 0) return view.idle ? [] : undefined
+    return this.#waysOfFollower(walker)
+  }
+
+  #waysOfWait(wait: Wait, view: View): Ways {
+    const { walker, places, inputs, ask } = wait
+    const ways: Way[] = []
+    for (let i = 0; i < places.length; i++) {
+      const place = places[i]!
+      if (this.#ground.hops(walker, ask.candidates[i]!, place) === undefined) continue
+      const needs = new Needs(view)
+      const isClosed = place.isClosedTo(walker, inputs, (...what) => needs.add(...what))
+      if (isClosed && !needs.isHopeless) ways.push({ place, needs: needs.walkers })
+      if (!isClosed) for (const needs of this.#waysToFree(wait, place)) ways.push({ place: null, needs })
+    }
+    return ways
+  }
+
+  #waysToFree(wait: Wait, place: Place): readonly (readonly Walker[])[] {
+    const barred = this.#bookings.barred(wait, place)
+    if (barred?.by) return [[barred.by]]
+    if (barred && !Number.isFinite(barred.at)) return []
+    // It may become safe when any of those does something.
+    return wait.unsafe >= 0 ? wait.trapped.map((other) => [other]) : [[]]
+  }
+
+  #waysOfTravel({ travels }: Walker, view: View): Ways {
+    const needs = new Needs(view)
+    for (const travel of travels) {
+      if (travel.state === 'waiting') this.#travels.obstacles(travel, (...what) => needs.add(...what))
+    }
+    return needs.isHopeless ? [] : [{ place: null, needs: needs.walkers }]
+  }
+
+  /** Two that wait for each other and for no place are about to tell each other something. */
+  #waysOfFollower(walker: Walker): Ways | undefined {
+    const others: Walker[] = []
+    let isWaiting = false
+    for (const thread_id of walker.awaits) {
+      const other = this.#ground.walkers.get(thread_id)
+      if (!other) continue
+      isWaiting = true
+      if (waitsForPlace(other) || !other.awaits.includes(walker.thread_id)) others.push(other)
+    }
+    return isWaiting ? [{ place: null, needs: others }] : undefined
+  }
+
+  /** The best to park: its leaving lets another go on, it was parked least, it has the shortest way, it asked last. */
+  #parkOf(members: ReadonlySet<Walker>, victim: Wait): boolean {
+    if (!this.#nearestPad(victim.walker)) return false
+    this.#onKnot?.(
+      [...members].map(({ thread_id }) => thread_id),
+      victim.walker.thread_id,
+    )
+    // Nobody from outside is to step into the ring while it is let round: the parking place would not become free again.
+    for (const { walker, place } of this.#ringOf(victim.walker, members) ?? []) {
+      const isKept = walker.wait && place && this.#bookings.barred(walker.wait, place) !== undefined
+      if (place && !isKept) this.#ground.promise(place, walker)
+    }
+    return this.#park(victim)
+  }
+
+  /** From one to the next that it waits for, until that is the first again, each with what it waits for; the shortest such ring. */
+  #ringOf(first: Walker, members: ReadonlySet<Walker>): readonly Link[] | undefined {
+    const cameBy = new Map<Walker, readonly Link[]>([[first, []]])
+    for (const [walker, links] of cameBy) {
+      for (const { place, needs } of this.#waysOf(walker, doubting) ?? []) {
+        const further = [...links, { walker, place }]
+        if (needs.includes(first)) return further
+        for (const next of needs) if (members.has(next) && !cameBy.has(next)) cameBy.set(next, further)
+      }
+    }
+    return undefined
+  }
+
+  #victimOf(members: ReadonlySet<Walker>): Wait | undefined {
+    let best: { wait: Wait; cost: readonly number[] } | undefined
+    for (const { wait, piece, walker } of restingIn(members)) {
+      const helps = this.#canPark(wait) ? this.#helps(walker, piece, members) : 0
+      // One that waits for a ring without being part of it would only use up the parking place.
+      if (helps === 0 || (!wait.isIdle && !this.#ringOf(walker, members))) continue
+      const pad = this.#nearestPad(walker)
+      const hops = pad ? this.#ground.graph.hops(piece.seat, pad.seats[0]!.name)! : Number.POSITIVE_INFINITY
+      const cost = [pad ? 0 : 1, walker.hurries ? 1 : 0, -helps, wait.parked, hops, wait.priority, -wait.sequence]
+      if (!best || isLess(cost, best.cost)) best = { wait, cost }
+    }
+    return best?.wait
+  }
+
+  /** 2: if this one left, another could go on; 1: others want its place; 0: nobody does. */
+  #helps(walker: Walker, { spot }: Piece, members: ReadonlySet<Walker>): 0 | 1 | 2 {
+    let helps: 0 | 1 | 2 = 0
+    for (const { walker: other } of wanting(spot)) {
+      if (other === walker) continue
+      const ways = this.#waysOf(other, doubting) ?? []
+      if (canGoOn(ways, members)) continue
+      for (const { needs } of ways) {
+        if (!needs.includes(walker)) continue
+        helps = 1
+        if (needs.every((needed) => needed === walker || !members.has(needed))) return 2
+      }
+    }
+    return helps
+  }
+
+  /** Where nothing else moves, what is not safe is better than nothing. */
+  #grantOneOf(members: ReadonlySet<Walker>): boolean {
+    let best: Wait | undefined
+    for (const { wait } of members) {
+      if (!wait || wait.unsafe < 0 || wait.places[wait.unsafe]!.isClosedTo(wait.walker, wait.inputs)) continue
+      if (!best || wait.trapped.length < best.trapped.length || (wait.trapped.length === best.trapped.length && compare(wait, best) < 0))
+        best = wait
+    }
+    if (best) this.#asks.grant(best, best.unsafe)
+    return best !== undefined || this.#grantBarred(members)
+  }
+
+  /** To be late is better than never to come. */
+  #grantBarred(members: ReadonlySet<Walker>, isMeant: (wait: Wait) => boolean = () => true): boolean {
+    for (const { wait } of members) {
+      const place = wait?.places[wait.barred]
+      if (!wait || !place || !isMeant(wait) || place.isClosedTo(wait.walker, wait.inputs)) continue
+      const barred = this.#bookings.barred(wait, place)
+      if (barred?.reason === 'booked' && barred.by) this.#bookings.giveUp(barred.by)
+      this.#asks.grant(wait, wait.barred)
+      return true
+    }
+    return false
+  }
+
+  /** Where nothing can be done, and nothing is to be hoped for, somebody has to know. */
+  #tellOne(knot: ReadonlySet<Walker>): boolean {
+    // Those that are parked too, though nobody in the knot waits for them: they have the room that there could be.
+    const parked = this.#ground.parking.flatMap(({ piece, reservedFor }) => piece?.walker ?? reservedFor ?? [])
+    const members = this.#locked([...knot, ...parked], { idle: this.#isQuiet(), strangers: false, told: false })
+    const victim = this.#victimOf(members)
+    if (victim && this.#ground.parking.some((pad) => isHopeful(pad, members))) return false
+    const told = victim && !victim.isIdle ? victim : (firstOf(members) ?? this.#keptOut(members))
+    if (!told) return false
+    told.isTold = true
+    this.#ground.version++
+    // What others hoped for may be gone.
+    this.suspectAll()
+    told.ask.stuck?.(this.#reason(told))
+    return true
+  }
+
+  /** Whoever stands on a parking place, or is to come there, waits for nobody. */
+  #isRoomToCome(): boolean {
+    return this.#ground.parking.some(({ piece, reservedFor }) => {
+      const walker = piece ? piece.walker : reservedFor
+      return walker !== null && !this.#waysOf(walker, doubting)
+    })
+  }
+
+  /** None of all can go on of itself. */
+  #isQuiet(): boolean {
+    for (const walker of this.#ground.walkers.values()) if (!this.#waysOf(walker, doubting)) return false
+    return true
+  }
+
+  /** One that is not on the floor yet, and cannot come. One for each place is enough. */
+  #keptOut(members: ReadonlySet<Walker>): Wait | undefined {
+    for (const { piece } of members) {
+      const waits = piece ? [...wanting(piece.spot)].flatMap(({ walker }) => walker.wait ?? []) : []
+      const first = waits.find((wait) => !wait.isIdle && !canGoOn(this.#waysOf(wait.walker, doubting) ?? [], members))
+      if (first && !waits.some(({ isTold }) => isTold)) return first
+    }
+    return undefined
+  }
+
+  #reason(wait: Wait): string {
+    const [obstacle] = this.#asks.explain(wait)
+    if (!obstacle || obstacle.reason === 'unreachable') return `there is no way to ${namesOf(wait)} from where the labware stands`
+    const { labware_id, thread_id } = obstacle
+    const why = labware_id ? `labware ${labware_id} stands there` : `thread ${thread_id} has it`
+    return `${namesOf(wait)} cannot be had: ${why}, they wait for each other, and no parking place is free to make room`
+  }
+}
+
+/** Further away than any seat. */
+const handOver = 1e6
+
+function padsFrom(from: string, { graph, parking }: Ground): readonly Spot[] {
+  const reached = parking.flatMap((pad) => {
+    const hops = graph.hops(from, pad.seats[0]!.name)
+    return hops === undefined ? [] : [{ pad, far: hops + (pad.isHandOver ? handOver : 0) }]
+  })
+  return reached.sort((a, b) => a.far - b.far).map(({ pad }) => pad)
+}
+
+/** Whom one way needs. */
+class Needs {
+  readonly walkers: Walker[] = []
+  isHopeless = false
+  readonly #view: View
+
+  constructor(view: View) {
+    this.#view = view
+  }
+
+  add(reason: Obstacle['reason'], by: Walker | null, piece: Piece | null): void {
+    // What is under way leaves of itself.
+    if (piece?.travel || (reason === 'corridor' && by && isUnderWay(by))) return
+    if (by) this.walkers.push(by)
+    else if (this.#view.strangers) this.isHopeless = true
+  }
+}
+
+function canGoOn(ways: Ways, locked: ReadonlySet<Walker>): boolean {
+  return ways.some(({ needs }) => needs.every((other) => !locked.has(other)))
+}
+
+function isUnderWay({ pieces }: Walker): boolean {
+  for (const { travel } of pieces) if (travel) return true
+  return false
+}
+
+function waitsForPlace({ wait, travels }: Walker): boolean {
+  if (wait && !wait.isIdle) return true
+  for (const { state } of travels) if (state === 'waiting') return true
+  return false
+}
+
+/** Who wants to go to a spot, to its device, or past it. */
+function* wanting({ wanted, device, passers }: Spot): Generator<Ranked & { walker: Walker }> {
+  yield* wanted
+  if (device) yield* device.wanted
+  yield* passers
+}
+
+function isWanted({ wanted, device, passers }: Spot): boolean {
+  return wanted.size > 0 || passers.size > 0 || (device !== null && device.wanted.size > 0)
+}
+
+function isLess(a: readonly number[], b: readonly number[]): boolean {
+  const i = a.findIndex((value, at) => value !== b[at])
+  return i >= 0 && a[i]! < b[i]!
+}
+
+function firstOf(members: ReadonlySet<Walker>): Wait | undefined {
+  let first: Wait | undefined
+  for (const { wait } of members) if (wait && !wait.isIdle && (!first || compare(wait, first) < 0)) first = wait
+  return first
+}
+
+/** Who stands there, or is to come, may leave. */
+function isHopeful({ piece, reservedFor }: Spot, members: ReadonlySet<Walker>): boolean {
+  const walker = piece ? piece.walker : reservedFor
+  return walker !== null && !members.has(walker) && !walker.wait?.isTold
+}
+
+function* restingIn(members: ReadonlySet<Walker>): Generator<{ walker: Walker; wait: Wait; piece: Piece }> {
+  for (const walker of members) {
+    const { wait, piece } = walker
+    if (wait && piece && !piece.travel) yield { walker, wait, piece }
+  }
+}
+
+function namesOf({ ask }: Wait): string {
+  return ask.candidates.map((candidate) => ('device' in candidate ? candidate.device : candidate.seat)).join(' or ')
+}

@@ -1,0 +1,90 @@
+// Whose turn it is with a transporter: one at a time, first come, first served; those that are pressed before the others.
+
+import { Few } from '../../kit/few.ts'
+
+type Turn = { readonly transporter: string; readonly thread_id: string; readonly granted: () => void }
+
+export class Turns {
+  readonly #holders = new Map<string, Turn>()
+  readonly #queues = new Map<string, Few<Turn>>()
+  readonly #granted: Turn[] = []
+  readonly #isPressed: ((thread_id: string) => boolean) | undefined
+  #isCalling = false
+
+  constructor(isPressed?: (thread_id: string) => boolean) {
+    this.#isPressed = isPressed
+  }
+
+  /** `granted` may be called before this returns. */
+  take(transporter: string, thread_id: string, granted: () => void): { withdraw(): void } {
+    const turn = { transporter, thread_id, granted }
+    let queue = this.#queues.get(transporter)
+    if (!queue) {
+      queue = new Few()
+      this.#queues.set(transporter, queue)
+    }
+    queue.add(turn)
+    this.#goOn(transporter)
+    return { withdraw: () => this.#withdraw(turn) }
+  }
+
+  holder(transporter: string): string | undefined {
+    return this.#holders.get(transporter)?.thread_id
+  }
+
+  /** Nothing happens if the thread has not got it, or no more. */
+  giveBack(transporter: string, thread_id: string): void {
+    if (this.#holders.get(transporter)?.thread_id !== thread_id) return
+    this.#holders.delete(transporter)
+    this.#goOn(transporter)
+  }
+
+  forget(thread_id: string): void {
+    for (const [transporter, queue] of this.#queues) {
+      for (const turn of [...queue]) if (turn.thread_id === thread_id) queue.delete(turn)
+      if (this.#holders.get(transporter)?.thread_id === thread_id) this.#holders.delete(transporter)
+      this.#goOn(transporter)
+    }
+  }
+
+  #withdraw(turn: Turn): void {
+    this.#queues.get(turn.transporter)?.delete(turn)
+    if (!this.#isHeld(turn)) return
+    this.#holders.delete(turn.transporter)
+    this.#goOn(turn.transporter)
+  }
+
+  #goOn(transporter: string): void {
+    if (this.#holders.has(transporter)) return
+    const queue = this.#queues.get(transporter)
+    const turn = queue && this.#firstOf(queue)
+    if (turn) {
+      queue.delete(turn)
+      this.#holders.set(transporter, turn)
+      this.#granted.push(turn)
+    }
+    this.#call()
+  }
+
+  #firstOf(queue: Few<Turn>): Turn | undefined {
+    if (queue.size > 1 && this.#isPressed) for (const turn of queue) if (this.#isPressed(turn.thread_id)) return turn
+    for (const turn of queue) return turn
+    return undefined
+  }
+
+  /** One after the other, however deep the calls that brought them about: a chain of turns must not become a tower of calls. */
+  #call(): void {
+    if (this.#isCalling) return
+    this.#isCalling = true
+    try {
+      for (let turn = this.#granted.shift(); turn; turn = this.#granted.shift()) if (this.#isHeld(turn)) turn.granted()
+    } finally {
+      this.#isCalling = false
+    }
+  }
+
+  /** It may have been withdrawn between. */
+  #isHeld(turn: Turn): boolean {
+    return this.#holders.get(turn.transporter) === turn
+  }
+}

@@ -1,0 +1,164 @@
+// What of an execution outlasts the service: where everything stands, and how far each thread has come.
+
+import * as v from 'valibot'
+import { SubmissionRequest } from '../runs/submission.ts'
+import { runModes } from '../threads/world.ts'
+
+const Text = v.nullable(v.string())
+
+const Labware = v.object({
+  labware_id: v.string(),
+  name: v.string(),
+  template: v.string(),
+  type: v.string(),
+  kind: v.picklist(['plate', 'tip_rack', 'trough']),
+  barcode: Text,
+  tips_left: v.nullable(v.number()),
+  tips: v.nullable(v.number()),
+  state: v.picklist(['AVAILABLE', 'IN_JOURNEY', 'PARKED', 'ENDED']),
+  held_by: Text,
+})
+
+/** An action or a move that had begun, and may be done or not. */
+const Interrupted = v.object({
+  action_id: v.string(),
+  /** Of its plan; empty for a move. */
+  path: v.string(),
+  name: Text,
+  status: v.string(),
+})
+export type Interrupted = v.InferOutput<typeof Interrupted>
+
+/** Where what an operator put in stands in its lane; in the order of the lane. */
+const Inserted = v.optional(v.array(v.object({ at: v.number(), path: v.string() })), [])
+
+export const SavedThread = v.object({
+  thread_id: v.string(),
+  name: v.string(),
+  template: v.string(),
+  group_id: Text,
+  submission_id: v.string(),
+  starts_at: v.string(),
+  status: v.string(),
+  last_error: Text,
+  labware: Labware,
+  seat: v.pipe(Text, v.description('Where the labware stands; null when it is not on the floor')),
+  frames: v.array(v.object({ path: v.string(), next: v.number(), is_loop: v.boolean(), inserted: Inserted })),
+  seen: v.record(v.string(), v.number()),
+  method_id: Text,
+  joining_id: Text,
+  skips: v.optional(v.array(v.string()), []),
+  awaited: v.optional(v.array(v.object({ insert: v.number(), key: v.string(), path: v.string() })), []),
+  interrupted: v.nullable(Interrupted),
+  move: v.nullable(Interrupted),
+})
+export type SavedThread = v.InferOutput<typeof SavedThread>
+
+export const SavedMethod = v.object({
+  method_id: v.string(),
+  name: v.string(),
+  owner_id: v.string(),
+  status: v.string(),
+  next: v.number(),
+  is_whole: v.boolean(),
+  wanted: v.array(v.string()),
+  inserted: Inserted,
+})
+export type SavedMethod = v.InferOutput<typeof SavedMethod>
+
+export const SavedSlot = v.object({
+  labware: v.string(),
+  group_id: Text,
+  submission_id: Text,
+  queue: v.array(v.string()),
+  pending: v.array(v.string()),
+  receiver_id: Text,
+  contributions: v.number(),
+  is_closed: v.boolean(),
+  is_orphaned: v.boolean(),
+})
+export type SavedSlot = v.InferOutput<typeof SavedSlot>
+
+export const SavedSubmission = v.object({
+  submission_id: v.string(),
+  request: SubmissionRequest,
+  submitted_at: v.number(),
+  status: v.string(),
+})
+export type SavedSubmission = v.InferOutput<typeof SavedSubmission>
+
+export const SavedGroup = v.object({
+  submission_id: v.string(),
+  group_id: v.string(),
+  open: v.number(),
+  is_complete: v.boolean(),
+  ended: v.record(v.string(), v.number()),
+})
+export type SavedGroup = v.InferOutput<typeof SavedGroup>
+
+export const SavedChannel = v.object({ name: v.string(), count: v.number(), value: Text, data: v.record(v.string(), v.unknown()) })
+
+export const SavedInsert = v.object({
+  anchor: v.string(),
+  where: v.picklist(['before', 'after']),
+  item: v.record(v.string(), v.unknown()),
+  is_done: v.boolean(),
+  lanes: v.array(v.string()),
+})
+export type SavedInsert = v.InferOutput<typeof SavedInsert>
+
+export const SavedExecution = v.object({
+  execution_id: v.string(),
+  workflow: v.string(),
+  hash: v.pipe(v.string(), v.description('Of the workflow: another one cannot take it up')),
+  topology: v.string(),
+  run_mode: v.picklist(runModes),
+  is_joinable: v.boolean(),
+  started_at: v.number(),
+  phase: v.string(),
+  names: v.pipe(v.record(v.string(), v.number()), v.description('How many of each name there were')),
+  inserts: v.optional(v.array(SavedInsert), []),
+})
+export type SavedExecution = v.InferOutput<typeof SavedExecution>
+
+/** All that was saved of one execution. */
+export type Saved = {
+  execution: SavedExecution
+  submissions: SavedSubmission[]
+  threads: SavedThread[]
+  methods: SavedMethod[]
+  slots: SavedSlot[]
+  groups: SavedGroup[]
+  channels: v.InferOutput<typeof SavedChannel>[]
+}
+
+const kinds = {
+  submission: v.array(SavedSubmission),
+  thread: v.array(SavedThread),
+  method: v.array(SavedMethod),
+  slot: v.array(SavedSlot),
+  group: v.array(SavedGroup),
+  channel: v.array(SavedChannel),
+}
+
+/** Out of a journal's keys: `execution`, and `thread <id>` and so on. Undefined when they are no whole execution. */
+export function savedOf(keys: ReadonlyMap<string, unknown>): Saved | undefined {
+  const of = <Kind extends keyof typeof kinds>(kind: Kind) => {
+    const values = [...keys].filter(([key]) => key.startsWith(`${kind} `)).map(([, value]) => value)
+    return v.parse(kinds[kind], values) as v.InferOutput<(typeof kinds)[Kind]>
+  }
+  try {
+    return {
+      execution: v.parse(SavedExecution, keys.get('execution')),
+      submissions: of('submission'),
+      threads: of('thread'),
+      methods: of('method'),
+      slots: of('slot'),
+      groups: of('group'),
+      channels: of('channel'),
+    }
+  } catch (error) {
+    if (error instanceof v.ValiError) return undefined
+    throw error
+  }
+}

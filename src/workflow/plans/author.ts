@@ -1,0 +1,122 @@
+// For those who write topologies and workflows in TypeScript: the same documents as in JSON, with functions in them, and with types that
+// know the names of their parts.
+
+import type * as v from 'valibot'
+import type { OperationName, operations, Performable, ReadingName } from '../../devices/operations.ts'
+import type { OperationResult } from '../../devices/records.ts'
+import type { Handler, TopologyInput, WorkflowDocument } from './documents.ts'
+
+/** `export default topology({…})` */
+export function topology(document: TopologyInput): TopologyInput {
+  return document
+}
+
+/** `export default workflow({…})`. A name of a labware, method, thread or variable that is not in the document is a mistake of types. */
+export function workflow<Labware extends string, Method extends string, Thread extends string, Variable extends string>(
+  document: WorkflowInput<Labware, Method, Thread, Variable>,
+): WorkflowInput<Labware, Method, Thread, Variable> {
+  return document
+}
+
+/** What the body of an action is given. All of it ends with a `LabError` when the thread is stopped. */
+export interface Doing<Labware extends string = string> {
+  readonly execution_id: string
+  readonly thread_id: string
+  /** What is at the device, by template. */
+  readonly labware: Readonly<Record<Labware, { readonly labware_id: string; readonly name: string; readonly barcode: string | null }>>
+  /** Aborted when the thread is cut off. */
+  readonly signal: AbortSignal
+  /** Of the submission, else its default. Throws for one that has neither. */
+  variable(name: string): unknown
+  /** The device that the action was given: `await ctx.device.shake({ speed: 500, duration: 5 })`. */
+  readonly device: BoundDevice
+  /** Tells those who wait for it, and fires CUSTOM.<name>.EMITTED. Lazy: nothing happens until it is awaited. */
+  emit(name: string, value?: string | null, data?: Record<string, unknown>): PromiseLike<void>
+  /** The next time it is emitted after this context last saw it, at once if it was. Rejects when `timeout`, s, is over; 0 waits for ever. */
+  waitFor(name: string, options?: { timeout?: number }): Promise<{ value: string | null; data: Record<string, unknown> }>
+  /** Shows it to the operator, and resolves when somebody has confirmed it. */
+  instruct(instruction: string, options?: { timeout?: number }): Promise<void>
+  /** By the clock of the run, which jumps where nothing is driven. */
+  sleep(seconds: number): Promise<void>
+}
+
+/** A method for each operation of the table. One that the device does not know rejects with `invalid`. */
+export type BoundDevice = { readonly device_id: string } & {
+  [Name in Performable]: ParamsOf<Name> extends Record<string, never> ? () => Promise<OperationResult> : Taking<ParamsOf<Name>>
+} & {
+  /** In °C; the target is null when none is set. */
+  get_temperature(): Promise<{ temperature: number; target: number | null }>
+  /** An operation that is not in the table: of a device that is declared in the topology. */
+  perform(operation: string, params?: Record<string, unknown>): Promise<unknown>
+}
+type ParamsOf<Name extends Performable> = v.InferInput<(typeof operations)[Name]['params']>
+type Taking<Params> =
+  Partial<Params> extends Params ? (params?: Params) => Promise<OperationResult> : (params: Params) => Promise<OperationResult>
+
+/** A value, or the name of a variable whose value stands here. */
+export type Given<Variable extends string = string> = string | number | boolean | null | { variable: Variable }
+
+type AnyAction = { name?: string; on_failure?: 'PAUSE' | 'ABORT' }
+type OnDevice<Labware extends string> = AnyAction & {
+  labware?: readonly Labware[]
+  sites?: { readonly [Name in Labware]?: number }
+  tips?: { readonly [Name in Labware]?: number }
+  max_wait_after?: number
+  seconds?: number
+}
+
+export type ActionInput<Labware extends string = string, Variable extends string = string> =
+  | (OnDevice<Labware> & {
+      do: Exclude<OperationName, 'stop'> | ReadingName | (string & {})
+      on: string
+      with?: Readonly<Record<string, Given<Variable>>>
+    })
+  | (OnDevice<Labware> & { name: string; on?: string; body: (ctx: Doing<Labware>) => Promise<void> })
+  | (AnyAction & { emit: string; value?: string | null; data?: Record<string, unknown> })
+  | (AnyAction & { wait_for: string; timeout?: number })
+  | (AnyAction & { instruct: string; timeout?: number })
+
+export type StepInput<Labware extends string = string, Method extends string = string> = { name?: string } & (
+  | { method: Method }
+  | { action: ActionInput<Labware> }
+  | { join: readonly Method[] }
+  | { park: readonly string[] }
+  | { wait_for: string; timeout?: number }
+  | {
+      branch: string
+      cases: Readonly<Record<string, readonly StepInput<Labware, Method>[]>>
+      else?: readonly StepInput<Labware, Method>[]
+      timeout?: number
+    }
+  | { while_more_work: readonly StepInput<Labware, Method>[] }
+)
+
+type Written = v.InferInput<typeof WorkflowDocument>
+
+export type ThreadInput<Labware extends string = string, Method extends string = string> = Omit<
+  Written['threads'][string],
+  'labware' | 'steps' | 'contributes_to' | 'end'
+> & {
+  labware: Labware
+  end: Omit<Written['threads'][string]['end'], 'at'> & { at: readonly string[] }
+  steps: readonly StepInput<Labware, Method>[]
+  contributes_to?: readonly Labware[]
+}
+
+export type WorkflowInput<
+  Labware extends string = string,
+  Method extends string = string,
+  Thread extends string = string,
+  Variable extends string = string,
+> = {
+  $schema?: string
+  format: 1
+  name: string
+  topology: string
+  labware: Readonly<Record<Labware, Written['labware'][string]>>
+  variables?: Readonly<Record<Variable, { default?: unknown; description?: string }>>
+  methods?: Readonly<Record<Method, readonly ActionInput<NoInfer<Labware>, NoInfer<Variable>>[]>>
+  threads: Readonly<Record<Thread, ThreadInput<NoInfer<Labware>, NoInfer<Method>>>>
+  start: readonly NoInfer<Thread>[]
+  on?: Readonly<Record<string, readonly Handler[]>>
+}

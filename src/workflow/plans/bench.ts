@@ -1,0 +1,34 @@
+// What the plans of a workflow are held against: the devices there are, what they can do, and the points that were taught.
+
+import type { DeviceType, Limits } from '../../devices/device.ts'
+import type { Instrument } from '../../devices/instrument.ts'
+import type { Teachpoints } from '../../teachpoints/store.ts'
+
+export type BenchDevice = {
+  device_id: string
+  type: DeviceType
+  /** Whether there is a driver behind it. */
+  driven: boolean
+  operations: readonly string[]
+  limits: Limits
+  simulated: boolean
+}
+
+export type Bench = {
+  devices: readonly BenchDevice[]
+  hasTeachpoint(device_id: string, name: string): boolean
+}
+
+/** The bench as it is at this moment; the points are looked up when they are asked for. */
+export function benchOf(instruments: readonly Instrument[], teachpoints: Pick<Teachpoints, 'list'>): Bench {
+  return {
+    devices: instruments.map(benchDevice),
+    hasTeachpoint: (device_id, name) => teachpoints.list(device_id).some((point) => point.name === name),
+  }
+}
+
+function benchDevice(instrument: Instrument): BenchDevice {
+  const { device_id, driven, simulated } = instrument
+  const { type, operations, limits } = instrument.capabilities()
+  return { device_id, type, driven, simulated, limits, operations: operations.map(({ name }) => name) }
+}

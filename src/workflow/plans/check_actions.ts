@@ -1,0 +1,106 @@
+// What must be so of an action at a device: the device can do it, takes its parameters, and has room for its labware.
+
+import type * as v from 'valibot'
+import { strictObject } from 'valibot'
+import { checkLimits } from '../../devices/limits.ts'
+import { isOptional, operations, readings } from '../../devices/operations.ts'
+import { checked } from '../../kit/schema.ts'
+import type { Draft } from './compile.ts'
+import type { Do } from './documents.ts'
+import { type ActionPlan, actionsOf } from './plan.ts'
+import type { KnownDevice } from './topology.ts'
+import { located, mustBeKnown, wrong } from './wrong.ts'
+
+/** Throws `invalid`, naming the place. */
+export function checkActions(draft: Draft): void {
+  for (const action of actionsOf(draft)) {
+    const at = `${draft.where}: ${action.path}`
+    if (action.kind === 'code') checkCode(action, at)
+    if (action.kind !== 'do' && action.kind !== 'code') continue
+    checkTips(action, draft, at)
+    if (action.kind === 'do') checkParams(action.action, draft, at)
+    for (const device_id of action.devices) checkDevice(action, draft.topology.devices.get(device_id)!, draft, at)
+  }
+}
+
+function checkCode({ devices, labware }: ActionPlan, at: string): void {
+  if (devices.length === 0 && labware.length > 0) throw wrong(`${at}.labware`, 'labware is brought to a device; say to which with "on"')
+}
+
+type OnDevice = ActionPlan & { kind: 'do' | 'code' }
+
+function checkTips({ action, labware }: OnDevice, { document }: Draft, at: string): void {
+  for (const [name, count] of Object.entries(action.tips)) {
+    const place = `${at}.tips.${name}`
+    const { kind, tips } = document.labware[name]!
+    if (!labware.includes(name)) throw wrong(place, `${name} is not among the labware of the action`)
+    if (kind !== 'tip_rack') throw wrong(place, `${name} is a ${kind}, and has no tips; its kind must be tip_rack`)
+    if (tips === undefined) throw wrong(place, `nobody knows how many tips ${name} holds; say so in labware.${name}.tips`)
+    if (count > tips) throw wrong(place, `${count} tips are more than the ${tips} that ${name} holds`)
+  }
+}
+
+/** Parameters of operations that the table knows; those of others are the driver's affair. */
+function checkParams({ do: operation, with: params }: Do, draft: Draft, at: string): void {
+  if (operation === 'stop') throw wrong(`${at}.do`, 'a stop is for people: it latches the device until somebody initializes it')
+  const entries = entriesOf(operation)
+  if (!entries) return
+  for (const [name, schema] of Object.entries(entries)) {
+    if (!isOptional(schema) && !(name in params)) throw wrong(`${at}.with`, `${operation} wants ${name} too`)
+  }
+  for (const [name, value] of Object.entries(values(params, draft))) {
+    mustBeKnown(`parameter of ${operation}`, name, Object.keys(entries), `${at}.with`)
+    if (value !== undefined) checked(strictObject({ [name]: entries[name]! }), { [name]: value }, `${at}.with`)
+  }
+  const negative = ['speed', 'duration', 'g'].find((name) => Number(values(params, draft)[name]) < 0)
+  if (negative) throw wrong(`${at}.with`, `${negative} must not be negative`)
+}
+
+/** A reading takes none; undefined for an operation that the table does not know. */
+function entriesOf(operation: string): Record<string, v.GenericSchema> | undefined {
+  if (Object.hasOwn(readings, operation)) return {}
+  return Object.hasOwn(operations, operation) ? operations[operation as keyof typeof operations].params.entries : undefined
+}
+
+/** As they stand there; for a variable its default, undefined if it has none. */
+function values(params: Do['with'], { document }: Draft): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(params).map(([name, value]) => {
+      const isVariable = typeof value === 'object' && value !== null
+      return [name, isVariable ? document.variables[value.variable]?.default : value]
+    }),
+  )
+}
+
+function checkDevice({ action, labware }: OnDevice, device: KnownDevice, draft: Draft, at: string): void {
+  const { device_id, sites } = device
+  if (labware.length > sites) throw wrong(`${at}.labware`, `${labware.length} labware are more than ${device_id} has sites for: ${sites}`)
+  checkSites(action.sites, { labware, device }, at)
+  if (!('do' in action)) return
+  checkCan(action.do, device, at)
+  located(`${at}.with`, () => checkLimits(device_id, values(action.with, draft), device.limits))
+}
+
+function checkCan(operation: string, { device_id, operations, configured }: KnownDevice, at: string): void {
+  const known = [...operations.keys()]
+  if (known.includes(operation)) return
+  if (known.length) mustBeKnown(`operation of ${device_id}`, operation, known, `${at}.do`)
+  const why = configured ? 'its driver knows none' : 'it has no driver'
+  throw wrong(`${at}.do`, `nobody knows what ${device_id} can do: ${why}; say so in devices.${device_id}.operations of the topology`)
+}
+
+function checkSites(
+  wanted: Readonly<Record<string, number>>,
+  { labware, device }: { labware: readonly string[]; device: KnownDevice },
+  at: string,
+): void {
+  const taken = new Map<number, string>()
+  for (const [name, site] of Object.entries(wanted)) {
+    const place = `${at}.sites.${name}`
+    if (!labware.includes(name)) throw wrong(place, `${name} is not among the labware of the action`)
+    if (site > device.sites) throw wrong(place, `${device.device_id} has no site ${site}: it has ${device.sites}`)
+    const other = taken.get(site)
+    if (other) throw wrong(place, `${other} is on site ${site} already`)
+    taken.set(site, name)
+  }
+}

@@ -1,0 +1,103 @@
+// What must be so of the names in a workflow: of labware, threads, variables and events.
+
+import {
+  actionTransitions,
+  isTerminal,
+  methodTransitions,
+  phaseTransitions,
+  type SlotStatus,
+  submissionTransitions,
+  type Transitions,
+  threadTransitions,
+  workflowTransitions,
+} from '../statuses.ts'
+import type { Draft } from './compile.ts'
+import { actionsOf, own } from './plan.ts'
+import { member, mustBeKnown, mustBeOnce, wrong } from './wrong.ts'
+
+/** Throws `invalid`, naming the place. */
+export function checkNames(draft: Draft): void {
+  for (const check of [startsAreThreads, labwareIsCarriedOnce, labwareIsTemplated, variablesAreDeclared, eventsAreOurs, handlersHear])
+    check(draft)
+}
+
+function startsAreThreads({ document, threads, where }: Draft): void {
+  mustBeOnce(document.start, `${where}: start`)
+  document.start.forEach((name, i) => {
+    mustBeKnown('thread', name, threads.keys(), `${where}: start[${i}]`)
+  })
+}
+
+function labwareIsCarriedOnce({ document, threads, where }: Draft): void {
+  const carriers = new Map<string, string>()
+  for (const { name, labware, template } of threads.values()) {
+    const at = `${where}: threads.${name}`
+    mustBeKnown('labware', labware, Object.keys(document.labware), `${at}.labware`)
+    const other = carriers.get(labware)
+    if (other) throw wrong(`${at}.labware`, `thread ${other} carries ${labware} already; a labware has one thread`)
+    carriers.set(labware, name)
+    template.contributes_to.forEach((fed, i) => {
+      mustBeKnown('labware', fed, Object.keys(document.labware), `${at}.contributes_to[${i}]`)
+    })
+  }
+}
+
+function labwareIsTemplated(draft: Draft): void {
+  const templates = Object.keys(draft.document.labware)
+  for (const { labware, action, path } of actionsOf(draft)) {
+    const at = `${draft.where}: ${path}`
+    labware.forEach((name, i) => {
+      if (name !== own) mustBeKnown('labware', name, templates, `${at}.labware[${i}]`)
+    })
+    for (const list of ['sites', 'tips'] as const) {
+      for (const name of Object.keys(list in action ? action[list as never] : {})) mustBeKnown('labware', name, templates, `${at}.${list}`)
+    }
+  }
+}
+
+function variablesAreDeclared(draft: Draft): void {
+  for (const { kind, action, path } of actionsOf(draft)) {
+    for (const [name, value] of Object.entries(kind === 'do' ? action.with : {})) {
+      if (typeof value !== 'object' || value === null) continue
+      mustBeKnown('variable', value.variable, Object.keys(draft.document.variables), `${draft.where}: ${path}.with.${name}`)
+    }
+  }
+}
+
+function eventsAreOurs(draft: Draft): void {
+  for (const { kind, action, path } of actionsOf(draft)) {
+    if (kind !== 'emit' || !action.emit.startsWith('OPERATOR.')) continue
+    throw wrong(`${draft.where}: ${path}.emit`, 'names that begin with OPERATOR. are the service’s own; give the event another')
+  }
+}
+
+const ends = <Status extends string>(table: Transitions<Status>) =>
+  Object.keys(table).filter((status) => isTerminal(table, status as Status))
+
+/** What the bus of an execution tells, by type of entity; null where the status is anything. Incidents and faults go past it. */
+const told: Readonly<Record<string, readonly string[] | null>> = {
+  ACTION: Object.keys(actionTransitions),
+  METHOD: Object.keys(methodTransitions),
+  THREAD: Object.keys(threadTransitions),
+  WORKFLOW: Object.keys(workflowTransitions),
+  EXECUTION: ends(phaseTransitions).map((phase) => phase.toUpperCase()),
+  SUBMISSION: ['ACCEPTED', ...ends(submissionTransitions)],
+  GROUP: ['COMPLETED'],
+  SLOT: ['OVERFLOW', 'REJECTED', 'AWAITING_DECISION', 'ORPHANED', 'ABANDONED'] satisfies SlotStatus[],
+  DEVICE_OP: ['FAILED'],
+  CUSTOM: ['EMITTED'],
+  TIP_RACK: ['EMPTY', 'LOW'],
+  OPERATOR: ['INSTRUCTION'],
+}
+
+/** A handler of a name that is never told would wait in silence. */
+function handlersHear({ document, where }: Draft): void {
+  for (const name of Object.keys(document.on)) {
+    const at = `${where}: ${member('on', name)}`
+    const [type = '', ...rest] = name.split('.')
+    if (rest.length === 0 || rest.length > 2 || rest.includes(''))
+      throw wrong(at, 'an event is called THREAD.COMPLETED or THREAD.<id>.COMPLETED')
+    mustBeKnown('type of event', type, Object.keys(told), at)
+    mustBeKnown(`status of ${type}`, rest.at(-1)!, told[type] ?? [], at)
+  }
+}

@@ -1,0 +1,78 @@
+// From a document to a workflow that can be run: everything is checked, and what is wrong is said with its place.
+
+import { createHash } from 'node:crypto'
+import { messageOf } from '../../errors.ts'
+import { byCodePoint } from '../../kit/name.ts'
+import { checked } from '../../kit/schema.ts'
+import { checkActions } from './check_actions.ts'
+import { checkNames } from './check_names.ts'
+import { checkSharing } from './check_sharing.ts'
+import { checkWays } from './check_ways.ts'
+import { checkWindows } from './check_windows.ts'
+import { JsonWorkflow, WorkflowDocument } from './documents.ts'
+import { fillFeeds } from './feeding.ts'
+import { type Outline, outline } from './outline.ts'
+import { actionsOf, type Workflow } from './plan.ts'
+import type { Topology } from './topology.ts'
+import { wrong } from './wrong.ts'
+
+/** What the checks are given. `where` begins their sentences. */
+export type Draft = Outline & { document: WorkflowDocument; topology: Topology; where: string }
+
+/**
+ * Throws `invalid`, naming the place: `workflow seal-and-spin: threads.plate.steps[1].method: there is no method shke_it`.
+ * `origin` is what messages call a text that is no workflow at all.
+ */
+export function compileWorkflow(input: unknown, topology: Topology, origin: string, form: Workflow['form']): Workflow {
+  const document = workflowDocument(input, origin, form)
+  const where = `workflow ${document.name}`
+  if (document.topology !== topology.name)
+    throw wrong(`${where}: topology`, `it is made for ${document.topology}, and this is ${topology.name}`)
+  const draft: Draft = { document, topology, where, ...outline(document, topology) }
+  for (const check of [checkNames, checkSharing, checkActions, checkWays, checkWindows]) check(draft)
+  const { methods, threads } = draft
+  fillFeeds(threads)
+  const carriers = new Map([...threads.values()].map(({ name, labware }) => [labware, name]))
+  return {
+    document,
+    name: document.name,
+    topology,
+    hash: hashOf(document, where),
+    hasCode: holdsCode(draft),
+    form,
+    methods,
+    threads,
+    carrier: (labware) => carriers.get(labware),
+  }
+}
+
+/** With its defaults filled in. From JSON no code is taken. Throws `invalid`. */
+export function workflowDocument(input: unknown, origin: string, form: Workflow['form']): WorkflowDocument {
+  try {
+    return form === 'json' ? { ...checked(JsonWorkflow, input, origin), on: {} } : checked(WorkflowDocument, input, origin)
+  } catch (error) {
+    // A module can hold a thing that holds itself.
+    if (error instanceof RangeError) throw wrong(origin, 'it is nested without end')
+    throw error
+  }
+}
+
+/** The same for the same document, in whatever order its members stand. */
+function hashOf(document: WorkflowDocument, where: string): string {
+  try {
+    return createHash('sha256').update(JSON.stringify(document, canonical)).digest('hex')
+  } catch (error) {
+    throw wrong(where, `it holds what JSON cannot: ${messageOf(error)}`)
+  }
+}
+
+function canonical(_: string, value: unknown): unknown {
+  if (typeof value === 'function') return String(value)
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  if ('handle' in value && typeof value.handle === 'function') return String(value.handle)
+  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => byCodePoint(a, b)))
+}
+
+function holdsCode({ document, methods, threads }: Pick<Draft, 'document' | 'methods' | 'threads'>): boolean {
+  return Object.keys(document.on).length > 0 || [...actionsOf({ methods, threads })].some(({ kind }) => kind === 'code')
+}

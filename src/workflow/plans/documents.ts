@@ -1,0 +1,262 @@
+// Topologies and workflows as people write them: one shape for JSON files, for the API and for TypeScript modules.
+
+import * as v from 'valibot'
+import { Id, Name } from '../../kit/name.ts'
+
+const Seconds = v.pipe(v.number(), v.finite(), v.minValue(0), v.maxValue(1e7), v.metadata({ unit: 's' }))
+const Count = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(100_000))
+
+/** A place that holds one labware. Of a device with several sites there is one for each: `bravo_96/site-1`. */
+const Position = v.strictObject({
+  device: v.pipe(v.optional(Id), v.description('The device whose nest this is')),
+  parking: v.pipe(v.optional(v.boolean(), false), v.description('Blocked labware may be put here for a while')),
+  storage: v.pipe(
+    v.optional(v.boolean(), false),
+    v.description('A stacker or a waste: labware comes out of it and goes into it without taking up the place'),
+  ),
+})
+
+const Transporter = v.strictObject({
+  positions: v.pipe(v.array(Name), v.minLength(1), v.description('What it reaches; each pair of them is a move')),
+  seconds: v.optional(v.strictObject({ pick: v.optional(Seconds, 5), move: v.optional(Seconds, 2), place: v.optional(Seconds, 5) }), {}),
+})
+
+const DeclaredDevice = v.strictObject({
+  sites: v.pipe(v.optional(Count, 1), v.description('How many labware it holds')),
+  operations: v.pipe(
+    v.optional(v.record(Id, v.strictObject({ seconds: v.optional(Seconds) })), {}),
+    v.description('What it can do, for a device that the configuration does not have'),
+  ),
+})
+
+export const TopologyDocument = v.strictObject({
+  $schema: v.optional(v.string()),
+  format: v.literal(1),
+  name: Id,
+  transporters: v.optional(v.record(Id, Transporter), {}),
+  positions: v.record(Name, Position),
+  translators: v.pipe(
+    v.optional(v.record(Id, v.tuple([Name, Name])), {}),
+    v.description('Shuttles: two stations that are one pad, so that only one of them is ever taken'),
+  ),
+  pools: v.optional(v.record(Id, v.pipe(v.array(Id), v.minLength(1))), {}),
+  devices: v.optional(v.record(Id, DeclaredDevice), {}),
+})
+/** As it is after the defaults were filled in. */
+export type TopologyDocument = v.InferOutput<typeof TopologyDocument>
+export type TopologyInput = v.InferInput<typeof TopologyDocument>
+
+/** A value, or the name of a variable whose value stands here. */
+const Given = v.union([v.strictObject({ variable: Name }), v.string(), v.number(), v.boolean(), v.null()])
+
+const AnyAction = {
+  name: v.pipe(v.optional(Id), v.description('What it is called in events, and by an operator; the operation, if not said')),
+  on_failure: v.pipe(v.optional(v.picklist(['PAUSE', 'ABORT']), 'PAUSE'), v.description('Wait for a decision, or let the run fail')),
+}
+
+const OnDevice = {
+  ...AnyAction,
+  on: v.pipe(Id, v.description('A device, or a pool of which one is taken')),
+  labware: v.pipe(v.optional(v.array(Id)), v.description('What must be there before it begins; the labware of the thread, if not said')),
+  sites: v.pipe(v.optional(v.record(Id, Count), {}), v.description('On which site of the device a labware is put')),
+  tips: v.pipe(v.optional(v.record(Id, Count), {}), v.description('How many tips it uses of a rack')),
+  max_wait_after: v.pipe(
+    v.optional(Seconds),
+    v.description("The next action of its owner's labware must begin within this time after it; what that needs is kept free"),
+  ),
+  seconds: v.pipe(v.optional(Seconds), v.description('What it takes, where it is simulated without a driver')),
+}
+
+/** One operation of a device. */
+const Do = v.strictObject({
+  do: v.pipe(Id, v.description('An operation of the device: shake, seal, centrifuge, …')),
+  ...OnDevice,
+  with: v.pipe(
+    v.optional(v.record(v.string(), Given), {}),
+    v.description('Its parameters; {"variable": "…"} stands for a value of the run'),
+  ),
+})
+
+const Emit = v.strictObject({
+  emit: v.pipe(Name, v.description('A custom event: those who wait for this name go on')),
+  value: v.pipe(v.optional(v.nullable(v.string()), null), v.description('What a branch goes by')),
+  data: v.optional(v.record(v.string(), v.unknown()), {}),
+  ...AnyAction,
+})
+
+const Wait = {
+  wait_for: v.pipe(Name, v.description('A custom event, under the name it is emitted with')),
+  timeout: v.pipe(v.optional(Seconds, 0), v.description('0 waits for ever')),
+}
+
+const Instruct = v.strictObject({
+  instruct: v.pipe(v.string(), v.minLength(1), v.maxLength(2000), v.description('What the operator is to do')),
+  timeout: v.pipe(v.optional(Seconds, 0), v.description('0 waits for ever')),
+  ...AnyAction,
+})
+
+/** The body of an action that is code. It is given its `Doing`; see `author.ts`. */
+// biome-ignore lint/suspicious/noExplicitAny: the context is the runtime's, and this file knows nothing of it.
+export type Body = (ctx: any) => Promise<void>
+
+const Code = v.strictObject({
+  ...OnDevice,
+  name: Id,
+  on: v.pipe(v.optional(Id), v.description('A device, or a pool of which one is taken; none if not said')),
+  body: v.custom<Body>((value) => typeof value === 'function', 'must be a function'),
+})
+
+const WaitAction = v.strictObject({ ...Wait, ...AnyAction })
+
+/** One of several shapes, each told by its first word: so what is wrong is said of the shape that was meant. */
+function whicheverHas<Option extends v.GenericSchema>(what: string, shapes: () => Record<string, Option>) {
+  let any: v.UnionSchema<Option[], string> | undefined
+  let options: Record<string, Option> | undefined
+  return v.lazy((input) => {
+    options ??= shapes()
+    const words = Object.keys(options)
+    any ??= v.union(Object.values(options), `must be ${what}, with one of ${words.join(', ')}`)
+    const word = words.find((word) => typeof input === 'object' && input !== null && word in input)
+    return word ? options[word]! : any
+  })
+}
+
+export const JsonAction = whicheverHas('an action', () => ({ do: Do, emit: Emit, wait_for: WaitAction, instruct: Instruct }))
+const AnyKindOfAction = whicheverHas('an action', () => ({ do: Do, emit: Emit, wait_for: WaitAction, instruct: Instruct, body: Code }))
+
+export type Do = v.InferOutput<typeof Do>
+export type Code = v.InferOutput<typeof Code>
+export type Emit = v.InferOutput<typeof Emit>
+export type WaitAction = v.InferOutput<typeof WaitAction>
+export type Instruct = v.InferOutput<typeof Instruct>
+export type Action = Do | Emit | WaitAction | Instruct | Code
+
+/** What a thread does, one after the other. */
+export type Step = { name?: string | undefined } & (
+  | { method: string }
+  | { action: Action }
+  /** Takes part in one of these methods of other threads. */
+  | { join: string[] }
+  /** Rests at the first of these that is free, as long as there is nothing to take part in. */
+  | { park: string[] }
+  | { wait_for: string; timeout: number }
+  /** Waits for a custom event, and goes on by its value. */
+  | { branch: string; cases: Record<string, Step[]>; else: Step[]; timeout: number }
+  | { while_more_work: Step[] }
+)
+
+function stepWith(action: v.GenericSchema<unknown, Action>) {
+  const name = v.pipe(v.optional(Id), v.description('What an operator calls it; its first word, if not said'))
+  const step: v.LazySchema<v.GenericSchema<unknown, Step>> = whicheverHas<v.GenericSchema<unknown, Step>>('a step', () => ({
+    method: v.strictObject({ name, method: v.pipe(Id, v.description('Does this method, and owns it')) }),
+    action: v.strictObject({ name, action }),
+    join: v.strictObject({
+      name,
+      join: v.pipe(v.array(Id), v.minLength(1), v.description('Takes part in one of these methods of other threads')),
+    }),
+    park: v.strictObject({
+      name,
+      park: v.pipe(
+        v.array(Name),
+        v.minLength(1),
+        v.description('Rests at the first that is free, as long as there is nothing to take part in'),
+      ),
+    }),
+    wait_for: v.strictObject({ name, ...Wait }),
+    branch: v.strictObject({
+      name,
+      branch: v.pipe(Name, v.description('Waits for this custom event, and goes on by its value')),
+      cases: v.record(v.string(), list),
+      else: v.optional(list, []),
+      timeout: Wait.timeout,
+    }),
+    while_more_work: v.strictObject({
+      name,
+      while_more_work: v.pipe(list, v.description('Over and over, as long as there can be something to take part in')),
+    }),
+  }))
+  const list = v.array(step)
+  return step
+}
+
+/** A step as it may come over the API. */
+export const JsonStep = stepWith(JsonAction)
+const AnyKindOfStep = stepWith(AnyKindOfAction)
+
+const Labware = v.strictObject({
+  type: v.pipe(v.string(), v.minLength(1), v.description('Of a catalogue: 96-well')),
+  kind: v.optional(v.picklist(['plate', 'tip_rack', 'trough']), 'plate'),
+  tips: v.pipe(v.optional(Count), v.description('How many a fresh rack holds')),
+  group_sharing: v.optional(v.picklist(['PER_GROUP', 'SHARED_ACROSS_GROUPS']), 'PER_GROUP'),
+  submission_batching: v.optional(v.picklist(['NOT_BATCHABLE', 'BATCHABLE']), 'NOT_BATCHABLE'),
+})
+
+const Capacity = v.strictObject({
+  max: v.pipe(Count, v.description('How many methods one labware takes part in')),
+  when_full: v.pipe(
+    v.optional(v.picklist(['NEW', 'REJECT', 'RECOVERABLE_REJECT']), 'NEW'),
+    v.description('Take a fresh labware when this one has ended, fail, or wait for an operator'),
+  ),
+})
+
+const startModes = ['DISPENSE', 'MANUAL_PLACE', 'REUSE_EXISTING'] as const
+const endModes = ['MANUAL_REMOVE', 'LEAVE_IN_PLACE'] as const
+
+const thread = (step: v.GenericSchema<unknown, Step>) =>
+  v.strictObject({
+    labware: Id,
+    start: v.strictObject({
+      at: Name,
+      mode: v.pipe(
+        v.optional(v.picklist(startModes), 'MANUAL_PLACE'),
+        v.description('Out of a storage; put there by an operator; or there already'),
+      ),
+    }),
+    end: v.strictObject({
+      at: v.pipe(v.array(Name), v.minLength(1), v.description('The first that is granted')),
+      mode: v.pipe(v.optional(v.picklist(endModes), 'MANUAL_REMOVE'), v.description('Taken away by an operator, or left')),
+    }),
+    steps: v.array(step),
+    capacity: v.optional(Capacity),
+    contributes_to: v.pipe(v.optional(v.array(Id), []), v.description('Labware that this thread feeds, if its methods do not tell')),
+    immovable: v.pipe(v.optional(v.boolean(), false), v.description('Its labware is never parked out of the way')),
+  })
+
+/** Called with the name it was registered for and the context; or an object with `handle` that is bound to the system first. */
+export type Handler = ((eventName: string, context: Readonly<Record<string, unknown>>) => void | Promise<void>) | SystemBoundHandler
+export interface SystemBoundHandler {
+  /** Set when the execution starts. */
+  system?: unknown
+  handle(eventName: string, context: Readonly<Record<string, unknown>>): void | Promise<void>
+}
+
+const isHandler = (value: unknown): boolean =>
+  typeof value === 'function' || (typeof value === 'object' && value !== null && typeof (value as SystemBoundHandler).handle === 'function')
+
+const shared = {
+  $schema: v.optional(v.string()),
+  format: v.literal(1),
+  name: Id,
+  topology: v.pipe(Id, v.description('The topology it runs on')),
+  labware: v.record(Id, Labware),
+  variables: v.optional(v.record(Name, v.strictObject({ default: v.optional(v.unknown()), description: v.optional(v.string()) })), {}),
+  start: v.pipe(v.array(Id), v.minLength(1), v.description('The threads that a run begins with; others come when they are needed')),
+}
+
+/** What may come over the API: no code. */
+export const JsonWorkflow = v.strictObject({
+  ...shared,
+  methods: v.optional(v.record(Id, v.array(JsonAction)), {}),
+  threads: v.record(Id, thread(JsonStep)),
+})
+
+/** What a module may hold besides: bodies and handlers. */
+export const WorkflowDocument = v.strictObject({
+  ...shared,
+  methods: v.optional(v.record(Id, v.array(AnyKindOfAction)), {}),
+  threads: v.record(Id, thread(AnyKindOfStep)),
+  on: v.optional(v.record(v.string(), v.array(v.custom<Handler>(isHandler, 'must be a function, or an object with handle()'))), {}),
+})
+export type WorkflowDocument = v.InferOutput<typeof WorkflowDocument>
+export type LabwareTemplate = WorkflowDocument['labware'][string]
+export type ThreadTemplate = WorkflowDocument['threads'][string]

@@ -1,0 +1,81 @@
+import { test } from 'tap'
+import { sleep } from '../../kit/clock.ts'
+import { VirtualTime } from '../../kit/virtual_time.ts'
+import type { Equipment } from '../equipment/equipment.ts'
+import { begin, testRuntime, until } from '../testing.ts'
+import type { Bench } from './bench.ts'
+import { Durations, type LearnedDurations } from './durations.ts'
+
+test('of what was seen the middle counts, without the duration that was asked for, and the oldest is forgotten', async (t) => {
+  const durations = new Durations()
+  t.equal(durations.beyond('shaker-1', 'shake'), undefined)
+  for (const beyond of [4, 90, 5]) durations.performed('shaker-1', 'shake', { seconds: 60 + beyond, params: { duration: 60 } })
+  t.equal(durations.beyond('shaker-1', 'shake'), 5)
+  t.equal(durations.beyond('shaker-2', 'shake'), undefined)
+  for (let i = 0; i < 9; i++) durations.performed('shaker-1', 'shake', { seconds: 8, params: {} })
+  t.equal(durations.beyond('shaker-1', 'shake'), 8)
+  for (let i = 0; i < 5; i++) durations.performed('shaker-1', 'shake', { seconds: 20, params: {} })
+  t.equal(durations.beyond('shaker-1', 'shake'), 20, 'the newest nine count')
+  durations.performed('sealer-1', 'seal', { seconds: 2, params: { duration: 3 } })
+  t.equal(durations.beyond('sealer-1', 'seal'), 0, 'one that ended sooner than it was to took no time of its own')
+})
+
+test('it keeps a bounded number of them, and what is saved says the same again', async (t) => {
+  const durations = new Durations()
+  for (let i = 0; i < 2000; i++) durations.carried(`arm-${i}`, i)
+  t.equal(durations.hop('arm-0'), undefined)
+  const saved = JSON.parse(JSON.stringify(durations)) as LearnedDurations
+  t.equal(Object.keys(saved.hops).length, 1000)
+  t.equal(new Durations(saved).hop('arm-1999'), 1999)
+})
+
+const bench: Bench = {
+  devices: [
+    { device_id: 'mixer', type: 'shaker', operations: ['mix'], driven: true, simulated: true, limits: {} },
+    { device_id: 'arm', type: 'transporter', operations: [], driven: true, simulated: true, limits: {} },
+  ],
+  hasTeachpoint: () => true,
+}
+
+const documents = [
+  {
+    format: 1,
+    name: 'bench',
+    transporters: { arm: { positions: ['stack', 'mixer', 'bin'] } },
+    positions: { stack: { storage: true }, bin: { storage: true }, mixer: { device: 'mixer' } },
+    devices: { mixer: { operations: { mix: {} } } },
+  },
+  {
+    format: 1,
+    name: 'work',
+    topology: 'bench',
+    labware: { plate: { type: 'plate' } },
+    methods: { do: [{ do: 'mix', on: 'mixer', with: { duration: 30 } }] },
+    threads: { plate: { labware: 'plate', start: { at: 'stack', mode: 'DISPENSE' }, end: { at: ['bin'] }, steps: [{ method: 'do' }] } },
+    start: ['plate'],
+  },
+]
+
+test('a LIVE run teaches how long its operations and hops take, and the next dry run goes by that', async (t) => {
+  const clock = new VirtualTime()
+  const live: Equipment = {
+    ready: async () => {},
+    open: async () => {},
+    perform: () => sleep(clock, 47_000),
+    carry: (_, verb) => sleep(clock, verb === 'pick' ? 9_000 : 6_000),
+  }
+  const { runtime } = testRuntime(documents, { clock, live, bench })
+  runtime.load('bench')
+  const execution = await begin(runtime, { workflow: 'work', run_mode: 'LIVE' })
+  await until(() => {
+    clock.ringNext()
+    return execution.isOver
+  })
+  const asked = { workflow: 'work', groups: [], batch_mode: 'STANDALONE', variables: {}, operator_id: null } as const
+  const taken = async (run_mode: 'LIVE' | 'DEVICE_SIM') => {
+    const { gantt } = await runtime.simulate({ ...asked, groups: [], run_mode })
+    return gantt.map(({ from_s, to_s }) => to_s - from_s)
+  }
+  t.same(await taken('LIVE'), [15, 47, 15])
+  t.same(await taken('DEVICE_SIM'), [12, 30, 12], 'what was seen in LIVE says nothing of the simulators')
+})

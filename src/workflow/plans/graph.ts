@@ -1,0 +1,249 @@
+// Where labware can stand, and the shortest way from one seat to another.
+
+import { LabError } from '../../errors.ts'
+import type { TopologyDocument } from './documents.ts'
+
+/** One pick and place. */
+export type Hop = { from: string; to: string; transporter: string }
+
+/** A place for one labware: a position, or one site of a device that has several. */
+export type Seat = {
+  name: string
+  position: string
+  device: string | null
+  parking: boolean
+  storage: boolean
+}
+
+/** All seats of one position are reached alike. */
+type Node = {
+  position: string
+  seats: readonly Seat[]
+  arms: Arm[]
+  /** The other station of the shuttle that this is a station of. */
+  ride: { translator: string; to: Node } | null
+  /** Nodes of one kind are reached by the same transporters, so that the ways from and to them are the same. */
+  kind: number
+}
+
+type Arm = { transporter: string; nodes: Node[] }
+
+/** A hop whose seats are not filled in; the last goes to wherever the way ends. */
+type Leg = { transporter: string; to: Node }
+
+export class Graph {
+  readonly seats: ReadonlyMap<string, Seat>
+  readonly #nodes = new Map<string, Node>()
+  readonly #devices = new Map<string, Seat[]>()
+  readonly #kinds: number
+  /** By kind and kind; null where there is no way. */
+  readonly #ways: (readonly Leg[] | null | undefined)[] = []
+
+  constructor(document: TopologyDocument) {
+    const nests = nestsOf(document)
+    const nodes = new Map(Object.keys(document.positions).map((position) => [position, nodeOf(position, document, nests)]))
+    connect(nodes, document)
+    this.#kinds = sortIntoKinds(nodes.values())
+    const seats = new Map<string, Seat>()
+    for (const node of nodes.values()) {
+      for (const seat of node.seats) {
+        seats.set(seat.name, seat)
+        this.#nodes.set(seat.name, node)
+        if (seat.device !== null) this.#devices.set(seat.device, [...(this.#devices.get(seat.device) ?? []), seat])
+      }
+    }
+    this.seats = seats
+  }
+
+  get devices(): Iterable<string> {
+    return this.#devices.keys()
+  }
+
+  /** In the order of its sites; several positions may name one device. Empty for one without a position. */
+  seatsOf(device: string): readonly Seat[] {
+    return this.#devices.get(device) ?? []
+  }
+
+  /**
+   * The shortest way; undefined if there is none, empty if it is there. It stops only at stations of translators and at positions
+   * for handing over: never in a device, never at a storage, on a parking pad only if there is no other way.
+   */
+  route(from: string, to: string): readonly Hop[] | undefined {
+    if (from === to) return []
+    const legs = this.#way(this.#node(from), this.#node(to))
+    return legs ? filledIn(legs, from, to) : undefined
+  }
+
+  /** The length of the route. */
+  hops(from: string, to: string): number | undefined {
+    if (from === to) return 0
+    return this.#way(this.#node(from), this.#node(to))?.length
+  }
+
+  /** A way that stops at no seat that is closed, for as long as something stands where the route would go. Not remembered. */
+  detour(from: string, to: string, isClosed: (seat: string) => boolean): readonly Hop[] | undefined {
+    if (from === to) return []
+    const [start, end] = [this.#node(from), this.#node(to)]
+    const isOpen = (node: Node) => passesOn(node) && !node.seats.every(({ name }) => isClosed(name))
+    const legs = search(start, end, (node) => isOpen(node) && !isParking(node)) ?? search(start, end, isOpen)
+    return legs ? filledIn(legs, from, to) : undefined
+  }
+
+  /** What a route goes through, and only one can go through at a time: names of translators, and seats between its hops. */
+  corridors(route: readonly Hop[]): readonly string[] {
+    const names = new Set<string>()
+    for (const { from, to } of route) {
+      for (const seat of [from, to]) {
+        const { ride } = this.#node(seat)
+        if (ride) names.add(ride.translator)
+        else if (seat !== route[0]?.from && seat !== route.at(-1)?.to) names.add(seat)
+      }
+    }
+    return [...names]
+  }
+
+  /** The seats that are the same pad as this one, in the order of the document: both stations of a translator, else the seat alone. */
+  samePad(seat: string): readonly Seat[] {
+    const { ride, seats, kind } = this.#node(seat)
+    if (!ride) return [this.seats.get(seat)!]
+    return kind < ride.to.kind ? [...seats, ...ride.to.seats] : [...ride.to.seats, ...seats]
+  }
+
+  /** Labware is handed over here from one transporter to another, so that what rests here is in the way. */
+  isHandOver(seat: string): boolean {
+    const node = this.#node(seat)
+    return passesOn(node) && links(node) > 1
+  }
+
+  /** Those that it links stay linked when it is closed too. */
+  canDoWithout(seat: string, isClosed: (seat: string) => boolean): boolean {
+    const node = this.#node(seat)
+    const isOpen = (other: Node) => other !== node && !other.seats.some(({ name }) => isClosed(name))
+    const isEnd = (other: Node) => isOpen(other) || (other !== node && !this.isHandOver(other.seats[0]!.name))
+    const ends = node.arms.map(({ nodes }) => nodes.find(isEnd) ?? nodes.find((other) => other !== node))
+    const [from, ...others] = [...ends, node.ride?.to].filter((other) => other !== undefined)
+    return others.every((to) => from === to || search(from!, to, (other) => passesOn(other) && isOpen(other)) !== undefined)
+  }
+
+  /** There is a route from this seat to each to which labware could be brought at all, if need be through devices. */
+  reachesAll(seat: string): boolean {
+    const node = this.#node(seat)
+    return island(node).every((other) => this.#way(node, other) !== null)
+  }
+
+  #node(seat: string): Node {
+    const node = this.#nodes.get(seat)
+    if (!node) throw new LabError('not_found', `the topology has no seat ${seat}`)
+    return node
+  }
+
+  #way(from: Node, to: Node): readonly Leg[] | null {
+    const key = from.kind * this.#kinds + to.kind
+    const known = this.#ways[key]
+    if (known !== undefined) return known
+    const way = search(from, to, (node) => passesOn(node) && !isParking(node)) ?? search(from, to, passesOn) ?? null
+    this.#ways[key] = way
+    return way
+  }
+}
+
+/** How many positions each device has. */
+function nestsOf({ positions }: TopologyDocument): ReadonlyMap<string, number> {
+  const nests = new Map<string, number>()
+  for (const { device } of Object.values(positions)) if (device !== undefined) nests.set(device, (nests.get(device) ?? 0) + 1)
+  return nests
+}
+
+function nodeOf(position: string, { positions, devices }: TopologyDocument, nests: ReadonlyMap<string, number>): Node {
+  const { device = null, parking, storage } = positions[position]!
+  const sites = device === null || nests.get(device) !== 1 ? 1 : (devices[device]?.sites ?? 1)
+  const names = sites === 1 ? [position] : Array.from({ length: sites }, (_, i) => `${position}/site-${i + 1}`)
+  return { position, seats: names.map((name) => ({ name, position, device, parking, storage })), arms: [], ride: null, kind: 0 }
+}
+
+function connect(nodes: ReadonlyMap<string, Node>, { transporters, translators }: TopologyDocument): void {
+  const nodeAt = (position: string) => {
+    const node = nodes.get(position)
+    if (!node) throw new LabError('not_found', `the topology has no position ${position}`)
+    return node
+  }
+  for (const [transporter, { positions }] of Object.entries(transporters)) {
+    const arm = { transporter, nodes: positions.map(nodeAt) }
+    for (const node of arm.nodes) node.arms.push(arm)
+  }
+  for (const [translator, [one, other]] of Object.entries(translators)) {
+    nodeAt(one).ride = { translator, to: nodeAt(other) }
+    nodeAt(other).ride = { translator, to: nodeAt(one) }
+  }
+}
+
+/** Numbers the kinds in the order of the document, and answers how many there are. A station is a kind of its own: its ride goes elsewhere than the other's. */
+function sortIntoKinds(nodes: Iterable<Node>): number {
+  const kinds = new Map<string, number>()
+  for (const node of nodes) {
+    const key = JSON.stringify([node.arms.map(({ transporter }) => transporter), node.ride ? node.position : null])
+    if (!kinds.has(key)) kinds.set(key, kinds.size)
+    node.kind = kinds.get(key)!
+  }
+  return kinds.size
+}
+
+/** Breadth first; what comes first in the document wins among ways of one length. */
+function search(from: Node, to: Node, mayPass: (node: Node) => boolean): readonly Leg[] | undefined {
+  const cameBy = new Map<Node, { leg: Leg; before: Node } | null>([[from, null]])
+  for (const [node] of cameBy) {
+    for (const leg of legsFrom(node)) {
+      if (leg.to === to) return [...legsTo(node, cameBy), leg]
+      if (!cameBy.has(leg.to) && links(leg.to) > 1 && mayPass(leg.to)) cameBy.set(leg.to, { leg, before: node })
+    }
+  }
+  return undefined
+}
+
+function legsTo(node: Node, cameBy: ReadonlyMap<Node, { leg: Leg; before: Node } | null>): Leg[] {
+  const legs: Leg[] = []
+  for (let step = cameBy.get(node); step; step = cameBy.get(step.before)) legs.unshift(step.leg)
+  return legs
+}
+
+function* legsFrom({ arms, ride }: Node): Generator<Leg> {
+  for (const { transporter, nodes } of arms) for (const to of nodes) yield { transporter, to }
+  if (ride) yield { transporter: ride.translator, to: ride.to }
+}
+
+/** Of each kind one node. */
+function island(start: Node): Node[] {
+  const [nodes, arms, kinds] = [new Set([start]), new Set<Arm>(), new Map<number, Node>()]
+  for (const node of nodes) {
+    if (!kinds.has(node.kind)) kinds.set(node.kind, node)
+    if (node.ride) nodes.add(node.ride.to)
+    for (const arm of node.arms) {
+      if (arms.has(arm)) continue
+      arms.add(arm)
+      for (const next of arm.nodes) nodes.add(next)
+    }
+  }
+  return [...kinds.values()]
+}
+
+function links({ arms, ride }: Node): number {
+  return arms.length + (ride ? 1 : 0)
+}
+
+function passesOn({ seats }: Node): boolean {
+  const { device, storage } = seats[0]!
+  return device === null && !storage
+}
+
+function isParking({ seats }: Node): boolean {
+  return seats[0]!.parking
+}
+
+function filledIn(legs: readonly Leg[], from: string, to: string): readonly Hop[] {
+  let here = from
+  return legs.map(({ transporter, to: node }, i) => {
+    const hop = { from: here, to: i === legs.length - 1 ? to : node.seats[0]!.name, transporter }
+    here = hop.to
+    return hop
+  })
+}

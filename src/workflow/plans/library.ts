@@ -1,0 +1,107 @@
+// All topologies and workflows there are, from wherever they come; what is wrong with one hinders no other.
+
+import { join } from 'node:path'
+import { messageOf } from '../../errors.ts'
+import { namesIn, readText } from '../../kit/files.ts'
+import { parseJsonWithComments } from '../../kit/json.ts'
+import { loadModule } from '../../kit/modules.ts'
+import type { Bench } from './bench.ts'
+import { compileWorkflow, workflowDocument } from './compile.ts'
+import type { Workflow } from './plan.ts'
+import { compileTopology, type Topology } from './topology.ts'
+import { mustBeKnown, wrong } from './wrong.ts'
+
+/** A document that was read and not yet looked at. */
+export type Source = { origin: string; form: Workflow['form']; input: unknown }
+/** Something that is not in the library, and why. */
+export type Fault = { origin: string; reason: string }
+
+export type Library = {
+  topologies: ReadonlyMap<string, Topology>
+  workflows: ReadonlyMap<string, Workflow>
+  faults: readonly Fault[]
+}
+
+/** What the modules may import by its name. */
+const names = { 'benchd/workflow': new URL('./author.js', import.meta.url).href }
+
+/** Reads `*.json` and `*.ts`, but not what lies in folders beneath. Modules are run: who can write there can run code as the service. */
+export async function readFolder(folder: string): Promise<{ sources: Source[]; faults: Fault[] }> {
+  const sources: Source[] = []
+  const faults: Fault[] = []
+  for (const name of await readable(folder, faults)) {
+    const origin = join(folder, name)
+    const form = name.endsWith('.json') ? 'json' : 'typescript'
+    await collect(faults, origin, async () => {
+      sources.push({ origin, form, input: await readers[form](origin) })
+    })
+  }
+  return { sources, faults }
+}
+
+async function readable(folder: string, faults: Fault[]): Promise<string[]> {
+  const found = await collect(faults, folder, () => namesIn(folder))
+  return (found ?? []).filter((name) => /^[^.].*\.(json|ts)$/.test(name) && !name.endsWith('.d.ts'))
+}
+
+const readers: Readonly<Record<Workflow['form'], (path: string) => Promise<unknown>>> = {
+  json: async (path) => parseJsonWithComments(await readText(path), path),
+  typescript: async (path) => {
+    const input = await loadModule(path, names)
+    if (input === undefined) throw wrong(path, 'it has no default export; a file that others import belongs in a folder beneath')
+    return input
+  },
+}
+
+/** Where a name is there twice, the first has it. */
+export function compileLibrary(sources: readonly Source[], bench: Bench): Library {
+  const topologies = new Map<string, Topology>()
+  const workflows = new Map<string, Workflow>()
+  const faults: Fault[] = []
+  const each = (kind: Kind, add: (source: Source) => void) => {
+    for (const source of sources.filter((source) => kindOf(source) === kind)) collectNow(faults, source.origin, () => add(source))
+  }
+  each('neither', ({ origin }) => {
+    throw wrong(origin, 'it has neither positions, as a topology has, nor threads, as a workflow has')
+  })
+  each('topology', ({ input, origin }) => put(topologies, compileTopology(input, bench, origin), 'topology'))
+  each('workflow', (source) => put(workflows, workflowFrom(source, topologies), 'workflow'))
+  return { topologies, workflows, faults }
+}
+
+/** Compiles it for the topology that it names. Throws `invalid`, naming the place. */
+function workflowFrom({ input, origin, form }: Source, topologies: ReadonlyMap<string, Topology>): Workflow {
+  const { topology } = workflowDocument(input, origin, form)
+  mustBeKnown('topology', topology, topologies.keys(), `${origin}: topology`)
+  return compileWorkflow(input, topologies.get(topology)!, origin, form)
+}
+
+type Kind = 'topology' | 'workflow' | 'neither'
+
+function kindOf({ input }: Source): Kind {
+  if (typeof input !== 'object' || input === null) return 'neither'
+  if ('positions' in input) return 'topology'
+  return 'threads' in input ? 'workflow' : 'neither'
+}
+
+function put<Item extends { name: string }>(items: Map<string, Item>, item: Item, kind: string): void {
+  if (items.has(item.name)) throw wrong(`${kind} ${item.name}`, `there is one of this name already; give this one another`)
+  items.set(item.name, item)
+}
+
+async function collect<Value>(faults: Fault[], origin: string, work: () => Promise<Value>): Promise<Value | undefined> {
+  try {
+    return await work()
+  } catch (error) {
+    faults.push({ origin, reason: messageOf(error) })
+    return undefined
+  }
+}
+
+function collectNow(faults: Fault[], origin: string, work: () => void): void {
+  try {
+    work()
+  } catch (error) {
+    faults.push({ origin, reason: messageOf(error) })
+  }
+}

@@ -1,0 +1,128 @@
+// A workflow that was checked, with everything it names looked up: what a run goes by.
+
+import type { Action, Code, Do, Emit, Instruct, ThreadTemplate, WaitAction, WorkflowDocument } from './documents.ts'
+import type { Topology } from './topology.ts'
+
+export type Workflow = {
+  document: WorkflowDocument
+  name: string
+  topology: Topology
+  /** SHA-256 of its canonical JSON, functions as their source. */
+  hash: string
+  /** It holds functions, so that only the file it is from can say it again. */
+  hasCode: boolean
+  form: 'json' | 'typescript'
+  methods: ReadonlyMap<string, MethodPlan>
+  threads: ReadonlyMap<string, ThreadPlan>
+  /** The thread that carries a labware, both by the names of their templates. */
+  carrier(labware: string): string | undefined
+}
+
+export type ThreadPlan = {
+  name: string
+  template: ThreadTemplate
+  /** The template of the labware it carries. */
+  labware: string
+  start: { seat: string; mode: ThreadTemplate['start']['mode'] }
+  /** Any of these. */
+  end: { seats: readonly string[]; mode: ThreadTemplate['end']['mode'] }
+  steps: readonly StepPlan[]
+  /** Every list of steps in it, by its path: `threads.plate.steps`, `threads.plate.steps[2].cases.complete`. */
+  lists: ReadonlyMap<string, readonly StepPlan[]>
+}
+
+export type StepPlan = {
+  /** Once in a thread. */
+  name: string
+  /** `threads.plate.steps[2].cases.complete[0]` */
+  path: string
+  /** The labware that is sent for in this step or because of it: by the methods it owns, and by the threads these bring along. */
+  feeds: ReadonlySet<string>
+} & (
+  | { kind: 'method'; method: MethodPlan }
+  | { kind: 'action'; action: ActionPlan }
+  | { kind: 'join'; methods: readonly string[] }
+  | { kind: 'park'; seats: readonly string[] }
+  | { kind: 'wait_for'; event: string; timeout: number }
+  | { kind: 'branch'; event: string; timeout: number; cases: ReadonlyMap<string, StepList>; otherwise: StepList }
+  | { kind: 'while_more_work'; body: StepList }
+)
+
+export type StepList = { path: string; steps: readonly StepPlan[] }
+
+export type MethodPlan = {
+  name: string
+  /** `methods.shake_it` */
+  path: string
+  actions: readonly ActionPlan[]
+  /** The threads that do it, by name. */
+  owners: readonly string[]
+  /** All that its actions want to be there, by template; without what is its owner's own in any case. */
+  labware: ReadonlySet<string>
+}
+
+export type ActionPlan = {
+  /** Once in a method. */
+  name: string
+  /** `methods.shake_it[0]` */
+  path: string
+  /** The devices of which one is taken; none for an action that needs no device. */
+  devices: readonly string[]
+  /** What must be at the device; `*` is the labware of whoever owns the method. */
+  labware: readonly string[]
+  /** What the whole action takes where nothing is driven, s, if somebody said so. */
+  seconds: number | undefined
+} & (
+  | { kind: 'do'; action: Do }
+  | { kind: 'emit'; action: Emit }
+  | { kind: 'wait_for'; action: WaitAction }
+  | { kind: 'instruct'; action: Instruct }
+  | { kind: 'code'; action: Code }
+)
+
+export type ActionKind = ActionPlan['kind']
+
+/** Its own labware, whatever it is. */
+export const own = '*'
+
+/** Whether labware of this template must be there, for an action of a method that a thread with `owner`'s labware does. */
+export function takes(action: ActionPlan, labware: string, owner: string): boolean {
+  return action.labware.includes(labware) || (labware === owner && action.labware.includes(own))
+}
+
+/** The lists of steps in a step. */
+export function listsIn(step: StepPlan): readonly StepList[] {
+  if (step.kind === 'branch') return [...step.cases.values(), step.otherwise]
+  return step.kind === 'while_more_work' ? [step.body] : []
+}
+
+/** The steps, and those in them, to any depth. */
+export function* allSteps(steps: readonly StepPlan[]): Generator<StepPlan> {
+  for (const step of steps) {
+    yield step
+    for (const list of listsIn(step)) yield* allSteps(list.steps)
+  }
+}
+
+/** Every action there is, in a method or bare. */
+export function* actionsOf({ methods, threads }: Pick<Workflow, 'methods' | 'threads'>): Generator<ActionPlan> {
+  for (const { actions } of methods.values()) yield* actions
+  for (const { steps } of threads.values()) for (const step of allSteps(steps)) if (step.kind === 'action') yield step.action
+}
+
+/** Whether labware of this template may be sent for, directly or by the threads it brings along, before these steps are done. */
+export function mayFeed(steps: readonly StepPlan[], labware: string): boolean {
+  return steps.some(({ feeds }) => feeds.has(labware))
+}
+
+export function kindOf(action: Action): ActionKind {
+  if ('do' in action) return 'do'
+  if ('emit' in action) return 'emit'
+  if ('wait_for' in action) return 'wait_for'
+  return 'instruct' in action ? 'instruct' : 'code'
+}
+
+/** What names a step, or an action in it, for a thread: once, whatever lane it stands in. */
+export function itemKey(step: StepPlan, action: ActionPlan | null = null): string {
+  return action ? `${step.path} ${action.path}` : step.path
+}

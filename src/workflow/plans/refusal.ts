@@ -1,0 +1,45 @@
+// Why a workflow cannot run in a mode: what is not there, and what was not taught.
+
+import { didYouMean } from '../../kit/did_you_mean.ts'
+import type { RunMode } from '../threads/world.ts'
+import type { Bench } from './bench.ts'
+import { actionsOf, type Workflow } from './plan.ts'
+import type { Topology } from './topology.ts'
+
+/** All that stands against it, as one sentence; undefined when nothing does. PURE_SIM needs nothing. */
+export function refusalFor(workflow: Workflow, mode: RunMode, bench: Bench): string | undefined {
+  if (mode === 'PURE_SIM') return undefined
+  const { topology } = workflow
+  const reasons = [...undriven(workflow, bench), ...shuttles(topology), ...untaught(topology, bench)]
+  if (reasons.length === 0) return undefined
+  return `workflow ${workflow.name} cannot run in ${mode}, only in PURE_SIM: ${reasons.join('; ')}`
+}
+
+function undriven(workflow: Workflow, bench: Bench): string[] {
+  const used = new Set([...actionsOf(workflow)].flatMap(({ devices }) => devices))
+  const wanted = [...used, ...Object.keys(workflow.topology.document.transporters)]
+  return wanted.flatMap((id) => {
+    const device = bench.devices.find(({ device_id }) => device_id === id)
+    if (!device) return `the configuration has no device ${id}${guess(id, wanted, bench)}`
+    return device.driven ? [] : `${id} is external, and is not driven from here`
+  })
+}
+
+/** One that nothing here uses, with a name like it. */
+function guess(id: string, used: readonly string[], bench: Bench): string {
+  const free = bench.devices.map(({ device_id }) => device_id).filter((other) => !used.includes(other))
+  return didYouMean(id, free).replace(/^; (.*)$/, ' ($1)')
+}
+
+function shuttles({ document }: Topology): string[] {
+  return Object.keys(document.translators).map((id) => `${id} is a translator, and there is no driver for one`)
+}
+
+function untaught({ document, graph }: Topology, bench: Bench): string[] {
+  return Object.entries(document.transporters).flatMap(([id, { positions }]) => {
+    if (!bench.devices.some(({ device_id, driven }) => device_id === id && driven)) return []
+    const seats = [...graph.seats.values()].filter(({ position }) => positions.includes(position))
+    const missing = seats.map(({ name }) => name).filter((name) => !bench.hasTeachpoint(id, name))
+    return missing.length ? `${id} was not taught ${missing.join(', ')}` : []
+  })
+}

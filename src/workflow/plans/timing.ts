@@ -1,0 +1,93 @@
+// How long things take, as far as somebody knows: what is declared, else what was learned, else what is usual.
+
+import { operations } from '../../devices/operations.ts'
+import type { TopologyDocument } from './documents.ts'
+import type { Durations } from './durations.ts'
+import type { Hop } from './graph.ts'
+import type { KnownDevice } from './topology.ts'
+
+type Given = Readonly<Record<string, unknown>>
+type Known = { params: Given; said?: number | undefined; learned?: Durations | undefined }
+
+/**
+ * Seconds: what the action says is all of it. Else what the topology says, what was learned, or the table of operations, and
+ * the `duration` asked for on top.
+ */
+export function secondsOf(operation: string, device: KnownDevice, known: Known): number {
+  return knownSeconds(operation, device, known) ?? usual(operation) + durationOf(known)
+}
+
+/** How long a call may take before somebody has to look, s: what is asked for or known, and the margin of the operation. */
+export function limitOf(operation: string, device: KnownDevice, known: Known): number {
+  const margin = Object.hasOwn(operations, operation) ? operations[operation as keyof typeof operations].margin_seconds : unknownMargin
+  return Math.max(durationOf(known), knownSeconds(operation, device, known) ?? 0) + margin
+}
+
+/** Of an operation that the table does not have, s. */
+const unknownMargin = 600
+
+/** Undefined where nobody has said it and nothing was learned. */
+export function knownSeconds(operation: string, device: KnownDevice, known: Known): number | undefined {
+  if (known.said !== undefined) return known.said
+  const beyond = device.operations.get(operation)?.seconds ?? known.learned?.beyond(device.device_id, operation)
+  return beyond === undefined ? undefined : beyond + durationOf(known)
+}
+
+function durationOf({ params: { duration } }: Known): number {
+  return typeof duration === 'number' ? duration : 0
+}
+
+/** What the table says; nothing for what it does not know, and for readings. */
+function usual(operation: string): number {
+  return Object.hasOwn(operations, operation) ? operations[operation as keyof typeof operations].typical_seconds : 0
+}
+
+/** What the two halves of a hop take, s. The way there belongs to the place. */
+export type MoveSeconds = { pick: number; move: number; place: number }
+
+/** Of a translator, and of a transporter of which nothing is said. */
+export const usualMove: MoveSeconds = { pick: 5, move: 2, place: 5 }
+
+/** What is learned comes in place of what is only usual. A topology fills that in where nothing was said, so that nobody can tell. */
+function moveOf(transporter: string, { transporters }: TopologyDocument, learned?: Durations): MoveSeconds {
+  const said = transporters[transporter]?.seconds ?? usualMove
+  const hop = isUsual(said) ? learned?.hop(transporter) : undefined
+  return hop === undefined ? said : { pick: hop / 2, move: 0, place: hop / 2 }
+}
+
+/** Of all transporters and translators. */
+export function movesOf(document: TopologyDocument, learned?: Durations): Record<string, { seconds: MoveSeconds }> {
+  const names = [...Object.keys(document.transporters), ...Object.keys(document.translators)]
+  return Object.fromEntries(names.map((name) => [name, { seconds: moveOf(name, document, learned) }]))
+}
+
+function isUsual({ pick, move, place }: MoveSeconds): boolean {
+  return pick === usualMove.pick && move === usualMove.move && place === usualMove.place
+}
+
+/** What the ways on a topology take. */
+export class Hops {
+  readonly #document: TopologyDocument
+  readonly #learned: Durations | undefined
+
+  constructor(document: TopologyDocument, learned?: Durations) {
+    this.#document = document
+    this.#learned = learned
+  }
+
+  /** Seconds of one pick and place. */
+  hop(transporter: string): number {
+    const { pick, move, place } = moveOf(transporter, this.#document, this.#learned)
+    return pick + move + place
+  }
+
+  longestHop(): number {
+    const { transporters, translators } = this.#document
+    return Math.max(0, ...[...Object.keys(transporters), ...Object.keys(translators)].map((name) => this.hop(name)))
+  }
+
+  /** Seconds of the shortest way; endless where there is none. */
+  way(route: readonly Hop[] | undefined): number {
+    return route ? route.reduce((sum, { transporter }) => sum + this.hop(transporter), 0) : Number.POSITIVE_INFINITY
+  }
+}

@@ -1,0 +1,146 @@
+// Why nothing moves, in words: what each thread waits for, who holds it, and since when; and what somebody has to see to, worst first.
+
+import * as v from 'valibot'
+import type { Obstacle } from '../floor/asking.ts'
+import type { LabwareThread } from '../threads/thread.ts'
+import type { Execution } from './execution.ts'
+
+const Since = v.pipe(v.number(), v.description('For so long, by the clock of the run'), v.metadata({ unit: 's' }))
+
+export const Reason = v.strictObject({
+  thread_id: v.string(),
+  thread_name: v.string(),
+  status: v.string(),
+  waits_for: v.pipe(v.nullable(v.string()), v.description('null when it is at work')),
+  since_s: Since,
+  because: v.pipe(v.array(v.string()), v.description('A sentence for each thing in its way')),
+})
+export type Reason = v.InferOutput<typeof Reason>
+
+/** From the worst to the least. */
+export const blockerKinds = [
+  'device_fault',
+  'error',
+  'stall',
+  'operator_step',
+  'manual_place',
+  'manual_remove',
+  'paused',
+  'event',
+  'waiting',
+] as const
+
+export const Blocker = v.strictObject({
+  kind: v.picklist(blockerKinds),
+  thread_id: v.nullable(v.string()),
+  thread_name: v.nullable(v.string()),
+  device_id: v.nullable(v.string()),
+  message: v.pipe(v.string(), v.description('What stands in the way')),
+  remedy: v.pipe(v.string(), v.description('What to do about it')),
+  since_s: Since,
+})
+export type Blocker = v.InferOutput<typeof Blocker>
+
+/** Of each thread that has not ended, in the order they came. */
+export function why(execution: Execution): Reason[] {
+  const now = execution.world.clock.now()
+  return execution.live().map((thread) => {
+    const { thread_id, name, status, waiting } = thread
+    const because = waiting ? unique(waiting.obstacles().map((obstacle) => worded(obstacle, execution))) : []
+    const since_s = waiting ? seconds(now - waiting.since_ms) : 0
+    return { thread_id, thread_name: name, status: status.current, waits_for: waiting?.what ?? null, since_s, because }
+  })
+}
+
+/** `faults` are those latched on the devices of the bench. */
+export function blockers(execution: Execution, faults: readonly { device_id: string; error: string }[] = []): Blocker[] {
+  const found = [...faultsOf(execution, faults), ...execution.live().flatMap((thread) => blockerOf(thread))]
+  const { paused, stalled } = execution
+  if (paused) {
+    const kind = stalled === null ? 'paused' : 'stall'
+    const message = stalled === null ? `the execution is paused (${paused.reason})` : `nothing could move any more: ${stalled}`
+    found.push({ ...nobody, kind, message, remedy: remedies[kind], since_s: 0 })
+  }
+  return found.sort((a, b) => blockerKinds.indexOf(a.kind) - blockerKinds.indexOf(b.kind) || b.since_s - a.since_s)
+}
+
+const nobody = { thread_id: null, thread_name: null, device_id: null }
+
+/** Of devices that the workflow uses. */
+function faultsOf({ workflow }: Execution, faults: readonly { device_id: string; error: string }[]): Blocker[] {
+  const { devices, document } = workflow.topology
+  return faults
+    .filter(({ device_id }) => devices.has(device_id) || device_id in document.transporters)
+    .map(({ device_id, error }) => ({
+      ...nobody,
+      kind: 'device_fault',
+      device_id,
+      message: `${device_id} has a fault: ${error}`,
+      remedy: `see to it, then initialize ${device_id}`,
+      since_s: 0,
+    }))
+}
+
+function blockerOf(thread: LabwareThread): Blocker[] {
+  const { waiting, pausedAt, status, execution } = thread
+  if (!waiting) return []
+  const since_s = seconds(execution.world.clock.now() - waiting.since_ms)
+  const about = { thread_id: thread.thread_id, thread_name: thread.name, device_id: thread.device, since_s }
+  const kind = pausedAt
+    ? 'error'
+    : (kinds[status.current] ?? (waiting.kind === 'operator' ? 'operator_step' : waiting.kind === 'event' ? 'event' : undefined))
+  if (kind) return [{ ...about, kind, message: waiting.what, remedy: remedies[kind] }]
+  const obstacles = unique(waiting.obstacles().map((obstacle) => worded(obstacle, execution)))
+  const isStuck = obstacles.length > 0 || waiting.kind === 'peer'
+  return isStuck
+    ? [{ ...about, kind: 'waiting', message: [`waits for ${waiting.what}`, ...obstacles].join('; '), remedy: remedies.waiting }]
+    : []
+}
+
+const kinds: Partial<Record<string, Blocker['kind']>> = {
+  PAUSED: 'paused',
+  AWAITING_MANUAL_PLACE: 'manual_place',
+  AWAITING_MANUAL_REMOVE: 'manual_remove',
+}
+
+const remedies: Record<Blocker['kind'], string> = {
+  device_fault: 'see to the device, then initialize it',
+  error: 'recover the thread with one of the decisions',
+  stall: 'take what is in the way away and edit its position, then resume the execution; or stop it',
+  operator_step: 'do it, then confirm the step',
+  manual_place: 'put the labware there, then say that it is placed',
+  manual_remove: 'take the labware away, then say that it is removed',
+  paused: 'resume the thread or the execution, or stop it',
+  event: 'emit the event, or wait for what emits it',
+  waiting: 'nothing: it goes on when what it waits for is free',
+}
+
+function worded({ wanted, reason, thread_id, labware_id }: Obstacle, execution: Execution): string {
+  const holder = nameOf(thread_id, execution)
+  const labware = (labware_id !== null && execution.world.labware.get(labware_id)?.name) || labware_id
+  const sentences: Record<Obstacle['reason'], string> = {
+    held: `${wanted} is held by ${holder}`,
+    occupied: `${labware} stands at ${wanted}${thread_id === null ? ', and no thread moves it' : ` (${holder})`}`,
+    reserved: `${wanted} is reserved for ${holder}`,
+    corridor: `the way leads through ${wanted}, which ${holder} is using`,
+    unsafe: `${wanted} is free, but ${holder} could then never go on`,
+    unreachable: `there is no way to ${wanted}`,
+    booked: `${wanted} is booked for ${holder}`,
+    window: `${wanted}, to which it must go in time afterwards, is not sure to be free then${thread_id === null ? '' : ` (${holder})`}`,
+  }
+  return sentences[reason]
+}
+
+function nameOf(thread_id: string | null, { threads }: Execution): string {
+  if (thread_id === null) return 'somebody'
+  const thread = threads.get(thread_id)
+  return thread ? `${thread.name}, which is ${thread.status.current}` : 'a thread of another run'
+}
+
+function unique(sentences: readonly string[]): string[] {
+  return [...new Set(sentences)]
+}
+
+function seconds(ms: number): number {
+  return Math.round(ms) / 1000
+}

@@ -1,0 +1,62 @@
+// The groups of a submission: each is complete when all its threads have ended, in whatever way.
+
+import type { ThreadStatus } from '../statuses.ts'
+import type { LabwareThread, ThreadOrigin } from '../threads/thread.ts'
+
+export type GroupRecord = {
+  submission_id: string
+  group_id: string
+  /** Its threads that have not ended. */
+  open: number
+  is_complete: boolean
+  /** How its threads ended: an event cannot tell success from failure. */
+  ended: Partial<Record<ThreadStatus, number>>
+}
+
+export class Groups {
+  readonly #groups = new Map<string, GroupRecord>()
+  readonly #completed: (group: GroupRecord) => void
+
+  constructor(completed: (group: GroupRecord) => void) {
+    this.#completed = completed
+  }
+
+  list(): GroupRecord[] {
+    return [...this.#groups.values()].map((group) => ({ ...group, ended: { ...group.ended } }))
+  }
+
+  restore(group: GroupRecord): void {
+    this.#groups.set(keyOf(group), { ...group, ended: { ...group.ended } })
+  }
+
+  /** A thread without a group belongs to none, and holds none open. */
+  began({ origin }: LabwareThread): void {
+    const group = this.#of(origin)
+    if (group) group.open++
+  }
+
+  ended({ origin, status }: LabwareThread): void {
+    const group = this.#of(origin)
+    if (!group) return
+    group.open--
+    group.ended[status.current] = (group.ended[status.current] ?? 0) + 1
+    if (group.open > 0 || group.is_complete) return
+    group.is_complete = true
+    this.#completed(group)
+  }
+
+  #of({ submission_id, group_id }: ThreadOrigin): GroupRecord | undefined {
+    if (group_id === null) return undefined
+    const key = keyOf({ submission_id, group_id })
+    let group = this.#groups.get(key)
+    if (!group) {
+      group = { submission_id, group_id, open: 0, is_complete: false, ended: {} }
+      this.#groups.set(key, group)
+    }
+    return group
+  }
+}
+
+function keyOf({ submission_id, group_id }: { submission_id: string; group_id: string }): string {
+  return `${submission_id}:${group_id}`
+}

@@ -1,0 +1,287 @@
+// What an operator puts into a run: a step before or after another in a thread's lane, or an action in a method's. It is held against
+// all that a workflow is held against, and goes in where the other one stands, or as soon as a branch, a loop or a new thread brings that.
+
+import { LabError } from '../../errors.ts'
+import { checked } from '../../kit/schema.ts'
+import type { SavedInsert } from '../kept/saved.ts'
+import { compileWorkflow } from '../plans/compile.ts'
+import { type Action, JsonStep, type Step } from '../plans/documents.ts'
+import { type ActionPlan, allSteps, itemKey, listsIn, type StepPlan, type Workflow } from '../plans/plan.ts'
+import { wrong } from '../plans/wrong.ts'
+import type { MethodRun } from '../threads/method.ts'
+import type { Frame, LabwareThread } from '../threads/thread.ts'
+import type { Execution } from './execution.ts'
+import { ahead, isCalled, itemsOf, mustBeOne, mustBeThere, type Named } from './named.ts'
+
+export type Anchor = { before: string } | { after: string }
+export type InsertRequest = Anchor & { item: unknown }
+
+type Where = 'before' | 'after'
+
+/** `lane` is `threads.plate` or `methods.seal_it`. */
+type Insert = { anchor: string; where: Where; item: Step; isDone: boolean; paths: Map<string, string> }
+
+/** An insert into a lane that is not open yet. `path` is that of what is put in, `key` of what it stands beside. */
+export type Awaited = { insert: Insert; key: string; path: string }
+
+export class Inserts {
+  readonly #execution: Execution
+  readonly #all: Insert[] = []
+  /** What was added to each lane, behind all that its document has: so each has a path and a name of its own. */
+  readonly #added = new Map<string, Step[]>()
+  readonly #steps = new Map<string, StepPlan>()
+  readonly #actions = new Map<string, ActionPlan>()
+  readonly #lists = new Map<string, readonly StepPlan[]>()
+
+  constructor(execution: Execution) {
+    this.#execution = execution
+  }
+
+  /**
+   * Puts it into the lane of each live thread that has the anchor ahead; where none has, into the first that comes to have it.
+   * Answers where, in words. Throws `invalid` for what cannot stand there, `not_found` for an anchor that can never come, `conflict`
+   * for one that is ambiguous.
+   */
+  put(request: InsertRequest): string {
+    const where = 'before' in request ? 'before' : 'after'
+    const anchor = 'before' in request ? request.before : request.after
+    const item = checked(JsonStep, request.item, 'item')
+    const insert: Insert = { anchor, where, item, isDone: false, paths: new Map() }
+    const found = this.#execution.live().flatMap((thread) => this.#anchorsIn(thread, insert))
+    const lanes = found.length > 0 ? found.map(laneOf) : this.#lanesInWorkflow(anchor)
+    this.#addAll([...new Set(lanes)], insert)
+    this.#all.push(insert)
+    for (const named of found) this.#await(named, insert)
+    this.#execution.memory?.changed()
+    if (found.length > 0) return `it is put ${where} ${found.map(({ name }) => name).join(', ')}`
+    return `${anchor} is ahead of no thread now; it is put ${where} it when one comes to have it`
+  }
+
+  /** A thread has come into being: what waits for one of its kind goes to it. */
+  spawned(thread: LabwareThread): void {
+    for (const insert of this.#all) {
+      if (insert.isDone || this.#isAwaited(insert)) continue
+      const named = ahead(thread).find((item) => isCalled(item, insert.anchor) && insert.paths.has(laneOf(item)))
+      if (named) this.#await(named, insert)
+    }
+  }
+
+  /** A lane of a thread was opened: puts in what waits for a place in it. */
+  opened(thread: LabwareThread): void {
+    if (thread.awaited.length === 0) return
+    for (const awaited of [...thread.awaited]) {
+      if (!this.#place(thread, awaited)) continue
+      awaited.insert.isDone = true
+      thread.awaited.splice(thread.awaited.indexOf(awaited), 1)
+    }
+  }
+
+  /** Whose anchors never came. */
+  unresolved(): { anchor: string; where: Where; name: string }[] {
+    return this.#all
+      .filter(({ isDone }) => !isDone)
+      .map(({ anchor, where, paths }) => ({ anchor, where, name: this.#nameAt([...paths.values()][0]!) }))
+  }
+
+  /** Throws `conflict`. */
+  stepAt(path: string): StepPlan {
+    return known(this.#steps, path)
+  }
+
+  /** Throws `conflict`. */
+  actionAt(path: string): ActionPlan {
+    return known(this.#actions, path)
+  }
+
+  /** Of a step that was put in. */
+  listAt(path: string): readonly StepPlan[] | undefined {
+    return this.#lists.get(path)
+  }
+
+  list(): SavedInsert[] {
+    return this.#all.map(({ anchor, where, item, isDone, paths }) => ({
+      anchor,
+      where,
+      item: { ...item },
+      is_done: isDone,
+      lanes: [...paths.keys()],
+    }))
+  }
+
+  /** As they were listed. */
+  restore(saved: readonly SavedInsert[]): void {
+    for (const { anchor, where, item, is_done, lanes } of saved) {
+      const insert: Insert = { anchor, where, item: checked(JsonStep, item, 'an insert'), isDone: is_done, paths: new Map() }
+      for (const lane of lanes) this.#add(lane, insert)
+      this.#all.push(insert)
+    }
+  }
+
+  /** What a thread waited for, by the number of the insert in the list. */
+  awaitedBy({ awaited }: LabwareThread): { insert: number; key: string; path: string }[] {
+    return awaited.map(({ insert, key, path }) => ({ insert: this.#all.indexOf(insert), key, path }))
+  }
+
+  restoreAwaited(thread: LabwareThread, saved: readonly { insert: number; key: string; path: string }[]): void {
+    for (const { insert, key, path } of saved) {
+      const known = this.#all[insert]
+      if (known) thread.awaited.push({ insert: known, key, path })
+    }
+  }
+
+  /** Of a thread, where the anchor stands so that something can still be put there; at most one. */
+  #anchorsIn(thread: LabwareThread, { anchor, where }: Insert): Named[] {
+    const called = ahead(thread).filter(
+      (item) => isCalled(item, anchor) && (where === 'after' || item.standing === 'ahead' || isInLoop(item)),
+    )
+    mustBeOne(called, anchor)
+    return called
+  }
+
+  /** Of all threads there can be, those that come to the anchor. */
+  #lanesInWorkflow(anchor: string): string[] {
+    const all = [...this.#execution.workflow.threads.values()].flatMap(({ name, steps }) =>
+      [...itemsOf(steps, name)].map((item) => ({ ...item, lane: item.action ? laneOfMethod(item.step) : `threads.${name}` })),
+    )
+    const called = all.filter((item) => isCalled(item, anchor))
+    mustBeThere(called, anchor, all)
+    return called.map(({ lane }) => lane)
+  }
+
+  /** All or none. */
+  #addAll(lanes: readonly string[], insert: Insert): void {
+    const before = new Map(this.#added)
+    try {
+      for (const lane of lanes) this.#add(lane, insert)
+    } catch (error) {
+      for (const lane of lanes) this.#added.set(lane, before.get(lane) ?? [])
+      throw error
+    }
+  }
+
+  /** Takes it into the documents of a lane. Throws `invalid`, naming the place. */
+  #add(lane: string, insert: Insert): void {
+    const before = this.#added.get(lane) ?? []
+    const workflow = this.#compiled(lane, [...before, insert.item])
+    const { plan, path } = newest(workflow, lane)
+    insert.paths.set(lane, path)
+    this.#added.set(lane, [...before, called(insert.item, plan.name)])
+    if (lane.startsWith('methods.')) this.#actions.set(path, plan as ActionPlan)
+    else this.#know(plan as StepPlan)
+  }
+
+  #know(step: StepPlan): void {
+    this.#steps.set(step.path, step)
+    for (const inner of allSteps([step])) for (const { path, steps } of listsIn(inner)) this.#lists.set(path, steps)
+  }
+
+  #compiled(lane: string, added: readonly Step[]): Workflow {
+    const { document, topology } = this.#execution.workflow
+    const name = lane.slice(lane.indexOf('.') + 1)
+    if (lane.startsWith('methods.')) {
+      const actions = [...document.methods[name]!, ...added.map((step) => actionOf(step))]
+      return compileWorkflow({ ...document, methods: { ...document.methods, [name]: actions } }, topology, 'the insert', 'typescript')
+    }
+    const thread = document.threads[name]!
+    const threads = { ...document.threads, [name]: { ...thread, steps: [...thread.steps, ...added] } }
+    return compileWorkflow({ ...document, threads }, topology, 'the insert', 'typescript')
+  }
+
+  #await(named: Named, insert: Insert): void {
+    const { thread, step, action } = named
+    thread.awaited.push({ insert, key: itemKey(step, action), path: insert.paths.get(laneOf(named))! })
+    this.opened(thread)
+  }
+
+  #isAwaited(insert: Insert): boolean {
+    return this.#execution.live().some(({ awaited }) => awaited.some((one) => one.insert === insert))
+  }
+
+  /** Answers whether there is a lane with its place. */
+  #place(thread: LabwareThread, { insert, key, path }: Awaited): boolean {
+    const [stepPath, actionPath] = key.split(' ')
+    if (actionPath !== undefined) {
+      const { method } = thread
+      const isIn = method && thread.frames.at(-1)?.steps[thread.frames.at(-1)!.next]?.path === stepPath
+      return isIn
+        ? placeAction(method, thread, {
+            at: method.actions.findIndex(({ path }) => path === actionPath),
+            where: insert.where,
+            plan: this.actionAt(path),
+          })
+        : false
+    }
+    return thread.frames.some((frame, depth) => {
+      const at = frame.steps.findIndex(({ path }) => path === stepPath)
+      const isTaken = depth < thread.frames.length - 1 || isIn(thread, frame)
+      return placeStep(frame, { at, where: insert.where, plan: this.stepAt(path), isTaken })
+    })
+  }
+
+  #nameAt(path: string): string {
+    return (this.#steps.get(path) ?? this.#actions.get(path))!.name
+  }
+}
+
+/** Whether the thread has taken up the step that is next in its innermost lane. */
+function isIn({ step, method, action, joining }: LabwareThread, { steps, next }: Frame): boolean {
+  return method !== null || action !== null || joining !== null || (step !== null && step === steps[next])
+}
+
+type At<Plan> = { at: number; where: Where; plan: Plan }
+
+function placeStep(frame: Frame, { at: anchor, where, plan, isTaken }: At<StepPlan> & { isTaken: boolean }): boolean {
+  if (anchor === -1) return false
+  const at = where === 'before' ? anchor : anchor + 1
+  const isPast = at < frame.next || (at === frame.next && isTaken)
+  if (isPast && !frame.isLoop) return false
+  frame.steps.splice(at, 0, plan)
+  frame.inserted.add(plan)
+  // What it is in moves on by one.
+  if (isPast) frame.next++
+  return true
+}
+
+function placeAction(method: MethodRun, { action }: LabwareThread, { at: anchor, where, plan }: At<ActionPlan>): boolean {
+  if (anchor === -1) return false
+  const at = where === 'before' ? anchor : anchor + 1
+  if (at < method.next || (at === method.next && action !== null)) return false
+  method.actions.splice(at, 0, plan)
+  method.inserted.add(plan)
+  return true
+}
+
+function isInLoop({ thread, step, action }: Named): boolean {
+  return action === null && thread.frames.some(({ isLoop, steps }) => isLoop && steps.includes(step))
+}
+
+function laneOf({ thread, step, action }: Named): string {
+  return action ? laneOfMethod(step) : `threads.${thread.plan.name}`
+}
+
+function laneOfMethod(step: StepPlan): string {
+  return `methods.${step.kind === 'method' ? step.method.name : ''}`
+}
+
+/** The last of a lane. */
+function newest({ methods, threads }: Workflow, lane: string): { plan: StepPlan | ActionPlan; path: string } {
+  const name = lane.slice(lane.indexOf('.') + 1)
+  const plan = lane.startsWith('methods.') ? methods.get(name)!.actions.at(-1)! : threads.get(name)!.steps.at(-1)!
+  return { plan, path: plan.path }
+}
+
+function actionOf(step: Step): Action {
+  if ('action' in step) return step.action
+  throw wrong('item', 'in a method there is room for actions only: {"action": {…}}')
+}
+
+/** It keeps the name that it has, whatever is put in later. */
+function called(item: Step, name: string): Step {
+  return 'action' in item ? { ...item, name, action: { ...item.action, name } } : { ...item, name }
+}
+
+function known<Plan>(plans: ReadonlyMap<string, Plan>, path: string): Plan {
+  const plan = plans.get(path)
+  if (!plan) throw new LabError('conflict', `there is nothing that was put in at ${path}`)
+  return plan
+}

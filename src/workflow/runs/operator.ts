@@ -1,0 +1,127 @@
+// What people are asked to do in a run: instructions to confirm, labware to bring and to take away.
+
+import { LabError } from '../../errors.ts'
+import type { LabwareThread } from '../threads/thread.ts'
+import type { Execution } from './execution.ts'
+
+export type ManualStep = { step_id: string; execution_id: string; thread_id: string; instruction: string; since: number }
+
+export interface Confirmation {
+  /** Calls once it is confirmed, at once if it is. The answer calls it off. */
+  wait(confirmed: () => void): () => void
+  /** Nobody waits for it any more. */
+  withdraw(): void
+}
+
+type ByHand = 'place' | 'remove'
+type Pending = ManualStep & { isConfirmed: boolean; tell: () => void }
+
+export class Operator {
+  /** Oldest first. */
+  readonly #steps = new Map<string, Pending>()
+  /** Threads that wait for labware to be brought or taken away. */
+  readonly #hands = new Map<string, { what: ByHand; tell(barcode: string | null): void }>()
+  readonly #now: () => number
+
+  /** `now` is Unix time, s. */
+  constructor(now: () => number) {
+    this.#now = now
+  }
+
+  /** Steps that wait for a confirmation, oldest first. */
+  steps(): ManualStep[] {
+    return [...this.#steps.values()]
+      .filter(({ isConfirmed }) => !isConfirmed)
+      .map(({ step_id, execution_id, thread_id, instruction, since }) => ({ step_id, execution_id, thread_id, instruction, since }))
+  }
+
+  /** In PURE_SIM, where nobody is there to do it, it is confirmed at once. */
+  instruct(execution: Execution, instruction: string, thread_id: string): Confirmation {
+    const step_id = this.#newId(execution)
+    const isConfirmed = execution.world.mode === 'PURE_SIM'
+    const step: Pending = {
+      step_id,
+      execution_id: execution.execution_id,
+      thread_id,
+      instruction,
+      since: this.#now(),
+      isConfirmed,
+      tell: () => {},
+    }
+    this.#steps.set(step_id, step)
+    execution.emit('OPERATOR', '', 'INSTRUCTION', { ...execution.context(), thread_id, instruction, step_id })
+    return {
+      wait(confirmed) {
+        if (step.isConfirmed) confirmed()
+        else step.tell = confirmed
+        return () => {
+          step.tell = () => {}
+        }
+      },
+      withdraw: () => {
+        this.#steps.delete(step_id)
+      },
+    }
+  }
+
+  /** Confirms a step. Throws `not_found` for one that does not wait, or has been confirmed. */
+  confirm(step_id: string): void {
+    const step = this.#steps.get(step_id)
+    if (!step || step.isConfirmed)
+      throw new LabError('not_found', `no step ${step_id} waits to be confirmed; it was confirmed, or its time is over`)
+    step.isConfirmed = true
+    step.tell()
+  }
+
+  /** Waits in AWAITING_MANUAL_PLACE. */
+  async placed(thread: LabwareThread): Promise<void> {
+    thread.become('AWAITING_MANUAL_PLACE')
+    const barcode = await this.#byHand(thread, 'place', `an operator to put ${thread.labware.name} at ${thread.startsAt}`)
+    if (barcode !== null) thread.labware.barcode = barcode
+  }
+
+  /** Waits in AWAITING_MANUAL_REMOVE. */
+  async removed(thread: LabwareThread): Promise<void> {
+    thread.become('AWAITING_MANUAL_REMOVE')
+    await this.#byHand(thread, 'remove', `an operator to take ${thread.labware.name} away`)
+  }
+
+  /**
+   * The labware stands at its start, or was taken away from its end. Throws `conflict` when nobody waits for that, or it is another
+   * labware than was asked for: then it is still waited for.
+   */
+  done(thread: LabwareThread, what: ByHand, barcode: string | null): void {
+    const { thread_id, name, status } = thread
+    const waiting = this.#hands.get(thread_id)
+    if (waiting?.what !== what) throw new LabError('conflict', `thread ${name} does not wait for that: it is ${status.current}`)
+    if (what === 'place') mustBeTheOne(thread, barcode)
+    this.#hands.delete(thread_id)
+    waiting.tell(barcode)
+  }
+
+  /** A pause does not end it: what a person has under way is not called back. */
+  #byHand(thread: LabwareThread, what: ByHand, words: string): Promise<string | null> {
+    return thread.wait<string | null>({ kind: 'operator', what: words, interruptedBy: 'stop' }, (tell) => {
+      this.#hands.set(thread.thread_id, { what, tell })
+      return () => this.#hands.delete(thread.thread_id)
+    })
+  }
+
+  /** `manual_step-` and four hex digits, none of them twice. */
+  #newId({ world }: Execution): string {
+    for (;;) {
+      const step_id = `manual_step-${world.newId().replaceAll('-', '').slice(-4)}`
+      if (!this.#steps.has(step_id)) return step_id
+    }
+  }
+}
+
+/** Throws `conflict` when the submission names a barcode and another was read. */
+function mustBeTheOne(thread: LabwareThread, read: string | null): void {
+  const { labware, startsAt, execution, name } = thread
+  const wanted = labware.barcode
+  if (wanted === null || read === null || wanted === read) return
+  const what = `${name} wants the ${labware.name} with the barcode ${wanted}, and ${read} was read at ${startsAt}`
+  execution.incident('BARCODE_MISMATCH', what, thread, { severity: 'WARNING', detail: { wanted, read, position: startsAt } })
+  throw new LabError('conflict', `${what}; put the right one there`)
+}

@@ -1,0 +1,59 @@
+// What somebody asks the runtime to run, and what became of it.
+
+import * as v from 'valibot'
+import { Id, Name } from '../../kit/name.ts'
+import { Status, type SubmissionStatus, submissionTransitions } from '../statuses.ts'
+import { runModes } from '../threads/world.ts'
+
+/** Where a labware comes from: a stacker full of them, one with this barcode, or one that stands there. */
+const Acquisition = v.union([
+  v.strictObject({ pool: Id }),
+  v.strictObject({ location: Name, barcode: v.optional(v.string()) }),
+  v.strictObject({ barcode: v.pipe(v.string(), v.minLength(1)) }),
+])
+export type Acquisition = v.InferOutput<typeof Acquisition>
+
+export const Group = v.strictObject({
+  group_id: Id,
+  members: v.pipe(v.optional(v.record(Id, Acquisition), {}), v.description('For a thread, where its labware comes from')),
+})
+export type Group = v.InferOutput<typeof Group>
+
+export const SubmissionRequest = v.strictObject({
+  workflow: Id,
+  run_mode: v.picklist(runModes),
+  groups: v.pipe(v.optional(v.array(Group), []), v.maxLength(1000), v.description('Several samples of the same workflow in one call')),
+  batch_mode: v.pipe(
+    v.optional(v.picklist(['STANDALONE', 'JOIN_EXISTING']), 'STANDALONE'),
+    v.description('JOIN_EXISTING puts the groups into the open execution of the workflow, if there is one'),
+  ),
+  variables: v.optional(v.record(Name, v.unknown()), {}),
+  operator_id: v.optional(v.nullable(v.pipe(v.string(), v.maxLength(128))), null),
+})
+export type SubmissionRequest = v.InferOutput<typeof SubmissionRequest>
+
+export class Submission {
+  readonly submission_id: string
+  readonly execution_id: string
+  readonly request: SubmissionRequest
+  /** Unix time, s. */
+  readonly submitted_at: number
+  readonly status: Status<SubmissionStatus>
+  reason: string | null = null
+
+  /** `publish` hears of what is an event: ACCEPTED and the end. */
+  constructor(
+    { submission_id, execution_id, request, submitted_at }: Pick<Submission, 'submission_id' | 'execution_id' | 'request' | 'submitted_at'>,
+    status: SubmissionStatus = 'PENDING',
+    publish: (submission: Submission, status: SubmissionStatus) => void,
+  ) {
+    this.submission_id = submission_id
+    this.execution_id = execution_id
+    this.request = request
+    this.submitted_at = submitted_at
+    const tell = (status: SubmissionStatus) => {
+      if (status !== 'IN_PROGRESS') publish(this, status)
+    }
+    this.status = new Status<SubmissionStatus>(submissionTransitions, status, tell, { isTold: true })
+  }
+}

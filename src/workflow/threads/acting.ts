@@ -1,0 +1,285 @@
+// The owner's way through one action: get the device, send for the other labware, come, wait for all, do it.
+
+import { LabError, messageOf } from '../../errors.ts'
+import type { IncidentCategory } from '../../events/incidents.ts'
+import { once } from '../../kit/change.ts'
+import type { ActionPlan } from '../plans/plan.ts'
+import { ActionRun } from './action.ts'
+import { devicesOf, placesAhead, tipsUsed } from './ahead.ts'
+import { BodyRun } from './body.ts'
+import { isLow, isSpent } from './labware.ts'
+import type { MethodRun } from './method.ts'
+import { goTo } from './moving.ts'
+import { type Decision, Fatal, Leave, type PauseSite, Unwind } from './recovery.ts'
+import { request } from './requesting.ts'
+import type { LabwareThread } from './thread.ts'
+import { continued, verdict } from './verdicts.ts'
+import { beginIn, keepsOf, openWindow, useOf } from './windows.ts'
+
+export type Outcome = 'done' | 'action_left' | 'method_left'
+
+/** As often as it takes: each attempt is a new action. */
+export async function act(
+  thread: LabwareThread,
+  plan: ActionPlan,
+  { method, key }: { method: MethodRun | null; key: string },
+): Promise<Outcome> {
+  for (;;) {
+    thread.become('RESOLVING_ACTION_LOCATION')
+    const decided = thread.verdictOn(plan.path)
+    const isSkipped = thread.skips.has(key)
+    if (decided && decided !== 'RETRY' && !isSkipped) return decidedAfterRestart(thread, plan, { method, decided })
+    const action = new ActionRun(thread, plan, method)
+    thread.action = action
+    try {
+      if (isSkipped) throw new Unwind('skip')
+      await attempt(thread, action, key)
+      action.end('COMPLETED', 'clean')
+      openWindow(thread, plan)
+      useTips(thread, plan, [...action.arrived.values()])
+      return 'done'
+    } catch (error) {
+      const left = await leave(thread, action, error)
+      if (left !== 'again') return left
+    } finally {
+      thread.skips.delete(key)
+      thread.letGo()
+      thread.action = null
+    }
+  }
+}
+
+async function attempt(thread: LabwareThread, action: ActionRun, key: string): Promise<void> {
+  if (action.plan.devices.length > 0) {
+    await thread.skippable(key, () => bind(thread, action))
+    await thread.skippable(key, () => sendForOthers(thread, action))
+    // Somebody may take it away before the action begins.
+    do await come(thread, action, key)
+    while (missing(action).length > 0)
+  } else await thread.skippable(key, () => thread.safePoint())
+  if (thread.skips.has(key)) throw new Unwind('skip')
+  thread.become('EXECUTING_ACTION')
+  action.status.become('AWAITING_CO_THREADS')
+  action.begin()
+  beginIn(action)
+  await new BodyRun(thread, action).perform()
+}
+
+/** Brings the owner's labware, and waits for that of the others. */
+async function come(thread: LabwareThread, action: ActionRun, key: string): Promise<void> {
+  const isInput = action.inputs.includes(thread.labware.template)
+  if (isInput) await goTo(thread, action.seatFor(thread))
+  thread.become('AWAITING_CO_THREADS')
+  if (isInput) action.arrive(thread)
+  await thread.skippable(key, async () => {
+    await gather(thread, action)
+    await thread.safePoint('AWAITING_CO_THREADS')
+    await keepAhead(thread, action)
+  })
+}
+
+/** Begins no sooner than what must come after it in time can be kept for it. */
+async function keepAhead(thread: LabwareThread, action: ActionRun): Promise<void> {
+  const { plan, device } = action
+  const keeps = keepsOf(thread, plan)
+  if (!keeps || device === null) return
+  const ask = { candidates: [{ device }], inputs: present(action), after: placesAhead(thread), use: useOf(thread, plan), keeps }
+  const what = `${keeps[0]!.candidates.map(({ device }) => device).join(' or ')} to be free in time after ${plan.name}`
+  for (;;) {
+    try {
+      await request(thread, { ...ask, what, mayPark: false })
+      return
+    } catch (error) {
+      if (!(error instanceof Unwind) || error.kind !== 'pause') throw error
+      await thread.safePoint('AWAITING_CO_THREADS')
+    }
+  }
+}
+
+function missing({ inputs, arrived }: ActionRun): string[] {
+  return inputs.filter((template) => !arrived.has(template))
+}
+
+/** Ends the action as what was thrown wants it, and answers how the owner goes on. Throws what ends the thread. */
+async function leave(thread: LabwareThread, action: ActionRun, error: unknown): Promise<Outcome | 'again'> {
+  if (error instanceof Unwind && error.kind === 'skip') {
+    action.end('SKIPPED', 'left')
+    return 'action_left'
+  }
+  if (error instanceof Unwind) {
+    action.end('ABORTED', thread.last_error !== null && error.kind === 'abort' ? 'thread_aborted' : 'left')
+    throw error
+  }
+  if (error instanceof Leave) return left(action, error)
+  if (error instanceof Fatal || action.plan.action.on_failure === 'ABORT') {
+    action.end('ERRORED', 'left')
+    throw error instanceof Fatal ? error : new Fatal(error)
+  }
+  if (!action.status.isTerminal) action.status.become('ERRORED')
+  action.hold(messageOf(error))
+  const { execution } = thread
+  execution.incident('ACTION_FAILED', `${action.plan.name} of ${thread.name} failed: ${messageOf(error)}`, thread, {
+    recovery_action: 'THREAD_RECOVER_RETRY',
+    error,
+  })
+  try {
+    const decision = await thread.decisionAt('ACTION_BODY', error)
+    if (decision === 'CONTINUE') continued(thread, action.plan)
+    return left(action, verdict(thread, decision))
+  } catch (unwind) {
+    action.end('ABORTED', 'thread_aborted')
+    throw unwind
+  }
+}
+
+const outcomes = { again: 'again', done: 'done', action: 'action_left', method: 'method_left' } as const satisfies Record<
+  Leave['what'],
+  Outcome | 'again'
+>
+
+function left(action: ActionRun, { what }: Leave): Outcome | 'again' {
+  action.end('ERRORED', what === 'again' ? 'again' : 'left')
+  return outcomes[what]
+}
+
+/** Gets one of the devices, and brings it to where it takes commands. */
+async function bind(thread: LabwareThread, action: ActionRun): Promise<void> {
+  const { plan } = action
+  const { equipment, floor } = thread.world
+  action.status.become('AWAITING_LOCATION_RESERVATION')
+  const keeps = keepsOf(thread, plan)
+  const device = await insist(thread, 'ACTION_RESOLUTION', async () => {
+    const candidate = await thread.pausable(() =>
+      request(thread, {
+        what: plan.devices.join(' or '),
+        candidates: devicesOf(plan),
+        inputs: present(action),
+        after: placesAhead(thread),
+        use: useOf(thread, plan),
+        ...(keeps && { keeps }),
+        onWait: () => {
+          // It may come from where it was parked.
+          thread.become('RESOLVING_ACTION_LOCATION')
+          thread.become('AWAITING_ACTION_RESERVATION')
+        },
+      }),
+    )
+    thread.become('RESOLVING_ACTION_LOCATION')
+    const { device } = candidate as { device: string }
+    try {
+      await equipment.ready(device, thread.signal)
+    } catch (error) {
+      floor.release(thread.thread_id, device)
+      if (thread.signal.aborted) throw new Unwind('abort')
+      thread.execution.incident('DEVICE_INIT_FAILED', `${device} cannot be used: ${messageOf(error)}`, thread, {
+        recovery_action: 'THREAD_RECOVER_RETRY',
+        error,
+      })
+      throw error
+    }
+    return device
+  })
+  thread.hold(device)
+  action.status.become('RESOLVED')
+  thread.become('ACTION_LOCATION_RESOLVED')
+  action.bind(device)
+}
+
+/** Labware of those who take part already may stand at the device; that of those who are not needed now only if there is room for it. */
+function present({ method, plan, inputs, owner }: ActionRun): string[] {
+  const all = method?.participants ?? []
+  const { devices } = owner.execution.workflow.topology
+  const sites = Math.min(...plan.devices.map((device) => devices.get(device)!.sites))
+  const needed = all.filter(({ labware }) => inputs.includes(labware.template))
+  const hasRoom = all.length - needed.length + inputs.length <= sites
+  return (hasRoom ? all : needed).map(({ labware }) => labware.labware_id)
+}
+
+/** Does it until it succeeds, or somebody decides that it is not to be. */
+export async function insist<Value>(thread: LabwareThread, site: PauseSite, work: () => Promise<Value>): Promise<Value> {
+  for (;;) {
+    try {
+      return await work()
+    } catch (error) {
+      if (error instanceof Unwind || error instanceof Leave || error instanceof Fatal) throw error
+      if (thread.signal.aborted) throw new Unwind('abort')
+      tell(thread, site, error)
+      const decision = await thread.decisionAt(site, error)
+      if (decision !== 'RETRY') throw new Unwind('abort')
+      thread.recovered()
+    }
+  }
+}
+
+/** What a person has to be called for; a device that cannot be used was told where that was found. */
+const categories: Partial<Record<PauseSite, IncidentCategory>> = {
+  MOVE_RESOLUTION: 'MOVE_FAILED',
+  SPAWN_CAPACITY: 'AUTO_SPAWN_FAILED',
+  THREAD_STEP: 'OTHER',
+  WAIT_EVENT_TIMEOUT: 'RECOVERABLE_TIMEOUT',
+}
+
+function tell(thread: LabwareThread, site: PauseSite, error: unknown): void {
+  const category = categories[site]
+  if (!category) return
+  const more = { recovery_action: 'THREAD_RECOVER_RETRY', error } as const
+  thread.execution.incident(category, `thread ${thread.name} cannot go on: ${messageOf(error)}`, thread, more)
+}
+
+/** The others come when the device is held: any sooner and they would crowd the ways to it. */
+async function sendForOthers(thread: LabwareThread, action: ActionRun): Promise<void> {
+  const { method, plan } = action
+  const others = action.inputs.filter((template) => template !== thread.labware.template)
+  if (!method || others.length === 0) return
+  await insist(thread, 'SPAWN_CAPACITY', async () => {
+    if (!thread.execution.slots.deliver(method, others))
+      throw new LabError('conflict', `${plan.name} needs ${others.join(' and ')}, and who brings it takes on no more`)
+  })
+}
+
+/** Until all labware is there. */
+async function gather(thread: LabwareThread, action: ActionRun): Promise<void> {
+  const { method } = action
+  const bearers = () => (method ? thread.execution.slots.bearers(method, missing(action)) : [])
+  const isTakenAway = () => missing(action).includes(thread.labware.template)
+  while (method && missing(action).length > 0 && !isTakenAway()) {
+    const what = `${missing(action).join(' and ')} to come to ${action.device}`
+    await thread.safePoint('AWAITING_CO_THREADS')
+    try {
+      await thread.wait<void>({ kind: 'peer', what, awaits: bearers }, (resolve, reject) =>
+        once(method.changed, () => {
+          if (method.isAbandoned) reject(new Leave('method'))
+          else thread.world.floor.awaits(thread.thread_id, bearers())
+          return missing(action).length === 0 || isTakenAway() || undefined
+        })(() => resolve()),
+      )
+    } catch (error) {
+      if (!(error instanceof Unwind) || error.kind !== 'pause') throw error
+    }
+  }
+}
+
+/** Somebody has said what became of an action that a restart interrupted: it is not begun again. */
+function decidedAfterRestart(
+  thread: LabwareThread,
+  plan: ActionPlan,
+  { method, decided }: { method: MethodRun | null; decided: Decision },
+): Outcome {
+  if (decided === 'CONTINUE') {
+    continued(thread, plan)
+    useTips(thread, plan, method ? [thread, ...method.participants] : [thread])
+  }
+  const outcome = outcomes[verdict(thread, decided).what]
+  return outcome === 'again' ? 'done' : outcome
+}
+
+/** Takes what was used from the racks, and tells when one is low or empty. */
+function useTips(thread: LabwareThread, plan: ActionPlan, carriers: readonly LabwareThread[]): void {
+  for (const { labware } of carriers) {
+    const used = tipsUsed(plan, labware.template)
+    if (used === 0 || labware.tips_left === null) continue
+    labware.tips_left = Math.max(0, labware.tips_left - used)
+    if (isSpent(labware)) thread.execution.emit('TIP_RACK', '', 'EMPTY', thread.context())
+    else if (isLow(labware)) thread.execution.emit('TIP_RACK', '', 'LOW', thread.context())
+  }
+}

@@ -1,0 +1,110 @@
+// One action of a method, from the moment it is wanted; a retry is a new one.
+
+import { LabError } from '../../errors.ts'
+import { Change } from '../../kit/change.ts'
+import type { ActionPlan } from '../plans/plan.ts'
+import { type ActionStatus, actionTransitions, Status } from '../statuses.ts'
+import { inputsOf } from './ahead.ts'
+import type { MethodRun } from './method.ts'
+import type { LabwareThread } from './thread.ts'
+
+/** How it ended for those who took part. */
+export type Ending = 'clean' | 'left' | 'again' | 'thread_aborted'
+
+export class ActionRun {
+  readonly action_id: string
+  readonly plan: ActionPlan
+  readonly owner: LabwareThread
+  readonly method: MethodRun | null
+  readonly status: Status<ActionStatus>
+  /** A device was bound, labware arrived, it began, is held up, has ended. */
+  readonly changed = new Change()
+  /** What must be at the device, by template. */
+  readonly inputs: readonly string[]
+  device: string | null = null
+  /** Whose labware is at the device, by template. */
+  readonly arrived = new Map<string, LabwareThread>()
+  /** The error about which somebody must decide. */
+  heldBy: string | null = null
+  ending: Ending | null = null
+
+  constructor(owner: LabwareThread, plan: ActionPlan, method: MethodRun | null) {
+    this.action_id = owner.world.newId()
+    this.owner = owner
+    this.plan = plan
+    this.method = method
+    this.inputs = inputsOf(plan, owner.labware.template)
+    this.status = new Status<ActionStatus>(actionTransitions, 'CREATED', (status) => {
+      owner.execution.emit('ACTION', this.action_id, status, this.#context(status))
+      owner.execution.timeline.action(this, status)
+    })
+    if (method) method.action = this
+  }
+
+  #context(action_status: ActionStatus) {
+    const { owner, method, plan, action_id } = this
+    const { execution, thread_id, name } = owner
+    return {
+      execution_id: execution.execution_id,
+      workflow_name: execution.workflow.name,
+      method_id: method?.method_id ?? null,
+      method_name: method?.plan.name ?? null,
+      thread_id,
+      thread_name: name,
+      participating_thread_ids: method?.threadIds() ?? [thread_id],
+      action_id,
+      action_status,
+      action_name: plan.name,
+    }
+  }
+
+  bind(device: string): void {
+    this.device = device
+    this.#tell()
+  }
+
+  /** Where labware of the thread goes at the device, reserved for it. Throws `conflict` when all sites are taken. */
+  seatFor(thread: LabwareThread): string {
+    const { device, plan } = this
+    const site = 'sites' in plan.action ? plan.action.sites[thread.labware.template] : undefined
+    const seat = device === null ? undefined : thread.world.floor.nest(device, thread.thread_id, site, this.owner.thread_id)
+    if (seat === undefined) throw new LabError('conflict', `there is no free site at ${device} for ${thread.labware.name}`)
+    return seat
+  }
+
+  arrive(thread: LabwareThread): void {
+    this.arrived.set(thread.labware.template, thread)
+    this.#tell()
+  }
+
+  /** Its labware is elsewhere, and has to come anew. Nothing changes once the body has begun. */
+  takenAway(thread: LabwareThread): void {
+    if (this.status.isTerminal || this.status.current === 'EXECUTING_ACTION') return
+    if (this.arrived.get(thread.labware.template) !== thread) return
+    this.arrived.delete(thread.labware.template)
+    this.#tell()
+  }
+
+  begin(): void {
+    this.status.become('EXECUTING_ACTION')
+    this.#tell()
+  }
+
+  /** Those who take part wait with it for a decision. */
+  hold(why: string | null): void {
+    this.heldBy = why
+    this.#tell()
+  }
+
+  end(status: 'COMPLETED' | 'ERRORED' | 'SKIPPED' | 'ABORTED', ending: Ending): void {
+    if (!this.status.isTerminal) this.status.become(status)
+    this.ending = ending
+    if (this.method?.action === this) this.method.action = null
+    this.#tell()
+  }
+
+  #tell(): void {
+    this.changed.tell()
+    this.method?.changed.tell()
+  }
+}

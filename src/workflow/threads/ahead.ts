@@ -1,0 +1,92 @@
+// What a thread has still before it: read from its steps, for those who decide what it may be given.
+
+import type { Candidate } from '../floor/asking.ts'
+import { type ActionPlan, listsIn, own, type StepPlan, type Workflow } from '../plans/plan.ts'
+import type { LabwareThread } from './thread.ts'
+
+/** The steps it has still to do, the one it is in included; of a loop all. */
+export function remaining({ frames }: LabwareThread): StepPlan[] {
+  return frames.flatMap(({ steps, next, isLoop }) => (isLoop ? steps : steps.slice(next)))
+}
+
+/** In how many methods of that name they can take part; a loop in any number. */
+export function joinsAhead(steps: readonly StepPlan[], method: string): number {
+  return steps.reduce((sum, step) => sum + joinsIn(step, method), 0)
+}
+
+function joinsIn(step: StepPlan, method: string): number {
+  switch (step.kind) {
+    case 'join':
+      return step.methods.includes(method) ? 1 : 0
+    case 'while_more_work':
+      return joinsAhead(step.body.steps, method) > 0 ? Number.POSITIVE_INFINITY : 0
+    case 'branch':
+      return Math.max(0, ...listsIn(step).map(({ steps }) => joinsAhead(steps, method)))
+    default:
+      return 0
+  }
+}
+
+/** How many tips of a rack all actions of a method use. */
+export function tipsOf({ actions }: { actions: readonly ActionPlan[] }, labware: string): number {
+  return actions.reduce((sum, action) => sum + tipsUsed(action, labware), 0)
+}
+
+/** The templates of the labware that must be at the device, for a method that a thread with this labware owns. */
+export function inputsOf({ labware }: ActionPlan, owner: string): readonly string[] {
+  return labware.includes(own) ? labware.map((name) => (name === own ? owner : name)) : labware
+}
+
+export function tipsUsed({ action }: ActionPlan, labware: string): number {
+  return 'tips' in action ? (action.tips[labware] ?? 0) : 0
+}
+
+/** Looking further costs more than it tells. */
+const farthest = 6
+
+/** Where the labware will want to go after what it is in, as far as that is known. */
+export function placesAhead(thread: LabwareThread): (readonly Candidate[])[] {
+  const places: (readonly Candidate[])[] = []
+  const { method, frames, execution } = thread
+  for (const action of method?.actions.slice(method.next + 1) ?? []) if (action.devices.length) places.push(devicesOf(action))
+  for (let depth = frames.length - 1; depth >= 0 && places.length < farthest; depth--) {
+    const { steps, next } = frames[depth]!
+    for (let i = next + 1; i < steps.length && places.length < farthest; i++) {
+      // What comes after a branch nobody knows.
+      if (steps[i]!.kind === 'branch') return places
+      places.push(...placesOf(steps[i]!, execution.workflow, thread.labware.template))
+    }
+  }
+  if (places.length < farthest) places.push(thread.ends)
+  return places
+}
+
+function placesOf(step: StepPlan, workflow: Workflow, labware: string): (readonly Candidate[])[] {
+  switch (step.kind) {
+    case 'method':
+      return step.method.actions.filter(({ devices }) => devices.length).map(devicesOf)
+    case 'action':
+      return step.action.devices.length ? [devicesOf(step.action)] : []
+    case 'join': {
+      const actions = step.methods
+        .flatMap((name) => workflow.methods.get(name)!.actions)
+        .filter(({ labware: needs }) => needs.includes(labware))
+      return actions.length ? [[...new Set(actions.flatMap(({ devices }) => devices))].map((device) => ({ device }))] : []
+    }
+    case 'while_more_work':
+      return step.body.steps.flatMap((inner) => placesOf(inner, workflow, labware))
+    default:
+      return []
+  }
+}
+
+const known = new WeakMap<ActionPlan, readonly Candidate[]>()
+
+export function devicesOf(action: ActionPlan): readonly Candidate[] {
+  let devices = known.get(action)
+  if (!devices) {
+    devices = action.devices.map((device) => ({ device }))
+    known.set(action, devices)
+  }
+  return devices
+}

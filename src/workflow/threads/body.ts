@@ -1,0 +1,313 @@
+// The body of an action under way: one call of a device, a wait, a step for a person, or code that does all of these.
+
+import { LabError, messageOf } from '../../errors.ts'
+import type { Clock } from '../../kit/clock.ts'
+import type { Performing } from '../equipment/equipment.ts'
+import type { Code, Do } from '../plans/documents.ts'
+import { filledIn } from '../plans/params.ts'
+import type { ActionPlan } from '../plans/plan.ts'
+import { limitOf, secondsOf } from '../plans/timing.ts'
+import type { Published } from '../runs/channels.ts'
+import type { ActionRun } from './action.ts'
+import { contextOf } from './body_context.ts'
+import { DeviceCall } from './device_call.ts'
+import type { LateVerdict } from './late_calls.ts'
+import { type Decision, Leave, Unwind } from './recovery.ts'
+import type { LabwareThread } from './thread.ts'
+import { continued, verdict } from './verdicts.ts'
+
+export class BodyRun {
+  readonly #thread: LabwareThread
+  readonly #action: ActionRun
+  /** A decision made in the body: code that catches it is not rid of it. */
+  #left: Leave | Unwind | undefined
+  /** Calls of the context that have not been answered. While there are none, the body itself is at work. */
+  #calls = 0
+  #release: (() => void) | undefined
+  /** The code has returned, and calls of it are still out. */
+  #whenAnswered: (() => void) | undefined
+  /** What one of these failed with. */
+  #forgotten: unknown
+
+  constructor(thread: LabwareThread, action: ActionRun) {
+    this.#thread = thread
+    this.#action = action
+  }
+
+  async perform(): Promise<void> {
+    const { action, kind } = this.#action.plan
+    const { execution, origin } = this.#thread
+    try {
+      await bodies[kind](this, action as never, (name) => execution.variable(name, origin.submission_id))
+      if (this.#left) throw this.#left
+    } catch (error) {
+      throw this.#left ?? (this.#thread.signal.aborted ? new Unwind('abort') : error)
+    } finally {
+      this.#release?.()
+    }
+  }
+
+  /** One operation of the bound device. Where it fails, or takes too long, somebody decides. */
+  async call(operation: string, params: Record<string, unknown>): Promise<unknown> {
+    const { device, plan } = this.#action
+    const { signal, world } = this.#thread
+    const { equipment, clock, durations } = world
+    if (device === null) throw new LabError('invalid', `${plan.path} has no device: say on which it is`)
+    const known = this.#thread.execution.workflow.topology.devices.get(device)!
+    const timing = { params, said: plan.seconds, learned: durations }
+    const [seconds, limit_s] = [secondsOf(operation, known, timing), limitOf(operation, known, timing)]
+    return this.#outside(async () => {
+      for (;;) {
+        try {
+          await this.#thread.execution.beforeMotion()
+          const perform = (given: Pick<Performing, 'signal' | 'begun'>) =>
+            equipment.perform(device, operation, params, { ...given, seconds })
+          const call = new DeviceCall((given) => this.#timed(operation, params, () => perform(given)), { clock, limit_s, signal })
+          return await this.#outcomeOf(call, operation, limit_s)
+        } catch (error) {
+          if (error instanceof Unwind) throw error
+          if (!(await this.#failed(operation, error))) return undefined
+        }
+      }
+    })
+  }
+
+  /** What is driven shows how long it takes. */
+  async #timed(operation: string, params: Record<string, unknown>, work: () => Promise<unknown>): Promise<unknown> {
+    const { clock, durations, mode } = this.#thread.world
+    const began = clock.now()
+    const answer = await work()
+    if (mode !== 'PURE_SIM') durations?.performed(this.#action.device!, operation, { seconds: (clock.now() - began) / 1000, params })
+    return answer
+  }
+
+  async #outcomeOf(call: DeviceCall, operation: string, limit_s: number): Promise<unknown> {
+    let allowed_s = limit_s
+    for (;;) {
+      const ended = await call.ended()
+      if (ended !== 'late') return ended.value
+      const verdict = await this.#late(call, operation, allowed_s)
+      if (verdict === 'complete') return undefined
+      if (typeof verdict === 'object') allowed_s += verdict.extend
+    }
+  }
+
+  /** The call goes on while somebody decides about it; what is decided has been done when this answers. */
+  async #late(call: DeviceCall, operation: string, allowed_s: number): Promise<LateVerdict> {
+    const thread = this.#thread
+    const { device, plan } = this.#action
+    const what = `${operation} of ${device} for ${thread.name}`
+    const why = `${what} has not ended within ${allowed_s} s`
+    const incident_id = thread.execution.incident(
+      'RECOVERABLE_TIMEOUT',
+      `${why}, and goes on; extend it, abort it, or say that it is complete`,
+      thread,
+      {
+        recovery_action: 'THREAD_RECOVER_ABORT',
+        detail: { device, operation, thread: thread.name, allowed_s },
+      },
+    )
+    if (plan.action.on_failure === 'ABORT') {
+      call.cutOff(new LabError('no_reply', `${why}, and was cut off`))
+      await call.over
+      return 'abort'
+    }
+    const verdict = await this.#verdictOnLate(call, { incident_id, what, why })
+    if (verdict === 'ended') thread.execution.incident('RECOVERABLE_TIMEOUT', `${what} has ended after all`, thread, { severity: 'INFO' })
+    if (verdict === 'complete') continued(thread, plan)
+    if (verdict === 'abort' || verdict === 'complete') {
+      call.cutOff(new LabError('device_failed', `${what} was cut off: it had not ended within ${allowed_s} s`))
+      await call.over
+    }
+    if (typeof verdict === 'object') call.extend(verdict.extend)
+    return verdict
+  }
+
+  /** Throws what ends the thread, when the device has let go. */
+  async #verdictOnLate(
+    call: DeviceCall,
+    { incident_id, what, why }: { incident_id: string; what: string; why: string },
+  ): Promise<LateVerdict> {
+    const thread = this.#thread
+    this.#action.hold(why)
+    let late = { close: () => {} }
+    const otherwise = (tell: (verdict: LateVerdict) => void) => {
+      late = thread.execution.lateCalls.open(incident_id, what, tell)
+      void call.over.then(() => tell('ended'))
+    }
+    try {
+      const decided: Decision | LateVerdict = await thread.decisionAt<LateVerdict>('DEVICE_TIMEOUT', new Error(why), { otherwise })
+      if (decided === 'ABORT_THREAD') throw new Unwind('abort')
+      thread.recovered('EXECUTING_ACTION')
+      return decided === 'CONTINUE' ? 'complete' : (decided as LateVerdict)
+    } catch (unwind) {
+      call.cutOff(new LabError('stopped', `${thread.name} was ended`))
+      await call.over
+      throw unwind
+    } finally {
+      late.close()
+      this.#action.hold(null)
+    }
+  }
+
+  /** Answers whether the call is to be made again. Throws what leaves the body. */
+  async #failed(operation: string, error: unknown): Promise<boolean> {
+    const thread = this.#thread
+    const action = this.#action
+    if (thread.signal.aborted) throw new Unwind('abort')
+    thread.execution.emit('DEVICE_OP', operation, 'FAILED', { ...thread.context(), last_error: messageOf(error) })
+    if (action.plan.action.on_failure === 'ABORT') throw error
+    thread.execution.incident('ACTION_FAILED', `${operation} of ${action.device} failed for ${thread.name}: ${messageOf(error)}`, thread, {
+      recovery_action: 'THREAD_RECOVER_RETRY_OP',
+      error,
+    })
+    action.hold(messageOf(error))
+    try {
+      const decision = await thread.decisionAt('DEVICE_OP', error, {
+        refuses: (decision) => (decision === 'RETRY_OP' ? this.#whyNotAgain() : undefined),
+      })
+      if (decision !== 'RETRY_OP' && decision !== 'CONTINUE') throw verdict(thread, decision)
+      thread.recovered('EXECUTING_ACTION')
+      if (decision === 'CONTINUE') continued(thread, action.plan)
+      return decision === 'RETRY_OP'
+    } finally {
+      action.hold(null)
+    }
+  }
+
+  /** Labware may have been taken away from the device meanwhile. */
+  #whyNotAgain(): string | undefined {
+    const { arrived, device } = this.#action
+    const { floor } = this.#thread.world
+    for (const { labware } of arrived.values()) {
+      const seat = floor.whereIs(labware.labware_id)
+      if (seat === undefined || floor.graph.seats.get(seat)?.device !== device)
+        return `${labware.name} is not at ${device}: it stands at ${seat ?? 'no place'}; RETRY brings it there`
+    }
+    return undefined
+  }
+
+  /** Resolves with the latest once there is one that this thread has not seen. */
+  waitFor(name: string, timeout: number): Promise<Published> {
+    const { execution, seen, world } = this.#thread
+    return this.#patiently({ kind: 'event', what: `custom event ${name}` }, (resolve, reject) => {
+      const cancelTimeout = timer(world.clock, timeout, () => {
+        callOff()
+        reject(new LabError('no_reply', `${name} was not emitted within ${timeout} s`))
+      })
+      const callOff = execution.channels.wait(name, seen.get(name) ?? 0, ({ count, value, data }) => {
+        cancelTimeout()
+        seen.set(name, count)
+        resolve({ value, data })
+      })
+      return () => {
+        cancelTimeout()
+        callOff()
+      }
+    })
+  }
+
+  /** Asks a person to do something, and resolves when that is confirmed. */
+  instruct(instruction: string, timeout: number): Promise<void> {
+    const { execution, world, thread_id } = this.#thread
+    const confirmed = execution.instruct(instruction, thread_id)
+    return this.#patiently<void>({ kind: 'operator', what: `an operator to confirm: ${instruction}` }, (resolve, reject) => {
+      const cancelTimeout = timer(world.clock, timeout, () => {
+        confirmed.withdraw()
+        reject(new LabError('no_reply', `nobody confirmed within ${timeout} s: ${instruction}`))
+      })
+      const callOff = confirmed.wait(() => {
+        cancelTimeout()
+        resolve()
+      })
+      return () => {
+        cancelTimeout()
+        callOff()
+      }
+    }).finally(() => confirmed.withdraw())
+  }
+
+  sleep(seconds: number): Promise<void> {
+    return this.#outside(() =>
+      this.#thread.wait<void>({ kind: 'device', what: `${seconds} s`, interruptedBy: 'abort' }, (resolve) =>
+        this.#thread.world.clock.after(seconds * 1000, resolve),
+      ),
+    )
+  }
+
+  emit(name: string, value: string | null, data: Record<string, unknown>): void {
+    this.#thread.execution.emitCustom(name, { value, data }, this.#action.method?.participants.length ? null : this.#thread.thread_id)
+  }
+
+  /** Code runs with a context; while it is at work by itself, virtual time stands still. */
+  async code(code: Code): Promise<void> {
+    this.#release = this.#thread.world.steps.hold()
+    try {
+      await code.body(contextOf(this, this.#thread, this.#action))
+    } finally {
+      await this.#answered()
+    }
+  }
+
+  /** What the code did not wait for is waited for here: a device that still works is nothing to go on from. */
+  async #answered(): Promise<void> {
+    if (this.#calls === 0) return
+    this.#release?.()
+    await new Promise<void>((resolve) => {
+      this.#whenAnswered = resolve
+    })
+    if (this.#forgotten !== undefined) throw this.#forgotten
+  }
+
+  /** Waits where a pause may land, and goes on waiting after it. */
+  async #patiently<Value>(
+    waiting: Parameters<LabwareThread['wait']>[0],
+    begin: (resolve: (value: Value) => void, reject: (error: unknown) => void) => () => void,
+  ): Promise<Value> {
+    return this.#outside(async () => {
+      for (;;) {
+        try {
+          return await this.#thread.wait<Value>(waiting, begin)
+        } catch (error) {
+          if (!(error instanceof Unwind) || error.kind !== 'pause') throw error
+          await this.#thread.safePoint('EXECUTING_ACTION')
+        }
+      }
+    })
+  }
+
+  /** A call out of the body: time may go on meanwhile. */
+  async #outside<Value>(work: () => Promise<Value>): Promise<Value> {
+    if (this.#left) throw this.#left
+    const isCode = this.#release !== undefined
+    this.#calls++
+    if (isCode) this.#release!()
+    try {
+      return await work()
+    } catch (error) {
+      if (error instanceof Leave || error instanceof Unwind) this.#left = error
+      if (this.#whenAnswered) this.#forgotten ??= error
+      throw error
+    } finally {
+      this.#calls--
+      if (isCode && this.#calls === 0) {
+        if (this.#whenAnswered) this.#whenAnswered()
+        else this.#release = this.#thread.world.steps.hold()
+      }
+    }
+  }
+}
+
+/** What each kind of action does. */
+const bodies: Record<ActionPlan['kind'], (run: BodyRun, action: never, variable: (name: string) => unknown) => unknown> = {
+  do: (run, action: Do, variable) => run.call(action.do, filledIn(action.with, variable)),
+  emit: (run, { emit, value, data }: { emit: string; value: string | null; data: Record<string, unknown> }) => run.emit(emit, value, data),
+  wait_for: (run, { wait_for, timeout }: { wait_for: string; timeout: number }) => run.waitFor(wait_for, timeout),
+  instruct: (run, { instruct, timeout }: { instruct: string; timeout: number }) => run.instruct(instruct, timeout),
+  code: (run, action: Code) => run.code(action),
+}
+
+/** 0 is for ever. */
+function timer(clock: Clock, seconds: number, call: () => void): () => void {
+  return seconds === 0 ? () => {} : clock.after(seconds * 1000, call)
+}

@@ -1,0 +1,62 @@
+// What the code of an action is given to work with.
+
+import { operations, readings } from '../../devices/operations.ts'
+import { LabError } from '../../errors.ts'
+import type { BoundDevice, Doing } from '../plans/author.ts'
+import type { ActionRun } from './action.ts'
+import type { BodyRun } from './body.ts'
+import type { LabwareThread } from './thread.ts'
+
+export function contextOf(run: BodyRun, thread: LabwareThread, action: ActionRun): Doing {
+  const { execution, thread_id, signal, origin } = thread
+  const carriers = action.arrived.size > 0 ? [...action.arrived.values()] : [thread]
+  return {
+    execution_id: execution.execution_id,
+    thread_id,
+    signal,
+    labware: Object.fromEntries(
+      carriers.map(({ labware: { labware_id, name, template, barcode } }) => [template, { labware_id, name, barcode }]),
+    ),
+    device: boundDevice(run, action.device),
+    variable: (name) => execution.variable(name, origin.submission_id),
+    emit: (name, value = null, data = {}) => onceAwaited(() => run.emit(name, mustBeText(value), mustBeRecord(data))),
+    waitFor: (name, { timeout = 0 } = {}) => heeded(run.waitFor(name, timeout)),
+    instruct: (instruction, { timeout = 0 } = {}) => heeded(run.instruct(instruction, timeout)),
+    sleep: (seconds) => heeded(run.sleep(seconds)),
+  }
+}
+
+function boundDevice(run: BodyRun, device_id: string | null): BoundDevice {
+  const names = [...Object.keys(operations), ...Object.keys(readings)]
+  const perform = (operation: string, params = {}) => heeded(run.call(operation, params))
+  const calls = Object.fromEntries(names.map((name) => [name, (params = {}) => perform(name, params)]))
+  return { ...calls, device_id, perform } as unknown as BoundDevice
+}
+
+/** Code that forgets to wait for it fails its action (see `BodyRun`), and must not end the service. */
+function heeded<Value>(called: Promise<Value>): Promise<Value> {
+  called.catch(() => {})
+  return called
+}
+
+function mustBeText(value: unknown): string | null {
+  if (value === null || typeof value === 'string') return value
+  throw new LabError('invalid', `the value of a custom event is a text or null, not ${typeof value}; put the rest into its data`)
+}
+
+function mustBeRecord(data: unknown): Record<string, unknown> {
+  if (typeof data === 'object' && data !== null && !Array.isArray(data)) return data as Record<string, unknown>
+  throw new LabError('invalid', 'the data of a custom event is an object')
+}
+
+/** Nothing happens until it is awaited, and then once. */
+function onceAwaited(work: () => void): PromiseLike<void> {
+  let done: Promise<void> | undefined
+  return {
+    // biome-ignore lint/suspicious/noThenProperty: being awaited is what it waits for.
+    then(resolved, rejected) {
+      done ??= Promise.resolve().then(work)
+      return done.then(resolved, rejected)
+    },
+  }
+}

@@ -1,0 +1,129 @@
+// Taking part in a method that another thread owns: bring the labware when the owner has its device, and follow the owner.
+
+import { once } from '../../kit/change.ts'
+import type { ActionRun } from './action.ts'
+import type { MethodRun } from './method.ts'
+import { goTo } from './moving.ts'
+import { Unwind } from './recovery.ts'
+import { idle } from './requesting.ts'
+import type { LabwareThread } from './thread.ts'
+
+/** Answers whether there was one to take part in; false when none will come any more. */
+export async function join(thread: LabwareThread, allows: readonly string[], key: string): Promise<boolean> {
+  // One that was taken before a restart is gone on with.
+  const method = thread.joining ?? (await thread.skippable(key, () => nextMethod(thread, allows)))
+  if (method === 'closed') return false
+  method.enter(thread)
+  try {
+    await takePart(thread, method)
+    // One that is cut off still has it in hand.
+    thread.joining = null
+  } finally {
+    method.leave(thread)
+    thread.following = null
+  }
+  return true
+}
+
+async function nextMethod(thread: LabwareThread, allows: readonly string[]): Promise<MethodRun | 'closed'> {
+  const { slots } = thread.execution
+  const method = await thread.pausable(async () => {
+    thread.become('AWAITING_CO_THREADS')
+    const isHere = slots.waits(thread)
+    try {
+      slots.settle()
+      const what = `work: one of ${allows.join(', ')}`
+      return await idle<MethodRun | 'closed'>(
+        thread,
+        { kind: 'peer', what },
+        once(slots.changed, () => slots.next(thread, allows)),
+      )
+    } finally {
+      isHere()
+    }
+  })
+  if (method === 'closed') return method
+  slots.take(thread, method)
+  thread.joining = method
+  return method
+}
+
+async function takePart(thread: LabwareThread, method: MethodRun): Promise<void> {
+  const awaits = () => [method.owner.thread_id]
+  let done: ActionRun | undefined
+  for (;;) {
+    const action = await thread.pausable(() => {
+      thread.become('AWAITING_CO_THREADS')
+      const waiting = { kind: 'peer', what: `${method.owner.name} to begin an action of ${method.plan.name}`, awaits } as const
+      return idle<ActionRun | 'over'>(
+        thread,
+        waiting,
+        once(method.changed, () => nextFor(thread, method, done)),
+      )
+    })
+    if (action === 'over') return
+    done = action
+    if (action.ending !== null) continue
+    do await bring(thread, action)
+    while ((await follow(thread, action)) === 'taken away')
+  }
+}
+
+function nextFor(thread: LabwareThread, method: MethodRun, done: ActionRun | undefined): ActionRun | 'over' | undefined {
+  if (method.isOver) return 'over'
+  const { action } = method
+  if (!action || action === done || action.device === null || action.ending !== null) return undefined
+  return action.inputs.includes(thread.labware.template) ? action : undefined
+}
+
+async function bring(thread: LabwareThread, action: ActionRun): Promise<void> {
+  await goTo(thread, action.seatFor(thread))
+  action.arrive(thread)
+  thread.become('AWAITING_CO_THREADS')
+}
+
+/** Goes along with the owner until the action has ended: its errors hold this thread too. Somebody may take the labware away before it begins. */
+async function follow(thread: LabwareThread, action: ActionRun): Promise<'ended' | 'taken away'> {
+  const { owner } = action
+  for (;;) {
+    const state = await thread.wait<News>(
+      { kind: 'peer', what: `${owner.name} to end ${action.plan.name}`, interruptedBy: 'abort', awaits: () => [owner.thread_id] },
+      once(action.changed, () => news(thread, action)),
+    )
+    if (state === 'began') thread.become('EXECUTING_ACTION')
+    if (state === 'held') hold(thread, action)
+    if (state === 'released' || state === 'ended') release(thread)
+    if (state === 'taken away') return state
+    if (state === 'ended') break
+  }
+  if (action.ending === 'thread_aborted') {
+    thread.last_error ??= owner.last_error
+    throw new Unwind('abort')
+  }
+  return 'ended'
+}
+
+type News = 'began' | 'held' | 'released' | 'ended' | 'taken away'
+
+/** What is new of the action, for one that has seen what its status tells. */
+function news(thread: LabwareThread, { ending, heldBy, status, arrived }: ActionRun): News | undefined {
+  if (ending !== null) return 'ended'
+  if (heldBy !== null) return thread.following ? undefined : 'held'
+  if (thread.following) return 'released'
+  if (!arrived.has(thread.labware.template)) return 'taken away'
+  return status.current === 'EXECUTING_ACTION' && thread.status.current === 'AWAITING_CO_THREADS' ? 'began' : undefined
+}
+
+function hold(thread: LabwareThread, { owner, heldBy }: ActionRun): void {
+  thread.following = owner
+  thread.pause_reason = 'error'
+  thread.last_error = `${owner.name}: ${heldBy}`
+  thread.become('PAUSED')
+}
+
+function release(thread: LabwareThread): void {
+  if (!thread.following) return
+  thread.following = null
+  thread.pause_reason = null
+  thread.recovered('EXECUTING_ACTION')
+}

@@ -1,0 +1,262 @@
+// A thread from its start place through its steps to its end place.
+
+import { LabError, messageOf } from '../../errors.ts'
+import { once } from '../../kit/change.ts'
+import type { Candidate } from '../floor/asking.ts'
+import { itemKey, type StepList, type StepPlan } from '../plans/plan.ts'
+import { act, insist } from './acting.ts'
+import { join } from './joining.ts'
+import { MethodRun } from './method.ts'
+import { goTo } from './moving.ts'
+import { Fatal, Unwind } from './recovery.ts'
+import { idle, request } from './requesting.ts'
+import type { Frame, LabwareThread } from './thread.ts'
+
+/** Resolves when the thread is terminal; never rejects. */
+export async function travel(thread: LabwareThread): Promise<void> {
+  try {
+    await begin(thread)
+    for (let frame = current(thread); frame; frame = current(thread)) await insist(thread, 'THREAD_STEP', () => goOn(thread, frame))
+    await finish(thread)
+    end(thread, 'COMPLETED')
+  } catch (error) {
+    if (error instanceof Unwind) end(thread, error.kind === 'stop' ? 'STOPPED' : 'ABORTED')
+    else die(thread, error instanceof Fatal ? error.cause : error)
+  }
+}
+
+/** Whoever hears of it can rely on it that nothing is kept for the thread any more. */
+function end(thread: LabwareThread, status: 'COMPLETED' | 'STOPPED' | 'ABORTED' | 'FAILED'): void {
+  const { labware, world } = thread
+  const seat = world.floor.whereIs(labware.labware_id)
+  labware.state = 'ENDED'
+  // A storage has room for others all the same.
+  if (seat !== undefined && labware.held_by === null && isStorage(thread, seat)) takeOff(thread)
+  world.floor.forget(thread.thread_id)
+  thread.become(status)
+}
+
+function die(thread: LabwareThread, error: unknown): void {
+  const { execution, labware, world } = thread
+  thread.last_error = messageOf(error)
+  const where = labware.held_by ?? world.floor.whereIs(labware.labware_id) ?? 'nowhere'
+  execution.incident('THREAD_DIED', `thread ${thread.name} died: ${messageOf(error)}; ${labware.name} is at ${where}`, thread, {
+    severity: 'CRITICAL',
+    recovery_action: 'RESTART_EXECUTION',
+    error,
+  })
+  end(thread, 'FAILED')
+}
+
+/** Brings the labware onto the floor. */
+async function begin(thread: LabwareThread): Promise<void> {
+  const { plan, world, labware, execution } = thread
+  const { mode } = plan.template.start
+  // Taken up after a restart.
+  if (world.floor.whereIs(labware.labware_id) !== undefined) return
+  const isByHand = mode === 'MANUAL_PLACE' && world.mode === 'LIVE'
+  const wish = { what: thread.startsAt, candidates: seats([thread.startsAt]), after: [], priority: isByHand ? 0 : 1 } as const
+  const { seat } = (await thread.pausable(() => request(thread, wish))) as { seat: string }
+  if (isByHand) await execution.placed(thread)
+  world.labware.set(labware.labware_id, labware)
+  world.floor.put(labware.labware_id, seat, thread.thread_id)
+  labware.state = 'IN_JOURNEY'
+}
+
+/** The frame with steps that are not done; frames that are done are left. */
+function current(thread: LabwareThread): Frame | undefined {
+  const { frames, execution } = thread
+  for (let frame = frames.at(-1); frame; frame = frames.at(-1)) {
+    if (frame.next < frame.steps.length) return frame
+    if (frame.isLoop && execution.slots.hasMore(thread)) {
+      frame.next = 0
+      return frame
+    }
+    leave(thread)
+  }
+  return undefined
+}
+
+/** The frame is done, and so is the step that it belongs to. */
+function leave({ frames }: LabwareThread): void {
+  frames.pop()
+  const outer = frames.at(-1)
+  if (outer) advance(outer)
+}
+
+async function goOn(thread: LabwareThread, frame: Frame): Promise<void> {
+  await thread.safePoint()
+  const step = frame.steps[frame.next]!
+  const steps = await takeUnlessSkipped(thread, step)
+  if (steps) {
+    thread.frames.push(steps)
+    thread.execution.inserts.opened(thread)
+  } else if (thread.frames.at(-1) === frame) advance(frame)
+}
+
+/** What was put into a loop is done once. */
+function advance(frame: Frame): void {
+  const step = frame.steps[frame.next]!
+  if (frame.isLoop && frame.inserted.delete(step)) frame.steps.splice(frame.next, 1)
+  else frame.next++
+}
+
+async function takeUnlessSkipped(thread: LabwareThread, step: StepPlan): Promise<Frame | undefined> {
+  // Methods and actions tell that they are skipped.
+  if (step.kind !== 'method' && step.kind !== 'action' && thread.skips.delete(itemKey(step))) return undefined
+  thread.step = step
+  try {
+    return await take(thread, step)
+  } catch (error) {
+    if (!(error instanceof Unwind) || error.kind !== 'skip') throw error
+    thread.skips.delete(itemKey(step))
+    return undefined
+  } finally {
+    thread.step = null
+  }
+}
+
+/** Takes a step; answers the steps inside it that are to be taken first. */
+async function take(thread: LabwareThread, step: StepPlan): Promise<Frame | undefined> {
+  switch (step.kind) {
+    case 'method':
+      await own(thread, step)
+      return undefined
+    case 'action':
+      await act(thread, step.action, { method: null, key: itemKey(step) })
+      return undefined
+    case 'join':
+      if (!(await join(thread, step.methods, itemKey(step)))) leaveLoop(thread)
+      return undefined
+    case 'park':
+      await park(thread, step.seats)
+      return undefined
+    case 'wait_for':
+      await thread.skippable(itemKey(step), () => awaitEvent(thread, step.event, thread.seen.get(step.event) ?? 0, step.timeout))
+      return undefined
+    case 'branch': {
+      const { value } = await thread.skippable(itemKey(step), () => awaitEvent(thread, step.event, 0, step.timeout))
+      return frameOf((value !== null && step.cases.get(value)) || step.otherwise)
+    }
+    case 'while_more_work': {
+      return thread.execution.slots.hasMore(thread) ? frameOf(step.body, true) : undefined
+    }
+  }
+}
+
+function frameOf({ path, steps }: StepList, isLoop = false): Frame {
+  return { path, steps: [...steps], next: 0, isLoop, inserted: new Set() }
+}
+
+/** No more work will come: a loop is over in the middle. */
+function leaveLoop({ frames }: LabwareThread): void {
+  const at = frames.findLastIndex(({ isLoop }) => isLoop)
+  if (at === -1) return
+  frames.length = at + 1
+  const loop = frames[at]!
+  loop.next = loop.steps.length
+}
+
+/** Owns a method: goes through its actions. */
+async function own(thread: LabwareThread, step: StepPlan & { kind: 'method' }): Promise<void> {
+  const method = thread.method ?? new MethodRun(thread, step.method)
+  thread.method = method
+  thread.execution.inserts.opened(thread)
+  const isSkipped = () => method.status.current === 'CREATED' && thread.skips.delete(itemKey(step))
+  try {
+    if (isSkipped()) return
+    for (; method.next < method.actions.length; method.next++) {
+      await thread.safePoint()
+      if (isSkipped()) return
+      if (method.status.current === 'CREATED') method.status.become('IN_PROGRESS')
+      const action = method.actions[method.next]!
+      const outcome = await act(thread, action, { method, key: itemKey(step, action) })
+      if (outcome !== 'done') method.isWhole = false
+      if (outcome === 'method_left') break
+    }
+    method.end(true)
+  } finally {
+    method.end(false)
+    thread.method = null
+    thread.execution.slots.settle()
+  }
+}
+
+/** Rests at one of the seats, unless there is work, or will never be. */
+async function park(thread: LabwareThread, places: readonly string[]): Promise<void> {
+  const { slots } = thread.execution
+  const isInLoop = thread.frames.some(({ isLoop }) => isLoop)
+  const isUnneeded = () => slots.hasWork(thread) || (isInLoop && !slots.hasMore(thread)) || undefined
+  const wish = { what: places.join(' or '), candidates: seats(places), unless: once(slots.changed, isUnneeded) }
+  const found = await thread.pausable(() => {
+    thread.become('AWAITING_MOVE_RESERVATION')
+    return request(thread, wish)
+  })
+  if (!found) return thread.become('AWAITING_CO_THREADS')
+  await goTo(thread, (found as { seat: string }).seat)
+  thread.labware.state = 'PARKED'
+}
+
+/** Waits until a custom event was published more often than `seen`. */
+async function awaitEvent(thread: LabwareThread, event: string, seen: number, timeout: number) {
+  const { execution, world } = thread
+  return insist(thread, 'WAIT_EVENT_TIMEOUT', () =>
+    thread.pausable(async () => {
+      thread.become('AWAITING_EVENT')
+      let cancelTimeout = () => {}
+      const latest = await idle<{ value: string | null; count: number }>(
+        thread,
+        { kind: 'event', what: `custom event ${event}` },
+        (resolve, reject) => {
+          if (timeout > 0) {
+            const late = () => reject(new LabError('no_reply', `${event} was not emitted within ${timeout} s`))
+            cancelTimeout = world.clock.after(timeout * 1000, late)
+          }
+          const callOff = execution.channels.wait(event, seen, resolve)
+          return () => {
+            cancelTimeout()
+            callOff()
+          }
+        },
+      ).finally(() => cancelTimeout())
+      thread.seen.set(event, latest.count)
+      thread.become('RESOLVING_ACTION_LOCATION')
+      return latest
+    }),
+  )
+}
+
+/** Brings the labware to its end, and off the floor unless it is to stay. */
+async function finish(thread: LabwareThread): Promise<void> {
+  const { plan, world, labware, execution } = thread
+  const { mode } = plan.template.end
+  const wish = {
+    what: plan.end.seats.join(' or '),
+    candidates: thread.ends,
+    onWait: () => thread.become('AWAITING_MOVE_RESERVATION'),
+  }
+  const { seat } = (await insist(thread, 'MOVE_RESOLUTION', () => thread.pausable(() => request(thread, wish)))) as { seat: string }
+  await goTo(thread, seat)
+  await thread.safePoint()
+  labware.state = 'ENDED'
+  const isStored = isStorage(thread, seat)
+  if (mode === 'LEAVE_IN_PLACE' && !isStored) {
+    world.floor.assign(labware.labware_id, null)
+    return
+  }
+  if (mode === 'MANUAL_REMOVE' && world.mode === 'LIVE' && !isStored) await execution.removed(thread)
+  takeOff(thread)
+}
+
+function takeOff({ world, labware }: LabwareThread): void {
+  world.floor.remove(labware.labware_id)
+  world.labware.delete(labware.labware_id)
+}
+
+function isStorage({ world }: LabwareThread, seat: string): boolean {
+  return world.floor.graph.seats.get(seat)?.storage === true
+}
+
+function seats(names: readonly string[]): Candidate[] {
+  return names.map((seat) => ({ seat }))
+}

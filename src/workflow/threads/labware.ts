@@ -1,0 +1,28 @@
+// One piece of labware: what it is, and where.
+
+import type { LabwareTemplate } from '../plans/documents.ts'
+
+export type Labware = {
+  readonly labware_id: string
+  readonly name: string
+  /** The name of its template. */
+  readonly template: string
+  readonly type: string
+  readonly kind: LabwareTemplate['kind']
+  barcode: string | null
+  /** What a rack still holds; null if it is none, or nobody said. */
+  tips_left: number | null
+  readonly tips: number | null
+  state: 'AVAILABLE' | 'IN_JOURNEY' | 'PARKED' | 'ENDED'
+  /** The transporter that has it in its gripper. */
+  held_by: string | null
+}
+
+export function isSpent({ tips_left }: Labware): boolean {
+  return tips_left === 0
+}
+
+/** More than three quarters used. */
+export function isLow({ tips, tips_left }: Labware): boolean {
+  return tips !== null && tips_left !== null && tips_left > 0 && tips_left < tips / 4
+}

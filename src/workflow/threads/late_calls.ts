@@ -1,0 +1,38 @@
+// Device calls that take too long, each under the id of its incident: what an operator may say about one while it goes on.
+
+import { LabError } from '../../errors.ts'
+
+/** `ended`: by itself, before anybody said anything. */
+export type LateVerdict = { extend: number } | 'abort' | 'complete' | 'ended'
+
+type Late = { what: string; tell(verdict: LateVerdict): void; isOver: boolean }
+
+export class LateCalls {
+  readonly #calls = new Map<string, Late>()
+
+  /** `tell` hears of the first thing that is said. */
+  open(incident_id: string, what: string, tell: (verdict: LateVerdict) => void): { close(): void } {
+    const late: Late = { what, tell, isOver: false }
+    this.#calls.set(incident_id, late)
+    return {
+      close: () => {
+        late.isOver = true
+      },
+    }
+  }
+
+  has(incident_id: string): boolean {
+    return this.#calls.has(incident_id)
+  }
+
+  /** Throws `not_found` for an incident of no such call; `conflict` when it is over. */
+  decide(incident_id: string, verdict: Exclude<LateVerdict, 'ended'>): string {
+    const late = this.#calls.get(incident_id)
+    if (!late) throw new LabError('not_found', `no device call that takes too long belongs to incident ${incident_id}`)
+    if (late.isOver)
+      throw new LabError('conflict', `${late.what} does not wait for a decision any more: somebody has decided, or it has ended`)
+    late.isOver = true
+    late.tell(verdict)
+    return late.what
+  }
+}

@@ -1,0 +1,169 @@
+// Bringing labware from where it stands to a seat that is reserved for it, hop by hop.
+
+import { LabError } from '../../errors.ts'
+import type { Obstacle } from '../floor/asking.ts'
+import type { Hop } from '../plans/graph.ts'
+import { type ActionStatus, actionTransitions, Status } from '../statuses.ts'
+import { Unwind } from './recovery.ts'
+import type { LabwareThread } from './thread.ts'
+
+/** The whole way is granted at once, so that nothing ever waits where it blocks others. A stop waits for the arrival. */
+export async function goTo(thread: LabwareThread, seat: string): Promise<void> {
+  const { floor } = thread.world
+  const { labware_id } = thread.labware
+  while (floor.whereIs(labware_id) !== seat) {
+    thread.become('AWAITING_MOVE_RESERVATION')
+    let travel: ReturnType<typeof floor.travel> | undefined
+    const route = await thread.wait<readonly Hop[]>(
+      { kind: 'reservation', what: `the way to ${seat}`, interruptedBy: 'abort', obstacles: () => travel?.explain() ?? [] },
+      (resolve) => {
+        travel = floor.travel(thread.thread_id, labware_id, seat, resolve)
+        return travel.withdraw
+      },
+    )
+    for (const hop of route) {
+      if (floor.whereIs(labware_id) !== hop.from) break
+      thread.become('AWAITING_MOVE_RESERVATION')
+      thread.become('AWAITING_MOVE_TARGET_AVAILABILITY')
+      thread.become('MOVING')
+      thread.labware.state = 'IN_JOURNEY'
+      await ride(thread, hop)
+    }
+    // Over already, unless somebody put the labware elsewhere, or there.
+    travel?.withdraw()
+  }
+}
+
+/** One hop, as often as it takes: each attempt is a new move. */
+async function ride(thread: LabwareThread, hop: Hop): Promise<void> {
+  const { floor } = thread.world
+  const { labware } = thread
+  const isThere = () => floor.whereIs(labware.labware_id) === hop.to
+  for (;;) {
+    const move = new MoveRun(thread, hop)
+    thread.move = move
+    try {
+      thread.carrying = carry(thread, move, isThere)
+      await thread.carrying
+      if (!isThere()) floor.arrive(labware.labware_id, hop.to)
+      move.status.become('COMPLETED')
+      return
+    } catch (error) {
+      const isCutOff = error instanceof Unwind || thread.signal.aborted
+      move.status.become(isCutOff ? 'ABORTED' : 'ERRORED')
+      if (isCutOff) throw new Unwind('abort')
+      await decide(thread, hop, error, isThere)
+      // Whoever put it elsewhere took it out of the gripper.
+      if (floor.whereIs(labware.labware_id) !== hop.from) letGo(thread)
+      if (isThere() || floor.whereIs(labware.labware_id) !== hop.from) return
+    } finally {
+      thread.move = null
+      thread.carrying = null
+    }
+  }
+}
+
+async function decide(thread: LabwareThread, { from, to, transporter }: Hop, error: unknown, isThere: () => boolean): Promise<void> {
+  const { execution, labware } = thread
+  const where = labware.held_by ? `it is in the gripper of ${labware.held_by}` : `it should stand at ${from}`
+  execution.incident('MOVE_FAILED', `${labware.name} was not brought from ${from} to ${to} by ${transporter}; ${where}`, thread, {
+    recovery_action: 'THREAD_RECOVER_RETRY',
+    error,
+  })
+  const decision = await thread.decisionAt('MOVE', error, {
+    refuses: (decision) =>
+      decision === 'CONTINUE' && !isThere()
+        ? `${labware.name} is not known to be at ${to}; put it there and edit its position first`
+        : undefined,
+  })
+  if (decision === 'ABORT_THREAD') throw new Unwind('abort')
+  if (decision === 'CONTINUE')
+    execution.incident('MOVE_CONTINUED', `an operator says that ${labware.name} is at ${to}`, thread, { severity: 'INFO' })
+  thread.recovered('MOVING')
+}
+
+async function carry(thread: LabwareThread, move: MoveRun, isThere: () => boolean): Promise<void> {
+  const { labware, signal, world } = thread
+  const { from, to, transporter } = move.hop
+  const { floor, equipment } = world
+  if (isThere()) return
+  await take(thread, transporter)
+  let letGo: (() => void) | undefined
+  try {
+    await thread.execution.beforeMotion()
+    letGo = equipment.hold?.(transporter, thread.execution.execution_id)
+    if (labware.held_by !== transporter) {
+      mustBeEmpty(transporter, thread)
+      move.status.become('PREPARING_TO_MOVE')
+      await equipment.ready(transporter, signal)
+      for (const seat of [from, to]) {
+        const device = floor.graph.seats.get(seat)?.device
+        if (device) await equipment.open(device, signal)
+      }
+      move.status.become('PICKING')
+      move.picked_ms = world.clock.now()
+      await equipment.carry(transporter, 'pick', from, signal)
+      labware.held_by = transporter
+    }
+    move.status.become('PLACING')
+    await equipment.carry(transporter, 'place', to, signal)
+    labware.held_by = null
+    if (world.mode !== 'PURE_SIM' && move.picked_ms !== null)
+      world.durations?.carried(transporter, (world.clock.now() - move.picked_ms) / 1000)
+  } finally {
+    letGo?.()
+    // What is in its gripper is nobody else's to carry on.
+    if (labware.held_by !== transporter) floor.giveBack(transporter, thread.thread_id)
+  }
+}
+
+/** Waits for a turn with the transporter, unless it is ours because of what is in its gripper. */
+async function take(thread: LabwareThread, transporter: string): Promise<void> {
+  const { floor } = thread.world
+  if (floor.userOf(transporter) === thread.thread_id) return
+  const obstacles = (): Obstacle[] => [
+    { wanted: transporter, reason: 'held', thread_id: floor.userOf(transporter) ?? null, labware_id: null },
+  ]
+  const waiting = { kind: 'reservation', what: `transporter ${transporter}`, interruptedBy: 'abort', obstacles } as const
+  await thread.wait<void>(waiting, (resolve) => floor.take(transporter, thread.thread_id, () => resolve()).withdraw)
+}
+
+/** Throws `conflict` when another gripper has the labware, or a thread that has ended left something in this one. */
+function mustBeEmpty(transporter: string, { world, labware }: LabwareThread): void {
+  if (labware.held_by) throw new LabError('conflict', `${labware.name} is in the gripper of ${labware.held_by}; take it out by hand`)
+  for (const { name, held_by } of world.labware.values()) {
+    if (held_by === transporter) throw new LabError('conflict', `${name} is in the gripper of ${transporter}; take it out by hand`)
+  }
+}
+
+function letGo({ labware, world, thread_id }: LabwareThread): void {
+  if (labware.held_by === null) return
+  const transporter = labware.held_by
+  labware.held_by = null
+  world.floor.giveBack(transporter, thread_id)
+}
+
+/** One attempt at a hop. */
+export class MoveRun {
+  readonly action_id: string
+  readonly thread: LabwareThread
+  readonly hop: Hop
+  /** When the pick was commanded, on the clock of the world. */
+  picked_ms: number | null = null
+  readonly status: Status<ActionStatus>
+
+  constructor(thread: LabwareThread, hop: Hop) {
+    this.action_id = thread.world.newId()
+    this.thread = thread
+    this.hop = hop
+    this.status = new Status<ActionStatus>(actionTransitions, 'CREATED', (status) => this.#publish(status))
+    this.status.become('AWAITING_MOVE_RESERVATION')
+  }
+
+  #publish(action_status: ActionStatus): void {
+    const { thread, action_id } = this
+    const { execution } = thread
+    execution.emit('ACTION', action_id, action_status, Object.assign(thread.context(), { action_id, action_status, action_name: null }))
+    execution.timeline.move(this, action_status)
+  }
+}

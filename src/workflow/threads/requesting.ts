@@ -1,0 +1,131 @@
+// Asking the floor for a place, and making room for others while it is not to be had.
+
+import type { Again, Ask, Asked, Candidate } from '../floor/asking.ts'
+import { goTo } from './moving.ts'
+import { Unwind } from './recovery.ts'
+import type { LabwareThread } from './thread.ts'
+
+type Answer = { granted: Candidate | undefined } | { seat: string; again: Again } | { stuck: string }
+
+export type Request = Pick<Ask, 'candidates' | 'inputs' | 'after' | 'use' | 'keeps'> & {
+  what: string
+  /** Its labware may be put out of the way meanwhile; it may, unless said. */
+  mayPark?: boolean
+  priority?: Ask['priority']
+  /** It cannot be had at once. */
+  onWait?(): void
+  /** Calls when it is not needed any more; the answer calls that off. */
+  unless?(tell: () => void): () => void
+}
+
+/** Resolves with what was granted, or without when it is not needed any more. Where threads wait for each other and there is no room, somebody has to decide. */
+export function request(thread: LabwareThread, wanted: Request & { unless: NonNullable<Request['unless']> }): Promise<Candidate | undefined>
+export function request(thread: LabwareThread, wanted: Request): Promise<Candidate>
+export async function request(
+  thread: LabwareThread,
+  { what, priority = 1, mayPark = true, onWait, unless = () => () => {}, ...wish }: Request,
+): Promise<Candidate | undefined> {
+  let again: Again | undefined
+  for (;;) {
+    let asked: Asked | undefined
+    const answer: Answer = await thread.wait<Answer>({ kind: 'reservation', what, obstacles: () => asked?.explain() ?? [] }, (resolve) => {
+      let isUnneeded = false
+      const callOff = unless(() => {
+        isUnneeded = true
+        asked?.withdraw()
+        resolve({ granted: undefined })
+      })
+      if (isUnneeded) return callOff
+      const answered = (answer: Answer) => {
+        callOff()
+        resolve(answer)
+      }
+      const ask: Ask = {
+        ...wish,
+        thread_id: thread.thread_id,
+        priority,
+        granted: (granted) => answered({ granted }),
+        stuck: (stuck) => answered({ stuck }),
+        ...(mayPark && parkable(thread, (seat, again) => answered({ seat, again }))),
+      }
+      asked = thread.world.floor.ask(ask, again)
+      if (asked?.state === 'waiting') onWait?.()
+      return () => {
+        callOff()
+        asked?.withdraw()
+      }
+    })
+    if ('granted' in answer) return answer.granted
+    if ('stuck' in answer) {
+      asked?.withdraw()
+      await decideDeadlock(thread, answer.stuck)
+      continue
+    }
+    await park(thread, answer.seat)
+    again = answer.again
+  }
+}
+
+async function decideDeadlock(thread: LabwareThread, why: string): Promise<void> {
+  thread.execution.incident('UNRESOLVABLE_DEADLOCK', `${thread.name}: ${why}`, thread, { recovery_action: 'THREAD_RECOVER_RETRY' })
+  const decision = await thread.decisionAt('DEADLOCK', new Error(why))
+  if (decision !== 'RETRY') throw new Unwind('abort')
+  thread.recovered()
+}
+
+/** Waits for others while the labware stands where it is; meanwhile it may be put out of the way. */
+export async function idle<Value>(
+  thread: LabwareThread,
+  waiting: Parameters<LabwareThread['wait']>[0],
+  begin: (resolve: (value: Value) => void, reject: (error: unknown) => void) => () => void,
+): Promise<Value> {
+  let again: Again | undefined
+  for (;;) {
+    const answer = await thread.wait<{ value: Value } | { seat: string; again: Again }>(waiting, (resolve, reject) => {
+      let asked: Asked | undefined
+      let isOver = false
+      const end = () => {
+        isOver = true
+        asked?.withdraw()
+      }
+      const callOff = begin(
+        (value) => {
+          end()
+          resolve({ value })
+        },
+        (error) => {
+          end()
+          reject(error)
+        },
+      )
+      // Whoever has something to do is not in the way for long.
+      if (isOver) return callOff
+      const out = parkable(thread, (seat, again) => {
+        callOff()
+        resolve({ seat, again })
+      })
+      asked = thread.world.floor.ask({ thread_id: thread.thread_id, priority: 1, candidates: [], granted: () => {}, ...out }, again)
+      return () => {
+        asked?.withdraw()
+        callOff()
+      }
+    })
+    if ('seat' in answer) {
+      await park(thread, answer.seat)
+      again = answer.again
+      continue
+    }
+    return answer.value
+  }
+}
+
+async function park(thread: LabwareThread, seat: string): Promise<void> {
+  await goTo(thread, seat)
+  thread.labware.state = 'PARKED'
+}
+
+function parkable(thread: LabwareThread, park: NonNullable<Ask['park']>): Pick<Ask, 'park'> {
+  const { plan, labware, world } = thread
+  const isOnTheFloor = world.floor.whereIs(labware.labware_id) !== undefined
+  return isOnTheFloor && !plan.template.immovable && labware.held_by === null ? { park } : {}
+}

@@ -1,0 +1,286 @@
+// Who brings the labware that other threads' methods need: a queue of methods for each labware and scope, and one receiver at a time.
+
+import { LabError } from '../../errors.ts'
+import { Change } from '../../kit/change.ts'
+import type { ThreadPlan } from '../plans/plan.ts'
+import { mayFeed } from '../plans/plan.ts'
+import type { Execution } from '../runs/execution.ts'
+import type { SlotStatus } from '../statuses.ts'
+import { joinsAhead, remaining, tipsOf } from './ahead.ts'
+import { isSpent } from './labware.ts'
+import type { MethodRun } from './method.ts'
+import { Fatal } from './recovery.ts'
+import type { LabwareThread } from './thread.ts'
+
+export type Slot = {
+  /** `<labware>:<group or *>:<submission or *>` */
+  readonly key: string
+  readonly labware: string
+  readonly group_id: string | null
+  readonly submission_id: string | null
+  /** Methods that wait for the receiver. */
+  readonly queue: MethodRun[]
+  /** Methods for the receiver after this one. */
+  readonly pending: MethodRun[]
+  receiver: LabwareThread | null
+  /** In how many methods the receiver takes part, or is to. */
+  contributions: number
+  /** Nobody is left who could bring it work. */
+  isClosed: boolean
+  /** Its receiver ended with work in hand: an operator has to look at it. */
+  isOrphaned: boolean
+}
+
+type Scope = { labware: string; group_id: string | null; submission_id: string | null }
+
+export class Slots {
+  readonly #execution: Execution
+  readonly #slots = new Map<string, Slot>()
+  /** Receivers that wait with nothing in the queue. */
+  readonly #emptyHanded = new Set<LabwareThread>()
+  /** Work has come, or a slot was closed. */
+  readonly changed = new Change()
+
+  constructor(execution: Execution) {
+    this.#execution = execution
+  }
+
+  restore(slot: Slot): void {
+    this.#slots.set(slot.key, slot)
+  }
+
+  list(): Slot[] {
+    return [...this.#slots.values()]
+  }
+
+  /** The slot whose labware a thread carries. */
+  of({ labware, origin }: LabwareThread): Slot {
+    return this.#slot(this.#scope(labware.template, origin))
+  }
+
+  /** A thread that carries labware for which nobody else is there becomes its receiver. */
+  adopt(thread: LabwareThread): void {
+    const slot = this.of(thread)
+    if (slot.receiver && !slot.receiver.isOver) return
+    slot.receiver = thread
+    slot.contributions = slot.queue.length
+  }
+
+  /**
+   * Sends for the labware of these templates, all or none of them: to the receiver that is there, else to a fresh thread.
+   * Answers false when one is full, and an operator has to decide. Throws `Fatal` when one is full and that is to fail.
+   */
+  deliver(method: MethodRun, labware: readonly string[]): boolean {
+    const slots = labware
+      .filter((template) => !method.wanted.has(template))
+      .map((template) => this.#slot(this.#scope(template, method.owner.origin)))
+    for (const slot of slots) {
+      if (slot.isOrphaned) return this.#awaitDecision(slot)
+      if (!this.#isFull(slot, method)) continue
+      const when_full = this.#carrier(slot).template.capacity?.when_full
+      if (when_full === 'REJECT') {
+        this.#emit(slot, 'REJECTED')
+        throw new Fatal(new LabError('conflict', `slot ${slot.key} is full: ${slot.receiver?.name} takes part in no more methods`))
+      }
+      if (when_full === 'RECOVERABLE_REJECT') return this.#awaitDecision(slot)
+    }
+    for (const slot of slots) {
+      method.wanted.add(slot.labware)
+      this.#hand(slot, method)
+    }
+    this.changed.tell()
+    return true
+  }
+
+  /** The first method in the queue that the receiver may take part in; 'closed' when none will come any more. */
+  next(thread: LabwareThread, allows: readonly string[]): MethodRun | 'closed' | undefined {
+    const slot = this.of(thread)
+    if (slot.receiver !== thread) return 'closed'
+    const method = slot.queue.find((method) => allows.includes(method.plan.name) && !method.isOver)
+    return method ?? (slot.isClosed || this.#isUsedUp(slot) ? 'closed' : undefined)
+  }
+
+  take(thread: LabwareThread, method: MethodRun): void {
+    remove(this.of(thread).queue, method)
+  }
+
+  hasWork(thread: LabwareThread): boolean {
+    return this.of(thread).receiver === thread && this.of(thread).queue.some((method) => !method.isOver)
+  }
+
+  /** Whether a loop of the receiver has more to do, or may have. */
+  hasMore(thread: LabwareThread): boolean {
+    const slot = this.of(thread)
+    if (slot.receiver !== thread || isSpent(thread.labware)) return false
+    return slot.queue.some((method) => !method.isOver) || !(slot.isClosed || this.#isUsedUp(slot))
+  }
+
+  /** The receiver takes part in nothing more than it has already. */
+  #isUsedUp(slot: Slot): boolean {
+    const { receiver, contributions } = slot
+    const max = this.#carrier(slot).template.capacity?.max
+    return receiver !== null && (isSpent(receiver.labware) || (max !== undefined && contributions >= max))
+  }
+
+  /** Who brings this labware to the method, as far as somebody has been sent for. */
+  bearers(method: MethodRun, labware: readonly string[]): string[] {
+    return labware.flatMap((template) => {
+      const { receiver } = this.#slot(this.#scope(template, method.owner.origin))
+      const thread = method.carrierOf(template) ?? receiver
+      return thread ? [thread.thread_id] : []
+    })
+  }
+
+  /** A thread has ended: what it was to take part in goes to another, or waits for an operator if it ended badly. */
+  ended(thread: LabwareThread): void {
+    const slot = this.of(thread)
+    const work = thread.joining ? [thread.joining] : []
+    if (slot.receiver === thread) {
+      work.push(...slot.queue.splice(0), ...slot.pending.splice(0))
+      slot.receiver = null
+      slot.contributions = 0
+    }
+    const open = work.filter((method) => !method.isOver)
+    if (open.length === 0) return
+    if (thread.status.current === 'COMPLETED') for (const method of open) this.#hand(slot, method)
+    else this.#orphan(slot, thread, open)
+    this.changed.tell()
+  }
+
+  /** The receiver waits for work; the answer is called when it does no longer. */
+  waits(thread: LabwareThread): () => void {
+    this.#emptyHanded.add(thread)
+    return () => this.#emptyHanded.delete(thread)
+  }
+
+  /** Closes the slots whose receivers wait for work that nobody can bring any more. */
+  settle(): void {
+    for (const receiver of this.#emptyHanded) {
+      const slot = this.of(receiver)
+      if (slot.isClosed || slot.receiver !== receiver || slot.queue.some((method) => !method.isOver)) continue
+      const mayCome = (thread: LabwareThread) =>
+        thread !== receiver && this.#isInScope(slot, thread) && mayFeed(remaining(thread), slot.labware)
+      if (this.#execution.live().some(mayCome)) continue
+      slot.isClosed = true
+      this.changed.tell()
+    }
+  }
+
+  /** Gives up the work of orphaned slots: methods that wait for their labware go on without it. */
+  acceptPartial(): void {
+    for (const slot of this.#slots.values()) {
+      if (!slot.isOrphaned) continue
+      slot.isOrphaned = false
+      slot.isClosed = true
+      for (const method of slot.pending.splice(0)) method.abandon()
+    }
+  }
+
+  /** What was never delivered is said before the execution ends. */
+  abandon(): void {
+    for (const slot of this.#slots.values()) if (slot.queue.length + slot.pending.length > 0) this.#emit(slot, 'ABANDONED')
+  }
+
+  #hand(slot: Slot, method: MethodRun): void {
+    slot.isClosed = false
+    if (this.#isFull(slot, method)) {
+      slot.pending.push(method)
+      this.#emit(slot, 'OVERFLOW')
+      return
+    }
+    const { receiver } = slot
+    if (!receiver || !this.#canTakeOn(receiver, method)) {
+      slot.receiver = null
+      slot.contributions = 0
+      this.#execution.spawn(this.#carrier(slot), {
+        group_id: slot.group_id,
+        submission_id: slot.submission_id ?? method.owner.origin.submission_id,
+      })
+    }
+    slot.queue.push(method)
+    slot.contributions++
+  }
+
+  /** Whether there is a receiver that could take it on, had it not enough already. Where a fresh one is not wanted, it need not be able to. */
+  #isFull(slot: Slot, method: MethodRun): boolean {
+    const { receiver, contributions } = slot
+    const { max, when_full } = this.#carrier(slot).template.capacity ?? {}
+    if (max === undefined || receiver === null || contributions < max) return false
+    return when_full === 'NEW' ? this.#canTakeOn(receiver, method) : !receiver.isOver
+  }
+
+  /** A receiver that has no join left for it, though it has not ended, takes on nothing new; nor one with too few tips. */
+  #canTakeOn(receiver: LabwareThread, method: MethodRun): boolean {
+    if (receiver.isOver || receiver.isStopping) return false
+    const { labware, joining } = receiver
+    const ahead = [...(joining ? [joining] : []), ...this.of(receiver).queue]
+    if (joinsAhead(remaining(receiver), method.plan.name) <= ahead.length) return false
+    const pledged = [...ahead, method].reduce((sum, work) => sum + tipsOf(work, labware.template), 0)
+    return labware.tips_left === null || pledged <= labware.tips_left
+  }
+
+  #orphan(slot: Slot, thread: LabwareThread, work: MethodRun[]): void {
+    const others = this.#execution.live().filter((other) => other !== thread && this.#isInScope(slot, other))
+    if (others.length === 0) return
+    slot.isOrphaned = true
+    slot.pending.push(...work)
+    this.#emit(slot, 'ORPHANED')
+    const names = work.map((method) => method.plan.name).join(', ')
+    this.#execution.incident(
+      'ORPHANED_BACKLOG',
+      `${thread.name} ended ${thread.status.current} with work in hand: ${names}; resume the execution to go on without its labware`,
+      thread,
+      {
+        recovery_action: 'RESUME_EXECUTION',
+      },
+    )
+    for (const other of others) other.pause('system')
+  }
+
+  #awaitDecision(slot: Slot): false {
+    this.#emit(slot, 'AWAITING_DECISION')
+    return false
+  }
+
+  #carrier({ labware }: Slot): ThreadPlan {
+    const { carrier, threads } = this.#execution.workflow
+    return threads.get(carrier(labware)!)!
+  }
+
+  #isInScope(slot: Slot, { origin }: LabwareThread): boolean {
+    const isGroup = slot.group_id === null || origin.group_id === null || slot.group_id === origin.group_id
+    return isGroup && (slot.submission_id === null || slot.submission_id === origin.submission_id)
+  }
+
+  #scope(labware: string, { group_id, submission_id }: { group_id: string | null; submission_id: string }): Scope {
+    const { group_sharing, submission_batching } = this.#execution.workflow.document.labware[labware]!
+    return {
+      labware,
+      group_id: group_sharing === 'SHARED_ACROSS_GROUPS' ? null : group_id,
+      submission_id: submission_batching === 'BATCHABLE' && this.#execution.isJoinable ? null : submission_id,
+    }
+  }
+
+  #slot(scope: Scope): Slot {
+    const key = scopeKey(scope)
+    let slot = this.#slots.get(key)
+    if (!slot) {
+      slot = { key, ...scope, queue: [], pending: [], receiver: null, contributions: 0, isClosed: false, isOrphaned: false }
+      this.#slots.set(key, slot)
+    }
+    return slot
+  }
+
+  #emit(slot: Slot, status: SlotStatus): void {
+    this.#execution.emit('SLOT', slot.key, status, this.#execution.context())
+  }
+}
+
+function remove<Item>(items: Item[], item: Item): void {
+  const at = items.indexOf(item)
+  if (at !== -1) items.splice(at, 1)
+}
+
+export function scopeKey({ labware, group_id, submission_id }: Scope): string {
+  return `${labware}:${group_id ?? '*'}:${submission_id ?? '*'}`
+}

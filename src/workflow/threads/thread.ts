@@ -1,0 +1,468 @@
+// The journey of one labware: its status, what it waits for, and how it is paused, stopped and let go on.
+
+import { LabError, messageOf } from '../../errors.ts'
+import type { Candidate, Obstacle } from '../floor/asking.ts'
+import type { Interrupted, SavedThread } from '../kept/saved.ts'
+import type { StepPlan, ThreadPlan } from '../plans/plan.ts'
+import type { Execution } from '../runs/execution.ts'
+import type { Awaited } from '../runs/inserts.ts'
+import { isTerminal, Status, type ThreadStatus, threadTransitions } from '../statuses.ts'
+import type { ActionRun } from './action.ts'
+import type { Labware } from './labware.ts'
+import type { MethodRun } from './method.ts'
+import type { MoveRun } from './moving.ts'
+import { type Decision, honours, type PauseReason, type PauseSite, pauseSites, Unwind } from './recovery.ts'
+import type { Window } from './windows.ts'
+import type { World } from './world.ts'
+
+/** What a thread waits for, for those who ask why nothing moves. `peer`: it is for another thread to go on. */
+export type Waiting = {
+  kind: 'reservation' | 'peer' | 'event' | 'operator' | 'device'
+  what: string
+  since_ms: number
+  obstacles(): Obstacle[]
+}
+
+/** What may interrupt a wait: everything, all but a pause, or only that the thread is cut off. */
+type Interruption = 'pause' | 'stop' | 'abort'
+const severity = { pause: 0, skip: 0, stop: 1, abort: 2 } as const satisfies Record<Unwind['kind'], number>
+
+/** Whether it is for others to go on. */
+export function isBlocked({ kind }: Waiting): boolean {
+  return kind === 'peer' || kind === 'reservation'
+}
+
+type WaitFor = Pick<Waiting, 'kind' | 'what'> & {
+  obstacles?(): Obstacle[]
+  interruptedBy?: Interruption
+  /** The threads that must do something first. */
+  awaits?(): readonly string[]
+}
+
+/** Why a decision cannot be taken now, beyond what the place honours. */
+type Refuses = (decision: Decision) => string | undefined
+
+/** Steps that are being gone through; a loop begins anew at its end. What an operator put in is done once. */
+export type Frame = {
+  readonly path: string
+  readonly steps: StepPlan[]
+  next: number
+  readonly isLoop: boolean
+  readonly inserted: Set<StepPlan>
+}
+
+/** What brought a thread into being. */
+export type ThreadOrigin = { group_id: string | null; submission_id: string }
+export type NewThread = {
+  name: string
+  labware: Labware
+  origin: ThreadOrigin
+  startsAt: string
+  /** How far it had come, for one that is taken up again. */
+  saved?: SavedThread
+}
+
+export class LabwareThread {
+  readonly thread_id: string
+  readonly name: string
+  readonly plan: ThreadPlan
+  readonly execution: Execution
+  readonly labware: Labware
+  readonly origin: ThreadOrigin
+  /** The seat where its labware comes onto the floor. */
+  readonly startsAt: string
+  /** Any of these is its end. */
+  readonly ends: readonly Candidate[]
+  readonly status: Status<ThreadStatus>
+  readonly frames: Frame[] = []
+  /** The step that it is in. */
+  step: StepPlan | null = null
+  /** What an operator wants passed over, by its key (see `ahead.ts`), until it comes to it. */
+  readonly skips: Set<string>
+  /** What an operator wants put in, at places that it has yet to come to. */
+  readonly awaited: Awaited[] = []
+  /** How often each custom event had been published when this thread last saw it. */
+  readonly seen = new Map<string, number>()
+  /** The method it owns and is in. */
+  method: MethodRun | null = null
+  /** The method of another thread in which it takes part. */
+  joining: MethodRun | null = null
+  /** The action that it owns and is in. */
+  action: ActionRun | null = null
+  /** The hop that it is on. */
+  move: MoveRun | null = null
+  /** That hop, under way. */
+  carrying: Promise<void> | null = null
+  /** What it was doing when the service ended: done, begun, or not at all, nobody knows. */
+  interrupted: Interrupted | null
+  /** What somebody decided about that. */
+  #verdict: Decision = 'RETRY'
+  /** The device that it holds for its action. */
+  device: string | null = null
+  pause_reason: PauseReason | null = null
+  last_error: string | null = null
+  waiting: Waiting | null = null
+  /** Its labware's next action must begin within a time. */
+  window: Window | null = null
+  /** The owner about whose error somebody must decide; this thread takes part in its action. */
+  following: LabwareThread | null = null
+  #wanted: { pause: 'manual' | 'system' | null; stop: boolean; abort: boolean } = { pause: null, stop: false, abort: false }
+  #interrupt: ((unwind: Unwind) => void) | null = null
+  #site: PauseSite | null = null
+  #decide: ((decision: Decision) => void) | null = null
+  #refuses: Refuses = () => undefined
+  #resume: (() => void) | null = null
+  /** The key of what it waits in, as long as that may be skipped. */
+  #skippable: string | null = null
+  #letGo: (() => void) | undefined
+  readonly #cutOff = new AbortController()
+
+  constructor(execution: Execution, plan: ThreadPlan, { name, labware, origin, startsAt, saved }: NewThread) {
+    this.thread_id = saved?.thread_id ?? execution.world.newId()
+    this.execution = execution
+    this.plan = plan
+    this.name = name
+    this.labware = labware
+    this.origin = origin
+    this.startsAt = startsAt
+    this.ends = plan.end.seats.map((seat) => ({ seat }))
+    this.skips = new Set(saved?.skips)
+    for (const frame of saved?.frames ?? [{ path: `threads.${plan.name}.steps`, next: 0, is_loop: false, inserted: [] }])
+      this.frames.push(frameOf(plan, frame, execution))
+    for (const [event, count] of Object.entries(saved?.seen ?? {})) this.seen.set(event, count)
+    this.interrupted = saved?.interrupted ?? null
+    const publish = (status: ThreadStatus) => this.#publish(status)
+    this.status = new Status(threadTransitions, (saved?.status as ThreadStatus) ?? 'CREATED', publish, { isTold: saved !== undefined })
+  }
+
+  get world(): World {
+    return this.execution.world
+  }
+
+  get isOver(): boolean {
+    return this.status.isTerminal
+  }
+
+  /** Aborted when the thread is cut off: what it does at a device is halted. */
+  get signal(): AbortSignal {
+    return this.#cutOff.signal
+  }
+
+  /** The place where an error holds it, if one does. */
+  get pausedAt(): PauseSite | null {
+    return this.#site
+  }
+
+  get isStopping(): boolean {
+    return this.#wanted.stop || this.#wanted.abort
+  }
+
+  context() {
+    const { execution, thread_id, name, plan, pause_reason, last_error } = this
+    const { execution_id, workflow } = execution
+    return { execution_id, workflow_name: workflow.name, thread_id, thread_name: name, template_name: plan.name, pause_reason, last_error }
+  }
+
+  /** A stop wins over all that a thread still goes through. */
+  become(status: ThreadStatus): void {
+    if (this.status.current === 'STOPPING' && !isTerminal(threadTransitions, status)) return
+    this.status.become(status)
+  }
+
+  #publish(status: ThreadStatus): void {
+    const { execution, labware } = this
+    const context = this.context()
+    const isManual = status === 'AWAITING_MANUAL_PLACE' || status === 'AWAITING_MANUAL_REMOVE'
+    const target_location = status === 'AWAITING_MANUAL_PLACE' ? this.startsAt : (execution.world.floor.whereIs(labware.labware_id) ?? null)
+    const manual = { labware_id: labware.labware_id, labware_name: labware.name, labware_template_name: labware.template, target_location }
+    execution.emit('THREAD', this.thread_id, status, isManual ? { ...context, ...manual } : context)
+  }
+
+  /**
+   * Waits for something that others do. `begin` is given what ends the wait, which it may call at once, and answers how to
+   * call it off. The thread goes on in one of the next turns. Rejects with an `Unwind` when it is to pause, stop or be cut off.
+   */
+  wait<Value>(
+    { kind, what, obstacles = () => [], interruptedBy = 'pause', awaits }: WaitFor,
+    begin: (resolve: (value: Value) => void, reject: (error: unknown) => void) => () => void,
+  ): Promise<Value> {
+    const { steps, clock, floor } = this.world
+    return new Promise((resolve, reject) => {
+      let isOver = false
+      const end = (goOn: () => void) => {
+        if (isOver) return
+        isOver = true
+        if (this.waiting && isBlocked(this.waiting)) this.execution.blocked(-1)
+        // From this moment on it will go on by itself, whatever it has yet to hear.
+        if (awaits) floor.awaits(this.thread_id, [])
+        this.waiting = null
+        this.#interrupt = null
+        steps.push(goOn)
+      }
+      const wanted = this.#unwinding(interruptedBy)
+      if (wanted) return end(() => reject(wanted))
+      const callOff = begin(
+        (value) => end(() => resolve(value)),
+        (error) => end(() => reject(error)),
+      )
+      if (isOver) return
+      if (awaits) floor.awaits(this.thread_id, awaits())
+      this.waiting = { kind, what, since_ms: clock.now(), obstacles }
+      // What it waits for may need what is booked for it.
+      if (kind === 'event' || kind === 'operator') floor.unbook(this.thread_id)
+      this.#interrupt = (unwind) => {
+        if (severity[unwind.kind] < severity[interruptedBy]) return
+        callOff()
+        end(() => reject(unwind))
+      }
+      if (isBlocked(this.waiting)) this.execution.blocked(1)
+      // Whoever heard that it waits may have wanted it to do something else.
+      const since = this.#unwinding(interruptedBy)
+      if (since) this.#interrupt(since)
+    })
+  }
+
+  /** Where a thread may be held: it pauses here if it is to, and throws if it is to end. */
+  async safePoint(then: ThreadStatus = 'RESOLVING_ACTION_LOCATION'): Promise<void> {
+    for (;;) {
+      const wanted = this.#unwinding('pause')
+      if (!wanted) return
+      if (wanted.kind !== 'pause') throw wanted
+      await this.#hold(this.#wanted.pause!, then)
+    }
+  }
+
+  /** Does it, as often as it is interrupted by a pause; each time after the pause is over. */
+  async pausable<Value>(work: () => Promise<Value>): Promise<Value> {
+    for (;;) {
+      await this.safePoint()
+      try {
+        return await work()
+      } catch (error) {
+        if (!(error instanceof Unwind) || error.kind !== 'pause') throw error
+      }
+    }
+  }
+
+  /** Does what may be skipped as long as it waits in it: then it rejects with an `Unwind`. */
+  async skippable<Value>(key: string, work: () => Promise<Value>): Promise<Value> {
+    this.#skippable = key
+    try {
+      return await work()
+    } finally {
+      this.#skippable = null
+    }
+  }
+
+  /** What has this key is passed over: at once if the thread waits in it, else when it comes to it. */
+  skip(key: string): void {
+    this.skips.add(key)
+    if (this.#skippable === key) this.#interrupt?.(new Unwind('skip'))
+  }
+
+  maySkip(key: string): boolean {
+    return this.#skippable === key
+  }
+
+  async #hold(reason: 'manual' | 'system', then: ThreadStatus): Promise<void> {
+    this.pause_reason = reason
+    this.world.floor.unbook(this.thread_id)
+    // Whoever hears of it may end it at once.
+    const resumed = new Promise<void>((resolve, reject) => {
+      this.waiting = { kind: 'operator', what: `paused (${reason}): resume it`, since_ms: this.world.clock.now(), obstacles: () => [] }
+      this.#resume = () => this.world.steps.push(resolve)
+      this.#interrupt = (unwind) => {
+        if (unwind.kind !== 'pause') this.world.steps.push(() => reject(unwind))
+      }
+    })
+    try {
+      this.become('PAUSED')
+      await resumed
+    } finally {
+      this.waiting = null
+      this.#resume = null
+      this.#interrupt = null
+      this.pause_reason = null
+    }
+    if (reason === 'system') this.last_error = null
+    this.become(then)
+  }
+
+  /**
+   * Holds the thread because of an error until somebody decides. Answers a decision that the place honours; or what `otherwise` was
+   * given, when that came first.
+   */
+  async decisionAt<Other = never>(
+    site: PauseSite,
+    error: unknown,
+    { refuses = () => undefined, otherwise }: { refuses?: Refuses; otherwise?(tell: (other: Other) => void): void } = {},
+  ): Promise<Decision | Other> {
+    if (this.#wanted.stop) {
+      this.last_error = messageOf(error)
+      return 'ABORT_THREAD'
+    }
+    this.#site = site
+    this.#refuses = refuses
+    // Whoever is to put it right must get at the device.
+    this.#letGo?.()
+    this.world.floor.unbook(this.thread_id)
+    this.pause_reason = 'error'
+    this.last_error = messageOf(error)
+    const decided = new Promise<Decision | Other>((resolve, reject) => {
+      const what = `${this.last_error}; decide: ${pauseSites[site].join(', ')}`
+      this.waiting = { kind: 'operator', what, since_ms: this.world.clock.now(), obstacles: () => [] }
+      this.#decide = (decision) => this.world.steps.push(() => resolve(decision))
+      otherwise?.((other) => {
+        this.#decide = null
+        this.world.steps.push(() => resolve(other))
+      })
+      this.#interrupt = (unwind) => {
+        // Labware in a gripper is not left there.
+        const isHeldOn = unwind.kind === 'pause' || (unwind.kind === 'skip' && site === 'MOVE')
+        if (!isHeldOn) this.world.steps.push(() => reject(unwind))
+      }
+    })
+    let isSkipped = false
+    try {
+      this.become('PAUSED')
+      return await decided
+    } catch (unwind) {
+      isSkipped = unwind instanceof Unwind && unwind.kind === 'skip'
+      throw unwind
+    } finally {
+      this.waiting = null
+      this.#decide = null
+      this.#interrupt = null
+      this.#site = null
+      this.pause_reason = null
+      this.#keep()
+      if (isSkipped) this.recovered()
+    }
+  }
+
+  /** What is to become of the action that a restart interrupted, if it is this one. Asked once. */
+  verdictOn(path: string): Decision | undefined {
+    if (this.interrupted?.path !== path) return undefined
+    this.interrupted = null
+    return this.#verdict
+  }
+
+  /** The device is ours until `letGo`. */
+  hold(device: string): void {
+    this.device = device
+    this.#keep()
+  }
+
+  letGo(): void {
+    if (this.device === null) return
+    this.#letGo?.()
+    this.world.floor.release(this.thread_id, this.device)
+    this.device = null
+  }
+
+  #keep(): void {
+    const { equipment } = this.world
+    this.#letGo = this.device === null ? undefined : equipment.hold?.(this.device, this.execution.execution_id)
+  }
+
+  /** The error has been dealt with. */
+  recovered(then: ThreadStatus = 'RESOLVING_ACTION_LOCATION'): void {
+    this.last_error = null
+    if (this.execution.paused) this.pause(this.execution.paused.reason)
+    this.become(then)
+  }
+
+  /** Takes effect at the next safe point; never in a device call or a move. Answers whether it changed anything. */
+  pause(reason: 'manual' | 'system'): boolean {
+    if (this.isOver || this.isStopping || this.#wanted.pause || this.#site) return false
+    this.#wanted.pause = reason
+    this.#interrupt?.(new Unwind('pause'))
+    return true
+  }
+
+  /** Ends a pause, also one that has not begun. Throws `conflict` where an error holds it. */
+  resume(): boolean {
+    if (this.#site) {
+      throw new LabError(
+        'conflict',
+        `thread ${this.name} stands because of an error: ${this.last_error}; recover it with one of ${pauseSites[this.#site].join(', ')}`,
+      )
+    }
+    if (!this.#wanted.pause) return false
+    this.#wanted.pause = null
+    this.#resume?.()
+    return true
+  }
+
+  /** Decides about the error that holds it. Throws `conflict` when none does, or for a decision that is not honoured there. */
+  recover(decision: Decision): void {
+    if (this.following) {
+      this.following.recover(decision)
+      return
+    }
+    if (this.interrupted && this.#resume && honours('RESTART', decision)) {
+      this.#verdict = decision
+      this.resume()
+      return
+    }
+    const site = this.#site
+    if (!site || !this.#decide) throw new LabError('conflict', `no error holds thread ${this.name}: it is ${this.status.current}`)
+    if (!honours(site, decision)) {
+      throw new LabError('conflict', `${decision} is not possible at ${site}; possible are ${pauseSites[site].join(', ')}`)
+    }
+    const refusal = this.#refuses(decision)
+    if (refusal) throw new LabError('conflict', refusal)
+    const decide = this.#decide
+    this.#decide = null
+    decide(decision)
+  }
+
+  /** Ends it when what is under way has ended, without the move to its end. Where an error holds it, it is aborted. */
+  stop(): boolean {
+    if (this.isOver || this.isStopping) return false
+    if (this.#decide) {
+      this.recover('ABORT_THREAD')
+      return true
+    }
+    this.#wanted.stop = true
+    this.become('STOPPING')
+    this.#interrupt?.(new Unwind('stop'))
+    return true
+  }
+
+  /** Cuts it off: what it does at a device is halted. */
+  cutOff(why: string): void {
+    if (this.isOver || this.#wanted.abort) return
+    this.#wanted.abort = true
+    this.last_error ??= why
+    this.#interrupt?.(new Unwind('abort'))
+    this.#cutOff.abort(new LabError('stopped', why))
+  }
+
+  /** What it is to do instead of going on, as far as it may be interrupted now. */
+  #unwinding(interruptedBy: Interruption): Unwind | undefined {
+    const { abort, stop, pause } = this.#wanted
+    if (abort) return new Unwind('abort')
+    if (stop && interruptedBy !== 'abort') return new Unwind('stop')
+    if (interruptedBy === 'pause' && this.#skippable !== null && this.skips.has(this.#skippable)) return new Unwind('skip')
+    return pause && interruptedBy === 'pause' ? new Unwind('pause') : undefined
+  }
+}
+
+/** Throws `conflict` when the plan has no such place any more. */
+function frameOf(
+  { lists, name }: ThreadPlan,
+  { path, next, is_loop, inserted }: SavedThread['frames'][number],
+  { inserts }: Execution,
+): Frame {
+  const known = lists.get(path) ?? inserts.listAt(path)
+  if (!known) throw new LabError('conflict', `thread ${name} has no steps ${path} any more`)
+  const steps = [...known]
+  const put = new Set<StepPlan>()
+  for (const one of inserted) {
+    const step = inserts.stepAt(one.path)
+    steps.splice(one.at, 0, step)
+    put.add(step)
+  }
+  return { path, steps, next, isLoop: is_loop, inserted: put }
+}

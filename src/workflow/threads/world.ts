@@ -1,0 +1,25 @@
+// What the executions of one run mode share: the places, the instruments, and the time they go by.
+
+import type { Clock } from '../../kit/clock.ts'
+import type { StepQueue } from '../../kit/steps.ts'
+import type { Equipment } from '../equipment/equipment.ts'
+import type { Floor } from '../floor/floor.ts'
+import type { Durations } from '../plans/durations.ts'
+import type { Labware } from './labware.ts'
+
+/** LIVE: the devices as they are configured. DEVICE_SIM: each driver over its own simulator. PURE_SIM: no driver, and time that jumps. */
+export const runModes = ['LIVE', 'DEVICE_SIM', 'PURE_SIM'] as const
+export type RunMode = (typeof runModes)[number]
+
+export type World = {
+  readonly mode: RunMode
+  readonly clock: Clock
+  readonly steps: StepQueue
+  readonly floor: Floor
+  readonly equipment: Equipment
+  /** Whatever stands somewhere. */
+  readonly labware: Map<string, Labware>
+  /** What was learned of how long things take: learned further where something is driven. */
+  readonly durations?: Durations | undefined
+  newId(): string
+}
