@@ -7,7 +7,7 @@ import type { Shelf } from '../workflow/shelf.ts'
 import { demoBench, demoTeachpoints } from './demo_bench.ts'
 import { demoTopology } from './seal_and_spin.ts'
 
-type Rooms = { keys: Keys; teachpoints: Teachpoints; runs: { shelf: Shelf }; version: string; config: Config }
+type Rooms = { keys: Keys; teachpoints: Teachpoints; openRuns(): Promise<{ shelf: Shelf }>; version: string; config: Config }
 
 /** The demo's configuration; throws `config` for a scale that cannot be. */
 export function demoConfig(time_scale: number): Promise<Config> {
@@ -18,11 +18,11 @@ export function demoConfig(time_scale: number): Promise<Config> {
 const ownKey = 'benchd demo'
 
 /** Puts points into a new folder, loads the demo's topology unless another is loaded, and answers a fresh key; the demo's earlier ones end. */
-export async function prepareDemo({ keys, teachpoints, runs }: Rooms): Promise<string> {
+export async function prepareDemo({ keys, teachpoints, openRuns }: Rooms): Promise<string> {
   const isNew = keys.list().length === 0 && teachpoints.list('arm-1').length === 0
   if (isNew) await teachpoints.importAll(demoTeachpoints, { overwrite: false })
-  const { shelf } = runs
-  if (!shelf.runtime.topology) await shelf.load(demoTopology.name)
+  const { shelf } = await openRuns()
+  if (!shelf.runtime.worlds.topology) await shelf.load(demoTopology.name)
   for (const { name, key_id, revoked_at } of keys.list()) if (name === ownKey && revoked_at === null) await keys.revoke(key_id)
   return (await keys.create({ name: ownKey, scope: 'admin' })).api_key
 }

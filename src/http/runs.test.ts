@@ -170,7 +170,13 @@ test('a submission is refused with its reason, and nothing has happened', async 
     /cannot run in DEVICE_SIM, only in PURE_SIM: the configuration has no device bravo_96/,
   )
   await refused({ workflow: 'seal-and-spin', run_mode: 'PURE_SIM', variables: { sped: 1 } }, 400, /sped.*did you mean "speed"/)
-  await refused({ workflow: 'seal-and-spin', run_mode: 'PURE_SIM', groups: [{ group_id: 'a' }, { group_id: 'a' }] }, 400, /twice/)
+  const pure = { workflow: 'seal-and-spin', run_mode: 'PURE_SIM' }
+  await refused({ ...pure, variables: { speed: 'fast' } }, 400, /variables: .*methods\.shake_it\[0\]\.with: speed/)
+  await refused({ ...pure, variables: { speed: 100_000 } }, 400, /speed/)
+  await refused({ ...pure, variables: { speed: null } }, 400, /speed/)
+  await refused({ ...pure, groups: [{ group_id: 'a' }, { group_id: 'a' }] }, 400, /twice/)
+  await refused({ ...pure, groups: [{ group_id: 'a', members: { plate: { pool: 'stacker' } } }] }, 400, /a\.members\.plate: there is no storage stacker/)
+  await refused({ ...pure, groups: [{ group_id: 'a', members: { plate: { location: 'pad_9' } } }] }, 400, /there is no place pad_9; did you mean/)
   isRefusal(t, await ask('POST', '/api/submissions', { key: 'read', json: { workflow: 'seal-and-spin', run_mode: 'PURE_SIM' } }), 403)
   t.same(await bodyOf(ask('GET', '/api/executions')), { executions: [] })
   t.same(await bodyOf(ask('GET', '/api/submissions')), { submissions: [] })
@@ -212,7 +218,12 @@ test('a run on the simulated bench is seen from its submission to its end', asyn
   t.equal(rows.filter(({ kind }) => kind === 'move').length, 4)
   for (const row of rows) t.ok(row.ended >= row.started)
   const shown = (await bodyOf(ask('GET', '/api/topology'))) as { positions: Body[] }
-  t.match(shown.positions[0], { name: 'pad_1', labware: { name: 'plate' } }, 'it was left in place')
+  const plate = { name: 'pad_1', labware: { name: 'plate' } }
+  t.match(shown.positions[0], plate, 'it was left in place')
+  t.equal((await ask('POST', '/api/topology/unload')).status, 200)
+  t.equal((await ask('POST', '/api/topology/load', { json: { name: 'demo' } })).status, 200)
+  const anew = (await bodyOf(ask('GET', '/api/topology'))) as { positions: Body[] }
+  t.match(anew.positions[0], plate, 'also after the topology was unloaded and loaded again')
   const again = await submitted(bench, 'seal-and-spin')
   t.match(await ended(bench, again), { status: 'COMPLETED' }, 'and is used again')
 })

@@ -38,7 +38,8 @@ export const topologyRoutes: Route[] = [
     },
     errors: [],
     handle({ lab }) {
-      const { library, topology: loaded } = lab.runs.runtime
+      const { library, worlds } = lab.runs.runtime
+      const loaded = worlds.topology
       const workflowsOn = (name: string) => [...library.workflows.values()].filter(({ topology }) => topology.name === name)
       const topologies = [...library.topologies.values()].map(({ name, document, devices }) => ({
         name,
@@ -60,9 +61,9 @@ export const topologyRoutes: Route[] = [
     success: { status: 200, description: 'The topology; labware is that of LIVE runs', schema: ShownTopology },
     errors: [404],
     handle({ lab }) {
-      const { topology, world } = lab.runs.runtime
+      const { topology, live } = lab.runs.runtime.worlds
       if (!topology) throw new LabError('not_found', 'no topology is loaded; load one of /api/topologies')
-      return json(topologyOf(topology, world))
+      return json(topologyOf(topology, live))
     },
   }),
   route({
@@ -98,7 +99,7 @@ export const topologyRoutes: Route[] = [
     async handle({ lab, body }) {
       const { shelf, runtime } = lab.runs
       const { force } = body()
-      const name = runtime.topology?.name
+      const name = runtime.worlds.topology?.name
       await shelf.unload({ force })
       return json({ success: true, message: name ? `topology ${name} is unloaded` : 'no topology was loaded' })
     },

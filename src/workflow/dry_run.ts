@@ -7,7 +7,7 @@ import { Reason, why } from './runs/explaining.ts'
 import { Operator } from './runs/operator.ts'
 import { Submission, type SubmissionRequest } from './runs/submission.ts'
 import type { TimelineRow } from './runs/timeline.ts'
-import type { World } from './threads/world.ts'
+import type { Rehearsal } from './worlds.ts'
 
 const Seconds = v.pipe(v.number(), v.metadata({ unit: 's' }))
 
@@ -46,16 +46,7 @@ export const DryRun = v.strictObject({
 })
 export type DryRun = v.InferOutput<typeof DryRun>
 
-export type Trial = {
-  workflow: Workflow
-  request: SubmissionRequest
-  /** A world of its own, in PURE_SIM. */
-  world: World
-  /** Resolves when nothing is left to do in it. */
-  idle: Promise<void>
-  /** Calls each time its clock has gone on. */
-  onMoment(call: () => void): void
-}
+export type Trial = Rehearsal & { workflow: Workflow; request: SubmissionRequest }
 
 /** Then it is broken off. */
 const most = { moves: 100_000, moments: 100_000 }

@@ -5,60 +5,43 @@ import { LabError, messageOf } from '../errors.ts'
 import type { RuntimeEvent } from '../events/event.ts'
 import type { Hub } from '../events/hub.ts'
 import type { Sink } from '../events/sinks.ts'
-import type { Clock } from '../kit/clock.ts'
 import { didYouMean } from '../kit/did_you_mean.ts'
-import { StepQueue } from '../kit/steps.ts'
-import { VirtualTime } from '../kit/virtual_time.ts'
 import { type DryRun, dryRun } from './dry_run.ts'
-import type { Equipment } from './equipment/equipment.ts'
-import { PureEquipment } from './equipment/pure_equipment.ts'
-import { Floor } from './floor/floor.ts'
 import { Memory } from './kept/memory.ts'
 import { type RecordStore, Records } from './kept/records.ts'
 import { restore } from './kept/restoring.ts'
 import type { Saved } from './kept/saved.ts'
+import { Told } from './kept/told.ts'
 import { ExecutionTrackingSink } from './kept/tracking_sink.ts'
 import type { Bench } from './plans/bench.ts'
-import { Durations } from './plans/durations.ts'
 import type { Library } from './plans/library.ts'
 import type { Workflow } from './plans/plan.ts'
-import { refusalFor } from './plans/refusal.ts'
-import { Hops, movesOf } from './plans/timing.ts'
 import type { Topology } from './plans/topology.ts'
+import { checkSubmission, startsMustBeFree } from './runs/checking.ts'
 import { Execution, type Surroundings } from './runs/execution.ts'
 import { Operator } from './runs/operator.ts'
 import { Submission, type SubmissionRequest } from './runs/submission.ts'
-import { type Piece, piecesOf, relocate } from './whereabouts.ts'
 import type { SubmissionStatus } from './statuses.ts'
 import type { LateCalls } from './threads/late_calls.ts'
 import type { LabwareThread } from './threads/thread.ts'
 import type { RunMode, World } from './threads/world.ts'
+import { type Piece, piecesOf, relocate } from './whereabouts.ts'
+import { type WorldOptions, Worlds } from './worlds.ts'
 
-export type RuntimeOptions = {
+export type RuntimeOptions = Omit<WorldOptions, 'newId'> & {
   hub: Pick<Hub, 'emit' | 'incident' | 'registerSink' | 'unregisterSink' | 'getEventsSince' | 'getEventsForExecution' | 'events' | 'remove'>
-  clock: Clock
   /** Unix time, s. */
   now(): number
   warn(message: string): void
   /** The devices and points there are. */
   bench: Bench
   library: Library
-  /** The devices as they are configured; none, where only PURE_SIM is wanted. */
-  live?: Equipment
-  /** Each driver over its own simulator, for as long as it is needed. */
-  openSimulated?(): Promise<{ equipment: Equipment; close(): Promise<void> }>
-  /** What PURE_SIM runs have for instruments; unless said, nothing but the time they take. */
-  simulate?(topology: Topology, clock: Clock, durations?: Durations): Equipment
   /** Where its sink mirrors what becomes of each run; unless said, in memory alone. */
   records?: Records
   /** Somebody else's, which is told the same. */
   recordService?: RecordStore
-  /** Resolves when there is room for more events; undefined while there is. */
-  backpressure?(): Promise<unknown> | undefined
   /** Where an execution of this mode is kept, so that it can be taken up again; undefined for one that is not. */
   keep?(execution_id: string, mode: RunMode): ConstructorParameters<typeof Memory>[1] | undefined
-  /** What was learned of how long things take, where something is driven. */
-  durations?: Partial<Record<RunMode, Durations>>
   /** What bound handlers see as the system. */
   system?: unknown
   newId?(): string
@@ -73,10 +56,7 @@ export class Runtime {
   readonly operator: Operator
   readonly records: Records
   library: Library
-  #topology: Topology | null = null
-  #live: World | null = null
-  #simulated: { world: World; close(): Promise<void> } | null = null
-  readonly #durations: NonNullable<RuntimeOptions['durations']>
+  readonly worlds: Worlds
   readonly #executions = new Map<string, Execution>()
   readonly #submissions = new Map<string, Submission>()
   readonly #idle = new Map<string, () => void>()
@@ -85,7 +65,7 @@ export class Runtime {
   constructor(options: RuntimeOptions) {
     this.#options = options
     this.library = options.library
-    this.#durations = options.durations ?? { LIVE: new Durations(), DEVICE_SIM: new Durations() }
+    this.worlds = new Worlds({ ...options, newId: () => this.#newId() }, () => this.#open())
     this.operator = new Operator(options.now)
     this.records = options.records ?? new Records()
     const stores = options.recordService ? [this.records, options.recordService] : [this.records]
@@ -122,40 +102,25 @@ export class Runtime {
     return this.#options.hub.events(asked)
   }
 
-  /** The topology that is loaded. */
-  get topology(): Topology | null {
-    return this.#topology
-  }
-
-  /** The places of the loaded topology as they are, for LIVE runs. */
-  get world(): World | null {
-    return this.#live
-  }
-
-  /** Loads a topology. Throws `not_found`; `conflict` while another is loaded, or runs are open on it, unless `force`, which aborts them. */
+  /** Throws `not_found`; `conflict` while another is loaded, or runs are open on it, unless `force`, which aborts them. */
   load(name: string, { force = false }: { force?: boolean } = {}): Topology {
     const topology = found(this.library.topologies, name, 'topology')
-    if (this.#topology && !force) {
-      throw new LabError('conflict', `topology ${this.#topology.name} is loaded; unload it first, or load ${name} with force`)
-    }
+    const loaded = this.worlds.topology
+    if (loaded && !force) throw new LabError('conflict', `topology ${loaded.name} is loaded; unload it first, or load ${name} with force`)
     this.unload({ force })
-    this.#topology = topology
-    if (this.#options.live) this.#live = this.#worldOf('LIVE', topology, this.#options.live)
+    this.worlds.load(topology)
     return topology
   }
 
   /** Throws `conflict` while runs are open on it, unless `force`, which aborts them. Streams of events live on. */
   unload({ force = false }: { force?: boolean } = {}): void {
-    const open = this.executions().filter((execution) => !execution.isOver && execution.world.mode !== 'PURE_SIM')
+    const open = this.#open().filter(({ world }) => world.mode !== 'PURE_SIM')
     if (open.length > 0 && !force) {
-      throw new LabError(
-        'conflict',
-        `${open.length} runs are open on topology ${this.#topology?.name}; stop them first, or unload with force`,
-      )
+      const many = open.length === 1 ? 'a run is' : `${open.length} runs are`
+      throw new LabError('conflict', `${many} open on topology ${this.worlds.topology?.name}; stop that first, or unload with force`)
     }
     for (const execution of open) execution.abort('the topology was unloaded')
-    this.#topology = null
-    this.#live = null
+    this.worlds.unload()
   }
 
   /** Throws `not_found`. */
@@ -170,6 +135,10 @@ export class Runtime {
 
   execution(execution_id: string): Execution | undefined {
     return this.#executions.get(execution_id)
+  }
+
+  #open(): Execution[] {
+    return this.executions().filter(({ isOver }) => !isOver)
   }
 
   submissions(): Submission[] {
@@ -194,9 +163,11 @@ export class Runtime {
    */
   async submit(request: SubmissionRequest): Promise<Submission> {
     const workflow = this.workflow(request.workflow)
-    this.#check(workflow, request)
+    const joined = this.#joined(workflow, request)
+    checkSubmission(workflow, request, { bench: this.#options.bench, others: joined?.submissions })
     if (this.#isClosing) throw new LabError('stopping', `the service stops; submit ${workflow.name} once it runs again`)
-    const world = await this.#worldFor(workflow, request.run_mode)
+    const world = await this.worlds.of(workflow, request.run_mode)
+    if (request.run_mode === 'LIVE') startsMustBeFree(workflow, request, world)
     const execution = this.#joined(workflow, request) ?? this.#begin(workflow, world, request)
     const submission = this.#submission(execution, {
       submission_id: this.#newId(),
@@ -228,14 +199,14 @@ export class Runtime {
   async restore(saved: Saved): Promise<Execution> {
     const { execution_id, run_mode, is_joinable } = saved.execution
     const workflow = this.workflow(saved.execution.workflow)
-    const world = await this.#worldFor(workflow, run_mode, { isNew: false })
-    const told = new Map<string, string>()
-    for await (const { entity_id, status } of this.events({ execution_id })) told.set(entity_id, status)
+    const world = await this.worlds.of(workflow, run_mode)
+    const told = new Told()
+    for await (const event of this.events({ execution_id })) told.see(event)
     const execution = new Execution(workflow, world, { isJoinable: is_joinable, around: this.#around, saved: saved.execution })
     const submissions = saved.submissions.map(({ submission_id, request, submitted_at, status }) =>
       this.#submission(execution, { submission_id, request, submitted_at, status: status as SubmissionStatus }),
     )
-    restore(execution, saved, { submissions, now: this.#options.now(), lastTold: (id) => told.get(id) })
+    restore(execution, saved, { submissions, now: this.#options.now(), told })
     this.#add(execution)
     execution.memory?.changed()
     return execution
@@ -243,12 +214,8 @@ export class Runtime {
 
   /** Every labware there is: what runs that are open move, and what stands around in LIVE and DEVICE_SIM. */
   labware(): Piece[] {
-    const open = this.executions().filter(({ isOver }) => !isOver)
-    const worlds = new Set([
-      ...(this.#live ? [this.#live] : []),
-      ...(this.#simulated ? [this.#simulated.world] : []),
-      ...open.map(({ world }) => world),
-    ])
+    const open = this.#open()
+    const worlds = new Set([...this.worlds.shared(), ...open.map(({ world }) => world)])
     return piecesOf(
       worlds,
       open.flatMap((execution) => execution.live()),
@@ -286,32 +253,8 @@ export class Runtime {
   /** What would become of a submission, told without touching anything; LIVE positions that are taken are taken in it too. */
   simulate(request: SubmissionRequest): Promise<DryRun> {
     const workflow = this.workflow(request.workflow)
-    this.#check(workflow, { ...request, run_mode: 'PURE_SIM' })
-    let isDone = () => {}
-    const idle = new Promise<void>((resolve) => {
-      isDone = resolve
-    })
-    let onMoment = () => {}
-    const world = this.#pureWorld(workflow.topology, {
-      idle: isDone,
-      moment: () => onMoment(),
-      durations: this.#durations[request.run_mode],
-    })
-    if (request.run_mode === 'LIVE' && this.#live?.floor.graph === workflow.topology.graph) this.#copyStanding(this.#live, world)
-    const setMoment = (call: () => void) => {
-      onMoment = call
-    }
-    return dryRun({ workflow, request, world, idle, onMoment: setMoment })
-  }
-
-  /** Labware that no thread moves. */
-  #copyStanding(from: World, to: World): void {
-    for (const { seat, labware_id } of from.floor.seats()) {
-      const labware = labware_id === null ? undefined : from.labware.get(labware_id)
-      if (labware?.state !== 'ENDED') continue
-      to.labware.set(labware.labware_id, { ...labware })
-      to.floor.put(labware.labware_id, seat, null)
-    }
+    checkSubmission(workflow, { ...request, run_mode: 'PURE_SIM' }, { bench: this.#options.bench })
+    return dryRun({ workflow, request, ...this.worlds.rehearsal(workflow.topology, request.run_mode) })
   }
 
   /** Takes an execution that has ended out of memory, and its events out of the log. Throws `conflict` while it is open. */
@@ -338,47 +281,15 @@ export class Runtime {
   /** Ends all that is open; what is kept stands down, as far as there is patience for it, and is taken up at the next start. */
   async close(patience: Promise<unknown> = Promise.resolve()): Promise<void> {
     this.#isClosing = true
-    const open = this.executions().filter((execution) => !execution.isOver)
+    const open = this.#open()
     const standing = open.map((execution) => (execution.memory ? null : this.over(execution)))
     const stood = open.map((execution) => execution.standDown(patience).catch((error) => this.#options.warn(messageOf(error))))
     await Promise.all([...standing, ...stood])
-    await this.#simulated?.close()
-    this.#simulated = null
+    await this.worlds.close()
   }
 
   #newId(): string {
     return (this.#options.newId ?? flatId)()
-  }
-
-  /** All that can be said against a submission without looking at what runs. */
-  #check(workflow: Workflow, { run_mode, groups, variables }: SubmissionRequest): void {
-    const refusal = refusalFor(workflow, run_mode, this.#options.bench)
-    if (refusal) throw new LabError('invalid', refusal)
-    for (const name of Object.keys(variables)) {
-      if (!(name in workflow.document.variables)) {
-        throw new LabError(
-          'invalid',
-          `variables: workflow ${workflow.name} has no variable ${name}${didYouMean(name, Object.keys(workflow.document.variables))}`,
-        )
-      }
-    }
-    const ids = groups.map(({ group_id }) => group_id)
-    const twice = ids.find((id, i) => ids.indexOf(id) !== i)
-    if (twice) throw new LabError('invalid', `groups: group ${twice} is there twice`)
-    for (const { group_id, members } of groups) {
-      for (const [name, acquisition] of Object.entries(members)) {
-        const where = `groups: ${group_id}.members.${name}`
-        const plan = workflow.threads.get(name)
-        if (!plan)
-          throw new LabError(
-            'invalid',
-            `${where}: workflow ${workflow.name} has no thread ${name}${didYouMean(name, [...workflow.threads.keys()])}`,
-          )
-        if ('location' in acquisition && !workflow.topology.graph.seats.has(acquisition.location)) {
-          throw new LabError('invalid', `${where}: there is no place ${acquisition.location}`)
-        }
-      }
-    }
   }
 
   /** The execution that takes the groups, if they are to be put into one and there is one. Throws `conflict` when it cannot. */
@@ -409,81 +320,9 @@ export class Runtime {
   #add(execution: Execution): void {
     this.#executions.set(execution.execution_id, execution)
     const journal = this.#options.keep?.(execution.execution_id, execution.world.mode)
-    if (journal) execution.memory = new Memory(execution, journal)
-  }
-
-  /** The places and instruments of a mode. LIVE and DEVICE_SIM never run side by side. */
-  async #worldFor(workflow: Workflow, mode: RunMode, { isNew = true } = {}): Promise<World> {
-    if (mode === 'PURE_SIM') return this.#pureWorld(workflow.topology)
-    this.#mustBeAlone(workflow, mode)
-    if (mode === 'LIVE') {
-      const { document } = workflow
-      if (isNew) this.#mustBeFree(workflow, document.start)
-      return this.#live!
-    }
-    if (!this.#simulated) {
-      const { equipment, close } = await this.#options.openSimulated!()
-      this.#mustBeAlone(workflow, mode)
-      this.#simulated = { world: this.#worldOf('DEVICE_SIM', workflow.topology, equipment), close }
-    }
-    return this.#simulated.world
-  }
-
-  #mustBeAlone({ name, topology }: Workflow, mode: RunMode): void {
-    const loaded = this.#topology
-    if (!loaded) throw new LabError('conflict', `no topology is loaded; ${name} runs on ${topology.name}: load that first`)
-    if (loaded.name !== topology.name) {
-      throw new LabError(
-        'conflict',
-        `topology ${loaded.name} is loaded, and ${name} runs on ${topology.name}; unload the one and load the other first`,
-      )
-    }
-    if (mode === 'LIVE' ? !this.#options.live : !this.#options.openSimulated)
-      throw new LabError('conflict', `there are no devices for ${mode} here`)
-    const other = this.executions().find(({ isOver, world }) => !isOver && world.mode !== 'PURE_SIM' && world.mode !== mode)
-    if (other)
-      throw new LabError('conflict', `a ${other.world.mode} run of ${other.workflow.name} is open; ${mode} has to wait until it has ended`)
-  }
-
-  /** Where the first threads of a LIVE run begin nothing may stand, but what is to be used again, and in a storage. */
-  #mustBeFree({ threads, name, document }: Workflow, start: readonly string[]): void {
-    const floor = this.#live!.floor
-    for (const plan of start.map((thread) => threads.get(thread)!)) {
-      const { seat, mode } = plan.start
-      const { labware_id } = floor.seat(seat)
-      if (labware_id === null || floor.graph.seats.get(seat)?.storage) continue
-      const there = this.#live!.labware.get(labware_id)
-      if (mode === 'REUSE_EXISTING' && there?.type === document.labware[plan.labware]?.type) continue
-      throw new LabError('conflict', `${name} begins at ${seat}, where ${there?.name ?? labware_id} stands; take it away first`)
-    }
-  }
-
-  /** `idle` is called each time nothing is left to do in it, `moment` when time has gone on. It goes by `durations` where nothing is declared. */
-  #pureWorld(
-    topology: Topology,
-    { idle, moment, durations }: { idle?(): void; moment?(): void; durations?: Durations | undefined } = {},
-  ): World {
-    const clock = new VirtualTime()
-    const { backpressure, simulate = onTheClockAlone } = this.#options
-    const onIdle = () => {
-      const goesOn = clock.ringNext()
-      if (goesOn) moment?.()
-      else idle?.()
-      return goesOn
-    }
-    const steps = new StepQueue({ ...(backpressure && { backpressure }), onIdle })
-    clock.drive(steps)
-    const equipment = simulate(topology, clock, durations)
-    const floor = new Floor(topology.graph, { ahead: { clock, hops: new Hops(topology.document, durations) } })
-    return { mode: 'PURE_SIM', clock, steps, floor, equipment, labware: new Map(), newId: () => this.#newId(), durations }
-  }
-
-  #worldOf(mode: RunMode, topology: Topology, equipment: Equipment): World {
-    const { clock, backpressure } = this.#options
-    const steps = new StepQueue(backpressure ? { backpressure } : {})
-    const durations = this.#durations[mode]
-    const floor = new Floor(topology.graph, { ahead: { clock, hops: new Hops(topology.document, durations) } })
-    return { mode, clock, steps, floor, equipment, labware: new Map(), newId: () => this.#newId(), durations }
+    // One whose threads had all ended has ended as it was taken up.
+    if (execution.isOver) void journal?.remove()
+    else if (journal) execution.memory = new Memory(execution, journal)
   }
 
   #ended(execution: Execution): void {
@@ -491,15 +330,8 @@ export class Runtime {
     this.#idle.delete(execution.execution_id)
     const ended = this.executions().filter(({ isOver }) => isOver)
     for (const { execution_id } of ended.slice(0, Math.max(0, ended.length - mostEnded))) this.#forget(execution_id)
-    for (const other of this.executions()) if (!other.isOver && other.world === execution.world) other.suspectStall()
-    void this.#closeSimulated()
-  }
-
-  async #closeSimulated(): Promise<void> {
-    const simulated = this.#simulated
-    if (!simulated || this.executions().some(({ isOver, world }) => !isOver && world === simulated.world)) return
-    this.#simulated = null
-    await simulated.close()
+    for (const other of this.executions()) if (!other.isOver && other.world === execution.world) other.stall.suspect()
+    void this.worlds.tidy()
   }
 
   #forget(execution_id: string): void {
@@ -511,10 +343,6 @@ export class Runtime {
 /** What `randomUUID` answers is a tree of twenty pieces, which takes ten times the room of the text. */
 function flatId(): string {
   return Buffer.from(randomUUID(), 'latin1').toString('latin1')
-}
-
-function onTheClockAlone({ document }: Topology, clock: Clock, durations?: Durations): Equipment {
-  return new PureEquipment({ clock, transporters: movesOf(document, durations) })
 }
 
 function found<Item>(items: ReadonlyMap<string, Item>, name: string, kind: string): Item {

@@ -93,14 +93,17 @@ export class Shelf {
 
   /** Loads a topology, and keeps that it is. Rejects as `Runtime.load` throws, and with `storage` when it is loaded but not kept. */
   async load(name: string, { force = false }: { force?: boolean } = {}): Promise<Topology> {
+    const standing = this.#placedNow()
     const topology = this.runtime.load(name, { force })
+    this.#placeAll(standing)
     await this.keepPlaced()
     return topology
   }
 
   async unload({ force = false }: { force?: boolean } = {}): Promise<void> {
+    const standing = this.#placedNow()
     this.runtime.unload({ force })
-    await this.keepPlaced()
+    await this.keepPlaced(standing)
   }
 
   /** Reads the files anew. Rejects with `conflict` when the loaded topology has changed and runs are open on it; nothing has changed then. */
@@ -155,9 +158,8 @@ export class Shelf {
   }
 
   /** Keeps which topology is loaded, and what stands where on it in LIVE and is moved by nobody. Rejects with `storage`. */
-  async keepPlaced(): Promise<void> {
-    const topology = this.runtime.topology?.name ?? null
-    const labware = this.#placedNow()
+  async keepPlaced(labware: Placed['labware'] = this.#placedNow()): Promise<void> {
+    const topology = this.runtime.worlds.topology?.name ?? null
     await this.#placed.change((content) =>
       JSON.stringify(content) === JSON.stringify({ topology, labware }) ? content : { topology, labware },
     )
@@ -178,15 +180,17 @@ export class Shelf {
   }
 
   #takeOver(library: Library): void {
-    const { topology } = this.runtime
+    const { topology } = this.runtime.worlds
     const fresh = topology && library.topologies.get(topology.name)
     const isSame = !topology || (fresh && JSON.stringify(fresh.document) === JSON.stringify(topology.document))
     if (isSame) this.runtime.library = library
     else {
       // Refused while runs are open on it.
+      const standing = this.#placedNow()
       this.runtime.unload()
       this.runtime.library = library
       if (fresh) this.runtime.load(fresh.name)
+      if (fresh) this.#placeAll(standing)
     }
   }
 
@@ -206,23 +210,28 @@ export class Shelf {
       return
     }
     this.runtime.load(topology)
+    this.#placeAll(labware)
+  }
+
+  /** What stood around, also on another topology, as far as it has the places. */
+  #placeAll(labware: Placed['labware']): void {
     for (const { seat, ...its } of labware) this.#place(its, seat)
   }
 
   #place(its: Omit<Labware, 'state' | 'held_by'>, seat: string): void {
-    const { world } = this.runtime
+    const { live } = this.runtime.worlds
     try {
-      world?.floor.put(its.labware_id, seat, null)
-      world?.labware.set(its.labware_id, { ...its, state: 'ENDED', held_by: null })
+      live?.floor.put(its.labware_id, seat, null)
+      live?.labware.set(its.labware_id, { ...its, state: 'ENDED', held_by: null })
     } catch (error) {
       this.#options.warn(`${its.name} stood at ${seat}, and cannot be there now: ${messageOf(error)}`)
     }
   }
 
   #placedNow(): Placed['labware'] {
-    const { world } = this.runtime
-    if (!world) return []
-    const { floor, labware } = world
+    const { live } = this.runtime.worlds
+    if (!live) return this.#placed.content.labware
+    const { floor, labware } = live
     return [...labware.values()].flatMap(({ state: _, held_by: __, ...its }) => {
       const seat = floor.whereIs(its.labware_id)
       return seat === undefined || floor.whose(its.labware_id) !== null ? [] : { seat, ...its }

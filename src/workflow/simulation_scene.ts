@@ -17,6 +17,10 @@ export type Scene = {
   unrest: number
   /** Custom events that somebody waits for. */
   events: string[]
+  /** Of all calls of an operation these take far too long. */
+  slow: number[]
+  /** How often the service dies in the midst of it. */
+  restarts: number
 }
 
 /** The same throws for the same seed. */
@@ -66,6 +70,8 @@ export function sceneOf(dice: Dice, mode: Mode): Scene {
     batch_mode: dice.oneIn(2) ? 'JOIN_EXISTING' : 'STANDALONE',
     unrest: dice.below(4),
     events,
+    slow: dice.oneIn(4) ? dice.times(2, () => 1 + dice.below(8)) : [],
+    restarts: dice.oneIn(3) ? 1 + dice.below(4) : 0,
   }
 }
 

@@ -4,6 +4,7 @@ import * as v from 'valibot'
 import * as contexts from '../events/contexts.ts'
 import type { RuntimeEvent } from '../events/event.ts'
 import type { Floor } from './floor/floor.ts'
+import { allSteps, type StepPlan } from './plans/plan.ts'
 import type { Execution } from './runs/execution.ts'
 import { actionTransitions, isTerminal, methodTransitions, type Transitions, threadTransitions, workflowTransitions } from './statuses.ts'
 
@@ -43,6 +44,16 @@ function schemaFor({ entity_type, status, context }: RuntimeEvent): v.GenericSch
 /** What events tell must go together; `faults` says what does not. */
 export class Watch {
   readonly faults: string[] = []
+  /** Executions that were taken up after a restart, and that nobody has let go on. */
+  readonly standing = new Set<string>()
+  restarts = 0
+  readonly #open = new Map<string, string>()
+  readonly #outcomes = new Map<string, { execution_id: string; status: string }>()
+  readonly #done = new Set<string>()
+  readonly #counts = new Map<string, number>()
+  /** How many steps were put into each run. */
+  readonly #put = new Map<string, number>()
+  #last = 0
   readonly #statuses = new Map<string, string>()
   readonly #groups = new Set<string>()
   readonly #reached = new Map<string, Stage>()
@@ -55,12 +66,19 @@ export class Watch {
 
   see(event: RuntimeEvent): void {
     this.#wellFormed(event)
+    if (event.timestamp <= this.#last) this.fault('it is not later than the one before', event)
+    this.#last = event.timestamp
     this.#legal(event)
+    this.#once(event)
+    this.#ended(event)
+    if (this.standing.has(event.execution_id) && event.entity_type === 'ACTION' && moving.has(event.status))
+      this.fault('nobody has resumed it since the restart', event)
     this.#ofTheLiving(event)
     this.#inOrder(event)
     if (mistakes.test(String(event.context.last_error ?? ''))) this.fault(`it says: ${event.context.last_error}`, event)
     const execution = this.#find(event.execution_id)
     if (execution) this.#standing(execution.world.floor, event)
+    if (execution) this.#gripped(execution, event)
   }
 
   fault(what: string, event?: RuntimeEvent): void {
@@ -83,6 +101,63 @@ export class Watch {
     this.#statuses.set(key, event.status)
     if (before === undefined && event.status !== table.first) this.fault(`it begins with ${event.status}`, event)
     if (before !== undefined && table.next[before]?.[event.status] === undefined) this.fault(`it follows ${before}`, event)
+  }
+
+  /** A step was put into a run. */
+  wasPut(execution_id: string): void {
+    this.#put.set(execution_id, (this.#put.get(execution_id) ?? 0) + 1)
+  }
+
+  /** What is done is not done again, over restarts too. */
+  #once(event: RuntimeEvent): void {
+    const { entity_type, status, context } = event
+    const { method_id, action_name, method_name, thread_name } = context
+    if (entity_type === 'METHOD' && status === 'COMPLETED') this.#countedOnce(event, 'method', String(method_name))
+    if (entity_type !== 'ACTION' || 'pause_reason' in context) return
+    if (method_id === null) {
+      if (status === 'COMPLETED') this.#countedOnce(event, 'action', String(action_name))
+      return
+    }
+    const key = `${method_id} ${action_name}`
+    if (status === 'CREATED' && this.#done.has(key)) this.fault(`${action_name} of ${thread_name} is done once more`, event)
+    if (status === 'COMPLETED') this.#done.add(key)
+  }
+
+  /** No more often than its thread has it as a step. */
+  #countedOnce(event: RuntimeEvent, kind: 'method' | 'action', name: string): void {
+    const { execution_id, context } = event
+    const thread = this.#find(execution_id)?.threads.get(String(context.thread_id))
+    if (!thread) return
+    const key = `${thread.thread_id} ${kind} ${name}`
+    const count = (this.#counts.get(key) ?? 0) + 1
+    this.#counts.set(key, count)
+    const isIt = (step: StepPlan) =>
+      kind === 'method' ? step.kind === 'method' && step.method.name === name : step.kind === 'action' && step.action.name === name
+    const steps = [...allSteps(thread.plan.steps)].filter(isIt)
+    // What touches no device may be done again, if the service ended before it was written down.
+    const again = steps.every(isWithoutDevice) ? this.restarts : 0
+    const most = steps.length + (this.#put.get(execution_id) ?? 0) + again
+    if (count > most) this.fault(`${name} of ${thread.name} is done ${count} times`, event)
+  }
+
+  /** When an execution is over, so is all that was in it, and its submissions ended as it did. */
+  #ended(event: RuntimeEvent): void {
+    const { entity_type, entity_id, execution_id, status } = event
+    const table = tables[entity_type]
+    const key = `${entity_type}.${entity_id}`
+    if (table && isTerminal(table.next, status)) this.#open.delete(key)
+    else if (table) this.#open.set(key, execution_id)
+    if (entity_type === 'SUBMISSION') this.#outcomes.set(entity_id, { execution_id, status })
+    if (entity_type !== 'EXECUTION') return
+    for (const [open, of] of this.#open) if (of === execution_id) this.fault(`${open} is still ${this.#statuses.get(open)}`, event)
+    for (const [submission_id, outcome] of this.#outcomes)
+      if (outcome.execution_id === execution_id && outcome.status !== status)
+        this.fault(`submission ${submission_id} is ${outcome.status}`, event)
+  }
+
+  /** The last that was told of it. */
+  statusOf(entity: string): string | undefined {
+    return this.#statuses.get(entity)
   }
 
   #ofTheLiving(event: RuntimeEvent): void {
@@ -130,6 +205,19 @@ export class Watch {
     }
   }
 
+  /** A transporter carries one, and it is its turn. */
+  #gripped({ world }: Execution, event: RuntimeEvent): void {
+    const carriers = new Map<string, string>()
+    for (const { labware_id, held_by } of world.labware.values()) {
+      if (held_by === null) continue
+      if (carriers.has(held_by)) this.fault(`${held_by} carries ${carriers.get(held_by)} and ${labware_id}`, event)
+      carriers.set(held_by, labware_id)
+      const whose = world.floor.whose(labware_id)
+      const user = world.floor.userOf(held_by)
+      if (whose !== null && user !== whose) this.fault(`${held_by} carries ${labware_id} of ${whose}, and ${user} uses it`, event)
+    }
+  }
+
   /** It ended before this event. */
   #isBuried(thread_id: string, { entity_id }: RuntimeEvent): boolean {
     return this.#dead.has(thread_id) && entity_id !== thread_id
@@ -138,6 +226,14 @@ export class Watch {
 
 /** What is never an instrument's fault, nor an operator's. */
 const mistakes = /cannot follow|is not reserved for|asks again while|is not thread .* to move|undefined|not a function|null/
+
+function isWithoutDevice(step: StepPlan): boolean {
+  const actions = step.kind === 'method' ? step.method.actions : step.kind === 'action' ? [step.action] : []
+  return actions.every(({ devices }) => devices.length === 0)
+}
+
+/** Of an action: something moves. */
+const moving = new Set(['PREPARING_TO_MOVE', 'PICKING', 'PLACING', 'EXECUTING_ACTION'])
 
 /** How far an execution is, as its events tell. */
 const stages = ['nothing', 'accepted', 'created', 'started', 'undelivered', 'workflow over', 'submissions over', 'over'] as const

@@ -7,7 +7,7 @@ import type { Topology } from './plans/topology.ts'
 import type { Execution } from './runs/execution.ts'
 import type { TimelineRow } from './runs/timeline.ts'
 import { type ActionStatus, actionTransitions } from './statuses.ts'
-import { decisions, pauseSites } from './threads/recovery.ts'
+import { decisions } from './threads/recovery.ts'
 import type { LabwareThread } from './threads/thread.ts'
 import type { World } from './threads/world.ts'
 
@@ -173,10 +173,10 @@ export function threadsOf({ row, execution, records }: Known, now: number): Show
 
 function shown(record: ThreadRecord, thread: LabwareThread | undefined, now: number): ShownThread {
   if (!thread) return { ...record, ...unknown }
-  const { labware, world, waiting, method, joining, device, pausedAt } = thread
+  const { labware, world, waiting, method, joining, device, decisions } = thread
   return {
     ...record,
-    decisions: pausedAt ? [...pauseSites[pausedAt]] : [],
+    decisions: [...decisions],
     labware: labwareOf(labware),
     position: world.floor.whereIs(labware.labware_id) ?? null,
     held_by: labware.held_by,

@@ -1,7 +1,7 @@
 // Who stands where, who may go where next, and how those who wait for each other are parted. All of it happens at once: no promise, no timer.
 
 import type { Graph, Hop } from '../plans/graph.ts'
-import type { Again, Ask, Asked, Obstacle, SeatState } from './asking.ts'
+import type { Again, Ask, Asked, Candidate, Obstacle, SeatState } from './asking.ts'
 import { Asks } from './asks.ts'
 import { type Ahead, Bookings } from './bookings.ts'
 import { Ground, type Spot } from './ground.ts'
@@ -121,6 +121,13 @@ export class Floor {
   #withdraw(wait: Wait): void {
     this.#asks.withdraw(wait)
     this.#settle()
+  }
+
+  /** Whether the thread's labware could get to one of these from where it is, were they free. */
+  canReach(thread_id: string, candidates: readonly Candidate[]): boolean {
+    const walker = this.#ground.walkers.get(thread_id)
+    if (!walker) return true
+    return candidates.some((candidate) => this.#ground.hops(walker, candidate, this.#ground.place(candidate)) !== undefined)
   }
 
   // Being in time

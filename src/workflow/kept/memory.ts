@@ -78,7 +78,7 @@ function* entriesOf(execution: Execution): Generator<[string, object]> {
   for (const channel of execution.channels.list()) yield [`channel ${channel.name}`, channel]
 }
 
-function executionOf({ execution_id, workflow, world, isJoinable, started_at, phase, names, inserts }: Execution): SavedExecution {
+function executionOf({ execution_id, workflow, world, isJoinable, started_at, phase, births, inserts }: Execution): SavedExecution {
   return {
     execution_id,
     workflow: workflow.name,
@@ -88,7 +88,7 @@ function executionOf({ execution_id, workflow, world, isJoinable, started_at, ph
     is_joinable: isJoinable,
     started_at,
     phase: phase.current,
-    names: Object.fromEntries(names),
+    names: Object.fromEntries(births.names),
     inserts: inserts.list(),
   }
 }

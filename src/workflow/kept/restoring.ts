@@ -1,13 +1,16 @@
 // Taking an execution up again after the service has ended: everything where it was, every thread standing, nothing moving.
 
 import { LabError } from '../../errors.ts'
+import { actionsOf } from '../plans/plan.ts'
 import type { Execution } from '../runs/execution.ts'
 import type { Submission } from '../runs/submission.ts'
 import { actionTransitions, isTerminal, type Phase, type Transitions, threadTransitions } from '../statuses.ts'
+import { tipsUsed } from '../threads/ahead.ts'
 import { MethodRun } from '../threads/method.ts'
 import { scopeKey } from '../threads/slots.ts'
 import { LabwareThread } from '../threads/thread.ts'
 import type { Interrupted, Saved, SavedMethod, SavedSlot, SavedThread } from './saved.ts'
+import { Told } from './told.ts'
 
 export const restarted = 'the service restarted'
 
@@ -15,23 +18,24 @@ export type Restoring = {
   submissions: readonly Submission[]
   /** Unix time, s. */
   now: number
-  /** The last status that was told of a thread or an action: the log may know more than was saved. */
-  lastTold(id: string): string | undefined
+  /** The log may know more than was saved. */
+  told?: Told
+  lastTold?(id: string): string | undefined
 }
 
 /** Throws `conflict` when the workflow is not what it was. */
-export function restore(execution: Execution, saved: Saved, { submissions, now, lastTold }: Restoring): void {
+export function restore(execution: Execution, saved: Saved, { submissions, now, lastTold, told = new Told(lastTold) }: Restoring): void {
   if (saved.execution.hash !== execution.workflow.hash) {
     throw new LabError('conflict', `workflow ${execution.workflow.name} was changed while the service was away`)
   }
   execution.paused = { at: now, reason: 'system' }
   execution.submissions.push(...submissions)
-  for (const [name, count] of Object.entries(saved.execution.names)) execution.names.set(name, count)
+  for (const [name, count] of Object.entries(saved.execution.names)) execution.births.names.set(name, count)
   for (const channel of saved.channels) execution.channels.restore(channel)
   for (const group of saved.groups) execution.groups.restore(group)
   execution.inserts.restore(saved.execution.inserts)
-  for (const thread of saved.threads) addThread(execution, thread, lastTold)
-  const methods = new Map(saved.methods.map((method) => [method.method_id, methodOf(execution, method)]))
+  for (const thread of saved.threads) addThread(execution, withoutDone(thread, told), told)
+  const methods = new Map(saved.methods.map((method) => [method.method_id, methodOf(execution, method, told)]))
   for (const slot of saved.slots) execution.slots.restore(slotOf(execution, slot, methods))
   for (const { thread_id, method_id, joining_id, awaited } of saved.threads) {
     const thread = execution.threads.get(thread_id)!
@@ -40,16 +44,18 @@ export function restore(execution: Execution, saved: Saved, { submissions, now, 
     thread.joining?.enter(thread)
     execution.inserts.restoreAwaited(thread, awaited)
   }
-  for (const thread of saved.threads) closeInterrupted(execution, thread, lastTold)
+  for (const thread of saved.threads) countTips(execution, thread, told)
+  for (const thread of saved.threads) closeInterrupted(execution, thread, told)
+  closeUnsaved(execution, saved, told)
   for (const thread of execution.threads.values()) if (!thread.isOver) setOff(execution, thread)
   execution.takenUp(saved.execution.phase as Phase)
 }
 
-function addThread(execution: Execution, saved: SavedThread, lastTold: Restoring['lastTold']): void {
+function addThread(execution: Execution, saved: SavedThread, log: Told): void {
   const plan = execution.workflow.threads.get(saved.template)
   if (!plan) throw new LabError('conflict', `there is no thread ${saved.template} any more`)
   const { name, labware, group_id, submission_id, starts_at: startsAt, seat } = saved
-  const told = lastTold(saved.thread_id)
+  const told = log.statusOf(saved.thread_id)
   const status = told && isEnd(threadTransitions, told) ? told : saved.status
   const origin = { group_id, submission_id }
   const thread = new LabwareThread(execution, plan, { name, labware: { ...labware }, origin, startsAt, saved: { ...saved, status } })
@@ -69,14 +75,43 @@ function setOff(execution: Execution, thread: LabwareThread): void {
   if (wasStopping) thread.stop()
 }
 
-function methodOf(execution: Execution, saved: SavedMethod): MethodRun {
+function methodOf(execution: Execution, saved: SavedMethod, told: Told): MethodRun {
   const owner = execution.threads.get(saved.owner_id)
   const frame = owner?.frames.at(-1)
   const step = frame?.steps[frame.next]
   // What an operator put in goes by a plan of its own.
   const plan = step?.kind === 'method' && step.method.name === saved.name ? step.method : execution.workflow.methods.get(saved.name)
   if (!plan || !owner) throw new LabError('conflict', `there is no method ${saved.name} any more`)
-  return new MethodRun(owner, plan, saved)
+  const method = new MethodRun(owner, plan, { ...saved, status: told.statusOf(saved.method_id) ?? saved.status })
+  while (method.next < method.actions.length && told.isDone(method.method_id, method.actions[method.next]!.name)) method.next++
+  return method
+}
+
+/** An action of its own that was completed, and not yet left behind when it was saved. That of a method is seen there. */
+function withoutDone(saved: SavedThread, told: Told): SavedThread {
+  const { interrupted, method_id, frames } = saved
+  const frame = frames.at(-1)
+  if (!interrupted || !frame || told.statusOf(interrupted.action_id) !== 'COMPLETED') return saved
+  if (method_id !== null) return told.isDone(method_id, interrupted.name ?? '') ? { ...saved, interrupted: null } : saved
+  return { ...saved, interrupted: null, frames: [...frames.slice(0, -1), advanced(frame)] }
+}
+
+/** As a thread goes on: what was put into a loop is done once. */
+function advanced(frame: SavedThread['frames'][number]): SavedThread['frames'][number] {
+  const { next, is_loop, inserted } = frame
+  if (!is_loop || !inserted.some(({ at }) => at === next)) return { ...frame, next: next + 1 }
+  return { ...frame, inserted: inserted.filter(({ at }) => at !== next).map(({ at, path }) => ({ at: at > next ? at - 1 : at, path })) }
+}
+
+/** What a completed action used, that was not yet counted when it was saved. */
+function countTips(execution: Execution, { thread_id, interrupted, method_id }: SavedThread, told: Told): void {
+  if (!interrupted || told.statusOf(interrupted.action_id) !== 'COMPLETED') return
+  const plan = [...actionsOf(execution.workflow)].find(({ path }) => path === interrupted.path)
+  const takesPart = (thread: LabwareThread) =>
+    thread.thread_id === thread_id || (method_id !== null && thread.joining?.method_id === method_id)
+  for (const { labware } of plan ? [...execution.threads.values()].filter(takesPart) : []) {
+    if (labware.tips_left !== null) labware.tips_left = Math.max(0, labware.tips_left - tipsUsed(plan!, labware.template))
+  }
 }
 
 function slotOf(execution: Execution, saved: SavedSlot, methods: ReadonlyMap<string, MethodRun>) {
@@ -97,7 +132,7 @@ function slotOf(execution: Execution, saved: SavedSlot, methods: ReadonlyMap<str
 }
 
 /** What was under way when the service ended is over, whatever came of it. */
-function closeInterrupted(execution: Execution, saved: SavedThread, lastTold: Restoring['lastTold']): void {
+function closeInterrupted(execution: Execution, saved: SavedThread, told: Told): void {
   const thread = execution.threads.get(saved.thread_id)!
   const around = thread.method?.context() ?? {
     ...execution.context(),
@@ -111,15 +146,36 @@ function closeInterrupted(execution: Execution, saved: SavedThread, lastTold: Re
     [saved.interrupted, around],
     [saved.move, thread.context()],
   ] as const) {
-    if (interrupted && isOpen(interrupted, lastTold)) {
+    if (interrupted && isOpen(interrupted, told)) {
       const { action_id, name: action_name } = interrupted
       execution.emit('ACTION', action_id, 'ABORTED', { ...context, action_id, action_status: 'ABORTED', action_name })
     }
   }
 }
 
-function isOpen({ action_id, status }: Interrupted, lastTold: Restoring['lastTold']): boolean {
-  return !isEnd(actionTransitions, lastTold(action_id) ?? status)
+function isOpen({ action_id, status }: Interrupted, told: Told): boolean {
+  return !isEnd(actionTransitions, told.statusOf(action_id) ?? status)
+}
+
+/** What began after the last that was saved is not gone on with: it ends in the log too. */
+function closeUnsaved(execution: Execution, saved: Saved, told: Told): void {
+  const actions = saved.threads.flatMap(({ interrupted, move }) => [interrupted?.action_id, move?.action_id])
+  const known = new Set<string | undefined>([
+    ...actions,
+    ...saved.methods.map(({ method_id }) => method_id),
+    ...saved.threads.map(({ thread_id }) => thread_id),
+    ...saved.submissions.map(({ submission_id }) => submission_id),
+  ])
+  for (const { entity_type, entity_id, status, context } of told.open()) {
+    if (known.has(entity_id)) continue
+    const end = entity_type !== 'METHOD' ? 'ABORTED' : status === 'CREATED' ? 'SKIPPED' : 'PARTIAL_COMPLETE'
+    const about: Record<string, object> = {
+      ACTION: { action_status: end },
+      THREAD: { pause_reason: null, last_error: restarted },
+      SUBMISSION: { reason: restarted },
+    }
+    execution.emit(entity_type, entity_id, end, { ...context, ...about[entity_type] })
+  }
 }
 
 function isEnd(table: Transitions<never>, status: string): boolean {

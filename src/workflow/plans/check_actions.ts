@@ -6,7 +6,7 @@ import { checkLimits } from '../../devices/limits.ts'
 import { isOptional, operations, readings } from '../../devices/operations.ts'
 import { checked } from '../../kit/schema.ts'
 import type { Draft } from './compile.ts'
-import type { Do } from './documents.ts'
+import { filledIn } from './params.ts'
 import { type ActionPlan, actionsOf } from './plan.ts'
 import type { KnownDevice } from './topology.ts'
 import { located, mustBeKnown, wrong } from './wrong.ts'
@@ -18,8 +18,8 @@ export function checkActions(draft: Draft): void {
     if (action.kind === 'code') checkCode(action, at)
     if (action.kind !== 'do' && action.kind !== 'code') continue
     checkTips(action, draft, at)
-    if (action.kind === 'do') checkParams(action.action, draft, at)
-    for (const device_id of action.devices) checkDevice(action, draft.topology.devices.get(device_id)!, draft, at)
+    if (action.kind === 'do') checkParams(action, draft, at)
+    for (const device_id of action.devices) checkDevice(action, draft.topology.devices.get(device_id)!, at)
   }
 }
 
@@ -40,20 +40,32 @@ function checkTips({ action, labware }: OnDevice, { document }: Draft, at: strin
   }
 }
 
-/** Parameters of operations that the table knows; those of others are the driver's affair. */
-function checkParams({ do: operation, with: params }: Do, draft: Draft, at: string): void {
+/** Variables have their defaults; what has none is looked at when it is submitted. */
+function checkParams(plan: OnDevice & { kind: 'do' }, { document, topology }: Draft, at: string): void {
+  const { do: operation, with: params } = plan.action
   if (operation === 'stop') throw wrong(`${at}.do`, 'a stop is for people: it latches the device until somebody initializes it')
-  const entries = entriesOf(operation)
-  if (!entries) return
-  for (const [name, schema] of Object.entries(entries)) {
+  for (const [name, schema] of Object.entries(entriesOf(operation) ?? {})) {
     if (!isOptional(schema) && !(name in params)) throw wrong(`${at}.with`, `${operation} wants ${name} too`)
   }
-  for (const [name, value] of Object.entries(values(params, draft))) {
-    mustBeKnown(`parameter of ${operation}`, name, Object.keys(entries), `${at}.with`)
-    if (value !== undefined) checked(strictObject({ [name]: entries[name]! }), { [name]: value }, `${at}.with`)
+  const values = filledIn(params, (variable) => document.variables[variable]?.default)
+  checkValues(plan, { values, devices: topology.devices }, `${at}.with`)
+}
+
+/** Parameters of operations that the table knows; those of others are the driver's affair. One that is undefined is not known yet. */
+export function checkValues(
+  { action, devices: able }: OnDevice & { kind: 'do' },
+  { values, devices }: { values: Record<string, unknown>; devices: ReadonlyMap<string, KnownDevice> },
+  at: string,
+): void {
+  const entries = entriesOf(action.do)
+  if (!entries) return
+  for (const [name, value] of Object.entries(values)) {
+    mustBeKnown(`parameter of ${action.do}`, name, Object.keys(entries), at)
+    if (value !== undefined) checked(strictObject({ [name]: entries[name]! }), { [name]: value }, at)
   }
-  const negative = ['speed', 'duration', 'g'].find((name) => Number(values(params, draft)[name]) < 0)
-  if (negative) throw wrong(`${at}.with`, `${negative} must not be negative`)
+  const negative = ['speed', 'duration', 'g'].find((name) => Number(values[name]) < 0)
+  if (negative) throw wrong(at, `${negative} must not be negative`)
+  for (const device_id of able) located(at, () => checkLimits(device_id, values, devices.get(device_id)!.limits))
 }
 
 /** A reading takes none; undefined for an operation that the table does not know. */
@@ -62,23 +74,11 @@ function entriesOf(operation: string): Record<string, v.GenericSchema> | undefin
   return Object.hasOwn(operations, operation) ? operations[operation as keyof typeof operations].params.entries : undefined
 }
 
-/** As they stand there; for a variable its default, undefined if it has none. */
-function values(params: Do['with'], { document }: Draft): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(params).map(([name, value]) => {
-      const isVariable = typeof value === 'object' && value !== null
-      return [name, isVariable ? document.variables[value.variable]?.default : value]
-    }),
-  )
-}
-
-function checkDevice({ action, labware }: OnDevice, device: KnownDevice, draft: Draft, at: string): void {
+function checkDevice({ action, labware }: OnDevice, device: KnownDevice, at: string): void {
   const { device_id, sites } = device
   if (labware.length > sites) throw wrong(`${at}.labware`, `${labware.length} labware are more than ${device_id} has sites for: ${sites}`)
   checkSites(action.sites, { labware, device }, at)
-  if (!('do' in action)) return
-  checkCan(action.do, device, at)
-  located(`${at}.with`, () => checkLimits(device_id, values(action.with, draft), device.limits))
+  if ('do' in action) checkCan(action.do, device, at)
 }
 
 function checkCan(operation: string, { device_id, operations, configured }: KnownDevice, at: string): void {

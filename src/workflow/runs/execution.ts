@@ -4,24 +4,24 @@ import { LabError, messageOf } from '../../errors.ts'
 import type { Context } from '../../events/event.ts'
 import type { Hub } from '../../events/hub.ts'
 import type { IncidentCategory, NewIncident } from '../../events/incidents.ts'
-import { didYouMean } from '../../kit/did_you_mean.ts'
 import type { Memory } from '../kept/memory.ts'
 import type { SavedExecution } from '../kept/saved.ts'
 import { itemKey, type ThreadPlan, type Workflow } from '../plans/plan.ts'
 import { type Phase, phaseTransitions, Status, type WorkflowStatus, workflowTransitions } from '../statuses.ts'
 import { travel } from '../threads/journey.ts'
-import type { Labware } from '../threads/labware.ts'
 import { LateCalls } from '../threads/late_calls.ts'
 import { Slots } from '../threads/slots.ts'
-import { isBlocked, LabwareThread, type ThreadOrigin } from '../threads/thread.ts'
+import type { LabwareThread, ThreadOrigin } from '../threads/thread.ts'
 import type { World } from '../threads/world.ts'
+import { Births } from './births.ts'
 import { Bus } from './bus.ts'
 import { Channels, type Published } from './channels.ts'
 import { Groups } from './groups.ts'
 import { type InsertRequest, Inserts } from './inserts.ts'
 import { theOneAhead } from './named.ts'
 import type { Confirmation, Operator } from './operator.ts'
-import type { Acquisition, Submission } from './submission.ts'
+import { Stall } from './stall.ts'
+import type { Submission } from './submission.ts'
 import { Timeline } from './timeline.ts'
 
 /** What all executions of a service have around them. */
@@ -53,6 +53,8 @@ export class Execution {
   readonly groups: Groups
   readonly inserts: Inserts
   readonly lateCalls = new LateCalls()
+  readonly births: Births
+  readonly stall: Stall
   readonly timeline: Timeline
   readonly phase = new Status<Phase>(phaseTransitions, 'accepting', () => {})
   /** It began with JOIN_EXISTING: labware that may be batched is then shared by all its submissions. */
@@ -68,16 +70,10 @@ export class Execution {
   readonly #around: Surroundings
   readonly #bus: Bus
   readonly #live = new Set<LabwareThread>()
-  /** How many there were of each name. */
-  readonly names = new Map<string, number>()
   readonly #context: { execution_id: string; workflow_name: string }
-  #blocked = 0
-  #isLookingForStall = false
   #isStandingDown = false
   /** Stood down: what still happens is nobody's business. */
   #isSilent = false
-  /** What nobody could get past, for a run that stands because of it. */
-  stalled: string | null = null
 
   constructor(workflow: Workflow, world: World, { isJoinable, around, saved }: Beginning) {
     this.execution_id = saved?.execution_id ?? world.newId()
@@ -86,6 +82,8 @@ export class Execution {
     this.isJoinable = isJoinable
     this.#around = around
     this.#context = { execution_id: this.execution_id, workflow_name: workflow.name }
+    this.births = new Births(this)
+    this.stall = new Stall(this)
     this.slots = new Slots(this)
     this.inserts = new Inserts(this)
     this.groups = new Groups(({ submission_id, group_id }) =>
@@ -142,6 +140,11 @@ export class Execution {
     return [...this.#live]
   }
 
+  /** How many of them. */
+  get liveCount(): number {
+    return this.#live.size
+  }
+
   /** Takes a submission that was checked: its first threads start in one of the next turns. */
   start(submission: Submission): void {
     this.submissions.push(submission)
@@ -161,12 +164,7 @@ export class Execution {
 
   /** Makes a thread; it goes on in one of the next turns. */
   spawn(plan: ThreadPlan, origin: ThreadOrigin, start?: string): LabwareThread {
-    const acquired = this.#acquisition(plan, origin)
-    const startsAt = start ?? (acquired && 'location' in acquired ? acquired.location : plan.start.seat)
-    const standing = this.#standingAt(startsAt, plan)
-    const labware = standing ?? this.#labwareFor(plan, (acquired && 'barcode' in acquired && acquired.barcode) || null)
-    const thread = new LabwareThread(this, plan, { name: this.#nameFor(plan), origin, startsAt, labware })
-    if (standing) this.#takeUp(thread)
+    const thread = this.births.thread(plan, origin, start)
     this.threads.set(thread.thread_id, thread)
     this.groups.began(thread)
     this.slots.adopt(thread)
@@ -180,31 +178,9 @@ export class Execution {
    * `not_found` for a thread or a place there is not, `conflict` where it cannot begin.
    */
   spawnNow(name: string, start?: string): LabwareThread {
-    const { threads, topology } = this.workflow
-    const plan = threads.get(name)
-    if (!plan)
-      throw new LabError('not_found', `workflow ${this.workflow.name} has no thread ${name}${didYouMean(name, [...threads.keys()])}`)
     if (this.isOver || this.phase.current === 'stopping')
       throw new LabError('conflict', `execution ${this.execution_id} is ${this.phase.current}; it takes no more threads`)
-    const seat = start ?? plan.start.seat
-    const { seats } = topology.graph
-    if (!seats.has(seat)) throw new LabError('not_found', `the topology has no place ${seat}${didYouMean(seat, [...seats.keys()])}`)
-    if (!plan.end.seats.some((end) => end === seat || topology.graph.route(seat, end)))
-      throw new LabError('conflict', `there is no way from ${seat} to where ${name} ends`)
-    this.#mustBeFree(seat, plan)
-    return this.spawn(plan, this.#originOfAnother(), start)
-  }
-
-  /** Nothing stands there, but what is to be used again, and in a storage. */
-  #mustBeFree(seat: string, { template, name }: ThreadPlan): void {
-    const { floor, labware } = this.world
-    const { labware_id } = floor.seat(seat)
-    if (labware_id === null || floor.graph.seats.get(seat)?.storage) return
-    if (template.start.mode === 'REUSE_EXISTING' && floor.whose(labware_id) === null) return
-    throw new LabError(
-      'conflict',
-      `${name} is to begin at ${seat}, where ${labware.get(labware_id)?.name ?? labware_id} stands; take it away, or say another start`,
-    )
+    return this.spawn(this.births.planOf(name, start), this.#originOfAnother(), start)
   }
 
   /** Of the submission that came last; of its group, if there is but one. */
@@ -274,7 +250,7 @@ export class Execution {
   resume(): void {
     this.paused = null
     this.isAbortArmed = false
-    this.stalled = null
+    this.stall.forget()
     this.slots.acceptPartial()
     for (const thread of this.#live) if (!thread.pausedAt) thread.resume()
   }
@@ -349,42 +325,13 @@ export class Execution {
     this.world.steps.push(() => this.#endIfAllHave())
   }
 
-  /** A thread began or ended to wait for others. When all do, nothing may ever move again. */
-  blocked(more: 1 | -1): void {
-    this.#blocked += more
-    if (more > 0) this.suspectStall()
-  }
-
-  /** Looks in one of the next turns whether anything can still move; also when another run has ended, and left something in the way. */
-  suspectStall(): void {
-    if (this.#blocked < this.#live.size || this.#isLookingForStall) return
-    this.#isLookingForStall = true
-    this.world.steps.push(() => {
-      this.#isLookingForStall = false
-      this.#lookForStall()
-    })
-  }
-
-  #lookForStall(): void {
-    if (this.paused || this.isOver || this.#live.size === 0) return
-    const waits = this.live().map(({ waiting, name }) => ({ waiting, name }))
-    if (!waits.every(({ waiting }) => waiting && isBlocked(waiting))) return
-    const obstacles = waits.flatMap(({ waiting }) => waiting!.obstacles())
-    if (obstacles.some(({ thread_id }) => thread_id !== null && !this.threads.has(thread_id))) return
-    const picture = waits.map(({ waiting, name }) => `${name} waits for ${waiting!.what}`).join('; ')
-    if (picture === this.stalled) return
-    this.stalled = picture
-    this.incident('SYSTEM_STALL', `nothing can move any more: ${picture}`, null, { recovery_action: 'RESUME_EXECUTION' })
-    this.pause('system')
-  }
-
   #threadEnded(thread: LabwareThread): void {
     this.#live.delete(thread)
     this.slots.ended(thread)
     this.groups.ended(thread)
     this.slots.settle()
     this.#endIfAllHave()
-    this.suspectStall()
+    this.stall.suspect()
   }
 
   #endIfAllHave(): void {
@@ -412,41 +359,6 @@ export class Execution {
     void this.memory?.end()
     this.#bus.close()
     this.#around.ended(this)
-  }
-
-  #acquisition({ name }: ThreadPlan, { submission_id, group_id }: ThreadOrigin): Acquisition | undefined {
-    const submission = this.submissions.find((one) => one.submission_id === submission_id)
-    return submission?.request.groups.find((group) => group.group_id === group_id)?.members[name]
-  }
-
-  #nameFor({ name }: ThreadPlan): string {
-    const count = (this.names.get(name) ?? 0) + 1
-    this.names.set(name, count)
-    return count === 1 ? name : `${name}-${count}`
-  }
-
-  /** What is to be used again, if it stands there and nobody moves it. */
-  #standingAt(seat: string, { template, labware: name }: ThreadPlan): Labware | undefined {
-    if (template.start.mode !== 'REUSE_EXISTING') return undefined
-    const { floor, labware } = this.world
-    const there = labware.get(floor.seat(seat).labware_id ?? '')
-    if (!there || floor.whose(there.labware_id) !== null) return undefined
-    // Another workflow may have called it otherwise.
-    return { ...there, template: name }
-  }
-
-  #takeUp({ thread_id, labware }: LabwareThread): void {
-    labware.state = 'IN_JOURNEY'
-    this.world.labware.set(labware.labware_id, labware)
-    this.world.floor.assign(labware.labware_id, thread_id)
-  }
-
-  #labwareFor({ labware: template }: ThreadPlan, barcode: string | null): Labware {
-    const { type, kind, tips = null } = this.workflow.document.labware[template]!
-    const count = (this.names.get(`labware ${template}`) ?? 0) + 1
-    this.names.set(`labware ${template}`, count)
-    const name = count === 1 ? template : `${template}-${count}`
-    return { labware_id: this.world.newId(), name, template, type, kind, barcode, tips, tips_left: tips, state: 'AVAILABLE', held_by: null }
   }
 
   #onBroken(name: string, eventName: string, error: unknown): void {

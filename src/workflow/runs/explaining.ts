@@ -2,6 +2,7 @@
 
 import * as v from 'valibot'
 import type { Obstacle } from '../floor/asking.ts'
+import type { PauseSite } from '../threads/recovery.ts'
 import type { LabwareThread } from '../threads/thread.ts'
 import type { Execution } from './execution.ts'
 
@@ -55,10 +56,10 @@ export function why(execution: Execution): Reason[] {
 /** `faults` are those latched on the devices of the bench. */
 export function blockers(execution: Execution, faults: readonly { device_id: string; error: string }[] = []): Blocker[] {
   const found = [...faultsOf(execution, faults), ...execution.live().flatMap((thread) => blockerOf(thread))]
-  const { paused, stalled } = execution
+  const { paused, stall } = execution
   if (paused) {
-    const kind = stalled === null ? 'paused' : 'stall'
-    const message = stalled === null ? `the execution is paused (${paused.reason})` : `nothing could move any more: ${stalled}`
+    const kind = stall.picture === null ? 'paused' : 'stall'
+    const message = stall.picture === null ? `the execution is paused (${paused.reason})` : `nothing could move any more: ${stall.picture}`
     found.push({ ...nobody, kind, message, remedy: remedies[kind], since_s: 0 })
   }
   return found.sort((a, b) => blockerKinds.indexOf(a.kind) - blockerKinds.indexOf(b.kind) || b.since_s - a.since_s)
@@ -82,14 +83,15 @@ function faultsOf({ workflow }: Execution, faults: readonly { device_id: string;
 }
 
 function blockerOf(thread: LabwareThread): Blocker[] {
-  const { waiting, pausedAt, status, execution } = thread
+  const { waiting, pausedAt, undecidedAt, status, execution } = thread
   if (!waiting) return []
   const since_s = seconds(execution.world.clock.now() - waiting.since_ms)
   const about = { thread_id: thread.thread_id, thread_name: thread.name, device_id: thread.device, since_s }
   const kind = pausedAt
     ? 'error'
     : (kinds[status.current] ?? (waiting.kind === 'operator' ? 'operator_step' : waiting.kind === 'event' ? 'event' : undefined))
-  if (kind) return [{ ...about, kind, message: waiting.what, remedy: remedies[kind] }]
+  const remedy = (undecidedAt && remediesAt[undecidedAt]?.(thread)) ?? (kind && remedies[kind])
+  if (kind && remedy) return [{ ...about, kind, message: waiting.what, remedy }]
   const obstacles = unique(waiting.obstacles().map((obstacle) => worded(obstacle, execution)))
   const isStuck = obstacles.length > 0 || waiting.kind === 'peer'
   return isStuck
@@ -113,6 +115,33 @@ const remedies: Record<Blocker['kind'], string> = {
   paused: 'resume the thread or the execution, or stop it',
   event: 'emit the event, or wait for what emits it',
   waiting: 'nothing: it goes on when what it waits for is free',
+}
+
+/** Where more has to be said than that somebody has to decide. */
+const remediesAt: Partial<Record<PauseSite, (thread: LabwareThread) => string>> = {
+  MOVE: ({ labware: { name, labware_id, held_by }, world }) => {
+    const known = held_by ? `in the gripper of ${held_by}` : `at ${world.floor.whereIs(labware_id)}`
+    return `see where ${name} is; if it is not ${known}, put it somewhere and say where (${saying(labware_id)}); then recover the thread`
+  },
+  MOVE_RESOLUTION: elsewhere,
+  ACTION_RESOLUTION: () => 'see to what is in the way (a device that cannot be used: initialize it); then recover the thread with RETRY',
+  DEADLOCK: () => 'make room: carry labware out of the way and say where it is, or end a thread; then recover this one with RETRY',
+  WAIT_EVENT_TIMEOUT: () => 'recover the thread with RETRY, which waits as long again, and emit the event',
+  SPAWN_CAPACITY: () => 'wait until the thread that brings it has ended, or end it; then recover this one with RETRY',
+  DEVICE_TIMEOUT: ({ device, thread_id, execution }) => {
+    const path = `/api/incidents/${execution.lateCalls.incidentOf(thread_id)}`
+    return `see what ${device} does; then POST ${path}/extend {"seconds": …}, ${path}/abort or ${path}/complete. Cut off, ${device} is stopped until it is initialized`
+  },
+  RESTART: ({ labware: { name }, interrupted }) =>
+    `see how far ${interrupted?.name} has come and that ${name} is where it is said to be; then resume the thread or recover it`,
+}
+
+function elsewhere({ labware: { name, labware_id } }: LabwareThread): string {
+  return `carry ${name} to where there is a way, and say where (${saying(labware_id)}); then recover the thread`
+}
+
+function saying(labware_id: string): string {
+  return `PUT /api/labware/${labware_id}/location, or benchd labware put`
 }
 
 function worded({ wanted, reason, thread_id, labware_id }: Obstacle, execution: Execution): string {

@@ -149,7 +149,7 @@ async function bind(thread: LabwareThread, action: ActionRun): Promise<void> {
   action.status.become('AWAITING_LOCATION_RESERVATION')
   const keeps = keepsOf(thread, plan)
   const device = await insist(thread, 'ACTION_RESOLUTION', async () => {
-    const candidate = await thread.pausable(() =>
+    const asking = thread.pausable(() =>
       request(thread, {
         what: plan.devices.join(' or '),
         candidates: devicesOf(plan),
@@ -164,6 +164,10 @@ async function bind(thread: LabwareThread, action: ActionRun): Promise<void> {
         },
       }),
     )
+    const candidate = await asking.catch((error) => {
+      if (!(error instanceof Unwind)) tell(thread, 'MOVE_RESOLUTION', error)
+      throw error
+    })
     thread.become('RESOLVING_ACTION_LOCATION')
     const { device } = candidate as { device: string }
     try {
@@ -211,7 +215,7 @@ export async function insist<Value>(thread: LabwareThread, site: PauseSite, work
   }
 }
 
-/** What a person has to be called for; a device that cannot be used was told where that was found. */
+/** What a person has to be called for; a device that cannot be used, or had, was told where that was found. */
 const categories: Partial<Record<PauseSite, IncidentCategory>> = {
   MOVE_RESOLUTION: 'MOVE_FAILED',
   SPAWN_CAPACITY: 'AUTO_SPAWN_FAILED',

@@ -132,7 +132,7 @@ export class BodyRun {
     this.#action.hold(why)
     let late = { close: () => {} }
     const otherwise = (tell: (verdict: LateVerdict) => void) => {
-      late = thread.execution.lateCalls.open(incident_id, what, tell)
+      late = thread.execution.lateCalls.open(incident_id, { what, thread_id: thread.thread_id }, tell)
       void call.over.then(() => tell('ended'))
     }
     try {

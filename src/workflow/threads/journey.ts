@@ -164,7 +164,8 @@ async function own(thread: LabwareThread, step: StepPlan & { kind: 'method' }): 
   thread.execution.inserts.opened(thread)
   const isSkipped = () => method.status.current === 'CREATED' && thread.skips.delete(itemKey(step))
   try {
-    if (isSkipped()) return
+    // One that was taken up after a restart may be.
+    if (method.isOver || isSkipped()) return
     for (; method.next < method.actions.length; method.next++) {
       await thread.safePoint()
       if (isSkipped()) return
@@ -192,9 +193,12 @@ async function park(thread: LabwareThread, places: readonly string[]): Promise<v
     thread.become('AWAITING_MOVE_RESERVATION')
     return request(thread, wish)
   })
-  if (!found) return thread.become('AWAITING_CO_THREADS')
-  await goTo(thread, (found as { seat: string }).seat)
-  thread.labware.state = 'PARKED'
+  if (found) {
+    await goTo(thread, (found as { seat: string }).seat)
+    thread.labware.state = 'PARKED'
+  }
+  // It may stand there already.
+  if (thread.status.current === 'AWAITING_MOVE_RESERVATION') thread.become('AWAITING_CO_THREADS')
 }
 
 /** Waits until a custom event was published more often than `seen`. */

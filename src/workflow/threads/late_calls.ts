@@ -5,14 +5,16 @@ import { LabError } from '../../errors.ts'
 /** `ended`: by itself, before anybody said anything. */
 export type LateVerdict = { extend: number } | 'abort' | 'complete' | 'ended'
 
-type Late = { what: string; tell(verdict: LateVerdict): void; isOver: boolean }
+/** `what` it is, and whose. */
+type Call = { what: string; thread_id: string }
+type Late = Call & { tell(verdict: LateVerdict): void; isOver: boolean }
 
 export class LateCalls {
   readonly #calls = new Map<string, Late>()
 
   /** `tell` hears of the first thing that is said. */
-  open(incident_id: string, what: string, tell: (verdict: LateVerdict) => void): { close(): void } {
-    const late: Late = { what, tell, isOver: false }
+  open(incident_id: string, call: Call, tell: (verdict: LateVerdict) => void): { close(): void } {
+    const late: Late = { ...call, tell, isOver: false }
     this.#calls.set(incident_id, late)
     return {
       close: () => {
@@ -23,6 +25,12 @@ export class LateCalls {
 
   has(incident_id: string): boolean {
     return this.#calls.has(incident_id)
+  }
+
+  /** The incident of the call of a thread about which nobody has decided. */
+  incidentOf(thread_id: string): string | undefined {
+    for (const [incident_id, late] of this.#calls) if (late.thread_id === thread_id && !late.isOver) return incident_id
+    return undefined
   }
 
   /** Throws `not_found` for an incident of no such call; `conflict` when it is over. */

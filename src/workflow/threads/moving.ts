@@ -1,7 +1,7 @@
 // Bringing labware from where it stands to a seat that is reserved for it, hop by hop.
 
 import { LabError } from '../../errors.ts'
-import type { Obstacle } from '../floor/asking.ts'
+import type { Candidate, Obstacle } from '../floor/asking.ts'
 import type { Hop } from '../plans/graph.ts'
 import { type ActionStatus, actionTransitions, Status } from '../statuses.ts'
 import { Unwind } from './recovery.ts'
@@ -12,6 +12,7 @@ export async function goTo(thread: LabwareThread, seat: string): Promise<void> {
   const { floor } = thread.world
   const { labware_id } = thread.labware
   while (floor.whereIs(labware_id) !== seat) {
+    mustLead(thread, seat, [{ seat }])
     thread.become('AWAITING_MOVE_RESERVATION')
     let travel: ReturnType<typeof floor.travel> | undefined
     const route = await thread.wait<readonly Hop[]>(
@@ -32,6 +33,16 @@ export async function goTo(thread: LabwareThread, seat: string): Promise<void> {
     // Over already, unless somebody put the labware elsewhere, or there.
     travel?.withdraw()
   }
+}
+
+/** Throws `conflict` where somebody has carried it to a place from which there is no way to any of these. */
+export function mustLead({ thread_id, labware, world }: LabwareThread, what: string, candidates: readonly Candidate[]): void {
+  if (world.floor.canReach(thread_id, candidates)) return
+  const from = world.floor.whereIs(labware.labware_id)
+  throw new LabError(
+    'conflict',
+    `there is no way from ${from} to ${what}; carry ${labware.name} to where there is one, and say that it stands there`,
+  )
 }
 
 /** One hop, as often as it takes: each attempt is a new move. */
@@ -65,7 +76,7 @@ async function ride(thread: LabwareThread, hop: Hop): Promise<void> {
 
 async function decide(thread: LabwareThread, { from, to, transporter }: Hop, error: unknown, isThere: () => boolean): Promise<void> {
   const { execution, labware } = thread
-  const where = labware.held_by ? `it is in the gripper of ${labware.held_by}` : `it should stand at ${from}`
+  const where = labware.held_by ? `as far as is known it is in the gripper of ${labware.held_by}` : `it should stand at ${from}`
   execution.incident('MOVE_FAILED', `${labware.name} was not brought from ${from} to ${to} by ${transporter}; ${where}`, thread, {
     recovery_action: 'THREAD_RECOVER_RETRY',
     error,
@@ -130,10 +141,13 @@ async function take(thread: LabwareThread, transporter: string): Promise<void> {
 
 /** Throws `conflict` when another gripper has the labware, or a thread that has ended left something in this one. */
 function mustBeEmpty(transporter: string, { world, labware }: LabwareThread): void {
-  if (labware.held_by) throw new LabError('conflict', `${labware.name} is in the gripper of ${labware.held_by}; take it out by hand`)
-  for (const { name, held_by } of world.labware.values()) {
-    if (held_by === transporter) throw new LabError('conflict', `${name} is in the gripper of ${transporter}; take it out by hand`)
-  }
+  const others = [...world.labware.values()].filter(({ held_by }) => held_by === transporter)
+  const held = labware.held_by ? labware : others[0]
+  if (!held) return
+  throw new LabError(
+    'conflict',
+    `${held.name} is in the gripper of ${held.held_by}; take it out by hand, and say where it is (PUT /api/labware/${held.labware_id}/location)`,
+  )
 }
 
 function letGo({ labware, world, thread_id }: LabwareThread): void {

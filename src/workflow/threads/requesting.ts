@@ -1,7 +1,7 @@
 // Asking the floor for a place, and making room for others while it is not to be had.
 
 import type { Again, Ask, Asked, Candidate } from '../floor/asking.ts'
-import { goTo } from './moving.ts'
+import { goTo, mustLead } from './moving.ts'
 import { Unwind } from './recovery.ts'
 import type { LabwareThread } from './thread.ts'
 
@@ -18,7 +18,10 @@ export type Request = Pick<Ask, 'candidates' | 'inputs' | 'after' | 'use' | 'kee
   unless?(tell: () => void): () => void
 }
 
-/** Resolves with what was granted, or without when it is not needed any more. Where threads wait for each other and there is no room, somebody has to decide. */
+/**
+ * Resolves with what was granted, or without when it is not needed any more. Where threads wait for each other and there is no room,
+ * somebody has to decide. Rejects with `conflict` when there is no way there, whoever makes room.
+ */
 export function request(thread: LabwareThread, wanted: Request & { unless: NonNullable<Request['unless']> }): Promise<Candidate | undefined>
 export function request(thread: LabwareThread, wanted: Request): Promise<Candidate>
 export async function request(
@@ -27,6 +30,7 @@ export async function request(
 ): Promise<Candidate | undefined> {
   let again: Again | undefined
   for (;;) {
+    mustLead(thread, what, wish.candidates)
     let asked: Asked | undefined
     const answer: Answer = await thread.wait<Answer>({ kind: 'reservation', what, obstacles: () => asked?.explain() ?? [] }, (resolve) => {
       let isUnneeded = false
@@ -66,11 +70,20 @@ export async function request(
   }
 }
 
-async function decideDeadlock(thread: LabwareThread, why: string): Promise<void> {
+async function decideDeadlock(thread: LabwareThread, stuck: string): Promise<void> {
+  const why = inNames(stuck, thread)
   thread.execution.incident('UNRESOLVABLE_DEADLOCK', `${thread.name}: ${why}`, thread, { recovery_action: 'THREAD_RECOVER_RETRY' })
   const decision = await thread.decisionAt('DEADLOCK', new Error(why))
   if (decision !== 'RETRY') throw new Unwind('abort')
   thread.recovered()
+}
+
+/** The floor knows everybody by id. */
+function inNames(text: string, { execution, world }: LabwareThread): string {
+  return text.replace(/\b(labware|thread) ([\w-]+)/g, (whole, kind: string, id: string) => {
+    const name = kind === 'labware' ? world.labware.get(id)?.name : execution.threads.get(id)?.name
+    return name ?? whole
+  })
 }
 
 /** Waits for others while the labware stands where it is; meanwhile it may be put out of the way. */

@@ -153,6 +153,17 @@ export class LabwareThread {
     return this.#site
   }
 
+  /** Where a decision is wanted: an error holds it, or a restart does that came in the midst of an action. */
+  get undecidedAt(): PauseSite | null {
+    return this.#site ?? (this.interrupted && this.#resume ? 'RESTART' : null)
+  }
+
+  /** What can be decided about what holds it; one that takes part has its owner's error. */
+  get decisions(): readonly Decision[] {
+    if (this.following) return this.following.decisions
+    return this.undecidedAt ? pauseSites[this.undecidedAt] : []
+  }
+
   get isStopping(): boolean {
     return this.#wanted.stop || this.#wanted.abort
   }
@@ -192,7 +203,7 @@ export class LabwareThread {
       const end = (goOn: () => void) => {
         if (isOver) return
         isOver = true
-        if (this.waiting && isBlocked(this.waiting)) this.execution.blocked(-1)
+        if (this.waiting && isBlocked(this.waiting)) this.execution.stall.blocked(-1)
         // From this moment on it will go on by itself, whatever it has yet to hear.
         if (awaits) floor.awaits(this.thread_id, [])
         this.waiting = null
@@ -215,7 +226,7 @@ export class LabwareThread {
         callOff()
         end(() => reject(unwind))
       }
-      if (isBlocked(this.waiting)) this.execution.blocked(1)
+      if (isBlocked(this.waiting)) this.execution.stall.blocked(1)
       // Whoever heard that it waits may have wanted it to do something else.
       const since = this.#unwinding(interruptedBy)
       if (since) this.#interrupt(since)
@@ -269,8 +280,8 @@ export class LabwareThread {
     this.world.floor.unbook(this.thread_id)
     // Whoever hears of it may end it at once.
     const resumed = new Promise<void>((resolve, reject) => {
-      this.waiting = { kind: 'operator', what: `paused (${reason}): resume it`, since_ms: this.world.clock.now(), obstacles: () => [] }
       this.#resume = () => this.world.steps.push(resolve)
+      this.waiting = { kind: 'operator', what: this.#whyHeld(reason), since_ms: this.world.clock.now(), obstacles: () => [] }
       this.#interrupt = (unwind) => {
         if (unwind.kind !== 'pause') this.world.steps.push(() => reject(unwind))
       }
@@ -284,8 +295,15 @@ export class LabwareThread {
       this.#interrupt = null
       this.pause_reason = null
     }
-    if (reason === 'system') this.last_error = null
+    // An end keeps its cause.
+    if (reason === 'system' && this.#verdict !== 'ABORT_THREAD') this.last_error = null
     this.become(then)
+  }
+
+  #whyHeld(reason: 'manual' | 'system'): string {
+    if (this.undecidedAt !== 'RESTART') return `paused (${reason}): resume it`
+    const what = `${this.last_error} in the midst of ${this.interrupted?.name}`
+    return `${what}: resume it, which does that again, or decide: ${pauseSites.RESTART.join(', ')}`
   }
 
   /**
@@ -400,21 +418,27 @@ export class LabwareThread {
       this.following.recover(decision)
       return
     }
-    if (this.interrupted && this.#resume && honours('RESTART', decision)) {
+    const site = this.undecidedAt
+    if (!site || (site !== 'RESTART' && !this.#decide)) throw new LabError('conflict', this.#whyNothingToDecide())
+    if (!honours(site, decision)) {
+      throw new LabError('conflict', `${decision} is not possible at ${site}; possible are ${pauseSites[site].join(', ')}`)
+    }
+    if (site === 'RESTART') {
       this.#verdict = decision
       this.resume()
       return
-    }
-    const site = this.#site
-    if (!site || !this.#decide) throw new LabError('conflict', `no error holds thread ${this.name}: it is ${this.status.current}`)
-    if (!honours(site, decision)) {
-      throw new LabError('conflict', `${decision} is not possible at ${site}; possible are ${pauseSites[site].join(', ')}`)
     }
     const refusal = this.#refuses(decision)
     if (refusal) throw new LabError('conflict', refusal)
     const decide = this.#decide
     this.#decide = null
-    decide(decision)
+    decide?.(decision)
+  }
+
+  #whyNothingToDecide(): string {
+    if (this.#site) return `somebody has decided about thread ${this.name} already`
+    const remedy = this.#resume ? '; it was paused: resume it' : ''
+    return `no error holds thread ${this.name}: it is ${this.status.current}${remedy}`
   }
 
   /** Ends it when what is under way has ended, without the move to its end. Where an error holds it, it is aborted. */

@@ -1,0 +1,105 @@
+// Threads that come into a run: their names, where they begin, and the labware of each, new or standing there already.
+
+import { LabError } from '../../errors.ts'
+import { didYouMean } from '../../kit/did_you_mean.ts'
+import type { ThreadPlan, Workflow } from '../plans/plan.ts'
+import type { Labware } from '../threads/labware.ts'
+import { LabwareThread, type ThreadOrigin } from '../threads/thread.ts'
+import type { World } from '../threads/world.ts'
+import type { Execution } from './execution.ts'
+import type { Acquisition } from './submission.ts'
+
+export class Births {
+  readonly #execution: Execution
+  /** How many there were of each name. */
+  readonly names = new Map<string, number>()
+
+  constructor(execution: Execution) {
+    this.#execution = execution
+  }
+
+  /** Of a thread that can begin now, from its own start or another. Throws `not_found`, `conflict`. */
+  planOf(name: string, start?: string): ThreadPlan {
+    const { workflow, world } = this.#execution
+    const { threads, topology } = workflow
+    const plan = threads.get(name)
+    if (!plan) throw new LabError('not_found', `workflow ${workflow.name} has no thread ${name}${didYouMean(name, [...threads.keys()])}`)
+    const seat = start ?? plan.start.seat
+    const { seats } = topology.graph
+    if (!seats.has(seat)) throw new LabError('not_found', `the topology has no place ${seat}${didYouMean(seat, [...seats.keys()])}`)
+    if (!plan.end.seats.some((end) => end === seat || topology.graph.route(seat, end)))
+      throw new LabError('conflict', `there is no way from ${seat} to where ${name} ends`)
+    mustBeFree(world, seat, workflow, plan)
+    return plan
+  }
+
+  thread(plan: ThreadPlan, origin: ThreadOrigin, start?: string): LabwareThread {
+    const acquired = this.#acquisition(plan, origin)
+    const startsAt = start ?? seatOf(plan, acquired)
+    const standing = this.#standingAt(startsAt, plan)
+    const labware = standing ?? this.#labwareFor(plan, (acquired && 'barcode' in acquired && acquired.barcode) || null)
+    const thread = new LabwareThread(this.#execution, plan, { name: this.#numbered(plan.name), origin, startsAt, labware })
+    if (standing) this.#takeUp(thread)
+    return thread
+  }
+
+  #acquisition({ name }: ThreadPlan, { submission_id, group_id }: ThreadOrigin): Acquisition | undefined {
+    const submission = this.#execution.submissions.find((one) => one.submission_id === submission_id)
+    return submission?.request.groups.find((group) => group.group_id === group_id)?.members[name]
+  }
+
+  /** What is to be used again, if it stands there and nobody moves it. */
+  #standingAt(seat: string, { template, labware: name }: ThreadPlan): Labware | undefined {
+    if (template.start.mode !== 'REUSE_EXISTING') return undefined
+    const { floor, labware } = this.#execution.world
+    const there = labware.get(floor.seat(seat).labware_id ?? '')
+    if (!there || floor.whose(there.labware_id) !== null) return undefined
+    // Another workflow may have called it otherwise.
+    return { ...there, template: name }
+  }
+
+  #takeUp({ thread_id, labware }: LabwareThread): void {
+    const { world } = this.#execution
+    labware.state = 'IN_JOURNEY'
+    world.labware.set(labware.labware_id, labware)
+    world.floor.assign(labware.labware_id, thread_id)
+  }
+
+  #labwareFor({ labware: template }: ThreadPlan, barcode: string | null): Labware {
+    const { workflow, world } = this.#execution
+    const { type, kind, tips = null } = workflow.document.labware[template]!
+    const name = this.#numbered(template, `labware ${template}`)
+    return { labware_id: world.newId(), name, template, type, kind, barcode, tips, tips_left: tips, state: 'AVAILABLE', held_by: null }
+  }
+
+  /** The first is called as its template is, the others `plate-2`, `plate-3`. */
+  #numbered(name: string, counted = name): string {
+    const count = (this.names.get(counted) ?? 0) + 1
+    this.names.set(counted, count)
+    return count === 1 ? name : `${name}-${count}`
+  }
+}
+
+/** Where a thread begins: as its submission says, else as its plan does. */
+export function seatOf({ start }: ThreadPlan, acquired: Acquisition | undefined): string {
+  if (!acquired) return start.seat
+  if ('pool' in acquired) return acquired.pool
+  return 'location' in acquired ? acquired.location : start.seat
+}
+
+/**
+ * Where a thread begins nothing may stand, but what is to be used again and nobody moves. A storage takes as much as is wanted.
+ * Throws `conflict`.
+ */
+export function mustBeFree({ floor, labware }: World, seat: string, { document }: Workflow, { template, name, ...plan }: ThreadPlan): void {
+  const { labware_id } = floor.seat(seat)
+  if (labware_id === null || floor.graph.seats.get(seat)?.storage) return
+  const there = labware.get(labware_id)
+  const isAtRest = floor.whose(labware_id) === null
+  if (isAtRest && template.start.mode === 'REUSE_EXISTING' && there?.type === document.labware[plan.labware]?.type) return
+  const remedy = isAtRest ? `take it away (benchd labware put ${labware_id} --off)` : 'wait until the run that moves it has taken it on'
+  throw new LabError(
+    'conflict',
+    `${name} is to begin at ${seat}, where ${there?.name ?? labware_id} stands; ${remedy}, or say another start`,
+  )
+}

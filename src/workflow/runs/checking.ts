@@ -1,0 +1,53 @@
+// What must be so of a submission before anything of it happens.
+
+import { LabError } from '../../errors.ts'
+import { didYouMean } from '../../kit/did_you_mean.ts'
+import type { Bench } from '../plans/bench.ts'
+import { checkVariables } from '../plans/check_variables.ts'
+import type { Seat } from '../plans/graph.ts'
+import type { Workflow } from '../plans/plan.ts'
+import { refusalFor } from '../plans/refusal.ts'
+import { mustBeKnown } from '../plans/wrong.ts'
+import type { World } from '../threads/world.ts'
+import { mustBeFree, seatOf } from './births.ts'
+import type { Acquisition, Group, Submission, SubmissionRequest } from './submission.ts'
+
+/** `others`: the submissions of the run that it is put into; what it does not say of variables, they may. Throws `invalid`. */
+export function checkSubmission(
+  workflow: Workflow,
+  { run_mode, groups, variables }: SubmissionRequest,
+  { bench, others = [] }: { bench: Bench; others?: readonly Submission[] | undefined },
+): void {
+  const refusal = refusalFor(workflow, run_mode, bench)
+  if (refusal) throw new LabError('invalid', refusal)
+  const inherited = Object.assign({}, ...others.map(({ request }) => request.variables).reverse())
+  checkVariables(workflow, { ...inherited, ...variables })
+  const ids = groups.map(({ group_id }) => group_id)
+  const twice = ids.find((id, i) => ids.indexOf(id) !== i)
+  if (twice) throw new LabError('invalid', `groups: group ${twice} is there twice`)
+  for (const group of groups) checkMembers(workflow, group)
+}
+
+/** Where the first threads of a run begin nothing may stand that nobody moves. Throws `conflict`. */
+export function startsMustBeFree(workflow: Workflow, { groups }: SubmissionRequest, world: World): void {
+  for (const name of workflow.document.start) {
+    const plan = workflow.threads.get(name)!
+    for (const { members } of groups.length > 0 ? groups : [{ members: {} as Group['members'] }])
+      mustBeFree(world, seatOf(plan, members[name]), workflow, plan)
+  }
+}
+
+function checkMembers({ name: workflow, threads, topology }: Workflow, { group_id, members }: Group): void {
+  for (const [name, acquisition] of Object.entries(members)) {
+    const where = `groups: ${group_id}.members.${name}`
+    if (!threads.has(name))
+      throw new LabError('invalid', `${where}: workflow ${workflow} has no thread ${name}${didYouMean(name, [...threads.keys()])}`)
+    checkPlace(acquisition, [...topology.graph.seats.values()], where)
+  }
+}
+
+function checkPlace(acquisition: Acquisition, seats: readonly Seat[], where: string): void {
+  const named = (some: readonly Seat[]) => some.map(({ name }) => name)
+  if ('pool' in acquisition) mustBeKnown('storage', acquisition.pool, named(seats.filter(({ storage }) => storage)), where)
+  else if ('location' in acquisition) mustBeKnown('place', acquisition.location, named(seats), where)
+}
