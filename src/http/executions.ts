@@ -128,7 +128,7 @@ export const executionRoutes: Route[] = [
       const { execution } = knownBy(lab, param('execution_id'))
       const faults = lab.registry.all().flatMap((instrument) => {
         const { device_id, fault } = instrument.info()
-        return fault ? [{ device_id, error: fault.error }] : []
+        return fault ? [{ device_id, ...fault }] : []
       })
       return json({ blockers: execution ? blockers(execution, faults) : [] })
     },
@@ -156,7 +156,7 @@ export const executionRoutes: Route[] = [
     path,
     operation_id: 'deleteExecution',
     tag: 'runs',
-    summary: 'Delete an execution that has ended, with its events',
+    summary: 'Delete an execution that has ended, with its events and incidents',
     scope: 'admin',
     success: { status: 200, description: 'Gone, from the log too', schema: OperationResult },
     errors: [404, 409, 503],
@@ -165,7 +165,7 @@ export const executionRoutes: Route[] = [
       await mustHaveEvents(lab, execution_id)
       await lab.runs.runtime.remove(execution_id)
       await lab.runs.written()
-      return json({ success: true, message: `execution ${execution_id} and its events are deleted` })
+      return json({ success: true, message: `execution ${execution_id}, its events and its incidents are deleted` })
     },
   }),
   route({

@@ -3,6 +3,7 @@
 import { type Test, test } from 'tap'
 import type { InjectedFault } from './equipment/pure_equipment.ts'
 import type { Execution } from './runs/execution.ts'
+import { blockers } from './runs/explaining.ts'
 import { actionTransitions, methodTransitions, type ThreadStatus, threadTransitions, workflowTransitions } from './statuses.ts'
 import { begin, liveRuntime, run, testRuntime, threadIn, trace, until } from './testing.ts'
 
@@ -282,6 +283,52 @@ test('ORPHANED: also when it ends on its way to the device', async (t) => {
   await runtime.over(execution)
 })
 
+test('ORPHANED: what was given up is left also where the labware stands that will do no more', async (t) => {
+  const document = work(
+    { plate: { ...plate, steps: [{ method: 'pour_1' }, { method: 'tell' }] }, tips: { ...tips, steps: [{ join: ['pour_1'] }] } },
+    { pour_1: [pour, { wait_for: 'go' }, pour], tell: [{ emit: 'after' }] },
+  )
+  const { runtime, told } = testRuntime([topology, document])
+  const execution = await begin(runtime, { workflow: 'work' })
+  await until(() => named(execution, 'plate')?.waiting?.kind === 'event')
+  named(execution, 'tips').stop()
+  await threadIn(execution, 'plate', 'PAUSED')
+  t.match(blockers(execution)[0], { kind: 'orphaned', message: /nobody brings tips any more.* pour_1/, remedy: /resume the execution/ })
+  execution.resume()
+  go(execution)
+  await runtime.over(execution)
+  t.ok(trace(told).includes('METHOD pour_1 PARTIAL_COMPLETE'))
+  t.equal(execution.phase.current, 'completed')
+})
+
+test('one that is put out of the way while it waits is shown waiting', async (t) => {
+  const small = { ...topology, devices: { ...topology.devices, robot: { ...topology.devices.robot, sites: 2 } } }
+  const document = work(
+    {
+      plate: { ...plate, steps: [{ method: 'pour_1' }, { method: 'pour_1', name: 'again' }] },
+      tips: { ...tips, steps: [{ join: ['pour_1'] }, { wait_for: 'go' }] },
+    },
+    { pour_1: [pour] },
+  )
+  const { runtime, told } = testRuntime([small, document])
+  const execution = await begin(runtime, { workflow: 'work' })
+  await threadIn(execution, 'plate', 'COMPLETED')
+  const rack = await threadIn(execution, 'tips', 'AWAITING_EVENT')
+  const events = trace(told)
+  const waits = events.indexOf('THREAD tips AWAITING_EVENT')
+  t.same(
+    events
+      .slice(waits + 1)
+      .filter((event) => event.startsWith('THREAD tips '))
+      .at(-1),
+    'THREAD tips AWAITING_EVENT',
+  )
+  t.ok(events.indexOf('THREAD tips MOVING', waits) > waits, 'it was put out of the way')
+  t.equal(rack.waiting?.kind, 'event')
+  go(execution)
+  await runtime.over(execution)
+})
+
 test('ABANDONED: what was never delivered is told before the end', async (t) => {
   const { runtime, told, execution } = await orphaned()
   execution.abort('enough')
@@ -364,7 +411,7 @@ test('a handler that keeps failing is an incident, once, and hinders nothing', a
 
 test('there are no handlers of incidents, so that none can call forth the next', (t: Test) => {
   t.throws(() => testRuntime([topology, { ...mixing([mix]), on: { 'INCIDENT.OTHER': [() => {}] } }]), {
-    message: /there is no type of event INCIDENT/,
+    message: /told to sinks and streams/,
   })
   t.end()
 })

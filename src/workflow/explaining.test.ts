@@ -1,10 +1,10 @@
 import { test } from 'tap'
 import type { InjectedFault } from './equipment/pure_equipment.ts'
 import { blockers, why } from './runs/explaining.ts'
-import { begin, testRuntime, threadIn, until } from './testing.ts'
+import { begin, instantBench, liveRuntime, testRuntime, threadIn, until } from './testing.ts'
 
 const topology = {
-  format: 1,
+  format: 1 as const,
   name: 'bench',
   transporters: { arm: { positions: ['pad_1', 'pad_2', 'nest'] } },
   positions: { pad_1: {}, pad_2: { storage: true }, nest: { device: 'mixer' } },
@@ -24,7 +24,8 @@ const plates = (steps: object[]) => ({
 })
 
 async function running(steps: object[], faults: InjectedFault[] = []) {
-  const { runtime } = testRuntime([topology, plates(steps)], { faults })
+  let now = 1_000
+  const { runtime } = testRuntime([topology, plates(steps)], { faults, now: () => now++ })
   const execution = await begin(runtime, { workflow: 'plates' })
   const end = async () => {
     execution.abort('the test is over')
@@ -50,16 +51,20 @@ test('an error is worse than a pause, and a fault of a device worse than both', 
   execution.pause('manual')
   await threadIn(execution, 'second', 'PAUSED')
   const found = blockers(execution, [
-    { device_id: 'mixer', error: 'it is jammed' },
-    { device_id: 'elsewhere', error: 'not of this run' },
+    { device_id: 'mixer', error: 'it is jammed', since: 1_000 },
+    { device_id: 'elsewhere', error: 'not of this run', since: 1_000 },
   ])
   t.same(
     found.map(({ kind }) => kind),
     ['device_fault', 'error', 'paused', 'paused'],
   )
   t.match(found[0], { device_id: 'mixer', message: /jammed/, remedy: /initialize mixer/ })
+  t.ok(found[0]!.since_s > 0, 'for so long')
   t.match(found[1], { thread_name: 'first', message: /decide: RETRY/, remedy: /recover/ })
+  const whole = found.find(({ message }) => message.startsWith('the execution is paused'))
+  t.ok(whole!.since_s > 0)
   await end()
+  t.same(blockers(execution), [], 'nothing stands in the way of what has ended')
 })
 
 test('what a person is to do, and an event that is waited for, are told with their remedies', async (t) => {
@@ -95,4 +100,20 @@ test('a run that cannot get past what another one left says so, and what to do',
   t.match(blockers(execution)[0], { kind: 'stall', message: /second waits for mixer/, remedy: /take what is in the way away/ })
   execution.abort('the test is over')
   await runtime.over(execution)
+})
+
+test('what another run holds is told with that run, and with what is to be seen to there', async (t) => {
+  const short = plates([])
+  const { runtime } = liveRuntime(topology, [{ ...short, threads: { second: short.threads.second }, start: ['second'] }], {
+    live: instantBench({ perform: () => Promise.reject(new Error('it is jammed')) }),
+  })
+  const one = await begin(runtime, { workflow: 'plates', run_mode: 'LIVE' })
+  await threadIn(one, 'second', 'PAUSED')
+  const other = await begin(runtime, { workflow: 'plates', run_mode: 'LIVE' })
+  await threadIn(other, 'second', 'AWAITING_ACTION_RESERVATION')
+  const holder = `second of plates \\(run ${one.execution_id}\\)`
+  t.match(why(other)[0]!.because.join('; '), new RegExp(`mixer is held by ${holder}, which is PAUSED`))
+  t.match(blockers(other)[0], { kind: 'waiting', remedy: new RegExp(`see to ${holder}`) })
+  for (const execution of [one, other]) execution.abort('the test is over')
+  await Promise.all([one, other].map((execution) => runtime.over(execution)))
 })

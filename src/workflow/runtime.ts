@@ -76,6 +76,7 @@ export class Runtime {
       system: options.system ?? this,
       warn: options.warn,
       now: options.now,
+      thread: (thread_id) => this.thread(thread_id),
       ended: (execution) => this.#ended(execution),
     }
   }

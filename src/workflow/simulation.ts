@@ -12,6 +12,7 @@ import { RestlessOperator } from './simulation_operator.ts'
 import { Dice, type Scene, sceneOf } from './simulation_scene.ts'
 import { Service } from './simulation_service.ts'
 import { Watch } from './simulation_watch.ts'
+import type { LabwareThread } from './threads/thread.ts'
 
 /** How often an operator looks before he gives a run up: he interferes at first, and then he helps. */
 const mostRounds = 60
@@ -57,6 +58,7 @@ class Simulation {
   readonly #operator: RestlessOperator
   #rounds = 0
   #restarts = 0
+  #isBeginning = false
   #stuck: string | null = null
 
   constructor(scene: Scene, dice: Dice) {
@@ -109,6 +111,7 @@ class Simulation {
   #onTold(event: RuntimeEvent): void {
     this.#watch.see(event)
     // Whoever listens may do something at once.
+    if (this.#isBeginning) return
     if (this.#scene.unrest === 3 && this.#service.told.length > 2 && this.#dice.oneIn(60)) this.#operator.interfere()
   }
 
@@ -120,20 +123,32 @@ class Simulation {
     this.#watch.standing.clear()
     this.#mayDie()
     const open = () => this.#executions().filter(({ isOver }) => !isOver)
+    this.#isBeginning = true
     for (const execution_id of await this.#service.beginAnew()) this.#watch.standing.add(execution_id)
+    this.#isBeginning = false
     const mustStand = open()
+    const threads = new Set(mustStand.flatMap((execution) => execution.live()))
     for (let turns = 0; !mustStand.every(isStanding) && turns < mostTurnsToStand; turns++) await new Promise(setImmediate)
     if (this.#service.isDead) return
-    for (const execution of mustStand) if (!execution.isOver) this.#checkStanding(execution)
+    for (const execution of mustStand) if (!execution.isOver) this.#checkStanding(execution, threads)
     this.#beginToLook()
   }
 
-  #checkStanding(execution: Execution): void {
-    if (execution.phase.current === 'stopping') return
+  /** What has come since is held for another reason. */
+  #checkStanding(execution: Execution, threads: ReadonlySet<LabwareThread>): void {
+    if (execution.phase.current === 'stopping' || !this.#watch.standing.has(execution.execution_id)) return
     if (execution.paused?.reason !== 'system') this.#watch.fault(`after the restart it is not paused: ${this.#picture()}`)
-    for (const thread of execution.live())
+    for (const thread of execution.live().filter((thread) => threads.has(thread)))
       if (!isHeld(thread) && !thread.isStopping)
         this.#watch.fault(`after the restart ${thread.name} is ${thread.status.current}, ${thread.pause_reason}: ${thread.last_error}`)
+      else if (!thread.isStopping) this.#checkRecord(thread)
+  }
+
+  /** What is told of it says why it stands. */
+  #checkRecord({ thread_id, execution, name }: LabwareThread): void {
+    const record = this.#service.records.threads(execution.execution_id).find((one) => one.thread_id === thread_id)
+    if (record?.status !== 'PAUSED' || record.pause_reason !== 'system' || record.last_error !== restarted)
+      this.#watch.fault(`after the restart the record of ${name} says ${JSON.stringify(record)}`)
   }
 
   // The operator
@@ -158,16 +173,23 @@ class Simulation {
     this.#operator.isWeary = this.#rounds > mostRounds / 2
     const open = this.#operator.open()
     if (this.#rounds < 12) for (let i = this.#dice.below(1 + this.#scene.unrest); i > 0; i--) this.#operator.interfere()
-    else if (this.#rounds < mostRounds) for (const execution of open) this.#operator.help(execution)
-    if (this.#rounds === mostRounds) for (const execution of open) this.#giveUp(execution)
-    if (this.#rounds === 2 * mostRounds) this.#watch.fault(`it does not end when it is aborted: ${this.#picture()}`)
+    else if (this.#stuck === null) for (const execution of open) this.#operator.help(execution)
+    const isAtWork = open.some((execution) => execution.live().some(({ waiting }) => !waiting || waiting.kind === 'device'))
+    if (this.#rounds === 2 * mostRounds || (this.#rounds >= mostRounds && !isAtWork)) this.#giveUp(open)
+    if (this.#rounds === 3 * mostRounds) this.#watch.fault(`it does not end when it is aborted: ${this.#picture()}`)
   }
 
   // The end
 
-  /** It had its chances: now it says what it waits for, and is aborted. */
-  #giveUp(execution: Execution): void {
+  /** They had their chances: now they say what they wait for, and are aborted. */
+  #giveUp(open: readonly Execution[]): void {
+    if (this.#stuck !== null) return
     this.#stuck = this.#picture()
+    for (const execution of open) this.#checkExplained(execution)
+    for (const execution of open) execution.abort('it goes nowhere')
+  }
+
+  #checkExplained(execution: Execution): void {
     const isHanging = this.#scene.faults.some(({ does }) => does === 'hang')
     const silent = execution.live().filter(({ waiting }) => !waiting)
     if (silent.length > 0 && !isHanging) this.#watch.fault(`${silent.map(({ name }) => name)} wait for nothing: ${this.#picture()}`)
@@ -176,18 +198,19 @@ class Simulation {
       if (!named.has(thread_id) && waiting && waiting.kind !== 'device')
         this.#watch.fault(`nobody says why ${name} stands: ${this.#picture()}`)
     const isTold = this.#service.incidents.some(({ category }) => /SYSTEM_STALL|UNRESOLVABLE_DEADLOCK/.test(category))
-    if (!isTold && !isHanging) this.#watch.fault(`it stalls, and no incident says so: ${this.#picture()}`)
-    execution.abort('it goes nowhere')
+    // Runs that stand in each other's way say so to whoever asks; nobody is told.
+    const isAlone = this.#operator.open().length === 1
+    if (!isTold && !isHanging && isAlone) this.#watch.fault(`it stalls, and no incident says so: ${this.#picture()}`)
   }
 
   #picture(): string {
     const threads = this.#operator.open().flatMap((execution) => execution.live())
     return threads
-      .map(({ name, status, waiting }) => {
+      .map(({ execution, thread_id, name, status, waiting, world, labware }) => {
         const obstacles = waiting
           ?.obstacles()
           .map(({ wanted, reason, thread_id, labware_id }) => `${wanted} ${reason} ${thread_id ?? ''} ${labware_id ?? ''}`)
-        return `${name} ${status.current} waits for ${waiting?.what} (${obstacles?.join(', ')})`
+        return `${execution.execution_id.slice(-3)}/${thread_id.slice(-3)} ${name} ${status.current} at ${world.floor.whereIs(labware.labware_id)} waits for ${waiting?.what} (${obstacles?.join(', ')})`
       })
       .join('; ')
   }
@@ -221,7 +244,7 @@ class Simulation {
   }
 }
 
-function isHeld({ status, pause_reason, last_error }: Execution['threads'] extends Map<string, infer Thread> ? Thread : never): boolean {
+function isHeld({ status, pause_reason, last_error }: LabwareThread): boolean {
   return status.current === 'PAUSED' && pause_reason === 'system' && last_error === restarted
 }
 

@@ -66,6 +66,11 @@ export class Truth {
     for (const labware_id of this.#seats.keys()) if (floor.whereIs(labware_id) === undefined) this.#seats.delete(labware_id)
   }
 
+  /** Whatever is in a gripper and is not known to be there is taken out. */
+  emptyGrippers(floor: Floor): void {
+    for (const [gripper, held] of this.#gripped) if (floor.whereIs(held) === undefined) this.#gripped.delete(gripper)
+  }
+
   /** The service has ended: what was under way comes to its end or not, and nobody hears of it. */
   settle(dice: Dice): void {
     for (const transporter_id of [...this.#underWay.keys()]) this.ended(transporter_id, { isDone: dice.oneIn(2) })
@@ -184,6 +189,7 @@ export function putRight(runtime: Runtime, dice: Dice): string[] {
   for (const { world } of pieces) {
     const { truth } = world.equipment as Ledger
     truth.follow(world.floor)
+    truth.emptyGrippers(world.floor)
   }
   for (const piece of pieces) if (!isSo(piece) && !putPieceRight(runtime, piece, dice)) wrong.push(pictureOf(piece))
   return wrong

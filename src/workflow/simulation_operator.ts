@@ -118,6 +118,7 @@ export class RestlessOperator {
   #letGo(execution: Execution, verb: () => unknown): void {
     if (this.#watch.standing.size > 0) {
       const wrong = putRight(this.#runtime, this.#dice)
+      this.#service.keepPlaced()
       for (const what of wrong) this.#watch.fault(`an operator cannot put it right: ${what}`)
       this.#watch.standing.clear()
     }
@@ -134,6 +135,7 @@ export class RestlessOperator {
     for (const { labware, world: where, thread } of this.#runtime.labware()) {
       if (thread || where !== world) continue
       this.#try(() => this.#runtime.relocate(labware.labware_id, { position: null }))
+      this.#service.keepPlaced()
       ;(world.equipment as Ledger).truth.put(labware.labware_id, undefined)
     }
   }
@@ -162,7 +164,8 @@ export class RestlessOperator {
       `${decision} at ${site}`,
       'conflict',
       () => thread.recover(decision),
-      (message) => (site ? pauseSites[site].every((honoured) => message.includes(honoured)) || /no error holds/.test(message) : true),
+      (message) =>
+        site ? pauseSites[site].every((honoured) => message.includes(honoured)) || /no error holds|has decided/.test(message) : true,
     )
     if (thread.pausedAt !== site) this.#watch.fault(`${decision} was refused, and it stands at ${thread.pausedAt}, not at ${site}`)
   }
@@ -292,6 +295,7 @@ export class RestlessOperator {
     }
     const now = world.floor.whereIs(labware.labware_id)
     truth.put(labware.labware_id, now)
+    this.#service.keepPlaced()
     if (thread && now !== seat) this.#watch.fault(`${labware.labware_id} was put at ${seat}, and is known at ${now}`)
   }
 

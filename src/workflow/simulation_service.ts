@@ -156,7 +156,8 @@ export class Service {
     }
   }
 
-  #keepPlaced(): void {
+  /** What stands around is kept; over the API, whenever an operator has carried something. */
+  keepPlaced(): void {
     const world = this.runtime.worlds.live
     if (!world) return
     const { floor, labware } = world
@@ -197,7 +198,7 @@ export class Service {
     const event = runtimeEvent(event_name, execution_id, ++this.#time / 1e6, context)
     this.told.push(event)
     for (const sink of this.#sinks) sink.onEvent(event)
-    if (event.entity_type === 'EXECUTION') this.#keepPlaced()
+    if (event.entity_type === 'EXECUTION') this.keepPlaced()
     this.#options.onTold(event)
     return event
   }

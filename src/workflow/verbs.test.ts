@@ -211,7 +211,7 @@ test('what is put in is held against all that a workflow is held against', async
   const { execution, over } = await started()
   const put = (item: unknown) => () => execution.insert({ after: 'mix_it', item })
   t.throws(put({ method: 'mix_itt' }), { code: 'invalid', message: /did you mean "mix_it"/ })
-  t.throws(put({ action: { do: 'read', on: 'mixer' } }), { code: 'invalid', message: /no operation of mixer read/ })
+  t.throws(put({ action: { do: 'read', on: 'mixer' } }), { code: 'invalid', message: /mixer has no operation read/ })
   t.throws(put({ action: { do: 'mix', on: 'mixer', labware: ['other'] } }), { code: 'invalid' })
   t.throws(put({ park: ['nowhere'] }), { code: 'invalid', message: /nowhere/ })
   t.throws(() => execution.insert({ after: 'mix_itt', item: { method: 'mix_it' } }), { code: 'not_found', message: /did you mean/ })
@@ -500,6 +500,12 @@ test('labware with another barcode than was asked for is refused, and the thread
   const plate = await threadIn(execution, 'plate', 'AWAITING_MANUAL_PLACE')
   t.throws(() => runtime.operator.done(plate, 'place', 'A-18'), { code: 'conflict', message: /A-17.*A-18/ })
   t.match(incidents, [{ category: 'BARCODE_MISMATCH', message: /A-17.*A-18/ }])
+  t.equal(plate.status.current, 'AWAITING_MANUAL_PLACE')
+  t.throws(
+    () => runtime.operator.done(plate, 'place', null),
+    { code: 'conflict', message: /A-17; read the one at pad_1/ },
+    'nor is one that nobody read',
+  )
   t.equal(plate.status.current, 'AWAITING_MANUAL_PLACE')
   runtime.operator.done(plate, 'place', 'A-17')
   await threadIn(execution, 'plate', 'EXECUTING_ACTION')

@@ -59,7 +59,8 @@ export function relocate(piece: Piece, position: string | null): void {
   else takeOff(piece)
   letGo(piece)
   if (thread) takeAway(thread, device)
-  thread?.execution.memory?.changed()
+  // Whether that can be is said before the next thing moves.
+  thread?.execution.memory?.kept().catch(() => undefined)
 }
 
 /** Throws `conflict` while something happens to its labware. */
@@ -89,10 +90,14 @@ function mustBeFree({ labware, world, thread }: Piece, position: string): string
   const { seats } = floor.graph
   if (!seats.has(position))
     throw new LabError('not_found', `the topology has no place ${position}${didYouMean(position, [...seats.keys()])}`)
-  const { labware_id, reserved_for, device } = floor.seat(position)
+  const { reserved_for, device } = floor.seat(position)
   const refused = (why: string) => new LabError('conflict', `${labware.name} cannot be at ${position}: ${why}`)
-  if (labware_id !== null && labware_id !== labware.labware_id)
-    throw refused(`${world.labware.get(labware_id)?.name ?? labware_id} stands there`)
+  // The stations of a shuttle are one place.
+  for (const { name } of floor.graph.samePad(position)) {
+    const { labware_id } = floor.seat(name)
+    if (labware_id !== null && labware_id !== labware.labware_id)
+      throw refused(`${world.labware.get(labware_id)?.name ?? labware_id} stands ${name === position ? 'there' : `at ${name}`}`)
+  }
   if (reserved_for !== null && reserved_for !== thread?.thread_id) throw refused(`it is reserved for thread ${reserved_for}`)
   const holder = device === null ? undefined : floor.holder(device)
   const isOurs = holder === undefined || holder === thread?.thread_id || holder === thread?.joining?.owner.thread_id

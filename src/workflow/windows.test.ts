@@ -147,7 +147,7 @@ test('of several actions that may come next one that can be in time is enough, a
   t.ok(document({}, [])(), 'nothing comes after it')
 })
 
-test('a window that is missed is told once, with how late it was, and the run goes on', async (t) => {
+test('a window that is missed is told once, at once, with what is waited for, and the run goes on', async (t) => {
   const document = workflow({ window: 60 })
   document.methods.treat.splice(1, 0, { wait_for: 'go' })
   const told: unknown[] = []
@@ -164,7 +164,7 @@ test('a window that is missed is told once, with how late it was, and the run go
   t.equal(execution.phase.current, 'completed')
   t.same(
     incidents.map(({ category, message }) => ({ category, message })),
-    [{ category: 'WINDOW_MISSED', message: 'spin of plate began 112 s after incubate; 60 s were allowed' }],
+    [{ category: 'WINDOW_MISSED', message: 'what comes after incubate has not begun within 60 s: plate waits for custom event go' }],
   )
   t.same(told, ['WARNING'])
 })
@@ -185,4 +185,27 @@ test('what is booked for one that waits for an event is free for whoever is to e
   const request = { workflow: 'warm-and-spin', run_mode: 'PURE_SIM', batch_mode: 'STANDALONE', variables: {}, operator_id: null } as const
   t.match(await runtime.simulate({ ...request, groups: [] }), { verdict: 'completes', conflict: null })
   t.same(incidents, [])
+})
+
+test('a window runs on while the run is paused, and is told while there is still something to save; one that ends with its run is not', async (t) => {
+  const { runtime, incidents } = testRuntime([topology(1), workflow({ window: 60 })])
+  const execution = await begin(runtime, { workflow: 'warm-and-spin', groups: groups(1) })
+  const thread = await threadIn(execution, 'plate', 'EXECUTING_ACTION')
+  execution.pause('manual')
+  await threadIn(execution, 'plate', 'PAUSED')
+  await until(() => incidents.length > 0)
+  t.match(incidents, [{ category: 'WINDOW_MISSED', message: /within 60 s: plate waits for paused \(manual\)/ }])
+  execution.abort('that was all')
+  await runtime.over(execution)
+  t.equal(thread.window, null)
+
+  const other = await begin(runtime, { workflow: 'warm-and-spin', groups: groups(1) })
+  const plate = await threadIn(other, 'plate', 'EXECUTING_ACTION')
+  other.pause('manual')
+  await until(() => plate.window !== null)
+  other.abort('it is given up in time')
+  await runtime.over(other)
+  other.world.clock.after(100_000, () => t.pass('time went on'))
+  await until(() => other.world.clock.now() > 700_000)
+  t.equal(incidents.length, 1)
 })

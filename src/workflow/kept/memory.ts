@@ -5,7 +5,11 @@ import type { Execution } from '../runs/execution.ts'
 import type { MethodRun } from '../threads/method.ts'
 import type { Slot } from '../threads/slots.ts'
 import type { LabwareThread } from '../threads/thread.ts'
+import type { World } from '../threads/world.ts'
 import type { SavedExecution, SavedMethod, SavedSlot, SavedSubmission, SavedThread } from './saved.ts'
+
+/** Of the runs that share a world. */
+const memories = new WeakMap<World, Set<Memory>>()
 
 export class Memory {
   readonly #execution: Execution
@@ -14,10 +18,16 @@ export class Memory {
   readonly #known = new Map<string, string>()
   #isScheduled = false
   #isOver = false
+  /** Something was put that may not be on the card. */
+  #isUnsynced = false
 
   constructor(execution: Execution, journal: Pick<KeyedJournal, 'put' | 'synced' | 'remove'>) {
     this.#execution = execution
     this.#journal = journal
+    const { world } = execution
+    const others = memories.get(world)
+    if (others) others.add(this)
+    else memories.set(world, new Set([this]))
   }
 
   /** Something has changed: all that is different is written when this turn is over. */
@@ -30,15 +40,32 @@ export class Memory {
     })
   }
 
-  /** Resolves when all that is so now is on the card: before something moves. Rejects with `storage`. */
-  kept(): Promise<void> {
+  /**
+   * Resolves when all that is so now is on the card, of every run here: before something moves. Else what one run has put somewhere could
+   * be known, and not that it was free. Rejects with `storage`.
+   */
+  async kept(): Promise<void> {
+    await Promise.all([...memories.get(this.#execution.world)!].map((memory) => memory.#synced()))
+  }
+
+  async #synced(): Promise<void> {
+    // Of one that stands down what stood then is kept.
+    if (this.#execution.memory !== this) return
     this.#write()
-    return this.#journal.synced()
+    if (!this.#isUnsynced) return
+    this.#isUnsynced = false
+    try {
+      await this.#journal.synced()
+    } catch (error) {
+      this.#isUnsynced = true
+      throw error
+    }
   }
 
   /** The execution has ended: there is nothing to take up. */
   async end(): Promise<void> {
     this.#isOver = true
+    memories.get(this.#execution.world)?.delete(this)
     await this.#journal.remove()
   }
 
@@ -57,7 +84,9 @@ export class Memory {
       this.#known.delete(key)
       changes.set(key, null)
     }
-    if (changes.size > 0) this.#journal.put(changes)
+    if (changes.size === 0) return
+    this.#isUnsynced = true
+    this.#journal.put(changes)
   }
 }
 

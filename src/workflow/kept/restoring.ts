@@ -56,21 +56,49 @@ function addThread(execution: Execution, saved: SavedThread, log: Told): void {
   if (!plan) throw new LabError('conflict', `there is no thread ${saved.template} any more`)
   const { name, labware, group_id, submission_id, starts_at: startsAt, seat } = saved
   const told = log.statusOf(saved.thread_id)
-  const status = told && isEnd(threadTransitions, told) ? told : saved.status
+  const status = told && (told === 'STOPPING' || isEnd(threadTransitions, told)) ? told : saved.status
   const origin = { group_id, submission_id }
   const thread = new LabwareThread(execution, plan, { name, labware: { ...labware }, origin, startsAt, saved: { ...saved, status } })
   execution.threads.set(thread.thread_id, thread)
   thread.last_error = thread.isOver ? saved.last_error : restarted
   // It was taken off the floor after the last that was saved.
   if (seat === null || (thread.status.current === 'COMPLETED' && saved.status !== status)) return
-  execution.world.labware.set(labware.labware_id, thread.labware)
-  execution.world.floor.put(labware.labware_id, seat, thread.isOver ? null : thread.thread_id)
+  if (thread.isOver) leaveStanding(thread, seat)
+  else putBack(thread, seat)
+}
+
+/** Where nobody knows better: another run, or whoever carried it, may have put it elsewhere since. */
+function leaveStanding({ world, labware }: LabwareThread, seat: string): void {
+  const { floor } = world
+  const isKnown = floor.whereIs(labware.labware_id) !== undefined
+  if (isKnown || !isFree(world, seat)) return
+  world.labware.set(labware.labware_id, labware)
+  floor.put(labware.labware_id, seat, null)
+}
+
+/** What was last known to stand around there is not there any more. */
+function putBack({ world, labware, thread_id }: LabwareThread, seat: string): void {
+  const { floor } = world
+  for (const { name } of floor.graph.samePad(seat)) {
+    const { labware_id } = floor.seat(name)
+    if (labware_id === null || labware_id === labware.labware_id || floor.whose(labware_id) !== null) continue
+    floor.remove(labware_id)
+    world.labware.delete(labware_id)
+  }
+  world.labware.set(labware.labware_id, labware)
+  floor.put(labware.labware_id, seat, thread_id)
   // Nobody else uses the transporter before it has set down what it has in its gripper.
-  if (labware.held_by !== null && !thread.isOver) execution.world.floor.take(labware.held_by, thread.thread_id, () => {})
+  if (labware.held_by !== null) floor.take(labware.held_by, thread_id, () => {})
+}
+
+function isFree({ floor }: LabwareThread['world'], seat: string): boolean {
+  return floor.graph.samePad(seat).every(({ name }) => floor.seat(name).labware_id === null)
 }
 
 function setOff(execution: Execution, thread: LabwareThread): void {
   const wasStopping = thread.status.current === 'STOPPING'
+  // It stands for another reason now, and that is told.
+  if (thread.status.current === 'PAUSED') thread.become('RESOLVING_ACTION_LOCATION')
   execution.setOff(thread)
   if (wasStopping) thread.stop()
 }

@@ -9,7 +9,7 @@ import type { Draft } from './compile.ts'
 import { filledIn } from './params.ts'
 import { type ActionPlan, actionsOf } from './plan.ts'
 import type { KnownDevice } from './topology.ts'
-import { located, mustBeKnown, wrong } from './wrong.ts'
+import { located, mustHave, wrong } from './wrong.ts'
 
 /** Throws `invalid`, naming the place. */
 export function checkActions(draft: Draft): void {
@@ -60,7 +60,7 @@ export function checkValues(
   const entries = entriesOf(action.do)
   if (!entries) return
   for (const [name, value] of Object.entries(values)) {
-    mustBeKnown(`parameter of ${action.do}`, name, Object.keys(entries), at)
+    mustHave(action.do, 'parameter', { word: name, known: Object.keys(entries) }, at)
     if (value !== undefined) checked(strictObject({ [name]: entries[name]! }), { [name]: value }, at)
   }
   const negative = ['speed', 'duration', 'g'].find((name) => Number(values[name]) < 0)
@@ -84,7 +84,7 @@ function checkDevice({ action, labware }: OnDevice, device: KnownDevice, at: str
 function checkCan(operation: string, { device_id, operations, configured }: KnownDevice, at: string): void {
   const known = [...operations.keys()]
   if (known.includes(operation)) return
-  if (known.length) mustBeKnown(`operation of ${device_id}`, operation, known, `${at}.do`)
+  if (known.length) mustHave(device_id, 'operation', { word: operation, known }, `${at}.do`)
   const why = configured ? 'its driver knows none' : 'it has no driver'
   throw wrong(`${at}.do`, `nobody knows what ${device_id} can do: ${why}; say so in devices.${device_id}.operations of the topology`)
 }

@@ -97,7 +97,9 @@ function handlersHear({ document, where }: Draft): void {
     const [type = '', ...rest] = name.split('.')
     if (rest.length === 0 || rest.length > 2 || rest.includes(''))
       throw wrong(at, 'an event is called THREAD.COMPLETED or THREAD.<id>.COMPLETED')
+    if (type === 'INCIDENT')
+      throw wrong(at, 'incidents are told to sinks and streams, not to the handlers of a workflow: what one does may be why')
     mustBeKnown('type of event', type, Object.keys(told), at)
-    mustBeKnown(`status of ${type}`, rest.at(-1)!, told[type] ?? [], at)
+    mustHave(type, 'status', { word: rest.at(-1)!, known: told[type] ?? [] }, at)
   }
 }

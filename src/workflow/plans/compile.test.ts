@@ -234,25 +234,25 @@ const wrongSharing: Mistake[] = [
 const wrongActions: Mistake[] = [
   [
     (d) => (d.methods.shake_it[0].do = 'shaek'),
-    `${at} methods.shake_it[0].do: there is no operation of shaker-1 shaek; did you mean "shake"?`,
+    `${at} methods.shake_it[0].do: shaker-1 has no operation shaek; did you mean "shake"?`,
   ],
   [
     (d) => (d.methods.shake_it[0] = { do: 'lock_plate', on: 'shakers' }),
-    `${at} methods.shake_it[0].do: there is no operation of shaker-2 lock_plate`,
+    `${at} methods.shake_it[0].do: shaker-2 has no operation lock_plate`,
   ],
-  [(d) => (d.methods.wash[0].do = 'wash'), `${at} methods.wash[0].do: there is no operation of washer wash`],
+  [(d) => (d.methods.wash[0].do = 'wash'), `${at} methods.wash[0].do: washer has no operation wash`],
   [
     (d) => (d.methods.seal_it[0].do = 'stop'),
     `${at} methods.seal_it[0].do: a stop is for people: it latches the device until somebody initializes it`,
   ],
   [
     (d) => d.methods.seal_it.push({ do: 'get_temperature', on: 'sealer-1', with: { unit: 'K' } }),
-    `${at} methods.seal_it[1].with: there is no parameter of get_temperature unit`,
+    `${at} methods.seal_it[1].with: get_temperature has no parameter unit`,
   ],
   [(d) => delete d.methods.shake_it[0].with.duration, `${at} methods.shake_it[0].with: shake wants duration too`],
   [
     (d) => (d.methods.shake_it[0].with.sped = 1),
-    `${at} methods.shake_it[0].with: there is no parameter of shake sped; did you mean "speed"?`,
+    `${at} methods.shake_it[0].with: shake has no parameter sped; did you mean "speed"?`,
   ],
   [(d) => (d.methods.shake_it[0].with.speed = 'fast'), `${at} methods.shake_it[0].with: speed must be number, not "fast"`],
   [

@@ -80,7 +80,7 @@ const mistakes: [change: (document: Loose) => void, sentence: string][] = [
   [(d) => (d.devices.reader = {}), 'topology demo: devices.reader: no position is a nest of reader; say which with "device": "reader"'],
   [
     (d) => (d.devices['sealer-1'].operations = { seel: {} }),
-    'topology demo: devices.sealer-1.operations: there is no operation of sealer-1 seel; did you mean "seal"?',
+    'topology demo: devices.sealer-1.operations: sealer-1 has no operation seel; did you mean "seal"?',
   ],
   [(d) => (d.pools.washer = ['washer']), 'topology demo: pools.washer: washer is a device already; give the pool another name'],
   [(d) => d.pools.shakers.push('shaker-1'), 'topology demo: pools.shakers[2]: shaker-1 is there twice'],

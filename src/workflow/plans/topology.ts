@@ -7,7 +7,7 @@ import type { Bench } from './bench.ts'
 import { TopologyDocument } from './documents.ts'
 import { Graph } from './graph.ts'
 import { checkPlaces } from './places.ts'
-import { mustBeKnown, mustBeOnce, wrong } from './wrong.ts'
+import { mustBeKnown, mustBeOnce, mustHave, wrong } from './wrong.ts'
 
 export type Topology = {
   document: TopologyDocument
@@ -88,7 +88,7 @@ function checkDevices(document: TopologyDocument, bench: Bench, where: string): 
     if (!placedDevices(document).includes(id)) throw wrong(at, `no position is a nest of ${id}; say which with "device": "${id}"`)
     const driven = configured.get(id)
     if (!driven?.driven) continue
-    for (const operation of Object.keys(operations)) mustBeKnown(`operation of ${id}`, operation, driven.operations, `${at}.operations`)
+    for (const operation of Object.keys(operations)) mustHave(id, 'operation', { word: operation, known: driven.operations }, `${at}.operations`)
   }
 
   function checkNest(device: string, at: string): void {

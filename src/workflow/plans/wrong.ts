@@ -14,6 +14,12 @@ export function mustBeKnown(kind: string, word: string, known: Iterable<string>,
   if (!words.includes(word)) throw wrong(where, `there is no ${kind} ${word}${didYouMean(word, words)}`)
 }
 
+/** As `mustBeKnown`, of what somebody has or has not: `shaker-1 has no operation shaek`. */
+export function mustHave(owner: string, kind: string, { word, known }: { word: string; known: Iterable<string> }, where: string): void {
+  const words = [...known]
+  if (!words.includes(word)) throw wrong(where, `${owner} has no ${kind} ${word}${didYouMean(word, words)}`)
+}
+
 /** Throws for a list that names something twice. */
 export function mustBeOnce(words: readonly string[], where: string): void {
   const seen = new Set<string>()

@@ -33,6 +33,8 @@ export type Surroundings = {
   warn(message: string): void
   /** Unix time, s. */
   now(): number
+  /** A thread of any run. */
+  thread?(thread_id: string): LabwareThread | undefined
   /** It is terminal. */
   ended(execution: Execution): void
 }
@@ -108,6 +110,16 @@ export class Execution {
 
   get isOver(): boolean {
     return this.phase.isTerminal
+  }
+
+  /** Unix time, s. */
+  now(): number {
+    return this.#around.now()
+  }
+
+  /** A thread of this run or of another. */
+  find(thread_id: string): LabwareThread | undefined {
+    return this.threads.get(thread_id) ?? this.#around.thread?.(thread_id)
   }
 
   /** A fresh one each time: what an event carries is frozen. */

@@ -1,6 +1,7 @@
 // Why nothing moves, in words: what each thread waits for, who holds it, and since when; and what somebody has to see to, worst first.
 
 import * as v from 'valibot'
+import type { Fault } from '../../devices/records.ts'
 import type { Obstacle } from '../floor/asking.ts'
 import type { PauseSite } from '../threads/recovery.ts'
 import type { LabwareThread } from '../threads/thread.ts'
@@ -23,6 +24,7 @@ export const blockerKinds = [
   'device_fault',
   'error',
   'stall',
+  'orphaned',
   'operator_step',
   'manual_place',
   'manual_remove',
@@ -53,14 +55,17 @@ export function why(execution: Execution): Reason[] {
   })
 }
 
-/** `faults` are those latched on the devices of the bench. */
-export function blockers(execution: Execution, faults: readonly { device_id: string; error: string }[] = []): Blocker[] {
-  const found = [...faultsOf(execution, faults), ...execution.live().flatMap((thread) => blockerOf(thread))]
+type Latched = Pick<Fault, 'error' | 'since'> & { device_id: string }
+
+/** `faults` are those latched on the devices of the bench. None, when it has ended. */
+export function blockers(execution: Execution, faults: readonly Latched[] = []): Blocker[] {
+  if (execution.isOver) return []
+  const found = [...faultsOf(execution, faults), ...orphansOf(execution), ...execution.live().flatMap((thread) => blockerOf(thread))]
   const { paused, stall } = execution
   if (paused) {
     const kind = stall.picture === null ? 'paused' : 'stall'
     const message = stall.picture === null ? `the execution is paused (${paused.reason})` : `nothing could move any more: ${stall.picture}`
-    found.push({ ...nobody, kind, message, remedy: remedies[kind], since_s: 0 })
+    found.push({ ...nobody, kind, message, remedy: remedies[kind], since_s: passed(execution.now() - paused.at) })
   }
   return found.sort((a, b) => blockerKinds.indexOf(a.kind) - blockerKinds.indexOf(b.kind) || b.since_s - a.since_s)
 }
@@ -68,18 +73,31 @@ export function blockers(execution: Execution, faults: readonly { device_id: str
 const nobody = { thread_id: null, thread_name: null, device_id: null }
 
 /** Of devices that the workflow uses. */
-function faultsOf({ workflow }: Execution, faults: readonly { device_id: string; error: string }[]): Blocker[] {
-  const { devices, document } = workflow.topology
+function faultsOf(execution: Execution, faults: readonly Latched[]): Blocker[] {
+  const { devices, document } = execution.workflow.topology
   return faults
     .filter(({ device_id }) => devices.has(device_id) || device_id in document.transporters)
-    .map(({ device_id, error }) => ({
+    .map(({ device_id, error, since }) => ({
       ...nobody,
       kind: 'device_fault',
       device_id,
       message: `${device_id} has a fault: ${error}`,
       remedy: `see to it, then initialize ${device_id}`,
-      since_s: 0,
+      since_s: passed(execution.now() - since),
     }))
+}
+
+/** Methods whose labware nobody brings any more. */
+function orphansOf(execution: Execution): Blocker[] {
+  const orphaned = execution.slots.list().filter(({ isOrphaned }) => isOrphaned)
+  const since_s = execution.paused ? passed(execution.now() - execution.paused.at) : 0
+  return orphaned.map(({ labware, pending }) => ({
+    ...nobody,
+    kind: 'orphaned',
+    message: `nobody brings ${labware} any more, and it is wanted by ${unique(pending.map(({ plan }) => plan.name)).join(', ')}`,
+    remedy: remedies.orphaned,
+    since_s,
+  }))
 }
 
 function blockerOf(thread: LabwareThread): Blocker[] {
@@ -92,10 +110,18 @@ function blockerOf(thread: LabwareThread): Blocker[] {
     : (kinds[status.current] ?? (waiting.kind === 'operator' ? 'operator_step' : waiting.kind === 'event' ? 'event' : undefined))
   const remedy = (undecidedAt && remediesAt[undecidedAt]?.(thread)) ?? (kind && remedies[kind])
   if (kind && remedy) return [{ ...about, kind, message: waiting.what, remedy }]
-  const obstacles = unique(waiting.obstacles().map((obstacle) => worded(obstacle, execution)))
+  const inTheWay = waiting.obstacles()
+  const obstacles = unique(inTheWay.map((obstacle) => worded(obstacle, execution)))
   const isStuck = obstacles.length > 0 || waiting.kind === 'peer'
   return isStuck
-    ? [{ ...about, kind: 'waiting', message: [`waits for ${waiting.what}`, ...obstacles].join('; '), remedy: remedies.waiting }]
+    ? [
+        {
+          ...about,
+          kind: 'waiting',
+          message: [`waits for ${waiting.what}`, ...obstacles].join('; '),
+          remedy: remedyFor(inTheWay, execution),
+        },
+      ]
     : []
 }
 
@@ -109,6 +135,7 @@ const remedies: Record<Blocker['kind'], string> = {
   device_fault: 'see to the device, then initialize it',
   error: 'recover the thread with one of the decisions',
   stall: 'take what is in the way away and edit its position, then resume the execution; or stop it',
+  orphaned: 'resume the execution to go on without it, or stop the execution',
   operator_step: 'do it, then confirm the step',
   manual_place: 'put the labware there, then say that it is placed',
   manual_remove: 'take the labware away, then say that it is removed',
@@ -144,6 +171,13 @@ function saying(labware_id: string): string {
   return `PUT /api/labware/${labware_id}/location, or benchd labware put`
 }
 
+/** Others may stand until somebody sees to them. */
+function remedyFor(inTheWay: readonly Obstacle[], execution: Execution): string {
+  const holders = inTheWay.flatMap(({ thread_id }) => (thread_id !== null && execution.find(thread_id)) || [])
+  const held = holders.find(({ status }) => status.current === 'PAUSED')
+  return held ? `see to ${calledBy(held, execution)}, which is PAUSED: it has what this one waits for` : remedies.waiting
+}
+
 function worded({ wanted, reason, thread_id, labware_id }: Obstacle, execution: Execution): string {
   const holder = nameOf(thread_id, execution)
   const labware = (labware_id !== null && execution.world.labware.get(labware_id)?.name) || labware_id
@@ -160,10 +194,13 @@ function worded({ wanted, reason, thread_id, labware_id }: Obstacle, execution: 
   return sentences[reason]
 }
 
-function nameOf(thread_id: string | null, { threads }: Execution): string {
-  if (thread_id === null) return 'somebody'
-  const thread = threads.get(thread_id)
-  return thread ? `${thread.name}, which is ${thread.status.current}` : 'a thread of another run'
+function nameOf(thread_id: string | null, execution: Execution): string {
+  const thread = thread_id === null ? undefined : execution.find(thread_id)
+  return thread ? `${calledBy(thread, execution)}, which is ${thread.status.current}` : 'somebody'
+}
+
+function calledBy({ name, execution }: LabwareThread, { execution_id }: Execution): string {
+  return execution.execution_id === execution_id ? name : `${name} of ${execution.workflow.name} (run ${execution.execution_id})`
 }
 
 function unique(sentences: readonly string[]): string[] {
@@ -172,4 +209,9 @@ function unique(sentences: readonly string[]): string[] {
 
 function seconds(ms: number): number {
   return Math.round(ms) / 1000
+}
+
+/** By the clock on the wall, which may be set back. */
+function passed(s: number): number {
+  return Math.max(0, seconds(s * 1000))
 }

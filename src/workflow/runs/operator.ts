@@ -120,7 +120,11 @@ export class Operator {
 function mustBeTheOne(thread: LabwareThread, read: string | null): void {
   const { labware, startsAt, execution, name } = thread
   const wanted = labware.barcode
-  if (wanted === null || read === null || wanted === read) return
+  if (wanted === null || wanted === read) return
+  if (read === null) {
+    const what = `${name} wants the ${labware.name} with the barcode ${wanted}`
+    throw new LabError('conflict', `${what}; read the one at ${startsAt}, and say what was read as "barcode"`)
+  }
   const what = `${name} wants the ${labware.name} with the barcode ${wanted}, and ${read} was read at ${startsAt}`
   execution.incident('BARCODE_MISMATCH', what, thread, { severity: 'WARNING', detail: { wanted, read, position: startsAt } })
   throw new LabError('conflict', `${what}; put the right one there`)

@@ -28,7 +28,7 @@ export async function act(
     thread.become('RESOLVING_ACTION_LOCATION')
     const decided = thread.verdictOn(plan.path)
     const isSkipped = thread.skips.has(key)
-    if (decided && decided !== 'RETRY' && !isSkipped) return decidedAfterRestart(thread, plan, { method, decided })
+    if (decided && decided !== 'RETRY' && !isSkipped) return passed(method, decidedAfterRestart(thread, plan, { method, decided }))
     const action = new ActionRun(thread, plan, method)
     thread.action = action
     try {
@@ -37,16 +37,22 @@ export async function act(
       action.end('COMPLETED', 'clean')
       openWindow(thread, plan)
       useTips(thread, plan, [...action.arrived.values()])
-      return 'done'
+      return passed(method, 'done')
     } catch (error) {
       const left = await leave(thread, action, error)
-      if (left !== 'again') return left
+      if (left !== 'again') return passed(method, left)
     } finally {
       thread.skips.delete(key)
       thread.letGo()
       thread.action = null
     }
   }
+}
+
+/** In the same turn in which the thread is in it no longer: in between nobody may put anything beside it. */
+function passed(method: MethodRun | null, outcome: Outcome): Outcome {
+  if (method) method.next++
+  return outcome
 }
 
 async function attempt(thread: LabwareThread, action: ActionRun, key: string): Promise<void> {

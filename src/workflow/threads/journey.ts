@@ -11,6 +11,7 @@ import { goTo } from './moving.ts'
 import { Fatal, Unwind } from './recovery.ts'
 import { idle, request } from './requesting.ts'
 import type { Frame, LabwareThread } from './thread.ts'
+import { closeWindow } from './windows.ts'
 
 /** Resolves when the thread is terminal; never rejects. */
 export async function travel(thread: LabwareThread): Promise<void> {
@@ -30,8 +31,12 @@ function end(thread: LabwareThread, status: 'COMPLETED' | 'STOPPED' | 'ABORTED' 
   const { labware, world } = thread
   const seat = world.floor.whereIs(labware.labware_id)
   labware.state = 'ENDED'
+  closeWindow(thread)
   // A storage has room for others all the same.
   if (seat !== undefined && labware.held_by === null && isStorage(thread, seat)) takeOff(thread)
+  // One that was taken up after a restart may end before it is in them again.
+  thread.method?.end(false)
+  thread.joining?.leave(thread)
   world.floor.forget(thread.thread_id)
   thread.become(status)
 }
@@ -58,6 +63,9 @@ async function begin(thread: LabwareThread): Promise<void> {
   const wish = { what: thread.startsAt, candidates: seats([thread.startsAt]), after: [], priority: isByHand ? 0 : 1 } as const
   const { seat } = (await thread.pausable(() => request(thread, wish))) as { seat: string }
   if (isByHand) await execution.placed(thread)
+  // That the place was free is on the card before it is known to be taken.
+  const kept = execution.beforeMotion()
+  if (kept) await kept
   world.labware.set(labware.labware_id, labware)
   world.floor.put(labware.labware_id, seat, thread.thread_id)
   labware.state = 'IN_JOURNEY'
@@ -78,8 +86,13 @@ function current(thread: LabwareThread): Frame | undefined {
 }
 
 /** The frame is done, and so is the step that it belongs to. */
-function leave({ frames }: LabwareThread): void {
-  frames.pop()
+function leave(thread: LabwareThread): void {
+  const { frames, execution, name } = thread
+  const { isLoop, inserted } = frames.pop()!
+  for (const step of isLoop ? inserted : []) {
+    const what = `${step.name} was put into a loop of ${name}, which does not go round again: it is not done`
+    execution.incident('UNRESOLVED_ANCHOR_INSERT', what, thread, { severity: 'WARNING' })
+  }
   const outer = frames.at(-1)
   if (outer) advance(outer)
 }
@@ -87,11 +100,15 @@ function leave({ frames }: LabwareThread): void {
 async function goOn(thread: LabwareThread, frame: Frame): Promise<void> {
   await thread.safePoint()
   const step = frame.steps[frame.next]!
-  const steps = await takeUnlessSkipped(thread, step)
-  if (steps) {
-    thread.frames.push(steps)
-    thread.execution.inserts.opened(thread)
-  } else if (thread.frames.at(-1) === frame) advance(frame)
+  try {
+    const steps = await takeUnlessSkipped(thread, step)
+    if (steps) thread.frames.push(steps)
+    else if (thread.frames.at(-1) === frame) advance(frame)
+    if (steps) thread.execution.inserts.opened(thread)
+  } finally {
+    // As soon as it has gone on from it, and no sooner: in between nobody may put anything beside it.
+    thread.step = null
+  }
 }
 
 /** What was put into a loop is done once. */
@@ -111,8 +128,6 @@ async function takeUnlessSkipped(thread: LabwareThread, step: StepPlan): Promise
     if (!(error instanceof Unwind) || error.kind !== 'skip') throw error
     thread.skips.delete(itemKey(step))
     return undefined
-  } finally {
-    thread.step = null
   }
 }
 
@@ -166,9 +181,9 @@ async function own(thread: LabwareThread, step: StepPlan & { kind: 'method' }): 
   try {
     // One that was taken up after a restart may be.
     if (method.isOver || isSkipped()) return
-    for (; method.next < method.actions.length; method.next++) {
+    while (method.next < method.actions.length) {
       await thread.safePoint()
-      if (isSkipped()) return
+      if (isSkipped() || method.isAbandoned) return
       if (method.status.current === 'CREATED') method.status.become('IN_PROGRESS')
       const action = method.actions[method.next]!
       const outcome = await act(thread, action, { method, key: itemKey(step, action) })

@@ -52,12 +52,18 @@ export async function request(
         stuck: (stuck) => answered({ stuck }),
         ...(mayPark && parkable(thread, (seat, again) => answered({ seat, again }))),
       }
-      asked = thread.world.floor.ask(ask, again)
-      if (asked?.state === 'waiting') onWait?.()
-      return () => {
+      const end = () => {
         callOff()
         asked?.withdraw()
       }
+      asked = thread.world.floor.ask(ask, again)
+      try {
+        if (asked.state === 'waiting') onWait?.()
+      } catch (error) {
+        end()
+        throw error
+      }
+      return end
     })
     if ('granted' in answer) return answer.granted
     if ('stuck' in answer) {
@@ -92,6 +98,7 @@ export async function idle<Value>(
   waiting: Parameters<LabwareThread['wait']>[0],
   begin: (resolve: (value: Value) => void, reject: (error: unknown) => void) => () => void,
 ): Promise<Value> {
+  const status = thread.status.current
   let again: Again | undefined
   for (;;) {
     const answer = await thread.wait<{ value: Value } | { seat: string; again: Again }>(waiting, (resolve, reject) => {
@@ -125,6 +132,7 @@ export async function idle<Value>(
     })
     if ('seat' in answer) {
       await park(thread, answer.seat)
+      thread.become(status)
       again = answer.again
       continue
     }

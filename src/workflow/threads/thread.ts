@@ -182,7 +182,7 @@ export class LabwareThread {
 
   #publish(status: ThreadStatus): void {
     const { execution, labware } = this
-    const context = this.context()
+    const context = { ...this.context(), pause_reason: status === 'PAUSED' ? this.pause_reason : null }
     const isManual = status === 'AWAITING_MANUAL_PLACE' || status === 'AWAITING_MANUAL_REMOVE'
     const target_location = status === 'AWAITING_MANUAL_PLACE' ? this.startsAt : (execution.world.floor.whereIs(labware.labware_id) ?? null)
     const manual = { labware_id: labware.labware_id, labware_name: labware.name, labware_template_name: labware.template, target_location }

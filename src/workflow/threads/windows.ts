@@ -8,7 +8,7 @@ import type { ActionRun } from './action.ts'
 import type { LabwareThread } from './thread.ts'
 
 /** It is open from the end of one action to the beginning of the next. */
-export type Window = { after: string; allowed_s: number; since_ms: number }
+export type Window = { after: string; allowed_s: number; since_ms: number; forget(): void }
 
 /** The window that an action opens for its owner's labware; undefined if it has none, or that labware is not there. */
 function windowAfter(plan: ActionPlan, { labware }: LabwareThread): number | undefined {
@@ -21,7 +21,10 @@ export function openWindow(thread: LabwareThread, plan: ActionPlan): void {
   const allowed_s = windowAfter(plan, thread)
   if (allowed_s === undefined) return
   const since_ms = thread.world.clock.now()
-  thread.window = { after: plan.name, allowed_s, since_ms }
+  const after = plan.name
+  // Told at once: somebody may still save the labware.
+  const forget = thread.world.clock.after(allowed_s * 1000 + 1, () => missed(thread, { after, allowed_s }))
+  thread.window = { after, allowed_s, since_ms, forget }
   thread.world.floor.hurry(thread.thread_id, since_ms + allowed_s * 1000)
 }
 
@@ -29,18 +32,23 @@ export function openWindow(thread: LabwareThread, plan: ActionPlan): void {
 export function beginIn(action: ActionRun): void {
   const { owner, device, arrived } = action
   if (device !== null) owner.world.floor.began(owner.thread_id, device)
-  for (const thread of arrived.values()) if (thread.window) close(thread, thread.window, action)
+  for (const thread of arrived.values()) closeWindow(thread)
 }
 
-function close(thread: LabwareThread, { after, allowed_s, since_ms }: Window, { plan }: ActionRun): void {
-  const { world, execution, name } = thread
-  const took_s = Math.round(world.clock.now() - since_ms) / 1000
+/** What was to begin in time has begun, or never will. */
+export function closeWindow(thread: LabwareThread): void {
+  if (!thread.window) return
+  thread.window.forget()
   thread.window = null
-  world.floor.hurry(thread.thread_id, null)
-  if (took_s <= allowed_s) return
-  execution.incident('WINDOW_MISSED', `${plan.name} of ${name} began ${took_s} s after ${after}; ${allowed_s} s were allowed`, thread, {
+  thread.world.floor.hurry(thread.thread_id, null)
+}
+
+function missed(thread: LabwareThread, { after, allowed_s }: Pick<Window, 'after' | 'allowed_s'>): void {
+  const { execution, name, waiting, status } = thread
+  const doing = waiting ? `waits for ${waiting.what}` : `is ${status.current}`
+  execution.incident('WINDOW_MISSED', `what comes after ${after} has not begun within ${allowed_s} s: ${name} ${doing}`, thread, {
     severity: 'WARNING',
-    detail: { thread: name, action: plan.name, after, allowed_s, took_s },
+    detail: { thread: name, after, allowed_s },
   })
 }
 
