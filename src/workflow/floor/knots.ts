@@ -1,45 +1,24 @@
 // Threads that wait for each other in a ring: found, and undone by parking one of them.
 
 import { Few } from '../../kit/few.ts'
-import type { Obstacle } from './asking.ts'
 import type { Asks } from './asks.ts'
 import type { Bookings } from './bookings.ts'
 import { type Ground, Nests, type Piece, type Place, type Spot, type Walker } from './ground.ts'
 import { compare, type Ranked } from './line.ts'
+import { Parking } from './parking.ts'
+import { canGoOn, doubting, Rings } from './rings.ts'
 import { isFree } from './safety.ts'
 import type { Travels } from './travels.ts'
 import type { Wait } from './wait.ts'
 
 export type OnKnot = (thread_ids: readonly string[], victim: string) => void
 
-/** What is taken for certain not to move of itself. */
-type View = {
-  /** Those that idle and wait for none of the others. */
-  idle: boolean
-  /** Labware that belongs to no thread. */
-  strangers: boolean
-  /** Those about which somebody was told that they are stuck. */
-  told: boolean
-}
-
-/** To make room nothing is hoped for. */
-const doubting: View = { idle: true, strangers: true, told: true }
-
-/** What a walker could do to go on: go to a place, or past something, when all of these have moved. */
-type Way = { place: Place | null; needs: readonly Walker[] }
-type Ways = readonly Way[]
-
-/** Who waits in a ring, and for what. */
-type Link = { walker: Walker; place: Place | null }
-
-/** More than this is going round in circles. */
-const parksOfOne = 3
-
 export class Knots {
   readonly #ground: Ground
   readonly #asks: Asks
-  readonly #travels: Travels
   readonly #bookings: Bookings
+  readonly #rings: Rings
+  readonly #parking: Parking
   readonly #onKnot: OnKnot | undefined
   readonly #suspects = new Few<Walker>()
   /** Those that idlers keep from a nest, while there is nowhere to put them. */
@@ -51,8 +30,6 @@ export class Knots {
   #vacated = 0
   /** There may be knots among any. */
   #isAnySuspect = false
-  /** The parking places that can be reached from a seat, the nearest first. */
-  readonly #padsFrom = new Map<string, readonly Spot[]>()
   #seen = 0
 
   constructor(
@@ -61,8 +38,9 @@ export class Knots {
   ) {
     this.#ground = ground
     this.#asks = asks
-    this.#travels = travels
     this.#bookings = bookings
+    this.#rings = new Rings(ground, { travels, bookings })
+    this.#parking = new Parking(ground, asks)
     this.#onKnot = onKnot
   }
 
@@ -87,7 +65,7 @@ export class Knots {
     if (this.#seen === this.#ground.version) return false
     for (const wait of [...this.#cramped]) if (this.#clearFor(wait)) return true
     // Nobody is left whose doing could be hoped for.
-    if (this.#stuck.size > 0 && this.#isQuiet()) this.suspectAll()
+    if (this.#stuck.size > 0 && this.#rings.isQuiet()) this.suspectAll()
     if (this.#undo()) return true
     this.#seen = this.#ground.version
     return false
@@ -112,7 +90,7 @@ export class Knots {
       const idlers = this.#idlersIn(place, wait)
       if (!idlers) continue
       let count = 0
-      for (const idler of idlers) if (this.#park(idler)) count++
+      for (const idler of idlers) if (this.#parking.park(idler)) count++
       if (count < idlers.length) this.#cramped.add(wait)
       return count > 0
     }
@@ -125,62 +103,30 @@ export class Knots {
     const idlers: Wait[] = []
     let isAll = true
     place.isClosedTo(walker, inputs, (reason, by, piece) => {
-      if (reason === 'occupied' && by?.wait && (by.wait.isIdle || walker.hurries) && this.#canPark(by.wait) && !piece?.travel)
+      if (reason === 'occupied' && by?.wait && (by.wait.isIdle || walker.hurries) && this.#parking.canPark(by.wait) && !piece?.travel)
         idlers.push(by.wait)
       else isAll = false
     })
     return isAll && idlers.length > 0 ? idlers : undefined
   }
 
-  /** Nobody reaches into a device that another thread holds: it may be at work. */
-  #canPark(wait: Wait): boolean {
-    const holder = wait.walker.piece?.spot.device?.holder
-    if (holder && holder !== wait.walker) return false
-    return wait.canPark && wait.parked < parksOfOne + this.#ground.parking.length
-  }
-
-  #park(wait: Wait): boolean {
-    const pad = this.#nearestPad(wait.walker)
-    if (pad) this.#asks.park(wait, pad)
-    return pad !== undefined
-  }
-
-  /** Where labware is handed over it would be in the way: only if no other is free, and there is a way round. */
-  #nearestPad({ piece }: Walker): Spot | undefined {
-    if (!piece) return undefined
-    return this.#padsNear(piece.seat).find((pad) => isFree(pad) && !(pad.isHandOver && this.#isNeeded(pad)))
-  }
-
-  #padsNear(seat: string): readonly Spot[] {
-    let pads = this.#padsFrom.get(seat)
-    if (!pads) {
-      pads = padsFrom(seat, this.#ground)
-      this.#padsFrom.set(seat, pads)
-    }
-    return pads
-  }
-
-  #isNeeded({ seats }: Spot): boolean {
-    return !this.#ground.graph.canDoWithout(seats[0]!.name, (seat) => !isFree(this.#ground.spot(seat)))
-  }
-
   // Knots
 
   #isInKnot(walker: Walker): boolean {
     if (walker.wait?.isIdle && walker.piece && !isWanted(walker.piece.spot)) return false
-    const ways = this.#waysOf(walker, doubting)
-    if (!ways || ways.some(({ needs }) => needs.every((other) => !this.#waysOf(other, doubting)))) return false
-    return this.#locked([walker], doubting).has(walker)
+    const ways = this.#rings.waysOf(walker, doubting)
+    if (!ways || ways.some(({ needs }) => needs.every((other) => !this.#rings.waysOf(other, doubting)))) return false
+    return this.#rings.locked([walker], doubting).has(walker)
   }
 
   /** Does one thing about one of the knots there are. */
   #undo(): boolean {
-    if (this.#isAnySuspect) for (const walker of this.#locked(this.#holders(), doubting)) this.#knotted.add(walker)
+    if (this.#isAnySuspect) for (const walker of this.#rings.locked(this.#rings.holders(), doubting)) this.#knotted.add(walker)
     this.#isAnySuspect = false
     this.#reconsider()
     for (const walker of this.#knotted) {
       this.#knotted.delete(walker)
-      const members = this.#locked([walker], doubting)
+      const members = this.#rings.locked([walker], doubting)
       if (members.size === 0) continue
       const isChanged = this.#undoOne(members)
       for (const member of members) {
@@ -199,7 +145,7 @@ export class Knots {
     if (this.#vacated === this.#ground.vacated) return
     this.#vacated = this.#ground.vacated
     for (const [walker, members] of this.#stuck) {
-      for (const { piece } of members) if (piece && this.#padsNear(piece.seat).some(isFree)) this.#knotted.add(walker)
+      for (const { piece } of members) if (piece && this.#parking.padsNear(piece.seat).some(isFree)) this.#knotted.add(walker)
       if (this.#knotted.has(walker)) this.#stuck.delete(walker)
     }
   }
@@ -212,121 +158,28 @@ export class Knots {
     return !(victim && this.#isRoomToCome()) && this.#tellOne(members)
   }
 
-  /** Only those that have something can be waited for. */
-  *#holders(): Generator<Walker> {
-    for (const walker of this.#ground.walkers.values()) {
-      if (walker.pieces.size > 0 || walker.holds.size > 0 || walker.reserved.size > 0) yield walker
-    }
-  }
-
-  /**
-   * All of these, and of those for whom they wait, that can never go on: each way of each of them needs another of them. It is
-   * the greatest such set: whoever has a way on is taken out, until nobody is.
-   */
-  #locked(start: Iterable<Walker>, view: View): Set<Walker> {
-    const waysOf = new Map<Walker, Ways>()
-    const waiting = [...start]
-    for (let walker = waiting.pop(); walker; walker = waiting.pop()) {
-      const ways = waysOf.has(walker) ? undefined : this.#waysOf(walker, view)
-      if (!ways) continue
-      waysOf.set(walker, ways)
-      for (const { needs } of ways) waiting.push(...needs)
-    }
-    const locked = new Set(waysOf.keys())
-    for (let size = -1; size !== locked.size; ) {
-      size = locked.size
-      for (const walker of locked) if (canGoOn(waysOf.get(walker)!, locked)) locked.delete(walker)
-    }
-    return locked
-  }
-
-  /** Undefined for one that waits for none of the others. */
-  #waysOf(walker: Walker, view: View): Ways | undefined {
-    const { wait, travels } = walker
-    if (wait && !wait.isIdle) return wait.isTold && !view.told ? undefined : this.#waysOfWait(wait, view)
-    for (const travel of travels) if (travel.state === 'waiting') return this.#waysOfTravel(walker, view)
-    if (wait && walker.awaits.length === 0) return view.idle ? [] : undefined
-    return this.#waysOfFollower(walker)
-  }
-
-  #waysOfWait(wait: Wait, view: View): Ways {
-    const { walker, places, inputs, ask } = wait
-    const ways: Way[] = []
-    for (let i = 0; i < places.length; i++) {
-      const place = places[i]!
-      if (this.#ground.hops(walker, ask.candidates[i]!, place) === undefined) continue
-      const needs = new Needs(view)
-      const isClosed = place.isClosedTo(walker, inputs, (...what) => needs.add(...what))
-      if (isClosed && !needs.isHopeless) ways.push({ place, needs: needs.walkers })
-      if (!isClosed) for (const needs of this.#waysToFree(wait, place)) ways.push({ place: null, needs })
-    }
-    return ways
-  }
-
-  #waysToFree(wait: Wait, place: Place): readonly (readonly Walker[])[] {
-    const barred = this.#bookings.barred(wait, place)
-    if (barred?.by) return [[barred.by]]
-    if (barred && !Number.isFinite(barred.at)) return []
-    // It may become safe when any of those does something.
-    return wait.unsafe >= 0 ? wait.trapped.map((other) => [other]) : [[]]
-  }
-
-  #waysOfTravel({ travels }: Walker, view: View): Ways {
-    const needs = new Needs(view)
-    for (const travel of travels) {
-      if (travel.state === 'waiting') this.#travels.obstacles(travel, (...what) => needs.add(...what))
-    }
-    return needs.isHopeless ? [] : [{ place: null, needs: needs.walkers }]
-  }
-
-  /** Two that wait for each other and for no place are about to tell each other something. */
-  #waysOfFollower(walker: Walker): Ways | undefined {
-    const others: Walker[] = []
-    let isWaiting = false
-    for (const thread_id of walker.awaits) {
-      const other = this.#ground.walkers.get(thread_id)
-      if (!other) continue
-      isWaiting = true
-      if (waitsForPlace(other) || !other.awaits.includes(walker.thread_id)) others.push(other)
-    }
-    return isWaiting ? [{ place: null, needs: others }] : undefined
-  }
-
   /** The best to park: its leaving lets another go on, it was parked least, it has the shortest way, it asked last. */
   #parkOf(members: ReadonlySet<Walker>, victim: Wait): boolean {
-    if (!this.#nearestPad(victim.walker)) return false
+    if (!this.#parking.nearestPad(victim.walker)) return false
     this.#onKnot?.(
       [...members].map(({ thread_id }) => thread_id),
       victim.walker.thread_id,
     )
     // Nobody from outside is to step into the ring while it is let round: the parking place would not become free again.
-    for (const { walker, place } of this.#ringOf(victim.walker, members) ?? []) {
+    for (const { walker, place } of this.#rings.ringOf(victim.walker, members) ?? []) {
       const isKept = walker.wait && place && this.#bookings.barred(walker.wait, place) !== undefined
       if (place && !isKept) this.#ground.promise(place, walker)
     }
-    return this.#park(victim)
-  }
-
-  /** From one to the next that it waits for, until that is the first again, each with what it waits for; the shortest such ring. */
-  #ringOf(first: Walker, members: ReadonlySet<Walker>): readonly Link[] | undefined {
-    const cameBy = new Map<Walker, readonly Link[]>([[first, []]])
-    for (const [walker, links] of cameBy) {
-      for (const { place, needs } of this.#waysOf(walker, doubting) ?? []) {
-        const further = [...links, { walker, place }]
-        if (needs.includes(first)) return further
-        for (const next of needs) if (members.has(next) && !cameBy.has(next)) cameBy.set(next, further)
-      }
-    }
-    return undefined
+    return this.#parking.park(victim)
   }
 
   #victimOf(members: ReadonlySet<Walker>): Wait | undefined {
     let best: { wait: Wait; cost: readonly number[] } | undefined
     for (const { wait, piece, walker } of restingIn(members)) {
-      const helps = this.#canPark(wait) ? this.#helps(walker, piece, members) : 0
+      const helps = this.#parking.canPark(wait) ? this.#helps(walker, piece, members) : 0
       // One that waits for a ring without being part of it would only use up the parking place.
-      if (helps === 0 || (!wait.isIdle && !this.#ringOf(walker, members))) continue
-      const pad = this.#nearestPad(walker)
+      if (helps === 0 || (!wait.isIdle && !this.#rings.ringOf(walker, members))) continue
+      const pad = this.#parking.nearestPad(walker)
       const hops = pad ? this.#ground.graph.hops(piece.seat, pad.seats[0]!.name)! : Number.POSITIVE_INFINITY
       const cost = [pad ? 0 : 1, walker.hurries ? 1 : 0, -helps, wait.parked, hops, wait.priority, -wait.sequence]
       if (!best || isLess(cost, best.cost)) best = { wait, cost }
@@ -339,7 +192,7 @@ export class Knots {
     let helps: 0 | 1 | 2 = 0
     for (const { walker: other } of wanting(spot)) {
       if (other === walker) continue
-      const ways = this.#waysOf(other, doubting) ?? []
+      const ways = this.#rings.waysOf(other, doubting) ?? []
       if (canGoOn(ways, members)) continue
       for (const { needs } of ways) {
         if (!needs.includes(walker)) continue
@@ -379,7 +232,7 @@ export class Knots {
   #tellOne(knot: ReadonlySet<Walker>): boolean {
     // Those that are parked too, though nobody in the knot waits for them: they have the room that there could be.
     const parked = this.#ground.parking.flatMap(({ piece, reservedFor }) => piece?.walker ?? reservedFor ?? [])
-    const members = this.#locked([...knot, ...parked], { idle: this.#isQuiet(), strangers: false, told: false })
+    const members = this.#rings.locked([...knot, ...parked], { idle: this.#rings.isQuiet(), strangers: false, told: false })
     const victim = this.#victimOf(members)
     if (victim && this.#ground.parking.some((pad) => isHopeful(pad, members))) return false
     const told = victim && !victim.isIdle ? victim : (firstOf(members) ?? this.#keptOut(members))
@@ -396,21 +249,15 @@ export class Knots {
   #isRoomToCome(): boolean {
     return this.#ground.parking.some(({ piece, reservedFor }) => {
       const walker = piece ? piece.walker : reservedFor
-      return walker !== null && !this.#waysOf(walker, doubting)
+      return walker !== null && !this.#rings.waysOf(walker, doubting)
     })
-  }
-
-  /** None of all can go on of itself. */
-  #isQuiet(): boolean {
-    for (const walker of this.#ground.walkers.values()) if (!this.#waysOf(walker, doubting)) return false
-    return true
   }
 
   /** One that is not on the floor yet, and cannot come. One for each place is enough. */
   #keptOut(members: ReadonlySet<Walker>): Wait | undefined {
     for (const { piece } of members) {
       const waits = piece ? [...wanting(piece.spot)].flatMap(({ walker }) => walker.wait ?? []) : []
-      const first = waits.find((wait) => !wait.isIdle && !canGoOn(this.#waysOf(wait.walker, doubting) ?? [], members))
+      const first = waits.find((wait) => !wait.isIdle && !canGoOn(this.#rings.waysOf(wait.walker, doubting) ?? [], members))
       if (first && !waits.some(({ isTold }) => isTold)) return first
     }
     return undefined
@@ -423,50 +270,6 @@ export class Knots {
     const why = labware_id ? `labware ${labware_id} stands there` : `thread ${thread_id} has it`
     return `${namesOf(wait)} cannot be had: ${why}, they wait for each other, and no parking place is free to make room`
   }
-}
-
-/** Further away than any seat. */
-const handOver = 1e6
-
-function padsFrom(from: string, { graph, parking }: Ground): readonly Spot[] {
-  const reached = parking.flatMap((pad) => {
-    const hops = graph.hops(from, pad.seats[0]!.name)
-    return hops === undefined ? [] : [{ pad, far: hops + (pad.isHandOver ? handOver : 0) }]
-  })
-  return reached.sort((a, b) => a.far - b.far).map(({ pad }) => pad)
-}
-
-/** Whom one way needs. */
-class Needs {
-  readonly walkers: Walker[] = []
-  isHopeless = false
-  readonly #view: View
-
-  constructor(view: View) {
-    this.#view = view
-  }
-
-  add(reason: Obstacle['reason'], by: Walker | null, piece: Piece | null): void {
-    // What is under way leaves of itself.
-    if (piece?.travel || (reason === 'corridor' && by && isUnderWay(by))) return
-    if (by) this.walkers.push(by)
-    else if (this.#view.strangers) this.isHopeless = true
-  }
-}
-
-function canGoOn(ways: Ways, locked: ReadonlySet<Walker>): boolean {
-  return ways.some(({ needs }) => needs.every((other) => !locked.has(other)))
-}
-
-function isUnderWay({ pieces }: Walker): boolean {
-  for (const { travel } of pieces) if (travel) return true
-  return false
-}
-
-function waitsForPlace({ wait, travels }: Walker): boolean {
-  if (wait && !wait.isIdle) return true
-  for (const { state } of travels) if (state === 'waiting') return true
-  return false
 }
 
 /** Who wants to go to a spot, to its device, or past it. */
