@@ -329,6 +329,25 @@ test('one that is put out of the way while it waits is shown waiting', async (t)
   await runtime.over(execution)
 })
 
+test('a flood of custom events is told once, and none of them is dropped; where time jumps there is none', async (t) => {
+  const document = mixing([mix], [{ wait_for: 'go' }])
+  const floods: number[] = []
+  for (const run_mode of ['LIVE', 'PURE_SIM'] as const) {
+    let now = 0
+    const { runtime, told, incidents } = liveRuntime(topology, [document], { now: () => now })
+    const execution = await begin(runtime, { workflow: 'work', run_mode })
+    for (let i = 0; i < 5000; i++) {
+      now += i < 2500 ? 0.0051 : 0.0049
+      execution.emitCustom('noise', { value: null, data: {} }, null)
+    }
+    t.equal(told.filter(({ entity_type }) => entity_type === 'CUSTOM').length, 5000)
+    floods.push(incidents.filter(({ category }) => category === 'EVENT_FLOOD').length)
+    execution.abort('enough')
+    await runtime.over(execution)
+  }
+  t.same(floods, [1, 0])
+})
+
 test('ABANDONED: what was never delivered is told before the end', async (t) => {
   const { runtime, told, execution } = await orphaned()
   execution.abort('enough')

@@ -77,6 +77,7 @@ export class Runtime {
       warn: options.warn,
       now: options.now,
       thread: (thread_id) => this.thread(thread_id),
+      open: () => this.#open(),
       ended: (execution) => this.#ended(execution),
     }
   }
@@ -176,7 +177,18 @@ export class Runtime {
       submitted_at: this.#options.now(),
     })
     execution.start(submission)
+    await this.#kept(execution)
     return submission
+  }
+
+  /** Who was answered finds it after a restart. Rejects with `storage`; a run of that one submission is given up then. */
+  async #kept(execution: Execution): Promise<void> {
+    try {
+      await execution.memory?.kept()
+    } catch (error) {
+      if (execution.submissions.length === 1) execution.abort(messageOf(error))
+      throw error
+    }
   }
 
   #submission(

@@ -95,6 +95,13 @@ export function mustBeFree({ floor, labware }: World, seat: string, { document }
   const { labware_id } = floor.seat(seat)
   if (labware_id === null || floor.graph.seats.get(seat)?.storage) return
   const there = labware.get(labware_id)
+  if (there?.held_by) {
+    const remedy = `put it somewhere and say where (benchd labware put ${labware_id} PLACE)`
+    throw new LabError(
+      'conflict',
+      `${name} is to begin at ${seat}: ${there.name} from there is in the gripper of ${there.held_by}; ${remedy}`,
+    )
+  }
   const isAtRest = floor.whose(labware_id) === null
   if (isAtRest && template.start.mode === 'REUSE_EXISTING' && there?.type === document.labware[plan.labware]?.type) return
   const remedy = isAtRest ? `take it away (benchd labware put ${labware_id} --off)` : 'wait until the run that moves it has taken it on'

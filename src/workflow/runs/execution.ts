@@ -16,6 +16,7 @@ import type { World } from '../threads/world.ts'
 import { Births } from './births.ts'
 import { Bus } from './bus.ts'
 import { Channels, type Published } from './channels.ts'
+import { Flood, flooding } from './flood.ts'
 import { Groups } from './groups.ts'
 import { type InsertRequest, Inserts } from './inserts.ts'
 import { theOneAhead } from './named.ts'
@@ -35,6 +36,8 @@ export type Surroundings = {
   now(): number
   /** A thread of any run. */
   thread?(thread_id: string): LabwareThread | undefined
+  /** Runs that have not ended. */
+  open?(): Execution[]
   /** It is terminal. */
   ended(execution: Execution): void
 }
@@ -56,6 +59,7 @@ export class Execution {
   readonly inserts: Inserts
   readonly lateCalls = new LateCalls()
   readonly births: Births
+  readonly #flood: Flood
   readonly stall: Stall
   readonly timeline: Timeline
   readonly phase = new Status<Phase>(phaseTransitions, 'accepting', () => {})
@@ -85,6 +89,7 @@ export class Execution {
     this.#around = around
     this.#context = { execution_id: this.execution_id, workflow_name: workflow.name }
     this.births = new Births(this)
+    this.#flood = new Flood(() => around.now())
     this.stall = new Stall(this)
     this.slots = new Slots(this)
     this.inserts = new Inserts(this)
@@ -120,6 +125,11 @@ export class Execution {
   /** A thread of this run or of another. */
   find(thread_id: string): LabwareThread | undefined {
     return this.threads.get(thread_id) ?? this.#around.thread?.(thread_id)
+  }
+
+  /** Other open runs that share its places. */
+  beside(): Execution[] {
+    return this.#around.open?.().filter((other) => other !== this && other.world === this.world) ?? []
   }
 
   /** A fresh one each time: what an event carries is frozen. */
@@ -232,6 +242,10 @@ export class Execution {
   emitCustom(name: string, published: Published, thread_id: string | null): void {
     mustBeEmittable(name)
     if (this.isOver) return
+    if (this.world.mode !== 'PURE_SIM' && this.#flood.isBeginning()) {
+      const { events, within_s } = flooding
+      this.incident('EVENT_FLOOD', `more than ${events} custom events within ${within_s} s; none is dropped`, null, { severity: 'WARNING' })
+    }
     this.channels.publish(name, published)
     this.emit('CUSTOM', name.replaceAll('.', '_'), 'EMITTED', { ...this.#context, thread_id, event_name: name, ...published })
   }

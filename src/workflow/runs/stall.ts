@@ -37,17 +37,22 @@ export class Stall {
   }
 
   #look(): void {
-    const { paused, isOver, threads } = this.#execution
+    if (!isBlockedWhole(this.#execution)) return
+    const { threads } = this.#execution
     const live = this.#execution.live()
-    if (paused || isOver || live.length === 0) return
-    const waits = live.map(({ waiting, name }) => ({ waiting, name }))
-    if (!waits.every(({ waiting }) => waiting && isBlocked(waiting))) return
-    const obstacles = waits.flatMap(({ waiting }) => waiting!.obstacles())
-    if (obstacles.some(({ thread_id }) => thread_id !== null && !threads.has(thread_id))) return
-    const picture = waits.map(({ waiting, name }) => `${name} waits for ${waiting!.what}`).join('; ')
+    const obstacles = live.flatMap(({ waiting }) => waiting!.obstacles())
+    const isElsewhere = obstacles.some(({ thread_id }) => thread_id !== null && !threads.has(thread_id))
+    if (isElsewhere && !this.#execution.beside().every(isBlockedWhole)) return
+    const picture = live.map(({ waiting, name }) => `${name} waits for ${waiting!.what}`).join('; ')
     if (picture === this.picture) return
     this.picture = picture
     this.#execution.incident('SYSTEM_STALL', `nothing can move any more: ${picture}`, null, { recovery_action: 'RESUME_EXECUTION' })
     this.#execution.pause('system')
   }
+}
+
+/** All that moves in it waits for others. One that is paused goes on when somebody says so. */
+function isBlockedWhole(execution: Execution): boolean {
+  const live = execution.live()
+  return !execution.paused && !execution.isOver && live.length > 0 && live.every(({ waiting }) => waiting && isBlocked(waiting))
 }

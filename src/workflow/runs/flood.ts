@@ -1,0 +1,29 @@
+// Whether custom events come faster than anybody can have meant.
+
+/** 200 a second, over ten seconds. */
+export const flooding = { events: 2000, within_s: 10 }
+
+export class Flood {
+  /** Unix time, s. */
+  readonly #now: () => number
+  /** Of the newest, the oldest where the next will be put. */
+  readonly #times: number[] = []
+  #next = 0
+  #isTold = false
+
+  constructor(now: () => number) {
+    this.#now = now
+  }
+
+  /** Counts one more; true once, when they have become too many. */
+  isBeginning(): boolean {
+    if (this.#isTold) return false
+    const now = this.#now()
+    const oldest = this.#times[this.#next]
+    this.#times[this.#next] = now
+    this.#next = (this.#next + 1) % flooding.events
+    this.#isTold = oldest !== undefined && now - oldest < flooding.within_s
+    if (this.#isTold) this.#times.length = 0
+    return this.#isTold
+  }
+}
