@@ -29,7 +29,7 @@ const rooms = [
 const workflowRooms = ['statuses', 'plans', 'equipment', 'floor', 'threads', 'runs', 'kept', '']
 
 /** `cli` talks over the wire; these it loads when a command is called that cannot. */
-const cliMayLoad = ['main', 'drivers', 'devices', 'events', 'keys', 'workflow', 'examples', 'config', 'care']
+const cliMayLoad = ['main', 'drivers', 'devices', 'events', 'keys', 'teachpoints', 'workflow', 'examples', 'config', 'care']
 const cliMayImport = ['errors', 'kit', 'config']
 
 /** Which rooms, or folders of them, a package may be imported from. */

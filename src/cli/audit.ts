@@ -30,7 +30,6 @@ const auditVerify = command({
   options: {
     head: { type: 'string', value: 'HASH', help: 'This hash, which the log has told, must be in it: else its end was cut off' },
     'data-dir': serviceOptions['data-dir'],
-    json: serviceOptions.json,
   },
   example: 'benchd audit verify --head "$(journalctl -u benchd -g "audit: line" -n 1 -o cat | grep -oE "[0-9a-f]{64}")"',
   async run({ options, operands: [file] }) {

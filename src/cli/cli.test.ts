@@ -30,7 +30,7 @@ test('a wrong command line ends with 2, on stderr, and says what was meant', asy
   for (const [args, sentence] of [
     [['srve'], /no command srve; did you mean "serve"/],
     [['frobnicate'], /no command frobnicate; see: benchd help/],
-    [['key', 'crate'], /no command key crate; there is: key create/],
+    [['key', 'crate'], /no command key crate; did you mean "key create".*there is: key create/],
     [['serve', '--prot', '1'], /no option --prot; did you mean "port"/],
     [['key', 'revoke'], /KEY_ID is missing/],
     [['version', 'now'], /too much/],

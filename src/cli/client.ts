@@ -2,75 +2,104 @@
 
 import { type IncomingMessage, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
-import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { exists, socketPath } from '../kit/folder.ts'
-import type { Given } from './command.ts'
+import { commonOptions, type Given } from './command.ts'
+import { credentials } from './credentials.ts'
 import { CliError, exitOfStatus } from './exit.ts'
 import { dataDir } from './places.ts'
 
-export type Service = { socket_of: string } | { url: string; api_key: string | undefined }
+/** `wait_s` is how long an answer may take, where somebody said so. */
+export type Service = ({ socket_of: string } | { url: string; api_key: string | undefined }) & { wait_s?: number | undefined }
 
 /** Options of every command that asks a service. */
 export const serviceOptions = {
   url: { type: 'string', value: 'URL', help: 'Service to talk to over the network; else the one on the data folder' },
   key: { type: 'string', value: 'KEY', help: 'API key for --url; better: BENCHD_API_KEY' },
   'data-dir': { type: 'string', value: 'DIR', help: 'Data folder of the service on this machine' },
-  json: { type: 'boolean', help: 'Print JSON; a line for each of what streams' },
+  timeout: { type: 'string', value: 'S', help: 'Seconds to wait for an answer; default 60, and as long as it takes for an operation' },
+  json: commonOptions.json,
 } as const
 
-/** The service that the options and the environment name. */
+/** The service that the options or the environment name; else the machine's own, the one of the credentials, the one on the data folder. */
 export function serviceOf(options: Given<typeof serviceOptions>): Service {
+  return { ...whereabouts(options), wait_s: options.timeout === undefined ? undefined : seconds(options.timeout) }
+}
+
+function whereabouts(options: Given<typeof serviceOptions>): Service {
   const url = options.url ?? process.env.BENCHD_URL
-  if (url) return { url, api_key: options.key ?? process.env.BENCHD_API_KEY }
+  const api_key = options.key ?? process.env.BENCHD_API_KEY
+  if (url) return { url, api_key: api_key ?? credentials(url)?.api_key }
   const isNamed = options['data-dir'] ?? process.env.BENCHD_DATA_DIR
-  if (!isNamed && exists(`${groupDoor}/control.sock`)) return { socket_of: groupDoor }
-  return { socket_of: dataDir(options['data-dir']) }
+  if (isNamed) return { socket_of: dataDir(options['data-dir']) }
+  // On the machine itself its own service goes before one that is only remembered.
+  if (exists(`${groupDoor}/control.sock`)) return { socket_of: groupDoor }
+  const known = credentials()
+  return known ? { url: known.url, api_key: api_key ?? known.api_key } : { socket_of: dataDir(undefined) }
+}
+
+/** The same service, which may take as long as it takes, unless somebody said how long. */
+export function patiently(service: Service): Service {
+  return { ...service, wait_s: service.wait_s ?? 0 }
+}
+
+const usual_s = 60
+
+function seconds(text: string): number {
+  const value = Number(text)
+  if (text.trim() !== '' && value > 0 && value <= 86_400) return value
+  throw new CliError('usage', `--timeout ${text} is not a number of seconds`)
 }
 
 /** Where systemd has the service open a socket for the group `benchd`. */
 const groupDoor = '/run/benchd'
 
-/** Whether a service holds the folder. */
-export async function isServed(folder: string): Promise<boolean> {
-  if (!exists(folder)) return false
-  const socket = connect(socketPath(folder, 'control.sock'))
-  const answers = await new Promise<boolean>((resolve) => {
-    socket.once('connect', () => resolve(true)).once('error', () => resolve(false))
-  })
-  socket.destroy()
-  return answers
+/** What the service answers, parsed. Throws `CliError`; `unreachable` when nobody listens there. */
+export async function ask<Answer>(service: Service, method: string, path: string, body?: object, more: Asking = {}): Promise<Answer> {
+  const response = await open(service, method, path, { ...more, body })
+  try {
+    return JSON.parse(await text(response)) as Answer
+  } catch (error) {
+    throw unreachable(service, error as Error)
+  }
 }
 
-/** What the service answers, parsed. Throws `CliError`; `unreachable` when nobody listens there. */
-export async function ask<Answer>(service: Service, method: string, path: string, body?: object): Promise<Answer> {
-  return JSON.parse(await text(await open(service, method, path, { body }))) as Answer
-}
+/** `also` is a status that is an answer though it is not a good one. */
+type Asking = { headers?: Record<string, string> | undefined; signal?: AbortSignal; also?: number }
 
 /** An answer whose body is still to be read. Throws `CliError` for any but a good one. */
 export async function open(
   service: Service,
   method: string,
   path: string,
-  { body, headers = {} }: { body?: object | undefined; headers?: Record<string, string> } = {},
+  asking: Asking & { body?: object | undefined } = {},
 ): Promise<IncomingMessage> {
-  const response = await exchange(service, method, path, headers, body)
+  const response = await exchange(service, method, path, asking)
   const status = response.statusCode ?? 0
-  if (status >= 200 && status < 300) return response
+  if ((status >= 200 && status < 300) || status === asking.also) return response
   throw new CliError(exitOfStatus(status), detailOf(await text(response)) ?? `the service answered ${status}`)
 }
 
-function exchange(service: Service, method: string, path: string, more: Record<string, string>, body?: object): Promise<IncomingMessage> {
+function exchange(
+  service: Service,
+  method: string,
+  path: string,
+  { body, headers: more, signal }: Asking & { body?: object | undefined },
+): Promise<IncomingMessage> {
   const sent = body === undefined ? undefined : JSON.stringify(body)
+  const wait_s = service.wait_s ?? usual_s
   const headers = { ...more, ...(sent !== undefined && { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(sent) }) }
   return new Promise((resolve, reject) => {
     const asking =
       'url' in service
         ? (service.url.startsWith('https:') ? requestHttps : requestHttp)(new URL(path, service.url), {
             method,
+            signal,
             headers: { ...headers, ...(service.api_key && { 'X-API-Key': service.api_key }) },
           })
-        : requestHttp({ socketPath: controlSocket(service), method, path, headers })
+        : requestHttp({ socketPath: controlSocket(service), method, path, headers, signal })
+    // Also while it is being connected to, and between two pieces of an answer.
+    if (wait_s > 0) asking.setTimeout(wait_s * 1000, () => asking.destroy(new Error(`no answer within ${wait_s} s`)))
     asking.on('error', (error) => reject(unreachable(service, error)))
     asking.on('response', resolve)
     asking.end(sent)

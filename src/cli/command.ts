@@ -1,41 +1,71 @@
-// What a command is: a record that makes the parsing and the help alike.
+// What a command is: a record that makes the parsing, the help, the completion and the man page alike.
 
 import { parseArgs } from 'node:util'
 import { didYouMean } from '../kit/did_you_mean.ts'
 import { CliError } from './exit.ts'
 
-type Option = { type: 'string' | 'boolean' /** It may be given more than once. */; multiple?: true; value?: string; help: string }
+export type Option = {
+  type: 'string' | 'boolean' /** It may be given more than once. */
+  multiple?: true /** One letter that stands for it. */
+  short?: string
+  value?: string
+  help: string
+}
 export type Options = Record<string, Option>
 export type Given<Own extends Options> = {
   [Name in keyof Own]?: Own[Name]['type'] extends 'boolean' ? boolean : Own[Name] extends { multiple: true } ? string[] : string
 }
 
+/** Options of every command. */
+export const commonOptions = {
+  json: { type: 'boolean', help: 'Print JSON; a line for each of what streams' },
+  quiet: { type: 'boolean', help: 'Print nothing but what was asked for' },
+  'no-color': { type: 'boolean', help: 'Print no colors; the same as NO_COLOR=1' },
+} as const
+
 export type Command<Own extends Options = Options> = {
   /** One or two words: `serve`, `key create`. */
   name: string
+  /** Other names of it. */
+  aliases?: readonly string[]
   summary: string
   /** Names of what stands behind it without dashes; in brackets what may be left out. */
   operands: readonly string[]
   options: Own
+  /** Where --json makes no sense: what to do instead. */
+  no_json?: string
   example?: string
-  /** Answers the exit code. */
-  run(given: { options: Given<Own>; operands: readonly string[] }): Promise<number>
+  /** Answers the exit code. `table` is of all commands. */
+  run(given: { options: Given<Own & typeof commonOptions>; operands: readonly string[]; table(): Promise<Section[]> }): Promise<number>
 }
+
+/** What stands under one heading of the help. */
+export type Section = { heading: string; commands: readonly Command[] }
 
 /** Keeps the types of a command's options for its `run`. */
 export function command<Own extends Options>(definition: Command<Own>): Command {
   return definition as unknown as Command
 }
 
+/** All that it takes, its own options first. */
+export function optionsOf({ options, no_json }: Command): Options {
+  const { json, ...rest } = commonOptions
+  return { ...Object.fromEntries(Object.entries(options).filter(([name]) => name !== 'json')), ...(no_json ? {} : { json }), ...rest }
+}
+
+/** `benchd key revoke KEY_ID [options]` */
+function usageOf({ name, operands }: Command): string {
+  return ['benchd', name, ...operands, '[options]'].join(' ')
+}
+
 /** What `--help` shows. */
-export function helpOf({ name, summary, operands, options, example }: Command): string {
-  const usage = ['benchd', name, ...operands, ...(Object.keys(options).length ? ['[options]'] : [])].join(' ')
-  const lines = Object.entries(options).map(
-    ([option, { value, help }]) => `  ${`--${option}${value ? ` ${value}` : ''}`.padEnd(22)}${help}`,
+export function helpOf(command: Command): string {
+  const { summary, aliases = [], example } = command
+  const lines = Object.entries(optionsOf(command)).map(
+    ([option, { short, value, help }]) => `  ${`${short ? `-${short}, ` : ''}--${option}${value ? ` ${value}` : ''}`.padEnd(22)}${help}`,
   )
-  return [`Usage: ${usage}`, '', summary, ...(lines.length ? ['', ...lines] : []), ...(example ? ['', `Example: ${example}`] : [])].join(
-    '\n',
-  )
+  const also = aliases.length ? [`Also: ${aliases.map((alias) => `benchd ${alias}`).join(', ')}`, ''] : []
+  return [`Usage: ${usageOf(command)}`, '', ...also, summary, '', ...lines, ...(example ? ['', `Example: ${example}`] : [])].join('\n')
 }
 
 /** Throws a usage error that says what to write instead. */
@@ -43,11 +73,12 @@ export function parse(
   definition: Command,
   args: readonly string[],
 ): { options: Record<string, string | boolean | string[] | undefined>; operands: string[] } {
-  const { name, options, operands } = definition
+  const { name, operands, no_json } = definition
+  const options = optionsOf(definition)
   const config = Object.fromEntries(
-    Object.entries<Option>({ ...options, help: { type: 'boolean', help: '' } }).map(([option, { type, multiple = false }]) => [
+    Object.entries<Option>({ ...options, help: { type: 'boolean', help: '' } }).map(([option, { type, multiple = false, short }]) => [
       option,
-      { type, multiple },
+      { type, multiple, ...(short && { short }) },
     ]),
   )
   const unknown = args
@@ -55,10 +86,11 @@ export function parse(
     .find((arg) => /^--[^=]/.test(arg) && !((arg.slice(2).split('=')[0] ?? '') in config))
   if (unknown) {
     const word = unknown.slice(2).split('=')[0] ?? ''
-    throw new CliError('usage', `benchd ${name}: there is no option --${word}${didYouMean(word, Object.keys(options))}`)
+    const instead = word === 'json' && no_json ? `: ${no_json}` : didYouMean(word, Object.keys(options))
+    throw new CliError('usage', `benchd ${name}: there is no option --${word}${instead}`)
   }
   try {
-    const { values, positionals } = parseArgs({ args: [...args], options: config, allowPositionals: true, strict: true })
+    const { values, positionals } = parseArgs({ args: numbersJoined(args, options), options: config, allowPositionals: true, strict: true })
     const needed = operands.filter((operand) => !operand.startsWith('[')).length
     if (!values.help && (positionals.length < needed || positionals.length > operands.length)) {
       throw new Error(positionals.length < needed ? `${operands[positionals.length]} is missing` : `${positionals.at(-1)} is too much`)
@@ -67,4 +99,21 @@ export function parse(
   } catch (error) {
     throw new CliError('usage', `benchd ${name}: ${(error as Error).message}; see: benchd ${name} --help`, { cause: error })
   }
+}
+
+/** `--x -42` as `--x=-42`: alone the number would be taken for an option. */
+function numbersJoined(args: readonly string[], options: Options): string[] {
+  return args.flatMap((arg, i) => {
+    const [before, next] = [args[i - 1] ?? '', args[i + 1] ?? '']
+    if (isNumber(arg) && takesValue(before, options)) return []
+    return isNumber(next) && takesValue(arg, options) ? [`${arg}=${next}`] : [arg]
+  })
+}
+
+function isNumber(text: string): boolean {
+  return /^-\.?\d/.test(text)
+}
+
+function takesValue(arg: string, options: Options): boolean {
+  return arg.startsWith('--') && options[arg.slice(2)]?.type === 'string'
 }

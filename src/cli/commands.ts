@@ -1,19 +1,30 @@
 // The table of commands: parsing, help, completion and the man page all come from it. A file is loaded when its word is called for.
 
-import type { Command } from './command.ts'
+import type { Command, Section } from './command.ts'
 
 type Load = () => Promise<{ commands: readonly Command[] }>
 
 /** By the first word of their commands, under the headings of the help. */
-export const sections = {
-  'Run a bench': { serve: () => import('./serve.ts'), demo: () => import('./serve.ts') },
+const sections = {
+  'Run a bench': {
+    serve: () => import('./serve.ts'),
+    demo: () => import('./serve.ts'),
+    status: () => import('./status.ts'),
+    top: () => import('./top.ts'),
+    discover: () => import('./discover.ts'),
+  },
+  Devices: {
+    devices: () => import('./devices/devices.ts'),
+    stop: () => import('./devices/stop.ts'),
+    teachpoints: () => import('./teachpoints/teachpoints.ts'),
+  },
   'Runs and labware': {
-    runs: () => import('./runs.ts'),
+    runs: () => import('./runs/runs.ts'),
     labware: () => import('./labware.ts'),
     topology: () => import('./topology.ts'),
     workflows: () => import('./workflows.ts'),
   },
-  Events: { events: () => import('./events.ts') },
+  Events: { events: () => import('./events.ts'), incidents: () => import('./incidents.ts') },
   Access: { key: () => import('./key.ts'), whoami: () => import('./key.ts'), audit: () => import('./audit.ts') },
   Instruments: {
     ports: () => import('./ports.ts'),
@@ -21,7 +32,18 @@ export const sections = {
     replay: () => import('./replay.ts'),
     'safe-off': () => import('./safe_off.ts'),
   },
-  Care: { config: () => import('./config.ts'), version: () => import('./version.ts') },
+  Care: {
+    backup: () => import('./backup.ts'),
+    restore: () => import('./restore.ts'),
+    bundle: () => import('./bundle.ts'),
+    logs: () => import('./logs.ts'),
+    update: () => import('./update.ts'),
+    doctor: () => import('./doctor.ts'),
+    config: () => import('./config.ts'),
+    completion: () => import('./completion.ts'),
+    man: () => import('./man.ts'),
+    version: () => import('./version.ts'),
+  },
 } satisfies Record<string, Record<string, Load>>
 
 const loads: ReadonlyMap<string, Load> = new Map(Object.values(sections).flatMap((words) => Object.entries(words)))
@@ -36,6 +58,11 @@ export async function commandsOf(word: string): Promise<Command[]> {
 }
 
 /** All, in the order of the table. */
-export async function allCommands(): Promise<Command[]> {
-  return (await Promise.all(words.map(commandsOf))).flat()
+export function table(): Promise<Section[]> {
+  return Promise.all(
+    Object.entries(sections).map(async ([heading, words]) => ({
+      heading,
+      commands: (await Promise.all(Object.keys(words).map(commandsOf))).flat(),
+    })),
+  )
 }

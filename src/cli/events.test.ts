@@ -9,6 +9,7 @@ import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { t as file, type Test, test } from 'tap'
 import type { RuntimeEvent } from '../events/event.ts'
+import { parseCsv } from './csv.ts'
 import { benchd, type Running, running } from './testing.ts'
 
 // A slow machine is not a failure.
@@ -104,6 +105,23 @@ test('events export prints all there is, over many pages, as verify counts it', 
   const exporting = spawn(process.execPath, [program, 'events', 'export', ...service.ways[0]!], { stdio: ['ignore', 'pipe', 'pipe'] })
   exporting.stdout.once('data', () => exporting.stdout.destroy())
   t.same(await Promise.all([text(exporting.stderr), once(exporting, 'exit')]), ['', [0, null]])
+})
+
+test('events export --csv has a header, a line for each event, and the context as JSON', async (t) => {
+  const service = await serving(t)
+  const fired = [await service.emit('CUSTOM.note.EMITTED', { text: 'a "b",\nc' }), await service.emit('THREAD.plate.MOVING', { n: 1 })]
+  const { code, stdout } = await benchd(service.home, ['events', 'export', '--csv', '--execution', 'run-1', ...service.ways[0]!])
+  t.equal(code, 0)
+  const [head, ...rows] = parseCsv(stdout, 'stdout').map(({ cells }) => cells)
+  t.same(head, ['timestamp', 'time', 'event_name', 'execution_id', 'entity_type', 'entity_id', 'status', 'context'])
+  t.same(
+    rows.map(([timestamp, time = '', event_name, execution_id, entity_type, entity_id, status, context = '']) => ({
+      ...{ timestamp: Number(timestamp), event_name, execution_id, entity_type, entity_id, status, context: JSON.parse(context) },
+      time: Date.parse(time),
+    })),
+    fired.map((event) => ({ ...event, time: Math.floor(event.timestamp * 1000 + 1e-4) })),
+  )
+  t.match(await benchd(service.home, ['events', 'export', '--csv', '--json', ...service.ways[0]!]), { code: 2, stderr: /not both/ })
 })
 
 test('events verify says which file is damaged at which byte, and ends with 1', async (t) => {

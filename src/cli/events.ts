@@ -4,9 +4,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { RuntimeEvent } from '../events/event.ts'
 import { ask, open, type Service, serviceOf, serviceOptions } from './client.ts'
 import { command, type Given } from './command.ts'
+import { csvLine } from './csv.ts'
 import { CliError } from './exit.ts'
 import { dataDir } from './places.ts'
 import { serverSentEvents } from './sse.ts'
+import { print } from './table.ts'
+import { note } from './terminal.ts'
 
 const filters = {
   execution: { type: 'string', value: 'ID', help: 'Of that execution alone' },
@@ -40,7 +43,7 @@ const eventsTail = command({
         // While the service starts it answers too, but not yet with a stream.
         if (!opened || (error instanceof CliError && !['unreachable', 'failed'].includes(error.exit))) throw error
       }
-      process.stderr.write('benchd: the stream ended; trying again\n')
+      note('the stream ended; trying again')
       await sleep(again_ms)
     }
   },
@@ -61,12 +64,21 @@ const eventsSince = command({
 
 const eventsExport = command({
   name: 'events export',
-  summary: 'Print all events, a line of JSON each',
+  summary: 'Print all events: a line of JSON each, or comma-separated values',
   operands: [],
-  options: { ...filters, ...serviceOptions },
+  options: {
+    ...filters,
+    csv: { type: 'boolean', help: 'Comma-separated values with a header, the time also as a date; the context is JSON' },
+    ...serviceOptions,
+  },
   example: 'benchd events export --execution 7b1c… > run.jsonl',
   async run({ options }) {
-    for await (const event of eventsFrom(serviceOf(options), 0, options)) print(JSON.stringify(event))
+    if (options.csv && options.json) throw new CliError('usage', 'benchd events export prints --csv or --json, not both')
+    if (options.csv) process.stdout.write(csvLine([...columns]))
+    for await (const event of eventsFrom(serviceOf(options), 0, options)) {
+      if (options.csv) process.stdout.write(csvLine(columns.map((column) => cellOf(event, column))))
+      else print(JSON.stringify(event))
+    }
     return 0
   },
 })
@@ -75,7 +87,7 @@ const eventsVerify = command({
   name: 'events verify',
   summary: 'Check every line of the log on this machine, and say what is damaged',
   operands: [],
-  options: { 'data-dir': serviceOptions['data-dir'], json: serviceOptions.json },
+  options: { 'data-dir': serviceOptions['data-dir'] },
   async run({ options }) {
     const { verifyLog } = await import('../events/log_verify.ts')
     const found = await verifyLog(`${dataDir(options['data-dir'])}/events`)
@@ -89,6 +101,13 @@ const eventsVerify = command({
 })
 
 export const commands = [eventsTail, eventsSince, eventsExport, eventsVerify]
+
+const columns = ['timestamp', 'time', 'event_name', 'execution_id', 'entity_type', 'entity_id', 'status', 'context'] as const
+
+function cellOf(event: RuntimeEvent, column: (typeof columns)[number]): string {
+  if (column === 'time') return isoOf(event)
+  return column === 'context' ? JSON.stringify(event.context) : String(event[column])
+}
 
 async function* eventsFrom(service: Service, since: number, options: Given<typeof filters>): AsyncGenerator<RuntimeEvent> {
   const wanted = wantedBy(options)
@@ -123,14 +142,15 @@ function query(values: Record<string, string | undefined>): string {
   return given.length ? `?${new URLSearchParams(given)}` : ''
 }
 
-function line({ timestamp, event_name, execution_id, context }: RuntimeEvent): string {
-  return `${new Date(timestamp * 1000).toISOString()}  ${event_name}  ${execution_id}  ${JSON.stringify(context)}`
+function isoOf({ timestamp }: RuntimeEvent): string {
+  return new Date(timestamp * 1000).toISOString()
+}
+
+function line(event: RuntimeEvent): string {
+  const { event_name, execution_id, context } = event
+  return `${isoOf(event)}  ${event_name}  ${execution_id}  ${JSON.stringify(context)}`
 }
 
 function tellGap(comment: string): void {
-  if (/^(gap|dropped|not stored)/.test(comment)) process.stderr.write(`benchd: the stream says: ${comment}\n`)
-}
-
-function print(text: string): void {
-  process.stdout.write(`${text}\n`)
+  if (/^(gap|dropped|not stored)/.test(comment)) note(`the stream says: ${comment}`)
 }

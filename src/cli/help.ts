@@ -1,7 +1,8 @@
 // `benchd help`: all from the table of commands.
 
-import { helpOf } from './command.ts'
-import { allCommands, commandsOf, sections } from './commands.ts'
+import { commonOptions, helpOf } from './command.ts'
+import { table } from './commands.ts'
+import { environment } from './environment.ts'
 import { CliError, exitCodes } from './exit.ts'
 
 /** The help for some words: all of it, a noun, a command, or `exit-codes`. */
@@ -9,18 +10,14 @@ export async function helpText(words: readonly string[]): Promise<string> {
   const topic = words.join(' ')
   if (topic === '') return overview()
   if (topic === 'exit-codes') return exitCodeText()
-  const found = (await allCommands()).filter(({ name }) => name === topic || name.startsWith(`${topic} `))
+  const commands = (await table()).flatMap((section) => section.commands)
+  const found = commands.filter(({ name }) => name === topic || name.startsWith(`${topic} `))
   if (found.length === 0) throw new CliError('usage', `there is no command ${topic}; see: benchd help`)
   return found.map(helpOf).join('\n\n')
 }
 
 async function overview(): Promise<string> {
-  const parts = await Promise.all(
-    Object.entries(sections).map(async ([heading, words]) => ({
-      heading,
-      commands: (await Promise.all(Object.keys(words).map(commandsOf))).flat(),
-    })),
-  )
+  const parts = await table()
   const usage = ({ name, operands }: { name: string; operands: readonly string[] }) => [name, ...operands].join(' ')
   const width = Math.max(...parts.flatMap(({ commands }) => commands.map((command) => usage(command).length))) + 2
   const lines = parts.flatMap(({ heading, commands }) => [
@@ -34,7 +31,10 @@ async function overview(): Promise<string> {
     '',
     `  ${'help [command]'.padEnd(width)}Say more; also: help exit-codes`,
     '',
-    'Environment: BENCHD_CONFIG BENCHD_DATA_DIR BENCHD_TOPOLOGIES BENCHD_HOST BENCHD_PORT BENCHD_URL BENCHD_API_KEY NO_COLOR',
+    `Every command: ${Object.keys(commonOptions)
+      .map((option) => `--${option}`)
+      .join(' ')} --help`,
+    `Environment: ${Object.keys(environment).join(' ')}`,
     'A flag goes before the environment, that before the file, that before the default.',
   ].join('\n')
 }

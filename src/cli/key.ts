@@ -1,13 +1,14 @@
 // `benchd key …`: keys of the running service, or, when none runs, of the data folder itself.
 
+import { LabError } from '../errors.ts'
 import type { CreatedKey, KeyRequest, PublicKey } from '../keys/keys.ts'
-import { becomeOwnerOf } from '../kit/folder.ts'
-import type { Report } from '../kit/json_file.ts'
+import { shows } from './asking.ts'
 import { ask, type Service, serviceOf, serviceOptions } from './client.ts'
 import { command, type Given } from './command.ts'
 import { CliError } from './exit.ts'
 import { commands as pairing } from './pairing.ts'
 import { date, print, table } from './table.ts'
+import { say } from './terminal.ts'
 
 const keyCreate = command({
   name: 'key create',
@@ -65,16 +66,12 @@ const keyRotate = command({
   },
 })
 
-const whoami = command({
+const whoami = shows({
   name: 'whoami',
   summary: 'Say which key this is, and what it may',
   operands: [],
-  options: serviceOptions,
-  async run({ options }) {
-    const who = await ask<{ key_id: string; name: string; scope: string }>(serviceOf(options), 'GET', '/api/system/whoami')
-    print(options.json ? JSON.stringify(who) : `${who.name} (${who.key_id}), scope ${who.scope}`)
-    return 0
-  },
+  path: () => '/api/system/whoami',
+  text: ({ key_id, name, scope }: { key_id: string; name: string; scope: string }) => `${name} (${key_id}), scope ${scope}`,
 })
 
 const keyRevoke = command({
@@ -89,8 +86,7 @@ const keyRevoke = command({
       offline: (keys) => keys.revoke(key_id),
       deed: `key revoke ${key_id}`,
     })
-    print(options.json ? JSON.stringify({ success: true, message: `key ${key_id} is revoked` }) : `key ${key_id} is revoked`)
-    return 0
+    return say({ success: true, message: `key ${key_id} is revoked` }, options.json)
   },
 })
 
@@ -110,30 +106,31 @@ async function withKeys<Result>(options: Given<typeof serviceOptions>, work: Wor
     return await work.online(service)
   } catch (error) {
     if ('url' in service || !(error instanceof CliError) || error.exit !== 'unreachable') throw error
-    return offline(service.socket_of, work)
+    return withoutService(service.socket_of, work).catch((refusal) => {
+      // One has begun meanwhile.
+      if (refusal instanceof LabError && refusal.code === 'in_use') return work.online(service)
+      throw refusal
+    })
   }
 }
 
-/** Nobody serves the folder, so its file is ours to change. */
-async function offline<Result>(folder: string, work: Work<Result>): Promise<Result> {
-  const [{ Keys, KeyRequest }, { checked }] = await Promise.all([import('../keys/keys.ts'), import('../kit/schema.ts')])
-  await becomeOwnerOf(folder)
-  const report = ({ message }: { message: string }) => void process.stderr.write(`benchd: ${message}\n`)
-  const keys = await Keys.open({ folder, report })
-  try {
-    const result = await work.offline(keys, (input) => checked(KeyRequest, input, 'the key'))
-    if (work.deed !== undefined) await takeDown(folder, work.deed, report)
-    return result
-  } finally {
-    await keys.close()
-  }
-}
-
-async function takeDown(folder: string, deed: string, report: Report): Promise<void> {
-  const [{ Audit }, { silent }] = await Promise.all([import('../keys/audit.ts'), import('../kit/log.ts')])
-  const audit = new Audit({ folder, log: silent, report })
-  audit.note({ what: `benchd ${deed}`, key_id: 'local', name: 'local', scope: 'admin' })
-  await audit.close()
+/** Nobody serves the folder, so its file is ours to change; two of these at once take turns, or the record's chain would fork. */
+async function withoutService<Result>(folder: string, work: Work<Result>): Promise<Result> {
+  const [{ Keys, KeyRequest }, { checked }, { offline, report, takeDown }] = await Promise.all([
+    import('../keys/keys.ts'),
+    import('../kit/schema.ts'),
+    import('./offline.ts'),
+  ])
+  return offline(folder, async () => {
+    const keys = await Keys.open({ folder, report })
+    try {
+      const result = await work.offline(keys, (input) => checked(KeyRequest, input, 'the key'))
+      if (work.deed !== undefined) await takeDown(folder, work.deed)
+      return result
+    } finally {
+      await keys.close()
+    }
+  })
 }
 
 function seconds(text: string): number {

@@ -4,8 +4,9 @@
 import { messageOf } from '../errors.ts'
 import { didYouMean } from '../kit/did_you_mean.ts'
 import { type Command, helpOf, parse } from './command.ts'
-import { commandsOf, words } from './commands.ts'
+import { commandsOf, table, words } from './commands.ts'
 import { CliError, exitOf } from './exit.ts'
+import { behave } from './terminal.ts'
 
 process.stdout.on('error', onPrintError)
 process.exitCode = await run(process.argv.slice(2))
@@ -15,7 +16,10 @@ async function run(args: readonly string[]): Promise<number> {
     const { command, rest } = await find(args)
     if (!command) return await help(rest)
     const given = parse(command, rest)
-    return given.options.help ? print(helpOf(command)) : await command.run(given as Parameters<typeof command.run>[0])
+    if (given.options.help) return print(helpOf(command))
+    const known = { ...given, table } as Parameters<typeof command.run>[0]
+    behave(known.options)
+    return await command.run(known)
   } catch (error) {
     process.stderr.write(`benchd: ${messageOf(error)}\n`)
     return exitOf(error)
@@ -34,16 +38,24 @@ type Found = { command?: Command | undefined; rest: readonly string[] }
 async function find(args: readonly string[]): Promise<Found> {
   const [first, second] = args
   if (first === undefined || first === '--help' || first === '-h' || first === 'help') return { rest: args.slice(1) }
-  if (first === '--version') return { command: (await commandsOf('version'))[0], rest: [] }
+  if (first === '--version') return { command: (await commandsOf('version'))[0], rest: args.slice(1) }
   const commands = await commandsOf(first)
   if (commands.length === 0)
     throw new CliError('usage', `there is no command ${first}${didYouMean(first, [...words, 'help'])}; see: benchd help`)
-  const two = commands.find(({ name }) => name === `${first} ${second}`)
+  const called = (words: string) => commands.find(({ name, aliases }) => name === words || aliases?.includes(words))
+  const two = called(`${first} ${second}`)
   if (two) return { command: two, rest: args.slice(2) }
-  const one = commands.find(({ name }) => name === first)
-  if (one) return { command: one, rest: args.slice(1) }
+  if (second === '--help' && commands.length > 1) return { rest: [first] }
+  const one = called(first)
+  // `devices shkae` is a word too many only for what has no words behind it.
+  if (one && (second === undefined || second.startsWith('-') || one.operands.length > 0 || commands.length === 1))
+    return { command: one, rest: args.slice(1) }
   if (second === undefined || second === '--help') return { rest: [first] }
-  throw new CliError('usage', `there is no command ${first} ${second}; there is: ${commands.map(({ name }) => name).join(', ')}`)
+  const verbs = commands.map(({ name }) => name)
+  throw new CliError(
+    'usage',
+    `there is no command ${first} ${second}${didYouMean(`${first} ${second}`, verbs)}; there is: ${verbs.join(', ')}`,
+  )
 }
 
 async function help(topic: readonly string[]): Promise<number> {

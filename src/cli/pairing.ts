@@ -3,10 +3,12 @@
 import { json as jsonOf } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { PairingAnswer, PairingRequest } from '../keys/pairing.ts'
+import { shows } from './asking.ts'
 import { ask, open, type Service, serviceOf, serviceOptions } from './client.ts'
 import { command } from './command.ts'
 import { CliError } from './exit.ts'
 import { date, print, table } from './table.ts'
+import { type Answer, say } from './terminal.ts'
 
 const again_ms = 1000
 
@@ -32,16 +34,12 @@ const keyPair = command({
   },
 })
 
-const keyRequests = command({
+const keyRequests = shows({
   name: 'key requests',
   summary: 'List who asks for a key',
   operands: [],
-  options: serviceOptions,
-  async run({ options }) {
-    const requests = await waiting(serviceOf(options))
-    print(options.json ? JSON.stringify({ requests }) : listed(requests))
-    return 0
-  },
+  path: () => '/api/keys/requests',
+  text: ({ requests }: { requests: PairingRequest[] }) => listed(requests),
 })
 
 const keyApprove = command({
@@ -55,11 +53,8 @@ const keyApprove = command({
     const request = (await waiting(service)).find((one) => plain(one.code) === plain(code))
     if (!request) throw new CliError('not_found', `nobody who asks for a key shows the code ${code}; see: benchd key requests`)
     const path = `/api/keys/requests/${request.request_id}`
-    const answer = await (options.deny
-      ? ask<{ message: string }>(service, 'DELETE', path)
-      : ask<{ message: string }>(service, 'POST', `${path}/approve`))
-    print(options.json ? JSON.stringify(answer) : answer.message)
-    return 0
+    const answer = await (options.deny ? ask<Answer>(service, 'DELETE', path) : ask<Answer>(service, 'POST', `${path}/approve`))
+    return say(answer, options.json)
   },
 })
 

@@ -5,6 +5,7 @@ import { ask, serviceOf, serviceOptions } from './client.ts'
 import { command } from './command.ts'
 import { CliError } from './exit.ts'
 import { print, table } from './table.ts'
+import { note } from './terminal.ts'
 
 type Port = import('../../drivers/transports/ports.ts').SerialPort & { device_id: string | null }
 type Look = () => Promise<Port[]>
@@ -57,9 +58,9 @@ function lookThere(service: ReturnType<typeof serviceOf>): Look {
 /** Waits for a change, and tells of the port that it was. */
 async function identified(look: Look, tell: (port: Port) => void): Promise<number> {
   const before = await look()
-  process.stderr.write(`benchd: ${before.length} ports; unplug the one in question now, or plug it in\n`)
+  note(`${before.length} ports; unplug the one in question now, or plug it in`)
   const { gone, come } = await changed(look, before)
-  if (gone) process.stderr.write(`benchd: ${nameOf(gone)} is gone; plug it in again\n`)
+  if (gone) note(`${nameOf(gone)} is gone; plug it in again`)
   const back =
     come ??
     (

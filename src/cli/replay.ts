@@ -8,6 +8,7 @@ import type { Recorded } from '../../drivers/transports/replayed_line.ts'
 import { didYouMean } from '../kit/did_you_mean.ts'
 import { command } from './command.ts'
 import { CliError } from './exit.ts'
+import { print } from './table.ts'
 
 type Start = {
   frames: readonly Recorded[]
@@ -45,10 +46,11 @@ const replay = command({
     const recorded = (options.fault ? fault_frames : frames) ?? []
     if (!recorded.some(isOurs)) throw new CliError('failed', `${file} holds nothing that was said to the instrument${hint(options.fault)}`)
     const { shown, left, error } = await best(recorded, (start) => attempt({ driver, settings, operation, params }, start))
-    process.stdout.write(shown.map((line) => `${line}\n`).join(''))
     const rest = `${left} recorded frames are left`
+    if (options.json) print(JSON.stringify({ operation, frames: shown, left, error: error?.message ?? null }))
+    else for (const line of shown) print(line)
     if (error) throw new CliError('failed', `${operation} failed: ${error.message}; ${rest}`, { cause: error })
-    process.stdout.write(`${operation} went as recorded; ${rest}\n`)
+    if (!options.json) print(`${operation} went as recorded; ${rest}`)
     return 0
   },
 })

@@ -4,7 +4,7 @@ import type { Attached, RealTransport } from '../../drivers/attach.ts'
 import type { Config, DeviceConfig } from '../config.ts'
 import { LabError, messageOf } from '../errors.ts'
 import { sleep, systemClock } from '../kit/clock.ts'
-import { isServed } from './client.ts'
+import { isServed } from '../kit/folder_lock.ts'
 import { command } from './command.ts'
 import { configPath, dataDir } from './places.ts'
 
@@ -22,7 +22,6 @@ const safeOff = command({
   options: {
     config: { type: 'string', value: 'FILE', help: 'Configuration; default /etc/benchd/config.json' },
     'data-dir': { type: 'string', value: 'DIR', help: 'Folder of the state' },
-    json: { type: 'boolean', help: 'Print JSON' },
   },
   async run({ options }) {
     const [{ readConfig }, { RunJournal }, { attached }, { thisComputer }] = await Promise.all([

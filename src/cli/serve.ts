@@ -7,7 +7,7 @@ import { command, type Given } from './command.ts'
 import { CliError, exitCodes } from './exit.ts'
 import { configPath, dataDir, topologiesDir } from './places.ts'
 
-const listenOptions = {
+export const listenOptions = {
   host: { type: 'string', value: 'H', help: 'Address to listen on' },
   port: { type: 'string', value: 'N', help: 'Port to listen on; 0 for any that is free' },
   'data-dir': { type: 'string', value: 'DIR', help: 'Folder of the state' },
@@ -23,6 +23,7 @@ const serve = command({
     safe: { type: 'boolean', help: 'Begin in safe mode: nothing is moved until its incident is acknowledged' },
     ...listenOptions,
   },
+  no_json: 'where nobody looks its log is lines of JSON',
   async run({ options }) {
     const { readConfig } = await import('../config.ts')
     const path = configPath(options.config)
@@ -30,6 +31,7 @@ const serve = command({
     const words = log(process.stdout)
     const folders = {
       data_dir: dataDir(options['data-dir']),
+      config_file: path,
       topologies: topologiesDir(options.topologies, path),
       runtime_dir: process.env.RUNTIME_DIRECTORY,
       safe: options.safe,
@@ -51,6 +53,7 @@ const demo = command({
     ...listenOptions,
     'time-scale': { type: 'string', value: 'N', help: 'Simulated seconds in one of yours; default 10' },
   },
+  no_json: 'it speaks to people; ask it with benchd status --json',
   example: 'benchd demo --time-scale 1',
   async run({ options }) {
     const { demoConfig, prepareDemo, welcome } = await import('../examples/demo.ts')
@@ -74,7 +77,13 @@ export const commands = [serve, demo]
 
 type Service = Awaited<ReturnType<typeof import('../main.ts').startService>>
 
-type Folders = { data_dir: string; topologies: string | undefined; runtime_dir?: string | undefined; safe?: boolean | undefined }
+type Folders = {
+  data_dir: string
+  config_file?: string | undefined
+  topologies: string | undefined
+  runtime_dir?: string | undefined
+  safe?: boolean | undefined
+}
 
 async function serveUntilSignalled(config: Config, folders: Folders, ready: (service: Service) => void | Promise<void>): Promise<number> {
   const ended = signalled()

@@ -2,6 +2,8 @@
 
 import { command } from './command.ts'
 import { CliError } from './exit.ts'
+import { print } from './table.ts'
+import { note } from './terminal.ts'
 
 const sim = command({
   name: 'sim',
@@ -32,8 +34,8 @@ const sim = command({
     const time_scale = Number(options['time-scale'] ?? 1)
     if (!(time_scale >= 1)) throw new CliError('usage', `--time-scale ${options['time-scale']} is not a number from 1 up`)
     const served = await serveOnPty(driver, settings, { time_scale, ...(options.link && { link: options.link }) })
-    process.stdout.write(`${served.path}\n`)
-    process.stderr.write(`benchd: a simulated ${name} answers there until Ctrl-C\n`)
+    print(options.json ? JSON.stringify({ driver: name, path: served.path }) : served.path)
+    note(`a simulated ${name} answers there until Ctrl-C`)
     await new Promise((resolve) => {
       for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, resolve)
     })

@@ -28,7 +28,15 @@ export async function benchd(home: string, args: readonly string[], env: Record<
 
 /** Starts it; it is killed at the end of the test. */
 export function running(t: Test, home: string, args: readonly string[], env: Record<string, string> = {}): Running {
-  const child = started(home, args, env)
+  return watched(t, started(home, args, env))
+}
+
+/** The same as it ships. */
+export function bundled(t: Test, home: string, args: readonly string[]): Running {
+  return watched(t, started(home, args, {}, fileURLToPath(new URL('../../bundle/main.js', import.meta.url))))
+}
+
+function watched(t: Test, child: Running['child']): Running {
   const closed = once(child, 'close')
   const said = text(child.stderr)
   t.teardown(() => child.kill('SIGKILL'))
@@ -46,7 +54,37 @@ export function running(t: Test, home: string, args: readonly string[], env: Rec
   }
 }
 
-function started(home: string, args: readonly string[], env: Record<string, string>) {
+/** `benchd demo`, and ways to speak to it over its socket, and over the network. `topologies` are files for that folder. */
+export async function demo(t: Test, { topologies = {}, scale = 1000 }: { topologies?: Record<string, string>; scale?: number } = {}) {
+  const home = t.testdir({ topologies })
+  const dir = ['--data-dir', `${home}/data`]
+  const args = ['demo', '--port', '0', '--time-scale', String(scale), ...dir, '--topologies', `${home}/topologies`]
+  const service = running(t, home, args)
+  const url = await service.line(/^ +API +(http:\/\/[\d.]+:\d+)/)
+  const key = await service.line(/^ +key +(bk_\S+)/)
+  service.child.stdout.resume()
+  const run = (...args: string[]) => benchd(home, [...args, ...dir])
+  /** What a command prints with --json. */
+  const json = async <Shown>(...args: string[]): Promise<Shown> => {
+    const { stdout, stderr } = await run(...args, '--json')
+    if (stdout === '') throw new Error(stderr)
+    return JSON.parse(stdout) as Shown
+  }
+  const ask = async (method: string, path: string, body?: object) => {
+    const headers = { 'X-API-Key': key, 'Content-Type': 'application/json' }
+    return (await fetch(url + path, { method, headers, ...(body && { body: JSON.stringify(body) }) })).json()
+  }
+  /** Asks until it is so. */
+  const until = async <Shown>(path: string, isSo: (shown: Shown) => boolean): Promise<Shown> => {
+    for (;;) {
+      const shown = (await ask('GET', path)) as Shown
+      if (isSo(shown)) return shown
+    }
+  }
+  return { home, dir, service, url, key, run, json, ask, until }
+}
+
+function started(home: string, args: readonly string[], env: Record<string, string>, path = program) {
   const { PATH = '' } = process.env
-  return spawn(process.execPath, [program, ...args], { stdio: ['ignore', 'pipe', 'pipe'], env: { PATH, HOME: home, ...env } })
+  return spawn(process.execPath, [path, ...args], { stdio: ['ignore', 'pipe', 'pipe'], env: { PATH, HOME: home, ...env } })
 }

@@ -2,44 +2,35 @@
 
 import { readText } from '../kit/files.ts'
 import { parseJsonWithComments } from '../kit/json.ts'
+import { shows, tells } from './asking.ts'
 import { ask, serviceOf, serviceOptions } from './client.ts'
 import { command } from './command.ts'
 import { CliError } from './exit.ts'
 import { print, table } from './table.ts'
+import { note } from './terminal.ts'
 
 export type Fault = { origin: string; reason: string }
 type Workflow = { name: string; topology: string; form: string; source: string; variables: Record<string, unknown> }
 
-const workflowsList = command({
+const workflowsList = shows({
   name: 'workflows list',
   summary: 'List the workflows, and what could not be taken up',
   operands: [],
-  options: serviceOptions,
-  async run({ options }) {
-    const listed = await ask<{ workflows: Workflow[]; faults: Fault[] }>(serviceOf(options), 'GET', '/api/workflows')
-    const rows = listed.workflows.map(({ name, topology, form, source, variables }) => [
-      name,
-      topology,
-      form,
-      source,
-      Object.keys(variables).join(' '),
-    ])
-    print(options.json ? JSON.stringify(listed) : table(['NAME', 'TOPOLOGY', 'FORM', 'FROM', 'VARIABLES'], rows))
-    tellFaults(listed.faults)
-    return 0
-  },
+  path: () => '/api/workflows',
+  also: ({ faults }: { workflows: Workflow[]; faults: Fault[] }) => tellFaults(faults),
+  text: ({ workflows }) =>
+    table(
+      ['NAME', 'TOPOLOGY', 'FORM', 'FROM', 'VARIABLES'],
+      workflows.map(({ name, topology, form, source, variables }) => [name, topology, form, source, Object.keys(variables).join(' ')]),
+    ),
 })
 
-const workflowsShow = command({
+const workflowsShow = shows({
   name: 'workflows show',
   summary: 'Print the document of a workflow',
   operands: ['NAME'],
-  options: serviceOptions,
-  async run({ options, operands: [name = ''] }) {
-    const shown = await ask<{ document: object }>(serviceOf(options), 'GET', pathOf(name))
-    print(options.json ? JSON.stringify(shown) : JSON.stringify(shown.document, null, 2))
-    return 0
-  },
+  path: ({ operands: [name = ''] }) => pathOf(name),
+  text: ({ document }: { document: object }) => JSON.stringify(document, null, 2),
 })
 
 const workflowsPut = command({
@@ -58,23 +49,19 @@ const workflowsPut = command({
   },
 })
 
-const workflowsDelete = command({
+const workflowsDelete = tells({
   name: 'workflows delete',
   summary: 'Delete a workflow that came over the API',
   operands: ['NAME'],
-  options: serviceOptions,
-  async run({ options, operands: [name = ''] }) {
-    const answer = await ask<{ message: string }>(serviceOf(options), 'DELETE', pathOf(name))
-    print(options.json ? JSON.stringify(answer) : answer.message)
-    return 0
-  },
+  deed: ([name]) => `delete the workflow ${name}`,
+  tell: ({ operands: [name = ''] }) => ({ method: 'DELETE', path: pathOf(name) }),
 })
 
 export const commands = [workflowsList, workflowsShow, workflowsPut, workflowsDelete]
 
 /** Beside what is printed, for whoever looks. */
 export function tellFaults(faults: readonly Fault[]): void {
-  for (const { origin, reason } of faults) process.stderr.write(`benchd: ${origin} is left out: ${reason}\n`)
+  for (const { origin, reason } of faults) note(`${origin} is left out: ${reason}`)
 }
 
 function pathOf(name: string): string {

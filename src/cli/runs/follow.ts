@@ -1,8 +1,8 @@
 // What a run tells, line by line, until it ends.
 
-import type { RuntimeEvent } from '../events/event.ts'
-import { ask, type Service } from './client.ts'
-import { print } from './table.ts'
+import type { RuntimeEvent } from '../../events/event.ts'
+import { ask, type Service } from '../client.ts'
+import { print } from '../table.ts'
 
 const page = 1000
 const wait_s = 20

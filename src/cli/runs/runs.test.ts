@@ -1,8 +1,8 @@
 // `benchd runs …`, `topology …`, `workflows …` as a person types them, on the demo's bench.
 
 import { writeFileSync } from 'node:fs'
-import { t as file, type Test, test } from 'tap'
-import { benchd, running } from './testing.ts'
+import { t as file, test } from 'tap'
+import { demo, running } from '../testing.ts'
 
 // A slow machine is not a failure.
 file.setTimeout(0)
@@ -24,18 +24,6 @@ const patient = {
   start: ['plate'],
 }
 
-/** The demo, and ways to speak to it over its socket. `topologies` are files for that folder. */
-async function demo(t: Test, topologies: Record<string, string> = {}) {
-  const home = t.testdir({ topologies })
-  const more = ['--topologies', `${home}/topologies`]
-  const dir = ['--data-dir', `${home}/data`]
-  const service = running(t, home, ['demo', '--port', '0', '--time-scale', '1000', ...dir, ...more])
-  await service.line(/^ +API +http/)
-  const run = (...args: string[]) => benchd(home, [...args, ...dir])
-  const json = async (...args: string[]) => JSON.parse((await run(...args, '--json')).stdout) as Record<string, never>
-  return { home, service, run, json }
-}
-
 test('a workflow is submitted and followed to its end', async (t) => {
   const { run, json } = await demo(t)
   const followed = await run('runs', 'submit', 'seal-and-spin', '--mode', 'PURE_SIM', '--var', 'speed=600', '--operator', 'ann', '--follow')
@@ -50,7 +38,7 @@ test('a workflow is submitted and followed to its end', async (t) => {
   t.match((await run('runs', 'show', id.slice(0, 8))).stdout, /seal-and-spin {2}PURE_SIM {2}COMPLETED\n[\s\S]*plate +COMPLETED/)
   t.match((await run('runs', 'timeline', id.slice(0, 8))).stdout, /plate +pad_1 -> shaker_in +arm-1 +COMPLETED/)
   t.match(await json('runs', 'timeline', id), { rows: [{ name: 'shake', device: 'shaker-1' }] })
-  t.match(await run('runs', 'delete', id.slice(0, 8)), { code: 0, stdout: /deleted/ })
+  t.match(await run('runs', 'delete', id.slice(0, 8), '--yes'), { code: 0, stdout: /deleted/ })
   t.match(await run('runs', 'show', id), { code: 3, stderr: /no execution/ })
   t.match(await run('runs', 'show', id.slice(0, 8)), { code: 3, stderr: /benchd runs list/ })
   const groups = await run('runs', 'submit', 'smc_assay', '--mode', 'PURE_SIM', '--groups', '2', '--follow', '--json')
@@ -64,12 +52,12 @@ test('an operator tells a run what to do, and a word too little is an error that
   t.match(await run('workflows', 'put', `${home}/patient.json`), { code: 0, stdout: 'workflow patient on topology demo is kept\n' })
   const id = (await run('runs', 'submit', 'patient')).stdout.trim()
   t.match(id, /^[0-9a-f-]{36}$/)
-  t.match(await run('topology', 'unload'), { code: 5, stderr: /runs are open/ })
+  t.match(await run('topology', 'unload'), { code: 5, stderr: /open/ })
   t.match(await run('runs', 'pause', id), { code: 0, stdout: /safe point/ })
   t.match((await run('runs', 'list', '--status', 'IN_PROGRESS')).stdout, /patient +LIVE +paused/)
   t.match(await run('runs', 'resume', id.slice(0, 6)), { code: 0 })
   t.match(await run('runs', 'recover', id.slice(0, 6), 'RETRY'), { code: 3, stderr: /no thread/ })
-  const { threads } = (await json('runs', 'show', id)) as unknown as { threads: { thread_id: string }[] }
+  const { threads } = await json<{ threads: { thread_id: string }[] }>('runs', 'show', id)
   t.match(await run('runs', 'recover', threads[0]!.thread_id.slice(0, 6), 'retry'), { code: 5, stderr: /no error holds thread plate/ })
   t.match(await run('runs', 'recover', threads[0]!.thread_id, 'pray'), { code: 2, stderr: /decision/ })
   t.match(await run('runs', 'emit', id, 'go', 'ask'), { code: 0, stdout: 'go is emitted\n' })
@@ -78,7 +66,7 @@ test('an operator tells a run what to do, and a word too little is an error that
   t.match(await run('runs', 'stop', id), { code: 0, stdout: /^armed/ })
   t.match(await run('runs', 'stop', id, '--confirm'), { code: 0 })
   t.match(await run('runs', 'close', id), { code: 5, stderr: /has ended|stopping|takes no more/ })
-  t.match(await run('workflows', 'delete', 'patient'), { code: 0, stdout: /deleted/ })
+  t.match(await run('workflows', 'delete', 'patient', '--yes'), { code: 0, stdout: /deleted/ })
   for (const [args, code, sentence] of [
     [['runs', 'submit', 'seal-and-sipn'], 3, /did you mean "seal-and-spin"/],
     [['runs', 'submit', 'seal-and-spin', '--var', 'speed'], 2, /NAME=VALUE/],
@@ -86,7 +74,7 @@ test('an operator tells a run what to do, and a word too little is an error that
     [['runs', 'submit', 'seal-and-spin', '--mode', 'DREAM'], 2, /run_mode/],
     [['runs', 'emit', id], 2, /NAME is missing/],
     [['workflows', 'put', `${home}/none.json`], 3, /cannot be read/],
-    [['workflows', 'delete', 'smc_assay'], 5, /comes with the program/],
+    [['workflows', 'delete', 'smc_assay', '--yes'], 5, /comes with the program/],
     [['topology', 'load', 'nowhere'], 3, /no topology/],
   ] as const) {
     t.match(await run(...args), { code, stdout: '', stderr: sentence }, args.join(' '))
@@ -94,7 +82,7 @@ test('an operator tells a run what to do, and a word too little is an error that
 })
 
 test('topologies and workflows are listed, with those that are left out', async (t) => {
-  const { run, json } = await demo(t, { 'bad.json': '{ "format": 1, "positions": {} }' })
+  const { run, json } = await demo(t, { topologies: { 'bad.json': '{ "format": 1, "positions": {} }' } })
   const listed = await run('topology', 'list')
   t.match(listed, {
     code: 0,

@@ -1,6 +1,7 @@
 // A dry run as people read it at a shell: a row for each thread, time from left to right, and what each sign stands for.
 
-import type { Bar, DryRun } from '../workflow/dry_run.ts'
+import type { Bar, DryRun } from '../../workflow/dry_run.ts'
+import { clock } from '../table.ts'
 
 type Look = { columns: number; color: boolean }
 
@@ -82,14 +83,6 @@ function scale({ cells, end }: Axis): string {
 
 const [minute, hour] = [60, 3600]
 const steps = [1, 2, 5, 10, 15, 30, minute, 2 * minute, 5 * minute, 10 * minute, 30 * minute, hour, 2 * hour, 4 * hour, 8 * hour, 24 * hour]
-
-/** `1:02:03`, and `2:03` under an hour. */
-export function clock(seconds: number): string {
-  const whole = Math.round(seconds)
-  const [hours, minutes, rest] = [Math.floor(whole / hour), Math.floor((whole % hour) / minute), whole % minute]
-  const two = (value: number) => String(value).padStart(2, '0')
-  return hours > 0 ? `${hours}:${two(minutes)}:${two(rest)}` : `${minutes}:${two(rest)}`
-}
 
 function legend(keys: ReadonlyMap<string, string>, { width, paint }: { width: number; paint(cell: string): string }): string[] {
   const entries = [

@@ -1,7 +1,7 @@
 // What is submitted: the options that `runs submit` and `runs simulate` share.
 
-import type { Given } from './command.ts'
-import { CliError } from './exit.ts'
+import type { Given } from '../command.ts'
+import { CliError } from '../exit.ts'
 
 export const submissionOptions = {
   groups: { type: 'string', value: 'N', help: 'So many groups, g1 to gN; none unless said' },

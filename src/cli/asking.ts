@@ -1,0 +1,66 @@
+// The two ways in which most commands speak to the service: they show what it answers, or tell it something.
+
+import { ask, patiently, type Service, serviceOf, serviceOptions } from './client.ts'
+import { type Command, command, type commonOptions, type Given, type Options } from './command.ts'
+import { print } from './table.ts'
+import { type Answer, mustBeSure, say, yesOption } from './terminal.ts'
+
+type Asked<Own extends Options> = {
+  service: Service
+  options: Given<Own & typeof serviceOptions & typeof commonOptions>
+  operands: readonly string[]
+}
+
+type Definition<Own extends Options> = Pick<Command, 'name' | 'aliases' | 'summary' | 'operands' | 'example'> & { options?: Own }
+
+/** GETs what is at `path`, and prints it: as `text` words it, or as JSON. `also` tells what else there is to say, beside it. */
+export function shows<Shown, Own extends Options = Record<never, never>>({
+  path,
+  text,
+  also = () => undefined,
+  ...its
+}: Definition<Own> & {
+  path(asked: Asked<Own>): string | Promise<string>
+  text(shown: Shown, asked: Asked<Own>): string
+  also?(shown: Shown): void
+}): Command {
+  return command({
+    ...its,
+    options: { ...(its.options as Own), ...serviceOptions },
+    async run({ options, operands }) {
+      const service = serviceOf(options)
+      const asked = { service, options, operands } as Asked<Own>
+      const shown = await ask<Shown>(service, 'GET', await path(asked))
+      print(options.json ? JSON.stringify(shown) : text(shown, asked))
+      also(shown)
+      return 0
+    },
+  })
+}
+
+/** `patient` is for what may take long. */
+type Telling = { method?: 'POST' | 'PUT' | 'DELETE'; path: string; body?: object; headers?: Record<string, string>; patient?: boolean }
+
+/** Tells the service something, and prints what it answers. What cannot be taken back has a `deed`: it is asked about first. */
+export function tells<Own extends Options = Record<never, never>>({
+  tell,
+  deed,
+  ...its
+}: Definition<Own> & {
+  tell(asked: Asked<Own>): Telling | Promise<Telling>
+  deed?(operands: readonly string[]): string
+}): Command {
+  return command({
+    ...its,
+    options: { ...(its.options as Own), ...(deed && yesOption), ...serviceOptions },
+    async run({ options, operands }) {
+      if (deed) await mustBeSure(options as Given<typeof yesOption>, deed(operands))
+      const service = serviceOf(options)
+      const { method = 'POST', path, body, headers, patient } = await tell({ service, options, operands } as Asked<Own>)
+      return say(
+        await ask<Answer>(patient ? patiently(service) : service, method, path, body, { headers }),
+        options.json as boolean | undefined,
+      )
+    },
+  })
+}

@@ -1,0 +1,59 @@
+// What `avahi-browse --parsable --resolve` prints, line by line: `=;eth0;IPv4;NAME;TYPE;DOMAIN;HOST;ADDRESS;PORT;"TXT" "TXT"`.
+
+export type Bench = {
+  name: string
+  /** By its name on the network; its addresses are what works where names do not. */
+  url: string
+  addresses: string[]
+  port: number
+  version: string | null
+}
+
+/** One for each service and port, however many interfaces it was heard on; by name. */
+export function benchesIn(output: string): Bench[] {
+  const benches = new Map<string, Bench>()
+  for (const line of output.split('\n')) {
+    // What begins with + was heard of only, not resolved.
+    const [sign, , , name = '', , , host = '', address = '', port = '', ...txt] = fields(line)
+    if (sign !== '=' || !/^\d+$/.test(port)) continue
+    const its = texts(txt.join(';'))
+    const key = `${host}:${port}`
+    const bench = benches.get(key) ?? {
+      name,
+      url: `${its.tls === '1' ? 'https' : 'http'}://${host}:${port}`,
+      addresses: [],
+      port: Number(port),
+      version: its.version ?? null,
+    }
+    if (!bench.addresses.includes(address)) bench.addresses.push(address)
+    benches.set(key, bench)
+  }
+  return [...benches.values()].sort((a, b) => a.name.localeCompare(b.name))
+}
+
+/** A semicolon inside a name is escaped, as `\;` or by its number: `\059`. */
+function fields(line: string): string[] {
+  return (line.match(/(?:\\.|[^;\\])*(?:;|$)/g) ?? []).map((field, i) => {
+    const raw = field.replace(/;$/, '')
+    return i < 9 ? unescaped(raw) : raw
+  })
+}
+
+/** `\032` is a space: three decimal digits for each byte that is not plain. */
+function unescaped(text: string): string {
+  const bytes = text.match(/\\\d{3}|\\.|[^\\]/gu) ?? []
+  const parts = bytes.map((part) => {
+    if (/^\\\d{3}$/.test(part)) return Buffer.from([Number(part.slice(1))])
+    return Buffer.from(part.startsWith('\\') ? part.slice(1) : part)
+  })
+  return Buffer.concat(parts).toString()
+}
+
+/** `"txtvers=1" "tls=0"` */
+function texts(txt: string): Record<string, string> {
+  const pairs = [...txt.matchAll(/"((?:\\.|[^"\\])*)"/g)].map(([, pair = '']) => {
+    const at = pair.indexOf('=')
+    return at < 0 ? [pair, ''] : [pair.slice(0, at), pair.slice(at + 1)]
+  })
+  return Object.fromEntries(pairs)
+}

@@ -1,0 +1,141 @@
+// `benchd backup …`: of the running service, or, when none runs, of the data folder itself.
+
+import type { Backup } from '../care/backups.ts'
+import { LabError } from '../errors.ts'
+import type { Report } from '../kit/json_file.ts'
+import { ask, open, patiently, type Service, serviceOf, serviceOptions } from './client.ts'
+import { command, type Given } from './command.ts'
+import { CliError } from './exit.ts'
+import { configPath, topologiesDir } from './places.ts'
+import { date, print, table } from './table.ts'
+
+const configOption = {
+  config: { type: 'string', value: 'FILE', help: 'Without a service: the configuration that goes in; default /etc/benchd/config.json' },
+} as const
+
+const backup = command({
+  name: 'backup',
+  summary: 'Make a backup of the configuration and the state: into FILE, which may be a folder, else in the data folder',
+  operands: ['[FILE]'],
+  options: {
+    'with-keys': { type: 'boolean', help: 'Also the keys, which are hashed: keep the file to yourself' },
+    'with-events': { type: 'boolean', help: 'Also the whole event log' },
+    ...configOption,
+    ...serviceOptions,
+  },
+  example: 'benchd backup /media/stick',
+  async run({ options, operands: [file] }) {
+    const wanted = { with_keys: options['with-keys'] ?? false, with_events: options['with-events'] ?? false }
+    const store = await storeOf(options)
+    const made = await store.make(wanted)
+    const path = file === undefined ? undefined : await takenAway(store, made, file)
+    if (options.json) print(JSON.stringify({ ...made, path: path ?? null }))
+    else print(path ?? made.name)
+    return 0
+  },
+})
+
+const backupList = command({
+  name: 'backup list',
+  summary: 'List the backups in the data folder',
+  operands: [],
+  options: { ...configOption, ...serviceOptions },
+  async run({ options }) {
+    const backups = await (await storeOf(options)).list()
+    print(options.json ? JSON.stringify({ backups }) : table(['MADE', 'BYTES', 'NAME'], backups.map(row)))
+    return 0
+  },
+})
+
+export const commands = [backup, backupList]
+
+/** Where the backups are that a service, or nobody, looks after. */
+export type Store = {
+  make(wanted: { with_keys: boolean; with_events: boolean }): Promise<Backup>
+  list(): Promise<Backup[]>
+  read(backup: Backup): Promise<AsyncIterable<Uint8Array>>
+  remove(backup: Backup): Promise<void>
+}
+
+/** Of the running service; without one, of its folder on this machine. */
+export async function storeOf(options: Given<typeof serviceOptions & typeof configOption>): Promise<Store> {
+  const service = serviceOf(options)
+  try {
+    await ask(service, 'GET', path)
+    return served(service)
+  } catch (error) {
+    if ('url' in service || !(error instanceof CliError) || error.exit !== 'unreachable') throw error
+    return unserved(service.socket_of, options.config)
+  }
+}
+
+const path = '/api/system/backups'
+
+function served(service: Service): Store {
+  return {
+    make: (wanted) => ask(patiently(service), 'POST', path, wanted),
+    list: async () => (await ask<{ backups: Backup[] }>(service, 'GET', path)).backups,
+    read: ({ name }) => open(service, 'GET', `${path}/${name}`),
+    async remove({ name }) {
+      await ask(service, 'DELETE', `${path}/${name}`)
+    },
+  }
+}
+
+async function unserved(folder: string, config: string | undefined): Promise<Store> {
+  const [{ Backups }, { silent }, { offline, report, takeDown }, { bytesOf }, { asOwnerOf }] = await Promise.all([
+    import('../care/backups.ts'),
+    import('../kit/log.ts'),
+    import('./offline.ts'),
+    import('../kit/tree.ts'),
+    import('../kit/folder.ts'),
+  ])
+  const backups = new Backups({ sources: await sourcesOf(folder, config, report), log: silent, report })
+  return {
+    make: (wanted) =>
+      offline(folder, async () => {
+        const made = await backups.make(wanted)
+        await takeDown(folder, `backup ${made.name}`)
+        return made
+      }),
+    list: () => backups.list(),
+    read: async ({ name }) => bytesOf(`${folder}/backups/${name}`),
+    remove: ({ name }) => asOwnerOf(folder, () => backups.remove(name)),
+  }
+}
+
+/** A configuration that is broken is worth keeping too. */
+async function sourcesOf(data_dir: string, named: string | undefined, report: Report) {
+  const [{ packageVersion }, { readConfig }, { exists }] = await Promise.all([
+    import('../kit/package_version.ts'),
+    import('../config.ts'),
+    import('../kit/folder.ts'),
+  ])
+  if (!exists(data_dir)) throw new LabError('not_found', `there is no data folder ${data_dir}; name another with --data-dir`)
+  const config = configOr(named, report)
+  const system_id = config === undefined ? undefined : (await readConfig(config).catch(() => undefined))?.system_id
+  return { data_dir, config, topologies: topologiesDir(undefined, config), version: packageVersion(), system_id: system_id ?? 'system' }
+}
+
+function configOr(named: string | undefined, report: Report): string | undefined {
+  try {
+    return configPath(named)
+  } catch {
+    report({ kind: 'storage', message: 'there is no configuration, so none is in the backup; to name one: --config FILE' })
+    return undefined
+  }
+}
+
+/** The file it is in; it is not kept twice. */
+async function takenAway(store: Store, made: Backup, file: string): Promise<string> {
+  const { saveAs } = await import('../kit/archive.ts')
+  try {
+    return await saveAs(file, `benchd-${made.name}`, await store.read(made))
+  } finally {
+    await store.remove(made)
+  }
+}
+
+function row({ name, size, made_at }: Backup): string[] {
+  return [date(made_at), String(size), name]
+}

@@ -1,0 +1,136 @@
+// `benchd status`, `top` and `discover`: what is seen of a whole bench, and of all of them.
+
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { stripVTControlCharacters } from 'node:util'
+import { t as file, type Test, test } from 'tap'
+import { frame, type View } from './frame.ts'
+import { benchd, demo, type Outcome } from './testing.ts'
+
+// A slow machine is not a failure.
+file.setTimeout(0)
+
+const program = fileURLToPath(new URL('main.js', import.meta.url))
+const workflow = {
+  format: 1,
+  name: 'patient',
+  topology: 'demo',
+  labware: { plate: { type: '96-well' } },
+  methods: { ask: [{ instruct: 'look at the plate' }] },
+  threads: {
+    plate: {
+      labware: 'plate',
+      start: { at: 'pad_1', mode: 'REUSE_EXISTING' },
+      end: { at: ['pad_1'], mode: 'LEAVE_IN_PLACE' },
+      steps: [{ method: 'ask' }],
+    },
+  },
+  start: ['plate'],
+}
+
+/** A bench with a run that waits for somebody. */
+async function busy(t: Test) {
+  const bench = await demo(t)
+  writeFileSync(`${bench.home}/workflow.json`, JSON.stringify(workflow))
+  await bench.run('workflows', 'put', `${bench.home}/workflow.json`)
+  const id = (await bench.run('runs', 'submit', 'patient')).stdout.trim()
+  const { steps } = await bench.until<{ steps: { step_id: string }[] }>('/api/operator/steps', ({ steps }) => steps.length > 0)
+  return { ...bench, id, step: steps[0]!.step_id }
+}
+
+test('status has on one screen the service, the disk, the devices, open runs and what waits for somebody', async (t) => {
+  const { run, json, id, step } = await busy(t)
+  const { code, stdout, stderr } = await run('status')
+  t.match({ code, stderr }, { code: 0, stderr: '' })
+  t.match(stdout, /^benchd \d+\.\d+\.\d+ {2}(ok|degraded.*) {2}up \d+:\d\d {2}system\ndisk [\d.]+ GB free of [\d.]+ GB/)
+  t.match(stdout, /\n\nID +TYPE +NAME +STATE\nshaker-1 +shaker +Plate shaker +\w+ \(simulated\)\n/)
+  t.match(stdout, new RegExp(`\n${id} +patient +LIVE +running +20`))
+  t.match(stdout, new RegExp(`\n${step} +20\\S+ +look at the plate\nwhen done: benchd runs confirm STEP`))
+  t.match(await json('status'), {
+    health: { version: String, reasons: Array },
+    devices: [{ device_id: 'shaker-1', state: String }, {}, {}, {}],
+    runs: [{ execution_id: id }],
+    steps: [{ step_id: step }],
+    host: { disk_free_bytes: Number, clock_ahead_s: Number },
+  })
+})
+
+test('top prints one picture where there is no terminal, and it fits one where there is', async (t) => {
+  const { run, json, id, step } = await busy(t)
+  const { stdout } = await run('top')
+  t.match(stdout, new RegExp(`somebody is to: look at the plate {2}\\(benchd runs confirm ${step}\\)`))
+  t.match(stdout, new RegExp(`patient {2}LIVE {2}running {2}${id.slice(0, 8)}\nTHREAD +STATUS +WHERE +WAITS FOR\nplate +\\w+ +pad_1`))
+  const view = await json<View>('top')
+  for (const size of [
+    { columns: 40, rows: 10 },
+    { columns: 200, rows: 100 },
+  ]) {
+    const lines = frame(view, { size })
+    t.ok(lines.length <= size.rows && lines.every((line) => stripVTControlCharacters(line).length <= size.columns), JSON.stringify(size))
+  }
+  t.match(frame(view, { size: { columns: 40, rows: 10 } }).at(-1), /^… \d+ lines more$/)
+  t.same(frame(view, { size: { columns: 200, rows: 100 } }), frame(view))
+})
+
+test('top on a terminal shows what happens, and ends with q, and with Ctrl-C, and gives the screen back', async (t) => {
+  const { home, dir, run, id, step } = await busy(t)
+  for (const key of ['q', '\u0003']) {
+    const words = [process.execPath, program, 'top', ...dir].join(' ')
+    const child = spawn('script', ['-qec', words, '/dev/null'], { stdio: ['pipe', 'pipe', 'inherit'], env: { ...process.env, HOME: home } })
+    t.teardown(() => child.kill('SIGKILL'))
+    const closed = once(child, 'close')
+    let shown = ''
+    for await (const part of child.stdout) {
+      const before = shown
+      shown += part
+      const seen = (words: string) => shown.includes(words) && !before.includes(words)
+      if (key === 'q' && seen('look at the plate')) await run('runs', 'confirm', step)
+      if (seen(key === 'q' ? 'no open runs' : 'shaker-1')) child.stdin.write(key)
+    }
+    t.same(await closed, [0, null], JSON.stringify(key))
+    t.match(shown, '\u001b[?1049h')
+    t.ok(shown.endsWith('\u001b[?1049l'), 'the screen is as it was')
+    if (key === 'q') t.match(shown, id.slice(0, 8))
+  }
+})
+
+test('discover lists what Avahi hears, and without Avahi says what to do', async (t) => {
+  t.teardown(() => undefined)
+  const home = t.testdir({ bin: {}, empty: {} })
+  const avahi = (script: string) => writeFileSync(`${home}/bin/avahi-browse`, `#!/bin/sh\n${script}\n`, { mode: 0o755 })
+  const discover = (...args: string[]): Promise<Outcome> => benchd(home, ['discover', ...args], { PATH: `${home}/bin:/usr/bin:/bin` })
+  const heard = '=;eth0;IPv4;benchd\\\\032on\\\\032lab-pi-1;_benchd._tcp;local;lab-pi-1.local;192.168.4.21;8520;"tls=0"'
+  avahi(`[ "$*" = "-rpt _benchd._tcp" ] && printf '%b\\n' '${heard}'`)
+  t.match(await discover(), {
+    code: 0,
+    stdout: /^NAME .*\nbenchd on lab-pi-1 +http:\/\/lab-pi-1\.local:8520 +192\.168\.4\.21\n$/,
+    stderr: '',
+  })
+  t.match(JSON.parse((await discover('--json')).stdout), { benches: [{ url: 'http://lab-pi-1.local:8520', addresses: ['192.168.4.21'] }] })
+  avahi('exit 0')
+  t.match(await discover(), { code: 0, stderr: /no bench was heard/ })
+  t.match(await discover('--quiet'), { code: 0, stderr: '' })
+  avahi('echo "Failed to create client object: Daemon not running" >&2; exit 1')
+  t.match(await discover(), { code: 1, stdout: '', stderr: /Daemon not running.*systemctl start avahi-daemon/ })
+  mkdirSync(`${home}/none`)
+  const without = await benchd(home, ['discover'], { PATH: `${home}/none` })
+  t.match(without, { code: 1, stdout: '', stderr: /sudo apt install avahi-utils; or use the address of the bench: benchd status --url/ })
+})
+
+test('status of a service that is not there, or does not answer, ends with 69', async (t) => {
+  t.teardown(() => undefined)
+  const home = t.testdir({})
+  t.match(await benchd(home, ['status', '--data-dir', `${home}/none`]), { code: 69, stderr: /no service answers/ })
+  t.match(await benchd(home, ['top', '--data-dir', `${home}/none`]), { code: 69 })
+  const deaf = spawn(process.execPath, [
+    '-e',
+    "require('net').createServer(() => {}).listen(0, '127.0.0.1', function () { console.log(this.address().port) })",
+  ])
+  t.teardown(() => deaf.kill('SIGKILL'))
+  const [port] = (await once(deaf.stdout, 'data')) as [Buffer]
+  const url = `http://127.0.0.1:${String(port).trim()}`
+  t.match(await benchd(home, ['status', '--url', url, '--timeout', '0.2']), { code: 69, stderr: /no answer within 0\.2 s/ })
+  t.match(await benchd(home, ['status', '--url', url, '--timeout', 'soon']), { code: 2, stderr: /--timeout soon/ })
+})

@@ -1,0 +1,67 @@
+// Comma-separated values as RFC 4180 has them: a cell with a comma, a quote or a line break is quoted, and a quote in it doubled.
+
+import { CliError } from './exit.ts'
+
+/** With its line break. */
+export function csvLine(cells: readonly string[]): string {
+  return `${cells.map(quoted).join(',')}\r\n`
+}
+
+function quoted(cell: string): string {
+  return /[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell
+}
+
+/** A row, and the line of the text on which it begins. */
+export type CsvRow = { line: number; cells: string[] }
+
+/** The rows, the empty ones left out. Takes line breaks of any system. Throws a usage error with line and column of what is no CSV. */
+export function parseCsv(text: string, what: string): CsvRow[] {
+  const rows: CsvRow[] = []
+  let row: CsvRow = { line: 1, cells: [] }
+  // A byte order mark is what Excel begins with.
+  const scanner = { text: text.replace(/^\uFEFF/, ''), at: 0, line: 1, what }
+  while (scanner.at < scanner.text.length) {
+    row.cells.push(cell(scanner))
+    if (scanner.text[scanner.at] === ',') {
+      scanner.at += 1
+      if (scanner.at === scanner.text.length) row.cells.push('')
+      continue
+    }
+    scanner.at += scanner.text.startsWith('\r\n', scanner.at) ? 2 : 1
+    scanner.line += 1
+    rows.push(row)
+    row = { line: scanner.line, cells: [] }
+  }
+  if (row.cells.length) rows.push(row)
+  return rows.filter(({ cells }) => cells.length > 1 || cells[0] !== '')
+}
+
+type Scanner = { readonly text: string; at: number; line: number; what: string }
+
+/** Leaves the scanner at what ended it: a comma, a line break, or the end. */
+function cell(scanner: Scanner): string {
+  const { text, at } = scanner
+  if (text[at] !== '"') {
+    const [plain = ''] = /[^,\r\n]*/.exec(text.slice(at)) ?? []
+    if (plain.includes('"')) refuse(scanner, 'a quote stands in a cell that does not begin with one')
+    scanner.at += plain.length
+    return plain
+  }
+  const begun = scanner.line
+  const end = closing(text, at + 1)
+  if (end < 0) refuse({ ...scanner, line: begun }, 'a quote is not closed')
+  const inside = text.slice(at + 1, end)
+  scanner.at = end + 1
+  scanner.line += inside.split(/\r\n|\r|\n/).length - 1
+  if (scanner.at < text.length && !/[,\r\n]/.test(text[scanner.at]!)) refuse(scanner, 'something stands behind a closing quote')
+  return inside.replaceAll('""', '"')
+}
+
+function closing(text: string, from: number): number {
+  for (let at = text.indexOf('"', from); at >= 0; at = text.indexOf('"', at + 2)) if (text[at + 1] !== '"') return at
+  return -1
+}
+
+function refuse({ line, what }: Scanner, sentence: string): never {
+  throw new CliError('usage', `${what}: line ${line}: ${sentence}`)
+}

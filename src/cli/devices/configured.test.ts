@@ -1,0 +1,164 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { type Test, test } from 'tap'
+import { driver } from '../../../drivers/bioshake/driver.ts'
+import { serveOnPty } from '../../../drivers/serve.ts'
+import { benchd, running } from '../testing.ts'
+
+const empty = `{
+  // What this bench has.
+  "format": 1,
+  "listen": { "host": "127.0.0.1", "port": 0 },
+  "devices": []
+}
+`
+
+/** A configuration to be changed, and a shaker on a port of its own. */
+async function bench(t: Test, config = empty) {
+  const ending: (() => Promise<unknown>)[] = []
+  t.teardown(async () => {
+    for (const end of ending.reverse()) await end()
+  })
+  const home = t.testdir({ 'config.json': config })
+  const shaker = await serveOnPty(driver, { model: '3000-T elm' })
+  ending.push(() => shaker.close())
+  const path = `${home}/config.json`
+  const places = ['--config', path, '--data-dir', `${home}/data`]
+  const devices = (...args: string[]) => benchd(home, ['devices', ...args, ...places])
+  const text = () => readFileSync(path, 'utf8')
+  return { home, shaker, path, places, devices, text, copies: () => readdirSync(home).filter((name) => name.startsWith('config.json.')) }
+}
+
+test('a device that is added is asked who it is, and the comments of the file stay', async (t) => {
+  const { devices, shaker, text, copies, path, home } = await bench(t)
+  const { code, stdout, stderr } = await devices(
+    'add',
+    'shaker-1',
+    '--driver',
+    'bioshake',
+    '--port',
+    shaker.path,
+    '--name',
+    'Loud one',
+    '--set',
+    'model=3000-T elm',
+  )
+  t.equal(code, 0, stderr)
+  t.match(stdout, /^asked the device: BIOSHAKE 3000-T elm \(simulated\), serial number SIM-0001, firmware v0\.0\.0-simulated\n/)
+  t.match(stdout, /\nwrote .*config\.json \(old copy: .*config\.json\.20[-\dT]+\)\nno service runs; it is taken up when one starts\n$/)
+  t.match(text(), '{\n  // What this bench has.\n  "format": 1,')
+  const { devices: written } = JSON.parse(text().replace(/\/\/.*/g, ''))
+  t.same(written, [
+    {
+      device_id: 'shaker-1',
+      driver: 'bioshake',
+      name: 'Loud one',
+      transport: { kind: 'serial', path: shaker.path },
+      settings: { model: '3000-T elm' },
+      identity: { model: 'BIOSHAKE 3000-T elm (simulated)', serial_number: 'SIM-0001' },
+    },
+  ])
+  t.equal(readFileSync(`${home}/${copies()[0]}`, 'utf8'), empty)
+  t.equal((await benchd(home, ['config', 'check', path])).code, 0)
+})
+
+test('an instrument that does not answer is added all the same, and one that is not to be asked is not', async (t) => {
+  const { devices, shaker, text } = await bench(t)
+  shaker.setFault('no_reply')
+  const silent = await devices('add', 'shaker-1', '--driver', 'bioshake', '--port', shaker.path)
+  t.match(silent, { code: 0, stdout: /^it was asked who it is, and: / })
+  t.notMatch(text(), 'identity')
+  const simulated = await devices('add', 'sealer-1', '--driver', 'a4s', '--port', 'simulated', '--no-ask', '--json')
+  t.match(JSON.parse(simulated.stdout), { success: true, device_id: 'sealer-1', said: null, restart_needed: false })
+  t.equal((await devices('add', 'robot-1', '--driver', 'external')).code, 0)
+})
+
+test('what would make the configuration wrong is refused, and nothing is written', async (t) => {
+  const { devices, text, copies } = await bench(
+    t,
+    empty.replace('[]', '[{ "device_id": "sealer-1", "driver": "a4s", "transport": { "kind": "simulated" } }]'),
+  )
+  const before = text()
+  for (const [args, code, words] of [
+    [
+      ['add', 'shaker-1', '--driver', 'bioshakes', '--port', 'simulated'],
+      78,
+      /nothing was changed: .*did you mean "bioshake"|nothing was changed: .*driver/,
+    ],
+    [['add', 'shaker-1', '--driver', 'bioshake'], 78, /shaker-1: transport is missing/],
+    [['add', 'shaker-1', '--driver', 'bioshake', '--port', 'simulated', '--set', 'modell=x'], 78, /modell/],
+    [['add', 'sealer-1', '--driver', 'a4s', '--port', 'simulated'], 5, /has a device sealer-1 already/],
+    [['add', 'shaker 1', '--driver', 'bioshake', '--port', 'simulated'], 78, /device_id/],
+    [['add', 'shaker-1', '--port', 'simulated'], 2, /wants --driver/],
+    [['set', 'sealer-1', '--set', 'novalue'], 2, /is not KEY=VALUE/],
+    [['set', 'sealer-1'], 2, /wants to know what/],
+    [['set', 'shaker-1', '--name', 'x'], 3, /has no device shaker-1; it has sealer-1/],
+    [['remove', 'shaker-1'], 3, /has no device shaker-1/],
+  ] as const) {
+    const refused = await devices(...args)
+    t.equal(refused.code, code, refused.stderr)
+    t.match(refused.stderr, words)
+  }
+  t.equal(text(), before)
+  t.same(copies(), [])
+})
+
+test('a file that is no JSON is left as it is', async (t) => {
+  const { devices, text } = await bench(t, '{ "format" }')
+  t.match(await devices('add', 'a', '--driver', 'external'), { code: 78, stderr: /is not JSON/ })
+  t.equal(text(), '{ "format" }')
+})
+
+test('a device is changed in its place, setting by setting, and taken out again', async (t) => {
+  const pins = '{ "enable": { "bcm": 17 }, "lid": { "bcm": 27 } }'
+  const config = empty.replace(
+    '[]',
+    `[
+    // Made by us.
+    {
+      "device_id": "shaker-1", // the loud one
+      "driver": "gpio_shaker",
+      "transport": { "kind": "pins" },
+      "settings": { "pins": ${pins}, "i2c": { "speed": { "part": "pca9685", "address": 64 } } }
+    },
+    { "device_id": "robot-1", "driver": "external" } // far away
+  ]`,
+  )
+  const { devices, text } = await bench(t, config)
+  const changed = await devices('set', 'shaker-1', '--name', 'Loud', '--set', 'pins.lid.active_low=true', '--set', 'pins.enable.bcm=22')
+  t.equal(changed.code, 0, changed.stderr)
+  t.match(text(), '"enable": { "bcm": 22 }, "lid": { "bcm": 27, "active_low": true }')
+  t.match(text(), '"device_id": "shaker-1", // the loud one')
+  t.match(text(), '"name": "Loud"')
+  t.equal((await devices('set', 'shaker-1', '--unset', 'pins.lid.active_low')).code, 0)
+  t.match(text(), '"lid": { "bcm": 27')
+  t.notMatch(text(), 'active_low')
+  t.equal((await devices('remove', 'robot-1')).code, 0)
+  t.notMatch(text(), /robot-1|far away/)
+  t.match(text(), '// Made by us.')
+})
+
+test('beside a service it is said that a restart is needed, and who has the port is asked through it', async (t) => {
+  const { devices, shaker, text, home, places } = await bench(t)
+  t.equal((await devices('add', 'shaker-1', '--driver', 'bioshake', '--port', shaker.path, '--no-ask')).code, 0)
+  const service = running(t, home, ['serve', ...places])
+  await service.line(/shaker-1: connected/)
+  const added = await devices('add', 'sealer-1', '--driver', 'a4s', '--port', 'simulated')
+  t.match(added, { code: 0, stdout: /\nreload: done; devices are read at the start alone: when nothing runs, / })
+  const taught = await devices('set', 'shaker-1', '--ask')
+  t.equal(taught.code, 0, taught.stderr)
+  t.match(taught.stdout, /^asked the device: BIOSHAKE/)
+  t.match(text(), '"serial_number": "SIM-0001"')
+  const removed = await devices('remove', 'sealer-1', '--json')
+  t.match(JSON.parse(removed.stdout), { restart_needed: false }, 'the service never had it')
+  service.child.kill('SIGTERM')
+  await service.ended
+})
+
+test('an instrument that cannot be asked is not taught', async (t) => {
+  const { devices, shaker, text } = await bench(t)
+  await devices('add', 'shaker-1', '--driver', 'bioshake', '--port', shaker.path, '--no-ask')
+  const before = text()
+  shaker.setFault('no_reply')
+  t.match(await devices('set', 'shaker-1', '--ask'), { code: 1, stderr: /nothing was changed: it was asked who it is, and: / })
+  t.equal(text(), before)
+})

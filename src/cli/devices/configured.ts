@@ -1,0 +1,257 @@
+// `benchd devices add|set|remove`: the devices of the configuration file, whose comments stay.
+
+import type { Config } from '../../config.ts'
+import type { Identity } from '../../devices/device.ts'
+import { LabError, messageOf } from '../../errors.ts'
+import { readText } from '../../kit/files.ts'
+import { exists } from '../../kit/folder.ts'
+import { parseJsonWithComments } from '../../kit/json.ts'
+import { withoutValue, withValue } from '../../kit/json_edit.ts'
+import { replaceFile } from '../../kit/replace_file.ts'
+import { ask } from '../client.ts'
+import { command, type Given } from '../command.ts'
+import { CliError } from '../exit.ts'
+import { type LocalService, serviceOn } from '../local_service.ts'
+import { configPath, dataDir } from '../places.ts'
+import { print } from '../table.ts'
+
+const fileOptions = {
+  config: { type: 'string', value: 'FILE', help: 'Configuration; default /etc/benchd/config.json' },
+  'data-dir': { type: 'string', value: 'DIR', help: 'Data folder of the service that is told' },
+} as const
+
+const deviceOptions = {
+  driver: { type: 'string', value: 'DRIVER', help: 'Its driver: bioshake, a4s, … or external' },
+  port: { type: 'string', value: 'PORT', help: 'A path below /dev/serial/by-id, or: simulated, pins' },
+  name: { type: 'string', value: 'NAME', help: 'What people call it' },
+  set: { type: 'string', value: 'KEY=VALUE', multiple: true, help: 'A setting of its driver, as model="3000-T elm" or pins.lid.bcm=27' },
+} as const
+
+const add = command({
+  name: 'devices add',
+  summary: 'Add a device to the configuration, and keep who it says it is',
+  operands: ['ID'],
+  options: { ...deviceOptions, 'no-ask': { type: 'boolean', help: 'Do not ask the instrument who it is' }, ...fileOptions },
+  example: 'sudo benchd devices add shaker-1 --driver bioshake --port /dev/serial/by-id/usb-FTDI_A50285BI-if00-port0',
+  async run({ options, operands: [id = ''] }) {
+    const { driver, port, name } = options
+    if (!driver) throw new CliError('usage', 'benchd devices add wants --driver, and for a device that is driven from here --port')
+    const file = await opened(options)
+    if (file.devices.some(({ device_id }) => device_id === id)) {
+      throw new CliError('busy', `${file.path} has a device ${id} already; to change it: benchd devices set ${id}`)
+    }
+    const device = { device_id: id, driver, ...(name !== undefined && { name }), ...(port && { transport: transportOf(port) }) }
+    const at = ['devices', file.devices.length]
+    const plain = settings(file.isListed ? withValue(file.text, at, device) : withValue(file.text, ['devices'], [device]), at, options.set)
+    const config = await checked(plain, file.path)
+    const said = options['no-ask'] ? undefined : await whoIs(id, config, file.service)
+    const text = said?.identity ? await taught(plain, at, said.identity) : plain
+    return told(options, file, { id, text, said: said?.words, isThere: true })
+  },
+})
+
+const set = command({
+  name: 'devices set',
+  summary: 'Change a device of the configuration',
+  operands: ['ID'],
+  options: {
+    ...deviceOptions,
+    unset: { type: 'string', value: 'KEY', multiple: true, help: 'Take a setting out' },
+    ask: { type: 'boolean', help: 'Ask the instrument who it is, and keep that: it is the right one from now on' },
+    ...fileOptions,
+  },
+  example: 'sudo benchd devices set shaker-1 --port /dev/serial/by-id/usb-FTDI_A50285BI-if00-port0',
+  async run({ options, operands: [id = ''] }) {
+    const file = await opened(options)
+    const at = ['devices', placeOf(id, file)]
+    const { name, driver, port, unset = [] } = options
+    const members = Object.entries({ name, driver, ...(port && { transport: transportOf(port) }) }).filter(
+      ([, value]) => value !== undefined,
+    )
+    if (!members.length && !options.set && !unset.length && !options.ask)
+      throw new CliError('usage', 'benchd devices set wants to know what; see: benchd devices set --help')
+    const changed = members.reduce((text, [member, value]) => withValue(text, [...at, member], value), file.text)
+    const less = unset.reduce((text, key) => withoutValue(text, [...at, 'settings', ...key.split('.')]), changed)
+    const plain = settings(less, at, options.set)
+    const config = await checked(plain, file.path)
+    const said = options.ask ? await whoIs(id, config, file.service, { isMoved: port !== undefined }) : undefined
+    if (said && !said.identity) throw new CliError('failed', `nothing was changed: ${said.words}`)
+    const text = said?.identity ? await taught(plain, at, said.identity) : plain
+    return told(options, file, { id, text, said: said?.words })
+  },
+})
+
+const remove = command({
+  name: 'devices remove',
+  summary: 'Take a device out of the configuration; its teachpoints stay',
+  operands: ['ID'],
+  options: fileOptions,
+  async run({ options, operands: [id = ''] }) {
+    const file = await opened(options)
+    const text = withoutValue(file.text, ['devices', placeOf(id, file)])
+    await checked(text, file.path)
+    return told(options, file, { id, text, isThere: false })
+  },
+})
+
+export const configured = [add, set, remove]
+
+type File = {
+  path: string
+  text: string
+  devices: { device_id?: unknown }[]
+  /** Whether the file has the member `devices`. */
+  isListed: boolean
+  service: LocalService
+}
+
+async function opened(options: Given<typeof fileOptions>): Promise<File> {
+  const path = configPath(options.config)
+  const text = await readText(path)
+  const { devices } = parsed(text, path)
+  return { path, text, devices: devices ?? [], isListed: devices !== undefined, service: await serviceOn(dataDir(options['data-dir'])) }
+}
+
+/** What is not right in it is told once it is changed, with its place. */
+function parsed(text: string, path: string): { devices?: { device_id?: unknown }[] } {
+  try {
+    const content = parseJsonWithComments(text, path) as { devices?: unknown } | null
+    const { devices } = content ?? {}
+    return { ...(Array.isArray(devices) && { devices: devices as object[] }) }
+  } catch (error) {
+    throw new CliError('config', messageOf(error), { cause: error })
+  }
+}
+
+function placeOf(id: string, { devices, path }: File): number {
+  const place = devices.findIndex(({ device_id }) => device_id === id)
+  if (place < 0)
+    throw new CliError('not_found', `${path} has no device ${id}; it has ${devices.map(({ device_id }) => device_id).join(', ') || 'none'}`)
+  return place
+}
+
+async function checked(text: string, path: string): Promise<Config> {
+  const { parseConfig } = await import('../../config.ts')
+  try {
+    return await parseConfig(text, path)
+  } catch (error) {
+    throw error instanceof LabError ? new LabError(error.code, `nothing was changed: ${error.message}`, { cause: error }) : error
+  }
+}
+
+function transportOf(port: string): object {
+  return port === 'simulated' || port === 'pins' ? { kind: port } : { kind: 'serial', path: port }
+}
+
+/** Each below the last object that is there. */
+function settings(text: string, at: readonly (string | number)[], given: readonly string[] = []): string {
+  return given.reduce((before, pair) => {
+    const [, key, value] = /^([^=]+)=(.*)$/s.exec(pair) ?? []
+    if (key === undefined || value === undefined) throw new CliError('usage', `--set ${pair} is not KEY=VALUE`)
+    return withDeep(before, [...at, 'settings', ...key.split('.')], literal(value))
+  }, text)
+}
+
+/** What is no JSON is text. */
+function literal(value: string): unknown {
+  try {
+    return JSON.parse(value)
+  } catch {
+    return value
+  }
+}
+
+function withDeep(text: string, path: readonly (string | number)[], value: unknown): string {
+  let [there, depth]: [unknown, number] = [parseJsonWithComments(text, 'the configuration'), 0]
+  for (; depth < path.length - 1; depth++) {
+    const next = (there as Record<string | number, unknown>)[path[depth]!]
+    if (typeof next !== 'object' || next === null) break
+    there = next
+  }
+  const rest = path.slice(depth + 1)
+  return withValue(
+    text,
+    path.slice(0, depth + 1),
+    rest.reduceRight<unknown>((inner, step) => ({ [step]: inner }), value),
+  )
+}
+
+type Said = { identity: Identity | null; words: string }
+
+/** Only questions are sent; a port that a service has is left to that. undefined for what cannot say it. */
+async function whoIs(id: string, { devices }: Config, service: LocalService, { isMoved = false } = {}): Promise<Said | undefined> {
+  const device = devices.find(({ device_id }) => device_id === id)
+  if (device?.kind !== 'driven' || device.transport.kind !== 'serial') return undefined
+  const { askWhoItIs, identityInWords } = await import('../../care/identity.ts')
+  try {
+    const identity =
+      (await asService(isMoved ? undefined : id, device.transport.path, service)) ??
+      (await askWhoItIs({ ...device, transport: device.transport }))
+    if (!identity) return { identity, words: 'it does not say who it is before it is initialized' }
+    return { identity, words: `asked the device: ${identityInWords(identity)}` }
+  } catch (error) {
+    return { identity: null, words: `it was asked who it is, and: ${messageOf(error)}` }
+  }
+}
+
+/** What a service that has the device of that id, and so the port, knows; undefined when the port is free to be opened. */
+async function asService(id: string | undefined, path: string, service: LocalService): Promise<Identity | null | undefined> {
+  if (service.is === 'absent') return undefined
+  if (service.is === 'closed') throw new Error(`a service runs that may have the port (${service.why})`)
+  const { devices } = await service.get<{ devices: { device_id: string }[] }>('/api/devices')
+  if (devices.some(({ device_id }) => device_id === id))
+    return (await service.get<{ identity: Identity | null }>(`/api/devices/${id}`)).identity
+  const { portBehind } = await import('../../../drivers/transports/ports.ts')
+  const { ports } = await service.get<{ ports: { path: string; device_id: string | null }[] }>('/api/system/ports')
+  const real = await portBehind(path)
+  const owner = ports.find((port) => port.path === real)?.device_id
+  if (owner) throw new Error(`the service has that port for ${owner}`)
+  return undefined
+}
+
+async function taught(text: string, at: readonly (string | number)[], identity: Identity): Promise<string> {
+  const { worthTeaching } = await import('../../care/identity.ts')
+  return withValue(text, [...at, 'identity'], worthTeaching(identity))
+}
+
+type Change = {
+  id: string
+  text: string
+  said?: string | undefined /** Whether it is there from now on, where that changes. */
+  isThere?: boolean
+}
+
+/** Writes it, tells the service, and says what came of it. */
+async function told(
+  options: Given<typeof fileOptions> & { json?: boolean },
+  file: File,
+  { id, text, said, isThere }: Change,
+): Promise<number> {
+  await checked(text, file.path)
+  const old_copy = await replaceFile(file.path, text, { before: file.text })
+  const { words, restart_needed } = await reloaded(file.service, id, isThere)
+  if (options.json)
+    print(JSON.stringify({ success: true, device_id: id, config: file.path, old_copy, said: said ?? null, restart_needed, message: words }))
+  else print([...(said ? [said] : []), `wrote ${file.path} (old copy: ${old_copy})`, words].join('\n'))
+  return 0
+}
+
+async function reloaded(
+  service: LocalService,
+  id: string,
+  isThere: boolean | undefined,
+): Promise<{ words: string; restart_needed: boolean }> {
+  const how = exists('/run/systemd/system')
+    ? 'when nothing runs: sudo systemctl restart benchd'
+    : 'when nothing runs, end it and start it again'
+  if (service.is === 'absent') return { words: 'no service runs; it is taken up when one starts', restart_needed: false }
+  if (service.is === 'closed') return { words: `the service could not be told (${service.why}); ${how}`, restart_needed: true }
+  const reload = await ask<{ message: string }>(service.service, 'POST', '/api/system/reload').then(
+    () => 'done',
+    (error) => messageOf(error),
+  )
+  const { devices } = await service.get<{ devices: { device_id: string }[] }>('/api/devices')
+  const isTaken = isThere !== undefined && devices.some(({ device_id }) => device_id === id) === isThere
+  if (isTaken) return { words: `reload: ${reload}, no restart`, restart_needed: false }
+  return { words: `reload: ${reload}; devices are read at the start alone: ${how}`, restart_needed: true }
+}

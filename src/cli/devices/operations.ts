@@ -1,0 +1,91 @@
+// A command for each operation and each reading of the one table that says what devices can do.
+
+import * as v from 'valibot'
+import { shows, tells } from '../asking.ts'
+import { serviceOf, serviceOptions } from '../client.ts'
+import { type Command, command, type Option } from '../command.ts'
+import { CliError } from '../exit.ts'
+import { pathOf, perform } from './perform.ts'
+
+const { operations, readings, isOptional } = await import('../../devices/operations.ts')
+
+export const overrideOption = {
+  override: { type: 'boolean', help: 'As an administrator: although somebody else has the device' },
+} as const
+
+/** The header for that. */
+export function overriding({ override }: { override?: boolean }): Record<string, string> {
+  return override ? { 'X-Override': 'true' } : {}
+}
+
+export const stopDevice = tells({
+  name: 'devices stop',
+  summary: operations.stop.summary,
+  operands: ['ID'],
+  tell: ({ operands: [id = ''] }) => ({ path: `${pathOf(id)}/stop` }),
+})
+
+export const operationCommands: readonly Command[] = [
+  ...Object.keys(operations)
+    .filter((name) => name !== 'stop')
+    .map((name) => operationCommand(name as Exclude<keyof typeof operations, 'stop'>)),
+  ...Object.entries(readings).map(([name, { summary }]) =>
+    shows({
+      name: `devices ${dashed(name)}`,
+      summary,
+      operands: ['ID'],
+      path: ({ operands: [id = ''] }) => `${pathOf(id)}/${name}`,
+      text: ({ device_id, ...read }: Record<string, unknown>) => `${device_id}: ${Object.entries(read).map(worded).join(', ')}`,
+    }),
+  ),
+]
+
+function operationCommand(operation: Exclude<keyof typeof operations, 'stop'>): Command {
+  const { summary, params } = operations[operation]
+  const entries: [string, v.GenericSchema][] = Object.entries(params.entries)
+  return command({
+    name: `devices ${dashed(operation)}`,
+    ...(operation === 'initialize' && { aliases: ['devices init'] }),
+    summary,
+    operands: ['ID'],
+    options: {
+      ...Object.fromEntries(entries.map(([name, schema]) => [dashed(name), optionOf(schema)])),
+      'stop-on-interrupt': { type: 'boolean', help: 'Ctrl-C stops the device; else it goes on by itself' },
+      ...overrideOption,
+      ...serviceOptions,
+    },
+    async run({ options, operands: [device_id = ''] }) {
+      const given = options as Record<string, string | undefined>
+      const body = Object.fromEntries(entries.flatMap(([name, schema]) => param(name, schema, given[dashed(name)])))
+      return perform(serviceOf(options), {
+        ...{ device_id, operation, body, headers: overriding(options) },
+        ...{ stops: options['stop-on-interrupt'] ?? false, asJson: options.json ?? false },
+      })
+    },
+  })
+}
+
+function optionOf(schema: v.GenericSchema): Option {
+  const inner = isOptional(schema) ? schema.wrapped : schema
+  const { unit } = v.getMetadata(inner)
+  const words = [v.getDescription(inner), ...(unit ? [`, in ${unit}`] : []), ...(isOptional(schema) ? [`; default ${schema.default}`] : [])]
+  return { type: 'string', value: 'N', help: words.join('') }
+}
+
+/** Whether the device takes that much is for the service to say. */
+function param(name: string, schema: v.GenericSchema, text: string | undefined): [string, number][] {
+  if (text === undefined && isOptional(schema)) return []
+  if (text === undefined) throw new CliError('usage', `--${dashed(name)} is missing: ${optionOf(schema).help}`)
+  const value = text.trim() === '' ? Number.NaN : Number(text)
+  if (Number.isFinite(value)) return [[name, value]]
+  throw new CliError('usage', `--${dashed(name)} ${text} is not a number`)
+}
+
+function worded([name, value]: [string, unknown]): string {
+  const words = value === null ? 'none' : value === true ? 'yes' : value === false ? 'no' : String(value)
+  return `${name} ${words}`
+}
+
+function dashed(name: string): string {
+  return name.replaceAll('_', '-')
+}

@@ -1,0 +1,66 @@
+// An operation from its beginning to its end: what is shown meanwhile, and what Ctrl-C does.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { DeviceInfo } from '../../devices/records.ts'
+import { ask, patiently, type Service } from '../client.ts'
+import { exitCodes } from '../exit.ts'
+import { clock } from '../table.ts'
+import { type Answer, isWatched, say } from '../terminal.ts'
+
+type Wanted = {
+  device_id: string
+  operation: string
+  body: object
+  headers: Record<string, string>
+  /** Ctrl-C stops the device; else it goes on by itself. */
+  stops: boolean
+  asJson: boolean
+}
+
+const again_ms = 500
+const clearLine = '\r\u001b[K'
+
+/** Answers the exit code. */
+export async function perform(service: Service, wanted: Wanted): Promise<number> {
+  const { device_id, operation, body, headers, asJson } = wanted
+  const over = new AbortController()
+  const interrupted = new Promise<'interrupted'>((resolve) => process.once('SIGINT', () => resolve('interrupted')))
+  const asked = { headers, signal: over.signal }
+  const answer = ask<Answer>(patiently(service), 'POST', `${pathOf(device_id)}/${operation}`, body, asked)
+  const progress = isWatched() && !asJson ? showProgress(service, wanted, over.signal).catch(() => undefined) : undefined
+  const outcome = await Promise.race([answer, interrupted]).finally(() => {
+    over.abort()
+    return progress
+  })
+  if (outcome !== 'interrupted') return say(asJson ? outcome : named(outcome, device_id), asJson)
+  answer.catch(() => undefined)
+  return leave(service, wanted)
+}
+
+function named({ success, message }: Answer, device_id: string): Answer {
+  return { success, message: message.startsWith(device_id) ? message : `${device_id}: ${message}` }
+}
+
+export function pathOf(device_id: string): string {
+  return `/api/devices/${encodeURIComponent(device_id)}`
+}
+
+async function showProgress(service: Service, { device_id, operation }: Wanted, over: AbortSignal): Promise<void> {
+  try {
+    while (!over.aborted) {
+      const { operation: running } = await ask<DeviceInfo>(service, 'GET', pathOf(device_id), undefined, { signal: over })
+      if (running) process.stderr.write(`${clearLine}${device_id}: ${operation}, ${clock(running.seconds_left)} left`)
+      await sleep(again_ms, undefined, { signal: over })
+    }
+  } finally {
+    process.stderr.write(clearLine)
+  }
+}
+
+/** What Ctrl-C leaves behind is said, however quiet it was to be. */
+async function leave(service: Service, { device_id, operation, stops }: Wanted): Promise<number> {
+  const left = `${operation} was not stopped: ${device_id} goes on with it; to stop it: benchd stop ${device_id}`
+  const said = stops ? (await ask<Answer>(service, 'POST', `${pathOf(device_id)}/stop`)).message : left
+  process.stderr.write(`benchd: ${said}\n`)
+  return exitCodes.interrupted[0]
+}

@@ -1,0 +1,128 @@
+// What there is to see of devices: the list, one of them, what it can do, and its last words on the wire.
+
+import type { Capabilities, DeviceInfo, DeviceState, DeviceSummary } from '../../devices/records.ts'
+import type { Wire, WireFrame } from '../../devices/wire_log.ts'
+import { shows } from '../asking.ts'
+import { ask, type Service, serviceOf, serviceOptions } from '../client.ts'
+import { command } from '../command.ts'
+import { clock, date, print, table } from '../table.ts'
+import { colored } from '../terminal.ts'
+import { pathOf } from './perform.ts'
+
+const devicesList = command({
+  name: 'devices list',
+  aliases: ['devices'],
+  summary: 'List the devices, and how they are',
+  operands: [],
+  options: serviceOptions,
+  async run({ options }) {
+    const devices = await devicesOf(serviceOf(options))
+    print(options.json ? JSON.stringify({ devices }) : table(['ID', 'TYPE', 'NAME', 'STATE'], devices.map(deviceRow)))
+    return 0
+  },
+})
+
+const devicesShow = shows({
+  name: 'devices show',
+  summary: 'Show a device: what it is, what it does, and what is latched on it',
+  operands: ['ID'],
+  path: ({ operands: [id = ''] }) => pathOf(id),
+  text: described,
+})
+
+const devicesCaps = shows({
+  name: 'devices caps',
+  summary: 'Show what a device can do, and within which limits',
+  operands: ['ID'],
+  path: ({ operands: [id = ''] }) => `${pathOf(id)}/capabilities`,
+  text: capabilities,
+})
+
+const devicesWire = shows({
+  name: 'devices wire',
+  summary: 'Show the last words between a device and the service; benchd replay takes what --json prints',
+  operands: ['ID'],
+  options: { fault: { type: 'boolean', help: 'Those before the latched fault' } },
+  path: ({ operands: [id = ''] }) => `${pathOf(id)}/wire`,
+  text: ({ frames, fault_frames }: Wire, { options }) => (options.fault ? (fault_frames ?? []) : frames).map(frame).join('\n'),
+})
+
+export const shown = [devicesList, devicesShow, devicesCaps, devicesWire]
+
+/** All, with what each is doing. */
+export async function devicesOf(service: Service): Promise<DeviceInfo[]> {
+  const { devices } = await ask<{ devices: DeviceSummary[] }>(service, 'GET', '/api/devices')
+  return Promise.all(devices.map(({ device_id }) => ask<DeviceInfo>(service, 'GET', pathOf(device_id))))
+}
+
+/** ID, TYPE, NAME, STATE. */
+export function deviceRow(device: DeviceInfo): string[] {
+  return [device.device_id, device.type, device.name, stateOf(device)]
+}
+
+const colors: Partial<Record<DeviceState, Parameters<typeof colored>[0]>> = {
+  ready: 'green',
+  busy: 'yellow',
+  stopped: 'red',
+  faulted: 'red',
+  disconnected: 'red',
+}
+
+/** With what it does, who has it, and that it is not real. */
+export function stateOf({ state, operation, fault, lock, simulated }: DeviceInfo): string {
+  const color = colors[state]
+  const more = [
+    operation && `${operation.name}, ${clock(operation.seconds_left)} left`,
+    fault?.error,
+    lock && `kept by ${lock.owner}`,
+    simulated && 'simulated',
+  ].filter(Boolean)
+  return [color ? colored(color, state) : state, ...(more.length ? [`(${more.join('; ')})`] : [])].join(' ')
+}
+
+function described(device: DeviceInfo): string {
+  const { device_id, type, name, driver, identity, lock, fault, last_operation: last } = device
+  const facts = {
+    state: stateOf(device),
+    driver,
+    identity: identity && Object.values(identity).filter(Boolean).join(', '),
+    lock: lock && [lock.owner, lock.note, lock.expires_at === null ? null : `until ${date(lock.expires_at)}`].filter(Boolean).join(', '),
+    fault:
+      fault &&
+      `${fault.error} (${fault.command ?? 'by itself'}, ${date(fault.since)})${fault.may_still_be_moving ? '; may still be moving' : ''}`,
+    last: last && `${last.operation}, ${date(last.started)}: ${last.result?.message ?? last.detail ?? last.status}`,
+  }
+  const lines = Object.entries(facts).flatMap(([fact, value]) => (value ? [`${fact.padEnd(10)}${value}`] : []))
+  return [`${device_id}  ${type}  ${name}`, '', ...lines].join('\n')
+}
+
+function capabilities({ device_id, type, driver, model, source, operations, limits, features, safety }: Capabilities): string {
+  const rows = operations.map(({ name, params, typical_seconds, max_seconds }) => {
+    const wanted = Object.keys(Object(params.properties))
+    return [
+      name.replaceAll('_', '-'),
+      wanted.map((param) => `--${param.replaceAll('_', '-')}`).join(' '),
+      `${typical_seconds} s`,
+      `${max_seconds} s`,
+    ]
+  })
+  const bounds = Object.entries(limits).map(([name, { min, max, unit, step }]) => [
+    name,
+    String(min),
+    String(max),
+    String(step ?? ''),
+    unit,
+  ])
+  const has = Object.keys(features).filter((name) => features[name])
+  return [
+    `${device_id}  ${type}  ${driver}  ${model}; limits told by the ${source}`,
+    table(['OPERATION', 'WITH', 'USUALLY', 'AT MOST'], rows),
+    ...(bounds.length ? [table(['LIMIT', 'FROM', 'TO', 'STEP', 'UNIT'], bounds)] : []),
+    ...(has.length ? [`has: ${has.join(', ')}`] : []),
+    safety,
+  ].join('\n\n')
+}
+
+function frame({ at, direction, text, hex }: WireFrame): string {
+  return `${new Date(at * 1000).toISOString()}  ${direction === 'to_device' ? '>' : '<'} ${text.padEnd(24)}  ${hex}`
+}

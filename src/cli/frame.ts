@@ -1,0 +1,57 @@
+// One picture of the bench, as high and as wide as a terminal: what `top` shows.
+
+import type { ExecutionSnapshot } from '../workflow/snapshot.ts'
+import type { Bench } from './bench.ts'
+import { deviceRow } from './devices/shown.ts'
+import { stateOf, threadRows } from './runs/shown.ts'
+import { serviceLine } from './status.ts'
+import { table } from './table.ts'
+import { colored } from './terminal.ts'
+
+export type View = { bench: Bench; runs: readonly ExecutionSnapshot[] }
+type Size = { columns: number; rows: number }
+
+/** Without a size, all of it. `trouble` is why it is not of now. */
+export function frame({ bench, runs }: View, { size, trouble }: { size?: Size; trouble?: string | undefined } = {}): string[] {
+  const { health, system_id, devices, steps, incidents } = bench
+  const parts = [
+    [`${serviceLine(health)}  ${system_id}${trouble ? `  ${colored('red', trouble)}` : ''}`],
+    table(['DEVICE', 'TYPE', 'NAME', 'STATE'], devices.map(deviceRow)).split('\n'),
+    ...steps.map(({ step_id, instruction }) => [colored('yellow', `somebody is to: ${instruction}  (benchd runs confirm ${step_id})`)]),
+    ...incidents.slice(0, 3).map(({ category, message }) => [colored('red', `${category}: ${message}`)]),
+    ...(runs.length ? runs.map(runLines) : [['no open runs']]),
+  ]
+  const lines = parts.flatMap((part, i) => (i === 0 ? part : ['', ...part]))
+  return size ? fitted(lines, size) : lines
+}
+
+function runLines(run: ExecutionSnapshot): string[] {
+  const { execution_id, workflow_name, run_mode } = run
+  const rows = threadRows(run).map(([, name = '', status = '', where = '', waits = '']) => [name, status, where, waits])
+  return [
+    `${workflow_name}  ${run_mode}  ${stateOf(run)}  ${execution_id.slice(0, 8)}`,
+    ...table(['THREAD', 'STATUS', 'WHERE', 'WAITS FOR'], rows).split('\n'),
+  ]
+}
+
+/** What there is no room for is counted. */
+function fitted(lines: readonly string[], { columns, rows }: Size): string[] {
+  const shown = lines.length > rows ? [...lines.slice(0, rows - 1), `… ${lines.length - rows + 1} lines more`] : lines
+  return shown.map((line) => cut(line, columns))
+}
+
+/** Colors take no room, and end where the line is cut. */
+function cut(line: string, columns: number): string {
+  const [plain = '', ...colored] = line.split(escapeSign)
+  let room = columns - plain.length
+  const rest = colored.map((part) => {
+    const [color = ''] = /^\[[0-9;]*m/.exec(part) ?? []
+    const text = part.slice(color.length)
+    const kept = text.slice(0, Math.max(0, room))
+    room -= kept.length
+    return escapeSign + color + kept
+  })
+  return plain.slice(0, columns) + rest.join('')
+}
+
+const escapeSign = '\u001b'

@@ -1,0 +1,64 @@
+// The service's own words, as systemd's journal has kept them, read with `journalctl`.
+
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { text } from 'node:stream/consumers'
+import { CliError } from './exit.ts'
+
+export type JournalWish = { lines: number; errors?: boolean | undefined; follow?: boolean | undefined; unit?: string | undefined }
+
+/** One entry. `level` is journald's: 3 and less are errors, 4 warnings. */
+export type JournalEntry = { at: number; level: number; message: string }
+
+/** Entries of the unit, oldest first. Throws `not_found` where there is no journal, and `failed` with what journalctl says. */
+export async function* journalOf({ lines, errors, follow, unit = 'benchd' }: JournalWish): AsyncGenerator<JournalEntry> {
+  const words = [
+    ...['--unit', unit, '--output', 'json', '--output-fields', 'MESSAGE,PRIORITY', '--no-pager', '--lines', String(lines)],
+    ...(errors ? ['--priority', 'err'] : []),
+    ...(follow ? ['--follow'] : []),
+  ]
+  const child = spawn('journalctl', words, { stdio: ['ignore', 'pipe', 'pipe'] })
+  const ended = once(child, 'close').catch((error) => Promise.reject(noJournal(error)))
+  // Awaited below, after all that it says was read.
+  ended.catch(() => undefined)
+  const said = text(child.stderr)
+  try {
+    for await (const line of createInterface({ input: child.stdout })) yield* entryOf(line)
+    const [code] = await ended
+    const complaint = (await said).trim()
+    if (code !== 0) throw new CliError('failed', `journalctl ended with ${code}: ${complaint}`)
+    if (/No journal files were (found|opened)/.test(complaint)) throw noJournal(new Error(complaint))
+  } finally {
+    child.kill()
+  }
+}
+
+function noJournal(error: Error): CliError {
+  const sentence =
+    'there is no journal of systemd here, or you may not read it (sudo, or be in the group adm); where benchd was started by hand, its words are on its own stdout'
+  return new CliError('not_found', sentence, { cause: error })
+}
+
+function* entryOf(line: string): Generator<JournalEntry> {
+  const { MESSAGE, PRIORITY, __REALTIME_TIMESTAMP: us } = parsed(line)
+  if (MESSAGE === undefined) return
+  // What is not UTF-8 comes as bytes.
+  const words = Array.isArray(MESSAGE) ? Buffer.from(MESSAGE as number[]).toString() : String(MESSAGE)
+  yield { at: Number(us) / 1e6, level: Number(PRIORITY ?? 6), message: plain(words) }
+}
+
+/** Of a line that the service wrote as JSON what it says; any other line as it is. */
+function plain(words: string): string {
+  if (!words.startsWith('{')) return words
+  const { message, cause } = parsed(words)
+  return typeof message === 'string' ? `${message}${cause === undefined ? '' : `\n${cause}`}` : words
+}
+
+function parsed(line: string): Record<string, unknown> {
+  try {
+    return JSON.parse(line) as Record<string, unknown>
+  } catch {
+    return {}
+  }
+}

@@ -1,0 +1,33 @@
+// The service on a data folder of this computer, as far as it can be asked.
+
+import type { ServiceView } from '../care/doctor/patient.ts'
+import { exists } from '../kit/folder.ts'
+import { isServed } from '../kit/folder_lock.ts'
+import { ask, type Service } from './client.ts'
+import { CliError } from './exit.ts'
+
+/** `service` is where to send more than questions. */
+export type LocalService = Exclude<ServiceView, { is: 'answering' }> | (Extract<ServiceView, { is: 'answering' }> & { service: Service })
+
+/** By its own socket or by that for the group. */
+export async function serviceOn(data_dir: string): Promise<LocalService> {
+  const folders = [data_dir, ...(data_dir === '/var/lib/benchd' ? ['/run/benchd'] : [])].filter(exists)
+  let closed: LocalService | undefined
+  for (const folder of folders) {
+    const view = await viewOf({ socket_of: folder }, folder)
+    if (view.is === 'answering') return view
+    if (view.is === 'closed') closed ??= view
+  }
+  return closed ?? { is: 'absent' }
+}
+
+async function viewOf(service: Service, folder: string): Promise<LocalService> {
+  try {
+    await ask(service, 'GET', '/health')
+    return { is: 'answering', service, get: (path) => ask(service, 'GET', path) }
+  } catch (error) {
+    if (!(error instanceof CliError)) throw error
+    if (error.exit === 'unreachable' && !(await isServed(folder).catch(() => false))) return { is: 'absent' }
+    return { is: 'closed', why: error.message }
+  }
+}

@@ -1,0 +1,35 @@
+// `benchd logs`: what the service said, from the journal of systemd.
+
+import { command } from './command.ts'
+import { CliError } from './exit.ts'
+import { journalOf } from './journal.ts'
+import { print } from './table.ts'
+import { colored, note } from './terminal.ts'
+
+const logs = command({
+  name: 'logs',
+  summary: 'Print what the service said, from the journal of systemd',
+  operands: [],
+  options: {
+    follow: { type: 'boolean', short: 'f', help: 'Go on until Ctrl-C' },
+    lines: { type: 'string', value: 'N', help: 'So many of the newest; default 200' },
+    errors: { type: 'boolean', help: 'Errors alone' },
+  },
+  example: 'benchd logs -f',
+  async run({ options }) {
+    const { follow, errors, lines = '200' } = options
+    if (!/^\d{1,7}$/.test(lines)) throw new CliError('usage', `--lines ${lines} is not a number of lines`)
+    let count = 0
+    for await (const entry of journalOf({ lines: Number(lines), errors, follow })) {
+      count++
+      const { at, level, message } = entry
+      const word = level <= 3 ? colored('red', 'error') : level === 4 ? colored('yellow', 'warn ') : 'info '
+      print(options.json ? JSON.stringify(entry) : `${new Date(at * 1000).toISOString()} ${word} ${message}`)
+    }
+    if (count === 0)
+      note(`the journal has nothing ${errors ? 'that is an error ' : ''}of benchd; does systemd run it here? systemctl status benchd`)
+    return 0
+  },
+})
+
+export const commands = [logs]

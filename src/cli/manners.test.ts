@@ -1,0 +1,152 @@
+// What every command has in common: quiet, colors, JSON, whose service it asks; and what is made from the table of commands.
+
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { t as file, test } from 'tap'
+import { optionsOf } from './command.ts'
+import { table } from './commands.ts'
+import { benchd, demo } from './testing.ts'
+
+// A slow machine is not a failure.
+file.setTimeout(0)
+
+async function all() {
+  return (await table()).flatMap(({ commands }) => commands)
+}
+
+test('every command takes --json, or says why not, and no two have one name', async (t) => {
+  const commands = await all()
+  for (const command of commands) t.ok(command.no_json ?? optionsOf(command).json, command.name)
+  const names = commands.flatMap(({ name, aliases = [] }) => [name, ...aliases])
+  t.equal(new Set(names).size, names.length)
+  const home = t.testdir({})
+  t.match(await benchd(home, ['demo', '--json']), { code: 2, stdout: '', stderr: /no option --json: it speaks to people/ })
+  t.match(JSON.parse((await benchd(home, ['version', '--json'])).stdout), { version: /^\d/ })
+})
+
+test('colors are for a terminal, unless FORCE_COLOR says otherwise, and never with --no-color', async (t) => {
+  const { home, dir } = await demo(t)
+  const status = async (env: Record<string, string>, ...args: string[]) => (await benchd(home, ['status', ...args, ...dir], env)).stdout
+  t.notMatch(await status({}), '\u001b')
+  t.match(await status({ FORCE_COLOR: '1' }), '\u001b[32mok\u001b[39m')
+  t.notMatch(await status({ FORCE_COLOR: '1' }, '--no-color'), '\u001b')
+  const program = fileURLToPath(new URL('main.js', import.meta.url))
+  const onTerminal = (env: object) =>
+    execFileSync('script', ['-qec', [process.execPath, program, 'status', ...dir].join(' '), '/dev/null'], {
+      env: { PATH: process.env.PATH, HOME: home, TERM: 'xterm', ...env },
+    }).toString()
+  t.match(onTerminal({}), '\u001b[32mok')
+  t.notMatch(onTerminal({ NO_COLOR: '1' }), '\u001b')
+})
+
+test('quiet keeps what was asked for and leaves the rest', async (t) => {
+  const { run } = await demo(t, { topologies: { 'bad.json': '{}' } })
+  t.match(await run('topology', 'list'), { stderr: /left out/ })
+  t.match(await run('topology', 'list', '--quiet'), { code: 0, stdout: /^NAME/, stderr: '' })
+  t.match(await run('topology', 'unload', '--quiet'), { code: 0, stdout: '', stderr: '' })
+  t.match(await run('topology', 'show', '--quiet'), { code: 3, stderr: /no topology is loaded/ })
+})
+
+test('what deletes asks on a terminal, and does it for a y alone', async (t) => {
+  const { home, dir, run } = await demo(t)
+  const program = fileURLToPath(new URL('main.js', import.meta.url))
+  const answered = async (answer: string) => {
+    const words = [process.execPath, program, 'teachpoints', 'rm', 'arm-1', 'waste', ...dir].join(' ')
+    const child = spawn('script', ['-qec', words, '/dev/null'], { stdio: ['pipe', 'pipe', 'inherit'], env: { ...process.env, HOME: home } })
+    t.teardown(() => child.kill('SIGKILL'))
+    const closed = once(child, 'close')
+    let shown = ''
+    for await (const part of child.stdout) {
+      if (!shown.includes('[y/N]') && (shown + part).includes('[y/N]')) child.stdin.write(`${answer}\r`)
+      shown += part
+    }
+    const [code] = await closed
+    return { code, shown }
+  }
+  t.match(await answered('n'), { code: 1, shown: /delete the teachpoint waste of arm-1\? \[y\/N\][\s\S]*left as it is/ })
+  t.match(await run('teachpoints', 'get', 'arm-1', 'waste'), { code: 0 })
+  t.match(await answered('y'), { code: 0 })
+  t.match(await run('teachpoints', 'get', 'arm-1', 'waste'), { code: 3 })
+})
+
+test('the credentials of a person come behind flags and environment, and are for nobody else to read', async (t) => {
+  const { home, dir, url, key } = await demo(t)
+  const folder = `${home}/.config/benchd`
+  mkdirSync(folder, { recursive: true })
+  const path = `${folder}/credentials.json`
+  const keep = (content: string) => {
+    writeFileSync(path, content)
+    chmodSync(path, 0o600)
+  }
+  keep(JSON.stringify({ url, api_key: key }))
+  const who = (args: string[] = [], env = {}) => benchd(home, ['whoami', ...args], env)
+  t.match(await who(), { code: 0, stdout: /^benchd demo \(/ })
+  t.match(await who(['--url', url]), { code: 0, stdout: /^benchd demo/ }, 'the key of the same service')
+  t.match(await who(['--url', url, '--key', 'bk_wrong']), { code: 4 }, 'a flag goes before it')
+  t.match(await who([], { BENCHD_API_KEY: 'bk_wrong' }), { code: 4 }, 'the environment too')
+  t.match(await who(dir), { code: 0, stdout: /^local/ })
+  t.match(await who([], { BENCHD_DATA_DIR: `${home}/data` }), { code: 0, stdout: /^local/ })
+  t.match(await who(['--url', url.replace('127.0.0.1', 'localhost')]), { code: 4, stderr: /X-API-Key/ }, 'no key goes to another service')
+  chmodSync(path, 0o640)
+  t.match(await who(), { code: 78, stdout: '', stderr: /others may read it: chmod 600/ })
+  keep(JSON.stringify({ url, api_kye: key }))
+  t.match(await who(), { code: 78, stderr: /api_kye; did you mean "api_key"/ })
+})
+
+test('config show tells each value and where it comes from', async (t) => {
+  const devices = [{ device_id: 's-1', driver: 'bioshake', transport: { kind: 'simulated' }, limits: { speed: { max: 1500 } } }]
+  const home = t.testdir({ 'config.json': `// ours\n${JSON.stringify({ format: 1, listen: { host: '127.0.0.1' }, devices })}` })
+  const path = `${home}/config.json`
+  const show = (args: string[], env = {}) => benchd(home, ['config', 'show', ...args], env)
+  t.match(await show([path, '--port', '1']), {
+    code: 0,
+    stdout:
+      /^SETTING +VALUE +FROM\nconfig +\S+ +flag --config\nformat +1 +file\nlisten\.host +127\.0\.0\.1 +file\nlisten\.port +1 +flag --port\n/,
+  })
+  const { settings } = JSON.parse(
+    (await show(['--effective', '--json'], { BENCHD_CONFIG: path, BENCHD_HOST: '::1', BENCHD_PORT: '2' })).stdout,
+  )
+  const named = (name: string) => settings.find((setting: { name: string }) => setting.name === name)
+  t.same(named('config'), { name: 'config', value: path, from: 'environment', by: 'BENCHD_CONFIG' })
+  t.same(named('listen.host'), { name: 'listen.host', value: '::1', from: 'environment', by: 'BENCHD_HOST' })
+  t.same(named('listen.port'), { name: 'listen.port', value: 2, from: 'environment', by: 'BENCHD_PORT' })
+  t.same(named('events.queue'), { name: 'events.queue', value: 1000, from: 'default' })
+  t.same(named('devices.s-1.limits.speed.max'), { name: 'devices.s-1.limits.speed.max', value: 1500, from: 'file' })
+  t.match(named('devices.s-1.settings.model'), { from: 'default', value: /\w/ })
+  t.match(await show([`${home}/none.json`]), { code: 78, stderr: /cannot be read/ })
+  writeFileSync(path, '{ "format": 1, "lisen": {} }')
+  t.match(await show([path]), { code: 78, stderr: /did you mean "listen"/ })
+})
+
+test('bash completes first words, second words and options', async (t) => {
+  const home = t.testdir({})
+  const { stdout: script } = await benchd(home, ['completion', 'bash'])
+  const completed = (...words: string[]) => {
+    const ask = `COMP_WORDS=(benchd ${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length}; _benchd; printf '%s\\n' "\${COMPREPLY[@]}"`
+    return execFileSync('bash', ['-c', `${script}\n${ask}`])
+      .toString()
+      .trim()
+      .split('\n')
+  }
+  t.same(completed('teach'), ['teachpoints'])
+  t.same(completed('devices', 'sh'), ['show', 'shake'])
+  t.same(completed('devices', 'shake', 'shaker-1', '--sp'), ['--speed'])
+  t.same(completed('status', '--ti'), ['--timeout'])
+  t.same(completed('help', 'tea'), ['teachpoints'])
+  t.same(completed('teachpoints', 'import', 'arm-1', 'f'), [''], 'files are for the shell itself')
+})
+
+test('what zsh, fish and man are given names every command', async (t) => {
+  const home = t.testdir({})
+  const names = (await all()).map(({ name }) => name)
+  const { stdout: page } = await benchd(home, ['man'])
+  for (const name of names) t.match(page, `\\fBbenchd ${name.replaceAll('-', '\\-')}\\fR`)
+  for (const shell of ['zsh', 'fish']) {
+    const { code, stdout } = await benchd(home, ['completion', shell])
+    t.equal(code, 0)
+    for (const name of names) t.match(stdout, name.split(' ').at(-1))
+  }
+  t.match(await benchd(home, ['completion', 'csh']), { code: 2, stderr: /there is: bash, zsh, fish/ })
+})

@@ -1,0 +1,128 @@
+// `benchd restore`: puts a backup back, on this machine, while no service has the data folder.
+
+import { resolve } from 'node:path'
+import type { Change, Opened, Parts } from '../care/restore.ts'
+import { LabError } from '../errors.ts'
+import { isServed } from '../kit/folder_lock.ts'
+import { command } from './command.ts'
+import { configPath, dataDir, topologiesDir } from './places.ts'
+import { date, print } from './table.ts'
+import { mustBeSure, note, yesOption } from './terminal.ts'
+
+const restore = command({
+  name: 'restore',
+  summary: 'Put a backup back: what people set up; with --all also what ran. What was there before is kept',
+  operands: ['FILE'],
+  options: {
+    'dry-run': { type: 'boolean', help: 'Check the backup, and only say what would be done' },
+    all: { type: 'boolean', help: 'Also runs, records, incidents and where labware is, and the events if the backup has them' },
+    'with-keys': { type: 'boolean', help: 'Also the keys, if the backup has them; one that was revoked since is valid again' },
+    'with-config': { type: 'boolean', help: 'Also the configuration and the topologies' },
+    config: { type: 'string', value: 'FILE', help: 'Where the configuration is; default /etc/benchd/config.json' },
+    'data-dir': { type: 'string', value: 'DIR', help: 'Folder of the state' },
+    ...yesOption,
+  },
+  example: 'benchd restore /media/stick/benchd-daily-20261120T020000Z.tar.gz --dry-run',
+  async run({ options, operands: [file = ''] }) {
+    const care = await import('../care/restore.ts')
+    const { configPlanOf, restoreConfig } = await import('../care/restore_config.ts')
+    const folder = dataDir(options['data-dir'])
+    const parts: Parts = { all: options.all ?? false, keys: options['with-keys'] ?? false }
+    const at = new Date()
+    const opened = await care.openBackup(resolve(file))
+    try {
+      const places = options['with-config'] ? placesOf(options.config) : undefined
+      const plan = await care.planOf(opened, folder, parts)
+      const configPlan = places ? await configPlanOf(opened, places) : []
+      const told = { opened, plan: [...plan, ...configPlan], folder }
+      if (options['dry-run']) return show(told, parts, options.json)
+      if (await isServed(folder))
+        throw new LabError('in_use', `a benchd runs on the data folder ${folder}; end it first: sudo systemctl stop benchd`)
+      if (!options.json) show(told, parts, false)
+      await mustBeSure(options, `change ${folder} to what it was on ${date(opened.manifest.made_at)}`)
+      const { offline, takeDown } = await import('./offline.ts')
+      const before = await offline(folder, async () => {
+        const kept = await care.restore(opened, folder, await care.planOf(opened, folder, parts), at)
+        await takeDown(folder, `restore of ${date(opened.manifest.made_at)}`)
+        return kept
+      })
+      if (places) await restoreConfig(opened, places, configPlan, at)
+      return tell({ ...told, before }, options.json)
+    } finally {
+      await opened.archive.close()
+    }
+  },
+})
+
+export const commands = [restore]
+
+type Told = { opened: Opened; plan: readonly Change[]; folder: string; before?: string | undefined }
+
+function placesOf(named: string | undefined): { config: string; topologies: string } {
+  const config = configOrDefault(named)
+  return { config, topologies: topologiesDir(undefined, config) as string }
+}
+
+/** On a new machine there is none yet. */
+function configOrDefault(named: string | undefined): string {
+  try {
+    return configPath(named)
+  } catch {
+    return '/etc/benchd/config.json'
+  }
+}
+
+function show({ opened: { manifest }, plan, folder }: Told, parts: Parts, asJson: boolean | undefined): number {
+  if (asJson) {
+    print(
+      JSON.stringify({ made_at: manifest.made_at, version: manifest.version, system_id: manifest.system_id, changes: plan, before: null }),
+    )
+    return 0
+  }
+  print(
+    `backup of ${manifest.system_id}, made ${date(manifest.made_at)} by benchd ${manifest.version}: whole, ${manifest.files.length} files`,
+  )
+  for (const { name, change } of plan.filter(({ change }) => change !== 'left alone' && change !== 'the same'))
+    print(`  ${change.padEnd(12)}${name}`)
+  const count = (wanted: Change['change']) => plan.filter(({ change }) => change === wanted).length
+  print(`  ${count('the same')} files are the same, ${count('left alone')} are left alone`)
+  for (const hint of hints(plan, parts, manifest)) note(hint)
+  if (manifest.left_out.length) note(`left out of the backup when it was made, since they are no files: ${manifest.left_out.join(', ')}`)
+  if (plan.length === 0) note(`${folder} stays as it is`)
+  return 0
+}
+
+function tell(told: Told, asJson: boolean | undefined): number {
+  const { opened, plan, folder, before } = told
+  const { manifest } = opened
+  if (asJson)
+    print(
+      JSON.stringify({
+        made_at: manifest.made_at,
+        version: manifest.version,
+        system_id: manifest.system_id,
+        changes: plan,
+        before: before ?? null,
+      }),
+    )
+  else {
+    print(`${folder} is as it was on ${date(manifest.made_at)}`)
+    if (before) print(`what was there before is in ${folder}/${before}`)
+    note('to go on: sudo systemctl start benchd; runs that stand open are paused, and nothing moves until somebody resumes them')
+  }
+  return 0
+}
+
+/** What somebody may have expected, and has to ask for. */
+function hints(plan: readonly Change[], { all, keys }: Parts, { with_keys, with_events }: Opened['manifest']): string[] {
+  const stays = (pattern: RegExp) => plan.some(({ name, change }) => change === 'left alone' && pattern.test(name))
+  const goesOn = plan.some(({ name, change }) => change === 'replaced' && name === 'workflows.json') && stays(/^executions\//)
+  return [
+    ...(stays(/^(records|incidents)\.jsonl$|^labware\.json$|^executions\//) && !all
+      ? ['what ran, and where labware is, stays as it is here; to have that of the backup: --all']
+      : []),
+    ...(with_keys && stays(/^keys\.json$/) && !keys ? ['the keys stay as they are here; to have those of the backup: --with-keys'] : []),
+    ...(with_events && stays(/^events\//) && !all ? ['the event log stays as it is here; to have that of the backup: --all'] : []),
+    ...(goesOn ? ['runs stand open here; one whose workflow is not the same any more is aborted at the next start'] : []),
+  ]
+}

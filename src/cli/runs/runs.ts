@@ -1,0 +1,8 @@
+// `benchd runs …`: workflows that are submitted, what they do, and what an operator tells them.
+
+import { shown } from './shown.ts'
+import { runsSimulate } from './simulate.ts'
+import { runsSubmit } from './submit.ts'
+import { told } from './told.ts'
+
+export const commands = [runsSubmit, runsSimulate, ...shown, ...told]

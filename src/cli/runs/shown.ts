@@ -1,0 +1,98 @@
+// What there is to see of runs: the list, one of them, why it stands, and what it did when.
+
+import type { Blocker, Reason } from '../../workflow/runs/explaining.ts'
+import type { TimelineRow } from '../../workflow/runs/timeline.ts'
+import type { ExecutionSnapshot, ExecutionSummary } from '../../workflow/snapshot.ts'
+import { shows } from '../asking.ts'
+import { ask, serviceOf, serviceOptions } from '../client.ts'
+import { command } from '../command.ts'
+import { date, print, table } from '../table.ts'
+import { pathOf } from './ids.ts'
+
+const runsList = shows({
+  name: 'runs list',
+  summary: 'List the runs, the newest first',
+  operands: [],
+  options: {
+    status: { type: 'string', value: 'STATUS', help: 'IN_PROGRESS, COMPLETED, FAILED or ABORTED' },
+    limit: { type: 'string', value: 'N', help: 'At most so many; default 20' },
+  },
+  path: ({ options: { limit = '20', status } }) => `/api/executions?${new URLSearchParams({ limit, ...(status && { status }) })}`,
+  text: ({ executions }: { executions: ExecutionSummary[] }) =>
+    table(['ID', 'WORKFLOW', 'MODE', 'STATE', 'THREADS', 'STARTED', 'TOOK'], executions.map(row)),
+})
+
+const runsShow = shows({
+  name: 'runs show',
+  summary: 'Show a run: its threads, where their labware is, what they wait for',
+  operands: ['ID'],
+  path: ({ service, operands: [id = ''] }) => pathOf(service, id),
+  text: described,
+})
+
+const runsWhy = command({
+  name: 'runs why',
+  summary: 'Say why a run stands: what is in its way, and what each thread waits for',
+  operands: ['ID'],
+  options: serviceOptions,
+  async run({ options, operands: [id = ''] }) {
+    const service = serviceOf(options)
+    const path = await pathOf(service, id)
+    const { blockers } = await ask<{ blockers: Blocker[] }>(service, 'GET', `${path}/blockers`)
+    const { threads } = await ask<{ threads: Reason[] }>(service, 'GET', `${path}/why`)
+    print(options.json ? JSON.stringify({ blockers, threads }) : reasonsIn(blockers, threads))
+    return 0
+  },
+})
+
+const runsTimeline = shows({
+  name: 'runs timeline',
+  summary: 'Show what a run did when, in seconds since it began',
+  operands: ['ID'],
+  path: async ({ service, operands: [id = ''] }) => `${await pathOf(service, id)}/timeline`,
+  text: ({ rows }: { rows: TimelineRow[] }) =>
+    table(['THREAD', 'WHAT', 'BY', 'STATUS', 'WANTED', 'STARTED', 'ENDED'], rows.map(timelineRow)),
+})
+
+export const shown = [runsList, runsShow, runsWhy, runsTimeline]
+
+/** As people say it: what it is in, or what became of it. */
+export function stateOf({ status, phase, paused }: Pick<ExecutionSummary, 'status' | 'phase' | 'paused'>): string {
+  if (status !== 'IN_PROGRESS') return status
+  return paused ? 'paused' : phase === 'accepting' ? 'running' : phase
+}
+
+/** Where the labware of each thread is, and what it waits for. */
+export function threadRows({ threads, moves }: Pick<ExecutionSnapshot, 'threads' | 'moves'>): string[][] {
+  return threads.map(({ thread_id, thread_name, status, position, held_by, last_error, waiting }) => {
+    const move = moves.find((move) => move.thread_id === thread_id)
+    const where = move ? `${move.from} -> ${move.to}` : (position ?? (held_by ? `in ${held_by}` : ''))
+    return [thread_id, thread_name, status, where, waiting?.what ?? last_error ?? '']
+  })
+}
+
+function row({ execution_id, workflow_name, run_mode, thread_count, started_at, ended_at, ...its }: ExecutionSummary): string[] {
+  const took = ended_at === null ? '' : `${(ended_at - started_at).toFixed(1)} s`
+  return [execution_id, workflow_name, run_mode, stateOf(its), String(thread_count), date(started_at), took]
+}
+
+function timelineRow({ thread_name, kind, name, device, from, to, transporter, status, created, started, ended }: TimelineRow): string[] {
+  const [what, by] = kind === 'move' ? [`${from} -> ${to}`, transporter] : [name, device]
+  return [thread_name, what ?? '', by ?? '', status, String(created), String(started ?? ''), String(ended ?? '')]
+}
+
+function described(snapshot: ExecutionSnapshot): string {
+  const { execution_id, workflow_name, run_mode, reason } = snapshot
+  const head = `${execution_id}  ${workflow_name}  ${run_mode}  ${stateOf(snapshot)}${reason ? `: ${reason}` : ''}`
+  return `${head}\n\n${table(['THREAD', 'NAME', 'STATUS', 'WHERE', 'WAITS FOR'], threadRows(snapshot))}`
+}
+
+function reasonsIn(blockers: readonly Blocker[], threads: readonly Reason[]): string {
+  if (threads.length === 0) return 'it has ended: nothing waits'
+  const inTheWay = blockers.map(({ thread_name, message, remedy }) => `${thread_name ? `${thread_name}: ` : ''}${message}\n  -> ${remedy}`)
+  const waiting = threads.map(({ thread_name, status, waits_for, since_s, because }) => {
+    const what = waits_for === null ? 'is at work' : `waits for ${waits_for}, for ${Math.round(since_s)} s`
+    return [`${thread_name} (${status}) ${what}`, ...because.map((sentence) => `  ${sentence}`)].join('\n')
+  })
+  return [...(inTheWay.length ? ['In the way:', ...inTheWay, ''] : []), ...waiting].join('\n')
+}

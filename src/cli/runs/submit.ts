@@ -1,0 +1,31 @@
+// `benchd runs submit`: a workflow is run, and, if wanted, followed to its end.
+
+import { ask, serviceOf, serviceOptions } from '../client.ts'
+import { command } from '../command.ts'
+import { print } from '../table.ts'
+import { follow } from './follow.ts'
+import { submissionOf, submissionOptions } from './submission.ts'
+
+export const runsSubmit = command({
+  name: 'runs submit',
+  summary: 'Run a workflow, and print the id of its execution',
+  operands: ['WORKFLOW'],
+  options: {
+    ...submissionOptions,
+    join: { type: 'boolean', help: 'Put the groups into the run of this workflow that is open, if there is one' },
+    operator: { type: 'string', value: 'WHO', help: 'Who submits it' },
+    follow: { type: 'boolean', help: 'Print what happens until it ends; the exit code is 0 if it is COMPLETED' },
+    ...serviceOptions,
+  },
+  example: 'benchd runs submit seal-and-spin --var speed=600 --follow',
+  async run({ options, operands: [workflow = ''] }) {
+    const service = serviceOf(options)
+    const submission = await ask<{ submission_id: string; execution_id: string }>(service, 'POST', '/api/submissions', {
+      ...submissionOf(workflow, options),
+      batch_mode: options.join ? 'JOIN_EXISTING' : 'STANDALONE',
+      ...(options.operator && { operator_id: options.operator }),
+    })
+    print(options.json ? JSON.stringify(submission) : submission.execution_id)
+    return options.follow ? follow(service, submission.execution_id, options.json ?? false) : 0
+  },
+})

@@ -1,0 +1,93 @@
+// `benchd status`: how the service and the bench are, on one screen.
+
+import { type Bench, benchOf, type Health, type Host, healthOf } from './bench.ts'
+import { serviceOf, serviceOptions } from './client.ts'
+import { command } from './command.ts'
+import { deviceRow } from './devices/shown.ts'
+import { stateOf } from './runs/shown.ts'
+import { clock, date, print, table } from './table.ts'
+import { colored } from './terminal.ts'
+
+const mostShown = 10
+
+const status = command({
+  name: 'status',
+  summary: 'One screen: the service, its devices, open runs, what waits for somebody, disk and clock; the exit code is 1 unless it serves',
+  operands: [],
+  options: serviceOptions,
+  async run({ options }) {
+    const service = serviceOf(options)
+    const { health } = await healthOf(service)
+    const serves = health.status === 'ok' || health.status === 'degraded'
+    if (!serves) print(options.json ? JSON.stringify({ health }) : serviceLine(health))
+    else {
+      const bench = await benchOf(service)
+      print(options.json ? JSON.stringify(bench) : described(bench))
+    }
+    return serves ? 0 : 1
+  },
+})
+
+export const commands = [status]
+
+const healthColors = { ok: 'green', degraded: 'yellow', starting: 'yellow', stopping: 'yellow' } as const
+
+export function serviceLine({ status, version, uptime_s, reasons }: Health): string {
+  const why = reasons.length ? ` (${reasons.join(', ')})` : ''
+  return `benchd ${version}  ${colored(healthColors[status], status)}${why}  up ${clock(uptime_s)}`
+}
+
+function described({ health, system_id, devices, runs, steps, incidents, host }: Bench): string {
+  const runRows = runs.map(({ execution_id, workflow_name, run_mode, started_at, ...its }) => [
+    execution_id,
+    workflow_name,
+    run_mode,
+    stateOf({ ...its }),
+    date(started_at),
+  ])
+  const stepRows = steps.map(({ step_id, since, instruction }) => [step_id, date(since), instruction])
+  const incidentRows = incidents.map(({ incident_id, timestamp, category, message }) => [incident_id, date(timestamp), category, message])
+  return [
+    [`${serviceLine(health)}  ${system_id}`, ...hostLines(host)].join('\n'),
+    devices.length ? table(['ID', 'TYPE', 'NAME', 'STATE'], devices.map(deviceRow)) : 'no devices',
+    ...(runRows.length ? [some(['RUN', 'WORKFLOW', 'MODE', 'STATE', 'STARTED'], runRows)] : ['no open runs']),
+    ...(stepRows.length ? [`${some(['STEP', 'SINCE', 'WHAT TO DO'], stepRows)}\nwhen done: benchd runs confirm STEP`] : []),
+    ...(incidentRows.length
+      ? [`${some(['INCIDENT', 'WHEN', 'CATEGORY', 'WHAT'], incidentRows)}\nseen: benchd incidents ack INCIDENT`]
+      : []),
+  ].join('\n\n')
+}
+
+function some(head: readonly string[], rows: readonly string[][]): string {
+  const more = rows.length - mostShown
+  return table(head, rows.slice(0, mostShown)) + (more > 0 ? `\n… and ${more} more` : '')
+}
+
+/** Seconds that two clocks may differ before it is worth a word. */
+const astray_s = 5
+
+function hostLines(host: Host): string[] {
+  const {
+    disk_free_bytes: free,
+    disk_bytes: total,
+    clock_synced,
+    clock_ahead_s: ahead,
+    under_voltage,
+    cpu_temperature_celsius: heat,
+  } = host
+  const astray =
+    ahead !== null && Math.abs(ahead) >= astray_s ? `${Math.abs(ahead)} s ${ahead > 0 ? 'ahead of' : 'behind'} the clock here` : ''
+  const words = [
+    free !== null && total ? `disk ${gigabytes(free)} free of ${gigabytes(total)}` : '',
+    clock_synced === null && !astray
+      ? ''
+      : ['clock', clock_synced === null ? '' : clock_synced ? 'synchronized' : 'not synchronized', astray].filter(Boolean).join(' '),
+    heat === null ? '' : `processor ${heat.toFixed(0)} °C`,
+    under_voltage ? colored('red', 'voltage too low') : '',
+  ].filter(Boolean)
+  return words.length ? [words.join('  ')] : []
+}
+
+function gigabytes(bytes: number): string {
+  return `${(bytes / 1e9).toFixed(1)} GB`
+}

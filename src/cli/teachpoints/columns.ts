@@ -1,0 +1,98 @@
+// Teachpoints as a table of comma-separated values: a line for each, millimetres and degrees named in the header.
+
+import type { Teachpoint } from '../../teachpoints/teachpoint.ts'
+import { type CsvRow, csvLine, parseCsv } from '../csv.ts'
+import { CliError } from '../exit.ts'
+
+const cartesian = { x: 'x_mm', y: 'y_mm', z: 'z_mm', yaw: 'yaw_deg', pitch: 'pitch_deg', roll: 'roll_deg' }
+const joint = {
+  base: 'base_deg',
+  shoulder: 'shoulder_deg',
+  elbow: 'elbow_deg',
+  wrist: 'wrist_deg',
+  rail: 'rail_mm',
+  gripper: 'gripper_deg',
+}
+
+/** By type of coordinates: the columns of their members. */
+export const coordColumns: Record<string, Record<string, string>> = { cartesian, joint }
+
+const place = ['device_id', 'name', 'coord_type']
+const advice = ['orientation', 'access', 'gateway']
+const columns = [...place, ...Object.values(cartesian), ...Object.values(joint), ...advice]
+
+export function csvOf(points: readonly Teachpoint[]): string {
+  return csvLine(columns) + points.map((point) => csvLine(columns.map((column) => cellOf(point, column)))).join('')
+}
+
+/** A point that nobody has held against the schema yet, and how a member of it is found in the file. */
+export type Written = { point: Record<string, unknown>; place(path: readonly string[]): string }
+
+/** The points of a text. Throws a usage error that names line and column. `device_id` is whose they are where no column says so. */
+export function pointsOfCsv(text: string, what: string, device_id: string): Written[] {
+  const [head, ...rows] = parseCsv(text, what)
+  if (!head) throw new CliError('usage', `${what}: line 1: there is no header`)
+  const unknown = head.cells.find((column, i) => !columns.includes(column) || head.cells.indexOf(column) < i)
+  if (unknown !== undefined)
+    throw new CliError('usage', `${what}: line 1: ${JSON.stringify(unknown)} is no column, or one twice; there is: ${columns.join(', ')}`)
+  for (const column of ['name', 'coord_type']) {
+    if (!head.cells.includes(column)) throw new CliError('usage', `${what}: line 1: the column ${column} is missing`)
+  }
+  return rows.map((row) => pointOf(row, head.cells, { what, device_id }))
+}
+
+function cellOf(point: Teachpoint, column: string): string {
+  for (const [member, its] of Object.entries(coordColumns[point.coord_type] ?? {})) {
+    if (its === column) return String(point.coords[member as never])
+  }
+  const value = (point as Record<string, unknown>)[column]
+  if (value === undefined) return ''
+  // A pattern of coming and going is JSON, and so is a name that looks like some.
+  return typeof value === 'object' || /^[{"]/.test(String(value)) ? JSON.stringify(value) : String(value)
+}
+
+function pointOf({ line, cells }: CsvRow, head: readonly string[], { what, device_id }: { what: string; device_id: string }): Written {
+  const at = (column: string) => `${what}: line ${line}, column ${column}`
+  if (cells.length !== head.length) {
+    const last = head[Math.min(cells.length, head.length) - 1]!
+    throw new CliError('usage', `${at(last)}: the line has ${cells.length} cells, the header ${head.length}`)
+  }
+  const given = new Map(head.map((column, i) => [column, cells[i]!]))
+  const coord_type = given.get('coord_type') ?? ''
+  const its = coordColumns[coord_type]
+  if (!its) throw new CliError('usage', `${at('coord_type')}: it must be cartesian or joint, not ${JSON.stringify(coord_type)}`)
+  refuseStrangers(given, coord_type, at)
+  const coords = Object.entries(its).flatMap(([member, column]) => {
+    const cell = given.get(column) ?? ''
+    return cell === '' ? [] : [[member, number(cell, at(column))]]
+  })
+  const more = advice.flatMap((column) => {
+    const cell = given.get(column) ?? ''
+    return cell === '' ? [] : [[column, column === 'access' && /^[{"]/.test(cell) ? json(cell, at(column)) : cell]]
+  })
+  const named = { device_id: given.get('device_id') || device_id, name: given.get('name'), coord_type }
+  const point = { ...named, coords: Object.fromEntries(coords), ...Object.fromEntries(more) }
+  return { point, place: ([first = 'name', second = '']) => at(first === 'coords' ? (its[second] ?? first) : first) }
+}
+
+/** A cell that belongs to the other type of coordinates was filled in by mistake. */
+function refuseStrangers(given: ReadonlyMap<string, string>, coord_type: string, at: (column: string) => string): void {
+  for (const [type, its] of Object.entries(coordColumns)) {
+    const stranger = type === coord_type ? undefined : Object.values(its).find((column) => given.get(column))
+    if (stranger) throw new CliError('usage', `${at(stranger)}: a ${coord_type} point has none; leave the cell empty`)
+  }
+}
+
+function number(cell: string, place: string): number {
+  const value = cell.trim() === '' ? Number.NaN : Number(cell)
+  if (Number.isFinite(value)) return value
+  throw new CliError('usage', `${place}: ${JSON.stringify(cell)} is not a number; write 12.5, with a point`)
+}
+
+function json(cell: string, place: string): unknown {
+  try {
+    return JSON.parse(cell)
+  } catch {
+    throw new CliError('usage', `${place}: ${cell} is not JSON`)
+  }
+}

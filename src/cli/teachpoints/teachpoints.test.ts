@@ -1,0 +1,146 @@
+// `benchd teachpoints …` on the demo's bench.
+
+import { readFileSync, writeFileSync } from 'node:fs'
+import { t as file, type Test, test } from 'tap'
+import { demo } from '../testing.ts'
+
+// A slow machine is not a failure.
+file.setTimeout(0)
+
+type Points = { teachpoints: { name: string; coords: Record<string, number> }[] }
+
+/** The demo, with points that are hard to write down. */
+async function odd(t: Test) {
+  const bench = await demo(t)
+  const { ask } = bench
+  const coords = { x: -0.1, y: 1e-7, z: 123456.789, yaw: -180, pitch: 0.30000000000000004, roll: 1e21 }
+  const joint = { base: 1, shoulder: -2.5, elbow: 3, wrist: 4, rail: 5.5, gripper: 6 }
+  for (const point of [
+    { name: 'a, "b"', coord_type: 'cartesian', coords, orientation: 'left', access: 'from above', gateway: 'home' },
+    { name: 'jöint', coord_type: 'joint', coords: joint, access: { access_type: 'vertical', vertical_clearance: 12.5 } },
+    { name: '=1+1', coord_type: 'cartesian', coords, access: '{no json}' },
+  ])
+    t.match(await ask('POST', '/api/teachpoints', { device_id: 'arm-1', ...point }), { name: point.name })
+  return bench
+}
+
+test('a point is made, changed, shown and deleted', async (t) => {
+  const { run, json } = await demo(t)
+  t.match(await run('teachpoints', 'list', 'arm-1'), { code: 0, stdout: /^NAME .*\n[\s\S]*pad_1 +cartesian +x 120 {2}y 320 {2}z 40 / })
+  const set = (...args: string[]) => run('teachpoints', 'set', 'arm-1', ...args)
+  t.match(await set('pad_1', '--z', '-40.5', '--gateway', 'home'), {
+    code: 0,
+    stdout: 'pad_1 is changed: x 120  y 320  z -40.5  yaw 0  pitch 0  roll 0\n',
+  })
+  t.match(await run('teachpoints', 'get', 'arm-1', 'pad_1'), { code: 0, stdout: /z -40\.5 .*gateway home\n$/ })
+  t.match(await set('j1', '--base', '1', '--shoulder', '2', '--elbow', '3'), { code: 2, stderr: /coords\.wrist is missing/ })
+  t.match(await set('j1', '--base', '1', '--shoulder', '2', '--elbow', '3', '--wrist', '-4'), {
+    code: 0,
+    stdout: /^j1 is new: base 1 .*rail 0/,
+  })
+  t.match(await json('teachpoints', 'set', 'arm-1', 'j1', '--elbow', '9'), {
+    name: 'j1',
+    coord_type: 'joint',
+    coords: { base: 1, elbow: 9 },
+  })
+  for (const [args, code, sentence] of [
+    [['set', 'arm-1', 'p'], 2, /no such point yet/],
+    [['set', 'arm-1', 'p', '--x', '1', '--base', '2'], 2, /cartesian or joint, not both/],
+    [['set', 'arm-1', 'pad_1', '--x', 'left'], 2, /--x left is not a number/],
+    [['get', 'arm-1', 'nowhere'], 3, /nowhere/],
+    [['list', 'arm-9'], 3, /arm-9/],
+    [['rm', 'arm-1', 'j1'], 2, /delete the teachpoint j1 of arm-1.*--yes/],
+    [['rm', 'arm-1', 'nowhere', '--yes'], 3, /nowhere/],
+  ] as const)
+    t.match(await run('teachpoints', ...args), { code, stdout: '', stderr: sentence }, args.join(' '))
+  t.match(await run('teachpoints', 'rm', 'arm-1', 'j1', '--yes'), { code: 0, stdout: /j1/ })
+  t.match(await run('teachpoints', 'get', 'arm-1', 'j1'), { code: 3 })
+})
+
+test('what export writes import takes, as JSON and as comma-separated values, to the last digit', async (t) => {
+  const { home, run, json } = await odd(t)
+  const before = await json<Points>('teachpoints', 'export', 'arm-1')
+  t.equal(before.teachpoints.length, 15)
+  for (const ending of ['json', 'csv']) {
+    const path = `${home}/points.${ending}`
+    t.match(await run('teachpoints', 'export', 'arm-1', path), { code: 0, stdout: `15 points of arm-1 are in ${path}\n` })
+    t.equal((await run('teachpoints', 'export', 'arm-1', '--format', ending)).stdout, readFileSync(path, 'utf8'), 'stdout has the same')
+    t.match(await run('teachpoints', 'diff', 'arm-1', path), { code: 0, stdout: '0 new, 0 changed, 0 missing, 15 the same\n' })
+    for (const { name } of before.teachpoints.slice(0, 5)) await run('teachpoints', 'rm', 'arm-1', name, '--yes')
+    await run('teachpoints', 'set', 'arm-1', 'waste', '--x', '0')
+    t.match(await run('teachpoints', 'import', 'arm-1', path), { code: 5, stderr: /nothing was stored/ })
+    t.match(await run('teachpoints', 'import', 'arm-1', path, '--overwrite'), { code: 0, stdout: '5 created, 10 updated\n' })
+    t.same(await json('teachpoints', 'export', 'arm-1'), before, ending)
+  }
+  const head = readFileSync(`${home}/points.csv`, 'utf8').split('\r\n')[0]
+  t.match(
+    head,
+    /^device_id,name,coord_type,x_mm,y_mm,z_mm,yaw_deg,pitch_deg,roll_deg,base_deg,.*,rail_mm,gripper_deg,orientation,access,gateway$/,
+  )
+})
+
+test('a dry run shows what would change, and changes nothing', async (t) => {
+  const { home, run, json } = await demo(t)
+  const path = `${home}/points.csv`
+  await run('teachpoints', 'export', 'arm-1', path)
+  const before = await json('teachpoints', 'export', 'arm-1')
+  const text = readFileSync(path, 'utf8').replace('pad_2,cartesian,260,', 'pad_2,cartesian,261.5,').replace('arm-1,waste,', 'arm-1,bin,')
+  writeFileSync(path, text)
+  const changes = '+ bin\n~ pad_2  coords.x 260 -> 261.5 mm\n1 new, 1 changed, 0 missing, 10 the same\n'
+  t.match(await run('teachpoints', 'import', 'arm-1', path, '--dry-run'), {
+    code: 5,
+    stdout: changes,
+    stderr: /11 of them are there already/,
+  })
+  t.match(await run('teachpoints', 'import', 'arm-1', path, '--dry-run', '--overwrite'), { code: 0, stdout: changes, stderr: '' })
+  t.match(await run('teachpoints', 'diff', 'arm-1', path), {
+    code: 1,
+    stdout: /\+ bin\n~ pad_2 .*\n- waste\n1 new, 1 changed, 1 missing, 10 the same\n/,
+  })
+  const { changes: told } = JSON.parse((await run('teachpoints', 'diff', 'arm-1', path, '--json')).stdout) as {
+    changes: { what: string }[]
+  }
+  t.match(
+    told.filter(({ what }) => what === 'changed'),
+    [{ name: 'pad_2', members: { 'coords.x': { from: 260, to: 261.5 } } }],
+  )
+  t.same(await json('teachpoints', 'export', 'arm-1'), before)
+})
+
+test('a file with something wrong is refused whole, and says where', async (t) => {
+  const { home, run, json } = await demo(t)
+  const before = await json('teachpoints', 'export', 'arm-1')
+  const head = 'name,coord_type,x_mm,y_mm,z_mm,yaw_deg,pitch_deg,roll_deg\n'
+  const good = 'new,cartesian,1,2,3,4,5,6\n'
+  const point = { name: 'new', coord_type: 'cartesian', coords: { x: 1, y: 2, z: 3, yaw: 4, pitch: 5, roll: 6 } }
+  const wrong: [name: string, text: string, sentence: RegExp][] = [
+    ['a.csv', '', /line 1: there is no header/],
+    ['a.csv', `x,${head}`, /line 1: "x" is no column/],
+    ['a.csv', 'name,x_mm\n', /line 1: the column coord_type is missing/],
+    ['a.csv', `${head}${good}next,cartesian,1,2,"3,5",4,5,6\n`, /line 3, column z_mm: "3,5" is not a number/],
+    ['a.csv', `${head}${good}next,cartesian,1,2,,4,5,6\n`, /line 3, column z_mm: .*coords\.z is missing/],
+    [
+      'a.csv',
+      `${head}${good}next,cartesian,1,2\n`,
+      /line 3, column z_mm: the line has 4 cells, the header 8|line 3, column .*: the line has 4 cells/,
+    ],
+    ['a.csv', `${head}${good}next,polar,1,2,3,4,5,6\n`, /line 3, column coord_type: it must be cartesian or joint/],
+    ['a.csv', `${head}${good}${good}`, /line 3, column name: "new" is there twice/],
+    ['a.csv', `device_id,${head}arm-2,${good}`, /line 2, column device_id: the point "new" is of arm-2, not of arm-1/],
+    ['a.csv', `base_deg,${head}1,${good}`, /line 2, column base_deg: a cartesian point has none/],
+    ['a.csv', `${head}"new,cartesian\n`, /line 2: a quote is not closed/],
+    ['a.json', '{\n  "teachpoints": [1 2]\n}', /line 2,? column 21/],
+    ['a.json', JSON.stringify([point, { ...point, name: 'b', coords: { x: 1 } }]), /\[1\]\.coords\.y.*missing/],
+    ['a.json', JSON.stringify({ teachpoints: [point, { ...point, name: 'b', x: 1 }] }), /teachpoints\[1\].*there is no member x/],
+    ['a.json', JSON.stringify({ points: [] }), /there is no member points/],
+  ]
+  for (const [name, text, sentence] of wrong) {
+    writeFileSync(`${home}/${name}`, text)
+    t.match(await run('teachpoints', 'import', 'arm-1', `${home}/${name}`), { code: 2, stdout: '', stderr: sentence }, text)
+  }
+  t.same(await json('teachpoints', 'export', 'arm-1'), before)
+  t.match(await run('teachpoints', 'import', 'arm-1', `${home}/none.csv`), { code: 3, stderr: /none\.csv cannot be read/ })
+  t.match(await run('teachpoints', 'import', 'arm-1', `${home}/a.csv`, '--format', 'xml'), { code: 2, stderr: /neither json nor csv/ })
+  writeFileSync(`${home}/a.csv`, head + good)
+  t.match(await run('teachpoints', 'import', 'arm-1', `${home}/a.csv`), { code: 0, stdout: '1 created, 0 updated\n' })
+})

@@ -1,0 +1,199 @@
+// `benchd teachpoints …`: where things are.
+
+import { writeText } from '../../kit/files.ts'
+import type { Teachpoint } from '../../teachpoints/teachpoint.ts'
+import { shows, tells } from '../asking.ts'
+import { ask, type Service, serviceOf, serviceOptions } from '../client.ts'
+import { command } from '../command.ts'
+import { CliError } from '../exit.ts'
+import { print, table } from '../table.ts'
+import { say } from '../terminal.ts'
+import { changesFrom, worded } from './changes.ts'
+import { coordColumns } from './columns.ts'
+import { formatOf, formatOption, pointsIn, written } from './points_file.ts'
+
+const teachpointsList = shows({
+  name: 'teachpoints list',
+  summary: 'List the teachpoints of a device, in mm and degrees',
+  operands: ['DEVICE'],
+  path: ({ operands: [device_id = ''] }) => `/api/teachpoints?${new URLSearchParams({ device_id })}`,
+  text: ({ teachpoints }: { teachpoints: Teachpoint[] }) =>
+    table(
+      ['NAME', 'TYPE', 'COORDS', 'BESIDES'],
+      teachpoints.map(({ name, coord_type, coords, ...its }) => [name, coord_type, pairs(coords), besides(its)]),
+    ),
+})
+
+const teachpointsGet = shows({
+  name: 'teachpoints get',
+  summary: 'Show a teachpoint',
+  operands: ['DEVICE', 'NAME'],
+  path: ({ operands: [device_id = '', name = ''] }) => pathOf(device_id, name),
+  text: ({ name, coord_type, coords, ...its }: Teachpoint) => [name, coord_type, pairs(coords), besides(its)].filter(Boolean).join('  '),
+})
+
+const coordOptions = Object.fromEntries(
+  Object.entries(coordColumns).flatMap(([type, columns]) =>
+    Object.entries(columns).map(([member, column]) => [
+      member,
+      { type: 'string', value: 'N', help: `In ${column.endsWith('_mm') ? 'mm' : 'degrees'}, of a ${type} point` } as const,
+    ]),
+  ),
+)
+
+const teachpointsSet = command({
+  name: 'teachpoints set',
+  summary: 'Make a teachpoint, or change what is said of one that is there',
+  operands: ['DEVICE', 'NAME'],
+  options: {
+    ...coordOptions,
+    orientation: { type: 'string', value: 'SIDE', help: 'left or right: to which side the elbow bends' },
+    access: { type: 'string', value: 'NAME', help: 'How to come and go: the name of a pattern' },
+    gateway: { type: 'string', value: 'NAME', help: 'Another point of the device, passed on the way' },
+    ...serviceOptions,
+  },
+  example: 'benchd teachpoints set arm-1 pad_1 --z 40.5',
+  async run({ options, operands: [device_id = '', name = ''] }) {
+    const service = serviceOf(options)
+    const before = await existing(service, device_id, name)
+    const { orientation, access, gateway } = options
+    const its = { ...(orientation && { orientation }), ...(access && { access }), ...(gateway && { gateway }) }
+    const wanted = { ...before, device_id, name, ...moved(before, options as Record<string, string | undefined>), ...its }
+    const point = before
+      ? await ask<Teachpoint>(service, 'PUT', pathOf(device_id, name), wanted)
+      : await ask<Teachpoint>(service, 'POST', '/api/teachpoints', wanted)
+    if (options.json) print(JSON.stringify(point))
+    else say({ success: true, message: `${name} is ${before ? 'changed' : 'new'}: ${pairs(point.coords)}` })
+    return 0
+  },
+})
+
+const teachpointsRm = tells({
+  name: 'teachpoints rm',
+  summary: 'Delete a teachpoint',
+  operands: ['DEVICE', 'NAME'],
+  deed: ([device_id, name]) => `delete the teachpoint ${name} of ${device_id}`,
+  tell: ({ operands: [device_id = '', name = ''] }) => ({ method: 'DELETE', path: pathOf(device_id, name) }),
+})
+
+const teachpointsExport = command({
+  name: 'teachpoints export',
+  summary: 'Write all teachpoints of a device, as import takes them, to a file or to stdout',
+  operands: ['DEVICE', '[FILE]'],
+  options: { ...formatOption, ...serviceOptions },
+  example: 'benchd teachpoints export arm-1 arm-1.csv',
+  async run({ options, operands: [device_id = '', file] }) {
+    const teachpoints = await pointsOf(serviceOf(options), device_id)
+    const text = written(device_id, teachpoints, formatOf(options.format, file))
+    if (file === undefined || file === '-') {
+      process.stdout.write(options.json ? `${JSON.stringify({ device_id, teachpoints })}\n` : text)
+      return 0
+    }
+    await writeText(file, text)
+    return say({ success: true, message: `${teachpoints.length} points of ${device_id} are in ${file}` }, options.json)
+  },
+})
+
+const teachpointsImport = command({
+  name: 'teachpoints import',
+  summary: 'Take up the teachpoints of a file, or of stdin for -: all of them, or none',
+  operands: ['DEVICE', 'FILE'],
+  options: {
+    overwrite: { type: 'boolean', help: 'Also those that are there already' },
+    'dry-run': { type: 'boolean', help: 'Only show what would change' },
+    ...formatOption,
+    ...serviceOptions,
+  },
+  example: 'benchd teachpoints import arm-1 arm-1.csv --dry-run',
+  async run({ options, operands: [device_id = '', file = ''] }) {
+    const teachpoints = await pointsIn(file, formatOf(options.format, file), device_id)
+    const service = serviceOf(options)
+    const overwrite = options.overwrite ?? false
+    if (!options['dry-run'])
+      return say(await ask(service, 'POST', '/api/teachpoints/bulk', { device_id, teachpoints, overwrite }), options.json)
+    // What a file leaves out stays as it is.
+    const changes = changesFrom(await pointsOf(service, device_id), teachpoints).filter(({ what }) => what !== 'missing')
+    print(options.json ? JSON.stringify({ changes }) : [...worded(changes), counted(changes)].join('\n'))
+    const there = changes.filter(({ what }) => what !== 'new').length
+    if (there && !overwrite)
+      throw new CliError('busy', `it would be refused: ${there} of them are there already; with --overwrite it would not`)
+    return 0
+  },
+})
+
+const teachpointsDiff = command({
+  name: 'teachpoints diff',
+  summary: 'Show what a file says otherwise than the service; the exit code is 1 if it does',
+  operands: ['DEVICE', 'FILE'],
+  options: { ...formatOption, ...serviceOptions },
+  async run({ options, operands: [device_id = '', file = ''] }) {
+    const wanted = await pointsIn(file, formatOf(options.format, file), device_id)
+    const changes = changesFrom(await pointsOf(serviceOf(options), device_id), wanted)
+    print(options.json ? JSON.stringify({ changes }) : [...worded(changes), counted(changes)].join('\n'))
+    return changes.every(({ what }) => what === 'same') ? 0 : 1
+  },
+})
+
+export const commands = [
+  teachpointsList,
+  teachpointsGet,
+  teachpointsSet,
+  teachpointsRm,
+  teachpointsImport,
+  teachpointsExport,
+  teachpointsDiff,
+]
+
+function pathOf(device_id: string, name: string): string {
+  return `/api/teachpoints/${encodeURIComponent(device_id)}/${encodeURIComponent(name)}`
+}
+
+async function pointsOf(service: Service, device_id: string): Promise<Teachpoint[]> {
+  return (await ask<{ teachpoints: Teachpoint[] }>(service, 'GET', `/api/teachpoints/export/${encodeURIComponent(device_id)}`)).teachpoints
+}
+
+async function existing(service: Service, device_id: string, name: string): Promise<Teachpoint | undefined> {
+  return (await pointsOf(service, device_id)).find((point) => point.name === name)
+}
+
+/** The coordinates that were said, in place of those it had; of another type if the ones that were said are. */
+function moved(
+  before: Teachpoint | undefined,
+  options: Record<string, string | undefined>,
+): { coord_type: string; coords: object } | undefined {
+  const said = Object.entries(coordColumns).flatMap(([type, columns]) =>
+    Object.keys(columns).flatMap((member) =>
+      options[member] === undefined ? [] : [{ type, member, value: number(member, options[member]) }],
+    ),
+  )
+  const [coord_type = before?.coord_type, other] = new Set(said.map(({ type }) => type))
+  if (other) throw new CliError('usage', `a point is ${coord_type} or ${other}, not both`)
+  if (coord_type === undefined)
+    throw new CliError('usage', `there is no such point yet: say where it is, with --x --y --z --yaw --pitch --roll`)
+  const kept = before?.coord_type === coord_type ? before.coords : {}
+  return { coord_type, coords: { ...kept, ...Object.fromEntries(said.map(({ member, value }) => [member, value])) } }
+}
+
+function number(member: string, text: string): number {
+  const value = text.trim() === '' ? Number.NaN : Number(text)
+  if (Number.isFinite(value)) return value
+  throw new CliError('usage', `--${member} ${text} is not a number`)
+}
+
+function pairs(coords: Teachpoint['coords']): string {
+  return Object.entries(coords)
+    .map(([member, value]) => `${member} ${value}`)
+    .join('  ')
+}
+
+function besides({ orientation, access, gateway }: Pick<Teachpoint, 'orientation' | 'access' | 'gateway'>): string {
+  const words = { orientation, access: typeof access === 'object' ? JSON.stringify(access) : access, gateway }
+  return Object.entries(words)
+    .flatMap(([name, value]) => (value === undefined ? [] : [`${name} ${value}`]))
+    .join(', ')
+}
+
+function counted(changes: readonly { what: string }[]): string {
+  const count = (wanted: string) => changes.filter(({ what }) => what === wanted).length
+  return `${count('new')} new, ${count('changed')} changed, ${count('missing')} missing, ${count('same')} the same`
+}

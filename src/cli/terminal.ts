@@ -1,0 +1,57 @@
+// How things are said at a shell: quietly or not, in colors or without, and after a question or not.
+
+import { styleText } from 'node:util'
+import type { Given } from './command.ts'
+import { CliError } from './exit.ts'
+import { print } from './table.ts'
+
+let isQuiet = false
+
+/** What the common options ask for, from now on. */
+export function behave({ quiet = false, 'no-color': plain = false }: { quiet?: boolean; 'no-color'?: boolean }): void {
+  isQuiet = quiet
+  if (!plain) return
+  delete process.env.FORCE_COLOR
+  process.env.NO_COLOR = '1'
+}
+
+/** Beside what was asked for, for whoever looks. */
+export function note(text: string): void {
+  if (!isQuiet) process.stderr.write(`benchd: ${text}\n`)
+}
+
+/** Only where stdout is a terminal, NO_COLOR is not set, or FORCE_COLOR is. */
+export function colored(color: Parameters<typeof styleText>[0], text: string): string {
+  return styleText(color, text)
+}
+
+/** Whether something that rewrites its line is wanted: somebody looks, and did not ask for quiet. */
+export function isWatched(): boolean {
+  return process.stderr.isTTY === true && !isQuiet
+}
+
+export type Answer = { success: boolean; message: string }
+
+/** Prints what came of it; answers the exit code. */
+export function say(answer: Answer, asJson = false): number {
+  if (asJson) print(JSON.stringify(answer))
+  else if (!isQuiet || !answer.success) print(answer.message)
+  return answer.success ? 0 : 1
+}
+
+export const yesOption = { yes: { type: 'boolean', help: 'Do it without asking' } } as const
+
+/** Asks before what cannot be taken back; `deed` is what is about to be done. Without a terminal there must be a --yes. */
+export async function mustBeSure({ yes }: Given<typeof yesOption>, deed: string): Promise<void> {
+  if (yes) return
+  if (!process.stdin.isTTY || !process.stderr.isTTY)
+    throw new CliError('usage', `this would ${deed}; to have it done without being asked: --yes`)
+  const { createInterface } = await import('node:readline/promises')
+  const asking = createInterface({ input: process.stdin, output: process.stderr })
+  try {
+    const answer = await asking.question(`benchd: ${deed}? [y/N] `)
+    if (!/^y(es)?$/i.test(answer.trim())) throw new CliError('failed', 'it was left as it is')
+  } finally {
+    asking.close()
+  }
+}

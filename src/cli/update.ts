@@ -1,0 +1,185 @@
+// `benchd update FILE.deb`: looks the package over, makes a backup, has it installed, and says what came of it. The package's own scripts
+// watch over the upgrade and undo it when the new service is not well.
+
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { messageOf } from '../errors.ts'
+import { exists, removeFile } from '../kit/folder.ts'
+import { storeOf } from './backup.ts'
+import { ask, type Service } from './client.ts'
+import { command } from './command.ts'
+import { CliError } from './exit.ts'
+import { dataDir } from './places.ts'
+import { note, say } from './terminal.ts'
+
+const packageName = 'benchd'
+/** Where the package is copied to: the stick that it came on may be pulled out. */
+const cache = '/var/cache/benchd'
+const stop_ms = 600_000
+const look_ms = 500
+
+const update = command({
+  name: 'update',
+  summary: 'Install another version of benchd from a package file, on a stick as an example; what does not become healthy is undone',
+  operands: ['FILE.deb'],
+  options: {
+    downgrade: { type: 'boolean', help: 'Also an older version than the one that is installed' },
+  },
+  example: 'sudo benchd update /media/stick/benchd_0.2.0_arm64.deb',
+  async run({ options, operands: [file = ''] }) {
+    const path = resolve(file)
+    const offered = await packageIn(path)
+    const present = await installedVersion()
+    mustFit(path, offered, await machineArchitecture())
+    if (offered.version === present) return say({ success: true, message: `benchd ${present} is installed already` }, options.json)
+    if ((await isOlder(offered.version, present)) && !options.downgrade)
+      throw new CliError(
+        'busy',
+        `${path} is version ${offered.version}, older than ${present}, which is installed; to have it all the same: --downgrade`,
+      )
+    await mustBeWhole(path)
+    mustBeRoot()
+    const service = { socket_of: dataDir(undefined) }
+    await mustBeIdle(service)
+    const made = await (await storeOf({ 'data-dir': service.socket_of })).make({ with_keys: false, with_events: false })
+    note(`the state is in backup ${made.name}`)
+    await install(path, options.downgrade ?? false)
+    return say(await outcome(service, offered.version, present), options.json)
+  },
+})
+
+export const commands = [update]
+
+const run = promisify(execFile)
+
+type Offered = { name: string; version: string; architecture: string }
+
+async function packageIn(path: string): Promise<Offered> {
+  if (!exists(path)) throw new CliError('not_found', `there is no file ${path}`)
+  const fields = await said('dpkg-deb', [...showing('Package', 'Version', 'Architecture'), path], `${path} is no Debian package`)
+  const [name = '', version = '', architecture = ''] = fields.split('\n')
+  return { name, version, architecture }
+}
+
+async function installedVersion(): Promise<string> {
+  const what = 'benchd was not installed as a package here, so a package cannot take its place; see scripts/install.sh'
+  const [status, version = ''] = (await said('dpkg-query', [...showing('db:Status-Status', 'Version'), packageName], what)).split('\n')
+  if (status !== 'installed') throw new CliError('not_found', what)
+  return version
+}
+
+function machineArchitecture(): Promise<string> {
+  return said('dpkg', ['--print-architecture'], 'dpkg does not tell the architecture of this computer')
+}
+
+function mustFit(path: string, { name, architecture }: Offered, wanted: string): void {
+  if (name !== packageName) throw new CliError('usage', `${path} is the package ${name}, not ${packageName}`)
+  if (architecture !== wanted && architecture !== 'all')
+    throw new CliError('usage', `${path} is for ${architecture}, and this computer is ${wanted}: take the package for that`)
+}
+
+async function isOlder(version: string, than: string): Promise<boolean> {
+  return run('dpkg', ['--compare-versions', version, 'lt', than]).then(
+    () => true,
+    () => false,
+  )
+}
+
+/** Unpacks it into nothing: a file that was copied badly is found out before anything is ended. */
+async function mustBeWhole(path: string): Promise<void> {
+  const child = spawn('dpkg-deb', ['--fsys-tarfile', path], { stdio: 'ignore' })
+  const [code] = await once(child, 'close')
+  if (code !== 0) throw new CliError('failed', `${path} is damaged; copy it again`)
+}
+
+function mustBeRoot(): void {
+  if (process.geteuid?.() !== 0) throw new CliError('not_allowed', 'only root may install a package: sudo benchd update …')
+}
+
+/** As the package's own scripts ask, but before anything is done. */
+async function mustBeIdle(service: Service): Promise<void> {
+  if (process.env.BENCHD_FORCE_UPGRADE === '1') return
+  const running = await whatRuns(service)
+  if (running.length === 0) return
+  throw new CliError(
+    'busy',
+    `not now, because of what runs: ${running.join(', ')}; wait for it, or pause it; or all the same: sudo BENCHD_FORCE_UPGRADE=1 benchd update …`,
+  )
+}
+
+type Execution = { execution_id: string; workflow_name: string; status: string; paused: object | null }
+type Device = { device_id: string; state: string; operation: { name: string } | null }
+
+async function whatRuns(service: Service): Promise<string[]> {
+  try {
+    const { executions } = await ask<{ executions: Execution[] }>(service, 'GET', '/api/executions')
+    const { devices } = await ask<{ devices: { device_id: string }[] }>(service, 'GET', '/api/devices')
+    const infos = await Promise.all(devices.map(({ device_id }) => ask<Device>(service, 'GET', `/api/devices/${device_id}`)))
+    return [
+      ...executions
+        .filter(({ status, paused }) => status === 'IN_PROGRESS' && paused === null)
+        .map(({ workflow_name }) => `${workflow_name} runs`),
+      ...infos.filter(({ state }) => state === 'busy').map(({ device_id, operation }) => `${device_id} is busy: ${operation?.name}`),
+    ]
+  } catch (error) {
+    if (error instanceof CliError && error.exit === 'unreachable') return []
+    throw error
+  }
+}
+
+/** By apt, which also sees to what the package needs; by dpkg where there is no apt. Never throws: what came of it is looked at afterwards. */
+async function install(path: string, isDowngrade: boolean): Promise<void> {
+  const copy = `${cache}/update.deb`
+  await run('install', ['-D', '-m', '0644', path, copy])
+  const [program, words] = exists('/usr/bin/apt-get')
+    ? ([
+        'apt-get',
+        ['install', '--yes', '--no-remove', '-o', 'Dpkg::Options::=--force-confold', ...(isDowngrade ? ['--allow-downgrades'] : []), copy],
+      ] as const)
+    : (['dpkg', ['--install', '--force-confold', copy]] as const)
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', LC_ALL: 'C' }
+  // stdout is for what came of it.
+  const child = spawn(program, words, { stdio: ['ignore', process.stderr, process.stderr], env })
+  const [code] = await once(child, 'close')
+  await removeFile(copy)
+  if (code !== 0) note(`${program} ended with ${code}`)
+}
+
+/** Waits for an upgrade that is being undone, which goes on after dpkg has ended. */
+async function outcome(service: Service, wanted: string, before: string): Promise<{ success: boolean; message: string }> {
+  for (const from = performance.now(); exists(`${cache}/upgrading`) && performance.now() - from < stop_ms; ) await sleep(look_ms)
+  const now = await installedVersion().catch((error) => messageOf(error))
+  const health = await healthOf(service, now)
+  if (now === wanted) return { success: true, message: `benchd ${wanted} is installed; ${health}` }
+  const why = now === before ? `benchd ${before} is as it was` : `benchd is now: ${now}`
+  return {
+    success: false,
+    message: `benchd ${wanted} was not installed; ${why}; ${health}; see: benchd logs, and journalctl -u benchd-roll-back`,
+  }
+}
+
+async function healthOf(service: Service, version: string): Promise<string> {
+  for (const from = performance.now(); ; await sleep(look_ms)) {
+    const health = await ask<{ status: string; reasons: string[]; version: string }>(service, 'GET', '/health').catch(() => undefined)
+    const isUp = health?.version === version && ['ok', 'degraded'].includes(health.status)
+    if (health && isUp) return `the service is ${[health.status, ...health.reasons].join(', ')}`
+    if (performance.now() - from > 60_000) return 'the service does not answer: sudo systemctl status benchd'
+  }
+}
+
+/** What dpkg is to show of a package, a line each. */
+function showing(...fields: string[]): string[] {
+  return ['--show', '--showformat', fields.map((field) => `\${${field}}`).join('\\n')]
+}
+
+async function said(program: string, words: readonly string[], otherwise: string): Promise<string> {
+  return run(program, words, { encoding: 'utf8' }).then(
+    ({ stdout }) => stdout.trim(),
+    (error) => {
+      throw new CliError('failed', otherwise, { cause: error })
+    },
+  )
+}
