@@ -56,3 +56,25 @@ test('a line in pieces is one line', (t) => {
   t.match(ask('ere\nwho\n'), [/^ok where/, 'ok who simulated-arm SIM-0001 1.0\n'])
   t.end()
 })
+
+test('who has freed it after a stop may have taken the plate out, or left it: the next move finds what it needs', async (t) => {
+  for (const [next, after] of [
+    ['pick', 'full'],
+    ['place', 'empty'],
+  ] as const) {
+    const { ask, clock, simulator, said } = switchedOn()
+    ask('home\n')
+    await clock.advance(6000)
+    ask('pick 300 200 300 0 0 0\n')
+    await clock.advance(60_000)
+    ask('place 300 200 300 0 0 0\n')
+    ask('stop\n')
+    ask('home\n')
+    await clock.advance(6000)
+    ask(`${next} 300 200 300 0 0 0\n`)
+    await clock.advance(60_000)
+    t.same(said, [`ok ${next}\n`])
+    t.equal(simulator.world.gripper, after)
+    t.match(ask(`${next} 300 200 300 0 0 0\n`), [/^err 7 /], 'once')
+  }
+})

@@ -26,6 +26,8 @@ class SimulatedArm implements Simulator {
   #state: Exclude<State, 'moving'> = 'unhomed'
   #pose = homePose
   #gripper: 'empty' | 'full' = 'empty'
+  /** Somebody has freed it, and may have taken the plate out, or put it back: the next move finds what it needs. */
+  #wasFreed = false
   #motion: Motion | undefined
   #jammed = false
 
@@ -82,6 +84,7 @@ class SimulatedArm implements Simulator {
   #home(): void {
     if (this.#motion) this.#refuse(errors.busy, 'home', 'it is moving')
     else {
+      this.#wasFreed ||= this.#state === 'stopped' || this.#state === 'error'
       this.#state = 'unhomed'
       this.#begin('home', homePose, home_ms, home_ms, () => {
         this.#state = 'idle'
@@ -100,6 +103,7 @@ class SimulatedArm implements Simulator {
     const travel_ms = (distance(this.#pose, to) / this.#speed) * 1000
     this.#begin(verb, to, travel_ms, travel_ms + 2 * approach_ms + grip_ms, () => {
       this.#gripper = verb === 'pick' ? 'full' : 'empty'
+      this.#wasFreed = false
     })
   }
 
@@ -109,6 +113,7 @@ class SimulatedArm implements Simulator {
       return [errors.parameter, 'six numbers are needed']
     if (Math.hypot(numbers[0]!, numbers[1]!, numbers[2]!) > reach) return [errors.parameter, `beyond its reach of ${reach} mm`]
     if (this.#state !== 'idle') return [errors.unhomed, 'it does not know where it is']
+    if (this.#wasFreed) return undefined
     if (verb === 'pick' && this.#gripper === 'full') return [errors.gripper, 'it holds something already']
     if (verb === 'place' && this.#gripper === 'empty') return [errors.gripper, 'it holds nothing']
     return undefined

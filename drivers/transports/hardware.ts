@@ -6,16 +6,19 @@ import type { Hardware } from './board.ts'
 import type { I2cBus } from './i2c.ts'
 import { i2cBus } from './i2c_bus.ts'
 import type { PinBackend, Probe } from './pin.ts'
-import { probeGpiod } from './pin_gpiod.ts'
-import { probeOnoff } from './pin_onoff.ts'
+import { sysfs } from './pin_chips.ts'
 
-/** What can give pins here, the first that can is used; the others say why not. sysfs first: its pins keep their level when the process ends. */
-export async function probePins(): Promise<Probe[]> {
-  return Promise.all([probeOnoff(), probeGpiod()])
+/**
+ * What can give pins here, the first that can is used; the others say why not. sysfs first: its pins keep their level when the process
+ * ends. With a root the files below that are looked at, to tell what would be used there.
+ */
+export async function probePins(root = ''): Promise<Probe[]> {
+  const [{ probeOnoff }, { probeGpiod }] = await Promise.all([import('./pin_onoff.ts'), import('./pin_gpiod.ts')])
+  return Promise.all([probeOnoff(`${root}${sysfs}`), probeGpiod(root ? `${root}/usr/bin` : undefined)])
 }
 
 /** One for the whole process: a bus is one bus, whoever uses it. */
-export function thisComputer(probe: () => Promise<Probe[]> = probePins): Hardware {
+export function thisComputer(probe: () => Promise<Probe[]> = () => probePins()): Hardware {
   const buses = new Map<number, I2cBus>()
   const bus = (number: number) => {
     const known = buses.get(number) ?? i2cBus(number)

@@ -14,8 +14,8 @@ type GpioClass = typeof Gpio
 /** How long udev may take to let us at a pin that was exported. */
 const permission_ms = 1000
 
-/** Whether pins can be had this way, and if not, why. */
-export async function probeOnoff(): Promise<Probe> {
+/** Whether pins can be had this way, and if not, why. `folder` is where another computer's files are looked at instead. */
+export async function probeOnoff(folder = sysfs): Promise<Probe> {
   const name = 'onoff'
   let Gpio: GpioClass
   try {
@@ -24,11 +24,11 @@ export async function probeOnoff(): Promise<Probe> {
     return { name, reason: `the package onoff does not load: ${messageOf(error)}` }
   }
   try {
-    await access(`${sysfs}/export`, constants.W_OK)
+    await access(`${folder}/export`, constants.W_OK)
   } catch (error) {
     return { name, reason: whyNot(error as NodeJS.ErrnoException) }
   }
-  if ((await sysfsChips()).length === 0) return { name, reason: `${sysfs} has no chips` }
+  if ((await sysfsChips(folder)).length === 0) return { name, reason: `${sysfs} has no chips` }
   return { name, backend: onoffPins(Gpio) }
 }
 

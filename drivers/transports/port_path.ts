@@ -23,12 +23,17 @@ export async function namedPorts(folder = byId): Promise<NamedPort[]> {
 
 /** A sentence for whoever named a port by a number that may be another one tomorrow; undefined for a good name. */
 export async function portWarning(path: string, folder = byId): Promise<string | undefined> {
-  if (!/^\/dev\/tty(USB|ACM)\d+$/.test(path)) return undefined
+  if (!isNumbered(path)) return undefined
   const lasting = (await namedPorts(folder)).find(({ device }) => device === path)
   const advice = lasting
     ? `use ${lasting.path}, which stays the same`
     : `use its name in /dev/serial/by-id, or in /dev/serial/by-path if the adapter has no serial number`
   return `${path} can be another instrument after a restart; ${advice}`
+}
+
+/** Whether it is the name that the kernel gives to whatever is plugged in next. */
+export function isNumbered(path: string): boolean {
+  return /^\/dev\/tty(USB|ACM)\d+$/.test(path)
 }
 
 /** Makes a sentence for people out of what the system said. */

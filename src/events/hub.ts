@@ -102,9 +102,10 @@ export class Hub {
     for await (const events of this.#pieces(asked)) yield* events
   }
 
-  /** Takes the events of an execution out of the log, when the execution itself is removed. Rejects with `storage`. */
-  remove(execution_id: string): Promise<void> {
-    return this.log.remove(execution_id)
+  /** Takes the events of an execution out of the log, and forgets its incidents, when the execution itself is removed. Rejects with `storage`. */
+  async remove(execution_id: string): Promise<void> {
+    await this.log.remove(execution_id)
+    await this.incidents.remove(execution_id)
   }
 
   /** Records an incident and fires its event. */

@@ -46,3 +46,22 @@ test('a damaged line costs that incident alone', async (t) => {
   )
   await after.hub.close()
 })
+
+test('the incidents of an execution that is removed are gone with its events, from the card too', async (t) => {
+  const folder = t.testdir()
+  const { hub } = await onBench(folder)
+  const { incident_id } = hub.incident('OTHER', 'of the run', { execution_id: 'run-1' })
+  hub.incident('OTHER', 'of another', { execution_id: 'run-2' })
+  hub.incident('OTHER', 'of none')
+  await hub.remove('run-1')
+  t.throws(() => hub.incidents.get(incident_id), { code: 'not_found' })
+  t.notMatch(readFileSync(`${folder}/incidents.jsonl`, 'utf8'), /of the run/)
+  hub.incident('OTHER', 'later')
+  await hub.close()
+  const after = await onBench(folder)
+  t.same(
+    after.hub.incidents.list().map(({ message }) => message),
+    ['later', 'of none', 'of another'],
+  )
+  await after.hub.close()
+})

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { appendFile, open, readFile, rename } from 'node:fs/promises'
 import * as v from 'valibot'
 import { LabError, messageOf } from '../errors.ts'
+import { isFormatLine, mustKnowFormat } from '../kit/format_line.ts'
 import { Lane } from '../kit/lane.ts'
 import { IncidentContext } from './contexts.ts'
 
@@ -85,7 +86,7 @@ export class Incidents {
   /** Not on the card yet. */
   readonly #unwritten = new Set<Incident>()
 
-  /** Takes up what the file has; lines that are damaged are passed over. */
+  /** Takes up what the file has; lines that are damaged are passed over. Rejects with `config` for a newer format. */
   static async open(options: IncidentsOptions): Promise<Incidents> {
     const incidents = new Incidents(options)
     await incidents.#load()
@@ -127,10 +128,27 @@ export class Incidents {
     return acknowledged
   }
 
+  /** Forgets those of an execution, when the execution itself is removed; on the card when this resolves. Rejects with `storage`. */
+  async remove(execution_id: string): Promise<void> {
+    const isIts = (incident: Incident) => incident.execution_id === execution_id
+    if (!this.list().some(isIts)) return
+    await this.#kept(async () => {
+      await this.#shorten((incident) => !isIts(incident))
+      for (const incident of this.list().filter(isIts)) {
+        this.#incidents.delete(incident.incident_id)
+        this.#unwritten.delete(incident)
+      }
+    })
+  }
+
   /** Resolves when all is on the card. Rejects with `storage` when that cannot be. */
-  async written(): Promise<void> {
+  written(): Promise<void> {
+    return this.#kept(() => this.#write())
+  }
+
+  async #kept(write: () => Promise<void>): Promise<void> {
     try {
-      await this.#lane.run(() => this.#write())
+      await this.#lane.run(write)
     } catch (error) {
       throw new LabError('storage', `incidents could not be written down: ${messageOf(error)}`, { cause: error, retry_after_s: 5 })
     }
@@ -157,7 +175,8 @@ export class Incidents {
 
   async #load(): Promise<void> {
     const text = await readFile(this.#options.path, 'utf8').catch(() => '')
-    const lines = text.split('\n').filter((line) => line !== '')
+    mustKnowFormat(text, this.#options.path)
+    const lines = text.split('\n').filter((line) => line !== '' && !isFormatLine(line))
     for (const line of lines) this.#take(line)
     const newest = [...this.#incidents].slice(-mostKept)
     this.#incidents.clear()
@@ -175,11 +194,12 @@ export class Incidents {
   }
 
   /** Writes the file anew with what is kept. */
-  async #shorten(): Promise<void> {
+  async #shorten(stays: (incident: Incident) => boolean = () => true): Promise<void> {
     const { path } = this.#options
+    const kept = [...this.#incidents.values()].filter(stays)
     const file = await open(`${path}.tmp`, 'w', 0o600)
     try {
-      await file.writeFile([...this.#incidents.values()].map((incident) => `\n${JSON.stringify(incident)}`).join(''))
+      await file.writeFile(kept.map((incident) => `\n${JSON.stringify(incident)}`).join(''))
       await file.sync()
     } finally {
       await file.close()

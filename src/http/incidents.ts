@@ -77,13 +77,14 @@ export const incidentRoutes: Route[] = [
     name: 'abort',
     summary: 'Cut off a device call that takes too long: the device is halted, and the call has failed',
     body: v.strictObject({}),
-    tell: (runtime, incident_id) => `${runtime.abortCall(incident_id)} is cut off; recover its thread`,
+    tell: (runtime, incident_id) => `${runtime.abortCall(incident_id)} is cut off; initialize the device, then recover the thread`,
   }),
   lateCall({
     name: 'complete',
     summary: 'Say that a device call that takes too long has done its work',
     body: v.strictObject({}),
-    tell: (runtime, incident_id) => `${runtime.completeCall(incident_id)} counts as done`,
+    tell: (runtime, incident_id) =>
+      `${runtime.completeCall(incident_id)} counts as done, and is cut off; initialize the device before it is used again`,
   }),
 ]
 
@@ -102,7 +103,9 @@ function lateCall<Body>({ name, summary, body, tell }: LateCall<Body>): Route {
     operation_id: `${name}LateCall`,
     tag: 'runs',
     summary,
-    description: 'For a RECOVERABLE_TIMEOUT. A conflict when somebody has decided already, or the call has ended.',
+    description:
+      'For a RECOVERABLE_TIMEOUT. A conflict when somebody has decided already, or the call has ended. What is cut off in a LIVE run has been stopped: ' +
+      'the device takes nothing more, and does not let its labware be fetched, before it is initialized.',
     scope: 'operate',
     body,
     body_may_be_empty: name !== 'extend',

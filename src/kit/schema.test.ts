@@ -12,6 +12,7 @@ test('what is right is answered as the schema makes it', (t) => {
 const Pin = v.strictObject({
   pin: v.union([v.strictObject({ bcm: v.number() }), v.strictObject({ line: v.number() })], 'must be {"bcm": 17} or {"line": 3}'),
 })
+const Either = v.strictObject({ it: v.union([v.strictObject({ a: v.number() }), v.strictObject({ b: v.number() })]) })
 const Nested = v.strictObject({ runs: v.array(v.strictObject({ settings: v.record(v.string(), v.unknown()) })) })
 
 test('a sentence names the place, what was wrong with it, and what was meant', (t) => {
@@ -26,6 +27,8 @@ test('a sentence names the place, what was wrong with it, and what was meant', (
     [v.record(v.string(), v.unknown()), [], 'the body: it must be an object, not an array'],
     [Nested, { runs: [{ settings: [] }] }, 'the body: runs[0].settings must be an object, not an array'],
     [Shake, JSON.parse('{"speed": 5, "__proto__": {}}'), 'the body: there is no member __proto__'],
+    [Shake, { speed: {} }, 'the body: speed must be number, not an object'],
+    [Either, { it: { c: 1 } }, 'the body: it has none of the shapes that it may have'],
     [Deep, { runs: [{ kind: 'shake', speeed: 5 }] }, 'the body: there is no member runs[0].speeed; did you mean "speed"?'],
   ]
   for (const [schema, input, message] of cases) t.throws(() => checked(schema, input, 'the body'), { code: 'invalid', message })

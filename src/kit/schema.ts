@@ -55,7 +55,9 @@ function worded(issue: v.BaseIssue<unknown>, schema: v.GenericSchema): string {
   if (issue.kind === 'schema' && issue.received === 'undefined') return `${place} is missing`
   // Which of its shapes was meant nobody can tell: the schema says what there is.
   if (issue.type === 'union' && issue.message.startsWith('must be')) return `${place} ${issue.message}`
-  if (issue.kind === 'schema') return `${place} must be ${expectation(issue)}, not ${issue.received.slice(0, 80)}`
+  // Of several shapes it is none, and an object all the same.
+  if (issue.type === 'union' && issue.expected === issue.received) return `${place} has none of the shapes that it may have`
+  if (issue.kind === 'schema') return `${place} must be ${expectation(issue)}, not ${inWords(issue.received).slice(0, 80)}`
   return `${place}: ${issue.message}`
 }
 
@@ -70,9 +72,11 @@ function written(keys: readonly (string | number)[]): string {
 
 function expectation({ expected }: v.BaseIssue<unknown>): string {
   if (!expected) return 'something else'
-  return expected.startsWith('(')
-    ? `one of ${expected.slice(1, -1).replaceAll(' | ', ', ')}`
-    : expected.replace('Object', 'an object').replace('Array', 'an array')
+  return expected.startsWith('(') ? `one of ${expected.slice(1, -1).replaceAll(' | ', ', ')}` : inWords(expected)
+}
+
+function inWords(type: string): string {
+  return type === 'Object' ? 'an object' : type === 'Array' ? 'an array' : type
 }
 
 type Shape = {

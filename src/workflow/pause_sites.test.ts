@@ -1,5 +1,6 @@
 // Every place where an error can hold a thread, and every decision there: refused, or what becomes of the run.
 
+import { readFile } from 'node:fs/promises'
 import { test } from 'tap'
 import { savedOf } from './kept/saved.ts'
 import type { Execution } from './runs/execution.ts'
@@ -273,6 +274,17 @@ const scenes: Record<PauseSite, Scene> = {
     },
   },
 }
+
+test('the manual has every place, and what is possible there', async (t) => {
+  const readme = await readFile(new URL('../../../src/workflow/README.md', import.meta.url), 'utf8')
+  const rows = [...readme.matchAll(/^\| `([A-Z_]+)` +\|.*\| ((?:[A-Z_]+, )+[A-Z_]+) +\|$/gm)].map(
+    ([, site, possible]) => `${site}: ${possible}`,
+  )
+  t.same(
+    rows,
+    Object.entries(scenes).map(([site, { ends }]) => `${site}: ${decisions.filter((decision) => ends[decision]).join(', ')}`),
+  )
+})
 
 for (const [site, { open, incident, ends }] of Object.entries(scenes) as [PauseSite, Scene][]) {
   const honoured = decisions.filter((decision) => ends[decision])

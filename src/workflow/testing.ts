@@ -23,12 +23,14 @@ type Injected = {
   faults?: readonly InjectedFault[]
   /** Where the numbers of ids begin. */
   ids?: number
+  /** What the log holds from before. */
+  log?: readonly RuntimeEvent[]
   onTold?(event: RuntimeEvent): void
 }
 
 /** A runtime that goes by numbers: ids are the same in every run. */
 export function testRuntime(documents: readonly unknown[], more: Partial<RuntimeOptions> & Injected = {}) {
-  const { faults = [], ids: first = 0, onTold, ...options } = more
+  const { faults = [], ids: first = 0, log = [], onTold, ...options } = more
   const told: RuntimeEvent[] = []
   const incidents: { category: IncidentCategory; message: string; thread_id: string | null }[] = []
   const warnings: string[] = []
@@ -61,7 +63,9 @@ export function testRuntime(documents: readonly unknown[], more: Partial<Runtime
       incident,
       registerSink: () => {},
       unregisterSink: () => {},
-      events: async function* () {},
+      events: async function* () {
+        yield* log
+      },
     } as unknown as RuntimeOptions['hub'],
     clock: { now: () => performance.now(), after: () => () => {} },
     now: () => time / 1e6,

@@ -13,7 +13,7 @@ import {
 } from '../statuses.ts'
 import type { Draft } from './compile.ts'
 import { actionsOf, own } from './plan.ts'
-import { member, mustBeKnown, mustBeOnce, wrong } from './wrong.ts'
+import { member, mustBeKnown, mustBeOnce, mustHave, wrong } from './wrong.ts'
 
 /** Throws `invalid`, naming the place. */
 export function checkNames(draft: Draft): void {

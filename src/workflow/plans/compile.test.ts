@@ -186,11 +186,8 @@ const wrongNames: Mistake[] = [
   ],
   [(d) => (d.on = { COMPLETED: [] }), `${at} on.COMPLETED: an event is called THREAD.COMPLETED or THREAD.<id>.COMPLETED`],
   [(d) => (d.on = { 'THREADS.COMPLETED': [] }), `${at} on["THREADS.COMPLETED"]: there is no type of event THREADS; did you mean "THREAD"?`],
-  [
-    (d) => (d.on = { 'THREAD.COMPLETE': [] }),
-    `${at} on["THREAD.COMPLETE"]: there is no status of THREAD COMPLETE; did you mean "COMPLETED"?`,
-  ],
-  [(d) => (d.on = { 'EXECUTION.CREATED': [] }), `${at} on["EXECUTION.CREATED"]: there is no status of EXECUTION CREATED`],
+  [(d) => (d.on = { 'THREAD.COMPLETE': [] }), `${at} on["THREAD.COMPLETE"]: THREAD has no status COMPLETE; did you mean "COMPLETED"?`],
+  [(d) => (d.on = { 'EXECUTION.CREATED': [] }), `${at} on["EXECUTION.CREATED"]: EXECUTION has no status CREATED`],
 ]
 
 const wrongSharing: Mistake[] = [
@@ -232,10 +229,7 @@ const wrongSharing: Mistake[] = [
 ]
 
 const wrongActions: Mistake[] = [
-  [
-    (d) => (d.methods.shake_it[0].do = 'shaek'),
-    `${at} methods.shake_it[0].do: shaker-1 has no operation shaek; did you mean "shake"?`,
-  ],
+  [(d) => (d.methods.shake_it[0].do = 'shaek'), `${at} methods.shake_it[0].do: shaker-1 has no operation shaek; did you mean "shake"?`],
   [
     (d) => (d.methods.shake_it[0] = { do: 'lock_plate', on: 'shakers' }),
     `${at} methods.shake_it[0].do: shaker-2 has no operation lock_plate`,
@@ -250,10 +244,7 @@ const wrongActions: Mistake[] = [
     `${at} methods.seal_it[1].with: get_temperature has no parameter unit`,
   ],
   [(d) => delete d.methods.shake_it[0].with.duration, `${at} methods.shake_it[0].with: shake wants duration too`],
-  [
-    (d) => (d.methods.shake_it[0].with.sped = 1),
-    `${at} methods.shake_it[0].with: shake has no parameter sped; did you mean "speed"?`,
-  ],
+  [(d) => (d.methods.shake_it[0].with.sped = 1), `${at} methods.shake_it[0].with: shake has no parameter sped; did you mean "speed"?`],
   [(d) => (d.methods.shake_it[0].with.speed = 'fast'), `${at} methods.shake_it[0].with: speed must be number, not "fast"`],
   [
     (d) => (d.methods.shake_it[0].with.speed = 5000),

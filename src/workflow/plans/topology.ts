@@ -88,7 +88,8 @@ function checkDevices(document: TopologyDocument, bench: Bench, where: string): 
     if (!placedDevices(document).includes(id)) throw wrong(at, `no position is a nest of ${id}; say which with "device": "${id}"`)
     const driven = configured.get(id)
     if (!driven?.driven) continue
-    for (const operation of Object.keys(operations)) mustHave(id, 'operation', { word: operation, known: driven.operations }, `${at}.operations`)
+    for (const operation of Object.keys(operations))
+      mustHave(id, 'operation', { word: operation, known: driven.operations }, `${at}.operations`)
   }
 
   function checkNest(device: string, at: string): void {
