@@ -13,13 +13,14 @@ units=/etc/systemd/system
 give_up() { echo "install: $*" >&2; exit 1; }
 
 ((EUID == 0)) || give_up "must be run as root: sudo $0"
-command -v systemctl >/dev/null || give_up "there is no systemd here; without it: npm ci && npm run build && dist/src/cli/main.js serve"
+command -v systemctl >/dev/null || give_up "there is no systemd here; without it: npm ci && npm run build && dist/bundle/main.js serve"
 [[ ! -e /usr/lib/systemd/system/benchd.service ]] || give_up "the package benchd is installed; upgrade that one, or remove it: apt remove benchd"
 
 if [[ ${1:-} == --remove ]]; then
   systemctl disable --now benchd.service 2>/dev/null || true
   rm -rf "$lib" /usr/local/bin/benchd "$units/benchd.service" /etc/sysusers.d/benchd.conf /etc/tmpfiles.d/benchd.conf \
-    /etc/modules-load.d/benchd.conf /etc/udev/rules.d/80-benchd.rules /etc/avahi/services/benchd.service
+    /etc/modules-load.d/benchd.conf /etc/udev/rules.d/80-benchd.rules /etc/avahi/services/benchd.service \
+    /usr/local/share/man/man1/benchd.1.gz /usr/local/share/bash-completion/completions/benchd
   systemctl daemon-reload
   echo "benchd is removed; /etc/benchd and /var/lib/benchd stay"
   exit
@@ -47,7 +48,7 @@ rm -rf "$lib.before"
 [[ ! -e $lib ]] || mv "$lib" "$lib.before"
 cp -R "$tree/usr/lib/benchd" "$lib"
 rm -f "$lib/keep-package" "$lib/roll-back"
-ln -sfn "$lib/dist/src/cli/main.js" /usr/local/bin/benchd
+ln -sfn "$lib/dist/bundle/main.js" /usr/local/bin/benchd
 put() { # FROM TO: with our places for those of the package
   mkdir -p "$(dirname "$2")"
   sed "s|/usr/lib/benchd|$lib|g; s|/usr/bin/node|$node|g" "$tree/$1" >"$2"
@@ -58,6 +59,9 @@ put usr/lib/tmpfiles.d/benchd.conf /etc/tmpfiles.d/benchd.conf
 put usr/lib/modules-load.d/benchd.conf /etc/modules-load.d/benchd.conf
 put usr/lib/udev/rules.d/80-benchd.rules /etc/udev/rules.d/80-benchd.rules
 [[ ! -d /etc/avahi/services ]] || put etc/avahi/services/benchd.service /etc/avahi/services/benchd.service
+for file in man/man1/benchd.1.gz bash-completion/completions/benchd; do
+  install -D -m 644 "$tree/usr/share/$file" "/usr/local/share/$file"
+done
 systemd-sysusers /etc/sysusers.d/benchd.conf
 systemd-tmpfiles --create /etc/tmpfiles.d/benchd.conf
 [[ -e /etc/benchd/config.json ]] || install -m 0644 "$tree/usr/share/benchd/config.json" /etc/benchd/config.json

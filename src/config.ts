@@ -138,7 +138,7 @@ function mustFit({ cert, key }: { cert: string; key: string }, path: string): { 
     if (!certificate.checkPrivateKey(createPrivateKey(key))) throw new Error('it is not of this key')
     return { fingerprint: certificate.fingerprint256, valid_to: certificate.validTo }
   } catch (error) {
-    const sentence = `listen.tls: ${path} and its key are not right: ${messageOf(error)}; make new ones with scripts/make-cert.sh`
+    const sentence = `listen.tls: ${path} and its key are not right: ${messageOf(error)}; make new ones with make-cert.sh (in /usr/lib/benchd, or scripts/)`
     throw new LabError('config', sentence, { cause: error })
   }
 }

@@ -3,6 +3,9 @@
 import { thisComputer } from '../drivers/transports/hardware.ts'
 import type { Simulation } from '../drivers/transports/simulation.ts'
 import { stopInput } from '../drivers/transports/stop_input.ts'
+import { Backups } from './care/backups.ts'
+import { type Host, type HostFacts, thisHost } from './care/host.ts'
+import { HostWatch } from './care/host_watch.ts'
 import type { Config } from './config.ts'
 import { Latches } from './devices/latches.ts'
 import { Leases } from './devices/leases.ts'
@@ -13,6 +16,7 @@ import type { Hub } from './events/hub.ts'
 import type { Incident } from './events/incidents.ts'
 import { Load } from './events/load.ts'
 import { openEvents } from './events/open.ts'
+import { isBehind, systemWall } from './events/timestamps.ts'
 import { Audit, byService } from './keys/audit.ts'
 import { Keys } from './keys/keys.ts'
 import { Once } from './keys/once.ts'
@@ -22,7 +26,8 @@ import type { Report } from './kit/json_file.ts'
 import type { Log } from './kit/log.ts'
 import { packageVersion } from './kit/package_version.ts'
 import { configured } from './lab/bench.ts'
-import { openRuns, type Runs } from './lab/runs.ts'
+import { LateRuns } from './lab/late_runs.ts'
+import type { Runs } from './lab/runs.ts'
 import { Teachpoints } from './teachpoints/store.ts'
 
 export const healthStates = ['ok', 'degraded', 'starting', 'stopping'] as const
@@ -44,12 +49,18 @@ export type Lab = {
   once: Once
   /** Who did what. */
   audit: Audit
-  /** Workflows: what can be run, what runs, what became of it. */
-  runs: Runs
+  /** Those of the data folder; one is made each day. */
+  backups: Backups
+  /** Workflows: what can be run, what runs, what became of it. There from `openRuns` on. */
+  readonly runs: Runs
+  /** Opens the workflows unless they are open: at the start that is done only where any were used before. */
+  openRuns(): Promise<Runs>
   /** The hands that break simulated devices, by device. */
   simulations: ReadonlyMap<string, Simulation>
   /** A flow of events to try clients with. */
   load: Load
+  /** What was last seen of the computer; undefined until it was looked at. */
+  readonly host: HostFacts | undefined
   health(): Health
   /** In safe mode the incident that ends it when it is acknowledged: until then nothing may be moved. */
   readonly safe_mode: Incident | undefined
@@ -59,11 +70,15 @@ export type Lab = {
 
 type Options = {
   data_dir: string
+  /** The file that the configuration is from, for backups. */
+  config_file?: string | undefined
   topologies?: string | undefined
   /** Why it opens in safe mode, if it does. */
   safe?: string | undefined
   log: Log
   clock?: Clock
+  /** The computer, where it is not this one. */
+  host?: Host | undefined
 }
 
 /** Opens the lab on a data folder that is ours alone. Sends nothing but queries to the devices. Nothing is open when it rejects. */
@@ -79,7 +94,7 @@ export async function openLab(config: Config, options: Options): Promise<Lab> {
 
 /** Adds to `opened` what closes each thing, so that a later one may fail. */
 async function open(config: Config, options: Options, opened: (() => unknown)[]): Promise<Lab> {
-  const { data_dir, topologies, safe, log, clock = systemClock } = options
+  const { data_dir, config_file, topologies, safe, log, clock = systemClock, host = thisHost({ data_dir }) } = options
   const kept = <Room extends { close(): unknown }>(room: Room) => {
     opened.push(() => room.close())
     return room
@@ -117,7 +132,12 @@ async function open(config: Config, options: Options, opened: (() => unknown)[])
   }
   const failed = (reason: string) => hub.incident('DEVICE_LINK', `the stop input cannot be read: ${reason}`)
   const input = config.stop_input && kept(stopInput(config.stop_input, hardware, clock, { pressed, failed }))
-  const runs = await openRuns({ config, data_dir, topologies, clock, hub, registry, teachpoints, log, report })
+  const watch = kept(watched(host, clock, hub))
+  const sources = { data_dir, config: config_file, topologies, version, system_id: config.system_id }
+  const backups = kept(new Backups({ sources, log, report, clock }))
+  const runs = new LateRuns({ config, data_dir, topologies, clock, hub, registry, teachpoints, log, report })
+  await runs.openIfUsed()
+  await backups.start()
 
   return {
     config,
@@ -132,20 +152,30 @@ async function open(config: Config, options: Options, opened: (() => unknown)[])
     pairing,
     once,
     audit,
-    runs,
+    backups,
+    get runs() {
+      return runs.opened
+    },
+    openRuns: () => runs.open(),
     simulations,
     load,
+    get host() {
+      return watch.facts
+    },
     get safe_mode() {
       return safeMode()
     },
     health() {
-      const reasons = [...hub.troubles(), ...(input?.trouble ? ['stop_input'] : []), ...(safeMode() ? ['safe_mode'] : [])]
+      const ours = [...(input?.trouble ? ['stop_input'] : []), ...(safeMode() ? ['safe_mode'] : []), ...(backups.trouble ? ['backup'] : [])]
+      const reasons = [...new Set([...hub.troubles(), ...watch.reasons, ...ours])]
       const status = stopping ? 'stopping' : reasons.length ? 'degraded' : 'ok'
       return { status, version, uptime_s: Math.floor((clock.now() - began) / 1000), reasons }
     },
     async close() {
       stopping = true
       load.stop()
+      watch.close()
+      const packed = backups.close()
       // Before the devices go, and while those who watch can still see it.
       await runs.abort()
       hub.streams.close()
@@ -154,6 +184,7 @@ async function open(config: Config, options: Options, opened: (() => unknown)[])
       await latches.settled()
       await journal.close()
       powerOff(simulations)
+      await packed
       await runs.close()
       await keys.close()
       await once.close()
@@ -162,6 +193,17 @@ async function open(config: Config, options: Options, opened: (() => unknown)[])
       await hub.close()
     },
   }
+}
+
+function watched(host: Host, clock: Clock, hub: Hub): HostWatch {
+  const watch = new HostWatch({
+    host,
+    clock,
+    tell: (category, message, more) => void hub.incident(category, message, more),
+    isBehindLog: () => isBehind(systemWall, hub.log.newest_us),
+  })
+  void watch.start()
+  return watch
 }
 
 function powerOff(simulations: ReadonlyMap<string, Simulation>): void {

@@ -4,13 +4,16 @@ import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Config } from './config.ts'
 import { readTls } from './config.ts'
+import { LabError, messageOf } from './errors.ts'
 import { app } from './http/app.ts'
 import { claimFolder, openToGroup } from './http/control_socket.ts'
 import { closeServer, listen, serverOf } from './http/server.ts'
 import { startingApp } from './http/starting.ts'
 import { makePrivateFolder } from './kit/folder.ts'
+import { whenNoCommandWorks } from './kit/folder_lock.ts'
 import type { Log } from './kit/log.ts'
 import { brokenOff, Starts } from './kit/starts.ts'
+import { finishSwap } from './kit/swap.ts'
 import { type Lab, openLab } from './lab.ts'
 
 export type Service = {
@@ -25,6 +28,8 @@ export type Service = {
 
 type Options = {
   data_dir: string
+  /** The file that the configuration is from, for backups. */
+  config_file?: string | undefined
   topologies?: string | undefined
   /** Where a control socket for the group stands besides that in the data folder, as `RuntimeDirectory=` made it. */
   runtime_dir?: string | undefined
@@ -34,7 +39,10 @@ type Options = {
 }
 
 /** Rejects with `config` or `in_use` when it cannot be started; nothing is left running then. */
-export async function startService(config: Config, { data_dir, topologies, runtime_dir, safe, log }: Options): Promise<Service> {
+export async function startService(
+  config: Config,
+  { data_dir, config_file, topologies, runtime_dir, safe, log }: Options,
+): Promise<Service> {
   process.umask(0o077)
   const { connections } = config.limits
   const tls = config.listen.tls ? await readTls(config.listen.tls) : undefined
@@ -49,8 +57,10 @@ export async function startService(config: Config, { data_dir, topologies, runti
     // Before any port of a device is opened: if this one is taken, another service may have those.
     const address = await listen(server, config.listen.host, config.listen.port)
     if (runtime_dir) await openToGroup(runtime_dir, forGroup)
+    await whenNoCommandWorks(data_dir, () => log.info('a command works on the data folder; the service goes on when it has ended'))
+    await finishRestore(data_dir, log)
     const starts = await Starts.open(data_dir, ({ message }) => log.error(message))
-    const opening = openLab(config, { data_dir, topologies, log, safe: whySafe(safe, await starts.begin()) })
+    const opening = openLab(config, { data_dir, config_file, topologies, log, safe: whySafe(safe, await starts.begin()) })
     // One that was refused, for its configuration as an example, has not broken off.
     const lab = await opening.catch((error) => starts.end().then(() => Promise.reject(error)))
     door.app = app(lab)
@@ -65,6 +75,17 @@ export async function startService(config: Config, { data_dir, topologies, runti
 function whySafe(asked: boolean | undefined, times: number): string | undefined {
   if (times >= brokenOff.times) return `the service broke off ${times} times in ${brokenOff.within_s / 60} minutes`
   return asked ? 'the service was started with --safe' : undefined
+}
+
+/** Before anything is read: a restore that a power cut has interrupted. On a card that cannot be written nothing can come of waiting. */
+async function finishRestore(data_dir: string, log: Log): Promise<void> {
+  try {
+    const before = await finishSwap(data_dir)
+    if (before) log.warn(`a restore that was interrupted is done; what was there before is in ${data_dir}/${before}`)
+  } catch (error) {
+    if (!(error instanceof LabError && (error.cause as NodeJS.ErrnoException | undefined)?.code === 'EROFS')) throw error
+    log.error(messageOf(error))
+  }
 }
 
 function urlOf({ address, family, port }: AddressInfo, isSecure: boolean): string {

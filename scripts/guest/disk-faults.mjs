@@ -21,6 +21,8 @@ const load = (path) => import(pathToFileURL(resolve(dist, path)))
 const { Teachpoints } = await load('src/teachpoints/store.js')
 const { Keys } = await load('src/keys/keys.js')
 const { openEvents } = await load('src/events/open.js')
+const { makeBackup } = await load('src/care/backup.js')
+const { Swap } = await load('src/kit/swap.js')
 const program = resolve(dist, 'src/cli/main.js')
 
 const trials = {
@@ -47,6 +49,28 @@ const trials = {
     await store.importAll(many(400), { overwrite: false })
     await keys.revoke(key_id)
     assert.equal(names(await open()).length, 401)
+  },
+
+  async 'a full disk takes no backup and no restore, and both leave nothing half made'(place) {
+    mount(place, '-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', place.mounted)
+    const { store, folder } = await begin(place)
+    await store.create(point('home'))
+    const before = readFileSync(join(folder, 'teachpoints.json'), 'utf8')
+    const sources = { data_dir: folder, config: undefined, topologies: undefined, version: '1', system_id: 'system' }
+    const wanted = { with_keys: true, with_events: true }
+    const making = () => makeBackup(sources, wanted, { path: join(folder, 'it.tar.gz'), at: new Date() })
+    fill(place.mounted)
+    await assert.rejects(making(), { code: 'storage', message: /^it\.tar\.gz was not written \(ENOSPC\): the disk is full/ })
+    assert.deepEqual(readdirSync(folder), ['teachpoints.json'])
+    truncateSync(join(place.mounted, 'ballast'), 512 * 1024)
+    const swap = await Swap.begin(folder)
+    await swap.put('workflows.json', [Buffer.from('new')])
+    await assert.rejects(swap.put('teachpoints.json', [Buffer.alloc(2 ** 20)]), { code: 'storage', message: /ENOSPC/ })
+    await swap.abandon()
+    assert.deepEqual(readdirSync(folder), ['teachpoints.json'])
+    assert.equal(readFileSync(join(folder, 'teachpoints.json'), 'utf8'), before)
+    rmSync(join(place.mounted, 'ballast'))
+    await making()
   },
 
   async 'a read-only disk refuses writes, serves reads and starts, with a damaged file too'(place) {

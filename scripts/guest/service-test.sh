@@ -25,7 +25,7 @@ failed() { echo "test:service: $*" >&2; echo "0 passed, 1 failed"; exit 1; }
 [[ -e $BENCHD_DIST/scripts/guest/tests/installed.js ]] || failed "$BENCHD_DIST is not built; npm run build"
 
 in_guest() { # OPTION… -- COMMAND…
-  scripts/guest/run-in-guest.sh --project "$project" --timeout 900 ${GUEST_LOGS:+--logs "$GUEST_LOGS-$part"} "$@" 2>&1
+  scripts/guest/run-in-guest.sh --project "$project" --timeout 2400 ${GUEST_LOGS:+--logs "$GUEST_LOGS-$part"} "$@" 2>&1
 }
 
 # Three packages: this version, the next, and one whose service breaks off soon after it said that it is ready.
@@ -43,8 +43,8 @@ again() { # VERSION: the first package as one of that version, from $work/tree
 }
 dpkg-deb -R "$first" "$work/tree"
 again "$version+next"
-sed -i 's/^    ready() {/&\n        setTimeout(() => process.exit(1), 2000)/' "$work/tree/usr/lib/benchd/dist/src/kit/service_manager.js"
-grep -q 'process.exit(1), 2000' "$work/tree/usr/lib/benchd/dist/src/kit/service_manager.js" || failed "nothing was broken in the broken package"
+sed -i 's/^\tready() {/&\n\t\tsetTimeout(() => process.exit(1), 2000)/' "$work/tree/usr/lib/benchd/dist/bundle/service.js"
+grep -q 'process.exit(1), 2000' "$work/tree/usr/lib/benchd/dist/bundle/service.js" || failed "nothing was broken in the broken package"
 again "$version+broken"
 # Node is in the guest, but not as a package.
 mkdir -p "$work/nodejs/DEBIAN"
@@ -60,7 +60,7 @@ cp package.json "$project/"
 
 story() {
   local status=0 tests pass
-  in_guest -- node --enable-source-maps --test --test-timeout=600000 --test-reporter=spec /project/dist/scripts/guest/tests/installed.js |
+  in_guest -- node --enable-source-maps --test --test-timeout=1800000 --test-reporter=spec /project/dist/scripts/guest/tests/installed.js |
     tee "$work/story.tests" || status=$?
   tests=$(sed -n 's/^ℹ tests //p' "$work/story.tests") pass=$(sed -n 's/^ℹ pass //p' "$work/story.tests")
   if [[ -n $tests ]]; then

@@ -9,21 +9,23 @@ import { emptySegment } from './log_segment.ts'
 export type Verified = {
   files: number
   events: number
-  damaged: { file: string; offset: number; bytes: number; problem: string }[]
+  /** `torn`: the end of a file that is not whole yet, or that a power cut left so. */
+  damaged: { file: string; offset: number; bytes: number; problem: string; torn: boolean }[]
 }
 
-/** Of the folder of the segments. Rejects with `not_found` when there is none. */
-export async function verifyLog(folder: string): Promise<Verified> {
+/** Of the folder of the segments; `newest_only` reads the last one alone. Rejects with `not_found` when there is none. */
+export async function verifyLog(folder: string, { newest_only = false } = {}): Promise<Verified> {
   const verified: Verified = { files: 0, events: 0, damaged: [] }
   let last_seq = 0
-  for (const file of await segmentsIn(folder)) {
+  for (const file of (await segmentsIn(folder)).slice(newest_only ? -1 : 0)) {
     verified.files++
-    const tell = (from: number, to: number, problem: string) => verified.damaged.push({ file, offset: from, bytes: to - from, problem })
+    const tell = (from: number, to: number, problem: string, isTorn = false) =>
+      verified.damaged.push({ file, offset: from, bytes: to - from, problem, torn: isTorn })
     try {
       const { segment, damages, torn } = await scanned(folder, file)
       for (const { from, to } of damages) tell(from, to, `${to - from} bytes are no whole line`)
       if (torn)
-        tell(torn.from, torn.to, `${torn.to - torn.from} bytes at the end are no whole line; the service cuts them at its next start`)
+        tell(torn.from, torn.to, `${torn.to - torn.from} bytes at the end are no whole line; the service cuts them at its next start`, true)
       if (segment.count > 0 && segment.first_seq <= last_seq)
         tell(0, 0, `begins with event ${segment.first_seq}, after ${last_seq}: out of order`)
       last_seq = Math.max(last_seq, segment.last_seq)

@@ -61,6 +61,11 @@ export class Timestamps {
   }
 }
 
+/** Whether the next event will tell that the wall clock stands behind the newest, of `newest_us`. */
+export function isBehind(wall: Wall, newest_us: number): boolean {
+  return newest_us - wall.now() > behind_us
+}
+
 /** systemd-timesyncd leaves this file when it has set the clock. */
 const inStepFile = '/run/systemd/timesync/synchronized'
 const look_ms = 10_000

@@ -2,6 +2,7 @@
 
 import { type Context, Hono } from 'hono'
 import { cors } from 'hono/cors'
+import { TrieRouter } from 'hono/router/trie-router'
 import { LabError } from '../errors.ts'
 import { allows } from '../keys/keys.ts'
 import { parseJson } from '../kit/json.ts'
@@ -13,8 +14,8 @@ import { entrance } from './entrance.ts'
 import { answerError, answerFailure } from './errors.ts'
 import { once } from './once.ts'
 import { publicPages, servePages } from './pages.ts'
-import { routes } from './routes.ts'
 import { mustNotBeSafeMode } from './safe_mode.ts'
+import { runPaths, serviceRoutes } from './service_routes.ts'
 
 /** For pages of other origins, where the configuration names any. */
 const forBrowsers = {
@@ -25,20 +26,52 @@ const forBrowsers = {
 }
 
 export function app(lab: Lab): Hono<Env> {
-  const hono = new Hono<Env>()
+  const hono = plain(lab)
   const isPublic = publicity([
     ...publicPages,
-    ...routes.filter(({ scope }) => scope === 'public').map(({ method, path }) => `${method} ${path}`),
+    ...serviceRoutes.filter(({ scope }) => scope === 'public').map(({ method, path }) => `${method} ${path}`),
   ])
-  hono.onError((error, c) => answerFailure(lab.log, c, error))
-  hono.notFound((c) => answerError(c, new LabError('not_found', `there is nothing at ${c.req.path}; /docs shows what there is`)))
   const { origins } = lab.config.cors
   const crossOrigin = cors({ ...forBrowsers, origin: origins })
   if (origins.length) hono.use((c, next) => (isPlainOptions(c) ? next() : crossOrigin(c, next)))
   hono.use(entrance(lab, isPublic))
   servePages(hono)
+  addRoutes(hono, lab, serviceRoutes)
+  const aboutRuns = loadedLater(() => appOfRuns(lab))
+  for (const path of runPaths) hono.all(path, aboutRuns)
+  return hono
+}
+
+function plain(lab: Lab): Hono<Env> {
+  // The one that Hono comes to by itself for paths like these, after it has built another.
+  const hono = new Hono<Env>({ router: new TrieRouter() })
+  hono.onError((error, c) => answerFailure(lab.log, c, error))
+  hono.notFound((c) => answerError(c, new LabError('not_found', `there is nothing at ${c.req.path}; /docs shows what there is`)))
+  return hono
+}
+
+function addRoutes(hono: Hono<Env>, lab: Lab, routes: readonly Route[]): void {
   for (const route of routes) hono.on(route.method, route.path, (c) => call(lab, route, c))
   for (const [path, methods] of methodsByPath(hono)) hono.all(path, (c) => notAllowed(c, methods))
+}
+
+/** Hands a request that has passed the entrance to another app, which is made for the first one. */
+function loadedLater(make: () => Promise<Hono<Env>>): (c: Context<Env>) => Promise<Response> {
+  let made: Hono<Env> | undefined
+  return async (c) => {
+    made ??= await make()
+    return made.fetch(c.req.raw, { ...c.env, principal: c.get('principal') })
+  }
+}
+
+async function appOfRuns(lab: Lab): Promise<Hono<Env>> {
+  const [{ runRoutes }] = await Promise.all([import('./run_routes.ts'), lab.openRuns()])
+  const hono = plain(lab)
+  hono.use((c, next) => {
+    c.set('principal', c.env!.principal!)
+    return next()
+  })
+  addRoutes(hono, lab, runRoutes)
   return hono
 }
 

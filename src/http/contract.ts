@@ -14,7 +14,10 @@ export type Principal = { key_id: string; name: string; scope: Scope }
 /** What is known of a request on its way: `operation_id` once one has begun. */
 type Variables = { principal: Principal; operation_id?: string }
 
-export type Env = { Bindings: (Partial<HttpBindings> & { local?: boolean }) | undefined; Variables: Variables }
+/** `principal`: who asks, where another app has found that out. */
+type Bindings = Partial<HttpBindings> & { local?: boolean; principal?: Principal }
+
+export type Env = { Bindings: Bindings | undefined; Variables: Variables }
 
 /** One request, past the checks that all have in common. */
 export type Call<Body, Query> = {

@@ -1,7 +1,6 @@
 // What happened, asked for or streamed.
 
 import type { ServerResponse } from 'node:http'
-import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import type { Context } from 'hono'
 import * as v from 'valibot'
 import { LabError } from '../errors.ts'
@@ -106,7 +105,7 @@ export const eventRoutes: Route[] = [
 
 type Wanted = { after_seq: number | undefined; execution_id: string | undefined; heartbeat_s: number | undefined }
 
-function stream(lab: Lab, c: Context<Env>, wanted: Wanted): Response {
+async function stream(lab: Lab, c: Context<Env>, wanted: Wanted): Promise<Response> {
   const headers = { ...headersOf('text/event-stream'), 'X-Accel-Buffering': 'no' }
   if (c.req.method === 'HEAD') return c.body(null, 200, headers)
   lab.hub.streams.mustHaveRoom()
@@ -115,7 +114,10 @@ function stream(lab: Lab, c: Context<Env>, wanted: Wanted): Response {
   const response = c.req.header('origin') === undefined ? (c.env?.outgoing as ServerResponse | undefined) : undefined
   const { outlet, body } = response ? { outlet: socketOutlet(response, headers, close), body: null } : bodyOutlet(close)
   const subscription = lab.hub.streams.subscribe({ outlet, ...wanted })
-  return body ? c.body(body, 200, headers) : RESPONSE_ALREADY_SENT
+  if (body) return c.body(body, 200, headers)
+  const { RESPONSE_ALREADY_SENT } = await import('@hono/node-server/utils/response')
+  // A copy is one of Node's own: of a light one the mark is not seen, and it would be sent.
+  return RESPONSE_ALREADY_SENT.clone()
 }
 
 function headersOf(type: string): Record<string, string> {

@@ -10,6 +10,7 @@ test('figures are told in lines that Prometheus reads', async (t) => {
   for (const line of text.trimEnd().split('\n')) t.match(line, /^(# (HELP|TYPE) benchd_\w+ .+|benchd_\w+(\{[^}]+\})? [\d.]+)$/)
   t.match(text, /^benchd_event_log_bytes [1-9]/m)
   t.match(text, /^benchd_disk_free_bytes [1-9]/m)
+  t.match(text, /^benchd_disk_written_bytes_total \d/m)
   t.match(text, /^benchd_device_state\{device_id="shaker-1",state="not_initialized"\} 1$/m)
   t.equal((await ask('GET', '/metrics', { key: null })).status, 401)
 })

@@ -7,6 +7,9 @@ import { apiVersion } from './version.ts'
 
 type Metric = { name: string; help: string; type: 'gauge' | 'counter'; values: { labels?: Record<string, string>; value: number }[] }
 
+/** Bytes; what getrusage(2) counts written blocks in. */
+const block = 512
+
 export const metricRoutes: Route[] = [
   route({
     method: 'GET',
@@ -35,10 +38,29 @@ async function metricsOf(lab: Lab): Promise<Metric[]> {
     one('benchd_event_log_lost_total', 'counter', 'Events that the card never took', log.lost),
     one('benchd_disk_free_bytes', 'gauge', 'Room on the file system of the data folder', free),
     one('benchd_disk_bytes', 'gauge', 'Size of the file system of the data folder', total),
+    one(
+      'benchd_disk_written_bytes_total',
+      'counter',
+      'Given to the disks to write since the service began, in whole pages',
+      process.resourceUsage().fsWrite * block,
+    ),
     one('benchd_sse_clients', 'gauge', 'Streams that are open', streams.subscribers),
     one('benchd_sse_dropped_total', 'counter', 'Events that streams lost because they were too slow', streams.dropped),
     one('benchd_resident_memory_bytes', 'gauge', 'Memory of the process', process.memoryUsage.rss()),
+    ...hostMetrics(lab),
     { name: 'benchd_device_state', type: 'gauge', help: 'Which of its states a device is in', values: states(lab) },
+  ]
+}
+
+/** What this computer cannot tell has no value. */
+function hostMetrics({ host }: Lab): Metric[] {
+  const known = (name: string, help: string, value: number | boolean | null | undefined): Metric => {
+    return { name, type: 'gauge', help, values: value === null || value === undefined ? [] : [{ value: Number(value) }] }
+  }
+  return [
+    known('benchd_clock_synced', 'Whether the clock was set by a time server', host?.clock_synced),
+    known('benchd_under_voltage', 'Whether the voltage of the board was too low in the last two seconds', host?.under_voltage),
+    known('benchd_cpu_temperature_celsius', 'Of the processor', host?.temperature?.celsius),
   ]
 }
 

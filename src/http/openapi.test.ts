@@ -61,7 +61,7 @@ const rows = [
 ]
 
 test('the committed document is what the routes say', async (t) => {
-  const committed = new TextDecoder().decode(readShipped(new URL('../../../src/http/openapi.json', import.meta.url)))
+  const committed = new TextDecoder().decode(await readShipped(new URL('../../../src/http/openapi.json', import.meta.url)))
   t.ok(
     committed === `${JSON.stringify(openapi(routes), null, 2)}\n`,
     'src/http/openapi.json is not in step with the routes; run npm run generate',

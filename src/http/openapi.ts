@@ -1,6 +1,7 @@
 // The OpenAPI document, made from the table of routes. For the generator and for tests alone: it needs a development dependency.
 
 import * as v from 'valibot'
+import { Backup } from '../care/backups.ts'
 import { type OperationName, operations } from '../devices/operations.ts'
 import {
   Capabilities,
@@ -75,6 +76,7 @@ const named: Record<string, v.GenericSchema> = {
   PairingAnswer,
   PairingRequest,
   AuditEntry,
+  Backup,
   LeaseWish,
   Lock,
   SubmissionRequest,

@@ -64,6 +64,7 @@ export const examples: Record<string, Example> = {
   createKey: { body: { name: 'notebook', scope: 'operate' } },
   requestKey: { body: { app_name: 'notebook', scope: 'operate' } },
   leaseDevice: { body: { owner: 'Night shift', note: 'belt is off', ttl_s: 3600 } },
+  createBackup: { body: { with_keys: false, with_events: false } },
   rotateKey: { body: { overlap_s: 3600 } },
   setSimulatedFault: { body: { fault: 'no_reply', after: 5 } },
   setSimulatedLoad: { body: { rate: 10, seconds: 5 } },

@@ -1,7 +1,7 @@
 // Node's HTTP servers under the skin: their limits, and answers in our form where the parser itself refuses.
 
+import './late_fetch.ts'
 import { createServer as createHttp, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import { createServer as createHttps } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import type { Hono } from 'hono'
@@ -29,7 +29,10 @@ export function serverOf(app: () => Hono<Env>, options: { connections: number; t
     hostname: 'localhost',
     errorHandler: answerUnreadable,
   })
-  const server: Server = tls ? createHttps({ ...limits, ...tls }, listener) : createHttp(limits, listener)
+  // Read in where there is a certificate, and only there.
+  const server: Server = tls
+    ? process.getBuiltinModule('node:https').createServer({ ...limits, ...tls }, listener)
+    : createHttp(limits, listener)
   server.maxConnections = connections
   server.on('clientError', answerClientError)
   server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {

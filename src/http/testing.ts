@@ -4,6 +4,7 @@ import { connect, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import type { Hono } from 'hono'
 import type { Test } from 'tap'
+import { type Host, unknownHost } from '../care/host.ts'
 import { type Config, checkConfig } from '../config.ts'
 import { demoBench } from '../examples/demo_bench.ts'
 import { type Scope, scopes } from '../keys/keys.ts'
@@ -43,18 +44,24 @@ export async function benchConfig(more: object = {}): Promise<Config> {
   return checkConfig({ ...demoBench, devices, listen: { host: '127.0.0.1', port: 0 }, ...more }, 'the bench')
 }
 
-/** The app without a socket, on a clock that goes as far as a request needs, and stands still otherwise. */
+/** `folder` is one with data in it; with a `time_scale` below 1, which no configuration may have, the instruments are slower than they say. */
+type Opening = { safe?: string; topologies?: string; host?: Host; folder?: string; time_scale?: number }
+
+/** The app without a socket, on a clock that goes as far as a request needs, and stands still otherwise. Of the computer nothing is known. */
 export async function openBench(
   t: Test,
   more: object = {},
-  { safe, topologies }: { safe?: string; topologies?: string } = {},
+  { safe, topologies, host = unknownHost, folder, time_scale }: Opening = {},
 ): Promise<Bench> {
   const ending = atTheEnd(t)
   const clock = new VirtualClock()
   const logged: string[] = []
-  const data_dir = t.testdir({})
-  const lab = await openLab(await benchConfig(more), { data_dir, topologies, safe, log: logInto(logged), clock })
+  const data_dir = folder ?? t.testdir({})
+  const config = await benchConfig(more)
+  const scaled = { ...config, time_scale: time_scale ?? config.time_scale }
+  const lab = await openLab(scaled, { data_dir, topologies, safe, log: logInto(logged), clock, host })
   ending.push(() => passed(clock, closed(lab)))
+  await lab.openRuns()
   await clock.advance(1000)
   const hono = app(lab)
   const secrets = await makeKeys(lab)
@@ -74,6 +81,7 @@ export async function openService(t: Test, more: object = {}) {
     await service.close()
     await notedUses(service.lab)
   })
+  await service.lab.openRuns()
   const secrets = await makeKeys(service.lab)
   const ask: Ask = async (method, path, asking = {}) => {
     return replyOf(await fetch(service.url + path, requestOf(method, asking, secrets)))

@@ -4,7 +4,9 @@
 import { hash } from 'node:crypto'
 import { type FileHandle, open, readdir, readFile, rename } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { LabError } from '../errors.ts'
 import { errnoOf, makeFolder, remove, storageError, syncFolder } from './durable.ts'
+import { mustKnowFormat } from './format_line.ts'
 
 /** The last line: how many there were, and its hash. */
 export type Head = { seq: number; hash: string }
@@ -49,7 +51,7 @@ export class ChainedLines {
     return this.#newest
   }
 
-  /** Resolves when they are on the card. Rejects with `storage`; then each may be there or not. */
+  /** Resolves when they are on the card. Rejects with `storage`; then each may be there or not; and with `config` for a file of a newer format. */
   async add(entries: readonly object[]): Promise<void> {
     try {
       this.#handle ??= await this.#begin()
@@ -64,6 +66,7 @@ export class ChainedLines {
       this.#remember(lines.map(({ head: { seq, hash } }, i) => ({ seq, hash, entry: entries[i] as Record<string, unknown> })))
     } catch (error) {
       await this.close()
+      if (error instanceof LabError && error.code === 'config') throw error
       throw storageError(`${basename(this.#path)} was not written`, error)
     }
   }
@@ -78,6 +81,7 @@ export class ChainedLines {
   async #begin(): Promise<FileHandle> {
     await makeFolder(dirname(this.#path))
     const text = await textOf(this.#path)
+    mustKnowFormat(text, this.#path)
     const whole = linesIn(text).flatMap((line) => partsOf(line) ?? [])
     const last =
       whole.at(-1) ??

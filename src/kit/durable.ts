@@ -1,7 +1,8 @@
 // What it takes for a file to be there after the power has failed.
 
+import { randomUUID } from 'node:crypto'
 import type { BigIntStats } from 'node:fs'
-import { mkdir, open, rm, rmdir } from 'node:fs/promises'
+import { chmod, mkdir, open, rename, rm, rmdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { LabError, messageOf } from '../errors.ts'
 
@@ -14,6 +15,21 @@ export async function writeSynced(path: string, text: string): Promise<string> {
     return stampOf(await handle.stat({ bigint: true }))
   } finally {
     await handle.close()
+  }
+}
+
+/** Makes a file with those rights, whole or not at all. Rejects with `storage`. */
+export async function createSynced(path: string, text: string, mode: number): Promise<void> {
+  const temporary = `${path}.${randomUUID()}.tmp`
+  try {
+    await makeFolder(dirname(path))
+    await writeSynced(temporary, text)
+    await chmod(temporary, mode)
+    await rename(temporary, path)
+    await syncFolder(dirname(path))
+  } catch (error) {
+    await remove(temporary)
+    throw storageError(`${path} was not written`, error)
   }
 }
 

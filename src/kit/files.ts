@@ -1,12 +1,12 @@
 // Files that come with the program, and files that somebody names.
 
-import { readFileSync } from 'node:fs'
-import { readdir, readFile } from 'node:fs/promises'
+import { readFileSync, statSync } from 'node:fs'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { LabError, messageOf } from '../errors.ts'
 
-/** The bytes of a file that lies beside a module, read at once: for the start, not for a request. */
-export function readShipped(path: URL): Uint8Array<ArrayBuffer> {
-  return new Uint8Array(readFileSync(path))
+/** The bytes of a file that lies beside a module. */
+export async function readShipped(path: URL): Promise<Uint8Array<ArrayBuffer>> {
+  return new Uint8Array(await readFile(path))
 }
 
 /** A file that somebody named. Throws `not_found`. */
@@ -15,6 +15,28 @@ export async function readText(path: string): Promise<string> {
     return await readFile(path, 'utf8')
   } catch (error) {
     throw new LabError('not_found', `${path} cannot be read: ${messageOf(error)}`, { cause: error })
+  }
+}
+
+/** Writes a file that somebody named, over one that is there. Throws `not_found`. */
+export async function writeText(path: string, text: string): Promise<void> {
+  try {
+    await writeFile(path, text)
+  } catch (error) {
+    throw new LabError('not_found', `${path} cannot be written: ${messageOf(error)}`, { cause: error })
+  }
+}
+
+/** A file with a secret, read at once, and whether its owner alone may read it; undefined if it is not there. Throws `config`. */
+export function readPrivate(path: string): { text: string; isOpenToOthers: boolean } | undefined {
+  try {
+    const { mode } = statSync(path)
+    return { text: readFileSync(path, 'utf8'), isOpenToOthers: (mode & 0o077) !== 0 }
+  } catch (error) {
+    const { code = '', syscall } = error as NodeJS.ErrnoException
+    // In a folder that is hidden from us, as the home of whoever we were before setpriv or sudo.
+    if (['ENOENT', 'ENOTDIR'].includes(code) || (code === 'EACCES' && syscall === 'stat')) return undefined
+    throw new LabError('config', `${path} cannot be read: ${messageOf(error)}`, { cause: error })
   }
 }
 

@@ -40,13 +40,21 @@ export async function shareWithGroup(path: string): Promise<void> {
   await chmod(path, 0o660)
 }
 
-/** Root becomes whoever owns the folder, so that what it makes there is not closed to the service. Others stay who they are. */
-export async function becomeOwnerOf(folder: string): Promise<void> {
-  if (process.geteuid?.() !== 0 || !existsSync(folder)) return
+/** Does the work as whoever owns the folder, when root asks for it: what is made there is not closed to the service, nor a way for it to be root. */
+export async function asOwnerOf<Result>(folder: string, work: () => Promise<Result>): Promise<Result> {
+  if (process.geteuid?.() !== 0 || !existsSync(folder)) return work()
   const { uid, gid } = await stat(folder)
+  const groups = process.getgroups?.() ?? []
   process.setgroups?.([gid])
-  process.setgid?.(gid)
-  process.setuid?.(uid)
+  process.setegid?.(gid)
+  process.seteuid?.(uid)
+  try {
+    return await work()
+  } finally {
+    process.seteuid?.(0)
+    process.setegid?.(0)
+    process.setgroups?.(groups)
+  }
 }
 
 /** The kernel takes no longer path for a socket. */

@@ -256,9 +256,7 @@ export class JsonFile<Content extends object> {
         `${basename(path)} has format ${format}; this version knows up to ${this.#options.format}: install a newer version, the file was left alone`,
       )
     }
-    if (sha256 !== undefined && sha256 !== hashOf(JSON.stringify(content))) {
-      throw new Damage('its sha256 does not fit; if it was edited by hand, take the sha256 line out')
-    }
+    mustFit(content, sha256)
     const checked = v.safeParse(this.#options.schema, content, { abortEarly: true })
     if (!checked.success) throw new Damage(`its member ${worded(checked.issues[0])}`)
     return checked.output
@@ -300,11 +298,29 @@ export class JsonFile<Content extends object> {
   }
 }
 
+/** Why the bytes are no whole document of ours, whatever it is of; undefined when they are one. */
+export function damageOf(bytes: Buffer): string | undefined {
+  try {
+    const { format, sha256, ...content } = parseObject(bytes)
+    mustFit(content, sha256)
+    return typeof format === 'number' ? undefined : 'it has no format number'
+  } catch (error) {
+    if (error instanceof Damage) return error.message
+    throw error
+  }
+}
+
 /** Why the bytes of a file are not a document. */
 class Damage extends Error {}
 
 function isWhole<Content>(found: Found<Content>): found is { content: Content; stamp: string } {
   return found !== 'missing' && 'content' in found
+}
+
+/** Throws `Damage`. What was written by hand has no hash. */
+function mustFit(content: object, sha256: unknown): void {
+  if (sha256 === undefined || sha256 === hashOf(JSON.stringify(content))) return
+  throw new Damage('its sha256 does not fit; if it was edited by hand, take the sha256 line out')
 }
 
 /** Without the value, which may be a secret. */

@@ -4,6 +4,7 @@ import { type FileHandle, open, readFile, rename } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import * as v from 'valibot'
 import { errnoOf, remove, storageError, syncFolder } from './durable.ts'
+import { isFormatLine, mustKnowFormat } from './format_line.ts'
 import type { Report } from './json_file.ts'
 
 type Readable<Entry> = { path: string; schema: v.GenericSchema<unknown, Entry>; report: Report }
@@ -78,13 +79,14 @@ async function addLines(handle: FileHandle, entries: readonly object[]): Promise
   }
 }
 
-/** What the lines hold; none if there is no such file. Lines that are damaged are left out, and told. */
+/** What the lines hold; none if there is no such file. Lines that are damaged are left out, and told. Throws `config` for a newer format. */
 export async function readLines<Entry>({ path, schema, report }: Readable<Entry>): Promise<Entry[]> {
   const text = await readFile(path, 'utf8').catch((error) => {
     if (errnoOf(error) === 'ENOENT') return ''
     throw storageError(`${basename(path)} could not be read`, error)
   })
-  const lines = text.split('\n').filter((line) => line !== '')
+  mustKnowFormat(text, path)
+  const lines = text.split('\n').filter((line) => line !== '' && !isFormatLine(line))
   const entries = lines.flatMap((line) => parsed(line, schema) ?? [])
   const damaged = lines.length - entries.length
   // The last one is torn when the power failed while it was written: then nobody was told that it is there.

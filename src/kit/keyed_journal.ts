@@ -3,6 +3,7 @@
 import { appendFile, open, readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { errnoOf, makeFolder, remove, storageError, syncFolder } from './durable.ts'
+import { mustKnowFormat } from './format_line.ts'
 
 /** To each key its JSON text; null takes it away. */
 export type Changes = ReadonlyMap<string, string | null>
@@ -72,12 +73,13 @@ export class KeyedJournal {
   }
 }
 
-/** What stood last. Changes that are not there whole are left out, and all after them. */
+/** What stood last. Changes that are not there whole are left out, and all after them. Throws `config` for a newer format. */
 export async function readKeyedJournal(path: string): Promise<Map<string, unknown>> {
   const text = await readFile(path, 'utf8').catch((error) => {
     if (errnoOf(error) === 'ENOENT') return ''
     throw storageError(`${path} could not be read`, error)
   })
+  mustKnowFormat(text, path)
   return keysOf(text)
 }
 

@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { execFile, execFileSync } from 'node:child_process'
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -70,6 +70,26 @@ test('a member of the group needs no key, and nobody else gets in', async () => 
   const as = (group: string) => run('setpriv', ['--reuid=12345', `--regid=${group}`, '--clear-groups', 'benchd', 'key', 'list'])
   assert.match((await as(gid)).stdout, /laptop/)
   await assert.rejects(as('12345'), { code: 4, stderr: /be a member of the group benchd/ })
+})
+
+test('the doctor finds nothing that fails on it, and a stranger is told what he may not see', async () => {
+  type Found = { findings: { check: string; level: string; finding: string }[] }
+  const { findings } = JSON.parse((await benchd('doctor', '--json')).stdout) as Found
+  assert.deepEqual(
+    findings.filter(({ level }) => level === 'FAIL'),
+    [],
+  )
+  for (const check of ['service', 'config', 'storage', 'keys']) {
+    assert.ok(
+      findings.some((one) => one.check === check && one.level === 'OK'),
+      check,
+    )
+  }
+  assert.match(findings.find(({ check }) => check === 'service')?.finding ?? '', /systemd says active, 0 restarts$/)
+  const stranger = await run('setpriv', ['--reuid=12345', '--regid=12345', '--clear-groups', 'benchd', 'doctor', '--json'])
+  const seen = (JSON.parse(stranger.stdout) as Found).findings
+  assert.match(seen.find(({ check }) => check === 'service')?.finding ?? '', /^it is there, but: you may not use/)
+  assert.ok(seen.some(({ check, level }) => check === 'storage' && level === 'SKIP'))
 })
 
 test('the unit has no mistakes, and is exposed to little', (t) => {
@@ -173,7 +193,9 @@ test('what has broken off three times comes back in safe mode, and moves again w
   const health = () => service<{ status: string; reasons: string[] }>('GET', '/health')
   assert.deepEqual((await health()).reasons, ['safe_mode'])
   await assert.rejects(call('shaker-1', 'initialize'), /the service is in safe mode/)
-  // Sent in any case; confirmed in time or not.
+  // Before its pins are open a stop cannot be sent.
+  await until('it is connected', async () => (await device('shaker-1')).state !== 'disconnected', slow_ms)
+  // Confirmed in time or not.
   await call('shaker-1', 'stop')
   const { incidents } = await service<{ incidents: { incident_id: string; message: string }[] }>('GET', '/api/incidents')
   const { incident_id } = incidents.find(({ message }) => message.startsWith('safe mode'))!
@@ -242,6 +264,69 @@ test('an upgrade to a package whose service breaks off is undone, as if it had n
   await isWell(`${version}+next`)
   assert.ok(!existsSync('/var/cache/benchd/upgrading'))
   assert.equal(execFileSync('dpkg', ['--audit'], { encoding: 'utf8' }), '')
+})
+
+test("a backup goes to a stick, comes back as root puts it back, and what is put back is the service's own", async () => {
+  const teach = (name: string) =>
+    service('POST', '/api/teachpoints', {
+      device_id: 'arm-1',
+      name,
+      coord_type: 'cartesian',
+      coords: { x: 1, y: 2, z: 3, yaw: 0, pitch: 0, roll: 0 },
+    })
+  const taught = async () =>
+    (await service<{ teachpoints: { name: string }[] }>('GET', '/api/teachpoints?device_id=arm-1')).teachpoints.map(({ name }) => name)
+  mkdirSync('/media/stick', { recursive: true })
+  const path = (await benchd('backup', '/media/stick')).stdout.trim()
+  assert.match(path, /^\/media\/stick\/benchd-asked-/)
+  assert.equal(statSync(path).mode & 0o777, 0o600)
+  const before = await taught()
+  await teach('wrong')
+  await assert.rejects(benchd('restore', path, '--yes'), { code: 75 })
+  await systemctl('stop', 'benchd')
+  const { stdout } = await benchd('restore', path, '--with-config', '--yes')
+  assert.match(stdout, /replaced +teachpoints\.json/)
+  const kept = /what was there before is in (\S+)/.exec(stdout)?.[1] ?? ''
+  const owner = statSync('/var/lib/benchd').uid
+  for (const place of ['/var/lib/benchd/teachpoints.json', '/var/lib/benchd/audit.jsonl', kept])
+    assert.equal(statSync(place).uid, owner, place)
+  assert.equal(statSync('/etc/benchd/config.json').uid, 0)
+  await systemctl('start', 'benchd')
+  assert.deepEqual(await taught(), before)
+})
+
+test('the service makes a backup by itself, and what it says and what helps others is had at the shell', async (t) => {
+  const list = async () => (await service<{ backups: { name: string; is_daily: boolean }[] }>('GET', '/api/system/backups')).backups
+  const took = await until('the daily backup is made', async () => (await list()).some(({ is_daily }) => is_daily), 2 * slow_ms)
+  t.diagnostic(`made after ${(took / 1000).toFixed(1)} s`)
+  const { name } = (await list()).find(({ is_daily }) => is_daily)!
+  assert.equal(statSync(`/var/lib/benchd/backups/${name}`).mode & 0o777, 0o600)
+  assert.match((await benchd('logs', '--lines', '500')).stdout, /info +backup daily-.* is made/)
+  const said = (await benchd('bundle', '/root/bundle.tar.gz')).stdout
+  for (const piece of ['journal.txt', 'doctor.json', 'devices.json', 'config.json']) assert.match(said, new RegExp(`^${piece} `, 'm'))
+})
+
+test('benchd update takes a package from a stick: not in a run, no older one unasked, and a broken one is undone', async (t) => {
+  const update = (...words: string[]) => benchd('update', ...words)
+  mkdirSync('/media/stick', { recursive: true })
+  const stick = '/media/stick/benchd.deb'
+  copyFileSync(firstPackage, stick)
+  await assert.rejects(update(stick), { code: 5, stderr: /older than .*\+next, which is installed/ })
+  await shaking()
+  await assert.rejects(update(stick, '--downgrade'), { code: 5, stderr: /not now, because of what runs: shaker-1 is busy: shake/ })
+  await call('shaker-1', 'stop')
+  const from = performance.now()
+  assert.match((await update(stick, '--downgrade')).stdout, /is installed; the service is ok/)
+  t.diagnostic(`installed in ${((performance.now() - from) / 1000).toFixed(1)} s`)
+  await isWell(version)
+  const names = (await service<{ backups: { name: string }[] }>('GET', '/api/system/backups')).backups.map(({ name }) => name)
+  assert.ok(names.some((name) => name.startsWith('asked-')))
+  await assert.rejects(update(brokenPackage), {
+    code: 1,
+    stdout: /\+broken was not installed; benchd [\d.]+ is as it was; the service is ok/,
+  })
+  assert.equal(installedVersion(), `install ok installed ${version}`)
+  await isWell(version)
 })
 
 test('removed, it leaves the state; purged, it takes the configuration', async () => {

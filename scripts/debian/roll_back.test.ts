@@ -1,0 +1,67 @@
+// What `roll-back` puts back of the state after an upgrade that came to nothing: the script itself, on folders of a test, with a dpkg and a
+// systemctl that do nothing.
+
+import { execFileSync } from 'node:child_process'
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { test } from 'tap'
+
+const script = fileURLToPath(new URL('../../../scripts/debian/roll-back', import.meta.url))
+
+const journal = (format: number | undefined, text: string) => `${format === undefined ? '' : `{"format": ${format}}\n`}${text}\n`
+const json = (format: number, text: string) => `{\n"format": ${format},\n"text": "${text}"\n}\n`
+
+function write(folder: string, files: Record<string, string>): void {
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(dirname(`${folder}/${name}`), { recursive: true })
+    writeFileSync(`${folder}/${name}`, text)
+  }
+}
+
+test('what a newer version has rewritten in a newer format is put back, journals too, and nothing else', (t) => {
+  const top = t.testdir({})
+  const [state, cache, bin] = [`${top}/state`, `${top}/cache`, `${top}/bin`]
+  write(state, {
+    'teachpoints.json': json(1, 'before'),
+    'workflows.json': json(1, 'before'),
+    'records.jsonl': journal(undefined, '{"before":1}'),
+    'runs.jsonl': journal(undefined, '{"before":1}'),
+    'incidents.jsonl': `\n${journal(undefined, '{"before":1}')}`,
+    'executions/a.jsonl': journal(undefined, '{"before":1}'),
+    'executions/b.jsonl': journal(1, '{"before":1}'),
+  })
+  mkdirSync(cache)
+  execFileSync('tar', ['-C', '/', '-czf', `${top}/backup.tar.gz`, state.slice(1)], { stdio: 'pipe' })
+  write(state, {
+    'teachpoints.json': json(2, 'newer'),
+    'workflows.json': json(1, 'since'),
+    'records.jsonl': journal(2, '{"newer":1}'),
+    'runs.jsonl': journal(undefined, '{"since":1}'),
+    'incidents.jsonl': `\n${journal(3, '{"newer":1}')}`,
+    'executions/a.jsonl': journal(2, '{"newer":1}'),
+    'executions/b.jsonl': journal(1, '{"since":1}'),
+    'executions/c.jsonl': journal(2, '{"newer":1}'),
+    'executions/d.jsonl': journal(undefined, '{"since":1}'),
+    'new.json': json(2, 'newer'),
+  })
+  write(cache, { 'previous.deb': 'a package', upgrading: `active=no\nbackup=${top}/backup.tar.gz\nfrom=0.1.0\n` })
+  write(bin, { dpkg: '#!/bin/sh\n', systemctl: '#!/bin/sh\n' })
+  for (const name of ['dpkg', 'systemctl']) chmodSync(`${bin}/${name}`, 0o755)
+  const text = readFileSync(script, 'utf8')
+    .replace(/^cache=.*$/m, `cache=${cache}`)
+    .replace(/^state=.*$/m, `state=${state}`)
+  const said = execFileSync('sh', ['-c', text], { encoding: 'utf8', env: { ...process.env, PATH: `${bin}:${process.env.PATH}` } })
+
+  const read = (name: string) => readFileSync(`${state}/${name}`, 'utf8')
+  for (const name of ['teachpoints.json', 'records.jsonl', 'incidents.jsonl', 'executions/a.jsonl']) {
+    t.match(read(name), /before/, name)
+    t.match(read(`${name}.newer`), /newer/, name)
+    t.match(said, `${name} is as it was before the upgrade`)
+  }
+  for (const name of ['workflows.json', 'runs.jsonl', 'executions/b.jsonl', 'executions/d.jsonl']) t.match(read(name), /since/, name)
+  t.same(readdirSync(`${state}/executions`), ['a.jsonl', 'a.jsonl.newer', 'b.jsonl', 'c.jsonl.newer', 'd.jsonl'])
+  t.match(read('new.json'), /newer/, 'the older version does not know it')
+  t.notOk(existsSync(`${cache}/upgrading`))
+  t.end()
+})

@@ -1,0 +1,189 @@
+// The backups in the data folder: one a day by itself, others when somebody asks; the newest seven of each are kept.
+
+import * as v from 'valibot'
+import { LabError, messageOf } from '../errors.ts'
+import { type Clock, systemClock } from '../kit/clock.ts'
+import { namesIn } from '../kit/files.ts'
+import { makePrivateFolder, removeFile } from '../kit/folder.ts'
+import { roomOn } from '../kit/host_files.ts'
+import type { Report } from '../kit/json_file.ts'
+import { Lane } from '../kit/lane.ts'
+import type { Log } from '../kit/log.ts'
+import { bytesOf, sizeOf } from '../kit/tree.ts'
+import type { Sources, Wanted } from './backup.ts'
+import { momentOf, stampOf } from './backup_files.ts'
+import { levelOf, type Room } from './host.ts'
+
+export const Backup = v.strictObject({
+  name: v.string(),
+  size: v.pipe(v.number(), v.description('In bytes'), v.metadata({ unit: 'B' })),
+  made_at: v.pipe(v.number(), v.description('Unix time'), v.metadata({ unit: 's' })),
+  is_daily: v.pipe(v.boolean(), v.description('Made by the service itself, once a day')),
+  with_keys: v.boolean(),
+  with_events: v.boolean(),
+})
+export type Backup = v.InferOutput<typeof Backup>
+
+const pattern = /^(daily|asked)-(\d{8}T\d{6}Z)(-keys)?(-events)?\.tar\.gz$/
+export const keptBackups = 7
+const day_ms = 86_400_000
+/** After the start: a service that breaks off at once packs nothing. */
+const first_ms = 60_000
+/** After one that failed. */
+const again_ms = 3_600_000
+const mostWaiting = 4
+
+type Options = {
+  sources: Sources
+  log: Log
+  report: Report
+  clock?: Clock
+  /** Unix milliseconds. */
+  now?: () => number
+  /** Of the file system of the data folder. */
+  room?: () => Promise<Room>
+}
+
+export class Backups {
+  readonly #sources: Sources
+  readonly #folder: string
+  readonly #log: Log
+  readonly #report: Report
+  readonly #clock: Clock
+  readonly #now: () => number
+  readonly #room: () => Promise<Room>
+  readonly #lane = new Lane(mostWaiting)
+  #cancel = () => {}
+  readonly #closing = new AbortController()
+  #failed: string | undefined
+
+  constructor({ sources, log, report, clock = systemClock, now = Date.now, room = () => roomOn(sources.data_dir) }: Options) {
+    this.#sources = sources
+    this.#folder = `${sources.data_dir}/backups`
+    this.#log = log
+    this.#report = report
+    this.#clock = clock
+    this.#now = now
+    this.#room = room
+  }
+
+  /** Makes the daily one from now on: a day after the last, and soon if that is longer ago. What a kill left half made goes. */
+  async start(): Promise<void> {
+    for (const name of (await namesIn(this.#folder)).filter((one) => one.endsWith('.tmp'))) await removeFile(`${this.#folder}/${name}`)
+    const last = (await this.list()).find(({ is_daily }) => is_daily)
+    const age_ms = last ? this.#now() - last.made_at * 1000 : day_ms
+    // One of a time to come was made while the clock was wrong.
+    this.#next(age_ms < 0 ? first_ms : Math.max(first_ms, day_ms - age_ms))
+  }
+
+  /** Why there is no daily backup of today; undefined while all is well. */
+  get trouble(): string | undefined {
+    return this.#failed
+  }
+
+  /** The newest first. */
+  async list(): Promise<Backup[]> {
+    const found = await Promise.all((await namesIn(this.#folder)).map((name) => this.#backup(name)))
+    return found.filter((backup) => backup !== undefined).sort((a, b) => b.made_at - a.made_at)
+  }
+
+  /** Rejects with `not_found`. */
+  async get(wanted: string): Promise<Backup> {
+    const backup = (await this.list()).find(({ name }) => name === wanted)
+    if (!backup) throw new LabError('not_found', `there is no backup ${JSON.stringify(wanted)}; the list of backups tells which there are`)
+    return backup
+  }
+
+  /** The bytes of one that is there. */
+  read({ name }: Backup): AsyncGenerator<Uint8Array> {
+    return bytesOf(`${this.#folder}/${name}`)
+  }
+
+  /** Rejects with `storage`, also where the disk is nearly full. */
+  make(wanted: Wanted): Promise<Backup> {
+    return this.#lane.run(() => this.#make('asked', wanted))
+  }
+
+  /** Rejects with `not_found`. */
+  remove(name: string): Promise<void> {
+    return this.#lane.run(async () => removeFile(`${this.#folder}/${(await this.get(name)).name}`))
+  }
+
+  /** Makes no more, and gives up the one under way. */
+  async close(): Promise<void> {
+    this.#closing.abort(new LabError('stopping', 'the service is stopping and makes no backup; ask again when it is back'))
+    this.#cancel()
+    await this.#lane.run(async () => {})
+  }
+
+  #next(ms: number): void {
+    if (!this.#closing.signal.aborted) this.#cancel = this.#clock.after(ms, () => void this.#daily())
+  }
+
+  async #daily(): Promise<void> {
+    try {
+      const { name, size } = await this.#lane.run(() => this.#make('daily', { with_keys: false, with_events: false }))
+      this.#failed = undefined
+      this.#log.info(`backup ${name} is made, ${size} bytes`)
+    } catch (error) {
+      if (this.#closing.signal.aborted) return
+      const message = `the daily backup was not made: ${messageOf(error)}`
+      if (message !== this.#failed) this.#report({ kind: 'storage', message })
+      this.#failed = message
+    }
+    this.#next(this.#failed === undefined ? day_ms : again_ms)
+  }
+
+  async #make(why: 'daily' | 'asked', wanted: Wanted): Promise<Backup> {
+    this.#closing.signal.throwIfAborted()
+    await this.#mustHaveRoom(wanted)
+    await makePrivateFolder(this.#folder)
+    const { name, at } = await this.#freeName(why, wanted)
+    const { makeBackup } = await packer()
+    await makeBackup(this.#sources, wanted, { path: `${this.#folder}/${name}`, at, signal: this.#closing.signal })
+    const backup = await this.get(name)
+    await this.#forgetOld(backup)
+    return backup
+  }
+
+  /** Packed it is smaller, but how much is not known before. */
+  async #mustHaveRoom(wanted: Wanted): Promise<void> {
+    const { sizeOfBackup } = await packer()
+    const [room, bytes] = [await this.#room(), await sizeOfBackup(this.#sources, wanted)]
+    if (levelOf({ ...room, free: room.free - bytes }) !== 'nearly none') return
+    throw new LabError(
+      'storage',
+      `the disk has ${megabytes(room.free)} MB left, too little for a backup of ${megabytes(bytes)} MB: free some space`,
+    )
+  }
+
+  /** Two of one second have different names all the same. */
+  async #freeName(why: string, { with_keys, with_events }: Wanted): Promise<{ name: string; at: Date }> {
+    const taken = new Set((await namesIn(this.#folder)).map((name) => pattern.exec(name)?.[2]))
+    let at = new Date(this.#now())
+    while (taken.has(stampOf(at))) at = new Date(at.getTime() + 1000)
+    return { name: `${why}-${stampOf(at)}${with_keys ? '-keys' : ''}${with_events ? '-events' : ''}.tar.gz`, at }
+  }
+
+  /** Never the one that was just made, whatever the clock says. */
+  async #forgetOld({ name: newest, is_daily }: Backup): Promise<void> {
+    const others = (await this.list()).filter((backup) => backup.is_daily === is_daily && backup.name !== newest)
+    for (const { name } of others.slice(keptBackups - 1)) await removeFile(`${this.#folder}/${name}`)
+  }
+
+  async #backup(name: string): Promise<Backup | undefined> {
+    const [, why, stamp, keys, events] = pattern.exec(name) ?? []
+    const size = stamp ? await sizeOf(`${this.#folder}/${name}`) : undefined
+    if (!stamp || size === undefined) return undefined
+    return { name, size, made_at: momentOf(stamp), is_daily: why === 'daily', with_keys: Boolean(keys), with_events: Boolean(events) }
+  }
+}
+
+/** Not needed at the start of the service. */
+function packer(): Promise<typeof import('./backup.ts')> {
+  return import('./backup.ts')
+}
+
+function megabytes(bytes: number): number {
+  return Math.ceil(bytes / 1e6)
+}

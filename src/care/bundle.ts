@@ -1,0 +1,61 @@
+// A bundle for a support mail: what helps to understand a bench from afar, in one archive, with a page that says what is in it. No secret
+// is: keys, their hashes and passwords are taken out of every text that goes in.
+
+import { pack } from '../kit/archive.ts'
+import { parseJsonWithComments } from '../kit/json.ts'
+
+export type Piece = {
+  name: string
+  /** For people. */
+  what: string
+  text: string
+}
+
+export type Bundle = {
+  pieces: readonly Piece[]
+  /** What could not be had, and why. */
+  missing: readonly { name: string; why: string }[]
+}
+
+const hidden = '(taken out)'
+const secretNames = /key|secret|token|passw|credential|auth/i
+
+/** Packs it. Rejects with `storage`; then there is no such file. */
+export async function writeBundle(path: string, { pieces, missing }: Bundle, at: Date): Promise<void> {
+  const clean = pieces.map(({ text, ...its }) => ({ ...its, text: withoutSecrets(text) }))
+  const readme = { name: 'README.txt', text: withoutSecrets(contentsOf({ pieces: clean, missing }, at)) }
+  await pack(path, [readme, ...clean.map(({ name, text }) => ({ name, text }))])
+}
+
+/** The page at the front. */
+export function contentsOf({ pieces, missing }: Bundle, at: Date): string {
+  const width = Math.max(0, ...[...pieces, ...missing].map(({ name }) => name.length)) + 2
+  return [
+    `What a benchd told of itself on ${at.toISOString()}, for whoever is asked for help.`,
+    'API keys, their hashes and whatever else is named like a secret were taken out.',
+    '',
+    ...pieces.map(({ name, what, text }) => `${name.padEnd(width)}${what}, ${Buffer.byteLength(text)} bytes`),
+    ...(missing.length ? ['', 'Left out:'] : []),
+    ...missing.map(({ name, why }) => `${name.padEnd(width)}${why}`),
+    '',
+  ].join('\n')
+}
+
+/** A configuration without its comments, and without what its names call a secret. Throws `invalid` for what is no JSON. */
+export function configWithoutSecrets(text: string, origin: string): string {
+  const hide = (name: string, value: unknown) => (secretNames.test(name) && typeof value !== 'object' ? hidden : value)
+  return `${JSON.stringify(parseJsonWithComments(text, origin), hide, 2)}\n`
+}
+
+const secrets: readonly (readonly [RegExp, string])[] = [
+  [/(bk_[a-z0-9]{8}_)[A-Za-z0-9_-]+/gi, `$1${hidden}`],
+  [/-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(-----END [A-Z ]*PRIVATE KEY-----|$)/g, hidden],
+  [/(\\?"(?:sha256|api_key|request_secret)\\?"\s*:\s*\\?")[^"\\]*/g, `$1${hidden}`],
+  [/(x-(?:api-key|request-secret)\s*[:=]\s*)[^\s"',;]+/gi, `$1${hidden}`],
+  [/(\/\/)[^\s/@"]+:[^\s/@"]+@/g, `$1${hidden}@`],
+]
+
+/** The text without keys of ours, their hashes, private keys, and passwords in addresses. */
+export function withoutSecrets(text: string): string {
+  return secrets.reduce((clean, [pattern, instead]) => clean.replace(pattern, instead), text)
+}

@@ -1,0 +1,78 @@
+// Checks that want a service that answers, a certificate or a port of this computer.
+
+import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
+import { fileURLToPath } from 'node:url'
+import { test } from 'tap'
+import { checkConfig } from '../../config.ts'
+import { HostFiles } from '../../kit/host_files.ts'
+import { node } from './machine.ts'
+import { certificate, network } from './network.ts'
+import type { Patient, ServiceView } from './patient.ts'
+import { service } from './service.ts'
+
+async function patient({ listen = {}, seen = { is: 'absent' } }: { listen?: object; seen?: ServiceView } = {}): Promise<Patient> {
+  return {
+    files: new HostFiles(),
+    data_dir: '/none',
+    config: await checkConfig({ format: 1, listen }, 'the bench'),
+    service: seen,
+    as: { name: 'me', uid: 0, gids: [] },
+    is_this: true,
+    may_ask: false,
+    modules: [],
+    room: async () => ({ free: 1, total: 1 }),
+    pins: async () => [],
+  }
+}
+
+test('a Node that is too old fails', async (t) => {
+  for (const [version, level] of [
+    ['18.20.4', 'FAIL'],
+    ['20.18.3', 'FAIL'],
+    ['20.19.0', 'OK'],
+    ['22.1.0', 'OK'],
+  ] as const)
+    t.equal((await node(version)).level, level, version)
+})
+
+test('a service that is degraded says with what, and each word has its fix', async (t) => {
+  const reasons = ['storage', 'disk', 'clock', 'under_voltage', 'temperature', 'stop_input', 'safe_mode', 'of tomorrow']
+  const health = { status: 'degraded', version: '1.2.3', uptime_s: 7300, reasons }
+  const seen: ServiceView = { is: 'answering', get: async <Answer>() => health as Answer }
+  const [first, ...rest] = await service(await patient({ seen }))
+  t.match(first, { level: 'OK', finding: /^answers, version 1\.2\.3, up 2 h/ })
+  t.same(
+    rest.map(({ level, finding }) => `${level} ${finding}`),
+    reasons.map((reason) => `WARN it says degraded: ${reason}`),
+  )
+  for (const { fix } of rest) t.ok(fix)
+})
+
+test('a certificate warns a month before it ends, and fails from then on', async (t) => {
+  const folder = t.testdir({})
+  const script = fileURLToPath(new URL('../../../../scripts/make-cert.sh', import.meta.url))
+  execFileSync(script, [folder], { stdio: 'pipe' })
+  const bench = await patient({ listen: { tls: { cert: `${folder}/cert.pem`, key: `${folder}/key.pem` } } })
+  const inDays = (days: number) => certificate(bench, Date.now() + days * 86_400_000)
+  t.match(await inDays(0), [{ level: 'OK', finding: /good for 82\d days more$/ }])
+  t.match(await inDays(800), [{ level: 'WARN', finding: /good for 2\d days more$/, fix: /make-cert\.sh/ }])
+  t.match(await inDays(830), [{ level: 'FAIL', finding: /^the certificate ended on / }])
+  t.match(await inDays(-3), [{ level: 'WARN', fix: /clock/ }])
+  const gone = await patient({ listen: { tls: { cert: '/none.pem', key: '/none.pem' } } })
+  t.match(await certificate(gone), [{ level: 'FAIL', finding: /listen\.tls: \/none\.pem cannot be read/ }])
+  t.match(await certificate(await patient()), [{ level: 'SKIP', finding: /^it is off/ }])
+})
+
+test('a port that another program has fails, one that is free is told with the addresses', async (t) => {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const bench = await patient({ listen: { host: '127.0.0.1', port } })
+  t.match(await network(bench), [{ level: 'FAIL', finding: `another program has port ${port}`, fix: /ss -ltnp/ }])
+  server.close()
+  await once(server, 'close')
+  t.match(await network(bench), [{ level: 'OK', finding: `only this computer reaches it: http://127.0.0.1:${port}` }])
+  t.match(await network(await patient({ listen: { host: '10.1.2.3', port: 0 } })), [{ level: 'OK', finding: 'http://10.1.2.3:0' }])
+})

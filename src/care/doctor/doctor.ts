@@ -1,0 +1,80 @@
+// Looks a computer over for whatever keeps a bench from working, and says of each thing what to do. Changes nothing, moves nothing.
+
+import { createRequire } from 'node:module'
+import { probePins } from '../../../drivers/transports/hardware.ts'
+import { HostFiles, roomOn } from '../../kit/host_files.ts'
+import { type Finding, tried } from './finding.ts'
+import { instruments } from './instruments.ts'
+import { board, clock, node, power, temperature } from './machine.ts'
+import { modules } from './modules.ts'
+import { avahi, certificate, network } from './network.ts'
+import { type Patient, type ServiceView, serviceUser, type Who } from './patient.ts'
+import { gpio, i2c } from './pins.ts'
+import { ports } from './ports.ts'
+import { configuration, isTakenUp, service } from './service.ts'
+import { eventLog, keys, storage } from './storage.ts'
+
+export type Examined = {
+  config_path: string | undefined
+  data_dir: string
+  service: ServiceView
+  /** A folder laid out like a computer, in the place of this one. */
+  root?: string | undefined
+  /** Ask the instruments who they are where no service can tell. */
+  ask?: boolean | undefined
+  /** What a test sets otherwise than the computer has it. */
+  as?: Who | undefined
+  modules?: readonly string[]
+  room?: Patient['room']
+}
+
+/** In the order in which they are made and shown. */
+const checks: Record<string, (patient: Patient) => Promise<Finding | Finding[]>> = {
+  node: () => node(),
+  board,
+  service,
+  config: isTakenUp,
+  storage,
+  events: eventLog,
+  keys,
+  clock,
+  power,
+  temperature,
+  serial: ports,
+  gpio,
+  i2c,
+  modules,
+  network,
+  tls: certificate,
+  avahi,
+  instruments,
+}
+
+export async function examine({ config_path, data_dir, service, root = '', ask = false, as, modules, room }: Examined): Promise<Finding[]> {
+  const files = new HostFiles(root)
+  const { findings, config } = await configuration(config_path, service)
+  const patient: Patient = {
+    files,
+    data_dir,
+    config,
+    service,
+    as: as ?? (await serviceUser(files, data_dir)),
+    is_this: files.root === '',
+    may_ask: ask,
+    modules: modules ?? foldersOfPackages(files.root),
+    room: room ?? roomOn,
+    pins: () => probePins(files.root),
+  }
+  const found: Finding[] = []
+  // One after the other: they are about one computer, which may be a small one, and a port is opened once at a time.
+  for (const [check, look] of Object.entries(checks)) {
+    if (check === 'config') found.push(...findings)
+    found.push(...(await tried(check, () => look(patient))))
+  }
+  return found
+}
+
+/** Where Node would look for them. */
+function foldersOfPackages(root: string): readonly string[] {
+  return root ? [`${root}/usr/lib/benchd/node_modules`] : (createRequire(import.meta.url).resolve.paths('serialport') ?? [])
+}

@@ -1,0 +1,61 @@
+// Whether each instrument is the one that its device was taught: cables that were swapped are found before anything moves.
+
+import type { Identity } from '../../devices/device.ts'
+import type { DeviceInfo } from '../../devices/records.ts'
+import { messageOf } from '../../errors.ts'
+import { askWhoItIs, differences, identityInWords } from '../identity.ts'
+import { type Finding, finder } from './finding.ts'
+import { type Driven, type Patient, realDevices } from './patient.ts'
+import { whoHolds } from './ports.ts'
+
+const { ok, warn, fail, skip } = finder('instruments')
+
+export async function instruments(patient: Patient): Promise<Finding[]> {
+  const devices = realDevices(patient)
+  if (!devices.length) return [skip('no device of the configuration is a real one with a driver')]
+  if (patient.service.is === 'closed')
+    return [skip('the service that runs cannot be asked, and they are not asked beside it', 'sudo benchd doctor')]
+  if (patient.service.is === 'absent' && !(patient.may_ask && patient.is_this)) {
+    return [skip('not asked who they are: no service runs', 'benchd doctor --ask asks them, by their ports; nothing moves')]
+  }
+  // Ports are opened one after the other: adapters of one hub may share their power.
+  const found: Finding[] = []
+  for (const device of devices) found.push(await instrument(patient, device, devices))
+  return found
+}
+
+async function instrument(patient: Patient, device: Driven, all: readonly Driven[]): Promise<Finding> {
+  const { device_id } = device
+  try {
+    const [holder] =
+      device.transport.kind === 'serial' && patient.service.is === 'absent' ? await whoHolds(patient, device.transport.path) : []
+    if (holder) return skip(`${device_id}: not asked, for ${holder.name} (process ${holder.pid}) speaks to it`)
+    const says = await whoIsThere(patient, device)
+    return says === null ? skip(`${device_id}: it does not say who it is, or not before it is initialized`) : judged(device, says, all)
+  } catch (error) {
+    return warn(`${device_id}: ${messageOf(error)}`, 'see that it is switched on and connected')
+  }
+}
+
+async function whoIsThere({ service }: Patient, device: Driven): Promise<Identity | null> {
+  if (service.is === 'answering') return (await service.get<DeviceInfo>(`/api/devices/${device.device_id}`)).identity
+  const { transport } = device
+  // What hangs on pins cannot say who it is, and pins are driven by being opened.
+  return transport.kind === 'serial' ? askWhoItIs({ ...device, transport }) : null
+}
+
+function judged({ device_id, identity: taught }: Driven, says: Identity, all: readonly Driven[]): Finding {
+  const words = `${device_id}: says it is ${identityInWords(says)}`
+  if (!Object.keys(taught).length) return ok(`${words}; it was taught nothing (benchd devices set ${device_id} --ask)`)
+  const wrong = differences(says, taught)
+  if (!wrong.length) return ok(`${words}, as it was taught`)
+  const other = all.find((one) => one.device_id !== device_id && isTaught(one) && !differences(says, one.identity).length)
+  const fix = other
+    ? `that is ${other.device_id}: its cable is in the socket of ${device_id}; put the cables right, or name the ports anew`
+    : `put the right one there; if it was replaced: benchd devices set ${device_id} --ask`
+  return fail(`${words}: ${wrong.join(', ')}`, fix)
+}
+
+function isTaught({ identity }: Driven): boolean {
+  return identity.serial_number !== undefined || identity.model !== undefined
+}

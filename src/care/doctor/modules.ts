@@ -1,0 +1,102 @@
+// The packages with native code: not installed, built for another processor, and not loading are told apart.
+
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { messageOf } from '../../errors.ts'
+import { HostFiles } from '../../kit/host_files.ts'
+import { type Finding, finder } from './finding.ts'
+import { onSerialPort, type Patient, realDevices } from './patient.ts'
+
+/** `native` is the package whose code it is. */
+const packages = [
+  { name: 'serialport', native: '@serialport/bindings-cpp', gives: 'serial ports' },
+  { name: 'onoff', native: 'epoll', gives: 'GPIO by way of sysfs' },
+  { name: 'i2c-bus', native: 'i2c-bus', gives: 'I2C' },
+] as const
+type Package = (typeof packages)[number]
+
+/** Architecture of a file of machine code: its class (32 or 64 bits) and its machine, as in elf(5), by Node's names. */
+const machines: Record<string, readonly [number, number]> = { x64: [2, 62], arm64: [2, 183], arm: [1, 40], ia32: [1, 3], riscv64: [2, 243] }
+
+export async function modules(patient: Patient): Promise<Finding[]> {
+  const { ok } = finder('modules')
+  const states = await Promise.all(packages.map(async (one) => ({ one, trouble: await troubleWith(one, patient) })))
+  const well = states.filter(({ trouble }) => !trouble).map(({ one }) => one.name)
+  const bad = states.flatMap(({ one, trouble }) => (trouble ? [judged(one, trouble, patient)] : []))
+  return [...(well.length ? [ok(`${well.join(', ')} ${well.length > 1 ? 'load' : 'loads'}`)] : []), ...bad]
+}
+
+type Trouble = { words: string; fix: string }
+
+/** Pins can come from gpiod too. */
+function judged({ name, gives }: Package, { words, fix }: Trouble, patient: Patient): Finding {
+  const { fail, skip } = finder('modules')
+  const isNeeded = name === 'serialport' ? onSerialPort(patient).length > 0 : name === 'i2c-bus' && realDevices(patient).some(isOnBus)
+  return isNeeded
+    ? fail(`${name} (${gives}): ${words}`, fix)
+    : skip(`${name} (${gives}): ${words}; no device of the configuration needs it`, fix)
+}
+
+function isOnBus({ transport, settings }: ReturnType<typeof realDevices>[number]): boolean {
+  const { i2c = {} } = settings as { i2c?: object }
+  return transport.kind === 'pins' && (Object.keys(i2c).length > 0 || JSON.stringify(settings).includes('"expander"'))
+}
+
+/** undefined when it loads. */
+async function troubleWith({ name, native }: Package, { modules: folders, is_this }: Patient): Promise<Trouble | undefined> {
+  const folder = await folderOf(folders, native)
+  if (!folder || !(await folderOf(folders, name)))
+    return {
+      words: 'it is not installed',
+      fix: `npm install ${name}, in the folder of benchd; it may want a compiler (build-essential, python3)`,
+    }
+  const files = await codeIn(folder)
+  if (!files.length) return { words: `it was not built for this computer (${process.platform} ${process.arch})`, fix: rebuild(native) }
+  const made = await machineOf(files[0]!)
+  const wanted = machines[process.arch]
+  if (made && wanted && made.join() !== wanted.join()) {
+    return { words: `it was built for another processor (${nameOf(made)}, this is ${process.arch})`, fix: rebuild(native) }
+  }
+  return is_this ? loading(folder, native) : undefined
+}
+
+async function loading(folder: string, native: string): Promise<Trouble | undefined> {
+  try {
+    createRequire(join(folder, 'package.json'))(folder)
+    return undefined
+  } catch (error) {
+    const said = messageOf(error).split('\n')[0] ?? ''
+    const isOld = said.includes('NODE_MODULE_VERSION') || messageOf(error).includes('different Node.js version')
+    const words = isOld ? `it was built for another version of Node than ${process.version}` : `it does not load: ${said}`
+    return { words, fix: rebuild(native) }
+  }
+}
+
+function rebuild(native: string): string {
+  return `sudo /usr/lib/benchd/build-native, or npm rebuild ${native} in the folder of benchd; both want a compiler`
+}
+
+async function folderOf(folders: readonly string[], name: string): Promise<string | undefined> {
+  for (const folder of folders) {
+    if (await new HostFiles().has(join(folder, name, 'package.json'))) return join(folder, name)
+  }
+  return undefined
+}
+
+/** What was built here goes before what came built. */
+async function codeIn(folder: string): Promise<string[]> {
+  const places = [join(folder, 'build/Release'), join(folder, `prebuilds/${process.platform}-${process.arch}`)]
+  const found = await Promise.all(places.map(async (place) => (await new HostFiles().names(place)).map((name) => join(place, name))))
+  return found.flat().filter((path) => path.endsWith('.node'))
+}
+
+/** undefined for what is no ELF file. */
+async function machineOf(path: string): Promise<readonly [number, number] | undefined> {
+  const head = await new HostFiles().head(path, 20)
+  if (head.length < 20 || head.readUInt32BE(0) !== 0x7f454c46) return undefined
+  return [head[4]!, head[5] === 2 ? head.readUInt16BE(18) : head.readUInt16LE(18)]
+}
+
+function nameOf(machine: readonly [number, number]): string {
+  return Object.entries(machines).find(([, known]) => known.join() === machine.join())?.[0] ?? `machine ${machine[1]}`
+}

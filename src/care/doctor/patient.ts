@@ -1,0 +1,91 @@
+// The computer that is looked at: where its files are, whose rights count, and who can be asked.
+
+import type { Probe } from '../../../drivers/transports/pin.ts'
+import type { Config, DeviceConfig } from '../../config.ts'
+import { type FileStatus, type HostFiles, statusOf } from '../../kit/host_files.ts'
+import type { Room } from '../host.ts'
+
+/** The service on the data folder, as far as it can be asked. */
+export type ServiceView =
+  | { is: 'absent' }
+  /** It is there, but does not answer us. */
+  | { is: 'closed'; why: string }
+  | { is: 'answering'; get<Answer>(path: string): Promise<Answer> }
+
+/** Whose rights count: those of the user that the service runs as. */
+export type Who = { name: string; uid: number; gids: readonly number[] }
+
+export type Patient = {
+  files: HostFiles
+  data_dir: string
+  /** What the configuration says; undefined where it is not right. */
+  config: Config | undefined
+  service: ServiceView
+  as: Who
+  /** This computer itself: its programs may be asked, and its ports be opened. */
+  is_this: boolean
+  /** Instruments may be asked who they are. */
+  may_ask: boolean
+  /** Folders of packages. */
+  modules: readonly string[]
+  room(folder: string): Promise<Room>
+  pins(): Promise<Probe[]>
+}
+
+export type Driven = Extract<DeviceConfig, { kind: 'driven' }>
+
+/** Devices of the configuration that have a driver, and are no simulation. */
+export function realDevices({ config }: Pick<Patient, 'config'>): Driven[] {
+  return (config?.devices ?? []).filter((device): device is Driven => device.kind === 'driven' && device.transport.kind !== 'simulated')
+}
+
+export function onSerialPort(patient: Pick<Patient, 'config'>): (Driven & { path: string })[] {
+  return realDevices(patient).flatMap((device) => (device.transport.kind === 'serial' ? [{ ...device, path: device.transport.path }] : []))
+}
+
+/** The one that the service runs as: the package's own user on the package's own folder, else whose the folder is. */
+export async function serviceUser(files: HostFiles, data_dir: string): Promise<Who> {
+  const people = await linesOf(files, 'passwd')
+  const own = people.find(([name]) => name === 'benchd')
+  if (own && data_dir === files.at('/var/lib/benchd')) return whoIs(files, own)
+  const uid = (await statusOf(data_dir))?.uid ?? process.geteuid?.() ?? 0
+  return whoIs(files, people.find(([, , known]) => known === String(uid)) ?? [String(uid), '', String(uid), String(uid)])
+}
+
+async function whoIs(files: HostFiles, [name = '', , uid, gid]: readonly string[]): Promise<Who> {
+  const groups = (await linesOf(files, 'group')).filter(([, , , members = '']) => members.split(',').includes(name))
+  return { name, uid: Number(uid), gids: [Number(gid), ...groups.map(([, , id]) => Number(id))] }
+}
+
+/** Whether we can try what he may: root can, though it may more. */
+export function isTriedAs({ uid }: Who): boolean {
+  return [0, uid].includes(process.geteuid?.() ?? 0)
+}
+
+/** By the rights of the file alone; a list of rights besides is not seen. */
+export function mayUse({ uid, gid, mode }: FileStatus, who: Who): boolean {
+  if (who.uid === 0) return true
+  const mine = who.uid === uid ? mode >> 6 : who.gids.includes(gid) ? mode >> 3 : mode
+  return (mine & 0o6) === 0o6
+}
+
+/** `root:dialout 0660`. */
+export async function rightsInWords(files: HostFiles, { uid, gid, mode }: FileStatus): Promise<string> {
+  return `${await nameOf(files, 'passwd', uid)}:${await groupName(files, gid)} 0${mode.toString(8)}`
+}
+
+export function groupName(files: HostFiles, gid: number): Promise<string> {
+  return nameOf(files, 'group', gid)
+}
+
+export function userName(files: HostFiles, uid: number): Promise<string> {
+  return nameOf(files, 'passwd', uid)
+}
+
+async function nameOf(files: HostFiles, file: 'passwd' | 'group', id: number): Promise<string> {
+  return (await linesOf(files, file)).find(([, , known]) => known === String(id))?.[0] ?? String(id)
+}
+
+async function linesOf(files: HostFiles, file: 'passwd' | 'group'): Promise<string[][]> {
+  return ((await files.text(`/etc/${file}`)) ?? '').split('\n').map((line) => line.split(':'))
+}

@@ -1,0 +1,93 @@
+// The service: what systemd says of it, whether it answers, how it says it is; and its configuration.
+
+import { type Config, readConfig } from '../../config.ts'
+import { LabError, messageOf } from '../../errors.ts'
+import { type Finding, finder } from './finding.ts'
+import type { Patient, ServiceView } from './patient.ts'
+import { properties } from './programs.ts'
+
+type Health = { status: string; version: string; uptime_s: number; reasons: string[] }
+
+/** What to do about each word of `/health`. */
+const fixes: Record<string, string> = {
+  storage: 'the disk cannot be written: see storage below, and the log of the service',
+  disk: 'free some space, or delete old executions: benchd runs list',
+  clock: 'see clock below',
+  under_voltage: 'see power below',
+  temperature: 'see temperature below',
+  stop_input: 'the stop contact cannot be read: see gpio below, and its wiring',
+  safe_mode: 'look at the bench and the log, then acknowledge its incident: benchd incidents list',
+}
+
+export async function service({ service: seen, files, is_this, data_dir }: Patient): Promise<Finding[]> {
+  const { ok, warn, fail, skip } = finder('service')
+  // The unit's service is on that folder; one on another is somebody's own.
+  const isUnits = is_this && data_dir === '/var/lib/benchd' && (await files.has('/run/systemd/system'))
+  const managed = isUnits ? await systemdSays() : undefined
+  const log = managed ? 'journalctl -u benchd -e' : 'see its log'
+  if (seen.is === 'closed') return [warn(`it is there, but: ${seen.why}`, 'sudo benchd doctor, or be a member of the group benchd')]
+  if (seen.is === 'absent') {
+    if (managed?.ActiveState === 'failed')
+      return [fail(`systemd says failed (${managed.Result})`, `${log}; then: sudo systemctl restart benchd`)]
+    if (managed?.ActiveState === 'active') return [fail('systemd says active, but nobody answers on its socket', log)]
+    if (managed?.LoadState === 'loaded') return [warn(`it does not run (${managed.ActiveState})`, 'sudo systemctl start benchd')]
+    return [skip('none runs on the data folder', 'benchd serve')]
+  }
+  const { status, version, uptime_s, reasons } = await seen.get<Health>('/health')
+  const by = managed?.ActiveState === 'active' ? `, systemd says active, ${managed.NRestarts} restarts` : ''
+  const words = `answers, version ${version}, up ${span(uptime_s)}${by}`
+  if (status === 'ok') return [ok(words)]
+  return [ok(words), ...reasons.map((reason) => warn(`it says ${status}: ${reason}`, fixes[reason] ?? log))]
+}
+
+async function systemdSays(): Promise<Record<string, string> | undefined> {
+  return properties('systemctl', ['show', 'benchd', '--property=LoadState,ActiveState,SubState,Result,NRestarts'])
+}
+
+function span(seconds: number): string {
+  if (seconds < 120) return `${seconds} s`
+  if (seconds < 7200) return `${Math.floor(seconds / 60)} min`
+  return seconds < 172_800 ? `${Math.floor(seconds / 3600)} h` : `${Math.floor(seconds / 86_400)} days`
+}
+
+/** Reads the configuration, and finds what is wrong with it. A service that runs without one, as the demo does, is well. */
+export async function configuration(
+  path: string | undefined,
+  seen: ServiceView,
+): Promise<{ findings: Finding[]; config: Config | undefined }> {
+  const { ok, fail, skip } = finder('config')
+  if (path === undefined && seen.is === 'answering')
+    return { findings: [skip('there is none here; the service that runs has its own')], config: undefined }
+  if (path === undefined) {
+    const fix = 'write one: benchd config check says what is wrong with it; or name one with --config'
+    return { findings: [fail('there is none', fix)], config: undefined }
+  }
+  try {
+    const config = await readConfig(path)
+    const names = config.devices.map((device) => `${device.device_id} (${device.driver}${isSimulated(device) ? ', simulated' : ''})`)
+    const found = names.length ? `${names.length} devices: ${names.join(', ')}` : 'no devices yet (benchd devices add)'
+    return { findings: [ok(`${path} is valid; ${found}`)], config }
+  } catch (error) {
+    if (!(error instanceof LabError)) throw error
+    const sentence = messageOf(error)
+    const fix = `mend it, then: benchd config check ${path}; older copies, where there are any, are beside it`
+    return { findings: [fail(sentence, fix)], config: undefined }
+  }
+}
+
+function isSimulated(device: Config['devices'][number]): boolean {
+  return device.kind === 'driven' && device.transport.kind === 'simulated'
+}
+
+/** Whether the service that runs has the devices of the file: it reads that at its start alone. */
+export async function isTakenUp({ service: seen, config }: Patient): Promise<Finding[]> {
+  if (seen.is !== 'answering' || !config) return []
+  const { warn } = finder('config')
+  const { devices } = await seen.get<{ devices: { device_id: string }[] }>('/api/devices')
+  const [there, written] = [devices, config.devices].map((list) => list.map(({ device_id }) => device_id)) as [string[], string[]]
+  const missing = written.filter((id) => !there.includes(id))
+  const gone = there.filter((id) => !written.includes(id))
+  if (!missing.length && !gone.length) return []
+  const words = [missing.length && `does not have ${missing.join(', ')}`, gone.length && `still has ${gone.join(', ')}`].filter(Boolean)
+  return [warn(`the service that runs ${words.join(' and ')}`, 'when nothing runs: sudo systemctl restart benchd')]
+}

@@ -1,0 +1,169 @@
+// Watches the computer under the service: a word for `/health` for each thing that is not well, and an incident when it begins.
+
+import type { IncidentCategory, NewIncident } from '../events/incidents.ts'
+import type { Clock } from '../kit/clock.ts'
+import { type Host, type HostFacts, levelOf, roomInWords } from './host.ts'
+
+export type HostReason = 'clock' | 'disk' | 'under_voltage' | 'temperature'
+
+/** What is told of it to people. */
+type Tell = (category: IncidentCategory, message: string, more: Pick<NewIncident, 'severity' | 'detail'>) => void
+
+type Options = {
+  host: Host
+  clock: Clock
+  tell: Tell
+  /** Whether the event log says by itself that the wall clock stands behind it. */
+  isBehindLog(): boolean
+}
+
+const look_ms = 60_000
+/** As often as the kernel asks the board: a dip shows for so long and no longer. */
+const lookAtPower_ms = 2000
+/** The same is not told again for so long. */
+const again_ms = 3_600_000
+/** A clock that is kept in step is never moved by so much at once. */
+const step_ms = 1000
+
+type Trouble = {
+  category: IncidentCategory
+  isThere(facts: HostFacts): boolean
+  /** For so long it is nothing yet. */
+  settles_ms: number
+  /** For so long it is kept in mind: who asks once a minute shall not miss a dip of two seconds. */
+  stays_ms: number
+  words(facts: HostFacts): string
+}
+
+const troubles: Record<HostReason, Trouble> = {
+  clock: {
+    category: 'CLOCK',
+    isThere: ({ clock_synced }) => clock_synced === false,
+    // At start there is no network yet.
+    settles_ms: 300_000,
+    stays_ms: 0,
+    words: () =>
+      'the clock of this computer is not set by a time server: events stay in order, but their times may be wrong; give the lab one, in /etc/systemd/timesyncd.conf',
+  },
+  disk: {
+    category: 'STORAGE',
+    isThere: ({ room }) => room !== null && levelOf(room) !== 'enough',
+    settles_ms: 0,
+    stays_ms: 0,
+    words: ({ room }) =>
+      `the disk of the data folder has ${room ? roomInWords(room) : 'nothing'} left; free some space, or delete old executions`,
+  },
+  under_voltage: {
+    category: 'POWER',
+    isThere: ({ under_voltage }) => under_voltage === true,
+    settles_ms: 0,
+    stays_ms: 600_000,
+    words: () =>
+      'the voltage of this board fell too low: USB devices may drop out and the card may be damaged; use the power supply made for it, a short cable, and a powered USB hub for instruments',
+  },
+  temperature: {
+    category: 'OTHER',
+    isThere: ({ temperature }) => temperature !== null && temperature.celsius >= temperature.hot,
+    settles_ms: 60_000,
+    stays_ms: 0,
+    words: ({ temperature }) =>
+      `the processor has ${Math.round(temperature?.celsius ?? 0)} °C and slows down by itself; give it air, a heat sink or a fan`,
+  },
+}
+
+export class HostWatch {
+  readonly #options: Options
+  readonly #states = new Map<HostReason, State>()
+  #facts: HostFacts | undefined
+  #ended = false
+  #cancels: (() => void)[] = [() => {}, () => {}]
+
+  constructor(options: Options) {
+    this.#options = options
+    for (const reason of Object.keys(troubles) as HostReason[]) this.#states.set(reason, {})
+  }
+
+  /** What it last saw; undefined before the first look. */
+  get facts(): HostFacts | undefined {
+    return this.#facts
+  }
+
+  /** A word for each thing that is not well. */
+  get reasons(): HostReason[] {
+    const now = this.#options.clock.now()
+    return [...this.#states].filter(([reason, state]) => isActive(state, troubles[reason], now)).map(([reason]) => reason)
+  }
+
+  /** Looks now, and again until it is closed. */
+  async start(): Promise<void> {
+    await this.#look()
+    if (this.#facts?.under_voltage !== null) this.#again(1, lookAtPower_ms, () => this.#lookAtPower())
+  }
+
+  close(): void {
+    this.#ended = true
+    for (const cancel of this.#cancels) cancel()
+  }
+
+  async #look(): Promise<void> {
+    const before = this.#facts
+    const facts = await this.#options.host.look()
+    if (this.#ended) return
+    this.#take(facts)
+    if (before) this.#compareClocks(before, facts)
+    this.#again(0, look_ms, () => this.#look())
+  }
+
+  async #lookAtPower(): Promise<void> {
+    const under_voltage = await this.#options.host.underVoltage()
+    if (this.#ended) return
+    if (this.#facts) {
+      this.#facts = { ...this.#facts, under_voltage }
+      this.#judge('under_voltage', this.#facts)
+    }
+    this.#again(1, lookAtPower_ms, () => this.#lookAtPower())
+  }
+
+  #again(which: 0 | 1, ms: number, look: () => Promise<void>): void {
+    if (!this.#ended) this.#cancels[which] = this.#options.clock.after(ms, () => void look())
+  }
+
+  #take(facts: HostFacts): void {
+    this.#facts = facts
+    for (const reason of this.#states.keys()) this.#judge(reason, facts)
+  }
+
+  #judge(reason: HostReason, facts: HostFacts): void {
+    const now = this.#options.clock.now()
+    const trouble = troubles[reason]
+    const state = this.#states.get(reason)!
+    const wasActive = isActive(state, trouble, now)
+    if (trouble.isThere(facts)) {
+      state.since ??= now
+      state.last = now
+    } else if (!wasActive || trouble.stays_ms === 0) state.since = undefined
+    if (wasActive || !isActive(state, trouble, now) || now - (state.told ?? Number.NEGATIVE_INFINITY) < again_ms) return
+    state.told = now
+    this.#options.tell(trouble.category, trouble.words(facts), { severity: 'WARNING', detail: { reason } })
+  }
+
+  /** A log that is ahead of a clock that was set back tells that with its next event, and is not told here as well. */
+  #compareClocks(before: HostFacts, facts: HostFacts): void {
+    const step = facts.wall_ahead_ms - before.wall_ahead_ms
+    if (Math.abs(step) <= step_ms || this.#options.isBehindLog()) return
+    const [by, direction] = [Math.abs(step / 1000).toFixed(1), step > 0 ? 'forward' : 'back']
+    const isFirstSetting = before.clock_synced === false && facts.clock_synced === true
+    const message = isFirstSetting
+      ? `the clock was set ${by} s ${direction} by the time server: events before this one bear the time that the computer took for true`
+      : `the wall clock went ${by} s ${direction} at once: it was set, or the computer slept; events stay in order`
+    this.#options.tell('CLOCK', message, { severity: isFirstSetting ? 'INFO' : 'WARNING', detail: { step_s: step / 1000 } })
+  }
+}
+
+/** `since` when it is there without a break, when it was last seen, when it was last told; monotonic ms. */
+type State = { since?: number | undefined; last?: number; told?: number }
+
+function isActive({ since, last }: State, { settles_ms, stays_ms }: Trouble, now: number): boolean {
+  if (since === undefined || last === undefined || last - since < settles_ms) return false
+  return stays_ms === 0 || now - last < stays_ms
+}

@@ -1,0 +1,225 @@
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { type Test, test } from 'tap'
+import { tarEnd, tarFill, tarHead } from '../kit/tar.ts'
+import { sha256Of } from '../kit/tree.ts'
+import { type Manifest, makeBackup } from './backup.ts'
+import { type Change, openBackup, type Parts, planOf, restore } from './restore.ts'
+import { configPlanOf, restoreConfig } from './restore_config.ts'
+
+const whole: Parts = { all: true, keys: true }
+const usual: Parts = { all: false, keys: false }
+const at = new Date('2026-11-20T17:15:30Z')
+
+const then = {
+  'teachpoints.json': 'then',
+  'workflows.json': 'then',
+  'keys.json': 'then',
+  'records.jsonl': 'then',
+  'latches.json': 'then',
+  'audit.jsonl': 'then',
+  executions: { 'one.jsonl': 'then' },
+  events: { 'events-000001.jsonl': 'then' },
+}
+const now = {
+  'teachpoints.json': 'now',
+  'workflows.json': 'then',
+  'durations.json': 'now',
+  'keys.json': 'now',
+  'records.jsonl': 'now',
+  'latches.json': 'now',
+  'audit.jsonl': 'now',
+  executions: { 'two.jsonl': 'now' },
+  events: { 'events-000007.jsonl': 'now' },
+}
+
+async function prepared(t: Test, here: object, wanted = { with_keys: true, with_events: true }) {
+  t.teardown(() => undefined)
+  const folder = t.testdir({
+    then,
+    here: here as typeof now,
+    etc: { 'config.json': 'then', topologies: { 'a.json': 'then', 'b.json': 'then' } },
+  })
+  const path = `${folder}/it.tar.gz`
+  const sources = {
+    data_dir: `${folder}/then`,
+    config: `${folder}/etc/config.json`,
+    topologies: `${folder}/etc/topologies`,
+    version: '1.2.3',
+    system_id: 'bench-7',
+  }
+  await makeBackup(sources, wanted, { path, at })
+  const opened = await openBackup(path)
+  t.teardown(() => opened.archive.close())
+  return { folder, path, opened, here: `${folder}/here` }
+}
+
+function worded(plan: readonly Change[]): string[] {
+  return plan.map(({ name, change }) => `${change}: ${name}`)
+}
+
+test('what people set up comes back; what ran, the keys, and what is so of the bench stay as they are here', async (t) => {
+  const { opened, here } = await prepared(t, now)
+  const plan = await planOf(opened, here, usual)
+  t.same(worded(plan), [
+    'left alone: audit.jsonl',
+    'taken away: durations.json',
+    'left alone: events/events-000001.jsonl',
+    'left alone: events/events-000007.jsonl',
+    'left alone: executions/one.jsonl',
+    'left alone: executions/two.jsonl',
+    'left alone: keys.json',
+    'left alone: latches.json',
+    'left alone: records.jsonl',
+    'replaced: teachpoints.json',
+    'the same: workflows.json',
+  ])
+  t.equal(await restore(opened, here, plan, at), 'before-restore-20261120T171530Z')
+  const read = (name: string) => readFileSync(`${here}/${name}`, 'utf8')
+  t.equal(read('teachpoints.json'), 'then')
+  t.notOk(existsSync(`${here}/durations.json`))
+  t.equal(read('before-restore-20261120T171530Z/teachpoints.json'), 'now')
+  t.equal(read('before-restore-20261120T171530Z/durations.json'), 'now')
+  for (const name of ['keys.json', 'records.jsonl', 'latches.json', 'executions/two.jsonl']) t.equal(read(name), 'now', name)
+  t.equal(statSync(`${here}/teachpoints.json`).mode & 0o777, 0o600)
+  t.notOk(existsSync(`${here}/swap`))
+  t.equal(await restore(opened, here, await planOf(opened, here, usual), at), undefined, 'nothing is left to be done')
+})
+
+test('with --all and --with-keys what ran and the keys come back too; the audit and what is so of the bench never do', async (t) => {
+  const { opened, here } = await prepared(t, now)
+  const plan = await planOf(opened, here, whole)
+  t.same(
+    worded(plan).filter((words) => !words.startsWith('replaced')),
+    [
+      'left alone: audit.jsonl',
+      'taken away: durations.json',
+      'added: events/events-000001.jsonl',
+      'taken away: events/events-000007.jsonl',
+      'added: executions/one.jsonl',
+      'taken away: executions/two.jsonl',
+      'left alone: latches.json',
+      'the same: workflows.json',
+    ],
+  )
+  await restore(opened, here, plan, at)
+  t.equal(readFileSync(`${here}/keys.json`, 'utf8'), 'then')
+  t.equal(readFileSync(`${here}/before-restore-20261120T171530Z/events/events-000007.jsonl`, 'utf8'), 'now')
+})
+
+test('a folder that has nothing takes all there is, also without being asked', async (t) => {
+  const { opened, here } = await prepared(t, {})
+  const plan = await planOf(opened, here, usual)
+  t.ok(plan.every(({ change }) => change === 'added'))
+  t.equal(plan.length, 8)
+  t.equal(await restore(opened, here, plan, at), undefined, 'there was nothing to keep')
+  for (const name of ['keys.json', 'latches.json', 'events/events-000001.jsonl']) t.equal(readFileSync(`${here}/${name}`, 'utf8'), 'then')
+})
+
+test('after a backup without keys and events those of here stay, whatever is asked for', async (t) => {
+  const { opened, here } = await prepared(t, now, { with_keys: false, with_events: false })
+  const changes = worded(await planOf(opened, here, whole))
+  t.ok(changes.includes('left alone: keys.json'))
+  t.ok(changes.includes('left alone: events/events-000007.jsonl'))
+})
+
+test('the configuration comes back file by file, and what was there stands beside it', async (t) => {
+  const { opened, folder } = await prepared(t, now)
+  const places = { config: `${folder}/etc/config.json`, topologies: `${folder}/new/topologies` }
+  writeFileSync(places.config, 'now')
+  const plan = await configPlanOf(opened, places)
+  t.same(worded(plan), [`replaced: ${places.config}`, `added: ${places.topologies}/a.json`, `added: ${places.topologies}/b.json`])
+  await restoreConfig(opened, places, plan, at)
+  t.equal(readFileSync(places.config, 'utf8'), 'then')
+  t.equal(statSync(places.config).mode & 0o777, 0o644)
+  t.equal(readFileSync(`${places.config}.2026-11-20T171530`, 'utf8'), 'now')
+  t.same(new Set((await configPlanOf(opened, places)).map(({ change }) => change)), new Set(['the same']))
+})
+
+type Member = { name: string; text: string }
+const manifest = (files: readonly Member[], more: object = {}): Member => {
+  const sizes = files.map(({ name, text }) => ({ name, size: text.length, sha256: createHash('sha256').update(text).digest('hex') }))
+  const list: Manifest = {
+    format: 1,
+    version: '1',
+    made_at: 0,
+    system_id: 's',
+    with_keys: true,
+    with_events: true,
+    files: sizes,
+    left_out: [],
+  }
+  return { name: 'manifest.json', text: JSON.stringify({ ...list, ...more }) }
+}
+
+/** An archive that somebody made by hand. */
+function forged(path: string, members: readonly Member[]): void {
+  const parts = members.flatMap(({ name, text }) => [
+    tarHead({ name, size: text.length, mtime_s: 0 }),
+    Buffer.from(text),
+    tarFill(text.length),
+  ])
+  mkdirSync(dirname(path), { recursive: true })
+  writeFileSync(path, gzipSync(Buffer.concat([...parts, tarEnd])))
+}
+
+test('an archive that is no backup, or wants to write elsewhere, is refused before anything is written', async (t) => {
+  t.teardown(() => undefined)
+  const folder = t.testdir({ here: now })
+  const path = `${folder}/it.tar.gz`
+  const good: Member = { name: 'state/teachpoints.json', text: 'evil' }
+  const refused = async (members: readonly Member[], reason: RegExp, code = 'storage') => {
+    forged(path, members)
+    await t.rejects(openBackup(path), { code, message: reason }, String(reason))
+  }
+  for (const name of [
+    'state/../../etc/passwd',
+    '../state/a',
+    '/etc/passwd',
+    'state//etc',
+    'state/.',
+    'state/swap/list.json',
+    'state/backups/a',
+    'state/control.sock',
+    'state/a\\b',
+    'state/a\nb',
+    'config/../x',
+    'config/other.json',
+    'config/topologies/../../x',
+    'etc/passwd',
+    'state/',
+    'state',
+  ]) {
+    const member = { name, text: 'evil' }
+    await refused([member, manifest([member])], /is no file of a backup/)
+  }
+  await refused([good], /it has no manifest\.json/)
+  await refused([good, manifest([])], /holds files that its list does not name/)
+  await refused([manifest([good])], /"state\/teachpoints\.json" is missing/)
+  await refused([good, { ...manifest([{ ...good, text: 'good' }]) }], /is not as it was packed/)
+  await refused([good, good, manifest([good])], /is in it twice/)
+  await refused([good, manifest([good]), { name: 'state/more', text: '' }], /stands behind its list/)
+  await refused([good, manifest([good], { format: 2 })], /has format 2; this version knows up to 1: install a newer/, 'config')
+  await refused([good, manifest([good], { more: 1 })], /is not as benchd writes it/)
+  await refused([good, { name: 'manifest.json', text: '{' }], /manifest\.json of the archive is damaged/)
+  writeFileSync(path, 'no archive')
+  await t.rejects(openBackup(path), { code: 'storage', message: /is damaged/ })
+  await t.rejects(openBackup(`${folder}/none`), { code: 'not_found' })
+})
+
+test('an archive that changes after it was looked through changes nothing', async (t) => {
+  const { opened, here, path } = await prepared(t, now)
+  const plan = await planOf(opened, here, usual)
+  const before = await sha256Of(`${here}/teachpoints.json`)
+  const evil: Member = { name: 'state/teachpoints.json', text: 'evil' }
+  forged(`${path}.evil`, [evil, manifest([evil])])
+  writeFileSync(path, readFileSync(`${path}.evil`))
+  await t.rejects(restore(opened, here, plan, at), { code: 'storage', message: /reads otherwise the second time/ })
+  t.equal(await sha256Of(`${here}/teachpoints.json`), before)
+  t.notOk(existsSync(`${here}/swap`))
+  writeFileSync(path, readFileSync(`${path}.evil`).subarray(0, 60))
+  await t.rejects(restore(opened, here, plan, at), { code: 'storage' })
+  t.equal(await sha256Of(`${here}/teachpoints.json`), before)
+})

@@ -1,0 +1,182 @@
+// Putting a backup back: looked through to its last byte first, then all of the state that is to change is changed together, or none.
+// What was there before is kept in a folder of its own.
+
+import { createHash } from 'node:crypto'
+import { LabError } from '../errors.ts'
+import { Archive, contentOf, hashing, type Packed } from '../kit/archive.ts'
+import { exists } from '../kit/folder.ts'
+import { roomOn } from '../kit/host_files.ts'
+import { isPlainName, Swap } from '../kit/swap.ts'
+import type { TarFile } from '../kit/tar.ts'
+import { sha256Of, treeOf } from '../kit/tree.ts'
+import { configFolder, type Manifest, manifestName, manifestOf, stateFolder } from './backup.ts'
+import { beforeRestoreName, type Kind, kindOf } from './backup_files.ts'
+
+/** Which parts of a backup take the place of what is here; what is not here is taken in any case. */
+export type Parts = {
+  /** Also what ran, and the events if the backup has them. */
+  all: boolean
+  keys: boolean
+}
+
+export type Change = {
+  /** Below the data folder. */
+  name: string
+  change: 'added' | 'replaced' | 'the same' | 'taken away' | 'left alone'
+}
+
+/** A backup that is whole. */
+export type Opened = {
+  manifest: Manifest
+  /** By their names below the folder of the configuration: `config.json`, `topologies/…`. */
+  config: ReadonlyMap<string, string>
+  archive: Archive
+}
+
+const longestConfig = 4 * 1024 * 1024
+const longestManifest = 64 * 1024 * 1024
+const mostFiles = 100_000
+/** So much of the disk stays free. */
+const spare_bytes = 4 * 1024 * 1024
+
+/** Reads it through, and holds every file against the list. Rejects with `storage` for what is damaged or no backup, `config` for a newer one. */
+export async function openBackup(path: string): Promise<Opened> {
+  const archive = await Archive.open(path)
+  try {
+    const found = new Map<string, Packed>()
+    const config = new Map<string, string>()
+    const list: { manifest?: Manifest } = {}
+    await archive.read(async (file, content) => {
+      if (list.manifest) throw notWhole(`${JSON.stringify(file.name)} stands behind its list`)
+      if (file.name === manifestName) list.manifest = manifestOf((await contentOf(file, content, longestManifest)).toString())
+      else await look(file, content, found, config)
+    })
+    const { manifest } = list
+    if (!manifest) throw notWhole(`it has no ${manifestName}, which stands at its end`)
+    mustAgree(found, manifest)
+    return { manifest, config, archive }
+  } catch (error) {
+    await archive.close()
+    throw error
+  }
+}
+
+async function look(
+  file: TarFile,
+  content: AsyncIterable<Uint8Array>,
+  found: Map<string, Packed>,
+  config: Map<string, string>,
+): Promise<void> {
+  const { name, size } = file
+  mustBelong(name)
+  if (found.has(name)) throw notWhole(`${JSON.stringify(name)} is in it twice`)
+  if (found.size >= mostFiles) throw notWhole(`there are more than ${mostFiles} files in it`)
+  const hash = createHash('sha256')
+  const hashed = hashing(content, hash)
+  if (name.startsWith(configFolder)) config.set(name.slice(configFolder.length), (await contentOf(file, hashed, longestConfig)).toString())
+  else for await (const _ of hashed);
+  found.set(name, { name, size, sha256: hash.digest('hex') })
+}
+
+/** Where it would go is where a backup puts it, and nowhere else. */
+function mustBelong(name: string): void {
+  const isState = name.startsWith(stateFolder) && kindOf(name.slice(stateFolder.length)) !== undefined
+  const isConfig = name === `${configFolder}config.json` || name.startsWith(`${configFolder}topologies/`)
+  if (!isPlainName(name) || (!isState && !isConfig)) throw notWhole(`${JSON.stringify(name.slice(0, 200))} in it is no file of a backup`)
+}
+
+function mustAgree(found: ReadonlyMap<string, Packed>, manifest: Manifest): void {
+  for (const { name, size, sha256 } of manifest.files) {
+    const there = found.get(name)
+    if (!there) throw notWhole(`${JSON.stringify(name)} is missing`)
+    if (there.size !== size || there.sha256 !== sha256) throw notWhole(`${JSON.stringify(name)} is not as it was packed`)
+  }
+  if (found.size !== manifest.files.length) throw notWhole('it holds files that its list does not name')
+}
+
+function notWhole(why: string): LabError {
+  return new LabError('storage', `the archive is no whole backup: ${why}; nothing was changed, take another archive`)
+}
+
+/** What a restore would do to the data folder, file by file. */
+export async function planOf({ manifest }: Opened, data_dir: string, parts: Parts): Promise<Change[]> {
+  const packed = new Map(
+    manifest.files.flatMap(({ name, sha256 }) => (name.startsWith(stateFolder) ? [[name.slice(stateFolder.length), sha256] as const] : [])),
+  )
+  const here = new Set((await treeOf(data_dir, (name) => kindOf(name) !== undefined)).files.map(({ name }) => name))
+  const kindsHere = new Set([...here].map(kindOf))
+  const isTaken = (name: string) => {
+    const kind = kindOf(name)
+    return kind !== undefined && (!kindsHere.has(kind) || mayReplace(kind, manifest, parts))
+  }
+  const changes = [...new Set([...packed.keys(), ...here])].sort().map(async (name): Promise<Change> => {
+    if (!isTaken(name)) return { name, change: 'left alone' }
+    if (!packed.has(name)) return { name, change: 'taken away' }
+    if (!here.has(name)) return { name, change: 'added' }
+    return { name, change: (await sha256Of(`${data_dir}/${name}`)) === packed.get(name) ? 'the same' : 'replaced' }
+  })
+  return Promise.all(changes)
+}
+
+/** Whether what is here of a kind gives way. What is so of the bench at this moment, and who did what, never does. */
+function mayReplace(kind: Kind, { with_keys, with_events }: Manifest, { all, keys }: Parts): boolean {
+  if (kind === 'setup') return true
+  if (kind === 'keys') return keys && with_keys
+  if (kind === 'events') return all && with_events
+  return kind === 'runs' && all
+}
+
+/**
+ * Carries the plan out, under the lock of the folder. Answers the folder below the data folder that keeps what was there; undefined when
+ * nothing had to be changed. Rejects with `storage`; nothing has changed then.
+ */
+export async function restore(
+  { archive, manifest }: Opened,
+  data_dir: string,
+  plan: readonly Change[],
+  at: Date,
+): Promise<string | undefined> {
+  const named = (wanted: Change['change']) => plan.filter(({ change }) => change === wanted).map(({ name }) => name)
+  const put = new Set([...named('added'), ...named('replaced')])
+  const take = named('taken away')
+  if (put.size === 0 && take.length === 0) return undefined
+  const sizes = new Map(manifest.files.map(({ name, size, sha256 }) => [name, { size, sha256 }]))
+  await mustHaveRoom(
+    data_dir,
+    [...put].reduce((sum, name) => sum + (sizes.get(stateFolder + name)?.size ?? 0), 0),
+  )
+  const swap = await Swap.begin(data_dir)
+  try {
+    await archive.read(async ({ name }, content) => {
+      const hash = createHash('sha256')
+      const hashed = hashing(content, hash)
+      if (!put.has(name.slice(stateFolder.length)) || !name.startsWith(stateFolder)) for await (const _ of hashed);
+      else {
+        await swap.put(name.slice(stateFolder.length), hashed)
+        // It was whole a moment ago: the stick that it is on may fail.
+        if (hash.digest('hex') !== sizes.get(name)?.sha256) throw notWhole(`${name} reads otherwise the second time`)
+      }
+    })
+    const before = freeName(data_dir, at)
+    await swap.commit({ take, before })
+    return exists(`${data_dir}/${before}`) ? before : undefined
+  } catch (error) {
+    await swap.abandon()
+    throw error
+  }
+}
+
+function freeName(data_dir: string, at: Date): string {
+  let moment = at
+  while (exists(`${data_dir}/${beforeRestoreName(moment)}`)) moment = new Date(moment.getTime() + 1000)
+  return beforeRestoreName(moment)
+}
+
+async function mustHaveRoom(data_dir: string, bytes: number): Promise<void> {
+  const { free } = await roomOn(data_dir)
+  if (free >= bytes + spare_bytes) return
+  throw new LabError(
+    'storage',
+    `the disk has ${Math.floor(free / 1e6)} MB left, and what is to be put back needs ${Math.ceil((bytes + spare_bytes) / 1e6)} MB: free some space`,
+  )
+}

@@ -1,0 +1,39 @@
+// Putting the configuration of a backup back: file by file, each whole. What was there before stands beside it, with the time in its name.
+
+import { createSynced } from '../kit/durable.ts'
+import { readText } from '../kit/files.ts'
+import { exists } from '../kit/folder.ts'
+import { replaceFile } from '../kit/replace_file.ts'
+import { sha256Of } from '../kit/tree.ts'
+import { configFolder } from './backup.ts'
+import type { Change, Opened } from './restore.ts'
+
+/** Where the configuration of this machine is. */
+export type ConfigPlaces = { config: string; topologies: string }
+
+/** What it would do; the names are the paths on this machine. Topologies that the backup has not stay. */
+export function configPlanOf({ manifest, config }: Opened, places: ConfigPlaces): Promise<Change[]> {
+  const hashes = new Map(manifest.files.map(({ name, sha256 }) => [name, sha256]))
+  return Promise.all(
+    [...config.keys()].map(async (name): Promise<Change> => {
+      const path = pathOf(name, places)
+      if (!exists(path)) return { name: path, change: 'added' }
+      return { name: path, change: (await sha256Of(path)) === hashes.get(configFolder + name) ? 'the same' : 'replaced' }
+    }),
+  )
+}
+
+/** Rejects with `storage` or `forbidden`; then those before it are in place. */
+export async function restoreConfig({ config }: Opened, places: ConfigPlaces, plan: readonly Change[], at: Date): Promise<void> {
+  const wanted = new Set(plan.filter(({ change }) => change === 'added' || change === 'replaced').map(({ name }) => name))
+  for (const [name, text] of config) {
+    const path = pathOf(name, places)
+    if (!wanted.has(path)) continue
+    if (exists(path)) await replaceFile(path, text, { before: await readText(path), now: at })
+    else await createSynced(path, text, 0o644)
+  }
+}
+
+function pathOf(name: string, { config, topologies }: ConfigPlaces): string {
+  return name === 'config.json' ? config : `${topologies}/${name.slice('topologies/'.length)}`
+}

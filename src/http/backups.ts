@@ -1,0 +1,107 @@
+// Backups of the configuration and the state: made, listed, fetched, thrown away. Putting one back needs a service that has ended:
+// `benchd restore`.
+
+import * as v from 'valibot'
+import { Backup } from '../care/backups.ts'
+import { OperationResult } from '../devices/records.ts'
+import type { Lab } from '../lab.ts'
+import { json, type Route, route } from './contract.ts'
+import { apiVersion } from './version.ts'
+
+const stalled_ms = 60_000
+const path = '/api/system/backups'
+
+export const backupRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path,
+    operation_id: 'listBackups',
+    tag: 'system',
+    summary: 'List the backups in the data folder',
+    scope: 'admin',
+    success: { status: 200, description: 'The newest first', schema: v.strictObject({ backups: v.array(Backup) }) },
+    errors: [],
+    handle: async ({ lab }) => json({ backups: await lab.backups.list() }),
+  }),
+  route({
+    method: 'POST',
+    path,
+    operation_id: 'createBackup',
+    tag: 'system',
+    summary: 'Make a backup of the configuration and the state',
+    description:
+      'Beside the daily one; the newest seven are kept. Keys, which are hashed, and the event log are in it only when they are asked for.',
+    scope: 'admin',
+    body: v.strictObject({ with_keys: v.optional(v.boolean(), false), with_events: v.optional(v.boolean(), false) }),
+    body_may_be_empty: true,
+    success: { status: 201, description: 'It is there', schema: Backup, headers: ['Location'] },
+    errors: [400, 503],
+    async handle({ lab, body }) {
+      const backup = await lab.backups.make(body())
+      return json(backup, 201, { Location: `${path}/${backup.name}` })
+    },
+  }),
+  route({
+    method: 'GET',
+    path: `${path}/:backup_name`,
+    operation_id: 'fetchBackup',
+    tag: 'system',
+    summary: 'Fetch a backup, as a .tar.gz',
+    scope: 'admin',
+    success: { status: 200, description: 'The archive', media_type: 'application/gzip' },
+    errors: [404],
+    async handle({ lab, param }) {
+      const backup = await lab.backups.get(param('backup_name'))
+      const headers = {
+        'Content-Type': 'application/gzip',
+        'Content-Length': String(backup.size),
+        'Content-Disposition': `attachment; filename="${backup.name}"`,
+        'Cache-Control': 'no-store',
+        'X-API-Version': apiVersion,
+      }
+      return new Response(streamed(lab, lab.backups.read(backup)), { headers })
+    },
+  }),
+  route({
+    method: 'DELETE',
+    path: `${path}/:backup_name`,
+    operation_id: 'deleteBackup',
+    tag: 'system',
+    summary: 'Delete a backup',
+    scope: 'admin',
+    success: { status: 200, description: 'It is gone', schema: OperationResult },
+    errors: [404, 503],
+    async handle({ lab, param }) {
+      await lab.backups.remove(param('backup_name'))
+      return json({ success: true, message: `backup ${param('backup_name')} is deleted` })
+    },
+  }),
+]
+
+/** At the pace of whoever takes it; given up when nothing is taken for a minute. */
+function streamed({ clock }: Lab, pieces: AsyncGenerator<Uint8Array>): ReadableStream<Uint8Array> {
+  let cancelTimer = () => {}
+  const watch = (controller: ReadableStreamDefaultController) => {
+    cancelTimer()
+    cancelTimer = clock.after(stalled_ms, () => {
+      controller.error(new Error('the archive was not taken for a minute'))
+      void pieces.return(undefined)
+    })
+  }
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        cancelTimer()
+        const { value, done } = await pieces.next()
+        if (!done) watch(controller)
+        if (done) controller.close()
+        else controller.enqueue(value)
+      },
+      async cancel() {
+        cancelTimer()
+        await pieces.return(undefined)
+      },
+    },
+    { highWaterMark: 0 },
+  )
+}

@@ -1,0 +1,32 @@
+import { test } from 'tap'
+import { HandHost } from '../care/testing.ts'
+import { openBench } from './testing.ts'
+
+test('what is not well with the computer is a word of /health, an incident and a figure', async (t) => {
+  const host = new HandHost()
+  const { ask, clock, lab } = await openBench(t, {}, { host })
+  t.match(await ask('GET', '/health'), { status: 200, body: { status: 'ok', reasons: [] } })
+  host.set({ under_voltage: true, clock_synced: false, room: { free: 1e9, total: 32e9 }, temperature: { celsius: 84.2, hot: 80 } })
+  await clock.advance(400_000)
+  const health = await ask('GET', '/health', { key: null })
+  t.match(health, { status: 200, body: { status: 'degraded' } })
+  t.same((health.body as { reasons: string[] }).reasons, ['clock', 'disk', 'under_voltage', 'temperature'])
+  t.same(
+    lab.hub.incidents
+      .list()
+      .map(({ category }) => category)
+      .sort(),
+    ['CLOCK', 'OTHER', 'POWER', 'STORAGE'],
+  )
+  const { text } = await ask('GET', '/metrics')
+  t.match(text, /^benchd_clock_synced 0$/m)
+  t.match(text, /^benchd_under_voltage 1$/m)
+  t.match(text, /^benchd_cpu_temperature_celsius 84\.2$/m)
+})
+
+test('a computer that cannot tell is well, and has no such figures', async (t) => {
+  const { ask, clock } = await openBench(t)
+  await clock.advance(400_000)
+  t.match(await ask('GET', '/health'), { status: 200, body: { status: 'ok', reasons: [] } })
+  t.notMatch((await ask('GET', '/metrics')).text, /^benchd_(clock_synced|under_voltage|cpu_temperature_celsius) /m)
+})

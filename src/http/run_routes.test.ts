@@ -1,0 +1,50 @@
+import { test } from 'tap'
+import { silent } from '../kit/log.ts'
+import { openLab } from '../lab.ts'
+import { app } from './app.ts'
+import { runRoutes } from './run_routes.ts'
+import { runPaths, serviceRoutes } from './service_routes.ts'
+import { benchConfig } from './testing.ts'
+
+test('workflows are opened when the first of them is asked for, and at the start where they were used before', async (t) => {
+  const folder = t.testdir({ data: {}, topologies: {} })
+  const open = async () => openLab(await benchConfig(), { data_dir: `${folder}/data`, topologies: `${folder}/topologies`, log: silent })
+  const lab = await open()
+  const hono = app(lab)
+  const { api_key } = await lab.keys.create({ name: 'test', scope: 'admin' })
+  const headers = { Host: 'localhost', 'X-API-Key': api_key, 'Content-Type': 'application/json' }
+
+  t.equal((await hono.request('/api/devices', { headers })).status, 200)
+  t.equal((await hono.request('/api/topologies', { headers: { Host: 'localhost' } })).status, 401)
+  t.throws(() => lab.runs, { code: 'internal' }, 'neither opens them')
+  const answers = await Promise.all(['/api/topologies', '/api/executions'].map(async (path) => hono.request(path, { headers })))
+  t.same(
+    answers.map(({ status }) => status),
+    [200, 200],
+    'two at once',
+  )
+  t.ok(lab.runs)
+  t.equal((await hono.request('/api/executions/x/y', { headers })).status, 404)
+  const refused = await hono.request('/api/topologies', { method: 'DELETE', headers })
+  t.match([refused.status, refused.headers.get('allow')], [405, 'GET, HEAD'])
+  const body = JSON.stringify({ name: 'demo' })
+  t.equal((await hono.request('/api/topology/load', { method: 'POST', headers, body })).status, 200)
+  await lab.close()
+
+  const again = await open()
+  t.equal(again.runs.runtime.worlds.topology?.name, 'demo')
+  await again.close()
+})
+
+test('a path of theirs leads to each of the routes about workflows, and to no other', (t) => {
+  const isTheirs = (path: string) => runPaths.some((theirs) => `${path}/`.startsWith(theirs.replace(/\*$/, '')))
+  t.same(
+    runRoutes.filter(({ path, scope }) => !isTheirs(path) || scope === 'public'),
+    [],
+  )
+  t.same(
+    serviceRoutes.filter(({ path }) => isTheirs(path)),
+    [],
+  )
+  t.end()
+})

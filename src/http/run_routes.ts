@@ -1,0 +1,24 @@
+// The routes about workflows, noun by noun; none is public. Their paths stand in `service_routes.ts` too.
+
+import type { Route } from './contract.ts'
+import { dryRunRoutes } from './dry_runs.ts'
+import { executionRoutes } from './executions.ts'
+import { incidentRoutes } from './incidents.ts'
+import { labwareRoutes } from './labware.ts'
+import { operatorRoutes } from './operator.ts'
+import { submissionRoutes } from './submissions.ts'
+import { threadRoutes } from './threads.ts'
+import { topologyRoutes } from './topology.ts'
+import { workflowRoutes } from './workflows.ts'
+
+export const runRoutes: readonly Route[] = [
+  ...topologyRoutes,
+  ...workflowRoutes,
+  ...submissionRoutes,
+  ...dryRunRoutes,
+  ...executionRoutes,
+  ...threadRoutes,
+  ...operatorRoutes,
+  ...incidentRoutes,
+  ...labwareRoutes,
+]

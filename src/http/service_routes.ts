@@ -1,0 +1,37 @@
+// The routes that are there from the start, noun by noun.
+
+import { backupRoutes } from './backups.ts'
+import type { Route } from './contract.ts'
+import { deviceRoutes } from './devices.ts'
+import { eventRoutes } from './events.ts'
+import { keyRoutes } from './keys.ts'
+import { metricRoutes } from './metrics.ts'
+import { simulationRoutes } from './simulation.ts'
+import { systemRoutes } from './system.ts'
+import { teachpointRoutes } from './teachpoints.ts'
+
+export const serviceRoutes: readonly Route[] = [
+  ...deviceRoutes,
+  ...teachpointRoutes,
+  ...eventRoutes,
+  ...simulationRoutes,
+  ...keyRoutes,
+  ...systemRoutes,
+  ...backupRoutes,
+  ...metricRoutes,
+]
+
+/** Where those of `run_routes.ts` are, which are loaded, with the workflows, when the first of them is asked for. */
+export const runPaths = [
+  '/api/topologies/*',
+  '/api/topology/*',
+  '/api/system/reload',
+  '/api/workflows/*',
+  '/api/submissions/*',
+  '/api/simulations/*',
+  '/api/executions/*',
+  '/api/threads/*',
+  '/api/operator/*',
+  '/api/incidents/*',
+  '/api/labware/*',
+] as const

@@ -1,0 +1,223 @@
+// Files packed into a `.tar.gz`, and read out of one. An archive is there whole, or not at all.
+
+import { createHash, type Hash, randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { type FileHandle, open, rename, stat } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { createGunzip, createGzip } from 'node:zlib'
+import { LabError, messageOf } from '../errors.ts'
+import { errnoOf, remove, storageError, syncFolder } from './durable.ts'
+import { readTar, type TarFile, tarEnd, tarFill, tarHead } from './tar.ts'
+
+/** What is to be packed: a file of the disk, or a text, under a name. */
+export type Part = { name: string; path: string } | { name: string; text: string }
+export type Packed = { name: string; size: number; sha256: string }
+
+type Contents = AsyncIterable<Uint8Array>
+
+/**
+ * Packs the parts one after the other into a file that is not there yet and that its owner alone may read. Each is read once, as long as
+ * it is when its turn comes; one that is gone by then is passed over. `last` hears what was packed, and answers what comes at the end.
+ * Rejects with `storage`, or with the signal's reason; then there is no such file.
+ */
+export async function pack(
+  path: string,
+  parts: readonly Part[],
+  last?: (packed: readonly Packed[]) => Part,
+  signal?: AbortSignal,
+): Promise<void> {
+  const temporary = `${path}.${randomUUID()}.tmp`
+  const first = new FirstFailure()
+  try {
+    const handle = await open(temporary, 'wx', 0o600)
+    try {
+      await pipeline(Readable.from(first.of(packing(parts, last))), createGzip(), (bytes: AsyncIterable<Buffer>) =>
+        first.in(writeAll(handle, bytes, signal)),
+      )
+      await handle.sync()
+    } finally {
+      await handle.close()
+    }
+    await rename(temporary, path)
+    await syncFolder(dirname(path))
+  } catch (error) {
+    await remove(temporary)
+    const cause = first.failure ?? error
+    throw cause instanceof LabError ? cause : storageError(`${basename(path)} was not written`, cause)
+  }
+}
+
+/** What went wrong first: a pipeline may tell only that it was given up because of it. */
+class FirstFailure {
+  failure: unknown
+
+  async in<Result>(work: Promise<Result>): Promise<Result> {
+    return work.catch((error) => this.#keep(error))
+  }
+
+  async *of<Piece>(pieces: AsyncIterable<Piece>): AsyncGenerator<Piece> {
+    try {
+      yield* pieces
+    } catch (error) {
+      this.#keep(error)
+    }
+  }
+
+  #keep(error: unknown): never {
+    this.failure ??= error
+    throw error
+  }
+}
+
+async function* packing(parts: readonly Part[], last: ((packed: readonly Packed[]) => Part) | undefined): AsyncGenerator<Buffer> {
+  const packed: Packed[] = []
+  for (const part of parts) yield* packedOf(part, packed)
+  if (last) yield* packedOf(last(packed), packed)
+  yield tarEnd
+}
+
+async function* packedOf(part: Part, packed: Packed[]): AsyncGenerator<Buffer> {
+  if ('path' in part) yield* packedFile(part, packed)
+  else yield* packedText(part, packed)
+}
+
+async function* packedText({ name, text }: { name: string; text: string }, packed: Packed[]): AsyncGenerator<Buffer> {
+  const bytes = Buffer.from(text)
+  yield tarHead({ name, size: bytes.length, mtime_s: Date.now() / 1000 })
+  yield bytes
+  yield tarFill(bytes.length)
+  packed.push({ name, size: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') })
+}
+
+async function* packedFile({ name, path }: { name: string; path: string }, packed: Packed[]): AsyncGenerator<Buffer> {
+  const handle = await open(path, 'r').catch((error) => {
+    if (errnoOf(error) === 'ENOENT') return undefined
+    throw error
+  })
+  if (!handle) return
+  try {
+    const { size, mtimeMs } = await handle.stat()
+    yield tarHead({ name, size, mtime_s: mtimeMs / 1000 })
+    const hash = createHash('sha256')
+    for await (const bytes of piecesOf(handle, size, path)) {
+      hash.update(bytes)
+      yield bytes
+    }
+    yield tarFill(size)
+    packed.push({ name, size, sha256: hash.digest('hex') })
+  } finally {
+    await handle.close()
+  }
+}
+
+const pieceBytes = 64 * 1024
+
+/** So many bytes from the beginning; what is added to the file meanwhile is left out. */
+async function* piecesOf(handle: FileHandle, size: number, path: string): AsyncGenerator<Buffer> {
+  for (let at = 0; at < size; ) {
+    const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(Math.min(pieceBytes, size - at)), 0, null, at)
+    if (bytesRead === 0) throw new LabError('storage', `${path} became shorter while it was packed; try again`)
+    at += bytesRead
+    yield buffer.subarray(0, bytesRead)
+  }
+}
+
+async function writeAll(handle: FileHandle, bytes: AsyncIterable<Uint8Array>, signal?: AbortSignal): Promise<void> {
+  for await (const piece of bytes) {
+    signal?.throwIfAborted()
+    await handle.writeFile(piece)
+  }
+}
+
+/** A copy in a file that is not there yet and that its owner alone may read; its name. In a folder it is called `name`. Rejects with `exists` and `storage`. */
+export async function saveAs(wanted: string, name: string, content: Contents): Promise<string> {
+  const path = (await isFolder(wanted)) ? join(wanted, name) : wanted
+  if (existsSync(path)) throw new LabError('exists', `${path} is there already; name another file`)
+  const temporary = `${path}.${randomUUID()}.tmp`
+  try {
+    const handle = await open(temporary, 'wx', 0o600)
+    try {
+      await writeAll(handle, content)
+      await handle.sync()
+    } finally {
+      await handle.close()
+    }
+    await rename(temporary, path)
+    await syncFolder(dirname(path))
+    return path
+  } catch (error) {
+    await remove(temporary)
+    throw storageError(`${path} was not written`, error)
+  }
+}
+
+function isFolder(path: string): Promise<boolean> {
+  return stat(path).then(
+    (stats) => stats.isDirectory(),
+    () => false,
+  )
+}
+
+/** An archive that somebody names. */
+export class Archive {
+  readonly path: string
+  readonly #handle: FileHandle
+
+  /** Throws `not_found`. */
+  static async open(path: string): Promise<Archive> {
+    try {
+      const handle = await open(path, 'r')
+      if ((await handle.stat()).isFile()) return new Archive(path, handle)
+      await handle.close()
+      throw new Error('it is no file')
+    } catch (error) {
+      throw new LabError('not_found', `${path} cannot be read: ${messageOf(error)}`, { cause: error })
+    }
+  }
+
+  private constructor(path: string, handle: FileHandle) {
+    this.path = path
+    this.#handle = handle
+  }
+
+  /**
+   * From the beginning: hands over each file with its content, to be read before the next. Resolves when all of it was read and its
+   * checksum holds; rejects with `storage` for what is no whole archive of plain files.
+   */
+  async read(onFile: (file: TarFile, content: Contents) => Promise<void>): Promise<void> {
+    const bytes = this.#handle.createReadStream({ start: 0, autoClose: false })
+    const first = new FirstFailure()
+    try {
+      await pipeline(bytes, createGunzip(), (content: AsyncIterable<Buffer>) => first.in(readTar(content, onFile)))
+    } catch (failure) {
+      const error = first.failure ?? failure
+      if (error instanceof LabError) throw error
+      const isZip = error instanceof Error && 'code' in error && String(error.code).startsWith('Z_')
+      if (isZip) throw new LabError('storage', `the archive ${this.path} is damaged (${error.message}); take another one`, { cause: error })
+      throw storageError(`the archive ${this.path} could not be read`, error)
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#handle.close()
+  }
+}
+
+/** The content of a file in an archive, if it is no longer than that. Throws `storage`. */
+export async function contentOf({ name, size }: TarFile, content: Contents, longest: number): Promise<Buffer> {
+  if (size > longest)
+    throw new LabError('storage', `${JSON.stringify(name)} in the archive is ${size} bytes long, which cannot be; take another one`)
+  const parts: Uint8Array[] = []
+  for await (const part of content) parts.push(part)
+  return Buffer.concat(parts)
+}
+
+/** The hash of what goes through it. */
+export async function* hashing(content: Contents, hash: Hash): AsyncGenerator<Uint8Array> {
+  for await (const part of content) {
+    hash.update(part)
+    yield part
+  }
+}

@@ -1,0 +1,53 @@
+// Puts another text in the place of a file that people keep, and leaves the old one beside it.
+
+import { chmod, chown, link, readFile, realpath, rename, stat } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { LabError, messageOf } from '../errors.ts'
+import { errnoOf, remove, storageError, syncFolder, writeSynced } from './durable.ts'
+
+/**
+ * `before` is what it held when the new text was made: whoever changed it meanwhile is not overwritten. Owner and rights stay. Answers
+ * the path of the old copy. Rejects with `conflict`, `forbidden` or `storage`; then nothing has changed.
+ */
+export async function replaceFile(
+  path: string,
+  text: string,
+  { before, now = new Date() }: { before: string; now?: Date },
+): Promise<string> {
+  // Through a link, the file that it leads to.
+  const real = await realpath(path)
+  const draft = `${real}.${process.pid}.tmp`
+  const aside = `${real}.${now.toISOString().slice(0, 19).replaceAll(':', '')}`
+  try {
+    if ((await readFile(real, 'utf8')) !== before)
+      throw new LabError('conflict', `${path} has been changed meanwhile; look at it, then try again`)
+    const { uid, gid, mode } = await stat(real)
+    await writeSynced(draft, text)
+    await chown(draft, uid, gid)
+    await chmod(draft, mode & 0o777)
+    const kept = await linkedAs(real, aside)
+    await rename(draft, real)
+    await syncFolder(dirname(real))
+    return kept
+  } catch (error) {
+    await remove(draft)
+    if (error instanceof LabError) throw error
+    if (['EACCES', 'EPERM'].includes(errnoOf(error))) {
+      throw new LabError('forbidden', `${path} cannot be changed by you (${messageOf(error)}); try it with sudo`, { cause: error })
+    }
+    throw storageError(`${path} was not written, and nothing has changed`, error)
+  }
+}
+
+/** The first of these names that nothing has: it may be the second change of one second. */
+async function linkedAs(path: string, name: string): Promise<string> {
+  for (let times = 1; ; times++) {
+    const aside = times === 1 ? name : `${name}-${times}`
+    try {
+      await link(path, aside)
+      return aside
+    } catch (error) {
+      if (errnoOf(error) !== 'EEXIST') throw error
+    }
+  }
+}

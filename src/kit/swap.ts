@@ -1,0 +1,201 @@
+// Changes many files of a folder together: after a kill or a power cut, whenever it comes, all of them are changed or none is. What was
+// there before is kept in a folder of its own.
+
+import { copyFile, link, open, readFile, rename, rm, stat } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import * as v from 'valibot'
+import { LabError, messageOf } from '../errors.ts'
+import { errnoOf, makeFolder, storageError, syncFolder, writeSynced } from './durable.ts'
+
+/** In the folder itself, so that all of it is on one file system. */
+export const swapName = 'swap'
+
+const List = v.strictObject({
+  format: v.literal(1),
+  /** Files that come from the swap's `new`. */
+  put: v.array(v.string()),
+  /** Files that go. */
+  take: v.array(v.string()),
+  /** What the folder with what was there before will be called. */
+  before: v.string(),
+})
+type List = v.InferOutput<typeof List>
+
+/** Made under the lock of the folder, one at a time. All reject with `storage`. */
+export class Swap {
+  readonly #folder: string
+  readonly #put: string[] = []
+  #isDecided = false
+
+  /** Takes away what an earlier one left, whose list was not written. */
+  static async begin(folder: string): Promise<Swap> {
+    await finishSwap(folder)
+    try {
+      await makeFolder(`${folder}/${swapName}/new`)
+    } catch (error) {
+      throw storageError(`${folder}/${swapName} was not made`, error)
+    }
+    return new Swap(folder)
+  }
+
+  private constructor(folder: string) {
+    this.#folder = folder
+  }
+
+  /** The file of that name will have this content. `name` is a path below the folder that `isPlainName` is true of. */
+  async put(name: string, content: AsyncIterable<Uint8Array>): Promise<void> {
+    mustBePlain(name)
+    const path = `${this.#new}/${name}`
+    try {
+      await makeFolder(dirname(path))
+      const handle = await open(path, 'wx', 0o600)
+      try {
+        for await (const bytes of content) await handle.writeFile(bytes)
+        await handle.sync()
+      } finally {
+        await handle.close()
+      }
+      await syncFolder(dirname(path))
+    } catch (error) {
+      throw error instanceof LabError ? error : storageError(`${name} was not written, and nothing has changed`, error)
+    }
+    this.#put.push(name)
+  }
+
+  /** From when this has written its list the change will be made, whatever happens. `before` names the folder that keeps what was there. */
+  async commit({ take, before }: { take: readonly string[]; before: string }): Promise<void> {
+    for (const name of [...take, before]) mustBePlain(name)
+    const list: List = { format: 1, put: this.#put, take: [...take], before }
+    try {
+      await this.#mustBeOneFileSystem([...this.#put, ...take])
+      for (const name of [...this.#put, ...take]) await this.#keep(name)
+      await writeSynced(`${this.#swap}/list.tmp`, JSON.stringify(list))
+      this.#isDecided = true
+      await rename(`${this.#swap}/list.tmp`, `${this.#swap}/list.json`)
+      await syncFolder(this.#swap)
+    } catch (error) {
+      throw error instanceof LabError ? error : storageError(`${this.#folder} was not changed`, error)
+    }
+    await finishSwap(this.#folder)
+  }
+
+  /** Nothing has changed, and nothing will; once the list may be written, it is left to `finishSwap`. */
+  async abandon(): Promise<void> {
+    if (!this.#isDecided) await rm(this.#swap, { recursive: true, force: true }).catch(() => undefined)
+  }
+
+  get #swap(): string {
+    return `${this.#folder}/${swapName}`
+  }
+
+  get #new(): string {
+    return `${this.#swap}/new`
+  }
+
+  /** Else a file could not be renamed to its place once all is decided. */
+  async #mustBeOneFileSystem(names: readonly string[]): Promise<void> {
+    const { dev } = await stat(this.#swap)
+    for (const folder of new Set(names.map((name) => dirname(join(this.#folder, name))))) {
+      const there = await stat(folder).catch(() => undefined)
+      if (there && there.dev !== dev)
+        throw new LabError('conflict', `${folder} is on another disk than ${this.#folder}, so they cannot be changed together`)
+    }
+  }
+
+  async #keep(name: string): Promise<void> {
+    const [from, to] = [`${this.#folder}/${name}`, `${this.#swap}/before/${name}`]
+    if (!(await isThere(from))) return
+    await makeFolder(dirname(to))
+    await link(from, to).catch(async (error) => {
+      // A file system without links, as on a stick.
+      if (!['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'EMLINK'].includes(errnoOf(error))) throw error
+      await copyFile(from, to)
+      await syncFile(to)
+    })
+    await syncFolder(dirname(to))
+  }
+}
+
+/**
+ * Ends what a kill or a power cut has interrupted: makes the change if it was decided, else forgets it. Answers the folder that keeps what
+ * was there before, if there was a change. Rejects with `storage`, and with `config` where the list itself is damaged.
+ */
+export async function finishSwap(folder: string): Promise<string | undefined> {
+  const swap = `${folder}/${swapName}`
+  if (!(await isThere(swap))) return undefined
+  try {
+    const list = await listOf(swap)
+    if (list) await carryOut(folder, swap, list)
+    await rm(swap, { recursive: true, force: true })
+    await syncFolder(folder)
+    return list?.before
+  } catch (error) {
+    throw error instanceof LabError ? error : storageError(`a change of ${folder} that was interrupted could not be ended`, error)
+  }
+}
+
+/** Each step can be done again. */
+async function carryOut(folder: string, swap: string, { put, take, before }: List): Promise<void> {
+  for (const name of put) {
+    await makeFolder(dirname(`${folder}/${name}`))
+    await rename(`${swap}/new/${name}`, `${folder}/${name}`).catch((error) => mustBeDone(error, `${folder}/${name}`))
+  }
+  for (const name of take) await rm(`${folder}/${name}`, { force: true })
+  for (const changed of new Set([...put, ...take].map((name) => dirname(`${folder}/${name}`)))) await syncFolder(changed)
+  if (await isThere(`${swap}/before`)) await rename(`${swap}/before`, `${folder}/${before}`)
+  await syncFolder(folder)
+  await rm(`${swap}/list.json`, { force: true })
+  await syncFolder(swap)
+}
+
+async function mustBeDone(error: unknown, path: string): Promise<void> {
+  if (errnoOf(error) !== 'ENOENT' || !(await isThere(path))) throw error
+}
+
+async function listOf(swap: string): Promise<List | undefined> {
+  const text = await readFile(`${swap}/list.json`, 'utf8').catch((error) => {
+    if (errnoOf(error) === 'ENOENT') return undefined
+    throw error
+  })
+  if (text === undefined) return undefined
+  try {
+    const list = v.parse(List, JSON.parse(text))
+    for (const name of [...list.put, ...list.take, list.before]) mustBePlain(name)
+    return list
+  } catch (error) {
+    throw new LabError(
+      'config',
+      `${swap}/list.json, by which files are being put in place, is damaged (${messageOf(error)}): put a backup in its place`,
+    )
+  }
+}
+
+/** Whether a name stays below the folder that it is meant for, and is one that people can read. */
+export function isPlainName(name: string): boolean {
+  const segments = name.split('/')
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: those are what is looked for
+  return name.length <= 500 && !/[\u0000-\u001f\u007f\\]/.test(name) && segments.every((one) => one !== '' && one !== '.' && one !== '..')
+}
+
+function mustBePlain(name: string): void {
+  if (!isPlainName(name)) throw new LabError('storage', `${JSON.stringify(name)} is no name of a file in the folder`)
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    (error) => {
+      if (errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ENOTDIR') return false
+      throw error
+    },
+  )
+}
+
+async function syncFile(path: string): Promise<void> {
+  const handle = await open(path, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
