@@ -1,6 +1,5 @@
 // What people do with their hands in a run, told over the API: steps they confirm, labware they bring, carry and take away.
 
-import { readFileSync } from 'node:fs'
 import { type Test, test } from 'tap'
 import type { ShownThread } from '../workflow/snapshot.ts'
 import type { Whereabouts } from '../workflow/whereabouts.ts'
@@ -9,7 +8,6 @@ import { isRefusal } from './testing.ts'
 
 type Steps = { steps: { step_id: string; instruction: string }[] }
 
-const onTheCard = ({ bench, execution_id }: Scripted) => readFileSync(`${bench.data_dir}/executions/${execution_id}.jsonl`, 'utf8')
 const steps = (run: Scripted) => run.until('a step', async () => (await run.get<Steps>('/api/operator/steps')).steps[0])
 const asking = (timeout: number) => plateRun([{ method: 'ask' }], { methods: { ask: [{ instruct: 'look at the plate', timeout }] } })
 
@@ -189,7 +187,7 @@ test('labware that a thread left in a gripper is said to be elsewhere by hand be
 test('an arm that lost its power while it placed says that it holds nothing; the plate is put somewhere, and RETRY goes on from there', async (t) => {
   const before = await beginRun(t, { workflow: plateRun([{ method: 'shake_it' }]) })
   await before.until('placing', async () => (await before.snapshot()).moves.some(({ status }) => status === 'PLACING'), 100)
-  await before.until('the gripper on the card', async () => onTheCard(before).includes('"held_by":"arm-1"'), 100)
+  await before.until('the gripper on the card', async () => before.isOnTheCard('"held_by":"arm-1"'), 100)
   const run = await before.afterPowerCut()
   const { thread_id } = await run.thread('plate', 'PAUSED')
   await run.post(`/api/executions/${run.execution_id}/resume`)

@@ -1,6 +1,6 @@
 // Scripted runs for tests: what an operator sees and says over the API, while time goes by on the bench's clock.
 
-import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
@@ -214,6 +214,21 @@ export class Scripted {
   /** Another run on the same bench. */
   of(execution_id: string): Scripted {
     return new Scripted(this.#t, { bench: this.bench, topologies: this.#topologies, execution_id })
+  }
+
+  /** Whether the journal of the run holds this. */
+  isOnTheCard(text: string): boolean {
+    const path = join(this.bench.data_dir, 'executions', `${this.execution_id}.jsonl`)
+    return existsSync(path) && readFileSync(path, 'utf8').includes(text)
+  }
+
+  /** Changes a file of the topologies folder, for the next start. */
+  rewrites(file: string, content: object | string): void {
+    writeFileSync(join(this.#topologies, file), typeof content === 'string' ? content : JSON.stringify(content))
+  }
+
+  async labware(): Promise<Whereabouts[]> {
+    return (await this.get<{ labware: Whereabouts[] }>('/api/labware')).labware
   }
 
   /** The same bench from what is on the card at this moment, as after a loss of power. */

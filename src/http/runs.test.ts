@@ -175,8 +175,16 @@ test('a submission is refused with its reason, and nothing has happened', async 
   await refused({ ...pure, variables: { speed: 100_000 } }, 400, /speed/)
   await refused({ ...pure, variables: { speed: null } }, 400, /speed/)
   await refused({ ...pure, groups: [{ group_id: 'a' }, { group_id: 'a' }] }, 400, /twice/)
-  await refused({ ...pure, groups: [{ group_id: 'a', members: { plate: { pool: 'stacker' } } }] }, 400, /a\.members\.plate: there is no storage stacker/)
-  await refused({ ...pure, groups: [{ group_id: 'a', members: { plate: { location: 'pad_9' } } }] }, 400, /there is no place pad_9; did you mean/)
+  await refused(
+    { ...pure, groups: [{ group_id: 'a', members: { plate: { pool: 'stacker' } } }] },
+    400,
+    /a\.members\.plate: there is no storage stacker/,
+  )
+  await refused(
+    { ...pure, groups: [{ group_id: 'a', members: { plate: { location: 'pad_9' } } }] },
+    400,
+    /there is no place pad_9; did you mean/,
+  )
   isRefusal(t, await ask('POST', '/api/submissions', { key: 'read', json: { workflow: 'seal-and-spin', run_mode: 'PURE_SIM' } }), 403)
   t.same(await bodyOf(ask('GET', '/api/executions')), { executions: [] })
   t.same(await bodyOf(ask('GET', '/api/submissions')), { submissions: [] })

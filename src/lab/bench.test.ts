@@ -18,7 +18,7 @@ async function bench(t: Test) {
   const { lab, clock, data_dir } = made
   await clock.run(lab.teachpoints.importAll(demoTeachpoints, { overwrite: false }))
   // The last use of a key is noted behind the back of its request.
-  const files = () => readdirSync(data_dir).filter((name) => !name.startsWith('keys.json'))
+  const files = () => readdirSync(data_dir).filter((name) => !/^(keys\.json|backups$)/.test(name))
   const before = files()
   const rehearsal = simulatedBench(lab.config, lab)
   const equipment = new DrivenEquipment({ registry: rehearsal, teachpoints: lab.teachpoints, forgives: true })

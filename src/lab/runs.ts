@@ -32,7 +32,7 @@ export type Runs = {
   close(): Promise<void>
 }
 
-type Rooms = {
+export type Rooms = {
   config: Config
   data_dir: string
   topologies: string | undefined
@@ -87,12 +87,18 @@ export async function openRuns({ config, data_dir, topologies, clock, hub, regis
       }),
   )
   const { runtime } = shelf
-  await takeUp(runtime, data_dir, (execution_id, reason) => {
+  const reasons = new Map<string, string>()
+  await takeUp(shelf, data_dir, (execution_id, reason) => {
+    reasons.set(execution_id, reason)
     hub.incident('OTHER', `execution ${execution_id} cannot be taken up again and is aborted: ${reason}`, { execution_id })
   })
   for (const execution of runtime.executions()) if (!file.records.execution(execution.execution_id)) recordAnew(execution, file.records)
   const isOpen = (execution_id: string) => runtime.execution(execution_id) !== undefined
-  const aborted = abortLeftOpen(file.records, isOpen, (event_name, context, execution_id) => hub.emit(event_name, context, execution_id))
+  const aborted = abortLeftOpen(file.records, {
+    isTakenUp: isOpen,
+    reasons,
+    emit: (event_name, context, execution_id) => hub.emit(event_name, context, execution_id),
+  })
   if (aborted > 0) warn(`${aborted} runs were open when the service ended, and are aborted`)
   return {
     shelf,

@@ -10,10 +10,11 @@ import { type DryRun, dryRun } from './dry_run.ts'
 import { Memory } from './kept/memory.ts'
 import { type RecordStore, Records } from './kept/records.ts'
 import { restore } from './kept/restoring.ts'
-import type { Saved } from './kept/saved.ts'
+import type { Saved, SavedThread } from './kept/saved.ts'
 import { Told } from './kept/told.ts'
 import { ExecutionTrackingSink } from './kept/tracking_sink.ts'
 import type { Bench } from './plans/bench.ts'
+import { compileWorkflow } from './plans/compile.ts'
 import type { Library } from './plans/library.ts'
 import type { Workflow } from './plans/plan.ts'
 import type { Topology } from './plans/topology.ts'
@@ -21,7 +22,7 @@ import { checkSubmission, startsMustBeFree } from './runs/checking.ts'
 import { Execution, type Surroundings } from './runs/execution.ts'
 import { Operator } from './runs/operator.ts'
 import { Submission, type SubmissionRequest } from './runs/submission.ts'
-import type { SubmissionStatus } from './statuses.ts'
+import { isTerminal, type SubmissionStatus, type ThreadStatus, threadTransitions } from './statuses.ts'
 import type { LateCalls } from './threads/late_calls.ts'
 import type { LabwareThread } from './threads/thread.ts'
 import type { RunMode, World } from './threads/world.ts'
@@ -211,7 +212,7 @@ export class Runtime {
    */
   async restore(saved: Saved): Promise<Execution> {
     const { execution_id, run_mode, is_joinable } = saved.execution
-    const workflow = this.workflow(saved.execution.workflow)
+    const workflow = this.#workflowOf(saved)
     const world = await this.worlds.of(workflow, run_mode)
     const told = new Told()
     for await (const event of this.events({ execution_id })) told.see(event)
@@ -223,6 +224,35 @@ export class Runtime {
     this.#add(execution)
     execution.memory?.changed()
     return execution
+  }
+
+  /** As it was when the run began, where it holds no code; else as it is, which must be the same. Throws `not_found`, `conflict`, `invalid`. */
+  #workflowOf({ execution: { workflow: name, hash, topology: on }, document }: Saved): Workflow {
+    const known = this.library.workflows.get(name)
+    if (known?.hash === hash || document === null) return this.workflow(name)
+    const { topology: loaded } = this.worlds
+    const topology = loaded?.name === on ? loaded : found(this.library.topologies, on, 'topology')
+    return compileWorkflow(document, topology, `workflow ${name}, as it was when the run began`, 'json')
+  }
+
+  /**
+   * What a run that cannot be taken up has left on the bench stands where it stood, and no thread moves it. Answers what somebody has
+   * to look for: labware that was in a gripper, or whose place is not there or is taken.
+   */
+  leaveBehind(threads: readonly SavedThread[]): string[] {
+    const { live } = this.worlds
+    return threads.flatMap(({ labware, seat, status }) => {
+      if (seat === null || isTerminal(threadTransitions, status as ThreadStatus)) return []
+      if (labware.held_by !== null) return `${labware.name} was in the gripper of ${labware.held_by}`
+      try {
+        if (!live) throw new LabError('conflict', 'no topology is loaded')
+        live.floor.put(labware.labware_id, seat, null)
+        live.labware.set(labware.labware_id, { ...labware, state: 'ENDED' })
+        return []
+      } catch (error) {
+        return `${labware.name} stood at ${seat} (${messageOf(error)})`
+      }
+    })
   }
 
   /** Every labware there is: what runs that are open move, and what stands around in LIVE and DEVICE_SIM. */

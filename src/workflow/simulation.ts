@@ -125,10 +125,10 @@ class Simulation {
     const open = () => this.#executions().filter(({ isOver }) => !isOver)
     this.#isBeginning = true
     for (const execution_id of await this.#service.beginAnew()) this.#watch.standing.add(execution_id)
-    this.#isBeginning = false
     const mustStand = open()
     const threads = new Set(mustStand.flatMap((execution) => execution.live()))
     for (let turns = 0; !mustStand.every(isStanding) && turns < mostTurnsToStand; turns++) await new Promise(setImmediate)
+    this.#isBeginning = false
     if (this.#service.isDead) return
     for (const execution of mustStand) if (!execution.isOver) this.#checkStanding(execution, threads)
     this.#beginToLook()
@@ -198,9 +198,7 @@ class Simulation {
       if (!named.has(thread_id) && waiting && waiting.kind !== 'device')
         this.#watch.fault(`nobody says why ${name} stands: ${this.#picture()}`)
     const isTold = this.#service.incidents.some(({ category }) => /SYSTEM_STALL|UNRESOLVABLE_DEADLOCK/.test(category))
-    // Runs that stand in each other's way say so to whoever asks; nobody is told.
-    const isAlone = this.#operator.open().length === 1
-    if (!isTold && !isHanging && isAlone) this.#watch.fault(`it stalls, and no incident says so: ${this.#picture()}`)
+    if (!isTold && !isHanging) this.#watch.fault(`it stalls, and no incident says so: ${this.#picture()}`)
   }
 
   #picture(): string {
@@ -239,7 +237,11 @@ class Simulation {
         const said = this.#watch.statusOf(`THREAD.${thread_id}`)
         if (said !== status) fault(`the record of thread ${thread_id} says ${status}, it was told ${said}`)
       }
-      for (const { group_id, open } of records.groups(execution_id)) if (open > 0) fault(`group ${group_id} has ${open} open threads`)
+      for (const { group_id, open, ended, submission_id } of records.groups(execution_id)) {
+        if (open > 0) fault(`group ${group_id} has ${open} open threads`)
+        const isBegun = Object.keys(ended).length > 0
+        if (isBegun && !this.#watch.isComplete(submission_id, group_id)) fault(`group ${group_id} is over, and nobody was told`)
+      }
     }
   }
 }

@@ -222,7 +222,7 @@ function putPieceRight(runtime: Runtime, { labware: { labware_id }, world }: Pie
   return false
 }
 
-export function pictureOf({ labware: { labware_id, held_by }, world, thread }: Piece): string {
+function pictureOf({ labware: { labware_id, held_by }, world, thread }: Piece): string {
   const where = (world.equipment as Ledger).truth.whereIs(labware_id)
   const is = where && ('seat' in where ? where.seat : where.gripper)
   return `${labware_id} of ${thread?.name} is at ${is}, and is thought to be at ${world.floor.whereIs(labware_id)}, in ${held_by}`

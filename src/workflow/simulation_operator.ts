@@ -43,7 +43,9 @@ export class RestlessOperator {
     const ids = groups.map((group_id) => ({ group_id: `${group_id}_${this.#dice.below(1e6)}`, members: this.#members() }))
     const runtime = this.#runtime
     try {
-      await runtime.submit({ workflow: 'work', run_mode: mode, groups: ids, batch_mode, variables: {}, operator_id: null })
+      const asked = { workflow: 'work', run_mode: mode, groups: ids, batch_mode, variables: {}, operator_id: null }
+      // One that dies meanwhile answers nothing.
+      await Promise.race([runtime.submit(asked), this.#service.death])
       if (runtime === this.#runtime) for (const execution of runtime.executions()) this.#service.knows(execution)
     } catch (error) {
       this.#mayRefuse(error)
@@ -71,7 +73,7 @@ export class RestlessOperator {
     if (!execution || !thread) return
     const verbs = [
       () => thread.pause('manual'),
-      () => this.#letGo(execution, () => thread.resume()),
+      () => this.#letGo(() => thread.resume()),
       () => dice.oneIn(3) && thread.stop(),
       () => this.#recover(thread),
       () => this.#recover(thread),
@@ -115,19 +117,18 @@ export class RestlessOperator {
   }
 
   /** Whoever lets anything go on after a restart has looked where everything is. */
-  #letGo(execution: Execution, verb: () => unknown): void {
+  #letGo(verb: () => unknown): void {
     if (this.#watch.standing.size > 0) {
       const wrong = putRight(this.#runtime, this.#dice)
       this.#service.keepPlaced()
       for (const what of wrong) this.#watch.fault(`an operator cannot put it right: ${what}`)
       this.#watch.standing.clear()
     }
-    void execution
     verb()
   }
 
   #resume(execution: Execution): void {
-    this.#letGo(execution, () => execution.resume())
+    this.#letGo(() => execution.resume())
   }
 
   /** Takes away what threads that have ended left standing, and what they left in a gripper. */
@@ -150,7 +151,7 @@ export class RestlessOperator {
     if (!site) return
     const honoured = decisions.filter((decision) => honours(site, decision))
     const decision = this.isWeary ? 'ABORT_THREAD' : this.#dice.pick(honoured)
-    this.#letGo(thread.execution, () => thread.recover(decision))
+    this.#letGo(() => thread.recover(decision))
   }
 
   /** What is not honoured is refused, says what is, and changes nothing. */
@@ -190,6 +191,7 @@ export class RestlessOperator {
   #byHand(thread: LabwareThread): void {
     const { operator } = this.#runtime
     const status = thread.status.current
+    if (this.#dice.oneIn(2)) this.#byHandWrongly(thread)
     if (status === 'AWAITING_MANUAL_PLACE') operator.done(thread, 'place', this.#dice.pick([null, thread.labware.barcode]))
     if (status === 'AWAITING_MANUAL_REMOVE') operator.done(thread, 'remove', null)
   }

@@ -21,7 +21,7 @@ import type { Dice, Scene } from './simulation_scene.ts'
 import { emptyBench } from './testing.ts'
 import type { Labware } from './threads/labware.ts'
 
-export type Incident = { incident_id: string; category: IncidentCategory; message: string; thread_id: string | null }
+type Incident = { incident_id: string; category: IncidentCategory; message: string; thread_id: string | null }
 
 type ServiceOptions = { scene: Scene; dice: Dice; onTold(event: RuntimeEvent): void; fault(what: string): void }
 
@@ -33,6 +33,8 @@ export class Service {
   clock = new VirtualTime()
   runtime: Runtime
   isDead = false
+  /** Resolves when it dies. */
+  death: Promise<void> = Promise.resolve()
   /** After so many writes of its journals it dies. */
   diesIn = Number.POSITIVE_INFINITY
   readonly #options: ServiceOptions
@@ -62,6 +64,7 @@ export class Service {
   die(): void {
     this.isDead = true
     this.diesIn = Number.POSITIVE_INFINITY
+    this.#tellDeath()
   }
 
   /** Begins anew, and takes up what was open. Answers the executions that it took up. */
@@ -74,7 +77,7 @@ export class Service {
     this.runtime = this.#begin()
     for (const [execution_id, { onCard }] of this.#journals) {
       // What has ended is not taken up, though its journal may still be there.
-      if (onCard.size === 0 || this.records.execution(execution_id)?.ended_at) continue
+      if (!onCard.has('execution') || this.records.execution(execution_id)?.ended_at) continue
       const saved = savedOf(onCard)
       if (!saved) fault(`what was kept of ${execution_id} is no whole execution`)
       try {
@@ -86,7 +89,7 @@ export class Service {
       if (this.isDead) return []
     }
     const isOpen = (execution_id: string) => this.runtime.execution(execution_id) !== undefined
-    abortLeftOpen(this.records, isOpen, (...event) => this.#emit(...event))
+    abortLeftOpen(this.records, { isTakenUp: isOpen, emit: (...event) => this.#emit(...event) })
     return this.runtime.executions().map(({ execution_id }) => execution_id)
   }
 
@@ -107,6 +110,9 @@ export class Service {
   #begin(): Runtime {
     const { scene } = this.#options
     this.#sinks.length = 0
+    this.death = new Promise((resolve) => {
+      this.#tellDeath = resolve
+    })
     this.clock = new VirtualTime()
     const { clock } = this
     const isLive = scene.mode === 'LIVE'
@@ -137,6 +143,7 @@ export class Service {
   }
 
   #buryLast = () => {}
+  #tellDeath = () => {}
 
   #ledger(clock: Clock, truth: Truth, isDead: () => boolean): Ledger {
     const { scene, fault } = this.#options

@@ -4,6 +4,7 @@ import * as v from 'valibot'
 import * as contexts from '../events/contexts.ts'
 import type { RuntimeEvent } from '../events/event.ts'
 import type { Floor } from './floor/floor.ts'
+import { restarted } from './kept/restoring.ts'
 import { allSteps, type StepPlan } from './plans/plan.ts'
 import type { Execution } from './runs/execution.ts'
 import { actionTransitions, isTerminal, methodTransitions, type Transitions, threadTransitions, workflowTransitions } from './statuses.ts'
@@ -48,7 +49,7 @@ export class Watch {
   readonly standing = new Set<string>()
   restarts = 0
   readonly #open = new Map<string, string>()
-  readonly #outcomes = new Map<string, { execution_id: string; status: string }>()
+  readonly #outcomes = new Map<string, { execution_id: string; status: string; isLost: boolean }>()
   readonly #done = new Set<string>()
   readonly #counts = new Map<string, number>()
   /** How many steps were put into each run. */
@@ -136,7 +137,7 @@ export class Watch {
     const steps = [...allSteps(thread.plan.steps)].filter(isIt)
     // What touches no device may be done again, if the service ended before it was written down.
     const again = steps.every(isWithoutDevice) ? this.restarts : 0
-    const most = steps.length + (this.#put.get(execution_id) ?? 0) + again
+    const most = (steps.length + (this.#put.get(execution_id) ?? 0)) * (1 + again)
     if (count > most) this.fault(`${name} of ${thread.name} is done ${count} times`, event)
   }
 
@@ -147,12 +148,16 @@ export class Watch {
     const key = `${entity_type}.${entity_id}`
     if (table && isTerminal(table.next, status)) this.#open.delete(key)
     else if (table) this.#open.set(key, execution_id)
-    if (entity_type === 'SUBMISSION') this.#outcomes.set(entity_id, { execution_id, status })
+    if (entity_type === 'SUBMISSION') this.#outcomes.set(entity_id, { execution_id, status, isLost: event.context.reason === restarted })
     if (entity_type !== 'EXECUTION') return
     for (const [open, of] of this.#open) if (of === execution_id) this.fault(`${open} is still ${this.#statuses.get(open)}`, event)
     for (const [submission_id, outcome] of this.#outcomes)
-      if (outcome.execution_id === execution_id && outcome.status !== status)
+      if (outcome.execution_id === execution_id && outcome.status !== status && !outcome.isLost)
         this.fault(`submission ${submission_id} is ${outcome.status}`, event)
+  }
+
+  isComplete(submission_id: string, group_id: string): boolean {
+    return this.#groups.has(`${submission_id} ${group_id}`)
   }
 
   /** The last that was told of it. */
@@ -179,6 +184,8 @@ export class Watch {
   #inOrder(event: RuntimeEvent): void {
     const { execution_id } = event
     const reached = this.#reached.get(execution_id) ?? 'nothing'
+    // One that the service had not written down when it ended.
+    if (reached === 'started' && event.entity_type === 'SUBMISSION' && event.context.reason === restarted) return
     const [from, to] = stagesOf(event)
     if (stages.indexOf(reached) < stages.indexOf(from)) this.fault(`it comes before ${from}`, event)
     if (stages.indexOf(reached) > stages.indexOf(to)) this.fault(`it comes after ${reached}`, event)

@@ -246,6 +246,11 @@ export class Floor {
     this.#settle()
   }
 
+  /** Whether it has got the way that it is on. */
+  isOnItsWay(labware_id: string): boolean {
+    return this.#ground.piece(labware_id).travel !== null
+  }
+
   /** A turn with a transporter. First come, first served; `granted` may be called before this returns. */
   take(transporter: string, thread_id: string, granted: () => void): { withdraw(): void } {
     return this.#turns.take(transporter, thread_id, granted)

@@ -3,15 +3,20 @@
 import type { Context } from '../../events/event.ts'
 import { isTerminal, threadTransitions } from '../statuses.ts'
 import type { Records } from './records.ts'
+import { restarted } from './restoring.ts'
 
-const reason = 'the service restarted'
-
-type Emit = (event_name: string, context: Context, execution_id: string) => unknown
+type Around = {
+  isTakenUp(execution_id: string): boolean
+  /** Why one cannot be, where there is more to say than that the service restarted. */
+  reasons?: ReadonlyMap<string, string>
+  emit(event_name: string, context: Context, execution_id: string): unknown
+}
 
 /** Fires their ends, in the order of any end; whoever keeps records hears of it. Answers how many there were. */
-export function abortLeftOpen(records: Records, isTakenUp: (execution_id: string) => boolean, emit: Emit): number {
+export function abortLeftOpen(records: Records, { isTakenUp, reasons, emit }: Around): number {
   const open = records.executions().filter(({ ended_at, execution_id }) => ended_at === null && !isTakenUp(execution_id))
   for (const { execution_id, workflow_name } of open.reverse()) {
+    const reason = reasons?.get(execution_id) ?? restarted
     const context = () => ({ execution_id, workflow_name })
     const groups = records.groups(execution_id).filter(({ open }) => open > 0)
     for (const { thread_id, thread_name, template_name, status } of records.threads(execution_id)) {

@@ -16,6 +16,7 @@ export class Memory {
   readonly #journal: Pick<KeyedJournal, 'put' | 'synced' | 'remove'>
   /** What was put last, by key. */
   readonly #known = new Map<string, string>()
+  #isNew = true
   #isScheduled = false
   #isOver = false
   /** Something was put that may not be on the card. */
@@ -85,9 +86,18 @@ export class Memory {
       changes.set(key, null)
     }
     if (changes.size === 0) return
+    // Once: it stays as it was when the run began.
+    if (this.#isNew) changes.set('document', documentOf(this.#execution))
+    this.#isNew = false
     this.#isUnsynced = true
     this.#journal.put(changes)
   }
+}
+
+/** Code can be had of its file alone. */
+function documentOf({ workflow: { hasCode, document } }: Execution): string {
+  const { on: _, ...written } = document
+  return JSON.stringify(hasCode ? null : written)
 }
 
 function* entriesOf(execution: Execution): Generator<[string, object]> {
@@ -127,8 +137,24 @@ function submissionOf({ submission_id, request, submitted_at, status }: Executio
 }
 
 function threadOf(thread: LabwareThread): SavedThread {
-  const { thread_id, name, plan, origin, startsAt, status, last_error, labware, world, frames, seen, method, joining, action, move } =
-    thread
+  const {
+    thread_id,
+    name,
+    plan,
+    origin,
+    startsAt,
+    status,
+    last_error,
+    labware,
+    world,
+    frames,
+    seen,
+    method,
+    joining,
+    action,
+    move,
+    window,
+  } = thread
   return {
     thread_id,
     name,
@@ -146,11 +172,12 @@ function threadOf(thread: LabwareThread): SavedThread {
     skips: [...thread.skips],
     awaited: thread.execution.inserts.awaitedBy(thread),
     interrupted: action && { action_id: action.action_id, path: action.plan.path, name: action.plan.name, status: action.status.current },
+    window: window && { after: window.after, allowed_s: window.allowed_s, until: window.until },
     move: move && { action_id: move.action_id, path: '', name: null, status: move.status.current },
   }
 }
 
-function methodOf({ method_id, plan, owner, status, next, isWhole, wanted, actions, inserted }: MethodRun): SavedMethod {
+function methodOf({ method_id, plan, owner, status, next, isWhole, isAbandoned, wanted, actions, inserted }: MethodRun): SavedMethod {
   return {
     method_id,
     name: plan.name,
@@ -159,6 +186,7 @@ function methodOf({ method_id, plan, owner, status, next, isWhole, wanted, actio
     next,
     is_whole: isWhole,
     wanted: [...wanted],
+    is_abandoned: isAbandoned,
     inserted: placesOf(actions, inserted),
   }
 }

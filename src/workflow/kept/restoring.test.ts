@@ -2,7 +2,9 @@
 
 import { test } from 'tap'
 import { smcAssay, smcTopology } from '../../examples/smc_assay.ts'
+import { PureEquipment } from '../equipment/pure_equipment.ts'
 import type { Execution } from '../runs/execution.ts'
+import type { RuntimeOptions } from '../runtime.ts'
 import { begin, Kept, run, testRuntime, trace, until } from '../testing.ts'
 import { type Saved, savedOf } from './saved.ts'
 
@@ -27,8 +29,7 @@ test('an assay that is cut at any moment stands still, and comes to the same end
   const { runtime } = testRuntime([smcTopology, smcAssay], { keep: () => kept })
   const end = endState(await run(runtime, { workflow: 'smc_assay' }))
   t.ok(kept.all.length > 200)
-  const chosen = kept.all.filter((_, i) => i % 2 === 0)
-  for (const [i, keys] of chosen.entries()) {
+  for (const [i, keys] of kept.all.entries()) {
     const saved = savedOf(keys)!
     const { runtime, execution, told, incidents } = await takenUp(saved)
     await until(() => execution.live().every(({ status, isOver }) => isOver || status.current === 'PAUSED'), `cut ${i}: all threads PAUSED`)
@@ -39,7 +40,7 @@ test('an assay that is cut at any moment stands still, and comes to the same end
     if (JSON.stringify(endState(execution)) !== JSON.stringify(end)) t.same(endState(execution), end, `cut ${i}`)
     if (incidents.length > 0) t.same(incidents, [], `cut ${i}`)
   }
-  t.pass(`${chosen.length} cuts`)
+  t.pass(`${kept.all.length} cuts`)
 })
 
 const topology = {
@@ -114,12 +115,42 @@ test('CONTINUE takes the interrupted action for done, ABORT_METHOD leaves its me
   }
 })
 
-test('a workflow that was changed meanwhile is not taken up', async (t) => {
+test('a workflow whose code was changed meanwhile is not taken up; one without code goes on as it was', async (t) => {
   const kept = new Kept()
-  const { runtime } = testRuntime([topology, workflow], { keep: () => kept })
+  const coded = { ...workflow, on: { 'THREAD.COMPLETED': [() => 'one'] } }
+  const { runtime } = testRuntime([topology, coded], { keep: () => kept })
   const execution = await begin(runtime, { workflow: 'mixed' })
   await until(() => kept.all.length > 0)
   const changed = { ...workflow, methods: { mix_it: [{ do: 'spin', on: 'mixer' }] } }
   await t.rejects(takenUp(savedOf(kept.all[0]!)!, [topology, changed]), { code: 'conflict', message: /changed/ })
   await runtime.over(execution)
+
+  const data = new Kept()
+  const before = testRuntime([topology, workflow], { keep: () => data })
+  const first = await begin(before.runtime, { workflow: 'mixed' })
+  await before.runtime.over(first)
+  const taken = await takenUp(savedOf(data.all[0]!)!, [topology, changed])
+  taken.execution.resume()
+  await taken.runtime.over(taken.execution)
+  t.ok(trace(taken.told).includes('ACTION mix COMPLETED'), 'it has both actions')
+})
+
+test('what an arm has picked is on the card before it places it', async (t) => {
+  const kept = new Kept()
+  const held: unknown[] = []
+  class Watched extends PureEquipment {
+    override async carry(...[arm, verb, seat, signal]: Parameters<PureEquipment['carry']>): Promise<void> {
+      const thread = [...kept.all.at(-1)!].find(([key]) => key.startsWith('thread '))![1] as { labware: { held_by: string | null } }
+      held.push([verb, thread.labware.held_by])
+      await super.carry(arm, verb, seat, signal)
+    }
+  }
+  const simulate: RuntimeOptions['simulate'] = ({ document }, clock) => new Watched({ clock, transporters: document.transporters })
+  await run(testRuntime([topology, workflow], { keep: () => kept, simulate }).runtime, { workflow: 'mixed' })
+  t.same(held, [
+    ['pick', null],
+    ['place', 'arm'],
+    ['pick', null],
+    ['place', 'arm'],
+  ])
 })

@@ -9,8 +9,9 @@ import { tipsUsed } from '../threads/ahead.ts'
 import { MethodRun } from '../threads/method.ts'
 import { scopeKey } from '../threads/slots.ts'
 import { LabwareThread } from '../threads/thread.ts'
+import { reopenWindow } from '../threads/windows.ts'
 import type { Interrupted, Saved, SavedMethod, SavedSlot, SavedThread } from './saved.ts'
-import { Told } from './told.ts'
+import type { Told } from './told.ts'
 
 export const restarted = 'the service restarted'
 
@@ -19,12 +20,11 @@ export type Restoring = {
   /** Unix time, s. */
   now: number
   /** The log may know more than was saved. */
-  told?: Told
-  lastTold?(id: string): string | undefined
+  told: Told
 }
 
 /** Throws `conflict` when the workflow is not what it was. */
-export function restore(execution: Execution, saved: Saved, { submissions, now, lastTold, told = new Told(lastTold) }: Restoring): void {
+export function restore(execution: Execution, saved: Saved, { submissions, now, told }: Restoring): void {
   if (saved.execution.hash !== execution.workflow.hash) {
     throw new LabError('conflict', `workflow ${execution.workflow.name} was changed while the service was away`)
   }
@@ -32,7 +32,7 @@ export function restore(execution: Execution, saved: Saved, { submissions, now, 
   execution.submissions.push(...submissions)
   for (const [name, count] of Object.entries(saved.execution.names)) execution.births.names.set(name, count)
   for (const channel of saved.channels) execution.channels.restore(channel)
-  for (const group of saved.groups) execution.groups.restore(group)
+  for (const group of saved.groups) execution.groups.restore({ ...group, is_complete: group.is_complete || told.isComplete(group) })
   execution.inserts.restore(saved.execution.inserts)
   for (const thread of saved.threads) addThread(execution, withoutDone(thread, told), told)
   const methods = new Map(saved.methods.map((method) => [method.method_id, methodOf(execution, method, told)]))
@@ -41,13 +41,21 @@ export function restore(execution: Execution, saved: Saved, { submissions, now, 
     const thread = execution.threads.get(thread_id)!
     thread.method = (method_id !== null && methods.get(method_id)) || null
     thread.joining = (joining_id !== null && methods.get(joining_id)) || null
-    thread.joining?.enter(thread)
+    if (!thread.isOver) thread.joining?.enter(thread)
     execution.inserts.restoreAwaited(thread, awaited)
+  }
+  for (const { thread_id, window } of saved.threads) {
+    const thread = execution.threads.get(thread_id)!
+    if (window && !thread.isOver) reopenWindow(thread, { ...window, left_s: window.until - now })
   }
   for (const thread of saved.threads) countTips(execution, thread, told)
   for (const thread of saved.threads) closeInterrupted(execution, thread, told)
   closeUnsaved(execution, saved, told)
-  for (const thread of execution.threads.values()) if (!thread.isOver) setOff(execution, thread)
+  const open = [...execution.threads.values()].filter(({ isOver }) => !isOver)
+  // What is in a gripper is set down first.
+  for (const thread of open.sort((a, b) => Number(b.labware.held_by !== null) - Number(a.labware.held_by !== null)))
+    setOff(execution, thread)
+  for (const { thread_id, status } of saved.threads) if (!isEnd(threadTransitions, status)) endedSince(execution.threads.get(thread_id)!)
   execution.takenUp(saved.execution.phase as Phase)
 }
 
@@ -61,10 +69,18 @@ function addThread(execution: Execution, saved: SavedThread, log: Told): void {
   const thread = new LabwareThread(execution, plan, { name, labware: { ...labware }, origin, startsAt, saved: { ...saved, status } })
   execution.threads.set(thread.thread_id, thread)
   thread.last_error = thread.isOver ? saved.last_error : restarted
+  if (seat === null && thread.isOver) takeOff(thread)
   // It was taken off the floor after the last that was saved.
   if (seat === null || (thread.status.current === 'COMPLETED' && saved.status !== status)) return
   if (thread.isOver) leaveStanding(thread, seat)
   else putBack(thread, seat)
+}
+
+/** What was last known to stand around is not there any more. */
+function takeOff({ world, labware: { labware_id } }: LabwareThread): void {
+  if (world.floor.whereIs(labware_id) === undefined || world.floor.whose(labware_id) !== null) return
+  world.floor.remove(labware_id)
+  world.labware.delete(labware_id)
 }
 
 /** Where nobody knows better: another run, or whoever carried it, may have put it elsewhere since. */
@@ -93,6 +109,13 @@ function putBack({ world, labware, thread_id }: LabwareThread, seat: string): vo
 
 function isFree({ floor }: LabwareThread['world'], seat: string): boolean {
   return floor.graph.samePad(seat).every(({ name }) => floor.seat(name).labware_id === null)
+}
+
+/** If it ended after the last that was saved: what it had in hand goes to others. */
+function endedSince(thread: LabwareThread): void {
+  if (!thread.isOver) return
+  thread.execution.slots.ended(thread)
+  thread.execution.groups.ended(thread)
 }
 
 function setOff(execution: Execution, thread: LabwareThread): void {

@@ -51,6 +51,10 @@ export const SavedThread = v.object({
   awaited: v.optional(v.array(v.object({ insert: v.number(), key: v.string(), path: v.string() })), []),
   interrupted: v.nullable(Interrupted),
   move: v.nullable(Interrupted),
+  window: v.optional(
+    v.nullable(v.object({ after: v.string(), allowed_s: v.number(), until: v.pipe(v.number(), v.description('Unix time, s')) })),
+    null,
+  ),
 })
 export type SavedThread = v.InferOutput<typeof SavedThread>
 
@@ -62,6 +66,7 @@ export const SavedMethod = v.object({
   next: v.number(),
   is_whole: v.boolean(),
   wanted: v.array(v.string()),
+  is_abandoned: v.optional(v.boolean(), false),
   inserted: Inserted,
 })
 export type SavedMethod = v.InferOutput<typeof SavedMethod>
@@ -130,6 +135,8 @@ export type Saved = {
   slots: SavedSlot[]
   groups: SavedGroup[]
   channels: v.InferOutput<typeof SavedChannel>[]
+  /** The workflow as it was when the run began, if it holds no code: it may have been changed since. */
+  document: unknown
 }
 
 const kinds = {
@@ -156,9 +163,20 @@ export function savedOf(keys: ReadonlyMap<string, unknown>): Saved | undefined {
       slots: of('slot'),
       groups: of('group'),
       channels: of('channel'),
+      document: keys.get('document') ?? null,
     }
   } catch (error) {
     if (error instanceof v.ValiError) return undefined
     throw error
   }
+}
+
+/** Where the labware of a run on the bench is, as far as that can be read of a journal that is no whole execution any more. */
+export function threadsOnBench(keys: ReadonlyMap<string, unknown>): SavedThread[] {
+  const { output, success } = v.safeParse(v.object({ run_mode: v.picklist(runModes) }), keys.get('execution'))
+  if (success && output.run_mode !== 'LIVE') return []
+  return [...keys].flatMap(([key, value]) => {
+    const thread = v.safeParse(SavedThread, value)
+    return key.startsWith('thread ') && thread.success ? thread.output : []
+  })
 }

@@ -21,15 +21,12 @@ export class Told {
   /** The last of each. */
   readonly #last = new Map<string, RuntimeEvent>()
   readonly #done = new Set<string>()
-  readonly #lastTold: (id: string) => string | undefined
-
-  constructor(lastTold: (id: string) => string | undefined = () => undefined) {
-    this.#lastTold = lastTold
-  }
+  readonly #complete = new Set<string>()
 
   /** In the order of the log. */
   see(event: RuntimeEvent): void {
     const { entity_type, entity_id, status, context } = event
+    if (entity_type === 'GROUP') this.#complete.add(`${context.submission_id} ${entity_id}`)
     if (!(entity_type in tables)) return
     this.#last.set(entity_id, event)
     if (entity_type === 'ACTION' && status === 'COMPLETED') this.#done.add(`${context.method_id} ${context.action_name}`)
@@ -37,12 +34,16 @@ export class Told {
 
   /** Of a thread, a method or an action. */
   statusOf(id: string): string | undefined {
-    return this.#last.get(id)?.status ?? this.#lastTold(id)
+    return this.#last.get(id)?.status
   }
 
   /** The action of that method was completed. */
   isDone(method_id: string, action_name: string): boolean {
     return this.#done.has(`${method_id} ${action_name}`)
+  }
+
+  isComplete({ submission_id, group_id }: { submission_id: string; group_id: string }): boolean {
+    return this.#complete.has(`${submission_id} ${group_id}`)
   }
 
   /** The last of each that did not come to its end, in the order they were last told of. */

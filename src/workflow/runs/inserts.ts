@@ -204,7 +204,7 @@ export class Inserts {
       const { method } = thread
       const isIn = method && thread.frames.at(-1)?.steps[thread.frames.at(-1)!.next]?.path === stepPath
       return isIn
-        ? placeAction(method, thread, {
+        ? placeAction(method, {
             at: method.actions.findIndex(({ path }) => path === actionPath),
             where: insert.where,
             plan: this.actionAt(path),
@@ -242,10 +242,10 @@ function placeStep(frame: Frame, { at: anchor, where, plan, isTaken }: At<StepPl
   return true
 }
 
-function placeAction(method: MethodRun, { action }: LabwareThread, { at: anchor, where, plan }: At<ActionPlan>): boolean {
+function placeAction(method: MethodRun, { at: anchor, where, plan }: At<ActionPlan>): boolean {
   if (anchor === -1) return false
   const at = where === 'before' ? anchor : anchor + 1
-  if (at < method.next || (at === method.next && action !== null)) return false
+  if (at < method.next || (at === method.next && method.isTaken)) return false
   method.actions.splice(at, 0, plan)
   method.inserted.add(plan)
   return true

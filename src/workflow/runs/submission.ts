@@ -6,11 +6,14 @@ import { Status, type SubmissionStatus, submissionTransitions } from '../statuse
 import { runModes } from '../threads/world.ts'
 
 /** Where a labware comes from: a stacker full of them, one with this barcode, or one that stands there. */
-const Acquisition = v.union([
-  v.strictObject({ pool: Id }),
-  v.strictObject({ location: Name, barcode: v.optional(v.string()) }),
-  v.strictObject({ barcode: v.pipe(v.string(), v.minLength(1)) }),
-])
+const Acquisition = v.union(
+  [
+    v.strictObject({ pool: Id }),
+    v.strictObject({ location: Name, barcode: v.optional(v.string()) }),
+    v.strictObject({ barcode: v.pipe(v.string(), v.minLength(1)) }),
+  ],
+  'must be {"pool": …}, {"location": …}, with a barcode or without, or {"barcode": …}',
+)
 export type Acquisition = v.InferOutput<typeof Acquisition>
 
 export const Group = v.strictObject({
@@ -25,7 +28,7 @@ export const SubmissionRequest = v.strictObject({
   groups: v.pipe(v.optional(v.array(Group), []), v.maxLength(1000), v.description('Several samples of the same workflow in one call')),
   batch_mode: v.pipe(
     v.optional(v.picklist(['STANDALONE', 'JOIN_EXISTING']), 'STANDALONE'),
-    v.description('JOIN_EXISTING puts the groups into the open execution of the workflow, if there is one'),
+    v.description('JOIN_EXISTING puts the groups into the open execution of the workflow, if there is one, whichever way that began'),
   ),
   variables: v.optional(v.record(Name, v.unknown()), {}),
   operator_id: v.optional(v.nullable(v.pipe(v.string(), v.maxLength(128))), null),

@@ -51,7 +51,7 @@ export async function act(
 
 /** In the same turn in which the thread is in it no longer: in between nobody may put anything beside it. */
 function passed(method: MethodRun | null, outcome: Outcome): Outcome {
-  if (method) method.next++
+  method?.passed()
   return outcome
 }
 
@@ -74,7 +74,7 @@ async function attempt(thread: LabwareThread, action: ActionRun, key: string): P
 /** Brings the owner's labware, and waits for that of the others. */
 async function come(thread: LabwareThread, action: ActionRun, key: string): Promise<void> {
   const isInput = action.inputs.includes(thread.labware.template)
-  if (isInput) await goTo(thread, action.seatFor(thread))
+  if (isInput) await goTo(thread, () => action.seatFor(thread))
   thread.become('AWAITING_CO_THREADS')
   if (isInput) action.arrive(thread)
   await thread.skippable(key, async () => {
@@ -110,6 +110,8 @@ function missing({ inputs, arrived }: ActionRun): string[] {
 async function leave(thread: LabwareThread, action: ActionRun, error: unknown): Promise<Outcome | 'again'> {
   if (error instanceof Unwind && error.kind === 'skip') {
     action.end('SKIPPED', 'left')
+    // It does not wait for a device any more.
+    thread.become('RESOLVING_ACTION_LOCATION')
     return 'action_left'
   }
   if (error instanceof Unwind) {

@@ -77,7 +77,7 @@ function nextFor(thread: LabwareThread, method: MethodRun, done: ActionRun | und
 }
 
 async function bring(thread: LabwareThread, action: ActionRun): Promise<void> {
-  await goTo(thread, action.seatFor(thread))
+  await goTo(thread, () => action.seatFor(thread))
   action.arrive(thread)
   thread.become('AWAITING_CO_THREADS')
 }
@@ -91,7 +91,8 @@ async function follow(thread: LabwareThread, action: ActionRun): Promise<'ended'
       once(action.changed, () => news(thread, action)),
     )
     if (state === 'began') thread.become('EXECUTING_ACTION')
-    if (state === 'held') hold(thread, action)
+    // It may have been dealt with before this thread heard of it.
+    if (state === 'held' && action.heldBy !== null) hold(thread, action)
     if (state === 'released' || state === 'ended') release(thread)
     if (state === 'taken away') return state
     if (state === 'ended') break

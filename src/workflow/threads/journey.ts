@@ -185,6 +185,7 @@ async function own(thread: LabwareThread, step: StepPlan & { kind: 'method' }): 
       await thread.safePoint()
       if (isSkipped() || method.isAbandoned) return
       if (method.status.current === 'CREATED') method.status.become('IN_PROGRESS')
+      method.isTaken = true
       const action = method.actions[method.next]!
       const outcome = await act(thread, action, { method, key: itemKey(step, action) })
       if (outcome !== 'done') method.isWhole = false
@@ -254,8 +255,11 @@ async function finish(thread: LabwareThread): Promise<void> {
     candidates: thread.ends,
     onWait: () => thread.become('AWAITING_MOVE_RESERVATION'),
   }
-  const { seat } = (await insist(thread, 'MOVE_RESOLUTION', () => thread.pausable(() => request(thread, wish)))) as { seat: string }
-  await goTo(thread, seat)
+  const seat = await insist(thread, 'MOVE_RESOLUTION', async () => {
+    const { seat } = (await thread.pausable(() => request(thread, wish))) as { seat: string }
+    await goTo(thread, seat)
+    return seat
+  })
   await thread.safePoint()
   labware.state = 'ENDED'
   const isStored = isStorage(thread, seat)

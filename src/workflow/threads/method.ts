@@ -22,6 +22,8 @@ export class MethodRun {
   readonly inserted = new Set<ActionPlan>()
   /** Of its actions, the first that is not done. */
   next = 0
+  /** Its owner is in that. */
+  isTaken = false
   /** Labware that has been sent for. */
   readonly wanted = new Set<string>()
   /** None of its actions was left out so far. */
@@ -42,6 +44,7 @@ export class MethodRun {
       }
       this.next = saved.next
       this.isWhole = saved.is_whole
+      this.isAbandoned = saved.is_abandoned
       for (const labware of saved.wanted) this.wanted.add(labware)
     }
     const publish = (status: MethodStatus) => owner.execution.emit('METHOD', this.method_id, status, this.context())
@@ -97,6 +100,12 @@ export class MethodRun {
   abandon(): void {
     this.isAbandoned = true
     this.changed.tell()
+  }
+
+  /** Its owner has gone on from the action that it was in. */
+  passed(): void {
+    this.next++
+    this.isTaken = false
   }
 
   /** Ends it: COMPLETED if all was done. Done twice changes nothing. */

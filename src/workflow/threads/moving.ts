@@ -4,16 +4,27 @@ import { LabError } from '../../errors.ts'
 import type { Candidate, Obstacle } from '../floor/asking.ts'
 import type { Hop } from '../plans/graph.ts'
 import { type ActionStatus, actionTransitions, Status } from '../statuses.ts'
+import type { Labware } from './labware.ts'
 import { Unwind } from './recovery.ts'
 import type { LabwareThread } from './thread.ts'
 
-/** The whole way is granted at once, so that nothing ever waits where it blocks others. A stop waits for the arrival. */
-export async function goTo(thread: LabwareThread, seat: string): Promise<void> {
+/**
+ * The whole way is granted at once, so that nothing ever waits where it blocks others. A stop waits for the arrival. `reserve` answers the
+ * seat to go to, each time anew. Throws `conflict` when that is not kept for it any more.
+ */
+export async function goTo(thread: LabwareThread, reserve: string | (() => string)): Promise<void> {
   const { floor } = thread.world
-  const { labware_id } = thread.labware
-  while (floor.whereIs(labware_id) !== seat) {
+  const { labware, thread_id } = thread
+  const { labware_id } = labware
+  for (;;) {
+    const seat = typeof reserve === 'string' ? reserve : reserve()
+    if (floor.whereIs(labware_id) === seat) return
+    // Somebody put it there by hand, and then elsewhere: that used the reservation up.
+    if (floor.seat(seat).reserved_for !== thread_id)
+      throw new LabError('conflict', `${seat} is kept for ${labware.name} no longer, which was put elsewhere by hand; try again`)
     mustLead(thread, seat, [{ seat }])
     thread.become('AWAITING_MOVE_RESERVATION')
+    await letSetDown(thread)
     let travel: ReturnType<typeof floor.travel> | undefined
     const route = await thread.wait<readonly Hop[]>(
       { kind: 'reservation', what: `the way to ${seat}`, interruptedBy: 'abort', obstacles: () => travel?.explain() ?? [] },
@@ -32,6 +43,21 @@ export async function goTo(thread: LabwareThread, seat: string): Promise<void> {
     }
     // Over already, unless somebody put the labware elsewhere, or there.
     travel?.withdraw()
+  }
+}
+
+/**
+ * After a restart something may be in a gripper and have no way yet: it goes first. Whoever had theirs before would wait for that
+ * gripper where the other wants to pass.
+ */
+async function letSetDown(thread: LabwareThread): Promise<void> {
+  const { floor, labware } = thread.world
+  if (thread.labware.held_by !== null) return
+  const isFirst = ({ labware_id, held_by }: Labware) =>
+    held_by !== null && floor.userOf(held_by) === floor.whose(labware_id) && !floor.isOnItsWay(labware_id)
+  for (const { held_by } of [...labware.values()].filter(isFirst)) {
+    await take(thread, held_by!)
+    floor.giveBack(held_by!, thread.thread_id)
   }
 }
 
@@ -117,6 +143,9 @@ async function carry(thread: LabwareThread, move: MoveRun, isThere: () => boolea
       labware.held_by = transporter
     }
     move.status.become('PLACING')
+    // Should the power fail from here on, the card knows where it is; where that cannot be written, a full gripper is no better place.
+    const kept = thread.execution.memory?.kept()
+    if (kept) await kept.catch(() => undefined)
     await equipment.carry(transporter, 'place', to, signal)
     labware.held_by = null
     if (world.mode !== 'PURE_SIM' && move.picked_ms !== null)

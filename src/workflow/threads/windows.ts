@@ -8,7 +8,14 @@ import type { ActionRun } from './action.ts'
 import type { LabwareThread } from './thread.ts'
 
 /** It is open from the end of one action to the beginning of the next. */
-export type Window = { after: string; allowed_s: number; since_ms: number; forget(): void }
+export type Window = {
+  after: string
+  allowed_s: number
+  since_ms: number
+  /** Unix time, s: it runs on while the service does not. */
+  until: number
+  forget(): void
+}
 
 /** The window that an action opens for its owner's labware; undefined if it has none, or that labware is not there. */
 function windowAfter(plan: ActionPlan, { labware }: LabwareThread): number | undefined {
@@ -19,12 +26,19 @@ function windowAfter(plan: ActionPlan, { labware }: LabwareThread): number | und
 /** The action is completed. */
 export function openWindow(thread: LabwareThread, plan: ActionPlan): void {
   const allowed_s = windowAfter(plan, thread)
-  if (allowed_s === undefined) return
-  const since_ms = thread.world.clock.now()
-  const after = plan.name
+  if (allowed_s !== undefined) reopenWindow(thread, { after: plan.name, allowed_s, left_s: allowed_s })
+}
+
+/** With what is left of it; less than nothing, if it ended while the service was away. */
+export function reopenWindow(
+  thread: LabwareThread,
+  { after, allowed_s, left_s }: Pick<Window, 'after' | 'allowed_s'> & { left_s: number },
+): void {
+  const { clock } = thread.world
+  const since_ms = clock.now() - (allowed_s - left_s) * 1000
   // Told at once: somebody may still save the labware.
-  const forget = thread.world.clock.after(allowed_s * 1000 + 1, () => missed(thread, { after, allowed_s }))
-  thread.window = { after, allowed_s, since_ms, forget }
+  const forget = clock.after(Math.max(0, left_s * 1000 + 1), () => missed(thread, { after, allowed_s }))
+  thread.window = { after, allowed_s, since_ms, until: thread.execution.now() + left_s, forget }
   thread.world.floor.hurry(thread.thread_id, since_ms + allowed_s * 1000)
 }
 

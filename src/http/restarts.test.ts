@@ -1,0 +1,92 @@
+// Runs that were open when the power was cut: what is taken up from the card, and what is left of those that cannot be.
+
+import { test } from 'tap'
+import { atPad1, beginRun, plateRun, seal, shake } from './run_testing.ts'
+
+const lid = {
+  labware: 'lid',
+  start: { at: 'pad_2', mode: 'REUSE_EXISTING' },
+  end: { at: ['pad_2'], mode: 'LEAVE_IN_PLACE' },
+  steps: [{ wait_for: 'go' }],
+}
+
+test('a run goes on by the workflow as it was when it began, whatever has become of that since', async (t) => {
+  const before = await beginRun(t, { workflow: plateRun([{ method: 'shake_it' }, { method: 'seal_it' }]) })
+  await before.does('shaker-1', 'shake')
+  before.rewrites('work.json', plateRun([{ action: { wait_for: 'nobody' } }]))
+  const run = await before.afterPowerCut()
+  await run.thread('plate', 'PAUSED')
+  await run.post('/api/devices/shaker-1/initialize')
+  await run.post(`/api/executions/${run.execution_id}/resume`)
+  t.equal(await run.over(), 'COMPLETED')
+  const done = (await run.events()).map(({ event_name }) => event_name).filter((name) => /^METHOD.*COMPLETED/.test(name))
+  t.equal(done.length, 2)
+})
+
+test('where a run cannot be taken up its labware stands where it stood, and the reason is told', async (t) => {
+  const module = (step: string) => `
+    export default { ...${JSON.stringify(plateRun([{ method: 'shake_it' }]))}, on: { 'WORKFLOW.COMPLETED': [() => '${step}'] } }`
+  const before = await beginRun(t, { workflow: module('one') })
+  await before.does('shaker-1', 'shake')
+  before.rewrites('work.ts', module('another'))
+  const run = await before.afterPowerCut()
+  t.match(await run.snapshot(), { status: 'ABORTED', reason: /was changed while the service was away/ })
+  t.match(await run.labware(), [{ name: 'plate', position: 'shaker_in', thread_id: null }])
+  t.match(await run.incidents(), [{ category: 'OTHER', message: /cannot be taken up again/ }])
+  const anew = await run.afterPowerCut()
+  t.match(await anew.labware(), [{ name: 'plate', position: 'shaker_in', thread_id: null }], 'it is kept for the next start')
+})
+
+test('labware in a gripper of a run that cannot be taken up is to be looked for', async (t) => {
+  const module = (step: string) => `
+    export default { ...${JSON.stringify(plateRun([{ method: 'shake_it' }]))}, on: { 'WORKFLOW.COMPLETED': [() => '${step}'] } }`
+  const before = await beginRun(t, { workflow: module('one') })
+  await before.until('placing', async () => (await before.snapshot()).moves.some(({ status }) => status === 'PLACING'), 100)
+  await before.until('the gripper on the card', async () => before.isOnTheCard('"held_by":"arm-1"'), 100)
+  before.rewrites('work.ts', module('another'))
+  const run = await before.afterPowerCut()
+  t.match(await run.incidents(), [{ message: /look for its labware: plate was in the gripper of arm-1/ }])
+})
+
+test('what a thread took off the bench since does not stand there again', async (t) => {
+  const stays = plateRun([{ method: 'shake_it' }], { name: 'besides' })
+  const leaves = {
+    ...plateRun([]),
+    labware: { plate: { type: '96-well' }, lid: { type: 'lid' } },
+    threads: { plate: { labware: 'plate', ...atPad1, end: { at: ['waste'], mode: 'LEAVE_IN_PLACE' }, steps: [] }, lid },
+    start: ['plate', 'lid'],
+    methods: {},
+  }
+  const first = await beginRun(t, { workflow: leaves, besides: stays })
+  await first.emits('go')
+  t.equal(await first.over(), 'COMPLETED')
+  const left = first.of(
+    (await first.post<{ execution_id: string }>('/api/submissions', { workflow: 'besides', run_mode: 'LIVE' })).execution_id,
+  )
+  t.equal(await left.over(), 'COMPLETED')
+  t.match(await left.labware(), [
+    { name: 'lid', position: 'pad_2' },
+    { name: 'plate', position: 'pad_1', thread_id: null },
+  ])
+  const before = first.of(
+    (await first.post<{ execution_id: string }>('/api/submissions', { workflow: 'work', run_mode: 'LIVE' })).execution_id,
+  )
+  await before.thread('plate', 'COMPLETED')
+  const run = await before.afterPowerCut()
+  t.same(
+    (await run.labware()).map(({ name }) => name),
+    ['lid'],
+  )
+})
+
+test('a window runs on while the service is away', async (t) => {
+  const timed = plateRun([{ method: 'both' }], { methods: { both: [{ ...shake, max_wait_after: 40 }, seal] } })
+  const before = await beginRun(t, { workflow: timed })
+  await before.until('the window', async () => (await before.snapshot()).moves.some(({ to }) => to === 'sealer_in'), 100)
+  await before.until('it on the card', async () => before.isOnTheCard('"after":"shake"'), 100)
+  const run = await before.afterPowerCut()
+  await run.until('it is missed', async () => (await run.incidents()).length > 0)
+  t.match(await run.incidents(), [
+    { category: 'WINDOW_MISSED', message: /what comes after shake has not begun within 40 s: plate waits for/ },
+  ])
+})

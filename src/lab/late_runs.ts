@@ -1,0 +1,60 @@
+// Workflows are a third of the start. They are opened then where any were used on this bench before, and else when they are first asked for.
+
+import { LabError } from '../errors.ts'
+import { namesIn } from '../kit/files.ts'
+import type { Rooms, Runs } from './runs.ts'
+
+/** What is in the data folder once something was loaded or run. */
+const traces = /^(executions$|records\.jsonl|workflows\.json|labware\.json)/
+
+export class LateRuns {
+  readonly #rooms: Rooms
+  #opening: Promise<Runs> | undefined
+  #opened: Runs | undefined
+
+  constructor(rooms: Rooms) {
+    this.#rooms = rooms
+  }
+
+  /** At the start: what was open is taken up again, and what is wrong with a file is told. */
+  async openIfUsed(): Promise<void> {
+    const { data_dir, topologies } = this.#rooms
+    const wasUsed = (await namesIn(data_dir)).some((name) => traces.test(name))
+    // A folder that cannot be read is told of by who reads it.
+    const files = topologies === undefined ? [] : await namesIn(topologies).catch(() => [topologies])
+    if (wasUsed || files.length) await this.open()
+  }
+
+  /** Opens them unless they are open. Rejects as `openRuns` does; a next call tries it again. */
+  open(): Promise<Runs> {
+    this.#opening ??= this.#open().catch((error) => {
+      this.#opening = undefined
+      throw error
+    })
+    return this.#opening
+  }
+
+  /** Those that were opened. */
+  get opened(): Runs {
+    if (this.#opened) return this.#opened
+    throw new LabError('internal', 'workflows are not open yet')
+  }
+
+  async abort(): Promise<void> {
+    await (await this.#settled())?.abort()
+  }
+
+  async close(): Promise<void> {
+    await (await this.#settled())?.close()
+  }
+
+  async #open(): Promise<Runs> {
+    const { openRuns } = await import('./runs.ts')
+    this.#opened = await openRuns(this.#rooms)
+    return this.#opened
+  }
+
+  async #settled(): Promise<Runs | undefined> {
+    return this.#opening?.catch(() => undefined)
+  }
+}

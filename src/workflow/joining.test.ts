@@ -1,0 +1,64 @@
+// Groups that are put into a run that is open already.
+
+import { test } from 'tap'
+import { begin, testRuntime, threadIn, until } from './testing.ts'
+
+const topology = {
+  format: 1,
+  name: 'bench',
+  transporters: { arm: { positions: ['rack', 'deck', 'bin', 'pad_1', 'pad_2'] } },
+  positions: {
+    rack: { storage: true },
+    bin: { storage: true },
+    pad_1: { parking: true },
+    pad_2: { parking: true },
+    deck: { device: 'robot' },
+  },
+  devices: { robot: { sites: 2, operations: { pour: { seconds: 60 } } } },
+}
+const journey = { start: { at: 'rack', mode: 'DISPENSE' }, end: { at: ['bin'] } }
+const workflow = {
+  format: 1,
+  name: 'poured',
+  topology: 'bench',
+  labware: { plate: { type: '96-well' }, cup: { type: 'cup', group_sharing: 'SHARED_ACROSS_GROUPS', submission_batching: 'BATCHABLE' } },
+  methods: { pour_it: [{ do: 'pour', on: 'robot', labware: ['plate', 'cup'] }] },
+  threads: {
+    plate: { labware: 'plate', ...journey, steps: [{ wait_for: 'go' }, { method: 'pour_it' }] },
+    cup: { labware: 'cup', ...journey, steps: [{ while_more_work: [{ join: ['pour_it'] }] }] },
+  },
+  start: ['plate'],
+}
+const group = (group_id: string) => [{ group_id, members: {} }]
+
+test('groups join the open run of their workflow whichever way that began; labware is batched only if it began so as to be joined', async (t) => {
+  for (const [batch_mode, cups] of [
+    ['STANDALONE', 2],
+    ['JOIN_EXISTING', 1],
+  ] as const) {
+    const { runtime } = testRuntime([topology, workflow])
+    const execution = await begin(runtime, { workflow: 'poured', batch_mode, groups: group('g1') })
+    await threadIn(execution, 'plate', 'AWAITING_EVENT')
+    const joined = await begin(runtime, { workflow: 'poured', batch_mode: 'JOIN_EXISTING', groups: group('g2') })
+    t.equal(joined, execution)
+    t.equal(execution.submissions.length, 2)
+    await until(() => {
+      execution.emitCustom('go', { value: null, data: {} }, null)
+      return execution.isOver
+    })
+    t.equal(execution.phase.current, 'completed')
+    t.equal([...execution.threads.values()].filter(({ plan }) => plan.name === 'cup').length, cups, batch_mode)
+  }
+})
+
+test('what is submitted STANDALONE, or without groups, is a run of its own', async (t) => {
+  const { runtime } = testRuntime([topology, workflow])
+  const first = await begin(runtime, { workflow: 'poured', batch_mode: 'JOIN_EXISTING', groups: group('g1') })
+  for (const asked of [{ groups: group('g2') }, { batch_mode: 'JOIN_EXISTING' as const, groups: [] }]) {
+    t.not(await begin(runtime, { workflow: 'poured', ...asked }), first)
+  }
+  for (const execution of runtime.executions()) {
+    execution.abort('the test is over')
+    await runtime.over(execution)
+  }
+})
