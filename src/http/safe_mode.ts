@@ -18,6 +18,7 @@ const movesNothing = new Set([
   'pauseExecution',
   'stopExecution',
   'closeExecution',
+  'relocateLabware',
   'pauseThread',
   'stopThread',
   'simulate',

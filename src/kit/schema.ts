@@ -58,7 +58,19 @@ function worded(issue: v.BaseIssue<unknown>, schema: v.GenericSchema): string {
   // Of several shapes it is none, and an object all the same.
   if (issue.type === 'union' && issue.expected === issue.received) return `${place} has none of the shapes that it may have`
   if (issue.kind === 'schema') return `${place} must be ${expectation(issue)}, not ${inWords(issue.received).slice(0, 80)}`
-  return `${place}: ${issue.message}`
+  const bound = issue.message.startsWith('Invalid') ? bounds[issue.type] : undefined
+  return bound ? `${place} must ${bound(issue)}` : `${place}: ${issue.message}`
+}
+
+const bounds: Readonly<Record<string, (issue: v.BaseIssue<unknown>) => string>> = {
+  min_length: ({ requirement, received }) => `have at least ${requirement} members or characters, not ${received}`,
+  max_length: ({ requirement, received }) => `have at most ${requirement} members or characters, not ${received}`,
+  non_empty: () => 'not be empty',
+  min_value: ({ requirement, received }) => `be at least ${requirement}, not ${received}`,
+  max_value: ({ requirement, received }) => `be at most ${requirement}, not ${received}`,
+  integer: ({ received }) => `be a whole number, not ${received}`,
+  finite: ({ received }) => `be finite, not ${received}`,
+  url: ({ received }) => `be a URL, not ${received}`,
 }
 
 function isUnknownMember(issue: v.BaseIssue<unknown>): boolean {

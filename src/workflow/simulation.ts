@@ -183,9 +183,9 @@ class Simulation {
 
   /** They had their chances: now they say what they wait for, and are aborted. */
   #giveUp(open: readonly Execution[]): void {
-    if (this.#stuck !== null) return
-    this.#stuck = this.#picture()
-    for (const execution of open) this.#checkExplained(execution)
+    if (this.#stuck === null) for (const execution of open) this.#checkExplained(execution)
+    this.#stuck ??= this.#picture()
+    // Also those that somebody has submitted since.
     for (const execution of open) execution.abort('it goes nowhere')
   }
 

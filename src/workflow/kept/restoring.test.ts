@@ -96,7 +96,7 @@ test('resumed, it does the interrupted action again', async (t) => {
   t.equal(execution.phase.current, 'completed')
 })
 
-test('CONTINUE takes the interrupted action for done, ABORT_METHOD leaves its method, ABORT_THREAD ends the thread', async (t) => {
+test('CONTINUE takes the interrupted action for done, ABORT_METHOD leaves its method, ABORT_THREAD ends the thread; each goes on by itself', async (t) => {
   const begun = (events: string[]) => events.filter((event) => /ACTION (mix|spin) CREATED/.test(event))
   const outcomes = [
     ['CONTINUE', ['ACTION spin CREATED'], 'METHOD mix_it COMPLETED', 'THREAD plate COMPLETED'],
@@ -107,7 +107,6 @@ test('CONTINUE takes the interrupted action for done, ABORT_METHOD leaves its me
   for (const [decision, actions, method, end] of outcomes) {
     const { runtime, execution, told, thread } = await cutWhileMixing()
     thread.recover(decision)
-    execution.resume()
     await runtime.over(execution)
     const events = trace(told)
     t.same(begun(events), actions, decision)

@@ -13,7 +13,7 @@ import { goTo } from './moving.ts'
 import { type Decision, Fatal, Leave, type PauseSite, Unwind } from './recovery.ts'
 import { request } from './requesting.ts'
 import type { LabwareThread } from './thread.ts'
-import { continued, verdict } from './verdicts.ts'
+import { continued, leaveFor, verdict } from './verdicts.ts'
 import { beginIn, keepsOf, openWindow, useOf } from './windows.ts'
 
 export type Outcome = 'done' | 'action_left' | 'method_left'
@@ -271,7 +271,7 @@ async function gather(thread: LabwareThread, action: ActionRun): Promise<void> {
   }
 }
 
-/** Somebody has said what became of an action that a restart interrupted: it is not begun again. */
+/** Somebody has said what became of an action that a restart interrupted: it is not begun again, and the thread goes on, also while its run stands. */
 function decidedAfterRestart(
   thread: LabwareThread,
   plan: ActionPlan,
@@ -281,7 +281,8 @@ function decidedAfterRestart(
     continued(thread, plan)
     useTips(thread, plan, method ? [thread, ...method.participants] : [thread])
   }
-  const outcome = outcomes[verdict(thread, decided).what]
+  if (decided === 'ABORT_THREAD') throw new Unwind('abort')
+  const outcome = outcomes[leaveFor(decided).what]
   return outcome === 'again' ? 'done' : outcome
 }
 

@@ -8,6 +8,10 @@ import type { LabwareThread } from './thread.ts'
 export function verdict(thread: LabwareThread, decision: Decision): Leave {
   if (decision === 'ABORT_THREAD') throw new Unwind('abort')
   thread.recovered()
+  return leaveFor(decision)
+}
+
+export function leaveFor(decision: Exclude<Decision, 'ABORT_THREAD'>): Leave {
   if (decision === 'RETRY') return new Leave('again')
   if (decision === 'CONTINUE') return new Leave('done')
   return new Leave(decision === 'ABORT_METHOD' ? 'method' : 'action')
