@@ -45,7 +45,10 @@ test('labware in a gripper of a run that cannot be taken up is to be looked for'
   await before.until('the gripper on the card', async () => before.isOnTheCard('"held_by":"arm-1"'), 100)
   before.rewrites('work.ts', module('another'))
   const run = await before.afterPowerCut()
-  t.match(await run.incidents(), [{ message: /look for its labware: plate was in the gripper of arm-1/ }])
+  t.match(await run.incidents(), [
+    { category: 'OTHER' },
+    { category: 'LEDGER_CONTRADICTED', message: /look for it: plate was in the gripper of arm-1/ },
+  ])
 })
 
 test('what a thread took off the bench since does not stand there again', async (t) => {

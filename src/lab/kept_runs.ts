@@ -16,13 +16,14 @@ export function keptIn(data_dir: string): (execution_id: string, mode: RunMode) 
 }
 
 /**
- * Takes up every run that was open: each stands paused. `failed` hears of those that cannot be; their labware stands where it stood.
+ * Takes up every run that was open: each stands paused. `failed` hears of those that cannot be; their labware stands where it
+ * stood, and `lost` is what somebody has to look for.
  * Rejects with `config` for one that a newer version has kept: it is left alone.
  */
 export async function takeUp(
   shelf: Pick<Shelf, 'runtime' | 'keepPlaced'>,
   data_dir: string,
-  failed: (execution_id: string, reason: string) => void,
+  failed: (execution_id: string, reason: string, lost: readonly string[]) => void,
 ): Promise<void> {
   const names = (await namesIn(join(data_dir, 'executions'))).filter((name) => name.endsWith(ending))
   for (const execution_id of names.map((name) => name.slice(0, -ending.length))) {
@@ -41,7 +42,7 @@ export async function takeUp(
       const lost = shelf.runtime.leaveBehind(threadsOnBench(keys))
       // Its journal is the only one that knows where its labware is.
       await shelf.keepPlaced()
-      failed(execution_id, [messageOf(error), ...lost.map((one) => `look for its labware: ${one}`)].join('; '))
+      failed(execution_id, messageOf(error), lost)
       await journal.remove()
     }
   }

@@ -88,9 +88,10 @@ export async function openRuns({ config, data_dir, topologies, clock, hub, regis
   )
   const { runtime } = shelf
   const reasons = new Map<string, string>()
-  await takeUp(shelf, data_dir, (execution_id, reason) => {
+  await takeUp(shelf, data_dir, (execution_id, reason, lost) => {
     reasons.set(execution_id, reason)
     hub.incident('OTHER', `execution ${execution_id} cannot be taken up again and is aborted: ${reason}`, { execution_id })
+    for (const one of lost) hub.incident('LEDGER_CONTRADICTED', `look for it: ${one}; say where it is`, { execution_id })
   })
   for (const execution of runtime.executions()) if (!file.records.execution(execution.execution_id)) recordAnew(execution, file.records)
   const isOpen = (execution_id: string) => runtime.execution(execution_id) !== undefined

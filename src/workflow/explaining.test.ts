@@ -117,3 +117,37 @@ test('what another run holds is told with that run, and with what is to be seen 
   for (const execution of [one, other]) execution.abort('the test is over')
   await Promise.all([one, other].map((execution) => runtime.over(execution)))
 })
+
+test('two that want each other’s places are told, with which of them is put out of the way', async (t) => {
+  const two = {
+    format: 1 as const,
+    name: 'bench',
+    transporters: { arm: { positions: ['pad_1', 'pad_2', 'pad_3', 'nest', 'other'] } },
+    positions: { pad_1: {}, pad_2: {}, pad_3: { parking: true }, nest: { device: 'mixer' }, other: { device: 'shaker' } },
+    devices: { mixer: { operations: { mix: { seconds: 60 } } }, shaker: { operations: { mix: { seconds: 60 } } } },
+  }
+  const lane = (at: string, labware: string, first: string, second: string) => ({
+    labware,
+    start: { at, mode: 'REUSE_EXISTING' },
+    end: { at: [at] },
+    steps: [{ method: first }, { wait_for: labware }, { method: second }],
+  })
+  const swap = {
+    format: 1,
+    name: 'swap',
+    topology: 'bench',
+    labware: { a: { type: '96-well' }, b: { type: '96-well' } },
+    methods: { here: [{ do: 'mix', on: 'mixer' }], there: [{ do: 'mix', on: 'shaker' }] },
+    threads: { a: lane('pad_1', 'a', 'here', 'there'), b: lane('pad_2', 'b', 'there', 'here') },
+    start: ['a', 'b'],
+  }
+  const { runtime, incidents } = liveRuntime(two, [swap])
+  const execution = await begin(runtime, { workflow: 'swap', run_mode: 'LIVE' })
+  for (const name of ['a', 'b']) await threadIn(execution, name, 'AWAITING_EVENT')
+  for (const name of ['a', 'b']) execution.emitCustom(name, { value: null, data: {} }, null)
+  await until(() => incidents.length > 0)
+  t.match(incidents, [{ category: 'RESERVATION_DEADLOCK', message: /^(a, b|b, a) wait for each other; [ab] is put out of the way$/ }])
+  await until(() => [...execution.threads.values()].every(({ status }) => status.current === 'AWAITING_MANUAL_REMOVE'))
+  for (const thread of execution.threads.values()) runtime.operator.done(thread, 'remove', null)
+  await runtime.over(execution)
+})

@@ -161,9 +161,19 @@ export class Worlds {
     return this.#world({ mode: 'PURE_SIM', clock, steps, equipment: simulate(topology, clock, durations), durations }, topology)
   }
 
+  #tellKnot(thread_ids: readonly string[], victim_id: string): void {
+    const threads = new Map(this.#open().flatMap(({ threads }) => [...threads]))
+    const victim = threads.get(victim_id)
+    const names = thread_ids.map((thread_id) => threads.get(thread_id)?.name ?? thread_id).join(', ')
+    const what = `${names} wait for each other; ${victim?.name} is put out of the way`
+    victim?.execution.incident('RESERVATION_DEADLOCK', what, victim, { severity: 'INFO' })
+  }
+
   #world(parts: Omit<World, 'floor' | 'labware' | 'newId'>, { graph, document }: Topology): World {
-    const { clock, durations } = parts
-    const floor = new Floor(graph, { ahead: { clock, hops: new Hops(document, durations) } })
+    const { clock, durations, mode } = parts
+    // Where an arm moves for it somebody may wonder why.
+    const onKnot = mode === 'PURE_SIM' ? undefined : (thread_ids: readonly string[], victim: string) => this.#tellKnot(thread_ids, victim)
+    const floor = new Floor(graph, { ahead: { clock, hops: new Hops(document, durations) }, ...(onKnot && { onKnot }) })
     return { ...parts, floor, labware: new Map(), newId: this.#options.newId }
   }
 }
