@@ -87,7 +87,7 @@ test('a device on pins says how it is wired, and on what', async (t) => {
     [{ ...unwired, settings: { pins: settings.pins } }, /settings\.i2c is missing/],
     [{ ...unwired, settings, transport: { kind: 'serial', path: '/dev/null' } }, /its transport must be \{"kind": "pins"\}/],
     [{ ...shaker, transport: { kind: 'pins' } }, /its transport must be \{"kind": "serial", "path": "…"\}/],
-    [wired({ enable: { bcm: 58 } }), /settings: pins\.enable\.bcm: /],
+    [wired({ enable: { bcm: 58 } }), /settings: pins\.enable\.bcm must be at most 57/],
     [wired({ enable: { expander: { part: 'mcp23017', address: 32, pin: 'C1' } } }), /settings: pins\.enable\.expander\.pin: /],
   ]
   for (const [device, message] of cases) await t.rejects(config({ devices: [device] }), { code: 'config', message })

@@ -69,11 +69,19 @@ function addThread(execution: Execution, saved: SavedThread, log: Told): void {
   const thread = new LabwareThread(execution, plan, { name, labware: { ...labware }, origin, startsAt, saved: { ...saved, status } })
   execution.threads.set(thread.thread_id, thread)
   thread.last_error = thread.isOver ? saved.last_error : restarted
-  if (seat === null && thread.isOver) takeOff(thread)
-  // It was taken off the floor after the last that was saved.
-  if (seat === null || (thread.status.current === 'COMPLETED' && saved.status !== status)) return
-  if (thread.isOver) leaveStanding(thread, seat)
-  else putBack(thread, seat)
+  if (thread.status.current === 'COMPLETED' && saved.status !== status) completedSince(thread, seat)
+  else if (seat !== null && thread.isOver) leaveStanding(thread, seat)
+  else if (seat !== null) putBack(thread, seat)
+  else if (thread.isOver) takeOff(thread)
+}
+
+/** After the last that was saved, where it may have been on its way to its end. */
+function completedSince(thread: LabwareThread, seat: string | null): void {
+  takeOff(thread)
+  const { end, template } = thread.plan
+  const last = end.seats.find((one) => one === seat) ?? (end.seats.length === 1 ? end.seats[0]! : undefined)
+  const isLeft = template.end.mode === 'LEAVE_IN_PLACE' && last !== undefined && !thread.world.floor.graph.seats.get(last)?.storage
+  if (isLeft) leaveStanding(thread, last)
 }
 
 /** What was last known to stand around is not there any more. */
