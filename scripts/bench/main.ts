@@ -13,8 +13,10 @@ import { logAppend } from './log_append.ts'
 import { logSince } from './log_since.ts'
 import { logStart } from './log_start.ts'
 import { runtimeThreads } from './runtime_threads.ts'
+import { sdCard } from './sd_card.ts'
 import { serial } from './serial.ts'
 import { smc } from './smc.ts'
+import { soak } from './soak.ts'
 import { sseFanout } from './sse_fanout.ts'
 import { sseIdle } from './sse_idle.ts'
 import { sseSlow } from './sse_slow.ts'
@@ -38,6 +40,8 @@ const benches: readonly Bench[] = [
   smc,
   start,
   footprint,
+  sdCard,
+  soak,
 ]
 
 const { chosen, given } = commandLine(process.argv.slice(2))

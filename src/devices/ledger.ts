@@ -1,18 +1,25 @@
 // The operations that run and that ran: there a client that went away finds how its own ended.
 
 import { randomUUID } from 'node:crypto'
+import type { KeptOperations } from './kept_operations.ts'
 import type { OperationRecord } from './records.ts'
 
 const kept = 1000
 const keptSeconds = 24 * 3600
 
+export type OperationCount = { device_id: string; operation: string; result: 'success' | 'failed'; times: number }
+
 export class Ledger {
   /** Oldest first. Not a `Map`: one that forgets as it learns keeps the collector of garbage busy. */
   #records: OperationRecord[] = []
+  readonly #counts = new Map<string, OperationCount>()
+  readonly #kept: KeptOperations | undefined
   readonly #now: () => number
+  #recalling: Promise<void> | undefined
 
-  /** `now` tells Unix seconds. */
-  constructor(now: () => number = () => Date.now() / 1000) {
+  /** Without `kept` a restart forgets them. `now` tells Unix seconds. */
+  constructor({ kept, now = () => Date.now() / 1000 }: { kept?: KeptOperations; now?: () => number } = {}) {
+    this.#kept = kept
     this.#now = now
   }
 
@@ -36,11 +43,58 @@ export class Ledger {
 
   end(record: OperationRecord, outcome: Pick<OperationRecord, 'result' | 'detail'>): void {
     Object.assign(record, outcome, { status: 'ended', ended: this.#now() })
+    this.#count(record)
+    this.#kept?.add(record, () => this.#ended())
   }
 
+  /** How often each ended how, since the service began. */
+  get counts(): OperationCount[] {
+    return [...this.#counts.values()]
+  }
+
+  /** Of this start, or recalled already. */
   get(operation_id: string): OperationRecord | undefined {
     this.#forget()
     return this.#records.find((record) => record.operation_id === operation_id)
+  }
+
+  /** Also what ended before this start. */
+  async find(operation_id: string): Promise<OperationRecord | undefined> {
+    await this.#recall()
+    return this.get(operation_id)
+  }
+
+  /** What ended last on a device, also before this start. */
+  async lastOf(device_id: string): Promise<OperationRecord | null> {
+    return (await this.#ended()).findLast((record) => record.device_id === device_id) ?? null
+  }
+
+  /** Resolves when all that ended is written, or was refused. */
+  async close(): Promise<void> {
+    await this.#kept?.close()
+  }
+
+  async #ended(): Promise<OperationRecord[]> {
+    await this.#recall()
+    this.#forget()
+    return this.#records.filter(({ status }) => status === 'ended')
+  }
+
+  /** Reads what is kept, once: not at the start, where nobody has asked yet. */
+  async #recall(): Promise<void> {
+    if (!this.#kept) return
+    this.#recalling ??= this.#kept.before().then((before) => {
+      this.#records = [...before, ...this.#records]
+    })
+    await this.#recalling
+  }
+
+  #count({ device_id, operation, result }: OperationRecord): void {
+    const how = result?.success ? 'success' : 'failed'
+    const key = `${device_id} ${operation} ${how}`
+    const known = this.#counts.get(key)
+    if (known) known.times++
+    else this.#counts.set(key, { device_id, operation, result: how, times: 1 })
   }
 
   /** Keeps the newest of the last day, and what still runs. */

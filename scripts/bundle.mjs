@@ -1,0 +1,79 @@
+// Puts what was compiled into few files, in bundle/ beside it: Node needs longer to find three hundred modules than to read them.
+// What the service does not need at its start stays apart: each driver, each command, the workflows.
+//
+//   scripts/bundle.mjs [DIST]     DIST: dist/
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { rolldown } from 'rolldown'
+
+const dist = resolve(process.argv[2] ?? fileURLToPath(new URL('../dist', import.meta.url)))
+const dir = join(dist, 'bundle')
+const { dependencies, optionalDependencies } = (await import('../package.json', { with: { type: 'json' } })).default
+/** Put in; the other packages have compiled parts, or are not always there. */
+const inside = ['hono', '@hono/node-server', 'valibot']
+const outside = Object.keys({ ...dependencies, ...optionalDependencies }).filter((name) => !inside.includes(name))
+
+const noHttp2 = '\0no-http2'
+
+/** What each module imports, but for what it imports later. */
+const imports = new Map()
+
+const inCommands = neededBy('src/cli/commands.js')
+const inClient = neededBy('src/cli/client.js')
+const inService = neededBy('src/cli/serve.js', 'src/config.js', 'src/main.js')
+
+const bundle = await rolldown({
+  input: join(dist, 'src/cli/main.js'),
+  platform: 'node',
+  external: outside,
+  logLevel: 'warn',
+  checks: { ineffectiveDynamicImport: false },
+  plugins: [
+    {
+      name: 'benchd',
+      // Nothing here speaks HTTP/2: @hono/node-server asks whether a request is one, and Node would read in all of it for that.
+      resolveId: (id) => (id === 'node:http2' ? noHttp2 : undefined),
+      load: (id) => (id === noHttp2 ? 'export class Http2ServerRequest {}\nexport const constants = {}\n' : undefined),
+      // Each module goes on to find the files that lie beside it.
+      transform: (code, id) => code.replaceAll('import.meta.url', `new URL(${JSON.stringify(relative(dir, id))}, import.meta.url).href`),
+      moduleParsed: ({ id, importedIds }) => void imports.set(id, importedIds),
+      // With one letter that does not fit into a byte, V8 would hold the whole file in two bytes a letter.
+      generateBundle(_, files) {
+        for (const file of Object.values(files))
+          file.code = file.code.replace(/[^ -~\s]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+      },
+    },
+  ],
+})
+const { output } = await bundle.generate({
+  format: 'esm',
+  comments: false,
+  chunkFileNames: '[name].js',
+  codeSplitting: {
+    groups: [
+      // What they all need, what the service needs at its start, what several drivers have in common.
+      { name: 'shell', test: (id) => inCommands(id) || (inClient(id) && inService(id)) },
+      { name: 'service', test: inService },
+      { name: 'drivers', test: (id) => dirname(relative(dist, id)).startsWith('drivers'), minShareCount: 2 },
+    ],
+  },
+})
+rmSync(dir, { recursive: true, force: true })
+mkdirSync(dir)
+for (const { fileName, code } of output) writeFileSync(join(dir, fileName), code, { mode: fileName === 'main.js' ? 0o755 : 0o644 })
+
+/** Tells of a module whether one of those cannot be without it; all of them are known by then. */
+function neededBy(...paths) {
+  const found = new Set()
+  return (id) => {
+    if (found.size === 0) for (const path of paths) reach(join(dist, path), found)
+    return found.has(id)
+  }
+}
+
+function reach(id, found) {
+  if (!imports.has(id) || found.has(id)) return
+  found.add(id)
+  for (const next of imports.get(id)) reach(next, found)
+}
