@@ -64,6 +64,9 @@ test('closing a rehearsal leaves no timer, and the next one is as new', async (t
   await clock.run(rehearsal.close())
   await clock.run(lab.registry.close())
   for (const simulation of lab.simulations.values()) simulation.powerOff()
+  // What looks at the computer has looked, and looks again later.
+  while (!lab.host) await new Promise(setImmediate)
+  await new Promise(setImmediate)
   const left = clock.timers
   const next = simulatedBench(lab.config, lab)
   await clock.advance(5000)
