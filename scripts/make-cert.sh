@@ -1,6 +1,7 @@
 #!/bin/sh
 # Makes a certificate of one's own for the service, for the names and addresses of this computer: make-cert.sh [FOLDER]
-# What is there already is kept, unless --force. Further names or addresses: BENCHD_CERT_NAMES="bench.lab 10.1.2.3".
+# What is there already is kept, unless --force. Further names or addresses: BENCHD_CERT_NAMES="bench.lab 10.1.2.3",
+# parted by spaces or commas.
 set -eu
 
 force=
@@ -12,6 +13,8 @@ for word in "$@"; do
     *) folder=$word ;;
   esac
 done
+# The service looks from where it runs, not from here.
+case "$folder" in /*) ;; *) folder=$PWD/${folder#./} ;; esac
 cert=$folder/cert.pem
 key=$folder/key.pem
 if [ -z "$force" ] && { [ -e "$cert" ] || [ -e "$key" ]; }; then
@@ -26,24 +29,40 @@ sans=DNS:$name,DNS:$name.local,DNS:localhost,IP:127.0.0.1,IP:::1
 for address in $(hostname -I 2>/dev/null || true); do
   case "$address" in fe80:*) ;; *) sans=$sans,IP:$address ;; esac
 done
-for more in ${BENCHD_CERT_NAMES:-}; do
+set -f
+for more in $(printf '%s' "${BENCHD_CERT_NAMES:-}" | tr ',' ' '); do
   case "$more" in
-    *:* | *[0-9].[0-9]*.[0-9]*.[0-9]*) sans=$sans,IP:$more ;;
-    *) sans=$sans,DNS:$more ;;
+    *[!0-9A-Za-z.:*_-]* | -* | .*) echo "make-cert.sh: $more in BENCHD_CERT_NAMES is neither a name nor an address" >&2; exit 2 ;;
+    *:*)
+      case "$more" in
+        *[!0-9A-Fa-f:.]*) echo "make-cert.sh: $more in BENCHD_CERT_NAMES is neither a name nor an address" >&2; exit 2 ;;
+      esac
+      sans=$sans,IP:$more ;;
+    *[!0-9.]*) sans=$sans,DNS:$more ;;
+    *) sans=$sans,IP:$more ;;
   esac
 done
+set +f
 
 umask 077
+is_new=
+[ -d "$folder" ] || is_new=yes
 mkdir -p "$folder"
+# What did not come about leaves nothing behind.
+trap 'rm -f "$key.new" "$cert.new"; [ -z "$is_new" ] || rmdir "$folder" 2>/dev/null || true' EXIT
 # P-256: every client knows it, and a small board signs with it a thousand times a second.
-openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -sha256 -days 825 -subj "/CN=$name" \
+if ! said=$(openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -sha256 -days 825 -subj "/CN=$(printf '%.64s' "$name")" \
   -addext "subjectAltName=$sans" -addext "basicConstraints=critical,CA:TRUE,pathlen:0" -addext "keyUsage=critical,digitalSignature,keyCertSign" \
-  -addext "extendedKeyUsage=serverAuth" -keyout "$key.new" -out "$cert.new" 2>/dev/null
+  -addext "extendedKeyUsage=serverAuth" -keyout "$key.new" -out "$cert.new" 2>&1); then
+  echo "make-cert.sh: openssl made no certificate for $sans:" >&2
+  echo "$said" >&2
+  exit 1
+fi
 mv "$key.new" "$key"
 mv "$cert.new" "$cert"
 # The certificate is for everybody; its key is for the service alone.
 chmod 0644 "$cert"
-chmod 0755 "$folder"
+[ -z "$is_new" ] || chmod 0755 "$folder"
 if [ "$(id -u)" = 0 ] && getent group benchd >/dev/null; then
   chgrp benchd "$key"
   chmod 0640 "$key"

@@ -8,7 +8,19 @@
 import assert from 'node:assert/strict'
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statfsSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
 import { request } from 'node:http'
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -491,10 +503,26 @@ function emptyDisk(path, mebibytes, options = []) {
   return path
 }
 
-/** Takes all space there is. */
+/** Takes all space there is, also what somebody else gives up or takes meanwhile. */
 function fill(folder) {
-  const { bavail, bsize } = statfsSync(folder)
-  writeFileSync(join(folder, 'ballast'), Buffer.alloc(bavail * bsize))
+  const file = openSync(join(folder, 'ballast'), 'a')
+  try {
+    for (const piece of [2 ** 20, 4096, 1]) {
+      const zeros = Buffer.alloc(piece)
+      while (isTaken(file, zeros));
+    }
+  } finally {
+    closeSync(file)
+  }
+}
+
+function isTaken(file, piece) {
+  try {
+    return writeSync(file, piece) > 0
+  } catch (error) {
+    if (error.code === 'ENOSPC') return false
+    throw error
+  }
 }
 
 /** A disk behind a process, so that it can be taken out while it is mounted. */

@@ -19,7 +19,7 @@ const trials = [
   { scenario: 'teachpoint-store-files-unsynced', options: [...few, ...unforgiving], holds: false },
   { scenario: 'teachpoint-store-folders-unsynced', options: few, holds: false },
   { scenario: 'restore', options: [], holds: true },
-  { scenario: 'restore', options: [...unforgiving, '--seed', '2'], holds: true },
+  { scenario: 'restore', options: [...few, ...unforgiving, '--seed', '2'], holds: true },
   { scenario: 'restore-files-unsynced', options: [...few, ...unforgiving], holds: false },
   { scenario: 'event-log', options: [], holds: true },
   { scenario: 'event-log', options: [...unforgiving, '--seed', '2'], holds: true },
