@@ -136,6 +136,8 @@ function mustFit({ cert, key }: { cert: string; key: string }, path: string): { 
   try {
     const certificate = new X509Certificate(cert)
     if (!certificate.checkPrivateKey(createPrivateKey(key))) throw new Error('it is not of this key')
+    // What OpenSSL takes for too weak it says here alone.
+    process.getBuiltinModule('node:tls').createSecureContext({ cert, key })
     return { fingerprint: certificate.fingerprint256, valid_to: certificate.validTo }
   } catch (error) {
     const sentence = `listen.tls: ${path} and its key are not right: ${messageOf(error)}; make new ones with make-cert.sh (in /usr/lib/benchd, or scripts/)`

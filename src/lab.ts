@@ -6,12 +6,14 @@ import { stopInput } from '../drivers/transports/stop_input.ts'
 import { Backups } from './care/backups.ts'
 import { type Host, type HostFacts, thisHost } from './care/host.ts'
 import { HostWatch } from './care/host_watch.ts'
-import type { Config } from './config.ts'
+import type { Certificate, Config } from './config.ts'
+import { KeptOperations } from './devices/kept_operations.ts'
 import { Latches } from './devices/latches.ts'
 import { Leases } from './devices/leases.ts'
 import { Ledger } from './devices/ledger.ts'
 import { Registry } from './devices/registry.ts'
 import { RunJournal } from './devices/run_journal.ts'
+import type { LabError } from './errors.ts'
 import type { Hub } from './events/hub.ts'
 import type { Incident } from './events/incidents.ts'
 import { Load } from './events/load.ts'
@@ -27,14 +29,20 @@ import type { Log } from './kit/log.ts'
 import { packageVersion } from './kit/package_version.ts'
 import { configured } from './lab/bench.ts'
 import { LateRuns } from './lab/late_runs.ts'
+import { Reloading, type Source } from './lab/reloading.ts'
 import type { Runs } from './lab/runs.ts'
 import { Teachpoints } from './teachpoints/store.ts'
 
 export const healthStates = ['ok', 'degraded', 'starting', 'stopping'] as const
+/** The words there are for what is not well. */
+export const healthReasons = ['storage', 'disk', 'clock', 'under_voltage', 'temperature', 'stop_input', 'safe_mode', 'backup'] as const
 export type Health = { status: (typeof healthStates)[number]; version: string; uptime_s: number; reasons: string[] }
 
 export type Lab = {
-  config: Config
+  /** What is in force: a reload changes some of it. */
+  readonly config: Config
+  /** The file that it is from, read again. */
+  reloading: Reloading
   log: Log
   version: string
   clock: Clock
@@ -62,6 +70,8 @@ export type Lab = {
   /** What was last seen of the computer; undefined until it was looked at. */
   readonly host: HostFacts | undefined
   health(): Health
+  /** Told of a write that the disk refused: a full one is then seen at once. */
+  onRefusedWrite(error: LabError): void
   /** In safe mode the incident that ends it when it is acknowledged: until then nothing may be moved. */
   readonly safe_mode: Incident | undefined
   /** Refuses new work, ends what runs, and resolves when all is on the card. */
@@ -70,8 +80,11 @@ export type Lab = {
 
 type Options = {
   data_dir: string
-  /** The file that the configuration is from, for backups. */
-  config_file?: string | undefined
+  /** The file that the configuration is from, for backups and to be read again. */
+  source?: Source | undefined
+  /** What the service is known by, and who is told when a reload changes that, or what it takes. */
+  certificate?: Certificate | undefined
+  taken?: ((config: Config, certificate: Certificate | undefined) => void) | undefined
   topologies?: string | undefined
   /** Why it opens in safe mode, if it does. */
   safe?: string | undefined
@@ -94,7 +107,7 @@ export async function openLab(config: Config, options: Options): Promise<Lab> {
 
 /** Adds to `opened` what closes each thing, so that a later one may fail. */
 async function open(config: Config, options: Options, opened: (() => unknown)[]): Promise<Lab> {
-  const { data_dir, config_file, topologies, safe, log, clock = systemClock, host = thisHost({ data_dir }) } = options
+  const { data_dir, source, topologies, safe, log, clock = systemClock, host = thisHost({ data_dir }) } = options
   const kept = <Room extends { close(): unknown }>(room: Room) => {
     opened.push(() => room.close())
     return room
@@ -109,12 +122,12 @@ async function open(config: Config, options: Options, opened: (() => unknown)[])
   }
   const safeMode = safe === undefined ? () => undefined : beginSafely(hub, log, safe)
   const load = new Load(hub, clock)
-  const ledger = new Ledger()
+  const ledger = kept(new Ledger({ kept: new KeptOperations({ folder: data_dir, report }) }))
   const latches = await Latches.open(data_dir, report)
-  const leases = await Leases.open(data_dir, report)
+  const leases = await Leases.open(data_dir, report, (key_id) => keys.isOver(key_id))
   const journal = kept(await RunJournal.open(data_dir, report))
   const teachpoints = await Teachpoints.open({ folder: data_dir, report })
-  const keys = kept(await Keys.open({ folder: data_dir, report }))
+  const keys = kept(await Keys.open({ folder: data_dir, report, passed: () => passed(hub) }))
   const pairing = new Pairing({ keys, clock })
   const once = kept(await Once.open({ folder: data_dir, report }))
   const audit = kept(new Audit({ folder: data_dir, log, report, clock }))
@@ -133,14 +146,26 @@ async function open(config: Config, options: Options, opened: (() => unknown)[])
   const failed = (reason: string) => hub.incident('DEVICE_LINK', `the stop input cannot be read: ${reason}`)
   const input = config.stop_input && kept(stopInput(config.stop_input, hardware, clock, { pressed, failed }))
   const watch = kept(watched(host, clock, hub))
-  const sources = { data_dir, config: config_file, topologies, version, system_id: config.system_id }
+  const sources = { data_dir, config: source?.path, topologies, version, system_id: config.system_id }
   const backups = kept(new Backups({ sources, log, report, clock }))
   const runs = new LateRuns({ config, data_dir, topologies, clock, hub, registry, teachpoints, log, report })
+  const reloading = new Reloading({
+    config,
+    source,
+    certificate: options.certificate,
+    taken(changed, certificate) {
+      hub.streams.allow(changed.limits.subscribers)
+      options.taken?.(changed, certificate)
+    },
+  })
   await runs.openIfUsed()
   await backups.start()
 
   return {
-    config,
+    get config() {
+      return reloading.config
+    },
+    reloading,
     log,
     version,
     clock,
@@ -171,6 +196,9 @@ async function open(config: Config, options: Options, opened: (() => unknown)[])
       const status = stopping ? 'stopping' : reasons.length ? 'degraded' : 'ok'
       return { status, version, uptime_s: Math.floor((clock.now() - began) / 1000), reasons }
     },
+    onRefusedWrite({ cause }) {
+      if (cause instanceof Error && 'code' in cause && (cause.code === 'ENOSPC' || cause.code === 'EDQUOT')) watch.refusedForRoom()
+    },
     async close() {
       stopping = true
       load.stop()
@@ -188,11 +216,17 @@ async function open(config: Config, options: Options, opened: (() => unknown)[])
       await runs.close()
       await keys.close()
       await once.close()
+      await ledger.close()
       audit.note({ ...byService, what: 'stop' })
       await audit.close()
       await hub.close()
     },
   }
+}
+
+/** Of the newest event, by which also a clock that began in the past can be judged; one that is in step with the network need not be. */
+function passed(hub: Hub): number | undefined {
+  return systemWall.inStep() ? undefined : hub.log.newest_us / 1e6
 }
 
 function watched(host: Host, clock: Clock, hub: Hub): HostWatch {

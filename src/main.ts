@@ -2,8 +2,8 @@
 
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Config } from './config.ts'
-import { readTls } from './config.ts'
+import type { SecureContextOptions } from 'node:tls'
+import { type Certificate, type Config, readTls } from './config.ts'
 import { LabError, messageOf } from './errors.ts'
 import { app } from './http/app.ts'
 import { claimFolder, openToGroup } from './http/control_socket.ts'
@@ -14,6 +14,7 @@ import { whenNoCommandWorks } from './kit/folder_lock.ts'
 import type { Log } from './kit/log.ts'
 import { brokenOff, Starts } from './kit/starts.ts'
 import { finishSwap } from './kit/swap.ts'
+import type { Source } from './lab/reloading.ts'
 import { type Lab, openLab } from './lab.ts'
 
 export type Service = {
@@ -21,15 +22,15 @@ export type Service = {
   /** Where it listens: `http://127.0.0.1:8520`. */
   url: string
   /** SHA-256 of its certificate, for people to compare; undefined without TLS. */
-  fingerprint: string | undefined
+  readonly fingerprint: string | undefined
   /** Ends it within ten seconds; a second call waits for the first. */
   close(): Promise<void>
 }
 
 type Options = {
   data_dir: string
-  /** The file that the configuration is from, for backups. */
-  config_file?: string | undefined
+  /** The file that the configuration is from, for backups and to be read again. */
+  source?: Source | undefined
   topologies?: string | undefined
   /** Where a control socket for the group stands besides that in the data folder, as `RuntimeDirectory=` made it. */
   runtime_dir?: string | undefined
@@ -38,14 +39,11 @@ type Options = {
   log: Log
 }
 
-/** Rejects with `config` or `in_use` when it cannot be started; nothing is left running then. */
-export async function startService(
-  config: Config,
-  { data_dir, config_file, topologies, runtime_dir, safe, log }: Options,
-): Promise<Service> {
+/** Rejects with `config`, `in_use` for its folder or `conflict` for its port when it cannot be started; nothing is left running then. */
+export async function startService(config: Config, { data_dir, source, topologies, runtime_dir, safe, log }: Options): Promise<Service> {
   process.umask(0o077)
   const { connections } = config.limits
-  const tls = config.listen.tls ? await readTls(config.listen.tls) : undefined
+  let tls = config.listen.tls ? await readTls(config.listen.tls) : undefined
   await makePrivateFolder(data_dir)
   const door = { app: startingApp() }
   const control = serverOf(() => door.app, { connections, local: true })
@@ -53,6 +51,13 @@ export async function startService(
   const server = serverOf(() => door.app, { connections, tls })
   const forGroup = serverOf(() => door.app, { connections, local: true })
   const servers = [server, control, forGroup]
+  const taken = ({ limits }: Config, certificate: Certificate | undefined) => {
+    for (const one of servers) one.maxConnections = limits.connections
+    if (!certificate || certificate === tls) return
+    tls = certificate
+    renew(server, certificate)
+    log.info(`the certificate is a new one, its SHA-256 fingerprint ${certificate.fingerprint}`)
+  }
   try {
     // Before any port of a device is opened: if this one is taken, another service may have those.
     const address = await listen(server, config.listen.host, config.listen.port)
@@ -60,15 +65,29 @@ export async function startService(
     await whenNoCommandWorks(data_dir, () => log.info('a command works on the data folder; the service goes on when it has ended'))
     await finishRestore(data_dir, log)
     const starts = await Starts.open(data_dir, ({ message }) => log.error(message))
-    const opening = openLab(config, { data_dir, config_file, topologies, log, safe: whySafe(safe, await starts.begin()) })
+    const why = whySafe(safe, await starts.begin())
+    const opening = openLab(config, { data_dir, source, topologies, log, safe: why, certificate: tls, taken })
     // One that was refused, for its configuration as an example, has not broken off.
     const lab = await opening.catch((error) => starts.end().then(() => Promise.reject(error)))
     door.app = app(lab)
-    return { lab, url: urlOf(address, tls !== undefined), fingerprint: tls?.fingerprint, close: closing(lab, servers, starts) }
+    return {
+      lab,
+      url: urlOf(address, tls !== undefined),
+      get fingerprint() {
+        return tls?.fingerprint
+      },
+      close: closing(lab, servers, starts),
+    }
   } catch (error) {
     await Promise.all(servers.map((one) => closeServer(one, 0)))
     throw error
   }
+}
+
+/** Connections that are there keep the certificate that they began with. */
+function renew(server: Server, { cert, key }: Certificate): void {
+  const secure = server as Server & { setSecureContext(options: SecureContextOptions): void }
+  secure.setSecureContext({ cert, key })
 }
 
 /** A sentence for the operator, if nothing may be moved before one has looked. */

@@ -4,9 +4,11 @@
 
 import * as v from 'valibot'
 import { LabError } from '../errors.ts'
-import { type Part, pack } from '../kit/archive.ts'
-import { sizeOf, treeOf } from '../kit/tree.ts'
-import { type Kind, kindOf } from './backup_files.ts'
+import { pack } from '../kit/archive.ts'
+import { isPlainName } from '../kit/swap.ts'
+import { fitsTar } from '../kit/tar.ts'
+import { sizeOf, type Tree, treeOf } from '../kit/tree.ts'
+import { type Kind, kindOf, longestConfig, mostFiles } from './backup_files.ts'
 
 export const backupFormat = 1
 export const manifestName = 'manifest.json'
@@ -31,7 +33,7 @@ export const Manifest = v.strictObject({
   with_keys: v.boolean(),
   with_events: v.boolean(),
   files: v.array(File),
-  /** What was there and is not in it, since it is neither a file nor a folder. */
+  /** What was there and is not in it, each with the reason. */
   left_out: v.array(v.string()),
 })
 export type Manifest = v.InferOutput<typeof Manifest>
@@ -74,30 +76,68 @@ export async function makeBackup(sources: Sources, wanted: Wanted, { path, at, s
   return manifest
 }
 
-type Sized = { part: Part; size: number }
+type Sized = { part: { name: string; path: string }; size: number }
+type Sorted = { parts: Sized[]; left_out: string[] }
 
-async function partsOf(sources: Sources, wanted: Wanted): Promise<{ parts: Sized[]; left_out: string[] }> {
+/** What a restore would refuse is left out: one strange file must not cost all the others. */
+async function partsOf(sources: Sources, wanted: Wanted): Promise<Sorted> {
   const [config, state] = [await configParts(sources), await stateParts(sources.data_dir, wanted)]
-  return { parts: [...config.parts, ...state.parts], left_out: [...config.left_out, ...state.left_out] }
-}
-
-async function configParts({ config, topologies }: Sources): Promise<{ parts: Sized[]; left_out: string[] }> {
-  const file = config === undefined ? undefined : { path: config, size: await sizeOf(config) }
-  const { files, others } = topologies === undefined ? { files: [], others: [] } : await treeOf(topologies)
-  return {
-    parts: [
-      ...(file?.size === undefined ? [] : [{ part: { name: `${configFolder}config.json`, path: file.path }, size: file.size }]),
-      ...files.map(({ name, size }) => ({ part: { name: `${configFolder}topologies/${name}`, path: `${topologies}/${name}` }, size })),
-    ],
-    left_out: others.map((name) => `${configFolder}topologies/${name}`),
+  const sorted: Sorted = { parts: [], left_out: [...config.left_out, ...state.left_out] }
+  for (const one of [...config.parts, ...state.parts]) {
+    const why = whyNot(one)
+    if (why === undefined) sorted.parts.push(one)
+    else sorted.left_out.push(leftOut(one.part.name, why))
   }
+  if (sorted.parts.length >= mostFiles)
+    throw new LabError('storage', `there are more than ${mostFiles} files for a backup, which nothing would read: take some away`)
+  if (sorted.left_out.length > mostTold)
+    sorted.left_out.splice(mostTold, Number.POSITIVE_INFINITY, `and ${sorted.left_out.length - mostTold} more`)
+  return sorted
 }
 
-async function stateParts(data_dir: string, wanted: Wanted): Promise<{ parts: Sized[]; left_out: string[] }> {
-  const { files, others } = await treeOf(data_dir, (name) => isWanted(kindOf(name), wanted))
+const mostTold = 100
+
+function whyNot({ part: { name }, size }: Sized): string | undefined {
+  if (!isPlainName(name)) return 'its name has characters that no name should have, or is too long'
+  if (!fitsTar({ name, size })) return 'its name is too long, or it is too large'
+  if (name.startsWith(configFolder) && size > longestConfig) return `it is longer than ${longestConfig / 1024 / 1024} MiB`
+  return undefined
+}
+
+/** Names may hold what a terminal would obey. */
+function leftOut(name: string, why: string): string {
+  return `${isPlainName(name.replace(/\/$/, '')) ? name : JSON.stringify(name)}: ${why}`
+}
+
+async function configParts({ config, topologies }: Sources): Promise<Sorted> {
+  const size = config === undefined ? undefined : await sizeOf(config)
+  const file = config === undefined || size === undefined ? [] : [{ part: { name: `${configFolder}config.json`, path: config }, size }]
+  if (topologies === undefined) return { parts: file, left_out: [] }
+  const hidden: string[] = []
+  const below = `${configFolder}topologies/`
+  const tree = await treeOf(topologies, (name) => {
+    if (!isOfTools(name)) return true
+    hidden.push(leftOut(below + name, 'no part of a topology'))
+    return false
+  })
+  const { parts, left_out } = sorted(tree, topologies, below)
+  return { parts: [...file, ...parts], left_out: [...left_out, ...hidden] }
+}
+
+/** What version control, package managers and shells keep, secrets among it. */
+function isOfTools(name: string): boolean {
+  return /(^|\/)(\.[^/]*|node_modules)\/?$/.test(name)
+}
+
+async function stateParts(data_dir: string, wanted: Wanted): Promise<Sorted> {
+  const tree = await treeOf(data_dir, (name) => isWanted(kindOf(name), wanted))
+  return sorted(tree, data_dir, stateFolder)
+}
+
+function sorted({ files, others }: Tree, folder: string, below: string): Sorted {
   return {
-    parts: files.map(({ name, size }) => ({ part: { name: stateFolder + name, path: `${data_dir}/${name}` }, size })),
-    left_out: others.map((name) => stateFolder + name),
+    parts: files.map(({ name, size }) => ({ part: { name: below + name, path: `${folder}/${name}` }, size })),
+    left_out: others.map((name) => leftOut(below + name, 'it is no plain file, or has a name that cannot be read')),
   }
 }
 

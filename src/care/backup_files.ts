@@ -15,7 +15,7 @@ const kinds: readonly (readonly [RegExp, Kind])[] = [
   [/^keys\.json(\.bak)?$/, 'keys'],
   [/^audit(-\d+)?\.jsonl$/, 'audit'],
   [/^(executions\/.*|records\.jsonl|incidents\.jsonl|labware\.json(\.bak)?)$/, 'runs'],
-  [/^(latches\.json(\.bak)?|leases\.json(\.bak)?|runs\.jsonl|idempotency\.jsonl)$/, 'bench'],
+  [/^(latches\.json(\.bak)?|leases\.json(\.bak)?|runs\.jsonl|idempotency\.jsonl|operations\.jsonl)$/, 'bench'],
 ]
 
 /** Half made, put aside, or worth nothing elsewhere. */
@@ -23,9 +23,13 @@ const passing = /(\.tmp|\.sock|\.torn|\.newer|\.corrupt-[^/]*)$|^starts\.json(\.
 
 /** undefined for what is never packed and never put back. A folder has a slash at its end. */
 export function kindOf(name: string): Kind | undefined {
-  if (passing.test(name) || name.startsWith(beforeRestore) || leftOut.some((folder) => name.startsWith(folder))) return undefined
+  if (passing.test(name) || name.startsWith(beforeRestore) || leftOut.some((folder) => `${name}/`.startsWith(folder))) return undefined
   return kinds.find(([pattern]) => pattern.test(name))?.[1] ?? 'setup'
 }
+
+/** What a reader takes of one file of the configuration, and of files in all: a maker packs no more. */
+export const longestConfig = 4 * 1024 * 1024
+export const mostFiles = 100_000
 
 /** The folder that keeps what a restore of that moment has replaced. */
 export function beforeRestoreName(at: Date): string {

@@ -24,6 +24,15 @@ export const Backup = v.strictObject({
 })
 export type Backup = v.InferOutput<typeof Backup>
 
+export const MadeBackup = v.strictObject({
+  ...Backup.entries,
+  left_out: v.pipe(v.array(v.string()), v.description('What was there and is not in it, each with the reason')),
+})
+export type MadeBackup = v.InferOutput<typeof MadeBackup>
+
+/** `keep: false` for one that is taken away and deleted at once: no older one goes for it. */
+export type Making = Wanted & { keep?: boolean }
+
 const pattern = /^(daily|asked)-(\d{8}T\d{6}Z)(-keys)?(-events)?\.tar\.gz$/
 export const keptBackups = 7
 const day_ms = 86_400_000
@@ -100,8 +109,8 @@ export class Backups {
   }
 
   /** Rejects with `storage`, also where the disk is nearly full. */
-  make(wanted: Wanted): Promise<Backup> {
-    return this.#lane.run(() => this.#make('asked', wanted))
+  make({ keep = true, ...wanted }: Making): Promise<MadeBackup> {
+    return this.#lane.run(() => this.#make('asked', wanted, keep))
   }
 
   /** Rejects with `not_found`. */
@@ -122,9 +131,10 @@ export class Backups {
 
   async #daily(): Promise<void> {
     try {
-      const { name, size } = await this.#lane.run(() => this.#make('daily', { with_keys: false, with_events: false }))
+      const { name, size, left_out } = await this.#lane.run(() => this.#make('daily', { with_keys: false, with_events: false }))
       this.#failed = undefined
       this.#log.info(`backup ${name} is made, ${size} bytes`)
+      if (left_out.length) this.#log.warn(`left out of backup ${name}: ${left_out.join('; ')}`)
     } catch (error) {
       if (this.#closing.signal.aborted) return
       const message = `the daily backup was not made: ${messageOf(error)}`
@@ -134,16 +144,16 @@ export class Backups {
     this.#next(this.#failed === undefined ? day_ms : again_ms)
   }
 
-  async #make(why: 'daily' | 'asked', wanted: Wanted): Promise<Backup> {
+  async #make(why: 'daily' | 'asked', wanted: Wanted, keep = true): Promise<MadeBackup> {
     this.#closing.signal.throwIfAborted()
     await this.#mustHaveRoom(wanted)
     await makePrivateFolder(this.#folder)
     const { name, at } = await this.#freeName(why, wanted)
     const { makeBackup } = await packer()
-    await makeBackup(this.#sources, wanted, { path: `${this.#folder}/${name}`, at, signal: this.#closing.signal })
+    const { left_out } = await makeBackup(this.#sources, wanted, { path: `${this.#folder}/${name}`, at, signal: this.#closing.signal })
     const backup = await this.get(name)
-    await this.#forgetOld(backup)
-    return backup
+    if (keep) await this.#forgetOld(backup)
+    return { ...backup, left_out }
   }
 
   /** Packed it is smaller, but how much is not known before. */

@@ -71,6 +71,13 @@ const troubles: Record<HostReason, Trouble> = {
   },
 }
 
+/** As it shows before anybody has looked; also where it is a quota, or a lack of inodes, that no look sees. */
+const fullDisk: Trouble = {
+  ...troubles.disk,
+  isThere: () => true,
+  words: () => 'a write was refused, for the disk of the data folder is full; free some space, or delete old executions',
+}
+
 export class HostWatch {
   readonly #options: Options
   readonly #states = new Map<HostReason, State>()
@@ -98,6 +105,11 @@ export class HostWatch {
   async start(): Promise<void> {
     await this.#look()
     if (this.#facts?.under_voltage !== null) this.#again(1, lookAtPower_ms, () => this.#lookAtPower())
+  }
+
+  /** A write was refused for want of room: that is told without waiting for the next look, which judges anew. */
+  refusedForRoom(): void {
+    if (!this.#ended && this.#facts) this.#judge('disk', this.#facts, fullDisk)
   }
 
   close(): void {
@@ -133,9 +145,8 @@ export class HostWatch {
     for (const reason of this.#states.keys()) this.#judge(reason, facts)
   }
 
-  #judge(reason: HostReason, facts: HostFacts): void {
+  #judge(reason: HostReason, facts: HostFacts, trouble = troubles[reason]): void {
     const now = this.#options.clock.now()
-    const trouble = troubles[reason]
     const state = this.#states.get(reason)!
     const wasActive = isActive(state, trouble, now)
     if (trouble.isThere(facts)) {

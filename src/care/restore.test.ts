@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { gzipSync } from 'node:zlib'
+import fc from 'fast-check'
 import { type Test, test } from 'tap'
 import { tarEnd, tarFill, tarHead } from '../kit/tar.ts'
-import { sha256Of } from '../kit/tree.ts'
+import { sha256Of, treeOf } from '../kit/tree.ts'
 import { type Manifest, makeBackup } from './backup.ts'
 import { type Change, openBackup, type Parts, planOf, restore } from './restore.ts'
 import { configPlanOf, restoreConfig } from './restore_config.ts'
@@ -136,6 +137,105 @@ test('the configuration comes back file by file, and what was there stands besid
   t.equal(statSync(places.config).mode & 0o777, 0o644)
   t.equal(readFileSync(`${places.config}.2026-11-20T171530`, 'utf8'), 'now')
   t.same(new Set((await configPlanOf(opened, places)).map(({ change }) => change)), new Set(['the same']))
+})
+
+/** A name as somebody may have made one; no slash is in it. */
+const oddName = fc.oneof(
+  fc.stringMatching(/^[a-c.~ -]{1,6}$/),
+  fc.string({ unit: fc.constantFrom(...'a\\\n\u0001\u001b\u007f\u202eäß\u{1F600}"\''), minLength: 1, maxLength: 6 }),
+  fc.constantFrom(
+    'swap',
+    'backups',
+    'a.tmp',
+    'x.sock',
+    '.git',
+    '.env',
+    'node_modules',
+    'manifest.json',
+    '__proto__',
+    '..json',
+    'control.sock',
+  ),
+  fc.constantFrom('n'.repeat(99), 'n'.repeat(101), 'ä'.repeat(60), 'n'.repeat(250)),
+)
+const oddPath = fc.array(oddName, { minLength: 1, maxLength: 4 })
+const oddBytes = fc.oneof(fc.uint8Array({ maxLength: 600 }), fc.constant(new Uint8Array(4 * 1024 * 1024 + 1)))
+
+function layDown(folder: string, files: readonly (readonly [string[], Uint8Array])[]): void {
+  for (const [segments, bytes] of files) {
+    if (segments.some((one) => one === '.' || one === '..')) continue
+    try {
+      mkdirSync([folder, ...segments.slice(0, -1)].join('/'), { recursive: true })
+      writeFileSync([folder, ...segments].join('/'), bytes)
+    } catch {
+      // A file is where a folder should be.
+    }
+  }
+}
+
+test('whatever is there, a backup of it can be put back, and it tells what it has left out', async (t) => {
+  t.teardown(() => undefined)
+  const root = t.testdir({})
+  let round = 0
+  const files = fc.array(fc.tuple(oddPath, oddBytes), { maxLength: 6 })
+  await fc.assert(
+    fc.asyncProperty(files, files, async (state, topologies) => {
+      const folder = `${root}/${round++}`
+      for (const name of ['data', 'etc/topologies', 'new']) mkdirSync(`${folder}/${name}`, { recursive: true })
+      writeFileSync(`${folder}/etc/config.json`, '{}')
+      layDown(`${folder}/data`, state)
+      layDown(`${folder}/etc/topologies`, topologies)
+      const sources = { data_dir: `${folder}/data`, config: `${folder}/etc/config.json`, topologies: `${folder}/etc/topologies` }
+      const path = `${folder}/it.tar.gz`
+      const wanted = { with_keys: true, with_events: true }
+      const { left_out, files: packed } = await makeBackup({ ...sources, version: '1', system_id: 's' }, wanted, { path, at })
+      const opened = await openBackup(path)
+      try {
+        await restore(opened, `${folder}/new`, await planOf(opened, `${folder}/new`, whole), at)
+        const places = { config: `${folder}/new-etc/config.json`, topologies: `${folder}/new-etc/topologies` }
+        await restoreConfig(opened, places, await configPlanOf(opened, places), at)
+      } finally {
+        await opened.archive.close()
+      }
+      for (const { name } of packed) {
+        const [from, to] = name.startsWith('state/') ? ['data', 'new'] : ['etc', 'new-etc']
+        const below = name.slice(name.indexOf('/'))
+        if (!readFileSync(`${folder}/${from}${below}`).equals(readFileSync(`${folder}/${to}${below}`)))
+          throw new Error(`${name} is not as it was`)
+      }
+      const there = (await treeOf(sources.topologies)).files.map(({ name }) => `config/topologies/${name}`)
+      const silent = there.filter((name) => !packed.some((one) => one.name === name) && !/\/(\.|node_modules)/.test(name))
+      if (silent.length > left_out.length) throw new Error(`not told: ${silent}`)
+      rmSync(folder, { recursive: true })
+    }),
+    { numRuns: 60 },
+  )
+})
+
+test('what tools keep beside a topology is left out, and told', async (t) => {
+  t.teardown(() => undefined)
+  const folder = t.testdir({
+    data: {},
+    topologies: {
+      'a.json': '{}',
+      '.env': 'TOKEN=1',
+      '.git': { config: 'x' },
+      node_modules: { a: { 'b.js': '' } },
+      'big.json': 'x'.repeat(5_000_000),
+    },
+  })
+  const sources = { data_dir: `${folder}/data`, config: undefined, topologies: `${folder}/topologies`, version: '1', system_id: 's' }
+  const made = await makeBackup(sources, { with_keys: false, with_events: false }, { path: `${folder}/it.tar.gz`, at })
+  t.same(
+    made.files.map(({ name }) => name),
+    ['config/topologies/a.json'],
+  )
+  t.same(made.left_out.map((one) => one.split(':')[0]).sort(), [
+    'config/topologies/.env',
+    'config/topologies/.git/',
+    'config/topologies/big.json',
+    'config/topologies/node_modules/',
+  ])
 })
 
 type Member = { name: string; text: string }

@@ -10,7 +10,7 @@ import { isPlainName, Swap } from '../kit/swap.ts'
 import type { TarFile } from '../kit/tar.ts'
 import { sha256Of, treeOf } from '../kit/tree.ts'
 import { configFolder, type Manifest, manifestName, manifestOf, stateFolder } from './backup.ts'
-import { beforeRestoreName, type Kind, kindOf } from './backup_files.ts'
+import { beforeRestoreName, type Kind, kindOf, longestConfig, mostFiles } from './backup_files.ts'
 
 /** Which parts of a backup take the place of what is here; what is not here is taken in any case. */
 export type Parts = {
@@ -29,13 +29,11 @@ export type Change = {
 export type Opened = {
   manifest: Manifest
   /** By their names below the folder of the configuration: `config.json`, `topologies/…`. */
-  config: ReadonlyMap<string, string>
+  config: ReadonlyMap<string, Buffer>
   archive: Archive
 }
 
-const longestConfig = 4 * 1024 * 1024
 const longestManifest = 64 * 1024 * 1024
-const mostFiles = 100_000
 /** So much of the disk stays free. */
 const spare_bytes = 4 * 1024 * 1024
 
@@ -44,7 +42,7 @@ export async function openBackup(path: string): Promise<Opened> {
   const archive = await Archive.open(path)
   try {
     const found = new Map<string, Packed>()
-    const config = new Map<string, string>()
+    const config = new Map<string, Buffer>()
     const list: { manifest?: Manifest } = {}
     await archive.read(async (file, content) => {
       if (list.manifest) throw notWhole(`${JSON.stringify(file.name)} stands behind its list`)
@@ -65,7 +63,7 @@ async function look(
   file: TarFile,
   content: AsyncIterable<Uint8Array>,
   found: Map<string, Packed>,
-  config: Map<string, string>,
+  config: Map<string, Buffer>,
 ): Promise<void> {
   const { name, size } = file
   mustBelong(name)
@@ -73,7 +71,7 @@ async function look(
   if (found.size >= mostFiles) throw notWhole(`there are more than ${mostFiles} files in it`)
   const hash = createHash('sha256')
   const hashed = hashing(content, hash)
-  if (name.startsWith(configFolder)) config.set(name.slice(configFolder.length), (await contentOf(file, hashed, longestConfig)).toString())
+  if (name.startsWith(configFolder)) config.set(name.slice(configFolder.length), await contentOf(file, hashed, longestConfig))
   else for await (const _ of hashed);
   found.set(name, { name, size, sha256: hash.digest('hex') })
 }

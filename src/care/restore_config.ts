@@ -1,7 +1,7 @@
 // Putting the configuration of a backup back: file by file, each whole. What was there before stands beside it, with the time in its name.
 
 import { createSynced } from '../kit/durable.ts'
-import { readText } from '../kit/files.ts'
+import { readBytes } from '../kit/files.ts'
 import { exists } from '../kit/folder.ts'
 import { replaceFile } from '../kit/replace_file.ts'
 import { sha256Of } from '../kit/tree.ts'
@@ -26,11 +26,11 @@ export function configPlanOf({ manifest, config }: Opened, places: ConfigPlaces)
 /** Rejects with `storage` or `forbidden`; then those before it are in place. */
 export async function restoreConfig({ config }: Opened, places: ConfigPlaces, plan: readonly Change[], at: Date): Promise<void> {
   const wanted = new Set(plan.filter(({ change }) => change === 'added' || change === 'replaced').map(({ name }) => name))
-  for (const [name, text] of config) {
+  for (const [name, content] of config) {
     const path = pathOf(name, places)
     if (!wanted.has(path)) continue
-    if (exists(path)) await replaceFile(path, text, { before: await readText(path), now: at })
-    else await createSynced(path, text, 0o644)
+    if (exists(path)) await replaceFile(path, content, { before: await readBytes(path), now: at })
+    else await createSynced(path, content, 0o644)
   }
 }
 

@@ -64,6 +64,39 @@ test('a key is rotated in a service that runs, and where none does', async (t) =
   t.match(await benchd(home, ['key', 'rotate', next.slice(3, 11), ...here]), { code: 0, stdout: /^bk_/ })
 })
 
+test('a key is given an end, and the list says when it has ended, whatever stands there', async (t) => {
+  t.teardown(() => undefined)
+  const home = t.testdir({ data: {} })
+  const here = ['--data-dir', `${home}/data`]
+  const made = async (...more: string[]) =>
+    JSON.parse((await benchd(home, ['key', 'create', '--name', 'a', '--scope', 'read', '--json', ...more, ...here])).stdout)
+  const soon = await made('--expires', '90d')
+  t.ok(Math.abs(soon.expires_at - Date.now() / 1000 - 90 * 86_400) < 60)
+  t.equal((await made('--expires', '2037-06-30')).expires_at, new Date(2037, 6, 1).getTime() / 1000)
+  t.equal((await made('--expires', '2037-06-30T18:00Z')).expires_at, Date.UTC(2037, 5, 30, 18) / 1000)
+  t.equal((await made()).expires_at, null)
+  const rotate = ['key', 'rotate', soon.key_id, '--json', '--expires', 'never', ...here]
+  t.equal(JSON.parse((await benchd(home, rotate)).stdout).expires_at, null)
+  for (const when of ['90', '2037-02-30', '2037-13-01', 'tomorrow', '1795199596000', '']) {
+    const refused = await benchd(home, ['key', 'create', '--name', 'a', '--scope', 'read', '--expires', when, ...here])
+    t.match(refused, { code: 2, stderr: /is none of 12h, 90d/ }, when)
+  }
+  t.match(await benchd(home, ['key', 'create', '--name', 'a', '--scope', 'read', '--expires', '2001-01-01', ...here]), {
+    code: 2,
+    stderr: /in the past/,
+  })
+
+  const path = `${home}/data/keys.json`
+  const { sha256: _, ...file } = JSON.parse(readFileSync(path, 'utf8'))
+  const [first, second, ...rest] = file.keys
+  const keys = [{ ...first, expires_at: 1e9 }, { ...second, expires_at: 9e15 }, ...rest]
+  writeFileSync(path, JSON.stringify({ ...file, keys }), { mode: 0o600 })
+  const list = await benchd(home, ['key', 'list', ...here])
+  t.match(list, { code: 0, stderr: '' })
+  t.match(list.stdout, new RegExp(`${first.key_id} .*expired 2001-09-09T01:46 `))
+  t.match(list.stdout, new RegExp(`${second.key_id} .*until 9000000000000000 s `))
+})
+
 test('the fingerprint of the certificate is printed at the start and by config check, and a client that does not trust it says how to', async (t) => {
   t.teardown(() => undefined)
   const home = t.testdir({})
@@ -78,6 +111,20 @@ test('the fingerprint of the certificate is printed at the start and by config c
   const key = (await benchd(home, ['key', 'create', '--name', 'a', '--scope', 'read', '--data-dir', `${home}/data`])).stdout.trim()
   t.match(await benchd(home, ['whoami', '--url', url, '--key', key]), { code: 69, stderr: /self-signed certificate.*NODE_EXTRA_CA_CERTS/ })
   t.match(await benchd(home, ['whoami', '--url', url, '--key', key], { NODE_EXTRA_CA_CERTS: tls.cert }), { code: 0, stdout: /scope read/ })
+
+  const far = ['--url', url, '--key', key]
+  t.match(await benchd(home, ['status', '--data-dir', `${home}/data`]), { code: 0, stdout: new RegExp(`certificate ${fingerprint256}`) })
+  t.match(await benchd(home, ['whoami', ...far, '--fingerprint', fingerprint256]), { code: 0, stdout: /scope read/ })
+  t.match(await benchd(home, ['whoami', ...far], { BENCHD_FINGERPRINT: fingerprint256.replaceAll(':', '').toLowerCase() }), { code: 0 })
+  const wrong = `${fingerprint256.startsWith('00') ? '11' : '00'}${fingerprint256.slice(2)}`
+  const refused = await benchd(home, ['whoami', ...far, '--fingerprint', wrong])
+  t.match(refused, { code: 4, stdout: '', stderr: new RegExp(`is ${fingerprint256}, not the one that was named`) })
+  t.match(await benchd(home, ['whoami', ...far, '--fingerprint', 'abc']), { code: 2, stderr: /no SHA-256 fingerprint/ })
+  t.match(await benchd(home, ['whoami', '--url', 'http://127.0.0.1:1', '--fingerprint', wrong]), { code: 2, stderr: /wants https/ })
+  mkdirSync(`${home}/.config/benchd`, { recursive: true })
+  const remembered = { url, api_key: key, fingerprint: fingerprint256 }
+  writeFileSync(`${home}/.config/benchd/credentials.json`, JSON.stringify(remembered), { mode: 0o600 })
+  t.match(await benchd(home, ['whoami', '--url', url]), { code: 0, stdout: /scope read/ })
 })
 
 test('who did what is printed, also what was done without the service, and what was changed in it is found', async (t) => {
@@ -96,7 +143,7 @@ test('who did what is printed, also what was done without the service, and what 
   t.match(await benchd(home, ['audit', 'verify', '--head', 'f'.repeat(64), ...here]), { code: 1, stdout: /no line has the hash/ })
   writeFileSync(path, readFileSync(path, 'utf8').replace('"status":201', '"status":403'))
   t.match(await benchd(home, ['audit', 'verify', ...here]), { code: 1, stdout: /audit\.jsonl:2: line 2 is not as it was written/ })
-  t.match(await benchd(home, ['audit', 'verify', `${home}/nothing.jsonl`]), { code: 1 })
+  t.match(await benchd(home, ['audit', 'verify', `${home}/nothing.jsonl`]), { code: 3, stderr: /there is no record/ })
 })
 
 test('ports of the service and of this computer are listed, and one that is unplugged and plugged in again is named', async (t) => {

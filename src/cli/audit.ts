@@ -4,6 +4,7 @@ import type { AuditEntry } from '../keys/audit.ts'
 import { verifyChain } from '../kit/chained_lines.ts'
 import { ask, serviceOf, serviceOptions } from './client.ts'
 import { command } from './command.ts'
+import { CliError } from './exit.ts'
 import { dataDir } from './places.ts'
 import { print, table } from './table.ts'
 
@@ -36,6 +37,7 @@ const auditVerify = command({
     const path = file ?? `${dataDir(options['data-dir'])}/audit.jsonl`
     const found = await verifyChain(path, { wanted: options.head })
     const { files, lines, torn, first_seq, head, broken, has_wanted } = found
+    if (files === 0) throw new CliError('not_found', `there is no record ${path}; name it, or its folder with --data-dir`)
     if (options.json) print(JSON.stringify(found))
     else {
       for (const { file, line, problem } of broken) print(`${file}:${line}: ${problem}`)

@@ -1,6 +1,6 @@
 // `benchd backup …`: of the running service, or, when none runs, of the data folder itself.
 
-import type { Backup } from '../care/backups.ts'
+import type { Backup, MadeBackup, Making } from '../care/backups.ts'
 import { LabError } from '../errors.ts'
 import type { Report } from '../kit/json_file.ts'
 import { ask, open, patiently, type Service, serviceOf, serviceOptions } from './client.ts'
@@ -8,6 +8,7 @@ import { command, type Given } from './command.ts'
 import { CliError } from './exit.ts'
 import { configPath, topologiesDir } from './places.ts'
 import { date, print, table } from './table.ts'
+import { note } from './terminal.ts'
 
 const configOption = {
   config: { type: 'string', value: 'FILE', help: 'Without a service: the configuration that goes in; default /etc/benchd/config.json' },
@@ -27,10 +28,11 @@ const backup = command({
   async run({ options, operands: [file] }) {
     const wanted = { with_keys: options['with-keys'] ?? false, with_events: options['with-events'] ?? false }
     const store = await storeOf(options)
-    const made = await store.make(wanted)
+    const made = await store.make({ ...wanted, keep: file === undefined })
     const path = file === undefined ? undefined : await takenAway(store, made, file)
     if (options.json) print(JSON.stringify({ ...made, path: path ?? null }))
     else print(path ?? made.name)
+    for (const one of made.left_out) note(`left out: ${one}`)
     return 0
   },
 })
@@ -51,7 +53,7 @@ export const commands = [backup, backupList]
 
 /** Where the backups are that a service, or nobody, looks after. */
 export type Store = {
-  make(wanted: { with_keys: boolean; with_events: boolean }): Promise<Backup>
+  make(wanted: Making): Promise<MadeBackup>
   list(): Promise<Backup[]>
   read(backup: Backup): Promise<AsyncIterable<Uint8Array>>
   remove(backup: Backup): Promise<void>

@@ -13,6 +13,8 @@ type ManualStep = { step_id: string; execution_id: string; instruction: string; 
 export type Bench = {
   health: Health
   system_id: string
+  /** SHA-256 of its certificate; null without TLS. */
+  tls_fingerprint: string | null
   devices: DeviceInfo[]
   runs: ExecutionSummary[]
   steps: ManualStep[]
@@ -41,15 +43,15 @@ export async function healthOf(service: Service): Promise<{ health: Health; cloc
 
 export async function benchOf(service: Service): Promise<Bench> {
   const { health, clock_ahead_s } = await healthOf(service)
-  const [{ system_id }, devices, { executions: runs }, { steps }, { incidents }, metrics] = await Promise.all([
-    ask<{ system_id: string }>(service, 'GET', '/api/system'),
+  const [{ system_id, tls_fingerprint = null }, devices, { executions: runs }, { steps }, { incidents }, metrics] = await Promise.all([
+    ask<{ system_id: string; tls_fingerprint?: string | null }>(service, 'GET', '/api/system'),
     devicesOf(service),
     ask<{ executions: ExecutionSummary[] }>(service, 'GET', '/api/executions?status=IN_PROGRESS&limit=1000'),
     ask<{ steps: ManualStep[] }>(service, 'GET', '/api/operator/steps'),
     ask<{ incidents: Incident[] }>(service, 'GET', '/api/incidents?acknowledged=false&limit=1000'),
     open(service, 'GET', '/metrics').then(textOf),
   ])
-  return { health, system_id, devices, runs, steps, incidents, host: { ...hostIn(metrics), clock_ahead_s } }
+  return { health, system_id, tls_fingerprint, devices, runs, steps, incidents, host: { ...hostIn(metrics), clock_ahead_s } }
 }
 
 export function snapshotsOf(service: Service, runs: readonly ExecutionSummary[]): Promise<ExecutionSnapshot[]> {

@@ -1,7 +1,6 @@
 // `benchd bundle`: gathers what helps to understand a bench from afar; what cannot be had is named in it, and keeps nothing else out.
 
 import { execFile } from 'node:child_process'
-import { resolve } from 'node:path'
 import { text as textOf } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import type { Bundle, Piece } from '../care/bundle.ts'
@@ -36,7 +35,7 @@ const bundle = command({
   async run({ options, operands: [file] }) {
     const { contentsOf, writeBundle } = await import('../care/bundle.ts')
     const at = new Date()
-    const path = resolve(file ?? `benchd-bundle-${at.toISOString().replace(/[-:]|\.\d+/g, '')}.tar.gz`)
+    const path = await freePath(file ?? '.', `benchd-bundle-${at.toISOString().replace(/[-:]|\.\d+/g, '')}.tar.gz`)
     const gathered = await gather(serviceOf(options), options)
     await writeBundle(path, gathered, at)
     if (options.json) print(JSON.stringify({ path, pieces: gathered.pieces.map(({ name }) => name), missing: gathered.missing }))
@@ -50,17 +49,28 @@ export const commands = [bundle]
 type Wish = Omit<Piece, 'text'> & { get(): Promise<string> }
 type Places = { config?: string; 'data-dir'?: string }
 
+async function freePath(file: string, name: string): Promise<string> {
+  const { freeFile } = await import('../kit/archive.ts')
+  return freeFile(file, name)
+}
+
 async function gather(service: Service, places: Places): Promise<Bundle> {
+  const isFar = 'url' in service
   const isThere = await ask(service, 'GET', '/api/system').then(
     () => true,
     (error) => {
-      if (error instanceof CliError && error.exit === 'unreachable') return false
+      // What is here says nothing about a service elsewhere.
+      if (!isFar && error instanceof CliError && error.exit === 'unreachable') return false
       throw error
     },
   )
-  const wishes = [...ofThisMachine(places), ...(isThere ? [...ofService(service), ...(await ofDevices(service))] : ofFolder(places))]
+  const local = ofThisMachine(places)
+  const asked = isThere ? [...ofService(service), ...(await ofDevices(service))] : ofFolder(places)
+  const wishes = isFar ? asked : [...local, ...asked]
   const pieces: Piece[] = []
   const missing: { name: string; why: string }[] = isThere ? [] : [{ name: 'health.json', why: 'no service answers here' }]
+  if (isFar)
+    missing.push(...local.map(({ name }) => ({ name, why: 'no service gives it over the network: run benchd bundle at its computer' })))
   for (const { name, what, get } of wishes) {
     try {
       pieces.push({ name, what, text: await get() })

@@ -57,7 +57,7 @@ test('a backup goes to a stick beside the running service, and comes back when t
   t.match(path, /\/stick\/benchd-asked-.*\.tar\.gz$/)
   t.equal(statSync(path).mode & 0o777, 0o600)
   t.same(readdirSync(`${home}/data/backups`), [], 'it is not kept twice')
-  t.match(await benchd(home, ['backup', path, ...here]), { code: 1, stderr: /is there already/ })
+  t.match(await benchd(home, ['backup', path, ...here]), { code: 5, stderr: /is there already/ })
   const kept = await benchd(home, ['backup', '--json', ...here])
   t.match(JSON.parse(kept.stdout), { name: /^asked-/, path: null })
   t.match(await benchd(home, ['backup', 'list', ...here]), { code: 0, stdout: /asked-.*\.tar\.gz/ })
@@ -215,6 +215,27 @@ test('the bundle holds what helps, and none of the secrets of the folder', async
   const offline = await texts(`${home}/offline.tar.gz`, [])
   for (const name of ['state.txt', 'config.json', 'incidents.jsonl', 'events.jsonl']) t.ok(offline.names.includes(name), name)
   t.match(offline.read('README.txt'), /Left out:\nhealth\.json +no service answers here/)
+})
+
+test('a bundle of a service elsewhere holds nothing of this computer, and says so', async (t) => {
+  const { home, serve, end, here } = prepared(t)
+  const service = await serve()
+  const key = (await benchd(home, ['key', 'create', '--name', 'a', '--scope', 'admin', ...here])).stdout.trim()
+  const far = ['--url', service.url, '--key', key, '--config', `${home}/config.json`]
+  const made = await benchd(home, ['bundle', `${home}/stick`, ...far])
+  t.equal(made.code, 0, made.stderr)
+  const path = made.stdout.trim().split('\n').at(-1)!
+  t.match(path, /\/stick\/benchd-bundle-.*\.tar\.gz$/)
+  const names = execFileSync('tar', ['-tzf', path], { encoding: 'utf8' }).split('\n')
+  for (const name of ['health.json', 'system.json', 'devices.json']) t.ok(names.includes(name), name)
+  for (const name of ['config.json', 'doctor.json', 'versions.json', 'journal.txt']) {
+    t.notOk(names.includes(name), name)
+    t.match(made.stdout, new RegExp(`\\n${name} +no service gives it over the network`))
+  }
+  t.match(await benchd(home, ['bundle', path, ...far]), { code: 5, stderr: /is there already/ })
+  await end(service)
+  t.match(await benchd(home, ['bundle', `${home}/none.tar.gz`, ...far]), { code: 69 })
+  t.notOk(existsSync(`${home}/none.tar.gz`))
 })
 
 /** A folder with a program that says this; the first on the path. */

@@ -110,14 +110,14 @@ test('keys are made, listed and revoked in a service that runs: at once, over it
   t.match(await service.ended, { code: 0, signal: null })
 })
 
-test('a second service on one data folder ends with 75, and the first goes on', async (t) => {
+test('a second service on one data folder ends with 75, one whose port is taken with 5, and the first goes on', async (t) => {
   const { home, url } = await serving(t)
   const second = await benchd(home, ['serve', '--config', `${home}/config.json`, '--data-dir', `${home}/data`])
   t.match(second, { code: 75, stderr: /another benchd runs on the data folder/ })
   t.equal((await fetch(`${url}/health`)).status, 200)
   const port = new URL(url).port
   const elsewhere = await benchd(home, ['serve', '--config', `${home}/config.json`, '--data-dir', `${home}/other`, '--port', port])
-  t.match(elsewhere, { code: 75, stderr: new RegExp(`port ${port}.*is taken`) })
+  t.match(elsewhere, { code: 5, stderr: new RegExp(`port ${port}.*is taken`) })
 })
 
 test('after a SIGKILL the folder is free, and what was there is there', async (t) => {

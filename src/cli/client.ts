@@ -2,20 +2,27 @@
 
 import { type IncomingMessage, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
+import { userInfo } from 'node:os'
 import { text } from 'node:stream/consumers'
+import type { TLSSocket } from 'node:tls'
 import { exists, socketPath } from '../kit/folder.ts'
 import { commonOptions, type Given } from './command.ts'
 import { credentials } from './credentials.ts'
 import { CliError, exitOfStatus } from './exit.ts'
+import { pinned } from './pinned.ts'
 import { dataDir } from './places.ts'
 
+/** Over the network. With a `fingerprint` only the service whose certificate has that SHA-256 is spoken to. */
+type Far = { url: string; api_key: string | undefined; fingerprint?: string | undefined }
+
 /** `wait_s` is how long an answer may take, where somebody said so. */
-export type Service = ({ socket_of: string } | { url: string; api_key: string | undefined }) & { wait_s?: number | undefined }
+export type Service = ({ socket_of: string } | Far) & { wait_s?: number | undefined }
 
 /** Options of every command that asks a service. */
 export const serviceOptions = {
   url: { type: 'string', value: 'URL', help: 'Service to talk to over the network; else the one on the data folder' },
   key: { type: 'string', value: 'KEY', help: 'API key for --url; better: BENCHD_API_KEY' },
+  fingerprint: { type: 'string', value: 'SHA256', help: 'Speak to no service at --url but the one whose certificate has it' },
   'data-dir': { type: 'string', value: 'DIR', help: 'Data folder of the service on this machine' },
   timeout: { type: 'string', value: 'S', help: 'Seconds to wait for an answer; default 60, and as long as it takes for an operation' },
   json: commonOptions.json,
@@ -27,15 +34,34 @@ export function serviceOf(options: Given<typeof serviceOptions>): Service {
 }
 
 function whereabouts(options: Given<typeof serviceOptions>): Service {
-  const url = options.url ?? process.env.BENCHD_URL
+  const url = webAddress(options.url ?? (process.env.BENCHD_URL || undefined))
   const api_key = options.key ?? process.env.BENCHD_API_KEY
-  if (url) return { url, api_key: api_key ?? credentials(url)?.api_key }
+  const fingerprint = options.fingerprint ?? (process.env.BENCHD_FINGERPRINT || undefined)
+  if (url) {
+    const known = api_key ? undefined : credentials(url)
+    return { url, api_key: api_key ?? known?.api_key, fingerprint: fingerprint ?? known?.fingerprint }
+  }
   const isNamed = options['data-dir'] ?? process.env.BENCHD_DATA_DIR
   if (isNamed) return { socket_of: dataDir(options['data-dir']) }
   // On the machine itself its own service goes before one that is only remembered.
   if (exists(`${groupDoor}/control.sock`)) return { socket_of: groupDoor }
   const known = credentials()
-  return known ? { url: known.url, api_key: api_key ?? known.api_key } : { socket_of: dataDir(undefined) }
+  if (!known) return { socket_of: dataDir(undefined) }
+  return { url: known.url, api_key: api_key ?? known.api_key, fingerprint: fingerprint ?? known.fingerprint }
+}
+
+/** Of a service; undefined where none was named. */
+function webAddress(text: string | undefined): string | undefined {
+  if (text === undefined || (/^https?:\/\//i.test(text) && URL.canParse(text))) return text
+  if (text === '') throw new CliError('usage', 'the URL of the service is empty; for the service on this machine leave --url out')
+  const whole = `http://${text}`
+  const advice = text.includes('://') || !URL.canParse(whole) ? 'it begins with http:// or https://' : `write ${whole}, or https://${text}`
+  throw new CliError('usage', `${text} is not the URL of a service; ${advice}`)
+}
+
+/** Below the path of the service, which a proxy may give it. */
+function urlOf(service: Far, path: string): URL {
+  return new URL(service.url.replace(/[?#].*$/, '').replace(/\/+$/, '') + path)
 }
 
 /** The same service, which may take as long as it takes, unless somebody said how long. */
@@ -80,7 +106,7 @@ export async function open(
   throw new CliError(exitOfStatus(status), detailOf(await text(response)) ?? `the service answered ${status}`)
 }
 
-function exchange(
+async function exchange(
   service: Service,
   method: string,
   path: string,
@@ -89,15 +115,17 @@ function exchange(
   const sent = body === undefined ? undefined : JSON.stringify(body)
   const wait_s = service.wait_s ?? usual_s
   const headers = { ...more, ...(sent !== undefined && { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(sent) }) }
+  const socket = await pinnedSocket(service, path, wait_s)
   return new Promise((resolve, reject) => {
     const asking =
       'url' in service
-        ? (service.url.startsWith('https:') ? requestHttps : requestHttp)(new URL(path, service.url), {
+        ? (/^https:/i.test(service.url) ? requestHttps : requestHttp)(urlOf(service, path), {
             method,
             signal,
             headers: { ...headers, ...(service.api_key && { 'X-API-Key': service.api_key }) },
+            ...(socket && { createConnection: () => socket }),
           })
-        : requestHttp({ socketPath: controlSocket(service), method, path, headers, signal })
+        : requestHttp({ socketPath: controlSocket(service), method, path, headers: { ...headers, ...localUser(method) }, signal })
     // Also while it is being connected to, and between two pieces of an answer.
     if (wait_s > 0) asking.setTimeout(wait_s * 1000, () => asking.destroy(new Error(`no answer within ${wait_s} s`)))
     asking.on('error', (error) => reject(unreachable(service, error)))
@@ -106,12 +134,47 @@ function exchange(
   })
 }
 
+/** A connection to the service that its fingerprint names, where one does. */
+async function pinnedSocket(service: Service, path: string, wait_s: number): Promise<TLSSocket | undefined> {
+  if (!('url' in service) || service.fingerprint === undefined) return undefined
+  try {
+    return await pinned(new URL(path, service.url), service.fingerprint, wait_s)
+  } catch (error) {
+    throw error instanceof CliError ? error : unreachable(service, error as Error)
+  }
+}
+
+/** On the socket everybody is an administrator; a lease tells them apart by this. Also through sudo it is the person. */
+function localUser(method: string): Record<string, string> {
+  if (method === 'GET') return {}
+  try {
+    return { 'X-Local-User': encodeURIComponent(process.env.SUDO_USER || userInfo().username) }
+  } catch {
+    // One who stands in no list of users.
+    return {}
+  }
+}
+
 function detailOf(content: string): string | undefined {
   try {
-    return (JSON.parse(content) as { detail?: string }).detail
+    const { detail } = JSON.parse(content) as { detail?: string }
+    return detail === undefined ? undefined : atShell(detail)
   } catch {
     return undefined
   }
+}
+
+/** What the API words for programs, as a person types it. */
+const typed: readonly (readonly [RegExp, string])[] = [
+  [/POST \/api\/devices\/([^/\s]+)\/initialize/g, 'benchd devices init $1'],
+  [/POST \/api\/incidents\/([^/\s]+)\/acknowledge/g, 'benchd incidents ack $1'],
+  [/PUT \/api\/labware\/([^/\s]+)\/location, or benchd labware put/g, 'benchd labware put $1'],
+  [/PUT \/api\/labware\/([^/\s]+)\/location/g, 'benchd labware put $1'],
+  [/X-Override: true/g, '--override'],
+]
+
+function atShell(sentence: string): string {
+  return typed.reduce((text, [words, command]) => text.replace(words, command), sentence)
 }
 
 function controlSocket(service: { socket_of: string }): string {
@@ -132,9 +195,13 @@ function unreachable(service: Service, error: Error): CliError {
     })
   }
   if (selfSigned.has((error as NodeJS.ErrnoException).code ?? '')) {
-    const sentence = `${error.message}: fetch its certificate, see that it is the right one, and name it in NODE_EXTRA_CA_CERTS`
+    const sentence = `${error.message}: fetch its certificate, see that it is the right one, and name it in NODE_EXTRA_CA_CERTS, or its SHA-256 by --fingerprint`
     return new CliError('unreachable', sentence, { cause: error })
   }
+  if (error.message.startsWith('no answer within'))
+    return new CliError('unreachable', `${error.message}: what was asked for may go on all the same; see: benchd status`, { cause: error })
+  if ((error as NodeJS.ErrnoException).code === 'EPROTO' && 'url' in service)
+    return new CliError('unreachable', `${service.url} does not speak TLS; write http://`, { cause: error })
   const where = 'url' in service ? service.url : `the folder ${service.socket_of}`
   return new CliError('unreachable', `no service answers at ${where}: ${error.message}`, { cause: error })
 }

@@ -1,10 +1,14 @@
 // `benchd config …`: the configuration file, and what comes of it.
 
+import { serviceOf, serviceOptions } from './client.ts'
 import { command } from './command.ts'
+import { configSet } from './config_set.ts'
 import { type Setting, settingsOf } from './config_values.ts'
 import { configPath } from './places.ts'
+import { reload, todo } from './reload.ts'
 import { listenOptions } from './serve.ts'
 import { print, table } from './table.ts'
+import { tellFaults } from './workflows.ts'
 
 const check = command({
   name: 'config check',
@@ -45,7 +49,22 @@ const show = command({
   },
 })
 
-export const commands = [check, show]
+const again = command({
+  name: 'config reload',
+  summary: 'Have the service read its configuration and its topologies again; what needs a restart is named',
+  operands: [],
+  options: serviceOptions,
+  example: 'benchd config check && benchd config reload',
+  async run({ options }) {
+    const answer = await reload(serviceOf(options))
+    const rest = todo(answer)
+    print(options.json ? JSON.stringify(answer) : [answer.message, ...(rest ? [rest] : [])].join('\n'))
+    tellFaults(answer.faults)
+    return 0
+  },
+})
+
+export const commands = [check, show, configSet, again]
 
 function row({ name, value, from, by }: Setting): string[] {
   return [name, typeof value === 'string' ? value : JSON.stringify(value), by ? `${from} ${by}` : from]

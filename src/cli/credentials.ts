@@ -8,7 +8,12 @@ import { parseJson } from '../kit/json.ts'
 import { checked } from '../kit/schema.ts'
 import { CliError } from './exit.ts'
 
-const Credentials = v.strictObject({ url: v.pipe(v.string(), v.url()), api_key: v.string() })
+const Credentials = v.strictObject({
+  url: v.pipe(v.string(), v.url()),
+  api_key: v.string(),
+  /** SHA-256 of the certificate of the service, where no authority vouches for it. */
+  fingerprint: v.optional(v.string()),
+})
 type Credentials = v.InferOutput<typeof Credentials>
 
 function credentialsPath(env: Readonly<Record<string, string | undefined>> = process.env): string {

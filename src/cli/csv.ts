@@ -1,4 +1,5 @@
-// Comma-separated values as RFC 4180 has them: a cell with a comma, a quote or a line break is quoted, and a quote in it doubled.
+// Comma-separated values as RFC 4180 has them: a cell with a comma, a quote or a line break is quoted, and a quote in it doubled. What
+// Excel writes where the comma is a decimal one is read as well: with semicolons or tabs.
 
 import { CliError } from './exit.ts'
 
@@ -8,21 +9,40 @@ export function csvLine(cells: readonly string[]): string {
 }
 
 function quoted(cell: string): string {
-  return /[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell
+  return /[",;\t\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell
 }
 
 /** A row, and the line of the text on which it begins. */
 export type CsvRow = { line: number; cells: string[] }
 
+const separators = [',', ';', '\t'] as const
+export type Separator = (typeof separators)[number]
+
+/** What Excel begins with: a byte order mark, and a line that says what parts the cells. */
+const opening = /^\uFEFF?(?:"?sep=([,;\t])"?(?:\r\n|\r|\n))?/
+
+/** What parts the cells: what the text says itself, else what stands most often in its first line outside of quotes. */
+export function separatorOf(text: string): Separator {
+  const [all = '', said] = opening.exec(text) ?? []
+  if (said) return said as Separator
+  const [first = ''] = /^(?:"[^"]*"?|[^"\r\n])*/.exec(text.slice(all.length)) ?? []
+  const plain = first.replace(/"[^"]*"?/g, '')
+  const times = (separator: string) => plain.split(separator).length
+  return separators.reduce((best, one) => (times(one) > times(best) ? one : best))
+}
+
 /** The rows, the empty ones left out. Takes line breaks of any system. Throws a usage error with line and column of what is no CSV. */
 export function parseCsv(text: string, what: string): CsvRow[] {
   const rows: CsvRow[] = []
-  let row: CsvRow = { line: 1, cells: [] }
-  // A byte order mark is what Excel begins with.
-  const scanner = { text: text.replace(/^\uFEFF/, ''), at: 0, line: 1, what }
+  const separator = separatorOf(text)
+  const [head = ''] = opening.exec(text) ?? []
+  const line = /sep=/.test(head) ? 2 : 1
+  let row: CsvRow = { line, cells: [] }
+  const plain = separator === ',' ? /[^,\r\n]*/y : separator === ';' ? /[^;\r\n]*/y : /[^\t\r\n]*/y
+  const scanner = { text: text.slice(head.length), at: 0, line, what, separator, plain }
   while (scanner.at < scanner.text.length) {
     row.cells.push(cell(scanner))
-    if (scanner.text[scanner.at] === ',') {
+    if (scanner.text[scanner.at] === separator) {
       scanner.at += 1
       if (scanner.at === scanner.text.length) row.cells.push('')
       continue
@@ -36,13 +56,14 @@ export function parseCsv(text: string, what: string): CsvRow[] {
   return rows.filter(({ cells }) => cells.length > 1 || cells[0] !== '')
 }
 
-type Scanner = { readonly text: string; at: number; line: number; what: string }
+type Scanner = { readonly text: string; at: number; line: number; what: string; separator: Separator; plain: RegExp }
 
-/** Leaves the scanner at what ended it: a comma, a line break, or the end. */
+/** Leaves the scanner at what ended it: a separator, a line break, or the end. */
 function cell(scanner: Scanner): string {
   const { text, at } = scanner
   if (text[at] !== '"') {
-    const [plain = ''] = /[^,\r\n]*/.exec(text.slice(at)) ?? []
+    scanner.plain.lastIndex = at
+    const [plain = ''] = scanner.plain.exec(text) ?? []
     if (plain.includes('"')) refuse(scanner, 'a quote stands in a cell that does not begin with one')
     scanner.at += plain.length
     return plain
@@ -53,7 +74,8 @@ function cell(scanner: Scanner): string {
   const inside = text.slice(at + 1, end)
   scanner.at = end + 1
   scanner.line += inside.split(/\r\n|\r|\n/).length - 1
-  if (scanner.at < text.length && !/[,\r\n]/.test(text[scanner.at]!)) refuse(scanner, 'something stands behind a closing quote')
+  if (scanner.at < text.length && ![scanner.separator, '\r', '\n'].includes(text[scanner.at]!))
+    refuse(scanner, 'something stands behind a closing quote')
   return inside.replaceAll('""', '"')
 }
 

@@ -1,6 +1,7 @@
 import { chmodSync, closeSync, mkdirSync, openSync, writeFileSync } from 'node:fs'
 import { type Test, test } from 'tap'
 import { driver } from '../../drivers/bioshake/driver.ts'
+import { drivers } from '../../drivers/index.ts'
 import { serveOnPty } from '../../drivers/serve.ts'
 import type { Finding } from '../care/doctor/finding.ts'
 import { layOut, wellPi } from '../care/testing.ts'
@@ -79,6 +80,37 @@ test('cables that were swapped are found, and whose they are is told', async (t)
   ])
 })
 
+test('so are those between instruments of different makes, each of which is silent where it is', async (t) => {
+  const { doctor, write } = await bench(t, straight)
+  const ending: (() => Promise<unknown>)[] = []
+  t.teardown(() => Promise.all(ending.map((end) => end())))
+  const at = async (name: 'bioshake' | 'plateloc') => {
+    const served = await serveOnPty(await drivers[name](), {})
+    ending.push(() => served.close())
+    return { kind: 'serial', path: served.path }
+  }
+  const [shaker, sealer] = [await at('bioshake'), await at('plateloc')]
+  write({
+    devices: [
+      { device_id: 'shaker-1', driver: 'bioshake', transport: sealer },
+      { device_id: 'sealer-1', driver: 'plateloc', transport: shaker },
+    ],
+  })
+  t.match((await doctor('--ask'))('instruments'), [
+    {
+      level: 'FAIL',
+      finding: /^shaker-1: silent, but asked as sealer-1 /,
+      fix: /^that is sealer-1: its cable is in the socket of shaker-1/,
+    },
+    { level: 'FAIL', finding: /^sealer-1: silent, but asked as shaker-1 .* BIOSHAKE/, fix: /^that is shaker-1/ },
+  ])
+  await ending.pop()?.()
+  t.match((await doctor('--ask'))('instruments'), [
+    { level: 'WARN', finding: /^shaker-1: /, fix: /and not in the socket of sealer-1$/ },
+    { level: 'FAIL', finding: /^sealer-1: silent, but/ },
+  ])
+})
+
 test('beside a service it is the service that is asked, for its ports are not opened', async (t) => {
   const { home, places, doctor, devices, write } = await bench(t, swapped)
   const service = running(t, home, ['serve', ...places])
@@ -90,12 +122,31 @@ test('beside a service it is the service that is asked, for its ports are not op
   t.match(found('keys'), [{ level: 'WARN', finding: /^none yet/ }])
   t.equal(found('config').length, 1)
   t.ok(found('instruments').every(({ level, finding }) => level === 'FAIL' || finding.includes('does not say who it is')))
-  write({ devices: [devices[0], { device_id: 'shaker-3', driver: 'bioshake', transport: { kind: 'simulated' } }] })
-  t.match((await doctor())('config')[1], {
+  const shakers = [
+    { ...devices[0], settings: { model: 'Q1' } },
+    { device_id: 'shaker-3', driver: 'bioshake', transport: { kind: 'simulated' } },
+  ]
+  write({ devices: shakers, hosts: ['bench.lab'] })
+  t.match((await doctor())('config').slice(1), [
+    { level: 'WARN', finding: 'differs from what the service runs with: hosts', fix: 'benchd config reload' },
+    {
+      level: 'WARN',
+      finding: /with: devices: shaker-2 is gone, devices: shaker-1\.settings\.model, devices: shaker-3 is new$/,
+      fix: /restart/,
+    },
+  ])
+  const reload = await benchd(home, ['config', 'reload', '--data-dir', `${home}/data`])
+  t.match(reload, { code: 0, stdout: /^taken over: hosts; needs a restart: devices: shaker-2 is gone, .*\nwhen nothing runs/ })
+  t.equal((await doctor())('config').length, 2)
+  const other = `${home}/other.json`
+  writeFileSync(other, '{"format": 1}')
+  t.match((await doctor('--config', other))('config')[1], {
     level: 'WARN',
-    finding: 'the service that runs does not have shaker-3 and still has shaker-2',
-    fix: /restart/,
+    finding: `the service that runs has another one: ${home}/config.json`,
   })
+  writeFileSync(`${home}/config.json`, '{')
+  const refused = await benchd(home, ['config', 'reload', '--data-dir', `${home}/data`])
+  t.match(refused, { code: 2, stdout: '', stderr: /config\.json is not JSON/ })
   service.child.kill('SIGTERM')
   await service.ended
 })

@@ -7,10 +7,10 @@ export const exitCodes = {
   failed: [1, 'the operation failed'],
   usage: [2, 'the command line is wrong'],
   not_found: [3, 'there is no such thing'],
-  not_allowed: [4, 'the key is missing, wrong, or may not'],
+  not_allowed: [4, 'the key is missing, wrong, or may not; or the rights of a file forbid it'],
   busy: [5, 'not now: busy, or in conflict with what is there'],
   unreachable: [69, 'the service cannot be reached'],
-  running: [75, 'another instance runs'],
+  running: [75, 'another instance has the data folder'],
   config: [78, 'the configuration is wrong'],
   interrupted: [130, 'ended with Ctrl-C'],
 } as const satisfies Record<string, readonly [number, string]>
@@ -27,11 +27,33 @@ export class CliError extends Error {
   }
 }
 
-const byCode: Partial<Record<ErrorCode, Exit>> = { not_found: 'not_found', config: 'config', in_use: 'running', invalid: 'usage' }
+const byCode: Partial<Record<ErrorCode, Exit>> = {
+  not_found: 'not_found',
+  config: 'config',
+  in_use: 'running',
+  invalid: 'usage',
+  forbidden: 'not_allowed',
+  exists: 'busy',
+  conflict: 'busy',
+  locked: 'busy',
+  busy: 'busy',
+}
 
 export function exitOf(error: unknown): number {
-  const exit = error instanceof CliError ? error.exit : error instanceof LabError ? (byCode[error.code] ?? 'failed') : 'failed'
-  return exitCodes[exit][0]
+  return exitCodes[kindOf(error)][0]
+}
+
+function kindOf(error: unknown): Exit {
+  if (error instanceof CliError) return error.exit
+  if (!(error instanceof LabError)) return isClosed(error) ? 'not_allowed' : 'failed'
+  // Nobody need start a service again whose configuration it may not read.
+  if (error.code !== 'config' && isClosed(error.cause)) return 'not_allowed'
+  return byCode[error.code] ?? 'failed'
+}
+
+/** The rights of a file. */
+function isClosed(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && (error.code === 'EACCES' || error.code === 'EPERM')
 }
 
 /** The exit for a status that the service answered. */

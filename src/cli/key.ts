@@ -6,6 +6,7 @@ import { shows } from './asking.ts'
 import { ask, type Service, serviceOf, serviceOptions } from './client.ts'
 import { command, type Given } from './command.ts'
 import { CliError } from './exit.ts'
+import { expiresOption, expiryOf } from './expiry.ts'
 import { commands as pairing } from './pairing.ts'
 import { date, print, table } from './table.ts'
 import { say } from './terminal.ts'
@@ -17,15 +18,17 @@ const keyCreate = command({
   options: {
     name: { type: 'string', value: 'NAME', help: 'Whose key it is' },
     scope: { type: 'string', value: 'SCOPE', help: 'read, operate or admin' },
+    ...expiresOption,
     ...serviceOptions,
   },
-  example: 'benchd key create --name laptop --scope operate',
+  example: 'benchd key create --name guest --scope operate --expires 90d',
   async run({ options }) {
     const { name, scope } = options
     if (!name || !scope) throw new CliError('usage', 'benchd key create wants --name NAME and --scope read, operate or admin')
+    const wish = { name, scope, ...expiryOf(options) }
     const created = await withKeys(options, {
-      online: (service) => ask<CreatedKey>(service, 'POST', '/api/keys', { name, scope }),
-      offline: (keys, request) => keys.create(request({ name, scope })),
+      online: (service) => ask<CreatedKey>(service, 'POST', '/api/keys', wish),
+      offline: (keys, request) => keys.create(request(wish)),
       deed: `key create --name ${name} --scope ${scope}`,
     })
     print(options.json ? JSON.stringify(created) : created.api_key)
@@ -52,10 +55,10 @@ const keyRotate = command({
   name: 'key rotate',
   summary: 'Make a new key in the place of one, and print it: the old one works on until it is revoked, or for --overlap',
   operands: ['KEY_ID'],
-  options: { overlap: { type: 'string', value: 'S', help: 'Seconds that both work' }, ...serviceOptions },
+  options: { overlap: { type: 'string', value: 'S', help: 'Seconds that both work' }, ...expiresOption, ...serviceOptions },
   example: 'benchd key rotate k3v9x2ab --overlap 86400',
   async run({ options, operands: [key_id = ''] }) {
-    const wish = options.overlap === undefined ? {} : { overlap_s: seconds(options.overlap) }
+    const wish = { ...(options.overlap !== undefined && { overlap_s: seconds(options.overlap) }), ...expiryOf(options) }
     const created = await withKeys(options, {
       online: (service) => ask<CreatedKey>(service, 'POST', `/api/keys/${encodeURIComponent(key_id)}/rotate`, wish),
       offline: (keys) => keys.rotate(key_id, wish),
@@ -140,10 +143,12 @@ function seconds(text: string): number {
 }
 
 function listed(keys: readonly PublicKey[]): string {
+  // The clock here may be behind, as that of the service may.
+  const now = Math.max(Date.now() / 1000, ...keys.map(({ created_at, last_used_at }) => Math.max(created_at, last_used_at ?? 0)))
   const rows = keys.map(({ key_id, name, scope, created_at, last_used_at, expires_at, revoked_at }) => [
     key_id,
     scope,
-    revoked_at !== null ? 'revoked' : expires_at !== null ? `until ${date(expires_at)}` : 'valid',
+    revoked_at !== null ? 'revoked' : expires_at === null ? 'valid' : `${expires_at <= now ? 'expired' : 'until'} ${date(expires_at)}`,
     date(created_at),
     last_used_at === null ? 'never' : date(last_used_at),
     name,

@@ -6,6 +6,7 @@ import { didYouMean } from '../kit/did_you_mean.ts'
 import { type Command, helpOf, parse } from './command.ts'
 import { commandsOf, table, words } from './commands.ts'
 import { CliError, exitOf } from './exit.ts'
+import { forTerminal } from './table.ts'
 import { behave } from './terminal.ts'
 
 process.stdout.on('error', onPrintError)
@@ -21,15 +22,16 @@ async function run(args: readonly string[]): Promise<number> {
     behave(known.options)
     return await command.run(known)
   } catch (error) {
-    process.stderr.write(`benchd: ${messageOf(error)}\n`)
+    process.stderr.write(`benchd: ${forTerminal(messageOf(error))}\n`)
     return exitOf(error)
   }
 }
 
-/** Who reads along may have had enough: `benchd events export | head`. */
+/** Who reads along may have had enough: `benchd events export | head`. Else what was asked for is not all there. */
 function onPrintError(error: NodeJS.ErrnoException): void {
-  if (error.code !== 'EPIPE') throw error
-  process.exit(0)
+  if (error.code === 'EPIPE') process.exit(0)
+  process.stderr.write(`benchd: the output was not written: ${error.message}\n`)
+  process.exit(1)
 }
 
 type Found = { command?: Command | undefined; rest: readonly string[] }

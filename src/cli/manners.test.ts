@@ -1,12 +1,15 @@
 // What every command has in common: quiet, colors, JSON, whose service it asks; and what is made from the table of commands.
 
-import { execFileSync, spawn } from 'node:child_process'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { t as file, test } from 'tap'
 import { optionsOf } from './command.ts'
 import { table } from './commands.ts'
+import { table as columns, forTerminal } from './table.ts'
 import { benchd, demo } from './testing.ts'
 
 // A slow machine is not a failure.
@@ -149,4 +152,72 @@ test('what zsh, fish and man are given names every command', async (t) => {
     for (const name of names) t.match(stdout, name.split(' ').at(-1))
   }
   t.match(await benchd(home, ['completion', 'csh']), { code: 2, stderr: /there is: bash, zsh, fish/ })
+})
+
+test('what others wrote does not command the terminal, and JSON of it says the same', async (t) => {
+  t.equal(forTerminal('a\u001b[2Jb\u009b1m\u202e\r\n\tc'), 'a\\u001b[2Jb\\u009b1m\\u202e\\u000d\n\tc')
+  t.equal(forTerminal('\u001b[32mok\u001b[39m'), '\u001b[32mok\u001b[39m')
+  const value = { name: 'a\u009bb\u007f\u202e\u001b' }
+  t.same(JSON.parse(forTerminal(JSON.stringify(value))), value)
+  t.equal(columns(['NAME', 'X'], [['a\u0007\nb', '1']]), 'NAME        X\na\\u0007\\nb  1')
+  const devices = [{ device_id: 's-1', driver: 'external', name: 'evil\u001b[2J' }]
+  const { home, dir } = await demo(t)
+  writeFileSync(`${home}/evil.json`, JSON.stringify({ format: 1, devices, 'x\u001b[2J': 1 }))
+  const { code, stderr } = await benchd(home, ['config', 'check', `${home}/evil.json`, '--no-color'])
+  t.equal(code, 78)
+  t.notMatch(stderr, '\u001b')
+  t.notMatch((await benchd(home, ['devices', 'show', 'a\u001b[2J', ...dir])).stderr, '\u001b')
+})
+
+test('what cannot be printed is told in one line, and ends with 1; a reader who has gone is no failure', async (t) => {
+  const { home, dir } = await demo(t)
+  const program = fileURLToPath(new URL('main.js', import.meta.url))
+  const shell = (line: string) => {
+    const { status, stderr } = spawnSync('bash', ['-c', `set -o pipefail; ${line}`], {
+      env: { PATH: process.env.PATH, HOME: home },
+      encoding: 'utf8',
+    })
+    return { status, stderr }
+  }
+  const list = [process.execPath, program, 'devices', 'list', ...dir].join(' ')
+  t.match(shell(`${list} > /dev/full`), { status: 1, stderr: /^benchd: the output was not written: .*ENOSPC.*\n$/ })
+  t.same(shell(`${list} | true`), { status: 0, stderr: '' })
+})
+
+test('an address that is no URL is told with the one that was meant', async (t) => {
+  const home = t.testdir({})
+  const status = (url: string, env = {}) => benchd(home, ['status', '--url', url], env)
+  t.match(await status('pi.local:8520'), {
+    code: 2,
+    stderr: /pi\.local:8520 is not the URL of a service; write http:\/\/pi\.local:8520, or https/,
+  })
+  t.match(await status('127.0.0.1'), { code: 2, stderr: /write http:\/\/127\.0\.0\.1,/ })
+  t.match(await status('ftp://a'), { code: 2, stderr: /it begins with http/ })
+  t.match(await status(''), { code: 2, stderr: /is empty/ })
+  t.match(await benchd(home, ['status'], { BENCHD_URL: 'pi:80' }), { code: 2, stderr: /write http:\/\/pi:80/ })
+})
+
+test('a service below a path is asked there, and one that speaks no TLS is told', async (t) => {
+  const { home, url, key } = await demo(t)
+  const proxy = createServer(async ({ url: path = '' }, response) => {
+    const answer = await fetch(url + path.replace('/bench', ''), { headers: { 'X-API-Key': key } })
+    response.writeHead(path.startsWith('/bench/') ? answer.status : 404).end(await answer.text())
+  })
+  t.teardown(() => proxy.close())
+  await once(proxy.listen(0, '127.0.0.1'), 'listening')
+  const { port } = proxy.address() as AddressInfo
+  t.match(await benchd(home, ['whoami', '--url', `http://127.0.0.1:${port}/bench/`]), { code: 0, stdout: /^benchd demo/ })
+  t.match(await benchd(home, ['whoami', '--url', url.replace('http', 'https'), '--key', key]), {
+    code: 69,
+    stderr: /does not speak TLS; write http/,
+  })
+})
+
+test('a refusal names the command to type, not the path of the API', async (t) => {
+  const { run } = await demo(t)
+  await run('devices', 'stop', 'shaker-1')
+  const { code, stderr } = await run('devices', 'shake', 'shaker-1', '--speed', '500', '--duration', '1')
+  t.equal(code, 5)
+  t.match(stderr, /benchd devices init shaker-1/)
+  t.notMatch(stderr, /POST/)
 })

@@ -4,9 +4,10 @@ import { asOwnerOf } from '../kit/folder.ts'
 import { whileNobodyServes } from '../kit/folder_lock.ts'
 import type { Trouble } from '../kit/json_file.ts'
 import { finishSwap } from '../kit/swap.ts'
+import { forTerminal } from './table.ts'
 
 export function report({ message }: Trouble): void {
-  process.stderr.write(`benchd: ${message}\n`)
+  process.stderr.write(`benchd: ${forTerminal(message)}\n`)
 }
 
 /** Waits for another such command, and ends a restore that was interrupted; rejects with `in_use` where a service runs. */

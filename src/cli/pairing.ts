@@ -7,6 +7,7 @@ import { shows } from './asking.ts'
 import { ask, open, type Service, serviceOf, serviceOptions } from './client.ts'
 import { command } from './command.ts'
 import { CliError } from './exit.ts'
+import { expiresOption, expiryOf } from './expiry.ts'
 import { date, print, table } from './table.ts'
 import { type Answer, say } from './terminal.ts'
 
@@ -46,14 +47,16 @@ const keyApprove = command({
   name: 'key approve',
   summary: 'Let who shows this code have the key they asked for; or deny it',
   operands: ['CODE'],
-  options: { deny: { type: 'boolean', help: 'They get none' }, ...serviceOptions },
+  options: { deny: { type: 'boolean', help: 'They get none' }, ...expiresOption, ...serviceOptions },
   example: 'benchd key approve K7M-2QX',
   async run({ options, operands: [code = ''] }) {
     const service = serviceOf(options)
     const request = (await waiting(service)).find((one) => plain(one.code) === plain(code))
     if (!request) throw new CliError('not_found', `nobody who asks for a key shows the code ${code}; see: benchd key requests`)
     const path = `/api/keys/requests/${request.request_id}`
-    const answer = await (options.deny ? ask<Answer>(service, 'DELETE', path) : ask<Answer>(service, 'POST', `${path}/approve`))
+    const answer = await (options.deny
+      ? ask<Answer>(service, 'DELETE', path)
+      : ask<Answer>(service, 'POST', `${path}/approve`, expiryOf(options)))
     return say(answer, options.json)
   },
 })

@@ -87,7 +87,7 @@ function show({ opened: { manifest }, plan, folder }: Told, parts: Parts, asJson
   const count = (wanted: Change['change']) => plan.filter(({ change }) => change === wanted).length
   print(`  ${count('the same')} files are the same, ${count('left alone')} are left alone`)
   for (const hint of hints(plan, parts, manifest)) note(hint)
-  if (manifest.left_out.length) note(`left out of the backup when it was made, since they are no files: ${manifest.left_out.join(', ')}`)
+  if (manifest.left_out.length) note(`left out of the backup when it was made: ${manifest.left_out.join('; ')}`)
   if (plan.length === 0) note(`${folder} stays as it is`)
   return 0
 }

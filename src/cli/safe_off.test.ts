@@ -86,6 +86,21 @@ test('a service that is told to end switches off by itself', { buffered: true },
   t.equal((await run(process.execPath, [benchd, 'safe-off', ...places])).stdout, '')
 })
 
+test('also when its terminal goes, when it is signalled in another way, and when nobody reads what it says any more', {
+  buffered: true,
+}, async (t) => {
+  const { served, start, call } = await serving(t)
+  for (const signal of ['SIGHUP', 'SIGQUIT', 'SIGUSR2', 'SIGPWR'] as const) {
+    const service = await start()
+    await heated(call)
+    t.equal(served.simulator.world.heating, true)
+    service.stdout.destroy()
+    service.kill(signal)
+    t.same(await once(service, 'exit'), [0, null], signal)
+    t.equal(served.simulator.world.heating, false, signal)
+  }
+})
+
 test('beside a service that runs nothing is touched', { buffered: true }, async (t) => {
   const { served, start, call, places } = await serving(t)
   const service = await start()

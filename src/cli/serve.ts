@@ -27,11 +27,12 @@ const serve = command({
   async run({ options }) {
     const { readConfig } = await import('../config.ts')
     const path = configPath(options.config)
-    const config = listening(await readConfig(path), options)
+    const read = async () => listening(await readConfig(path), options)
+    const config = await read()
     const words = log(process.stdout)
     const folders = {
       data_dir: dataDir(options['data-dir']),
-      config_file: path,
+      source: { path, read },
       topologies: topologiesDir(options.topologies, path),
       runtime_dir: process.env.RUNTIME_DIRECTORY,
       safe: options.safe,
@@ -79,14 +80,21 @@ type Service = Awaited<ReturnType<typeof import('../main.ts').startService>>
 
 type Folders = {
   data_dir: string
-  config_file?: string | undefined
+  source?: { path: string; read(): Promise<Config> } | undefined
   topologies: string | undefined
   runtime_dir?: string | undefined
   safe?: boolean | undefined
 }
 
+/** Those that would end the process with everything left on, and can be heard. */
+const deadly = [
+  ...(['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGABRT', 'SIGALRM', 'SIGUSR2', 'SIGXCPU', 'SIGVTALRM', 'SIGIO'] as const),
+  ...(process.platform === 'linux' ? (['SIGSTKFLT', 'SIGPWR'] as const) : []),
+]
+
 async function serveUntilSignalled(config: Config, folders: Folders, ready: (service: Service) => void | Promise<void>): Promise<number> {
   const ended = signalled()
+  goOnUnread()
   const { startService } = await import('../main.ts')
   const words = log(process.stdout)
   const service = await startService(config, { ...folders, log: words })
@@ -113,8 +121,16 @@ async function serveUntilSignalled(config: Config, folders: Folders, ready: (ser
 /** The first signal to end; more of them change nothing. */
 function signalled(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => resolve(signal))
+    for (const signal of deadly) process.on(signal, () => resolve(signal))
   })
+}
+
+/** A terminal that has gone, or a pipe that nobody reads any more, is no reason to leave the devices as they are. */
+function goOnUnread(): void {
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.removeAllListeners('error')
+    stream.on('error', () => undefined)
+  }
 }
 
 /** The configuration with the address that the flags and the environment ask for. */

@@ -37,7 +37,7 @@ export function serviceLine({ status, version, uptime_s, reasons }: Health): str
   return `benchd ${version}  ${colored(healthColors[status], status)}${why}  up ${clock(uptime_s)}`
 }
 
-function described({ health, system_id, devices, runs, steps, incidents, host }: Bench): string {
+function described({ health, system_id, tls_fingerprint, devices, runs, steps, incidents, host }: Bench): string {
   const runRows = runs.map(({ execution_id, workflow_name, run_mode, started_at, ...its }) => [
     execution_id,
     workflow_name,
@@ -48,7 +48,7 @@ function described({ health, system_id, devices, runs, steps, incidents, host }:
   const stepRows = steps.map(({ step_id, since, instruction }) => [step_id, date(since), instruction])
   const incidentRows = incidents.map(({ incident_id, timestamp, category, message }) => [incident_id, date(timestamp), category, message])
   return [
-    [`${serviceLine(health)}  ${system_id}`, ...hostLines(host)].join('\n'),
+    [`${serviceLine(health)}  ${system_id}`, ...hostLines(host), ...(tls_fingerprint ? [`certificate ${tls_fingerprint}`] : [])].join('\n'),
     devices.length ? table(['ID', 'TYPE', 'NAME', 'STATE'], devices.map(deviceRow)) : 'no devices',
     ...(runRows.length ? [some(['RUN', 'WORKFLOW', 'MODE', 'STATE', 'STARTED'], runRows)] : ['no open runs']),
     ...(stepRows.length ? [`${some(['STEP', 'SINCE', 'WHAT TO DO'], stepRows)}\nwhen done: benchd runs confirm STEP`] : []),

@@ -4,7 +4,7 @@ import { stripVTControlCharacters } from 'node:util'
 
 /** Each column as wide as it must be; colors take no room. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const all = [head, ...rows]
+  const all = [head, ...rows].map((row) => row.map((cell) => forTerminal(cell).replaceAll('\n', '\\n')))
   const widths = head.map((_, column) => Math.max(...all.map((row) => widthOf(row[column]!))))
   return all
     .map((row) =>
@@ -16,10 +16,14 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
     .join('\n')
 }
 
-/** `2026-01-31T08:00`, of Unix time. */
+/** `2026-01-31T08:00`, of Unix time; what is beyond the calendar is told as it is. */
 export function date(seconds: number): string {
+  if (!(Math.abs(seconds) < beyond)) return `${seconds} s`
   return new Date(seconds * 1000).toISOString().slice(0, 16)
 }
+
+/** The year 10000. */
+const beyond = 253_402_300_800
 
 /** `1:02:03`, and `2:03` under an hour. */
 export function clock(seconds: number): string {
@@ -30,7 +34,16 @@ export function clock(seconds: number): string {
 }
 
 export function print(text: string): void {
-  process.stdout.write(`${text}\n`)
+  process.stdout.write(`${forTerminal(text)}\n`)
+}
+
+/** Colors, what moves the cursor and what turns the direction of writing, in this order; line breaks and tabs are none of them. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: those are what is looked for
+const commanding = /(\u001b\[[\d;]*m)|[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g
+
+/** What others wrote must not command the terminal: but for colors, written as JSON writes it, so that JSON says the same as before. */
+export function forTerminal(text: string): string {
+  return text.replace(commanding, (found, color) => color ?? `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
 function widthOf(cell: string): number {

@@ -3,7 +3,7 @@
 import { styleText } from 'node:util'
 import type { Given } from './command.ts'
 import { CliError } from './exit.ts'
-import { print } from './table.ts'
+import { forTerminal, print } from './table.ts'
 
 let isQuiet = false
 
@@ -17,7 +17,7 @@ export function behave({ quiet = false, 'no-color': plain = false }: { quiet?: b
 
 /** Beside what was asked for, for whoever looks. */
 export function note(text: string): void {
-  if (!isQuiet) process.stderr.write(`benchd: ${text}\n`)
+  if (!isQuiet) process.stderr.write(`benchd: ${forTerminal(text)}\n`)
 }
 
 /** Only where stdout is a terminal, NO_COLOR is not set, or FORCE_COLOR is. */
@@ -27,7 +27,7 @@ export function colored(color: Parameters<typeof styleText>[0], text: string): s
 
 /** Whether something that rewrites its line is wanted: somebody looks, and did not ask for quiet. */
 export function isWatched(): boolean {
-  return process.stderr.isTTY === true && !isQuiet
+  return process.stderr.isTTY === true && process.env.TERM !== 'dumb' && !isQuiet
 }
 
 export type Answer = { success: boolean; message: string }

@@ -7,7 +7,7 @@ import { open, type Service, serviceOf, serviceOptions } from './client.ts'
 import { command } from './command.ts'
 import { frame, type View } from './frame.ts'
 import { serverSentEvents } from './sse.ts'
-import { print } from './table.ts'
+import { forTerminal, print } from './table.ts'
 
 const top = command({
   name: 'top',
@@ -128,5 +128,5 @@ function takeScreen(end: () => void): () => void {
 function draw(view: View, trouble: string | undefined): void {
   const { columns, rows } = process.stdout
   const lines = frame(view, { size: { columns: columns || 80, rows: rows || 24 }, trouble })
-  process.stdout.write(`${screen.home}${lines.map((line) => line + screen.restOfLine).join('\r\n')}${screen.rest}`)
+  process.stdout.write(`${screen.home}${lines.map((line) => forTerminal(line) + screen.restOfLine).join('\r\n')}${screen.rest}`)
 }

@@ -16,17 +16,26 @@ const Content = v.strictObject({ leases: v.record(v.string(), Lease) })
 type Content = v.InferOutput<typeof Content>
 
 /** Where a device keeps who has leased it. */
-export type LeaseStore = Pick<Leases, 'get' | 'set'>
+export type LeaseStore = Pick<Leases, 'get' | 'set' | 'isOver'>
 
 export class Leases {
   readonly #file: JsonFile<Content>
+  /** Whether a key opens nothing any more: its leases end with it. */
+  readonly #isKeyOver: (key_id: string) => boolean
 
-  static async open(folder: string, report: Report): Promise<Leases> {
-    return new Leases(await JsonFile.open({ path: `${folder}/leases.json`, format: 1, schema: Content, empty: { leases: {} }, report }))
+  static async open(folder: string, report: Report, isKeyOver: (key_id: string) => boolean): Promise<Leases> {
+    const path = `${folder}/leases.json`
+    return new Leases(await JsonFile.open({ path, format: 1, schema: Content, empty: { leases: {} }, report }), isKeyOver)
   }
 
-  private constructor(file: JsonFile<Content>) {
+  private constructor(file: JsonFile<Content>, isKeyOver: (key_id: string) => boolean) {
     this.#file = file
+    this.#isKeyOver = isKeyOver
+  }
+
+  /** Whether it has ended before its time. */
+  isOver({ key_id }: Lease): boolean {
+    return this.#isKeyOver(key_id)
   }
 
   get(device_id: string): Lease | undefined {

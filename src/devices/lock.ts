@@ -9,6 +9,9 @@ import type { LeaseWish, Lock } from './records.ts'
 /** Somebody outside. `override` is the word of one who may say that a lock does not count. */
 export type Caller = { key_id: string; override: boolean }
 
+/** Whoever asks over the control socket and does not say who they are: there may be several of these. */
+const anyoneHere = 'local'
+
 type Around = { clock: Clock; leases: LeaseStore }
 
 export class DeviceLock {
@@ -65,6 +68,8 @@ export class DeviceLock {
   /** Leases it, or renews the lease, and answers it when it is on the card. Rejects with `locked` as `admit`, and with `storage`. */
   async lease(by: Caller, { owner, note, ttl_s }: LeaseWish): Promise<Lock> {
     this.admit(by)
+    const before = this.#lease
+    if (before?.key_id === anyoneHere && before.owner !== owner && !by.override) throw this.#leasedBy(before)
     const lease = { key_id: by.key_id, owner, note: note ?? null, ttl_s, expires_at: Date.now() / 1000 + ttl_s }
     await this.#change(this.#from(lease, ttl_s))
     return toldOf(lease)
@@ -80,7 +85,8 @@ export class DeviceLock {
   }
 
   get #lease(): Lease | undefined {
-    if (this.#leased && this.#clock.now() >= this.#leased.ends) this.#leased = undefined
+    const leased = this.#leased
+    if (leased && (this.#clock.now() >= leased.ends || this.#leases.isOver(leased.lease))) this.#leased = undefined
     return this.#leased?.lease
   }
 

@@ -29,6 +29,7 @@ export type Asked = {
 /** Room that the card must have left. */
 const leastFree = 256 * 1024 * 1024
 const look_ms = 60_000
+const mostTypes = 64
 
 export class Hub {
   readonly system_id: string
@@ -43,6 +44,7 @@ export class Hub {
   readonly #sinks: Sinks
   #cancelLook: () => void = () => {}
   #isTight = false
+  readonly #counts = new Map<string, number>()
 
   constructor({ system_id, clock, log, streams, incidents, timestamps, warn }: HubOptions) {
     this.system_id = system_id
@@ -70,6 +72,7 @@ export class Hub {
     const now_ms = this.#clock.now()
     this.log.add(event, us, now_ms)
     this.#sinks.dispatch(event, now_ms)
+    this.#count(event.entity_type)
     if (this.#timestamps.isBehind) this.#complainOfClock()
     return event
   }
@@ -113,6 +116,11 @@ export class Hub {
     return this.incidents.record({ category, message, ...more })
   }
 
+  /** How many of each type there were since the service began. */
+  get counts(): ReadonlyMap<string, number> {
+    return this.#counts
+  }
+
   /** A word for each thing that is not well: `storage`, `disk`. */
   troubles(): string[] {
     return [...(this.log.failing ? ['storage'] : []), ...(this.#isTight ? ['disk'] : [])]
@@ -140,6 +148,13 @@ export class Hub {
       const text = bytes.toString()
       yield (JSON.parse(`[${text.startsWith(',') ? text.slice(1) : text}]`) as RuntimeEvent[]).map(frozen)
     }
+  }
+
+  /** A simulation may name its own as it likes: so many are told apart. */
+  #count(type: string): void {
+    const known = this.#counts.get(type)
+    const name = known !== undefined || (this.#counts.size < mostTypes && /^[A-Z_]{1,32}$/.test(type)) ? type : 'other'
+    this.#counts.set(name, (known ?? this.#counts.get(name) ?? 0) + 1)
   }
 
   #onBroken(name: string, error: unknown): void {

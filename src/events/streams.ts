@@ -47,7 +47,7 @@ const stalled_ms = 60_000
 const tick_ms = 1000
 
 export class Streams {
-  readonly #options: StreamsOptions
+  #options: StreamsOptions
   /** By execution; undefined is everything. There is none without a subscriber. */
   readonly #channels = new Map<string | undefined, Channel>()
   #cancelTick: (() => void) | undefined
@@ -67,6 +67,11 @@ export class Streams {
   /** Events that subscribers have lost, all together. */
   get dropped(): number {
     return this.#dropped
+  }
+
+  /** So many from now on; those that are open stay. */
+  allow(subscribers: number): void {
+    this.#options = { ...this.#options, subscribers }
   }
 
   /** Throws `overloaded` when there are as many subscribers as may be, and `stopping` after `close`. */

@@ -20,8 +20,8 @@ import { runPaths, serviceRoutes } from './service_routes.ts'
 /** For pages of other origins, where the configuration names any. */
 const forBrowsers = {
   allowMethods: ['GET', 'POST', 'PUT', 'DELETE'],
-  allowHeaders: ['X-API-Key', 'Content-Type', 'Last-Event-ID', 'Prefer', 'X-Override', 'Idempotency-Key', 'X-Request-Secret'],
-  exposeHeaders: ['X-API-Version', 'X-Reason', 'Retry-After', 'Operation-Id', 'Location', 'Idempotency-Replayed'],
+  allowHeaders: ['X-API-Key', 'Content-Type', 'Last-Event-ID', 'Prefer', 'X-Override', 'Idempotency-Key', 'X-Request-Secret', 'If-Match'],
+  exposeHeaders: ['X-API-Version', 'X-Reason', 'Retry-After', 'Operation-Id', 'Location', 'Idempotency-Replayed', 'ETag'],
   maxAge: 600,
 }
 
@@ -31,9 +31,10 @@ export function app(lab: Lab): Hono<Env> {
     ...publicPages,
     ...serviceRoutes.filter(({ scope }) => scope === 'public').map(({ method, path }) => `${method} ${path}`),
   ])
-  const { origins } = lab.config.cors
-  const crossOrigin = cors({ ...forBrowsers, origin: origins })
-  if (origins.length) hono.use((c, next) => (isPlainOptions(c) ? next() : crossOrigin(c, next)))
+  // A reload changes them.
+  const origins = () => lab.config.cors.origins
+  const crossOrigin = cors({ ...forBrowsers, origin: (origin) => (origins().includes(origin) ? origin : null) })
+  hono.use((c, next) => (origins().length === 0 || isPlainOptions(c) ? next() : crossOrigin(c, next)))
   hono.use(entrance(lab, isPublic))
   servePages(hono)
   addRoutes(hono, lab, serviceRoutes)
@@ -45,7 +46,10 @@ export function app(lab: Lab): Hono<Env> {
 function plain(lab: Lab): Hono<Env> {
   // The one that Hono comes to by itself for paths like these, after it has built another.
   const hono = new Hono<Env>({ router: new TrieRouter() })
-  hono.onError((error, c) => answerFailure(lab.log, c, error))
+  hono.onError((error, c) => {
+    if (error instanceof LabError && error.code === 'storage') lab.onRefusedWrite(error)
+    return answerFailure(lab.log, c, error)
+  })
   hono.notFound((c) => answerError(c, new LabError('not_found', `there is nothing at ${c.req.path}; /docs shows what there is`)))
   return hono
 }

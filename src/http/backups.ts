@@ -2,7 +2,7 @@
 // `benchd restore`.
 
 import * as v from 'valibot'
-import { Backup } from '../care/backups.ts'
+import { Backup, MadeBackup } from '../care/backups.ts'
 import { OperationResult } from '../devices/records.ts'
 import type { Lab } from '../lab.ts'
 import { json, type Route, route } from './contract.ts'
@@ -32,9 +32,16 @@ export const backupRoutes: Route[] = [
     description:
       'Beside the daily one; the newest seven are kept. Keys, which are hashed, and the event log are in it only when they are asked for.',
     scope: 'admin',
-    body: v.strictObject({ with_keys: v.optional(v.boolean(), false), with_events: v.optional(v.boolean(), false) }),
+    body: v.strictObject({
+      with_keys: v.optional(v.boolean(), false),
+      with_events: v.optional(v.boolean(), false),
+      keep: v.pipe(
+        v.optional(v.boolean(), true),
+        v.description('`false` for one that is fetched and deleted at once: no older one goes for it'),
+      ),
+    }),
     body_may_be_empty: true,
-    success: { status: 201, description: 'It is there', schema: Backup, headers: ['Location'] },
+    success: { status: 201, description: 'It is there', schema: MadeBackup, headers: ['Location'] },
     errors: [400, 503],
     async handle({ lab, body }) {
       const backup = await lab.backups.make(body())

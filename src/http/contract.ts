@@ -54,10 +54,12 @@ export type Route<Body = unknown, Query = unknown> = {
     schema?: v.GenericSchema
     media_type?: string
     /** Besides those that every answer has. */
-    headers?: readonly ('Location' | 'Operation-Id')[]
+    headers?: readonly ('Location' | 'Operation-Id' | 'ETag')[]
     /** Statuses that have the same body. */
     also?: readonly ContentfulStatusCode[]
   }
+  /** Takes `If-Match`. */
+  conditional?: true
   /** Its answer holds a secret, and is written down nowhere. */
   is_secret?: true
   /** What it answers with 202 and a `Location` when it is asked with `Prefer: respond-async`. */

@@ -48,7 +48,10 @@ export const deviceRoutes: Route[] = [
     scope: 'read',
     success: { status: 200, description: 'The device, what it is doing, and what is latched on it', schema: DeviceInfo },
     errors: [404],
-    handle: ({ lab, param }) => json(lab.registry.find(param('device_id')).info()),
+    async handle({ lab, param }) {
+      const info = lab.registry.find(param('device_id')).info()
+      return json(info.last_operation ? info : { ...info, last_operation: await lab.ledger.lastOf(info.device_id) })
+    },
   }),
   route({
     method: 'GET',
@@ -141,7 +144,8 @@ export const deviceRoutes: Route[] = [
     summary: 'Lease a device: keep it for this key for a while, or renew that',
     description:
       'What other keys and executions ask of it is refused meanwhile, but for readings and a stop; an operation that is under way goes on. ' +
-      'An execution that needs it pauses with that reason, and goes on when it is told to retry. Kept over a restart.',
+      'An execution that needs it pauses with that reason, and goes on when it is told to retry. Kept over a restart, and over with its key. ' +
+      'On the control socket, where everybody is `local`, the header `X-Local-User` tells them apart.',
     scope: 'operate',
     body: LeaseWish,
     success: { status: 200, description: 'It is leased', schema: Lock },
@@ -182,15 +186,16 @@ export const deviceRoutes: Route[] = [
     operation_id: 'getOperation',
     tag: 'devices',
     summary: 'Get what an operation came to',
-    description: 'Kept for a day, the newest thousand. Its id is in the header Operation-Id of every answer of an operation.',
+    description:
+      'Kept for a day, the newest thousand, over a restart too; of one that was under way when the service broke off nothing is kept. Its id is in the header Operation-Id of every answer of an operation.',
     scope: 'read',
     success: { status: 200, description: 'The operation', schema: OperationRecord },
     errors: [404],
-    handle({ lab, param }) {
-      const record = lab.ledger.get(param('operation_id'))
-      if (!record)
-        throw new LabError('not_found', `there is no operation ${JSON.stringify(param('operation_id'))}; they are kept for a day`)
-      return json(record)
+    async handle({ lab, param }) {
+      const record = await lab.ledger.find(param('operation_id'))
+      if (record) return json(record)
+      const sentence = `there is no operation ${JSON.stringify(param('operation_id'))}; they are kept for a day, but for one that was under way when the service broke off`
+      throw new LabError('not_found', sentence)
     },
   }),
 ]
@@ -244,9 +249,14 @@ async function operate({ lab, c, param, body }: Call<Record<string, unknown>, un
   }
 }
 
+/** On the control socket everybody is `local`; who says there who they are is held apart from the others. */
 function callerOf(c: Call<unknown, unknown>['c']): Caller {
   const { key_id, scope } = c.get('principal')
-  return { key_id, override: scope === 'admin' && c.req.header('x-override')?.toLowerCase() === 'true' }
+  const user = c.env?.local ? c.req.header('x-local-user')?.slice(0, 64) : undefined
+  return {
+    key_id: user ? `${key_id} ${user}` : key_id,
+    override: scope === 'admin' && c.req.header('x-override')?.toLowerCase() === 'true',
+  }
 }
 
 function prefersAsync(header: string | undefined): boolean {

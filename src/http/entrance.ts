@@ -12,7 +12,7 @@ const local: Principal = { key_id: 'local', name: 'local', scope: 'admin' }
 
 /** `isPublic` tells of a method and a path whether they need no key. */
 export function entrance(lab: Lab, isPublic: (method: string, path: string) => boolean): MiddlewareHandler<Env> {
-  const ours = ourHosts(lab.config.hosts)
+  const ours = ourHosts(() => lab.config.hosts)
   const wrongKeys = new WrongKeys()
 
   return async (c, next) => {
@@ -87,11 +87,17 @@ function mustDecode(url: string): void {
 }
 
 /** Against DNS rebinding: names and addresses of this machine, and those that are configured. */
-function ourHosts(configured: readonly string[]): (header: string | undefined) => boolean {
-  const always = new Set(['localhost', hostname(), `${hostname()}.local`, ...configured].map((name) => name.toLowerCase()))
+function ourHosts(configured: () => readonly string[]): (header: string | undefined) => boolean {
   const known = new Set<string>()
+  let of: readonly string[] | undefined
+  let always: ReadonlySet<string>
   return (header) => {
     if (header === undefined) return false
+    if (of !== configured()) {
+      of = configured()
+      always = new Set(['localhost', hostname(), `${hostname()}.local`, ...of].map((name) => name.toLowerCase()))
+      known.clear()
+    }
     if (known.has(header)) return true
     const name = header
       .replace(/:\d*$/, '')

@@ -34,6 +34,20 @@ test('a rotated key works beside the old one until that is revoked, or its overl
   t.equal((await ask('POST', '/api/keys/nobody00/rotate')).status, 404)
 })
 
+test('a key ends in seconds, and not beyond the year 2100: milliseconds are a slip', async (t) => {
+  const { ask } = await openBench(t)
+  for (const expires_at of [Date.now() + 60_000, 9e15, 1e300, 4_102_444_801]) {
+    const answer = await ask('POST', '/api/keys', { json: { name: 'x', scope: 'read', expires_at } })
+    t.equal(answer.status, 400, answer.text)
+    t.match(answer.text, /seconds, not in milliseconds/)
+  }
+  const made = await ask('POST', '/api/keys', { json: { name: 'x', scope: 'read', expires_at: 4_102_444_800 } })
+  t.match(made, { status: 201, body: { expires_at: 4_102_444_800 } })
+  const rotated = await ask('POST', `/api/keys/${(made.body as Key).key_id}/rotate`, { json: { expires_at: 4_000_000_000 } })
+  t.match(rotated.body, { expires_at: 4_000_000_000 })
+  t.equal((await ask('POST', `/api/keys/${(made.body as Key).key_id}/rotate`, { json: { expires_at: 1 } })).status, 400)
+})
+
 test('keys are for admins', async (t) => {
   const { ask } = await openBench(t)
   for (const [method, path] of [

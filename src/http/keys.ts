@@ -2,15 +2,18 @@
 
 import * as v from 'valibot'
 import { OperationResult } from '../devices/records.ts'
-import { CreatedKey, KeyRequest, PublicKey } from '../keys/keys.ts'
+import { CreatedKey, KeyEnd, KeyRequest, PublicKey } from '../keys/keys.ts'
 import { PairingAnswer, PairingRequest, PairingWish } from '../keys/pairing.ts'
 import { json, type Route, route } from './contract.ts'
 
-const Overlap = v.strictObject({
+const Rotation = v.strictObject({
   overlap_s: v.optional(
     v.pipe(v.number(), v.minValue(0), v.maxValue(30 * 86_400), v.description('How long both work'), v.metadata({ unit: 's' })),
   ),
+  expires_at: KeyEnd,
 })
+
+const Approval = v.strictObject({ expires_at: KeyEnd })
 
 const requestPath = '/api/keys/requests/:request_id'
 
@@ -49,9 +52,9 @@ export const keyRoutes: Route[] = [
     tag: 'keys',
     summary: 'Put a new key in the place of one',
     description:
-      'Of the same name, scope and length of life. The old one works for `overlap_s` more seconds; without that, until it is revoked.',
+      'Of the same name and scope, and of the same length of life unless `expires_at` says another end. The old one works for `overlap_s` more seconds; without that, until it is revoked.',
     scope: 'admin',
-    body: Overlap,
+    body: Rotation,
     body_may_be_empty: true,
     is_secret: true,
     success: { status: 201, description: 'The new key; `api_key` is shown this once', schema: CreatedKey, headers: ['Location'] },
@@ -139,10 +142,12 @@ export const keyRoutes: Route[] = [
     tag: 'keys',
     summary: 'Let whoever asked for a key have it',
     scope: 'admin',
+    body: Approval,
+    body_may_be_empty: true,
     success: { status: 200, description: 'The key is made when it is fetched', schema: OperationResult },
-    errors: [404],
-    handle({ lab, param }) {
-      const { app_name, scope } = lab.pairing.approve(param('request_id'))
+    errors: [400, 404],
+    handle({ lab, param, body }) {
+      const { app_name, scope } = lab.pairing.approve(param('request_id'), body().expires_at)
       return json({ success: true, message: `${JSON.stringify(app_name)} may fetch a key of scope ${scope}` })
     },
   }),

@@ -44,6 +44,44 @@ test('a leased device does nothing for other keys, all for its own, and says who
   t.match((await ask('DELETE', lock, other)).body, { success: true, message: 'shaker-1 was not leased' })
 })
 
+test('a lease ends with its key', async (t) => {
+  const { ask, other, lab } = await leased(t)
+  isRefusal(t, await ask('POST', `${shaker}/lock_plate`, other), 423, 'locked')
+  const { key_id } = lab.keys.list().find(({ scope }) => scope === 'operate')!
+  t.equal((await ask('DELETE', `/api/keys/${key_id}`)).status, 200)
+  t.equal(lab.registry.find('shaker-1').info().lock, null)
+  t.equal((await ask('POST', `${shaker}/lock_plate`, other)).status, 200)
+})
+
+test('on the control socket those who say who they are, and those who do not, are held apart', async (t) => {
+  const { hono, clock } = await openBench(t)
+  const here = async (method: string, path: string, user?: string, json?: object, more: object = {}) => {
+    const headers = { 'Content-Type': 'application/json', ...(user && { 'X-Local-User': user }), ...more }
+    const body = json && JSON.stringify(json)
+    const answer = await clock.run(Promise.resolve(hono.request(path, { method, headers, ...(body && { body }) }, { local: true })))
+    return { status: answer.status, text: await answer.text() }
+  }
+  t.equal((await here('PUT', lock, 'anna', wish)).status, 200)
+  t.match(await here('POST', `${shaker}/initialize`, 'ben'), { status: 423, text: /leased by Anna/ })
+  t.equal((await here('DELETE', lock, 'ben')).status, 423)
+  t.equal((await here('POST', `${shaker}/initialize`)).status, 423)
+  t.equal((await here('POST', `${shaker}/initialize`, 'anna')).status, 200)
+  t.equal((await here('POST', `${shaker}/lock_plate`, 'ben', undefined, override)).status, 200)
+  t.equal((await here('DELETE', lock, 'anna')).status, 200)
+
+  t.equal((await here('PUT', lock, undefined, wish)).status, 200, 'nobody says who it is')
+  t.equal((await here('PUT', lock, undefined, wish)).status, 200, 'the same owner renews it')
+  t.match(await here('PUT', lock, undefined, { ...wish, owner: 'Ben' }), { status: 423, text: /leased by Anna/ })
+  t.equal((await here('PUT', lock, undefined, { ...wish, owner: 'Ben' }, override)).status, 200)
+})
+
+test('over the network it is the key that counts, whoever one says one is', async (t) => {
+  const { ask, other } = await leased(t)
+  const headers = { 'X-Local-User': 'anna' }
+  isRefusal(t, await ask('POST', `${shaker}/lock_plate`, { ...other, headers: { ...other.headers, ...headers } }), 423, 'locked')
+  t.equal((await ask('POST', `${shaker}/lock_plate`, { key: 'operate', headers })).status, 200)
+})
+
 test('readings and a stop pass whoever has leased the device', async (t) => {
   const { ask } = await leased(t)
   for (const path of ['', '/capabilities', '/initialized', '/get_temperature', '/wire'])

@@ -1,7 +1,7 @@
 // What can be counted, for whoever watches many benches: the text format of Prometheus, version 0.0.4.
 
 import { deviceStates } from '../devices/records.ts'
-import type { Lab } from '../lab.ts'
+import { healthReasons, type Lab } from '../lab.ts'
 import { type Route, route } from './contract.ts'
 import { apiVersion } from './version.ts'
 
@@ -28,11 +28,41 @@ export const metricRoutes: Route[] = [
 ]
 
 async function metricsOf(lab: Lab): Promise<Metric[]> {
-  const { log, streams } = lab.hub
+  const { log, streams, counts } = lab.hub
+  const health = lab.health()
+  const lag_s = await lag()
   const { free, total } = await log.room().catch(() => ({ free: Number.NaN, total: Number.NaN }))
   const one = (name: string, type: Metric['type'], help: string, value: number): Metric => ({ name, type, help, values: [{ value }] })
   return [
-    one('benchd_uptime_seconds', 'gauge', 'Since the service began', lab.health().uptime_s),
+    {
+      name: 'benchd_build_info',
+      type: 'gauge',
+      help: 'Always 1; what runs is in the labels',
+      values: [{ labels: { version: lab.version, api_version: apiVersion }, value: 1 }],
+    },
+    one('benchd_uptime_seconds', 'gauge', 'Since the service began', health.uptime_s),
+    {
+      name: 'benchd_health',
+      type: 'gauge',
+      help: 'Whether this reason of /health is there; all 0 is well',
+      values: [...new Set([...healthReasons, ...health.reasons])].map((reason) => ({
+        labels: { reason },
+        value: Number(health.reasons.includes(reason)),
+      })),
+    },
+    one('benchd_event_loop_lag_seconds', 'gauge', 'How long a turn of the event loop was waited for at this look', lag_s),
+    {
+      name: 'benchd_device_operations_total',
+      type: 'counter',
+      help: 'Operations that have ended since the service began',
+      values: lab.ledger.counts.map(({ times, ...labels }) => ({ labels, value: times })),
+    },
+    {
+      name: 'benchd_events_total',
+      type: 'counter',
+      help: 'Events since the service began',
+      values: [...counts].map(([type, value]) => ({ labels: { type }, value })),
+    },
     one('benchd_event_log_bytes', 'gauge', 'Events on the card', log.bytes),
     one('benchd_event_log_waiting', 'gauge', 'Events that wait to be written', log.waiting),
     one('benchd_event_log_lost_total', 'counter', 'Events that the card never took', log.lost),
@@ -50,6 +80,13 @@ async function metricsOf(lab: Lab): Promise<Metric[]> {
     ...hostMetrics(lab),
     { name: 'benchd_device_state', type: 'gauge', help: 'Which of its states a device is in', values: states(lab) },
   ]
+}
+
+/** At the moment of asking: a clock that ticks all the time would keep a small computer awake. */
+async function lag(): Promise<number> {
+  const began = performance.now()
+  await new Promise((resolve) => setImmediate(resolve))
+  return (performance.now() - began) / 1000
 }
 
 /** What this computer cannot tell has no value. */

@@ -151,14 +151,23 @@ test('after a restart the answer is still there, and what was interrupted is nev
   const { ask, data_dir, lab, clock, secrets } = bench
   const finished = await ask('POST', `${shaker}/shake`, under('done', { json: gentle }))
   const killed = await ask('POST', `${shaker}/shake`, under('killed', { json: gentle }))
-  t.equal((await ask('POST', `${shaker}/shake`, under('async', { json: gentle, headers: { Prefer: 'respond-async' } }))).status, 202)
+  const began = await ask('POST', `${shaker}/shake`, under('async', { json: gentle, headers: { Prefer: 'respond-async' } }))
+  t.equal(began.status, 202)
+  await clock.advance(60_000)
+  const ended = await ask('GET', `/api/operations/${began.headers.get('operation-id')}`)
+  t.match(ended.body, { status: 'ended', result: { success: true } })
+  const cut = await ask('POST', `${shaker}/shake`, under('cut', { json: gentle, headers: { Prefer: 'respond-async' } }))
+  t.equal(cut.status, 202)
   const made = await ask('POST', '/api/keys', under('secret', { json: { name: 'x', scope: 'read' } }))
   const { api_key } = made.body as { api_key: string }
   t.equal((await ask('POST', '/api/keys', under('secret', { json: { name: 'x', scope: 'read' } }))).text, made.text)
   t.notMatch(readFileSync(`${data_dir}/idempotency.jsonl`, 'utf8'), api_key.slice(12))
   const lines = readFileSync(`${data_dir}/idempotency.jsonl`, 'utf8').trim().split('\n')
   await clock.run(lab.close())
-  // As SIGKILL leaves it: that one had begun, and no more is known of it.
+  // As SIGKILL leaves it: those two had begun, and no more is known of them.
+  const operations = readFileSync(`${data_dir}/operations.jsonl`, 'utf8').split('\n')
+  const known = operations.filter((line) => !line.includes(cut.headers.get('operation-id')!))
+  writeFileSync(`${data_dir}/operations.jsonl`, known.join('\n'))
   const left = lines.filter((line) => line !== lastOf(lines, 'ended', killed.headers.get('operation-id')!))
   writeFileSync(`${data_dir}/idempotency.jsonl`, `${left.join('\n')}\n{"id":"torn`)
 
@@ -173,7 +182,8 @@ test('after a restart the answer is still there, and what was interrupted is nev
     return { status: response.status, headers: response.headers, text: await response.text() }
   }
   t.match(await post(`${shaker}/shake`, 'done', gentle), { status: 200, text: finished.text })
-  for (const key of ['killed', 'async']) {
+  t.match(await post(`${shaker}/shake`, 'async', gentle), { status: 202, text: ended.text })
+  for (const key of ['killed', 'cut']) {
     const unknown = await post(`${shaker}/shake`, key, gentle)
     t.equal(unknown.status, 409, key)
     t.equal(unknown.headers.get('x-reason'), 'conflict')

@@ -2,7 +2,7 @@
 
 import type { Context } from 'hono'
 import { LabError } from '../errors.ts'
-import type { Asked, Worth } from '../keys/once.ts'
+import { type Answer, type Asked, interrupted, type Worth } from '../keys/once.ts'
 import type { Lab } from '../lab.ts'
 import type { Env, Route } from './contract.ts'
 import { answerFailure } from './errors.ts'
@@ -32,11 +32,23 @@ export async function once(
     body: new Uint8Array(body),
   }
   const before = await lab.once.begin(asked)
-  if (before) return new Response(before.body, { status: before.status, headers: { ...before.headers, 'Idempotency-Replayed': 'true' } })
+  if (before) {
+    const headers = { ...before.headers, 'Idempotency-Replayed': 'true' }
+    return new Response(await bodyNow(lab, asked, before), { status: before.status, headers })
+  }
   const response = await handle().catch((error) => answerFailure(lab.log, c, error))
   const answer = { status: response.status, headers: Object.fromEntries(response.headers), body: await response.text() }
   await lab.once.end(asked, answer, worthOf(route, response))
   return new Response(answer.body, answer)
+}
+
+/** Of an operation that was answered before its end: what it came to. Throws `conflict` where a restart has interrupted it. */
+async function bodyNow(lab: Lab, asked: Asked, { status, headers, body }: Answer): Promise<string> {
+  const operation_id = headers['operation-id']
+  if (status !== 202 || operation_id === undefined) return body
+  const record = await lab.ledger.find(operation_id)
+  if (!record && lab.once.isLeft(asked)) throw interrupted()
+  return record ? JSON.stringify(record) : body
 }
 
 /** What was refused was not done, so it may be tried again under the same key; what began and failed may not. */

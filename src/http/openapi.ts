@@ -240,6 +240,13 @@ function headerParameters(route: Route): object[] {
           }),
         ]
       : []),
+    ...(route.conditional
+      ? [
+          optional('If-Match', 'The `ETag` that it was read with: refused with 409 `conflict` if it has been changed since', {
+            type: 'string',
+          }),
+        ]
+      : []),
     ...(success.media_type === 'text/event-stream'
       ? [
           optional('Last-Event-ID', 'The last `id` that was seen: the stream goes on after it, from the log', {
@@ -308,6 +315,7 @@ function headers(): object {
       'x-meanings': Object.fromEntries(Object.entries(reasons).map(([word, meaning]) => [word, { status: statusOf(word), meaning }])),
     },
     'Operation-Id': { description: 'Id of the operation; its outcome is at `/api/operations/{operation_id}`', schema: text },
+    ETag: { description: 'Another one for another content: give it back as `If-Match`', schema: text },
     Location: { description: 'Where the new thing is, or the outcome will be', schema: text },
   }
 }

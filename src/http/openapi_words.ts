@@ -87,7 +87,7 @@ export const reasons: Record<ErrorCode | 'starting', string> = {
   stop_not_sent: 'The stop could not be written: use the red button of the instrument',
   internal: 'An error of the service itself; its log tells more',
   config: 'The configuration does not allow it',
-  in_use: 'The port or the folder belongs to somebody else',
+  in_use: 'The folder belongs to somebody else',
   storage: 'It could not be written to the disk',
   starting: 'The service is starting',
   stopping: 'The service is stopping',

@@ -14,6 +14,17 @@ async function begin(t: Test) {
   return { ...bench, request, poll, pending }
 }
 
+test('who approves may say when the key ends, and no moment that is over', async (t) => {
+  const { ask, request, poll, lab } = await begin(t)
+  const { request_id, request_secret } = await request()
+  const approve = `/api/keys/requests/${request_id}/approve`
+  isRefusal(t, await ask('POST', approve, { json: { expires_at: 1 } }), 400, 'invalid')
+  isRefusal(t, await ask('POST', approve, { json: { expires_at: Date.now() } }), 400, 'invalid')
+  t.equal((await ask('POST', approve, { json: { expires_at: 4_000_000_000 } })).status, 200)
+  t.equal((await poll(request_id, request_secret)).status, 200)
+  t.equal(lab.keys.list().at(-1)?.expires_at, 4_000_000_000)
+})
+
 test('who asks for a key waits until it is approved, fetches it once, and may what was asked for', async (t) => {
   const { ask, lab, pending, poll } = await begin(t)
   const before = lab.keys.list().length

@@ -41,7 +41,7 @@ export function serverOf(app: () => Hono<Env>, options: { connections: number; t
   return server
 }
 
-/** Resolves with the address once it listens. Rejects with `in_use` when somebody else does. */
+/** Resolves with the address once it listens. Rejects with `conflict` when somebody else does, who may go away again. */
 export function listen(server: Server, host: string, port: number): Promise<AddressInfo> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
@@ -49,7 +49,7 @@ export function listen(server: Server, host: string, port: number): Promise<Addr
         error.code === 'EADDRINUSE'
           ? `port ${port} of ${host} is taken; see who has it with: ss -ltnp 'sport = :${port}', or take another with --port`
           : `cannot listen on ${host} port ${port}: ${error.message}`
-      reject(new LabError(error.code === 'EADDRINUSE' ? 'in_use' : 'config', sentence, { cause: error }))
+      reject(new LabError(error.code === 'EADDRINUSE' ? 'conflict' : 'config', sentence, { cause: error }))
     })
     server.listen(port, host, () => resolve(server.address() as AddressInfo))
   })

@@ -29,6 +29,18 @@ const Port = v.strictObject({
   device_id: v.pipe(Text, v.description('The device of the configuration that is on it')),
 })
 
+export const Changes = v.strictObject({
+  config_file: v.pipe(
+    v.nullable(v.string()),
+    v.description('The file that the configuration is from; null where there is none, as in the demo'),
+  ),
+  at_once: v.pipe(v.array(v.string()), v.description('What a reload takes over: `hosts`, `cors.origins`, `limits.…`, a new certificate')),
+  needs_restart: v.pipe(
+    v.array(v.string()),
+    v.description('What is taken over at the next start: `listen.port`, `devices: shaker-1 is new`'),
+  ),
+})
+
 const Hash = v.pipe(v.string(), v.description('SHA-256 of the hash before it and of the line'))
 const Head = v.strictObject({ seq: v.number(), hash: Hash })
 
@@ -57,10 +69,17 @@ export const systemRoutes: Route[] = [
     success: {
       status: 200,
       description: 'What runs here',
-      schema: v.strictObject({ version: v.string(), api_version: v.string(), system_id: v.string() }),
+      schema: v.strictObject({
+        version: v.string(),
+        api_version: v.string(),
+        system_id: v.string(),
+        tls_fingerprint: v.pipe(Text, v.description('SHA-256 of the certificate; null without TLS')),
+      }),
     },
     errors: [],
-    handle: ({ lab }) => json({ version: lab.version, api_version: apiVersion, system_id: lab.config.system_id }),
+    handle({ lab: { version, config, reloading } }) {
+      return json({ version, api_version: apiVersion, system_id: config.system_id, tls_fingerprint: reloading.fingerprint ?? null })
+    },
   }),
   route({
     method: 'GET',
@@ -79,6 +98,18 @@ export const systemRoutes: Route[] = [
       const { key_id, name, scope } = c.get('principal')
       return json({ key_id, name, scope })
     },
+  }),
+  route({
+    method: 'GET',
+    path: '/api/system/changes',
+    operation_id: 'getSystemChanges',
+    tag: 'system',
+    summary: 'How the configuration file differs from the configuration in force',
+    description: '400 where the file is not right, with what is wrong in it. Changes nothing.',
+    scope: 'read',
+    success: { status: 200, description: 'The members that differ; two empty lists where none does', schema: Changes },
+    errors: [400, 503],
+    handle: async ({ lab }) => json(await lab.reloading.changes()),
   }),
   route({
     method: 'GET',

@@ -37,6 +37,21 @@ test('a point is created, read, listed, replaced and deleted', async (t) => {
   isRefusal(t, await ask('DELETE', `${points}/arm-1/home`), 404, 'not_found')
 })
 
+test('a point that was changed since it was read is not replaced by whoever says what he read', async (t) => {
+  const { ask } = await openBench(t)
+  await ask('POST', points, { json: at('home') })
+  const tag = (await ask('GET', `${points}/arm-1/home`)).headers.get('etag')!
+  const moved = at('home', { coords: { ...coords, x: 2 } })
+  const first = await ask('PUT', `${points}/arm-1/home`, { json: moved, headers: { 'If-Match': tag } })
+  t.equal(first.status, 200)
+  const second = await ask('PUT', `${points}/arm-1/home`, { json: at('home'), headers: { 'If-Match': tag } })
+  isRefusal(t, second, 409, 'conflict')
+  t.strictSame((await ask('GET', `${points}/arm-1/home`)).body, moved)
+  const again = await ask('PUT', `${points}/arm-1/home`, { json: at('home'), headers: { 'If-Match': first.headers.get('etag')! } })
+  t.equal(again.status, 200)
+  t.equal((await ask('PUT', `${points}/arm-1/home`, { json: moved, headers: { 'If-Match': '*' } })).status, 200)
+})
+
 test('what is missing is named: the device, or the point', async (t) => {
   const { ask } = await openBench(t)
   for (const [method, path, json] of [

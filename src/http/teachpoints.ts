@@ -4,6 +4,7 @@ import * as v from 'valibot'
 import { OperationResult } from '../devices/records.ts'
 import { LabError } from '../errors.ts'
 import { checked } from '../kit/schema.ts'
+import { tagOf } from '../teachpoints/store.ts'
 import { AddressedTeachpoint, Teachpoint } from '../teachpoints/teachpoint.ts'
 import { type Call, json, type Route, route } from './contract.ts'
 
@@ -55,9 +56,9 @@ export const teachpointRoutes: Route[] = [
     tag: 'teachpoints',
     summary: 'Get one teachpoint',
     scope: 'read',
-    success: { status: 200, description: 'The point', schema: Teachpoint },
+    success: { status: 200, description: 'The point', schema: Teachpoint, headers: ['ETag'] },
     errors: [404],
-    handle: (call) => json(existing(call)),
+    handle: (call) => tagged(existing(call)),
   }),
   route({
     method: 'POST',
@@ -108,16 +109,18 @@ export const teachpointRoutes: Route[] = [
     operation_id: 'updateTeachpoint',
     tag: 'teachpoints',
     summary: 'Update a teachpoint',
-    description: 'Replaces it whole. `device_id` and `name` may be left out of the body; they cannot be changed.',
+    description:
+      'Replaces it whole. `device_id` and `name` may be left out of the body; they cannot be changed. With `If-Match` only while nobody else has changed it.',
     scope: 'operate',
     body: AddressedTeachpoint,
-    success: { status: 200, description: 'The point as it is now', schema: Teachpoint },
-    errors: [400, 404, 503],
+    conditional: true,
+    success: { status: 200, description: 'The point as it is now', schema: Teachpoint, headers: ['ETag'] },
+    errors: [400, 404, 409, 503],
     async handle(call) {
       const { device_id, name } = existing(call)
       const wanted = call.body()
       const point = checked(Teachpoint, { device_id, name, ...wanted }, 'the body')
-      return json(await call.lab.teachpoints.replace(device_id, name, point))
+      return tagged(await call.lab.teachpoints.replace(device_id, name, point, wantedTag(call)))
     },
   }),
   route({
@@ -140,6 +143,16 @@ export const teachpointRoutes: Route[] = [
 function existing({ lab, param }: Pick<Call<unknown, unknown>, 'lab' | 'param'>): Teachpoint {
   const { device_id } = lab.registry.find(param('device_id'))
   return lab.teachpoints.get(device_id, param('name'))
+}
+
+function tagged(teachpoint: Teachpoint): Response {
+  return json(teachpoint, 200, { ETag: `"${tagOf(teachpoint)}"` })
+}
+
+/** undefined where any will do. */
+function wantedTag({ c }: Pick<Call<unknown, unknown>, 'c'>): string | undefined {
+  const header = c.req.header('if-match')?.trim()
+  return header === undefined || header === '*' ? undefined : header.replace(/^"(.*)"$/, '$1')
 }
 
 function unwrapped(body: v.InferOutput<typeof Bulk>): { teachpoints: Teachpoint[]; overwrite: boolean; device_id: string | undefined } {

@@ -1,8 +1,8 @@
 // The service over https, with a certificate of one's own as scripts/make-cert.sh makes it.
 
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { X509Certificate } from 'node:crypto'
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { request } from 'node:https'
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -76,3 +76,27 @@ function get({ port, ca, key }: { port: number; ca?: Buffer; key: string }) {
     asking.end()
   })
 }
+
+test('make-cert.sh says what it cannot put into a certificate and leaves nothing behind; a folder that is there keeps its rights', async (t) => {
+  t.teardown(() => undefined)
+  const home = t.testdir({ mine: {} })
+  const made = (names: string, folder: string) =>
+    spawnSync(script, [folder], { cwd: home, env: { ...process.env, BENCHD_CERT_NAMES: names }, encoding: 'utf8' })
+  for (const names of ['bench_lab,foo:bar', 'a b;c', '$(id)', '-x', '::gg']) {
+    const { status, stderr } = made(names, `${home}/new`)
+    t.equal(status, 2, names)
+    t.match(stderr, /in BENCHD_CERT_NAMES is neither a name nor an address/)
+    t.notOk(existsSync(`${home}/new`))
+  }
+  const refused = made('1.2.3.999', `${home}/newer`)
+  t.equal(refused.status, 1)
+  t.match(refused.stderr, /openssl made no certificate for .*1\.2\.3\.999:\n./)
+  t.notOk(existsSync(`${home}/newer`))
+  chmodSync(`${home}/mine`, 0o750)
+  const { status, stdout, stderr } = made('bench_lab, 10.1.2.3,fd00::1', 'mine')
+  t.equal(status, 0, stderr)
+  t.match(stdout, `"cert": "${home}/mine/cert.pem"`)
+  t.equal(statSync(`${home}/mine`).mode & 0o777, 0o750)
+  const { subjectAltName } = new X509Certificate(readFileSync(`${home}/mine/cert.pem`))
+  t.match(subjectAltName, /DNS:bench_lab, IP Address:10\.1\.2\.3, IP Address:FD00:0:0:0:0:0:0:1/)
+})

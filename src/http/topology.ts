@@ -4,8 +4,10 @@ import * as v from 'valibot'
 import { OperationResult } from '../devices/records.ts'
 import { LabError } from '../errors.ts'
 import { Id } from '../kit/name.ts'
+import type { Library } from '../workflow/plans/library.ts'
 import { ShownTopology, topologyOf } from '../workflow/snapshot.ts'
 import { json, type Route, route } from './contract.ts'
+import { Changes } from './system.ts'
 
 const Force = v.pipe(v.optional(v.boolean(), false), v.description('Aborts the runs that are open'))
 
@@ -109,23 +111,49 @@ export const topologyRoutes: Route[] = [
     path: '/api/system/reload',
     operation_id: 'reloadSystem',
     tag: 'workflows',
-    summary: 'Read the topologies folder anew',
-    description:
-      'A conflict when the loaded topology has changed and runs are open on it; nothing has changed then. The configuration is read at start only.',
+    summary: 'Read the configuration file and the topologies folder anew',
+    description: [
+      'A configuration that is not right is a 400 with what is wrong in it; that the loaded topology has changed while runs are open on it, a',
+      'conflict. Nothing has changed then. What cannot change while the service runs, as its devices, is named in `needs_restart`.',
+    ].join(' '),
     scope: 'admin',
     body: v.strictObject({}),
     body_may_be_empty: true,
     success: {
       status: 200,
       description: 'Read; `faults` tells what is left out',
-      schema: v.strictObject({ ...OperationResult.entries, faults: Faults }),
+      schema: v.strictObject({
+        ...OperationResult.entries,
+        config_file: Changes.entries.config_file,
+        applied: v.pipe(v.array(v.string()), v.description('What of the configuration was taken over')),
+        needs_restart: Changes.entries.needs_restart,
+        faults: Faults,
+      }),
     },
-    errors: [409, 503],
+    errors: [400, 409, 503],
     async handle({ lab, body }) {
       body()
-      const { topologies, workflows, faults } = await lab.runs.shelf.reload()
-      const found = `${topologies.size} topologies and ${workflows.size} workflows`
-      return json({ success: true, message: faults.length ? `${found}; ${faults.length} left out` : found, faults })
+      const { done: library, at_once: applied, ...rest } = await lab.reloading.take(() => lab.runs.shelf.reload())
+      const { config_file, needs_restart } = rest
+      const { faults } = library
+      const message = [ofConfiguration({ config_file, applied, needs_restart }), ofFolder(library)].join('; ')
+      return json({ success: true, message, config_file, applied, needs_restart, faults })
     },
   }),
 ]
+
+type Taken = { config_file: string | null; applied: readonly string[]; needs_restart: readonly string[] }
+
+function ofConfiguration({ config_file, applied, needs_restart }: Taken): string {
+  if (config_file === null) return 'there is no configuration file to read'
+  if (!applied.length && !needs_restart.length) return 'the configuration is as it was'
+  return [
+    applied.length ? `taken over: ${applied.join(', ')}` : 'nothing of the configuration was taken over',
+    ...(needs_restart.length ? [`needs a restart: ${needs_restart.join(', ')}`] : []),
+  ].join('; ')
+}
+
+function ofFolder({ topologies, workflows, faults }: Library): string {
+  const found = `${topologies.size} topologies and ${workflows.size} workflows`
+  return faults.length ? `${found}; ${faults.length} left out` : found
+}

@@ -82,6 +82,37 @@ test('a key ends when it expires', async (t) => {
   await t.rejects(keys.create({ name: 'never', scope: 'read', expires_at: 0 }), { code: 'invalid' })
 })
 
+test('a key that has ended stays so while the clock is behind, over a restart too, and comes back only when the clock is right for certain', async (t) => {
+  const { keys, time, open, folder, clock } = await begin(t)
+  const { api_key, key_id } = await keys.create({ name: 'guest', scope: 'read', expires_at: 1e9 + 60 })
+  t.ok(keys.check(api_key))
+  time.now += 60
+  t.notOk(keys.check(api_key))
+  t.ok(keys.isOver(key_id))
+  await keys.reload()
+  time.now -= 86_400
+  t.notOk(keys.check(api_key))
+  t.notOk((await open()).check(api_key), 'that it was refused is remembered')
+  const sure = await Keys.open({ folder, clock, now: () => time.now, passed: () => undefined, report: () => t.fail() })
+  t.ok(sure.check(api_key))
+  t.notOk(sure.isOver(key_id))
+})
+
+test('a moment that is known to be over ends a key, whatever the clock says', async (t) => {
+  const { folder, clock } = await begin(t)
+  const time = { now: 1e9, passed: 0 }
+  const keys = await Keys.open({ folder, clock, now: () => time.now, passed: () => time.passed, report: () => t.fail() })
+  const { api_key } = await keys.create({ name: 'guest', scope: 'read', expires_at: 1e9 + 60 })
+  time.passed = 1e9 + 59
+  t.ok(keys.check(api_key))
+  time.passed = 1e9 + 60
+  t.notOk(keys.check(api_key))
+  await t.rejects(keys.create({ name: 'late', scope: 'read', expires_at: 1e9 + 60 }), { code: 'invalid', message: /in the past/ })
+  const next = await keys.rotate(keys.list()[0]!.key_id, { expires_at: 1e9 + 90 })
+  t.equal(next.expires_at, 1e9 + 90)
+  t.equal((await keys.rotate(next.key_id, { expires_at: null })).expires_at, null)
+})
+
 test('a revoked key is refused from the answer on, and its record stays', async (t) => {
   const { keys, open, time } = await begin(t)
   const { api_key, key_id } = await keys.create({ name: 'one', scope: 'read' })

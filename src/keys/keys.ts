@@ -20,7 +20,21 @@ export function allows(scope: Scope, wanted: Scope): boolean {
 
 const UnixSeconds = v.pipe(v.number(), v.finite(), v.description('Unix time'), v.metadata({ unit: 's' }))
 
-export const KeyRequest = v.strictObject({ name: Name, scope: Scope, expires_at: v.optional(v.nullable(UnixSeconds)) })
+/** The beginning of the year 2100: what lies beyond is a slip, and most often milliseconds. */
+const latestEnd = 4_102_444_800
+
+/** When a key is to end; null is never. */
+export const KeyEnd = v.optional(
+  v.nullable(
+    v.pipe(
+      UnixSeconds,
+      v.maxValue(latestEnd, 'lies beyond the year 2100: it is Unix time in seconds, not in milliseconds'),
+      v.description('Unix time at which the key ends; null is never'),
+    ),
+  ),
+)
+
+export const KeyRequest = v.strictObject({ name: Name, scope: Scope, expires_at: KeyEnd })
 export type KeyRequest = v.InferOutput<typeof KeyRequest>
 
 /** What anybody may know of a key. */
@@ -50,6 +64,8 @@ const Content = v.strictObject({
 })
 type Content = v.InferOutput<typeof Content>
 
+export type Rotation = { overlap_s?: number | undefined; expires_at?: number | null | undefined }
+
 type Known = { key: StoredKey; digest: Buffer }
 
 const mostKeys = 1000
@@ -64,6 +80,8 @@ type Options = {
   clock?: Clock
   /** Unix seconds. */
   now?: () => number
+  /** A moment that is over for certain, in Unix seconds; nothing where the clock is right for certain. */
+  passed?: () => number | undefined
 }
 
 /** `create`, `rotate` and `revoke` reject with `storage` when the outcome is not known to be stored. */
@@ -71,10 +89,13 @@ export class Keys {
   readonly #file: JsonFile<Content>
   readonly #report: Report
   readonly #now: () => number
+  readonly #passed: () => number | undefined
   readonly #unwatch: () => void
   readonly #noted = new Map<string, number>()
   #indexed: Content | undefined
   #known = new Map<string, Known>()
+  /** The latest moment that the file knows of. */
+  #newest = 0
 
   static async open(options: Options): Promise<Keys> {
     const { folder, report } = options
@@ -84,10 +105,11 @@ export class Keys {
     )
   }
 
-  private constructor(file: JsonFile<Content>, { report, clock = systemClock, now = () => Date.now() / 1000 }: Options) {
+  private constructor(file: JsonFile<Content>, { report, clock = systemClock, now = () => Date.now() / 1000, passed = () => 0 }: Options) {
     this.#file = file
     this.#report = report
     this.#now = now
+    this.#passed = passed
     this.#unwatch = file.watch(clock, lookEveryMs)
   }
 
@@ -98,9 +120,15 @@ export class Keys {
     const known = this.#index().get(parts.key_id)
     // The same work for an id that is not there, so that time does not tell which ids are.
     const same = timingSafeEqual(digestOf(parts.secret), known?.digest ?? nobody)
-    if (!known || !same || !isValid(known.key, this.#now())) return undefined
+    if (!known || !same || known.key.revoked_at !== null) return undefined
     this.#noteUse(known.key)
-    return publicRecord(known.key)
+    return isValid(known.key, this.#time()) ? publicRecord(known.key) : undefined
+  }
+
+  /** Whether there is such a key, and it opens nothing any more. */
+  isOver(key_id: string): boolean {
+    const known = this.#index().get(key_id)
+    return known !== undefined && !isValid(known.key, this.#time())
   }
 
   /** Also the expired and the revoked ones, the oldest first. */
@@ -110,26 +138,26 @@ export class Keys {
 
   /** Rejects with `invalid` when it would be expired already, and when there are too many keys. */
   create(wanted: KeyRequest): Promise<CreatedKey> {
-    if ((wanted.expires_at ?? Number.POSITIVE_INFINITY) <= this.#now()) {
-      return Promise.reject(
-        new LabError('invalid', 'expires_at lies in the past; it is in Unix seconds: name a later moment or leave it out'),
-      )
-    }
-    return this.#add((keys) => ({ keys, wanted }))
+    return this.#add((keys) => {
+      this.mustLieAhead(wanted.expires_at)
+      return { keys, wanted }
+    })
   }
 
   /**
-   * A new key of the same name, scope and length of life. The old one ends `overlap_s` seconds from now; without that it works until it
-   * is revoked. Rejects with `not_found`, and with `invalid` for one that is revoked.
+   * A new key of the same name and scope, and of the same length of life unless `expires_at` says another end. The old one ends
+   * `overlap_s` seconds from now; without that it works until it is revoked. Rejects with `not_found`, and with `invalid` for one that is revoked.
    */
-  rotate(key_id: string, { overlap_s }: { overlap_s?: number | undefined } = {}): Promise<CreatedKey> {
+  rotate(key_id: string, { overlap_s, expires_at }: Rotation = {}): Promise<CreatedKey> {
     return this.#add((keys) => {
-      const now = this.#now()
+      const now = this.#time()
       const old = found(keys, key_id)
       if (old.revoked_at !== null) throw new LabError('invalid', 'a revoked key cannot be rotated: create a new one')
-      const expires_at = old.expires_at === null ? null : now + (old.expires_at - old.created_at)
+      const asLong = old.expires_at === null ? null : Math.min(now + (old.expires_at - old.created_at), latestEnd)
+      const wanted = { name: old.name, scope: old.scope, expires_at: expires_at === undefined ? asLong : expires_at }
+      this.mustLieAhead(wanted.expires_at)
       const end = overlap_s === undefined ? old.expires_at : Math.min(now + overlap_s, old.expires_at ?? Number.POSITIVE_INFINITY)
-      return { keys: replaced(keys, { ...old, expires_at: end }), wanted: { name: old.name, scope: old.scope, expires_at } }
+      return { keys: replaced(keys, { ...old, expires_at: end }), wanted }
     })
   }
 
@@ -140,6 +168,12 @@ export class Keys {
       return key.revoked_at === null ? { keys: replaced(content.keys, { ...key, revoked_at: this.#now() }) } : content
     })
     return publicRecord(found(keys, key_id))
+  }
+
+  /** Throws `invalid` for the end of a key that would have ended already. */
+  mustLieAhead(expires_at: KeyRequest['expires_at']): void {
+    if ((expires_at ?? Number.POSITIVE_INFINITY) > this.#time()) return
+    throw new LabError('invalid', 'expires_at lies in the past; it is in Unix seconds: name a later moment or leave it out')
   }
 
   /** Takes over at once what somebody else has put into the file. */
@@ -160,24 +194,38 @@ export class Keys {
       if (keys.length >= mostKeys)
         throw new LabError('invalid', `there are ${mostKeys} keys, which is the limit: take revoked ones out of keys.json`)
       const { name, scope, expires_at = null } = wanted
-      return { keys: [...keys, { key_id, name, scope, created_at: this.#now(), expires_at, revoked_at: null, last_used_at: null, sha256 }] }
+      return {
+        keys: [...keys, { key_id, name, scope, created_at: this.#time(), expires_at, revoked_at: null, last_used_at: null, sha256 }],
+      }
     })
     return { ...publicRecord(found(content.keys, key_id)), api_key }
+  }
+
+  /**
+   * What keys end by: the clock of a board without a battery begins in the past, and a key that has ended does not begin anew with it.
+   */
+  #time(): number {
+    this.#index()
+    const [now, passed] = [this.#now(), this.#passed()]
+    return passed === undefined ? now : Math.max(now, passed, this.#newest)
   }
 
   #index(): Map<string, Known> {
     if (this.#file.content !== this.#indexed) {
       this.#indexed = this.#file.content
       this.#known = new Map(this.#indexed.keys.map((key) => [key.key_id, { key, digest: Buffer.from(key.sha256, 'hex') }]))
+      this.#newest = this.#indexed.keys.reduce((newest, key) => Math.max(newest, key.created_at, key.last_used_at ?? 0), 0)
     }
     return this.#known
   }
 
-  /** Once an hour, behind the back of the request; a disk that fails does not keep anybody out. */
-  #noteUse({ key_id, last_used_at }: StoredKey): void {
+  /** Once an hour, and after its end once; behind the back of the request: a disk that fails does not keep anybody out. */
+  #noteUse({ key_id, last_used_at, expires_at }: StoredKey): void {
     const now = this.#now()
     const noted = this.#noted.get(key_id) ?? last_used_at ?? Number.NEGATIVE_INFINITY
-    if (Math.abs(now - noted) < usedEverySeconds) return
+    if (expires_at !== null && noted >= expires_at) return
+    const hasEnded = expires_at !== null && now >= expires_at
+    if (!hasEnded && Math.abs(now - noted) < usedEverySeconds) return
     this.#noted.set(key_id, now)
     this.#file
       .change(({ keys }) => ({ keys: keys.map((key) => (key.key_id === key_id ? { ...key, last_used_at: now } : key)) }))

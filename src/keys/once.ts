@@ -44,20 +44,25 @@ export class Once {
   /** Oldest first, as they are on the card. Those that say `running` and do not run were interrupted by a restart. */
   readonly #entries: Map<string, Entry>
   readonly #running = new Set<string>()
+  /** Those that were answered before their end, and before this start. */
+  readonly #left = new Set<string>()
   /** Answers that are not for the card. */
   readonly #secrets = new Map<string, Answer>()
   #lines = 0
 
   static async open(options: Options): Promise<Once> {
     const entries = await readLines({ path: pathIn(options.folder), schema: Entry, report: options.report })
-    return new Once(options, new Map(entries.map((entry) => [entry.id, asLeft(entry)])))
+    return new Once(options, new Map(entries.map((entry) => [entry.id, entry])))
   }
 
   private constructor({ folder, now = () => Date.now() / 1000 }: Options, entries: Map<string, Entry>) {
     this.#file = new LineFile(pathIn(folder))
     this.#now = now
     this.#entries = entries
-    for (const [id, { state }] of entries) if (state === 'forgotten') entries.delete(id)
+    for (const [id, { state, answer }] of entries) {
+      if (state === 'forgotten') entries.delete(id)
+      if (answer?.status === 202) this.#left.add(id)
+    }
     this.#forgetOld()
   }
 
@@ -82,6 +87,11 @@ export class Once {
       throw error
     }
     return undefined
+  }
+
+  /** Whether it was answered before it had ended, and the service has started anew since: that it runs is not so any more. */
+  isLeft(asked: Asked): boolean {
+    return this.#left.has(idOf(asked))
   }
 
   /** Resolves when it is on the card; when the disk refuses it, it is known for as long as the service runs, and was interrupted after that. */
@@ -122,6 +132,7 @@ export class Once {
       if (this.#running.has(id)) continue
       this.#entries.delete(id)
       this.#secrets.delete(id)
+      this.#left.delete(id)
     }
   }
 
@@ -132,19 +143,17 @@ export class Once {
       throw new LabError('in_progress', 'the request of this Idempotency-Key is still running; ask again later', { retry_after_s: 1 })
     const kept = answer ?? this.#secrets.get(id)
     if (kept) return kept
+    if (state === 'running') throw interrupted()
     throw new LabError(
       'conflict',
-      state === 'running'
-        ? 'interrupted by a restart, outcome unknown: look at the bench, then take a new Idempotency-Key to ask for it again'
-        : 'the request of this Idempotency-Key was carried out, and its answer was not kept: look at what it was about',
+      'the request of this Idempotency-Key was carried out, and its answer was not kept: look at what it was about',
     )
   }
 }
 
-/** An operation that was answered before its end was interrupted by the restart as well, as far as anybody knows. */
-function asLeft(entry: Entry): Entry {
-  const wasUnderWay = entry.answer?.status === 202 && 'operation-id' in entry.answer.headers
-  return wasUnderWay ? { ...entry, state: 'running', answer: null } : entry
+export function interrupted(): LabError {
+  const sentence = 'interrupted by a restart, outcome unknown: look at the bench, then take a new Idempotency-Key to ask for it again'
+  return new LabError('conflict', sentence)
 }
 
 function idOf({ key_id, method, path, idempotency_key }: Asked): string {

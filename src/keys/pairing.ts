@@ -5,7 +5,7 @@ import * as v from 'valibot'
 import { LabError } from '../errors.ts'
 import { type Clock, systemClock } from '../kit/clock.ts'
 import { Name } from '../kit/name.ts'
-import { type Keys, Scope } from './keys.ts'
+import { type KeyRequest, type Keys, Scope } from './keys.ts'
 import { digestOf } from './secret.ts'
 
 export const PairingWish = v.strictObject({ app_name: v.pipe(Name, v.description('What the key will be called')), scope: Scope })
@@ -31,9 +31,15 @@ export type PairingAnswer = v.InferOutput<typeof PairingAnswer>
 export const mostPairings = 5
 export const pairing_s = 600
 
-type Pending = PairingRequest & { digest: Buffer; ends: number; state: 'asked' | 'approved' | 'fetched' }
+type Pending = PairingRequest & {
+  digest: Buffer
+  ends: number
+  state: 'asked' | 'approved' | 'fetched'
+  /** Of the key that is made for it. */
+  key_ends: KeyRequest['expires_at']
+}
 
-type Options = { keys: Pick<Keys, 'create'>; clock?: Clock; now?: () => number }
+type Options = { keys: Pick<Keys, 'create' | 'mustLieAhead'>; clock?: Clock; now?: () => number }
 
 export class Pairing {
   readonly #keys: Options['keys']
@@ -58,7 +64,8 @@ export class Pairing {
     const [request_id, request_secret, code] = [randomUUID(), randomBytes(32).toString('base64url'), newCode()]
     const requested_at = this.#now()
     const told = { request_id, app_name, scope, code, requested_at, expires_at: requested_at + pairing_s }
-    this.#pending.set(request_id, { ...told, digest: digestOf(request_secret), ends: this.#clock.now() + pairing_s * 1000, state: 'asked' })
+    const ends = this.#clock.now() + pairing_s * 1000
+    this.#pending.set(request_id, { ...told, digest: digestOf(request_secret), ends, state: 'asked', key_ends: null })
     return { request_id, request_secret, code }
   }
 
@@ -66,7 +73,7 @@ export class Pairing {
   list(): PairingRequest[] {
     return this.#all()
       .filter(({ state }) => state === 'asked')
-      .map(({ digest: _, ends: __, state: ___, ...told }) => told)
+      .map(({ digest: _, ends: __, state: ___, key_ends: ____, ...told }) => told)
   }
 
   /** The key, once; nothing while nobody has decided. Throws `not_found` for whatever else, a wrong secret too; rejects with `storage`. */
@@ -76,7 +83,7 @@ export class Pairing {
     if (pending.state === 'asked') return undefined
     pending.state = 'fetched'
     try {
-      const { api_key } = await this.#keys.create({ name: pending.app_name, scope: pending.scope })
+      const { api_key } = await this.#keys.create({ name: pending.app_name, scope: pending.scope, expires_at: pending.key_ends })
       this.#pending.delete(request_id)
       return api_key
     } catch (error) {
@@ -85,10 +92,14 @@ export class Pairing {
     }
   }
 
-  /** Throws `not_found`; one that is approved already stays so. */
-  approve(request_id: string): PairingRequest {
+  /**
+   * Its key ends at `expires_at`, if that is a moment. Throws `not_found`, and `invalid` when that is over; one that is approved already
+   * stays so.
+   */
+  approve(request_id: string, expires_at?: KeyRequest['expires_at']): PairingRequest {
     const pending = this.#mustFind(request_id)
-    if (pending.state === 'asked') pending.state = 'approved'
+    this.#keys.mustLieAhead(expires_at)
+    if (pending.state === 'asked') Object.assign(pending, { state: 'approved', key_ends: expires_at })
     return pending
   }
 

@@ -3,7 +3,7 @@
 import { createHash, type Hash, randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { type FileHandle, open, rename, stat } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip, createGzip } from 'node:zlib'
@@ -131,10 +131,16 @@ async function writeAll(handle: FileHandle, bytes: AsyncIterable<Uint8Array>, si
   }
 }
 
-/** A copy in a file that is not there yet and that its owner alone may read; its name. In a folder it is called `name`. Rejects with `exists` and `storage`. */
-export async function saveAs(wanted: string, name: string, content: Contents): Promise<string> {
-  const path = (await isFolder(wanted)) ? join(wanted, name) : wanted
+/** The whole path of a file that is not there yet; in a folder it is called `name`. Rejects with `exists`. */
+export async function freeFile(wanted: string, name: string): Promise<string> {
+  const path = resolve((await isFolder(wanted)) ? join(wanted, name) : wanted)
   if (existsSync(path)) throw new LabError('exists', `${path} is there already; name another file`)
+  return path
+}
+
+/** A copy in a file that is not there yet and that its owner alone may read; its path. In a folder it is called `name`. Rejects with `exists` and `storage`. */
+export async function saveAs(wanted: string, name: string, content: Contents): Promise<string> {
+  const path = await freeFile(wanted, name)
   const temporary = `${path}.${randomUUID()}.tmp`
   try {
     const handle = await open(temporary, 'wx', 0o600)

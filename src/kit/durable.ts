@@ -7,7 +7,7 @@ import { dirname } from 'node:path'
 import { LabError, messageOf } from '../errors.ts'
 
 /** A file that was not there before. After an error it is to be thrown away: a second fsync may succeed though the data is gone. */
-export async function writeSynced(path: string, text: string): Promise<string> {
+export async function writeSynced(path: string, text: string | Uint8Array): Promise<string> {
   const handle = await open(path, 'wx', 0o600)
   try {
     await handle.writeFile(text)
@@ -19,7 +19,7 @@ export async function writeSynced(path: string, text: string): Promise<string> {
 }
 
 /** Makes a file with those rights, whole or not at all. Rejects with `storage`. */
-export async function createSynced(path: string, text: string, mode: number): Promise<void> {
+export async function createSynced(path: string, text: string | Uint8Array, mode: number): Promise<void> {
   const temporary = `${path}.${randomUUID()}.tmp`
   try {
     await makeFolder(dirname(path))
@@ -78,16 +78,22 @@ export function errnoOf(error: unknown): string {
 /** A failure of the disk, with what to do about it. `what` is the file and what became of it. */
 export function storageError(what: string, error: unknown): LabError {
   const errno = errnoOf(error)
-  const advice = adviceFor[errno] ?? 'look into the log of the service, then try again'
+  const advice = adviceFor[errno] ?? 'look into the log, then try again'
   return new LabError('storage', `${what} (${errno}): ${advice}`, { cause: error, retry_after_s: 5 })
 }
+
+const mayNot = 'whoever this runs as, the service or you, may not use that'
 
 const adviceFor: Record<string, string> = {
   ENOSPC: 'the disk is full; free some space, then try again',
   EDQUOT: "the service's quota is used up; free some space, then try again",
   EROFS: 'the disk is read-only, and an SD card becomes so when it fails; mount it writable or replace it, then try again',
   EIO: 'the disk failed; replace it, then try again',
-  EACCES: "the service's user may not use the data folder; give it the rights, then try again",
-  EPERM: "the service's user may not use the data folder; give it the rights, then try again",
+  EACCES: `${mayNot}; give it the rights, then try again`,
+  EPERM: `${mayNot}; give it the rights, then try again`,
+  ENOENT: 'there is no such folder; make it, or name another',
+  ENOTDIR: 'what should be a folder is a file; name another',
+  EISDIR: 'it is a folder; name a file in it',
+  ENAMETOOLONG: 'the name is too long; take a shorter one',
   EMFILE: 'too many files are open; try again in a few seconds',
 }

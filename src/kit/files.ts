@@ -3,6 +3,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { LabError, messageOf } from '../errors.ts'
+import { storageError } from './durable.ts'
 
 /** The bytes of a file that lies beside a module. */
 export async function readShipped(path: URL): Promise<Uint8Array<ArrayBuffer>> {
@@ -18,12 +19,21 @@ export async function readText(path: string): Promise<string> {
   }
 }
 
-/** Writes a file that somebody named, over one that is there. Throws `not_found`. */
+/** The same, as bytes. */
+export async function readBytes(path: string): Promise<Uint8Array> {
+  try {
+    return await readFile(path)
+  } catch (error) {
+    throw new LabError('not_found', `${path} cannot be read: ${messageOf(error)}`, { cause: error })
+  }
+}
+
+/** Writes a file that somebody named, over one that is there. Throws `storage`. */
 export async function writeText(path: string, text: string): Promise<void> {
   try {
     await writeFile(path, text)
   } catch (error) {
-    throw new LabError('not_found', `${path} cannot be written: ${messageOf(error)}`, { cause: error })
+    throw storageError(`${path} was not written`, error)
   }
 }
 

@@ -79,7 +79,7 @@ async function isHeld(folder: string, name: string): Promise<boolean> {
  * Whoever takes a dead socket away must not take the one that another has just put in its place: one at a time, by a name that is in no
  * folder and goes with its owner. Who cannot have its turn for so long, because a stranger has the name, does without.
  */
-async function inTurn<Result>(folder: string, work: () => Promise<Result>): Promise<Result> {
+export async function inTurn<Result>(folder: string, work: () => Promise<Result>): Promise<Result> {
   const { dev, ino } = statSync(folder)
   const turn = createServer()
   const from = performance.now()

@@ -26,3 +26,8 @@ test('what looks like a comment inside a string is none', (t) => {
   t.same(parseJsonWithComments('{"a": "x // y", "b": "/* z */", "c": "\\"//", } // end', 'it'), { a: 'x // y', b: '/* z */', c: '"//' })
   t.end()
 })
+
+test('what is no JSON is told with its line and column, comments and a byte order mark before it or not', async (t) => {
+  t.throws(() => parseJsonWithComments('\uFEFF{\n  // here\n  "a": [1 2]\n}', 'it'), { message: /line 3 column 11/ })
+  t.same(parseJsonWithComments('\uFEFF{ "a": 1 }', 'it'), { a: 1 })
+})

@@ -10,10 +10,18 @@ export function parseJson(text: string, what: string): unknown {
   try {
     value = JSON.parse(text)
   } catch (error) {
-    throw new LabError('invalid', `${what} is not JSON: ${messageOf(error)}`, { cause: error })
+    throw new LabError('invalid', `${what} is not JSON: ${messageOf(error)}${placeIn(text, messageOf(error))}`, { cause: error })
   }
   checkDepth(value, what, 1)
   return value
+}
+
+/** Not every version of Node says on which line it stumbled; on a first line the position is enough. */
+function placeIn(text: string, message: string): string {
+  const [, position] = /at position (\d+)/.exec(message) ?? []
+  if (position === undefined || / line \d+ column/.test(message)) return ''
+  const before = text.slice(0, Number(position)).split('\n')
+  return before.length === 1 ? '' : ` (line ${before.length} column ${before.at(-1)!.length + 1})`
 }
 
 function checkDepth(value: unknown, what: string, depth: number): void {
@@ -32,10 +40,11 @@ function mustBeWellFormed(text: string, what: string): void {
   if (!text.isWellFormed()) throw new LabError('invalid', `${what} holds half a surrogate pair, which is no text`)
 }
 
-/** JSON as people write it: comments and a comma too many are blanked, so that positions in messages stay true. */
+/** JSON as people write it: comments, a comma too many and the mark that Notepad begins with are blanked, so that positions stay true. */
 export function parseJsonWithComments(text: string, what: string): unknown {
   const blank = (found: string) => found.replace(/[^\n]/g, ' ')
   const plain = text
+    .replace(/^\uFEFF/, ' ')
     .replace(/"(?:[^"\\\n]|\\.)*"|\/\/[^\n]*|\/\*[\s\S]*?\*\//g, (found) => (found.startsWith('"') ? found : blank(found)))
     .replace(/"(?:[^"\\\n]|\\.)*"|,(?=\s*[}\]])/g, (found) => (found.startsWith('"') ? found : ' '))
   return parseJson(plain, what)

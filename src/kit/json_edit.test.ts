@@ -56,6 +56,24 @@ test('what is taken away takes the comment beside it along, and no other', (t) =
   t.end()
 })
 
+test('the comment of a neighbour stays, wherever it stands', (t) => {
+  const pair = '[\n  { "id": "a" }, // bought 2024\n  /* loan */ { "id": "b" } // b\n]\n'
+  t.equal(withoutValue(pair, [1]), '[\n  { "id": "a" } // bought 2024\n]\n')
+  t.equal(withoutValue(pair, [0]), '[\n  /* loan */ { "id": "b" } // b\n]\n')
+  t.equal(withoutValue('[1,\n // of 2\n 2]', [0]), '[\n // of 2\n 2]')
+  t.equal(withoutValue('[1, // of 1\n 2]', [0]), '[\n 2]')
+  t.equal(withoutValue('[1, /* of 2 */ 2]', [0]), '[/* of 2 */ 2]')
+  t.equal(withoutValue('[1, // of 1\n 2 ]', [1]), '[1 // of 1\n  ]')
+  t.equal(withoutValue('[{\n1: 2\n}, {\n3: 4\n}]'.replaceAll(/(\d):/g, '"$1":'), [1]), '[{\n"1": 2\n}]')
+  t.end()
+})
+
+test('lines end as those of the file do, also behind a byte order mark', (t) => {
+  t.equal(withValue('{\r\n  "a": []\r\n}\r\n', ['a', 0], 1), '{\r\n  "a": [\r\n    1\r\n  ]\r\n}\r\n')
+  t.equal(withValue('\uFEFF{ "a": 1 }', ['a'], 2), '\uFEFF{ "a": 2 }')
+  t.end()
+})
+
 test('whatever is changed in whatever document, the rest says the same', (t) => {
   const document = fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 3 }), { minKeys: 1, noNullPrototype: true })
   const styles = [0, 2, '\t'] as const

@@ -15,9 +15,10 @@ export function withValue(text: string, path: Path, value: unknown): string {
   const parent = nodeAt(read(text), path.slice(0, -1))
   const step = path.at(-1)
   const old = parent && childOf(parent, step)
-  if (old) return spliced(text, old.start, old.end, written(value, indentAt(text, old.start)))
+  if (old) return withBreaksOf(text, spliced(text, old.start, old.end, written(value, indentAt(text, old.start))))
   if (!parent) throw new Error(`there is no ${path.slice(0, -1).join('.')}`)
-  return added(text, parent, typeof step === 'string' && parent.members ? `${JSON.stringify(step)}: ` : '', value)
+  const longer = added(text, parent, typeof step === 'string' && parent.members ? `${JSON.stringify(step)}: ` : '', value)
+  return withBreaksOf(text, longer)
 }
 
 /** The text without what is at that place, and without the comment beside that; the same text when nothing is there. */
@@ -30,15 +31,22 @@ export function withoutValue(text: string, path: Path): string {
   const comma = afterBlank(text, end)
   const hasComma = text[comma] === ','
   const to = endOfLine(text, hasComma ? comma + 1 : end)
-  const isOnLinesOfItsOwn = text.slice(lineStart(text, start), start).trim() === '' && isLineBreak(text, to)
-  const cut = isOnLinesOfItsOwn
-    ? spliced(text, lineStart(text, start), afterLineBreak(text, to), '')
-    : spliced(text, start, hasComma ? afterBlank(text, comma + 1) : end, '')
+  const endsLine = isLineBreak(text, to)
+  const isOnLinesOfItsOwn = endsLine && /^\s*(\/\*((?!\*\/).)*\*\/\s*)*$/.test(text.slice(lineStart(text, start), start))
+  const from = isOnLinesOfItsOwn ? lineStart(text, start) : start
+  const behind = hasComma ? afterSpaces(text, comma + 1) : end
+  const cut = spliced(text, from, isOnLinesOfItsOwn ? afterLineBreak(text, to) : endsLine ? to : behind, '')
   const before = entries[place - 1]
   if (hasComma || before === undefined) return cut
   // The comma before the last one has nothing to part any more.
   const left = afterBlank(text, before.end)
-  return spliced(cut, left, left + (isOnLinesOfItsOwn ? 1 : start - left), '')
+  const isBlankBetween = text.slice(left + 1, start).trim() === ''
+  return spliced(cut, left, isBlankBetween && !isOnLinesOfItsOwn ? start : left + 1, '')
+}
+
+/** A file keeps the line breaks that it has. */
+function withBreaksOf(text: string, changed: string): string {
+  return /\r\n/.test(text) && !/[^\r]\n/.test(text) ? changed.replace(/\r?\n/g, '\r\n') : changed
 }
 
 function read(text: string): Node {
@@ -158,6 +166,12 @@ function endOfLine(text: string, from: number): number {
   rest.lastIndex = from
   const found = rest.exec(text)
   return found ? from + found[0].length : from
+}
+
+function afterSpaces(text: string, from: number): number {
+  const spaces = /[ \t]*/y
+  spaces.lastIndex = from
+  return from + (spaces.exec(text)?.[0].length ?? 0)
 }
 
 function lineStart(text: string, at: number): number {

@@ -25,6 +25,24 @@ test('what somebody has changed meanwhile is not overwritten', async (t) => {
   t.equal(readFileSync(`${folder}/config.json`, 'utf8'), 'theirs')
 })
 
+test('of many who change it at once one does, and the others are told', async (t) => {
+  const folder = t.testdir({ 'config.json': 'old' })
+  const all = await Promise.allSettled(
+    Array.from({ length: 6 }, (_, i) => replaceFile(`${folder}/config.json`, `new ${i}`, { before: 'old' })),
+  )
+  const refused = all.flatMap((one) => (one.status === 'rejected' ? [one.reason.code] : []))
+  t.same(refused, Array(5).fill('conflict'))
+  t.equal(readdirSync(folder).length, 2)
+})
+
+test('bytes that are no text are kept as they are', async (t) => {
+  const folder = t.testdir({ 'picture.png': Buffer.from([0xff, 0x00, 0xfe]) })
+  const path = `${folder}/picture.png`
+  await t.rejects(replaceFile(path, 'new', { before: Buffer.from([0xfe, 0x00, 0xfe]) }), { code: 'conflict' })
+  await replaceFile(path, Buffer.from([0x80, 0xff]), { before: Buffer.from([0xff, 0x00, 0xfe]) })
+  t.same(readFileSync(path), Buffer.from([0x80, 0xff]))
+})
+
 test('a link stays a link', async (t) => {
   const folder = t.testdir({ etc: {}, kept: { 'config.json': 'old' } })
   symlinkSync('../kept/config.json', `${folder}/etc/config.json`)

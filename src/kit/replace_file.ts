@@ -4,27 +4,31 @@ import { chmod, chown, link, readFile, realpath, rename, stat } from 'node:fs/pr
 import { dirname } from 'node:path'
 import { LabError, messageOf } from '../errors.ts'
 import { errnoOf, remove, storageError, syncFolder, writeSynced } from './durable.ts'
+import { inTurn } from './folder_lock.ts'
+
+type Content = string | Uint8Array
+type Replacing = { before: Content; now?: Date }
 
 /**
  * `before` is what it held when the new text was made: whoever changed it meanwhile is not overwritten. Owner and rights stay. Answers
  * the path of the old copy. Rejects with `conflict`, `forbidden` or `storage`; then nothing has changed.
  */
-export async function replaceFile(
-  path: string,
-  text: string,
-  { before, now = new Date() }: { before: string; now?: Date },
-): Promise<string> {
+export async function replaceFile(path: string, text: Content, { before, now = new Date() }: Replacing): Promise<string> {
   // Through a link, the file that it leads to.
   const real = await realpath(path)
+  return inTurn(dirname(real), () => replaced(path, real, text, { before, now }))
+}
+
+async function replaced(path: string, real: string, text: Content, { before, now }: Required<Replacing>): Promise<string> {
   const draft = `${real}.${process.pid}.tmp`
   const aside = `${real}.${now.toISOString().slice(0, 19).replaceAll(':', '')}`
   try {
-    if ((await readFile(real, 'utf8')) !== before)
-      throw new LabError('conflict', `${path} has been changed meanwhile; look at it, then try again`)
     const { uid, gid, mode } = await stat(real)
     await writeSynced(draft, text)
     await chown(draft, uid, gid)
     await chmod(draft, mode & 0o777)
+    // An editor waits for no turn, so this stands as late as it can.
+    if (!(await holds(real, before))) throw new LabError('conflict', `${path} has been changed meanwhile; look at it, then try again`)
     const kept = await linkedAs(real, aside)
     await rename(draft, real)
     await syncFolder(dirname(real))
@@ -37,6 +41,12 @@ export async function replaceFile(
     }
     throw storageError(`${path} was not written, and nothing has changed`, error)
   }
+}
+
+/** Text is compared as it is read: a comment may be in another encoding. */
+async function holds(path: string, content: Content): Promise<boolean> {
+  if (typeof content === 'string') return (await readFile(path, 'utf8')) === content
+  return (await readFile(path)).equals(content)
 }
 
 /** The first of these names that nothing has: it may be the second change of one second. */

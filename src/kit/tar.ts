@@ -13,10 +13,17 @@ const largest = 8 ** 11 - 1
 /** tar fills its last record up to 10,240 bytes; nothing but zeros may come behind the end. */
 const mostZeros = 64 * 1024
 
+/** Whether an archive can hold a file of that name and size. */
+export function fitsTar({ name, size }: Omit<TarFile, 'mtime_s'>): boolean {
+  return size <= largest && split(name) !== undefined
+}
+
 /** What stands before the content of a file. Throws `invalid` for a name or a size that does not fit. */
 export function tarHead({ name, size, mtime_s }: TarFile): Buffer {
   if (size > largest) throw new LabError('invalid', `${name} is too large for an archive`)
-  const [prefix, rest] = split(name)
+  const parts = split(name)
+  if (!parts) throw new LabError('invalid', `the name ${name} is too long for an archive; give the file a shorter one`)
+  const [prefix, rest] = parts
   const head = Buffer.alloc(blockBytes)
   head.write(rest, 0)
   writeOctal(head, 100, 8, 0o600)
@@ -114,13 +121,14 @@ function sumOf(head: Buffer): number {
   return head.reduce((sum, byte, i) => sum + (i >= 148 && i < 156 ? 0x20 : byte), 0)
 }
 
-function split(name: string): [prefix: string, rest: string] {
+/** undefined for a name that is too long. */
+function split(name: string): [prefix: string, rest: string] | undefined {
   if (Buffer.byteLength(name) <= longestName) return ['', name]
   for (let at = name.indexOf('/'); at > 0; at = name.indexOf('/', at + 1)) {
     const [prefix, rest] = [name.slice(0, at), name.slice(at + 1)]
     if (Buffer.byteLength(prefix) <= longestPrefix && Buffer.byteLength(rest) <= longestName) return [prefix, rest]
   }
-  throw new LabError('invalid', `the name ${name} is too long for an archive; give the file a shorter one`)
+  return undefined
 }
 
 function writeOctal(head: Buffer, at: number, length: number, value: number): void {

@@ -31,6 +31,8 @@ async function collect(folder: string, below: string, isWanted: (name: string) =
     else {
       const size = await sizeOf(path)
       if (size !== undefined) tree.files.push({ name, size })
+      // A name that is no UTF-8 cannot be said, and so not be opened.
+      else if (name.includes('\uFFFD')) tree.others.push(name)
     }
   }
 }

@@ -18,7 +18,10 @@ test('each member that differs is named by its place, and a device by its id', a
     cors: { origins: ['http://b.lab'] },
     listen: { port: 8000, tls: { cert: 'c', key: 'k' } },
     events: { queue: 5 },
-    devices: [{ ...shaker, settings: { model: 'Q1' }, limits: { speed: { max: 1000 } } }, { ...robot, device_id: 'robot-2' }],
+    devices: [
+      { ...shaker, settings: { model: 'Q1' }, limits: { speed: { max: 1000 } } },
+      { ...robot, device_id: 'robot-2' },
+    ],
   })
   t.same(differences(from, to).sort(), [
     'cors.origins',

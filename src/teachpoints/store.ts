@@ -1,5 +1,6 @@
 // Where things are: the teachpoints of each device, in `teachpoints.json`. What was answered is on the card.
 
+import { createHash } from 'node:crypto'
 import * as v from 'valibot'
 import { LabError } from '../errors.ts'
 import { JsonFile, type Report } from '../kit/json_file.ts'
@@ -56,8 +57,11 @@ export class Teachpoints {
     return point
   }
 
-  /** Puts the point in the place of the one it bears the name of. Rejects with `not_found`, and with `invalid` for another name. */
-  async replace(device_id: string, name: string, point: Teachpoint): Promise<Teachpoint> {
+  /**
+   * Puts the point in the place of the one it bears the name of; with a tag, only while that is the one of what is there. Rejects with
+   * `not_found`, with `invalid` for another name, and with `conflict`.
+   */
+  async replace(device_id: string, name: string, point: Teachpoint, tag?: string): Promise<Teachpoint> {
     if (point.device_id !== device_id || point.name !== name) {
       throw new LabError(
         'invalid',
@@ -66,7 +70,9 @@ export class Teachpoints {
     }
     checkGateways([point])
     await this.#change((points) => {
-      found(points, device_id, name)
+      const before = found(points, device_id, name)
+      if (tag !== undefined && tag !== tagOf(before))
+        throw new LabError('conflict', `teachpoint ${name} of ${device_id} has been changed meanwhile; look at it, then try again`)
       points.set(keyOf(point), point)
     })
     return point
@@ -110,6 +116,11 @@ export class Teachpoints {
     }
     return this.#points
   }
+}
+
+/** Another one for another content. */
+export function tagOf(point: Teachpoint): string {
+  return createHash('sha256').update(JSON.stringify(point)).digest('hex').slice(0, 32)
 }
 
 /** An id has no slash in it, so that no two points share a key. */

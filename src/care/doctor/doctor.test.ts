@@ -1,6 +1,6 @@
 // A bench computer that is well, and eight that are not, each in its own way.
 
-import { appendFileSync, chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, chmodSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { type Test, test } from 'tap'
 import { openEvents } from '../../events/open.ts'
 import { Keys } from '../../keys/keys.ts'
@@ -347,6 +347,39 @@ test('files that are damaged, that were set aside, and an event log with a rotte
     { check: 'storage', level: 'WARN', finding: /^leases\.json\.corrupt-.* was set aside/, fix: /^look what is missing/ },
     { check: 'events', level: 'WARN', finding: /^1 places of events-000001\.jsonl are damaged: 6 bytes are no whole line$/ },
   ])
+})
+
+test('what cannot be read for want of rights is not taken for damaged, nor what is no file', async (t) => {
+  const { look, data_dir, root } = await machine(t)
+  mkdirSync(`${data_dir}/folder.json`)
+  symlinkSync('/none', `${data_dir}/link.json`)
+  only(t, (await look()).filter(isBad), [
+    { check: 'storage', level: 'WARN', finding: /^folder\.json is no file that can be read: EISDIR/ },
+    { check: 'storage', level: 'WARN', finding: /^link\.json is no file that can be read: ENOENT/ },
+  ])
+  rmSync(`${data_dir}/folder.json`, { recursive: true })
+  rmSync(`${data_dir}/link.json`)
+  const files = ['keys.json', 'events/events-000001.jsonl'].map((name) => `${data_dir}/${name}`)
+  for (const file of files) chmodSync(file, 0)
+  for (const folder of [`${root}/var`, `${root}/var/lib`, data_dir, `${data_dir}/events`]) chmodSync(folder, 0o755)
+  const isRoot = process.geteuid!() === 0
+  if (isRoot) process.seteuid!(65_534)
+  const found = await look().finally(() => isRoot && process.seteuid!(0))
+  t.notOk(found.filter(isBad).some(({ finding }) => /keys\.json|event log/.test(finding)))
+  for (const [check, words] of [
+    ['storage', 'you may not read keys.json'],
+    ['events', 'you may not read the event log'],
+    ['keys', 'the keys cannot be read by you'],
+  ] as const)
+    t.match(
+      found.find((one) => one.check === check && one.finding === words),
+      { level: 'SKIP', fix: 'sudo benchd doctor' },
+      words,
+    )
+  writeFileSync(`${data_dir}/keys.json`, '{')
+  for (const file of files) chmodSync(file, 0o600)
+  const keys = (await look()).find(({ check }) => check === 'keys')
+  t.match(keys, { level: 'SKIP', finding: /^keys\.json cannot be read, so nobody knows/ })
 })
 
 test('a torn end of the event log is no damage', async (t) => {

@@ -57,6 +57,7 @@ export async function examine({ config_path, data_dir, service, root = '', ask =
     files,
     data_dir,
     config,
+    config_path,
     service,
     as: as ?? (await serviceUser(files, data_dir)),
     is_this: files.root === '',

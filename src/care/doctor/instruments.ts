@@ -20,11 +20,40 @@ export async function instruments(patient: Patient): Promise<Finding[]> {
   }
   // Ports are opened one after the other: adapters of one hub may share their power.
   const found: Finding[] = []
-  for (const device of devices) found.push(await instrument(patient, device, devices))
+  const silent: Silent[] = []
+  for (const device of devices) {
+    const one = await instrument(patient, device, devices)
+    if ('finding' in one) found.push(one)
+    else silent.push(one)
+  }
+  for (const one of silent) found.push(await otherwise(patient, one, silent))
   return found
 }
 
-async function instrument(patient: Patient, device: Driven, all: readonly Driven[]): Promise<Finding> {
+/** A device that did not answer, and how that shows. */
+type Silent = { device: Driven; message: string }
+
+/** Two cables that were swapped leave two devices silent, if these are of different makes: each is asked as the other would be. */
+async function otherwise({ service }: Patient, { device, message }: Silent, silent: readonly Silent[]): Promise<Finding> {
+  const { device_id, transport } = device
+  const strangers = silent.filter((one) => one.device.driver !== device.driver)
+  const words = `${device_id}: ${message}`
+  const fix = strangers.length
+    ? `see that it is switched on and connected, and not in the socket of ${strangers.map((one) => one.device.device_id).join(' or ')}`
+    : 'see that it is switched on and connected'
+  if (transport.kind !== 'serial' || service.is !== 'absent') return warn(words, fix)
+  for (const { device: other } of strangers) {
+    const says = await askWhoItIs({ driven_by: other.driven_by, settings: other.settings, transport }).catch(() => null)
+    if (says === null) continue
+    return fail(
+      `${device_id}: silent, but asked as ${other.device_id} what is there says it is ${identityInWords(says)}`,
+      `that is ${other.device_id}: its cable is in the socket of ${device_id}; put the cables right, or name the ports anew`,
+    )
+  }
+  return warn(words, fix)
+}
+
+async function instrument(patient: Patient, device: Driven, all: readonly Driven[]): Promise<Finding | Silent> {
   const { device_id } = device
   try {
     const [holder] =
@@ -33,7 +62,7 @@ async function instrument(patient: Patient, device: Driven, all: readonly Driven
     const says = await whoIsThere(patient, device)
     return says === null ? skip(`${device_id}: it does not say who it is, or not before it is initialized`) : judged(device, says, all)
   } catch (error) {
-    return warn(`${device_id}: ${messageOf(error)}`, 'see that it is switched on and connected')
+    return { device, message: messageOf(error) }
   }
 }
 

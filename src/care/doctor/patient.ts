@@ -20,6 +20,7 @@ export type Patient = {
   data_dir: string
   /** What the configuration says; undefined where it is not right. */
   config: Config | undefined
+  config_path?: string | undefined
   service: ServiceView
   as: Who
   /** This computer itself: its programs may be asked, and its ports be opened. */

@@ -2,6 +2,7 @@
 
 import { type Config, readConfig } from '../../config.ts'
 import { LabError, messageOf } from '../../errors.ts'
+import { HostFiles } from '../../kit/host_files.ts'
 import { type Finding, finder } from './finding.ts'
 import type { Patient, ServiceView } from './patient.ts'
 import { properties } from './programs.ts'
@@ -16,6 +17,7 @@ const fixes: Record<string, string> = {
   under_voltage: 'see power below',
   temperature: 'see temperature below',
   stop_input: 'the stop contact cannot be read: see gpio below, and its wiring',
+  backup: 'see why in the log of the service, then: benchd backup',
   safe_mode: 'look at the bench and the log, then acknowledge its incident: benchd incidents list',
 }
 
@@ -79,15 +81,23 @@ function isSimulated(device: Config['devices'][number]): boolean {
   return device.kind === 'driven' && device.transport.kind === 'simulated'
 }
 
-/** Whether the service that runs has the devices of the file: it reads that at its start alone. */
-export async function isTakenUp({ service: seen, config }: Patient): Promise<Finding[]> {
-  if (seen.is !== 'answering' || !config) return []
-  const { warn } = finder('config')
-  const { devices } = await seen.get<{ devices: { device_id: string }[] }>('/api/devices')
-  const [there, written] = [devices, config.devices].map((list) => list.map(({ device_id }) => device_id)) as [string[], string[]]
-  const missing = written.filter((id) => !there.includes(id))
-  const gone = there.filter((id) => !written.includes(id))
-  if (!missing.length && !gone.length) return []
-  const words = [missing.length && `does not have ${missing.join(', ')}`, gone.length && `still has ${gone.join(', ')}`].filter(Boolean)
-  return [warn(`the service that runs ${words.join(' and ')}`, 'when nothing runs: sudo systemctl restart benchd')]
+type Changes = { config_file: string | null; at_once: string[]; needs_restart: string[] }
+
+/** Whether the service that runs has what is in the file: that it reads at its start, and at a reload. */
+export async function isTakenUp({ service: seen, config, config_path }: Patient): Promise<Finding[]> {
+  if (seen.is !== 'answering' || !config || config_path === undefined) return []
+  const { warn, skip } = finder('config')
+  const changes = await seen.get<Changes>('/api/system/changes').catch((error) => messageOf(error))
+  if (typeof changes === 'string')
+    return [warn(`the service that runs cannot take it over: ${changes}`, 'mend it, then: benchd config reload')]
+  const { config_file, at_once, needs_restart } = changes
+  if (config_file === null) return [skip('the service that runs has its configuration from no file')]
+  const files = new HostFiles()
+  if ((await files.behind(config_file)) !== (await files.behind(config_path)))
+    return [warn(`the service that runs has another one: ${config_file}`, `look at that: benchd doctor --config ${config_file}`)]
+  const words = 'differs from what the service runs with'
+  return [
+    ...(at_once.length ? [warn(`${words}: ${at_once.join(', ')}`, 'benchd config reload')] : []),
+    ...(needs_restart.length ? [warn(`${words}: ${needs_restart.join(', ')}`, 'when nothing runs: sudo systemctl restart benchd')] : []),
+  ]
 }

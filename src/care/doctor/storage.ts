@@ -19,7 +19,7 @@ export async function storage(patient: Patient): Promise<Finding[]> {
   const folder = await statusOf(data_dir)
   if (!folder) {
     if (service.is !== 'absent') return [fail(`the service runs, but ${data_dir} is not there`, 'name its folder with --data-dir')]
-    return [skip(`${data_dir} is not there; the service makes it at its first start`)]
+    return [skip(`${data_dir} is not there, or you may not look into what it is in; the service makes it at its first start`)]
   }
   const owner =
     folder.uid === as.uid
@@ -57,26 +57,40 @@ async function room({ data_dir, room: roomOn }: Patient): Promise<Finding> {
 
 /** Of the JSON files at the top of the folder, and of those that were set aside. */
 async function wholeness(data_dir: string): Promise<Finding[]> {
-  const { ok, warn, fail } = finder('storage')
+  const { ok, warn, fail, skip } = finder('storage')
   const names = await namesIn(data_dir).catch(() => undefined)
   if (!names) return []
   const documents = names.filter((name) => name.endsWith('.json'))
   const damages = await Promise.all(documents.map(async (name) => ({ name, why: await damage(join(data_dir, name)) })))
-  const broken = damages.flatMap(({ name, why }) => (why === undefined ? [] : [fail(`${name} is damaged: ${why}`, mending(name, names))]))
+  const broken = damages.flatMap(({ name, why }) => {
+    if (why === undefined) return []
+    if (typeof why === 'string') return [fail(`${name} is damaged: ${why}`, mending(name, names))]
+    return isClosed(why)
+      ? []
+      : [warn(`${name} is no file that can be read: ${messageOf(why)}`, `see what it is: ls -l ${join(data_dir, name)}`)]
+  })
+  const closed = damages.filter(({ why }) => isClosed(why)).map(({ name }) => name)
   const aside = names.filter((name) => name.includes('.corrupt-'))
   const told = aside.map((name) =>
     warn(`${name} was set aside because it was damaged`, `look what is missing, then: sudo rm ${join(data_dir, name)}`),
   )
-  return [...(broken.length ? broken : [ok(`${documents.length} JSON files are whole`)]), ...told]
+  const unread = closed.length ? [skip(`you may not read ${closed.join(', ')}`, 'sudo benchd doctor')] : []
+  const whole = documents.length - closed.length
+  return [...broken, ...unread, ...(broken.length || (whole === 0 && closed.length) ? [] : [ok(`${whole} JSON files are whole`)]), ...told]
 }
 
 function mending(name: string, names: readonly string[]): string {
   return names.includes(`${name}.bak`) ? `the service takes ${name}.bak at its next start` : 'put a backup in its place: benchd restore'
 }
 
-async function damage(path: string): Promise<string | undefined> {
-  const bytes = await readBytes(path).catch((error) => messageOf(error))
-  return typeof bytes === 'string' ? bytes : damageOf(bytes)
+/** An error is what keeps it from being read, which is no damage. */
+async function damage(path: string): Promise<string | Error | undefined> {
+  const bytes = await readBytes(path).catch((error: Error) => error)
+  return bytes instanceof Error ? bytes : damageOf(bytes)
+}
+
+function isClosed(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && (error.code === 'EACCES' || error.code === 'EPERM')
 }
 
 /** The newest segment of the event log: `benchd events verify` reads them all. */
@@ -84,7 +98,13 @@ export async function eventLog({ data_dir, service }: Patient): Promise<Finding>
   const { ok, warn, skip } = finder('events')
   const folder = join(data_dir, 'events')
   if (!(await statusOf(folder))) return skip('there is no event log yet, or it is closed to you')
-  const { files, events, damaged } = await verifyLog(folder, { newest_only: true })
+  const found = await verifyLog(folder, { newest_only: true }).catch((error) => {
+    if (isClosed(error) || isClosed(error.cause)) return undefined
+    throw error
+  })
+  if (!found) return skip('you may not read the event log', 'sudo benchd doctor')
+  const { files, events, damaged } = found
+  if (damaged.some(({ problem }) => problem.includes('EACCES'))) return skip('you may not read the event log', 'sudo benchd doctor')
   // What a running service is about to write need not be whole yet, and what a power cut left it cuts off at its start.
   const rotten = damaged.filter(({ torn }) => !torn)
   if (rotten.length) {
@@ -102,6 +122,7 @@ export async function keys({ data_dir, service }: Patient): Promise<Finding> {
   const found =
     service.is === 'answering' ? (await service.get<{ keys: Key[] }>('/api/keys')).keys : await keysIn(join(data_dir, 'keys.json'))
   if (found === 'closed') return skip('the keys cannot be read by you', 'sudo benchd doctor')
+  if (found === 'damaged') return skip('keys.json cannot be read, so nobody knows which are valid: see storage above')
   const now = Date.now() / 1000
   const valid = found.filter(({ revoked_at, expires_at }) => revoked_at === null && (expires_at === null || expires_at > now))
   if (valid.length) return ok(`${valid.length} are valid: ${valid.map(({ name, scope }) => `${name} (${scope})`).join(', ')}`)
@@ -113,10 +134,11 @@ export async function keys({ data_dir, service }: Patient): Promise<Finding> {
 
 type Key = { name: string; scope: string; revoked_at: number | null; expires_at: number | null }
 
-async function keysIn(path: string): Promise<Key[] | 'closed'> {
+async function keysIn(path: string): Promise<Key[] | 'closed' | 'damaged'> {
   try {
     return ((JSON.parse((await readBytes(path)).toString()) as { keys?: Key[] }).keys ?? []) satisfies Key[]
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'ENOENT' ? [] : 'closed'
+    if (isClosed(error)) return 'closed'
+    return (error as NodeJS.ErrnoException).code === 'ENOENT' ? [] : 'damaged'
   }
 }

@@ -143,13 +143,19 @@ test('beside a service it is said that a restart is needed, and who has the port
   const service = running(t, home, ['serve', ...places])
   await service.line(/shaker-1: connected/)
   const added = await devices('add', 'sealer-1', '--driver', 'a4s', '--port', 'simulated')
-  t.match(added, { code: 0, stdout: /\nreload: done; devices are read at the start alone: when nothing runs, / })
+  t.match(added, {
+    code: 0,
+    stdout:
+      /\nreload: nothing of the configuration was taken over; needs a restart: devices: sealer-1 is new; 2 topologies.*\nwhen nothing runs, /,
+  })
   const taught = await devices('set', 'shaker-1', '--ask')
   t.equal(taught.code, 0, taught.stderr)
   t.match(taught.stdout, /^asked the device: BIOSHAKE/)
   t.match(text(), '"serial_number": "SIM-0001"')
   const removed = await devices('remove', 'sealer-1', '--json')
-  t.match(JSON.parse(removed.stdout), { restart_needed: false }, 'the service never had it')
+  const { restart_needed, message } = JSON.parse(removed.stdout) as { restart_needed: boolean; message: string }
+  t.equal(restart_needed, true, 'for the identity of the other')
+  t.match(message, /needs a restart: devices: shaker-1\.identity\.model, devices: shaker-1\.identity\.serial_number; 2 topologies/)
   service.child.kill('SIGTERM')
   await service.ended
 })
@@ -161,4 +167,39 @@ test('an instrument that cannot be asked is not taught', async (t) => {
   shaker.setFault('no_reply')
   t.match(await devices('set', 'shaker-1', '--ask'), { code: 1, stderr: /nothing was changed: it was asked who it is, and: / })
   t.equal(text(), before)
+})
+
+test('of devices that are added and removed at once none is lost', async (t) => {
+  const { devices, text } = await bench(t)
+  await devices('add', 'old', '--driver', 'external')
+  const ids = ['r-1', 'r-2', 'r-3', 'r-4']
+  const all = await Promise.all([devices('remove', 'old'), ...ids.map((id) => devices('add', id, '--driver', 'external'))])
+  for (const { code, stderr } of all) t.equal(code, 0, stderr)
+  const { devices: written } = JSON.parse(text().replace(/\/\/.*/g, ''))
+  t.same(written.map(({ device_id }: { device_id: string }) => device_id).sort(), ids)
+})
+
+test('one value of the configuration is set in its place, checked before it is written, and others at once are not lost', async (t) => {
+  const { devices, home, path, text, copies } = await bench(t)
+  await devices('add', 'r-1', '--driver', 'external')
+  const set = (...args: string[]) => benchd(home, ['config', 'set', ...args, '--config', path, '--data-dir', `${home}/data`])
+  const all = await Promise.all([set('devices.r-1.name', 'Left one'), set('listen.port', '8600'), set('events.queue', '50')])
+  for (const { code, stderr } of all) t.equal(code, 0, stderr)
+  t.match(all[0]!.stdout, /^wrote .*config\.json \(old copy: .*\)\nno service runs/)
+  const written = JSON.parse(text().replace(/\/\/.*/g, ''))
+  t.match(written, { listen: { host: '127.0.0.1', port: 8600 }, devices: [{ device_id: 'r-1', name: 'Left one' }], events: { queue: 50 } })
+  t.match(text(), '// What this bench has.')
+  const before = [text(), copies().length]
+  for (const [args, code, stderr] of [
+    [['listen.port', '"many"'], 78, /nothing was changed: .*listen\.port/],
+    [['lisen.port', '1'], 78, /did you mean "listen"/],
+    [['devices.r-9.name', 'x'], 3, /no device r-9/],
+    [['devices.r-1', '{}'], 2, /say what of r-1/],
+    [['__proto__.x', '1'], 2, /no place in the configuration/],
+  ] as const)
+    t.match(await set(...args), { code, stdout: '', stderr }, args.join(' '))
+  t.match(await set('listen.port', '8600'), { code: 0, stdout: /says so already/ })
+  t.match(await devices('set', 'r-1', '--name', ''), { code: 2, stderr: /--name is empty/ })
+  t.match(await devices('set', 'r-1', '--set', '__proto__.x=1'), { code: 2 })
+  t.same([text(), copies().length], before)
 })

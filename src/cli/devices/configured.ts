@@ -2,14 +2,13 @@
 
 import type { Config } from '../../config.ts'
 import type { Identity } from '../../devices/device.ts'
-import { LabError, messageOf } from '../../errors.ts'
+import { messageOf } from '../../errors.ts'
 import { readText } from '../../kit/files.ts'
-import { exists } from '../../kit/folder.ts'
 import { parseJsonWithComments } from '../../kit/json.ts'
 import { withoutValue, withValue } from '../../kit/json_edit.ts'
 import { replaceFile } from '../../kit/replace_file.ts'
-import { ask } from '../client.ts'
 import { command, type Given } from '../command.ts'
+import { again, checked, literal, reloaded, withDeep } from '../config_file.ts'
 import { CliError } from '../exit.ts'
 import { type LocalService, serviceOn } from '../local_service.ts'
 import { configPath, dataDir } from '../places.ts'
@@ -33,9 +32,10 @@ const add = command({
   operands: ['ID'],
   options: { ...deviceOptions, 'no-ask': { type: 'boolean', help: 'Do not ask the instrument who it is' }, ...fileOptions },
   example: 'sudo benchd devices add shaker-1 --driver bioshake --port /dev/serial/by-id/usb-FTDI_A50285BI-if00-port0',
-  async run({ options, operands: [id = ''] }) {
+  run: again(async ({ options, operands: [id = ''] }) => {
     const { driver, port, name } = options
     if (!driver) throw new CliError('usage', 'benchd devices add wants --driver, and for a device that is driven from here --port')
+    mustBeNamed(name)
     const file = await opened(options)
     if (file.devices.some(({ device_id }) => device_id === id)) {
       throw new CliError('busy', `${file.path} has a device ${id} already; to change it: benchd devices set ${id}`)
@@ -46,8 +46,8 @@ const add = command({
     const config = await checked(plain, file.path)
     const said = options['no-ask'] ? undefined : await whoIs(id, config, file.service)
     const text = said?.identity ? await taught(plain, at, said.identity) : plain
-    return told(options, file, { id, text, said: said?.words, isThere: true })
-  },
+    return told(options, file, { id, text, said: said?.words })
+  }),
 })
 
 const set = command({
@@ -61,10 +61,11 @@ const set = command({
     ...fileOptions,
   },
   example: 'sudo benchd devices set shaker-1 --port /dev/serial/by-id/usb-FTDI_A50285BI-if00-port0',
-  async run({ options, operands: [id = ''] }) {
+  run: again(async ({ options, operands: [id = ''] }) => {
     const file = await opened(options)
     const at = ['devices', placeOf(id, file)]
     const { name, driver, port, unset = [] } = options
+    mustBeNamed(name)
     const members = Object.entries({ name, driver, ...(port && { transport: transportOf(port) }) }).filter(
       ([, value]) => value !== undefined,
     )
@@ -78,7 +79,7 @@ const set = command({
     if (said && !said.identity) throw new CliError('failed', `nothing was changed: ${said.words}`)
     const text = said?.identity ? await taught(plain, at, said.identity) : plain
     return told(options, file, { id, text, said: said?.words })
-  },
+  }),
 })
 
 const remove = command({
@@ -86,12 +87,12 @@ const remove = command({
   summary: 'Take a device out of the configuration; its teachpoints stay',
   operands: ['ID'],
   options: fileOptions,
-  async run({ options, operands: [id = ''] }) {
+  run: again(async ({ options, operands: [id = ''] }) => {
     const file = await opened(options)
     const text = withoutValue(file.text, ['devices', placeOf(id, file)])
     await checked(text, file.path)
-    return told(options, file, { id, text, isThere: false })
-  },
+    return told(options, file, { id, text })
+  }),
 })
 
 export const configured = [add, set, remove]
@@ -130,13 +131,8 @@ function placeOf(id: string, { devices, path }: File): number {
   return place
 }
 
-async function checked(text: string, path: string): Promise<Config> {
-  const { parseConfig } = await import('../../config.ts')
-  try {
-    return await parseConfig(text, path)
-  } catch (error) {
-    throw error instanceof LabError ? new LabError(error.code, `nothing was changed: ${error.message}`, { cause: error }) : error
-  }
+function mustBeNamed(name: string | undefined): void {
+  if (name?.trim() === '') throw new CliError('usage', '--name is empty: say what people call the device, or leave it out')
 }
 
 function transportOf(port: string): object {
@@ -150,30 +146,6 @@ function settings(text: string, at: readonly (string | number)[], given: readonl
     if (key === undefined || value === undefined) throw new CliError('usage', `--set ${pair} is not KEY=VALUE`)
     return withDeep(before, [...at, 'settings', ...key.split('.')], literal(value))
   }, text)
-}
-
-/** What is no JSON is text. */
-function literal(value: string): unknown {
-  try {
-    return JSON.parse(value)
-  } catch {
-    return value
-  }
-}
-
-function withDeep(text: string, path: readonly (string | number)[], value: unknown): string {
-  let [there, depth]: [unknown, number] = [parseJsonWithComments(text, 'the configuration'), 0]
-  for (; depth < path.length - 1; depth++) {
-    const next = (there as Record<string | number, unknown>)[path[depth]!]
-    if (typeof next !== 'object' || next === null) break
-    there = next
-  }
-  const rest = path.slice(depth + 1)
-  return withValue(
-    text,
-    path.slice(0, depth + 1),
-    rest.reduceRight<unknown>((inner, step) => ({ [step]: inner }), value),
-  )
 }
 
 type Said = { identity: Identity | null; words: string }
@@ -214,44 +186,15 @@ async function taught(text: string, at: readonly (string | number)[], identity: 
   return withValue(text, [...at, 'identity'], worthTeaching(identity))
 }
 
-type Change = {
-  id: string
-  text: string
-  said?: string | undefined /** Whether it is there from now on, where that changes. */
-  isThere?: boolean
-}
+type Change = { id: string; text: string; said?: string | undefined }
 
 /** Writes it, tells the service, and says what came of it. */
-async function told(
-  options: Given<typeof fileOptions> & { json?: boolean },
-  file: File,
-  { id, text, said, isThere }: Change,
-): Promise<number> {
+async function told(options: Given<typeof fileOptions> & { json?: boolean }, file: File, { id, text, said }: Change): Promise<number> {
   await checked(text, file.path)
   const old_copy = await replaceFile(file.path, text, { before: file.text })
-  const { words, restart_needed } = await reloaded(file.service, id, isThere)
+  const { words, restart_needed } = await reloaded(file.service, file.path)
   if (options.json)
     print(JSON.stringify({ success: true, device_id: id, config: file.path, old_copy, said: said ?? null, restart_needed, message: words }))
   else print([...(said ? [said] : []), `wrote ${file.path} (old copy: ${old_copy})`, words].join('\n'))
   return 0
-}
-
-async function reloaded(
-  service: LocalService,
-  id: string,
-  isThere: boolean | undefined,
-): Promise<{ words: string; restart_needed: boolean }> {
-  const how = exists('/run/systemd/system')
-    ? 'when nothing runs: sudo systemctl restart benchd'
-    : 'when nothing runs, end it and start it again'
-  if (service.is === 'absent') return { words: 'no service runs; it is taken up when one starts', restart_needed: false }
-  if (service.is === 'closed') return { words: `the service could not be told (${service.why}); ${how}`, restart_needed: true }
-  const reload = await ask<{ message: string }>(service.service, 'POST', '/api/system/reload').then(
-    () => 'done',
-    (error) => messageOf(error),
-  )
-  const { devices } = await service.get<{ devices: { device_id: string }[] }>('/api/devices')
-  const isTaken = isThere !== undefined && devices.some(({ device_id }) => device_id === id) === isThere
-  if (isTaken) return { words: `reload: ${reload}, no restart`, restart_needed: false }
-  return { words: `reload: ${reload}; devices are read at the start alone: ${how}`, restart_needed: true }
 }

@@ -1,7 +1,7 @@
 // Teachpoints as a table of comma-separated values: a line for each, millimetres and degrees named in the header.
 
 import type { Teachpoint } from '../../teachpoints/teachpoint.ts'
-import { type CsvRow, csvLine, parseCsv } from '../csv.ts'
+import { type CsvRow, csvLine, parseCsv, separatorOf } from '../csv.ts'
 import { CliError } from '../exit.ts'
 
 const cartesian = { x: 'x_mm', y: 'y_mm', z: 'z_mm', yaw: 'yaw_deg', pitch: 'pitch_deg', roll: 'roll_deg' }
@@ -30,7 +30,9 @@ export type Written = { point: Record<string, unknown>; place(path: readonly str
 
 /** The points of a text. Throws a usage error that names line and column. `device_id` is whose they are where no column says so. */
 export function pointsOfCsv(text: string, what: string, device_id: string): Written[] {
-  const [head, ...rows] = parseCsv(text, what)
+  const [head, ...all] = parseCsv(text, what)
+  // Excel keeps rows that were emptied.
+  const rows = all.filter(({ cells }) => cells.some((cell) => cell.trim() !== ''))
   if (!head) throw new CliError('usage', `${what}: line 1: there is no header`)
   const unknown = head.cells.find((column, i) => !columns.includes(column) || head.cells.indexOf(column) < i)
   if (unknown !== undefined)
@@ -38,7 +40,9 @@ export function pointsOfCsv(text: string, what: string, device_id: string): Writ
   for (const column of ['name', 'coord_type']) {
     if (!head.cells.includes(column)) throw new CliError('usage', `${what}: line 1: the column ${column} is missing`)
   }
-  return rows.map((row) => pointOf(row, head.cells, { what, device_id }))
+  const has_commas =
+    separatorOf(text) !== ',' && rows.some(({ cells }) => cells.some((cell, i) => isDecimal(cell) && isNumeric(head.cells[i])))
+  return rows.map((row) => pointOf(row, head.cells, { what, device_id, has_commas }))
 }
 
 function cellOf(point: Teachpoint, column: string): string {
@@ -51,7 +55,18 @@ function cellOf(point: Teachpoint, column: string): string {
   return typeof value === 'object' || /^[{"]/.test(String(value)) ? JSON.stringify(value) : String(value)
 }
 
-function pointOf({ line, cells }: CsvRow, head: readonly string[], { what, device_id }: { what: string; device_id: string }): Written {
+function isDecimal(cell: string): boolean {
+  return /^\s*[+-]?\d+,\d+\s*$/.test(cell)
+}
+
+function isNumeric(column = ''): boolean {
+  return Object.values(coordColumns).some((its) => Object.values(its).includes(column))
+}
+
+/** `has_commas`: its numbers have a decimal comma. */
+type Of = { what: string; device_id: string; has_commas: boolean }
+
+function pointOf({ line, cells }: CsvRow, head: readonly string[], { what, device_id, has_commas }: Of): Written {
   const at = (column: string) => `${what}: line ${line}, column ${column}`
   if (cells.length !== head.length) {
     const last = head[Math.min(cells.length, head.length) - 1]!
@@ -64,7 +79,7 @@ function pointOf({ line, cells }: CsvRow, head: readonly string[], { what, devic
   refuseStrangers(given, coord_type, at)
   const coords = Object.entries(its).flatMap(([member, column]) => {
     const cell = given.get(column) ?? ''
-    return cell === '' ? [] : [[member, number(cell, at(column))]]
+    return cell === '' ? [] : [[member, number(cell, at(column), has_commas)]]
   })
   const more = advice.flatMap((column) => {
     const cell = given.get(column) ?? ''
@@ -83,8 +98,14 @@ function refuseStrangers(given: ReadonlyMap<string, string>, coord_type: string,
   }
 }
 
-function number(cell: string, place: string): number {
-  const value = cell.trim() === '' ? Number.NaN : Number(cell)
+/** In a table with decimal commas a point would part thousands, or be a slip: the arm must not have to guess. */
+function number(cell: string, place: string, has_commas: boolean): number {
+  if (has_commas && cell.includes('.'))
+    throw new CliError(
+      'usage',
+      `${place}: ${JSON.stringify(cell)} has a point, other numbers of the table a comma; write all of them alike`,
+    )
+  const value = cell.trim() === '' ? Number.NaN : Number(has_commas && isDecimal(cell) ? cell.replace(',', '.') : cell)
   if (Number.isFinite(value)) return value
   throw new CliError('usage', `${place}: ${JSON.stringify(cell)} is not a number; write 12.5, with a point`)
 }

@@ -48,23 +48,10 @@ const Points = v.array(v.looseObject({}))
 const PointsFile = v.union([v.strictObject({ device_id: v.optional(v.string()), teachpoints: Points }), Points])
 
 function pointsOfJson(text: string, file: string, device_id: string): Written[] {
-  const content = checked(PointsFile, parsed(text, file), file)
+  const content = checked(PointsFile, parseJsonWithComments(text, file), file)
   const isBare = Array.isArray(content)
   return (isBare ? content : content.teachpoints).map((point, i) => ({
     point: { device_id: isBare ? device_id : (content.device_id ?? device_id), ...point },
     place: (path) => `${file}: ${isBare ? '' : 'teachpoints'}[${i}]${path.map((key) => `.${key}`).join('')}`,
   }))
-}
-
-/** Not every version of Node says on which line it stumbled. */
-function parsed(text: string, file: string): unknown {
-  try {
-    return parseJsonWithComments(text, file)
-  } catch (error) {
-    const { message } = error as Error
-    const [, position] = /at position (\d+)/.exec(message) ?? []
-    if (position === undefined || / line \d+ column/.test(message)) throw error
-    const before = text.slice(0, Number(position)).split('\n')
-    throw new CliError('usage', `${message}: line ${before.length}, column ${before.at(-1)!.length + 1}`, { cause: error })
-  }
 }

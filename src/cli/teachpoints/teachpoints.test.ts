@@ -144,3 +144,27 @@ test('a file with something wrong is refused whole, and says where', async (t) =
   writeFileSync(`${home}/a.csv`, head + good)
   t.match(await run('teachpoints', 'import', 'arm-1', `${home}/a.csv`), { code: 0, stdout: '1 created, 0 updated\n' })
 })
+
+test('two who change one point at once both have their way', async (t) => {
+  const { run, json } = await demo(t)
+  const all = await Promise.all(['--x', '--y', '--z', '--yaw'].map((member) => run('teachpoints', 'set', 'arm-1', 'pad_1', member, '77')))
+  for (const { code, stderr } of all) t.equal(code, 0, stderr)
+  t.match(await json('teachpoints', 'get', 'arm-1', 'pad_1'), { coords: { x: 77, y: 77, z: 77, yaw: 77 } })
+})
+
+test('a table as Excel writes it is taken, with semicolons or tabs, decimal commas and rows of empty cells', async (t) => {
+  const { home, run, json } = await demo(t)
+  const head = ['name', 'coord_type', 'x_mm', 'y_mm', 'z_mm', 'yaw_deg', 'pitch_deg', 'roll_deg']
+  for (const [i, separator, opening] of [
+    [1, ';', '\uFEFF'],
+    [2, '\t', ''],
+    [3, ';', 'sep=;\r\n'],
+  ] as const) {
+    const rows = [head, [`p${i}`, 'cartesian', '12,5', '-3', '4', '5', '6', '7'], head.map(() => ''), head.map(() => '')]
+    writeFileSync(`${home}/p.csv`, opening + rows.map((row) => `${row.join(separator)}\r\n`).join(''))
+    t.match(await run('teachpoints', 'import', 'arm-1', `${home}/p.csv`), { code: 0, stdout: '1 created, 0 updated\n' })
+    t.match(await json('teachpoints', 'get', 'arm-1', `p${i}`), { coords: { x: 12.5, y: -3 } })
+  }
+  writeFileSync(`${home}/p.csv`, `${head.join(';')}\nq;cartesian;12,5;1.234;4;5;6;7\n`)
+  t.match(await run('teachpoints', 'import', 'arm-1', `${home}/p.csv`), { code: 2, stderr: /line 2, column y_mm: "1\.234" has a point/ })
+})

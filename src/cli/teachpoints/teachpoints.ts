@@ -1,9 +1,10 @@
 // `benchd teachpoints …`: where things are.
 
+import { text as textOf } from 'node:stream/consumers'
 import { writeText } from '../../kit/files.ts'
 import type { Teachpoint } from '../../teachpoints/teachpoint.ts'
 import { shows, tells } from '../asking.ts'
-import { ask, type Service, serviceOf, serviceOptions } from '../client.ts'
+import { ask, open, type Service, serviceOf, serviceOptions } from '../client.ts'
 import { command } from '../command.ts'
 import { CliError } from '../exit.ts'
 import { print, table } from '../table.ts'
@@ -55,15 +56,17 @@ const teachpointsSet = command({
   example: 'benchd teachpoints set arm-1 pad_1 --z 40.5',
   async run({ options, operands: [device_id = '', name = ''] }) {
     const service = serviceOf(options)
-    const before = await existing(service, device_id, name)
     const { orientation, access, gateway } = options
     const its = { ...(orientation && { orientation }), ...(access && { access }), ...(gateway && { gateway }) }
-    const wanted = { ...before, device_id, name, ...moved(before, options as Record<string, string | undefined>), ...its }
-    const point = before
-      ? await ask<Teachpoint>(service, 'PUT', pathOf(device_id, name), wanted)
-      : await ask<Teachpoint>(service, 'POST', '/api/teachpoints', wanted)
+    const { point, isNew } = await stored(service, { device_id, name }, (before) => ({
+      ...before,
+      device_id,
+      name,
+      ...moved(before, options as Record<string, string | undefined>),
+      ...its,
+    }))
     if (options.json) print(JSON.stringify(point))
-    else say({ success: true, message: `${name} is ${before ? 'changed' : 'new'}: ${pairs(point.coords)}` })
+    else say({ success: true, message: `${name} is ${isNew ? 'new' : 'changed'}: ${pairs(point.coords)}` })
     return 0
   },
 })
@@ -152,8 +155,39 @@ async function pointsOf(service: Service, device_id: string): Promise<Teachpoint
   return (await ask<{ teachpoints: Teachpoint[] }>(service, 'GET', `/api/teachpoints/export/${encodeURIComponent(device_id)}`)).teachpoints
 }
 
-async function existing(service: Service, device_id: string, name: string): Promise<Teachpoint | undefined> {
-  return (await pointsOf(service, device_id)).find((point) => point.name === name)
+type Place = { device_id: string; name: string }
+
+async function existing(service: Service, { device_id, name }: Place): Promise<{ before?: Teachpoint; tag?: string | undefined }> {
+  try {
+    const answer = await open(service, 'GET', pathOf(device_id, name))
+    return { before: JSON.parse(await textOf(answer)) as Teachpoint, tag: answer.headers.etag }
+  } catch (error) {
+    if (error instanceof CliError && error.exit === 'not_found') return {}
+    throw error
+  }
+}
+
+const mostTimes = 10
+
+/** Only over what it was made from: who finds it changed, made or gone since then makes it anew. */
+async function stored(
+  service: Service,
+  place: Place,
+  edited: (before: Teachpoint | undefined) => object,
+): Promise<{ point: Teachpoint; isNew: boolean }> {
+  for (let times = 1; ; times++) {
+    const { before, tag } = await existing(service, place)
+    const wanted = edited(before)
+    try {
+      const headers = tag === undefined ? undefined : { 'If-Match': tag }
+      const point = before
+        ? await ask<Teachpoint>(service, 'PUT', pathOf(place.device_id, place.name), wanted, { headers })
+        : await ask<Teachpoint>(service, 'POST', '/api/teachpoints', wanted)
+      return { point, isNew: before === undefined }
+    } catch (error) {
+      if (!(error instanceof CliError && error.exit === 'busy') || times === mostTimes) throw error
+    }
+  }
 }
 
 /** The coordinates that were said, in place of those it had; of another type if the ones that were said are. */

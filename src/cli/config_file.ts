@@ -1,0 +1,78 @@
+// Changing the configuration file from a shell: checked before it is written, by one at a time, and taken up by the service.
+
+import type { Config } from '../config.ts'
+import { LabError, messageOf } from '../errors.ts'
+import { parseJsonWithComments } from '../kit/json.ts'
+import { withValue } from '../kit/json_edit.ts'
+import { CliError } from './exit.ts'
+import type { LocalService } from './local_service.ts'
+import { howToRestart, isOf, reload, todo } from './reload.ts'
+
+const mostTimes = 10
+
+/** Whoever finds the file changed between reading and writing it begins anew, with what is in it then. */
+export function again<Asked>(work: (asked: Asked) => Promise<number>): (asked: Asked) => Promise<number> {
+  return async (asked) => {
+    for (let times = 1; ; times++) {
+      try {
+        return await work(asked)
+      } catch (error) {
+        if (!(error instanceof LabError && error.code === 'conflict') || times === mostTimes) throw error
+      }
+    }
+  }
+}
+
+/** What the text says, if it may be written. Throws `config`. */
+export async function checked(text: string, path: string): Promise<Config> {
+  const { parseConfig } = await import('../config.ts')
+  try {
+    return await parseConfig(text, path)
+  } catch (error) {
+    throw error instanceof LabError ? new LabError(error.code, `nothing was changed: ${error.message}`, { cause: error }) : error
+  }
+}
+
+/** What is no JSON is text. */
+export function literal(value: string): unknown {
+  try {
+    return JSON.parse(value)
+  } catch {
+    return value
+  }
+}
+
+/** With what lies between, where that is not there. Throws a usage error. */
+export function withDeep(text: string, path: readonly (string | number)[], value: unknown): string {
+  if (path.some((step) => step === '' || step === '__proto__'))
+    throw new CliError('usage', `${path.join('.')} is no place in the configuration; see: benchd config show --effective`)
+  let [there, depth]: [unknown, number] = [parseJsonWithComments(text, 'the configuration'), 0]
+  for (; depth < path.length - 1; depth++) {
+    const next = (there as Record<string | number, unknown>)[path[depth]!]
+    if (typeof next !== 'object' || next === null) break
+    there = next
+  }
+  const rest = path.slice(depth + 1)
+  return withValue(
+    text,
+    path.slice(0, depth + 1),
+    rest.reduceRight<unknown>((inner, step) => ({ [step]: inner }), value),
+  )
+}
+
+/** Has a service take up what was written, and says what came of it. */
+export async function reloaded(service: LocalService, path: string): Promise<{ words: string; restart_needed: boolean }> {
+  if (service.is === 'absent') return { words: 'no service runs; it is taken up when one starts', restart_needed: false }
+  if (service.is === 'closed') return { words: `the service could not be told (${service.why}); ${howToRestart()}`, restart_needed: true }
+  try {
+    const answer = await reload(service.service)
+    if (!(await isOf(answer, path))) {
+      const its = answer.config_file === null ? 'no configuration file' : `another configuration, ${answer.config_file}`
+      return { words: `the service that runs has ${its}: this one is not for it`, restart_needed: false }
+    }
+    const rest = todo(answer)
+    return { words: [`reload: ${answer.message}`, ...(rest ? [rest] : [])].join('\n'), restart_needed: rest !== undefined }
+  } catch (error) {
+    return { words: `reload: ${messageOf(error)}; ${howToRestart()}`, restart_needed: true }
+  }
+}

@@ -1,0 +1,79 @@
+// What operations came to, over a restart too: a line each, added behind the back of whoever waits for one, and read when somebody asks.
+
+import { messageOf } from '../errors.ts'
+import type { Report } from '../kit/json_file.ts'
+import { LineFile, readLines } from '../kit/json_lines.ts'
+import { OperationRecord } from './records.ts'
+
+/** Then the file begins anew with what is still to be told. */
+const longest = 4000
+
+export class KeptOperations {
+  readonly #path: string
+  readonly #report: Report
+  readonly #file: LineFile<OperationRecord>
+  #waiting: OperationRecord[] = []
+  #writing: Promise<void> | undefined
+  #lines = 0
+  /** Whether the file may be written, and whether it was told that it could not be. */
+  #isOurs = true
+  #told = false
+
+  constructor({ folder, report }: { folder: string; report: Report }) {
+    this.#path = `${folder}/operations.jsonl`
+    this.#report = report
+    this.#file = new LineFile(this.#path)
+  }
+
+  /** Those that ended before this start, the oldest first; none where they cannot be read, which is told. */
+  before(): Promise<OperationRecord[]> {
+    return readLines({ path: this.#path, schema: OperationRecord, report: this.#report }).catch((error) => {
+      // What cannot be read, because it is of a newer version as an example, is not written over.
+      this.#isOurs = false
+      this.#report({ kind: 'storage', message: `what operations came to before: ${messageOf(error)}` })
+      return []
+    })
+  }
+
+  /** Writes it soon. `live` answers all that the file is to hold when it begins anew, once `before` was read. */
+  add(record: OperationRecord, live: () => Promise<OperationRecord[]>): void {
+    this.#waiting.push(record)
+    this.#writing ??= this.#written(live)
+  }
+
+  /** Resolves when all that was added is written, or was refused. Nothing is to be added afterwards. */
+  async close(): Promise<void> {
+    await this.#writing
+    this.#isOurs = false
+    await this.#file.close()
+  }
+
+  async #written(live: () => Promise<OperationRecord[]>): Promise<void> {
+    while (this.#waiting.length) {
+      const added = this.#waiting.splice(0)
+      await this.#write(added, live).catch((error) => this.#refused(error))
+    }
+    this.#writing = undefined
+  }
+
+  async #write(added: OperationRecord[], live: () => Promise<OperationRecord[]>): Promise<void> {
+    if (this.#file.isOpen && this.#lines + added.length <= longest) {
+      await this.#file.add(added, { isSynced: false })
+      this.#lines += added.length
+    } else {
+      const all = await live()
+      if (!this.#isOurs) return
+      const there = new Set(all)
+      this.#waiting = this.#waiting.filter((record) => !there.has(record))
+      await this.#file.begin(all)
+      this.#lines = all.length
+    }
+    this.#told = false
+  }
+
+  /** They are told for as long as the service runs, and are written with the next that can be. */
+  #refused(error: unknown): void {
+    if (!this.#told) this.#report({ kind: 'storage', message: `what operations came to is not kept: ${messageOf(error)}` })
+    this.#told = true
+  }
+}

@@ -1,0 +1,66 @@
+import { readFileSync } from 'node:fs'
+import { type Test, test } from 'tap'
+import { KeptOperations } from './kept_operations.ts'
+import { Ledger } from './ledger.ts'
+import type { OperationRecord } from './records.ts'
+
+const good = { result: { success: true, message: 'done' }, detail: null }
+
+function begin(t: Test) {
+  const folder = t.testdir({})
+  const time = { now: 1e9 }
+  const report = ({ message }: { message: string }) => t.fail(message)
+  const open = () => new Ledger({ kept: new KeptOperations({ folder, report }), now: () => time.now })
+  const lines = () => readFileSync(`${folder}/operations.jsonl`, 'utf8').trim().split('\n')
+  return { time, open, lines }
+}
+
+function ended(ledger: Ledger, device_id: string): OperationRecord {
+  const record = ledger.begin(device_id, 'shake', {})
+  ledger.end(record, good)
+  return record
+}
+
+test('each operation that has ended is kept once, and told as it was by the next', async (t) => {
+  const { open, lines } = begin(t)
+  const first = open()
+  const running = first.begin('a', 'shake', {})
+  const records = [ended(first, 'a'), ended(first, 'b')]
+  for (let turns = 0; turns < 20; turns++) {
+    await Promise.resolve()
+    records.push(ended(first, 'a'))
+  }
+  await first.close()
+  t.same(
+    lines().map((line) => JSON.parse(line).operation_id),
+    records.map(({ operation_id }) => operation_id),
+  )
+
+  const next = open()
+  const here = ended(next, 'b')
+  for (const record of records) t.same(await next.find(record.operation_id), record)
+  t.same(await next.lastOf('a'), records.at(-1))
+  t.same(await next.lastOf('b'), here)
+  t.equal(await next.lastOf('c'), null)
+  t.equal(await next.find(running.operation_id), undefined)
+  await next.close()
+  t.equal(lines().length, records.length + 1)
+})
+
+test('a day of them is kept, the newest thousand, in a file that does not grow for ever', async (t) => {
+  const { open, lines, time } = begin(t)
+  const first = open()
+  const old = ended(first, 'a')
+  for (let i = 0; i < 5000; i++) {
+    time.now++
+    ended(first, 'a')
+    if (i % 100 === 0) await new Promise(setImmediate)
+  }
+  await first.close()
+  t.ok(lines().length <= 4000 + 1000)
+  const next = open()
+  t.equal(await next.find(old.operation_id), undefined)
+  t.ok(await next.lastOf('a'))
+  time.now += 24 * 3600 + 1
+  t.equal(await next.lastOf('a'), null)
+})

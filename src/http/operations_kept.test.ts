@@ -1,0 +1,68 @@
+// What operations came to outlasts the service: at their own place, on their device, and for who asks again under the same Idempotency-Key.
+
+import { cpSync, readFileSync, writeFileSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { type Test, test } from 'tap'
+import type { OperationRecord } from '../devices/records.ts'
+import { type Bench, openBench } from './testing.ts'
+
+const shaker = '/api/devices/shaker-1'
+const later = (key: string) => ({ headers: { Prefer: 'respond-async', 'Idempotency-Key': key } })
+
+function begun(t: Test): Promise<Bench> {
+  t.teardown(() => undefined)
+  return openBench(t, {}, { folder: `${t.testdir({ first: {} })}/first` })
+}
+
+/** Where the service broke off: a copy of its folder at this moment. */
+async function brokenOff({ data_dir, lab }: Bench): Promise<string> {
+  await lab.ledger.close()
+  const folder = `${dirname(data_dir)}/second`
+  cpSync(data_dir, folder, { recursive: true })
+  await rm(`${folder}/keys.json`, { force: true })
+  return folder
+}
+
+test('an operation that has ended is told as it ended after a restart; one that was under way is not known', async (t) => {
+  const bench = await begun(t)
+  const { ask, clock, lab } = bench
+  const asked = await ask('POST', `${shaker}/initialize`, later('done'))
+  t.equal(asked.status, 202)
+  const { operation_id } = asked.body as OperationRecord
+  await clock.advance(60_000)
+  const ended = (await ask('GET', `/api/operations/${operation_id}`)).body as OperationRecord
+  t.match(ended, { status: 'ended', result: { success: true } })
+  t.same((await ask('POST', `${shaker}/initialize`, later('done'))).body, ended, 'who asks again is told how it ended')
+  // Not over the API: while that answers, the clock goes on.
+  let cut: OperationRecord | undefined
+  const cutOff = lab.registry.find('shaker-1').perform('initialize', {}, { begun: (record) => (cut = record) })
+  cutOff.catch(() => undefined)
+  t.equal(cut?.status, 'running')
+
+  const again = await openBench(t, {}, { folder: await brokenOff(bench) })
+  t.same((await again.ask('GET', `/api/operations/${operation_id}`)).body, ended)
+  t.same(((await again.ask('GET', shaker)).body as { last_operation: unknown }).last_operation, ended)
+  const unknown = await again.ask('GET', `/api/operations/${cut?.operation_id}`)
+  t.equal(unknown.status, 404)
+  t.match(unknown.text, /but for one that was under way when the service broke off/)
+  await again.ask('POST', `${shaker}/initialize`)
+  t.not(((await again.ask('GET', shaker)).body as { last_operation: OperationRecord }).last_operation.operation_id, operation_id)
+})
+
+test('nothing is written nor read until an operation ends or somebody asks, and a newer file is left alone', async (t) => {
+  const bench = await begun(t)
+  await bench.ask('POST', `${shaker}/initialize`)
+  const folder = await brokenOff(bench)
+  const path = `${folder}/operations.jsonl`
+  t.equal(readFileSync(path, 'utf8').trim().split('\n').length, 1)
+  const newer = `{"format": 2}\n${readFileSync(path, 'utf8')}`
+  writeFileSync(path, newer)
+  const { ask, logged, lab } = await openBench(t, {}, { folder })
+  t.notMatch(logged.join('\n'), /operations\.jsonl/)
+  t.match((await ask('GET', shaker)).body, { last_operation: null })
+  t.match(logged.join('\n'), /operations\.jsonl has format 2/)
+  await ask('POST', `${shaker}/initialize`)
+  await lab.ledger.close()
+  t.equal(readFileSync(path, 'utf8'), newer)
+})

@@ -1,0 +1,180 @@
+// The configuration file, changed beside a service that runs.
+
+import { execFileSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:tls'
+import { fileURLToPath } from 'node:url'
+import { type Test, test } from 'tap'
+import { readConfig } from '../config.ts'
+import { silent } from '../kit/log.ts'
+import { startService } from '../main.ts'
+import { atTheEnd, dialled, isRefusal, openBench, said } from './testing.ts'
+
+const robot = { device_id: 'robot-1', driver: 'external' }
+const listen = { host: '127.0.0.1', port: 0 }
+
+async function serving(t: Test, first: object = {}) {
+  const ending = atTheEnd(t)
+  const folder = t.testdir({ data: {} })
+  const path = `${folder}/config.json`
+  const write = (more: object) => writeFileSync(path, JSON.stringify({ format: 1, listen, devices: [robot], ...more }))
+  write(first)
+  const source = { path, read: () => readConfig(path) }
+  const service = await startService(await readConfig(path), { data_dir: `${folder}/data`, source, log: silent })
+  ending.push(async () => {
+    await service.close()
+    await service.lab.keys.reload()
+  })
+  const { api_key } = await service.lab.keys.create({ name: 'test', scope: 'admin' })
+  const port = Number(new URL(service.url).port)
+  return { service, path, write, port, api_key }
+}
+
+async function plain(t: Test, first: object = {}) {
+  const bench = await serving(t, first)
+  const ask = async (method: string, path: string) => {
+    const response = await fetch(bench.service.url + path, { method, headers: { 'X-API-Key': bench.api_key } })
+    const text = await response.text()
+    return { status: response.status, headers: response.headers, text, body: JSON.parse(text) as unknown }
+  }
+  const asHost = async (host: string) =>
+    (await said(bench.port, `GET /health HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`)).slice(9, 12)
+  const allowed = async (origin: string) =>
+    (await fetch(`${bench.service.url}/health`, { headers: { Origin: origin } })).headers.get('access-control-allow-origin')
+  return { ...bench, ask, asHost, allowed }
+}
+
+test('a reload takes over what can change without a restart, and names the rest', async (t) => {
+  const { ask, asHost, allowed, write, path, service } = await plain(t, { cors: { origins: ['http://old.lab'] }, hosts: ['old.lab'] })
+  t.match(await ask('POST', '/api/system/reload'), {
+    status: 200,
+    body: { success: true, message: /^the configuration is as it was; /, config_file: path, applied: [], needs_restart: [], faults: [] },
+  })
+  t.same([await asHost('old.lab'), await asHost('new.lab'), await allowed('http://old.lab')], ['200', '421', 'http://old.lab'])
+  write({
+    hosts: ['new.lab'],
+    cors: { origins: ['http://new.lab'] },
+    limits: { subscribers: 1, connections: 9 },
+    system_id: 'other',
+    devices: [robot, { ...robot, device_id: 'robot-2' }],
+  })
+  const rest = ['system_id', 'devices: robot-2 is new']
+  t.match((await ask('GET', '/api/system/changes')).body, {
+    config_file: path,
+    at_once: ['hosts', 'cors.origins', 'limits.subscribers', 'limits.connections'],
+    needs_restart: rest,
+  })
+  t.equal(await asHost('old.lab'), '200', 'who asks changes nothing')
+  t.match((await ask('POST', '/api/system/reload')).body, {
+    message: /^taken over: hosts, cors\.origins, .*; needs a restart: system_id, devices: robot-2 is new; 2 topologies/,
+    applied: ['hosts', 'cors.origins', 'limits.subscribers', 'limits.connections'],
+    needs_restart: rest,
+  })
+  t.same([await asHost('old.lab'), await asHost('new.lab')], ['421', '200'])
+  t.same([await allowed('http://old.lab'), await allowed('http://new.lab')], [null, 'http://new.lab'])
+  const leave = new AbortController()
+  t.teardown(() => leave.abort())
+  const headers = { 'X-API-Key': (await service.lab.keys.create({ name: 'reader', scope: 'read' })).api_key }
+  t.equal((await fetch(`${service.url}/events/stream`, { headers, signal: leave.signal })).status, 200)
+  isRefusal(t, await ask('GET', '/events/stream'), 503, 'overloaded')
+  t.match(await ask('GET', '/api/system'), { body: { system_id: 'system' } })
+  t.match((await ask('POST', '/api/system/reload')).body, { applied: [], needs_restart: rest }, 'it stays due')
+})
+
+test('fewer connections are taken from the reload on', async (t) => {
+  const { service, port, write } = await serving(t)
+  const request = 'GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n'
+  const first = await dialled(port)
+  t.teardown(() => first.destroy())
+  t.match(await said(port, request), /^HTTP\/1\.1 200/)
+  write({ limits: { connections: 1 } })
+  await service.lab.reloading.take(async () => {})
+  t.equal(await said(port, request), '')
+})
+
+test('a file that is not right is refused with what is wrong in it, and nothing changes', async (t) => {
+  const { ask, asHost, path, write } = await plain(t, { hosts: ['old.lab'] })
+  for (const [text, words] of [
+    ['{ "format": 1', /is not JSON/],
+    [JSON.stringify({ format: 1, listen, hosts: ['new.lab'], devices: [robot, robot] }), /two devices are called robot-1/],
+    [
+      JSON.stringify({ format: 1, hosts: ['new.lab'], listen: { tls: { cert: '/none', key: '/none' } } }),
+      /listen\.tls: \/none cannot be read/,
+    ],
+  ] as const) {
+    writeFileSync(path, text)
+    for (const [method, way] of [
+      ['POST', 'reload'],
+      ['GET', 'changes'],
+    ] as const) {
+      const refused = await ask(method, `/api/system/${way}`)
+      isRefusal(t, refused, 400, 'invalid')
+      t.match(refused.text, words)
+    }
+    t.same([await asHost('old.lab'), await asHost('new.lab')], ['200', '421'])
+  }
+  write({ hosts: ['new.lab'] })
+  t.match((await ask('POST', '/api/system/reload')).body, { applied: ['hosts'] })
+})
+
+test('a reload whose topologies are refused takes over nothing of the configuration', async (t) => {
+  const { service, asHost, write } = await plain(t)
+  write({ hosts: ['new.lab'] })
+  await t.rejects(
+    service.lab.reloading.take(() => Promise.reject(new Error('runs are open'))),
+    /runs are open/,
+  )
+  t.equal(await asHost('new.lab'), '421')
+})
+
+test('without a file that is said', async (t) => {
+  const { ask } = await openBench(t)
+  t.match(await ask('POST', '/api/system/reload'), {
+    status: 200,
+    body: { message: /^there is no configuration file to read; \d+ topologies/, config_file: null, applied: [], needs_restart: [] },
+  })
+})
+
+test('a new certificate is served from the reload on', async (t) => {
+  const folder = t.testdir()
+  const script = fileURLToPath(new URL('../../../scripts/make-cert.sh', import.meta.url))
+  const make = () => execFileSync(script, ['--force', folder], { stdio: 'pipe' })
+  make()
+  const { service, port } = await inFolder(t, folder)
+  const before = service.fingerprint
+  t.equal(await served(port), before)
+  make()
+  t.match(await service.lab.reloading.take(async () => {}), { at_once: ['listen.tls: the certificate'], needs_restart: [] })
+  t.not(service.fingerprint, before)
+  t.equal(await served(port), service.fingerprint)
+  const key = readFileSync(`${folder}/key.pem`)
+  make()
+  writeFileSync(`${folder}/key.pem`, key)
+  await t.rejects(
+    service.lab.reloading.take(async () => {}),
+    { code: 'invalid', message: /it is not of this key/ },
+  )
+  t.equal(await served(port), service.fingerprint)
+})
+
+async function inFolder(t: Test, folder: string) {
+  const ending = atTheEnd(t)
+  const path = `${folder}/config.json`
+  const tls = { cert: `${folder}/cert.pem`, key: `${folder}/key.pem` }
+  writeFileSync(path, JSON.stringify({ format: 1, listen: { ...listen, tls } }))
+  const source = { path, read: () => readConfig(path) }
+  const service = await startService(await readConfig(path), { data_dir: `${folder}/data`, source, log: silent })
+  ending.push(() => service.close())
+  return { service, port: Number(new URL(service.url).port) }
+}
+
+/** The fingerprint of the certificate that is served. */
+function served(port: number): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false }, () => {
+      resolve(socket.getPeerCertificate().fingerprint256)
+      socket.destroy()
+    })
+    socket.on('error', reject)
+  })
+}

@@ -1,0 +1,45 @@
+// What is another in one configuration than in another, in the words of the file.
+
+import { isDeepStrictEqual } from 'node:util'
+import type { Config } from '../config.ts'
+
+/** `listen.port`, `devices: shaker-1 is new`, `devices: shaker-1.settings.model`; in the order of the file. */
+export function differences(from: Config, to: Config): string[] {
+  const { devices: had, ...before } = from
+  const { devices: has, ...after } = to
+  return [...places(plain(before), plain(after)), ...ofDevices(had, has)]
+}
+
+function ofDevices(had: Config['devices'], has: Config['devices']): string[] {
+  const [before, after] = [byId(had), byId(has)]
+  const gone = had.filter(({ device_id }) => !after.has(device_id)).map(({ device_id }) => `${device_id} is gone`)
+  const others = has.flatMap((device) => {
+    const { device_id } = device
+    const known = before.get(device_id)
+    return known ? places(plain(known), plain(device)).map((place) => `${device_id}.${place}`) : [`${device_id} is new`]
+  })
+  const stayed = (list: Config['devices']) => list.map(({ device_id }) => device_id).filter((id) => before.has(id) && after.has(id))
+  const order = isDeepStrictEqual(stayed(had), stayed(has)) ? [] : ['their order']
+  return [...gone, ...others, ...order].map((words) => `devices: ${words}`)
+}
+
+function byId(devices: Config['devices']): Map<string, Config['devices'][number]> {
+  return new Map(devices.map((device) => [device.device_id, device]))
+}
+
+/** Without what follows from the rest, and the address of the schema, which is for editors. */
+function plain(value: object): object {
+  return { ...value, kind: undefined, driven_by: undefined, $schema: undefined }
+}
+
+/** The innermost members that differ. A list is one. */
+function places(one: unknown, other: unknown, name = ''): string[] {
+  if (isDeepStrictEqual(one, other)) return []
+  if (!isBranch(one) || !isBranch(other)) return [name]
+  const members = new Set([...Object.keys(one), ...Object.keys(other)])
+  return [...members].flatMap((member) => places(one[member], other[member], name ? `${name}.${member}` : member))
+}
+
+function isBranch(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
