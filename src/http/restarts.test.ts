@@ -93,3 +93,64 @@ test('a window runs on while the service is away', async (t) => {
     { category: 'WINDOW_MISSED', message: /what comes after shake has not begun within 40 s: plate waits for/ },
   ])
 })
+
+test('a second restart knows of the interrupted action too, and a missed window is told once', async (t) => {
+  const timed = plateRun([{ method: 'both' }], { methods: { both: [{ ...shake, max_wait_after: 40 }, seal] } })
+  const before = await beginRun(t, { workflow: timed })
+  await before.does('sealer-1', 'seal')
+  const second = await before.afterPowerCut()
+  await second.thread('plate', 'PAUSED')
+  const run = await second.afterPowerCut()
+  const thread = await run.thread('plate', 'PAUSED')
+  t.same(thread.decisions, ['RETRY', 'CONTINUE', 'ABORT_ACTION', 'ABORT_METHOD', 'ABORT_THREAD'])
+  t.equal((await run.recover(thread.thread_id, 'CONTINUE')).status, 200)
+  t.equal(await run.over(), 'COMPLETED')
+
+  const open = await beginRun(t, { workflow: timed })
+  await open.until('the window', async () => (await open.snapshot()).moves.some(({ to }) => to === 'sealer_in'), 100)
+  await open.until('it on the card', async () => open.isOnTheCard('"after":"shake"'), 100)
+  const missed = await open.afterPowerCut()
+  await missed.until('it is missed', async () => (await missed.incidents()).length > 0)
+  await missed.until('that on the card', async () => missed.isOnTheCard('"is_told":true'), 100)
+  const again = await missed.afterPowerCut()
+  await again.bench.clock.advance(60_000)
+  t.equal((await again.incidents()).length, 1)
+})
+
+test('labware of runs that a forced unloading aborts stands where it stood, or is to be looked for', async (t) => {
+  const run = await beginRun(t, { workflow: plateRun([{ method: 'shake_it' }]) })
+  await run.does('shaker-1', 'shake')
+  await run.post('/api/topology/load', { name: 'island', force: true })
+  t.match(await run.labware(), [{ name: 'plate', position: 'shaker_in', thread_id: null }])
+  t.equal(await run.over(), 'ABORTED')
+
+  const other = await beginRun(t, { workflow: plateRun([{ method: 'shake_it' }]) })
+  await other.until('placing', async () => (await other.snapshot()).moves.some(({ status }) => status === 'PLACING'), 100)
+  await other.post('/api/topology/load', { name: 'island', force: true })
+  const [lost] = await other.labware()
+  t.match(lost, { name: 'plate', position: null, thread_id: null })
+  const { incidents } = await other.get<{ incidents: object[] }>('/api/incidents')
+  t.match(incidents, [{ category: 'LEDGER_CONTRADICTED', message: /plate was in the gripper of arm-1; say where it is/ }])
+  t.equal((await other.ask('PUT', `/api/labware/${lost!.labware_id}/location`, { position: 'pad_2' })).status, 200)
+  t.match(await other.labware(), [{ name: 'plate', position: 'pad_2' }])
+})
+
+test('a run that had ended when the power was cut has left its labware, whatever was on the card of what stands around', async (t) => {
+  const before = await beginRun(t, { workflow: plateRun([{ method: 'shake_it' }]) })
+  await before.does('shaker-1', 'shake')
+  const journal = before.journal()
+  t.equal(await before.over(), 'COMPLETED')
+  const run = await before.afterPowerCut(({ folder }) => {
+    before.putJournal(folder, journal)
+    return 'labware.json'
+  })
+  t.match(await run.labware(), [{ name: 'plate', position: 'shaker_in', thread_id: null }], 'where the journal knew it last')
+})
+
+test('a run is taken up on its topology also where nothing else knows which that was', async (t) => {
+  const before = await beginRun(t, { workflow: plateRun([{ method: 'shake_it' }]) })
+  await before.does('shaker-1', 'shake')
+  const run = await before.afterPowerCut(() => 'labware.json')
+  await run.thread('plate', 'PAUSED')
+  t.match(await run.labware(), [{ name: 'plate', position: 'shaker_in' }])
+})

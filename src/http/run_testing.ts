@@ -1,6 +1,6 @@
 // Scripted runs for tests: what an operator sees and says over the API, while time goes by on the bench's clock.
 
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
@@ -218,8 +218,20 @@ export class Scripted {
 
   /** Whether the journal of the run holds this. */
   isOnTheCard(text: string): boolean {
-    const path = join(this.bench.data_dir, 'executions', `${this.execution_id}.jsonl`)
-    return existsSync(path) && readFileSync(path, 'utf8').includes(text)
+    return existsSync(this.#journalIn(this.bench.data_dir)) && this.journal().includes(text)
+  }
+
+  journal(): string {
+    return readFileSync(this.#journalIn(this.bench.data_dir), 'utf8')
+  }
+
+  putJournal(folder: string, journal: string): void {
+    mkdirSync(join(folder, 'executions'), { recursive: true })
+    writeFileSync(this.#journalIn(folder), journal)
+  }
+
+  #journalIn(folder: string): string {
+    return join(folder, 'executions', `${this.execution_id}.jsonl`)
   }
 
   /** Changes a file of the topologies folder, for the next start. */
@@ -231,12 +243,14 @@ export class Scripted {
     return (await this.get<{ labware: Whereabouts[] }>('/api/labware')).labware
   }
 
-  /** The same bench from what is on the card at this moment, as after a loss of power. */
-  async afterPowerCut(): Promise<Scripted> {
+  /** The same bench from what is on the card at this moment, as after a loss of power. `change` answers a file that is lost. */
+  async afterPowerCut(change?: (copy: { folder: string }) => string): Promise<Scripted> {
     const folder = mkdtempSync(join(tmpdir(), 'benchd-copy-'))
     const ending = atTheEnd(this.#t)
     ending.push(async () => rmSync(folder, { recursive: true }))
     cpSync(this.bench.data_dir, folder, { recursive: true })
+    const without = change?.({ folder })
+    if (without) for (const name of [without, `${without}.bak`]) rmSync(join(folder, name), { force: true })
     const topologies = this.#topologies
     const bench = await openBench(this.#t, { devices }, { topologies, folder })
     return new Scripted(this.#t, { bench, topologies, execution_id: this.execution_id })

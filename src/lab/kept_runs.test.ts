@@ -16,7 +16,7 @@ const workflow = {
   start: ['plate'],
 }
 
-test('a run that has ended is not taken up, though its journal is still there', async (t) => {
+test('a run whose end the log tells is not taken up, though its journal is still there; one that only its record calls ended is', async (t) => {
   const data_dir = t.testdir()
   const folder = join(data_dir, 'executions')
   const kept = new Kept()
@@ -27,17 +27,21 @@ test('a run that has ended is not taken up, though its journal is still there', 
   execution.abort('that was all')
   await before.runtime.over(execution)
   const { execution_id, started_at } = execution
+  const end = before.told.filter(({ entity_type }) => entity_type === 'EXECUTION')
   const journal = [...lines, JSON.stringify({ together: lines.length }), ''].join('\n')
   await mkdir(folder)
   for (const isOver of [false, true]) {
     await writeFile(join(folder, `${execution_id}.jsonl`), journal)
     const records = new Records()
     const what = { execution_id, workflow_name: 'waits', workflow_hash: '', topology: 'bench', run_mode: 'PURE_SIM' as const }
-    const ended = isOver ? { status: 'ABORTED' as const, ended_at: 1 } : { status: 'IN_PROGRESS' as const, ended_at: null }
+    const ended = { status: 'ABORTED' as const, ended_at: 1 }
     records.take({ kind: 'execution', record: { ...what, reason: null, started_at, ...ended } })
-    const { runtime } = testRuntime([topology, workflow], { records, ids: 1_000_000 })
+    const { runtime } = testRuntime([topology, workflow], { records, ids: 1_000_000, log: isOver ? end : [] })
     const failed: string[] = []
-    await takeUp({ runtime, keepPlaced: async () => {} }, data_dir, (execution_id) => failed.push(execution_id))
+    await takeUp({ runtime, keepPlaced: async () => {}, loadFor: () => {} }, data_dir, {
+      failed: (execution_id) => failed.push(execution_id),
+      lost: (_, what) => failed.push(what),
+    })
     t.same(failed, [])
     t.equal(runtime.executions().length, isOver ? 0 : 1)
     t.equal((await readdir(folder)).length, isOver ? 0 : 1)

@@ -15,36 +15,38 @@ export function keptIn(data_dir: string): (execution_id: string, mode: RunMode) 
   return (execution_id, mode) => (mode === 'PURE_SIM' ? undefined : journalOf(data_dir, execution_id))
 }
 
+type Tell = {
+  /** One cannot be taken up. */
+  failed(execution_id: string, reason: string): void
+  /** Somebody has to look for this. */
+  lost(execution_id: string, what: string): void
+}
+
 /**
- * Takes up every run that was open: each stands paused. `failed` hears of those that cannot be; their labware stands where it
- * stood, and `lost` is what somebody has to look for.
- * Rejects with `config` for one that a newer version has kept: it is left alone.
+ * Takes up every run that was open: each stands paused. Of those that cannot be the labware stands where it stood. Rejects with
+ * `config` for one that a newer version has kept: it is left alone.
  */
-export async function takeUp(
-  shelf: Pick<Shelf, 'runtime' | 'keepPlaced'>,
-  data_dir: string,
-  failed: (execution_id: string, reason: string, lost: readonly string[]) => void,
-): Promise<void> {
+export async function takeUp(shelf: Pick<Shelf, 'runtime' | 'keepPlaced' | 'loadFor'>, data_dir: string, tell: Tell): Promise<void> {
   const names = (await namesIn(join(data_dir, 'executions'))).filter((name) => name.endsWith(ending))
   for (const execution_id of names.map((name) => name.slice(0, -ending.length))) {
-    const journal = journalOf(data_dir, execution_id)
-    // The service ended before its journal was gone.
-    if (shelf.runtime.records.execution(execution_id)?.ended_at) {
-      await journal.remove()
-      continue
-    }
     const keys = await readKeyedJournal(join(data_dir, 'executions', `${execution_id}${ending}`))
+    const saved = savedOf(keys)
+    if (saved) shelf.loadFor(saved.execution)
+    // The service may have ended before its journal was gone. The record may be ahead of the log; what has no end there has none.
+    const hasEnded = await shelf.runtime.hasEnded(execution_id)
     try {
-      const saved = savedOf(keys)
       if (!saved) throw new Error('what was kept of it is damaged')
-      await shelf.runtime.restore(saved)
+      if (!hasEnded) {
+        await shelf.runtime.restore(saved)
+        continue
+      }
     } catch (error) {
-      const lost = shelf.runtime.leaveBehind(threadsOnBench(keys))
-      // Its journal is the only one that knows where its labware is.
-      await shelf.keepPlaced()
-      failed(execution_id, messageOf(error), lost)
-      await journal.remove()
+      if (!hasEnded) tell.failed(execution_id, messageOf(error))
     }
+    for (const what of shelf.runtime.leaveBehind(threadsOnBench(keys))) tell.lost(execution_id, what)
+    // Its journal is the only one that knows where its labware is.
+    await shelf.keepPlaced()
+    await journalOf(data_dir, execution_id).remove()
   }
 }
 

@@ -68,8 +68,11 @@ export async function openRuns({ config, data_dir, topologies, clock, hub, regis
     const rehearsal = simulatedBench(config, { clock, log, hub })
     return { equipment: equipment(rehearsal, true), close: () => rehearsal.close() }
   }
-  const shelf = await Shelf.open(
-    { data_dir, topologies, shipped, bench, report, warn },
+  const shelf: Shelf = await Shelf.open(
+    {
+      ...{ data_dir, topologies, shipped, bench, report, warn },
+      lost: (message) => hub.incident('LEDGER_CONTRADICTED', message),
+    },
     (library) =>
       new Runtime({
         hub,
@@ -83,15 +86,18 @@ export async function openRuns({ config, data_dir, topologies, clock, hub, regis
         records: file.records,
         durations: learned,
         keep: keptIn(data_dir),
+        atRest: () => shelf.keepPlaced(),
         backpressure: () => (hub.log.waiting > mostWaiting ? hub.log.until() : undefined),
       }),
   )
   const { runtime } = shelf
   const reasons = new Map<string, string>()
-  await takeUp(shelf, data_dir, (execution_id, reason, lost) => {
-    reasons.set(execution_id, reason)
-    hub.incident('OTHER', `execution ${execution_id} cannot be taken up again and is aborted: ${reason}`, { execution_id })
-    for (const one of lost) hub.incident('LEDGER_CONTRADICTED', `look for it: ${one}; say where it is`, { execution_id })
+  await takeUp(shelf, data_dir, {
+    failed(execution_id, reason) {
+      reasons.set(execution_id, reason)
+      hub.incident('OTHER', `execution ${execution_id} cannot be taken up again and is aborted: ${reason}`, { execution_id })
+    },
+    lost: (execution_id, what) => hub.incident('LEDGER_CONTRADICTED', `look for it: ${what}; say where it is`, { execution_id }),
   })
   for (const execution of runtime.executions()) if (!file.records.execution(execution.execution_id)) recordAnew(execution, file.records)
   const isOpen = (execution_id: string) => runtime.execution(execution_id) !== undefined

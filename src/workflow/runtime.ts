@@ -7,6 +7,7 @@ import type { Hub } from '../events/hub.ts'
 import type { Sink } from '../events/sinks.ts'
 import { didYouMean } from '../kit/did_you_mean.ts'
 import { type DryRun, dryRun } from './dry_run.ts'
+import { leaveBehind } from './kept/left_behind.ts'
 import { Memory } from './kept/memory.ts'
 import { type RecordStore, Records } from './kept/records.ts'
 import { restore } from './kept/restoring.ts'
@@ -22,7 +23,7 @@ import { checkSubmission, startsMustBeFree } from './runs/checking.ts'
 import { Execution, type Surroundings } from './runs/execution.ts'
 import { Operator } from './runs/operator.ts'
 import { Submission, type SubmissionRequest } from './runs/submission.ts'
-import { isTerminal, type SubmissionStatus, type ThreadStatus, threadTransitions } from './statuses.ts'
+import type { SubmissionStatus } from './statuses.ts'
 import type { LateCalls } from './threads/late_calls.ts'
 import type { LabwareThread } from './threads/thread.ts'
 import type { RunMode, World } from './threads/world.ts'
@@ -43,6 +44,8 @@ export type RuntimeOptions = Omit<WorldOptions, 'newId'> & {
   recordService?: RecordStore
   /** Where an execution of this mode is kept, so that it can be taken up again; undefined for one that is not. */
   keep?(execution_id: string, mode: RunMode): ConstructorParameters<typeof Memory>[1] | undefined
+  /** Resolves when what stands around is on the card. */
+  atRest?(): Promise<unknown>
   /** What bound handlers see as the system. */
   system?: unknown
   newId?(): string
@@ -79,6 +82,7 @@ export class Runtime {
       now: options.now,
       thread: (thread_id) => this.thread(thread_id),
       open: () => this.#open(),
+      atRest: () => options.atRest?.() ?? Promise.resolve(),
       ended: (execution) => this.#ended(execution),
     }
   }
@@ -235,24 +239,15 @@ export class Runtime {
     return compileWorkflow(document, topology, `workflow ${name}, as it was when the run began`, 'json')
   }
 
-  /**
-   * What a run that cannot be taken up has left on the bench stands where it stood, and no thread moves it. Answers what somebody has
-   * to look for: labware that was in a gripper, or whose place is not there or is taken.
-   */
+  /** Whether the log tells its end. */
+  async hasEnded(execution_id: string): Promise<boolean> {
+    for await (const { entity_type } of this.events({ execution_id })) if (entity_type === 'EXECUTION') return true
+    return false
+  }
+
+  /** See `leaveBehind`. */
   leaveBehind(threads: readonly SavedThread[]): string[] {
-    const { live } = this.worlds
-    return threads.flatMap(({ labware, seat, status }) => {
-      if (seat === null || isTerminal(threadTransitions, status as ThreadStatus)) return []
-      if (labware.held_by !== null) return `${labware.name} was in the gripper of ${labware.held_by}`
-      try {
-        if (!live) throw new LabError('conflict', 'no topology is loaded')
-        live.floor.put(labware.labware_id, seat, null)
-        live.labware.set(labware.labware_id, { ...labware, state: 'ENDED' })
-        return []
-      } catch (error) {
-        return `${labware.name} stood at ${seat} (${messageOf(error)})`
-      }
-    })
+    return leaveBehind(this.worlds.live, threads)
   }
 
   /** Every labware there is: what runs that are open move, and what stands around in LIVE and DEVICE_SIM. */

@@ -12,6 +12,7 @@ import type { Topology } from './plans/topology.ts'
 import { mustBeKnown } from './plans/wrong.ts'
 import type { Runtime } from './runtime.ts'
 import type { Labware } from './threads/labware.ts'
+import type { RunMode } from './threads/world.ts'
 
 export type ShelfOptions = {
   data_dir: string
@@ -22,6 +23,8 @@ export type ShelfOptions = {
   bench: Bench
   report: Report
   warn(message: string): void
+  /** Is told of labware that nobody knows a place for. */
+  lost(message: string): void
 }
 
 /** Where a workflow is from: a file of the topologies folder, the API, or the program itself. */
@@ -33,7 +36,7 @@ const Stored = v.strictObject({ workflows: v.array(Document) })
 type Stored = v.InferOutput<typeof Stored>
 
 const PlacedLabware = v.strictObject({
-  seat: v.string(),
+  seat: v.pipe(v.nullable(v.string()), v.description('null when it is somewhere, and nobody knows where')),
   labware_id: v.string(),
   name: v.string(),
   template: v.string(),
@@ -93,7 +96,7 @@ export class Shelf {
 
   /** Loads a topology, and keeps that it is. Rejects as `Runtime.load` throws, and with `storage` when it is loaded but not kept. */
   async load(name: string, { force = false }: { force?: boolean } = {}): Promise<Topology> {
-    const standing = this.#placedNow()
+    const standing = this.#placedNow({ force })
     const topology = this.runtime.load(name, { force })
     this.#placeAll(standing)
     await this.keepPlaced()
@@ -101,9 +104,19 @@ export class Shelf {
   }
 
   async unload({ force = false }: { force?: boolean } = {}): Promise<void> {
-    const standing = this.#placedNow()
+    const standing = this.#placedNow({ force })
     this.runtime.unload({ force })
     await this.keepPlaced(standing)
+  }
+
+  /** Loads the topology that a run was on when the service ended, where another or none was loaded and nothing is open on it. */
+  loadFor({ topology, run_mode }: { topology: string; run_mode: RunMode }): void {
+    const { worlds, library } = this.runtime
+    const isOpen = this.runtime.executions().some(({ isOver, world }) => !isOver && world.mode !== 'PURE_SIM')
+    if (run_mode === 'PURE_SIM' || isOpen || worlds.topology?.name === topology || !library.topologies.has(topology)) return
+    const standing = this.#placedNow()
+    this.runtime.load(topology, { force: true })
+    this.#placeAll(standing)
   }
 
   /** Reads the files anew. Rejects with `conflict` when the loaded topology has changed and runs are open on it; nothing has changed then. */
@@ -218,23 +231,28 @@ export class Shelf {
     for (const { seat, ...its } of labware) this.#place(its, seat)
   }
 
-  #place(its: Omit<Labware, 'state' | 'held_by'>, seat: string): void {
+  /** What cannot be there is known all the same: somebody has to say where it is. */
+  #place(its: Omit<Labware, 'state' | 'held_by'>, seat: string | null): void {
     const { live } = this.runtime.worlds
+    live?.labware.set(its.labware_id, { ...its, state: 'ENDED', held_by: null })
+    if (seat === null) return
     try {
       live?.floor.put(its.labware_id, seat, null)
-      live?.labware.set(its.labware_id, { ...its, state: 'ENDED', held_by: null })
     } catch (error) {
-      this.#options.warn(`${its.name} stood at ${seat}, and cannot be there now: ${messageOf(error)}`)
+      this.#options.lost(`${its.name} stood at ${seat}, and cannot be there now: ${messageOf(error)}; say where it is`)
     }
   }
 
-  #placedNow(): Placed['labware'] {
+  /** What no thread moves; by force, what threads move too, which are aborted. */
+  #placedNow({ force = false } = {}): Placed['labware'] {
     const { live } = this.runtime.worlds
     if (!live) return this.#placed.content.labware
     const { floor, labware } = live
-    return [...labware.values()].flatMap(({ state: _, held_by: __, ...its }) => {
-      const seat = floor.whereIs(its.labware_id)
-      return seat === undefined || floor.whose(its.labware_id) !== null ? [] : { seat, ...its }
+    return [...labware.values()].flatMap(({ state, held_by, ...its }) => {
+      const isMoved = floor.whose(its.labware_id) !== null || (state !== 'ENDED' && floor.whereIs(its.labware_id) === undefined)
+      if (isMoved && !force) return []
+      if (isMoved && held_by !== null) this.#options.lost(`${its.name} was in the gripper of ${held_by}; say where it is`)
+      return { seat: (!(isMoved && held_by !== null) && floor.whereIs(its.labware_id)) || null, ...its }
     })
   }
 }

@@ -171,8 +171,11 @@ function threadOf(thread: LabwareThread): SavedThread {
     joining_id: joining?.method_id ?? null,
     skips: [...thread.skips],
     awaited: thread.execution.inserts.awaitedBy(thread),
-    interrupted: action && { action_id: action.action_id, path: action.plan.path, name: action.plan.name, status: action.status.current },
-    window: window && { after: window.after, allowed_s: window.allowed_s, until: window.until },
+    // Also what a restart interrupted before, and nobody has decided about.
+    interrupted: action
+      ? { action_id: action.action_id, path: action.plan.path, name: action.plan.name, status: action.status.current }
+      : thread.interrupted,
+    window: window && { after: window.after, allowed_s: window.allowed_s, until: window.until, is_told: window.isTold },
     move: move && { action_id: move.action_id, path: '', name: null, status: move.status.current },
   }
 }

@@ -52,7 +52,14 @@ export const SavedThread = v.object({
   interrupted: v.nullable(Interrupted),
   move: v.nullable(Interrupted),
   window: v.optional(
-    v.nullable(v.object({ after: v.string(), allowed_s: v.number(), until: v.pipe(v.number(), v.description('Unix time, s')) })),
+    v.nullable(
+      v.object({
+        after: v.string(),
+        allowed_s: v.number(),
+        until: v.pipe(v.number(), v.description('Unix time, s')),
+        is_told: v.optional(v.boolean(), false),
+      }),
+    ),
     null,
   ),
 })

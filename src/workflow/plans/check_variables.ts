@@ -10,10 +10,10 @@ import { actionsOf, type Workflow } from './plan.ts'
 export function checkVariables(workflow: Workflow, given: Readonly<Record<string, unknown>>): void {
   const { variables } = workflow.document
   for (const name of Object.keys(given)) {
-    if (!(name in variables)) throw unfit(workflow, `has no variable ${name}${didYouMean(name, Object.keys(variables))}`)
+    if (!Object.hasOwn(variables, name)) throw unfit(workflow, `has no variable ${name}${didYouMean(name, Object.keys(variables))}`)
   }
   const valueGiven = (name: string) => {
-    const value = name in given ? given[name] : variables[name]?.default
+    const value = Object.hasOwn(given, name) ? given[name] : variables[name]?.default
     if (value === undefined) throw unfit(workflow, `wants a value for ${name}, which has no default`)
     return value
   }

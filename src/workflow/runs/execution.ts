@@ -38,6 +38,8 @@ export type Surroundings = {
   thread?(thread_id: string): LabwareThread | undefined
   /** Runs that have not ended. */
   open?(): Execution[]
+  /** Resolves when what stands around is on the card. */
+  atRest?(): Promise<unknown>
   /** It is terminal. */
   ended(execution: Execution): void
 }
@@ -382,9 +384,21 @@ export class Execution {
     }
     this.phase.become(phase)
     this.emit('EXECUTION', this.execution_id, end, { ...this.#context, reason: this.reason })
-    void this.memory?.end()
+    void this.#forget()
     this.#bus.close()
     this.#around.ended(this)
+  }
+
+  /** Its journal is the only one that knows where its labware is, until what stands around is on the card. */
+  async #forget(): Promise<void> {
+    const { memory } = this
+    if (!memory) return
+    try {
+      await this.#around.atRest?.()
+      await memory.end()
+    } catch (error) {
+      this.#around.warn(`the journal of ${this.execution_id} stays: ${messageOf(error)}`)
+    }
   }
 
   #onBroken(name: string, eventName: string, error: unknown): void {

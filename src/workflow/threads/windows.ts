@@ -14,6 +14,8 @@ export type Window = {
   since_ms: number
   /** Unix time, s: it runs on while the service does not. */
   until: number
+  /** That it was missed. */
+  isTold: boolean
   forget(): void
 }
 
@@ -29,16 +31,15 @@ export function openWindow(thread: LabwareThread, plan: ActionPlan): void {
   if (allowed_s !== undefined) reopenWindow(thread, { after: plan.name, allowed_s, left_s: allowed_s })
 }
 
+type Reopened = Pick<Window, 'after' | 'allowed_s'> & { left_s: number; is_told?: boolean }
+
 /** With what is left of it; less than nothing, if it ended while the service was away. */
-export function reopenWindow(
-  thread: LabwareThread,
-  { after, allowed_s, left_s }: Pick<Window, 'after' | 'allowed_s'> & { left_s: number },
-): void {
+export function reopenWindow(thread: LabwareThread, { after, allowed_s, left_s, is_told: isTold = false }: Reopened): void {
   const { clock } = thread.world
   const since_ms = clock.now() - (allowed_s - left_s) * 1000
   // Told at once: somebody may still save the labware.
-  const forget = clock.after(Math.max(0, left_s * 1000 + 1), () => missed(thread, { after, allowed_s }))
-  thread.window = { after, allowed_s, since_ms, until: thread.execution.now() + left_s, forget }
+  const forget = isTold ? () => {} : clock.after(Math.max(0, left_s * 1000 + 1), () => missed(thread, { after, allowed_s }))
+  thread.window = { after, allowed_s, since_ms, until: thread.execution.now() + left_s, isTold, forget }
   thread.world.floor.hurry(thread.thread_id, since_ms + allowed_s * 1000)
 }
 
@@ -58,7 +59,9 @@ export function closeWindow(thread: LabwareThread): void {
 }
 
 function missed(thread: LabwareThread, { after, allowed_s }: Pick<Window, 'after' | 'allowed_s'>): void {
-  const { execution, name, waiting, status } = thread
+  const { execution, name, waiting, status, window } = thread
+  if (window) window.isTold = true
+  execution.memory?.changed()
   const doing = waiting ? `waits for ${waiting.what}` : `is ${status.current}`
   execution.incident('WINDOW_MISSED', `what comes after ${after} has not begun within ${allowed_s} s: ${name} ${doing}`, thread, {
     severity: 'WARNING',
