@@ -87,7 +87,7 @@ async function decideDeadlock(thread: LabwareThread, stuck: string): Promise<voi
 /** The floor knows everybody by id. */
 function inNames(text: string, { execution, world }: LabwareThread): string {
   return text.replace(/\b(labware|thread) ([\w-]+)/g, (whole, kind: string, id: string) => {
-    const name = kind === 'labware' ? world.labware.get(id)?.name : execution.threads.get(id)?.name
+    const name = kind === 'labware' ? world.labware.get(id)?.name : execution.find(id)?.name
     return name ?? whole
   })
 }

@@ -302,8 +302,9 @@ export class LabwareThread {
 
   #whyHeld(reason: 'manual' | 'system'): string {
     if (this.undecidedAt !== 'RESTART') return `paused (${reason}): resume it`
-    const what = `${this.last_error} in the midst of ${this.interrupted?.name}`
-    return `${what}: resume it, which does that again, or decide: ${pauseSites.RESTART.join(', ')}`
+    const hasBegun = this.interrupted?.status === 'EXECUTING_ACTION'
+    const what = `${this.last_error} ${hasBegun ? 'in the midst of' : 'before'} ${this.interrupted?.name}`
+    return `${what}: resume it, which does that${hasBegun ? ' again' : ''}, or decide: ${pauseSites.RESTART.join(', ')}`
   }
 
   /**
