@@ -6,11 +6,16 @@ import { createRequire } from 'node:module'
 const top = new URL('..', import.meta.url)
 process.chdir(top.pathname)
 if (process.argv.includes('--clean')) rmSync('dist', { recursive: true, force: true })
+// Of a file that somebody took out of dist/ tsc knows nothing.
+const isAway = (path) => /(?<!\.d)\.ts$/.test(path) && !existsSync(`dist/${path.replace(/ts$/, 'js')}`)
+const sources = ['src', 'drivers'].flatMap((folder) => readdirSync(folder, { recursive: true }).map((path) => `${folder}/${path}`))
+if (sources.some(isAway)) rmSync('dist/.tsbuildinfo', { force: true })
 execFileSync(process.execPath, [createRequire(import.meta.url).resolve('typescript/bin/tsc')], { stdio: 'inherit' })
 // What was compiled from a file that is gone would still be run.
 for (const path of readdirSync('dist', { recursive: true }).filter((path) => !path.startsWith('bundle'))) {
   const source = path.replace(/\.js(\.map)?$/, '.ts')
-  if (source !== path && !existsSync(source)) rmSync(`dist/${path}`)
+  const isShipped = source === path && /^(src|drivers)\//.test(path)
+  if ((source !== path || isShipped) && !existsSync(source) && !existsSync(path)) rmSync(`dist/${path}`, { recursive: true, force: true })
 }
 for (const folder of ['src', 'drivers']) {
   cpSync(folder, `dist/${folder}`, { recursive: true, filter: (path) => !/\.(ts|md)$/.test(path) })

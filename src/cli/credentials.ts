@@ -1,12 +1,12 @@
 // The service that a person uses from here, and their key to it, so that neither is typed each time.
 
-import { homedir } from 'node:os'
 import { join } from 'node:path'
 import * as v from 'valibot'
 import { readPrivate } from '../kit/files.ts'
 import { parseJson } from '../kit/json.ts'
 import { checked } from '../kit/schema.ts'
 import { CliError } from './exit.ts'
+import { userFolder } from './places.ts'
 
 const Credentials = v.strictObject({
   url: v.pipe(v.string(), v.url()),
@@ -16,13 +16,9 @@ const Credentials = v.strictObject({
 })
 type Credentials = v.InferOutput<typeof Credentials>
 
-function credentialsPath(env: Readonly<Record<string, string | undefined>> = process.env): string {
-  return join(env.XDG_CONFIG_HOME || join(homedir(), '.config'), 'benchd', 'credentials.json')
-}
-
 /** Those of the file, if there is one, and if they are for that service. Throws `config` for a file that others may read, or is wrong. */
 export function credentials(url?: string): Credentials | undefined {
-  const path = credentialsPath()
+  const path = join(userFolder(), 'credentials.json')
   const file = readPrivate(path)
   if (!file) return undefined
   if (file.isOpenToOthers) throw new CliError('config', `${path} holds a key, and others may read it: chmod 600 ${path}`)

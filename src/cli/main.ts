@@ -39,7 +39,8 @@ type Found = { command?: Command | undefined; rest: readonly string[] }
 /** The command that the first words name; none for a call for help. */
 async function find(args: readonly string[]): Promise<Found> {
   const [first, second] = args
-  if (first === undefined || first === '--help' || first === '-h' || first === 'help') return { rest: args.slice(1) }
+  if (first === undefined || first === '--help' || first === '-h' || first === 'help')
+    return { rest: args.slice(1).filter((word) => !['--help', '-h'].includes(word)) }
   if (first === '--version') return { command: (await commandsOf('version'))[0], rest: args.slice(1) }
   const commands = await commandsOf(first)
   if (commands.length === 0)

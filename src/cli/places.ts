@@ -27,7 +27,7 @@ export function dataDir(flag: string | undefined, env: Environment = process.env
   const named = flag ?? env.BENCHD_DATA_DIR ?? env.STATE_DIRECTORY
   if (named) return resolve(named)
   if (exists(systemData)) return systemData
-  return join(env.XDG_STATE_HOME || join(homedir(), '.local', 'state'), 'benchd')
+  return join(env.XDG_STATE_HOME || join(home(), '.local', 'state'), 'benchd')
 }
 
 /** The folder of topologies and workflows: named, or beside the configuration. */
@@ -38,5 +38,19 @@ export function topologiesDir(flag: string | undefined, config: string | undefin
 }
 
 function userConfig(env: Environment): string {
-  return join(env.XDG_CONFIG_HOME || join(homedir(), '.config'), 'benchd', 'config.json')
+  return join(userFolder(env), 'config.json')
+}
+
+/** Where a person keeps what is theirs. */
+export function userFolder(env: Environment = process.env): string {
+  return join(env.XDG_CONFIG_HOME || join(home(), '.config'), 'benchd')
+}
+
+/** Throws for a user without a home: one that is a number and nothing else. */
+function home(): string {
+  try {
+    return homedir()
+  } catch (error) {
+    throw new CliError('config', 'you have no home folder; set HOME, or BENCHD_DATA_DIR and BENCHD_CONFIG', { cause: error })
+  }
 }
