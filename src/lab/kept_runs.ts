@@ -5,6 +5,7 @@ import { messageOf } from '../errors.ts'
 import { namesIn } from '../kit/files.ts'
 import { KeyedJournal, readKeyedJournal } from '../kit/keyed_journal.ts'
 import { savedOf, threadsOnBench } from '../workflow/kept/saved.ts'
+import { catchUp } from '../workflow/kept/tracking_sink.ts'
 import type { Shelf } from '../workflow/shelf.ts'
 import type { RunMode } from '../workflow/threads/world.ts'
 
@@ -43,6 +44,7 @@ export async function takeUp(shelf: Pick<Shelf, 'runtime' | 'keepPlaced' | 'load
     } catch (error) {
       if (!hasEnded) tell.failed(execution_id, messageOf(error))
     }
+    if (hasEnded) for await (const event of shelf.runtime.events({ execution_id })) catchUp(shelf.runtime.records, event)
     for (const what of shelf.runtime.leaveBehind(threadsOnBench(keys))) tell.lost(execution_id, what)
     // Its journal is the only one that knows where its labware is.
     await shelf.keepPlaced()

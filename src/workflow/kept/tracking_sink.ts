@@ -3,7 +3,7 @@
 import type { Context, RuntimeEvent } from '../../events/event.ts'
 import type { Sink } from '../../events/sinks.ts'
 import type { Execution } from '../runs/execution.ts'
-import { type EndStatus, type ExecutionRow, endings, type RecordStore, submissionRow, type ThreadRecord } from './records.ts'
+import { type EndStatus, type ExecutionRow, endings, type RecordStore, type Records, submissionRow, type ThreadRecord } from './records.ts'
 
 export type TrackingOptions = {
   /** Each is told of everything, in this order. */
@@ -90,4 +90,18 @@ function isEnding(status: string): status is EndStatus {
 
 function reasonIn({ reason }: Context): string | null {
   return typeof reason === 'string' ? reason : null
+}
+
+/** What the log tells of a run that has ended, for records that are behind it: those of a backup, as an example. */
+export function catchUp(records: Records, event: RuntimeEvent): void {
+  const { execution_id, entity_type, entity_id, status, timestamp, context } = event
+  if (entity_type === 'THREAD') {
+    const known = records.threads(execution_id).find(({ thread_id }) => thread_id === entity_id)
+    const { pause_reason, last_error } = context as Pick<ThreadRecord, 'pause_reason' | 'last_error'>
+    if (known) records.thread({ ...known, status: status as ThreadRecord['status'], since: timestamp, pause_reason, last_error })
+  } else if (isEnding(status)) {
+    const ending = { status, reason: reasonIn(context), ended_at: timestamp }
+    if (entity_type === 'SUBMISSION') records.submissionEnded(execution_id, entity_id, ending)
+    if (entity_type === 'EXECUTION') records.executionEnded(execution_id, ending)
+  }
 }
