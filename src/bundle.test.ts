@@ -1,6 +1,6 @@
 // What runs on a bench is the bundle: the tests of everything else run on what it is made of.
 
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { test } from 'tap'
 import { bundled } from './cli/testing.ts'
@@ -15,9 +15,7 @@ const stepInCode = `
     threads: { plate: { labware: 'plate', start: { at: 'pad_1', mode: 'MANUAL_PLACE' }, end: { at: ['pad_1'], mode: 'MANUAL_REMOVE' }, steps: [{ method: 'wait' }] } },
     start: ['plate'] })`
 
-test('the bundle serves devices, pages, workflows and those written in TypeScript', {
-  skip: !existsSync(folder) && 'not built',
-}, async (t) => {
+test('the bundle serves devices, pages, workflows and those written in TypeScript', async (t) => {
   const home = t.testdir({ topologies: { 'waits.ts': stepInCode } })
   const service = bundled(t, home, ['demo', '--port', '0', '--data-dir', `${home}/data`, '--topologies', `${home}/topologies`])
   const url = await service.line(/^ +API +(http:\/\/[\d.]+:\d+)/)
@@ -36,7 +34,7 @@ test('the bundle serves devices, pages, workflows and those written in TypeScrip
   t.match(await service.ended, { code: 0, stderr: '' })
 })
 
-test('the service has a file of its own, and each driver another', { skip: !existsSync(folder) && 'not built' }, (t) => {
+test('the service has a file of its own, and each driver another', (t) => {
   const drivers = readdirSync(folder).filter((name) => /^driver\d*\.js$/.test(name))
   t.ok(drivers.length >= 14, `${drivers.length} files of drivers`)
   const service = readFileSync(`${folder}service.js`, 'latin1')

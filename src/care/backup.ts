@@ -10,7 +10,7 @@ import { fitsTar } from '../kit/tar.ts'
 import { sizeOf, type Tree, treeOf } from '../kit/tree.ts'
 import { type Kind, kindOf, longestConfig, mostFiles } from './backup_files.ts'
 
-export const backupFormat = 1
+const backupFormat = 1
 export const manifestName = 'manifest.json'
 /** The first folders in an archive. */
 export const stateFolder = 'state/'

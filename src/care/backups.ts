@@ -34,7 +34,7 @@ export type MadeBackup = v.InferOutput<typeof MadeBackup>
 export type Making = Wanted & { keep?: boolean }
 
 const pattern = /^(daily|asked)-(\d{8}T\d{6}Z)(-keys)?(-events)?\.tar\.gz$/
-export const keptBackups = 7
+const keptBackups = 7
 const day_ms = 86_400_000
 /** After the start: a service that breaks off at once packs nothing. */
 const first_ms = 60_000

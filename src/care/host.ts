@@ -56,7 +56,7 @@ export async function boardOf(files: HostFiles): Promise<{ model: string | null;
 const scarce = { part: 0.1, bytes: 10e9 }
 const nearlyNone = { part: 0.02, bytes: 2e9 }
 
-export type RoomLevel = 'enough' | 'scarce' | 'nearly none'
+type RoomLevel = 'enough' | 'scarce' | 'nearly none'
 
 export function levelOf({ free, total }: Room): RoomLevel {
   const isLess = ({ part, bytes }: typeof scarce) => free < Math.min(total * part, bytes)

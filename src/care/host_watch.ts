@@ -4,7 +4,7 @@ import type { IncidentCategory, NewIncident } from '../events/incidents.ts'
 import type { Clock } from '../kit/clock.ts'
 import { type Host, type HostFacts, levelOf, roomInWords } from './host.ts'
 
-export type HostReason = 'clock' | 'disk' | 'under_voltage' | 'temperature'
+type HostReason = 'clock' | 'disk' | 'under_voltage' | 'temperature'
 
 /** What is told of it to people. */
 type Tell = (category: IncidentCategory, message: string, more: Pick<NewIncident, 'severity' | 'detail'>) => void

@@ -11,7 +11,7 @@ import { sleep, systemClock } from '../kit/clock.ts'
 const patience_ms = 10_000
 
 /** The members that are known are what it must say. */
-export type Taught = { [Member in keyof Identity]?: string | null | undefined }
+type Taught = { [Member in keyof Identity]?: string | null | undefined }
 
 /** Opens its port, asks, and closes that again: pins would be driven by being opened. null when it cannot be asked without moving it. Rejects when it does not answer. */
 export async function askWhoItIs(device: {

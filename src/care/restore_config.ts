@@ -9,7 +9,7 @@ import { configFolder } from './backup.ts'
 import type { Change, Opened } from './restore.ts'
 
 /** Where the configuration of this machine is. */
-export type ConfigPlaces = { config: string; topologies: string }
+type ConfigPlaces = { config: string; topologies: string }
 
 /** What it would do; the names are the paths on this machine. Topologies that the backup has not stay. */
 export function configPlanOf({ manifest, config }: Opened, places: ConfigPlaces): Promise<Change[]> {

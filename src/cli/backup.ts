@@ -52,7 +52,7 @@ const backupList = command({
 export const commands = [backup, backupList]
 
 /** Where the backups are that a service, or nobody, looks after. */
-export type Store = {
+type Store = {
   make(wanted: Making): Promise<MadeBackup>
   list(): Promise<Backup[]>
   read(backup: Backup): Promise<AsyncIterable<Uint8Array>>

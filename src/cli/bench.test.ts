@@ -7,33 +7,18 @@ import { fileURLToPath } from 'node:url'
 import { stripVTControlCharacters } from 'node:util'
 import { t as file, type Test, test } from 'tap'
 import { frame, type View } from './frame.ts'
-import { benchd, demo, type Outcome } from './testing.ts'
+import { benchd, demo, type Outcome, patient } from './testing.ts'
 
 // A slow machine is not a failure.
 file.setTimeout(0)
 
 const program = fileURLToPath(new URL('main.js', import.meta.url))
-const workflow = {
-  format: 1,
-  name: 'patient',
-  topology: 'demo',
-  labware: { plate: { type: '96-well' } },
-  methods: { ask: [{ instruct: 'look at the plate' }] },
-  threads: {
-    plate: {
-      labware: 'plate',
-      start: { at: 'pad_1', mode: 'REUSE_EXISTING' },
-      end: { at: ['pad_1'], mode: 'LEAVE_IN_PLACE' },
-      steps: [{ method: 'ask' }],
-    },
-  },
-  start: ['plate'],
-}
+const waits = patient([{ method: 'ask' }])
 
 /** A bench with a run that waits for somebody. */
 async function busy(t: Test) {
   const bench = await demo(t)
-  writeFileSync(`${bench.home}/workflow.json`, JSON.stringify(workflow))
+  writeFileSync(`${bench.home}/workflow.json`, JSON.stringify(waits))
   await bench.run('workflows', 'put', `${bench.home}/workflow.json`)
   const id = (await bench.run('runs', 'submit', 'patient')).stdout.trim()
   const { steps } = await bench.until<{ steps: { step_id: string }[] }>('/api/operator/steps', ({ steps }) => steps.length > 0)

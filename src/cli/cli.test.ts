@@ -19,7 +19,7 @@ test('version is one line, and help names every command', async (t) => {
   t.equal(help.code, 0)
   for (const name of ['serve', 'demo', 'key create', 'key list', 'key revoke', 'sim', 'config check', 'version', 'help'])
     t.match(help.stdout, `  ${name}`)
-  for (const args of [[], ['--help'], ['-h']]) t.same(await benchd(home, args), help)
+  for (const args of [[], ['--help'], ['-h'], ['help', '--help']]) t.same(await benchd(home, args), help)
   t.match(await benchd(home, ['serve', '--help']), { code: 0, stdout: /^Usage: benchd serve/ })
   t.match(await benchd(home, ['help', 'key']), { code: 0, stdout: /key create[\s\S]*key list[\s\S]*key revoke/ })
   t.match(await benchd(home, ['help', 'exit-codes']), { code: 0, stdout: /^ +69 +\S/m })

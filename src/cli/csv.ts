@@ -16,7 +16,7 @@ function quoted(cell: string): string {
 export type CsvRow = { line: number; cells: string[] }
 
 const separators = [',', ';', '\t'] as const
-export type Separator = (typeof separators)[number]
+type Separator = (typeof separators)[number]
 
 /** What Excel begins with: a byte order mark, and a line that says what parts the cells. */
 const opening = /^\uFEFF?(?:"?sep=([,;\t])"?(?:\r\n|\r|\n))?/

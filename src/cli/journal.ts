@@ -6,10 +6,10 @@ import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { CliError } from './exit.ts'
 
-export type JournalWish = { lines: number; errors?: boolean | undefined; follow?: boolean | undefined; unit?: string | undefined }
+type JournalWish = { lines: number; errors?: boolean | undefined; follow?: boolean | undefined; unit?: string | undefined }
 
 /** One entry. `level` is journald's: 3 and less are errors, 4 warnings. */
-export type JournalEntry = { at: number; level: number; message: string }
+type JournalEntry = { at: number; level: number; message: string }
 
 /** Entries of the unit, oldest first. Throws `not_found` where there is no journal, and `failed` with what journalctl says. */
 export async function* journalOf({ lines, errors, follow, unit = 'benchd' }: JournalWish): AsyncGenerator<JournalEntry> {

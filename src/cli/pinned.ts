@@ -4,7 +4,7 @@ import { connect, type TLSSocket } from 'node:tls'
 import { CliError } from './exit.ts'
 
 /** SHA-256, in hexadecimal, as `benchd status` and make-cert.sh print it, or without the colons. */
-export const fingerprintPattern = /^([0-9a-f]{2}:?){32}$/i
+const fingerprintPattern = /^([0-9a-f]{2}:?){32}$/i
 
 /** Rejects with `usage` for what is no fingerprint, or no https, with `not_allowed` for another certificate, and with what the network says. */
 export async function pinned(url: URL, fingerprint: string, wait_s: number): Promise<TLSSocket> {

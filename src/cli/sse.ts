@@ -1,6 +1,6 @@
 // Server-Sent Events as they come over the wire, put together again.
 
-export type ServerSentEvent = { id: string; data: string }
+type ServerSentEvent = { id: string; data: string }
 
 /** The events of a body; comments are told to `comment`. A frame that the end cut off is left out. */
 export async function* serverSentEvents(body: AsyncIterable<Uint8Array>, comment: (text: string) => void): AsyncGenerator<ServerSentEvent> {

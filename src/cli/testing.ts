@@ -88,3 +88,18 @@ function started(home: string, args: readonly string[], env: Record<string, stri
   const { PATH = '' } = process.env
   return spawn(process.execPath, [path, ...args], { stdio: ['ignore', 'pipe', 'pipe'], env: { PATH, HOME: home, ...env } })
 }
+
+/** A workflow on the demo's bench that asks a person to look at the plate, in one of these steps. */
+export function patient(steps: readonly object[]) {
+  return {
+    format: 1,
+    name: 'patient',
+    topology: 'demo',
+    labware: { plate: { type: '96-well' } },
+    methods: { ask: [{ instruct: 'look at the plate' }] },
+    threads: {
+      plate: { labware: 'plate', start: { at: 'pad_1', mode: 'REUSE_EXISTING' }, end: { at: ['pad_1'], mode: 'LEAVE_IN_PLACE' }, steps },
+    },
+    start: ['plate'],
+  }
+}

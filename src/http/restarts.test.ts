@@ -15,7 +15,9 @@ test('a run goes on by the workflow as it was when it began, whatever has become
   await before.does('shaker-1', 'shake')
   before.rewrites('work.json', plateRun([{ action: { wait_for: 'nobody' } }]))
   const run = await before.afterPowerCut()
-  await run.thread('plate', 'PAUSED')
+  t.match(await run.thread('plate', 'PAUSED'), {
+    waiting: { what: /the service restarted in the midst of shake: resume it, which does that again/ },
+  })
   await run.post('/api/devices/shaker-1/initialize')
   await run.post(`/api/executions/${run.execution_id}/resume`)
   t.equal(await run.over(), 'COMPLETED')
@@ -88,6 +90,7 @@ test('a window runs on while the service is away', async (t) => {
   await before.until('the window', async () => (await before.snapshot()).moves.some(({ to }) => to === 'sealer_in'), 100)
   await before.until('it on the card', async () => before.isOnTheCard('"after":"shake"'), 100)
   const run = await before.afterPowerCut()
+  t.match(await run.thread('plate', 'PAUSED'), { waiting: { what: /the service restarted before seal: resume it, which does that,/ } })
   await run.until('it is missed', async () => (await run.incidents()).length > 0)
   t.match(await run.incidents(), [
     { category: 'WINDOW_MISSED', message: /what comes after shake has not begun within 40 s: plate waits for/ },

@@ -174,6 +174,7 @@ test('a submission is refused with its reason, and nothing has happened', async 
   await refused({ ...pure, variables: { speed: 'fast' } }, 400, /variables: .*methods\.shake_it\[0\]\.with: speed/)
   await refused({ ...pure, variables: { speed: 100_000 } }, 400, /speed/)
   await refused({ ...pure, variables: { speed: null } }, 400, /speed/)
+  await refused({ ...pure, variables: { toString: 1 } }, 400, /no variable toString/)
   await refused({ ...pure, groups: [{ group_id: 'a' }, { group_id: 'a' }] }, 400, /twice/)
   await refused(
     { ...pure, groups: [{ group_id: 'a', members: { plate: { pool: 'stacker' } } }] },

@@ -10,7 +10,7 @@ import { mustKnowFormat } from './format_line.ts'
 
 /** The last line: how many there were, and its hash. */
 export type Head = { seq: number; hash: string }
-export type ChainedLine = Head & { entry: Record<string, unknown> }
+type ChainedLine = Head & { entry: Record<string, unknown> }
 
 type Options = {
   path: string

@@ -3,7 +3,7 @@
 /** More in one turn brings little and costs the others (measured: 16 is faster than one, and than all at once). */
 const stepsPerTurn = 16
 
-export type StepQueueOptions = {
+type StepQueueOptions = {
   /** Resolves when there is room for what the steps will emit; undefined while there is. */
   backpressure?(): Promise<unknown> | undefined
   /** Nothing is left to be done at this moment. Answers whether it made something to do. */

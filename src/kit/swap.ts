@@ -8,7 +8,7 @@ import { LabError, messageOf } from '../errors.ts'
 import { errnoOf, makeFolder, storageError, syncFolder, writeSynced } from './durable.ts'
 
 /** In the folder itself, so that all of it is on one file system. */
-export const swapName = 'swap'
+const swapName = 'swap'
 
 const List = v.strictObject({
   format: v.literal(1),

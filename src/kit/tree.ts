@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto'
 import { createReadStream, type Dirent } from 'node:fs'
-import { open, readdir, rm, stat } from 'node:fs/promises'
+import { open, readdir, stat } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
 import { LabError, messageOf } from '../errors.ts'
 import { errnoOf } from './durable.ts'
@@ -84,8 +84,4 @@ export async function tailOf(path: string, bytes: number): Promise<string> {
   } finally {
     await handle?.close()
   }
-}
-
-export async function removeTree(path: string): Promise<void> {
-  await rm(path, { recursive: true, force: true })
 }

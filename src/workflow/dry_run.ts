@@ -46,7 +46,7 @@ export const DryRun = v.strictObject({
 })
 export type DryRun = v.InferOutput<typeof DryRun>
 
-export type Trial = Rehearsal & { workflow: Workflow; request: SubmissionRequest }
+type Trial = Rehearsal & { workflow: Workflow; request: SubmissionRequest }
 
 /** Then it is broken off. */
 const most = { moves: 100_000, moments: 100_000 }

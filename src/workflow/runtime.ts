@@ -80,7 +80,6 @@ export class Runtime {
       system: options.system ?? this,
       warn: options.warn,
       now: options.now,
-      thread: (thread_id) => this.thread(thread_id),
       open: () => this.#open(),
       atRest: () => options.atRest?.() ?? Promise.resolve(),
       ended: (execution) => this.#ended(execution),
@@ -237,12 +236,6 @@ export class Runtime {
     const { topology: loaded } = this.worlds
     const topology = loaded?.name === on ? loaded : found(this.library.topologies, on, 'topology')
     return compileWorkflow(document, topology, `workflow ${name}, as it was when the run began`, 'json')
-  }
-
-  /** Whether the log tells its end. */
-  async hasEnded(execution_id: string): Promise<boolean> {
-    for await (const { entity_type } of this.events({ execution_id })) if (entity_type === 'EXECUTION') return true
-    return false
   }
 
   /** See `leaveBehind`. */

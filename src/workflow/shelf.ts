@@ -14,7 +14,7 @@ import type { Runtime } from './runtime.ts'
 import type { Labware } from './threads/labware.ts'
 import type { RunMode } from './threads/world.ts'
 
-export type ShelfOptions = {
+type ShelfOptions = {
   data_dir: string
   /** Of `*.json` and `*.ts`; none, and there is nothing but what is shipped and what came over the API. */
   topologies: string | undefined

@@ -23,7 +23,7 @@ const mostTurns = 20_000
 /** After a restart all stand within so many turns. */
 const mostTurnsToStand = 100
 
-export type Verdict = {
+type Verdict = {
   /** What must not be. */
   faults: string[]
   /** Each event by name, in their order. */

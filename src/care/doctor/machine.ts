@@ -58,6 +58,6 @@ export async function temperature({ files, data_dir }: Patient): Promise<Finding
   return warn(`${words}, and slows down by itself from ${found.hot} °C`, 'give it air, a heat sink or a fan')
 }
 
-export async function reasonsOf(service: Patient['service']): Promise<string[]> {
+async function reasonsOf(service: Patient['service']): Promise<string[]> {
   return service.is === 'answering' ? (await service.get<{ reasons: string[] }>('/health')).reasons : []
 }

@@ -125,7 +125,7 @@ export async function keys({ data_dir, service }: Patient): Promise<Finding> {
   if (found === 'damaged') return skip('keys.json cannot be read, so nobody knows which are valid: see storage above')
   const now = Date.now() / 1000
   const valid = found.filter(({ revoked_at, expires_at }) => revoked_at === null && (expires_at === null || expires_at > now))
-  if (valid.length) return ok(`${valid.length} are valid: ${valid.map(({ name, scope }) => `${name} (${scope})`).join(', ')}`)
+  if (valid.length) return ok(`${valid.length} valid: ${valid.map(({ name, scope }) => `${name} (${scope})`).join(', ')}`)
   return warn(
     found.length ? 'none is valid any more' : 'none yet: nobody comes in over the network',
     'make one: benchd key create --name laptop --scope operate',

@@ -2,27 +2,12 @@
 
 import { writeFileSync } from 'node:fs'
 import { t as file, test } from 'tap'
-import { demo, running } from '../testing.ts'
+import { demo, patient, running } from '../testing.ts'
 
 // A slow machine is not a failure.
 file.setTimeout(0)
 
-const patient = {
-  format: 1,
-  name: 'patient',
-  topology: 'demo',
-  labware: { plate: { type: '96-well' } },
-  methods: { ask: [{ instruct: 'look at the plate' }] },
-  threads: {
-    plate: {
-      labware: 'plate',
-      start: { at: 'pad_1', mode: 'REUSE_EXISTING' },
-      end: { at: ['pad_1'], mode: 'LEAVE_IN_PLACE' },
-      steps: [{ branch: 'go', cases: { ask: [{ method: 'ask' }] } }],
-    },
-  },
-  start: ['plate'],
-}
+const waits = patient([{ branch: 'go', cases: { ask: [{ method: 'ask' }] } }])
 
 test('a workflow is submitted and followed to its end', async (t) => {
   const { run, json } = await demo(t)
@@ -48,7 +33,7 @@ test('a workflow is submitted and followed to its end', async (t) => {
 
 test('an operator tells a run what to do, and a word too little is an error that says what is missing', async (t) => {
   const { home, run, json } = await demo(t)
-  writeFileSync(`${home}/patient.json`, `// waits\n${JSON.stringify(patient)}`)
+  writeFileSync(`${home}/patient.json`, `// waits\n${JSON.stringify(waits)}`)
   t.match(await run('workflows', 'put', `${home}/patient.json`), { code: 0, stdout: 'workflow patient on topology demo is kept\n' })
   const id = (await run('runs', 'submit', 'patient')).stdout.trim()
   t.match(id, /^[0-9a-f-]{36}$/)
@@ -101,7 +86,7 @@ test('topologies and workflows are listed, with those that are left out', async 
 test('runs are known after the service was killed', async (t) => {
   const { home, service, run } = await demo(t)
   const done = (await run('runs', 'submit', 'seal-and-spin', '--mode', 'PURE_SIM', '--follow')).stdout.split('\n')[0]!
-  writeFileSync(`${home}/patient.json`, JSON.stringify(patient))
+  writeFileSync(`${home}/patient.json`, JSON.stringify(waits))
   await run('workflows', 'put', `${home}/patient.json`)
   const open = (await run('runs', 'submit', 'patient', '--mode', 'PURE_SIM')).stdout.trim()
   service.child.kill('SIGKILL')

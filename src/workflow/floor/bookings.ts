@@ -13,7 +13,7 @@ export type Ahead = { clock: Clock; hops: Hops }
 type Booking = { walker: Walker; nests: Nests; from: number; until: number }
 
 /** Why a place cannot be granted though it is free. `at`: it can be then, if nothing else happens. */
-export type Barred = { reason: 'booked' | 'window'; wanted: string; by: Walker | null; at: number }
+type Barred = { reason: 'booked' | 'window'; wanted: string; by: Walker | null; at: number }
 
 /** Where labware is before a booked use of a device begins, and when it can leave. */
 type Before = { nests: Nests; end: number; isKnown: boolean }

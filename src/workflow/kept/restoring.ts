@@ -15,7 +15,7 @@ import type { Told } from './told.ts'
 
 export const restarted = 'the service restarted'
 
-export type Restoring = {
+type Restoring = {
   submissions: readonly Submission[]
   /** Unix time, s. */
   now: number

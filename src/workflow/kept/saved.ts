@@ -99,16 +99,16 @@ export const SavedSubmission = v.object({
 })
 export type SavedSubmission = v.InferOutput<typeof SavedSubmission>
 
-export const SavedGroup = v.object({
+const SavedGroup = v.object({
   submission_id: v.string(),
   group_id: v.string(),
   open: v.number(),
   is_complete: v.boolean(),
   ended: v.record(v.string(), v.number()),
 })
-export type SavedGroup = v.InferOutput<typeof SavedGroup>
+type SavedGroup = v.InferOutput<typeof SavedGroup>
 
-export const SavedChannel = v.object({ name: v.string(), count: v.number(), value: Text, data: v.record(v.string(), v.unknown()) })
+const SavedChannel = v.object({ name: v.string(), count: v.number(), value: Text, data: v.record(v.string(), v.unknown()) })
 
 export const SavedInsert = v.object({
   anchor: v.string(),

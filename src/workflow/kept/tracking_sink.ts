@@ -5,7 +5,7 @@ import type { Sink } from '../../events/sinks.ts'
 import type { Execution } from '../runs/execution.ts'
 import { type EndStatus, type ExecutionRow, endings, type RecordStore, type Records, submissionRow, type ThreadRecord } from './records.ts'
 
-export type TrackingOptions = {
+type TrackingOptions = {
   /** Each is told of everything, in this order. */
   stores: readonly RecordStore[]
   /** Events do not say all that a record holds. */

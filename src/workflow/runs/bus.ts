@@ -4,7 +4,7 @@ import { messageOf } from '../../errors.ts'
 import type { Context } from '../../events/event.ts'
 import type { Handler } from '../plans/documents.ts'
 
-export type BusOptions = {
+type BusOptions = {
   /** Hears of every event, under its specific name. */
   forward(eventName: string, context: Context): void
   /** A handler has thrown three times running; not told again before it has succeeded. */

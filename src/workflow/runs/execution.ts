@@ -34,8 +34,6 @@ export type Surroundings = {
   warn(message: string): void
   /** Unix time, s. */
   now(): number
-  /** A thread of any run. */
-  thread?(thread_id: string): LabwareThread | undefined
   /** Runs that have not ended. */
   open?(): Execution[]
   /** Resolves when what stands around is on the card. */
@@ -124,9 +122,13 @@ export class Execution {
     return this.#around.now()
   }
 
-  /** A thread of this run or of another. */
+  /** A thread of this run, or of another that shares its places. */
   find(thread_id: string): LabwareThread | undefined {
-    return this.threads.get(thread_id) ?? this.#around.thread?.(thread_id)
+    for (const { threads } of [this, ...this.beside()]) {
+      const thread = threads.get(thread_id)
+      if (thread) return thread
+    }
+    return undefined
   }
 
   /** Other open runs that share its places. */

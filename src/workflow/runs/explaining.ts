@@ -20,7 +20,7 @@ export const Reason = v.strictObject({
 export type Reason = v.InferOutput<typeof Reason>
 
 /** From the worst to the least. */
-export const blockerKinds = [
+const blockerKinds = [
   'device_fault',
   'error',
   'stall',

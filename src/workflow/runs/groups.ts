@@ -3,7 +3,7 @@
 import type { ThreadStatus } from '../statuses.ts'
 import type { LabwareThread, ThreadOrigin } from '../threads/thread.ts'
 
-export type GroupRecord = {
+type GroupRecord = {
   submission_id: string
   group_id: string
   /** Its threads that have not ended. */

@@ -13,7 +13,7 @@ import type { Frame, LabwareThread } from '../threads/thread.ts'
 import type { Execution } from './execution.ts'
 import { ahead, isCalled, itemsOf, mustBeOne, mustBeThere, type Named } from './named.ts'
 
-export type Anchor = { before: string } | { after: string }
+type Anchor = { before: string } | { after: string }
 export type InsertRequest = Anchor & { item: unknown }
 
 type Where = 'before' | 'after'

@@ -5,10 +5,10 @@ import { Id, Name } from '../../kit/name.ts'
 import { Status, type SubmissionStatus, submissionTransitions } from '../statuses.ts'
 import { runModes } from '../threads/world.ts'
 
-/** Where a labware comes from: a stacker full of them, one with this barcode, or one that stands there. */
+/** Where a labware comes from: out of a storage, one with this barcode, or one that stands there. */
 const Acquisition = v.union(
   [
-    v.strictObject({ pool: Id }),
+    v.strictObject({ pool: v.pipe(Id, v.description('A storage: it is taken out of there')) }),
     v.strictObject({ location: Name, barcode: v.optional(v.string()) }),
     v.strictObject({ barcode: v.pipe(v.string(), v.minLength(1)) }),
   ],

@@ -53,7 +53,7 @@ export type Frame = {
 
 /** What brought a thread into being. */
 export type ThreadOrigin = { group_id: string | null; submission_id: string }
-export type NewThread = {
+type NewThread = {
   name: string
   labware: Labware
   origin: ThreadOrigin

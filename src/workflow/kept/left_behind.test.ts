@@ -1,0 +1,71 @@
+import { test } from 'tap'
+import { liveRuntime } from '../testing.ts'
+import type { SavedThread } from './saved.ts'
+
+const topology = {
+  format: 1 as const,
+  name: 'bench',
+  transporters: { arm: { positions: ['a', 'b', 'c'] } },
+  positions: { a: {}, b: {}, c: {} },
+}
+
+type Left = { seat: string | null; status: string; held_by?: string }
+
+function thread({ seat, status, held_by = undefined }: Left): SavedThread {
+  const labware = {
+    labware_id: 'p',
+    name: 'plate',
+    template: 'plate',
+    type: '96-well',
+    kind: 'plate',
+    barcode: null,
+    tips: null,
+    tips_left: null,
+  }
+  return { seat, status, labware: { ...labware, state: 'IN_JOURNEY', held_by: held_by ?? null } } as unknown as SavedThread
+}
+
+/** The bench with a plate at `stands`, if it is there. */
+function bench(stands: string | null) {
+  const { runtime } = liveRuntime(topology, [])
+  const { floor, labware } = runtime.worlds.live!
+  if (stands !== null) {
+    floor.put('p', stands, null)
+    labware.set('p', { ...thread({ seat: stands, status: '' }).labware, state: 'ENDED' })
+  }
+  return { runtime, at: () => floor.whereIs('p') ?? null, floor }
+}
+
+const cases: [string, { stands: string | null; left: Left; now: string | null; lost?: RegExp }][] = [
+  ['an open thread left it where the journal says', { stands: null, left: { seat: 'a', status: 'MOVING' }, now: 'a' }],
+  ['what was known of it before is older', { stands: 'b', left: { seat: 'a', status: 'MOVING' }, now: 'a' }],
+  ['one that had ended is known better by others', { stands: 'b', left: { seat: 'a', status: 'COMPLETED' }, now: 'b' }],
+  ['one that had ended and is known to nobody stands there', { stands: null, left: { seat: 'a', status: 'STOPPED' }, now: 'a' }],
+  ['one that was taken off is not there any more', { stands: 'b', left: { seat: null, status: 'COMPLETED' }, now: null }],
+  ['one that was yet to come is nowhere', { stands: null, left: { seat: null, status: 'CREATED' }, now: null }],
+  [
+    'one in a gripper is to be looked for',
+    { stands: 'a', left: { seat: 'a', status: 'MOVING', held_by: 'arm' }, now: null, lost: /gripper of arm/ },
+  ],
+  ['so is one whose place is gone', { stands: null, left: { seat: 'z', status: 'MOVING' }, now: null, lost: /stood at z/ }],
+]
+
+for (const [name, { stands, left, now, lost }] of cases) {
+  test(`labware of a run that does not go on: ${name}`, (t) => {
+    const { runtime, at } = bench(stands)
+    const told = runtime.leaveBehind([thread(left)])
+    t.equal(at(), now)
+    t.equal(told.length, lost ? 1 : 0)
+    if (lost) t.match(told, [lost])
+    t.equal(runtime.labware().length, now !== null || lost ? 1 : 0, 'and it can be said where it is')
+    t.end()
+  })
+}
+
+test('labware whose place is taken is to be looked for', (t) => {
+  const { runtime, floor, at } = bench(null)
+  floor.put('other', 'a', null)
+  t.match(runtime.leaveBehind([thread({ seat: 'a', status: 'MOVING' })]), [/plate stood at a/])
+  t.equal(at(), null)
+  t.end()
+})
