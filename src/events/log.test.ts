@@ -435,6 +435,25 @@ test('removing an execution hides its events at once and for good, and takes the
   await after.hub.close()
 })
 
+test('what is sealed, or removed, while segments are rewritten is cut out by the next sweep, and hidden until then', async (t) => {
+  const { hub, card, folder } = await bench(t.testdir(), small)
+  for (let i = 0; i < 800; i++) emitMany(hub, 1, `run-${i % 4}`, i)
+  await hub.log.until()
+  const letGo = card.hold('sync', '.tmp')
+  await hub.remove('run-1')
+  await hub.remove('run-2')
+  const sealed = segmentsOf(folder).length
+  await hub.stored(emitMany(hub, 600, 'run-3', 800))
+  t.ok(segmentsOf(folder).length > sealed)
+  letGo()
+  await hub.log.swept()
+  t.same(await hub.getEventsForExecution('run-1'), [])
+  t.same(await hub.getEventsForExecution('run-2'), [])
+  t.same(JSON.parse(readFileSync(`${folder}/events/removed.json`, 'utf8')).executions, {})
+  t.notOk(linesOf(folder).some((line) => line.includes('"run-1"') || line.includes('"run-2"')))
+  await hub.close()
+})
+
 test('who reads while segments are rewritten misses nothing and gets nothing twice', async (t) => {
   const { hub } = await bench(t.testdir(), small)
   for (let i = 0; i < 3000; i++) emitMany(hub, 1, `run-${i % 2}`, i)

@@ -72,13 +72,19 @@ export class LogRemoval {
 
   async #sweepAll(): Promise<void> {
     this.#again = false
-    for (const segment of this.#files.segments.slice(0, -1)) {
+    // As it stands now: what is sealed or removed from here on is for the next sweep.
+    const { segments } = this.#files
+    const oldest = oldestInUse(segments)
+    const done = [...this.#removed].filter(([, seq]) => seq < oldest)
+    for (const segment of segments.slice(0, -1)) {
       if (this.#closed) return
       if (this.#concerns(segment)) await this.#rewrite(segment)
     }
-    const oldest = oldestInUse(this.#files.segments)
-    if ([...this.#removed.values()].every((seq) => seq >= oldest)) return
-    await this.#change((executions) => Object.fromEntries(Object.entries(executions).filter(([, seq]) => seq >= oldest)))
+    if (done.length === 0) return
+    await this.#change((executions) => {
+      const isDone = ([id, seq]: [string, number]) => done.some(([other, upTo]) => other === id && upTo === seq)
+      return Object.fromEntries(Object.entries(executions).filter((entry) => !isDone(entry)))
+    })
   }
 
   async #change(next: (executions: Content['executions']) => Content['executions']): Promise<void> {

@@ -28,7 +28,7 @@ type Operation = 'write' | 'datasync' | 'sync' | 'truncate' | 'read'
 export class Card {
   /** The code that an operation fails with, on files whose name ends so. */
   readonly faults = new Map<Operation | 'open', { code: string; times: number }>()
-  readonly #held = new Map<Operation, Promise<void>>()
+  readonly #held = new Map<Operation, { ending: string; until: Promise<void> }>()
   /** What was done, in order: `datasync events-000001.jsonl`. */
   readonly done: string[] = []
 
@@ -40,10 +40,10 @@ export class Card {
     this.faults.clear()
   }
 
-  /** Holds an operation back; the answer lets it go on. */
-  hold(operation: Operation): () => void {
+  /** Holds an operation back, on files whose name ends so; the answer lets it go on. */
+  hold(operation: Operation, ending = ''): () => void {
     let letGo = () => {}
-    this.#held.set(operation, new Promise<void>((resolve) => (letGo = resolve)))
+    this.#held.set(operation, { ending, until: new Promise<void>((resolve) => (letGo = resolve)) })
     return () => {
       this.#held.delete(operation)
       letGo()
@@ -68,7 +68,8 @@ export class Card {
   }
 
   async #call(go: () => unknown, operation: Operation, name: string): Promise<unknown> {
-    await this.#held.get(operation)
+    const held = this.#held.get(operation)
+    if (held && name.endsWith(held.ending)) await held.until
     this.#mayFail(operation, name)
     const result = await go()
     this.done.push(`${operation} ${name}`)

@@ -146,9 +146,14 @@ class Card {
     return file
   }
 
-  /** When the time has passed within which a sync has to have begun, and that sync is over. */
+  /**
+   * When the time has passed within which a sync has to have begun, and that sync is over. There is one at a time: with a card that
+   * takes longer than that, the sync begins when the one before it is over, and a timer of no length has run out.
+   */
   async due() {
     await sleep(commit_ms)
+    await Promise.allSettled(this.#running)
+    await sleep(5)
     await Promise.allSettled(this.#running)
   }
 }
