@@ -1,8 +1,10 @@
 // Puts what was compiled into few files, in bundle/ beside it: Node needs longer to find three hundred modules than to read them.
-// What the service does not need at its start stays apart: each driver, each command, the workflows.
+// What the service does not need at its start stays apart: each driver, each command, the workflows. main.js, which is
+// bundle_main.cjs, runs them.
 //
 //   scripts/bundle.mjs [DIST]     DIST: dist/
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
@@ -19,12 +21,12 @@ const noHttp2 = '\0no-http2'
 /** What each module imports, but for what it imports later. */
 const imports = new Map()
 
-const inCommands = neededBy('src/cli/commands.js')
+const inCommands = neededBy('src/cli/commands.js', 'src/devices/operations.js')
 const inClient = neededBy('src/cli/client.js')
 const inService = neededBy('src/cli/serve.js', 'src/config.js', 'src/main.js')
 
 const bundle = await rolldown({
-  input: join(dist, 'src/cli/main.js'),
+  input: { benchd: join(dist, 'src/cli/main.js') },
   platform: 'node',
   external: outside,
   logLevel: 'warn',
@@ -40,14 +42,13 @@ const bundle = await rolldown({
       moduleParsed: ({ id, importedIds }) => void imports.set(id, importedIds),
       // With one letter that does not fit into a byte, V8 would hold the whole file in two bytes a letter.
       generateBundle(_, files) {
-        for (const file of Object.values(files))
-          file.code = file.code.replace(/[^ -~\s]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+        for (const file of Object.values(files)) file.code = asFunction(asAscii(file.code))
       },
     },
   ],
 })
 const { output } = await bundle.generate({
-  format: 'esm',
+  format: 'cjs',
   comments: false,
   chunkFileNames: '[name].js',
   codeSplitting: {
@@ -61,7 +62,25 @@ const { output } = await bundle.generate({
 })
 rmSync(dir, { recursive: true, force: true })
 mkdirSync(dir)
-for (const { fileName, code } of output) writeFileSync(join(dir, fileName), code, { mode: fileName === 'main.js' ? 0o755 : 0o644 })
+const all = createHash('sha256')
+for (const { fileName, code } of output) {
+  all.update(code)
+  writeFileSync(join(dir, fileName), code)
+}
+const main = readFileSync(new URL('bundle_main.cjs', import.meta.url), 'utf8').replace('BUILD', `'${all.digest('hex').slice(0, 16)}'`)
+writeFileSync(join(dir, 'main.js'), main, { mode: 0o755 })
+writeFileSync(join(dir, 'package.json'), '{"type":"commonjs"}\n')
+
+function asAscii(code) {
+  return code.replace(/[^ -~\s]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+}
+
+/** What is compiled as a script cannot say `import` itself without Node's warning of an experiment. */
+function asFunction(code) {
+  const body = code.replace(/^#!.*/, '').replaceAll('await import(', 'await importing(')
+  if (/\bimport\(/.test(body)) throw new Error('an import() without await before it is not found by bundle.mjs')
+  return `(function (exports, require, module, __filename, importing) {${body}\n})\n`
+}
 
 /** Tells of a module whether one of those cannot be without it; all of them are known by then. */
 function neededBy(...paths) {

@@ -18,7 +18,7 @@ command -v systemctl >/dev/null || give_up "there is no systemd here; without it
 
 if [[ ${1:-} == --remove ]]; then
   systemctl disable --now benchd.service 2>/dev/null || true
-  rm -rf "$lib" /usr/local/bin/benchd "$units/benchd.service" /etc/sysusers.d/benchd.conf /etc/tmpfiles.d/benchd.conf \
+  rm -rf "$lib" /var/cache/benchd-compiled /usr/local/bin/benchd "$units/benchd.service" /etc/sysusers.d/benchd.conf /etc/tmpfiles.d/benchd.conf \
     /etc/modules-load.d/benchd.conf /etc/udev/rules.d/80-benchd.rules /etc/avahi/services/benchd.service \
     /usr/local/share/man/man1/benchd.1.gz /usr/local/share/bash-completion/completions/benchd
   systemctl daemon-reload

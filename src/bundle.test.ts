@@ -1,8 +1,9 @@
 // What runs on a bench is the bundle: the tests of everything else run on what it is made of.
 
-import { readdirSync, readFileSync } from 'node:fs'
+import { cpSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { test } from 'tap'
+import { type Test, test } from 'tap'
 import { bundled } from './cli/testing.ts'
 
 const folder = fileURLToPath(new URL('../bundle/', import.meta.url))
@@ -45,3 +46,49 @@ test('the service has a file of its own, and each driver another', (t) => {
   t.notOk(/\b(class|var) (Execution|Runtime)\b/.test(service), 'without the workflows')
   t.end()
 })
+
+test('what V8 made of it is kept in $CACHE_DIRECTORY, and is what runs the next time', async (t) => {
+  const { before, kept, says } = await cached(t)
+  t.ok(before.length > 2)
+  for (const path of before) t.equal(statSync(path).mode & 0o077, 0, path)
+  // Its name says that what is in it is the same, and the length is: that it is read shows who ran.
+  t.match(await says(), /THERE IS NO COMMAND nonsense/)
+  t.same(kept(), before)
+})
+
+test('what was kept and is damaged is compiled again, and what another version kept goes', async (t) => {
+  for (const damaged of [damage.zeros, damage.torn, damage.empty]) {
+    const { before, kept, says, cache } = await cached(t)
+    for (const path of before) writeFileSync(path, damaged(readFileSync(path)))
+    cpSync(join(cache, readdirSync(cache)[0]!), join(cache, '0123456789abcdef'), { recursive: true })
+    t.match(await says(), /there is no command nonsense/)
+    t.same(kept(), before)
+    for (const path of before) t.notSame(readFileSync(path), damaged(readFileSync(path)))
+  }
+})
+
+test('where nothing can be kept everything runs, and nothing is said of it', async (t) => {
+  const home = t.testdir({ file: '' })
+  const { ended } = bundled(t, home, ['version'], { CACHE_DIRECTORY: `${home}/file` })
+  t.match(await ended, { code: 0, stderr: '' })
+})
+
+const damage = {
+  zeros: (bytes: Buffer) => Buffer.from(bytes).fill(0, bytes.length / 2),
+  torn: (bytes: Buffer) => bytes.subarray(0, bytes.length / 2),
+  empty: () => Buffer.alloc(0),
+}
+
+/** The folder as a bundle has left it that says one sentence in capitals; `kept` are the files there, and `says` is what the true one says. */
+async function cached(t: Test) {
+  const home = t.testdir({ cache: {}, bundle: {} })
+  const cache = `${home}/cache`
+  const other = `${home}/bundle`
+  cpSync(folder, other, { recursive: true })
+  const entry = readFileSync(`${other}/benchd.js`, 'latin1')
+  writeFileSync(`${other}/benchd.js`, entry.replace('there is no command', 'THERE IS NO COMMAND'))
+  const said = async (path?: string) => (await bundled(t, home, ['nonsense'], { CACHE_DIRECTORY: cache }, path).ended).stderr
+  t.match(await said(`${other}/main.js`), /THERE IS NO COMMAND nonsense/)
+  const kept = () => readdirSync(cache).flatMap((build) => readdirSync(join(cache, build)).map((name) => join(cache, build, name)))
+  return { cache, before: kept(), kept, says: () => said() }
+}

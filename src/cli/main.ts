@@ -10,7 +10,9 @@ import { forTerminal } from './table.ts'
 import { behave } from './terminal.ts'
 
 process.stdout.on('error', onPrintError)
-process.exitCode = await run(process.argv.slice(2))
+void run(process.argv.slice(2)).then((code) => {
+  process.exitCode = code
+})
 
 async function run(args: readonly string[]): Promise<number> {
   try {

@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
 
 const program = fileURLToPath(new URL('main.js', import.meta.url))
+const bundle = fileURLToPath(new URL('../../bundle/main.js', import.meta.url))
 
 export type Outcome = { code: number | null; signal: string | null; stdout: string; stderr: string }
 
@@ -32,8 +33,8 @@ export function running(t: Test, home: string, args: readonly string[], env: Rec
 }
 
 /** The same as it ships. */
-export function bundled(t: Test, home: string, args: readonly string[]): Running {
-  return watched(t, started(home, args, {}, fileURLToPath(new URL('../../bundle/main.js', import.meta.url))))
+export function bundled(t: Test, home: string, args: readonly string[], env: Record<string, string> = {}, path = bundle): Running {
+  return watched(t, started(home, args, env, path))
 }
 
 function watched(t: Test, child: Running['child']): Running {

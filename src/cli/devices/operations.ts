@@ -1,13 +1,12 @@
 // A command for each operation and each reading of the one table that says what devices can do.
 
 import * as v from 'valibot'
+import { isOptional, operations, readings } from '../../devices/operations.ts'
 import { shows, tells } from '../asking.ts'
 import { serviceOf, serviceOptions } from '../client.ts'
 import { type Command, command, type Option } from '../command.ts'
 import { CliError } from '../exit.ts'
 import { pathOf, perform } from './perform.ts'
-
-const { operations, readings, isOptional } = await import('../../devices/operations.ts')
 
 export const overrideOption = {
   override: { type: 'boolean', help: 'As an administrator: although somebody else has the device' },
