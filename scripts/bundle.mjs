@@ -30,6 +30,8 @@ const bundle = await rolldown({
   platform: 'node',
   external: outside,
   logLevel: 'warn',
+  // Taking out what seems to do nothing takes out calls that are there to throw: `decodeURIComponent(url)` in a try.
+  treeshake: false,
   checks: { ineffectiveDynamicImport: false },
   plugins: [
     {
@@ -49,6 +51,7 @@ const bundle = await rolldown({
 })
 const { output } = await bundle.generate({
   format: 'cjs',
+  minify: false,
   comments: false,
   chunkFileNames: '[name].js',
   codeSplitting: {

@@ -1,10 +1,10 @@
-// What runs on a bench is the bundle: the tests of everything else run on what it is made of.
+// What runs on a bench is the bundle: the tests of the command line run on it, those of everything else on what it is made of.
 
 import { cpSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Test, test } from 'tap'
-import { bundled } from './cli/testing.ts'
+import { running } from './cli/testing.ts'
 
 const folder = fileURLToPath(new URL('../bundle/', import.meta.url))
 
@@ -18,7 +18,7 @@ const stepInCode = `
 
 test('the bundle serves devices, pages, workflows and those written in TypeScript', async (t) => {
   const home = t.testdir({ topologies: { 'waits.ts': stepInCode } })
-  const service = bundled(t, home, ['demo', '--port', '0', '--data-dir', `${home}/data`, '--topologies', `${home}/topologies`])
+  const service = running(t, home, ['demo', '--port', '0', '--data-dir', `${home}/data`, '--topologies', `${home}/topologies`])
   const url = await service.line(/^ +API +(http:\/\/[\d.]+:\d+)/)
   const key = await service.line(/^ +key +(bk_\S+)/)
   service.child.stdout.resume()
@@ -69,7 +69,7 @@ test('what was kept and is damaged is compiled again, and what another version k
 
 test('where nothing can be kept everything runs, and nothing is said of it', async (t) => {
   const home = t.testdir({ file: '' })
-  const { ended } = bundled(t, home, ['version'], { CACHE_DIRECTORY: `${home}/file` })
+  const { ended } = running(t, home, ['version'], { CACHE_DIRECTORY: `${home}/file` })
   t.match(await ended, { code: 0, stderr: '' })
 })
 
@@ -87,7 +87,7 @@ async function cached(t: Test) {
   cpSync(folder, other, { recursive: true })
   const entry = readFileSync(`${other}/benchd.js`, 'latin1')
   writeFileSync(`${other}/benchd.js`, entry.replace('there is no command', 'THERE IS NO COMMAND'))
-  const said = async (path?: string) => (await bundled(t, home, ['nonsense'], { CACHE_DIRECTORY: cache }, path).ended).stderr
+  const said = async (path?: string) => (await running(t, home, ['nonsense'], { CACHE_DIRECTORY: cache }, path).ended).stderr
   t.match(await said(`${other}/main.js`), /THERE IS NO COMMAND nonsense/)
   const kept = () => readdirSync(cache).flatMap((build) => readdirSync(join(cache, build)).map((name) => join(cache, build, name)))
   return { cache, before: kept(), kept, says: () => said() }

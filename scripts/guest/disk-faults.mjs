@@ -35,7 +35,7 @@ const { Keys } = await load('src/keys/keys.js')
 const { openEvents } = await load('src/events/open.js')
 const { makeBackup } = await load('src/care/backup.js')
 const { Swap } = await load('src/kit/swap.js')
-const program = resolve(dist, 'src/cli/main.js')
+const program = resolve(dist, 'bundle/main.js')
 
 const trials = {
   async 'a full disk refuses writes, serves reads and starts, and takes writes again when there is space'(place) {

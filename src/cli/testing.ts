@@ -8,8 +8,8 @@ import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
 
-const program = fileURLToPath(new URL('main.js', import.meta.url))
-const bundle = fileURLToPath(new URL('../../bundle/main.js', import.meta.url))
+/** As it ships. */
+const program = fileURLToPath(new URL('../../bundle/main.js', import.meta.url))
 
 export type Outcome = { code: number | null; signal: string | null; stdout: string; stderr: string }
 
@@ -28,16 +28,8 @@ export async function benchd(home: string, args: readonly string[], env: Record<
 }
 
 /** Starts it; it is killed at the end of the test. */
-export function running(t: Test, home: string, args: readonly string[], env: Record<string, string> = {}): Running {
-  return watched(t, started(home, args, env))
-}
-
-/** The same as it ships. */
-export function bundled(t: Test, home: string, args: readonly string[], env: Record<string, string> = {}, path = bundle): Running {
-  return watched(t, started(home, args, env, path))
-}
-
-function watched(t: Test, child: Running['child']): Running {
+export function running(t: Test, home: string, args: readonly string[], env: Record<string, string> = {}, path = program): Running {
+  const child = started(home, args, env, path)
   const closed = once(child, 'close')
   const said = text(child.stderr)
   t.teardown(() => child.kill('SIGKILL'))

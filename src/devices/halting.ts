@@ -1,7 +1,7 @@
 // Whether a stop that was sent has arrived.
 
 import { LabError, messageOf } from '../errors.ts'
-import { type Clock, sleep } from '../kit/clock.ts'
+import type { Clock } from '../kit/clock.ts'
 import type { OperationResult } from './records.ts'
 
 /** What somebody who pressed stop waits for at most. */
@@ -11,8 +11,10 @@ const patience_ms = 2000
 
 /** Resolves with true when the device has acknowledged, with false when the time is up; rejects with what the driver says. */
 export function inTime(clock: Clock, acknowledged: Promise<void>, ms = patience_ms): Promise<boolean> {
-  const late = sleep(clock, ms).then(() => false)
-  return Promise.race([acknowledged.then(() => true), late])
+  return new Promise((resolve, reject) => {
+    const cancel = clock.after(ms, () => resolve(false))
+    acknowledged.then(() => resolve(true), reject).finally(cancel)
+  })
 }
 
 /** The answer to a stop. Rejects with `stop_not_sent` when the bytes could not be written. */

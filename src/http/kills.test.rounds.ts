@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url'
 import type { RuntimeEvent } from '../events/event.ts'
 import { verifyLog } from '../events/log_verify.ts'
 
-const program = fileURLToPath(new URL('../cli/main.js', import.meta.url))
+const program = fileURLToPath(new URL('../../bundle/main.js', import.meta.url))
 const rate = 2000
 const mostSeen = 1200
 const longestStart_ms = 300

@@ -248,7 +248,7 @@ async function keyFor(folder: string): Promise<string> {
 }
 
 async function served(folder: string): Promise<{ child: ChildProcess; url: string }> {
-  const main = fileURLToPath(new URL('../cli/main.js', import.meta.url))
+  const main = fileURLToPath(new URL('../../bundle/main.js', import.meta.url))
   const args = [main, 'serve', '--config', `${folder}/config.json`, '--data-dir', `${folder}/data`]
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
   for await (const line of createInterface({ input: child.stdout })) {

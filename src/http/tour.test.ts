@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { t as file, test } from 'tap'
 
-const program = fileURLToPath(new URL('../cli/main.js', import.meta.url))
+const program = fileURLToPath(new URL('../../bundle/main.js', import.meta.url))
 const tour = fileURLToPath(new URL('../../../scripts/tour.sh', import.meta.url))
 
 // The instruments' lines are no faster than real ones: the tour takes half a minute.
