@@ -72,6 +72,8 @@ test('closing a rehearsal leaves no timer, and the next one is as new', async (t
   await clock.advance(5000)
   t.match(next.find('shaker-1').info(), { state: 'not_initialized', fault: null })
   await clock.run(next.close())
+  // What was on the wire arrives.
+  await clock.advance(1000)
   t.equal(clock.timers, 0)
 })
 
