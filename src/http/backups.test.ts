@@ -4,8 +4,9 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { type Test, test } from 'tap'
 import { openBackup, planOf, restore } from '../care/restore.ts'
 import { demoTeachpoints } from '../examples/demo_bench.ts'
-import { VirtualClock } from '../kit/clock.ts'
+import type { VirtualClock } from '../kit/clock.ts'
 import { silent } from '../kit/log.ts'
+import { diskClock } from '../kit/testing.ts'
 import { openLab } from '../lab.ts'
 import { examples } from './openapi_examples.ts'
 import { atTheEnd, type Bench, benchConfig, isRefusal, openBench } from './testing.ts'
@@ -87,7 +88,7 @@ async function openedOn(t: Test, data_dir: string, path: string) {
   const plan = await planOf(opened, data_dir, { all: true, keys: true })
   await restore(opened, data_dir, plan, new Date())
   await opened.archive.close()
-  const clock = new VirtualClock()
+  const clock = diskClock()
   const lab = await openLab(await benchConfig(), { data_dir, log: silent, clock })
   t.teardown(() => undefined)
   return { lab, clock }
@@ -129,7 +130,7 @@ test('a run that has ended since the backup does not begin again where what ran 
   const { lab: first, clock: firstClock, ask, execution_id, data_dir } = await withOpenRun(t)
   const { name } = (await ask('POST', '/api/system/backups')).body as Made
   await ask('POST', `/api/executions/${execution_id}/emit`, { json: { name: 'go' } })
-  for (let i = 0; i < 200 && first.runs.runtime.execution(execution_id); i++) await firstClock.advance(1000)
+  while (!first.runs.runtime.execution(execution_id)?.isOver) await firstClock.advance(1000)
   t.match((await ask('GET', `/api/executions/${execution_id}`)).body, { status: 'COMPLETED' })
   await closedOn(firstClock, first.close())
 

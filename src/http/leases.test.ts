@@ -3,8 +3,8 @@
 import { mkdir, rm } from 'node:fs/promises'
 import { type Test, test } from 'tap'
 import { demoTeachpoints } from '../examples/demo_bench.ts'
-import { VirtualClock } from '../kit/clock.ts'
 import { silent } from '../kit/log.ts'
+import { diskClock } from '../kit/testing.ts'
 import { openLab } from '../lab.ts'
 import { examples } from './openapi_examples.ts'
 import { type Asking, type Bench, benchConfig, isRefusal, openBench } from './testing.ts'
@@ -184,7 +184,7 @@ test('a lease is there after a restart, and no longer than it was given for, wha
   const { lab, data_dir, clock } = await openBench(t)
   const kept = await lab.registry.find('shaker-1').lease({ key_id: 'holder', override: false }, { ...wish, ttl_s: 600 })
   await clock.run(lab.close())
-  const later = new VirtualClock()
+  const later = diskClock()
   const again = await openLab(await benchConfig(), { data_dir, log: silent, clock: later })
   t.same(again.registry.find('shaker-1').info().lock, kept)
   await t.rejects(again.registry.find('shaker-1').perform('initialize', {}), { code: 'locked' })

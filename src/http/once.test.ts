@@ -3,8 +3,8 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { mkdir, rm } from 'node:fs/promises'
 import { type Test, test } from 'tap'
-import { VirtualClock } from '../kit/clock.ts'
 import { silent } from '../kit/log.ts'
+import { diskClock } from '../kit/testing.ts'
 import { type Lab, openLab } from '../lab.ts'
 import { app } from './app.ts'
 import { type Asking, benchConfig, isRefusal, openBench } from './testing.ts'
@@ -171,7 +171,7 @@ test('after a restart the answer is still there, and what was interrupted is nev
   const left = lines.filter((line) => line !== lastOf(lines, 'ended', killed.headers.get('operation-id')!))
   writeFileSync(`${data_dir}/idempotency.jsonl`, `${left.join('\n')}\n{"id":"torn`)
 
-  const later = new VirtualClock()
+  const later = diskClock()
   const again = await openLab(await benchConfig(), { data_dir, log: silent, clock: later })
   const doneAgain = begun(again, 'shake')
   await later.advance(1000)

@@ -8,8 +8,9 @@ import { type Host, unknownHost } from '../care/host.ts'
 import { type Config, checkConfig } from '../config.ts'
 import { demoBench } from '../examples/demo_bench.ts'
 import { type Scope, scopes } from '../keys/keys.ts'
-import { VirtualClock } from '../kit/clock.ts'
+import type { VirtualClock } from '../kit/clock.ts'
 import type { Log } from '../kit/log.ts'
+import { diskClock } from '../kit/testing.ts'
 import { type Lab, openLab } from '../lab.ts'
 import { startService } from '../main.ts'
 import { app } from './app.ts'
@@ -54,7 +55,7 @@ export async function openBench(
   { safe, topologies, host = unknownHost, folder, time_scale }: Opening = {},
 ): Promise<Bench> {
   const ending = atTheEnd(t)
-  const clock = new VirtualClock()
+  const clock = diskClock()
   const logged: string[] = []
   const data_dir = folder ?? t.testdir({})
   const config = await benchConfig(more)

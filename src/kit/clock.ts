@@ -46,9 +46,15 @@ export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<v
  * so a run on it is the same every time.
  */
 export class VirtualClock implements Clock {
+  readonly #settle: () => Promise<void>
   #now = 0
   #order = 0
   #timers: Timer[] = []
+
+  /** `settle` resolves when every promise that could go on has gone on. */
+  constructor(settle = twoTurns) {
+    this.#settle = settle
+  }
 
   now(): number {
     return this.#now
@@ -70,7 +76,7 @@ export class VirtualClock implements Clock {
   /** Lets `ms` go by, ringing each timer at its moment and letting what it woke finish first. */
   async advance(ms: number): Promise<void> {
     const end = this.#now + ms
-    await settle()
+    await this.#settle()
     for (let next = this.#first(); next && next.at <= end; next = this.#first()) await this.#ring(next)
     this.#now = end
   }
@@ -82,7 +88,7 @@ export class VirtualClock implements Clock {
       settled = true
     }
     promise.then(mark, mark)
-    await settle()
+    await this.#settle()
     while (!settled) {
       const next = this.#first() ?? (await this.#firstAfterAll(() => settled))
       if (next) await this.#ring(next)
@@ -112,7 +118,7 @@ export class VirtualClock implements Clock {
     this.#timers = this.#timers.filter((other) => other !== timer)
     this.#now = Math.max(this.#now, timer.at)
     timer.call()
-    await settle()
+    await this.#settle()
   }
 }
 
@@ -121,8 +127,8 @@ const patience = 10_000
 
 type Timer = { at: number; order: number; call: () => void }
 
-/** Two turns of the event loop: every promise that could go on has gone on. */
-async function settle(): Promise<void> {
+/** Of the event loop. */
+async function twoTurns(): Promise<void> {
   await new Promise(setImmediate)
   await new Promise(setImmediate)
 }
