@@ -52,8 +52,8 @@ test('a fault of a rehearsal is an event of its execution, is kept nowhere, and 
   await clock.run(rehearsal.halt('sealer-1'))
   t.equal((await deviceEvents()).length, 2, 'what no execution holds is none of its events')
   t.match(lab.registry.find('shaker-1').info(), { state: 'not_initialized', fault: null, lock: null })
-  t.equal((await ask('POST', '/api/devices/shaker-1/initialize')).status, 200)
   t.same(files(), before)
+  t.equal((await ask('POST', '/api/devices/shaker-1/initialize')).status, 200)
   await clock.run(rehearsal.close())
 })
 
