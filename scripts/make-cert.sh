@@ -44,9 +44,10 @@ for more in $(printf '%s' "${BENCHD_CERT_NAMES:-}" | tr ',' ' '); do
 done
 set +f
 
-umask 077
 is_new=
 [ -d "$folder" ] || is_new=yes
+mkdir -p "$(dirname "$folder")"
+umask 077
 mkdir -p "$folder"
 # What did not come about leaves nothing behind.
 trap 'rm -f "$key.new" "$cert.new"; [ -z "$is_new" ] || rmdir "$folder" 2>/dev/null || true' EXIT
@@ -60,15 +61,17 @@ if ! said=$(openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -
 fi
 mv "$key.new" "$key"
 mv "$cert.new" "$cert"
-# The certificate is for everybody; its key is for the service alone.
+# The key is for the service alone, and the folder as tmpfiles.d has it; one that was there keeps its rights. Who wants the certificate
+# is shown it by the service.
 chmod 0644 "$cert"
-[ -z "$is_new" ] || chmod 0755 "$folder"
+[ -z "$is_new" ] || chmod 0750 "$folder"
 if [ "$(id -u)" = 0 ] && getent group benchd >/dev/null; then
+  [ -z "$is_new" ] || chgrp benchd "$folder"
   chgrp benchd "$key"
   chmod 0640 "$key"
 fi
 
 echo "made $cert for $sans"
 openssl x509 -in "$cert" -noout -fingerprint -sha256
-echo "put into the configuration, then start the service again:"
+echo "put into the configuration, then: systemctl restart benchd; in the place of one that was there: benchd config reload"
 echo "  \"listen\": { \"tls\": { \"cert\": \"$cert\", \"key\": \"$key\" } }"

@@ -9,6 +9,7 @@ import { atOdds, type Claim, claimsOf, lineClaim } from '../drivers/transports/c
 import { ContactWiring } from '../drivers/transports/wiring.ts'
 import { LabError, messageOf } from './errors.ts'
 import { didYouMean } from './kit/did_you_mean.ts'
+import { installation } from './kit/installation.ts'
 import { parseJsonWithComments } from './kit/json.ts'
 import { Id } from './kit/name.ts'
 import { checked } from './kit/schema.ts'
@@ -117,10 +118,11 @@ export async function checkConfig(content: unknown, origin: string): Promise<Con
   return { ...file, devices }
 }
 
+type Paths = { cert: string; key: string }
 export type Certificate = { cert: string; key: string; fingerprint: string; valid_to: string }
 
 /** The certificate and its key, as text, with what people compare it by and when it ends. Throws `config`. */
-export async function readTls({ cert, key }: { cert: string; key: string }): Promise<Certificate> {
+export async function readTls(paths: Paths): Promise<Certificate> {
   const read = async (path: string) => {
     try {
       return await readFile(path, 'utf8')
@@ -128,11 +130,11 @@ export async function readTls({ cert, key }: { cert: string; key: string }): Pro
       throw new LabError('config', `listen.tls: ${path} cannot be read: ${messageOf(error)}`, { cause: error })
     }
   }
-  const pair = { cert: await read(cert), key: await read(key) }
-  return { ...pair, ...mustFit(pair, cert) }
+  const pair = { cert: await read(paths.cert), key: await read(paths.key) }
+  return { ...pair, ...mustFit(pair, paths) }
 }
 
-function mustFit({ cert, key }: { cert: string; key: string }, path: string): { fingerprint: string; valid_to: string } {
+function mustFit({ cert, key }: Paths, paths: Paths): { fingerprint: string; valid_to: string } {
   try {
     const certificate = new X509Certificate(cert)
     if (!certificate.checkPrivateKey(createPrivateKey(key))) throw new Error('it is not of this key')
@@ -140,7 +142,7 @@ function mustFit({ cert, key }: { cert: string; key: string }, path: string): { 
     process.getBuiltinModule('node:tls').createSecureContext({ cert, key })
     return { fingerprint: certificate.fingerprint256, valid_to: certificate.validTo }
   } catch (error) {
-    const sentence = `listen.tls: ${path} and its key are not right: ${messageOf(error)}; make new ones with make-cert.sh (in /usr/lib/benchd, or scripts/)`
+    const sentence = `listen.tls: ${paths.cert} and its key are not right: ${messageOf(error)}; make new ones: ${installation().makeCert(paths)}`
     throw new LabError('config', sentence, { cause: error })
   }
 }

@@ -148,13 +148,19 @@ async function open(config: Config, options: Options, opened: (() => unknown)[])
   const watch = kept(watched(host, clock, hub))
   const sources = { data_dir, config: source?.path, topologies, version, system_id: config.system_id }
   const backups = kept(new Backups({ sources, log, report, clock }))
-  const runs = new LateRuns({ config, data_dir, topologies, clock, hub, registry, teachpoints, log, report })
+  const runs = new LateRuns({
+    get config() {
+      return reloading.config
+    },
+    ...{ data_dir, topologies, clock, hub, registry, teachpoints, log, report },
+  })
   const reloading = new Reloading({
     config,
     source,
     certificate: options.certificate,
     taken(changed, certificate) {
       hub.streams.allow(changed.limits.subscribers)
+      for (const { device_id, name, limits: bounds } of changed.devices) registry.find(device_id).adapt({ name, bounds })
       options.taken?.(changed, certificate)
     },
   })
@@ -248,7 +254,7 @@ function powerOff(simulations: ReadonlyMap<string, Simulation>): void {
 function beginSafely(hub: Hub, log: Log, why: string): () => Incident | undefined {
   const message = `safe mode: ${why}; look at the bench and at the log, then acknowledge this incident, until then nothing can be moved`
   log.warn(message)
-  const { incident_id } = hub.incident('OTHER', message, { severity: 'CRITICAL', detail: { safe_mode: true } })
+  const { incident_id } = hub.incident('OTHER', message, { severity: 'CRITICAL', detail: { safe_mode: true }, stays: true })
   return () => {
     const incident = hub.incidents.get(incident_id)
     return incident.acknowledged ? undefined : incident

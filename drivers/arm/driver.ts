@@ -128,9 +128,13 @@ function open({ line, settings }: { line: Line; settings: Settings }): Arm {
     }
     return {
       async next(signal: AbortSignal): Promise<Answer | undefined> {
+        signal.throwIfAborted()
         const awake = new AbortController()
-        wake = () => awake.abort()
-        if (!said) await sleep(line.clock, look_ms, AbortSignal.any([signal, awake.signal])).catch(() => undefined)
+        const stir = () => awake.abort()
+        wake = stir
+        signal.addEventListener('abort', stir)
+        if (!said) await sleep(line.clock, look_ms, awake.signal).catch(() => undefined)
+        signal.removeEventListener('abort', stir)
         signal.throwIfAborted()
         const answer = said
         said = undefined

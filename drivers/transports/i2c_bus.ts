@@ -73,7 +73,7 @@ async function loadPackage(): Promise<typeof import('i2c-bus')> {
     // A CommonJS package whose exports Node cannot name beforehand.
     return (await import('i2c-bus')).default
   } catch (error) {
-    const sentence = `I2C cannot be used here, the package i2c-bus does not load: ${messageOf(error)}; install a compiler (build-essential, python3), then \`npm ci\` again`
+    const sentence = `I2C cannot be used here, the package i2c-bus does not load: ${messageOf(error)}; \`benchd doctor\` tells what to do`
     throw new LabError('disconnected', sentence, { cause: error })
   }
 }

@@ -212,7 +212,7 @@ async function loadPackage(): Promise<typeof import('serialport')> {
   try {
     return await import('serialport')
   } catch (error) {
-    const sentence = `serial ports cannot be used here, the package serialport does not load: ${messageOf(error)}; install again with \`npm ci\``
+    const sentence = `serial ports cannot be used here, the package serialport does not load: ${messageOf(error)}; \`benchd doctor\` tells what to do`
     throw new LabError('disconnected', sentence, { cause: error })
   }
 }

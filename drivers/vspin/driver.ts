@@ -5,6 +5,7 @@ import type { Device, Identity, Learned, Profile } from '../../src/devices/devic
 import { LabError } from '../../src/errors.ts'
 import type { Clock } from '../../src/kit/clock.ts'
 import type { Driver } from '../driver.ts'
+import { Going } from '../going.ts'
 import { Exchange } from '../transports/exchange.ts'
 import type { Line } from '../transports/line.ts'
 import { coldStart } from './cold_start.ts'
@@ -70,7 +71,9 @@ function open({ line, clock, settings }: { line: Line; clock: Clock; settings: S
   let servoId: Buffer | undefined
   /** It has been initialized and neither stopped nor lost since: it hears, and the positions mean something. */
   let ready = false
+  /** For what is asked without an operation, and to tell that there was a stop. */
   let halting = new AbortController()
+  const going = new Going(line)
   let confirming: Promise<void> = Promise.resolve()
   const exchange = new Exchange<Buffer, Question>(line, {
     framer,
@@ -88,15 +91,14 @@ function open({ line, clock, settings }: { line: Line; clock: Clock; settings: S
     ready = false
     halting.abort(reason)
     halting = new AbortController()
+    going.end(reason)
   }
 
-  /** What is asked every two seconds has no signal of its own: `AbortSignal.any` leaves a trace in those that last (Node 20). */
-  function talkUntil(signal?: AbortSignal): Talk {
-    return new Talk({ exchange, line, clock, signal: signal ? AbortSignal.any([signal, halting.signal]) : halting.signal })
+  function talkUntil(signal = halting.signal): Talk {
+    return new Talk({ exchange, line, clock, signal })
   }
 
   async function initialize(_params: object, signal: AbortSignal): Promise<Learned> {
-    // Made first, so that a stop while it waits here is one for this call too.
     const talk = talkUntil(signal)
     await confirming.catch(() => undefined)
     await line.setBaud(words.runningBaud)
@@ -247,10 +249,10 @@ function open({ line, clock, settings }: { line: Line; clock: Clock; settings: S
   }
 
   return {
-    initialize,
-    centrifuge,
-    open: openDoor,
-    close: closeDoor,
+    initialize: going.operation(initialize),
+    centrifuge: going.operation(centrifuge),
+    open: going.operation(openDoor),
+    close: going.operation(closeDoor),
     // It tells who it is only after a cold start, which moves it.
     identify: async (): Promise<Identity | null> => null,
     check,

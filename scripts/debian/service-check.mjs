@@ -30,7 +30,9 @@ function ask(path) {
     const asking = request(options, async (response) => {
       try {
         const parts = await response.toArray()
-        resolve(JSON.parse(Buffer.concat(parts).toString()))
+        const answer = JSON.parse(Buffer.concat(parts).toString())
+        if (response.statusCode >= 400 && 'detail' in answer) throw new Error(answer.detail)
+        resolve(answer)
       } catch (error) {
         reject(error)
       }
@@ -49,7 +51,7 @@ try {
 } catch (error) {
   const isNobody = ['ENOENT', 'ECONNREFUSED'].includes(error.code)
   if (!(what === 'idle' && isNobody)) {
-    console.log(error.message)
+    console.log(`the service does not tell: ${error.message}; see: systemctl status benchd`)
     process.exitCode = 1
   }
 }

@@ -6,6 +6,7 @@ import { userInfo } from 'node:os'
 import { text } from 'node:stream/consumers'
 import type { TLSSocket } from 'node:tls'
 import { exists, socketPath } from '../kit/folder.ts'
+import { atShell } from './at_shell.ts'
 import { commonOptions, type Given } from './command.ts'
 import { credentials } from './credentials.ts'
 import { CliError, exitOfStatus } from './exit.ts'
@@ -162,19 +163,6 @@ function detailOf(content: string): string | undefined {
   } catch {
     return undefined
   }
-}
-
-/** What the API words for programs, as a person types it. */
-const typed: readonly (readonly [RegExp, string])[] = [
-  [/POST \/api\/devices\/([^/\s]+)\/initialize/g, 'benchd devices init $1'],
-  [/POST \/api\/incidents\/([^/\s]+)\/acknowledge/g, 'benchd incidents ack $1'],
-  [/PUT \/api\/labware\/([^/\s]+)\/location, or benchd labware put/g, 'benchd labware put $1'],
-  [/PUT \/api\/labware\/([^/\s]+)\/location/g, 'benchd labware put $1'],
-  [/X-Override: true/g, '--override'],
-]
-
-function atShell(sentence: string): string {
-  return typed.reduce((text, [words, command]) => text.replace(words, command), sentence)
 }
 
 function controlSocket(service: { socket_of: string }): string {

@@ -8,7 +8,8 @@ export type Option = {
   type: 'string' | 'boolean' /** It may be given more than once. */
   multiple?: true /** One letter that stands for it. */
   short?: string
-  value?: string
+  value?: string /** All that its value may be. */
+  one_of?: readonly string[]
   help: string
 }
 export type Options = Record<string, Option>

@@ -40,7 +40,7 @@ const sections = {
     update: () => import('./update.ts'),
     doctor: () => import('./doctor.ts'),
     config: () => import('./config.ts'),
-    completion: () => import('./completion.ts'),
+    completion: () => import('./completion/completion.ts'),
     man: () => import('./man.ts'),
     version: () => import('./version.ts'),
   },

@@ -2,6 +2,7 @@
 
 import type { Incident } from '../events/incidents.ts'
 import { shows, tells } from './asking.ts'
+import { atShell, short } from './at_shell.ts'
 import { incidentPathOf } from './runs/ids.ts'
 import { date, table } from './table.ts'
 import { colored } from './terminal.ts'
@@ -45,14 +46,35 @@ export const commands = [incidentsList, incidentsShow, incidentsAck]
 const colors = { INFO: 'dim', WARNING: 'yellow', ERROR: 'red', CRITICAL: 'red' } as const
 
 function row({ incident_id, timestamp, severity, category, acknowledged, message }: Incident): string[] {
-  return [incident_id, date(timestamp), colored(colors[severity], severity), category, acknowledged?.by ?? '', message]
+  return [incident_id, date(timestamp), colored(colors[severity], severity), category, acknowledged?.by ?? '', atShell(message)]
 }
 
 function described(incident: Incident): string {
-  const { incident_id, category, severity, message, timestamp, acknowledged, execution_id, thread_id, recovery_action, detail } = incident
+  const { incident_id, category, severity, message, timestamp, acknowledged, execution_id, thread_id, detail } = incident
   const seen = acknowledged ? `${acknowledged.by}, ${date(acknowledged.timestamp)}` : 'nobody yet'
-  const facts = { when: date(timestamp), 'seen by': seen, execution: execution_id, thread: thread_id, recovery: recovery_action }
-  const lines = Object.entries(facts).flatMap(([name, value]) => (value === null ? [] : [`${name.padEnd(10)}${value}`]))
+  const facts = { when: date(timestamp), 'seen by': seen, execution: execution_id, thread: thread_id }
+  const known = Object.entries(facts).flatMap(([name, value]) => (value === null ? [] : [`${name.padEnd(10)}${value}`]))
+  const toDo = commandsFor(incident).map((command, i) => `${(i === 0 ? 'to do' : '').padEnd(10)}${command}`)
+  const lines = [...known, ...toDo]
   const rest = Object.keys(detail).length ? ['', JSON.stringify(detail, null, 2)] : []
-  return [`${incident_id}  ${colored(colors[severity], severity)}  ${category}`, message, '', ...lines, ...rest].join('\n')
+  return [`${incident_id}  ${colored(colors[severity], severity)}  ${category}`, atShell(message), '', ...lines, ...rest].join('\n')
+}
+
+/** As long as what it tells of stands; a late device call has ended or not, which only the service knows. */
+function commandsFor({ incident_id, category, severity, execution_id, thread_id, recovery_action, detail }: Incident): string[] {
+  const id = short(incident_id)
+  const isLateCall = category === 'RECOVERABLE_TIMEOUT' && 'operation' in detail && severity !== 'INFO'
+  const decision = isLateCall ? undefined : decisions[recovery_action]
+  return [
+    ...(execution_id ? [`benchd runs why ${short(execution_id)}`] : []),
+    ...(isLateCall ? [`benchd runs extend ${id} SECONDS`, `benchd runs abort-call ${id}`, `benchd runs complete-call ${id}`] : []),
+    ...(thread_id && decision ? [`benchd runs recover ${short(thread_id)} ${decision}`] : []),
+    ...(execution_id && recovery_action === 'RESUME_EXECUTION' ? [`benchd runs resume ${short(execution_id)}`] : []),
+  ]
+}
+
+const decisions: Partial<Record<Incident['recovery_action'], string>> = {
+  THREAD_RECOVER_RETRY: 'RETRY',
+  THREAD_RECOVER_RETRY_OP: 'RETRY_OP',
+  THREAD_RECOVER_ABORT: 'ABORT_THREAD',
 }

@@ -17,7 +17,7 @@ const keyCreate = command({
   operands: [],
   options: {
     name: { type: 'string', value: 'NAME', help: 'Whose key it is' },
-    scope: { type: 'string', value: 'SCOPE', help: 'read, operate or admin' },
+    scope: { type: 'string', value: 'SCOPE', one_of: ['read', 'operate', 'admin'], help: 'read, operate or admin' },
     ...expiresOption,
     ...serviceOptions,
   },

@@ -123,35 +123,9 @@ test('config show tells each value and where it comes from', async (t) => {
   t.match(await show([path]), { code: 78, stderr: /did you mean "listen"/ })
 })
 
-test('bash completes first words, second words and options', async (t) => {
-  const home = t.testdir({})
-  const { stdout: script } = await benchd(home, ['completion', 'bash'])
-  const completed = (...words: string[]) => {
-    const ask = `COMP_WORDS=(benchd ${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length}; _benchd; printf '%s\\n' "\${COMPREPLY[@]}"`
-    return execFileSync('bash', ['-c', `${script}\n${ask}`])
-      .toString()
-      .trim()
-      .split('\n')
-  }
-  t.same(completed('teach'), ['teachpoints'])
-  t.same(completed('devices', 'sh'), ['show', 'shake'])
-  t.same(completed('devices', 'shake', 'shaker-1', '--sp'), ['--speed'])
-  t.same(completed('status', '--ti'), ['--timeout'])
-  t.same(completed('help', 'tea'), ['teachpoints'])
-  t.same(completed('teachpoints', 'import', 'arm-1', 'f'), [''], 'files are for the shell itself')
-})
-
-test('what zsh, fish and man are given names every command', async (t) => {
-  const home = t.testdir({})
-  const names = (await all()).map(({ name }) => name)
-  const { stdout: page } = await benchd(home, ['man'])
-  for (const name of names) t.match(page, `\\fBbenchd ${name.replaceAll('-', '\\-')}\\fR`)
-  for (const shell of ['zsh', 'fish']) {
-    const { code, stdout } = await benchd(home, ['completion', shell])
-    t.equal(code, 0)
-    for (const name of names) t.match(stdout, name.split(' ').at(-1))
-  }
-  t.match(await benchd(home, ['completion', 'csh']), { code: 2, stderr: /there is: bash, zsh, fish/ })
+test('the page of the manual names every command', async (t) => {
+  const { stdout: page } = await benchd(t.testdir({}), ['man'])
+  for (const { name } of await all()) t.match(page, `\\fBbenchd ${name.replaceAll('-', '\\-')}\\fR`)
 })
 
 test('what others wrote does not command the terminal, and JSON of it says the same', async (t) => {

@@ -19,7 +19,7 @@ const keyPair = command({
   operands: [],
   options: {
     name: { type: 'string', value: 'NAME', help: 'Whose key it is to be' },
-    scope: { type: 'string', value: 'SCOPE', help: 'read, operate or admin' },
+    scope: { type: 'string', value: 'SCOPE', one_of: ['read', 'operate', 'admin'], help: 'read, operate or admin' },
     ...serviceOptions,
   },
   example: 'benchd key pair --url http://lab-pi-1.local:8520 --name notebook --scope operate',

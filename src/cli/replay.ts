@@ -22,7 +22,7 @@ const replay = command({
   summary: 'Run an operation of a driver against a recorded wire log, and say where the driver says something else',
   operands: ['FILE'],
   options: {
-    driver: { type: 'string', value: 'NAME', help: 'Driver to run' },
+    driver: { type: 'string', value: 'DRIVER', help: 'Driver to run' },
     operation: { type: 'string', value: 'NAME', help: 'What was done when it was recorded; default initialize' },
     params: { type: 'string', value: 'JSON', help: 'With which parameters' },
     settings: { type: 'string', value: 'JSON', help: "The driver's settings, as in the configuration" },

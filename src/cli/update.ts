@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { messageOf } from '../errors.ts'
 import { exists, removeFile } from '../kit/folder.ts'
+import { installation } from '../kit/installation.ts'
 import { storeOf } from './backup.ts'
 import { ask, type Service } from './client.ts'
 import { command } from './command.ts'
@@ -65,7 +66,7 @@ async function packageIn(path: string): Promise<Offered> {
 }
 
 async function installedVersion(): Promise<string> {
-  const what = 'benchd was not installed as a package here, so a package cannot take its place; see scripts/install.sh'
+  const what = `benchd was not installed as a package here, so a package cannot take its place; for another version: ${installation().newer}`
   const [status, version = ''] = (await said('dpkg-query', [...showing('db:Status-Status', 'Version'), packageName], what)).split('\n')
   if (status !== 'installed') throw new CliError('not_found', what)
   return version

@@ -6,6 +6,8 @@ import type { OperationResult } from './records.ts'
 
 /** What somebody who pressed stop waits for at most. */
 const acknowledge_ms = 400
+/** What they wait for the link to be opened, besides. */
+const opening_ms = 2000
 /** How long a device that failed may take to acknowledge that it is halted. */
 const patience_ms = 2000
 
@@ -17,9 +19,34 @@ export function inTime(clock: Clock, acknowledged: Promise<void>, ms = patience_
   })
 }
 
-/** The answer to a stop. Rejects with `stop_not_sent` when the bytes could not be written. */
-export async function answerToStop(device_id: string, clock: Clock, acknowledged: Promise<void>): Promise<OperationResult> {
+/** What it throws is what it rejects with. */
+export function promised(halt: () => Promise<void>): Promise<void> {
+  try {
+    return halt()
+  } catch (error) {
+    return Promise.reject(error)
+  }
+}
+
+/** Sends a stop that could not be sent, for this reason, while the link was being opened; rejects with the reason when that comes to nothing. */
+export async function onceOpen(opening: Promise<void>, reason: unknown, halt: () => Promise<void>): Promise<void> {
+  await opening.catch(() => Promise.reject(reason))
+  return halt()
+}
+
+/** The answer to a stop. Rejects with `stop_not_sent` when the bytes could not be written, or not yet. */
+export async function answerToStop(
+  device_id: string,
+  clock: Clock,
+  acknowledged: Promise<void>,
+  opening?: Promise<void>,
+): Promise<OperationResult> {
   const unconfirmed = { success: false, message: `${device_id}: stop sent, not confirmed` }
+  acknowledged.catch(() => undefined)
+  if (opening && !(await inTime(clock, Promise.race([opening, acknowledged]), opening_ms).catch(() => true))) {
+    const why = 'its connection is only being opened; it is sent as soon as that is open'
+    throw new LabError('stop_not_sent', `${device_id} may still be moving: use its red button. The stop is not sent yet: ${why}`)
+  }
   try {
     return (await inTime(clock, acknowledged, acknowledge_ms)) ? { success: true, message: `${device_id} stopped` } : unconfirmed
   } catch (error) {

@@ -6,7 +6,7 @@ import type { Log } from '../kit/log.ts'
 import { capabilities } from './capabilities.ts'
 import type { Device, DeviceType, Identity, Limits, Link, Pose, Profile, UnderWay } from './device.ts'
 import { faultOf, isHarmless, isRefusal, worded } from './failure.ts'
-import { answerToStop, inTime } from './halting.ts'
+import { answerToStop, inTime, onceOpen, promised } from './halting.ts'
 import { DeviceLatch, type Emitter } from './latch.ts'
 import type { LatchStore } from './latches.ts'
 import type { LeaseStore } from './leases.ts'
@@ -59,7 +59,7 @@ export type Asking = { by?: Caller; begun?: (record: OperationRecord) => void; d
 export type Place = { at: string; pose: Pose }
 
 export class Instrument {
-  readonly #configured: Configured
+  #configured: Configured
   readonly #around: Surroundings
   readonly #latch: DeviceLatch
   readonly #leftOn: LeftOn
@@ -70,7 +70,7 @@ export class Instrument {
   readonly #can: readonly (OperationName | ReadingName)[]
   /** The model's, replaced by what the instrument told, narrowed by the configuration. */
   #limits: Limits
-  #learned = false
+  #learned: Limits | undefined
   #initialized = false
   #run: Run | undefined
   #last: OperationRecord | null = null
@@ -84,7 +84,7 @@ export class Instrument {
     this.#latch = new DeviceLatch(device_id, { ...around, wire: driven?.wire, execution: () => this.#lock.execution_id })
     this.#leftOn = new LeftOn({ device_id, simulated, timesItself: driven?.profile.features.autonomous_timer ?? false }, around)
     this.#can = driven ? namesOf(driven.device) : ['initialized']
-    this.#limits = this.#limitsWith(undefined)
+    this.#limits = this.#boundedLimits()
     if (!driven) return
     const { device, link } = driven
     link.onLost((reason) => this.#onLost(reason))
@@ -159,8 +159,14 @@ export class Instrument {
     return { device_id: this.device_id, frames: wire.frames(), fault_frames: wire.faultFrames }
   }
 
-  #limitsWith(learned: Limits | undefined): Limits {
-    return narrowed({ ...this.#configured.driven?.profile.limits, ...learned }, this.#configured.bounds)
+  /** Takes over what people call it, and within which bounds it is asked from now on; what runs goes on as it began. */
+  adapt({ name, bounds }: Pick<Configured, 'name' | 'bounds'>): void {
+    this.#configured = { ...this.#configured, name, bounds }
+    this.#limits = this.#boundedLimits()
+  }
+
+  #boundedLimits(): Limits {
+    return narrowed({ ...this.#configured.driven?.profile.limits, ...this.#learned }, this.#configured.bounds)
   }
 
   knows(name: OperationName | ReadingName): boolean {
@@ -229,18 +235,20 @@ export class Instrument {
     }
   }
 
-  /** Puts the bytes of a stop on the wire, ahead of all else, before it returns. Whoever calls this calls `halted` next. */
+  /**
+   * Puts the bytes of a stop on the wire, ahead of all else, before it returns; where that is only being opened, first of all when it is
+   * open. Whoever calls this calls `halted` next.
+   */
   halt(): Promise<void> {
     const { device } = this.#mustBeDriven('stop')
-    try {
-      return device.halt()
-    } catch (error) {
-      return Promise.reject(error)
-    }
+    const opening = this.#presence?.opening
+    const sent = promised(() => device.halt())
+    return opening ? sent.catch((error) => onceOpen(opening, error, () => device.halt())) : sent
   }
 
   /**
-   * Latches a stop that was sent, ends what runs, and answers when the instrument has acknowledged, or 400 ms later.
+   * Latches a stop that was sent, ends what runs, and answers when the instrument has acknowledged, or 400 ms later; where its link is
+   * being opened, when that is open, or two seconds later.
    * Rejects with `stop_not_sent` when the bytes could not be written: latched all the same.
    */
   halted(acknowledged: Promise<void>): Promise<OperationResult> {
@@ -251,6 +259,7 @@ export class Instrument {
       this.device_id,
       this.#around.clock,
       acknowledged.then(() => this.#leftOn.off()),
+      this.#presence?.opening,
     )
   }
 
@@ -363,8 +372,8 @@ export class Instrument {
     signal.throwIfAborted()
     if (learned.identity) this.#presence?.recognise(learned.identity)
     this.#presence?.mustTell(this.#presence.identity)
-    this.#learned = learned.limits !== undefined
-    this.#limits = this.#limitsWith(learned.limits)
+    this.#learned = learned.limits
+    this.#limits = this.#boundedLimits()
     this.#initialized = true
     this.#latch.clear('initialized')
   }

@@ -38,6 +38,7 @@ export class KeptOperations {
   /** Writes it soon. `live` answers all that the file is to hold when it begins anew, once `before` was read. */
   add(record: OperationRecord, live: () => Promise<OperationRecord[]>): void {
     this.#waiting.push(record)
+    if (this.#waiting.length > longest) this.#waiting.shift()
     this.#writing ??= this.#written(live)
   }
 

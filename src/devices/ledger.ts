@@ -1,10 +1,12 @@
 // The operations that run and that ran: there a client that went away finds how its own ended.
 
-import { randomUUID } from 'node:crypto'
+import { flatId } from '../kit/flat_id.ts'
 import type { KeptOperations } from './kept_operations.ts'
 import type { OperationRecord } from './records.ts'
 
 const kept = 1000
+/** So many more before the oldest are forgotten: together, as that looks at all. */
+const atOnce = 100
 const keptSeconds = 24 * 3600
 
 export type OperationCount = { device_id: string; operation: string; result: 'success' | 'failed'; times: number }
@@ -26,7 +28,7 @@ export class Ledger {
   /** Writes down that an operation begins. */
   begin(device_id: string, operation: string, params: Record<string, unknown>): OperationRecord {
     const record: OperationRecord = {
-      operation_id: randomUUID(),
+      operation_id: flatId(),
       device_id,
       operation,
       params,
@@ -37,7 +39,7 @@ export class Ledger {
       ended: null,
     }
     this.#records.push(record)
-    if (this.#records.length >= 2 * kept) this.#forget()
+    if (this.#records.length >= kept + atOnce) this.#forget()
     return record
   }
 

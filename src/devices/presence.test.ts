@@ -1,10 +1,13 @@
 // The first look at an instrument, and whether it is the right one.
 
+import { EventEmitter, once } from 'node:events'
 import { test } from 'tap'
 import { alps } from '../../drivers/alps/driver.ts'
 import { driver as bigbear } from '../../drivers/bigbear/driver.ts'
 import { driver as bioshake } from '../../drivers/bioshake/driver.ts'
 import { driver as gpioShaker } from '../../drivers/gpio_shaker/driver.ts'
+import { LabError } from '../errors.ts'
+import type { Link } from './device.ts'
 import { oneDevice } from './testing.ts'
 
 test('what was left on is halted when it answers at last, however late that is', async (t) => {
@@ -79,3 +82,58 @@ for (const [name, driver] of Object.entries({ alps, gpioShaker })) {
     t.match(instrument.info(), { state: 'not_initialized', fault: null })
   })
 }
+
+/** Keeps the link from being opened, until one of these is called. */
+function held(link: Link) {
+  const open = link.open.bind(link)
+  const told = new EventEmitter()
+  link.open = async () => {
+    const [error] = (await once(told, 'told')) as [LabError | undefined]
+    if (error) throw error
+    await open()
+  }
+  return {
+    opens: () => told.emit('told'),
+    fails: () => told.emit('told', new LabError('disconnected', 'there is no such pin')),
+  }
+}
+
+test('a stop that comes while its link is being opened is latched at once, and sent as soon as that is open', async (t) => {
+  const { clock, instrument, link, registry, written } = await oneDevice(t, gpioShaker)
+  const { opens } = held(link)
+  registry.start()
+  const [one, all] = [registry.halt('d'), registry.haltAll()]
+  t.equal(instrument.info().fault?.error_type, 'Stopped')
+  await clock.advance(1900)
+  t.notOk(written.includes('enable = 0'))
+  opens()
+  t.match(await clock.run(one), { success: true })
+  t.match(await clock.run(all), { success: true })
+  t.ok(written.includes('enable = 0'))
+  t.equal(instrument.state, 'stopped')
+})
+
+test('after two seconds its answer is that it is not sent yet; it is sent all the same', async (t) => {
+  const { clock, link, registry, written } = await oneDevice(t, gpioShaker)
+  const { opens } = held(link)
+  registry.start()
+  const began = clock.now()
+  const words = { code: 'stop_not_sent', message: /red button\. The stop is not sent yet: its connection is only being opened/ }
+  await t.rejects(clock.run(registry.halt('d')), words)
+  t.equal(clock.now() - began, 2000)
+  opens()
+  await clock.advance(10)
+  t.ok(written.includes('enable = 0'))
+})
+
+test('where nothing can be opened a stop could not be sent, and the next one neither', async (t) => {
+  const { clock, instrument, link, registry } = await oneDevice(t, gpioShaker)
+  const { fails } = held(link)
+  registry.start()
+  const stopping = registry.halt('d')
+  fails()
+  const words = { code: 'stop_not_sent', message: /red button\. The stop could not be sent: / }
+  await t.rejects(clock.run(stopping), words)
+  await t.rejects(clock.run(registry.halt('d')), words)
+  t.equal(instrument.info().fault?.error_type, 'Stopped')
+})

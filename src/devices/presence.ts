@@ -34,6 +34,7 @@ export class Presence {
   /** Whether it has said who it is, and its owner has seen to it, since its link was opened. */
   #isMet = false
   #meeting: Promise<void> | undefined
+  #opening: Promise<void> | undefined
   /** Why it cannot be reached, as it was last told. */
   #unreachable = ''
   #ended = false
@@ -49,6 +50,11 @@ export class Presence {
   /** What it last said it is. */
   get identity(): Identity | null {
     return this.#identity
+  }
+
+  /** While its link is being opened: resolves when it is open, or rejects. */
+  get opening(): Promise<void> | undefined {
+    return this.#opening
   }
 
   /** Looks now, and again every two seconds until it is ended. Sends queries only. */
@@ -130,7 +136,10 @@ export class Presence {
     const { device_id, link } = this.#known
     this.#isMet = false
     if (link.state !== 'open') {
-      await link.open()
+      this.#opening = link.open()
+      await this.#opening.finally(() => {
+        this.#opening = undefined
+      })
       this.#log.info(`${device_id}: connected`)
     }
     await this.#identify()

@@ -23,7 +23,8 @@ const together_ms = 20
 /** A frame is cut here; an instrument that never stops talking fills no memory. */
 const longest = 1024
 
-type Noted = { at_ms: number; last_ms: number; direction: WireFrame['direction']; bytes: Buffer }
+/** `text` is latin1: a `Buffer` of a few bytes takes ten times the room, and keeps what was allocated beside it. */
+type Noted = { at_ms: number; last_ms: number; direction: WireFrame['direction']; text: string }
 
 export class WireLog {
   readonly #now: () => number
@@ -39,21 +40,21 @@ export class WireLog {
     const now = this.#now()
     const last = this.#frames.at(-1)
     if (direction === 'to_host' && last?.direction === direction && now - last.last_ms < together_ms) {
-      last.bytes = Buffer.concat([last.bytes, bytes]).subarray(0, longest)
+      last.text = latin1(Buffer.concat([Buffer.from(last.text, 'latin1'), bytes]))
       last.last_ms = now
       return
     }
-    this.#frames.push({ at_ms: now, last_ms: now, direction, bytes: Buffer.from(bytes.subarray(0, longest)) })
+    this.#frames.push({ at_ms: now, last_ms: now, direction, text: latin1(bytes) })
     if (this.#frames.length > kept) this.#frames.shift()
   }
 
   /** Oldest first. */
   frames(): WireFrame[] {
-    return this.#frames.map(({ at_ms, direction, bytes }) => ({
+    return this.#frames.map(({ at_ms, direction, text }) => ({
       at: at_ms / 1000,
       direction,
-      hex: bytes.toString('hex'),
-      text: bytes.toString('latin1').replace(/[^ -~]/g, '.'),
+      hex: Buffer.from(text, 'latin1').toString('hex'),
+      text: text.replace(/[^ -~]/g, '.'),
     }))
   }
 
@@ -69,4 +70,8 @@ export class WireLog {
   forgetFault(): void {
     this.#kept = null
   }
+}
+
+function latin1({ buffer, byteOffset, length }: Uint8Array): string {
+  return Buffer.from(buffer, byteOffset, Math.min(length, longest)).toString('latin1')
 }

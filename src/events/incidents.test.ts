@@ -65,3 +65,38 @@ test('the incidents of an execution that is removed are gone with its events, fr
   )
   await after.hub.close()
 })
+
+test('their file begins anew in the middle of a start, with those that are kept and what was said about them', async (t) => {
+  const folder = t.testdir()
+  const { hub } = await onBench(folder)
+  const record = (n: number) => hub.incident('DEVICE_LINK', `lost ${n}`).incident_id
+  const ids: string[] = []
+  for (let n = 0; n < 4500; n++) {
+    ids.push(record(n))
+    if (n % 500 === 499) await hub.incidents.written()
+  }
+  await hub.incidents.acknowledge(ids.at(-1)!, 'bench')
+  const lines = readFileSync(`${folder}/incidents.jsonl`, 'utf8').split('\n').filter(Boolean)
+  t.ok(lines.length <= 3001, `${lines.length} lines`)
+  t.equal(hub.incidents.list().length, 1000)
+  await hub.close()
+  const after = await onBench(folder)
+  t.same(
+    after.hub.incidents.list().map(({ incident_id }) => incident_id),
+    ids.slice(-1000).reverse(),
+  )
+  t.equal(after.hub.incidents.get(ids.at(-1)!).acknowledged?.by, 'bench')
+  await after.hub.close()
+})
+
+test('one that is to stay is not forgotten for others that come, before it is acknowledged', async (t) => {
+  const { hub } = await onBench(t.testdir())
+  const { incident_id } = hub.incident('OTHER', 'safe mode', { stays: true })
+  for (let n = 0; n < 1500; n++) hub.incident('DEVICE_LINK', `lost ${n}`)
+  t.equal(hub.incidents.get(incident_id).message, 'safe mode')
+  t.equal(hub.incidents.list().length, 1000)
+  await hub.incidents.acknowledge(incident_id, 'bench')
+  hub.incident('DEVICE_LINK', 'lost again')
+  t.throws(() => hub.incidents.get(incident_id), { code: 'not_found' })
+  await hub.close()
+})

@@ -1,9 +1,9 @@
 // What went wrong and somebody has to know of: each one an event, and a record with all its detail that outlasts a restart.
 
-import { randomUUID } from 'node:crypto'
 import { appendFile, open, readFile, rename } from 'node:fs/promises'
 import * as v from 'valibot'
 import { LabError, messageOf } from '../errors.ts'
+import { flatId } from '../kit/flat_id.ts'
 import { isFormatLine, mustKnowFormat } from '../kit/format_line.ts'
 import { Lane } from '../kit/lane.ts'
 import { IncidentContext } from './contexts.ts'
@@ -64,7 +64,10 @@ export const Incident = v.strictObject({
 export type Incident = v.InferOutput<typeof Incident>
 
 export type NewIncident = Pick<Incident, 'category' | 'message'> &
-  Partial<Pick<Incident, 'severity' | 'recovery_action' | 'execution_id' | 'thread_id' | 'detail'>>
+  Partial<Pick<Incident, 'severity' | 'recovery_action' | 'execution_id' | 'thread_id' | 'detail'>> & {
+    /** Not forgotten before it is acknowledged, however many come after it; for what happens once in a start. */
+    stays?: true
+  }
 
 export type IncidentsOptions = {
   path: string
@@ -77,14 +80,18 @@ export type IncidentsOptions = {
 
 /** The newest are kept; older ones remain as events only. */
 const mostKept = 1000
+/** Then the file begins anew with what is kept. */
+const mostLines = 3 * mostKept
 const mostWaiting = 10_000
 
 export class Incidents {
   readonly #options: IncidentsOptions
   readonly #lane = new Lane(mostWaiting)
   readonly #incidents = new Map<string, Incident>()
-  /** Not on the card yet. */
+  /** Of those, what is not on the card yet. */
   readonly #unwritten = new Set<Incident>()
+  readonly #staying = new Set<string>()
+  #lines = 0
 
   /** Takes up what the file has; lines that are damaged are passed over. Rejects with `config` for a newer format. */
   static async open(options: IncidentsOptions): Promise<Incidents> {
@@ -100,8 +107,9 @@ export class Incidents {
   /** Records and fires it. The file is written soon after; the event itself is synced before it is shown. */
   record(wanted: NewIncident): Incident {
     const { category, message, severity = 'ERROR', recovery_action = 'NONE', execution_id = null, thread_id = null, detail = {} } = wanted
-    const context = { incident_id: randomUUID(), category, severity, message, recovery_action, execution_id, thread_id }
+    const context = { incident_id: flatId(), category, severity, message, recovery_action, execution_id, thread_id }
     const incident: Incident = { ...context, detail, timestamp: this.#options.emit(context), acknowledged: null }
+    if (wanted.stays) this.#staying.add(incident.incident_id)
     this.#keep(incident)
     return incident
   }
@@ -123,6 +131,7 @@ export class Incidents {
     const incident = this.get(incident_id)
     if (incident.acknowledged) return incident
     const acknowledged: Incident = { ...incident, acknowledged: { by, timestamp: this.#options.now() } }
+    this.#staying.delete(incident_id)
     this.#keep(acknowledged)
     await this.written()
     return acknowledged
@@ -134,10 +143,7 @@ export class Incidents {
     if (!this.list().some(isIts)) return
     await this.#kept(async () => {
       await this.#shorten((incident) => !isIts(incident))
-      for (const incident of this.list().filter(isIts)) {
-        this.#incidents.delete(incident.incident_id)
-        this.#unwritten.delete(incident)
-      }
+      for (const incident of this.list().filter(isIts)) this.#forget(incident.incident_id, incident)
     })
   }
 
@@ -155,21 +161,35 @@ export class Incidents {
   }
 
   #keep(incident: Incident): void {
+    const before = this.#incidents.get(incident.incident_id)
+    if (before) this.#unwritten.delete(before)
     this.#incidents.set(incident.incident_id, incident)
     this.#unwritten.add(incident)
-    for (const [id] of this.#incidents) {
+    for (const [id, oldest] of this.#incidents) {
       if (this.#incidents.size <= mostKept) break
-      this.#incidents.delete(id)
+      if (!this.#staying.has(id)) this.#forget(id, oldest)
     }
     this.written().catch((error) => this.#options.warn(messageOf(error)))
+  }
+
+  #forget(incident_id: string, incident: Incident): void {
+    this.#incidents.delete(incident_id)
+    this.#unwritten.delete(incident)
   }
 
   /** Adds what is new to the file; what could not be written goes with the next. */
   async #write(): Promise<void> {
     const written = [...this.#unwritten]
     if (written.length === 0) return
-    // A line end before each keeps it apart from what a power cut may have left half written.
-    await appendFile(this.#options.path, written.map((incident) => `\n${JSON.stringify(incident)}`).join(''), { mode: 0o600, flush: true })
+    if (this.#lines + written.length > mostLines) await this.#shorten()
+    else {
+      // A line end before each keeps it apart from what a power cut may have left half written.
+      await appendFile(this.#options.path, written.map((incident) => `\n${JSON.stringify(incident)}`).join(''), {
+        mode: 0o600,
+        flush: true,
+      })
+      this.#lines += written.length
+    }
     for (const incident of written) this.#unwritten.delete(incident)
   }
 
@@ -178,6 +198,7 @@ export class Incidents {
     mustKnowFormat(text, this.#options.path)
     const lines = text.split('\n').filter((line) => line !== '' && !isFormatLine(line))
     for (const line of lines) this.#take(line)
+    this.#lines = lines.length
     const newest = [...this.#incidents].slice(-mostKept)
     this.#incidents.clear()
     for (const [id, incident] of newest) this.#incidents.set(id, incident)
@@ -205,5 +226,6 @@ export class Incidents {
       await file.close()
     }
     await rename(`${path}.tmp`, path)
+    this.#lines = kept.length
   }
 }

@@ -454,6 +454,20 @@ test('what is sealed, or removed, while segments are rewritten is cut out by the
   await hub.close()
 })
 
+test('of segments that held nothing but what was removed nothing is left', async (t) => {
+  const { hub, folder } = await bench(t.testdir(), small)
+  await hub.stored(emitMany(hub, 2000, 'run-1'))
+  await hub.stored(emitMany(hub, 500, 'run-2', 2000))
+  await hub.remove('run-1')
+  await hub.log.swept()
+  t.equal((await hub.getEventsForExecution('run-2')).length, 500)
+  t.same(
+    readdirSync(`${folder}/events`).filter((name) => name.endsWith('.tmp') || name.startsWith('events-000001.')),
+    [],
+  )
+  await hub.close()
+})
+
 test('who reads while segments are rewritten misses nothing and gets nothing twice', async (t) => {
   const { hub } = await bench(t.testdir(), small)
   for (let i = 0; i < 3000; i++) emitMany(hub, 1, `run-${i % 2}`, i)

@@ -1,6 +1,7 @@
 // Taking an execution's events out of the log: hidden at once, cut out of the files little by little.
 
 import { renameSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
 import * as v from 'valibot'
 import { messageOf } from '../errors.ts'
 import { JsonFile, type Report } from '../kit/json_file.ts'
@@ -113,7 +114,7 @@ export class LogRemoval {
     if (kept.count) renameSync(`${segment.path}.tmp`, segment.path)
     files.replace(kept)
     if (kept.count) await writeSidecar(kept, files.open)
-    else await removeFiles(kept)
+    else await Promise.all([removeFiles(kept), rm(`${kept.path}.tmp`, { force: true })])
     await files.syncFolder()
   }
 

@@ -47,6 +47,22 @@ test('an incident and who has seen it outlast a loss of power', async (t) => {
   t.same(await after.get(`/api/incidents/${incident_id}`), seen)
 })
 
+test('a device that is busy with something else for longer holds the thread, and that is said', async (t) => {
+  const run = await beginRun(t, { workflow: plateRun([{ wait_for: 'go' }, { method: 'shake_it' }]) })
+  await run.thread('plate', 'AWAITING_EVENT')
+  await run.post('/api/devices/shaker-1/initialize')
+  await run.post('/api/devices/shaker-1/lock_plate')
+  void run.bench.lab.registry.find('shaker-1').perform('shake', { speed: 500, duration: 300 })
+  await run.emits('go')
+  const { thread_id } = await run.thread('plate', 'PAUSED')
+  t.match(await run.incidents(), [
+    { category: 'DEVICE_BUSY_EXHAUSTED', message: /plate was not brought/, detail: { error: /is running shake/ } },
+  ])
+  await run.bench.clock.advance(300_000)
+  t.equal((await run.recover(thread_id, 'RETRY')).status, 200)
+  t.equal(await run.over(), 'COMPLETED')
+})
+
 test('the incidents of an execution that is deleted go with its events; those of others stay', async (t) => {
   const { run, thread } = await jammed(t)
   run.bench.lab.hub.incident('OTHER', 'of no run', {})

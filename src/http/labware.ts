@@ -2,9 +2,8 @@
 
 import * as v from 'valibot'
 import { OperationResult } from '../devices/records.ts'
-import { LabError } from '../errors.ts'
 import { Name } from '../kit/name.ts'
-import { Whereabouts, whereaboutsOf } from '../workflow/whereabouts.ts'
+import { Whereabouts } from '../workflow/whereabouts.ts'
 import { json, type Route, route } from './contract.ts'
 
 export const labwareRoutes: Route[] = [
@@ -17,11 +16,12 @@ export const labwareRoutes: Route[] = [
     scope: 'read',
     success: {
       status: 200,
-      description: 'What the runs that are open move, and what stands on the bench',
+      description:
+        'What the runs that are open move, and what stands on the bench; while no topology is loaded, what stood on the last one',
       schema: v.strictObject({ labware: v.array(Whereabouts) }),
     },
     errors: [],
-    handle: ({ lab }) => json({ labware: lab.runs.runtime.labware().map(whereaboutsOf) }),
+    handle: ({ lab }) => json({ labware: lab.runs.shelf.labware() }),
   }),
   route({
     method: 'PUT',
@@ -37,17 +37,9 @@ export const labwareRoutes: Route[] = [
     success: { status: 200, description: 'Taken at your word', schema: OperationResult },
     errors: [400, 404, 409, 503],
     async handle({ lab, param, body }) {
-      const { runtime, shelf } = lab.runs
-      const piece = runtime.labware().find(({ labware }) => labware.labware_id === param('labware_id'))
-      if (!piece)
-        throw new LabError('not_found', `there is no labware ${JSON.stringify(param('labware_id'))}; /api/labware shows what there is`)
       const { position } = body()
-      runtime.relocate(piece.labware.labware_id, { position })
-      await shelf.keepPlaced()
-      return json({
-        success: true,
-        message: position === null ? `${piece.labware.name} is off the bench` : `${piece.labware.name} stands at ${position}`,
-      })
+      const name = await lab.runs.shelf.relocate(param('labware_id'), { position })
+      return json({ success: true, message: position === null ? `${name} is off the bench` : `${name} stands at ${position}` })
     },
   }),
 ]

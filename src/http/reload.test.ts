@@ -32,8 +32,9 @@ async function serving(t: Test, first: object = {}) {
 
 async function plain(t: Test, first: object = {}) {
   const bench = await serving(t, first)
-  const ask = async (method: string, path: string) => {
-    const response = await fetch(bench.service.url + path, { method, headers: { 'X-API-Key': bench.api_key } })
+  const ask = async (method: string, path: string, body?: object) => {
+    const headers = { 'X-API-Key': bench.api_key, ...(body && { 'Content-Type': 'application/json' }) }
+    const response = await fetch(bench.service.url + path, { method, headers, ...(body && { body: JSON.stringify(body) }) })
     const text = await response.text()
     return { status: response.status, headers: response.headers, text, body: JSON.parse(text) as unknown }
   }
@@ -79,6 +80,34 @@ test('a reload takes over what can change without a restart, and names the rest'
   isRefusal(t, await ask('GET', '/events/stream'), 503, 'overloaded')
   t.match(await ask('GET', '/api/system'), { body: { system_id: 'system' } })
   t.match((await ask('POST', '/api/system/reload')).body, { applied: [], needs_restart: rest }, 'it stays due')
+})
+
+test('name and limits of a device are taken over and bound what is asked from then on, unless more of it differs', async (t) => {
+  const shaker = { device_id: 'shaker-1', driver: 'bioshake', transport: { kind: 'simulated' }, limits: { speed: { max: 1500 } } }
+  const { ask, write, service } = await plain(t, { devices: [shaker, robot], time_scale: 1000 })
+  const change = (...devices: object[]) => write({ devices, time_scale: 1000 })
+  const fastest = async () => (await ask('GET', '/api/devices/shaker-1/capabilities')).text.match(/"speed":\{[^}]*"max":(\d+)/)?.[1]
+  const begun = service.lab.registry.find('shaker-1').perform('initialize', {})
+  t.equal(await fastest(), '1500')
+  change({ ...shaker, name: 'By the window', limits: { speed: { max: 900 } } }, { ...robot, name: 'Robbie' })
+  const places = ['devices: shaker-1.limits.speed.max', 'devices: shaker-1.name', 'devices: robot-1.name']
+  t.match((await ask('POST', '/api/system/reload')).body, { applied: places, needs_restart: [] })
+  t.match((await ask('GET', '/api/devices')).body, { devices: [{ name: 'By the window' }, { name: 'Robbie' }] })
+  t.equal(await fastest(), '900')
+  await begun
+  t.equal(await fastest(), '900', 'what the instrument tells of itself is bounded as well')
+  t.equal((await ask('POST', '/api/devices/shaker-1/lock_plate')).status, 200)
+  const refused = await ask('POST', '/api/devices/shaker-1/shake', { speed: 1000, duration: 1 })
+  isRefusal(t, refused, 400, 'invalid')
+  t.match(refused.text, /speed 1000 rpm is outside what shaker-1 takes: \d+ to 900 rpm/)
+  change({ ...shaker, limits: { speed: { max: 800 } }, on_restart: 'leave' }, { ...robot, name: 'Robbie' })
+  const rest = ['devices: shaker-1.name', 'devices: shaker-1.limits.speed.max', 'devices: shaker-1.on_restart']
+  const { applied, needs_restart } = (await ask('POST', '/api/system/reload')).body as { applied: string[]; needs_restart: string[] }
+  t.same([applied, needs_restart.toSorted()], [[], rest.toSorted()], 'limits hold for the device that it is to be')
+  t.equal(await fastest(), '900')
+  change(shaker, robot)
+  t.equal((await ask('POST', '/api/system/reload')).status, 200)
+  t.equal(await fastest(), '1500')
 })
 
 test('fewer connections are taken from the reload on', async (t) => {

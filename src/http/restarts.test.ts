@@ -2,6 +2,7 @@
 
 import { test } from 'tap'
 import { atPad1, beginRun, plateRun, seal, shake } from './run_testing.ts'
+import { isRefusal } from './testing.ts'
 
 const lid = {
   labware: 'lid',
@@ -137,6 +138,49 @@ test('labware of runs that a forced unloading aborts stands where it stood, or i
   t.match(incidents, [{ category: 'LEDGER_CONTRADICTED', message: /plate was in the gripper of arm-1; say where it is/ }])
   t.equal((await other.ask('PUT', `/api/labware/${lost!.labware_id}/location`, { position: 'pad_2' })).status, 200)
   t.match(await other.labware(), [{ name: 'plate', position: 'pad_2' }])
+})
+
+test('what stood on a topology is seen while none is loaded, over a restart too; it can be taken off, and put elsewhere only on one', async (t) => {
+  const before = await beginRun(t, { workflow: plateRun([]) })
+  t.equal(await before.over(), 'COMPLETED')
+  const standing = await before.labware()
+  t.match(standing, [{ name: 'plate', position: 'pad_1', thread_id: null, run_mode: 'LIVE' }])
+  await before.post('/api/topology/unload')
+  t.same(await before.labware(), standing)
+  const run = await before.afterPowerCut()
+  t.same(await run.labware(), standing)
+  const path = `/api/labware/${standing[0]!.labware_id}/location`
+  isRefusal(t, await run.ask('PUT', path, { position: 'pad_2' }), 409, 'conflict')
+  isRefusal(t, await run.ask('PUT', '/api/labware/nothing/location', { position: null }), 404, 'not_found')
+  t.same(await run.labware(), standing)
+  t.match(await run.ask('PUT', path, { position: null }), { status: 200, body: { message: 'plate is off the bench' } })
+  t.same(await run.labware(), [])
+  await run.post('/api/topology/load', { name: 'island' })
+  t.same(await run.labware(), [])
+  await before.post('/api/topology/load', { name: 'island' })
+  t.same(await before.labware(), standing, 'where nobody took it off it stands there again')
+})
+
+test('labware of a run whose topology is gone is kept until there is one with its place', async (t) => {
+  const before = await beginRun(t, { workflow: plateRun([{ method: 'shake_it' }]) })
+  await before.does('shaker-1', 'shake')
+  before.rewrites('island.json', '{}')
+  const run = await before.afterPowerCut()
+  t.match(await run.snapshot(), { status: 'ABORTED', reason: /no topology "island"/ })
+  t.match(await run.labware(), [{ name: 'plate', position: 'shaker_in', thread_id: null }])
+  t.match(await run.incidents(), [{ category: 'OTHER' }], 'nothing has to be looked for')
+  await run.post('/api/topology/load', { name: 'demo' })
+  t.match(await run.labware(), [{ name: 'plate', position: 'shaker_in', thread_id: null }])
+})
+
+test('labware whose place another topology has not is to be looked for', async (t) => {
+  const isle = { start: { at: 'isle_1', mode: 'REUSE_EXISTING' }, end: { at: ['isle_1'], mode: 'LEAVE_IN_PLACE' } }
+  const run = await beginRun(t, { workflow: plateRun([], { methods: {}, threads: { plate: { labware: 'plate', ...isle, steps: [] } } }) })
+  t.equal(await run.over(), 'COMPLETED')
+  await run.post('/api/topology/load', { name: 'demo', force: true })
+  t.match(await run.labware(), [{ name: 'plate', position: null }])
+  const { incidents } = await run.get<{ incidents: object[] }>('/api/incidents')
+  t.match(incidents, [{ category: 'DECK_RECONCILE_CONFLICT', message: /plate stood at isle_1, and cannot be there now.*say where it is/ }])
 })
 
 test('a run that had ended when the power was cut has left its labware, whatever was on the card of what stands around', async (t) => {

@@ -34,7 +34,10 @@ export const Changes = v.strictObject({
     v.nullable(v.string()),
     v.description('The file that the configuration is from; null where there is none, as in the demo'),
   ),
-  at_once: v.pipe(v.array(v.string()), v.description('What a reload takes over: `hosts`, `cors.origins`, `limits.…`, a new certificate')),
+  at_once: v.pipe(
+    v.array(v.string()),
+    v.description('What a reload takes over: `hosts`, `cors.origins`, `limits.…`, name and limits of a device, a new certificate'),
+  ),
   needs_restart: v.pipe(
     v.array(v.string()),
     v.description('What is taken over at the next start: `listen.port`, `devices: shaker-1 is new`'),

@@ -214,6 +214,7 @@ export class Keys {
     if (this.#file.content !== this.#indexed) {
       this.#indexed = this.#file.content
       this.#known = new Map(this.#indexed.keys.map((key) => [key.key_id, { key, digest: Buffer.from(key.sha256, 'hex') }]))
+      for (const key_id of this.#noted.keys()) if (!this.#known.has(key_id)) this.#noted.delete(key_id)
       this.#newest = this.#indexed.keys.reduce((newest, key) => Math.max(newest, key.created_at, key.last_used_at ?? 0), 0)
     }
     return this.#known

@@ -9,7 +9,7 @@ type Options<Entry> = {
   path: string
   schema: v.GenericSchema<unknown, Entry>
   report: Report
-  /** What of the entries still matters: the file begins anew with these at each start, and after each failure. */
+  /** What of the entries still matters, the last one being the newest: the file begins anew with these at each start, and after each failure. */
   live(entries: readonly Entry[]): Entry[]
 }
 
@@ -21,7 +21,9 @@ export class Journal<Entry extends object> {
   readonly #live: (entries: readonly Entry[]) => Entry[]
   readonly #lane = new Lane(mostWaiting)
   readonly #file: LineFile<Entry>
+  /** What still matters. */
   #entries: Entry[]
+  #lines = 0
 
   /** Lines that are damaged are left out, and told. */
   static async open<Entry extends object>(options: Options<Entry>): Promise<Journal<Entry>> {
@@ -36,21 +38,21 @@ export class Journal<Entry extends object> {
 
   /** What still matters. */
   get live(): readonly Entry[] {
-    return this.#live(this.#entries)
+    return this.#entries
   }
 
   /** Rejects with `storage`; then the entry may be there or not. */
   append(entry: Entry): Promise<void> {
     return this.#lane.run(async () => {
-      const entries = [...this.#entries, entry]
-      if (this.#file.isOpen && entries.length <= longest) {
+      const live = this.#live([...this.#entries, entry])
+      if (this.#file.isOpen && this.#lines < longest) {
         await this.#file.add([entry], { isSynced: true })
-        this.#entries = entries
+        this.#lines++
       } else {
-        const live = this.#live(entries)
         await this.#file.begin(live)
-        this.#entries = live
+        this.#lines = live.length
       }
+      this.#entries = live
     })
   }
 

@@ -1,4 +1,4 @@
-import { appendFileSync, readFileSync, rmSync, truncateSync } from 'node:fs'
+import { appendFileSync, readdirSync, readFileSync, rmSync, statSync, truncateSync } from 'node:fs'
 import { test } from 'tap'
 import { KeyedJournal, keysOf, readKeyedJournal } from './keyed_journal.ts'
 
@@ -87,4 +87,44 @@ test('one that is not there is empty; one that was removed is not there', async 
   journal.put(new Map([['a', '1']]))
   await journal.remove()
   t.same([...(await readKeyedJournal(path))], [])
+})
+
+test('a file that has grown to many times what stands begins anew with that, over a restart too', async (t) => {
+  const folder = t.testdir()
+  const path = `${folder}/a.jsonl`
+  const most = 1_048_576 + 100_000
+  let journal = new KeyedJournal(path)
+  journal.put(new Map([['first', '"stays"']]))
+  const text = JSON.stringify('x'.repeat(20_000))
+  for (let i = 0; i < 200; i++) {
+    if (i % 30 === 0) journal = new KeyedJournal(path)
+    journal.put(
+      new Map([
+        [`key ${i % 5}`, text],
+        ['last', `${i}`],
+        ['gone', i === 0 ? '1' : null],
+      ]),
+    )
+    await journal.written()
+    t.ok(statSync(path).size < most, `${statSync(path).size} bytes`)
+  }
+  await journal.synced()
+  const keys = await readKeyedJournal(path)
+  t.same([...keys.keys()].sort(), ['first', 'key 0', 'key 1', 'key 2', 'key 3', 'key 4', 'last'])
+  t.equal(keys.get('last'), 199)
+  t.same(readdirSync(folder), ['a.jsonl'])
+})
+
+test('where nearly all of it stands the file grows on', async (t) => {
+  const path = `${t.testdir()}/a.jsonl`
+  const journal = new KeyedJournal(path)
+  const inodes = new Set<number>()
+  for (let i = 0; i < 30; i++) {
+    journal.put(new Map([[`key ${i}`, JSON.stringify('x'.repeat(100_000))]]))
+    await journal.written()
+    inodes.add(statSync(path).ino)
+  }
+  t.equal(inodes.size, 1)
+  t.equal((await readKeyedJournal(path)).size, 30)
+  t.ok(statSync(path).size > 3_000_000)
 })

@@ -1,16 +1,26 @@
-// What stands now, kept as lines of JSON that are only ever added to: the last line of a key counts. Changes made together are there together.
+// What stands now, kept as lines of JSON that are added to: the last line of a key counts. Changes made together are there together. A
+// file that has grown to many times what stands begins anew with that.
 
-import { appendFile, open, readFile } from 'node:fs/promises'
+import { appendFile, open, readFile, rename, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { errnoOf, makeFolder, remove, storageError, syncFolder } from './durable.ts'
+import { errnoOf, makeFolder, remove, storageError, syncFolder, writeSynced } from './durable.ts'
 import { mustKnowFormat } from './format_line.ts'
 
 /** To each key its JSON text; null takes it away. */
 export type Changes = ReadonlyMap<string, string | null>
 
+/** A file may have so many bytes, or so many times those of what stands. */
+const longest = 1_048_576
+const mostTimes = 4
+
 export class KeyedJournal {
   readonly #path: string
   #waiting = new Map<string, string | null>()
+  /** As it is in the file. */
+  readonly #standing = new Map<string, string>()
+  #bytes = 0
+  /** With more it begins anew. */
+  #most = longest
   #writing: Promise<void> = Promise.resolve()
   #isScheduled = false
   #isThere = false
@@ -52,6 +62,8 @@ export class KeyedJournal {
   /** It is not needed any more. */
   async remove(): Promise<void> {
     await this.#writing.catch(() => undefined)
+    this.#standing.clear()
+    await remove(draftOf(this.#path))
     await remove(this.#path)
   }
 
@@ -59,18 +71,62 @@ export class KeyedJournal {
     this.#isScheduled = false
     const changes = this.#waiting
     this.#waiting = new Map()
-    const lines = [...changes].map(([key, text]) => `{"key":${JSON.stringify(key)},"value":${text ?? 'null'}}\n`)
     try {
-      if (!this.#isThere) await makeFolder(dirname(this.#path))
-      // A line end before it keeps it apart from what a power cut may have left half written.
-      await appendFile(this.#path, `\n${lines.join('')}{"together":${lines.length}}\n`, { mode: 0o600 })
+      if (!this.#isThere) await this.#begin()
+      const text = textOf(changes)
+      await appendFile(this.#path, text, { mode: 0o600 })
       if (!this.#isThere) await syncFolder(dirname(this.#path))
       this.#isThere = true
+      this.#take(changes, text)
     } catch (error) {
       for (const [key, text] of changes) if (!this.#waiting.has(key)) this.#waiting.set(key, text)
       throw storageError(`${this.#path} was not written`, error)
     }
+    // What was to be written is there, whatever comes of this.
+    if (this.#bytes > this.#most) await this.#beginAnew().catch(() => undefined)
   }
+
+  /** Another may have written it before this start. */
+  async #begin(): Promise<void> {
+    await makeFolder(dirname(this.#path))
+    for (const [key, value] of await readKeyedJournal(this.#path)) this.#standing.set(key, JSON.stringify(value))
+    this.#bytes = await stat(this.#path).then(
+      ({ size }) => size,
+      () => 0,
+    )
+  }
+
+  #take(changes: Changes, text: string): void {
+    this.#bytes += Buffer.byteLength(text)
+    for (const [key, text] of changes) {
+      if (text === null) this.#standing.delete(key)
+      else this.#standing.set(key, text)
+    }
+  }
+
+  /** Unless nearly all of it stands: then it may grow further. */
+  async #beginAnew(): Promise<void> {
+    const text = textOf(this.#standing)
+    const bytes = Buffer.byteLength(text)
+    this.#most = Math.max(longest, mostTimes * bytes)
+    if (this.#bytes <= this.#most) return
+    const draft = draftOf(this.#path)
+    await remove(draft)
+    await writeSynced(draft, text)
+    await rename(draft, this.#path)
+    this.#bytes = bytes
+    await syncFolder(dirname(this.#path))
+  }
+}
+
+/** A line end before it keeps it apart from what a power cut may have left half written. */
+function textOf(changes: Changes): string {
+  const lines = [...changes].map(([key, text]) => `{"key":${JSON.stringify(key)},"value":${text ?? 'null'}}\n`)
+  return `\n${lines.join('')}{"together":${lines.length}}\n`
+}
+
+function draftOf(path: string): string {
+  return `${path}.tmp`
 }
 
 /** What stood last. Changes that are not there whole are left out, and all after them. Throws `config` for a newer format. */

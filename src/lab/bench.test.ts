@@ -22,7 +22,7 @@ async function bench(t: Test) {
   const files = () => readdirSync(data_dir).filter((name) => !/^(keys\.json|backups$)/.test(name))
   const before = files()
   const rehearsal = simulatedBench(lab.config, lab)
-  const equipment = new DrivenEquipment({ registry: rehearsal, teachpoints: lab.teachpoints, forgives: true })
+  const equipment = new DrivenEquipment({ registry: rehearsal, teachpoints: lab.teachpoints, forgives: true, clock })
   return { ...made, rehearsal, equipment, files, before, deviceEvents }
 
   async function deviceEvents() {
@@ -102,7 +102,7 @@ test('real instruments are rehearsed without a byte to their ports, whoever they
   ]
   const config = await checkConfig({ format: 1, devices }, 'the bench')
   const rehearsal = simulatedBench(config, { clock, log: silent, hub: lab.hub })
-  const equipment = new DrivenEquipment({ registry: rehearsal, teachpoints: lab.teachpoints, forgives: true })
+  const equipment = new DrivenEquipment({ registry: rehearsal, teachpoints: lab.teachpoints, forgives: true, clock })
   const shake = (device_id: string, speed: number) =>
     clock.run(equipment.perform(device_id, 'shake', { speed, duration: 5 }, { signal: calm }))
   t.match(await shake('shaker-9', 800), { success: true })

@@ -38,13 +38,49 @@ test('a run whose end the log tells is not taken up, though its journal is still
     records.take({ kind: 'execution', record: { ...what, reason: null, started_at, ...ended } })
     const { runtime } = testRuntime([topology, workflow], { records, ids: 1_000_000, log: isOver ? end : [] })
     const failed: string[] = []
-    await takeUp({ runtime, keepPlaced: async () => {}, loadFor: () => {} }, data_dir, {
+    await takeUp({ runtime, leaveBehind: async () => [], loadFor: () => {} }, data_dir, {
       failed: (execution_id) => failed.push(execution_id),
-      lost: (_, what) => failed.push(what),
+      lost: (_, { what }) => failed.push(what),
     })
     t.same(failed, [])
     t.equal(runtime.executions().length, isOver ? 0 : 1)
     t.equal((await readdir(folder)).length, isOver ? 0 : 1)
     for (const open of runtime.executions()) open.abort('that was all')
   }
+})
+
+test('records that a kill has left behind are brought to what the log tells, of runs that are taken up and of those that are not', async (t) => {
+  const data_dir = t.testdir()
+  const kept = new Kept()
+  const before = testRuntime([topology, workflow], { keep: () => kept })
+  const execution = await begin(before.runtime, { workflow: 'waits', groups: [{ group_id: 'g1', members: {} }] })
+  const [thread] = execution.live()
+  await until(() => thread!.status.current === 'AWAITING_EVENT' && JSON.stringify([...kept.all.at(-1)!]).includes('AWAITING_EVENT'))
+  const lines = [...kept.all.at(-1)!].map(([key, value]) => JSON.stringify({ key, value }))
+  const log = [...before.told]
+  execution.abort('that was all')
+  await before.runtime.over(execution)
+  const { execution_id, started_at } = execution
+  const { thread_id, name: thread_name } = thread!
+  const { submission_id } = execution.submissions[0]!
+  const what = { execution_id, workflow_name: 'waits', workflow_hash: '', topology: 'bench', run_mode: 'PURE_SIM' as const }
+  const its = { thread_id, execution_id, thread_name, template_name: 'plate', pause_reason: null, last_error: null }
+  const take = async () => {
+    const records = new Records()
+    records.take({ kind: 'execution', record: { ...what, status: 'IN_PROGRESS', reason: null, started_at, ended_at: null } })
+    records.take({ kind: 'thread', record: { ...its, submission_id: null, group_id: null, status: 'CREATED', since: 0 } })
+    const { runtime } = testRuntime([topology, workflow], { records, ids: 1_000_000, log })
+    const tell = { failed: (_: string, reason: string) => t.fail(reason), lost: (_: string, { what }: { what: string }) => t.fail(what) }
+    await takeUp({ runtime, leaveBehind: async () => [], loadFor: () => {} }, data_dir, tell)
+    for (const open of runtime.executions()) open.abort('that was all')
+    return records.threads(execution_id)
+  }
+  const since = log.findLast(({ entity_type }) => entity_type === 'THREAD')!.timestamp
+  t.match(await take(), [{ status: 'AWAITING_EVENT', since, submission_id: null }], 'there is no journal')
+  await mkdir(join(data_dir, 'executions'))
+  await writeFile(
+    join(data_dir, 'executions', `${execution_id}.jsonl`),
+    [...lines, JSON.stringify({ together: lines.length }), ''].join('\n'),
+  )
+  t.match(await take(), [{ status: 'AWAITING_EVENT', since, submission_id, group_id: 'g1' }])
 })

@@ -2,10 +2,13 @@
 
 import { join } from 'node:path'
 import { messageOf } from '../errors.ts'
+import type { RuntimeEvent } from '../events/event.ts'
 import { namesIn } from '../kit/files.ts'
 import { KeyedJournal, readKeyedJournal } from '../kit/keyed_journal.ts'
+import type { Lost } from '../workflow/kept/left_behind.ts'
 import { type Saved, savedOf, threadsOnBench } from '../workflow/kept/saved.ts'
-import { catchUp } from '../workflow/kept/tracking_sink.ts'
+import { catchUp, recordAnew } from '../workflow/kept/tracking_sink.ts'
+import type { Execution } from '../workflow/runs/execution.ts'
 import type { Shelf } from '../workflow/shelf.ts'
 import type { RunMode } from '../workflow/threads/world.ts'
 
@@ -16,55 +19,60 @@ export function keptIn(data_dir: string): (execution_id: string, mode: RunMode) 
   return (execution_id, mode) => (mode === 'PURE_SIM' ? undefined : journalOf(data_dir, execution_id))
 }
 
-type Bench = Pick<Shelf, 'runtime' | 'keepPlaced' | 'loadFor'>
+type Bench = Pick<Shelf, 'runtime' | 'leaveBehind' | 'loadFor'>
 
 type Tell = {
   /** One cannot be taken up. */
   failed(execution_id: string, reason: string): void
   /** Somebody has to look for this. */
-  lost(execution_id: string, what: string): void
+  lost(execution_id: string, lost: Lost): void
 }
 
 /**
- * Takes up every run that was open: each stands paused. Of those that cannot be the labware stands where it stood. Rejects with
- * `config` for one that a newer version has kept: it is left alone.
+ * Takes up every run that was open: each stands paused. Of those that cannot be the labware stands where it stood. Records are brought
+ * to what the log tells. Rejects with `config` for one that a newer version has kept: it is left alone.
  */
 export async function takeUp(shelf: Bench, data_dir: string, tell: Tell): Promise<void> {
   const names = (await namesIn(join(data_dir, 'executions'))).filter((name) => name.endsWith(ending))
+  const { records } = shelf.runtime
   for (const execution_id of names.map((name) => name.slice(0, -ending.length))) {
     const keys = await readKeyedJournal(join(data_dir, 'executions', `${execution_id}${ending}`))
     const saved = savedOf(keys)
     if (saved) shelf.loadFor(saved.execution)
-    if (await hasEnded(shelf, execution_id)) await catchUpWith(shelf, execution_id)
-    else {
-      const reason = await whyNotRestored(shelf, saved)
-      if (reason === null) continue
-      tell.failed(execution_id, reason)
+    // The service may have ended before the journal was gone. What has no end in the log has none, whatever its record says.
+    const last = await lastOf(shelf, execution_id)
+    if (!last.some(({ entity_type }) => entity_type === 'EXECUTION')) {
+      const taken = await restored(shelf, saved)
+      if (typeof taken !== 'string') {
+        recordAnew(taken, records)
+        for (const event of last) catchUp(records, event)
+        continue
+      }
+      tell.failed(execution_id, taken)
     }
-    for (const what of shelf.runtime.leaveBehind(threadsOnBench(keys))) tell.lost(execution_id, what)
     // Its journal is the only one that knows where its labware is.
-    await shelf.keepPlaced()
+    for (const lost of await shelf.leaveBehind(threadsOnBench(keys))) tell.lost(execution_id, lost)
     await journalOf(data_dir, execution_id).remove()
+  }
+  for (const { execution_id, ended_at } of records.executions()) {
+    if (ended_at !== null || shelf.runtime.execution(execution_id)) continue
+    for (const event of await lastOf(shelf, execution_id)) catchUp(records, event)
   }
 }
 
-/** The service may have ended before the journal was gone. What has no end in the log has none, whatever its record says. */
-async function hasEnded({ runtime }: Bench, execution_id: string): Promise<boolean> {
-  for await (const { entity_type } of runtime.events({ execution_id })) if (entity_type === 'EXECUTION') return true
-  return false
+/** What the log tells last of each thread, each submission and the run itself. */
+async function lastOf({ runtime }: Bench, execution_id: string): Promise<RuntimeEvent[]> {
+  const last = new Map<string, RuntimeEvent>()
+  for await (const event of runtime.events({ execution_id }))
+    if (['THREAD', 'SUBMISSION', 'EXECUTION'].includes(event.entity_type)) last.set(event.entity_id, event)
+  return [...last.values()]
 }
 
-/** Records of a backup are behind the log. */
-async function catchUpWith({ runtime }: Bench, execution_id: string): Promise<void> {
-  for await (const event of runtime.events({ execution_id })) catchUp(runtime.records, event)
-}
-
-/** Takes it up, and answers null; or why it cannot be. */
-async function whyNotRestored({ runtime }: Bench, saved: Saved | undefined): Promise<string | null> {
+/** It, taken up; or why it cannot be. */
+async function restored({ runtime }: Bench, saved: Saved | undefined): Promise<Execution | string> {
   if (!saved) return 'what was kept of it is damaged'
   try {
-    await runtime.restore(saved)
-    return null
+    return await runtime.restore(saved)
   } catch (error) {
     return messageOf(error)
   }

@@ -27,6 +27,7 @@ type Options = {
 
 /** Everything else is read where things are opened, once. */
 const atOnce: ReadonlySet<string> = new Set(['hosts', 'cors.origins', 'limits.subscribers', 'limits.connections'])
+const atOnceOfDevice = /^devices: (?<device_id>[\w-]+)\.(name|limits)(\.|$)/
 const newCertificate = 'listen.tls: the certificate'
 
 export class Reloading {
@@ -79,7 +80,9 @@ export class Reloading {
     const { file, certificate } = await read(source)
     const all = differences(running.config, file)
     const isTls = certificate !== undefined && running.certificate !== undefined
-    const can = (place: string) => atOnce.has(place) || (isTls && place.startsWith('listen.tls.'))
+    const tuned = onlyTuned(all)
+    const can = (place: string) =>
+      atOnce.has(place) || (isTls && place.startsWith('listen.tls.')) || tuned.has(atOnceOfDevice.exec(place)?.groups?.device_id ?? '')
     const { subscribers, connections } = file.limits
     return {
       config_file: source.path,
@@ -90,6 +93,10 @@ export class Reloading {
         hosts: file.hosts,
         cors: file.cors,
         limits: { subscribers, connections },
+        devices: running.config.devices.map((device) => {
+          const next = tuned.has(device.device_id) && file.devices.find(({ device_id }) => device_id === device.device_id)
+          return next ? { ...device, name: next.name, limits: next.limits } : device
+        }),
         listen: isTls ? { ...running.config.listen, tls: file.listen.tls } : running.config.listen,
       },
       certificate: isTls ? certificate : running.certificate,
@@ -106,6 +113,13 @@ async function read(source: Source): Promise<{ file: Config; certificate: Certif
     if (error instanceof LabError && error.code === 'config') throw new LabError('invalid', error.message, { cause: error })
     throw error
   }
+}
+
+/** Devices of which nothing differs but what people call them and within which limits they are asked: those hold for the model they are. */
+function onlyTuned(places: readonly string[]): ReadonlySet<string> {
+  const of = (place: string) => /^devices: ([\w-]+)\./.exec(place)?.[1]
+  const others = new Set(places.filter((place) => !atOnceOfDevice.test(place)).map(of))
+  return new Set(places.map(of).filter((device_id) => device_id !== undefined && !others.has(device_id)) as string[])
 }
 
 function isSame(one: Certificate, other: Certificate): boolean {

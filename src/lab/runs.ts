@@ -13,10 +13,9 @@ import type { Teachpoints } from '../teachpoints/store.ts'
 import { DrivenEquipment } from '../workflow/equipment/driven_equipment.ts'
 import { abortLeftOpen } from '../workflow/kept/left_open.ts'
 import { RecordFile } from '../workflow/kept/record_file.ts'
-import { recordAnew } from '../workflow/kept/tracking_sink.ts'
 import { benchOf } from '../workflow/plans/bench.ts'
 import type { Source } from '../workflow/plans/library.ts'
-import { Runtime } from '../workflow/runtime.ts'
+import { Runtime, type RuntimeOptions } from '../workflow/runtime.ts'
 import { Shelf } from '../workflow/shelf.ts'
 import { simulatedBench } from './bench.ts'
 import { keptIn, takeUp } from './kept_runs.ts'
@@ -33,7 +32,8 @@ export type Runs = {
 }
 
 export type Rooms = {
-  config: Config
+  /** What is in force whenever it is asked for. */
+  readonly config: Config
   data_dir: string
   topologies: string | undefined
   clock: Clock
@@ -53,7 +53,9 @@ const mostWaiting = 2000
 /** Of the ten seconds in which a service has ended. */
 const unwinding_ms = 5000
 
-export async function openRuns({ config, data_dir, topologies, clock, hub, registry, teachpoints, log, report }: Rooms): Promise<Runs> {
+/** `instead`: what is otherwise on a bench that is none. */
+export async function openRuns(rooms: Rooms, instead: Partial<RuntimeOptions> = {}): Promise<Runs> {
+  const { data_dir, topologies, clock, hub, registry, teachpoints, log, report } = rooms
   const warn = (message: string) => log.warn(message)
   const file = await RecordFile.open({ folder: data_dir, clock, report })
   const learned = await openLearned({ data_dir, clock, report })
@@ -63,15 +65,15 @@ export async function openRuns({ config, data_dir, topologies, clock, hub, regis
     },
     hasTeachpoint: benchOf([], teachpoints).hasTeachpoint,
   }
-  const equipment = (registry: Registry, forgives: boolean) => new DrivenEquipment({ registry, teachpoints, forgives })
+  const equipment = (registry: Registry, forgives: boolean) => new DrivenEquipment({ registry, teachpoints, forgives, clock })
   const openSimulated = async () => {
-    const rehearsal = simulatedBench(config, { clock, log, hub })
+    const rehearsal = simulatedBench(rooms.config, { clock, log, hub })
     return { equipment: equipment(rehearsal, true), close: () => rehearsal.close() }
   }
   const shelf: Shelf = await Shelf.open(
     {
       ...{ data_dir, topologies, shipped, bench, report, warn },
-      lost: (message) => hub.incident('LEDGER_CONTRADICTED', message),
+      lost: ({ category, what }) => hub.incident(category, `${what}; say where it is`),
     },
     (library) =>
       new Runtime({
@@ -88,6 +90,7 @@ export async function openRuns({ config, data_dir, topologies, clock, hub, regis
         keep: keptIn(data_dir),
         atRest: () => shelf.keepPlaced(),
         backpressure: () => (hub.log.waiting > mostWaiting ? hub.log.until() : undefined),
+        ...instead,
       }),
   )
   const { runtime } = shelf
@@ -97,13 +100,13 @@ export async function openRuns({ config, data_dir, topologies, clock, hub, regis
       reasons.set(execution_id, reason)
       hub.incident('OTHER', `execution ${execution_id} cannot be taken up again and is aborted: ${reason}`, { execution_id })
     },
-    lost: (execution_id, what) => hub.incident('LEDGER_CONTRADICTED', `look for it: ${what}; say where it is`, { execution_id }),
+    lost: (execution_id, { category, what }) => hub.incident(category, `look for it: ${what}; say where it is`, { execution_id }),
   })
-  for (const execution of runtime.executions()) if (!file.records.execution(execution.execution_id)) recordAnew(execution, file.records)
   const isOpen = (execution_id: string) => runtime.execution(execution_id) !== undefined
-  const aborted = abortLeftOpen(file.records, {
+  const aborted = await abortLeftOpen(file.records, {
     isTakenUp: isOpen,
     reasons,
+    events: (execution_id) => runtime.events({ execution_id }),
     emit: (event_name, context, execution_id) => hub.emit(event_name, context, execution_id),
   })
   if (aborted > 0) warn(`${aborted} runs were open when the service ended, and are aborted`)

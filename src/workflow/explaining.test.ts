@@ -102,9 +102,32 @@ test('a run that cannot get past what another one left says so, and what to do',
   await runtime.over(execution)
 })
 
+test('who stays in a storage because others could not get past it is told so', async (t) => {
+  const short = plates([])
+  const { runtime } = testRuntime([topology, { ...short, threads: { second: short.threads.second }, start: ['second'] }], {
+    faults: [{ operation: 'mix', call: 1, does: 'fail' }],
+  })
+  const groups = ['g1', 'g2'].map((group_id) => ({ group_id, members: {} }))
+  const execution = await begin(runtime, { workflow: 'plates', groups })
+  const one = await threadIn(execution, 'second', 'PAUSED')
+  t.match(why(execution)[1], {
+    thread_name: 'second-2',
+    waits_for: 'pad_2',
+    because: [/pad_2 is free, but second, which is PAUSED could then never go on/],
+  })
+  one.recover('RETRY_OP')
+  await runtime.over(execution)
+  t.equal(execution.phase.current, 'completed')
+})
+
 test('what another run holds is told with that run, and with what is to be seen to there', async (t) => {
   const short = plates([])
-  const { runtime } = liveRuntime(topology, [{ ...short, threads: { second: short.threads.second }, start: ['second'] }], {
+  const roomy = {
+    ...topology,
+    transporters: { arm: { positions: ['pad_1', 'pad_2', 'pad_3', 'nest'] } },
+    positions: { ...topology.positions, pad_3: { parking: true } },
+  }
+  const { runtime } = liveRuntime(roomy, [{ ...short, threads: { second: short.threads.second }, start: ['second'] }], {
     live: instantBench({ perform: () => Promise.reject(new Error('it is jammed')) }),
   })
   const one = await begin(runtime, { workflow: 'plates', run_mode: 'LIVE' })

@@ -77,7 +77,8 @@ async function shaking(t: Test) {
     driven,
   } as const
   const registry = new Registry([shaker], { ...nothingKept, clock, hub: { emit: () => ({}) as never }, ledger: new Ledger(), log: silent })
-  const live = new DrivenEquipment({ registry, teachpoints: { get: () => t.fail() as never }, forgives: false })
+  const live = new DrivenEquipment({ registry, teachpoints: { get: () => t.fail() as never }, forgives: false, clock })
+  t.ok(live.isReal('shaker-1') && !live.isReal('arm'), 'what is an instrument is known')
   const library = compileLibrary(
     [topology, workflow].map((input, i) => ({ origin: `document ${i}`, form: 'typescript', input })),
     configured,

@@ -1,17 +1,16 @@
 // The workflow runtime: the topology that is loaded, the executions on it, and what is asked of them.
 
-import { randomUUID } from 'node:crypto'
 import { LabError, messageOf } from '../errors.ts'
 import type { RuntimeEvent } from '../events/event.ts'
 import type { Hub } from '../events/hub.ts'
 import type { Sink } from '../events/sinks.ts'
 import { didYouMean } from '../kit/did_you_mean.ts'
+import { flatId } from '../kit/flat_id.ts'
 import { type DryRun, dryRun } from './dry_run.ts'
-import { leaveBehind } from './kept/left_behind.ts'
 import { Memory } from './kept/memory.ts'
 import { type RecordStore, Records } from './kept/records.ts'
 import { restore } from './kept/restoring.ts'
-import type { Saved, SavedThread } from './kept/saved.ts'
+import type { Saved } from './kept/saved.ts'
 import { Told } from './kept/told.ts'
 import { ExecutionTrackingSink } from './kept/tracking_sink.ts'
 import type { Bench } from './plans/bench.ts'
@@ -51,8 +50,16 @@ export type RuntimeOptions = Omit<WorldOptions, 'newId'> & {
   newId?(): string
 }
 
-/** Executions that have ended and are still known to their depth; of older ones there are records. */
+/**
+ * Executions that have ended and are still known to their depth: so many, and so many threads and rows of theirs, but the newest in any
+ * case. Of older ones there are records.
+ */
 const mostEnded = 20
+const mostKnown = 5000
+
+/** One that is open takes no more groups after so many, for all its threads are known until it has ended. */
+const mostSubmissions = 1000
+const mostThreads = 5000
 
 export class Runtime {
   readonly #options: RuntimeOptions
@@ -221,7 +228,7 @@ export class Runtime {
     for await (const event of this.events({ execution_id })) told.see(event)
     const execution = new Execution(workflow, world, { isJoinable: is_joinable, around: this.#around, saved: saved.execution })
     const submissions = saved.submissions.map(({ submission_id, request, submitted_at, status }) =>
-      this.#submission(execution, { submission_id, request, submitted_at, status: status as SubmissionStatus }),
+      this.#submission(execution, { submission_id, request, submitted_at, status: submissionStatus(told, { submission_id, status }) }),
     )
     restore(execution, saved, { submissions, now: this.#options.now(), told })
     this.#add(execution)
@@ -236,11 +243,6 @@ export class Runtime {
     const { topology: loaded } = this.worlds
     const topology = loaded?.name === on ? loaded : found(this.library.topologies, on, 'topology')
     return compileWorkflow(document, topology, `workflow ${name}, as it was when the run began`, 'json')
-  }
-
-  /** See `leaveBehind`. */
-  leaveBehind(threads: readonly SavedThread[]): string[] {
-    return leaveBehind(this.worlds.live, threads)
   }
 
   /** Every labware there is: what runs that are open move, and what stands around in LIVE and DEVICE_SIM. */
@@ -336,6 +338,11 @@ export class Runtime {
       throw new LabError('conflict', `execution ${id} of ${workflow.name} takes no more: it is ${open.phase.current}`)
     if (open.slots.list().some(({ isOrphaned }) => isOrphaned))
       throw new LabError('conflict', `execution ${id} of ${workflow.name} has work that nobody brings labware for; resume it first`)
+    if (open.submissions.length >= mostSubmissions || open.threads.size >= mostThreads)
+      throw new LabError(
+        'conflict',
+        `execution ${id} of ${workflow.name} has had ${open.threads.size} threads; close it, or submit STANDALONE`,
+      )
     if (open.paused) throw new LabError('conflict', `execution ${id} of ${workflow.name} is paused; resume it first`)
     if (open.workflow.hash !== workflow.hash)
       throw new LabError('conflict', `workflow ${workflow.name} was changed since execution ${id} began; submit STANDALONE`)
@@ -359,10 +366,20 @@ export class Runtime {
   #ended(execution: Execution): void {
     this.#idle.get(execution.execution_id)?.()
     this.#idle.delete(execution.execution_id)
-    const ended = this.executions().filter(({ isOver }) => isOver)
-    for (const { execution_id } of ended.slice(0, Math.max(0, ended.length - mostEnded))) this.#forget(execution_id)
+    this.#forgetOldest()
     for (const other of this.executions()) if (!other.isOver && other.world === execution.world) other.stall.suspect()
     void this.worlds.tidy()
+  }
+
+  #forgetOldest(): void {
+    let known = 0
+    const newest = this.executions()
+      .filter(({ isOver }) => isOver)
+      .reverse()
+    for (const [i, { execution_id, threads, timeline }] of newest.entries()) {
+      known += threads.size + timeline.size
+      if (i > 0 && (i >= mostEnded || known > mostKnown)) this.#forget(execution_id)
+    }
   }
 
   #forget(execution_id: string): void {
@@ -371,9 +388,10 @@ export class Runtime {
   }
 }
 
-/** What `randomUUID` answers is a tree of twenty pieces, which takes ten times the room of the text. */
-function flatId(): string {
-  return Buffer.from(randomUUID(), 'latin1').toString('latin1')
+/** What was told last of it; PENDING, where nothing was told. */
+function submissionStatus(told: Told, { submission_id, status }: { submission_id: string; status: string }): SubmissionStatus {
+  const last = told.isEmpty ? status : (told.statusOf(submission_id) ?? 'PENDING')
+  return (last === 'ACCEPTED' ? status : last) as SubmissionStatus
 }
 
 function found<Item>(items: ReadonlyMap<string, Item>, name: string, kind: string): Item {

@@ -4,6 +4,8 @@ import * as v from 'valibot'
 import { LabError, messageOf } from '../errors.ts'
 import { JsonFile, type Report } from '../kit/json_file.ts'
 import { Id } from '../kit/name.ts'
+import { cannotBe, inGripper, isOver, type Lost, leaveBehind, leftInGrippers } from './kept/left_behind.ts'
+import type { SavedThread } from './kept/saved.ts'
 import type { Bench } from './plans/bench.ts'
 import { compileWorkflow } from './plans/compile.ts'
 import { compileLibrary, type Library, readFolder, type Source } from './plans/library.ts'
@@ -13,6 +15,7 @@ import { mustBeKnown } from './plans/wrong.ts'
 import type { Runtime } from './runtime.ts'
 import type { Labware } from './threads/labware.ts'
 import type { RunMode } from './threads/world.ts'
+import { rememberedAt, type Whereabouts, whereaboutsOf } from './whereabouts.ts'
 
 type ShelfOptions = {
   data_dir: string
@@ -24,7 +27,7 @@ type ShelfOptions = {
   report: Report
   warn(message: string): void
   /** Is told of labware that nobody knows a place for. */
-  lost(message: string): void
+  lost(lost: Lost): void
 }
 
 /** Where a workflow is from: a file of the topologies folder, the API, or the program itself. */
@@ -178,6 +181,33 @@ export class Shelf {
     )
   }
 
+  /** All labware there is. While no topology is loaded, what stood on the last one stands where it stood. */
+  labware(): Whereabouts[] {
+    const { runtime } = this
+    const remembered = runtime.worlds.live ? [] : this.#placed.content.labware
+    return [...runtime.labware().map(whereaboutsOf), ...remembered.map(({ seat, ...its }) => rememberedAt(its, seat))]
+  }
+
+  /** Takes an operator's word for where a labware is, and keeps it; answers its name. Rejects with `not_found`, `conflict`, `storage`. */
+  async relocate(labware_id: string, { position }: { position: string | null }): Promise<string> {
+    const piece = this.labware().find((one) => one.labware_id === labware_id)
+    if (!piece) throw new LabError('not_found', `there is no labware ${JSON.stringify(labware_id)}; /api/labware shows what there is`)
+    const isThere = this.runtime.labware().some(({ labware }) => labware.labware_id === labware_id)
+    if (!isThere && position !== null)
+      throw new LabError('conflict', `no topology is loaded, so that nobody knows of ${position}; load the one that has it first`)
+    if (isThere) this.runtime.relocate(labware_id, { position })
+    await this.keepPlaced(this.#placedNow().filter((one) => isThere || one.labware_id !== labware_id))
+    return piece.name
+  }
+
+  /** What a run that does not go on leaves standing; on the card when this resolves. Answers what somebody has to look for. */
+  async leaveBehind(threads: readonly SavedThread[]): Promise<Lost[]> {
+    const { live } = this.runtime.worlds
+    const lost = live ? leaveBehind(live, threads) : leftInGrippers(threads)
+    await this.keepPlaced(live ? this.#placedNow() : this.#placedWith(threads))
+    return lost
+  }
+
   async close(): Promise<void> {
     await Promise.all([this.#stored.settled(), this.#placed.settled()])
   }
@@ -239,8 +269,20 @@ export class Shelf {
     try {
       live?.floor.put(its.labware_id, seat, null)
     } catch (error) {
-      this.#options.lost(`${its.name} stood at ${seat}, and cannot be there now: ${messageOf(error)}; say where it is`)
+      this.#options.lost(cannotBe(its.name, { seat, why: messageOf(error) }))
     }
+  }
+
+  /** Without a topology nobody can say what cannot be there: that is said when one is loaded. */
+  #placedWith(threads: readonly SavedThread[]): Placed['labware'] {
+    const known = new Map(this.#placed.content.labware.map((one) => [one.labware_id, one]))
+    for (const thread of threads) {
+      const { state: _, held_by, ...its } = thread.labware
+      if (thread.seat !== null && !(isOver(thread) && known.has(its.labware_id)))
+        known.set(its.labware_id, { ...its, seat: held_by === null ? thread.seat : null })
+      else if (isOver(thread) && thread.seat === null) known.delete(its.labware_id)
+    }
+    return [...known.values()]
   }
 
   /** What no thread moves; by force, what threads move too, which are aborted. */
@@ -251,7 +293,7 @@ export class Shelf {
     return [...labware.values()].flatMap(({ state, held_by, ...its }) => {
       const isMoved = floor.whose(its.labware_id) !== null || (state !== 'ENDED' && floor.whereIs(its.labware_id) === undefined)
       if (isMoved && !force) return []
-      if (isMoved && held_by !== null) this.#options.lost(`${its.name} was in the gripper of ${held_by}; say where it is`)
+      if (isMoved && held_by !== null) this.#options.lost(inGripper(its.name, held_by))
       return { seat: (!(isMoved && held_by !== null) && floor.whereIs(its.labware_id)) || null, ...its }
     })
   }

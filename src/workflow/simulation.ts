@@ -89,7 +89,9 @@ class Simulation {
   }
 
   #mayDie(): void {
-    if (this.#restarts < this.#scene.restarts) this.#service.diesIn = 1 + this.#dice.below(this.#dice.oneIn(3) ? 4 : 150)
+    if (this.#restarts >= this.#scene.restarts) return
+    if (this.#scene.isKept && this.#dice.oneIn(2)) this.#service.diesIn = 1 + this.#dice.below(this.#dice.oneIn(3) ? 4 : 150)
+    else this.#service.diesAfter = 1 + this.#dice.below(this.#dice.oneIn(3) ? 20 : 600)
   }
 
   /** Where time does not jump by itself, it is made to as soon as nothing happens any more. */

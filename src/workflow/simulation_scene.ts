@@ -21,6 +21,8 @@ export type Scene = {
   slow: number[]
   /** How often the service dies in the midst of it. */
   restarts: number
+  /** Its runs are taken up again after that. */
+  isKept: boolean
 }
 
 /** The same throws for the same seed. */
@@ -72,6 +74,7 @@ export function sceneOf(dice: Dice, mode: Mode): Scene {
     events,
     slow: dice.oneIn(4) ? dice.times(2, () => 1 + dice.below(8)) : [],
     restarts: dice.oneIn(3) ? 1 + dice.below(4) : 0,
+    isKept: mode === 'LIVE' || !dice.oneIn(8),
   }
 }
 

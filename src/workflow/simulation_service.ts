@@ -37,6 +37,8 @@ export class Service {
   death: Promise<void> = Promise.resolve()
   /** After so many writes of its journals it dies. */
   diesIn = Number.POSITIVE_INFINITY
+  /** After it has told so many events it dies, in the midst of whatever tells them. */
+  diesAfter = Number.POSITIVE_INFINITY
   readonly #options: ServiceOptions
   readonly #library: Library
   readonly #journals = new Map<string, Journal>()
@@ -64,6 +66,7 @@ export class Service {
   die(): void {
     this.isDead = true
     this.diesIn = Number.POSITIVE_INFINITY
+    this.diesAfter = Number.POSITIVE_INFINITY
     this.#tellDeath()
   }
 
@@ -89,7 +92,14 @@ export class Service {
       if (this.isDead) return []
     }
     const isOpen = (execution_id: string) => this.runtime.execution(execution_id) !== undefined
-    abortLeftOpen(this.records, { isTakenUp: isOpen, emit: (...event) => this.#emit(...event) })
+    const told = this.told
+    await abortLeftOpen(this.records, {
+      isTakenUp: isOpen,
+      events: async function* (execution_id) {
+        for (const event of [...told]) if (event.execution_id === execution_id) yield event
+      },
+      emit: (...event) => this.#emit(...event),
+    })
     return this.runtime.executions().map(({ execution_id }) => execution_id)
   }
 
@@ -135,7 +145,7 @@ export class Service {
       records: this.records,
       simulate: (_, clock) => ledger(clock, this.#nextTruth ?? new Truth()),
       ...(isLive && { live: ledger(clock, this.#liveTruth) }),
-      ...(scene.restarts > 0 && { keep: (execution_id: string) => this.#keep(execution_id, isDead) }),
+      ...(scene.restarts > 0 && scene.isKept && { keep: (execution_id: string) => this.#keep(execution_id, isDead) }),
     })
     this.#nextTruth = undefined
     if (isLive) this.#loadAgain(runtime)
@@ -207,6 +217,7 @@ export class Service {
     for (const sink of this.#sinks) sink.onEvent(event)
     if (event.entity_type === 'EXECUTION') this.keepPlaced()
     this.#options.onTold(event)
+    if (--this.diesAfter <= 0) this.die()
     return event
   }
 

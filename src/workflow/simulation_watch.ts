@@ -101,7 +101,8 @@ export class Watch {
     const before = this.#statuses.get(key)
     this.#statuses.set(key, event.status)
     if (before === undefined && event.status !== table.first) this.fault(`it begins with ${event.status}`, event)
-    if (before !== undefined && table.next[before]?.[event.status] === undefined) this.fault(`it follows ${before}`, event)
+    if (before === event.status) this.fault('it is told twice running', event)
+    else if (before !== undefined && table.next[before]?.[event.status] === undefined) this.fault(`it follows ${before}`, event)
   }
 
   /** A step was put into a run. */
@@ -273,6 +274,7 @@ function stagesOf({ entity_type, status }: RuntimeEvent): readonly [from: Stage,
     case 'submissions over':
       return ['workflow over', step]
     case 'started':
+    case 'workflow over':
       return ['created', step]
     default:
       return ['started', step]

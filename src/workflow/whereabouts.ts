@@ -37,6 +37,14 @@ export function whereaboutsOf({ labware, world, thread }: Piece): Whereabouts {
   }
 }
 
+/** Of what stood there when its topology was unloaded. */
+export function rememberedAt({ labware_id, name, template, type, kind, barcode, tips_left }: Known, position: string | null): Whereabouts {
+  return { labware_id, name, template, type, kind, barcode, tips_left, run_mode: 'LIVE', position, held_by: null, ...nobody }
+}
+
+type Known = Omit<Labware, 'state' | 'held_by'>
+const nobody = { execution_id: null, thread_id: null, thread_name: null }
+
 /** All that stands somewhere, and what threads are yet to bring. */
 export function piecesOf(worlds: Iterable<World>, threads: readonly LabwareThread[]): Piece[] {
   const moved = threads.map((thread) => ({ labware: thread.labware, world: thread.world, thread }))

@@ -1,5 +1,7 @@
 // The service on the demo's simulated bench, its topology loaded, in a process of its own. Arguments: the scale of time, the data folder.
 
+import { randomBytes } from 'node:crypto'
+import { getHeapCodeStatistics } from 'node:v8'
 import { checkConfig } from '../../../src/config.ts'
 import { demoConfig, prepareDemo } from '../../../src/examples/demo.ts'
 import { demoBench } from '../../../src/examples/demo_bench.ts'
@@ -10,10 +12,13 @@ import { collectGarbage } from '../events/usage.ts'
 
 /** What is asked of it over HTTP wants the key, of scope admin. */
 export type Demo = { url: string; key: string; pid: number }
-/** `collect`: without what waits to be collected. */
-export type DemoQuestion = { collect?: true }
-/** `handles`: what keeps the event loop going, timers and sockets and the like. */
-export type DemoUsage = { heap_mib: number; handles: number }
+/** `collect`: without what waits to be collected. `leak_bytes`: from now on it keeps so much more each second. */
+export type DemoQuestion = { collect?: true; leak_bytes?: number }
+/**
+ * `code_mib`: what V8 has compiled, which is in the heap and not in `heap_mib`. `outside_mib`: buffers. `handles`: what keeps the event loop
+ * going, timers and sockets and the like.
+ */
+export type DemoUsage = { heap_mib: number; code_mib: number; outside_mib: number; handles: number }
 
 /** Stands apart from the demo's workflow. */
 const spare = { device_id: 'spare-1', driver: 'bioshake', transport: { kind: 'simulated' } }
@@ -26,9 +31,18 @@ const { lab, url } = await startService(config, { data_dir, log: silent })
 const key = await prepareDemo(lab)
 for (const instrument of lab.registry.all()) await instrument.perform('initialize', {})
 
+const kept: string[] = []
 const ready: Demo = { url, key, pid: process.pid }
-answerParent(ready, ({ collect }: DemoQuestion): DemoUsage => {
+answerParent(ready, ({ collect, leak_bytes }: DemoQuestion): DemoUsage => {
+  if (leak_bytes) setInterval(() => kept.push(randomBytes(leak_bytes).toString('latin1')), 1000).unref()
   if (collect) collectGarbage()
-  const resources = process.getActiveResourcesInfo()
-  return { heap_mib: process.memoryUsage().heapUsed / 2 ** 20, handles: resources.length }
+  const { heapUsed, external } = process.memoryUsage()
+  const { code_and_metadata_size, bytecode_and_metadata_size } = getHeapCodeStatistics()
+  const code = code_and_metadata_size + bytecode_and_metadata_size
+  return {
+    heap_mib: (heapUsed - code) / 2 ** 20,
+    code_mib: code / 2 ** 20,
+    outside_mib: external / 2 ** 20,
+    handles: process.getActiveResourcesInfo().length,
+  }
 })

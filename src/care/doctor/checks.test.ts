@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { test } from 'tap'
 import { checkConfig } from '../../config.ts'
 import { HostFiles } from '../../kit/host_files.ts'
+import { installation } from '../../kit/installation.ts'
 import { node } from './machine.ts'
 import { certificate, network } from './network.ts'
 import type { Patient, ServiceView } from './patient.ts'
@@ -21,6 +22,7 @@ async function patient({ listen = {}, seen = { is: 'absent' } }: { listen?: obje
     as: { name: 'me', uid: 0, gids: [] },
     is_this: true,
     may_ask: false,
+    installation: installation(),
     modules: [],
     room: async () => ({ free: 1, total: 1 }),
     pins: async () => [],
@@ -57,12 +59,16 @@ test('a certificate warns a month before it ends, and fails from then on', async
   const bench = await patient({ listen: { tls: { cert: `${folder}/cert.pem`, key: `${folder}/key.pem` } } })
   const inDays = (days: number) => certificate(bench, Date.now() + days * 86_400_000)
   t.match(await inDays(0), [{ level: 'OK', finding: /good for 82\d days more$/ }])
-  t.match(await inDays(800), [{ level: 'WARN', finding: /good for 2\d days more$/, fix: /make-cert\.sh/ }])
+  t.match(await inDays(800), [
+    { level: 'WARN', finding: /good for 2\d days more$/, fix: `${script} --force ${folder}, then: benchd config reload` },
+  ])
   t.match(await inDays(830), [{ level: 'FAIL', finding: /^the certificate ended on / }])
   t.match(await inDays(-3), [{ level: 'WARN', fix: /clock/ }])
   const gone = await patient({ listen: { tls: { cert: '/none.pem', key: '/none.pem' } } })
   t.match(await certificate(gone), [{ level: 'FAIL', finding: /listen\.tls: \/none\.pem cannot be read/ }])
-  t.match(await certificate(await patient()), [{ level: 'SKIP', finding: /^it is off/ }])
+  t.match(await certificate(await patient()), [
+    { level: 'SKIP', finding: /^it is off/, fix: `${script} makes a certificate; name it in listen.tls` },
+  ])
 })
 
 test('a port that another program has fails, one that is free is told with the addresses', async (t) => {

@@ -61,6 +61,8 @@ function codeFor(arch: string): Buffer {
   return head
 }
 
+const fromPackage: Layout = { '/usr/lib/benchd/package.json': '{"installed": {"by": "package", "folder": "/usr/lib/benchd"}}' }
+
 const modulesFor = (arch: string): Layout => ({
   [`${packages}/serialport/package.json`]: '{}',
   [`${packages}/@serialport/bindings-cpp/package.json`]: '{}',
@@ -93,6 +95,7 @@ async function machine(t: Test, layout: Layout = {}) {
     ...people,
     ...adapter,
     ...sysfs,
+    ...fromPackage,
     ...modulesFor(process.arch),
     ...avahi(8520),
     '/dev/i2c-1': { content: '', mode: 0o660 },
@@ -196,15 +199,19 @@ test('native code for another processor is told apart from what is not installed
     {
       level: 'FAIL',
       finding: new RegExp(`^serialport .*built for another processor \\(${otherArch}, this is ${process.arch}\\)`),
-      fix: /build-native/,
+      fix: 'sudo apt install --reinstall ./benchd_….deb, from the file it came in',
     },
-    { level: 'SKIP', finding: /^onoff .*another processor.*no device of the configuration needs it/ },
+    {
+      level: 'SKIP',
+      finding: /^onoff .*another processor.*no device of the configuration needs it/,
+      fix: /sudo \/usr\/lib\/benchd\/build-native$/,
+    },
     { level: 'SKIP', finding: /^i2c-bus .*another processor/ },
   ])
   rmSync(`${root}${packages}/serialport`, { recursive: true })
   rmSync(`${root}${packages}/i2c-bus/build`, { recursive: true })
   const [serialport, , i2c] = await modules()
-  t.match(serialport, { level: 'FAIL', finding: /^serialport .*not installed/ })
+  t.match(serialport, { level: 'FAIL', finding: /^serialport .*not installed/, fix: /^sudo apt install --reinstall/ })
   t.match(i2c, { level: 'SKIP', finding: /not built for this computer/ })
 })
 

@@ -3,6 +3,7 @@
 import { createRequire } from 'node:module'
 import { probePins } from '../../../drivers/transports/hardware.ts'
 import { HostFiles, roomOn } from '../../kit/host_files.ts'
+import { type Installation, installation } from '../../kit/installation.ts'
 import { type Finding, tried } from './finding.ts'
 import { instruments } from './instruments.ts'
 import { board, clock, node, power, temperature } from './machine.ts'
@@ -62,6 +63,7 @@ export async function examine({ config_path, data_dir, service, root = '', ask =
     as: as ?? (await serviceUser(files, data_dir)),
     is_this: files.root === '',
     may_ask: ask,
+    installation: await installationOn(files),
     modules: modules ?? foldersOfPackages(files.root),
     room: room ?? roomOn,
     pins: () => probePins(files.root),
@@ -73,6 +75,12 @@ export async function examine({ config_path, data_dir, service, root = '', ask =
     found.push(...(await tried(check, () => look(patient))))
   }
   return found
+}
+
+/** The one that runs, where that computer has none from a package. */
+async function installationOn(files: HostFiles): Promise<Installation> {
+  const isThere = files.root !== '' && (await files.has('/usr/lib/benchd/package.json'))
+  return installation(isThere ? files.at('/usr/lib/benchd') : undefined)
 }
 
 /** Where Node would look for them. */

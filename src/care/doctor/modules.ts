@@ -43,24 +43,25 @@ function isOnBus({ transport, settings }: ReturnType<typeof realDevices>[number]
 }
 
 /** undefined when it loads. */
-async function troubleWith({ name, native }: Package, { modules: folders, is_this }: Patient): Promise<Trouble | undefined> {
+async function troubleWith({ name, native }: Package, { modules: folders, is_this, installation }: Patient): Promise<Trouble | undefined> {
   const folder = await folderOf(folders, native)
   if (!folder || !(await folderOf(folders, name)))
     return {
       words: 'it is not installed',
-      fix: `npm install ${name}, in the folder of benchd; it may want a compiler (build-essential, python3)`,
+      fix: installation.again,
     }
   const files = await codeIn(folder)
-  if (!files.length) return { words: `it was not built for this computer (${process.platform} ${process.arch})`, fix: rebuild(native) }
+  if (!files.length)
+    return { words: `it was not built for this computer (${process.platform} ${process.arch})`, fix: installation.rebuild(native) }
   const made = await machineOf(files[0]!)
   const wanted = machines[process.arch]
   if (made && wanted && made.join() !== wanted.join()) {
-    return { words: `it was built for another processor (${nameOf(made)}, this is ${process.arch})`, fix: rebuild(native) }
+    return { words: `it was built for another processor (${nameOf(made)}, this is ${process.arch})`, fix: installation.rebuild(native) }
   }
-  return is_this ? loading(folder, native) : undefined
+  return is_this ? loading(folder, installation.rebuild(native)) : undefined
 }
 
-async function loading(folder: string, native: string): Promise<Trouble | undefined> {
+async function loading(folder: string, fix: string): Promise<Trouble | undefined> {
   try {
     createRequire(join(folder, 'package.json'))(folder)
     return undefined
@@ -68,12 +69,8 @@ async function loading(folder: string, native: string): Promise<Trouble | undefi
     const said = messageOf(error).split('\n')[0] ?? ''
     const isOld = said.includes('NODE_MODULE_VERSION') || messageOf(error).includes('different Node.js version')
     const words = isOld ? `it was built for another version of Node than ${process.version}` : `it does not load: ${said}`
-    return { words, fix: rebuild(native) }
+    return { words, fix }
   }
-}
-
-function rebuild(native: string): string {
-  return `sudo /usr/lib/benchd/build-native, or npm rebuild ${native} in the folder of benchd; both want a compiler`
 }
 
 async function folderOf(folders: readonly string[], name: string): Promise<string | undefined> {

@@ -41,15 +41,18 @@ function isFree(host: string, port: number): Promise<boolean> {
 const day_ms = 86_400_000
 const soon_days = 30
 
-export async function certificate({ config, files }: Patient, now = Date.now()): Promise<Finding[]> {
+export async function certificate({ config, files, installation }: Patient, now = Date.now()): Promise<Finding[]> {
   const { ok, warn, fail, skip } = finder('tls')
   if (!config) return []
   const { tls } = config.listen
   if (!tls)
     return [
-      skip('it is off: who listens on the network can read the keys', 'scripts/make-cert.sh makes a certificate; name it in listen.tls'),
+      skip(
+        'it is off: who listens on the network can read the keys',
+        `${installation.makeCert()} makes a certificate; name it in listen.tls`,
+      ),
     ]
-  const fix = 'make a new one: scripts/make-cert.sh, then start the service again'
+  const fix = `make a new one: ${installation.makeCert(tls)}, then: benchd config reload`
   try {
     const { valid_to, cert } = await readTls({ cert: files.at(tls.cert), key: files.at(tls.key) })
     const days = Math.floor((Date.parse(valid_to) - now) / day_ms)

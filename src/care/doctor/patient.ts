@@ -3,6 +3,7 @@
 import type { Probe } from '../../../drivers/transports/pin.ts'
 import type { Config, DeviceConfig } from '../../config.ts'
 import { type FileStatus, type HostFiles, statusOf } from '../../kit/host_files.ts'
+import type { Installation } from '../../kit/installation.ts'
 import type { Room } from '../host.ts'
 
 /** The service on the data folder, as far as it can be asked. */
@@ -27,6 +28,8 @@ export type Patient = {
   is_this: boolean
   /** Instruments may be asked who they are. */
   may_ask: boolean
+  /** How benchd came onto it. */
+  installation: Installation
   /** Folders of packages. */
   modules: readonly string[]
   room(folder: string): Promise<Room>

@@ -1,20 +1,24 @@
-// What there is to see of runs: the list, one of them, why it stands, and what it did when.
+// What there is to see of runs: the list, one of them, and what it did when.
 
-import type { Blocker, Reason } from '../../workflow/runs/explaining.ts'
 import type { TimelineRow } from '../../workflow/runs/timeline.ts'
 import type { ExecutionSnapshot, ExecutionSummary } from '../../workflow/snapshot.ts'
 import { shows } from '../asking.ts'
-import { ask, serviceOf, serviceOptions } from '../client.ts'
-import { command } from '../command.ts'
-import { date, print, table } from '../table.ts'
+import { atShell, short } from '../at_shell.ts'
+import { date, table } from '../table.ts'
 import { pathOf } from './ids.ts'
+import { runsWhy } from './why.ts'
 
 const runsList = shows({
   name: 'runs list',
   summary: 'List the runs, the newest first',
   operands: [],
   options: {
-    status: { type: 'string', value: 'STATUS', help: 'IN_PROGRESS, COMPLETED, FAILED or ABORTED' },
+    status: {
+      type: 'string',
+      value: 'STATUS',
+      one_of: ['IN_PROGRESS', 'COMPLETED', 'FAILED', 'ABORTED'],
+      help: 'IN_PROGRESS, COMPLETED, FAILED or ABORTED',
+    },
     limit: { type: 'string', value: 'N', help: 'At most so many; default 20' },
   },
   path: ({ options: { limit = '20', status } }) => `/api/executions?${new URLSearchParams({ limit, ...(status && { status }) })}`,
@@ -28,21 +32,6 @@ const runsShow = shows({
   operands: ['ID'],
   path: ({ service, operands: [id = ''] }) => pathOf(service, id),
   text: described,
-})
-
-const runsWhy = command({
-  name: 'runs why',
-  summary: 'Say why a run stands: what is in its way, and what each thread waits for',
-  operands: ['ID'],
-  options: serviceOptions,
-  async run({ options, operands: [id = ''] }) {
-    const service = serviceOf(options)
-    const path = await pathOf(service, id)
-    const { blockers } = await ask<{ blockers: Blocker[] }>(service, 'GET', `${path}/blockers`)
-    const { threads } = await ask<{ threads: Reason[] }>(service, 'GET', `${path}/why`)
-    print(options.json ? JSON.stringify({ blockers, threads }) : reasonsIn(blockers, threads))
-    return 0
-  },
 })
 
 const runsTimeline = shows({
@@ -67,7 +56,7 @@ export function threadRows({ threads, moves }: Pick<ExecutionSnapshot, 'threads'
   return threads.map(({ thread_id, thread_name, status, position, held_by, last_error, waiting }) => {
     const move = moves.find((move) => move.thread_id === thread_id)
     const where = move ? `${move.from} -> ${move.to}` : (position ?? (held_by ? `in ${held_by}` : ''))
-    return [thread_id, thread_name, status, where, waiting?.what ?? last_error ?? '']
+    return [thread_id, thread_name, status, where, atShell(waiting?.what ?? last_error ?? '')]
   })
 }
 
@@ -84,15 +73,10 @@ function timelineRow({ thread_name, kind, name, device, from, to, transporter, s
 function described(snapshot: ExecutionSnapshot): string {
   const { execution_id, workflow_name, run_mode, reason } = snapshot
   const head = `${execution_id}  ${workflow_name}  ${run_mode}  ${stateOf(snapshot)}${reason ? `: ${reason}` : ''}`
-  return `${head}\n\n${table(['THREAD', 'NAME', 'STATUS', 'WHERE', 'WAITS FOR'], threadRows(snapshot))}`
-}
-
-function reasonsIn(blockers: readonly Blocker[], threads: readonly Reason[]): string {
-  if (threads.length === 0) return 'it has ended: nothing waits'
-  const inTheWay = blockers.map(({ thread_name, message, remedy }) => `${thread_name ? `${thread_name}: ` : ''}${message}\n  -> ${remedy}`)
-  const waiting = threads.map(({ thread_name, status, waits_for, since_s, because }) => {
-    const what = waits_for === null ? 'is at work' : `waits for ${waits_for}, for ${Math.round(since_s)} s`
-    return [`${thread_name} (${status}) ${what}`, ...because.map((sentence) => `  ${sentence}`)].join('\n')
-  })
-  return [...(inTheWay.length ? ['In the way:', ...inTheWay, ''] : []), ...waiting].join('\n')
+  const stands = snapshot.threads.some(({ status }) => status === 'PAUSED')
+  return [
+    head,
+    table(['THREAD', 'NAME', 'STATUS', 'WHERE', 'WAITS FOR'], threadRows(snapshot)),
+    ...(stands ? [`what to do: benchd runs why ${short(execution_id)}`] : []),
+  ].join('\n\n')
 }

@@ -9,7 +9,9 @@ import type { Teachpoint } from '../../teachpoints/teachpoint.ts'
 import { CliError } from '../exit.ts'
 import { csvOf, pointsOfCsv, type Written } from './columns.ts'
 
-export const formatOption = { format: { type: 'string', value: 'FORMAT', help: 'json or csv; default by the ending of the file' } } as const
+export const formatOption = {
+  format: { type: 'string', value: 'FORMAT', one_of: ['json', 'csv'], help: 'json or csv; default by the ending of the file' },
+} as const
 
 type Format = 'json' | 'csv'
 

@@ -48,7 +48,7 @@ const teachpointsSet = command({
   operands: ['DEVICE', 'NAME'],
   options: {
     ...coordOptions,
-    orientation: { type: 'string', value: 'SIDE', help: 'left or right: to which side the elbow bends' },
+    orientation: { type: 'string', value: 'SIDE', one_of: ['left', 'right'], help: 'left or right: to which side the elbow bends' },
     access: { type: 'string', value: 'NAME', help: 'How to come and go: the name of a pattern' },
     gateway: { type: 'string', value: 'NAME', help: 'Another point of the device, passed on the way' },
     ...serviceOptions,

@@ -9,7 +9,7 @@ const calm = new AbortController().signal
 async function bench(t: Test, { forgives = false } = {}) {
   const { lab, clock, ask } = await openBench(t)
   await clock.run(lab.teachpoints.importAll(demoTeachpoints, { overwrite: false }))
-  const equipment = new DrivenEquipment({ ...lab, forgives })
+  const equipment = new DrivenEquipment({ ...lab, forgives, clock })
   const did: string[] = []
   const begin = lab.ledger.begin.bind(lab.ledger)
   lab.ledger.begin = (device_id, operation, params) => {
@@ -49,6 +49,19 @@ test('where nothing real can move, a stop ends when a run needs the device again
   await run(lab.registry.halt('shaker-1'))
   await run(equipment.ready('shaker-1', calm))
   t.match(find('shaker-1').info(), { state: 'ready', fault: null })
+})
+
+test("somebody else's operation that is soon over is waited for, a longer one is not", async (t) => {
+  const { equipment, run, find, clock } = await bench(t)
+  await run(equipment.ready('shaker-1', calm))
+  const short = find('shaker-1').perform('lock_plate', {})
+  await run(equipment.perform('shaker-1', 'shake', { speed: 500, duration: 2 }, { signal: calm }))
+  t.match(await short, { success: true })
+  const long = find('shaker-1').perform('shake', { speed: 500, duration: 60 })
+  const before = clock.now()
+  await t.rejects(run(equipment.open('shaker-1', calm)), { code: 'busy', message: /is running shake, about \d+ s left/ })
+  t.ok(clock.now() - before < 1000, 'it is said at once')
+  t.match(await run(long), { success: true })
 })
 
 test('a device that somebody else drives is refused', async (t) => {

@@ -6,6 +6,7 @@ import { type MoveName, type OperationName, operations, type Performable, readin
 import type { OperationRecord, OperationResult } from '../../devices/records.ts'
 import type { Registry } from '../../devices/registry.ts'
 import { LabError } from '../../errors.ts'
+import { type Clock, sleep } from '../../kit/clock.ts'
 import { Lane } from '../../kit/lane.ts'
 import { checked } from '../../kit/schema.ts'
 import type { Teachpoints } from '../../teachpoints/store.ts'
@@ -20,6 +21,7 @@ type Options = {
    * has to look first. A simulator has nobody who would, and no other way back.
    */
   forgives: boolean
+  clock: Clock
 }
 
 /**
@@ -33,6 +35,8 @@ const before: Partial<Record<Performable, readonly Performable[]>> = {
 
 /** What a device is told before an arm reaches in, as far as it knows it. */
 const toReachIn: readonly Performable[] = ['unlock_plate', 'open']
+/** Somebody else's operation that is over within so long is waited for. No operation may take longer than that and seem late because of it. */
+const patience_ms = 8000
 /** So many may be about to come to one device. */
 const mostWaiting = 1000
 
@@ -40,13 +44,19 @@ export class DrivenEquipment implements Equipment {
   readonly #registry: Registry
   readonly #teachpoints: Options['teachpoints']
   readonly #forgives: boolean
+  readonly #clock: Clock
   /** Several may come to a device of several sites: each prepares it in its turn. */
   readonly #lanes = new Map<string, Lane>()
 
-  constructor({ registry, teachpoints, forgives }: Options) {
+  constructor({ registry, teachpoints, forgives, clock }: Options) {
     this.#registry = registry
     this.#teachpoints = teachpoints
     this.#forgives = forgives
+    this.#clock = clock
+  }
+
+  isReal(device_id: string): boolean {
+    return this.#registry.all().some((device) => device.device_id === device_id && device.driven && !device.simulated)
   }
 
   /** Keeps a device for an execution, and answers how to let go of it. Throws `locked` when another execution has it. */
@@ -151,15 +161,32 @@ export class DrivenEquipment implements Equipment {
     }
     signal.addEventListener('abort', onAbort, { once: true })
     try {
-      const result = await begin((begun) => {
-        record = begun
-      })
+      const attempt = () =>
+        begin((begun) => {
+          record = begun
+        })
+      const result = await this.#patiently(attempt, signal)
       if (!result.success && !signal.aborted) throw stopped(instrument.device_id, record)
       return result
     } finally {
       signal.removeEventListener('abort', onAbort)
       await halted
       signal.throwIfAborted()
+    }
+  }
+
+  /** Tries again while the device is busy, as long as it is said to be free in time. */
+  async #patiently(attempt: () => Promise<OperationResult>, signal: AbortSignal): Promise<OperationResult> {
+    const until_ms = this.#clock.now() + patience_ms
+    for (;;) {
+      try {
+        return await attempt()
+      } catch (error) {
+        if (!(error instanceof LabError) || error.code !== 'busy') throw error
+        const wait_ms = 1000 * (error.retry_after_s ?? 1)
+        if (this.#clock.now() + wait_ms > until_ms) throw error
+        await sleep(this.#clock, wait_ms, signal)
+      }
     }
   }
 

@@ -4,6 +4,8 @@
 export interface Equipment {
   /** Brings a device or transporter to where it takes commands, unless it is there. Rejects for one that is stopped or faulted. */
   ready(device_id: string, signal: AbortSignal): Promise<void>
+  /** Whether it is an instrument, and no simulator of one; absent where nothing is. */
+  isReal?(device_id: string): boolean
   /** Keeps a device for an execution, against all others; the answer lets go of it. Throws `locked`. */
   hold?(device_id: string, execution_id: string): () => void
   /** Does one operation, or asks one reading, and answers what the device said: `{success, message}`, or the reading. */

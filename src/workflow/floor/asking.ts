@@ -17,6 +17,8 @@ export type Ask = {
   inputs?: readonly string[]
   /** Where the labware will want to go afterwards, one list of candidates for each action to come: what avoidance looks at. */
   after?: readonly (readonly Candidate[])[]
+  /** Nothing that it does there or afterwards needs other labware: it goes on from each place when the next is free. */
+  alone?: boolean
   /** How long it will be at a device that it is granted. */
   use?: Use
   /** The devices it must have afterwards, one after the other: they are booked for it, and nothing is granted before they can be. */
@@ -50,6 +52,8 @@ export interface Asked {
   readonly state: 'waiting' | 'granted' | 'withdrawn'
   /** Takes it back; what was granted and not used is free again. */
   withdraw(): void
+  /** This labware may stand at a candidate device from now on, instead of the `inputs` before. */
+  admit(inputs: readonly string[]): void
   /** Why each candidate cannot be had now. */
   explain(): Obstacle[]
 }

@@ -136,11 +136,23 @@ export class Asks {
     return best
   }
 
+  admit(wait: Wait, inputs: readonly string[]): void {
+    if (wait.isInLine) for (const labware_id of wait.inputs) this.#dropGuest(labware_id, wait)
+    wait.inputs = inputs
+    if (wait.isInLine) this.#letIn(wait)
+    this.#ground.version++
+    this.refresh(wait)
+  }
+
   #putInLine(wait: Wait): void {
     wait.isInLine = true
     for (const place of new Set(wait.places)) place.wanted.add(wait)
-    for (const labware_id of wait.inputs) this.#guests.set(labware_id, (this.#guests.get(labware_id) ?? new Set()).add(wait))
+    this.#letIn(wait)
     this.#ground.version++
+  }
+
+  #letIn(wait: Wait): void {
+    for (const labware_id of wait.inputs) this.#guests.set(labware_id, (this.#guests.get(labware_id) ?? new Set()).add(wait))
   }
 
   #takeOut(wait: Wait): void {

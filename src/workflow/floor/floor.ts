@@ -109,6 +109,7 @@ export class Floor {
     const order = again ?? { sequence: this.#sequence++, parked: 0 }
     const wait = new Wait(ask, this.#ground, order, {
       withdraw: (wait) => this.#withdraw(wait),
+      admit: (wait, inputs) => this.#admit(wait, inputs),
       explain: (wait) => this.#asks.explain(wait),
     })
     const { walker } = wait
@@ -120,6 +121,12 @@ export class Floor {
 
   #withdraw(wait: Wait): void {
     this.#asks.withdraw(wait)
+    this.#settle()
+  }
+
+  #admit(wait: Wait, inputs: readonly string[]): void {
+    if (wait.state !== 'waiting') return
+    this.#asks.admit(wait, inputs)
     this.#settle()
   }
 
@@ -148,6 +155,15 @@ export class Floor {
   unbook(thread_id: string): void {
     const walker = this.#ground.walkers.get(thread_id)
     if (!walker || !this.#bookings.giveUp(walker)) return
+    this.#settle()
+  }
+
+  /** The thread waits for a custom event from now on, or no more. */
+  hears(thread_id: string, isWaiting: boolean): void {
+    const walker = this.#ground.walkers.get(thread_id)
+    if (!walker || walker.hears === isWaiting) return
+    walker.hears = isWaiting
+    this.#ground.version++
     this.#settle()
   }
 
@@ -244,11 +260,6 @@ export class Floor {
     this.#travels.arrived(piece)
     if (piece.walker?.wait) this.#asks.refresh(piece.walker.wait)
     this.#settle()
-  }
-
-  /** Whether it has got the way that it is on. */
-  isOnItsWay(labware_id: string): boolean {
-    return this.#ground.piece(labware_id).travel !== null
   }
 
   /** A turn with a transporter. First come, first served; `granted` may be called before this returns. */

@@ -40,6 +40,8 @@ export class Walker {
   /** Where it was told to park, and is not yet. */
   parking: Spot | null = null
   awaits: readonly string[] = []
+  /** It waits for a custom event. */
+  hears = false
   /** Until when the next action of its labware has to begin, ms; null if it has time. */
   deadline: number | null = null
   /** What is kept for it: its turn in a ring that is let round. */

@@ -13,6 +13,10 @@ export class Safety {
   /** Parking from which all can be reached, and which is in nobody's way. */
   readonly #pads: readonly Spot[]
 
+  /** What was found since something happened last. */
+  readonly #known = new Map<string, readonly Walker[]>()
+  #seen = -1
+
   constructor(ground: Ground) {
     this.#ground = ground
     this.#pads = ground.parking.filter((pad) => !pad.isHandOver && ground.graph.reachesAll(pad.seats[0]!.name))
@@ -24,20 +28,42 @@ export class Safety {
    * and where the labware can do all it has before it while the others stand still.
    */
   trapped(wait: Wait, place: Place): readonly Walker[] {
+    const { piece, holds, reserved } = wait.walker
+    if (piece || holds.size > 0 || reserved.size > 0) return this.#trapped(wait, place)
+    // Of those that are yet to come the same is so for all that want the same: there may be hundreds.
+    if (this.#seen !== this.#ground.version) this.#known.clear()
+    this.#seen = this.#ground.version
+    const wish = `${wait.wish} with ${wait.inputs} at ${seatOf(place)}`
+    let trapped = this.#known.get(wish)
+    if (!trapped) {
+      trapped = this.#isHeard() ? nobody : this.#trapped(wait, place)
+      this.#known.set(wish, trapped)
+    }
+    return trapped
+  }
+
+  #trapped(wait: Wait, place: Place): readonly Walker[] {
     const restsOnPad = wait.later.length === 0 && !(place instanceof Nests) && place.isParking
     if (wait.later.length === 0 && !restsOnPad) return nobody
     if (place.promisedTo === wait.walker || isThere(wait.walker, place) || this.#leavesRoom(place)) return nobody
     if (!restsOnPad && wait.later.every((places) => places.some((next) => !next.isClosedTo(wait.walker, wait.inputs)))) return nobody
-    const locked = lockedIn(this.#ground, wait, place)
+    const island = this.#ground.graph.islandOf(seatOf(place))
+    const locked = lockedIn(this.#ground, island, wait, place)
     if (locked.size === 0) return nobody
-    for (const walker of lockedIn(this.#ground)) locked.delete(walker)
+    for (const walker of lockedIn(this.#ground, island)) locked.delete(walker)
     if (locked.size === 0) return nobody
     locked.delete(wait.walker)
     return [...locked]
   }
 
+  /** Whoever waits for a custom event may wait for what only somebody emits who is yet to come. */
+  #isHeard(): boolean {
+    for (const { hears } of this.#ground.walkers.values()) if (hears) return true
+    return false
+  }
+
   #leavesRoom(place: Place): boolean {
-    const seat = place instanceof Nests ? place.doors[0]! : place.seats[0]!.name
+    const seat = seatOf(place)
     return this.#pads.some((pad) => pad !== place && isFree(pad) && this.#ground.graph.hops(pad.seats[0]!.name, seat) !== undefined)
   }
 }
@@ -54,8 +80,8 @@ function isThere({ piece }: Walker, place: Place): boolean {
  * Takes out, again and again, each labware that can go through all it has before it while the others stand still; where that
  * ends, one that others wait for goes to a parking place. Answers those that remain.
  */
-function lockedIn(ground: Ground, asker?: Wait, place?: Place): Set<Walker> {
-  const board = new Board(ground)
+function lockedIn(ground: Ground, island: number, asker?: Wait, place?: Place): Set<Walker> {
+  const board = new Board(ground, island)
   if (asker && place) board.set(asker.walker, [place])
   const left = new Set(board.walkers)
   const lists = new Map([...left].map((walker) => [walker, listsOf(walker, asker)]))
@@ -70,7 +96,39 @@ function lockedIn(ground: Ground, asker?: Wait, place?: Place): Set<Walker> {
       }
     }
   } while (left.size > 0 && makeRoom(left, lists, parked, board, ground))
-  return left
+  if (left.size < 2 || !isEachAlone(ground, asker)) return left
+  const behind = leftBehind(new Board(ground, island), lists, asker, place)
+  return behind.size < left.size ? behind : left
+}
+
+/** Labware that is waited for may need the very places that others make free for each other. */
+function isEachAlone({ walkers }: Ground, asker?: Wait): boolean {
+  if (asker && !asker.ask.alone) return false
+  for (const { wait, last, pieces } of walkers.values()) if (pieces.size > 0 && !(wait ?? last)?.ask.alone) return false
+  return true
+}
+
+/** Lets each go on by one place whenever that is free, instead of all the way at once. Answers those that do not get through. */
+function leftBehind(board: Board, lists: ReadonlyMap<Walker, Lists | undefined>, asker?: Wait, place?: Place): Set<Walker> {
+  if (asker && place) board.set(asker.walker, [place])
+  const at = new Map([...lists.keys()].map((walker) => [walker, 0]))
+  const goOn = (walker: Walker): boolean => {
+    const next = lists.get(walker)?.[at.get(walker)!]
+    const inputs = walker.wait?.inputs ?? walker.last?.inputs ?? []
+    const free = next?.find((place) => board.isFreeFor(walker, place, inputs))
+    if (!free) return false
+    const done = at.get(walker)! + 1
+    const isThrough = done === lists.get(walker)!.length
+    board.set(walker, isThrough ? [] : [free])
+    if (isThrough) at.delete(walker)
+    else at.set(walker, done)
+    return true
+  }
+  for (let isMoving = true; isMoving; ) {
+    isMoving = false
+    for (const walker of [...at.keys()]) if (goOn(walker)) isMoving = true
+  }
+  return new Set(at.keys())
 }
 
 /** Undefined for one that has nothing before it and stays where it is. */
@@ -108,15 +166,15 @@ function makeRoom(
   return false
 }
 
-/** Who will stand where, when all that is granted has come to pass. */
+/** Who will stand where on an island, when all that is granted has come to pass. */
 class Board {
   readonly #takes = new Map<Walker, readonly Place[]>()
   readonly #takers = new Map<Place, Walker[]>()
 
-  constructor({ walkers }: Ground) {
+  constructor({ walkers, graph }: Ground, island: number) {
     for (const walker of walkers.values()) {
-      const places = placesOf(walker)
-      if (places.length > 0) this.set(walker, places)
+      const seat = seatOfWalker(walker)
+      if (seat !== undefined && graph.islandOf(seat) === island) this.set(walker, placesOf(walker))
     }
   }
 
@@ -155,6 +213,19 @@ class Board {
       (place) => places.has(place) || (!(place instanceof Nests) && place.device && places.has(place.device)),
     )
   }
+}
+
+/** One of its places; undefined for one that has none. */
+function seatOfWalker({ reserved, goal, pieces, holds }: Walker): string | undefined {
+  for (const { seats, isPassage } of reserved) if (!isPassage) return seats[0]!.name
+  if (goal) return seatOf(goal)
+  for (const { seat } of pieces) return seat
+  for (const device of holds) return seatOf(device)
+  return undefined
+}
+
+function seatOf(place: Place): string {
+  return place instanceof Nests ? place.doors[0]! : place.seats[0]!.name
 }
 
 function placesOf(walker: Walker): readonly Place[] {

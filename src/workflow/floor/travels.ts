@@ -70,6 +70,8 @@ export class Travels {
     const priority = graph.isHandOver(piece.seat) ? 2 : isPressed ? 1 : 0
     const travel = new Travel({ walker, piece, to, target, granted, priority, sequence: this.#count++ }, this.#calls)
     walker.travels.add(travel)
+    // It may be one more that waits in a ring.
+    this.#ground.version++
     this.#lead(travel, route)
     this.#refresh(travel)
     return travel

@@ -1,6 +1,6 @@
 // An ask as the floor keeps it.
 
-import type { Again, Ask, Asked, Obstacle } from './asking.ts'
+import type { Again, Ask, Asked, Candidate, Obstacle } from './asking.ts'
 import type { Ground, Place, Walker } from './ground.ts'
 import type { Ranked } from './line.ts'
 
@@ -16,8 +16,11 @@ export class Wait implements Asked, Ranked {
   /** Those of its candidates. */
   readonly places: readonly Place[]
   readonly withdraw: () => void
+  readonly admit: (inputs: readonly string[]) => void
   readonly explain: () => Obstacle[]
   state: Asked['state'] = 'waiting'
+  /** Labware that may stand at its places already. */
+  inputs: readonly string[]
   /** It stands in the lines of its places. */
   isInLine = false
   /** It is to be considered. */
@@ -35,13 +38,14 @@ export class Wait implements Asked, Ranked {
   /** `stuck` was called. */
   isTold = false
   readonly #ground: Ground
+  #wish: string | undefined
   #later: readonly (readonly Place[])[] | undefined
 
   constructor(
     ask: Ask,
     ground: Ground,
     { sequence, parked }: Again,
-    calls: { withdraw(wait: Wait): void; explain(wait: Wait): Obstacle[] },
+    calls: { withdraw(wait: Wait): void; admit(wait: Wait, inputs: readonly string[]): void; explain(wait: Wait): Obstacle[] },
   ) {
     this.ask = ask
     this.sequence = sequence
@@ -49,13 +53,11 @@ export class Wait implements Asked, Ranked {
     this.walker = ground.walker(ask.thread_id)
     this.priority = this.walker.hurries ? 2 : ask.priority
     this.places = ask.candidates.map((candidate) => ground.place(candidate))
+    this.inputs = ask.inputs ?? []
     this.withdraw = () => calls.withdraw(this)
+    this.admit = (inputs) => calls.admit(this, inputs)
     this.explain = () => calls.explain(this)
     this.#ground = ground
-  }
-
-  get inputs(): readonly string[] {
-    return this.ask.inputs ?? none
   }
 
   get isIdle(): boolean {
@@ -66,6 +68,13 @@ export class Wait implements Asked, Ranked {
     return this.ask.park !== undefined
   }
 
+  /** All that others would have to want too to be the same. */
+  get wish(): string {
+    const { after = [], alone = false } = this.ask
+    this.#wish ??= `${alone} ${this.canPark} ${after.map((candidates) => candidates.map(nameOf).join()).join(';')}`
+    return this.#wish
+  }
+
   /** The places of `after`. */
   get later(): readonly (readonly Place[])[] {
     this.#later ??= (this.ask.after ?? []).map((candidates) => candidates.map((candidate) => this.#ground.place(candidate)))
@@ -73,4 +82,6 @@ export class Wait implements Asked, Ranked {
   }
 }
 
-const none: readonly string[] = []
+function nameOf(candidate: Candidate): string {
+  return 'device' in candidate ? candidate.device : candidate.seat
+}

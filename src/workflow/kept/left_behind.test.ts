@@ -1,5 +1,6 @@
 import { test } from 'tap'
 import { liveRuntime } from '../testing.ts'
+import { leaveBehind } from './left_behind.ts'
 import type { SavedThread } from './saved.ts'
 
 const topology = {
@@ -36,7 +37,7 @@ function bench(stands: string | null) {
   return { runtime, at: () => floor.whereIs('p') ?? null, floor }
 }
 
-const cases: [string, { stands: string | null; left: Left; now: string | null; lost?: RegExp }][] = [
+const cases: [string, { stands: string | null; left: Left; now: string | null; lost?: object }][] = [
   ['an open thread left it where the journal says', { stands: null, left: { seat: 'a', status: 'MOVING' }, now: 'a' }],
   ['what was known of it before is older', { stands: 'b', left: { seat: 'a', status: 'MOVING' }, now: 'a' }],
   ['one that had ended is known better by others', { stands: 'b', left: { seat: 'a', status: 'COMPLETED' }, now: 'b' }],
@@ -45,15 +46,23 @@ const cases: [string, { stands: string | null; left: Left; now: string | null; l
   ['one that was yet to come is nowhere', { stands: null, left: { seat: null, status: 'CREATED' }, now: null }],
   [
     'one in a gripper is to be looked for',
-    { stands: 'a', left: { seat: 'a', status: 'MOVING', held_by: 'arm' }, now: null, lost: /gripper of arm/ },
+    {
+      stands: 'a',
+      left: { seat: 'a', status: 'MOVING', held_by: 'arm' },
+      now: null,
+      lost: { category: 'LEDGER_CONTRADICTED', what: /gripper of arm/ },
+    },
   ],
-  ['so is one whose place is gone', { stands: null, left: { seat: 'z', status: 'MOVING' }, now: null, lost: /stood at z/ }],
+  [
+    'so is one whose place is gone',
+    { stands: null, left: { seat: 'z', status: 'MOVING' }, now: null, lost: { category: 'DECK_RECONCILE_CONFLICT', what: /stood at z/ } },
+  ],
 ]
 
 for (const [name, { stands, left, now, lost }] of cases) {
   test(`labware of a run that does not go on: ${name}`, (t) => {
     const { runtime, at } = bench(stands)
-    const told = runtime.leaveBehind([thread(left)])
+    const told = leaveBehind(runtime.worlds.live!, [thread(left)])
     t.equal(at(), now)
     t.equal(told.length, lost ? 1 : 0)
     if (lost) t.match(told, [lost])
@@ -65,7 +74,8 @@ for (const [name, { stands, left, now, lost }] of cases) {
 test('labware whose place is taken is to be looked for', (t) => {
   const { runtime, floor, at } = bench(null)
   floor.put('other', 'a', null)
-  t.match(runtime.leaveBehind([thread({ seat: 'a', status: 'MOVING' })]), [/plate stood at a/])
+  const told = leaveBehind(runtime.worlds.live!, [thread({ seat: 'a', status: 'MOVING' })])
+  t.match(told, [{ category: 'DECK_RECONCILE_CONFLICT', what: /plate stood at a, and cannot be there now: labware other stands at a/ }])
   t.equal(at(), null)
   t.end()
 })

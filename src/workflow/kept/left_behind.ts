@@ -1,35 +1,50 @@
 // The labware of a run that does not go on: it stands where it stood, and no thread moves it.
 
-import { LabError, messageOf } from '../../errors.ts'
+import { messageOf } from '../../errors.ts'
 import { isTerminal, type ThreadStatus, threadTransitions } from '../statuses.ts'
 import type { World } from '../threads/world.ts'
 import type { SavedThread } from './saved.ts'
 
-/** Answers what somebody has to look for: labware that was in a gripper, or whose place is not there or is taken. */
-export function leaveBehind(live: World | null, threads: readonly SavedThread[]): string[] {
-  return threads.flatMap(({ labware, seat, status }) => {
-    const isOver = isTerminal(threadTransitions, status as ThreadStatus)
-    const stands = live?.floor.whereIs(labware.labware_id)
-    if (seat === null) {
-      if (isOver && stands !== undefined) takeOff(live!, labware.labware_id)
-      return []
-    }
+/** Labware that somebody has to look for: nobody knows where it is, or where it was said to be it cannot be. */
+export type Lost = { category: 'LEDGER_CONTRADICTED' | 'DECK_RECONCILE_CONFLICT'; what: string }
+
+export function leaveBehind({ floor, labware: known }: World, threads: readonly SavedThread[]): Lost[] {
+  return threads.flatMap((thread): Lost[] => {
+    const { labware, seat } = thread
+    const { labware_id, name, held_by } = labware
+    const isKnown = floor.whereIs(labware_id) !== undefined
     // It has ended there, and others may know better since.
-    if (isOver && stands !== undefined) return []
-    if (stands !== undefined) takeOff(live!, labware.labware_id)
-    live?.labware.set(labware.labware_id, { ...labware, state: 'ENDED', held_by: null })
-    if (labware.held_by !== null) return `${labware.name} was in the gripper of ${labware.held_by}`
+    if (isOver(thread) ? isKnown && seat !== null : seat === null) return []
+    if (isKnown) {
+      floor.remove(labware_id)
+      known.delete(labware_id)
+    }
+    if (seat === null) return []
+    known.set(labware_id, { ...labware, state: 'ENDED', held_by: null })
+    if (held_by !== null) return [inGripper(name, held_by)]
     try {
-      if (!live) throw new LabError('conflict', 'no topology is loaded')
-      live.floor.put(labware.labware_id, seat, null)
+      floor.put(labware_id, seat, null)
       return []
     } catch (error) {
-      return `${labware.name} stood at ${seat} (${messageOf(error)})`
+      return [cannotBe(name, { seat, why: messageOf(error) })]
     }
   })
 }
 
-function takeOff({ floor, labware }: World, labware_id: string): void {
-  floor.remove(labware_id)
-  labware.delete(labware_id)
+/** All that can be said without a topology. */
+export function leftInGrippers(threads: readonly SavedThread[]): Lost[] {
+  return threads.flatMap(({ labware: { name, held_by }, seat }) => (seat !== null && held_by !== null ? [inGripper(name, held_by)] : []))
+}
+
+export function isOver({ status }: SavedThread): boolean {
+  return isTerminal(threadTransitions, status as ThreadStatus)
+}
+
+export function inGripper(name: string, held_by: string): Lost {
+  return { category: 'LEDGER_CONTRADICTED', what: `${name} was in the gripper of ${held_by}` }
+}
+
+/** Another is known to be there, or there is no such place. */
+export function cannotBe(name: string, { seat, why }: { seat: string; why: string }): Lost {
+  return { category: 'DECK_RECONCILE_CONFLICT', what: `${name} stood at ${seat}, and cannot be there now: ${why}` }
 }

@@ -101,6 +101,20 @@ test('an action of its own that was told to be completed is not done again', asy
   )
 })
 
+test('a custom event that was told is known to those who wait for it, though nobody had saved it', async (t) => {
+  const steps = [{ method: 'mix_it' }, { wait_for: 'go' }]
+  const document = workflow(steps, {
+    labware: { plate: { type: '96-well' } },
+    methods: { mix_it: [{ do: 'mix', on: 'mixer' }, { emit: 'go' }] },
+    threads: { plate: { labware: 'plate', start: { at: 'pad_1' }, end: { at: ['pad_1'] }, steps } },
+  })
+  const { runtime, execution, told } = await takenUp(await cutAfter(document, 'ACTION emit COMPLETED'), document)
+  execution.resume()
+  await runtime.over(execution)
+  t.notOk(trace(told).includes('CUSTOM go EMITTED'))
+  t.equal(execution.phase.current, 'completed')
+})
+
 test('a method that was told to be over is not begun again', async (t) => {
   const { runtime, execution, told } = await takenUp(await cutAfter(mixed, 'METHOD mix_it COMPLETED'))
   execution.resume()

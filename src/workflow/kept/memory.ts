@@ -21,6 +21,8 @@ export class Memory {
   #isOver = false
   /** Something was put that may not be on the card. */
   #isUnsynced = false
+  /** The last time it was brought there, which may be under way: others wait for that as well. */
+  #syncing: Promise<void> = Promise.resolve()
 
   constructor(execution: Execution, journal: Pick<KeyedJournal, 'put' | 'synced' | 'remove'>) {
     this.#execution = execution
@@ -53,10 +55,11 @@ export class Memory {
     // Of one that stands down what stood then is kept.
     if (this.#execution.memory !== this) return
     this.#write()
-    if (!this.#isUnsynced) return
+    if (!this.#isUnsynced) return this.#syncing
     this.#isUnsynced = false
+    this.#syncing = this.#journal.synced()
     try {
-      await this.#journal.synced()
+      await this.#syncing
     } catch (error) {
       this.#isUnsynced = true
       throw error
@@ -66,6 +69,7 @@ export class Memory {
   /** The execution has ended: there is nothing to take up. */
   async end(): Promise<void> {
     this.#isOver = true
+    this.#known.clear()
     memories.get(this.#execution.world)?.delete(this)
     await this.#journal.remove()
   }

@@ -283,7 +283,8 @@ test('what was open when the service ended is aborted, in the order of any end, 
   records.thread(thread('t1', 'COMPLETED'))
   records.thread(thread('t2', 'MOVING'))
   records.accepted({ ...row, execution_id: 'kept' }, { ...submission, execution_id: 'kept', submission_id: 's2' })
-  t.equal(abortLeftOpen(records, { isTakenUp: (execution_id) => execution_id === 'kept', emit }), 1)
+  const untold = async function* () {}
+  t.equal(await abortLeftOpen(records, { isTakenUp: (execution_id) => execution_id === 'kept', events: untold, emit }), 1)
   t.same(
     events.map(({ event_name }) => event_name),
     ['THREAD.t2.ABORTED', 'GROUP.g1.COMPLETED', 'WORKFLOW.e1.ERRORED', 'SUBMISSION.s1.ABORTED', 'EXECUTION.e1.ABORTED'],
@@ -296,7 +297,7 @@ test('what was open when the service ended is aborted, in the order of any end, 
     { status: 'ABORTED', last_error: reason, group_id: 'g1' },
   ])
   t.match(records.execution('kept'), { status: 'IN_PROGRESS' })
-  t.equal(abortLeftOpen(records, { isTakenUp: () => true, emit }), 0)
+  t.equal(await abortLeftOpen(records, { isTakenUp: () => true, events: untold, emit }), 0)
 })
 
 test('a record that was removed is gone from the file too', async (t) => {

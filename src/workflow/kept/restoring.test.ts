@@ -111,6 +111,7 @@ test('CONTINUE takes the interrupted action for done, ABORT_METHOD leaves its me
     const events = trace(told)
     t.same(begun(events), actions, decision)
     t.ok(events.includes(method) && events.includes(end), decision)
+    t.equal(events.includes('THREAD plate RESOLVING_ACTION_LOCATION'), decision !== 'ABORT_THREAD', 'what has ended goes nowhere before')
   }
 })
 

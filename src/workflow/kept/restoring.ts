@@ -4,14 +4,23 @@ import { LabError } from '../../errors.ts'
 import { actionsOf } from '../plans/plan.ts'
 import type { Execution } from '../runs/execution.ts'
 import type { Submission } from '../runs/submission.ts'
-import { actionTransitions, isTerminal, type Phase, type Transitions, threadTransitions } from '../statuses.ts'
+import {
+  actionTransitions,
+  isTerminal,
+  methodTransitions,
+  type Phase,
+  type ThreadStatus,
+  type Transitions,
+  threadTransitions,
+  type WorkflowStatus,
+} from '../statuses.ts'
 import { tipsUsed } from '../threads/ahead.ts'
 import { MethodRun } from '../threads/method.ts'
 import { scopeKey } from '../threads/slots.ts'
 import { LabwareThread } from '../threads/thread.ts'
 import { reopenWindow } from '../threads/windows.ts'
 import type { Interrupted, Saved, SavedMethod, SavedSlot, SavedThread } from './saved.ts'
-import type { Told } from './told.ts'
+import { endOf, type Told } from './told.ts'
 
 export const restarted = 'the service restarted'
 
@@ -30,11 +39,13 @@ export function restore(execution: Execution, saved: Saved, { submissions, now, 
   }
   execution.paused = { at: now, reason: 'system' }
   execution.submissions.push(...submissions)
+  for (const submission of submissions) if (submission.status.current === 'PENDING') submission.status.become('ACCEPTED')
   for (const [name, count] of Object.entries(saved.execution.names)) execution.births.names.set(name, count)
-  for (const channel of saved.channels) execution.channels.restore(channel)
-  for (const group of saved.groups) execution.groups.restore({ ...group, is_complete: group.is_complete || told.isComplete(group) })
+  for (const channel of told.channels(saved.channels)) execution.channels.restore(channel)
   execution.inserts.restore(saved.execution.inserts)
+  execution.reopen(workflowStatus(execution, told))
   for (const thread of saved.threads) addThread(execution, withoutDone(thread, told), told)
+  execution.goesOn()
   const methods = new Map(saved.methods.map((method) => [method.method_id, methodOf(execution, method, told)]))
   for (const slot of saved.slots) execution.slots.restore(slotOf(execution, slot, methods))
   for (const { thread_id, method_id, joining_id, awaited } of saved.threads) {
@@ -51,11 +62,19 @@ export function restore(execution: Execution, saved: Saved, { submissions, now, 
   for (const thread of saved.threads) countTips(execution, thread, told)
   for (const thread of saved.threads) closeInterrupted(execution, thread, told)
   closeUnsaved(execution, saved, told)
+  for (const { thread_id, status } of saved.threads) endAsSaved(execution.threads.get(thread_id)!, status as ThreadStatus)
+  const completed = new Set(
+    saved.groups.filter(({ is_complete }) => is_complete).map(({ submission_id, group_id }) => `${submission_id} ${group_id}`),
+  )
+  execution.groups.restore(execution.threads.values(), (group) =>
+    told.isEmpty ? completed.has(`${group.submission_id} ${group.group_id}`) : told.isComplete(group),
+  )
   const open = [...execution.threads.values()].filter(({ isOver }) => !isOver)
   // What is in a gripper is set down first.
   for (const thread of open.sort((a, b) => Number(b.labware.held_by !== null) - Number(a.labware.held_by !== null)))
     setOff(execution, thread)
-  for (const { thread_id, status } of saved.threads) if (!isEnd(threadTransitions, status)) endedSince(execution.threads.get(thread_id)!)
+  for (const { thread_id, status } of saved.threads) endedSince(execution.threads.get(thread_id)!, status)
+  execution.groups.settle()
   execution.takenUp(saved.execution.phase as Phase)
 }
 
@@ -64,20 +83,31 @@ function addThread(execution: Execution, saved: SavedThread, log: Told): void {
   if (!plan) throw new LabError('conflict', `there is no thread ${saved.template} any more`)
   const { name, labware, group_id, submission_id, starts_at: startsAt, seat } = saved
   const told = log.statusOf(saved.thread_id)
-  const status = told && (told === 'STOPPING' || isEnd(threadTransitions, told)) ? told : saved.status
+  const isTold = told !== undefined || log.isEmpty
+  // What was told last is what the next is told after; an end that was saved alone is told here.
+  const status = isTold ? (told ?? saved.status) : 'CREATED'
   const origin = { group_id, submission_id }
-  const thread = new LabwareThread(execution, plan, { name, labware: { ...labware }, origin, startsAt, saved: { ...saved, status } })
+  const its = { name, labware: { ...labware }, origin, startsAt, saved: { ...saved, status }, isTold }
+  const thread = new LabwareThread(execution, plan, its)
   execution.threads.set(thread.thread_id, thread)
-  thread.last_error = thread.isOver ? saved.last_error : restarted
-  if (thread.status.current === 'COMPLETED' && saved.status !== status) completedSince(thread, seat)
+  thread.last_error = isEnd(threadTransitions, status) || isEnd(threadTransitions, saved.status) ? saved.last_error : restarted
+  if (thread.status.current === 'COMPLETED' && !isEnd(threadTransitions, saved.status)) completedSince(thread, seat)
   else if (seat !== null && thread.isOver) leaveStanding(thread, seat)
   else if (seat !== null) putBack(thread, seat)
   else if (thread.isOver) takeOff(thread)
 }
 
+/** The log has not come so far. */
+function endAsSaved(thread: LabwareThread, end: ThreadStatus): void {
+  if (thread.isOver || !isEnd(threadTransitions, end)) return
+  if (end === 'STOPPED') thread.become('STOPPING')
+  thread.become(end)
+}
+
 /** After the last that was saved, where it may have been on its way to its end. */
 function completedSince(thread: LabwareThread, seat: string | null): void {
   takeOff(thread)
+  Object.assign(thread.labware, { state: 'ENDED', held_by: null })
   const { end, template } = thread.plan
   const last = end.seats.find((one) => one === seat) ?? (end.seats.length === 1 ? end.seats[0]! : undefined)
   const isLeft = template.end.mode === 'LEAVE_IN_PLACE' && last !== undefined && !thread.world.floor.graph.seats.get(last)?.storage
@@ -119,11 +149,10 @@ function isFree({ floor }: LabwareThread['world'], seat: string): boolean {
   return floor.graph.samePad(seat).every(({ name }) => floor.seat(name).labware_id === null)
 }
 
-/** If it ended after the last that was saved: what it had in hand goes to others. */
-function endedSince(thread: LabwareThread): void {
-  if (!thread.isOver) return
-  thread.execution.slots.ended(thread)
-  thread.execution.groups.ended(thread)
+/** If it ended after the last that was saved, or in the midst of that: what it had in hand goes to others. */
+function endedSince(thread: LabwareThread, saved: string): void {
+  const { slots } = thread.execution
+  if (thread.isOver && (!isEnd(threadTransitions, saved) || slots.of(thread).receiver === thread)) slots.ended(thread)
 }
 
 function setOff(execution: Execution, thread: LabwareThread): void {
@@ -141,15 +170,18 @@ function methodOf(execution: Execution, saved: SavedMethod, told: Told): MethodR
   // What an operator put in goes by a plan of its own.
   const plan = step?.kind === 'method' && step.method.name === saved.name ? step.method : execution.workflow.methods.get(saved.name)
   if (!plan || !owner) throw new LabError('conflict', `there is no method ${saved.name} any more`)
-  const method = new MethodRun(owner, plan, { ...saved, status: told.statusOf(saved.method_id) ?? saved.status })
+  const last = told.statusOf(saved.method_id)
+  const isTold = last !== undefined || told.isEmpty
+  const method = new MethodRun(owner, plan, { ...saved, status: isTold ? (last ?? saved.status) : 'CREATED', isTold })
   while (method.next < method.actions.length && told.isDone(method.method_id, method.actions[method.next]!.name)) method.next++
   return method
 }
 
-/** An action of its own that was completed, and not yet left behind when it was saved. That of a method is seen there. */
+/** What was completed, and not yet left behind when it was saved: an action of its own, or all of its method. One action of a method is seen there. */
 function withoutDone(saved: SavedThread, told: Told): SavedThread {
   const { interrupted, method_id, frames } = saved
   const frame = frames.at(-1)
+  if (method_id !== null && isEnd(methodTransitions, told.statusOf(method_id) ?? 'CREATED')) return { ...saved, interrupted: null }
   if (!interrupted || !frame || told.statusOf(interrupted.action_id) !== 'COMPLETED') return saved
   if (method_id !== null) return told.isDone(method_id, interrupted.name ?? '') ? { ...saved, interrupted: null } : saved
   return { ...saved, interrupted: null, frames: [...frames.slice(0, -1), advanced(frame)] }
@@ -212,8 +244,14 @@ function closeInterrupted(execution: Execution, saved: SavedThread, told: Told):
   }
 }
 
+/** As far as it was told of at all. */
 function isOpen({ action_id, status }: Interrupted, told: Told): boolean {
-  return !isEnd(actionTransitions, told.statusOf(action_id) ?? status)
+  const last = told.isEmpty ? status : told.statusOf(action_id)
+  return last !== undefined && !isEnd(actionTransitions, last)
+}
+
+function workflowStatus({ execution_id }: Execution, told: Told): WorkflowStatus | undefined {
+  return told.isEmpty ? 'IN_PROGRESS' : (told.statusOf(execution_id) as WorkflowStatus | undefined)
 }
 
 /** What began after the last that was saved is not gone on with: it ends in the log too. */
@@ -225,15 +263,11 @@ function closeUnsaved(execution: Execution, saved: Saved, told: Told): void {
     ...saved.threads.map(({ thread_id }) => thread_id),
     ...saved.submissions.map(({ submission_id }) => submission_id),
   ])
-  for (const { entity_type, entity_id, status, context } of told.open()) {
-    if (known.has(entity_id)) continue
-    const end = entity_type !== 'METHOD' ? 'ABORTED' : status === 'CREATED' ? 'SKIPPED' : 'PARTIAL_COMPLETE'
-    const about: Record<string, object> = {
-      ACTION: { action_status: end },
-      THREAD: { pause_reason: null, last_error: restarted },
-      SUBMISSION: { reason: restarted },
-    }
-    execution.emit(entity_type, entity_id, end, { ...context, ...about[entity_type] })
+  for (const event of told.open()) {
+    const { entity_type, entity_id } = event
+    if (entity_type === 'WORKFLOW' || known.has(entity_id)) continue
+    const { status, context } = endOf(event, restarted)
+    execution.emit(entity_type, entity_id, status, context)
   }
 }
 

@@ -109,6 +109,7 @@ const SavedGroup = v.object({
 type SavedGroup = v.InferOutput<typeof SavedGroup>
 
 const SavedChannel = v.object({ name: v.string(), count: v.number(), value: Text, data: v.record(v.string(), v.unknown()) })
+export type SavedChannel = v.InferOutput<typeof SavedChannel>
 
 export const SavedInsert = v.object({
   anchor: v.string(),
@@ -141,7 +142,7 @@ export type Saved = {
   methods: SavedMethod[]
   slots: SavedSlot[]
   groups: SavedGroup[]
-  channels: v.InferOutput<typeof SavedChannel>[]
+  channels: SavedChannel[]
   /** The workflow as it was when the run began, if it holds no code: it may have been changed since. */
   document: unknown
 }

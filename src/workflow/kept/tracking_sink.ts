@@ -69,13 +69,18 @@ export class ExecutionTrackingSink implements Sink {
   }
 }
 
-/** For an execution that was taken up and has no record, because that was lost. */
-export function recordAnew(execution: Execution, store: RecordStore): void {
+/** For an execution that was taken up: what has no record of it, because that was lost, or not yet written. */
+export function recordAnew(execution: Execution, records: Records): void {
   const { execution_id } = execution
-  for (const submission of execution.submissions) store.accepted(rowOf(execution), submissionRow(submission))
+  if (!records.execution(execution_id))
+    for (const submission of execution.submissions) records.accepted(rowOf(execution), submissionRow(submission))
+  // At first nobody knows whose it is.
+  const whole = records.threads(execution_id).filter(({ submission_id }) => submission_id !== null)
+  const known = new Set(whole.map(({ thread_id }) => thread_id))
   for (const { thread_id, name, plan, origin, status, pause_reason, last_error } of execution.threads.values()) {
+    if (known.has(thread_id)) continue
     const names = { thread_id, execution_id, thread_name: name, template_name: plan.name, ...origin }
-    store.thread({ ...names, status: status.current, since: execution.started_at, pause_reason, last_error })
+    records.thread({ ...names, status: status.current, since: execution.started_at, pause_reason, last_error })
   }
 }
 
@@ -92,13 +97,14 @@ function reasonIn({ reason }: Context): string | null {
   return typeof reason === 'string' ? reason : null
 }
 
-/** What the log tells of a run that has ended, for records that are behind it: those of a backup, as an example. */
+/** What the log tells, for records that are behind it: they are written once in a while, and those of a backup are older. */
 export function catchUp(records: Records, event: RuntimeEvent): void {
   const { execution_id, entity_type, entity_id, status, timestamp, context } = event
   if (entity_type === 'THREAD') {
     const known = records.threads(execution_id).find(({ thread_id }) => thread_id === entity_id)
     const { pause_reason, last_error } = context as Pick<ThreadRecord, 'pause_reason' | 'last_error'>
-    if (known) records.thread({ ...known, status: status as ThreadRecord['status'], since: timestamp, pause_reason, last_error })
+    if (known && known.since < timestamp)
+      records.thread({ ...known, status: status as ThreadRecord['status'], since: timestamp, pause_reason, last_error })
   } else if (isEnding(status)) {
     const ending = { status, reason: reasonIn(context), ended_at: timestamp }
     if (entity_type === 'SUBMISSION') records.submissionEnded(execution_id, entity_id, ending)

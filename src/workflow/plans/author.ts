@@ -62,6 +62,7 @@ type OnDevice<Labware extends string> = AnyAction & {
   sites?: { readonly [Name in Labware]?: number }
   tips?: { readonly [Name in Labware]?: number }
   max_wait_after?: number
+  labware_timeout?: number
   seconds?: number
 }
 

@@ -64,6 +64,12 @@ const OnDevice = {
     v.optional(Seconds),
     v.description("The next action of its owner's labware must begin within this time after it; what that needs is kept free"),
   ),
+  labware_timeout: v.pipe(
+    v.optional(Seconds),
+    v.description(
+      'How long, once the device is held and the labware of its owner is there, the others may take to come; for ever, if not said',
+    ),
+  ),
   seconds: v.pipe(v.optional(Seconds), v.description('What it takes, where it is simulated without a driver')),
 }
 

@@ -110,6 +110,21 @@ test('a place reaches all if each can be gone to without passing through a devic
   t.end()
 })
 
+test('places hang together by transporters, and by the nests of one device', (t) => {
+  const graph = graphOf({ left: 'd1 p1', right: 'd2 p2', third: 'p2 d3' })
+  t.equal(graph.islandOf('d1'), graph.islandOf('p1'))
+  t.equal(graph.islandOf('d2'), graph.islandOf('d3'))
+  t.not(graph.islandOf('d1'), graph.islandOf('d2'))
+  const document = {
+    ...{ format: 1, name: 'test', transporters: { one: { positions: ['a', 'nest_1'] }, other: { positions: ['nest_2', 'b'] } } },
+    ...{ positions: { a: {}, nest_1: { device: 'd1' }, nest_2: { device: 'd1' }, b: {} }, devices: { d1: {} } },
+  }
+  const linked = new Graph(v.parse(TopologyDocument, document))
+  t.equal(linked.islandOf('a'), linked.islandOf('b'))
+  t.equal(smc().islandOf('stacker_3'), smc().islandOf('waste_1'))
+  t.end()
+})
+
 test('the stations of a shuttle are one pad', (t) => {
   const graph = smc()
   const stations = ['translator_1_start', 'translator_1_end']

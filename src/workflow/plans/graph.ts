@@ -36,6 +36,7 @@ export class Graph {
   readonly #nodes = new Map<string, Node>()
   readonly #devices = new Map<string, Seat[]>()
   readonly #kinds: number
+  readonly #islands: ReadonlyMap<Node, number>
   /** By kind and kind; null where there is no way. */
   readonly #ways: (readonly Leg[] | null | undefined)[] = []
 
@@ -53,6 +54,7 @@ export class Graph {
       }
     }
     this.seats = seats
+    this.#islands = this.#numbered()
   }
 
   get devices(): Iterable<string> {
@@ -129,6 +131,29 @@ export class Graph {
   reachesAll(seat: string): boolean {
     const node = this.#node(seat)
     return island(node).every((other) => this.#way(node, other) !== null)
+  }
+
+  /** Numbers what hangs together: labware here is never in the way of labware of another number. */
+  islandOf(seat: string): number {
+    return this.#islands.get(this.#node(seat))!
+  }
+
+  /** The nests of a device hang together too. */
+  #numbered(): ReadonlyMap<Node, number> {
+    const numbers = new Map<Node, number>()
+    let count = 0
+    for (const first of this.#nodes.values()) {
+      if (numbers.has(first)) continue
+      const number = count++
+      for (const waiting = [first]; waiting.length > 0; ) {
+        for (const node of hangingTogether(waiting.pop()!)) {
+          if (numbers.has(node)) continue
+          numbers.set(node, number)
+          for (const { device } of node.seats) if (device !== null) for (const { name } of this.seatsOf(device)) waiting.push(this.#node(name))
+        }
+      }
+    }
+    return numbers
   }
 
   #node(seat: string): Node {
@@ -213,9 +238,14 @@ function* legsFrom({ arms, ride }: Node): Generator<Leg> {
 
 /** Of each kind one node. */
 function island(start: Node): Node[] {
-  const [nodes, arms, kinds] = [new Set([start]), new Set<Arm>(), new Map<number, Node>()]
+  const kinds = new Map<number, Node>()
+  for (const node of hangingTogether(start)) if (!kinds.has(node.kind)) kinds.set(node.kind, node)
+  return [...kinds.values()]
+}
+
+function hangingTogether(start: Node): ReadonlySet<Node> {
+  const [nodes, arms] = [new Set([start]), new Set<Arm>()]
   for (const node of nodes) {
-    if (!kinds.has(node.kind)) kinds.set(node.kind, node)
     if (node.ride) nodes.add(node.ride.to)
     for (const arm of node.arms) {
       if (arms.has(arm)) continue
@@ -223,7 +253,7 @@ function island(start: Node): Node[] {
       for (const next of arm.nodes) nodes.add(next)
     }
   }
-  return [...kinds.values()]
+  return nodes
 }
 
 function links({ arms, ride }: Node): number {

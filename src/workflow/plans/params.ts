@@ -2,8 +2,14 @@
 
 import type { Do } from './documents.ts'
 
+export function namesVariable(params: Do['with']): boolean {
+  return Object.values(params).some(isVariable)
+}
+
 export function filledIn(params: Do['with'], variable: (name: string) => unknown): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(params).map(([name, value]) => [name, typeof value === 'object' && value !== null ? variable(value.variable) : value]),
-  )
+  return Object.fromEntries(Object.entries(params).map(([name, value]) => [name, isVariable(value) ? variable(value.variable) : value]))
+}
+
+function isVariable(value: Do['with'][string]): value is { variable: string } {
+  return typeof value === 'object' && value !== null
 }

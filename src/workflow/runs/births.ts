@@ -36,8 +36,9 @@ export class Births {
   thread(plan: ThreadPlan, origin: ThreadOrigin, start?: string): LabwareThread {
     const acquired = this.#acquisition(plan, origin)
     const startsAt = start ?? seatOf(plan, acquired)
-    const standing = this.#standingAt(startsAt, plan)
-    const labware = standing ?? this.#labwareFor(plan, (acquired && 'barcode' in acquired && acquired.barcode) || null)
+    const barcode = barcodeOf(acquired)
+    const standing = this.#standingAt(startsAt, plan, barcode)
+    const labware = standing ?? this.#labwareFor(plan, barcode)
     const thread = new LabwareThread(this.#execution, plan, { name: this.#numbered(plan.name), origin, startsAt, labware })
     if (standing) this.#takeUp(thread)
     return thread
@@ -49,11 +50,12 @@ export class Births {
   }
 
   /** What is to be used again, if it stands there and nobody moves it. */
-  #standingAt(seat: string, { template, labware: name }: ThreadPlan): Labware | undefined {
+  #standingAt(seat: string, { template, labware: name }: ThreadPlan, barcode: string | null): Labware | undefined {
     if (template.start.mode !== 'REUSE_EXISTING') return undefined
-    const { floor, labware } = this.#execution.world
-    const there = labware.get(floor.seat(seat).labware_id ?? '')
-    if (!there || floor.whose(there.labware_id) !== null) return undefined
+    const { world, workflow } = this.#execution
+    const there = world.labware.get(world.floor.seat(seat).labware_id ?? '')
+    if (!there || world.floor.whose(there.labware_id) !== null) return undefined
+    if (there.type !== workflow.document.labware[name]?.type || whyNotThat(there, barcode)) return undefined
     // Another workflow may have called it otherwise.
     return { ...there, template: name }
   }
@@ -87,11 +89,26 @@ export function seatOf({ start }: ThreadPlan, acquired: Acquisition | undefined)
   return 'location' in acquired ? acquired.location : start.seat
 }
 
+export function barcodeOf(acquired: Acquisition | undefined): string | null {
+  return (acquired && 'barcode' in acquired && acquired.barcode) || null
+}
+
+function whyNotThat({ barcode }: Labware, wanted: string | null): string | undefined {
+  if (wanted === null || barcode === wanted) return undefined
+  return barcode === null ? `whose barcode nobody has read (${wanted} is wanted)` : `whose barcode is ${barcode}, and ${wanted} is wanted`
+}
+
 /**
  * Where a thread begins nothing may stand, but what is to be used again and nobody moves. A storage takes as much as is wanted.
  * Throws `conflict`.
  */
-export function mustBeFree({ floor, labware }: World, seat: string, { document }: Workflow, { template, name, ...plan }: ThreadPlan): void {
+export function mustBeFree(
+  { floor, labware }: World,
+  seat: string,
+  { document }: Workflow,
+  { template, name, ...plan }: ThreadPlan,
+  barcode: string | null = null,
+): void {
   const { labware_id } = floor.seat(seat)
   if (labware_id === null || floor.graph.seats.get(seat)?.storage) return
   const there = labware.get(labware_id)
@@ -103,10 +120,12 @@ export function mustBeFree({ floor, labware }: World, seat: string, { document }
     )
   }
   const isAtRest = floor.whose(labware_id) === null
-  if (isAtRest && template.start.mode === 'REUSE_EXISTING' && there?.type === document.labware[plan.labware]?.type) return
+  const isOfType = template.start.mode === 'REUSE_EXISTING' && there?.type === document.labware[plan.labware]?.type
+  const another = isOfType ? whyNotThat(there!, barcode) : undefined
+  if (isAtRest && isOfType && !another) return
   const remedy = isAtRest ? `take it away (benchd labware put ${labware_id} --off)` : 'wait until the run that moves it has taken it on'
   throw new LabError(
     'conflict',
-    `${name} is to begin at ${seat}, where ${there?.name ?? labware_id} stands; ${remedy}, or say another start`,
+    `${name} is to begin at ${seat}, where ${there?.name ?? labware_id} stands${another ? `, ${another}` : ''}; ${remedy}, or say another start`,
   )
 }

@@ -1,13 +1,18 @@
 // The custom events of one execution: each name a counter with its latest value, and those who wait for it.
 
+import { LabError } from '../../errors.ts'
+
 export type Published = { value: string | null; data: Record<string, unknown> }
 
 type Channel = Published & { count: number; waiters: Set<() => void> }
 
+/** Of a run that names each event anew nobody could wait for one. */
+const mostNames = 1000
+
 export class Channels {
   readonly #channels = new Map<string, Channel>()
 
-  /** Keeps the latest, and releases those who wait. */
+  /** Keeps the latest, and releases those who wait. Throws `conflict` for one name too many. */
   publish(name: string, { value, data }: Published): void {
     const channel = this.#channel(name)
     channel.count++
@@ -49,6 +54,11 @@ export class Channels {
   #channel(name: string): Channel {
     let channel = this.#channels.get(name)
     if (!channel) {
+      if (this.#channels.size >= mostNames)
+        throw new LabError(
+          'conflict',
+          `there are ${mostNames} custom events in this run already, and ${name} is none of them; take a name again`,
+        )
       channel = { count: 0, value: null, data: {}, waiters: new Set() }
       this.#channels.set(name, channel)
     }

@@ -9,7 +9,7 @@ import type { Workflow } from '../plans/plan.ts'
 import { refusalFor } from '../plans/refusal.ts'
 import { mustBeKnown } from '../plans/wrong.ts'
 import type { World } from '../threads/world.ts'
-import { mustBeFree, seatOf } from './births.ts'
+import { barcodeOf, mustBeFree, seatOf } from './births.ts'
 import type { Acquisition, Group, Submission, SubmissionRequest } from './submission.ts'
 
 /** `others`: the submissions of the run that it is put into; what it does not say of variables, they may. Throws `invalid`. */
@@ -33,7 +33,7 @@ export function startsMustBeFree(workflow: Workflow, { groups }: SubmissionReque
   for (const name of workflow.document.start) {
     const plan = workflow.threads.get(name)!
     for (const { members } of groups.length > 0 ? groups : [{ members: {} as Group['members'] }])
-      mustBeFree(world, seatOf(plan, members[name]), workflow, plan)
+      mustBeFree(world, seatOf(plan, members[name]), workflow, plan, barcodeOf(members[name]))
   }
 }
 

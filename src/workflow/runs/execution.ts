@@ -175,16 +175,14 @@ export class Execution {
   start(submission: Submission): void {
     this.submissions.push(submission)
     submission.status.become('ACCEPTED')
-    this.#status ??= new Status<WorkflowStatus>(workflowTransitions, 'CREATED', (status) =>
-      this.emit('WORKFLOW', this.execution_id, status, this.context()),
-    )
+    this.#status ??= this.#workflowStatus()
     const { submission_id, request } = submission
     const group_ids = request.groups.length > 0 ? request.groups.map(({ group_id }) => group_id) : [null]
     const { threads, document } = this.workflow
     for (const group_id of group_ids) {
       for (const name of document.start) this.spawn(threads.get(name)!, { submission_id, group_id })
     }
-    this.#status.become('IN_PROGRESS')
+    this.goesOn()
     submission.status.become('IN_PROGRESS')
   }
 
@@ -223,23 +221,42 @@ export class Execution {
     this.world.steps.push(() => void travel(thread).then(() => this.#threadEnded(thread)))
   }
 
+  /** After a restart: `told` is the last that was told of its workflow. */
+  reopen(told: WorkflowStatus | undefined): void {
+    this.#status = this.#workflowStatus(told)
+  }
+
+  /** Its threads are there. */
+  goesOn(): void {
+    if (this.#status?.current === 'CREATED') this.#status.become('IN_PROGRESS')
+  }
+
+  #workflowStatus(told?: WorkflowStatus): Status<WorkflowStatus> {
+    const publish = (status: WorkflowStatus) => this.emit('WORKFLOW', this.execution_id, status, this.context())
+    return new Status<WorkflowStatus>(workflowTransitions, told ?? 'CREATED', publish, { isTold: told !== undefined })
+  }
+
   /** It is what it was when it was saved: all threads stand, and go on when it is resumed. */
   takenUp(phase: Phase): void {
-    const publish = (status: WorkflowStatus) => this.emit('WORKFLOW', this.execution_id, status, this.context())
-    this.#status = new Status<WorkflowStatus>(workflowTransitions, 'IN_PROGRESS', publish, { isTold: true })
     if (phase === 'draining') this.phase.become('draining')
-    if (phase === 'stopping') this.abort('it was being stopped when the service ended')
+    if (phase === 'stopping' || this.#wasAborted()) this.abort('it was being stopped when the service ended')
     else if (this.#live.size === 0) this.#end()
   }
 
-  /** The value that the submission gives, or another of this execution, or the default. */
+  /** The service ended in the midst of telling its end. */
+  #wasAborted(): boolean {
+    const isFailed = () => [...this.threads.values()].some(({ status }) => status.current === 'FAILED')
+    return this.submissions.some(({ status }) => status.current === 'ABORTED') || (this.status === 'ERRORED' && !isFailed())
+  }
+
+  /** The value that the submission gives, or another of this execution, or the default; undefined where there is none. Throws `invalid`. */
   variable(name: string, submission_id: string): unknown {
     const own = this.submissions.find((submission) => submission.submission_id === submission_id)
     for (const submission of [own, ...this.submissions])
       if (submission && name in submission.request.variables) return submission.request.variables[name]
     const { variables } = this.workflow.document
     if (!Object.hasOwn(variables, name)) throw new LabError('invalid', `workflow ${this.workflow.name} has no variable ${name}`)
-    return variables[name]!.default ?? null
+    return variables[name]!.default
   }
 
   /** Releases those who wait for it, then tells everybody; nothing happens in one that has ended. */

@@ -146,9 +146,9 @@ const remedies: Record<Blocker['kind'], string> = {
 
 /** Where more has to be said than that somebody has to decide. */
 const remediesAt: Partial<Record<PauseSite, (thread: LabwareThread) => string>> = {
-  MOVE: ({ labware: { name, labware_id, held_by }, world }) => {
-    const known = held_by ? `in the gripper of ${held_by}` : `at ${world.floor.whereIs(labware_id)}`
-    return `see where ${name} is; if it is not ${known}, put it somewhere and say where (${saying(labware_id)}); then recover the thread`
+  MOVE: (thread) => {
+    const { name, labware_id } = thread.labware
+    return `see where ${name} is; if it is not ${whereIs(thread)}, put it somewhere and say where (${saying(labware_id)}); then recover the thread`
   },
   MOVE_RESOLUTION: elsewhere,
   ACTION_RESOLUTION: () => 'see to what is in the way (a device that cannot be used: initialize it); then recover the thread with RETRY',
@@ -159,8 +159,12 @@ const remediesAt: Partial<Record<PauseSite, (thread: LabwareThread) => string>> 
     const path = `/api/incidents/${execution.lateCalls.incidentOf(thread_id)}`
     return `see what ${device} does; then POST ${path}/extend {"seconds": …}, ${path}/abort or ${path}/complete. Cut off, ${device} is stopped until it is initialized`
   },
-  RESTART: ({ labware: { name }, interrupted }) =>
-    `see how far ${interrupted?.name} has come and that ${name} is where it is said to be; then resume the thread or recover it`,
+  RESTART: (thread) =>
+    `see how far ${thread.interrupted?.name} has come and that ${thread.labware.name} is ${whereIs(thread)}; then resume the thread or recover it`,
+}
+
+function whereIs({ labware: { labware_id, held_by }, world }: LabwareThread): string {
+  return held_by ? `in the gripper of ${held_by}` : `at ${world.floor.whereIs(labware_id) ?? 'no place'}`
 }
 
 function elsewhere({ labware: { name, labware_id } }: LabwareThread): string {

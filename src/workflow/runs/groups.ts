@@ -25,8 +25,19 @@ export class Groups {
     return [...this.#groups.values()].map((group) => ({ ...group, ended: { ...group.ended } }))
   }
 
-  restore(group: GroupRecord): void {
-    this.#groups.set(keyOf(group), { ...group, ended: { ...group.ended } })
+  /** As it stands with these threads. `isComplete`: that was told. */
+  restore(threads: Iterable<LabwareThread>, isComplete: (group: GroupRecord) => boolean): void {
+    for (const { origin, status, isOver } of threads) {
+      const group = this.#of(origin)
+      if (group && isOver) group.ended[status.current] = (group.ended[status.current] ?? 0) + 1
+      else if (group) group.open++
+    }
+    for (const group of this.#groups.values()) group.is_complete = isComplete(group)
+  }
+
+  /** Those whose threads have all ended are complete. */
+  settle(): void {
+    for (const group of this.#groups.values()) this.#completeIfOver(group)
   }
 
   /** A thread without a group belongs to none, and holds none open. */
@@ -40,6 +51,10 @@ export class Groups {
     if (!group) return
     group.open--
     group.ended[status.current] = (group.ended[status.current] ?? 0) + 1
+    this.#completeIfOver(group)
+  }
+
+  #completeIfOver(group: GroupRecord): void {
     if (group.open > 0 || group.is_complete) return
     group.is_complete = true
     this.#completed(group)

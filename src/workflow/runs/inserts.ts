@@ -18,6 +18,9 @@ export type InsertRequest = Anchor & { item: unknown }
 
 type Where = 'before' | 'after'
 
+/** In one run: each is compiled with all that were put in before it. */
+const mostInserts = 500
+
 /** `lane` is `threads.plate` or `methods.seal_it`. */
 type Insert = { anchor: string; where: Where; item: Step; isDone: boolean; paths: Map<string, string> }
 
@@ -40,9 +43,11 @@ export class Inserts {
   /**
    * Puts it into the lane of each live thread that has the anchor ahead; where none has, into the first that comes to have it.
    * Answers where, in words. Throws `invalid` for what cannot stand there, `not_found` for an anchor that can never come, `conflict`
-   * for one that is ambiguous.
+   * for one that is ambiguous, and for one too many.
    */
   put(request: InsertRequest): string {
+    if (this.#all.length >= mostInserts)
+      throw new LabError('conflict', `${mostInserts} items were put into this run already; submit what is to come as another workflow`)
     const where = 'before' in request ? 'before' : 'after'
     const anchor = 'before' in request ? request.before : request.after
     const item = checked(JsonStep, request.item, 'item')

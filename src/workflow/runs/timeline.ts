@@ -40,6 +40,10 @@ export class Timeline {
     this.#now = now
   }
 
+  get size(): number {
+    return this.#rows.size
+  }
+
   rows(): TimelineRow[] {
     return [...this.#rows.values()]
   }

@@ -6,7 +6,8 @@ import { once } from '../../kit/change.ts'
 import type { ActionPlan } from '../plans/plan.ts'
 import { ActionRun } from './action.ts'
 import { devicesOf, placesAhead, tipsUsed } from './ahead.ts'
-import { BodyRun } from './body.ts'
+import { BodyRun, timer } from './body.ts'
+import { categoryOf, caused } from './causes.ts'
 import { isLow, isSpent } from './labware.ts'
 import type { MethodRun } from './method.ts'
 import { goTo } from './moving.ts'
@@ -89,7 +90,7 @@ async function keepAhead(thread: LabwareThread, action: ActionRun): Promise<void
   const { plan, device } = action
   const keeps = keepsOf(thread, plan)
   if (!keeps || device === null) return
-  const ask = { candidates: [{ device }], inputs: present(action), after: placesAhead(thread), use: useOf(thread, plan), keeps }
+  const ask = { candidates: [{ device }], inputs: () => present(action), after: placesAhead(thread), use: useOf(thread, plan), keeps }
   const what = `${keeps[0]!.candidates.map(({ device }) => device).join(' or ')} to be free in time after ${plan.name}`
   for (;;) {
     try {
@@ -126,7 +127,7 @@ async function leave(thread: LabwareThread, action: ActionRun, error: unknown): 
   if (!action.status.isTerminal) action.status.become('ERRORED')
   action.hold(messageOf(error))
   const { execution } = thread
-  execution.incident('ACTION_FAILED', `${action.plan.name} of ${thread.name} failed: ${messageOf(error)}`, thread, {
+  execution.incident(categoryOf(error, 'ACTION_FAILED'), `${action.plan.name} of ${thread.name} failed: ${messageOf(error)}`, thread, {
     recovery_action: 'THREAD_RECOVER_RETRY',
     error,
   })
@@ -161,7 +162,8 @@ async function bind(thread: LabwareThread, action: ActionRun): Promise<void> {
       request(thread, {
         what: plan.devices.join(' or '),
         candidates: devicesOf(plan),
-        inputs: present(action),
+        inputs: () => present(action),
+        guests: thread.execution.slots.changed,
         after: placesAhead(thread),
         use: useOf(thread, plan),
         ...(keeps && { keeps }),
@@ -183,7 +185,7 @@ async function bind(thread: LabwareThread, action: ActionRun): Promise<void> {
     } catch (error) {
       floor.release(thread.thread_id, device)
       if (thread.signal.aborted) throw new Unwind('abort')
-      thread.execution.incident('DEVICE_INIT_FAILED', `${device} cannot be used: ${messageOf(error)}`, thread, {
+      thread.execution.incident(categoryOf(error, 'DEVICE_INIT_FAILED'), `${device} cannot be used: ${messageOf(error)}`, thread, {
         recovery_action: 'THREAD_RECOVER_RETRY',
         error,
       })
@@ -197,14 +199,19 @@ async function bind(thread: LabwareThread, action: ActionRun): Promise<void> {
   action.bind(device)
 }
 
-/** Labware of those who take part already may stand at the device; that of those who are not needed now only if there is room for it. */
+/**
+ * Labware of those who take part already may stand at the device, and of those who will be sent for; that of those who are not needed
+ * now only if there is room for it.
+ */
 function present({ method, plan, inputs, owner }: ActionRun): string[] {
   const all = method?.participants ?? []
   const { devices } = owner.execution.workflow.topology
   const sites = Math.min(...plan.devices.map((device) => devices.get(device)!.sites))
   const needed = all.filter(({ labware }) => inputs.includes(labware.template))
   const hasRoom = all.length - needed.length + inputs.length <= sites
-  return (hasRoom ? all : needed).map(({ labware }) => labware.labware_id)
+  const others = inputs.filter((template) => template !== owner.labware.template)
+  const called = method ? owner.execution.slots.likely(method, others) : []
+  return [...new Set([...(hasRoom ? all : needed), ...called])].map(({ labware }) => labware.labware_id)
 }
 
 /** Does it until it succeeds, or somebody decides that it is not to be. */
@@ -252,36 +259,75 @@ async function sendForOthers(thread: LabwareThread, action: ActionRun): Promise<
 /** Until all labware is there. */
 async function gather(thread: LabwareThread, action: ActionRun): Promise<void> {
   const { method } = action
-  const bearers = () => (method ? thread.execution.slots.bearers(method, missing(action)) : [])
-  const isTakenAway = () => missing(action).includes(thread.labware.template)
-  while (method && missing(action).length > 0 && !isTakenAway()) {
-    const what = `${missing(action).join(' and ')} to come to ${action.device}`
+  while (method && isWaitedFor(thread, action)) {
     await thread.safePoint('AWAITING_CO_THREADS')
     try {
-      await thread.wait<void>({ kind: 'peer', what, awaits: bearers }, (resolve, reject) =>
-        once(method.changed, () => {
-          if (method.isAbandoned) reject(new Leave('method'))
-          else thread.world.floor.awaits(thread.thread_id, bearers())
-          return missing(action).length === 0 || isTakenAway() || undefined
-        })(() => resolve()),
-      )
+      await untilHere(thread, action, method)
     } catch (error) {
       if (!(error instanceof Unwind) || error.kind !== 'pause') throw error
     }
   }
 }
 
+/** Not without its own, which somebody may have taken away: that has to come first. */
+function isWaitedFor(thread: LabwareThread, action: ActionRun): boolean {
+  const absent = missing(action)
+  return absent.length > 0 && !absent.includes(thread.labware.template)
+}
+
+/** Rejects with `no_reply` where it takes longer than the action allows; that counts anew after a pause. */
+function untilHere(thread: LabwareThread, action: ActionRun, method: MethodRun): Promise<void> {
+  const { execution, world, thread_id } = thread
+  const bearers = () => execution.slots.bearers(method, missing(action))
+  const what = `${missing(action).join(' and ')} to come to ${action.device}`
+  return thread.wait<void>({ kind: 'peer', what, awaits: bearers }, (resolve, reject) => {
+    const cancelTimeout = timer(world.clock, timeoutOf(action.plan), () => {
+      callOff()
+      reject(tooLate(action, execution.slots.bearers(method, missing(action))))
+    })
+    const over = (end: () => void) => {
+      cancelTimeout()
+      end()
+    }
+    const callOff = once(method.changed, () => {
+      if (method.isAbandoned) over(() => reject(new Leave('method')))
+      else world.floor.awaits(thread_id, bearers())
+      return !isWaitedFor(thread, action) || undefined
+    })(() => over(resolve))
+    return () => over(callOff)
+  })
+}
+
+function timeoutOf({ action }: ActionPlan): number {
+  return ('labware_timeout' in action && action.labware_timeout) || 0
+}
+
+/** With what keeps those who bring it. */
+function tooLate(action: ActionRun, bearers: readonly string[]): unknown {
+  const { plan, owner, device } = action
+  const absent = missing(action).join(' and ')
+  const names = bearers.flatMap((id) => owner.execution.find(id) ?? []).map((thread) => `${thread.name} ${doing(thread)}`)
+  const why = names.length > 0 ? names.join('; ') : 'nobody brings it'
+  return caused(
+    'CO_LABWARE_TIMEOUT',
+    new LabError('no_reply', `${absent} did not come to ${device} within ${timeoutOf(plan)} s for ${plan.name}: ${why}`),
+  )
+}
+
+function doing({ waiting, status }: LabwareThread): string {
+  return waiting ? `waits for ${waiting.what}` : `is ${status.current}`
+}
+
 /** Somebody has said what became of an action that a restart interrupted: it is not begun again, and the thread goes on, also while its run stands. */
 function decidedAfterRestart(
   thread: LabwareThread,
   plan: ActionPlan,
-  { method, decided }: { method: MethodRun | null; decided: Decision },
+  { method, decided }: { method: MethodRun | null; decided: Exclude<Decision, 'ABORT_THREAD'> },
 ): Outcome {
   if (decided === 'CONTINUE') {
     continued(thread, plan)
     useTips(thread, plan, method ? [thread, ...method.participants] : [thread])
   }
-  if (decided === 'ABORT_THREAD') throw new Unwind('abort')
   const outcome = outcomes[leaveFor(decided).what]
   return outcome === 'again' ? 'done' : outcome
 }

@@ -46,12 +46,22 @@ const farthest = 6
 
 /** Where the labware will want to go after what it is in, as far as that is known. */
 export function placesAhead(thread: LabwareThread): (readonly Candidate[])[] {
+  return placesFrom(thread, 1)
+}
+
+/** Where it will want to go once it is on the floor. */
+export function placesOnItsWay(thread: LabwareThread): (readonly Candidate[])[] {
+  return placesFrom(thread, 0)
+}
+
+/** Without the steps that are done, and so many more. */
+function placesFrom(thread: LabwareThread, skipped: 0 | 1): (readonly Candidate[])[] {
   const places: (readonly Candidate[])[] = []
   const { method, frames, execution } = thread
-  for (const action of method?.actions.slice(method.next + 1) ?? []) if (action.devices.length) places.push(devicesOf(action))
+  for (const action of method?.actions.slice(method.next + skipped) ?? []) if (action.devices.length) places.push(devicesOf(action))
   for (let depth = frames.length - 1; depth >= 0 && places.length < farthest; depth--) {
     const { steps, next } = frames[depth]!
-    for (let i = next + 1; i < steps.length && places.length < farthest; i++) {
+    for (let i = next + skipped; i < steps.length && places.length < farthest; i++) {
       // What comes after a branch nobody knows.
       if (steps[i]!.kind === 'branch') return places
       places.push(...placesOf(steps[i]!, execution.workflow, thread.labware.template))

@@ -1,15 +1,18 @@
 // The body of an action under way: one call of a device, a wait, a step for a person, or code that does all of these.
 
 import { LabError, messageOf } from '../../errors.ts'
+import type { IncidentCategory } from '../../events/incidents.ts'
 import type { Clock } from '../../kit/clock.ts'
 import type { Performing } from '../equipment/equipment.ts'
+import { checkValues } from '../plans/check_actions.ts'
 import type { Code, Do } from '../plans/documents.ts'
-import { filledIn } from '../plans/params.ts'
+import { filledIn, namesVariable } from '../plans/params.ts'
 import type { ActionPlan } from '../plans/plan.ts'
 import { limitOf, secondsOf } from '../plans/timing.ts'
 import type { Published } from '../runs/channels.ts'
 import type { ActionRun } from './action.ts'
 import { contextOf } from './body_context.ts'
+import { categoryOf, causing } from './causes.ts'
 import { DeviceCall } from './device_call.ts'
 import type { LateVerdict } from './late_calls.ts'
 import { type Decision, Leave, Unwind } from './recovery.ts'
@@ -36,15 +39,35 @@ export class BodyRun {
 
   async perform(): Promise<void> {
     const { action, kind } = this.#action.plan
-    const { execution, origin } = this.#thread
     try {
-      await bodies[kind](this, action as never, (name) => execution.variable(name, origin.submission_id))
+      await bodies[kind](this, action as never)
       if (this.#left) throw this.#left
     } catch (error) {
       throw this.#left ?? (this.#thread.signal.aborted ? new Unwind('abort') : error)
     } finally {
       this.#release?.()
     }
+  }
+
+  /** The operation that the action says. */
+  do({ do: operation, with: params }: Do): Promise<unknown> {
+    return this.call(operation, namesVariable(params) ? this.#filledIn(params) : params)
+  }
+
+  /** What an operator put in names variables at which nobody has looked; and what a device takes may have been changed while the service was away. */
+  #filledIn(params: Do['with']): Record<string, unknown> {
+    const { execution, origin } = this.#thread
+    const { plan, device } = this.#action
+    const given = (name: string) => {
+      const value = execution.variable(name, origin.submission_id)
+      if (value !== undefined) return value
+      throw new LabError('invalid', `${plan.name} wants a value for ${name}, which nobody has given, and it has no default`)
+    }
+    const values = causing('VARIABLE_RESOLUTION', () => filledIn(params, given))
+    const { devices } = execution.workflow.topology
+    const bound = { ...(plan as ActionPlan & { kind: 'do' }), devices: device === null ? [] : [device] }
+    causing('VARIABLE_VALIDATION', () => checkValues(bound, { values, devices }, `${plan.path}.with`))
+    return values
   }
 
   /** One operation of the bound device. Where it fails, or takes too long, somebody decides. */
@@ -157,10 +180,15 @@ export class BodyRun {
     if (thread.signal.aborted) throw new Unwind('abort')
     thread.execution.emit('DEVICE_OP', operation, 'FAILED', { ...thread.context(), last_error: messageOf(error) })
     if (action.plan.action.on_failure === 'ABORT') throw error
-    thread.execution.incident('ACTION_FAILED', `${operation} of ${action.device} failed for ${thread.name}: ${messageOf(error)}`, thread, {
-      recovery_action: 'THREAD_RECOVER_RETRY_OP',
-      error,
-    })
+    thread.execution.incident(
+      this.#categoryOf(error),
+      `${operation} of ${action.device} failed for ${thread.name}: ${messageOf(error)}`,
+      thread,
+      {
+        recovery_action: 'THREAD_RECOVER_RETRY_OP',
+        error,
+      },
+    )
     action.hold(messageOf(error))
     try {
       const decision = await thread.decisionAt('DEVICE_OP', error, {
@@ -173,6 +201,13 @@ export class BodyRun {
     } finally {
       action.hold(null)
     }
+  }
+
+  /** A device may take less than it was known to when the values of variables were held against that. */
+  #categoryOf(error: unknown): IncidentCategory {
+    const { plan } = this.#action
+    const isRefused = error instanceof LabError && error.code === 'invalid'
+    return isRefused && plan.kind === 'do' && namesVariable(plan.action.with) ? 'VARIABLE_VALIDATION' : categoryOf(error, 'ACTION_FAILED')
   }
 
   /** Labware may have been taken away from the device meanwhile. */
@@ -299,8 +334,8 @@ export class BodyRun {
 }
 
 /** What each kind of action does. */
-const bodies: Record<ActionPlan['kind'], (run: BodyRun, action: never, variable: (name: string) => unknown) => unknown> = {
-  do: (run, action: Do, variable) => run.call(action.do, filledIn(action.with, variable)),
+const bodies: Record<ActionPlan['kind'], (run: BodyRun, action: never) => unknown> = {
+  do: (run, action: Do) => run.do(action),
   emit: (run, { emit, value, data }: { emit: string; value: string | null; data: Record<string, unknown> }) => run.emit(emit, value, data),
   wait_for: (run, { wait_for, timeout }: { wait_for: string; timeout: number }) => run.waitFor(wait_for, timeout),
   instruct: (run, { instruct, timeout }: { instruct: string; timeout: number }) => run.instruct(instruct, timeout),
@@ -308,6 +343,6 @@ const bodies: Record<ActionPlan['kind'], (run: BodyRun, action: never, variable:
 }
 
 /** 0 is for ever. */
-function timer(clock: Clock, seconds: number, call: () => void): () => void {
+export function timer(clock: Clock, seconds: number, call: () => void): () => void {
   return seconds === 0 ? () => {} : clock.after(seconds * 1000, call)
 }

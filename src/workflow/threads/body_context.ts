@@ -5,6 +5,7 @@ import { LabError } from '../../errors.ts'
 import type { BoundDevice, Doing } from '../plans/author.ts'
 import type { ActionRun } from './action.ts'
 import type { BodyRun } from './body.ts'
+import { causing } from './causes.ts'
 import type { LabwareThread } from './thread.ts'
 
 export function contextOf(run: BodyRun, thread: LabwareThread, action: ActionRun): Doing {
@@ -18,7 +19,7 @@ export function contextOf(run: BodyRun, thread: LabwareThread, action: ActionRun
       carriers.map(({ labware: { labware_id, name, template, barcode } }) => [template, { labware_id, name, barcode }]),
     ),
     device: boundDevice(run, action.device),
-    variable: (name) => execution.variable(name, origin.submission_id),
+    variable: (name) => causing('VARIABLE_RESOLUTION', () => execution.variable(name, origin.submission_id)) ?? null,
     emit: (name, value = null, data = {}) => onceAwaited(() => run.emit(name, mustBeText(value), mustBeRecord(data))),
     waitFor: (name, { timeout = 0 } = {}) => heeded(run.waitFor(name, timeout)),
     instruct: (instruction, { timeout = 0 } = {}) => heeded(run.instruct(instruction, timeout)),

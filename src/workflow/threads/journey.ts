@@ -5,9 +5,10 @@ import { once } from '../../kit/change.ts'
 import type { Candidate } from '../floor/asking.ts'
 import { itemKey, type StepList, type StepPlan } from '../plans/plan.ts'
 import { act, insist } from './acting.ts'
+import { placesOnItsWay } from './ahead.ts'
 import { join } from './joining.ts'
 import { MethodRun } from './method.ts'
-import { goTo } from './moving.ts'
+import { goTo, setBack } from './moving.ts'
 import { Fatal, Unwind } from './recovery.ts'
 import { idle, request } from './requesting.ts'
 import type { Frame, LabwareThread } from './thread.ts'
@@ -58,9 +59,11 @@ async function begin(thread: LabwareThread): Promise<void> {
   const { plan, world, labware, execution } = thread
   const { mode } = plan.template.start
   // Taken up after a restart.
-  if (world.floor.whereIs(labware.labware_id) !== undefined) return
-  const isByHand = mode === 'MANUAL_PLACE' && world.mode === 'LIVE'
-  const wish = { what: thread.startsAt, candidates: seats([thread.startsAt]), after: [], priority: isByHand ? 0 : 1 } as const
+  if (world.floor.whereIs(labware.labware_id) !== undefined) return setBack(thread)
+  const isByHand = world.mode === 'LIVE' && (mode === 'MANUAL_PLACE' || (mode === 'REUSE_EXISTING' && mustBeSeen(thread)))
+  // What is in a storage is not in the way of others before it is taken out: it need not be, as long as they could not get past it.
+  const after = isStorage(thread, thread.startsAt) ? placesOnItsWay(thread) : []
+  const wish = { what: thread.startsAt, candidates: seats([thread.startsAt]), after, priority: isByHand ? 0 : 1 } as const
   const { seat } = (await thread.pausable(() => request(thread, wish))) as { seat: string }
   if (isByHand) await execution.placed(thread)
   // That the place was free is on the card before it is known to be taken.
@@ -69,6 +72,15 @@ async function begin(thread: LabwareThread): Promise<void> {
   world.labware.set(labware.labware_id, labware)
   world.floor.put(labware.labware_id, seat, thread.thread_id)
   labware.state = 'IN_JOURNEY'
+}
+
+/** Nobody knows of any that stands there: where a real arm would reach for it, or its barcode is to be read, somebody has to look. */
+function mustBeSeen({ labware, startsAt, world, execution }: LabwareThread): boolean {
+  if (labware.barcode !== null) return true
+  const { document, graph } = execution.workflow.topology
+  const { position } = graph.seats.get(startsAt)!
+  const reaching = Object.entries(document.transporters).filter(([, { positions }]) => positions.includes(position))
+  return reaching.some(([transporter]) => world.equipment.isReal?.(transporter))
 }
 
 /** The frame with steps that are not done; frames that are done are left. */

@@ -9,6 +9,9 @@ export type LateVerdict = { extend: number } | 'abort' | 'complete' | 'ended'
 type Call = { what: string; thread_id: string }
 type Late = Call & { tell(verdict: LateVerdict): void; isOver: boolean }
 
+/** Calls that are over, about which somebody may still ask. */
+const mostOver = 100
+
 export class LateCalls {
   readonly #calls = new Map<string, Late>()
 
@@ -16,11 +19,17 @@ export class LateCalls {
   open(incident_id: string, call: Call, tell: (verdict: LateVerdict) => void): { close(): void } {
     const late: Late = { ...call, tell, isOver: false }
     this.#calls.set(incident_id, late)
+    this.#forgetOldest()
     return {
       close: () => {
         late.isOver = true
       },
     }
+  }
+
+  #forgetOldest(): void {
+    const over = [...this.#calls].filter(([, { isOver }]) => isOver)
+    for (const [incident_id] of over.slice(0, Math.max(0, over.length - mostOver))) this.#calls.delete(incident_id)
   }
 
   has(incident_id: string): boolean {

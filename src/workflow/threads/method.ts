@@ -31,7 +31,8 @@ export class MethodRun {
   /** The labware that was to come never will: the owner goes on without. */
   isAbandoned = false
 
-  constructor(owner: LabwareThread, plan: MethodPlan, saved?: SavedMethod) {
+  /** `isTold`: of one that was saved, its status is in the log. */
+  constructor(owner: LabwareThread, plan: MethodPlan, saved?: SavedMethod & { isTold: boolean }) {
     this.method_id = saved?.method_id ?? owner.world.newId()
     this.owner = owner
     this.plan = plan
@@ -48,7 +49,7 @@ export class MethodRun {
       for (const labware of saved.wanted) this.wanted.add(labware)
     }
     const publish = (status: MethodStatus) => owner.execution.emit('METHOD', this.method_id, status, this.context())
-    this.status = new Status(methodTransitions, (saved?.status as MethodStatus) ?? 'CREATED', publish, { isTold: saved !== undefined })
+    this.status = new Status(methodTransitions, (saved?.status as MethodStatus) ?? 'CREATED', publish, { isTold: saved?.isTold === true })
   }
 
   get isOver(): boolean {

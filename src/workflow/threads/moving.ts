@@ -1,10 +1,10 @@
 // Bringing labware from where it stands to a seat that is reserved for it, hop by hop.
 
-import { LabError } from '../../errors.ts'
+import { LabError, messageOf } from '../../errors.ts'
 import type { Candidate, Obstacle } from '../floor/asking.ts'
 import type { Hop } from '../plans/graph.ts'
 import { type ActionStatus, actionTransitions, Status } from '../statuses.ts'
-import type { Labware } from './labware.ts'
+import { categoryOf } from './causes.ts'
 import { Unwind } from './recovery.ts'
 import type { LabwareThread } from './thread.ts'
 
@@ -24,7 +24,6 @@ export async function goTo(thread: LabwareThread, reserve: string | (() => strin
       throw new LabError('conflict', `${seat} is kept for ${labware.name} no longer, which was put elsewhere by hand; try again`)
     mustLead(thread, seat, [{ seat }])
     thread.become('AWAITING_MOVE_RESERVATION')
-    await letSetDown(thread)
     let travel: ReturnType<typeof floor.travel> | undefined
     const route = await thread.wait<readonly Hop[]>(
       { kind: 'reservation', what: `the way to ${seat}`, interruptedBy: 'abort', obstacles: () => travel?.explain() ?? [] },
@@ -47,18 +46,19 @@ export async function goTo(thread: LabwareThread, reserve: string | (() => strin
 }
 
 /**
- * After a restart something may be in a gripper and have no way yet: it goes first. Whoever had theirs before would wait for that
- * gripper where the other wants to pass.
+ * After a restart: what is in a gripper goes back to where it was picked, which is its own still. The way that it had is lost, and with
+ * a full gripper whoever is wanted first could not come by.
  */
-async function letSetDown(thread: LabwareThread): Promise<void> {
-  const { floor, labware } = thread.world
-  if (thread.labware.held_by !== null) return
-  const isFirst = ({ labware_id, held_by }: Labware) =>
-    held_by !== null && floor.userOf(held_by) === floor.whose(labware_id) && !floor.isOnItsWay(labware_id)
-  for (const { held_by } of [...labware.values()].filter(isFirst)) {
-    await take(thread, held_by!)
-    floor.giveBack(held_by!, thread.thread_id)
-  }
+export async function setBack(thread: LabwareThread): Promise<void> {
+  const { labware, world } = thread
+  const seat = world.floor.whereIs(labware.labware_id)
+  if (labware.held_by === null || seat === undefined) return
+  await thread.safePoint()
+  thread.become('AWAITING_MOVE_RESERVATION')
+  thread.become('AWAITING_MOVE_TARGET_AVAILABILITY')
+  thread.become('MOVING')
+  // By hand, meanwhile.
+  if (labware.held_by !== null) await ride(thread, { from: seat, to: seat, transporter: labware.held_by })
 }
 
 /** Throws `conflict` where somebody has carried it to a place from which there is no way to any of these. */
@@ -75,14 +75,14 @@ export function mustLead({ thread_id, labware, world }: LabwareThread, what: str
 async function ride(thread: LabwareThread, hop: Hop): Promise<void> {
   const { floor } = thread.world
   const { labware } = thread
-  const isThere = () => floor.whereIs(labware.labware_id) === hop.to
+  const isSetBack = hop.from === hop.to
+  const isThere = () => (isSetBack ? labware.held_by === null : floor.whereIs(labware.labware_id) === hop.to)
   for (;;) {
     const move = new MoveRun(thread, hop)
     thread.move = move
     try {
       thread.carrying = carry(thread, move, isThere)
       await thread.carrying
-      if (!isThere()) floor.arrive(labware.labware_id, hop.to)
       move.status.become('COMPLETED')
       return
     } catch (error) {
@@ -103,10 +103,16 @@ async function ride(thread: LabwareThread, hop: Hop): Promise<void> {
 async function decide(thread: LabwareThread, { from, to, transporter }: Hop, error: unknown, isThere: () => boolean): Promise<void> {
   const { execution, labware } = thread
   const where = labware.held_by ? `as far as is known it is in the gripper of ${labware.held_by}` : `it should stand at ${from}`
-  execution.incident('MOVE_FAILED', `${labware.name} was not brought from ${from} to ${to} by ${transporter}; ${where}`, thread, {
-    recovery_action: 'THREAD_RECOVER_RETRY',
-    error,
-  })
+  const what = from === to ? `set back at ${to}` : `brought from ${from} to ${to}`
+  execution.incident(
+    categoryOf(error, 'MOVE_FAILED'),
+    `${labware.name} was not ${what} by ${transporter}: ${messageOf(error)}; ${where}`,
+    thread,
+    {
+      recovery_action: 'THREAD_RECOVER_RETRY',
+      error,
+    },
+  )
   const decision = await thread.decisionAt('MOVE', error, {
     refuses: (decision) =>
       decision === 'CONTINUE' && !isThere()
@@ -129,14 +135,16 @@ async function carry(thread: LabwareThread, move: MoveRun, isThere: () => boolea
   try {
     await thread.execution.beforeMotion()
     letGo = equipment.hold?.(transporter, thread.execution.execution_id)
-    if (labware.held_by !== transporter) {
+    const open = async (seat: string) => {
+      const device = floor.graph.seats.get(seat)?.device
+      if (device) await equipment.open(device, signal)
+    }
+    if (labware.held_by === transporter) await open(to)
+    else {
       mustBeEmpty(transporter, thread)
       move.status.become('PREPARING_TO_MOVE')
       await equipment.ready(transporter, signal)
-      for (const seat of [from, to]) {
-        const device = floor.graph.seats.get(seat)?.device
-        if (device) await equipment.open(device, signal)
-      }
+      for (const seat of [from, to]) await open(seat)
       move.status.become('PICKING')
       move.picked_ms = world.clock.now()
       await equipment.carry(transporter, 'pick', from, signal)
@@ -147,7 +155,9 @@ async function carry(thread: LabwareThread, move: MoveRun, isThere: () => boolea
     const kept = thread.execution.memory?.kept()
     if (kept) await kept.catch(() => undefined)
     await equipment.carry(transporter, 'place', to, signal)
+    // In one go: whoever is kept in between would have it stand where it was picked.
     labware.held_by = null
+    if (!isThere()) floor.arrive(labware.labware_id, to)
     if (world.mode !== 'PURE_SIM' && move.picked_ms !== null)
       world.durations?.carried(transporter, (world.clock.now() - move.picked_ms) / 1000)
   } finally {

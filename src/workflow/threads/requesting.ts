@@ -1,14 +1,19 @@
 // Asking the floor for a place, and making room for others while it is not to be had.
 
+import type { Change } from '../../kit/change.ts'
 import type { Again, Ask, Asked, Candidate } from '../floor/asking.ts'
+import { actionsOf, type Workflow } from '../plans/plan.ts'
 import { goTo, mustLead } from './moving.ts'
 import { Unwind } from './recovery.ts'
 import type { LabwareThread } from './thread.ts'
 
 type Answer = { granted: Candidate | undefined } | { seat: string; again: Again } | { stuck: string }
 
-export type Request = Pick<Ask, 'candidates' | 'inputs' | 'after' | 'use' | 'keeps'> & {
+export type Request = Pick<Ask, 'candidates' | 'after' | 'use' | 'keeps'> & {
   what: string
+  /** See `Ask`; looked up anew when `guests` tells. */
+  inputs?(): readonly string[]
+  guests?: Change
   /** Its labware may be put out of the way meanwhile; it may, unless said. */
   mayPark?: boolean
   priority?: Ask['priority']
@@ -26,7 +31,7 @@ export function request(thread: LabwareThread, wanted: Request & { unless: NonNu
 export function request(thread: LabwareThread, wanted: Request): Promise<Candidate>
 export async function request(
   thread: LabwareThread,
-  { what, priority = 1, mayPark = true, onWait, unless = () => () => {}, ...wish }: Request,
+  { what, priority = 1, mayPark = true, onWait, unless = () => () => {}, inputs = () => [], guests, ...wish }: Request,
 ): Promise<Candidate | undefined> {
   let again: Again | undefined
   for (;;) {
@@ -34,26 +39,39 @@ export async function request(
     let asked: Asked | undefined
     const answer: Answer = await thread.wait<Answer>({ kind: 'reservation', what, obstacles: () => asked?.explain() ?? [] }, (resolve) => {
       let isUnneeded = false
+      let unwatch: (() => void) | undefined
       const callOff = unless(() => {
         isUnneeded = true
+        unwatch?.()
         asked?.withdraw()
         resolve({ granted: undefined })
       })
       if (isUnneeded) return callOff
+      unwatch = guests?.watch(() => {
+        const now = inputs()
+        if (isSame(now, admitted)) return
+        admitted = now
+        asked?.admit(now)
+      })
       const answered = (answer: Answer) => {
         callOff()
+        unwatch?.()
         resolve(answer)
       }
+      let admitted = inputs()
       const ask: Ask = {
         ...wish,
+        inputs: admitted,
         thread_id: thread.thread_id,
         priority,
+        alone: isAlone(thread.execution.workflow),
         granted: (granted) => answered({ granted }),
         stuck: (stuck) => answered({ stuck }),
         ...(mayPark && parkable(thread, (seat, again) => answered({ seat, again }))),
       }
       const end = () => {
         callOff()
+        unwatch?.()
         asked?.withdraw()
       }
       asked = thread.world.floor.ask(ask, again)
@@ -74,6 +92,22 @@ export async function request(
     await park(thread, answer.seat)
     again = answer.again
   }
+}
+
+const known = new WeakMap<Workflow, boolean>()
+
+/** No action of the workflow takes more than one labware. */
+function isAlone(workflow: Workflow): boolean {
+  let isIt = known.get(workflow)
+  if (isIt === undefined) {
+    isIt = [...actionsOf(workflow)].every(({ labware }) => labware.length < 2)
+    known.set(workflow, isIt)
+  }
+  return isIt
+}
+
+function isSame(some: readonly string[], others: readonly string[]): boolean {
+  return some.length === others.length && some.every((one, i) => one === others[i])
 }
 
 async function decideDeadlock(thread: LabwareThread, stuck: string): Promise<void> {
@@ -148,5 +182,5 @@ async function park(thread: LabwareThread, seat: string): Promise<void> {
 function parkable(thread: LabwareThread, park: NonNullable<Ask['park']>): Pick<Ask, 'park'> {
   const { plan, labware, world } = thread
   const isOnTheFloor = world.floor.whereIs(labware.labware_id) !== undefined
-  return isOnTheFloor && !plan.template.immovable && labware.held_by === null ? { park } : {}
+  return isOnTheFloor && !plan.template.immovable ? { park } : {}
 }

@@ -131,6 +131,16 @@ export class Slots {
     })
   }
 
+  /** Those that would be sent for if this labware were wanted now, and are there already. */
+  likely(method: MethodRun, labware: readonly string[]): LabwareThread[] {
+    return labware.flatMap((template) => {
+      const slot = this.#slots.get(scopeKey(this.#scope(template, method.owner.origin)))
+      const receiver = slot?.receiver
+      if (!slot || !receiver || slot.isOrphaned || method.wanted.has(template) || receiver.joining === method) return []
+      return this.#canTakeOn(receiver, method) && !this.#isFull(slot, method) ? receiver : []
+    })
+  }
+
   /** A thread has ended: what it was to take part in goes to another, or waits for an operator if it ended badly. */
   ended(thread: LabwareThread): void {
     const slot = this.of(thread)

@@ -60,6 +60,8 @@ type NewThread = {
   startsAt: string
   /** How far it had come, for one that is taken up again. */
   saved?: SavedThread
+  /** The status that was saved is in the log. */
+  isTold?: boolean
 }
 
 export class LabwareThread {
@@ -96,7 +98,8 @@ export class LabwareThread {
   /** What it was doing when the service ended: done, begun, or not at all, nobody knows. */
   interrupted: Interrupted | null
   /** What somebody decided about that. */
-  #verdict: Decision = 'RETRY'
+  #verdict: Exclude<Decision, 'ABORT_THREAD'> = 'RETRY'
+  #isGivenUp = false
   /** The device that it holds for its action. */
   device: string | null = null
   pause_reason: PauseReason | null = null
@@ -117,7 +120,7 @@ export class LabwareThread {
   #letGo: (() => void) | undefined
   readonly #cutOff = new AbortController()
 
-  constructor(execution: Execution, plan: ThreadPlan, { name, labware, origin, startsAt, saved }: NewThread) {
+  constructor(execution: Execution, plan: ThreadPlan, { name, labware, origin, startsAt, saved, isTold = false }: NewThread) {
     this.thread_id = saved?.thread_id ?? execution.world.newId()
     this.execution = execution
     this.plan = plan
@@ -132,7 +135,7 @@ export class LabwareThread {
     for (const [event, count] of Object.entries(saved?.seen ?? {})) this.seen.set(event, count)
     this.interrupted = saved?.interrupted ?? null
     const publish = (status: ThreadStatus) => this.#publish(status)
-    this.status = new Status(threadTransitions, (saved?.status as ThreadStatus) ?? 'CREATED', publish, { isTold: saved !== undefined })
+    this.status = new Status(threadTransitions, (saved?.status as ThreadStatus) ?? 'CREATED', publish, { isTold })
   }
 
   get world(): World {
@@ -206,6 +209,7 @@ export class LabwareThread {
         if (this.waiting && isBlocked(this.waiting)) this.execution.stall.blocked(-1)
         // From this moment on it will go on by itself, whatever it has yet to hear.
         if (awaits) floor.awaits(this.thread_id, [])
+        if (kind === 'event') floor.hears(this.thread_id, false)
         this.waiting = null
         this.#interrupt = null
         steps.push(goOn)
@@ -217,19 +221,22 @@ export class LabwareThread {
         (error) => end(() => reject(error)),
       )
       if (isOver) return
-      if (awaits) floor.awaits(this.thread_id, awaits())
       this.waiting = { kind, what, since_ms: clock.now(), obstacles }
-      // What it waits for may need what is booked for it.
-      if (kind === 'event' || kind === 'operator') floor.unbook(this.thread_id)
+      if (isBlocked(this.waiting)) this.execution.stall.blocked(1)
       this.#interrupt = (unwind) => {
         if (severity[unwind.kind] < severity[interruptedBy]) return
         callOff()
         end(() => reject(unwind))
       }
-      if (isBlocked(this.waiting)) this.execution.stall.blocked(1)
+      // Any of these may let others go on, who end this wait.
+      if (awaits) floor.awaits(this.thread_id, awaits())
+      // What it waits for may need what is booked for it.
+      if (!isOver && (kind === 'event' || kind === 'operator')) floor.unbook(this.thread_id)
+      if (!isOver && kind === 'event') floor.hears(this.thread_id, true)
+      if (isOver) return
       // Whoever heard that it waits may have wanted it to do something else.
       const since = this.#unwinding(interruptedBy)
-      if (since) this.#interrupt(since)
+      if (since) this.#interrupt?.(since)
     })
   }
 
@@ -296,7 +303,8 @@ export class LabwareThread {
       this.pause_reason = null
     }
     // An end keeps its cause.
-    if (reason === 'system' && this.#verdict !== 'ABORT_THREAD') this.last_error = null
+    if (this.#isGivenUp) throw new Unwind('abort')
+    if (reason === 'system') this.last_error = null
     this.become(then)
   }
 
@@ -360,7 +368,7 @@ export class LabwareThread {
   }
 
   /** What is to become of the action that a restart interrupted, if it is this one. Asked once. */
-  verdictOn(path: string): Decision | undefined {
+  verdictOn(path: string): Exclude<Decision, 'ABORT_THREAD'> | undefined {
     if (this.interrupted?.path !== path) return undefined
     this.interrupted = null
     return this.#verdict
@@ -425,7 +433,8 @@ export class LabwareThread {
       throw new LabError('conflict', `${decision} is not possible at ${site}; possible are ${pauseSites[site].join(', ')}`)
     }
     if (site === 'RESTART') {
-      this.#verdict = decision
+      if (decision === 'ABORT_THREAD') this.#isGivenUp = true
+      else this.#verdict = decision
       this.resume()
       return
     }

@@ -1,0 +1,181 @@
+// `install.sh` itself, on a machine that is a folder of the test, with an npm, a Node and a systemctl that do nothing: what it leaves
+// where the power fails, where the new version is not well, and where there is a package.
+
+import { spawnSync } from 'node:child_process'
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type Test, test } from 'tap'
+
+const script = readFileSync(fileURLToPath(new URL('../../scripts/install.sh', import.meta.url)), 'utf8')
+const lib = 'usr/local/lib/benchd'
+
+const nothing = '#!/bin/sh\n'
+/** `healthy` is judged by a file of that name; all else it is asked for is well. */
+const node = `#!/bin/sh
+case "$*" in
+  *" healthy "*) grep -q yes "$MACHINE/healthy" ;;
+  *" idle") [ ! -e "$MACHINE/running" ] || { echo "a run is on"; exit 1; } ;;
+  -p*) for last; do :; done; sed -n 's/.*"version": "\\([^"]*\\)".*/\\1/p' "$last" ;;
+esac
+`
+const bin = {
+  systemctl: '#!/bin/sh\necho "$*" >>"$MACHINE/systemctl"\n',
+  node,
+  npm: nothing,
+  'systemd-sysusers': nothing,
+  'systemd-tmpfiles': '#!/bin/sh\nmkdir -p "$MACHINE/etc/benchd"\n',
+  modprobe: nothing,
+  udevadm: nothing,
+}
+/** What `scripts/package --tree` lays out, as far as it matters; the version is in each file. */
+const laidOut = [
+  'usr/lib/benchd/dist/bundle/main.js',
+  'usr/lib/benchd/service-check.mjs',
+  'usr/lib/benchd/keep-package',
+  'usr/lib/systemd/system/benchd.service',
+  'usr/lib/sysusers.d/benchd.conf',
+  'usr/lib/tmpfiles.d/benchd.conf',
+  'usr/lib/modules-load.d/benchd.conf',
+  'usr/lib/udev/rules.d/80-benchd.rules',
+  'usr/share/benchd/config.json',
+  'usr/share/benchd/avahi.service',
+  'usr/share/man/man1/benchd.1.gz',
+  'usr/share/bash-completion/completions/benchd',
+]
+
+function write(folder: string, files: Record<string, string>, mode = 0o644): void {
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(dirname(`${folder}/${name}`), { recursive: true })
+    writeFileSync(`${folder}/${name}`, text, { mode })
+  }
+}
+
+type Outcome = { code: number | null; said: string }
+
+function repository(t: Test) {
+  const top = t.testdir({ bin: {}, machine: { etc: { avahi: { services: {} } }, healthy: 'yes' }, sources: { scripts: {} } })
+  write(`${top}/bin`, bin, 0o755)
+  write(`${top}/sources/scripts`, { 'install.sh': script, package: '#!/bin/sh\ncp -R "$SOURCES/tree/." "$2"\n' }, 0o755)
+
+  /** Calls it for that machine; before the `cut`th command that changes something it is killed, with all it has started. */
+  function install(machine: string, version: string, { words = [], cut = 0 }: { words?: string[]; cut?: number } = {}): Outcome {
+    write(`${top}/sources/tree`, Object.fromEntries(laidOut.map((path) => [path, `${path} /usr/lib/benchd ${version}\n`])))
+    const folder = '"installed": { "by": "package", "folder": "/usr/lib/benchd" }'
+    write(`${top}/sources/tree/usr/lib/benchd`, { 'package.json': `{ "version": "${version}",\n${folder} }\n` })
+    const called = script.replace("root=''", `root=${machine}`).replace('((EUID == 0))', 'true')
+    const changes = '^(mv|rm|cp|ln|systemctl) '
+    const counted = `n=0; set -T; trap 'if [[ "$BASH_COMMAND " =~ ${changes} ]] && ((++n == ${cut})); then kill -9 -- -$$; fi' DEBUG\n`
+    const { status, stdout, stderr } = spawnSync(
+      'setsid',
+      ['-w', 'bash', '--norc', '-c', counted + called, `${top}/sources/scripts/install.sh`, ...words],
+      {
+        encoding: 'utf8',
+        stdio: ['ignore', 'pipe', 'pipe'],
+        env: { PATH: `${top}/bin:${process.env.PATH}`, MACHINE: machine, SOURCES: `${top}/sources` },
+      },
+    )
+    return { code: status, said: stdout + stderr }
+  }
+
+  /** Another machine, as `machine` is now. */
+  function copied(machine: string, name: string): string {
+    cpSync(machine, `${top}/${name}`, { recursive: true, verbatimSymlinks: true })
+    return `${top}/${name}`
+  }
+  return { machine: `${top}/machine`, install, copied }
+}
+
+/** Why a version in that folder is not whole; '' where it is. */
+function lacking(folder: string, version: string): string {
+  for (const path of ['dist/bundle/main.js', 'service-check.mjs', 'machine/etc/systemd/system/benchd.service', 'install.sh']) {
+    if (!existsSync(`${folder}/${path}`)) return `there is no ${folder}/${path}`
+  }
+  return read(`${folder}/package.json`).includes(`"version": "${version}"`) ? '' : `${folder} is not ${version}`
+}
+
+function read(path: string): string {
+  return readFileSync(path, 'utf8')
+}
+
+function folders(machine: string): string[] {
+  return readdirSync(`${machine}/usr/local/lib`).filter((name) => /^benchd\.\d/.test(name))
+}
+
+test('it lays the version out with our places, and says by whom it was installed; the next one keeps the one before', (t) => {
+  const { machine, install } = repository(t)
+  t.match(install(machine, '1.0.0'), { code: 0, said: /benchd 1\.0\.0 is running/ })
+  t.equal(lacking(`${machine}/${lib}`, '1.0.0'), '')
+  t.match(read(`${machine}/${lib}/package.json`), '"by": "install.sh", "folder": "/usr/local/lib/benchd"')
+  t.equal(read(`${machine}/etc/systemd/system/benchd.service`), 'usr/lib/systemd/system/benchd.service /usr/local/lib/benchd 1.0.0\n')
+  t.notOk(existsSync(`${machine}/${lib}/keep-package`), 'that is for packages')
+  writeFileSync(`${machine}/etc/avahi/services/benchd.service`, 'changed')
+  t.equal(install(machine, '2.0.0').code, 0)
+  t.equal(lacking(`${machine}/${lib}`, '2.0.0'), '')
+  t.equal(read(`${machine}/etc/avahi/services/benchd.service`), 'changed', 'it is the administrator’s')
+  t.equal(install(machine, '3.0.0').code, 0)
+  t.equal(folders(machine).length, 2, 'one to go back to is enough')
+  t.match(install(machine, '', { words: ['--back'] }), { code: 0, said: /benchd 2\.0\.0 is running/ })
+  t.match(read(`${machine}/etc/systemd/system/benchd.service`), /2\.0\.0/)
+  t.match(install(machine, '', { words: ['--back'] }), { code: 0, said: /benchd 3\.0\.0 is running/ })
+  t.equal(install(machine, '', { words: ['--remove'] }).code, 0)
+  t.same(readdirSync(`${machine}/usr/local/lib`), [])
+  t.same([existsSync(`${machine}/etc/systemd/system/benchd.service`), existsSync(`${machine}/etc/benchd/config.json`)], [false, true])
+  t.end()
+})
+
+test('wherever the power fails there is a whole version in use, with a whole unit, and the one before; called again it goes through', (t) => {
+  const { machine, install, copied } = repository(t)
+  install(machine, '1.0.0')
+  const first = readlinkSync(`${machine}/${lib}`)
+  const seen = new Set<string>()
+  for (let cut = 1; ; cut++) {
+    const one = copied(machine, `cut-${cut}`)
+    const { code } = install(one, '2.0.0', { cut })
+    const inUse = readlinkSync(`${one}/${lib}`)
+    const version = inUse === first ? '1.0.0' : '2.0.0'
+    seen.add(version)
+    if (lacking(`${one}/${lib}`, version) || lacking(`${one}/usr/local/lib/${first}`, '1.0.0')) {
+      t.fail(`cut ${cut}: ${lacking(`${one}/${lib}`, version)} ${lacking(`${one}/usr/local/lib/${first}`, '1.0.0')}`)
+      break
+    }
+    const unit = read(`${one}/etc/systemd/system/benchd.service`)
+    if (!/ [12]\.0\.0\n$/.test(unit)) t.fail(`cut ${cut}: the unit is ${JSON.stringify(unit)}`)
+    if (cut % 10 === 0) {
+      t.equal(install(one, '2.0.1').code, 0)
+      t.equal(lacking(`${one}/${lib}`, '2.0.1'), '')
+      t.equal(lacking(`${one}/usr/local/lib/${first}`, '1.0.0') === '' || version === '2.0.0', true)
+    }
+    if (code === 0) break
+  }
+  t.same([...seen], ['1.0.0', '2.0.0'])
+  t.end()
+})
+
+test('what does not become healthy is undone with its unit, and nothing of it stays', (t) => {
+  const { machine, install } = repository(t)
+  install(machine, '1.0.0')
+  writeFileSync(`${machine}/healthy`, 'no')
+  t.match(install(machine, '2.0.0'), { code: 1, said: /benchd 2\.0\.0 does not become healthy .*; benchd 1\.0\.0 is back/ })
+  t.equal(lacking(`${machine}/${lib}`, '1.0.0'), '')
+  t.match(read(`${machine}/etc/systemd/system/benchd.service`), /1\.0\.0/)
+  t.equal(folders(machine).length, 1)
+  t.match(install(machine, '', { words: ['--back'] }), { code: 1, said: /there is no version before this one/ })
+  t.end()
+})
+
+test('it is refused while something runs, and where the package is; what it did before it was a link is gone on with', (t) => {
+  const { machine, install } = repository(t)
+  mkdirSync(`${machine}/${lib}`, { recursive: true })
+  writeFileSync(`${machine}/${lib}/package.json`, '{ "version": "0.0.1" }')
+  t.equal(install(machine, '1.0.0').code, 0)
+  t.same(folders(machine).includes('benchd.0'), true)
+  writeFileSync(`${machine}/running`, '')
+  const refused = /a run is on\ninstall: not while this runs; .*BENCHD_FORCE_UPGRADE=1/
+  for (const words of [[], ['--back'], ['--remove']]) t.match(install(machine, '2.0.0', { words }), { code: 1, said: refused })
+  t.equal(lacking(`${machine}/${lib}`, '1.0.0'), '')
+  t.equal(folders(machine).length, 2)
+  write(machine, { 'usr/lib/systemd/system/benchd.service': '' })
+  t.match(install(machine, '2.0.0'), { code: 1, said: /the package benchd is installed; .*sudo apt remove benchd/ })
+  t.end()
+})

@@ -1,0 +1,70 @@
+// What npm packs is what scripts/package puts into the .deb: all that runs, and nothing that only those who build it need.
+
+import { execFileSync } from 'node:child_process'
+import { cpSync, symlinkSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { type Test, test } from 'tap'
+import { running } from '../src/cli/testing.ts'
+
+const sources = fileURLToPath(new URL('../../', import.meta.url))
+
+const inCode = `
+  import { workflow } from 'benchd/workflow'
+  export default workflow({ format: 1, name: 'rests', topology: 'demo', labware: { plate: { type: '96-well', kind: 'plate' } }, methods: {},
+    threads: { plate: { labware: 'plate', start: { at: 'pad_1', mode: 'MANUAL_PLACE' }, end: { at: ['pad_1'], mode: 'MANUAL_REMOVE' }, steps: [] } },
+    start: ['plate'] })`
+
+function packed(): string[] {
+  const said = execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], { cwd: sources, encoding: 'utf8', stdio: 'pipe' })
+  const [{ files }] = JSON.parse(said) as [{ files: { path: string }[] }]
+  return files.map(({ path }) => path)
+}
+
+/** Laid out as npm does it, with the packages that it needs beside it. */
+function laidOut(t: Test, files: readonly string[]): string {
+  const home = t.testdir({ benchd: {}, topologies: { 'rests.ts': inCode } })
+  for (const path of files) cpSync(`${sources}${path}`, `${home}/benchd/${path}`)
+  symlinkSync(`${sources}node_modules`, `${home}/benchd/node_modules`)
+  return home
+}
+
+test('nothing is packed that is not for those who run it', (t) => {
+  const files = packed()
+  t.ok(files.includes('dist/bundle/main.js'))
+  t.same(
+    files.filter((path) => /\.map$|\.tsbuildinfo$|\.test\.|\.ts$|^node_modules/.test(path)),
+    [],
+  )
+  t.end()
+})
+
+test('what is packed serves every page with what it loads, and workflows in TypeScript', async (t) => {
+  const ended: Promise<unknown>[] = []
+  t.teardown(() => Promise.all(ended))
+  const home = laidOut(t, packed())
+  const words = ['demo', '--port', '0', '--data-dir', `${home}/data`, '--topologies', `${home}/topologies`]
+  const service = running(t, home, words, {}, `${home}/benchd/dist/bundle/main.js`)
+  ended.push(service.ended)
+  const url = await service.line(/^ +API +(http:\/\/[\d.]+:\d+)/)
+  const key = await service.line(/^ +key +(bk_\S+)/)
+  service.child.stdout.resume()
+  const ask = (path: string | URL) => fetch(new URL(path, url), { headers: { 'X-API-Key': key } })
+
+  const seen = new Set<string>()
+  const waiting = ['/', '/docs', '/openapi.json']
+  for (let path = waiting.shift(); path !== undefined; path = waiting.shift()) {
+    if (seen.has(path)) continue
+    seen.add(path)
+    const response = await ask(path)
+    t.equal(response.status, 200, path)
+    const text = path.endsWith('.json') ? '' : await response.text()
+    for (const [, to = ''] of text.matchAll(/(?:src=|href=|from )["']([^"'#:]+\.(?:js|css|svg))["']/g))
+      waiting.push(new URL(to, response.url).pathname)
+  }
+  t.ok(seen.size > 10, [...seen].join(' '))
+  const { workflows, faults } = (await (await ask('/api/workflows')).json()) as { workflows: { name: string }[]; faults: object[] }
+  t.same(faults, [])
+  t.ok(workflows.some(({ name }) => name === 'rests'))
+  service.child.kill('SIGTERM')
+  t.match(await service.ended, { code: 0, stderr: '' })
+})

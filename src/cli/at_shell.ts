@@ -1,0 +1,24 @@
+// What the API words for programs, as a person types it.
+
+/** Of an id so much is written as tells it from others. */
+const id = '([0-9a-f]{8})[0-9a-f-]{28}'
+
+const typed: readonly (readonly [RegExp, string])[] = [
+  [/POST \/api\/devices\/([^/\s]+)\/initialize/g, 'benchd devices init $1'],
+  [/POST \/api\/incidents\/([^/\s]+)\/acknowledge/g, 'benchd incidents ack $1'],
+  [new RegExp(`POST /api/incidents/${id}/extend \\{"seconds": …\\}`, 'g'), 'benchd runs extend $1 SECONDS'],
+  [new RegExp(`/api/incidents/${id}/abort\\b`, 'g'), 'benchd runs abort-call $1'],
+  [new RegExp(`/api/incidents/${id}/complete\\b`, 'g'), 'benchd runs complete-call $1'],
+  [/PUT \/api\/labware\/([^/\s]+)\/location, or benchd labware put/g, 'benchd labware put $1 PLACE'],
+  [/PUT \/api\/labware\/([^/\s]+)\/location/g, 'benchd labware put $1 PLACE'],
+  [/X-Override: true/g, '--override'],
+]
+
+export function atShell(sentence: string): string {
+  return typed.reduce((text, [words, command]) => text.replace(words, command), sentence)
+}
+
+/** So much of an id is enough for every command of `runs` and `incidents`. */
+export function short(id: string): string {
+  return id.slice(0, 8)
+}

@@ -1,0 +1,122 @@
+// A run that stands, because a device call takes too long or the service restarted, as an operator deals with it at a shell: over the
+// network, on a service whose time the test lets go by.
+
+import { t as file, type Test, test } from 'tap'
+import { beginRun, ended, plateRun, type Scripted, seal, shake } from '../../http/run_testing.ts'
+import { closeServer, listen, serverOf } from '../../http/server.ts'
+import { atTheEnd } from '../../http/testing.ts'
+import { benchd } from '../testing.ts'
+
+// A slow machine is not a failure.
+file.setTimeout(0)
+
+/** The shaker answers that it still shakes, for 250 s; it has 200 s and the margin of 30 s. */
+const methods = { shake_it: [{ ...shake, with: { speed: 500, duration: 200 } }], seal_it: [seal] }
+const workflow = plateRun([{ method: 'shake_it' }, { method: 'seal_it' }], { methods })
+
+/** A shell beside the service, which it reaches over the network. */
+async function reached(t: Test, run: Scripted) {
+  const { hono, secrets, data_dir } = run.bench
+  const server = serverOf(() => hono, { connections: 16 })
+  const { port } = await listen(server, '127.0.0.1', 0)
+  atTheEnd(t).push(async () => closeServer(server, 0))
+  const cli = (...args: string[]) => benchd(data_dir, [...args, '--url', `http://127.0.0.1:${port}`], { BENCHD_API_KEY: secrets.operate })
+  return { run, cli, id: run.execution_id }
+}
+
+/** A run that stands because of it, and its incident. */
+async function late(t: Test) {
+  const run = await beginRun(t, { workflow, time_scale: 0.8 })
+  await run.thread('plate', 'PAUSED')
+  const [{ incident_id: incident = '' } = {}] = await run.incidents()
+  return { ...(await reached(t, run)), incident }
+}
+
+test('runs why says what to type about it, and so do runs show and the incident', async (t) => {
+  const { run, cli, id, incident } = await late(t)
+  const { thread_id } = await run.thread('plate', 'PAUSED')
+  const [call, thread] = [incident.slice(0, 8), thread_id.slice(0, 8)]
+  const why = await cli('runs', 'why', id)
+  t.match(why, { code: 0, stderr: '' })
+  t.equal(
+    why.stdout,
+    [
+      'In the way:',
+      'plate: shake of shaker-1 for plate has not ended within 230 s',
+      `  -> see what shaker-1 does; then benchd runs extend ${call} SECONDS, benchd runs abort-call ${call} or benchd runs complete-call ${call}. Cut off, shaker-1 is stopped until it is initialized`,
+      `     benchd runs recover ${thread} DECISION, which is one of`,
+      '       CONTINUE      it is dealt with: go on after it',
+      '       ABORT_THREAD  end the thread; its labware stays where it is',
+      '',
+      'plate (PAUSED) has stood for 0 s: see above',
+      '',
+    ].join('\n'),
+  )
+  t.match(
+    (await cli('runs', 'show', id)).stdout,
+    new RegExp(`plate +PAUSED +shaker_in +shake .*\n\nwhat to do: benchd runs why ${id.slice(0, 8)}\n$`),
+  )
+  t.match((await cli('incidents')).stdout, /RECOVERABLE_TIMEOUT +shake of shaker-1 for plate has not ended within 230 s, and goes on/)
+  const shown = await cli('incidents', 'show', call)
+  for (const words of ['extend .* SECONDS', 'abort-call', 'complete-call'])
+    t.match(shown.stdout, new RegExp(`^ {10}benchd runs ${words.replace('.*', call)}`, 'm'))
+  t.match(shown.stdout, new RegExp(`^to do {5}benchd runs why ${id.slice(0, 8)}$`, 'm'))
+})
+
+test('extend lets the call go on, and the run comes to its end', async (t) => {
+  const { run, cli, incident } = await late(t)
+  t.match(await cli('runs', 'extend', incident.slice(0, 8), '60'), {
+    code: 0,
+    stdout: 'shake of shaker-1 for plate has 60 s more\n',
+    stderr: '',
+  })
+  await run.thread('plate', 'EXECUTING_ACTION')
+  t.equal(await run.over(), 'COMPLETED')
+  t.match(ended(await run.events()), ['ACTION shake COMPLETED', 'METHOD shake_it COMPLETED'])
+  t.match(await cli('runs', 'extend', incident, '60'), { code: 5, stdout: '', stderr: /somebody has decided, or it has ended/ })
+})
+
+test('abort-call stops the device, and then somebody decides about the call that failed', async (t) => {
+  const { run, cli, id, incident } = await late(t)
+  t.match(await cli('runs', 'abort-call', incident, '--yes'), { code: 0, stdout: /shake of shaker-1 for plate is cut off/, stderr: '' })
+  const { thread_id } = await run.heldAgain('plate', 'DEVICE_OP')
+  t.match(await run.get('/api/devices/shaker-1'), { state: 'stopped' })
+  const { stdout } = await cli('runs', 'why', id)
+  t.match(stdout, /shaker-1 has a fault: shaker-1 was stopped\n.*\n +benchd devices init shaker-1\n/)
+  t.match(stdout, /plate: shake of shaker-1 for plate was cut off: it had not ended within 230 s\n[\s\S]*RETRY_OP +make the call again/)
+  await run.post('/api/devices/shaker-1/initialize')
+  t.match(await cli('runs', 'recover', thread_id.slice(0, 8), 'ABORT_METHOD'), { code: 0, stdout: 'ABORT_METHOD it is\n' })
+  t.equal(await run.over(), 'COMPLETED')
+  t.match(ended(await run.events()), ['ACTION shake ERRORED', 'METHOD shake_it PARTIAL_COMPLETE', 'ACTION seal COMPLETED'])
+})
+
+test('complete-call counts it as done, and the labware is fetched once the device is initialized', async (t) => {
+  const { run, cli, id, incident } = await late(t)
+  t.match(await cli('runs', 'complete-call', incident.slice(0, 8)), { code: 0, stdout: /counts as done, and is cut off/, stderr: '' })
+  const { thread_id } = await run.heldAgain('plate', 'MOVE')
+  const { labware_id } = (await run.labware())[0]!
+  const { stdout } = await cli('runs', 'why', id)
+  t.match(stdout, /plate: shaker-1 was stopped; see that it is safe, then benchd devices init shaker-1\n/)
+  t.match(stdout, new RegExp(`say where \\(benchd labware put ${labware_id} PLACE\\)`))
+  t.match((await cli('incidents')).stdout, /MOVE_FAILED +plate was not brought from shaker_in to sealer_in by arm-1: shaker-1 was stopped/)
+  await run.post('/api/devices/shaker-1/initialize')
+  t.match(await cli('runs', 'recover', thread_id, 'RETRY'), { code: 0 })
+  t.equal(await run.over(), 'COMPLETED')
+  t.match(ended(await run.events()), ['ACTION shake COMPLETED', 'METHOD shake_it COMPLETED', 'ACTION seal COMPLETED'])
+})
+
+test('after a restart runs why says what was interrupted, and what each decision means', async (t) => {
+  const before = await beginRun(t, { workflow })
+  await before.does('shaker-1', 'shake')
+  const { run, cli, id } = await reached(t, await before.afterPowerCut())
+  const thread = (await run.thread('plate', 'PAUSED')).thread_id.slice(0, 8)
+  const wanted = [
+    'plate: the service restarted in the midst of shake: resume it, which does that again',
+    '  -> see how far shake has come and that plate is at shaker_in; then resume the thread or recover it',
+    `     benchd runs resume-thread ${thread}`,
+    `     benchd runs recover ${thread} DECISION, which is one of`,
+    '       RETRY         do it again, all of it',
+    '       CONTINUE      it is dealt with: go on after it',
+  ].join('\n')
+  t.match((await cli('runs', 'why', id)).stdout, wanted)
+})

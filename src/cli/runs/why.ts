@@ -1,0 +1,91 @@
+// `benchd runs why`: what is in the way of a run, what to type about it, and what each thread waits for.
+
+import type { Blocker, Reason } from '../../workflow/runs/explaining.ts'
+import type { ShownThread } from '../../workflow/snapshot.ts'
+import type { Decision } from '../../workflow/threads/recovery.ts'
+import { atShell, short } from '../at_shell.ts'
+import { ask, serviceOf, serviceOptions } from '../client.ts'
+import { command } from '../command.ts'
+import { clock, print } from '../table.ts'
+import { pathOf } from './ids.ts'
+
+export const runsWhy = command({
+  name: 'runs why',
+  summary: 'Say why a run stands: what is in its way, what to do about it, and what each thread waits for',
+  operands: ['ID'],
+  options: serviceOptions,
+  async run({ options, operands: [id = ''] }) {
+    const service = serviceOf(options)
+    const path = await pathOf(service, id)
+    const { blockers } = await ask<{ blockers: Blocker[] }>(service, 'GET', `${path}/blockers`)
+    const { threads } = await ask<{ threads: Reason[] }>(service, 'GET', `${path}/why`)
+    if (options.json) print(JSON.stringify({ blockers, threads }))
+    else {
+      const shown = await ask<{ threads: ShownThread[] }>(service, 'GET', `${path}/threads?limit=10000`)
+      print(worded({ run: short(path.split('/').at(-1)!), blockers, reasons: threads, threads: shown.threads }))
+    }
+    return 0
+  },
+})
+
+type Standing = { run: string; blockers: readonly Blocker[]; reasons: readonly Reason[]; threads: readonly ShownThread[] }
+
+function worded({ run, blockers, reasons, threads }: Standing): string {
+  if (reasons.length === 0) return 'it has ended: nothing waits'
+  const decisions = new Map(threads.map(({ thread_id, decisions }) => [thread_id, decisions]))
+  const inTheWay = blockers.map((blocker) => inTheWayOf(blocker, { run, decisions: decisions.get(blocker.thread_id ?? '') ?? [] }))
+  return [...(inTheWay.length ? ['In the way:', ...inTheWay, ''] : []), ...reasons.map((reason) => waitOf(reason, blockers))].join('\n')
+}
+
+function inTheWayOf(blocker: Blocker, { run, decisions }: { run: string; decisions: readonly Decision[] }): string {
+  const { thread_id, thread_name, device_id, message, remedy, kind } = blocker
+  const command = commands[kind]?.({ run, thread: short(thread_id ?? ''), device_id, hasThread: thread_id !== null })
+  return [
+    `${thread_name ? `${thread_name}: ` : ''}${withoutDecisions(atShell(message))}`,
+    `  -> ${atShell(remedy)}`,
+    ...(command ? [`     ${command}`] : []),
+    ...(decisions.length ? [`     benchd runs recover ${short(thread_id!)} DECISION, which is one of`] : []),
+    ...decisions.map((decision) => `       ${decision.padEnd(12)}  ${meanings[decision]}`),
+  ].join('\n')
+}
+
+/** One that is told of above is not told of again. */
+function waitOf({ thread_id, thread_name, status, waits_for, since_s, because }: Reason, blockers: readonly Blocker[]): string {
+  const isTold = blockers.some((blocker) => blocker.thread_id === thread_id && blocker.message === waits_for)
+  const time = since_s < 60 ? `${Math.round(since_s)} s` : clock(since_s)
+  const what =
+    waits_for === null
+      ? 'is at work'
+      : isTold
+        ? `has stood for ${time}: see above`
+        : `waits for ${withoutDecisions(atShell(waits_for))}, for ${time}`
+  return [`${thread_name} (${status}) ${what}`, ...because.map((sentence) => `  ${sentence}`)].join('\n')
+}
+
+/** They are listed with what they mean. */
+function withoutDecisions(text: string): string {
+  return text.replace(/(;|, or) decide: [A-Z_, ]+$/, '')
+}
+
+type About = { run: string; thread: string; device_id: string | null; hasThread: boolean }
+
+/** What to type, where the remedy does not say it. */
+const commands: Partial<Record<Blocker['kind'], (about: About) => string>> = {
+  device_fault: ({ device_id }) => `benchd devices init ${device_id}`,
+  stall: ({ run }) => `benchd runs resume ${run}`,
+  orphaned: ({ run }) => `benchd runs resume ${run}, or benchd runs stop ${run}`,
+  operator_step: () => 'benchd runs steps, and benchd runs confirm STEP',
+  manual_place: ({ thread }) => `benchd runs placed ${thread}`,
+  manual_remove: ({ thread }) => `benchd runs removed ${thread}`,
+  paused: ({ run, thread, hasThread }) => (hasThread ? `benchd runs resume-thread ${thread}` : `benchd runs resume ${run}`),
+  event: ({ run }) => `benchd runs emit ${run} NAME`,
+}
+
+const meanings: Record<Decision, string> = {
+  RETRY: 'do it again, all of it',
+  RETRY_OP: 'make the call again that failed, and go on after it',
+  CONTINUE: 'it is dealt with: go on after it',
+  ABORT_ACTION: 'leave this action, and go on with the next',
+  ABORT_METHOD: 'leave this method, and go on with the next',
+  ABORT_THREAD: 'end the thread; its labware stays where it is',
+}

@@ -1,0 +1,32 @@
+import { existsSync } from 'node:fs'
+import { test } from 'tap'
+import { installation } from './installation.ts'
+
+const tls = { cert: '/etc/benchd/tls/cert.pem', key: '/etc/benchd/tls/key.pem' }
+
+test('what was laid out by the package or by install.sh is mended by these, in the folder that they name', (t) => {
+  const laid = (by: string, folder: string) => t.testdir({ 'package.json': JSON.stringify({ installed: { by, folder } }) })
+  const packaged = installation(laid('package', '/usr/lib/benchd'))
+  t.equal(packaged.by, 'package')
+  t.equal(packaged.makeCert(), 'sudo /usr/lib/benchd/make-cert.sh')
+  t.equal(packaged.makeCert(tls), 'sudo /usr/lib/benchd/make-cert.sh --force /etc/benchd/tls')
+  t.match(packaged.makeCert({ ...tls, key: '/elsewhere/key.pem' }), /make-cert\.sh FOLDER/, 'another would not take its place')
+  t.match(packaged.rebuild('epoll'), /sudo \/usr\/lib\/benchd\/build-native$/)
+  t.match(packaged.rebuild('@serialport/bindings-cpp'), /^sudo apt install --reinstall/, 'build-native does not compile it')
+  t.notMatch(JSON.stringify(packaged) + packaged.rebuild('i2c-bus'), /npm|scripts/)
+  const scripted = installation(laid('install.sh', '/usr/local/lib/benchd'))
+  t.equal(scripted.makeCert(), 'sudo /usr/local/lib/benchd/make-cert.sh')
+  t.match(scripted.again, /scripts\/install\.sh/)
+  t.notMatch(scripted.newer + scripted.again, /apt/)
+  t.end()
+})
+
+test('without their word it came by npm, or runs where it was built; then the script that is named is there', (t) => {
+  const built = installation()
+  t.equal(built.by, 'sources')
+  t.ok(existsSync(built.makeCert()))
+  const folder = `${t.testdir({ node_modules: { benchd: { 'package.json': '{}' } } })}/node_modules/benchd`
+  t.match(installation(folder), { by: 'npm', newer: /npm install --global/ })
+  t.equal(installation(folder).makeCert(), `${folder}/scripts/make-cert.sh`)
+  t.end()
+})

@@ -1,0 +1,61 @@
+// How benchd came onto this computer, and so what to call where something of it is missing, broken or to be newer.
+
+import { readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+export type Installation = {
+  /** The package of the computer, `scripts/install.sh`, npm, or nobody: it runs where it was built. */
+  by: 'package' | 'install.sh' | 'npm' | 'sources'
+  /** The command that makes a certificate, in the place of one that is there if that has the names it gives. */
+  makeCert(instead_of?: { cert: string; key: string }): string
+  /** What to do where files of it are missing or broken. */
+  again: string
+  /** What to do to have another version. */
+  newer: string
+  /** What to do where a package with native code of that name does not load. */
+  rebuild(native: string): string
+}
+
+const top = fileURLToPath(new URL('../../..', import.meta.url)).replace(/\/$/, '')
+/** `build-native` compiles these; others come compiled. */
+const compiledHere = ['epoll', 'i2c-bus']
+
+/** Of what is in `folder`, by default of what runs. Whoever lays it out writes `installed` into its `package.json`. */
+export function installation(folder = top): Installation {
+  const { installed } = JSON.parse(readFileSync(`${folder}/package.json`, 'utf8')) as {
+    installed?: { by: 'package' | 'install.sh'; folder: string }
+  }
+  if (installed) return laidOut(installed)
+  const by = folder.includes('/node_modules/') ? 'npm' : 'sources'
+  const again = by === 'npm' ? 'install it again: npm install --global benchd-….tgz' : `npm ci, in ${folder}`
+  return {
+    by,
+    makeCert: (instead_of) => `${folder}/scripts/make-cert.sh${replacing(instead_of)}`,
+    again: `${again}; it may want a compiler (build-essential, python3)`,
+    newer: by === 'npm' ? 'npm install --global benchd-….tgz' : `npm ci && npm run build, in newer sources than those in ${folder}`,
+    rebuild: (native) => `npm rebuild ${native}, in ${folder}; it wants a compiler (build-essential, python3)`,
+  }
+}
+
+function laidOut({ by, folder }: { by: 'package' | 'install.sh'; folder: string }): Installation {
+  const again =
+    by === 'package' ? 'sudo apt install --reinstall ./benchd_….deb, from the file it came in' : 'sudo scripts/install.sh, in the sources'
+  return {
+    by,
+    makeCert: (instead_of) => `sudo ${folder}/make-cert.sh${replacing(instead_of)}`,
+    again,
+    newer: by === 'package' ? 'sudo benchd update benchd_….deb' : 'sudo scripts/install.sh, in the newer sources',
+    rebuild: (native) =>
+      compiledHere.includes(native)
+        ? `sudo apt install g++ libnode-dev (NodeSource's nodejs has the headers itself), then: sudo ${folder}/build-native`
+        : again,
+  }
+}
+
+function replacing(tls: { cert: string; key: string } | undefined): string {
+  if (!tls) return ''
+  const folder = dirname(tls.cert)
+  const isOurs = tls.cert === join(folder, 'cert.pem') && tls.key === join(folder, 'key.pem')
+  return isOurs ? ` --force ${folder}` : ' FOLDER (name what it makes in listen.tls)'
+}
