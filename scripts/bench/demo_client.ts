@@ -49,7 +49,9 @@ export function clientOf({ url, key }: Demo): Client {
         if (status === 'ABORTED' || status === 'FAILED') throw new Error(`the run is ${status}`)
         await wait(100)
       }
-      throw new Error(`run ${execution_id} stands: a busy machine lets a simulated device answer too late, and nobody decides about that here`)
+      throw new Error(
+        `run ${execution_id} stands: a busy machine lets a simulated device answer too late, and nobody decides about that here`,
+      )
     },
     close: () => agent.destroy(),
   }

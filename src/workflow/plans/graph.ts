@@ -149,7 +149,8 @@ export class Graph {
         for (const node of hangingTogether(waiting.pop()!)) {
           if (numbers.has(node)) continue
           numbers.set(node, number)
-          for (const { device } of node.seats) if (device !== null) for (const { name } of this.seatsOf(device)) waiting.push(this.#node(name))
+          for (const { device } of node.seats)
+            if (device !== null) for (const { name } of this.seatsOf(device)) waiting.push(this.#node(name))
         }
       }
     }
