@@ -3,7 +3,7 @@
 // sets: a third of the time until the service answers is compiling. Whoever sets it vouches for who may write there.
 'use strict'
 
-const { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } = require('node:fs')
+const { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } = require('node:fs')
 const { join } = require('node:path')
 const { cachedDataVersionTag } = require('node:v8')
 const { Script } = require('node:vm')
@@ -18,6 +18,7 @@ const settled_ms = 10_000
 /** What ran and was not in the cache. */
 const fresh = new Map()
 const modules = new Map()
+const headBytes = 12
 
 if (cache) {
   setTimeout(keep, settled_ms).unref()
@@ -45,15 +46,26 @@ function compiled(name, filename) {
   return script
 }
 
-/** V8 checks of its data whether they are of this V8 and these flags, not whether they are whole: with zeros in them it crashes. */
+/**
+ * V8 checks of its data whether they are of this V8, these flags and a source of that length: not whether they are whole, with zeros in
+ * them it crashes, and not whether somebody changed a letter.
+ */
 function kept(name) {
   try {
     const file = readFileSync(keptAs(name))
-    const data = file.subarray(4)
-    return data.length > 0 && file.readUInt32LE() === crc32(data) ? data : undefined
+    const data = file.subarray(headBytes)
+    return data.length > 0 && file.subarray(0, headBytes).equals(headOf(name, data)) ? data : undefined
   } catch {
     return undefined
   }
+}
+
+/** The checksum of the data, and when the source was changed last. */
+function headOf(name, data) {
+  const head = Buffer.alloc(headBytes)
+  head.writeUInt32LE(crc32(data))
+  head.writeDoubleLE(statSync(join(__dirname, name)).mtimeMs, 4)
+  return head
 }
 
 /** What cannot be written is compiled again at the next start. */
@@ -61,10 +73,8 @@ function keep() {
   try {
     for (const [name, script] of fresh) {
       const data = script.createCachedData()
-      const head = Buffer.alloc(4)
-      head.writeUInt32LE(crc32(data))
       mkdirSync(join(cache, build), { recursive: true, mode: 0o700 })
-      writeFileSync(`${keptAs(name)}.tmp`, Buffer.concat([head, data]), { mode: 0o600 })
+      writeFileSync(`${keptAs(name)}.tmp`, Buffer.concat([headOf(name, data), data]), { mode: 0o600 })
       renameSync(`${keptAs(name)}.tmp`, keptAs(name))
     }
     if (fresh.size > 0)

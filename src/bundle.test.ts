@@ -1,6 +1,6 @@
 // What runs on a bench is the bundle: the tests of the command line run on it, those of everything else on what it is made of.
 
-import { cpSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { cpSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Test, test } from 'tap'
@@ -67,6 +67,12 @@ test('what was kept and is damaged is compiled again, and what another version k
   }
 })
 
+test('what was changed since, by as little as a letter, is compiled again', async (t) => {
+  const { bundle, says } = await cached(t)
+  utimesSync(`${bundle}/benchd.js`, 1e9, 1e9 + 1)
+  t.match(await says(), /there is no command nonsense/)
+})
+
 test('where nothing can be kept everything runs, and nothing is said of it', async (t) => {
   const home = t.testdir({ file: '' })
   const { ended } = running(t, home, ['version'], { CACHE_DIRECTORY: `${home}/file` })
@@ -81,14 +87,19 @@ const damage = {
 
 /** The folder as a bundle has left it that says one sentence in capitals; `kept` are the files there, and `says` is what the true one says. */
 async function cached(t: Test) {
-  const home = t.testdir({ cache: {}, bundle: {} })
+  const home = t.testdir({ cache: {}, loud: {}, bundle: {} })
   const cache = `${home}/cache`
-  const other = `${home}/bundle`
-  cpSync(folder, other, { recursive: true })
-  const entry = readFileSync(`${other}/benchd.js`, 'latin1')
-  writeFileSync(`${other}/benchd.js`, entry.replace('there is no command', 'THERE IS NO COMMAND'))
-  const said = async (path?: string) => (await running(t, home, ['nonsense'], { CACHE_DIRECTORY: cache }, path).ended).stderr
-  t.match(await said(`${other}/main.js`), /THERE IS NO COMMAND nonsense/)
+  const copied = (name: string) => {
+    const to = join(home, name)
+    cpSync(folder, to, { recursive: true })
+    for (const file of readdirSync(to)) utimesSync(join(to, file), 1e9, 1e9)
+    return to
+  }
+  const [loud, bundle] = [copied('loud'), copied('bundle')]
+  writeFileSync(`${loud}/benchd.js`, readFileSync(`${loud}/benchd.js`, 'latin1').replace('there is no command', 'THERE IS NO COMMAND'))
+  utimesSync(`${loud}/benchd.js`, 1e9, 1e9)
+  const said = async (from: string) => (await running(t, home, ['nonsense'], { CACHE_DIRECTORY: cache }, `${from}/main.js`).ended).stderr
+  t.match(await said(loud), /THERE IS NO COMMAND nonsense/)
   const kept = () => readdirSync(cache).flatMap((build) => readdirSync(join(cache, build)).map((name) => join(cache, build, name)))
-  return { cache, before: kept(), kept, says: () => said() }
+  return { cache, bundle, before: kept(), kept, says: () => said(bundle) }
 }

@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { execFile, execFileSync } from 'node:child_process'
-import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -228,6 +228,16 @@ test('what has broken off three times comes back in safe mode, and moves again w
   await service('POST', `/api/incidents/${incident_id}/acknowledge`)
   assert.deepEqual((await health()).reasons, [])
   await call('shaker-1', 'initialize')
+})
+
+test('what V8 compiled is kept for its next start, by the service alone', () => {
+  const folder = '/var/cache/benchd-compiled'
+  assert.equal(statSync(folder).mode & 0o777, 0o700)
+  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+  assert.ok(
+    names.some((name) => /service\.js\.\d+$/.test(name)),
+    names.join(),
+  )
 })
 
 test('it ends in order within ten seconds while streams are open and a device runs', async (t) => {
