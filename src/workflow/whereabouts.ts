@@ -5,6 +5,7 @@ import { LabError } from '../errors.ts'
 import { didYouMean } from '../kit/did_you_mean.ts'
 import { ShownLabware } from './snapshot.ts'
 import type { Labware } from './threads/labware.ts'
+import { knowsBetter } from './threads/moving.ts'
 import type { LabwareThread } from './threads/thread.ts'
 import { runModes, type World } from './threads/world.ts'
 
@@ -66,6 +67,7 @@ export function relocate(piece: Piece, position: string | null): void {
     floor.put(labware.labware_id, position, thread?.thread_id ?? null)
   else takeOff(piece)
   letGo(piece)
+  if (thread) knowsBetter(thread)
   if (thread) takeAway(thread, device)
   // Whether that can be is said before the next thing moves.
   thread?.execution.memory?.kept().catch(() => undefined)

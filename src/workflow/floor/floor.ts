@@ -227,6 +227,14 @@ export class Floor {
     return spot.seats[0]!.name
   }
 
+  /** Reserves a seat for labware that may stand there already; false when it is not free. */
+  keep(thread_id: string, seat: string): boolean {
+    const spot = this.#ground.spot(seat)
+    if (spot.piece || spot.reservedFor) return false
+    this.#ground.reserve(spot, this.#ground.walker(thread_id), true)
+    return true
+  }
+
   /** A seat that is reserved for the thread is not needed after all. */
   letGo(thread_id: string, seat: string): void {
     const spot = this.#ground.spot(seat)

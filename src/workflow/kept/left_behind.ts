@@ -10,7 +10,9 @@ export type Lost = { category: 'LEDGER_CONTRADICTED' | 'DECK_RECONCILE_CONFLICT'
 
 export function leaveBehind({ floor, labware: known }: World, threads: readonly SavedThread[]): Lost[] {
   return threads.flatMap((thread): Lost[] => {
-    const { labware, seat } = thread
+    const { labware, seat, thread_id } = thread
+    // It may have been half taken up: an arm, a place.
+    floor.forget(thread_id)
     const { labware_id, name, held_by } = labware
     const isKnown = floor.whereIs(labware_id) !== undefined
     // It has ended there, and others may know better since.

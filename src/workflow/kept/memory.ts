@@ -180,6 +180,7 @@ function threadOf(thread: LabwareThread): SavedThread {
       ? { action_id: action.action_id, path: action.plan.path, name: action.plan.name, status: action.status.current }
       : thread.interrupted,
     window: window && { after: window.after, allowed_s: window.allowed_s, until: window.until, is_told: window.isTold },
+    placing: move?.status.current === 'PLACING' && move.hop.to !== move.hop.from ? move.hop.to : thread.placing,
     move: move && { action_id: move.action_id, path: '', name: null, status: move.status.current },
   }
 }

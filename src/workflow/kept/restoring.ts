@@ -70,9 +70,10 @@ export function restore(execution: Execution, saved: Saved, { submissions, now, 
     told.isEmpty ? completed.has(`${group.submission_id} ${group.group_id}`) : told.isComplete(group),
   )
   const open = [...execution.threads.values()].filter(({ isOver }) => !isOver)
+  const stopping = new Set(saved.threads.flatMap(({ thread_id, status }) => (status === 'STOPPING' ? [thread_id] : [])))
   // What is in a gripper is set down first.
   for (const thread of open.sort((a, b) => Number(b.labware.held_by !== null) - Number(a.labware.held_by !== null)))
-    setOff(execution, thread)
+    setOff(execution, thread, stopping.has(thread.thread_id))
   for (const { thread_id, status } of saved.threads) endedSince(execution.threads.get(thread_id)!, status)
   execution.groups.settle()
   execution.takenUp(saved.execution.phase as Phase)
@@ -91,10 +92,12 @@ function addThread(execution: Execution, saved: SavedThread, log: Told): void {
   const thread = new LabwareThread(execution, plan, its)
   execution.threads.set(thread.thread_id, thread)
   thread.last_error = isEnd(threadTransitions, status) || isEnd(threadTransitions, saved.status) ? saved.last_error : restarted
+  // Where the log has not come so far, it ends below.
+  const isOver = thread.isOver || isEnd(threadTransitions, saved.status)
   if (thread.status.current === 'COMPLETED' && !isEnd(threadTransitions, saved.status)) completedSince(thread, seat)
-  else if (seat !== null && thread.isOver) leaveStanding(thread, seat)
+  else if (seat !== null && isOver) leaveStanding(thread, seat)
   else if (seat !== null) putBack(thread, seat)
-  else if (thread.isOver) takeOff(thread)
+  else if (isOver) takeOff(thread)
 }
 
 /** The log has not come so far. */
@@ -131,7 +134,8 @@ function leaveStanding({ world, labware }: LabwareThread, seat: string): void {
 }
 
 /** What was last known to stand around there is not there any more. */
-function putBack({ world, labware, thread_id }: LabwareThread, seat: string): void {
+function putBack(thread: LabwareThread, seat: string): void {
+  const { world, labware, thread_id, placing } = thread
   const { floor } = world
   for (const { name } of floor.graph.samePad(seat)) {
     const { labware_id } = floor.seat(name)
@@ -143,6 +147,7 @@ function putBack({ world, labware, thread_id }: LabwareThread, seat: string): vo
   floor.put(labware.labware_id, seat, thread_id)
   // Nobody else uses the transporter before it has set down what it has in its gripper.
   if (labware.held_by !== null) floor.take(labware.held_by, thread_id, () => {})
+  if (placing === seat || (placing !== null && !(floor.graph.seats.has(placing) && floor.keep(thread_id, placing)))) thread.placing = null
 }
 
 function isFree({ floor }: LabwareThread['world'], seat: string): boolean {
@@ -155,8 +160,9 @@ function endedSince(thread: LabwareThread, saved: string): void {
   if (thread.isOver && (!isEnd(threadTransitions, saved) || slots.of(thread).receiver === thread)) slots.ended(thread)
 }
 
-function setOff(execution: Execution, thread: LabwareThread): void {
-  const wasStopping = thread.status.current === 'STOPPING'
+/** The log may not have come as far as a stop that was saved. */
+function setOff(execution: Execution, thread: LabwareThread, isStopping: boolean): void {
+  const wasStopping = isStopping || thread.status.current === 'STOPPING'
   // It stands for another reason now, and that is told.
   if (thread.status.current === 'PAUSED') thread.become('RESOLVING_ACTION_LOCATION')
   execution.setOff(thread)

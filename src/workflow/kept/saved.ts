@@ -51,6 +51,7 @@ export const SavedThread = v.object({
   awaited: v.optional(v.array(v.object({ insert: v.number(), key: v.string(), path: v.string() })), []),
   interrupted: v.nullable(Interrupted),
   move: v.nullable(Interrupted),
+  placing: v.optional(v.pipe(Text, v.description('Where it was being put down: it may stand there already')), null),
   window: v.optional(
     v.nullable(
       v.object({

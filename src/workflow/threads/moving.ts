@@ -59,6 +59,14 @@ export async function setBack(thread: LabwareThread): Promise<void> {
   thread.become('MOVING')
   // By hand, meanwhile.
   if (labware.held_by !== null) await ride(thread, { from: seat, to: seat, transporter: labware.held_by })
+  knowsBetter(thread)
+}
+
+/** Where it was being put down when the service ended it does not stand, or it is known to. */
+export function knowsBetter(thread: LabwareThread): void {
+  const { placing, world, thread_id } = thread
+  thread.placing = null
+  if (placing !== null) world.floor.letGo(thread_id, placing)
 }
 
 /** Throws `conflict` where somebody has carried it to a place from which there is no way to any of these. */
@@ -77,10 +85,12 @@ async function ride(thread: LabwareThread, hop: Hop): Promise<void> {
   const { labware } = thread
   const isSetBack = hop.from === hop.to
   const isThere = () => (isSetBack ? labware.held_by === null : floor.whereIs(labware.labware_id) === hop.to)
+  let isAsked = false
   for (;;) {
     const move = new MoveRun(thread, hop)
     thread.move = move
     try {
+      if (isSetBack && !isAsked) mayGoBack(thread, hop)
       thread.carrying = carry(thread, move, isThere)
       await thread.carrying
       move.status.become('COMPLETED')
@@ -89,6 +99,7 @@ async function ride(thread: LabwareThread, hop: Hop): Promise<void> {
       const isCutOff = error instanceof Unwind || thread.signal.aborted
       move.status.become(isCutOff ? 'ABORTED' : 'ERRORED')
       if (isCutOff) throw new Unwind('abort')
+      isAsked = true
       await decide(thread, hop, error, isThere)
       // Whoever put it elsewhere took it out of the gripper.
       if (floor.whereIs(labware.labware_id) !== hop.from) letGo(thread)
@@ -100,9 +111,19 @@ async function ride(thread: LabwareThread, hop: Hop): Promise<void> {
   }
 }
 
+/** Throws `conflict`, for somebody to look: a real storage may have brought up its next one, and one would be put upon the other. */
+function mayGoBack({ labware, world }: LabwareThread, { to, transporter }: Hop): void {
+  if (!world.floor.graph.seats.get(to)?.storage || !world.equipment.isReal?.(transporter)) return
+  throw new LabError(
+    'conflict',
+    `${to} may have brought up its next one since ${labware.name} was taken out of it; look, and RETRY where it can be put back, or take it out of the gripper and say where it is`,
+  )
+}
+
 async function decide(thread: LabwareThread, { from, to, transporter }: Hop, error: unknown, isThere: () => boolean): Promise<void> {
   const { execution, labware } = thread
-  const where = labware.held_by ? `as far as is known it is in the gripper of ${labware.held_by}` : `it should stand at ${from}`
+  const already = thread.placing === null ? '' : `, or it stands at ${thread.placing} already`
+  const where = labware.held_by ? `as far as is known it is in the gripper of ${labware.held_by}${already}` : `it should stand at ${from}`
   const what = from === to ? `set back at ${to}` : `brought from ${from} to ${to}`
   execution.incident(
     categoryOf(error, 'MOVE_FAILED'),

@@ -93,6 +93,8 @@ export class LabwareThread {
   action: ActionRun | null = null
   /** The hop that it is on. */
   move: MoveRun | null = null
+  /** Where its labware was being put down when the service ended: it may stand there already. Kept for it, until somebody knows better. */
+  placing: string | null
   /** That hop, under way. */
   carrying: Promise<void> | null = null
   /** What it was doing when the service ended: done, begun, or not at all, nobody knows. */
@@ -134,6 +136,7 @@ export class LabwareThread {
       this.frames.push(frameOf(plan, frame, execution))
     for (const [event, count] of Object.entries(saved?.seen ?? {})) this.seen.set(event, count)
     this.interrupted = saved?.interrupted ?? null
+    this.placing = saved?.placing ?? null
     const publish = (status: ThreadStatus) => this.#publish(status)
     this.status = new Status(threadTransitions, (saved?.status as ThreadStatus) ?? 'CREATED', publish, { isTold })
   }

@@ -1,0 +1,194 @@
+// The power fails when the journal knows more than the log, which is synced less often.
+
+import { test } from 'tap'
+import type { RuntimeEvent } from '../../events/event.ts'
+import type { Changes } from '../../kit/keyed_journal.ts'
+import type { TopologyInput } from '../plans/documents.ts'
+import { begin, instantBench, Kept, liveRuntime, until } from '../testing.ts'
+import { leaveBehind } from './left_behind.ts'
+import { type Saved, savedOf } from './saved.ts'
+
+const topology: TopologyInput = {
+  ...{ format: 1, name: 'bench', transporters: { arm: { positions: ['a', 'b', 'c', 'd'] } } },
+  positions: { a: {}, b: {}, c: {}, d: {} },
+}
+const thread = (labware: string, from: string, to: string, steps: object[] = []) => ({
+  labware,
+  start: { at: from, mode: 'REUSE_EXISTING' },
+  end: { at: [to], mode: 'LEAVE_IN_PLACE' },
+  steps,
+})
+const workflow = {
+  ...{ format: 1, name: 'work', topology: 'bench', labware: { p: { type: 'x' }, q: { type: 'x' } } },
+  ...{ threads: { p: thread('p', 'a', 'b'), q: thread('q', 'c', 'd', [{ wait_for: 'go' }]) }, start: ['p', 'q'] },
+}
+
+type Execution = Awaited<ReturnType<typeof begin>>
+
+const named = (execution: Execution, name: string) => [...execution.threads.values()].find((one) => one.name === name)!
+
+/** What was saved last when it is so, and what the log had told then. */
+async function ran(options: Pick<NonNullable<Parameters<typeof liveRuntime>[2]>, 'live'>, act: (execution: Execution) => Promise<void>) {
+  const told: RuntimeEvent[] = []
+  const saves: { at: number; saved: Saved }[] = []
+  class Timed extends Kept {
+    override put(changes: Changes): void {
+      super.put(changes)
+      saves.push({ at: told.length, saved: savedOf(this.all.at(-1)!)! })
+    }
+  }
+  const { runtime } = liveRuntime(topology, [workflow], { ...options, keep: () => new Timed(), onTold: (event) => told.push(event) })
+  const execution = await begin(runtime, { workflow: 'work', run_mode: 'LIVE' })
+  await act(execution)
+  await until(() => saves.at(-1)!.at === told.length)
+  return { saved: saves.at(-1)!.saved, told }
+}
+
+/** Taken up with a log that ends before p has that status. */
+async function restored({ saved, told }: { saved: Saved; told: RuntimeEvent[] }, before: string) {
+  const cut = told.findIndex(
+    ({ entity_type, status, context }) => entity_type === 'THREAD' && status === before && context.thread_name === 'p',
+  )
+  const made = liveRuntime(topology, [workflow], { ids: 1_000_000, log: told.slice(0, cut) })
+  const execution = await made.runtime.restore(saved)
+  return { ...made, execution, floor: execution.world.floor }
+}
+
+test('labware of a thread that had completed belongs to nobody, though the log has not heard of that', async (t) => {
+  const run = await ran({}, async (execution) => {
+    await until(() => named(execution, 'p')?.isOver === true && named(execution, 'q').status.current === 'AWAITING_EVENT')
+  })
+  const { execution, floor, runtime } = await restored(run, 'COMPLETED')
+  const { labware, status } = named(execution, 'p')
+  t.equal(status.current, 'COMPLETED')
+  t.same([floor.whereIs(labware.labware_id), floor.whose(labware.labware_id)], ['b', null])
+  await until(() => execution.live().every(({ status }) => status.current === 'PAUSED'))
+  execution.resume()
+  execution.emitCustom('go', { value: null, data: {} }, null)
+  await runtime.over(execution)
+  t.equal(floor.whereIs(labware.labware_id), 'b')
+})
+
+test('a thread that was aborted with a full gripper does not take the arm again', async (t) => {
+  const live = instantBench({
+    carry: async (_, verb) => {
+      if (verb === 'place') throw new Error('it failed')
+    },
+  })
+  const run = await ran({ live }, async (execution) => {
+    await until(() => named(execution, 'p')?.pausedAt === 'MOVE')
+    named(execution, 'p').recover('ABORT_THREAD')
+    await until(() => named(execution, 'p').isOver)
+  })
+  const { execution, floor } = await restored(run, 'ABORTED')
+  t.equal(named(execution, 'p').status.current, 'ABORTED')
+  t.equal(floor.userOf('arm'), undefined)
+})
+
+test('a stop that was saved is not forgotten', async (t) => {
+  const live = instantBench({ carry: (_, verb) => (verb === 'place' ? new Promise(() => {}) : Promise.resolve()) })
+  const run = await ran({ live }, async (execution) => {
+    await until(() => named(execution, 'p')?.labware.held_by === 'arm')
+    named(execution, 'p').stop()
+  })
+  t.equal(run.saved.threads.find(({ name }) => name === 'p')!.status, 'STOPPING')
+  const { execution } = await restored(run, 'STOPPING')
+  execution.resume()
+  await until(() => named(execution, 'p').isOver)
+  t.equal(named(execution, 'p').status.current, 'STOPPED')
+})
+
+test('where a plate was being put down nothing else goes before somebody has looked: it may stand there', async (t) => {
+  const shared: TopologyInput = {
+    ...{ format: 1, name: 'bench', positions: { a: {}, x: {}, c: {}, e: {}, f: {} } },
+    transporters: { arm_1: { positions: ['a', 'x', 'c'] }, arm_2: { positions: ['e', 'x', 'f'] } },
+  }
+  const crossing = { ...workflow, threads: { p: thread('p', 'a', 'f'), q: thread('q', 'e', 'c', [{ wait_for: 'go' }]) } }
+  const kept = new Kept()
+  const live = instantBench({ carry: (_, verb) => (verb === 'place' ? new Promise(() => {}) : Promise.resolve()) })
+  const { runtime } = liveRuntime(shared, [crossing], { keep: () => kept, live })
+  const before = await begin(runtime, { workflow: 'work', run_mode: 'LIVE' })
+  await until(() => named(before, 'p')?.move?.status.current === 'PLACING')
+  await until(() => savedOf(kept.all.at(-1)!)!.threads.some(({ placing }) => placing === 'x'))
+  const saved = savedOf(kept.all.at(-1)!)!
+
+  // The arm has put it down by itself.
+  const standing = new Set(['x', 'e'])
+  const full = new Set<string>()
+  const crashes: string[] = []
+  const bench = instantBench({
+    carry: async (arm, verb, seat) => {
+      if (verb === 'pick' && !standing.delete(seat)) throw new Error(`nothing stands at ${seat}`)
+      if (verb === 'pick') return void full.add(arm)
+      if (!full.delete(arm)) throw new Error('the gripper is empty')
+      if (standing.has(seat)) crashes.push(`${arm} at ${seat}`)
+      standing.add(seat)
+    },
+  })
+  const made = liveRuntime(shared, [crossing], { ids: 1_000_000, live: bench })
+  const execution = await made.runtime.restore(saved)
+  await until(() => execution.live().every(({ status }) => status.current === 'PAUSED'))
+  execution.resume()
+  execution.emitCustom('go', { value: null, data: {} }, null)
+  const p = named(execution, 'p')
+  await until(() => p.pausedAt === 'MOVE')
+  t.match(
+    made.incidents.map(({ message }) => message),
+    [/p was not set back at a by arm_1: .*; as far as is known it is in the gripper of arm_1, or it stands at x already/],
+  )
+  await until(() => named(execution, 'q').waiting?.kind === 'reservation')
+  for (let turns = 0; turns < 200; turns++) await new Promise(setImmediate)
+  t.same(crashes, [])
+  // Who looked says so.
+  made.runtime.relocate(p.labware.labware_id, { position: 'x' })
+  p.recover('CONTINUE')
+  await made.runtime.over(execution)
+  t.same([execution.phase.current, crashes], ['completed', []])
+  t.same([...standing].sort(), ['c', 'f'])
+})
+
+test('an arm that a run had which cannot be taken up is free for others', async (t) => {
+  const kept = new Kept()
+  const live = instantBench({ carry: (_, verb) => (verb === 'place' ? new Promise(() => {}) : Promise.resolve()) })
+  const { runtime } = liveRuntime(topology, [workflow], { keep: () => kept, live })
+  const before = await begin(runtime, { workflow: 'work', run_mode: 'LIVE' })
+  await until(() => before.live().some(({ labware }) => labware.held_by !== null))
+  await until(() => savedOf(kept.all.at(-1)!)!.threads.some(({ labware }) => labware.held_by === 'arm'))
+  const saved = savedOf(kept.all.at(-1)!)!
+  const made = liveRuntime(topology, [workflow], { ids: 1_000_000, live: instantBench() })
+  const world = made.runtime.worlds.live!
+  world.floor.put('else', 'c', 'a thread of another run')
+  await t.rejects(made.runtime.restore(saved))
+  t.match(leaveBehind(world, saved.threads), [{ what: /p was in the gripper of arm/ }, { what: /q stood at c, and cannot be there now/ }])
+  t.equal(world.floor.userOf('arm'), undefined)
+})
+
+test('a real arm puts nothing back into a storage before somebody has looked', async (t) => {
+  const stacked: TopologyInput = {
+    ...{ format: 1, name: 'bench', transporters: { arm: { positions: ['stack', 'b'] } } },
+    positions: { stack: { storage: true }, b: {} },
+  }
+  const p = { ...thread('p', 'stack', 'b'), start: { at: 'stack', mode: 'DISPENSE' } }
+  const one = { ...workflow, labware: { p: { type: 'x' } }, threads: { p }, start: ['p'] }
+  const kept = new Kept()
+  const live = instantBench({ carry: (_, verb) => (verb === 'place' ? new Promise(() => {}) : Promise.resolve()) })
+  const { runtime } = liveRuntime(stacked, [one], { keep: () => kept, live })
+  const before = await begin(runtime, { workflow: 'work', run_mode: 'LIVE' })
+  await until(() => named(before, 'p')?.move?.status.current === 'PLACING')
+  await until(() => savedOf(kept.all.at(-1)!)!.threads.some(({ placing }) => placing === 'b'))
+  const seen: string[] = []
+  const bench = instantBench({
+    carry: async (_, verb, seat) => void seen.push(`${verb} ${seat}`),
+    isReal: () => true,
+  })
+  const made = liveRuntime(stacked, [one], { ids: 1_000_000, live: bench })
+  const execution = await made.runtime.restore(savedOf(kept.all.at(-1)!)!)
+  await until(() => execution.live().every(({ status }) => status.current === 'PAUSED'))
+  execution.resume()
+  await until(() => named(execution, 'p').pausedAt === 'MOVE')
+  t.match(named(execution, 'p').last_error, /stack may have brought up its next one since p was taken out of it/)
+  t.same(seen, [])
+  named(execution, 'p').recover('RETRY')
+  await made.runtime.over(execution)
+  t.same(seen, ['place stack', 'pick stack', 'place b'])
+})
