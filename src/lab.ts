@@ -256,7 +256,8 @@ function beginSafely(hub: Hub, log: Log, why: string): () => Incident | undefine
   log.warn(message)
   const { incident_id } = hub.incident('OTHER', message, { severity: 'CRITICAL', detail: { safe_mode: true }, stays: true })
   return () => {
-    const incident = hub.incidents.get(incident_id)
-    return incident.acknowledged ? undefined : incident
+    // It stays until it is acknowledged: one that is not there any more has been.
+    const incident = hub.incidents.find(incident_id)
+    return incident?.acknowledged ? undefined : incident
   }
 }

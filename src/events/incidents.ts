@@ -119,9 +119,14 @@ export class Incidents {
     return [...this.#incidents.values()].reverse()
   }
 
+  /** Undefined where it is not kept, or not any more. */
+  find(incident_id: string): Incident | undefined {
+    return this.#incidents.get(incident_id)
+  }
+
   /** Throws `not_found`. */
   get(incident_id: string): Incident {
-    const incident = this.#incidents.get(incident_id)
+    const incident = this.find(incident_id)
     if (!incident) throw new LabError('not_found', `there is no incident ${incident_id}; the newest ${mostKept} are kept`)
     return incident
   }

@@ -13,14 +13,19 @@ import { atTheEnd, dialled, isRefusal, openBench, said } from './testing.ts'
 const robot = { device_id: 'robot-1', driver: 'external' }
 const listen = { host: '127.0.0.1', port: 0 }
 
-async function serving(t: Test, first: object = {}) {
+async function serving(t: Test, first: object = {}, topology?: object) {
   const ending = atTheEnd(t)
-  const folder = t.testdir({ data: {} })
+  const folder = t.testdir({ data: {}, topologies: topology ? { 'own.json': JSON.stringify(topology) } : {} })
   const path = `${folder}/config.json`
   const write = (more: object) => writeFileSync(path, JSON.stringify({ format: 1, listen, devices: [robot], ...more }))
   write(first)
   const source = { path, read: () => readConfig(path) }
-  const service = await startService(await readConfig(path), { data_dir: `${folder}/data`, source, log: silent })
+  const service = await startService(await readConfig(path), {
+    data_dir: `${folder}/data`,
+    topologies: `${folder}/topologies`,
+    source,
+    log: silent,
+  })
   ending.push(async () => {
     await service.close()
     await service.lab.keys.reload()
@@ -30,8 +35,8 @@ async function serving(t: Test, first: object = {}) {
   return { service, path, write, port, api_key }
 }
 
-async function plain(t: Test, first: object = {}) {
-  const bench = await serving(t, first)
+async function plain(t: Test, first: object = {}, topology?: object) {
+  const bench = await serving(t, first, topology)
   const ask = async (method: string, path: string, body?: object) => {
     const headers = { 'X-API-Key': bench.api_key, ...(body && { 'Content-Type': 'application/json' }) }
     const response = await fetch(bench.service.url + path, { method, headers, ...(body && { body: JSON.stringify(body) }) })
@@ -108,6 +113,38 @@ test('name and limits of a device are taken over and bound what is asked from th
   change(shaker, robot)
   t.equal((await ask('POST', '/api/system/reload')).status, 200)
   t.equal(await fastest(), '1500')
+})
+
+test('workflows are held against the limits that a reload takes over', async (t) => {
+  const positions = { pad: { parking: true }, shaker_in: { device: 'shaker-1' }, end: { storage: true } }
+  const transporters = { 'robot-1': { positions: Object.keys(positions) } }
+  const own = { format: 1, name: 'own', transporters, positions }
+  const shaker = { device_id: 'shaker-1', driver: 'bioshake', transport: { kind: 'simulated' } }
+  const change = (max: number) => ({ devices: [{ ...shaker, limits: { speed: { max } } }, robot] })
+  const { ask, write } = await plain(t, change(1500), own)
+  const shake = { do: 'shake', on: 'shaker-1', with: { speed: 1200, duration: 5 } }
+  const fast = {
+    format: 1,
+    name: 'fast',
+    topology: 'own',
+    labware: { plate: { type: '96-well' } },
+    methods: { shake_it: [shake] },
+    threads: { plate: { labware: 'plate', start: { at: 'pad' }, end: { at: ['end'] }, steps: [{ method: 'shake_it' }] } },
+    start: ['plate'],
+  }
+  const put = await ask('PUT', '/api/workflows/fast', fast)
+  t.equal(put.status, 201, put.text)
+  for (const [max, faults] of [
+    [900, [{ origin: 'workflows.json', reason: /speed 1200 rpm is outside what shaker-1 takes: \d+ to 900 rpm/ }]],
+    [1500, []],
+  ] as const) {
+    write(change(max))
+    const reloaded = (await ask('POST', '/api/system/reload')).body as { applied: string[]; faults: object[] }
+    t.same(reloaded.applied, ['devices: shaker-1.limits.speed.max'])
+    t.equal(reloaded.faults.length, faults.length)
+    t.match(reloaded.faults, faults)
+    t.equal((await ask('GET', '/api/workflows/fast')).status, faults.length ? 404 : 200)
+  }
 })
 
 test('fewer connections are taken from the reload on', async (t) => {

@@ -25,6 +25,22 @@ test('in safe mode it is read and stopped, but nothing moves until somebody has 
   t.equal((await ask('POST', '/api/devices/shaker-1/initialize')).status, 200)
 })
 
+test('once acknowledged, its incident may be forgotten for newer ones', async (t) => {
+  const { ask, lab } = await openBench(t, {}, { safe: 'the service broke off' })
+  const { incident_id } = lab.safe_mode!
+  const flood = () => {
+    for (let n = 0; n < 1000; n++) lab.hub.incident('OTHER', `the ${n}th`)
+  }
+  flood()
+  isRefusal(t, await ask('POST', '/api/devices/shaker-1/initialize'), 409, 'safe_mode')
+  t.equal((await ask('POST', `/api/incidents/${incident_id}/acknowledge`)).status, 200)
+  flood()
+  isRefusal(t, await ask('GET', `/api/incidents/${incident_id}`), 404)
+  t.equal((await ask('GET', '/health')).status, 200)
+  t.equal((await ask('POST', '/api/stop')).status, 200)
+  t.equal((await ask('POST', '/api/devices/shaker-1/initialize')).status, 200)
+})
+
 test('a route that is new is refused in safe mode, unless it is known to move nothing', (t) => {
   const lab = { safe_mode: { incident_id: 'x' } } as Lab
   const moving = /^\/api\/(devices|submissions|executions|threads|operator)/

@@ -14,6 +14,8 @@ const Force = v.pipe(v.optional(v.boolean(), false), v.description('Aborts the r
 const Fault = v.strictObject({ origin: v.string(), reason: v.string() })
 export const Faults = v.pipe(v.array(Fault), v.description('Files and documents that are left out, and why'))
 
+const isLimits = /^devices: [\w-]+\.limits(\.|$)/
+
 export const topologyRoutes: Route[] = [
   route({
     method: 'GET',
@@ -133,7 +135,10 @@ export const topologyRoutes: Route[] = [
     errors: [400, 409, 503],
     async handle({ lab, body }) {
       body()
-      const { done: library, at_once: applied, ...rest } = await lab.reloading.take(() => lab.runs.shelf.reload())
+      const { shelf } = lab.runs
+      const { done, at_once: applied, ...rest } = await lab.reloading.take(() => shelf.reload())
+      // The limits are in force only after the files were found right: what was read is held against them once more.
+      const library = applied.some((place) => isLimits.test(place)) ? shelf.compileAnew() : done
       const { config_file, needs_restart } = rest
       const { faults } = library
       const message = [ofConfiguration({ config_file, applied, needs_restart }), ofFolder(library)].join('; ')

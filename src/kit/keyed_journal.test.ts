@@ -1,4 +1,4 @@
-import { appendFileSync, readdirSync, readFileSync, rmSync, statSync, truncateSync } from 'node:fs'
+import { appendFileSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { test } from 'tap'
 import { KeyedJournal, keysOf, readKeyedJournal } from './keyed_journal.ts'
 
@@ -60,6 +60,19 @@ test('after a torn end it goes on', async (t) => {
   )
   truncateSync(path, 0)
   t.same([...(await readKeyedJournal(path))], [])
+})
+
+test('changes that were cut off, wherever that was, do not take those after them along', async (t) => {
+  const path = `${t.testdir()}/a.jsonl`
+  const group = '\n{"key":"torn","value":1}\n{"key":"a","value":2}\n{"together":2}'
+  for (let cut = 0; cut < group.length; cut++) {
+    writeFileSync(path, `\n{"key":"a","value":1}\n{"together":1}\n${group.slice(0, cut)}`)
+    const next = new KeyedJournal(path)
+    next.put(new Map([['b', '3']]))
+    await next.written()
+    const expected = { a: 1, b: 3 }
+    t.same(Object.fromEntries(await readKeyedJournal(path)), expected, `cut at ${cut}`)
+  }
 })
 
 test('what is put while it writes goes with the next, and what failed is tried again', async (t) => {

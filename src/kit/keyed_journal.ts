@@ -142,18 +142,20 @@ export async function readKeyedJournal(path: string): Promise<Map<string, unknow
 /** As `readKeyedJournal`, of a text. */
 export function keysOf(text: string): Map<string, unknown> {
   const keys = new Map<string, unknown>()
-  let together = new Map<string, unknown>()
+  let together: [string, unknown][] = []
   for (const line of text.split('\n')) {
-    if (line === '') continue
-    const entry = parsed(line)
+    // Changes begin with an empty line: what stands before it without its end was cut off.
+    const entry = line === '' ? undefined : parsed(line)
     if (!entry) {
-      together = new Map()
+      together = []
       continue
     }
-    if ('key' in entry) together.set(entry.key, entry.value)
+    if ('key' in entry) together.push([entry.key, entry.value])
     if (!('together' in entry)) continue
-    if (together.size === entry.together) for (const [key, value] of together) keys.set(key, value)
-    together = new Map()
+    // What was cut off just before a line end has used up the empty line: it is not of these.
+    const cut = together.length - entry.together
+    if (cut >= 0) for (const [key, value] of together.slice(cut)) keys.set(key, value)
+    together = []
   }
   for (const [key, value] of keys) if (value === null) keys.delete(key)
   return keys

@@ -138,6 +138,13 @@ export class Shelf {
     return library
   }
 
+  /** As read last, against the bench as it is now. */
+  compileAnew(): Library {
+    const library = this.#compiled()
+    this.runtime.library = library
+    return library
+  }
+
   sourceOf(name: string): WorkflowSource {
     if (this.#files.sources.some((source) => nameIn(source) === name)) return 'file'
     return this.#stored.content.workflows.some((document) => document.name === name) ? 'api' : 'example'
@@ -159,7 +166,7 @@ export class Shelf {
       // What is stored is frozen, and what was sent is still somebody's.
       return { workflows: [...others, structuredClone(document)] }
     })
-    this.runtime.library = this.#compiled()
+    this.compileAnew()
     return { workflow, isNew }
   }
 
@@ -170,7 +177,7 @@ export class Shelf {
     const open = this.runtime.executions().find(({ isOver, workflow }) => !isOver && workflow.name === name)
     if (open) throw new LabError('conflict', `execution ${open.execution_id} of ${name} is open; stop it before the workflow is deleted`)
     await this.#stored.change(({ workflows }) => ({ workflows: workflows.filter((other) => other.name !== name) }))
-    this.runtime.library = this.#compiled()
+    this.compileAnew()
   }
 
   /** Keeps which topology is loaded, and what stands where on it in LIVE and is moved by nobody. Rejects with `storage`. */

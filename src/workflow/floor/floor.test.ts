@@ -615,6 +615,24 @@ test('without room to park nobody goes where it could not leave again', (t) => {
   t.end()
 })
 
+test('labware that was carried away is looked out for where it stands now, and where it holds a device', (t) => {
+  const islands = () => new Stage(graphOf({ left: 'd1 d2 s1 s2', right: 's8 s9' }))
+  const reserving = islands().stand(['a', 's8'], ['b', 's1'])
+  reserving.wish('a', 's9', { after: ['d2', 's2'] })
+  reserving.floor.put('a', 'd1', 'a')
+  t.equal(reserving.floor.seat('s9').reserved_for, 'a')
+  const holding = islands().stand(['a', 's2'], ['b', 's1'])
+  holding.wish('a', 'd1', { after: ['d2', 's2'] })
+  holding.go('a')
+  holding.floor.put('a', 's8', 'a')
+  t.equal(holding.floor.holder('d1'), 'a')
+  for (const stage of [reserving, holding]) {
+    stage.wish('b', 'd2', { after: ['d1', 's2'] })
+    t.same(stage.reasons('b'), ['d2 unsafe a null'])
+  }
+  t.end()
+})
+
 test('with room to park it goes', (t) => {
   const stage = two().stand(['a', 'd1'], ['b', 's1'])
   stage.wish('a', 'd1', { after: ['d2', 's1'] })

@@ -172,9 +172,10 @@ class Board {
   readonly #takers = new Map<Place, Walker[]>()
 
   constructor({ walkers, graph }: Ground, island: number) {
+    const isHere = (place: Place) => graph.islandOf(seatOf(place)) === island
     for (const walker of walkers.values()) {
-      const seat = seatOfWalker(walker)
-      if (seat !== undefined && graph.islandOf(seat) === island) this.set(walker, placesOf(walker))
+      const here = placesOf(walker, isHere)
+      if (here.length > 0) this.set(walker, here)
     }
   }
 
@@ -215,21 +216,21 @@ class Board {
   }
 }
 
-/** One of its places; undefined for one that has none. */
-function seatOfWalker({ reserved, goal, pieces, holds }: Walker): string | undefined {
-  for (const { seats, isPassage } of reserved) if (!isPassage) return seats[0]!.name
-  if (goal) return seatOf(goal)
-  for (const { seat } of pieces) return seat
-  for (const device of holds) return seatOf(device)
-  return undefined
-}
-
 function seatOf(place: Place): string {
   return place instanceof Nests ? place.doors[0]! : place.seats[0]!.name
 }
 
-function placesOf(walker: Walker): readonly Place[] {
-  const coming = [...walker.reserved].filter(({ isPassage }) => !isPassage)
-  const standing = coming.length > 0 ? coming : walker.goal ? [walker.goal] : [...walker.pieces].map(({ spot }) => spot)
-  return [...standing, ...walker.holds]
+/** A walker may have places on several islands: where its labware was carried by hand while something else is reserved or held. */
+function placesOf(walker: Walker, isHere: (place: Place) => boolean): readonly Place[] {
+  const { piece, holds } = walker
+  const places: Place[] = standingOf(walker).filter(isHere)
+  if (places.length === 0 && piece && isHere(piece.spot)) places.push(piece.spot)
+  for (const device of holds) if (isHere(device)) places.push(device)
+  return places
+}
+
+function standingOf({ reserved, goal, pieces }: Walker): readonly Place[] {
+  const coming = [...reserved].filter(({ isPassage }) => !isPassage)
+  if (coming.length > 0) return coming
+  return goal ? [goal] : [...pieces].map(({ spot }) => spot)
 }
