@@ -15,16 +15,16 @@ type Ctx = { variable(name: string): unknown }
 
 /** With a lid that comes when somebody emits `go`, where an action wants one. */
 function workflow(actions: { labware?: string[]; on: string }[]) {
-  const lid = { labware: 'lid', start: { at: 'pad_2' }, end: { at: ['pad_2'] }, steps: [{ wait_for: 'go' }, { join: ['work'] }] }
+  const lid = { labware: 'lid', start: { at: 'pad_2' }, end: { at: ['pad_2'] }, steps: [{ wait_for: 'go' }, { join: ['mix'] }] }
   return {
     format: 1,
     name: 'work',
     topology: 'bench',
     labware: { plate: { type: '96-well' }, lid: { type: 'lid' } },
     variables: { speed: { default: 500 }, time: {} },
-    methods: { work: actions },
+    methods: { mix: actions },
     threads: {
-      plate: { labware: 'plate', start: { at: 'pad_1' }, end: { at: ['pad_1'] }, steps: [{ method: 'work' }] },
+      plate: { labware: 'plate', start: { at: 'pad_1' }, end: { at: ['pad_1'] }, steps: [{ method: 'mix' }] },
       ...(actions.some(({ labware }) => labware?.includes('lid')) && { lid }),
     },
     start: ['plate'],
@@ -53,7 +53,7 @@ test('an action that was put in is held where nobody has given its variable a va
     const { runtime, incidents } = testRuntime([topology, workflow([shake])])
     const execution = await begin(runtime, { workflow: 'work', variables: { ...given } })
     const item = { action: { do: 'shake', on: 'shaker', with: { speed: { variable: 'speed' }, duration: { variable: 'time' } } } }
-    execution.insert({ after: 'plate/work/shake', item })
+    execution.insert({ after: 'plate/mix/shake', item })
     const thread = await threadIn(execution, 'plate', 'PAUSED')
     t.equal(thread.pausedAt, 'ACTION_BODY')
     t.match(incidents, [{ category, message: words }])

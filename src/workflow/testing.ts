@@ -6,6 +6,7 @@ import type { IncidentCategory } from '../events/incidents.ts'
 import type { Changes } from '../kit/keyed_journal.ts'
 import type { Equipment } from './equipment/equipment.ts'
 import { type InjectedFault, PureEquipment } from './equipment/pure_equipment.ts'
+import { type Saved, savedOf } from './kept/saved.ts'
 import type { Bench } from './plans/bench.ts'
 import type { TopologyInput } from './plans/documents.ts'
 import { compileLibrary, type Source } from './plans/library.ts'
@@ -168,4 +169,24 @@ export class Kept {
   }
   synced = () => Promise.resolve()
   remove = () => Promise.resolve()
+}
+
+/** Remembers of each write after how much of `told` it was. */
+export class KeptBeside extends Kept {
+  readonly told: readonly RuntimeEvent[]
+  readonly #at: number[] = []
+
+  constructor(told: readonly RuntimeEvent[]) {
+    super()
+    this.told = told
+  }
+
+  override put(changes: Changes): void {
+    super.put(changes)
+    this.#at.push(this.told.length)
+  }
+
+  get saves(): { at: number; saved: Saved }[] {
+    return this.all.map((keys, i) => ({ at: this.#at[i]!, saved: savedOf(keys)! }))
+  }
 }

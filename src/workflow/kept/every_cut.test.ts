@@ -2,13 +2,12 @@
 
 import { type Test, test } from 'tap'
 import type { RuntimeEvent } from '../../events/event.ts'
-import type { Changes } from '../../kit/keyed_journal.ts'
 import type { Execution } from '../runs/execution.ts'
 import { Watch } from '../simulation_watch.ts'
-import { begin, Kept, testRuntime, until } from '../testing.ts'
+import { begin, KeptBeside, testRuntime, until } from '../testing.ts'
 import { abortLeftOpen } from './left_open.ts'
 import { Records } from './records.ts'
-import { type Saved, savedOf } from './saved.ts'
+import type { Saved } from './saved.ts'
 import { ExecutionTrackingSink } from './tracking_sink.ts'
 
 const topology = {
@@ -53,17 +52,11 @@ const asked = { workflow: 'mixed', groups: ['g1', 'g2'].map((group_id) => ({ gro
 /** All that was told of one run, and what was saved when so much had been told. */
 async function recorded() {
   const told: RuntimeEvent[] = []
-  const saves: { at: number; saved: Saved }[] = []
-  class Timed extends Kept {
-    override put(changes: Changes): void {
-      super.put(changes)
-      saves.push({ at: told.length, saved: savedOf(this.all.at(-1)!)! })
-    }
-  }
-  const { runtime } = testRuntime([topology, workflow], { keep: () => new Timed(), onTold: (event) => told.push(event) })
+  const kept = new KeptBeside(told)
+  const { runtime } = testRuntime([topology, workflow], { keep: () => kept, onTold: (event) => told.push(event) })
   const execution = await begin(runtime, asked)
   await runtime.over(execution)
-  return { told, saves, execution }
+  return { told, saves: kept.saves, execution }
 }
 
 /** Takes it up with this much of the log, lets it go on to its end, and answers what must not be. */

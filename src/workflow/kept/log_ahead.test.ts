@@ -2,10 +2,9 @@
 
 import { test } from 'tap'
 import type { RuntimeEvent } from '../../events/event.ts'
-import type { Changes } from '../../kit/keyed_journal.ts'
 import type { TopologyInput } from '../plans/documents.ts'
-import { begin, Kept, liveRuntime, testRuntime, threadIn, trace, until } from '../testing.ts'
-import { savedOf } from './saved.ts'
+import { begin, Kept, KeptBeside, liveRuntime, testRuntime, threadIn, trace, until } from '../testing.ts'
+import type { savedOf } from './saved.ts'
 
 const topology: TopologyInput = {
   format: 1,
@@ -41,35 +40,20 @@ function workflow(steps: object[], more: object = {}) {
 
 const mixed = workflow([{ method: 'mix_it' }])
 
-/** Remembers how long the log was at each write. */
-class Timed extends Kept {
-  readonly told: readonly RuntimeEvent[]
-  readonly at: number[] = []
-  constructor(told: readonly RuntimeEvent[]) {
-    super()
-    this.told = told
-  }
-
-  override put(changes: Changes): void {
-    super.put(changes)
-    this.at.push(this.told.length)
-  }
-}
-
 type Cut = { saved: NonNullable<ReturnType<typeof savedOf>>; log: readonly RuntimeEvent[] }
 
 /** What is on the card when the service ends right after this was told: all of the log, and what was saved before. */
 async function cutAfter(document: object, event: string): Promise<Cut> {
   const told: RuntimeEvent[] = []
-  const kept = new Timed(told)
+  const kept = new KeptBeside(told)
   const { runtime } = testRuntime([topology, document], { keep: () => kept, onTold: (event) => told.push(event) })
   const execution = await begin(runtime, { workflow: 'mixed' })
   await until(() => trace(told).includes(event), event)
   if (!execution.isOver) execution.abort('that was all')
   await runtime.over(execution)
   const last = trace(told).indexOf(event)
-  const write = kept.at.findLastIndex((at) => at <= last)
-  return { saved: savedOf(kept.all[write]!)!, log: told.slice(0, last + 1) }
+  const { saved } = kept.saves.findLast(({ at }) => at <= last)!
+  return { saved, log: told.slice(0, last + 1) }
 }
 
 async function takenUp({ saved, log }: Cut, document: object = mixed) {
@@ -145,13 +129,13 @@ test('what nobody had saved ends in the log: actions, methods, threads', async (
 
 test('a thread that was told to have ended badly leaves its work to an operator, as if the service had not ended', async (t) => {
   const told: RuntimeEvent[] = []
-  const kept = new Timed(told)
+  const kept = new KeptBeside(told)
   const faults = [{ operation: 'pick', call: 2, does: 'fail' }] as const
   const { runtime } = testRuntime([topology, mixed], { faults, keep: () => kept, onTold: (event) => told.push(event) })
   const execution = await begin(runtime, { workflow: 'mixed' })
   const carrier = await threadIn(execution, 'tips', 'PAUSED')
-  await until(() => kept.at.at(-1) === told.length)
-  const saved = savedOf(kept.all.at(-1)!)!
+  await until(() => kept.saves.at(-1)!.at === told.length)
+  const { saved } = kept.saves.at(-1)!
   carrier.recover('ABORT_THREAD')
   await until(() => carrier.isOver)
   const log = told.slice(0, trace(told).indexOf('THREAD tips ABORTED') + 1)

@@ -2,9 +2,8 @@
 
 import { test } from 'tap'
 import type { RuntimeEvent } from '../../events/event.ts'
-import type { Changes } from '../../kit/keyed_journal.ts'
 import type { TopologyInput } from '../plans/documents.ts'
-import { begin, instantBench, Kept, liveRuntime, until } from '../testing.ts'
+import { begin, instantBench, Kept, KeptBeside, liveRuntime, until } from '../testing.ts'
 import { leaveBehind } from './left_behind.ts'
 import { type Saved, savedOf } from './saved.ts'
 
@@ -30,18 +29,24 @@ const named = (execution: Execution, name: string) => [...execution.threads.valu
 /** What was saved last when it is so, and what the log had told then. */
 async function ran(options: Pick<NonNullable<Parameters<typeof liveRuntime>[2]>, 'live'>, act: (execution: Execution) => Promise<void>) {
   const told: RuntimeEvent[] = []
-  const saves: { at: number; saved: Saved }[] = []
-  class Timed extends Kept {
-    override put(changes: Changes): void {
-      super.put(changes)
-      saves.push({ at: told.length, saved: savedOf(this.all.at(-1)!)! })
-    }
-  }
-  const { runtime } = liveRuntime(topology, [workflow], { ...options, keep: () => new Timed(), onTold: (event) => told.push(event) })
+  const kept = new KeptBeside(told)
+  const { runtime } = liveRuntime(topology, [workflow], { ...options, keep: () => kept, onTold: (event) => told.push(event) })
   const execution = await begin(runtime, { workflow: 'work', run_mode: 'LIVE' })
   await act(execution)
-  await until(() => saves.at(-1)!.at === told.length)
-  return { saved: saves.at(-1)!.saved, told }
+  await until(() => kept.saves.at(-1)!.at === told.length)
+  return { saved: kept.saves.at(-1)!.saved, told }
+}
+
+/** What was saved when an arm was about to put p down. */
+async function killedAsItPlaces(bench: TopologyInput, document: object): Promise<Saved> {
+  const kept = new Kept()
+  const live = instantBench({ carry: (_, verb) => (verb === 'place' ? new Promise(() => {}) : Promise.resolve()) })
+  const { runtime } = liveRuntime(bench, [document], { keep: () => kept, live })
+  const execution = await begin(runtime, { workflow: 'work', run_mode: 'LIVE' })
+  await until(() => named(execution, 'p')?.move?.status.current === 'PLACING')
+  const last = () => savedOf(kept.all.at(-1)!)!
+  await until(() => last().threads.some(({ name, placing }) => name === 'p' && placing !== null))
+  return last()
 }
 
 /** Taken up with a log that ends before p has that status. */
@@ -104,13 +109,7 @@ test('where a plate was being put down nothing else goes before somebody has loo
     transporters: { arm_1: { positions: ['a', 'x', 'c'] }, arm_2: { positions: ['e', 'x', 'f'] } },
   }
   const crossing = { ...workflow, threads: { p: thread('p', 'a', 'f'), q: thread('q', 'e', 'c', [{ wait_for: 'go' }]) } }
-  const kept = new Kept()
-  const live = instantBench({ carry: (_, verb) => (verb === 'place' ? new Promise(() => {}) : Promise.resolve()) })
-  const { runtime } = liveRuntime(shared, [crossing], { keep: () => kept, live })
-  const before = await begin(runtime, { workflow: 'work', run_mode: 'LIVE' })
-  await until(() => named(before, 'p')?.move?.status.current === 'PLACING')
-  await until(() => savedOf(kept.all.at(-1)!)!.threads.some(({ placing }) => placing === 'x'))
-  const saved = savedOf(kept.all.at(-1)!)!
+  const saved = await killedAsItPlaces(shared, crossing)
 
   // The arm has put it down by itself.
   const standing = new Set(['x', 'e'])
@@ -148,13 +147,7 @@ test('where a plate was being put down nothing else goes before somebody has loo
 })
 
 test('an arm that a run had which cannot be taken up is free for others', async (t) => {
-  const kept = new Kept()
-  const live = instantBench({ carry: (_, verb) => (verb === 'place' ? new Promise(() => {}) : Promise.resolve()) })
-  const { runtime } = liveRuntime(topology, [workflow], { keep: () => kept, live })
-  const before = await begin(runtime, { workflow: 'work', run_mode: 'LIVE' })
-  await until(() => before.live().some(({ labware }) => labware.held_by !== null))
-  await until(() => savedOf(kept.all.at(-1)!)!.threads.some(({ labware }) => labware.held_by === 'arm'))
-  const saved = savedOf(kept.all.at(-1)!)!
+  const saved = await killedAsItPlaces(topology, workflow)
   const made = liveRuntime(topology, [workflow], { ids: 1_000_000, live: instantBench() })
   const world = made.runtime.worlds.live!
   world.floor.put('else', 'c', 'a thread of another run')
@@ -170,19 +163,14 @@ test('a real arm puts nothing back into a storage before somebody has looked', a
   }
   const p = { ...thread('p', 'stack', 'b'), start: { at: 'stack', mode: 'DISPENSE' } }
   const one = { ...workflow, labware: { p: { type: 'x' } }, threads: { p }, start: ['p'] }
-  const kept = new Kept()
-  const live = instantBench({ carry: (_, verb) => (verb === 'place' ? new Promise(() => {}) : Promise.resolve()) })
-  const { runtime } = liveRuntime(stacked, [one], { keep: () => kept, live })
-  const before = await begin(runtime, { workflow: 'work', run_mode: 'LIVE' })
-  await until(() => named(before, 'p')?.move?.status.current === 'PLACING')
-  await until(() => savedOf(kept.all.at(-1)!)!.threads.some(({ placing }) => placing === 'b'))
+  const saved = await killedAsItPlaces(stacked, one)
   const seen: string[] = []
   const bench = instantBench({
     carry: async (_, verb, seat) => void seen.push(`${verb} ${seat}`),
     isReal: () => true,
   })
   const made = liveRuntime(stacked, [one], { ids: 1_000_000, live: bench })
-  const execution = await made.runtime.restore(savedOf(kept.all.at(-1)!)!)
+  const execution = await made.runtime.restore(saved)
   await until(() => execution.live().every(({ status }) => status.current === 'PAUSED'))
   execution.resume()
   await until(() => named(execution, 'p').pausedAt === 'MOVE')

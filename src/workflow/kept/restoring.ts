@@ -146,8 +146,10 @@ function putBack(thread: LabwareThread, seat: string): void {
   world.labware.set(labware.labware_id, labware)
   floor.put(labware.labware_id, seat, thread_id)
   // Nobody else uses the transporter before it has set down what it has in its gripper.
-  if (labware.held_by !== null) floor.take(labware.held_by, thread_id, () => {})
-  if (placing === seat || (placing !== null && !(floor.graph.seats.has(placing) && floor.keep(thread_id, placing)))) thread.placing = null
+  const { held_by } = labware
+  if (held_by !== null) floor.take(held_by, thread_id, () => {})
+  const isKept = held_by !== null && placing !== null && floor.graph.seats.has(placing) && floor.keep(thread_id, placing)
+  if (!isKept) thread.placing = null
 }
 
 function isFree({ floor }: LabwareThread['world'], seat: string): boolean {
