@@ -27,6 +27,7 @@ import { type Clock, systemClock } from './kit/clock.ts'
 import type { Report } from './kit/json_file.ts'
 import type { Log } from './kit/log.ts'
 import { packageVersion } from './kit/package_version.ts'
+import { Refusals } from './kit/refusals.ts'
 import { configured } from './lab/bench.ts'
 import { LateRuns } from './lab/late_runs.ts'
 import { Reloading, type Source } from './lab/reloading.ts'
@@ -57,6 +58,8 @@ export type Lab = {
   once: Once
   /** Who did what. */
   audit: Audit
+  /** What the bounds of the service turned away. */
+  refusals: Refusals
   /** Those of the data folder; one is made each day. */
   backups: Backups
   /** Workflows: what can be run, what runs, what became of it. There from `openRuns` on. */
@@ -92,6 +95,8 @@ type Options = {
   clock?: Clock
   /** The computer, where it is not this one. */
   host?: Host | undefined
+  /** Where refusals are counted, if somebody outside of the lab counts there too. */
+  refusals?: Refusals | undefined
 }
 
 /** Opens the lab on a data folder that is ours alone. Sends nothing but queries to the devices. Nothing is open when it rejects. */
@@ -108,6 +113,7 @@ export async function openLab(config: Config, options: Options): Promise<Lab> {
 /** Adds to `opened` what closes each thing, so that a later one may fail. */
 async function open(config: Config, options: Options, opened: (() => unknown)[]): Promise<Lab> {
   const { data_dir, source, topologies, safe, log, clock = systemClock, host = thisHost({ data_dir }) } = options
+  const { refusals = new Refusals({ log, clock }) } = options
   const kept = <Room extends { close(): unknown }>(room: Room) => {
     opened.push(() => room.close())
     return room
@@ -183,6 +189,7 @@ async function open(config: Config, options: Options, opened: (() => unknown)[])
     pairing,
     once,
     audit,
+    refusals,
     backups,
     get runs() {
       return runs.opened

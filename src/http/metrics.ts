@@ -76,6 +76,12 @@ async function metricsOf(lab: Lab): Promise<Metric[]> {
     ),
     one('benchd_sse_clients', 'gauge', 'Streams that are open', streams.subscribers),
     one('benchd_sse_dropped_total', 'counter', 'Events that streams lost because they were too slow', streams.dropped),
+    {
+      name: 'benchd_refused_total',
+      type: 'counter',
+      help: 'What a bound of the service refused or closed since the service began; systemd/README.md says what each bound is',
+      values: lab.refusals.counts.map(({ bound, times }) => ({ labels: { bound }, value: times })),
+    },
     one('benchd_resident_memory_bytes', 'gauge', 'Memory of the process', process.memoryUsage.rss()),
     ...hostMetrics(lab),
     { name: 'benchd_device_state', type: 'gauge', help: 'Which of its states a device is in', values: states(lab) },

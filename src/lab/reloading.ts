@@ -26,7 +26,7 @@ type Options = {
 }
 
 /** Everything else is read where things are opened, once. */
-const atOnce: ReadonlySet<string> = new Set(['hosts', 'cors.origins', 'limits.subscribers', 'limits.connections'])
+const atOnce: ReadonlySet<string> = new Set(['hosts', 'cors.origins'])
 const atOnceOfDevice = /^devices: (?<device_id>[\w-]+)\.(name|limits)(\.|$)/
 const newCertificate = 'listen.tls: the certificate'
 
@@ -82,8 +82,10 @@ export class Reloading {
     const isTls = certificate !== undefined && running.certificate !== undefined
     const tuned = onlyTuned(all)
     const can = (place: string) =>
-      atOnce.has(place) || (isTls && place.startsWith('listen.tls.')) || tuned.has(atOnceOfDevice.exec(place)?.groups?.device_id ?? '')
-    const { subscribers, connections } = file.limits
+      atOnce.has(place) ||
+      place.startsWith('limits.') ||
+      (isTls && place.startsWith('listen.tls.')) ||
+      tuned.has(atOnceOfDevice.exec(place)?.groups?.device_id ?? '')
     return {
       config_file: source.path,
       at_once: [...all.filter(can), ...(isTls && !isSame(certificate, running.certificate!) ? [newCertificate] : [])],
@@ -92,7 +94,7 @@ export class Reloading {
         ...running.config,
         hosts: file.hosts,
         cors: file.cors,
-        limits: { subscribers, connections },
+        limits: file.limits,
         devices: running.config.devices.map((device) => {
           const next = tuned.has(device.device_id) && file.devices.find(({ device_id }) => device_id === device.device_id)
           return next ? { ...device, name: next.name, limits: next.limits } : device
