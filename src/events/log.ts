@@ -7,7 +7,7 @@ import type { Clock } from '../kit/clock.ts'
 import type { Report } from '../kit/json_file.ts'
 import type { RuntimeEvent } from './event.ts'
 import { LogFiles } from './log_files.ts'
-import { type Form, type Piece, type Query, readLog } from './log_reader.ts'
+import { bytesToRead, type Form, type Piece, type Query, readLog } from './log_reader.ts'
 import { LogRemoval } from './log_removal.ts'
 import type { OpenFile } from './log_segment.ts'
 import { type Entry, LogWriter, type WriterState } from './log_writer.ts'
@@ -133,6 +133,11 @@ export class EventLog {
   until(us: number = this.#newest_us): Promise<void> {
     if (us <= this.#shown.us || us > this.#newest_us) return Promise.resolve()
     return new Promise((done) => this.#waiting.push({ us, done }))
+  }
+
+  /** How much an answer to the query would have to read, in bytes, as far as can be told without reading: never too little by much. */
+  bytesToRead(query: Query): number {
+    return bytesToRead(this.#files.segments, query)
   }
 
   /** The events that may be seen now, as bytes. One read is under way at a time, and only when the next piece is asked for. */

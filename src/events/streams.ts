@@ -29,7 +29,10 @@ export type Subscribing = {
 export interface Subscription {
   /** Events it has lost because it was too slow. */
   readonly dropped: number
+  /** Takes the subscriber out; its outlet is closed already. */
   close(): void
+  /** Takes the subscriber out and ends its outlet. */
+  end(): void
 }
 
 export type StreamsOptions = {
@@ -100,7 +103,8 @@ export class Streams {
       get dropped() {
         return reader.dropped
       },
-      close: () => this.#remove(reader),
+      close: () => void this.#remove(reader),
+      end: () => this.#end(reader, 'ended'),
     }
   }
 
