@@ -57,7 +57,7 @@ export const backupRoutes: Route[] = [
     scope: 'admin',
     success: { status: 200, description: 'The archive', media_type: 'application/gzip' },
     errors: [404],
-    async handle({ lab, param }) {
+    async handle({ lab, c, param }) {
       const backup = await lab.backups.get(param('backup_name'))
       const headers = {
         'Content-Type': 'application/gzip',
@@ -66,7 +66,7 @@ export const backupRoutes: Route[] = [
         'Cache-Control': 'no-store',
         'X-API-Version': apiVersion,
       }
-      return new Response(pacedBody(lab, { pieces: lab.backups.read(backup) }).body, { headers })
+      return new Response(pacedBody(lab, { pieces: lab.backups.read(backup), response: c.env?.outgoing }).body, { headers })
     },
   }),
   route({

@@ -109,6 +109,7 @@ export class Connections {
       this.#all.delete(place)
       this.#unlist(place)
       if (this.#byPeer.get(peer) === place) this.#byPeer.delete(peer)
+      endWaiting(place)
     })
     this.#trim([address])
   }
@@ -236,6 +237,15 @@ export class Connections {
     this.#all.delete(place)
     this.#unlist(place)
     place.socket.destroy()
+  }
+}
+
+/** Node tells only the answer whose turn it is that its connection is gone; those behind it would be made, and kept, for nobody. */
+function endWaiting({ unfinished }: Place): void {
+  for (const response of unfinished) {
+    if (response.socket) continue
+    response.destroy()
+    response.emit('close')
   }
 }
 

@@ -1,5 +1,6 @@
 // The answer of GET /events: bytes of the log as they are, whole when they are few, a piece at a time when they are many.
 
+import type { ServerResponse } from 'node:http'
 import type { LabError } from '../errors.ts'
 import type { Piece, Query } from '../events/log_reader.ts'
 import type { Lab } from '../lab.ts'
@@ -15,12 +16,18 @@ type Reading = {
   gone: AbortSignal
   /** Aborted, with a `LabError`, when the answer must end early: an answer under way is cut off then. */
   ended: AbortSignal
+  /** Where the answer goes, if it goes over a socket. */
+  response: ServerResponse | undefined
   /** Called once when the answer is taken or given up, unless this throws. */
   onEnd(): void
 }
 
 /** Throws `overloaded`, and the reason of `ended`. */
-export async function answerEvents(lab: Lab, query: Query, { gone, ended, onEnd }: Reading): Promise<Buffer | ReadableStream<Uint8Array>> {
+export async function answerEvents(
+  lab: Lab,
+  query: Query,
+  { gone, ended, response, onEnd }: Reading,
+): Promise<Buffer | ReadableStream<Uint8Array>> {
   const leave = lab.hub.log.bytesToRead(query) > large_bytes ? await turn(lab, gone) : () => undefined
   const parts = written(query, lab.hub.log.read(query, 'array'))
   const held: Buffer[] = []
@@ -44,7 +51,7 @@ export async function answerEvents(lab: Lab, query: Query, { gone, ended, onEnd 
     leave()
     onEnd()
   }
-  const { body, cut } = pacedBody(lab, { head: Buffer.concat(held), pieces: parts, onEnd: end })
+  const { body, cut } = pacedBody(lab, { head: Buffer.concat(held), pieces: parts, response, onEnd: end })
   ended.addEventListener('abort', () => cut(ended.reason as LabError))
   return body
 }

@@ -1,6 +1,5 @@
 // What happened, asked for or streamed.
 
-import type { ServerResponse } from 'node:http'
 import type { Context } from 'hono'
 import * as v from 'valibot'
 import { LabError } from '../errors.ts'
@@ -76,7 +75,7 @@ export const eventRoutes: Route[] = [
       if (c.req.method === 'HEAD') return new Response(null, { headers: headersOf('application/json') })
       const ended = new AbortController()
       const leave = lab.long_requests.enter(keyOf(c), () => ended.abort(keyEnded()))
-      const reading = { gone: c.req.raw.signal, ended: ended.signal, onEnd: leave }
+      const reading = { gone: c.req.raw.signal, ended: ended.signal, response: c.env?.outgoing, onEnd: leave }
       try {
         if (asked.wait) await somethingThere(lab, wanted, asked.wait * 1000, reading)
         // Who was told elsewhere that something has ended finds the event of it here.
@@ -122,8 +121,8 @@ async function stream(lab: Lab, c: Context<Env>, wanted: Wanted): Promise<Respon
     subscription?.close()
   }
   // A page of another origin needs the headers that a middleware adds to the answer, so there has to be one.
-  const response = c.req.header('origin') === undefined ? (c.env?.outgoing as ServerResponse | undefined) : undefined
-  const { outlet, body } = response ? { outlet: socketOutlet(response, headers, close), body: null } : bodyOutlet(close)
+  const response = c.req.header('origin') === undefined ? c.env?.outgoing : undefined
+  const { outlet, body } = response ? { outlet: socketOutlet(response, headers, close), body: null } : bodyOutlet(close, c.env?.outgoing)
   const subscription = lab.hub.streams.subscribe({ outlet, ...wanted })
   if (body) return c.body(body, 200, headers)
   const { RESPONSE_ALREADY_SENT } = await import('@hono/node-server/utils/response')

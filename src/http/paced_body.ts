@@ -1,5 +1,6 @@
 // A body that is made piece by piece, at the pace of whoever takes it.
 
+import type { ServerResponse } from 'node:http'
 import { LabError } from '../errors.ts'
 import type { Lab } from '../lab.ts'
 
@@ -15,6 +16,8 @@ type Pieces = {
   /** Goes before the pieces. */
   head?: Uint8Array
   pieces: AsyncGenerator<Uint8Array, unknown, undefined>
+  /** Where the body goes, if it goes over a socket. */
+  response: ServerResponse | undefined
   onEnd?(): void
 }
 
@@ -22,7 +25,7 @@ type Pieces = {
  * Holds one piece at a time. `onEnd` is called once, when the last piece is taken, or when the body is given up: by `cut`, by its client, or
  * because nothing was taken for `limits.answer_s`.
  */
-export function pacedBody({ clock, config, refusals }: Pacing, { head, pieces, onEnd }: Pieces): PacedBody {
+export function pacedBody({ clock, config, refusals }: Pacing, { head, pieces, response, onEnd }: Pieces): PacedBody {
   const { answer_s } = config.limits
   let cancelTimer = () => {}
   let isOver = false
@@ -36,7 +39,10 @@ export function pacedBody({ clock, config, refusals }: Pacing, { head, pieces, o
     onEnd?.()
   }
   const cut = (why: LabError) => {
-    if (!isOver) controller.error(why)
+    if (isOver) return
+    // An error of the body would be told in the log, once for each.
+    if (response) response.destroy()
+    else controller.error(why)
     end()
   }
   let first = head

@@ -74,7 +74,11 @@ function answered(pacing: Pacing, c: Context<Env>, { bytes, etag }: Shipped, typ
   if (c.req.header('if-none-match')?.includes(etag)) return c.body(null, 304, headers)
   const whole = { ...headers, 'Content-Type': type, 'Content-Length': String(bytes.length) }
   if (c.req.method === 'HEAD') return c.body(null, 200, whole)
-  return c.body(bytes.length <= piece_bytes ? bytes : pacedBody(pacing, { pieces: piecesOf(bytes) }).body, 200, whole)
+  return c.body(
+    bytes.length <= piece_bytes ? bytes : pacedBody(pacing, { pieces: piecesOf(bytes), response: c.env?.outgoing }).body,
+    200,
+    whole,
+  )
 }
 
 async function* piecesOf(bytes: Uint8Array): AsyncGenerator<Uint8Array, undefined> {
