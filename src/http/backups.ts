@@ -4,7 +4,6 @@
 import * as v from 'valibot'
 import { Backup, MadeBackup } from '../care/backups.ts'
 import { OperationResult } from '../devices/records.ts'
-import type { Lab } from '../lab.ts'
 import { json, type Route, route } from './contract.ts'
 import { pacedBody } from './paced_body.ts'
 import { apiVersion } from './version.ts'

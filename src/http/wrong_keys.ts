@@ -9,9 +9,11 @@ const mostAddresses = 1000
 export class WrongKeys {
   readonly #buckets = new Map<string, { tokens: number; at: number }>()
   readonly #now: () => number
+  readonly #onRefused: (address: string) => void
 
-  /** `now` in milliseconds. */
-  constructor(now: () => number = () => performance.now()) {
+  /** `onRefused` is told of each request that an address has no try left for; `now` in milliseconds. */
+  constructor(onRefused: (address: string) => void, now: () => number = () => performance.now()) {
+    this.#onRefused = onRefused
     this.#now = now
   }
 
@@ -23,7 +25,8 @@ export class WrongKeys {
     this.#buckets.delete(address)
     this.#buckets.set(address, { tokens: Math.max(0, left), at: now })
     if (this.#buckets.size > mostAddresses) this.#buckets.delete(this.#buckets.keys().next().value!)
-    if (left < 0)
-      throw new LabError('too_many_wrong_keys', 'too many wrong keys from this address; wait a few seconds', { retry_after_s: 2 })
+    if (left >= 0) return
+    this.#onRefused(address)
+    throw new LabError('too_many_wrong_keys', 'too many wrong keys from this address; wait a few seconds', { retry_after_s: 2 })
   }
 }
