@@ -7,7 +7,7 @@ import { type Installation, installation } from '../../kit/installation.ts'
 import { type Finding, tried } from './finding.ts'
 import { instruments } from './instruments.ts'
 import { board, clock, node, power, temperature } from './machine.ts'
-import { modules } from './modules.ts'
+import { modules, whyItDoesNotLoad } from './modules.ts'
 import { avahi, certificate, network } from './network.ts'
 import { type Patient, type ServiceView, serviceUser, type Who } from './patient.ts'
 import { gpio, i2c } from './pins.ts'
@@ -66,7 +66,7 @@ export async function examine({ config_path, data_dir, service, root = '', ask =
     installation: await installationOn(files),
     modules: modules ?? foldersOfPackages(files.root),
     room: room ?? roomOn,
-    pins: () => probePins(files.root),
+    pins: async () => probePins(files.root ? { root: files.root, trouble: await whyItDoesNotLoad('onoff', patient) } : undefined),
   }
   const found: Finding[] = []
   // One after the other: they are about one computer, which may be a small one, and a port is opened once at a time.
