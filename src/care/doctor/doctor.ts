@@ -2,7 +2,7 @@
 
 import { createRequire } from 'node:module'
 import { probePins } from '../../../drivers/transports/hardware.ts'
-import { HostFiles, roomOn } from '../../kit/host_files.ts'
+import { HostFiles, roomOn, syncTime } from '../../kit/host_files.ts'
 import { type Installation, installation } from '../../kit/installation.ts'
 import { type Finding, tried } from './finding.ts'
 import { instruments } from './instruments.ts'
@@ -27,6 +27,7 @@ export type Examined = {
   as?: Who | undefined
   modules?: readonly string[]
   room?: Patient['room']
+  sync?: Patient['sync']
 }
 
 /** In the order in which they are made and shown. */
@@ -51,7 +52,17 @@ const checks: Record<string, (patient: Patient) => Promise<Finding | Finding[]>>
   instruments,
 }
 
-export async function examine({ config_path, data_dir, service, root = '', ask = false, as, modules, room }: Examined): Promise<Finding[]> {
+export async function examine({
+  config_path,
+  data_dir,
+  service,
+  root = '',
+  ask = false,
+  as,
+  modules,
+  room,
+  sync,
+}: Examined): Promise<Finding[]> {
   const files = new HostFiles(root)
   const { findings, config } = await configuration(config_path, service)
   const patient: Patient = {
@@ -66,6 +77,7 @@ export async function examine({ config_path, data_dir, service, root = '', ask =
     installation: await installationOn(files),
     modules: modules ?? foldersOfPackages(files.root),
     room: room ?? roomOn,
+    sync: sync ?? syncTime,
     pins: async () => probePins(files.root ? { root: files.root, trouble: await whyItDoesNotLoad('onoff', patient) } : undefined),
   }
   const found: Finding[] = []
