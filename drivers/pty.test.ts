@@ -1,18 +1,19 @@
 // Every driver of the catalogue on a real serial port, with its simulator at the other end of a pseudo-terminal.
 
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { promisify } from 'node:util'
 import { type Test, t, test } from 'tap'
 import * as v from 'valibot'
 import type { Identity } from '../src/devices/device.ts'
 import { LabError } from '../src/errors.ts'
-import { scaled, sleep, systemClock } from '../src/kit/clock.ts'
+import { scaled, sleep } from '../src/kit/clock.ts'
 import { halted, type Name, type Subject, undisturbed, unplugged } from './conformance.ts'
 import type { Driver } from './driver.ts'
 import { drivers, type SerialDriverName } from './index.ts'
 import { serveOnPty } from './serve.ts'
 import { type Hand, tampered } from './tampered.ts'
-import { calm } from './testing.ts'
+import { calm, stallFreeClock } from './testing.ts'
 import { serialPort } from './transports/serial_port.ts'
 
 /**
@@ -38,6 +39,8 @@ const trials: Record<SerialDriverName, { operation: Name; time_scale: number }> 
   xpeel: { operation: 'peel', time_scale: 20 },
   arm: { operation: 'initialize', time_scale: 5 },
 }
+/** For drivers, ports and, faster, simulators: how busy the machine is may make a test longer, and not another one. */
+const realClock = stallFreeClock()
 /** All at once: they mostly wait. */
 t.jobs = 16
 t.setTimeout(120_000)
@@ -60,6 +63,32 @@ test('at a shell somebody can type a command at the simulator and read its answe
     head -n 1 <&3`
   const { stdout } = await promisify(execFile)('sh', ['-c', script, served.path])
   t.equal(stdout, '3\r\n')
+})
+
+test('an answer that came while the machine did not let this process run is taken, however long that was', async (t) => {
+  const echo = spawn('cat')
+  const answer = once(echo.stdout, 'data').then(() => 'the answer')
+  await once(echo, 'spawn')
+  const late = sleep(realClock, 250).then(() => 'too late')
+  echo.stdin.end('?')
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500)
+  t.equal(await Promise.race([answer, late]), 'the answer')
+})
+
+test('inheco_incubator_shaker is halted on a real serial port whose answers take their time, as on a busy machine', {
+  buffered: true,
+}, async (t) => {
+  const driver = await drivers.inheco_incubator_shaker()
+  const link = `${t.testdir()}/port`
+  await halted(
+    t,
+    async () => {
+      const subject = await plugged(t, driver, { link, time_scale: 20 })
+      subject.hand.change((bytes, send) => setTimeout(send, 200, bytes))
+      return subject
+    },
+    { names: ['shake'], watch_ms: 5000 },
+  )
 })
 
 function onPort(name: SerialDriverName, does: string, tried: (t: Test, make: () => Promise<OnPort>) => Promise<void>): void {
@@ -93,7 +122,7 @@ async function takesNoLateReply(t: Test, make: () => Promise<OnPort>): Promise<v
     let said = 0
     hand.change((bytes, send) => (said++ < inTime ? send(bytes) : held.push(bytes)))
     const missed = device.identify().catch(asError)
-    await Promise.race([sleep(systemClock, lateFor_ms), missed])
+    await Promise.race([sleep(realClock, lateFor_ms), missed])
     hand.change((bytes, send) => {
       for (const late of held.splice(0)) send(late)
       send(bytes)
@@ -146,13 +175,13 @@ async function plugged(t: Test, real: Driver, options: { link: string; time_scal
   const { link, time_scale } = options
   const { driver, hand } = tampered(real)
   const settings = v.parse(driver.settings, {})
-  const served = await serveOnPty(driver, {}, options)
-  const line = serialPort({ path: link, serial: driver.serial })
+  const served = await serveOnPty(driver, {}, { ...options, clock: realClock })
+  const line = serialPort({ path: link, serial: driver.serial, clock: realClock })
   const written: string[] = []
   line.onWire((direction, bytes) => {
     if (direction === 'to_device') written.push(Buffer.from(bytes).toString('latin1'))
   })
-  const clock = scaled(systemClock, time_scale)
+  const clock = scaled(realClock, time_scale)
   const device = driver.open({ line, clock, settings })
   let mended = Promise.resolve()
   let lost: Promise<string> | undefined
@@ -199,5 +228,6 @@ async function plugged(t: Test, real: Driver, options: { link: string; time_scal
     run: (promise) => promise,
     pass: (ms) => sleep(clock, ms),
     now: () => clock.now(),
+    realTime: true,
   }
 }

@@ -1,7 +1,7 @@
 // A driver's simulator on a pseudo-terminal: an instrument for any program that opens serial ports.
 
 import * as v from 'valibot'
-import { scaled, systemClock } from '../src/kit/clock.ts'
+import { type Clock, scaled, systemClock } from '../src/kit/clock.ts'
 import type { Driver } from './driver.ts'
 import { isLineFault, passThrough } from './transports/faults.ts'
 import { openPty } from './transports/pty.ts'
@@ -21,23 +21,23 @@ export type Served = {
 }
 
 /**
- * `settings` are the driver's, unchecked. `time_scale` makes the instrument's own time so many times as fast; the bytes
- * cross at once. The instrument cannot tell at which speed the port was opened, so it takes any.
+ * `settings` are the driver's, unchecked. `time_scale` makes the instrument's own time so many times as fast as `clock`; the
+ * bytes cross at once. The instrument cannot tell at which speed the port was opened, so it takes any.
  */
 export async function serveOnPty<Settings>(
   driver: Driver<Settings>,
   settings: unknown,
-  options: { time_scale?: number; link?: string } = {},
+  options: { time_scale?: number; link?: string; clock?: Clock } = {},
 ): Promise<Served> {
-  const { time_scale = 1, link } = options
+  const { time_scale = 1, link, clock = systemClock } = options
   const checked = v.parse(driver.settings, settings)
   const faults = new Set<Fault>()
   const plug = () => openPty(link ? { link } : {})
   let pty = await plug()
   const simulator = driver.simulate({
-    clock: scaled(systemClock, time_scale),
+    clock: scaled(clock, time_scale),
     settings: checked,
-    send: (bytes) => passThrough(faults, bytes, systemClock, (passed) => pty.write(passed)),
+    send: (bytes) => passThrough(faults, bytes, clock, (passed) => pty.write(passed)),
   })
   pty.onBytes((bytes) => simulator.receive(bytes))
 

@@ -1,8 +1,8 @@
-// A device on its simulator, on a clock that tests turn by hand.
+// A device on its simulator, on a clock that tests turn by hand; and a clock for what has to be tried in real time.
 
 import * as v from 'valibot'
 import type { Device } from '../src/devices/device.ts'
-import { VirtualClock } from '../src/kit/clock.ts'
+import { type Clock, systemClock, VirtualClock } from '../src/kit/clock.ts'
 import type { Driver, PinsDriver } from './driver.ts'
 import { type SimulatedBoard, simulatedBoard } from './transports/simulated_board.ts'
 import { type SimulatedLine, simulatedLine } from './transports/simulated_line.ts'
@@ -49,3 +49,38 @@ export async function onPins<Settings>(driver: PinsDriver<Settings>, settings: u
 
 /** For operations that nobody aborts. */
 export const calm: AbortSignal = new AbortController().signal
+
+const tick_ms = 5
+/** More than this between two ticks, and the machine has not let the process run, or the process was busy. */
+const stall_ms = 4 * tick_ms
+
+/**
+ * The machine's clock without the time for which this process stood still. When it runs again, Node rings timers before it reads what has
+ * come in meanwhile: on the machine's own clock an answer that is there would be missed. Keeps no process alive.
+ */
+export function stallFreeClock(): Clock {
+  let last = systemClock.now()
+  let stalled = 0
+  const look = () => {
+    const now = systemClock.now()
+    stalled += Math.max(0, now - last - stall_ms)
+    last = now
+  }
+  setInterval(look, tick_ms).unref()
+  const clock: Clock = {
+    now() {
+      look()
+      return last - stalled
+    },
+    after(ms, call) {
+      const due = clock.now() + ms
+      let cancel = systemClock.after(ms, function ring() {
+        const left = due - clock.now()
+        if (left <= 0) call()
+        else cancel = systemClock.after(left, ring)
+      })
+      return () => cancel()
+    },
+  }
+  return clock
+}

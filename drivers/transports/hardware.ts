@@ -10,11 +10,14 @@ import { sysfs } from './pin_chips.ts'
 
 /**
  * What can give pins here, the first that can is used; the others say why not. sysfs first: its pins keep their level when the process
- * ends. With a root the files below that are looked at, to tell what would be used there.
+ * ends. `elsewhere` is another computer, to tell what would be used there: the root of its files, and why its onoff does not load if
+ * that is so.
  */
-export async function probePins(root = ''): Promise<Probe[]> {
+export async function probePins(elsewhere?: { root: string; trouble: string | undefined }): Promise<Probe[]> {
   const [{ probeOnoff }, { probeGpiod }] = await Promise.all([import('./pin_onoff.ts'), import('./pin_gpiod.ts')])
-  return Promise.all([probeOnoff(`${root}${sysfs}`), probeGpiod(root ? `${root}/usr/bin` : undefined)])
+  if (!elsewhere) return Promise.all([probeOnoff(), probeGpiod()])
+  const { root, trouble } = elsewhere
+  return Promise.all([probeOnoff({ folder: `${root}${sysfs}`, trouble }), probeGpiod(`${root}/usr/bin`)])
 }
 
 /** One for the whole process: a bus is one bus, whoever uses it. */

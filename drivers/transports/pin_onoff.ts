@@ -14,22 +14,38 @@ type GpioClass = typeof Gpio
 /** How long udev may take to let us at a pin that was exported. */
 const permission_ms = 1000
 
-/** Whether pins can be had this way, and if not, why. `folder` is where another computer's files are looked at instead. */
-export async function probeOnoff(folder = sysfs): Promise<Probe> {
+/** Another computer, looked at from here: its `/sys/class/gpio`, and why its onoff does not load if that is so. */
+export type Elsewhere = { folder: string; trouble: string | undefined }
+
+/** Whether pins can be had this way, and if not, why. */
+export async function probeOnoff(elsewhere?: Elsewhere): Promise<Probe> {
   const name = 'onoff'
-  let Gpio: GpioClass
-  try {
-    Gpio = (await import('onoff')).Gpio
-  } catch (error) {
-    return { name, reason: `the package onoff does not load: ${messageOf(error)}` }
-  }
+  const loaded = elsewhere ? (elsewhere.trouble ?? pinsElsewhere) : await loadedPins()
+  if (typeof loaded === 'string') return { name, reason: `the package onoff does not load: ${loaded}` }
+  const folder = elsewhere?.folder ?? sysfs
   try {
     await access(`${folder}/export`, constants.W_OK)
   } catch (error) {
     return { name, reason: whyNot(error as NodeJS.ErrnoException) }
   }
   if ((await sysfsChips(folder)).length === 0) return { name, reason: `${sysfs} has no chips` }
-  return { name, backend: onoffPins(Gpio) }
+  return { name, backend: loaded }
+}
+
+/** Or why not. */
+async function loadedPins(): Promise<PinBackend | string> {
+  try {
+    return onoffPins((await import('onoff')).Gpio)
+  } catch (error) {
+    return messageOf(error)
+  }
+}
+
+const pinsElsewhere: PinBackend = {
+  name: 'onoff',
+  async open() {
+    throw new LabError('disconnected', 'pins of another computer cannot be opened from here')
+  },
 }
 
 function whyNot({ code }: NodeJS.ErrnoException): string {

@@ -1,6 +1,6 @@
 // Node reads in its whole fetch, a fifth of our start and 9 MiB, when `Request`, `Response` or `Headers` is first looked at, and
 // `@hono/node-server` looks at them to build its light ones upon. Those that stand here have it read in when one is first made.
-// To be imported before that package.
+// To be imported before that package. Node 22 and later leave no getter to stand in for: there it is read in at the start.
 
 type Class = (abstract new (...args: never[]) => object) & { prototype: object }
 

@@ -25,6 +25,7 @@ async function patient({ listen = {}, seen = { is: 'absent' } }: { listen?: obje
     installation: installation(),
     modules: [],
     room: async () => ({ free: 1, total: 1 }),
+    sync: async () => 1,
     pins: async () => [],
   }
 }

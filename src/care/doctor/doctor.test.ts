@@ -118,6 +118,7 @@ async function machine(t: Test, layout: Layout = {}) {
       root,
       as: me,
       room: async () => roomy,
+      sync: async () => 12,
       ...more,
     })
   return { root, data_dir, look }
@@ -240,6 +241,28 @@ test('a disk with little room warns, one with nearly none fails', async (t) => {
     (await look({ room: async () => ({ free, total: 32e9 }) })).filter((one) => one.check === 'storage').filter(isBad)
   only(t, await storage(3e9), [{ level: 'WARN', finding: /has 9\.4 % \(3\.0 GB of 32 GB\) free/, fix: /^free some space/ }])
   only(t, await storage(3e8), [{ level: 'FAIL', finding: /has 0\.9 % \(300 MB of 32 GB\) free/ }])
+})
+
+test('a disk that takes long to keep a block warns', async (t) => {
+  const { look, data_dir } = await machine(t)
+  t.match(
+    (await look()).find(({ finding }) => finding.includes('fsync')),
+    { level: 'OK', finding: `${data_dir} can be written, fsync 12 ms` },
+  )
+  only(t, (await look({ sync: async () => 294 })).filter(isBad), [
+    { check: 'storage', level: 'WARN', finding: /takes 294 ms .*\(fsync\)$/ },
+  ])
+})
+
+test('of another computer its own packages and addresses count, not those of this one', async (t) => {
+  const { look, root } = await machine(t)
+  const words = async (check: string) => (await look()).filter((one) => one.check === check).map(({ finding }) => finding)
+  t.match(await words('gpio'), [/^onoff, by way of sysfs/])
+  t.same(await words('network'), ['http on port 8520, at each address that it has'])
+  rmSync(`${root}${packages}/epoll`, { recursive: true })
+  t.match(await words('gpio'), [/cannot have pins; onoff: the package onoff does not load: it is not installed; gpiod: /])
+  layOut(root, { ...modulesFor(otherArch) })
+  t.match(await words('gpio'), [/onoff does not load: it was built for another processor/])
 })
 
 test('a clock that nobody sets and a voltage that is too low are told together', async (t) => {

@@ -2,12 +2,12 @@
 
 import { createRequire } from 'node:module'
 import { probePins } from '../../../drivers/transports/hardware.ts'
-import { HostFiles, roomOn } from '../../kit/host_files.ts'
+import { HostFiles, roomOn, syncTime } from '../../kit/host_files.ts'
 import { type Installation, installation } from '../../kit/installation.ts'
 import { type Finding, tried } from './finding.ts'
 import { instruments } from './instruments.ts'
 import { board, clock, node, power, temperature } from './machine.ts'
-import { modules } from './modules.ts'
+import { modules, whyItDoesNotLoad } from './modules.ts'
 import { avahi, certificate, network } from './network.ts'
 import { type Patient, type ServiceView, serviceUser, type Who } from './patient.ts'
 import { gpio, i2c } from './pins.ts'
@@ -27,6 +27,7 @@ export type Examined = {
   as?: Who | undefined
   modules?: readonly string[]
   room?: Patient['room']
+  sync?: Patient['sync']
 }
 
 /** In the order in which they are made and shown. */
@@ -51,7 +52,17 @@ const checks: Record<string, (patient: Patient) => Promise<Finding | Finding[]>>
   instruments,
 }
 
-export async function examine({ config_path, data_dir, service, root = '', ask = false, as, modules, room }: Examined): Promise<Finding[]> {
+export async function examine({
+  config_path,
+  data_dir,
+  service,
+  root = '',
+  ask = false,
+  as,
+  modules,
+  room,
+  sync,
+}: Examined): Promise<Finding[]> {
   const files = new HostFiles(root)
   const { findings, config } = await configuration(config_path, service)
   const patient: Patient = {
@@ -66,7 +77,8 @@ export async function examine({ config_path, data_dir, service, root = '', ask =
     installation: await installationOn(files),
     modules: modules ?? foldersOfPackages(files.root),
     room: room ?? roomOn,
-    pins: () => probePins(files.root),
+    sync: sync ?? syncTime,
+    pins: async () => probePins(files.root ? { root: files.root, trouble: await whyItDoesNotLoad('onoff', patient) } : undefined),
   }
   const found: Finding[] = []
   // One after the other: they are about one computer, which may be a small one, and a port is opened once at a time.

@@ -42,6 +42,12 @@ function isOnBus({ transport, settings }: ReturnType<typeof realDevices>[number]
   return transport.kind === 'pins' && (Object.keys(i2c).length > 0 || JSON.stringify(settings).includes('"expander"'))
 }
 
+/** undefined when it does, as far as can be told: of another computer by its files alone. */
+export async function whyItDoesNotLoad(name: Package['name'], patient: Patient): Promise<string | undefined> {
+  const trouble = await troubleWith(packages.find((one) => one.name === name)!, patient)
+  return trouble?.words
+}
+
 /** undefined when it loads. */
 async function troubleWith({ name, native }: Package, { modules: folders, is_this, installation }: Patient): Promise<Trouble | undefined> {
   const folder = await folderOf(folders, native)

@@ -19,6 +19,7 @@ export async function network({ config, service, is_this }: Patient): Promise<Fi
     ]
   }
   if (['127.0.0.1', '::1', 'localhost'].includes(host)) return [ok(`only this computer reaches it: ${scheme}://${host}:${port}`)]
+  if (!is_this && (host === '0.0.0.0' || host === '::')) return [ok(`${scheme} on port ${port}, at each address that it has`)]
   const here = host === '0.0.0.0' || host === '::' ? addresses() : [host]
   if (here.length) return [ok(here.map((address) => `${scheme}://${address.includes(':') ? `[${address}]` : address}:${port}`).join('  '))]
   return [warn('this computer has no address on any network', 'see its cable or its wireless network: ip addr')]

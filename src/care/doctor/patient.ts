@@ -33,6 +33,8 @@ export type Patient = {
   /** Folders of packages. */
   modules: readonly string[]
   room(folder: string): Promise<Room>
+  /** How long a block takes until it is on the disk, in milliseconds. */
+  sync(folder: string): Promise<number>
   pins(): Promise<Probe[]>
 }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { messageOf } from '../../errors.ts'
 import { verifyLog } from '../../events/log_verify.ts'
 import { namesIn } from '../../kit/files.ts'
-import { readBytes, statusOf, syncTime } from '../../kit/host_files.ts'
+import { readBytes, statusOf } from '../../kit/host_files.ts'
 import { damageOf } from '../../kit/json_file.ts'
 import { levelOf, roomInWords } from '../host.ts'
 import { type Finding, finder } from './finding.ts'
@@ -33,7 +33,7 @@ export async function storage(patient: Patient): Promise<Finding[]> {
 
   async function speed(path: string): Promise<Finding[]> {
     try {
-      const took = Math.round(await syncTime(path))
+      const took = Math.round(await patient.sync(path))
       if (took < slow_ms) return [ok(`${path} can be written, fsync ${took} ms`)]
       return [warn(`${path} takes ${took} ms to keep one block (fsync)`, 'the card is slow or worn out: try another one, of class A2')]
     } catch (error) {
