@@ -14,6 +14,7 @@ export const bounds = {
   reads_per_key: 'Streams, waits and event reads refused because one key had too many, or all keys together',
   event_reads: 'Reads of many events refused because too many were under way',
   bodies: 'Requests refused because the bodies of all requests under way were too large together',
+  pairings: 'Requests for a key refused, or dropped for one of another address, because too many waited',
   wrong_keys: 'Requests with a wrong key refused because their address had tried too many',
 } as const
 export type Bound = keyof typeof bounds
