@@ -58,6 +58,7 @@ const Limits = v.strictObject({
   answer_s: Limit(60, 3600, 'Seconds without progress after which an answer is given up that its client does not take'),
   answers_mib: Limit(64, 1024, 'MiB of all answers together that their clients have not taken yet'),
   long_requests_per_key: Limit(64, 10_000, 'Event streams, waits and event reads of one key at once'),
+  pairings_per_address: Limit(2, 5, 'Requests for a key of one address that may wait'),
   bodies_mib: Limit(32, 1024, 'MiB of the bodies of all requests under way together'),
 })
 export type Limits = v.InferOutput<typeof Limits>

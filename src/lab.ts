@@ -138,7 +138,12 @@ async function open(config: Config, options: Options, opened: (() => unknown)[])
   const teachpoints = await Teachpoints.open({ folder: data_dir, report })
   const keys = kept(await Keys.open({ folder: data_dir, report, passed: () => passed(hub) }))
   const long_requests = new LongRequests({ keys, clock, refusals, limits: () => reloading.config.limits })
-  const pairing = new Pairing({ keys, clock })
+  const pairing = new Pairing({
+    keys,
+    clock,
+    perAddress: () => reloading.config.limits.pairings_per_address,
+    refused: (message) => refusals.count('pairings_per_address', message),
+  })
   const once = kept(await Once.open({ folder: data_dir, report }))
   const audit = kept(new Audit({ folder: data_dir, log, report, clock }))
   audit.note({ ...byService, what: `start ${version}` })

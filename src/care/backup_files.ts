@@ -13,7 +13,7 @@ const beforeRestore = 'before-restore-'
 const kinds: readonly (readonly [RegExp, Kind])[] = [
   [/^events\//, 'events'],
   [/^keys\.json(\.bak)?$/, 'keys'],
-  [/^audit(-\d+)?\.jsonl$/, 'audit'],
+  [/^audit(-refused)?(-\d+)?\.jsonl$/, 'audit'],
   [/^(executions\/.*|records\.jsonl|incidents\.jsonl|labware\.json(\.bak)?)$/, 'runs'],
   [/^(latches\.json(\.bak)?|leases\.json(\.bak)?|runs\.jsonl|idempotency\.jsonl|operations\.jsonl)$/, 'bench'],
 ]

@@ -21,6 +21,7 @@ const then = {
   'records.jsonl': 'then',
   'latches.json': 'then',
   'audit.jsonl': 'then',
+  'audit-refused.jsonl': 'then',
   executions: { 'one.jsonl': 'then' },
   events: { 'events-000001.jsonl': 'then' },
 }
@@ -65,6 +66,7 @@ test('what people set up comes back; what ran, the keys, and what is so of the b
   const { opened, here } = await prepared(t, now)
   const plan = await planOf(opened, here, usual)
   t.same(worded(plan), [
+    'left alone: audit-refused.jsonl',
     'left alone: audit.jsonl',
     'taken away: durations.json',
     'left alone: events/events-000001.jsonl',
@@ -95,6 +97,7 @@ test('with --all and --with-keys what ran and the keys come back too; the audit 
   t.same(
     worded(plan).filter((words) => !words.startsWith('replaced')),
     [
+      'left alone: audit-refused.jsonl',
       'left alone: audit.jsonl',
       'taken away: durations.json',
       'added: events/events-000001.jsonl',
@@ -114,7 +117,7 @@ test('a folder that has nothing takes all there is, also without being asked', a
   const { opened, here } = await prepared(t, {})
   const plan = await planOf(opened, here, usual)
   t.ok(plan.every(({ change }) => change === 'added'))
-  t.equal(plan.length, 8)
+  t.equal(plan.length, 9)
   t.equal(await restore(opened, here, plan, at), undefined, 'there was nothing to keep')
   for (const name of ['keys.json', 'latches.json', 'events/events-000001.jsonl']) t.equal(readFileSync(`${here}/${name}`, 'utf8'), 'then')
 })

@@ -74,7 +74,7 @@ function addressOf(env: Env['Bindings'] | undefined): string {
   return remoteAddress(env) ?? 'unknown'
 }
 
-function remoteAddress(env: Env['Bindings'] | undefined): string | undefined {
+export function remoteAddress(env: Env['Bindings'] | undefined): string | undefined {
   return env?.incoming?.socket?.remoteAddress
 }
 

@@ -13,6 +13,7 @@ export const bounds = [
   'answer_s',
   'answers_mib',
   'long_requests_per_key',
+  'pairings_per_address',
   'bodies_mib',
   'large_event_reads',
   'wrong_keys',
