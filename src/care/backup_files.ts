@@ -19,7 +19,7 @@ const kinds: readonly (readonly [RegExp, Kind])[] = [
 ]
 
 /** Half made, put aside, or worth nothing elsewhere. */
-const passing = /(\.tmp|\.sock|\.torn|\.newer|\.corrupt-[^/]*)$|^starts\.json(\.bak)?$/
+const passing = /(\.tmp|\.sock|\.torn|\.newer|\.corrupt-[^/]*)$|^(starts|event_ids)\.json(\.bak)?$/
 
 /** undefined for what is never packed and never put back. A folder has a slash at its end. */
 export function kindOf(name: string): Kind | undefined {

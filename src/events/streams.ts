@@ -95,8 +95,8 @@ export class Streams {
     outlet.onDrain(() => this.#onDrain(reader))
     reader.note('retry: 2000\n\n')
     if (log.failing) reader.note(': not stored\n\n')
-    if (after_seq !== undefined && after_seq > log.shown.seq) reader.note(': gap\n\n')
-    else if (after_seq !== undefined && after_seq < log.shown.seq) void this.#replay(reader, after_seq, execution_id)
+    if (after_seq !== undefined && log.isGapBehind(after_seq)) reader.note(': gap\n\n')
+    if (after_seq !== undefined && after_seq < log.shown.seq) void this.#replay(reader, after_seq, execution_id)
     this.#pump(reader)
     this.#cancelTick ??= clock.after(tick_ms, () => this.#tick())
     return {

@@ -96,7 +96,9 @@ export const eventRoutes: Route[] = [
     summary: 'Live events, as Server-Sent Events',
     description:
       'Each frame is `event: runtime_event`, `data:` with one RuntimeEvent, and `id:`. After a break, ask with the last id: what came in between follows. ' +
-      'A reader that falls 1000 events behind loses the oldest, and is told by the comment `: dropped N`.',
+      'A reader that falls 1000 events behind loses the oldest, and is told by the comment `: dropped N`. ' +
+      'Ids rise, with holes; none is given twice, also after a power cut. The comment `: gap` says that events behind the last id are lost: ' +
+      'a power cut or a full disk took them, or the id is not in this log. What follows is all there is; read the state anew.',
     scope: 'read',
     query: Streamed,
     success: { status: 200, description: 'The stream', media_type: 'text/event-stream' },
