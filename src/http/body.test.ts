@@ -50,6 +50,7 @@ test('bodies of all requests have one bound; what goes over it is refused, and w
   t.equal(refused(), 1)
   t.equal(bodies.held, 2 * mib, 'it holds nothing')
 
+  await t.rejects(bodies.read(sending(17 * kib).context, 2 * mib), { code: 'overloaded' }, 'none of it is read first')
   const small = sending(16 * kib)
   small.send(16 * kib)
   small.end()

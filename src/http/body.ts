@@ -43,6 +43,8 @@ export class BodyReader {
     mustBePlain(c.req.header('content-encoding'))
     if (length > limit) throw tooLarge(limit)
     const isLarge = chunked || length > small_bytes
+    // What cannot fit is not read first.
+    if (isLarge) this.#mustHaveRoom(length)
     const body = isLarge ? await this.#readAtMost(c.req.raw.body, limit) : { bytes: await c.req.arrayBuffer().catch(unread), release() {} }
     try {
       if (body.bytes.byteLength === 0) return { ...body, bytes: nothing }
@@ -67,7 +69,7 @@ export class BodyReader {
         size += piece.length
         this.#held += piece.length
         if (size > limit) throw tooLarge(limit)
-        if (size > small_bytes) this.#mustHaveRoom()
+        if (size > small_bytes) this.#mustHaveRoom(0)
         pieces.push(piece)
       }
       return { bytes: Buffer.concat(pieces), release }
@@ -77,9 +79,10 @@ export class BodyReader {
     }
   }
 
-  #mustHaveRoom(): void {
+  /** Throws `overloaded` unless so many bytes more are within the bound. */
+  #mustHaveRoom(more: number): void {
     const { bodies_mib } = this.#lab.config.limits
-    if (this.#held <= bodies_mib * mib) return
+    if (this.#held + more <= bodies_mib * mib) return
     const sentence = `the bodies of all requests under way are larger than ${bodies_mib} MiB together`
     this.#lab.refusals.count(
       'bodies_mib',

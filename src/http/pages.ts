@@ -1,6 +1,7 @@
 // The files that a browser gets without a key: the page of the bench, the page of the API, and the OpenAPI document.
 
 import { createHash } from 'node:crypto'
+import type { TLSSocket } from 'node:tls'
 import type { Context, Hono, MiddlewareHandler } from 'hono'
 import { secureHeaders } from 'hono/secure-headers'
 import { readShipped } from '../kit/files.ts'
@@ -44,7 +45,7 @@ const secure: MiddlewareHandler<Env> = secureHeaders({
 
 type Shipped = { bytes: Uint8Array<ArrayBuffer>; etag: string }
 
-/** A larger file goes out piece by piece: over TLS each piece is copied, and a client that takes none of it holds only one. */
+/** Over TLS a larger file goes out piece by piece: each piece is copied, and a client that takes none of it holds only one. */
 const piece_bytes = 64 * 1024
 
 /** Each file is read once, when it is first asked for: a bench that no browser looks at holds none of them. */
@@ -74,11 +75,9 @@ function answered(pacing: Pacing, c: Context<Env>, { bytes, etag }: Shipped, typ
   if (c.req.header('if-none-match')?.includes(etag)) return c.body(null, 304, headers)
   const whole = { ...headers, 'Content-Type': type, 'Content-Length': String(bytes.length) }
   if (c.req.method === 'HEAD') return c.body(null, 200, whole)
-  return c.body(
-    bytes.length <= piece_bytes ? bytes : pacedBody(pacing, { pieces: piecesOf(bytes), response: c.env?.outgoing }).body,
-    200,
-    whole,
-  )
+  const isCopied = (c.env?.incoming?.socket as TLSSocket | undefined)?.encrypted
+  if (!isCopied || bytes.length <= piece_bytes) return c.body(bytes, 200, whole)
+  return c.body(pacedBody(pacing, { pieces: piecesOf(bytes), response: c.env?.outgoing }).body, 200, whole)
 }
 
 async function* piecesOf(bytes: Uint8Array): AsyncGenerator<Uint8Array, undefined> {

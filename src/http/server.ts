@@ -25,6 +25,8 @@ const timing = {
 
 export type Tls = { cert: string; key: string }
 
+/** Connections that wait to be accepted: where they do not fit, the kernel lets a client try again only after a second, a stop too. */
+const backlog = 4096
 /** A client that is sent an error has this long to take it. */
 const farewell_ms = 1000
 
@@ -79,7 +81,7 @@ export function listen(server: Server, host: string, port: number): Promise<Addr
           : `cannot listen on ${host} port ${port}: ${error.message}`
       reject(new LabError(error.code === 'EADDRINUSE' ? 'conflict' : 'config', sentence, { cause: error }))
     })
-    server.listen(port, host, () => resolve(server.address() as AddressInfo))
+    server.listen({ port, host, backlog }, () => resolve(server.address() as AddressInfo))
   })
 }
 
