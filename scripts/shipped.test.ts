@@ -5,6 +5,7 @@ import { cpSync, symlinkSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { type Test, test } from 'tap'
 import { running } from '../src/cli/testing.ts'
+import { noTypeScript } from '../src/kit/modules.test.typescript.ts'
 
 const sources = fileURLToPath(new URL('../../', import.meta.url))
 
@@ -38,7 +39,7 @@ test('nothing is packed that is not for those who run it', (t) => {
   t.end()
 })
 
-test('what is packed serves every page with what it loads, and workflows in TypeScript', async (t) => {
+test('what is packed serves every page with what it loads, and workflows in TypeScript', { skip: noTypeScript }, async (t) => {
   const ended: Promise<unknown>[] = []
   t.teardown(() => Promise.all(ended))
   const home = laidOut(t, packed())

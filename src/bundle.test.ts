@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Test, test } from 'tap'
 import { running } from './cli/testing.ts'
+import { noTypeScript } from './kit/modules.test.typescript.ts'
 
 const folder = fileURLToPath(new URL('../bundle/', import.meta.url))
 
@@ -16,7 +17,7 @@ const stepInCode = `
     threads: { plate: { labware: 'plate', start: { at: 'pad_1', mode: 'MANUAL_PLACE' }, end: { at: ['pad_1'], mode: 'MANUAL_REMOVE' }, steps: [{ method: 'wait' }] } },
     start: ['plate'] })`
 
-test('the bundle serves devices, pages, workflows and those written in TypeScript', async (t) => {
+test('the bundle serves devices, pages, workflows and those written in TypeScript', { skip: noTypeScript }, async (t) => {
   const home = t.testdir({ topologies: { 'waits.ts': stepInCode } })
   const service = running(t, home, ['demo', '--port', '0', '--data-dir', `${home}/data`, '--topologies', `${home}/topologies`])
   const url = await service.line(/^ +API +(http:\/\/[\d.]+:\d+)/)

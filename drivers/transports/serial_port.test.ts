@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { chmodSync, unlinkSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { type Test, test } from 'tap'
-import { VirtualClock } from '../../src/kit/clock.ts'
+import { type Clock, systemClock, VirtualClock } from '../../src/kit/clock.ts'
 import type { Line } from './line.ts'
 import { openPty, type Pty } from './pty.ts'
 import { serialPort } from './serial_port.ts'
@@ -10,11 +10,11 @@ import { serialPort } from './serial_port.ts'
 const run = promisify(execFile)
 const serial = { baud: 9600 }
 
-/** A port that is open, the pty behind it, and what comes out at either end. */
-async function plugged(t: Test, link?: string) {
+/** A port that is open, the pty behind it, and what comes out at either end. On a busy machine that may take long: its time stands still. */
+async function plugged(t: Test, { link, time }: { link?: string; time?: Clock } = {}) {
   const pty = await openPty(link ? { link } : {})
   const clock = new VirtualClock()
-  const line = serialPort({ path: pty.path, serial, clock })
+  const line = serialPort({ path: pty.path, serial, clock: time ?? clock })
   const losses: string[] = []
   line.onLost((reason) => losses.push(reason))
   t.teardown(async () => {
@@ -83,7 +83,7 @@ test('a line that is not open takes nothing', async (t) => {
 
 test('an idle port that is unplugged is lost, once, and serves again at the same path', async (t) => {
   const link = `${t.testdir()}/port`
-  const { pty, line, clock, losses } = await plugged(t, link)
+  const { pty, line, clock, losses } = await plugged(t, { link })
   const gone = lost(line)
   await pty.close()
   await clock.advance(1000)
@@ -130,7 +130,7 @@ test('a port that is found broken by a write is lost, once', async (t) => {
 })
 
 test('a port that takes no bytes is lost, and says how long it was tried', async (t) => {
-  const { line, losses } = await plugged(t)
+  const { line, losses } = await plugged(t, { time: systemClock })
   line.onWire((direction) => t.equal(direction, 'to_host', 'what was not taken is not shown as if it had passed'))
   t.throws(() => line.write(Buffer.alloc(8_000_000)), { code: 'disconnected', message: /full for 100 ms/ })
   t.equal(line.state, 'lost')
@@ -138,7 +138,7 @@ test('a port that takes no bytes is lost, and says how long it was tried', async
 })
 
 test('a device whose node goes away is lost, though the port still works', async (t) => {
-  const { pty, line, clock } = await plugged(t, `${t.testdir()}/port`)
+  const { pty, line, clock } = await plugged(t, { link: `${t.testdir()}/port` })
   const gone = lost(line)
   unlinkSync(pty.path)
   await clock.advance(1000)
@@ -148,7 +148,7 @@ test('a device whose node goes away is lost, though the port still works', async
 
 test('a path that leads to another device is a loss of the first', async (t) => {
   const link = `${t.testdir()}/port`
-  const { line, clock } = await plugged(t, link)
+  const { line, clock } = await plugged(t, { link })
   const other = await openPty({ link })
   t.teardown(() => other.close())
   const gone = lost(line)

@@ -65,7 +65,7 @@ class SerialLine implements Line {
   write(bytes: Uint8Array): void {
     const fd = this.#opened().fd
     try {
-      writeWhole(fd, bytes)
+      writeWhole(fd, bytes, this.clock)
       this.#show('to_device', bytes)
     } catch (error) {
       const reason = `${this.#path} took no more bytes (${messageOf(error)})`
@@ -250,13 +250,13 @@ function isGone(error: NodeJS.ErrnoException): boolean {
 
 const nap = new Int32Array(new SharedArrayBuffer(4))
 
-function writeWhole(fd: number, bytes: Uint8Array): void {
-  const giveUpAt = systemClock.now() + stuck_ms
+function writeWhole(fd: number, bytes: Uint8Array, clock: Clock): void {
+  const giveUpAt = clock.now() + stuck_ms
   for (let sent = 0; sent < bytes.length; ) {
     const taken = writeSome(fd, bytes.subarray(sent))
     sent += taken
     if (taken > 0) continue
-    if (systemClock.now() >= giveUpAt) throw new Error(`its buffer has been full for ${stuck_ms} ms`)
+    if (clock.now() >= giveUpAt) throw new Error(`its buffer has been full for ${stuck_ms} ms`)
     Atomics.wait(nap, 0, 0, 1)
   }
 }

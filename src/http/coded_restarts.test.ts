@@ -2,6 +2,7 @@
 
 import { test } from 'tap'
 import type { DeviceInfo, OperationRecord } from '../devices/records.ts'
+import { noTypeScript } from '../kit/modules.test.typescript.ts'
 import { beginRun, plateRun, type Scripted, seal, shake } from './run_testing.ts'
 
 /** An action that is data, one that is code and calls the shaker twice, and one that is data again. */
@@ -47,7 +48,9 @@ async function cut(t: Parameters<typeof beginRun>[0]): Promise<Scripted> {
   return before.afterPowerCut()
 }
 
-test('an action that is code is begun anew as a whole after a restart, and what its method has done is not', async (t) => {
+test('an action that is code is begun anew as a whole after a restart, and what its method has done is not', {
+  skip: noTypeScript,
+}, async (t) => {
   const run = await cut(t)
   t.match(await run.thread('plate', 'PAUSED'), { waiting: { what: /in the midst of warm_up: resume it, which does that again/ } })
   await run.post('/api/devices/shaker-1/initialize')
@@ -64,7 +67,7 @@ test('an action that is code is begun anew as a whole after a restart, and what 
   t.equal(await count(run, /^ACTION.*COMPLETED seal$/), 1)
 })
 
-test('code that somebody takes for done is not begun again', async (t) => {
+test('code that somebody takes for done is not begun again', { skip: noTypeScript }, async (t) => {
   const run = await cut(t)
   const { thread_id } = await run.thread('plate', 'PAUSED')
   await run.post('/api/devices/shaker-1/initialize')

@@ -2,6 +2,7 @@
 
 import { test } from 'tap'
 import type { Incident } from '../events/incidents.ts'
+import { noTypeScript } from '../kit/modules.test.typescript.ts'
 import { atPad1, beginRun, ended, plateRun, type Scripted, shake } from './run_testing.ts'
 import { isRefusal } from './testing.ts'
 
@@ -120,7 +121,7 @@ workflow.on = Object.fromEntries(${JSON.stringify(names)}.map((name) => [name, [
 export default workflow
 `
 
-test('a handler of a workflow that throws time and again is one incident, and the run does not mind', async (t) => {
+test('a handler of a workflow that throws time and again is one incident, and the run does not mind', { skip: noTypeScript }, async (t) => {
   const run = await beginRun(t, { workflow: throwing('ACTION.CREATED', 'ACTION.COMPLETED', 'ACTION.PICKING') })
   t.equal(await run.over(), 'COMPLETED')
   const told = (await run.incidents()).filter(({ category }) => category === 'EVENT_HANDLER_EXCEPTION')

@@ -1,6 +1,7 @@
 // Runs that were open when the power was cut: what is taken up from the card, and what is left of those that cannot be.
 
 import { test } from 'tap'
+import { noTypeScript } from '../kit/modules.test.typescript.ts'
 import { atPad1, beginRun, plateRun, seal, shake } from './run_testing.ts'
 import { isRefusal } from './testing.ts'
 
@@ -26,7 +27,7 @@ test('a run goes on by the workflow as it was when it began, whatever has become
   t.equal(done.length, 2)
 })
 
-test('where a run cannot be taken up its labware stands where it stood, and the reason is told', async (t) => {
+test('where a run cannot be taken up its labware stands where it stood, and the reason is told', { skip: noTypeScript }, async (t) => {
   const module = (step: string) => `
     export default { ...${JSON.stringify(plateRun([{ method: 'shake_it' }]))}, on: { 'WORKFLOW.COMPLETED': [() => '${step}'] } }`
   const before = await beginRun(t, { workflow: module('one') })
@@ -40,7 +41,7 @@ test('where a run cannot be taken up its labware stands where it stood, and the 
   t.match(await anew.labware(), [{ name: 'plate', position: 'shaker_in', thread_id: null }], 'it is kept for the next start')
 })
 
-test('labware in a gripper of a run that cannot be taken up is to be looked for', async (t) => {
+test('labware in a gripper of a run that cannot be taken up is to be looked for', { skip: noTypeScript }, async (t) => {
   const module = (step: string) => `
     export default { ...${JSON.stringify(plateRun([{ method: 'shake_it' }]))}, on: { 'WORKFLOW.COMPLETED': [() => '${step}'] } }`
   const before = await beginRun(t, { workflow: module('one') })

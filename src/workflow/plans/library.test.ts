@@ -1,12 +1,13 @@
 import { writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { test } from 'tap'
+import { noTypeScript } from '../../kit/modules.test.typescript.ts'
 import { compileLibrary, readFolder } from './library.ts'
 import { smallBench, topologyDocument, workflowDocument } from './plan_testing.ts'
 
 const asJson = (document: object) => JSON.stringify(document, null, 2)
 
-test('a folder holds topologies and workflows, in JSON with comments and in TypeScript', async (t) => {
+test('a folder holds topologies and workflows, in JSON with comments and in TypeScript', { skip: noTypeScript }, async (t) => {
   const { name: _, ...rest } = workflowDocument()
   const folder = t.testdir({
     'demo.json': `// the bench\n${asJson(topologyDocument()).replace(/\}\s*$/, '},')}`.replace(/,\s*$/, ''),
@@ -49,7 +50,7 @@ test('a folder holds topologies and workflows, in JSON with comments and in Type
   t.same(asked, [{ speed: 500, duration: 5 }])
 })
 
-test('what is wrong with one file is said, and hinders no other', async (t) => {
+test('what is wrong with one file is said, and hinders no other', { skip: noTypeScript }, async (t) => {
   const folder = t.testdir({
     'a.json': '{ "format": 1, ',
     'b.ts': 'export default { format: 1,',
@@ -81,7 +82,7 @@ test('what is wrong with one file is said, and hinders no other', async (t) => {
   t.same([...library.topologies.keys(), ...library.workflows.keys()], ['demo', 'seal-and-spin'])
 })
 
-test('what a file and those it imports say now is what is loaded', async (t) => {
+test('what a file and those it imports say now is what is loaded', { skip: noTypeScript }, async (t) => {
   const folder = t.testdir({
     'x.ts': `import { name } from './parts/name.ts'\nexport default { name }`,
     parts: { 'name.ts': `export const name: string = 'one'` },
@@ -94,7 +95,7 @@ test('what a file and those it imports say now is what is loaded', async (t) => 
   t.same(await loaded(), [{ name: 'three' }])
 })
 
-test('a place in a TypeScript file that goes wrong is told with its own line and column', async (t) => {
+test('a place in a TypeScript file that goes wrong is told with its own line and column', { skip: noTypeScript }, async (t) => {
   const folder = t.testdir({
     'x.ts': `type A = {\n  b: string\n}\n\nconst a: A | undefined = undefined\nexport default (a as unknown as A).b`,
   })
