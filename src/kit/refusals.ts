@@ -14,6 +14,9 @@ export const bounds = {
   reads_per_key: 'Streams, waits and event reads refused because one key had too many, or all keys together',
   event_reads: 'Reads of many events refused because too many were under way',
   bodies: 'Requests refused because the bodies of all requests under way were too large together',
+  open_simulations: 'PURE_SIM submissions and dry runs refused because too many were open',
+  open_runs: 'LIVE and DEVICE_SIM submissions refused because too many runs were open',
+  open_threads: 'Submissions and dry runs refused because the open ones had too many labware threads',
   pairings: 'Requests for a key refused, or dropped for one of another address, because too many waited',
   wrong_keys: 'Requests with a wrong key refused because their address had tried too many',
 } as const
