@@ -59,6 +59,9 @@ const Limits = v.strictObject({
   answers_mib: Limit(64, 1024, 'MiB of all answers together that their clients have not taken yet'),
   long_requests_per_key: Limit(64, 10_000, 'Event streams, waits and event reads of one key at once'),
   pairings_per_address: Limit(2, 5, 'Requests for a key of one address that may wait'),
+  open_simulations: Limit(32, 10_000, 'PURE_SIM runs and dry runs that are open'),
+  open_runs: Limit(100, 10_000, 'LIVE and DEVICE_SIM runs that are open'),
+  open_threads: Limit(5000, 1_000_000, 'Labware threads of all runs and dry runs that are open'),
   bodies_mib: Limit(32, 1024, 'MiB of the bodies of all requests under way together'),
 })
 export type Limits = v.InferOutput<typeof Limits>

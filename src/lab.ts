@@ -167,7 +167,7 @@ async function open(config: Config, options: Options, opened: (() => unknown)[])
     get config() {
       return reloading.config
     },
-    ...{ data_dir, topologies, clock, hub, registry, teachpoints, log, report },
+    ...{ data_dir, topologies, clock, hub, registry, teachpoints, refusals, log, report },
   })
   const reloading = new Reloading({
     config,

@@ -26,3 +26,18 @@ test('what cannot be submitted cannot be tried out, and whoever may only read ma
   isRefusal(t, await ask('POST', '/api/simulations', { key: 'read', json }), 403)
   t.equal(await tried(json, { key: 'operate' }), 200)
 })
+
+test('simulations beyond the bound are refused with 503 and counted', async (t) => {
+  const { ask, lab } = await openBench(t, { limits: { open_simulations: 2, open_threads: 50 } })
+  const json = { workflow: 'smc_assay', run_mode: 'PURE_SIM' }
+  const replies = await Promise.all(Array.from({ length: 5 }, () => ask('POST', '/api/simulations', { key: 'operate', json })))
+  const refused = replies.filter(({ status }) => status !== 200)
+  t.equal(refused.length, 3)
+  for (const reply of refused) isRefusal(t, reply, 503, 'overloaded')
+  const groups = Array.from({ length: 51 }, (_, n) => ({ group_id: `g${n}` }))
+  for (const path of ['/api/simulations', '/api/submissions'])
+    isRefusal(t, await ask('POST', path, { key: 'operate', json: { ...json, groups } }), 503, 'overloaded')
+  const counts = Object.fromEntries(lab.refusals.counts.map(({ bound, times }) => [bound, times]))
+  t.match(counts, { open_simulations: 3, open_threads: 2, open_runs: 0 })
+  t.equal((await ask('POST', '/api/simulations', { key: 'operate', json })).status, 200)
+})

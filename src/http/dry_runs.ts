@@ -18,7 +18,7 @@ export const dryRunRoutes: Route[] = [
     scope: 'operate',
     body: SubmissionRequest,
     success: { status: 200, description: 'What would become of it', schema: DryRun },
-    errors: [400, 404],
+    errors: [400, 404, 503],
     handle: async ({ lab, body }) => json(await lab.runs.runtime.simulate(body())),
   }),
 ]

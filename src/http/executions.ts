@@ -32,6 +32,11 @@ const Emission = v.strictObject({
   data: v.optional(v.record(v.string(), v.unknown()), {}),
 })
 
+/** In bytes: what comes here is kept in the run, waits in every stream, and is a line of the log. */
+const longestItem = 16_384
+/** Events that may wait to be written; then whoever emits waits for the card. */
+const mostUnwritten = 200
+
 const Offset = v.optional(v.pipe(Numeral(whole, 'it is a whole number'), v.description('Begins behind so many')), '0')
 
 export const executionRoutes: Route[] = [
@@ -174,15 +179,18 @@ export const executionRoutes: Route[] = [
     operation_id: 'emitCustomEvent',
     tag: 'runs',
     summary: 'Emit a custom event into an execution',
-    description: 'Releases whoever waits for it there, and fires `CUSTOM.<name>.EMITTED`.',
+    description: 'Releases whoever waits for it there, and fires `CUSTOM.<name>.EMITTED`. The body is 16 KiB at most.',
     scope: 'operate',
     body: Emission,
+    body_limit: longestItem,
     success: { status: 200, description: 'Emitted', schema: OperationResult },
     errors: [400, 404, 409],
-    handle(call) {
+    async handle(call) {
       const execution = openOne(call)
       const { name, value, data } = call.body()
       execution.emitCustom(name, { value, data }, null)
+      const { log } = call.lab.hub
+      if (log.waiting > mostUnwritten) await log.until()
       return json({ success: true, message: `${name} is emitted` })
     },
   }),
@@ -229,6 +237,7 @@ export const executionRoutes: Route[] = [
       'one ahead; if none has, into the first that comes to have it. One whose place never comes is an incident when the execution ends.',
     scope: 'operate',
     body: v.strictObject({ before: v.optional(ItemName), after: v.optional(ItemName), item: JsonStep }),
+    body_limit: longestItem,
     success: { status: 200, description: 'Where it stands, in words', schema: OperationResult },
     errors: [400, 404, 409],
     handle(call) {

@@ -138,3 +138,22 @@ test('what is said of a device call that takes too long needs one', async (t) =>
   }
   isRefusal(t, await ask('POST', `/api/incidents/${incident_id}/extend`, { json: { seconds: 0 } }), 400)
 })
+
+test('what is put into a run, and stays there, is bounded in its length', async (t) => {
+  const { ask, path } = await waiting(t)
+  const long = 'x'.repeat(17_000)
+  isRefusal(t, await ask('POST', `${path}/emit`, { json: { name: 'a', data: { long } } }), 413, 'too_large')
+  isRefusal(t, await ask('POST', `${path}/emit`, { json: { name: 'a', value: long } }), 413, 'too_large')
+  const item = { action: { instruct: 'look', name: 'look' } }
+  isRefusal(t, await ask('POST', `${path}/insert`, { json: { before: 'shake_it', item: { ...item, long } } }), 413, 'too_large')
+  const submission = { workflow: 'patient', run_mode: 'PURE_SIM' }
+  const group = (plate: object) => ({ ...submission, groups: [{ group_id: 'g', members: { plate } }] })
+  for (const json of [
+    group({ barcode: 'x'.repeat(129) }),
+    group({ location: 'pad_1', barcode: 'x'.repeat(129) }),
+    { ...submission, variables: { a: long } },
+  ])
+    isRefusal(t, await ask('POST', '/api/submissions', { json }), 400, 'invalid')
+  t.equal((await ask('POST', `${path}/emit`, { json: { name: 'a', data: { text: 'x'.repeat(16_000) } } })).status, 200)
+  t.equal((await ask('POST', '/api/sim/events', { json: { event_name: 'A.B', context: { long } } })).status, 413)
+})

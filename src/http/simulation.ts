@@ -83,6 +83,7 @@ export const simulationRoutes: Route[] = [
       'Only where every device is simulated: to try a client of the event stream. Answered when it is in the file; or in memory, while that cannot be written and /health is degraded.',
     scope: 'operate',
     body: EmittedEvent,
+    body_limit: 16_384,
     success: { status: 201, description: 'The event, once it is stored', schema: RuntimeEvent },
     errors: [400, 404],
     async handle({ lab, body }) {

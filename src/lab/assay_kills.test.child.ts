@@ -9,6 +9,7 @@ import type { RuntimeEvent } from '../events/event.ts'
 import { openEvents } from '../events/open.ts'
 import { systemClock } from '../kit/clock.ts'
 import type { KeyedJournal } from '../kit/keyed_journal.ts'
+import { Refusals } from '../kit/refusals.ts'
 import { Teachpoints } from '../teachpoints/store.ts'
 import type { Performing } from '../workflow/equipment/equipment.ts'
 import { PureEquipment } from '../workflow/equipment/pure_equipment.ts'
@@ -61,8 +62,9 @@ const config = await checkConfig({ format: 1, devices: [] }, 'no bench')
 const hub = await openEvents({ folder: data_dir, config, clock, log })
 const registry = simulatedBench(config, { clock, log, hub })
 const teachpoints = await Teachpoints.open({ folder: data_dir, report })
+const refusals = new Refusals({ log, clock })
 const runs = await openRuns(
-  { config, data_dir, topologies: undefined, clock, hub, registry, teachpoints, log, report },
+  { config, data_dir, topologies: undefined, clock, hub, registry, teachpoints, refusals, log, report },
   { keep, simulate: ({ document }, clock) => new Watched({ clock, transporters: movesOf(document) }) },
 )
 const { runtime } = runs

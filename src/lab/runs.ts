@@ -9,6 +9,7 @@ import { smcAssay, smcTopology } from '../examples/smc_assay.ts'
 import { type Clock, sleep } from '../kit/clock.ts'
 import type { Report } from '../kit/json_file.ts'
 import type { Log } from '../kit/log.ts'
+import type { Refusals } from '../kit/refusals.ts'
 import type { Teachpoints } from '../teachpoints/store.ts'
 import { DrivenEquipment } from '../workflow/equipment/driven_equipment.ts'
 import { abortLeftOpen } from '../workflow/kept/left_open.ts'
@@ -40,6 +41,7 @@ export type Rooms = {
   hub: Hub
   registry: Registry
   teachpoints: Teachpoints
+  refusals: Refusals
   log: Log
   report: Report
 }
@@ -55,7 +57,7 @@ const unwinding_ms = 5000
 
 /** `instead`: what is otherwise on a bench that is none. */
 export async function openRuns(rooms: Rooms, instead: Partial<RuntimeOptions> = {}): Promise<Runs> {
-  const { data_dir, topologies, clock, hub, registry, teachpoints, log, report } = rooms
+  const { data_dir, topologies, clock, hub, registry, teachpoints, refusals, log, report } = rooms
   const warn = (message: string) => log.warn(message)
   const file = await RecordFile.open({ folder: data_dir, clock, report })
   const learned = await openLearned({ data_dir, clock, report })
@@ -89,6 +91,10 @@ export async function openRuns(rooms: Rooms, instead: Partial<RuntimeOptions> = 
         durations: learned,
         keep: keptIn(data_dir),
         atRest: () => shelf.keepPlaced(),
+        admission: {
+          limits: () => rooms.config.limits,
+          refused: (bound, message) => refusals.count(bound, `a run is refused: ${message}`),
+        },
         backpressure: () => (hub.log.waiting > mostWaiting ? hub.log.until() : undefined),
         ...instead,
       }),

@@ -35,6 +35,15 @@ test('a run that is open takes a thousand submissions, and is to be closed then'
   t.equal((await begin(runtime, { workflow: 'waiting', groups: groups('alone') })).threads.size, 1)
 })
 
+test('a run has had five thousand threads, and takes no more', async (t) => {
+  const { runtime } = testRuntime([topology, waiting])
+  const many = Array.from({ length: 4999 }, (_, n) => `g${n}`)
+  const execution = await begin(runtime, { workflow: 'waiting', groups: groups(...many) })
+  execution.spawnNow('plate')
+  t.throws(() => execution.spawnNow('plate'), { code: 'conflict', message: /has had 5000 threads; submit/ })
+  t.equal(execution.threads.size, 5000)
+})
+
 test('a run knows a thousand custom events by their names, and goes on with those', async (t) => {
   const { runtime } = testRuntime([topology, waiting])
   const execution = await begin(runtime, { workflow: 'waiting' })
@@ -44,6 +53,18 @@ test('a run knows a thousand custom events by their names, and goes on with thos
   emit('n999')
   t.equal(execution.channels.count('n999'), 2)
   t.equal(execution.channels.list().length, 1000)
+})
+
+test('the latest values of the custom events of a run are a million characters together', async (t) => {
+  const { runtime } = testRuntime([topology, waiting])
+  const execution = await begin(runtime, { workflow: 'waiting' })
+  const emit = (name: string, length: number) => execution.emitCustom(name, { value: null, data: { text: 'x'.repeat(length) } }, null)
+  for (let n = 0; n < 10; n++) emit('a', 1_000_000)
+  t.throws(() => emit('b', 100_000), { code: 'conflict', message: /would be \d+ characters with b/ })
+  emit('a', 10)
+  emit('b', 1_000_000)
+  t.throws(() => emit('a', 100_000), { code: 'conflict' })
+  t.equal(execution.channels.count('a'), 11)
 })
 
 test('of runs that have ended twenty are known to their depth, fewer where they were long, and the last in any case', async (t) => {

@@ -46,13 +46,18 @@ export const DryRun = v.strictObject({
 })
 export type DryRun = v.InferOutput<typeof DryRun>
 
-type Trial = Rehearsal & { workflow: Workflow; request: SubmissionRequest }
+type Trial = Rehearsal & {
+  workflow: Workflow
+  request: SubmissionRequest
+  /** Is called in the same turn. */
+  began(execution: Execution): void
+}
 
 /** Then it is broken off. */
 const most = { moves: 100_000, moments: 100_000 }
 
 /** Handlers are told nothing; the code of actions runs. */
-export async function dryRun({ workflow, request, world, idle, onMoment }: Trial): Promise<DryRun> {
+export async function dryRun({ workflow, request, world, idle, onMoment, began }: Trial): Promise<DryRun> {
   const conflicts: string[] = []
   const counts = { moves: 0, moments: 0 }
   let isEndless = false
@@ -83,6 +88,7 @@ export async function dryRun({ workflow, request, world, idle, onMoment }: Trial
       ended: () => {},
     },
   })
+  began(execution)
   const ids = { submission_id: world.newId(), execution_id: execution.execution_id }
   execution.start(new Submission({ ...ids, request, submitted_at: 0 }, 'PENDING', () => {}))
   await idle

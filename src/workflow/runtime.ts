@@ -6,6 +6,7 @@ import type { Hub } from '../events/hub.ts'
 import type { Sink } from '../events/sinks.ts'
 import { didYouMean } from '../kit/did_you_mean.ts'
 import { flatId } from '../kit/flat_id.ts'
+import { Admission, type AdmissionOptions, unbounded } from './admission.ts'
 import { type DryRun, dryRun } from './dry_run.ts'
 import { Memory } from './kept/memory.ts'
 import { type RecordStore, Records } from './kept/records.ts'
@@ -19,7 +20,7 @@ import type { Library } from './plans/library.ts'
 import type { Workflow } from './plans/plan.ts'
 import type { Topology } from './plans/topology.ts'
 import { checkSubmission, startsMustBeFree } from './runs/checking.ts'
-import { Execution, type Surroundings } from './runs/execution.ts'
+import { Execution, mostThreads, type Surroundings } from './runs/execution.ts'
 import { Operator } from './runs/operator.ts'
 import { Submission, type SubmissionRequest } from './runs/submission.ts'
 import type { SubmissionStatus } from './statuses.ts'
@@ -45,6 +46,8 @@ export type RuntimeOptions = Omit<WorldOptions, 'newId'> & {
   keep?(execution_id: string, mode: RunMode): ConstructorParameters<typeof Memory>[1] | undefined
   /** Resolves when what stands around is on the card. */
   atRest?(): Promise<unknown>
+  /** How much may run at once; unless said, any number. */
+  admission?: AdmissionOptions
   /** What bound handlers see as the system. */
   system?: unknown
   newId?(): string
@@ -57,13 +60,13 @@ export type RuntimeOptions = Omit<WorldOptions, 'newId'> & {
 const mostEnded = 20
 const mostKnown = 5000
 
-/** One that is open takes no more groups after so many, for all its threads are known until it has ended. */
+/** One that is open takes no more groups after so many. */
 const mostSubmissions = 1000
-const mostThreads = 5000
 
 export class Runtime {
   readonly #options: RuntimeOptions
   readonly #around: Surroundings
+  readonly #admission: Admission
   readonly operator: Operator
   readonly records: Records
   library: Library
@@ -76,6 +79,7 @@ export class Runtime {
   constructor(options: RuntimeOptions) {
     this.#options = options
     this.library = options.library
+    this.#admission = new Admission(options.admission ?? unbounded, () => this.#open())
     this.worlds = new Worlds({ ...options, newId: () => this.#newId() }, () => this.#open())
     this.operator = new Operator(options.now)
     this.records = options.records ?? new Records()
@@ -172,7 +176,7 @@ export class Runtime {
 
   /**
    * Begins a run, or puts more groups into one that is open. What is wrong is said before anything happens: `not_found` for
-   * a workflow that is not there, `invalid` for what can never be, `conflict` for what cannot be now.
+   * a workflow that is not there, `invalid` for what can never be, `conflict` for what cannot be now, `overloaded` for one too many.
    */
   async submit(request: SubmissionRequest): Promise<Submission> {
     const workflow = this.workflow(request.workflow)
@@ -181,7 +185,9 @@ export class Runtime {
     if (this.#isClosing) throw new LabError('stopping', `the service stops; submit ${workflow.name} once it runs again`)
     const world = await this.worlds.of(workflow, request.run_mode)
     if (request.run_mode === 'LIVE') startsMustBeFree(workflow, request, world)
-    const execution = this.#joined(workflow, request) ?? this.#begin(workflow, world, request)
+    const open = this.#joined(workflow, request)
+    this.#admission.mustHaveRoom(workflow, request, open)
+    const execution = open ?? this.#begin(workflow, world, request)
     const submission = this.#submission(execution, {
       submission_id: this.#newId(),
       request,
@@ -283,11 +289,16 @@ export class Runtime {
     return execution.lateCalls
   }
 
-  /** What would become of a submission, told without touching anything; LIVE positions that are taken are taken in it too. */
-  simulate(request: SubmissionRequest): Promise<DryRun> {
+  /**
+   * What would become of a submission, told without touching anything; LIVE positions that are taken are taken in it too. Rejects as
+   * `submit` does.
+   */
+  async simulate(request: SubmissionRequest): Promise<DryRun> {
     const workflow = this.workflow(request.workflow)
     checkSubmission(workflow, { ...request, run_mode: 'PURE_SIM' }, { bench: this.#options.bench })
-    return dryRun({ workflow, request, ...this.worlds.rehearsal(workflow.topology, request.run_mode) })
+    return this.#admission.dryRun(workflow, request, (began) =>
+      dryRun({ workflow, request, began, ...this.worlds.rehearsal(workflow.topology, request.run_mode) }),
+    )
   }
 
   /** Takes an execution that has ended out of memory, and its events out of the log. Throws `conflict` while it is open. */

@@ -4,17 +4,22 @@ import { LabError } from '../../errors.ts'
 
 export type Published = { value: string | null; data: Record<string, unknown> }
 
-type Channel = Published & { count: number; waiters: Set<() => void> }
+type Channel = Published & { count: number; size: number; waiters: Set<() => void> }
 
 /** Of a run that names each event anew nobody could wait for one. */
 const mostNames = 1000
+/** Of the latest values of all names together, in characters of JSON. */
+const mostKept = 1_048_576
 
 export class Channels {
   readonly #channels = new Map<string, Channel>()
+  /** Of all of them. */
+  #size = 0
 
-  /** Keeps the latest, and releases those who wait. Throws `conflict` for one name too many. */
+  /** Keeps the latest, and releases those who wait. Throws `conflict` for one name too many, and for values that are too long together. */
   publish(name: string, { value, data }: Published): void {
     const channel = this.#channel(name)
+    this.#makeRoom(name, channel, sizeOf({ value, data }))
     channel.count++
     channel.value = value
     channel.data = data
@@ -48,7 +53,20 @@ export class Channels {
   }
 
   restore({ name, ...latest }: { name: string; count: number } & Published): void {
-    Object.assign(this.#channel(name), latest)
+    const size = sizeOf(latest)
+    Object.assign(this.#channel(name), latest, { size })
+    this.#size += size
+  }
+
+  #makeRoom(name: string, channel: Channel, size: number): void {
+    const all = this.#size - channel.size + size
+    if (all > mostKept)
+      throw new LabError(
+        'conflict',
+        `the latest values of the custom events of this run would be ${all} characters with ${name}, and may be ${mostKept}`,
+      )
+    channel.size = size
+    this.#size = all
   }
 
   #channel(name: string): Channel {
@@ -59,9 +77,13 @@ export class Channels {
           'conflict',
           `there are ${mostNames} custom events in this run already, and ${name} is none of them; take a name again`,
         )
-      channel = { count: 0, value: null, data: {}, waiters: new Set() }
+      channel = { count: 0, size: 0, value: null, data: {}, waiters: new Set() }
       this.#channels.set(name, channel)
     }
     return channel
   }
+}
+
+function sizeOf({ value, data }: Published): number {
+  return (value?.length ?? 0) + JSON.stringify(data).length
 }

@@ -47,6 +47,9 @@ type Beginning = { isJoinable: boolean; around: Surroundings; saved?: SavedExecu
 
 type NoteworthyError = Partial<Pick<NewIncident, 'severity' | 'recovery_action' | 'detail'>> & { error?: unknown }
 
+/** One that is open takes no more groups or threads after so many, for all its threads are known until it has ended. */
+export const mostThreads = 5000
+
 export class Execution {
   readonly execution_id: string
   readonly workflow: Workflow
@@ -204,6 +207,8 @@ export class Execution {
   spawnNow(name: string, start?: string): LabwareThread {
     if (this.isOver || this.phase.current === 'stopping')
       throw new LabError('conflict', `execution ${this.execution_id} is ${this.phase.current}; it takes no more threads`)
+    if (this.threads.size >= mostThreads)
+      throw new LabError('conflict', `execution ${this.execution_id} has had ${this.threads.size} threads; submit what is to come anew`)
     return this.spawn(this.births.planOf(name, start), this.#originOfAnother(), start)
   }
 

@@ -5,12 +5,15 @@ import { Id, Name } from '../../kit/name.ts'
 import { Status, type SubmissionStatus, submissionTransitions } from '../statuses.ts'
 import { runModes } from '../threads/world.ts'
 
+/** As `placed` takes it. */
+const Barcode = v.pipe(v.string(), v.minLength(1), v.maxLength(128))
+
 /** Where a labware comes from: out of a storage, one with this barcode, or one that stands there. */
 const Acquisition = v.union(
   [
     v.strictObject({ pool: v.pipe(Id, v.description('A storage: it is taken out of there')) }),
-    v.strictObject({ location: Name, barcode: v.optional(v.string()) }),
-    v.strictObject({ barcode: v.pipe(v.string(), v.minLength(1)) }),
+    v.strictObject({ location: Name, barcode: v.optional(Barcode) }),
+    v.strictObject({ barcode: Barcode }),
   ],
   'must be {"pool": …}, {"location": …}, with a barcode or without, or {"barcode": …}',
 )
@@ -22,6 +25,17 @@ export const Group = v.strictObject({
 })
 export type Group = v.InferOutput<typeof Group>
 
+/** In characters of JSON: the records of a thousand runs hold them. */
+const longestVariables = 16_384
+const Variables = v.pipe(
+  v.optional(v.record(Name, v.unknown()), {}),
+  v.check(
+    (variables) => JSON.stringify(variables).length <= longestVariables,
+    `must be at most ${longestVariables} characters of JSON together`,
+  ),
+  v.description(`At most ${longestVariables} characters of JSON together`),
+)
+
 export const SubmissionRequest = v.strictObject({
   workflow: Id,
   run_mode: v.picklist(runModes),
@@ -30,7 +44,7 @@ export const SubmissionRequest = v.strictObject({
     v.optional(v.picklist(['STANDALONE', 'JOIN_EXISTING']), 'STANDALONE'),
     v.description('JOIN_EXISTING puts the groups into the open execution of the workflow, if there is one, whichever way that began'),
   ),
-  variables: v.optional(v.record(Name, v.unknown()), {}),
+  variables: Variables,
   operator_id: v.optional(v.nullable(v.pipe(v.string(), v.maxLength(128))), null),
 })
 export type SubmissionRequest = v.InferOutput<typeof SubmissionRequest>

@@ -1,0 +1,83 @@
+// How much may run at once: each run and each thread takes memory and time that a stop may have to wait for.
+
+import { LabError } from '../errors.ts'
+import type { Workflow } from './plans/plan.ts'
+import type { Execution } from './runs/execution.ts'
+import type { SubmissionRequest } from './runs/submission.ts'
+
+/** `open_simulations` counts PURE_SIM runs and dry runs, `open_runs` the others, `open_threads` the labware threads of all of them. */
+export type RunLimits = { open_simulations: number; open_runs: number; open_threads: number }
+
+export type AdmissionOptions = {
+  /** As they are now. */
+  limits(): RunLimits
+  /** Is told of each run that is refused. */
+  refused(bound: keyof RunLimits, message: string): void
+}
+
+const retry_after_s = 5
+
+export const unbounded: AdmissionOptions = {
+  limits: () => ({ open_simulations: Infinity, open_runs: Infinity, open_threads: Infinity }),
+  refused: () => {},
+}
+
+export class Admission {
+  readonly #options: AdmissionOptions
+  /** Runs that have not ended. */
+  readonly #open: () => Execution[]
+  readonly #dryRuns = new Set<{ threads: { size: number } }>()
+
+  constructor(options: AdmissionOptions, open: () => Execution[]) {
+    this.#options = options
+    this.#open = open
+  }
+
+  /** `joined`: the run that takes the groups. Throws `overloaded` where there is no room for the submission. */
+  mustHaveRoom(workflow: Workflow, request: SubmissionRequest, joined?: Execution): void {
+    const open = this.#open()
+    const { open_simulations, open_runs, open_threads } = this.#options.limits()
+    const isSimulation = request.run_mode === 'PURE_SIM'
+    const alike = open.filter(({ world }) => (world.mode === 'PURE_SIM') === isSimulation).length
+    const simulations = alike + this.#dryRuns.size
+    if (!joined && isSimulation && simulations >= open_simulations)
+      this.#refuse('open_simulations', open_simulations, `${simulations} simulations are open`)
+    if (!joined && !isSimulation && alike >= open_runs) this.#refuse('open_runs', open_runs, `${alike} runs are open`)
+    const threads = [...open, ...this.#dryRuns].reduce((sum, { threads }) => sum + threads.size, 0)
+    const more = threadsOf(workflow, request)
+    if (threads + more > open_threads)
+      this.#refuse('open_threads', open_threads, `${threads} labware threads are open, this would begin with ${more} more`)
+  }
+
+  /**
+   * Counts a dry run as a simulation while it is under way. `run` begins it at once, and says which execution it is. Rejects with
+   * `overloaded` where there is no room for it.
+   */
+  async dryRun<Result>(
+    workflow: Workflow,
+    request: SubmissionRequest,
+    run: (began: (execution: Execution) => void) => Promise<Result>,
+  ): Promise<Result> {
+    this.mustHaveRoom(workflow, { ...request, run_mode: 'PURE_SIM' })
+    const dryRun: { threads: { size: number } } = { threads: { size: 0 } }
+    this.#dryRuns.add(dryRun)
+    try {
+      return await run(({ threads }) => {
+        dryRun.threads = threads
+      })
+    } finally {
+      this.#dryRuns.delete(dryRun)
+    }
+  }
+
+  #refuse(bound: keyof RunLimits, limit: number, what: string): never {
+    const message = `${what}, and limits.${bound} is ${limit}; wait until a run has ended, or stop one`
+    this.#options.refused(bound, message)
+    throw new LabError('overloaded', message, { retry_after_s })
+  }
+}
+
+/** Those that it begins with; others come as they are needed. */
+function threadsOf({ document }: Workflow, { groups }: SubmissionRequest): number {
+  return Math.max(1, groups.length) * document.start.length
+}
