@@ -5,7 +5,8 @@
 #   sudo /usr/local/lib/benchd/install.sh --back       to the version before, and from there to the newer one again
 #   sudo /usr/local/lib/benchd/install.sh --remove     take it away; configuration and state stay
 #
-# Needs Node 20.19 or newer with npm, and the network (npm ci). Called again, it puts the new version in place: not while something runs,
+# Needs Node 20.19 or newer with npm, and the network (npm ci); for I2C and GPIO by way of sysfs also g++, make, python3 and Node's headers
+# (libnode-dev). Called again, it puts the new version in place: not while something runs,
 # unless BENCHD_FORCE_UPGRADE=1 is set, and if the new one does not become healthy, what was there before is put back.
 #
 # The power may fail at any moment: each version lies whole in a folder of its own, with what it has elsewhere on the machine, and
@@ -101,7 +102,19 @@ command -v npm >/dev/null || give_up "there is no npm: apt install npm"
 
 tree=$(mktemp -d)
 trap 'rm -rf "$tree"' EXIT
+# npm compiles the packages for GPIO and I2C. Without this it fetches Node's headers from nodejs.org, although they came with Node.
+prefix=$(dirname "$(dirname "$(readlink -f "$node")")")
+major=$("$node" --version)
+major=${major#v} major=${major%%.*}
+if grep -qsx "#define NODE_MAJOR_VERSION $major" "$prefix/include/node/node_version.h"; then
+  export npm_config_nodedir=$prefix
+fi
 npm ci --no-audit --no-fund
+for package in onoff i2c-bus; do
+  # They are optional: npm says nothing when it leaves one out.
+  [[ -e node_modules/$package ]] || echo "install: npm could not compile $package and left it out; benchd runs without it." \
+    "To have it: apt install g++ make python3 libnode-dev (NodeSource's nodejs has the headers itself), then call this again" >&2
+done
 npm run --silent build
 scripts/package --tree "$tree"
 

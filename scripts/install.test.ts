@@ -2,7 +2,7 @@
 // where the power fails, where the new version is not well, and where there is a package.
 
 import { spawnSync } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Test, test } from 'tap'
@@ -14,6 +14,7 @@ const nothing = '#!/bin/sh\n'
 /** `healthy` is judged by a file of that name; all else it is asked for is well. */
 const node = `#!/bin/sh
 case "$*" in
+  --version) echo v20.19.2 ;;
   *" healthy "*) grep -q yes "$MACHINE/healthy" ;;
   *" idle") [ ! -e "$MACHINE/running" ] || { echo "a run is on"; exit 1; } ;;
   -p*) for last; do :; done; sed -n 's/.*"version": "\\([^"]*\\)".*/\\1/p' "$last" ;;
@@ -22,7 +23,7 @@ esac
 const bin = {
   systemctl: '#!/bin/sh\necho "$*" >>"$MACHINE/systemctl"\n',
   node,
-  npm: nothing,
+  npm: '#!/bin/sh\necho "$* nodedir=$npm_config_nodedir" >>"$MACHINE/npm"\n',
   'systemd-sysusers': nothing,
   'systemd-tmpfiles': '#!/bin/sh\nmkdir -p "$MACHINE/etc/benchd"\n',
   modprobe: nothing,
@@ -54,7 +55,11 @@ function write(folder: string, files: Record<string, string>, mode = 0o644): voi
 type Outcome = { code: number | null; said: string }
 
 function repository(t: Test) {
-  const top = t.testdir({ bin: {}, machine: { etc: { avahi: { services: {} } }, healthy: 'yes' }, sources: { scripts: {} } })
+  const top = t.testdir({
+    bin: {},
+    machine: { etc: { avahi: { services: {} } }, healthy: 'yes' },
+    sources: { scripts: {}, node_modules: { onoff: {}, 'i2c-bus': {} } },
+  })
   write(`${top}/bin`, bin, 0o755)
   write(`${top}/sources/scripts`, { 'install.sh': script, package: '#!/bin/sh\ncp -R "$SOURCES/tree/." "$2"\n' }, 0o755)
 
@@ -83,7 +88,7 @@ function repository(t: Test) {
     cpSync(machine, `${top}/${name}`, { recursive: true, verbatimSymlinks: true })
     return `${top}/${name}`
   }
-  return { machine: `${top}/machine`, install, copied }
+  return { top, machine: `${top}/machine`, install, copied }
 }
 
 /** Why a version in that folder is not whole; '' where it is. */
@@ -121,6 +126,31 @@ test('it lays the version out with our places, and says by whom it was installed
   t.equal(install(machine, '', { words: ['--remove'] }).code, 0)
   t.same(readdirSync(`${machine}/usr/local/lib`), [])
   t.same([existsSync(`${machine}/etc/systemd/system/benchd.service`), existsSync(`${machine}/etc/benchd/config.json`)], [false, true])
+  t.end()
+})
+
+test('npm compiles with the headers that came with this Node, and with no others', (t) => {
+  const { top, machine, install } = repository(t)
+  const nodedir = () => {
+    install(machine, '1.0.0')
+    return /nodedir=(.*)\n$/.exec(read(`${machine}/npm`))?.[1]
+  }
+  t.equal(nodedir(), '', 'there are none')
+  write(`${top}/include/node`, { 'node_version.h': '#define NODE_MAJOR_VERSION 18\n' })
+  t.equal(nodedir(), '', 'these are of another version')
+  write(`${top}/include/node`, { 'node_version.h': '#define NODE_MAJOR_VERSION 20\n#define NODE_MINOR_VERSION 19\n' })
+  t.equal(nodedir(), top)
+  t.end()
+})
+
+test('a package that npm left out is named, with what it takes to have it', (t) => {
+  const { top, machine, install } = repository(t)
+  t.notMatch(install(machine, '1.0.0').said, /left it out/)
+  rmSync(`${top}/sources/node_modules/i2c-bus`, { recursive: true })
+  const { code, said } = install(machine, '1.0.0')
+  t.equal(code, 0)
+  t.match(said, /could not compile i2c-bus and left it out; .*: apt install g\+\+ make python3 libnode-dev/)
+  t.notMatch(said, /onoff/)
   t.end()
 })
 

@@ -1,13 +1,18 @@
 #!/usr/bin/env bash
-# Builds what the test guest boots from: a small Debian 12 with systemd and this machine's own Node.js, Debian's stock kernel, and
-# for that kernel the GPIO simulator. Prints, as shell assignments, where they are: root_disk=… kernel=… initramfs=…
+# Builds what the test guest boots from: a small Debian with systemd and Node.js, Debian's stock kernel, and for that kernel the GPIO
+# simulator. Prints, as shell assignments, where they are: root_disk=… kernel=… initramfs=…
 #
-# Each part is kept in $GUEST_CACHE (default /var/cache/benchd-guest) and built again only when what it is made of has changed.
-# Wants root on Debian 12 and its package mirror; installs the packages it needs.
+#   SUITE         trixie (Debian 13, the default, with its own Node.js) or bookworm (Debian 12, with this machine's Node.js)
+#   NODE_BINARY   another Node.js for the guest than those
+#   GUEST_CACHE   the folder that keeps each part until what the part is made of changes (default /var/cache/benchd-guest)
+#
+# Needs root on Debian 12 or 13 and its package mirror. Installs the packages it needs here; what must be compiled with the tools of
+# the other Debian is compiled in a temporary folder that has them.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 cache=${GUEST_CACHE:-/var/cache/benchd-guest}
-suite=bookworm
+suite=${SUITE:-trixie}
+keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 work='' builder=''
 
 say() { printf 'build-guest: %(%T)T %s\n' -1 "$*" >&2; }
@@ -25,8 +30,16 @@ trap tidy EXIT
 trap 'exit 130' INT TERM
 
 ((EUID == 0)) || give_up "must be run as root"
-grep -qx "VERSION_CODENAME=$suite" /etc/os-release || give_up "must be run on Debian 12 ($suite)"
-node_binary=$(readlink -f "$(command -v node)") || give_up "there is no node in PATH"
+case $suite in
+  trixie) node_binary=${NODE_BINARY:-} ;;
+  bookworm) # Its own Node.js is too old.
+    node_binary=${NODE_BINARY:-$(command -v node)} || give_up "there is no node in PATH" ;;
+  *) give_up "SUITE is $suite; it can be trixie or bookworm" ;;
+esac
+node_package=''
+if [[ -z $node_binary ]]; then node_package=nodejs; else node_binary=$(readlink -e "$node_binary") || give_up "there is no Node.js to copy into the guest"; fi
+own_suite=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
+[[ $own_suite == bookworm || $own_suite == trixie ]] || give_up "must be run on Debian 12 or 13"
 mkdir -p "$cache"
 
 need() { # PACKAGE…: installs what is missing on this machine
@@ -40,13 +53,17 @@ need() { # PACKAGE…: installs what is missing on this machine
   DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 }
 
+# Of the guest's Debian: with this machine's own lists of packages, or lists kept in the cache.
+apt() { # COMMAND ARGUMENT…: of apt-get
+  apt-get "${apt_options[@]}" -qq "$@"
+}
 candidate() { # PACKAGE: the version apt would install
-  apt-cache policy "$1" | sed -n 's/^ *Candidate: //p'
+  apt-cache "${apt_options[@]}" policy "$1" | sed -n 's/^ *Candidate: //p'
 }
 
-# part NAME KEY: runs the function NAME in a fresh folder unless the cache has $cache/NAME-KEY; sets $part to that folder.
+# part NAME KEY: runs the function NAME in a fresh folder unless the cache has that part; sets $part to its folder.
 part() {
-  part=$cache/$1-$2
+  part=$cache/$1-$suite-$2
   [[ -e $part/complete ]] && return
   local from=$SECONDS
   work=$(mktemp -d "$cache/building-$1.XXXXXX")
@@ -65,22 +82,35 @@ part() {
   chmod 755 "$work"
   mv -T "$work" "$part" 2>/dev/null || rm -rf "$work" # another run was first
   work=''
-  find "$cache" -maxdepth 1 -name "$1-*" ! -path "$part" -exec rm -rf {} +
+  find "$cache" -maxdepth 1 -name "$1-$suite-*" ! -path "$part" -exec rm -rf {} +
   say "built $1 in $((SECONDS - from)) s"
 }
 
-root_disk() {
-  # The mirror that this machine's own apt uses.
-  local mirror
-  mirror=$(apt-get indextargets --format '$(SITE)' "Codename: $suite" | head -n 1)
-  mmdebstrap --mode=root --variant=minbase --include="$(lines "$here/guest/packages" | paste -sd,)" \
+bootstrap() { # FOLDER PACKAGE…: a Debian of the guest's suite in that folder
+  local folder=$1
+  shift
+  mmdebstrap --mode=root --variant=minbase --include="$*" --keyring="$keyring" \
     --aptopt='Apt::Install-Recommends "false"' \
     --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/man/*' \
     --dpkgopt='path-exclude=/usr/share/locale/*' \
-    "$suite" root "deb $mirror $suite main"
+    "$suite" "$folder" "deb $mirror $suite main"
+}
+
+root_disk() {
+  # shellcheck disable=SC2046
+  bootstrap root $(lines "$here/guest/packages") $node_package
   rm -rf root/var/lib/apt/lists/* root/var/cache/apt/* root/var/log/*.log
-  cp "$node_binary" root/usr/bin/node
-  strip --strip-debug root/usr/bin/node || true
+  if [[ -n $node_binary ]]; then
+    cp "$node_binary" root/usr/bin/node
+    strip --strip-debug root/usr/bin/node || true
+    # Debian's packages depend on Node.js by the name of its package.
+    mkdir -p nodejs/DEBIAN
+    printf '%s\n' 'Package: nodejs' "Version: $("$node_binary" -p process.versions.node)" "Architecture: $(dpkg --print-architecture)" \
+      'Maintainer: nobody <nobody@localhost>' 'Description: stands for a Node.js that is no package' >nodejs/DEBIAN/control
+    dpkg-deb --build nodejs root/nodejs.deb
+    chroot root dpkg --install /nodejs.deb
+    rm -r nodejs root/nodejs.deb
+  fi
   cp -R "$here/guest/files/." root/
   chroot root node --version
   chroot root systemctl enable guest-job.service
@@ -95,17 +125,21 @@ root_disk() {
     e2scrub_all.timer e2scrub_reap.service systemd-timesyncd.service
   echo benchd-guest >root/etc/hostname
   printf '127.0.0.1 localhost benchd-guest\n::1 localhost\n' >root/etc/hosts
-  systemd-id128 new >root/etc/machine-id
+  tr -d - </proc/sys/kernel/random/uuid >root/etc/machine-id
   mkdir -p root/{job,project} root/usr/lib/modules
+  # What systemd does again when /usr is newer than these was done when the packages were installed.
+  touch root/etc/.updated root/var/.updated
   local size=$(($(du -sm root | cut -f1) * 5 / 4 + 256))
   mke2fs -q -F -t ext4 -O ^has_journal -m 0 -d root root.ext4 "${size}M"
   rm -rf root
 }
 
 kernel() {
-  mkdir debs gpio-sim
-  (cd debs && apt-get -qq -o APT::Sandbox::User=root download "linux-image-$release=$release_version" "$source_package=$source_version")
+  mkdir debs
+  (cd debs && apt -o APT::Sandbox::User=root download "linux-image-$release=$release_version" "$source_package=$source_version")
   dpkg-deb -x debs/linux-image-*.deb package
+  # In Debian 13 the package has its modules in /usr/lib.
+  [[ -d package/lib ]] || ln -s usr/lib package/lib
   cp "package/boot/vmlinuz-$release" kernel
   build_gpio_sim
   local all=package/lib/modules/$release few=modules/$release
@@ -117,28 +151,43 @@ kernel() {
   for file in $(with_dependencies $(lines "$here/guest/kernel-modules" | sed 's/^boot //') gpio-sim-benchd); do
     install -D -m 644 "$file" "$few/${file#*"/lib/modules/$release/"}"
   done
+  # Debian 13 has them compressed, which busybox does not load.
+  find "$few" -name '*.ko.xz' -exec unxz {} +
+  # The guest takes ten seconds to read the types and the signature of ext4 alone; nothing here needs them.
+  find "$few" -name '*.ko' -exec strip --strip-debug --remove-section=.BTF {} +
   cp "$all"/modules.{order,builtin,builtin.modinfo} "$few/"
   mkdir -p tree/lib && ln -s ../../modules tree/lib/modules && depmod -b tree "$release"
   # The initramfs holds them all; its init puts them in the guest's place for them.
   for file in $(with_dependencies $(lines "$here/guest/kernel-modules" | sed -n 's/^boot //p')); do
-    echo "modules/$release/${file#*"/lib/modules/$release/"}"
+    file=${file#*"/lib/modules/$release/"}
+    echo "modules/$release/${file%.xz}"
   done >initramfs/boot/load-order
   cp /bin/busybox initramfs/bin/
   cp -R modules initramfs/
   install -m 755 "$here/guest/initramfs-init" initramfs/init
   (cd initramfs && find . | cpio -o -H newc --quiet) >initramfs.cpio
-  rm -rf debs package gpio-sim initramfs modules tree
+  rm -rf debs package gpio-sim toolbox initramfs modules tree
 }
 
-build_gpio_sim() { # from Debian's own source, against the stock kernel's headers
-  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "linux-headers-$release=$release_version"
+build_gpio_sim() { # from Debian's own source, against the stock kernel's headers and with the compiler of its Debian
+  local inside=$PWD/gpio-sim toolbox=()
+  local packages=("linux-headers-$release=$release_version" gcc make)
+  if [[ $suite == "$own_suite" ]]; then
+    mkdir gpio-sim
+    DEBIAN_FRONTEND=noninteractive apt install -y --no-install-recommends "${packages[@]}"
+  else
+    bootstrap toolbox "${packages[@]}"
+    mkdir toolbox/gpio-sim
+    ln -s toolbox/gpio-sim gpio-sim
+    inside=/gpio-sim toolbox=(chroot "$PWD/toolbox")
+  fi
   cp "$here/guest/gpio-sim/Kbuild" gpio-sim/
   dpkg-deb --fsys-tarfile debs/"$source_package"_*.deb | tar -xO "./usr/src/$source_package.tar.xz" |
     tar -xJ -C gpio-sim --strip-components=3 "$source_package/drivers/gpio/gpio-sim.c" \
       "$source_package/drivers/gpio/gpiolib.h" "$source_package/kernel/irq/irq_sim.c"
   # irq_to_desc() is not there for modules; generic_handle_irq() does the same.
   sed -i 's/handle_simple_irq(irq_to_desc(\([a-z]*\)))/generic_handle_irq(\1)/' gpio-sim/irq_sim.c
-  make -C "/usr/src/linux-headers-$release" M="$PWD/gpio-sim" modules
+  "${toolbox[@]}" make -C "/usr/src/linux-headers-$release" M="$inside" modules
 }
 
 with_dependencies() { # MODULE…: their files and those of what they need, in the order to load them
@@ -146,20 +195,51 @@ with_dependencies() { # MODULE…: their files and those of what they need, in t
     sed -n 's/^insmod \([^ ]*\).*/\1/p' | awk '!seen[$0]++'
 }
 
-need mmdebstrap e2fsprogs binutils qemu-system-x86 busybox-static kmod cpio gcc make xz-utils
-apt-cache show linux-image-amd64 >/dev/null 2>&1 || apt-get update -qq >&2
+need mmdebstrap debian-archive-keyring e2fsprogs binutils qemu-system-x86 busybox-static kmod cpio xz-utils
+# The mirror that this machine's own apt uses; which one that is, apt knows from its lists.
+find_mirror() { mirror=$(apt-get indextargets --format '$(SITE)' "Codename: $own_suite" "Component: main" | sort -u | head -n 1); }
+find_mirror
+if [[ -z $mirror ]]; then
+  apt-get update -qq >&2
+  find_mirror
+fi
+[[ -n $mirror ]] || give_up "apt has no package mirror for $own_suite; see /etc/apt/sources.list.d"
+apt_options=()
+if [[ $suite != "$own_suite" ]]; then
+  lists=$cache/apt-$suite
+  mkdir -p "$lists"/{lists/partial,archives/partial}
+  [[ -e $lists/status ]] || : >"$lists/status"
+  echo "deb [signed-by=$keyring] $mirror $suite main" >"$lists/sources.list"
+  apt_options=(-o "Dir::Etc::SourceList=$lists/sources.list" -o Dir::Etc::SourceParts=/dev/null -o "Dir::State::Lists=$lists/lists"
+    -o "Dir::State::Status=$lists/status" -o "Dir::Cache=$lists")
+fi
 
-part root_disk "$({ declare -f root_disk; cat "$here/guest/packages"; find "$here/guest/files" -type f -print0 | sort -z | xargs -0 cat
-  cat "$node_binary"; } | fingerprint)"
+part root_disk "$({ declare -f root_disk bootstrap; echo "$suite $node_package"; cat "$here/guest/packages"
+  find "$here/guest/files" -type f -print0 | sort -z | xargs -0 cat
+  [[ -z $node_binary ]] || cat "$node_binary"; } | fingerprint)"
 echo "root_disk=$part/root.ext4"
 
 # The kernel's metapackage says which release this Debian has.
-kernel_package=$(apt-cache depends linux-image-amd64 | sed -n 's/^ *Depends: \(linux-image-[0-9].*\)$/\1/p' | head -n 1)
-release=${kernel_package#linux-image-}
-release_version=$(candidate "$kernel_package")
-source_package=linux-source-${release%.*}
-source_version=$(candidate "$source_package")
-part kernel "$({ declare -f kernel build_gpio_sim with_dependencies; cat "$here"/guest/{kernel-modules,initramfs-init,gpio-sim/Kbuild}
-  echo "$release $release_version"; } | fingerprint)"
+find_kernel() {
+  local package
+  package=$(apt-cache "${apt_options[@]}" depends linux-image-amd64 2>/dev/null |
+    sed -n '0,/^ *Depends: \(linux-image-[0-9].*\)$/s//\1/p') || return 0
+  release=${package#linux-image-}
+  [[ $release =~ ^[0-9]+\.[0-9]+ ]] || return 0
+  release_version=$(candidate "$package")
+  source_package=linux-source-${BASH_REMATCH[0]}
+  source_version=$(candidate "$source_package")
+  kernel_key=$({ declare -f kernel build_gpio_sim with_dependencies bootstrap
+    cat "$here"/guest/{kernel-modules,initramfs-init,gpio-sim/Kbuild}; echo "$release $release_version"; } | fingerprint)
+}
+kernel_key=''
+find_kernel
+if [[ ! -e $cache/kernel-$suite-$kernel_key/complete ]]; then
+  # The lists may be older than what the mirror still has.
+  apt update >&2 || say "cannot update the lists of packages; going on with those from before"
+  find_kernel
+fi
+[[ -n $kernel_key ]] || give_up "$mirror has no linux-image-amd64 for $suite"
+part kernel "$kernel_key"
 echo "kernel=$part/kernel"
 echo "initramfs=$part/initramfs.cpio"

@@ -60,7 +60,9 @@ cable() { # NAME
   printf '%s\n' -chardev "socket,id=$1-a,path=$job/$1.sock,server=on,wait=off" -chardev "socket,id=$1-b,path=$job/$1.sock"
 }
 mapfile -t cables < <(cable crossed; cable usb; cable control)
-qemu-system-x86_64 -M q35 -accel tcg,thread=multi -cpu max -smp 2 -m "$memory" \
+# The guest's clock counts its instructions, 8 ns each, and goes as fast as the host's while it waits: whatever else the host does, a
+# program takes as long by that clock as on a small computer, and limits of time hold or do not hold.
+qemu-system-x86_64 -M q35 -accel tcg -icount shift=3 -smp 1 -cpu max -m "$memory" \
   -nodefaults -no-user-config -display none -no-reboot \
   -kernel "$kernel" -initrd "$initramfs" -append "$words" "${disks[@]}" -device virtio-rng-pci \
   -fsdev "local,id=job,path=$job/share,security_model=none" -device virtio-9p-pci,fsdev=job,mount_tag=job \

@@ -46,11 +46,6 @@ again "$version+next"
 sed -i 's/^\tready() {/&\n\t\tsetTimeout(() => process.exit(1), 2000)/' "$work/tree/usr/lib/benchd/dist/bundle/service.js"
 grep -q 'process.exit(1), 2000' "$work/tree/usr/lib/benchd/dist/bundle/service.js" || failed "nothing was broken in the broken package"
 again "$version+broken"
-# Node is in the guest, but not as a package.
-mkdir -p "$work/nodejs/DEBIAN"
-printf 'Package: nodejs\nVersion: %s\nArchitecture: %s\nMaintainer: nobody <nobody@localhost>\nDescription: stands for the Node of the guest\n' \
-  "$(node -p process.versions.node)" "$arch" >"$work/nodejs/DEBIAN/control"
-dpkg-deb --build "$work/nodejs" "$packages/nodejs_1_all.deb" >/dev/null
 # The tests use what the package has.
 cp -R "$work/tree/usr/lib/benchd/node_modules" "$project/"
 mkdir -p "$project/dist/scripts/guest"

@@ -33,7 +33,7 @@ npm ls --omit=dev --omit=peer --all --parseable | sed -n "s|^$PWD/||p" | xargs c
 status=0
 # With job control, to be one group that can be ended.
 set -m
-(scripts/guest/run-in-guest.sh --project "$project" --timeout 400 ${GUEST_LOGS:+--logs "$GUEST_LOGS"} -- \
+(scripts/guest/run-in-guest.sh --project "$project" --timeout 2400 ${GUEST_LOGS:+--logs "$GUEST_LOGS"} -- \
   node --enable-source-maps --test --test-concurrency=1 --test-timeout=120000 --test-reporter=spec \
   "${files[@]/#/dist/scripts/guest/tests/}" | tee "$log") &
 guest=$!

@@ -4,18 +4,7 @@
 import assert from 'node:assert/strict'
 import { execFileSync, spawn } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import {
-  dpkg,
-  firstPackage,
-  installedVersion,
-  journal,
-  nextPackage,
-  nodePackage,
-  property,
-  service,
-  systemctl,
-  version,
-} from './service_unit.ts'
+import { dpkg, firstPackage, installedVersion, journal, nextPackage, property, service, systemctl, version } from './service_unit.ts'
 import { until } from './waiting.ts'
 
 const slow_ms = 240_000
@@ -36,7 +25,6 @@ const round = process.argv[2]
 if (round === '1') {
   mkdirSync('/etc/benchd')
   writeFileSync('/etc/benchd/config.json', JSON.stringify({ format: 1, devices: [{ device_id: 'arm-1', driver: 'external' }] }))
-  await dpkg('--install', nodePackage)
   await dpkg('--install', firstPackage)
   await service('POST', '/api/teachpoints', {
     device_id: 'arm-1',

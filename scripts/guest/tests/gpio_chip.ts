@@ -2,6 +2,7 @@
 
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
+import { tools } from './gpio_tools.ts'
 import { record, recorded } from './kernel_trace.ts'
 
 const chips = '/sys/kernel/config/gpio-sim'
@@ -54,8 +55,8 @@ export class GpioChip {
 
   /** Who uses a line, as the kernel has it: `sysfs`, `gpiomon`, or nobody. */
   user(line: number): string | undefined {
-    const info = execFileSync('gpioinfo', [this.name], { encoding: 'utf8' })
-    return new RegExp(`line +${line}: +\\S+ +"(\\w+)"`).exec(info)?.[1]
+    const [program = '', ...words] = tools.info(this.name)
+    return tools.user(line).exec(execFileSync(program, words, { encoding: 'utf8' }))?.[1]
   }
 
   remove(): void {

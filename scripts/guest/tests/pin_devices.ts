@@ -32,6 +32,8 @@ beforeEach(() => forget())
 
 /** How often what has to be quick is measured. */
 const rounds = 5
+/** From an interlock or a stop to the relay, on the clock of the guest, which the load of its host does not change. */
+const limit_ms = 100
 
 for (const name of ['onoff', 'gpiod'] as const) {
   const { probe, pins } = {
@@ -59,16 +61,15 @@ for (const name of ['onoff', 'gpiod'] as const) {
 
   test(`${name}: a lid that is opened in a run switches the motor off, and it stays off`, async (t) => {
     const device = await open(t)
-    const times: Off[] = []
+    const times: number[] = []
     while (times.length < rounds) {
       await device.initialize({}, calm)
       const failed = assert.rejects(device.shake!({ speed: 500, duration: 600 }, calm), { code: 'device_failed', message: /its lid/ })
       await turns()
       const opened_ms = now_ms()
       chip.pull(pins.lid, 'up')
-      const floated = offLevel(pins.enable)
       await failed
-      times.push({ off_ms: (await floated) - opened_ms, driven_ms: (await offAt(pins.enable)) - opened_ms })
+      times.push((await offAt(pins.enable)) - opened_ms)
       assert.equal(getByte(bus, at.pca9685, channelOff), 0x10)
       chip.pull(pins.lid, 'down')
       await assert.rejects(device.check(), { code: 'device_failed', message: /its lid/ })
@@ -93,16 +94,14 @@ for (const name of ['onoff', 'gpiod'] as const) {
 
   test(`${name}: a stop switches the motor off`, async (t) => {
     const device = await open(t)
-    const times: Off[] = []
+    const times: number[] = []
     while (times.length < rounds) {
       await device.initialize({}, calm)
       const failed = assert.rejects(device.shake!({ speed: 500, duration: 600 }, calm), { code: 'stopped' })
       await turns()
       const stopped_ms = now_ms()
-      const halted = device.halt()
-      const floated = offLevel(pins.enable)
-      await Promise.all([halted, failed])
-      times.push({ off_ms: (await floated) - stopped_ms, driven_ms: (await offAt(pins.enable)) - stopped_ms })
+      await Promise.all([device.halt(), failed])
+      times.push((await offAt(pins.enable)) - stopped_ms)
     }
     quick(t, times)
   })
@@ -131,13 +130,12 @@ async function heats(device: Device): Promise<void> {
 
 test('an emergency stop that is pressed switches a heater off', async (t) => {
   const device = await openedSealer(t)
-  const times: Off[] = []
+  const times: number[] = []
   while (times.length < rounds) {
     await heats(device)
     const pressed_ms = now_ms()
     chip.pull(estop, 'up')
-    const floated = offLevel(heater)
-    times.push({ driven_ms: (await offAt(heater)) - pressed_ms, off_ms: (await floated) - pressed_ms })
+    times.push((await offAt(heater)) - pressed_ms)
     await assert.rejects(device.set_temperature!({ temperature: 150 }, calm))
     chip.pull(estop, 'down')
     await device.initialize({}, calm)
@@ -159,20 +157,11 @@ function processesBegun(): number {
   return Number(/^processes (\d+)/m.exec(readFileSync('/proc/stat', 'utf8'))![1])
 }
 
-/** When a relay saw the off level, and when that was driven: by gpiod 1.x the line floats in between, and the relay's resistor has it off. */
-type Off = { off_ms: number; driven_ms: number }
-
-/**
- * Off within 100 ms by the middle of them, and driven so by the best: gpiod 1.x begins a program for that, and what else this machine
- * does makes that slow in the guest.
- */
-function quick(t: TestContext, times: Off[]): void {
-  const sorted = (which: keyof Off) => times.map((time) => time[which]).sort((a, b) => a - b)
-  const [off, driven] = [sorted('off_ms'), sorted('driven_ms')]
-  const words = (all: number[]) => all.map((time) => time.toFixed(1)).join(', ')
-  t.diagnostic(`off after ${words(off)} ms, driven off after ${words(driven)} ms`)
-  assert.ok(off[off.length >> 1]! <= 100)
-  assert.ok(driven[0]! <= 100)
+/** Most of the times are within the limit: a lid that opens while a new gpiomon is begun is seen later, see the README of the transports. */
+function quick(t: TestContext, times: number[]): void {
+  const words = `off after ${times.map((time) => time.toFixed(1)).join(', ')} ms`
+  t.diagnostic(words)
+  assert.ok(times.filter((time) => time <= limit_ms).length > rounds / 2, words)
 }
 
 type Way = { probe: () => Promise<Probe> }
@@ -199,7 +188,7 @@ function levels(line: number): number[] {
   return chip.driven(line).map(({ level }) => level)
 }
 
-/** When the relay, which is on at the low level, was switched off last; it may float off before. */
+/** When the relay, which is on at the low level, was driven off last. By the tools it floats before that, and its resistor has it off. */
 async function offAt(line: number): Promise<number> {
   const off = () => {
     const all = chip.driven(line)
@@ -207,10 +196,4 @@ async function offAt(line: number): Promise<number> {
   }
   await until('it is off', off)
   return off()!.at_ms
-}
-
-/** When a relay that is on at the low level is off, to a millisecond or two. */
-async function offLevel(line: number): Promise<number> {
-  while (chip.level(line) === 0) await pause(1)
-  return now_ms()
 }

@@ -8,6 +8,7 @@ import type { Pin, PinBackend, PinUse, Probe } from '../../../drivers/transports
 import { probeGpiod } from '../../../drivers/transports/pin_gpiod.ts'
 import { probeOnoff } from '../../../drivers/transports/pin_onoff.ts'
 import { GpioChip } from './gpio_chip.ts'
+import { tools } from './gpio_tools.ts'
 import { forget, now_ms } from './kernel_trace.ts'
 import { until } from './waiting.ts'
 
@@ -100,7 +101,8 @@ for (const name of ['onoff', 'gpiod'] as const) {
   })
 
   test(`${name}: a pin that another program has cannot be opened`, async (t) => {
-    const holder = spawn('gpioset', ['--mode=signal', header.name, `${taken}=0`], { stdio: ['ignore', 'ignore', 'inherit'] })
+    const [program = '', ...words] = tools.hold(header.name, taken, 0)
+    const holder = spawn(program, words, { stdio: ['ignore', 'ignore', 'inherit'] })
     t.after(() => holder.kill())
     await until('it is held', () => header.user(taken))
     await assert.rejects(open(t, taken, { mode: 'out', active_low: false }), {

@@ -12,8 +12,6 @@ const packages = '/project/packages'
 export const firstPackage = packageCalled(/^benchd_[\d.]+_/)
 export const nextPackage = packageCalled(/^benchd_.*\+next_/)
 export const brokenPackage = packageCalled(/^benchd_.*\+broken_/)
-/** Nothing but the name: the guest has Node, but not as a package. */
-export const nodePackage = packageCalled(/^nodejs_/)
 export const version = /_([\d.]+)_/.exec(firstPackage)![1]!
 
 /** Answers all that it says; rejects with that. */
