@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { test } from 'tap'
 import { driverNames } from '../drivers/index.ts'
 import { demoBench } from '../src/examples/demo_bench.ts'
+import { bounds } from '../src/kit/refusals.ts'
 import { configSchema } from './config_schema.ts'
 
 type Schema = {
@@ -32,4 +33,15 @@ test('every driver has a rule for its settings, which are closed', async (t) => 
 
 test('the demo names drivers that the schema knows', async (t) => {
   for (const { driver } of demoBench.devices) t.ok(device.properties.driver.enum.includes(driver), driver)
+})
+
+test('every limit of the configuration is counted by its name, and the guide tells what happens beyond it', async (t) => {
+  const limits = (schema as unknown as { properties: { limits: { properties: Record<string, { default: number }> } } }).properties.limits
+    .properties
+  const guide = await readFile(new URL('../../systemd/README.md', import.meta.url), 'utf8')
+  for (const [name, { default: usual }] of Object.entries(limits)) {
+    t.ok((bounds as readonly string[]).includes(name), `${name} is counted`)
+    t.match(guide, new RegExp(`^\\| \`${name}\` \\| ${usual}\\b`, 'm'), `${name} has a row with its default`)
+  }
+  for (const name of bounds) t.ok(guide.includes(`\`${name}\``), `${name} is told`)
 })

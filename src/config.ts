@@ -51,14 +51,17 @@ const Limit = (usual: number, most: number, description: string) => v.optional(v
 /** The bounds of the service as a whole; `kit/refusals.ts` counts what they refuse. */
 const Limits = v.strictObject({
   subscribers: Limit(256, 10_000, 'Event streams at once'),
-  connections: Limit(512, 100_000, 'Connections at once; a new one closes the oldest that asks nothing'),
-  connections_per_address: Limit(64, 100_000, 'Connections of one address that ask nothing for longer than a second'),
+  connections: Limit(512, 100_000, 'Connections at once; a new one closes the oldest that has asked nothing for a second'),
+  connections_per_address: Limit(64, 100_000, 'Connections of one address that have asked nothing for a second'),
   requests_per_connection: Limit(8, 1000, 'Requests that a connection may send before the first of them is answered'),
   handshake_s: Limit(10, 120, 'Seconds that a TLS handshake may take'),
   answer_s: Limit(60, 3600, 'Seconds without progress after which an answer is given up that its client does not take'),
-  reads_per_key: Limit(64, 10_000, 'Event streams, waits and event reads of one key at once'),
+  answers_mib: Limit(64, 1024, 'MiB of all answers together that their clients have not taken yet'),
+  long_requests_per_key: Limit(64, 10_000, 'Event streams, waits and event reads of one key at once'),
+  pairings_per_address: Limit(2, 5, 'Requests for a key of one address that may wait'),
   bodies_mib: Limit(32, 1024, 'MiB of the bodies of all requests under way together'),
 })
+export type Limits = v.InferOutput<typeof Limits>
 
 /** The file as it is written. */
 export const ConfigFile = v.strictObject({

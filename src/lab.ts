@@ -21,6 +21,7 @@ import { openEvents } from './events/open.ts'
 import { isBehind, systemWall } from './events/timestamps.ts'
 import { Audit, byService } from './keys/audit.ts'
 import { Keys } from './keys/keys.ts'
+import { LongRequests } from './keys/long_requests.ts'
 import { Once } from './keys/once.ts'
 import { Pairing } from './keys/pairing.ts'
 import { type Clock, systemClock } from './kit/clock.ts'
@@ -60,6 +61,8 @@ export type Lab = {
   audit: Audit
   /** What the bounds of the service turned away. */
   refusals: Refusals
+  /** Streams and waits, by key. */
+  long_requests: LongRequests
   /** Those of the data folder; one is made each day. */
   backups: Backups
   /** Workflows: what can be run, what runs, what became of it. There from `openRuns` on. */
@@ -134,7 +137,13 @@ async function open(config: Config, options: Options, opened: (() => unknown)[])
   const journal = kept(await RunJournal.open(data_dir, report))
   const teachpoints = await Teachpoints.open({ folder: data_dir, report })
   const keys = kept(await Keys.open({ folder: data_dir, report, passed: () => passed(hub) }))
-  const pairing = new Pairing({ keys, clock })
+  const long_requests = new LongRequests({ keys, clock, refusals, limits: () => reloading.config.limits })
+  const pairing = new Pairing({
+    keys,
+    clock,
+    perAddress: () => reloading.config.limits.pairings_per_address,
+    refused: (message) => refusals.count('pairings_per_address', message),
+  })
   const once = kept(await Once.open({ folder: data_dir, report }))
   const audit = kept(new Audit({ folder: data_dir, log, report, clock }))
   audit.note({ ...byService, what: `start ${version}` })
@@ -190,6 +199,7 @@ async function open(config: Config, options: Options, opened: (() => unknown)[])
     once,
     audit,
     refusals,
+    long_requests,
     backups,
     get runs() {
       return runs.opened

@@ -9,9 +9,11 @@ import { app } from './http/app.ts'
 import { claimFolder, openToGroup } from './http/control_socket.ts'
 import { closeServer, listen, serverOf } from './http/server.ts'
 import { startingApp } from './http/starting.ts'
+import { systemClock } from './kit/clock.ts'
 import { makePrivateFolder } from './kit/folder.ts'
 import { whenNoCommandWorks } from './kit/folder_lock.ts'
 import type { Log } from './kit/log.ts'
+import { Refusals } from './kit/refusals.ts'
 import { brokenOff, Starts } from './kit/starts.ts'
 import { finishSwap } from './kit/swap.ts'
 import type { Source } from './lab/reloading.ts'
@@ -42,17 +44,19 @@ type Options = {
 /** Rejects with `config`, `in_use` for its folder or `conflict` for its port when it cannot be started; nothing is left running then. */
 export async function startService(config: Config, { data_dir, source, topologies, runtime_dir, safe, log }: Options): Promise<Service> {
   process.umask(0o077)
-  const { connections } = config.limits
+  let { limits } = config
+  const refusals = new Refusals({ log, clock: systemClock })
+  const bounded = { limits: () => limits, refusals }
   let tls = config.listen.tls ? await readTls(config.listen.tls) : undefined
   await makePrivateFolder(data_dir)
   const door = { app: startingApp() }
-  const control = serverOf(() => door.app, { connections, local: true })
+  const control = serverOf(() => door.app, { ...bounded, local: true })
   await claimFolder(data_dir, control, (message) => log.warn(message))
-  const server = serverOf(() => door.app, { connections, tls })
-  const forGroup = serverOf(() => door.app, { connections, local: true })
+  const server = serverOf(() => door.app, { ...bounded, tls })
+  const forGroup = serverOf(() => door.app, { ...bounded, local: true })
   const servers = [server, control, forGroup]
-  const taken = ({ limits }: Config, certificate: Certificate | undefined) => {
-    for (const one of servers) one.maxConnections = limits.connections
+  const taken = (changed: Config, certificate: Certificate | undefined) => {
+    limits = changed.limits
     if (!certificate || certificate === tls) return
     tls = certificate
     renew(server, certificate)
@@ -66,7 +70,7 @@ export async function startService(config: Config, { data_dir, source, topologie
     await finishRestore(data_dir, log)
     const starts = await Starts.open(data_dir, ({ message }) => log.error(message))
     const why = whySafe(safe, await starts.begin())
-    const opening = openLab(config, { data_dir, source, topologies, log, safe: why, certificate: tls, taken })
+    const opening = openLab(config, { data_dir, source, topologies, log, safe: why, certificate: tls, taken, refusals })
     // One that was refused, for its configuration as an example, has not broken off.
     const lab = await opening.catch((error) => starts.end().then(() => Promise.reject(error)))
     door.app = app(lab)

@@ -2,6 +2,7 @@
 // Prints a table and a line of JSON for each, and exits 1 when a target is missed that does not hang on the wall clock.
 
 import { parseArgs } from 'node:util'
+import { attacksBench } from './attacks.ts'
 import { type Bench, meets, type Options } from './bench.ts'
 import { estop } from './estop.ts'
 import { eventCost } from './event_cost.ts'
@@ -35,6 +36,7 @@ const benches: readonly Bench[] = [
   logSince,
   logStart,
   estop,
+  attacksBench,
   serial,
   runtimeThreads,
   smc,

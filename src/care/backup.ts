@@ -4,7 +4,8 @@
 
 import * as v from 'valibot'
 import { LabError } from '../errors.ts'
-import { pack } from '../kit/archive.ts'
+import { type Part, pack } from '../kit/archive.ts'
+import { readBytes } from '../kit/files.ts'
 import { isPlainName } from '../kit/swap.ts'
 import { fitsTar } from '../kit/tar.ts'
 import { sizeOf, type Tree, treeOf } from '../kit/tree.ts'
@@ -44,6 +45,8 @@ export type Sources = {
   /** The file; undefined where there is none, as for the demo. */
   config: string | undefined
   topologies: string | undefined
+  /** What is packed of these two, where whoever makes the backup may not read them himself. */
+  configuration?: Configuration
   version: string
   system_id: string
 }
@@ -76,18 +79,25 @@ export async function makeBackup(sources: Sources, wanted: Wanted, { path, at, s
   return manifest
 }
 
-type Sized = { part: { name: string; path: string }; size: number }
-type Sorted = { parts: Sized[]; left_out: string[] }
+type OfDisk = { name: string; path: string }
+type Sized<Its extends Part> = { part: Its; size: number }
+type Sorted<Its extends Part = Part> = { parts: Sized<Its>[]; left_out: string[] }
 
-/** What a restore would refuse is left out: one strange file must not cost all the others. */
+/** Files by their names in the archive, and what was there and is none of them, each with the reason. */
+export type Configuration = { files: { name: string; content: Uint8Array }[]; left_out: string[] }
+
+/** Rejects with `storage`. */
+export async function readConfiguration(sources: Pick<Sources, 'config' | 'topologies'>): Promise<Configuration> {
+  const { parts, left_out } = fitting(await configParts(sources))
+  const files = parts.map(async ({ part: { name, path } }) => ({ name, content: await readBytes(path) }))
+  return { files: await Promise.all(files), left_out }
+}
+
 async function partsOf(sources: Sources, wanted: Wanted): Promise<Sorted> {
-  const [config, state] = [await configParts(sources), await stateParts(sources.data_dir, wanted)]
-  const sorted: Sorted = { parts: [], left_out: [...config.left_out, ...state.left_out] }
-  for (const one of [...config.parts, ...state.parts]) {
-    const why = whyNot(one)
-    if (why === undefined) sorted.parts.push(one)
-    else sorted.left_out.push(leftOut(one.part.name, why))
-  }
+  const { configuration } = sources
+  const config = configuration ? readParts(configuration) : await configParts(sources)
+  const state = await stateParts(sources.data_dir, wanted)
+  const sorted = fitting<Part>({ parts: [...config.parts, ...state.parts], left_out: [...config.left_out, ...state.left_out] })
   if (sorted.parts.length >= mostFiles)
     throw new LabError('storage', `there are more than ${mostFiles} files for a backup, which nothing would read: take some away`)
   if (sorted.left_out.length > mostTold)
@@ -97,7 +107,22 @@ async function partsOf(sources: Sources, wanted: Wanted): Promise<Sorted> {
 
 const mostTold = 100
 
-function whyNot({ part: { name }, size }: Sized): string | undefined {
+function readParts({ files, left_out }: Configuration): Sorted {
+  return { parts: files.map(({ name, content }) => ({ part: { name, text: content }, size: content.length })), left_out }
+}
+
+/** What a restore would refuse is left out: one strange file must not cost all the others. */
+function fitting<Its extends Part>({ parts, left_out }: Sorted<Its>): Sorted<Its> {
+  const fits: Sorted<Its> = { parts: [], left_out: [...left_out] }
+  for (const one of parts) {
+    const why = whyNot(one)
+    if (why === undefined) fits.parts.push(one)
+    else fits.left_out.push(leftOut(one.part.name, why))
+  }
+  return fits
+}
+
+function whyNot({ part: { name }, size }: Sized<Part>): string | undefined {
   if (!isPlainName(name)) return 'its name has characters that no name should have, or is too long'
   if (!fitsTar({ name, size })) return 'its name is too long, or it is too large'
   if (name.startsWith(configFolder) && size > longestConfig) return `it is longer than ${longestConfig / 1024 / 1024} MiB`
@@ -109,7 +134,7 @@ function leftOut(name: string, why: string): string {
   return `${isPlainName(name.replace(/\/$/, '')) ? name : JSON.stringify(name)}: ${why}`
 }
 
-async function configParts({ config, topologies }: Sources): Promise<Sorted> {
+async function configParts({ config, topologies }: Pick<Sources, 'config' | 'topologies'>): Promise<Sorted<OfDisk>> {
   const size = config === undefined ? undefined : await sizeOf(config)
   const file = config === undefined || size === undefined ? [] : [{ part: { name: `${configFolder}config.json`, path: config }, size }]
   if (topologies === undefined) return { parts: file, left_out: [] }
@@ -129,12 +154,12 @@ function isOfTools(name: string): boolean {
   return /(^|\/)(\.[^/]*|node_modules)\/?$/.test(name)
 }
 
-async function stateParts(data_dir: string, wanted: Wanted): Promise<Sorted> {
+async function stateParts(data_dir: string, wanted: Wanted): Promise<Sorted<OfDisk>> {
   const tree = await treeOf(data_dir, (name) => isWanted(kindOf(name), wanted))
   return sorted(tree, data_dir, stateFolder)
 }
 
-function sorted({ files, others }: Tree, folder: string, below: string): Sorted {
+function sorted({ files, others }: Tree, folder: string, below: string): Sorted<OfDisk> {
   return {
     parts: files.map(({ name, size }) => ({ part: { name: below + name, path: `${folder}/${name}` }, size })),
     left_out: others.map((name) => leftOut(below + name, 'it is no plain file, or has a name that cannot be read')),

@@ -13,13 +13,13 @@ const beforeRestore = 'before-restore-'
 const kinds: readonly (readonly [RegExp, Kind])[] = [
   [/^events\//, 'events'],
   [/^keys\.json(\.bak)?$/, 'keys'],
-  [/^audit(-\d+)?\.jsonl$/, 'audit'],
+  [/^audit(-refused)?(-\d+)?\.jsonl$/, 'audit'],
   [/^(executions\/.*|records\.jsonl|incidents\.jsonl|labware\.json(\.bak)?)$/, 'runs'],
   [/^(latches\.json(\.bak)?|leases\.json(\.bak)?|runs\.jsonl|idempotency\.jsonl|operations\.jsonl)$/, 'bench'],
 ]
 
 /** Half made, put aside, or worth nothing elsewhere. */
-const passing = /(\.tmp|\.sock|\.torn|\.newer|\.corrupt-[^/]*)$|^starts\.json(\.bak)?$/
+const passing = /(\.tmp|\.sock|\.torn|\.newer|\.corrupt-[^/]*)$|^(starts|event_ids)\.json(\.bak)?$/
 
 /** undefined for what is never packed and never put back. A folder has a slash at its end. */
 export function kindOf(name: string): Kind | undefined {

@@ -4,6 +4,7 @@ import { dirname } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { type Test, test } from 'tap'
+import { emitMany, onBench, Socket } from '../events/testing.ts'
 import { tarEnd, tarFill, tarHead } from '../kit/tar.ts'
 import { sha256Of, treeOf } from '../kit/tree.ts'
 import { type Manifest, makeBackup } from './backup.ts'
@@ -21,6 +22,7 @@ const then = {
   'records.jsonl': 'then',
   'latches.json': 'then',
   'audit.jsonl': 'then',
+  'audit-refused.jsonl': 'then',
   executions: { 'one.jsonl': 'then' },
   events: { 'events-000001.jsonl': 'then' },
 }
@@ -65,6 +67,7 @@ test('what people set up comes back; what ran, the keys, and what is so of the b
   const { opened, here } = await prepared(t, now)
   const plan = await planOf(opened, here, usual)
   t.same(worded(plan), [
+    'left alone: audit-refused.jsonl',
     'left alone: audit.jsonl',
     'taken away: durations.json',
     'left alone: events/events-000001.jsonl',
@@ -95,6 +98,7 @@ test('with --all and --with-keys what ran and the keys come back too; the audit 
   t.same(
     worded(plan).filter((words) => !words.startsWith('replaced')),
     [
+      'left alone: audit-refused.jsonl',
       'left alone: audit.jsonl',
       'taken away: durations.json',
       'added: events/events-000001.jsonl',
@@ -110,11 +114,39 @@ test('with --all and --with-keys what ran and the keys come back too; the audit 
   t.equal(readFileSync(`${here}/before-restore-20261120T171530Z/events/events-000007.jsonl`, 'utf8'), 'now')
 })
 
+test('an older event log that is put back goes on with ids that were never given, and who has seen a lost event is told of a gap', async (t) => {
+  const folder = t.testdir({ data: {} })
+  const data_dir = `${folder}/data`
+  const happened = async (count: number) => {
+    const { hub } = await onBench(data_dir)
+    const socket = new Socket()
+    hub.streams.subscribe({ outlet: socket, after_seq: 45 })
+    await hub.stored(emitMany(hub, count))
+    await hub.close()
+    return socket
+  }
+  await happened(20)
+  const sources = { data_dir, config: undefined, topologies: undefined, version: '1.2.3', system_id: 'bench-7' }
+  await makeBackup(sources, { with_keys: true, with_events: true }, { path: `${folder}/it.tar.gz`, at })
+  t.equal((await happened(30)).ids.at(-1), 50)
+  const opened = await openBackup(`${folder}/it.tar.gz`)
+  t.notOk(opened.manifest.files.some(({ name }) => name.includes('event_ids')))
+  const plan = await planOf(opened, data_dir, whole)
+  t.match(worded(plan), ['replaced: events/events-000001.jsonl'])
+  t.equal(plan.length, 1)
+  await restore(opened, data_dir, plan, at)
+  await opened.archive.close()
+  const { ids, text } = await happened(3)
+  t.equal(ids.length, 3)
+  t.ok(ids[0]! > 50)
+  t.match(text, /^: gap$/m)
+})
+
 test('a folder that has nothing takes all there is, also without being asked', async (t) => {
   const { opened, here } = await prepared(t, {})
   const plan = await planOf(opened, here, usual)
   t.ok(plan.every(({ change }) => change === 'added'))
-  t.equal(plan.length, 8)
+  t.equal(plan.length, 9)
   t.equal(await restore(opened, here, plan, at), undefined, 'there was nothing to keep')
   for (const name of ['keys.json', 'latches.json', 'events/events-000001.jsonl']) t.equal(readFileSync(`${here}/${name}`, 'utf8'), 'then')
 })

@@ -97,7 +97,7 @@ function notWhole(why: string): LabError {
 }
 
 /** What a restore would do to the data folder, file by file. */
-export async function planOf({ manifest }: Opened, data_dir: string, parts: Parts): Promise<Change[]> {
+export async function planOf({ manifest }: Pick<Opened, 'manifest'>, data_dir: string, parts: Parts): Promise<Change[]> {
   const packed = new Map(
     manifest.files.flatMap(({ name, sha256 }) => (name.startsWith(stateFolder) ? [[name.slice(stateFolder.length), sha256] as const] : [])),
   )
@@ -129,7 +129,7 @@ function mayReplace(kind: Kind, { with_keys, with_events }: Manifest, { all, key
  * nothing had to be changed. Rejects with `storage`; nothing has changed then.
  */
 export async function restore(
-  { archive, manifest }: Opened,
+  { archive, manifest }: Omit<Opened, 'config'>,
   data_dir: string,
   plan: readonly Change[],
   at: Date,

@@ -143,7 +143,30 @@ test('who did what is printed, also what was done without the service, and what 
   t.match(await benchd(home, ['audit', 'verify', '--head', 'f'.repeat(64), ...here]), { code: 1, stdout: /no line has the hash/ })
   writeFileSync(path, readFileSync(path, 'utf8').replace('"status":201', '"status":403'))
   t.match(await benchd(home, ['audit', 'verify', ...here]), { code: 1, stdout: /audit\.jsonl:2: line 2 is not as it was written/ })
-  t.match(await benchd(home, ['audit', 'verify', `${home}/nothing.jsonl`]), { code: 3, stderr: /there is no record/ })
+  t.match(await benchd(home, ['audit', 'verify', `${home}/nothing.jsonl`]), { code: 3, stderr: /there is no audit trail/ })
+})
+
+test('what was refused has a chain of its own, which is shown and followed beside the other', async (t) => {
+  const { home, here, service } = await serving(t)
+  await benchd(home, ['key', 'create', '--name', 'a', '--scope', 'read', ...here])
+  t.match(await benchd(home, ['key', 'rotate', 'nobody00', ...here]), { code: 3 })
+  t.match(await benchd(home, ['audit', 'tail', ...here]), { code: 0, stdout: /201 +POST \/api\/keys\n.*404 +POST [^\n]* \(not_found\)\n/ })
+  t.notMatch((await benchd(home, ['audit', 'tail', '--outcome', 'done', ...here])).stdout, /404/)
+  t.notMatch((await benchd(home, ['audit', 'tail', '--outcome', 'refused', ...here])).stdout, /201/)
+  t.match(await benchd(home, ['audit', 'tail', '--outcome', 'else', ...here]), { code: 2 })
+  service.child.kill('SIGTERM')
+  const head = await service.line(/audit of refusals: line 1 has the hash ([0-9a-f]{64})/)
+  await service.ended
+  const [done, refused] = ['audit.jsonl', 'audit-refused.jsonl'].map((name) => `${home}/data/${name}`) as [string, string]
+  t.match(await benchd(home, ['audit', 'verify', '--head', head, ...here]), {
+    code: 0,
+    stdout: new RegExp(`^audit.jsonl: 1 files, lines 1 to 3.*\nhead \\w+\naudit-refused.jsonl: 1 files, lines 1 to 1.*\nhead ${head}\n$`),
+  })
+  t.match(await benchd(home, ['audit', 'verify', '--json', ...here]), { code: 0, stdout: /"lines":3.*"refused":\{.*"lines":1/ })
+  t.match(await benchd(home, ['audit', 'verify', refused]), { code: 0, stdout: /lines 1 to 1/ })
+  writeFileSync(refused, readFileSync(refused, 'utf8').replace('"status":404', '"status":403'))
+  t.match(await benchd(home, ['audit', 'verify', ...here]), { code: 1, stdout: /audit-refused\.jsonl:1: line 1 is not as it was written/ })
+  t.match(await benchd(home, ['audit', 'verify', done]), { code: 0 })
 })
 
 test('ports of the service and of this computer are listed, and one that is unplugged and plugged in again is named', async (t) => {

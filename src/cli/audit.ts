@@ -1,22 +1,27 @@
-// `benchd audit …`: who did what, and whether the record of it is whole.
+// `benchd audit …`: who did what, and whether the audit trail is whole.
 
+import { basename, join } from 'node:path'
 import type { AuditEntry } from '../keys/audit.ts'
-import { verifyChain } from '../kit/chained_lines.ts'
+import { type Verified, verifyChain } from '../kit/chained_lines.ts'
 import { ask, serviceOf, serviceOptions } from './client.ts'
 import { command } from './command.ts'
 import { CliError } from './exit.ts'
 import { dataDir } from './places.ts'
 import { print, table } from './table.ts'
 
-type Line = AuditEntry & { seq: number; hash: string }
+type Line = AuditEntry & { file: string; seq: number; hash: string }
 
 const auditTail = command({
   name: 'audit tail',
   summary: 'Print who did what: the newest requests that changed something, or were refused that',
   operands: [],
-  options: { limit: { type: 'string', value: 'N', help: 'At most so many; default 100' }, ...serviceOptions },
-  async run({ options }) {
-    const path = `/api/system/audit?${new URLSearchParams({ limit: options.limit ?? '100' })}`
+  options: {
+    limit: { type: 'string', value: 'N', help: 'At most so many; default 100' },
+    outcome: { type: 'string', value: 'OUTCOME', one_of: ['done', 'refused'], help: 'What was done, or what was refused; default both' },
+    ...serviceOptions,
+  },
+  async run({ options: { limit = '100', outcome, ...options } }) {
+    const path = `/api/system/audit?${new URLSearchParams({ limit, ...(outcome && { outcome }) })}`
     const { entries } = await ask<{ entries: Line[] }>(serviceOf(options), 'GET', path)
     if (options.json) for (const entry of entries) print(JSON.stringify(entry))
     else print(table(['TIME', 'WHO', 'SCOPE', 'STATUS', 'WHAT'], entries.map(row)))
@@ -26,7 +31,7 @@ const auditTail = command({
 
 const auditVerify = command({
   name: 'audit verify',
-  summary: 'Follow the chain of hashes through the record of who did what, here, without the service',
+  summary: 'Follow the chains of hashes through the audit trail - what was done, what was refused - here, without the service',
   operands: ['[FILE]'],
   options: {
     head: { type: 'string', value: 'HASH', help: 'This hash, which the log has told, must be in it: else its end was cut off' },
@@ -34,27 +39,35 @@ const auditVerify = command({
   },
   example: 'benchd audit verify --head "$(journalctl -u benchd -g "audit: line" -n 1 -o cat | grep -oE "[0-9a-f]{64}")"',
   async run({ options, operands: [file] }) {
-    const path = file ?? `${dataDir(options['data-dir'])}/audit.jsonl`
+    const { auditFiles } = await import('../keys/audit.ts')
+    const folder = dataDir(options['data-dir'])
+    const path = file ?? join(folder, auditFiles.done)
     const found = await verifyChain(path, { wanted: options.head })
-    const { files, lines, torn, first_seq, head, broken, has_wanted } = found
-    if (files === 0) throw new CliError('not_found', `there is no record ${path}; name it, or its folder with --data-dir`)
-    if (options.json) print(JSON.stringify(found))
+    if (found.files === 0) throw new CliError('not_found', `there is no audit trail ${path}; name its file, or its folder with --data-dir`)
+    // Where nothing was ever refused there is none.
+    const refused = file ? undefined : await verifyChain(join(folder, auditFiles.refused), { wanted: options.head })
+    const both = [found, ...(refused?.files ? [refused] : [])]
+    const has_wanted = options.head === undefined ? null : both.some((chain) => chain.has_wanted)
+    if (options.json) print(JSON.stringify({ ...found, has_wanted, ...(refused && { refused }) }))
     else {
-      for (const { file, line, problem } of broken) print(`${file}:${line}: ${problem}`)
+      for (const chain of both) tell(chain, chain === found ? path : join(folder, auditFiles.refused))
       if (has_wanted === false) print(`no line has the hash ${options.head}: what led to it was taken out or changed`)
-      print(
-        `${files} files, lines ${first_seq ?? 0} to ${head?.seq ?? 0}, ${lines} in all, ${torn} torn, ${broken.length} places where the chain is broken`,
-      )
-      if (head) print(`head ${head.hash}`)
     }
-    return broken.length || has_wanted === false || lines === 0 ? 1 : 0
+    return both.some(({ broken, lines }) => broken.length || lines === 0) || has_wanted === false ? 1 : 0
   },
 })
 
 export const commands = [auditTail, auditVerify]
 
-function row({ at, key_id, name, scope, status, what, reason, left_out }: Line): string[] {
+function tell({ files, lines, torn, first_seq, head, broken }: Verified, path: string): void {
+  for (const { file, line, problem } of broken) print(`${file}:${line}: ${problem}`)
+  const range = `lines ${first_seq ?? 0} to ${head?.seq ?? 0}, ${lines} in all`
+  print(`${basename(path)}: ${files} files, ${range}, ${torn} torn, ${broken.length} places where the chain is broken`)
+  if (head) print(`head ${head.hash}`)
+}
+
+function row({ at, key_id, name, scope, status, what, reason, left_out, times }: Line): string[] {
   const who = name === null ? '-' : name === key_id ? name : `${name} (${key_id})`
-  const more = [reason, left_out && `after ${left_out} that were left out`].filter(Boolean).join(', ')
+  const more = [reason, times && `${times} times`, left_out && `after ${left_out} that were left out`].filter(Boolean).join(', ')
   return [new Date(at * 1000).toISOString().slice(0, 19), who, scope ?? '-', String(status ?? '-'), more ? `${what} (${more})` : what]
 }

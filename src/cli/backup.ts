@@ -6,6 +6,7 @@ import type { Report } from '../kit/json_file.ts'
 import { ask, open, patiently, type Service, serviceOf, serviceOptions } from './client.ts'
 import { command, type Given } from './command.ts'
 import { CliError } from './exit.ts'
+import { offline } from './offline.ts'
 import { configPath, topologiesDir } from './places.ts'
 import { date, print, table } from './table.ts'
 import { note } from './terminal.ts'
@@ -55,7 +56,8 @@ export const commands = [backup, backupList]
 type Store = {
   make(wanted: Making): Promise<MadeBackup>
   list(): Promise<Backup[]>
-  read(backup: Backup): Promise<AsyncIterable<Uint8Array>>
+  /** Answers what writes it into an open file. */
+  read(backup: Backup): Promise<(to: number) => Promise<void>>
   remove(backup: Backup): Promise<void>
 }
 
@@ -77,46 +79,43 @@ function served(service: Service): Store {
   return {
     make: (wanted) => ask(patiently(service), 'POST', path, wanted),
     list: async () => (await ask<{ backups: Backup[] }>(service, 'GET', path)).backups,
-    read: ({ name }) => open(service, 'GET', `${path}/${name}`),
+    async read({ name }) {
+      const [content, { writeOpen }] = await Promise.all([open(service, 'GET', `${path}/${name}`), import('../kit/open_file.ts')])
+      return (to) => writeOpen(to, content)
+    },
     async remove({ name }) {
       await ask(service, 'DELETE', `${path}/${name}`)
     },
   }
 }
 
-async function unserved(folder: string, config: string | undefined): Promise<Store> {
-  const [{ Backups }, { silent }, { offline, report, takeDown }, { bytesOf }, { asOwnerOf }] = await Promise.all([
-    import('../care/backups.ts'),
-    import('../kit/log.ts'),
-    import('./offline.ts'),
-    import('../kit/tree.ts'),
-    import('../kit/folder.ts'),
-  ])
-  const backups = new Backups({ sources: await sourcesOf(folder, config, report), log: silent, report })
+async function unserved(folder: string, named: string | undefined): Promise<Store> {
+  const [{ exists }, { report }] = await Promise.all([import('../kit/folder.ts'), import('./offline_tasks.ts')])
+  if (!exists(folder)) throw new LabError('not_found', `there is no data folder ${folder}; name another with --data-dir`)
+  const config = configOr(named, report)
   return {
-    make: (wanted) =>
-      offline(folder, async () => {
-        const made = await backups.make(wanted)
-        await takeDown(folder, `backup ${made.name}`)
-        return made
-      }),
-    list: () => backups.list(),
-    read: async ({ name }) => bytesOf(`${folder}/backups/${name}`),
-    remove: ({ name }) => asOwnerOf(folder, () => backups.remove(name)),
+    make: (wanted) => madeHere(folder, config, wanted),
+    list: () => offline(folder, 'backup list', undefined),
+    read:
+      async ({ name }) =>
+      (to) =>
+        offline(folder, 'backup copy', { name }, to),
+    remove: ({ name }) => offline(folder, 'backup remove', { name }),
   }
 }
 
-/** A configuration that is broken is worth keeping too. */
-async function sourcesOf(data_dir: string, named: string | undefined, report: Report) {
-  const [{ packageVersion }, { readConfig }, { exists }] = await Promise.all([
+async function madeHere(folder: string, config: string | undefined, wanted: Making): Promise<MadeBackup> {
+  const [{ packageVersion }, { readConfig }, { readConfiguration }] = await Promise.all([
     import('../kit/package_version.ts'),
     import('../config.ts'),
-    import('../kit/folder.ts'),
+    import('../care/backup.ts'),
   ])
-  if (!exists(data_dir)) throw new LabError('not_found', `there is no data folder ${data_dir}; name another with --data-dir`)
-  const config = configOr(named, report)
+  // A configuration that is broken is worth keeping too.
   const system_id = config === undefined ? undefined : (await readConfig(config).catch(() => undefined))?.system_id
-  return { data_dir, config, topologies: topologiesDir(undefined, config), version: packageVersion(), system_id: system_id ?? 'system' }
+  const { files, left_out } = await readConfiguration({ config, topologies: topologiesDir(undefined, config) })
+  const configuration = { files: files.map(({ name, content }) => ({ name, base64: Buffer.from(content).toString('base64') })), left_out }
+  const sources = { configuration, version: packageVersion(), system_id: system_id ?? 'system' }
+  return offline(folder, 'backup make', { wanted, sources })
 }
 
 function configOr(named: string | undefined, report: Report): string | undefined {

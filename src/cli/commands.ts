@@ -46,10 +46,14 @@ const sections = {
   },
 } satisfies Record<string, Record<string, Load>>
 
-const loads: ReadonlyMap<string, Load> = new Map(Object.values(sections).flatMap((words) => Object.entries(words)))
+/** Called by the program itself, and by nobody else. */
+const hidden: Record<string, Load> = { 'as-owner': () => import('./as_owner.ts') }
+
+const shown: ReadonlyMap<string, Load> = new Map(Object.values(sections).flatMap((words) => Object.entries(words)))
+const loads: ReadonlyMap<string, Load> = new Map([...shown, ...Object.entries(hidden)])
 
 /** Every first word. */
-export const words: readonly string[] = [...loads.keys()]
+export const words: readonly string[] = [...shown.keys()]
 
 /** The commands whose first word this is; none for an unknown one. */
 export async function commandsOf(word: string): Promise<Command[]> {

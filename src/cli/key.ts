@@ -1,12 +1,13 @@
 // `benchd key …`: keys of the running service, or, when none runs, of the data folder itself.
 
 import { LabError } from '../errors.ts'
-import type { CreatedKey, KeyRequest, PublicKey } from '../keys/keys.ts'
+import type { CreatedKey, PublicKey } from '../keys/keys.ts'
 import { shows } from './asking.ts'
 import { ask, type Service, serviceOf, serviceOptions } from './client.ts'
 import { command, type Given } from './command.ts'
 import { CliError } from './exit.ts'
 import { expiresOption, expiryOf } from './expiry.ts'
+import { offline } from './offline.ts'
 import { commands as pairing } from './pairing.ts'
 import { date, print, table } from './table.ts'
 import { say } from './terminal.ts'
@@ -25,11 +26,10 @@ const keyCreate = command({
   async run({ options }) {
     const { name, scope } = options
     if (!name || !scope) throw new CliError('usage', 'benchd key create wants --name NAME and --scope read, operate or admin')
-    const wish = { name, scope, ...expiryOf(options) }
+    const wish = { name, scope: scope as CreatedKey['scope'], ...expiryOf(options) }
     const created = await withKeys(options, {
       online: (service) => ask<CreatedKey>(service, 'POST', '/api/keys', wish),
-      offline: (keys, request) => keys.create(request(wish)),
-      deed: `key create --name ${name} --scope ${scope}`,
+      offline: (folder) => offline(folder, 'key create', wish),
     })
     print(options.json ? JSON.stringify(created) : created.api_key)
     return 0
@@ -44,7 +44,7 @@ const keyList = command({
   async run({ options }) {
     const keys = await withKeys(options, {
       online: async (service) => (await ask<{ keys: PublicKey[] }>(service, 'GET', '/api/keys')).keys,
-      offline: async (all) => all.list(),
+      offline: (folder) => offline(folder, 'key list', undefined),
     })
     print(options.json ? JSON.stringify({ keys }) : listed(keys))
     return 0
@@ -61,8 +61,7 @@ const keyRotate = command({
     const wish = { ...(options.overlap !== undefined && { overlap_s: seconds(options.overlap) }), ...expiryOf(options) }
     const created = await withKeys(options, {
       online: (service) => ask<CreatedKey>(service, 'POST', `/api/keys/${encodeURIComponent(key_id)}/rotate`, wish),
-      offline: (keys) => keys.rotate(key_id, wish),
-      deed: `key rotate ${key_id}`,
+      offline: (folder) => offline(folder, 'key rotate', { key_id, ...wish }),
     })
     print(options.json ? JSON.stringify(created) : created.api_key)
     return 0
@@ -84,10 +83,9 @@ const keyRevoke = command({
   options: serviceOptions,
   example: 'benchd key revoke k3v9x2ab',
   async run({ options, operands: [key_id = ''] }) {
-    await withKeys(options, {
+    await withKeys<unknown>(options, {
       online: (service) => ask(service, 'DELETE', `/api/keys/${encodeURIComponent(key_id)}`),
-      offline: (keys) => keys.revoke(key_id),
-      deed: `key revoke ${key_id}`,
+      offline: (folder) => offline(folder, 'key revoke', { key_id }),
     })
     return say({ success: true, message: `key ${key_id} is revoked` }, options.json)
   },
@@ -95,12 +93,10 @@ const keyRevoke = command({
 
 export const commands = [keyCreate, keyList, keyRotate, keyRevoke, ...pairing, whoami]
 
-type Keys = import('../keys/keys.ts').Keys
 type Work<Result> = {
   online(service: Service): Promise<Result>
-  offline(keys: Keys, request: (input: object) => KeyRequest): Promise<Result>
-  /** What it is called in the record of who did what; absent for what changes nothing. */
-  deed?: string
+  /** Nobody serves the folder, so its file is ours to change. */
+  offline(folder: string): Promise<Result>
 }
 
 async function withKeys<Result>(options: Given<typeof serviceOptions>, work: Work<Result>): Promise<Result> {
@@ -109,31 +105,12 @@ async function withKeys<Result>(options: Given<typeof serviceOptions>, work: Wor
     return await work.online(service)
   } catch (error) {
     if ('url' in service || !(error instanceof CliError) || error.exit !== 'unreachable') throw error
-    return withoutService(service.socket_of, work).catch((refusal) => {
+    return work.offline(service.socket_of).catch((refusal) => {
       // One has begun meanwhile.
       if (refusal instanceof LabError && refusal.code === 'in_use') return work.online(service)
       throw refusal
     })
   }
-}
-
-/** Nobody serves the folder, so its file is ours to change; two of these at once take turns, or the record's chain would fork. */
-async function withoutService<Result>(folder: string, work: Work<Result>): Promise<Result> {
-  const [{ Keys, KeyRequest }, { checked }, { offline, report, takeDown }] = await Promise.all([
-    import('../keys/keys.ts'),
-    import('../kit/schema.ts'),
-    import('./offline.ts'),
-  ])
-  return offline(folder, async () => {
-    const keys = await Keys.open({ folder, report })
-    try {
-      const result = await work.offline(keys, (input) => checked(KeyRequest, input, 'the key'))
-      if (work.deed !== undefined) await takeDown(folder, work.deed)
-      return result
-    } finally {
-      await keys.close()
-    }
-  })
 }
 
 function seconds(text: string): number {

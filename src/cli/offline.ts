@@ -1,28 +1,24 @@
-// Work on a data folder that no service has: as its owner, under its lock, and taken down as what a person did here.
+// Work on a data folder that no service has: here, or for root in a process of the folder's owner.
 
-import { asOwnerOf } from '../kit/folder.ts'
-import { whileNobodyServes } from '../kit/folder_lock.ts'
-import type { Trouble } from '../kit/json_file.ts'
-import { finishSwap } from '../kit/swap.ts'
-import { forTerminal } from './table.ts'
+import { statusOf } from '../kit/host_files.ts'
+import type { Tasks } from './offline_tasks.ts'
 
-export function report({ message }: Trouble): void {
-  process.stderr.write(`benchd: ${forTerminal(message)}\n`)
-}
+type Input<Name extends keyof Tasks> = Parameters<Tasks[Name]>[1]
+type Output<Name extends keyof Tasks> = Awaited<ReturnType<Tasks[Name]>>
 
-/** Waits for another such command, and ends a restore that was interrupted; rejects with `in_use` where a service runs. */
-export function offline<Result>(folder: string, work: () => Promise<Result>): Promise<Result> {
-  const whole = async () => {
-    await finishSwap(folder)
-    return work()
+/** Does one of the tasks. `file` is the descriptor of a file that is part of it. Rejects as the task does, `in_use` where a service runs. */
+export async function offline<Name extends keyof Tasks>(
+  folder: string,
+  name: Name,
+  input: Input<Name>,
+  file?: number,
+): Promise<Output<Name>> {
+  const owner = process.geteuid?.() === 0 ? await statusOf(folder) : undefined
+  if (owner !== undefined && owner.uid !== 0) {
+    const { asOwner } = await import('./as_owner.ts')
+    return (await asOwner(owner, { folder, name, input }, file)) as Output<Name>
   }
-  return asOwnerOf(folder, () => whileNobodyServes(folder, whole))
-}
-
-/** Within `offline`: one line more in the record of who did what. */
-export async function takeDown(folder: string, deed: string): Promise<void> {
-  const [{ Audit }, { silent }] = await Promise.all([import('../keys/audit.ts'), import('../kit/log.ts')])
-  const audit = new Audit({ folder, log: silent, report })
-  audit.note({ what: `benchd ${deed}`, key_id: 'local', name: 'local', scope: 'admin' })
-  await audit.close()
+  const { tasks } = await import('./offline_tasks.ts')
+  const task = tasks[name] as (place: { folder: string; file?: number | undefined }, input: Input<Name>) => Promise<Output<Name>>
+  return task({ folder, file }, input)
 }

@@ -37,7 +37,7 @@ const keyPair = command({
 
 const keyRequests = shows({
   name: 'key requests',
-  summary: 'List who asks for a key',
+  summary: 'List who asks for a key: with its code, its address, and what it calls itself',
   operands: [],
   path: () => '/api/keys/requests',
   text: ({ requests }: { requests: PairingRequest[] }) => listed(requests),
@@ -89,12 +89,13 @@ function plain(code: string): string {
 }
 
 function listed(requests: readonly PairingRequest[]): string {
-  const rows = requests.map(({ code, scope, requested_at, expires_at, app_name }) => [
+  const rows = requests.map(({ code, scope, from, requested_at, expires_at, app_name }) => [
     code,
     scope,
+    from ?? '-',
     date(requested_at),
     date(expires_at),
-    app_name,
+    JSON.stringify(app_name),
   ])
-  return table(['CODE', 'SCOPE', 'ASKED', 'UNTIL', 'NAME'], rows)
+  return table(['CODE', 'SCOPE', 'FROM', 'ASKED', 'UNTIL', 'CALLS ITSELF'], rows)
 }

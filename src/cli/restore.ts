@@ -5,6 +5,7 @@ import type { Change, Opened, Parts } from '../care/restore.ts'
 import { LabError } from '../errors.ts'
 import { isServed } from '../kit/folder_lock.ts'
 import { command } from './command.ts'
+import { offline } from './offline.ts'
 import { configPath, dataDir, topologiesDir } from './places.ts'
 import { date, print } from './table.ts'
 import { mustBeSure, note, yesOption } from './terminal.ts'
@@ -24,28 +25,26 @@ const restore = command({
   },
   example: 'benchd restore /media/stick/benchd-daily-20261120T020000Z.tar.gz --dry-run',
   async run({ options, operands: [file = ''] }) {
-    const care = await import('../care/restore.ts')
-    const { configPlanOf, restoreConfig } = await import('../care/restore_config.ts')
+    const [{ openBackup }, { configPlanOf, restoreConfig }] = await Promise.all([
+      import('../care/restore.ts'),
+      import('../care/restore_config.ts'),
+    ])
     const folder = dataDir(options['data-dir'])
     const parts: Parts = { all: options.all ?? false, keys: options['with-keys'] ?? false }
     const at = new Date()
-    const opened = await care.openBackup(resolve(file))
+    const opened = await openBackup(resolve(file))
     try {
       const places = options['with-config'] ? placesOf(options.config) : undefined
-      const plan = await care.planOf(opened, folder, parts)
+      const { manifest } = opened
+      const plan = await offline(folder, 'restore plan', { manifest, parts })
       const configPlan = places ? await configPlanOf(opened, places) : []
       const told = { opened, plan: [...plan, ...configPlan], folder }
       if (options['dry-run']) return show(told, parts, options.json)
       if (await isServed(folder))
         throw new LabError('in_use', `a benchd runs on the data folder ${folder}; end it first: sudo systemctl stop benchd`)
       if (!options.json) show(told, parts, false)
-      await mustBeSure(options, `change ${folder} to what it was on ${date(opened.manifest.made_at)}`)
-      const { offline, takeDown } = await import('./offline.ts')
-      const before = await offline(folder, async () => {
-        const kept = await care.restore(opened, folder, await care.planOf(opened, folder, parts), at)
-        await takeDown(folder, `restore of ${date(opened.manifest.made_at)}`)
-        return kept
-      })
+      await mustBeSure(options, `change ${folder} to what it was on ${date(manifest.made_at)}`)
+      const before = await offline(folder, 'restore', { manifest, parts, at: at.getTime() }, opened.archive.descriptor)
       if (places) await restoreConfig(opened, places, configPlan, at)
       return tell({ ...told, before }, options.json)
     } finally {

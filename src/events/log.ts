@@ -7,15 +7,18 @@ import type { Clock } from '../kit/clock.ts'
 import type { Report } from '../kit/json_file.ts'
 import type { RuntimeEvent } from './event.ts'
 import { LogFiles } from './log_files.ts'
-import { type Form, type Piece, type Query, readLog } from './log_reader.ts'
+import { bytesToRead, type Form, type Piece, type Query, readLog } from './log_reader.ts'
 import { LogRemoval } from './log_removal.ts'
 import type { OpenFile } from './log_segment.ts'
 import { type Entry, LogWriter, type WriterState } from './log_writer.ts'
+import { SequenceNumbers } from './sequence_numbers.ts'
 import type { Wall } from './timestamps.ts'
 
 export type LogOptions = {
   /** Of the segments alone. */
   folder: string
+  /** The file that outlasts the folder: which sequence numbers were given. */
+  numbers: string
   segment_bytes: number
   commit_ms: number
   /** At most so many events are shown in one turn of the event loop. */
@@ -37,9 +40,9 @@ export class EventLog {
   readonly #files: LogFiles
   readonly #writer: LogWriter
   readonly #removal: LogRemoval
+  readonly #numbers: SequenceNumbers
   readonly #listeners = new Set<OnShown>()
   #waiting: { us: number; done: () => void }[] = []
-  #seq: number
   #newest_us: number
   #shown: { seq: number; us: number }
   #closed = false
@@ -51,21 +54,27 @@ export class EventLog {
   static async open(options: LogOptions): Promise<EventLog> {
     const { folder, segment_bytes, open, report } = options
     const onDamage = (message: string) => report({ kind: 'storage', message })
-    const files = new LogFiles({ folder, segment_bytes, onDamage, ...(open && { open }) })
+    const onLost = (after: number, before: number) => numbers.dropped(after, before)
+    const files = new LogFiles({ folder, segment_bytes, onDamage, onLost, ...(open && { open }) })
     await files.load()
-    return new EventLog(options, files, await LogRemoval.open(files, report))
+    const removal = await LogRemoval.open(files, report)
+    // An event with a number that was removed would be hidden.
+    const removed = Math.max(0, ...removal.removed.values())
+    const numbers: SequenceNumbers = await SequenceNumbers.open({ path: options.numbers, stored: storedIn(files), removed, report })
+    return new EventLog(options, { files, removal, numbers })
   }
 
-  private constructor(options: LogOptions, files: LogFiles, removal: LogRemoval) {
+  private constructor(
+    options: LogOptions,
+    { files, removal, numbers }: { files: LogFiles; removal: LogRemoval; numbers: SequenceNumbers },
+  ) {
     const { clock, commit_ms, burst } = options
     this.#options = options
     this.#files = files
     this.#removal = removal
-    // Of all segments: the newest may be empty, or an old one that was copied there. And a number that was removed is not
-    // given again: what has it would be hidden.
-    this.#seq = Math.max(0, ...files.segments.map(({ last_seq }) => last_seq), ...removal.removed.values())
+    this.#numbers = numbers
     this.#newest_us = Math.max(0, ...files.segments.map(({ last_us }) => last_us))
-    this.#shown = { seq: this.#seq, us: this.#newest_us }
+    this.#shown = { seq: storedIn(files), us: this.#newest_us }
     this.#writer = new LogWriter({
       files,
       clock,
@@ -74,6 +83,8 @@ export class EventLog {
       boot: randomBytes(4).toString('hex'),
       inStep: () => options.wall.inStep(),
       show: (entries) => this.#show(entries),
+      dropped: (after, before) => numbers.dropped(after, before),
+      beforeRetry: () => numbers.written(),
       onState: (state, reason) => this.#tell(state, reason),
     })
     files.onSealed = () => removal.sweep()
@@ -87,6 +98,16 @@ export class EventLog {
   /** The newest event that anybody can have seen. */
   get shown(): { seq: number; us: number } {
     return this.#shown
+  }
+
+  /** False where events may have been shown that are lost: a crash or a power cut came before this start. */
+  get isAfterOrderlyEnd(): boolean {
+    return this.#numbers.isAfterOrderlyEnd
+  }
+
+  /** Whether a reader who has seen the event of this number, and goes on with the log, misses events that are lost. */
+  isGapBehind(seq: number): boolean {
+    return seq > this.#shown.seq || this.#numbers.isGapBehind(seq)
   }
 
   /** Why it cannot be written now; undefined when it can. */
@@ -124,15 +145,19 @@ export class EventLog {
   /** `now_ms` is monotonic. What comes after `close` is not taken any more. */
   add(event: RuntimeEvent, us: number, now_ms: number): void {
     if (this.#closed) return
-    this.#seq++
     this.#newest_us = us
-    this.#writer.add({ event, us, seq: this.#seq, mono_us: Math.round(now_ms * 1000), json: undefined, shown: false })
+    this.#writer.add({ event, us, seq: this.#numbers.next(), mono_us: Math.round(now_ms * 1000), json: undefined, shown: false })
   }
 
   /** Resolves when all up to that time (µs) is in the file, or in memory while that cannot be written; all that was added, if not given. */
   until(us: number = this.#newest_us): Promise<void> {
     if (us <= this.#shown.us || us > this.#newest_us) return Promise.resolve()
     return new Promise((done) => this.#waiting.push({ us, done }))
+  }
+
+  /** How much an answer to the query would have to read, in bytes, as far as can be told without reading: never too little by much. */
+  bytesToRead(query: Query): number {
+    return bytesToRead(this.#files.segments, query)
   }
 
   /** The events that may be seen now, as bytes. One read is under way at a time, and only when the next piece is asked for. */
@@ -143,7 +168,7 @@ export class EventLog {
 
   /** Takes out all that the execution did so far. Rejects with `storage` when that cannot be written down. */
   async remove(execution_id: string): Promise<void> {
-    await this.#removal.remove(execution_id, this.#seq)
+    await this.#removal.remove(execution_id, this.#numbers.last)
   }
 
   /** Resolves when what was removed is out of the files that are not written to any more. */
@@ -154,9 +179,10 @@ export class EventLog {
   /** Writes what waits, and syncs it. */
   async close(): Promise<void> {
     this.#closed = true
-    await this.#writer.close()
+    const isStored = await this.#writer.close()
     await this.#removal.close()
     await this.#files.close()
+    if (isStored) await this.#numbers.end(storedIn(this.#files))
     this.#release(Number.POSITIVE_INFINITY)
   }
 
@@ -202,4 +228,9 @@ export class EventLog {
     else if (lost) report({ kind: 'storage', message: `${lost} events are not in the log: more were fired than the card takes` })
     else if (isAgain) say('the event log can be written again; all events are in it')
   }
+}
+
+/** The highest number in all segments: the newest may be empty, or an old one that was copied there. */
+function storedIn({ segments }: LogFiles): number {
+  return Math.max(0, ...segments.map(({ last_seq }) => last_seq))
 }

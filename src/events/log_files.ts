@@ -11,6 +11,8 @@ export type FilesOptions = {
   segment_bytes: number
   /** Told of what was found damaged, in words. */
   onDamage(what: string): void
+  /** Told that events with the numbers between these two, which may have been shown, are lost. */
+  onLost(after: number, before: number): void
   /** In place of the file system's own, for trying what a failing card does. */
   open?: OpenFile
 }
@@ -20,6 +22,7 @@ export class LogFiles {
   readonly open: OpenFile
   readonly #segmentBytes: number
   readonly #onDamage: (what: string) => void
+  readonly #onLost: (after: number, before: number) => void
   readonly #told = new Set<string>()
   /** In order; the last is the one that is written to. A new array with each change. */
   #segments: readonly Segment[] = []
@@ -38,11 +41,12 @@ export class LogFiles {
   /** Called when a segment will not be written to any more. */
   onSealed: () => void = () => {}
 
-  constructor({ folder, segment_bytes, onDamage, open = openOnDisk }: FilesOptions) {
+  constructor({ folder, segment_bytes, onDamage, onLost, open = openOnDisk }: FilesOptions) {
     this.folder = folder
     this.open = open
     this.#segmentBytes = segment_bytes
     this.#onDamage = onDamage
+    this.#onLost = onLost
   }
 
   get segments(): readonly Segment[] {
@@ -203,6 +207,7 @@ export class LogFiles {
     if (!last) return
     const trusted = (await this.#scanned(last, this.#synced)).segment
     const rescued = await this.#readBack(last, this.#synced, last.bytes - this.#unshown)
+    if (!rescued) this.#onLost(trusted.count ? trusted.last_seq : last.first_seq - 1, last.last_seq + 1)
     await this.#begin([...this.#segments.slice(0, -1), ...(trusted.count ? [trusted] : [])], rescued)
     await writeSidecar(trusted, this.open).catch(() => undefined)
     if (!trusted.count) await removeFiles(trusted).catch(() => undefined)
@@ -259,7 +264,7 @@ export class LogFiles {
     await old?.close().catch(() => undefined)
   }
 
-  async #readBack(segment: Segment, from: number, to: number): Promise<Buffer> {
+  async #readBack(segment: Segment, from: number, to: number): Promise<Buffer | undefined> {
     const bytes = Buffer.alloc(Math.max(0, to - from))
     try {
       const file = await this.open(segment.path, 'r')
@@ -271,7 +276,7 @@ export class LogFiles {
       return bytes
     } catch (error) {
       this.#onDamage(`${bytes.length} bytes of events could not be read back from ${segment.path} and are lost: ${messageOf(error)}`)
-      return Buffer.alloc(0)
+      return undefined
     }
   }
 }

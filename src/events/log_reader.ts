@@ -52,6 +52,24 @@ export async function* readLog(files: LogFiles, query: Query, form: Form, { thro
   yield cutter.entries(tail)
 }
 
+/** Bytes of the segments from where the answer would begin; where a limit ends it early, twice what so many lines of usual length have. */
+export function bytesToRead(segments: readonly Segment[], { since_us = 0, after_seq = 0, execution_id, limit }: Query): number {
+  const wanted = segments.filter((one) => concerns(one, { since_us, after_seq, execution_id }))
+  const bytes = wanted.reduce((sum, one) => sum + one.bytes - seek(one, { us: since_us, seq: after_seq }), 0)
+  // Lines of other executions are read too, and do not count.
+  if (limit === undefined || execution_id !== undefined || wanted.length === 0) return bytes
+  const lines = wanted.reduce((sum, { count }) => sum + count, 0)
+  const size = wanted.reduce((sum, one) => sum + one.bytes, 0)
+  return Math.min(bytes, (2 * limit * size) / lines)
+}
+
+type Wanted = { since_us: number; after_seq: number; execution_id: string | undefined }
+
+function concerns(segment: Segment, { since_us, after_seq, execution_id }: Wanted): boolean {
+  if (segment.count === 0 || segment.last_us < since_us || segment.last_seq <= after_seq) return false
+  return execution_id === undefined || mayHold(segment, execution_id)
+}
+
 /** The next segment that may hold something. It is opened again when it was rewritten in between. */
 async function openNext(files: LogFiles, from: number, cutter: Cutter): Promise<{ file: FileHandle; segment: Segment } | undefined> {
   for (;;) {
@@ -102,9 +120,8 @@ class Cutter {
   }
 
   concerns(segment: Segment): boolean {
-    if (segment.count === 0 || segment.last_us < this.#since_us || segment.last_seq <= this.through || segment.first_seq > this.#upTo)
-      return false
-    return this.#execution_id === undefined || mayHold(segment, this.#execution_id)
+    const wanted = { since_us: this.#since_us, after_seq: this.through, execution_id: this.#execution_id }
+    return segment.first_seq <= this.#upTo && concerns(segment, wanted)
   }
 
   async *segment(segment: Segment, file: FileHandle, onDamage: (damage: { from: number; to: number }) => void): AsyncGenerator<Piece> {

@@ -32,6 +32,10 @@ export type WriterOptions = {
   inStep(): boolean
   /** Hands over what may be seen from now on, in order. */
   show(entries: readonly Entry[]): void
+  /** The events with numbers between these two wait no longer: they are lost. */
+  dropped(after: number, before: number): void
+  /** Called when a log that could not be written is tried again, before anything is written. */
+  beforeRetry(): Promise<void>
   onState(state: WriterState, reason: string): void
 }
 
@@ -103,15 +107,19 @@ export class LogWriter {
     this.#run()
   }
 
-  /** Writes what waits and syncs it, as far as that is possible. */
-  async close(): Promise<void> {
+  /** Writes what waits and syncs it, as far as that is possible. Answers whether all of it is on the card. */
+  async close(): Promise<boolean> {
     this.#mayRetry = true
     this.#run()
     while (this.#running) await this.#running
     this.#closed = true
     this.#cancelSync?.()
     this.#cancelRetry?.()
-    await this.#options.files.sync().catch(() => undefined)
+    const isSynced = await this.#options.files.sync().then(
+      () => true,
+      () => false,
+    )
+    return isSynced && !this.#failing && this.waiting === 0
   }
 
   #run(): void {
@@ -141,6 +149,7 @@ export class LogWriter {
     this.#prepared = undefined
     this.#inFlight = entries
     try {
+      if (this.#failing) await this.#options.beforeRetry()
       const appended = this.#options.files.append(bytes, notes)
       if (!this.#failing && this.#queue.length >= this.#options.burst) this.#prepared = this.#nextBatch()
       await appended
@@ -239,7 +248,8 @@ export class LogWriter {
   #bound(): void {
     const over = this.#queue.length - (this.#failing ? memoryTail : mostWaiting)
     if (over <= 0) return
-    this.#queue.splice(0, over)
+    const dropped = this.#queue.splice(0, over)
+    this.#options.dropped(dropped[0]!.seq - 1, dropped.at(-1)!.seq + 1)
     this.#lost += over
     if (!this.#failing) this.#beginOverrun()
   }

@@ -27,6 +27,7 @@ export type EventsOptions = {
 }
 
 const mostAtOnce = 500
+const margin_us = 1_000_000
 
 /** A log that cannot be written prevents nothing: events are kept in memory until it can. */
 export async function openEvents({
@@ -43,6 +44,8 @@ export async function openEvents({
   let report: Report = ({ message }) => void troubles.push(message)
   const log = await EventLog.open({
     folder: `${folder}/events`,
+    // Beside the log: who moves that aside, or puts an older one back, gets no number twice either.
+    numbers: `${folder}/event_ids.json`,
     segment_bytes: events.segment_mib * 1024 * 1024,
     commit_ms: events.commit_ms,
     // A reader who takes all it is given never has more than two such heaps before it.
@@ -61,7 +64,8 @@ export async function openEvents({
     warn,
   })
   const streams = new Streams({ log, clock, queue: events.queue, subscribers: limits.subscribers, warn })
-  const timestamps = new Timestamps(wall, log.newest_us)
+  // Lost events may have been shown with later times, and a board without a battery begins in the past.
+  const timestamps = new Timestamps(wall, log.isAfterOrderlyEnd ? log.newest_us : log.newest_us + margin_us)
   const hub: Hub = new Hub({ system_id, clock, log, streams, incidents, timestamps, warn })
   report = ({ message }) => {
     words.warn(message)

@@ -29,7 +29,10 @@ export type Subscribing = {
 export interface Subscription {
   /** Events it has lost because it was too slow. */
   readonly dropped: number
+  /** Takes the subscriber out; its outlet is closed already. */
   close(): void
+  /** Takes the subscriber out and ends its outlet. */
+  end(): void
 }
 
 export type StreamsOptions = {
@@ -92,15 +95,16 @@ export class Streams {
     outlet.onDrain(() => this.#onDrain(reader))
     reader.note('retry: 2000\n\n')
     if (log.failing) reader.note(': not stored\n\n')
-    if (after_seq !== undefined && after_seq > log.shown.seq) reader.note(': gap\n\n')
-    else if (after_seq !== undefined && after_seq < log.shown.seq) void this.#replay(reader, after_seq, execution_id)
+    if (after_seq !== undefined && log.isGapBehind(after_seq)) reader.note(': gap\n\n')
+    if (after_seq !== undefined && after_seq < log.shown.seq) void this.#replay(reader, after_seq, execution_id)
     this.#pump(reader)
     this.#cancelTick ??= clock.after(tick_ms, () => this.#tick())
     return {
       get dropped() {
         return reader.dropped
       },
-      close: () => this.#remove(reader),
+      close: () => void this.#remove(reader),
+      end: () => this.#end(reader, 'ended'),
     }
   }
 

@@ -8,7 +8,8 @@ import { allows } from '../keys/keys.ts'
 import { parseJson } from '../kit/json.ts'
 import { checked } from '../kit/schema.ts'
 import type { Lab } from '../lab.ts'
-import { readBody, textOf, usualLimit } from './body.ts'
+import { BodyReader, textOf, usualLimit } from './body.ts'
+import { protectConnection } from './connections.ts'
 import type { Env, Route } from './contract.ts'
 import { entrance } from './entrance.ts'
 import { answerError, answerFailure } from './errors.ts'
@@ -36,9 +37,10 @@ export function app(lab: Lab): Hono<Env> {
   const crossOrigin = cors({ ...forBrowsers, origin: (origin) => (origins().includes(origin) ? origin : null) })
   hono.use((c, next) => (origins().length === 0 || isPlainOptions(c) ? next() : crossOrigin(c, next)))
   hono.use(entrance(lab, isPublic))
-  servePages(hono)
-  addRoutes(hono, lab, serviceRoutes)
-  const aboutRuns = loadedLater(() => appOfRuns(lab))
+  servePages(hono, lab)
+  const bodies = new BodyReader(lab)
+  addRoutes(hono, { lab, bodies }, serviceRoutes)
+  const aboutRuns = loadedLater(() => appOfRuns(lab, bodies))
   for (const path of runPaths) hono.all(path, aboutRuns)
   return hono
 }
@@ -54,8 +56,10 @@ function plain(lab: Lab): Hono<Env> {
   return hono
 }
 
-function addRoutes(hono: Hono<Env>, lab: Lab, routes: readonly Route[]): void {
-  for (const route of routes) hono.on(route.method, route.path, (c) => call(lab, route, c))
+type Shared = { lab: Lab; bodies: BodyReader }
+
+function addRoutes(hono: Hono<Env>, shared: Shared, routes: readonly Route[]): void {
+  for (const route of routes) hono.on(route.method, route.path, (c) => call(shared, route, c))
   for (const [path, methods] of methodsByPath(hono)) hono.all(path, (c) => notAllowed(c, methods))
 }
 
@@ -68,14 +72,14 @@ function loadedLater(make: () => Promise<Hono<Env>>): (c: Context<Env>) => Promi
   }
 }
 
-async function appOfRuns(lab: Lab): Promise<Hono<Env>> {
+async function appOfRuns(lab: Lab, bodies: BodyReader): Promise<Hono<Env>> {
   const [{ runRoutes }] = await Promise.all([import('./run_routes.ts'), lab.openRuns()])
   const hono = plain(lab)
   hono.use((c, next) => {
     c.set('principal', c.env!.principal!)
     return next()
   })
-  addRoutes(hono, lab, runRoutes)
+  addRoutes(hono, { lab, bodies }, runRoutes)
   return hono
 }
 
@@ -102,20 +106,28 @@ function methodsByPath({ routes }: Hono<Env>): Map<string, string[]> {
   return found
 }
 
-async function call(lab: Lab, route: Route, c: Context<Env>): Promise<Response> {
+async function call({ lab, bodies }: Shared, route: Route, c: Context<Env>): Promise<Response> {
   mustBeAllowed(route, c)
   mustNotBeSafeMode(lab, route)
-  const bytes = route.body ? await readBody(c, route.body_limit ?? usualLimit) : new Uint8Array()
-  return once(lab, route, c, bytes, async () =>
-    route.handle({
-      lab,
-      c,
-      param: (name) => c.req.param(name) ?? '',
-      query: () => (route.query ? checked(route.query, c.req.query(), 'the query') : {}),
-      body: () => bodyOf(route, textOf(bytes)),
-    }),
-  )
+  const { bytes, release } = route.body ? await bodies.read(c, route.body_limit ?? usualLimit) : noBody
+  // Whoever is still sending can be replaced by others, and so can one without a key.
+  if (route.scope !== 'public') protectConnection(c.env?.incoming, c.env?.outgoing)
+  try {
+    return await once(lab, route, c, bytes, async () =>
+      route.handle({
+        lab,
+        c,
+        param: (name) => c.req.param(name) ?? '',
+        query: () => (route.query ? checked(route.query, c.req.query(), 'the query') : {}),
+        body: () => bodyOf(route, textOf(bytes)),
+      }),
+    )
+  } finally {
+    release()
+  }
 }
+
+const noBody = { bytes: new Uint8Array(), release() {} }
 
 function mustBeAllowed({ scope }: Route, c: Context<Env>): void {
   if (scope === 'public' || scope === 'any') return

@@ -4,7 +4,7 @@ import type { AuditEntry } from '../keys/audit.ts'
 import { verifyChain } from '../kit/chained_lines.ts'
 import { isRefusal, openBench, openService } from './testing.ts'
 
-type Line = AuditEntry & { seq: number; hash: string }
+type Line = AuditEntry & { file: string; seq: number; hash: string }
 type Ask = Awaited<ReturnType<typeof openBench>>['ask']
 const shaker = '/api/devices/shaker-1'
 
@@ -42,7 +42,62 @@ test('whatever changes something is taken down, and what was refused that; readi
   t.equal(lines.length, 6)
   t.equal((await taken(ask, 2)).length, 2)
   for (const key of ['read', 'operate'] as const) isRefusal(t, await ask('GET', '/api/system/audit', { key }), 403)
-  t.match(await verifyChain(`${data_dir}/audit.jsonl`), { broken: [], torn: 0, lines: 7, head: { hash: lines.at(-1)?.hash } })
+  const done = lines.filter(({ file }) => file === 'audit.jsonl')
+  t.same(
+    done.map(({ status }) => status),
+    [200, 200],
+  )
+  t.match(await verifyChain(`${data_dir}/audit.jsonl`), { broken: [], torn: 0, lines: 3, head: { hash: done.at(-1)?.hash } })
+  t.match(await verifyChain(`${data_dir}/audit-refused.jsonl`), { broken: [], torn: 0, lines: 4 })
+})
+
+test('what was done and what was refused are asked for together or each alone', async (t) => {
+  const { ask } = await openBench(t)
+  await ask('POST', '/api/stop')
+  await ask('DELETE', '/api/keys/nobody00')
+  const statuses = async (query: string) =>
+    ((await ask('GET', `/api/system/audit${query}`)).body as { entries: Line[] }).entries.map(({ status }) => status)
+  t.same(await statuses(''), [null, 200, 404])
+  t.same(await statuses('?outcome=done'), [null, 200])
+  t.same(await statuses('?outcome=refused'), [404])
+  t.same(await statuses('?limit=1'), [404])
+  isRefusal(t, await ask('GET', '/api/system/audit?outcome=else'), 400, 'invalid')
+  const { head, refused_head } = (await ask('GET', '/api/system/audit')).body as Record<string, { seq: number; hash: string }>
+  t.match(
+    [head, refused_head],
+    [
+      { seq: 2, hash: /^[0-9a-f]{64}$/ },
+      { seq: 1, hash: /^[0-9a-f]{64}$/ },
+    ],
+  )
+})
+
+test('a key to read that is refused in a storm pushes nothing out of the audit trail, and writes little', async (t) => {
+  const { ask, data_dir } = await openBench(t)
+  await ask('POST', '/api/stop')
+  const before = readFileSync(`${data_dir}/audit.jsonl`, 'utf8')
+  const path = `/api/keys/${encodeURIComponent('漢'.repeat(300))}`
+  for (let i = 0; i < 200; i++) isRefusal(t, await ask('DELETE', path, { key: 'read' }), 403)
+  const lines = await taken(ask)
+  t.equal(readFileSync(`${data_dir}/audit.jsonl`, 'utf8'), before)
+  t.ok(readFileSync(`${data_dir}/audit-refused.jsonl`).length < 60 * 700)
+  const refused = lines.filter(({ status }) => status === 403)
+  t.ok(refused.length >= 20 && refused.length < 60, `${refused.length} of 200`)
+  t.equal(
+    refused.reduce((sum, { left_out = 0 }) => sum + left_out, refused.length),
+    200,
+  )
+})
+
+test('the same request over and over is few lines, and each is counted', async (t) => {
+  const { ask } = await openBench(t)
+  for (let i = 0; i < 100; i++) await ask('POST', `${shaker}/stop`, { key: 'read' })
+  const stops = (await taken(ask)).filter(({ what }) => what === `POST ${shaker}/stop`)
+  t.ok(stops.length < 60, `${stops.length} of 100`)
+  t.equal(
+    stops.reduce((sum, { times = 1 }) => sum + times, 0),
+    100,
+  )
 })
 
 test('a key that somebody put into an address is not written down', async (t) => {
@@ -52,13 +107,12 @@ test('a key that somebody put into an address is not written down', async (t) =>
   await ask('DELETE', `/api/keys/${[...secrets.read].map((letter) => `%${letter.charCodeAt(0).toString(16)}`).join('')}`)
   const lines = (await taken(ask)).slice(-2)
   for (const { what } of lines) t.match(what, /^DELETE \/api\/keys\/bk_[a-z0-9]{8}_…$/)
-  t.notMatch(readFileSync(`${data_dir}/audit.jsonl`, 'utf8'), secret)
+  t.notMatch(readFileSync(`${data_dir}/audit-refused.jsonl`, 'utf8'), secret)
 })
 
 test('a storm of strangers fills neither the record nor the disk, and is counted', async (t) => {
   const { ask, clock } = await openBench(t)
   for (let i = 0; i < 100; i++) await ask('POST', '/api/stop', { key: null })
-  await ask('POST', '/api/stop')
   const lines = await taken(ask)
   const strangers = lines.filter(({ key_id }) => key_id === null)
   t.ok(strangers.length >= 20 && strangers.length < 60, `${strangers.length} of 100`)

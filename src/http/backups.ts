@@ -4,11 +4,10 @@
 import * as v from 'valibot'
 import { Backup, MadeBackup } from '../care/backups.ts'
 import { OperationResult } from '../devices/records.ts'
-import type { Lab } from '../lab.ts'
 import { json, type Route, route } from './contract.ts'
+import { pacedBody } from './paced_body.ts'
 import { apiVersion } from './version.ts'
 
-const stalled_ms = 60_000
 const path = '/api/system/backups'
 
 export const backupRoutes: Route[] = [
@@ -57,7 +56,7 @@ export const backupRoutes: Route[] = [
     scope: 'admin',
     success: { status: 200, description: 'The archive', media_type: 'application/gzip' },
     errors: [404],
-    async handle({ lab, param }) {
+    async handle({ lab, c, param }) {
       const backup = await lab.backups.get(param('backup_name'))
       const headers = {
         'Content-Type': 'application/gzip',
@@ -66,7 +65,7 @@ export const backupRoutes: Route[] = [
         'Cache-Control': 'no-store',
         'X-API-Version': apiVersion,
       }
-      return new Response(streamed(lab, lab.backups.read(backup)), { headers })
+      return new Response(pacedBody(lab, { pieces: lab.backups.read(backup), response: c.env?.outgoing }).body, { headers })
     },
   }),
   route({
@@ -84,31 +83,3 @@ export const backupRoutes: Route[] = [
     },
   }),
 ]
-
-/** At the pace of whoever takes it; given up when nothing is taken for a minute. */
-function streamed({ clock }: Lab, pieces: AsyncGenerator<Uint8Array>): ReadableStream<Uint8Array> {
-  let cancelTimer = () => {}
-  const watch = (controller: ReadableStreamDefaultController) => {
-    cancelTimer()
-    cancelTimer = clock.after(stalled_ms, () => {
-      controller.error(new Error('the archive was not taken for a minute'))
-      void pieces.return(undefined)
-    })
-  }
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        cancelTimer()
-        const { value, done } = await pieces.next()
-        if (!done) watch(controller)
-        if (done) controller.close()
-        else controller.enqueue(value)
-      },
-      async cancel() {
-        cancelTimer()
-        await pieces.return(undefined)
-      },
-    },
-    { highWaterMark: 0 },
-  )
-}

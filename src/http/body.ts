@@ -2,25 +2,94 @@
 
 import type { Context } from 'hono'
 import { LabError } from '../errors.ts'
+import type { Lab } from '../lab.ts'
 
 export const usualLimit = 256 * 1024
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 const nothing = new Uint8Array()
 
-/** The bytes of the body, none when there is none. Throws `media_type`, `too_large`, `invalid`. */
-export async function readBody(c: Context, limit: number): Promise<ArrayBuffer | Uint8Array> {
-  const type = c.req.header('content-type')
-  const length = Number(c.req.header('content-length') ?? 0)
-  const chunked = c.req.header('transfer-encoding') !== undefined
-  if (length > 0 || (chunked && type !== undefined)) mustBeJson(type)
-  mustBePlain(c.req.header('content-encoding'))
-  if (length > limit) throw tooLarge(limit)
-  const bytes = await (chunked ? readAtMost(c.req.raw.body, limit) : c.req.arrayBuffer()).catch(unread)
-  if (bytes.byteLength === 0) return nothing
-  mustBeJson(type)
-  if (bytes.byteLength > limit) throw tooLarge(limit)
-  return bytes
+/** A body up to this size is read in any case; all larger ones together have a bound. */
+const small_bytes = 16 * 1024
+const mib = 1024 * 1024
+
+export type Body = {
+  bytes: ArrayBuffer | Uint8Array
+  /** To be called once when nothing needs the bytes any more. */
+  release(): void
+}
+
+/** Reads the bodies of all requests. */
+export class BodyReader {
+  readonly #lab: Pick<Lab, 'config' | 'refusals'>
+  /** Bytes of large bodies that are being read or in use. */
+  #held = 0
+
+  constructor(lab: Pick<Lab, 'config' | 'refusals'>) {
+    this.#lab = lab
+  }
+
+  /** Bytes of large bodies that are held now. */
+  get held(): number {
+    return this.#held
+  }
+
+  /** The bytes of the body, none when there is none. Throws `media_type`, `too_large`, `overloaded`, `invalid`. */
+  async read(c: Context, limit: number): Promise<Body> {
+    const type = c.req.header('content-type')
+    const length = Number(c.req.header('content-length') ?? 0)
+    const chunked = c.req.header('transfer-encoding') !== undefined
+    if (length > 0 || (chunked && type !== undefined)) mustBeJson(type)
+    mustBePlain(c.req.header('content-encoding'))
+    if (length > limit) throw tooLarge(limit)
+    const isLarge = chunked || length > small_bytes
+    // What cannot fit is not read first.
+    if (isLarge) this.#mustHaveRoom(length)
+    const body = isLarge ? await this.#readAtMost(c.req.raw.body, limit) : { bytes: await c.req.arrayBuffer().catch(unread), release() {} }
+    try {
+      if (body.bytes.byteLength === 0) return { ...body, bytes: nothing }
+      mustBeJson(type)
+      if (body.bytes.byteLength > limit) throw tooLarge(limit)
+      return body
+    } catch (error) {
+      body.release()
+      throw error
+    }
+  }
+
+  async #readAtMost(body: ReadableStream<Uint8Array> | null, limit: number): Promise<Body> {
+    const pieces: Uint8Array[] = []
+    let size = 0
+    const release = () => {
+      this.#held -= size
+      size = 0
+    }
+    try {
+      for await (const piece of body ?? []) {
+        size += piece.length
+        this.#held += piece.length
+        if (size > limit) throw tooLarge(limit)
+        if (size > small_bytes) this.#mustHaveRoom(0)
+        pieces.push(piece)
+      }
+      return { bytes: Buffer.concat(pieces), release }
+    } catch (error) {
+      release()
+      return unread(error)
+    }
+  }
+
+  /** Throws `overloaded` unless so many bytes more are within the bound. */
+  #mustHaveRoom(more: number): void {
+    const { bodies_mib } = this.#lab.config.limits
+    if (this.#held + more <= bodies_mib * mib) return
+    const sentence = `the bodies of all requests under way are larger than ${bodies_mib} MiB together`
+    this.#lab.refusals.count(
+      'bodies_mib',
+      `a request was refused: ${sentence}; limits.bodies_mib of the configuration says how much is taken`,
+    )
+    throw new LabError('overloaded', `${sentence}; send this one again in a moment`, { retry_after_s: 1 })
+  }
 }
 
 /** Throws `invalid` unless the bytes are UTF-8. */
@@ -52,15 +121,4 @@ function unread(error: unknown): never {
 
 function tooLarge(limit: number): LabError {
   return new LabError('too_large', `the body is larger than ${limit} bytes, which is the most that is taken here`)
-}
-
-async function readAtMost(body: ReadableStream<Uint8Array> | null, limit: number): Promise<Uint8Array> {
-  const pieces: Uint8Array[] = []
-  let size = 0
-  for await (const piece of body ?? []) {
-    size += piece.length
-    if (size > limit) throw tooLarge(limit)
-    pieces.push(piece)
-  }
-  return Buffer.concat(pieces)
 }

@@ -13,7 +13,9 @@ const local: Principal = { key_id: 'local', name: 'local', scope: 'admin' }
 /** `isPublic` tells of a method and a path whether they need no key. */
 export function entrance(lab: Lab, isPublic: (method: string, path: string) => boolean): MiddlewareHandler<Env> {
   const ours = ourHosts(() => lab.config.hosts)
-  const wrongKeys = new WrongKeys()
+  const wrongKeys = new WrongKeys((address) =>
+    lab.refusals.count('wrong_keys', `${address} has tried too many wrong keys: its requests are refused for a while`),
+  )
 
   return async (c, next) => {
     try {
@@ -72,7 +74,7 @@ function addressOf(env: Env['Bindings'] | undefined): string {
   return remoteAddress(env) ?? 'unknown'
 }
 
-function remoteAddress(env: Env['Bindings'] | undefined): string | undefined {
+export function remoteAddress(env: Env['Bindings'] | undefined): string | undefined {
   return env?.incoming?.socket?.remoteAddress
 }
 

@@ -1,78 +1,78 @@
 // The answer of GET /events: bytes of the log as they are, whole when they are few, a piece at a time when they are many.
 
-import { LabError } from '../errors.ts'
+import type { ServerResponse } from 'node:http'
+import type { LabError } from '../errors.ts'
 import type { Piece, Query } from '../events/log_reader.ts'
 import type { Lab } from '../lab.ts'
+import { pacedBody } from './paced_body.ts'
 
-/** More than this is an answer over much of the log. */
-const whole_bytes = 1024 * 1024
-const stalled_ms = 60_000
+/** An answer that reads more of the log than this waits for its turn before it reads anything. */
+const large_bytes = 1024 * 1024
+/** An answer up to this size is one buffer. */
+const whole_bytes = 256 * 1024
 
-/** Small answers are one buffer, large ones a stream that reads on when it is asked to. Throws `overloaded`. */
-export async function answerEvents(lab: Lab, query: Query, gone: AbortSignal): Promise<Buffer | ReadableStream<Uint8Array>> {
-  const pieces = lab.hub.log.read(query, 'array')
-  const collected = [Buffer.from('{"events":[')]
-  let bytes = 0
-  let last: Piece | undefined
-  while (bytes <= whole_bytes) {
-    const { value } = await pieces.next()
-    if (!value) return Buffer.concat([...collected, ending(query, last)])
-    collected.push(Buffer.from(value.bytes))
-    bytes += value.bytes.length
-    last = value
-  }
-  const leave = await lab.hub.wholeAnswers.enter(gone).catch(async (error) => {
-    await pieces.return(undefined)
-    throw error
-  })
-  return streamed(lab, query, pieces, collected, leave)
+type Reading = {
+  /** Aborted when the client has hung up. */
+  gone: AbortSignal
+  /** Aborted, with a `LabError`, when the answer must end early: an answer under way is cut off then. */
+  ended: AbortSignal
+  /** Where the answer goes, if it goes over a socket. */
+  response: ServerResponse | undefined
+  /** Called once when the answer is taken or given up, unless this throws. */
+  onEnd(): void
 }
 
-function streamed(
+/** Throws `overloaded`, and the reason of `ended`. */
+export async function answerEvents(
   lab: Lab,
   query: Query,
-  pieces: AsyncGenerator<Piece>,
-  collected: Buffer[],
-  leave: () => void,
-): ReadableStream<Uint8Array> {
-  let last: Piece | undefined
-  let cancelTimer = () => {}
-  const end = async () => {
-    cancelTimer()
+  { gone, ended, response, onEnd }: Reading,
+): Promise<Buffer | ReadableStream<Uint8Array>> {
+  const leave = lab.hub.log.bytesToRead(query) > large_bytes ? await turn(lab, gone) : () => undefined
+  const parts = written(query, lab.hub.log.read(query, 'array'))
+  const held: Buffer[] = []
+  try {
+    for (let bytes = 0; bytes <= whole_bytes; bytes += held.at(-1)!.length) {
+      const { value, done } = await parts.next()
+      ended.throwIfAborted()
+      if (done) {
+        leave()
+        onEnd()
+        return Buffer.concat(held)
+      }
+      held.push(value)
+    }
+  } catch (error) {
     leave()
-    await pieces.return(undefined)
+    await parts.return(undefined)
+    throw error
   }
-  const next = async (): Promise<Buffer | undefined> => {
-    if (collected.length) return Buffer.concat(collected.splice(0))
-    const { value } = await pieces.next()
-    last = value ?? last
-    return value && Buffer.from(value.bytes)
+  const end = () => {
+    leave()
+    onEnd()
   }
-  // Who takes nothing must not keep others from their answers.
-  const watch = (controller: ReadableStreamDefaultController) => {
-    cancelTimer()
-    cancelTimer = lab.clock.after(stalled_ms, () => {
-      controller.error(new LabError('request_timeout', 'the answer was not taken for a minute'))
-      void end()
-    })
-  }
-  return new ReadableStream<Uint8Array>(
-    {
-      start: watch,
-      async pull(controller) {
-        watch(controller)
-        const bytes = await next()
-        controller.enqueue(bytes ?? ending(query, last))
-        if (bytes) return
-        controller.close()
-        await end()
-      },
-      cancel: end,
-    },
-    { highWaterMark: 0 },
-  )
+  const { body, cut } = pacedBody(lab, { head: Buffer.concat(held), pieces: parts, response, onEnd: end })
+  ended.addEventListener('abort', () => cut(ended.reason as LabError))
+  return body
 }
 
-function ending({ since_us = 0 }: Query, last: Piece | undefined): Buffer {
-  return Buffer.from(`],"next_since":${last?.count ? (last.last_us + 1) / 1e6 : since_us / 1e6}}`)
+async function turn({ hub, refusals }: Lab, gone: AbortSignal): Promise<() => void> {
+  try {
+    return await hub.wholeAnswers.enter(gone)
+  } catch (error) {
+    if (!gone.aborted) refusals.count('large_event_reads', 'a read of many events was refused: two are under way and sixteen wait')
+    throw error
+  }
+}
+
+async function* written(query: Query, pieces: AsyncGenerator<Piece>): AsyncGenerator<Buffer, undefined> {
+  let last: Piece | undefined
+  yield Buffer.from('{"events":[')
+  for await (const piece of pieces) {
+    last = piece
+    // The log writes over a piece when the next is asked for.
+    if (piece.bytes.length) yield Buffer.from(piece.bytes)
+  }
+  const { since_us = 0 } = query
+  yield Buffer.from(`],"next_since":${last?.count ? (last.last_us + 1) / 1e6 : since_us / 1e6}}`)
 }

@@ -1,6 +1,5 @@
 // What happened, asked for or streamed.
 
-import type { ServerResponse } from 'node:http'
 import type { Context } from 'hono'
 import * as v from 'valibot'
 import { LabError } from '../errors.ts'
@@ -73,13 +72,20 @@ export const eventRoutes: Route[] = [
     async handle({ lab, c, query }) {
       const asked = query()
       const wanted = { since_us: microseconds(asked.since ?? 0), execution_id: asked.execution_id, limit: asked.limit }
-      const isHead = c.req.method === 'HEAD'
-      const gone = c.req.raw.signal
-      if (asked.wait && !isHead) await somethingThere(lab, wanted, asked.wait * 1000, gone)
-      // Who was told elsewhere that something has ended finds the event of it here.
-      await lab.hub.log.until()
-      const body = isHead ? null : await answerEvents(lab, wanted, gone)
-      return new Response(body, { headers: headersOf('application/json') })
+      if (c.req.method === 'HEAD') return new Response(null, { headers: headersOf('application/json') })
+      const ended = new AbortController()
+      const leave = lab.long_requests.enter(keyOf(c), () => ended.abort(keyEnded()))
+      const reading = { gone: c.req.raw.signal, ended: ended.signal, response: c.env?.outgoing, onEnd: leave }
+      try {
+        if (asked.wait) await somethingThere(lab, wanted, asked.wait * 1000, reading)
+        // Who was told elsewhere that something has ended finds the event of it here.
+        await lab.hub.log.until()
+        const body = await answerEvents(lab, wanted, reading)
+        return new Response(body, { headers: headersOf('application/json') })
+      } catch (error) {
+        leave()
+        throw error
+      }
     },
   }),
   route({
@@ -90,7 +96,9 @@ export const eventRoutes: Route[] = [
     summary: 'Live events, as Server-Sent Events',
     description:
       'Each frame is `event: runtime_event`, `data:` with one RuntimeEvent, and `id:`. After a break, ask with the last id: what came in between follows. ' +
-      'A reader that falls 1000 events behind loses the oldest, and is told by the comment `: dropped N`.',
+      'A reader that falls 1000 events behind loses the oldest, and is told by the comment `: dropped N`. ' +
+      'Ids rise, with holes; none is given twice, also after a power cut. The comment `: gap` says that events behind the last id are lost: ' +
+      'a power cut or a full disk took them, or the id is not in this log. What follows is all there is; read the state anew.',
     scope: 'read',
     query: Streamed,
     success: { status: 200, description: 'The stream', media_type: 'text/event-stream' },
@@ -108,16 +116,39 @@ type Wanted = { after_seq: number | undefined; execution_id: string | undefined;
 async function stream(lab: Lab, c: Context<Env>, wanted: Wanted): Promise<Response> {
   const headers = { ...headersOf('text/event-stream'), 'X-Accel-Buffering': 'no' }
   if (c.req.method === 'HEAD') return c.body(null, 200, headers)
-  lab.hub.streams.mustHaveRoom()
-  const close = () => subscription?.close()
+  mustHaveRoom(lab)
+  const leave = lab.long_requests.enter(keyOf(c), () => subscription.end())
+  const close = () => {
+    leave()
+    subscription?.close()
+  }
   // A page of another origin needs the headers that a middleware adds to the answer, so there has to be one.
-  const response = c.req.header('origin') === undefined ? (c.env?.outgoing as ServerResponse | undefined) : undefined
-  const { outlet, body } = response ? { outlet: socketOutlet(response, headers, close), body: null } : bodyOutlet(close)
+  const response = c.req.header('origin') === undefined ? c.env?.outgoing : undefined
+  const { outlet, body } = response ? { outlet: socketOutlet(response, headers, close), body: null } : bodyOutlet(close, c.env?.outgoing)
   const subscription = lab.hub.streams.subscribe({ outlet, ...wanted })
   if (body) return c.body(body, 200, headers)
   const { RESPONSE_ALREADY_SENT } = await import('@hono/node-server/utils/response')
   // A copy is one of Node's own: of a light one the mark is not seen, and it would be sent.
   return RESPONSE_ALREADY_SENT.clone()
+}
+
+/** Throws as `Streams.mustHaveRoom`. */
+function mustHaveRoom({ hub, refusals }: Lab): void {
+  try {
+    hub.streams.mustHaveRoom()
+  } catch (error) {
+    if (error instanceof LabError && error.code === 'overloaded') refusals.count('subscribers', `a stream was refused: ${error.message}`)
+    throw error
+  }
+}
+
+/** Undefined on the control socket, which nobody needs a key for. */
+function keyOf(c: Context<Env>): string | undefined {
+  return c.env?.local ? undefined : c.get('principal').key_id
+}
+
+function keyEnded(): LabError {
+  return new LabError('unauthorized', 'the key of this request was revoked or has expired meanwhile; ask again with a valid key')
 }
 
 function headersOf(type: string): Record<string, string> {
@@ -130,8 +161,10 @@ function sequenceNumber(text: string | undefined): number | undefined {
   throw new LabError('invalid', `the last event id ${JSON.stringify(text.slice(0, 40))} is not one of ours; send the digits of an id: line`)
 }
 
-/** Resolves when there is an event to answer, when the time is up, or when nobody waits any more. */
-async function somethingThere(lab: Lab, query: Query, wait_ms: number, gone: AbortSignal): Promise<void> {
+type Ends = { gone: AbortSignal; ended: AbortSignal }
+
+/** Resolves when there is an event to answer, when the time is up, or when nobody waits any more. Rejects with the reason of `ended`. */
+async function somethingThere(lab: Lab, query: Query, wait_ms: number, { gone, ended }: Ends): Promise<void> {
   const { log, closing } = lab.hub
   const { promise, resolve } = withResolver()
   const ends = [
@@ -140,17 +173,19 @@ async function somethingThere(lab: Lab, query: Query, wait_ms: number, gone: Abo
         resolve()
     }),
     lab.clock.after(wait_ms, resolve),
-    heard(gone, resolve),
-    heard(closing, resolve),
+    ...[gone, closing, ended].map((signal) => heard(signal, resolve)),
   ]
   try {
     if (!(await isThere(lab, query))) await promise
+    ended.throwIfAborted()
   } finally {
     for (const end of ends) end()
   }
 }
 
 async function isThere(lab: Lab, query: Query): Promise<boolean> {
+  // Most who wait have seen all there is, and cost no look at the card.
+  if (lab.hub.log.shown.us < query.since_us!) return false
   for await (const { count } of lab.hub.log.read({ ...query, limit: 1 }, 'array')) if (count > 0) return true
   return false
 }

@@ -5,6 +5,7 @@ import { OperationResult } from '../devices/records.ts'
 import { CreatedKey, KeyEnd, KeyRequest, PublicKey } from '../keys/keys.ts'
 import { PairingAnswer, PairingRequest, PairingWish } from '../keys/pairing.ts'
 import { json, type Route, route } from './contract.ts'
+import { remoteAddress } from './entrance.ts'
 
 const Rotation = v.strictObject({
   overlap_s: v.optional(
@@ -85,7 +86,9 @@ export const keyRoutes: Route[] = [
     operation_id: 'requestKey',
     tag: 'keys',
     summary: 'Ask for a key, which somebody with a key of scope admin then approves or denies',
-    description: 'Show the `code` to whoever is to approve it. Five may wait, each for ten minutes.',
+    description:
+      'Show the `code` to whoever is to approve it. Five may wait, each for ten minutes, and two of one address (`limits.pairings_per_address`); ' +
+      'where five wait, an address that has several gives its oldest to one that has none.',
     scope: 'public',
     body: PairingWish,
     body_limit: 4096,
@@ -96,11 +99,15 @@ export const keyRoutes: Route[] = [
       headers: ['Location'],
     },
     errors: [400, 409],
-    handle({ lab, body }) {
+    handle({ lab, c, body }) {
       const wish = body()
-      const asked = lab.pairing.request(wish)
-      const who = `${JSON.stringify(wish.app_name)} asks for a key of scope ${wish.scope} and shows the code ${asked.code}`
-      lab.log.warn(`${who}; if you know it: benchd key approve ${asked.code}`)
+      const from = remoteAddress(c.env) ?? null
+      const asked = lab.pairing.request(wish, from)
+      // Its own words come last, in quotes: they must not pass for ours.
+      const who = `somebody${from === null ? '' : ` at ${from}`} asks for a key of scope ${wish.scope} and shows the code ${asked.code}`
+      lab.log.warn(
+        `${who}; if you know who that is: benchd key approve ${asked.code} (the program calls itself ${JSON.stringify(wish.app_name)})`,
+      )
       return json(asked, 201, { Location: `/api/keys/requests/${asked.request_id}` })
     },
   }),
@@ -147,8 +154,8 @@ export const keyRoutes: Route[] = [
     success: { status: 200, description: 'The key is made when it is fetched', schema: OperationResult },
     errors: [400, 404],
     handle({ lab, param, body }) {
-      const { app_name, scope } = lab.pairing.approve(param('request_id'), body().expires_at)
-      return json({ success: true, message: `${JSON.stringify(app_name)} may fetch a key of scope ${scope}` })
+      const request = lab.pairing.approve(param('request_id'), body().expires_at)
+      return json({ success: true, message: `${named(request)} may fetch a key of scope ${request.scope}` })
     },
   }),
   route({
@@ -161,8 +168,11 @@ export const keyRoutes: Route[] = [
     success: { status: 200, description: 'It is gone', schema: OperationResult },
     errors: [404],
     handle({ lab, param }) {
-      const { app_name } = lab.pairing.deny(param('request_id'))
-      return json({ success: true, message: `${JSON.stringify(app_name)} gets no key` })
+      return json({ success: true, message: `${named(lab.pairing.deny(param('request_id')))} gets no key` })
     },
   }),
 ]
+
+function named({ app_name, from }: PairingRequest): string {
+  return `${JSON.stringify(app_name)}${from === null ? '' : ` at ${from}`}`
+}

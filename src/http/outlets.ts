@@ -20,7 +20,8 @@ export function socketOutlet(response: ServerResponse, headers: Record<string, s
   }
 }
 
-export function bodyOutlet(onClose: () => void): { outlet: Outlet; body: ReadableStream<Uint8Array> } {
+/** `response` is where the body goes, if it goes over a socket. */
+export function bodyOutlet(onClose: () => void, response?: ServerResponse): { outlet: Outlet; body: ReadableStream<Uint8Array> } {
   const encoder = new TextEncoder()
   let controller: ReadableStreamDefaultController<Uint8Array>
   let drained = () => {}
@@ -42,7 +43,13 @@ export function bodyOutlet(onClose: () => void): { outlet: Outlet; body: Readabl
     onDrain: (call) => {
       drained = call
     },
-    end: (how) => (how === 'cut' ? controller.error(new Error('it took nothing for a minute')) : controller.close()),
+    end(how) {
+      onClose()
+      if (how === 'ended') controller.close()
+      // An error of the body would be told in the log, once for each.
+      else if (response) response.destroy()
+      else controller.error(new Error('it took nothing for a minute'))
+    },
   }
   return { outlet, body }
 }

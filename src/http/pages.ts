@@ -1,10 +1,12 @@
 // The files that a browser gets without a key: the page of the bench, the page of the API, and the OpenAPI document.
 
-import type { Hono, MiddlewareHandler } from 'hono'
-import { etag } from 'hono/etag'
+import { createHash } from 'node:crypto'
+import type { TLSSocket } from 'node:tls'
+import type { Context, Hono, MiddlewareHandler } from 'hono'
 import { secureHeaders } from 'hono/secure-headers'
 import { readShipped } from '../kit/files.ts'
 import type { Env } from './contract.ts'
+import { type Pacing, pacedBody } from './paced_body.ts'
 import { apiVersion } from './version.ts'
 
 const html = 'text/html; charset=utf-8'
@@ -41,13 +43,45 @@ const secure: MiddlewareHandler<Env> = secureHeaders({
   originAgentCluster: false,
 })
 
-/** Each is read when it is asked for: a bench that no browser looks at holds none of them. */
-export function servePages(hono: Hono<Env>): void {
+type Shipped = { bytes: Uint8Array<ArrayBuffer>; etag: string }
+
+/** Over TLS a larger file goes out piece by piece: each piece is copied, and a client that takes none of it holds only one. */
+const piece_bytes = 64 * 1024
+
+/** Each file is read once, when it is first asked for: a bench that no browser looks at holds none of them. */
+export function servePages(hono: Hono<Env>, pacing: Pacing): void {
   for (const [path, [file, type]] of Object.entries(files)) {
-    hono.use(path, versioned, secure, etag())
     const url = new URL(file, import.meta.url)
-    hono.get(path, async (c) => c.body(await readShipped(url), 200, { 'Content-Type': type, 'Cache-Control': 'no-cache' }))
+    let shipped: Promise<Shipped> | undefined
+    hono.use(path, versioned, secure)
+    hono.get(path, async (c) => {
+      shipped ??= read(url)
+      // One that cannot be read now may be there later.
+      shipped.catch(() => {
+        shipped = undefined
+      })
+      return answered(pacing, c, await shipped, type)
+    })
   }
+}
+
+async function read(url: URL): Promise<Shipped> {
+  const bytes = await readShipped(url)
+  return { bytes, etag: `"${createHash('sha256').update(bytes).digest('base64url')}"` }
+}
+
+function answered(pacing: Pacing, c: Context<Env>, { bytes, etag }: Shipped, type: string): Response {
+  const headers = { ETag: etag, 'Cache-Control': 'no-cache' }
+  if (c.req.header('if-none-match')?.includes(etag)) return c.body(null, 304, headers)
+  const whole = { ...headers, 'Content-Type': type, 'Content-Length': String(bytes.length) }
+  if (c.req.method === 'HEAD') return c.body(null, 200, whole)
+  const isCopied = (c.env?.incoming?.socket as TLSSocket | undefined)?.encrypted
+  if (!isCopied || bytes.length <= piece_bytes) return c.body(bytes, 200, whole)
+  return c.body(pacedBody(pacing, { pieces: piecesOf(bytes), response: c.env?.outgoing }).body, 200, whole)
+}
+
+async function* piecesOf(bytes: Uint8Array): AsyncGenerator<Uint8Array, undefined> {
+  for (let at = 0; at < bytes.length; at += piece_bytes) yield bytes.subarray(at, at + piece_bytes)
 }
 
 const versioned: MiddlewareHandler<Env> = async (c, next) => {

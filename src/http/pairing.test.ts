@@ -4,14 +4,23 @@ import { isRefusal, openBench } from './testing.ts'
 type Answer = { request_id: string; request_secret: string; code: string }
 const wish = { app_name: 'Dashboard', scope: 'operate' }
 
-async function begin(t: Test) {
-  const bench = await openBench(t)
-  const { ask } = bench
+async function begin(t: Test, more: object = {}) {
+  const warned: string[] = []
+  const bench = await openBench(t, more)
+  const { ask, hono, clock, lab } = bench
+  lab.log.warn = (message) => void warned.push(message)
+  const requestFrom = async (address: string, json: object = wish) => {
+    const init = { method: 'POST', headers: { Host: 'localhost', 'Content-Type': 'application/json' }, body: JSON.stringify(json) }
+    const env = { incoming: { socket: { remoteAddress: address } } }
+    const response = await clock.run(Promise.resolve(hono.request('/api/keys/requests', init, env)))
+    return { status: response.status, headers: response.headers, ...((await response.json()) as Answer & { detail?: string }) }
+  }
+  const refusedTimes = () => lab.refusals.counts.find(({ bound }) => bound === 'pairings_per_address')?.times
   const request = async (json: object = wish) => (await ask('POST', '/api/keys/requests', { key: null, json })).body as Answer
   const poll = (id: string, secret: string) =>
     ask('GET', `/api/keys/requests/${id}`, { key: null, headers: { 'X-Request-Secret': secret } })
   const pending = async () => ((await ask('GET', '/api/keys/requests')).body as { requests: { request_id: string }[] }).requests
-  return { ...bench, request, poll, pending }
+  return { ...bench, request, requestFrom, poll, pending, warned, refusedTimes }
 }
 
 test('who approves may say when the key ends, and no moment that is over', async (t) => {
@@ -64,20 +73,96 @@ test('only who asked fetches the key, and only once when they ask twice at once'
 })
 
 test('five wait at most, each for ten minutes, and a denied one is gone', async (t) => {
-  const { ask, clock, poll, pending, request } = await begin(t)
-  const first = await request()
-  for (let i = 0; i < 4; i++) await request()
-  isRefusal(t, await ask('POST', '/api/keys/requests', { key: null, json: wish }), 409, 'conflict')
+  const { ask, clock, poll, pending, requestFrom } = await begin(t)
+  const first = await requestFrom('10.0.0.1')
+  for (let i = 2; i <= 5; i++) await requestFrom(`10.0.0.${i}`)
+  t.match(await requestFrom('10.0.0.6'), { status: 409, detail: /5 requests for a key wait already/ })
   t.equal((await ask('DELETE', `/api/keys/requests/${first.request_id}`)).status, 200)
   isRefusal(t, await poll(first.request_id, first.request_secret), 404)
   isRefusal(t, await ask('POST', `/api/keys/requests/${first.request_id}/approve`), 404)
-  const last = await request()
+  const last = await requestFrom('10.0.0.6')
   await clock.advance(599_000)
   t.equal((await pending()).length, 5)
   await clock.advance(1000)
   t.same(await pending(), [])
   isRefusal(t, await poll(last.request_id, last.request_secret), 404)
   isRefusal(t, await ask('POST', `/api/keys/requests/${last.request_id}/approve`), 404)
+})
+
+test('one address has two that wait, and keeps nobody else out', async (t) => {
+  const { ask, pending, requestFrom, refusedTimes } = await begin(t)
+  for (let i = 0; i < 2; i++) t.equal((await requestFrom('10.0.0.66')).status, 201)
+  for (let i = 0; i < 8; i++)
+    t.match(await requestFrom('10.0.0.66'), { status: 409, detail: /2 requests for a key wait from your address/ })
+  t.equal(refusedTimes(), 8)
+  const honest = await requestFrom('10.0.0.7')
+  t.equal(honest.status, 201)
+  t.same(
+    ((await pending()) as unknown as { from: string }[]).map(({ from }) => from),
+    ['10.0.0.66', '10.0.0.66', '10.0.0.7'],
+  )
+  const { body } = await ask('POST', `/api/keys/requests/${honest.request_id}/approve`)
+  t.same(body, { success: true, message: '"Dashboard" at 10.0.0.7 may fetch a key of scope operate' })
+})
+
+test('where three addresses have taken all places, who has none takes that of the oldest of who has most', async (t) => {
+  const { ask, pending, poll, requestFrom, refusedTimes } = await begin(t)
+  const asked: Answer[] = []
+  for (const n of [1, 1, 2, 2, 3]) asked.push(await requestFrom(`10.0.0.6${n}`))
+  const honest = await requestFrom('10.0.0.7')
+  t.equal(honest.status, 201)
+  t.equal(refusedTimes(), 1)
+  isRefusal(t, await poll(asked[0]!.request_id, asked[0]!.request_secret), 404)
+  t.same(
+    (await pending()).map(({ request_id }) => request_id),
+    [...asked.slice(1), honest].map(({ request_id }) => request_id),
+  )
+  t.equal((await requestFrom('10.0.0.7')).status, 409, 'it takes no second one from anybody')
+  t.equal((await requestFrom('10.0.0.8')).status, 201)
+  for (let n = 100; n < 120; n++) t.equal((await requestFrom(`10.0.0.${n}`)).status, 409, 'five addresses with one each keep theirs')
+  t.match(await poll(honest.request_id, honest.request_secret), { status: 202 })
+  t.equal((await ask('POST', `/api/keys/requests/${honest.request_id}/approve`)).status, 200)
+})
+
+test('what is approved gives way to nobody', async (t) => {
+  const { ask, poll, requestFrom } = await begin(t, { limits: { pairings_per_address: 5 } })
+  const asked: Answer[] = []
+  for (let i = 0; i < 5; i++) asked.push(await requestFrom('10.0.0.7'))
+  for (const { request_id } of asked.slice(0, 3)) await ask('POST', `/api/keys/requests/${request_id}/approve`)
+  t.equal((await requestFrom('10.0.0.8')).status, 201)
+  isRefusal(t, await poll(asked[3]!.request_id, asked[3]!.request_secret), 404)
+  t.equal((await requestFrom('10.0.0.9')).status, 409)
+  for (const { request_id, request_secret } of asked.slice(0, 3)) t.equal((await poll(request_id, request_secret)).status, 200)
+})
+
+test('what a program calls itself cannot pass for a command, nor for the code of another request', async (t) => {
+  const { requestFrom, warned } = await begin(t)
+  const first = await requestFrom('10.0.0.7', { app_name: 'Kühl-Schrank (2) v1.0', scope: 'admin' })
+  t.equal(first.status, 201)
+  t.same(warned, [
+    `somebody at 10.0.0.7 asks for a key of scope admin and shows the code ${first.code}; if you know who that is: benchd key approve ${first.code} (the program calls itself "Kühl-Schrank (2) v1.0")`,
+  ])
+  const names = [
+    ...[
+      `x"; benchd key approve ${first.code}`,
+      'a; b',
+      "it's",
+      'a`b`',
+      '$(a)',
+      'a|b',
+      'a\\b',
+      'a\u202eb',
+      'a\u2028b',
+      ' a',
+      '',
+      '-',
+      'a'.repeat(65),
+    ],
+    ...[`benchd key approve ${first.code}`, first.code.toLowerCase().replace('-', ''), `a ${first.code.split('-').join(' ')} b`],
+  ]
+  for (const app_name of names)
+    t.equal((await requestFrom('10.0.0.8', { app_name, scope: 'read' })).status, 400, encodeURIComponent(app_name))
+  t.equal(warned.length, 1)
 })
 
 test('an approved key that nobody fetches in time is never made', async (t) => {

@@ -5,11 +5,15 @@ import { createServer as createHttp, type IncomingMessage, type Server, type Ser
 import type { AddressInfo, Socket } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import type { Hono } from 'hono'
+import type { Limits } from '../config.ts'
 import { LabError } from '../errors.ts'
+import { systemClock } from '../kit/clock.ts'
+import type { Refusals } from '../kit/refusals.ts'
+import { Connections } from './connections.ts'
 import type { Env } from './contract.ts'
 import { errorAnswer } from './errors.ts'
 
-const limits = {
+const timing = {
   maxHeaderSize: 16 * 1024,
   headersTimeout: 10_000,
   requestTimeout: 30_000,
@@ -21,9 +25,21 @@ const limits = {
 
 export type Tls = { cert: string; key: string }
 
-/** A server of whatever app there is now; `local` marks what comes over the control socket, which only its owner may open. */
-export function serverOf(app: () => Hono<Env>, options: { connections: number; tls?: Tls | undefined; local?: boolean }): Server {
-  const { connections, tls, local = false } = options
+/** Connections that wait to be accepted: where they do not fit, the kernel lets a client try again only after a second, a stop too. */
+const backlog = 4096
+/** A client that is sent an error has this long to take it. */
+const farewell_ms = 1000
+
+type Options = {
+  limits: () => Limits
+  refusals: Refusals
+  tls?: Tls | undefined
+  /** Marks what comes over the control socket, which only its owner may open. */
+  local?: boolean
+}
+
+/** A server of whatever app there is now. `handshake_s` of the limits is read once, all others whenever they are needed. */
+export function serverOf(app: () => Hono<Env>, { limits, refusals, tls, local = false }: Options): Server {
   const listener = getRequestListener((request, env) => app().fetch(request, local ? { ...env, local } : env), {
     // Without it a request that has no Host ends here, with an empty 400; the entrance looks at what was really sent.
     hostname: 'localhost',
@@ -31,12 +47,26 @@ export function serverOf(app: () => Hono<Env>, options: { connections: number; t
   })
   // Read in where there is a certificate, and only there.
   const server: Server = tls
-    ? process.getBuiltinModule('node:https').createServer({ ...limits, ...tls }, listener)
-    : createHttp(limits, listener)
-  server.maxConnections = connections
-  server.on('clientError', answerClientError)
-  server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {
-    refuse(response, new LabError('invalid', 'the header Expect is not understood here; leave it out'))
+    ? process.getBuiltinModule('node:https').createServer({ ...timing, ...tls, handshakeTimeout: limits().handshake_s * 1000 })
+    : createHttp(timing)
+  const connections = new Connections(server, { limits, refusals, clock: systemClock })
+  server.on('request', (request, response) => {
+    if (connections.begin(request, response)) void listener(request, response)
+  })
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+    if (error.code === 'ERR_TLS_HANDSHAKE_TIMEOUT') {
+      refusals.count(
+        'handshake_s',
+        `a TLS handshake of ${socket.remoteAddress} took over ${limits().handshake_s} s: its connection is closed`,
+      )
+    }
+    if (connections.knows(socket)) answerClientError(error, socket)
+    // An answer needs a handshake first: without one it would never leave, and the socket would stay for ever.
+    else socket.destroy()
+  })
+  server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
+    if (connections.begin(request, response))
+      refuse(response, new LabError('invalid', 'the header Expect is not understood here; leave it out'))
   })
   return server
 }
@@ -51,7 +81,7 @@ export function listen(server: Server, host: string, port: number): Promise<Addr
           : `cannot listen on ${host} port ${port}: ${error.message}`
       reject(new LabError(error.code === 'EADDRINUSE' ? 'conflict' : 'config', sentence, { cause: error }))
     })
-    server.listen(port, host, () => resolve(server.address() as AddressInfo))
+    server.listen({ port, host, backlog }, () => resolve(server.address() as AddressInfo))
   })
 }
 
@@ -82,6 +112,7 @@ function answerClientError(error: NodeJS.ErrnoException, socket: Socket & { _htt
   const lines = { ...headers, 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text), Connection: 'close' }
   const head = Object.entries(lines).map(([name, value]) => `${name}: ${value}\r\n`)
   socket.end(`HTTP/1.1 ${status} ${reasonPhrases[status]}\r\n${head.join('')}\r\n${text}`)
+  setTimeout(() => socket.destroy(), farewell_ms).unref()
 }
 
 const reasonPhrases: Record<number, string> = { 400: 'Bad Request', 408: 'Request Timeout', 431: 'Request Header Fields Too Large' }

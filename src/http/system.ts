@@ -2,7 +2,7 @@
 
 import * as v from 'valibot'
 import { portBehind, serialPorts } from '../../drivers/transports/ports.ts'
-import { AuditEntry } from '../keys/audit.ts'
+import { AuditEntry, auditFiles, auditOutcomes } from '../keys/audit.ts'
 import { healthStates, type Lab } from '../lab.ts'
 import { json, type Route, route } from './contract.ts'
 import { Limit } from './numeral.ts'
@@ -134,16 +134,28 @@ export const systemRoutes: Route[] = [
     operation_id: 'getAudit',
     tag: 'system',
     summary: 'Who did what: the newest requests that changed something or were refused that',
-    description: 'A thousand at most; `audit.jsonl` in the data folder has more. `benchd audit verify` follows its chain of hashes.',
+    description:
+      'A thousand of each at most; in the data folder `audit.jsonl` has more of what was done, and `audit-refused.jsonl` of what was refused. ' +
+      'An operation that has begun was done, however it ended, and so was what was answered with 500. `benchd audit verify` follows both chains of hashes.',
     scope: 'admin',
-    query: v.object({ limit: Limit }),
+    query: v.object({
+      limit: Limit,
+      outcome: v.optional(v.pipe(v.picklist(auditOutcomes), v.description('What was done, or what was refused; both unless said'))),
+    }),
     success: {
       status: 200,
-      description: 'The oldest of them first, and the head of the chain',
-      schema: v.strictObject({ head: Head, entries: v.array(v.strictObject({ ...Head.entries, ...AuditEntry.entries })) }),
+      description: 'The oldest of them first, and the heads of both chains',
+      schema: v.strictObject({
+        head: v.pipe(Head, v.description('Of `audit.jsonl`')),
+        refused_head: v.pipe(Head, v.description('Of `audit-refused.jsonl`')),
+        entries: v.array(v.strictObject({ file: v.picklist(Object.values(auditFiles)), ...Head.entries, ...AuditEntry.entries })),
+      }),
     },
     errors: [400],
-    handle: async ({ lab, query }) => json(await lab.audit.newest(query().limit)),
+    async handle({ lab, query }) {
+      const { limit, outcome } = query()
+      return json(await lab.audit.newest(limit, outcome))
+    },
   }),
 ]
 

@@ -8,8 +8,9 @@ import { type Host, unknownHost } from '../care/host.ts'
 import { type Config, checkConfig } from '../config.ts'
 import { demoBench } from '../examples/demo_bench.ts'
 import { type Scope, scopes } from '../keys/keys.ts'
-import type { VirtualClock } from '../kit/clock.ts'
-import type { Log } from '../kit/log.ts'
+import { systemClock, type VirtualClock } from '../kit/clock.ts'
+import { type Log, silent } from '../kit/log.ts'
+import { Refusals } from '../kit/refusals.ts'
 import { diskClock } from '../kit/testing.ts'
 import { type Lab, openLab } from '../lab.ts'
 import { startService } from '../main.ts'
@@ -43,6 +44,12 @@ export async function benchConfig(more: object = {}): Promise<Config> {
     { device_id: 'spare-1', driver: 'bioshake', transport: { kind: 'simulated' } },
   ]
   return checkConfig({ ...demoBench, devices, listen: { host: '127.0.0.1', port: 0 }, ...more }, 'the bench')
+}
+
+/** What a server of its own, without a lab, is bounded by; `limits` stand in place of the usual ones. */
+export async function usualBounds(limits: object = {}) {
+  const config = await benchConfig({ limits })
+  return { config, limits: () => config.limits, clock: systemClock, refusals: new Refusals({ log: silent, clock: systemClock }) }
 }
 
 /** `folder` is one with data in it; with a `time_scale` below 1, which no configuration may have, the instruments are slower than they say. */

@@ -1,12 +1,14 @@
-// Who did what: a line for each request that changes something or was refused that, chained by hashes, in `audit.jsonl`. Nothing waits
-// for it. Its head is told to the log, so that the journal of the system can witness that the end was not cut off.
+// The audit trail: a line for each request that changes something, chained by hashes, in `audit.jsonl`, and for each that was refused that
+// in `audit-refused.jsonl`. No request waits for it. The heads of both chains are told to the log, so that the journal of the system can
+// witness that no end was cut off.
 
 import * as v from 'valibot'
-import { messageOf } from '../errors.ts'
-import { ChainedLines, type Head } from '../kit/chained_lines.ts'
+import type { Head } from '../kit/chained_lines.ts'
 import { type Clock, systemClock } from '../kit/clock.ts'
 import type { Report } from '../kit/json_file.ts'
 import type { Log } from '../kit/log.ts'
+import { TokenBuckets } from '../kit/token_buckets.ts'
+import { AuditFile } from './audit_file.ts'
 import { withoutSecrets } from './secret.ts'
 
 const Word = v.nullable(v.string())
@@ -19,7 +21,7 @@ export const AuditEntry = v.strictObject({
   ),
   name: Word,
   scope: Word,
-  from: v.pipe(Word, v.description('The address that the request came from')),
+  from: v.pipe(Word, v.description('The address that the request came from; null where one line stands for requests from several')),
   what: v.pipe(v.string(), v.description('Method and path, or a command')),
   status: v.nullable(v.number()),
   reason: v.pipe(Word, v.description('Why it was refused, as X-Reason has it')),
@@ -27,57 +29,67 @@ export const AuditEntry = v.strictObject({
   left_out: v.optional(
     v.pipe(
       v.number(),
-      v.description('So many lines before this one were left out: too many came without a good key, or the disk refused them'),
+      v.description(
+        'So many lines before this one were left out: too many requests of one key were refused, or the disk refused the lines',
+      ),
+    ),
+  ),
+  times: v.optional(
+    v.pipe(
+      v.number(),
+      v.description(
+        'So many requests of this key were alike within ten seconds and are this one line; time and operation are those of the last',
+      ),
     ),
   ),
 })
 export type AuditEntry = v.InferOutput<typeof AuditEntry>
 
 /** What happened; what is left out is null. */
-export type Deed = { what: string } & Partial<Omit<AuditEntry, 'at' | 'what' | 'left_out'>>
+export type Deed = { what: string } & Partial<Omit<AuditEntry, 'at' | 'what' | 'left_out' | 'times'>>
 
 /** What the service itself does. */
 export const byService = { key_id: 'service', name: 'service' } as const
 
-export const auditFile = 'audit.jsonl'
+/** What was done, and what was refused. Each is a chain of its own, so that no flood of refusals pushes out what was done. */
+export const auditFiles = { done: 'audit.jsonl', refused: 'audit-refused.jsonl' } as const
+export const auditOutcomes = ['done', 'refused'] as const
+export type AuditOutcome = (typeof auditOutcomes)[number]
 
-const mostWaiting = 1000
-/** So many are written together, and so long after the ones before: a flood must not keep the card and the processor busy. */
-const batch = 200
-const rest_ms = 50
+const refusedLongest = 4 * 1024 * 1024
+const refusedKept = 3
 const headEveryMs = 3_600_000
+/** In bytes of JSON. */
 const longestWhat = 300
-/** Of deeds that anybody on the network can do: so many at once, then one a second. */
-const strangers = { burst: 20, perSecond: 1 }
+/** Refusals of one key, or of all strangers together, and repeats of one request of one key: so many at once, then one a second. */
+const lines = { burst: 20, perSecond: 1 }
+/** What was not worth a line of its own is told after this time. */
+const foldedFor_ms = 10_000
 
 type Options = { folder: string; log: Log; report: Report; clock?: Clock; now?: () => number }
 
 export class Audit {
-  readonly #lines: ChainedLines
+  readonly #files: Record<AuditOutcome, AuditFile>
   readonly #log: Log
-  readonly #report: Report
   readonly #clock: Clock
   readonly #now: () => number
-  #waiting: AuditEntry[] = []
-  #writing: Promise<void> | undefined
-  #leftOut = 0
-  #tries = strangers.burst
-  #triedAt: number
-  #isWell = true
-  #told = ''
-  #cancel = () => {}
-  #hurry = () => {}
-  #isAwaited = false
+  readonly #refusals: TokenBuckets
+  readonly #repeats: TokenBuckets
+  /** Requests that are as one before them, for which there is a line already: they become one line together. */
+  readonly #folded = new Map<string, { entry: AuditEntry; times: number }>()
+  #cancelHead = () => {}
+  #cancelTelling: (() => void) | undefined
   #isClosed = false
 
   /** `now` in Unix seconds. */
   constructor({ folder, log, report, clock = systemClock, now = () => Date.now() / 1000 }: Options) {
-    this.#lines = new ChainedLines({ path: `${folder}/${auditFile}` })
+    const file = (name: string, size: object = {}) => new AuditFile({ path: `${folder}/${name}`, ...size, clock, report })
+    this.#files = { done: file(auditFiles.done), refused: file(auditFiles.refused, { longest: refusedLongest, kept: refusedKept }) }
     this.#log = log
-    this.#report = report
     this.#clock = clock
     this.#now = now
-    this.#triedAt = clock.now()
+    this.#refusals = new TokenBuckets({ ...lines, now: () => clock.now() })
+    this.#repeats = new TokenBuckets({ ...lines, now: () => clock.now() })
     this.#tellHourly()
   }
 
@@ -85,99 +97,107 @@ export class Audit {
   note(deed: Deed): void {
     if (this.#isClosed) return
     const entry = entryOf(deed, this.#now())
-    const isRefusedStranger = entry.key_id === null && (entry.status ?? 0) >= 400
-    if (this.#waiting.length >= mostWaiting || (isRefusedStranger && !this.#mayCountOne())) {
-      this.#leftOut++
-      return
-    }
-    this.#waiting.push(this.#leftOut ? { ...entry, left_out: this.#leftOut } : entry)
-    this.#leftOut = 0
-    this.#writing ??= this.#write()
+    if (isRefusal(entry)) this.#noteRefusal(entry)
+    else this.#noteDone(entry)
   }
 
-  /** The newest, oldest first, and the head; what was noted before is among them unless the disk refuses it. */
-  async newest(limit: number): Promise<{ head: Head; entries: (AuditEntry & Head)[] }> {
+  /**
+   * The newest of both files, or of one, in the order of time, and the heads of both; what was noted before is among them unless the disk
+   * refuses it.
+   */
+  async newest(
+    limit: number,
+    outcome?: AuditOutcome,
+  ): Promise<{ head: Head; refused_head: Head; entries: (AuditEntry & Head & { file: string })[] }> {
     await this.#settled()
-    const { head, newest } = this.#lines
-    return { head, entries: newest.slice(-limit).map(({ seq, hash, entry }) => ({ seq, hash, ...(entry as AuditEntry) })) }
+    const [done, refused] = await Promise.all([this.#files.done.newest(), this.#files.refused.newest()])
+    const of = ({ lines }: typeof done, its: AuditOutcome) =>
+      outcome === undefined || outcome === its
+        ? lines.map(({ seq, hash, entry }) => ({ file: auditFiles[its], seq, hash, ...(entry as AuditEntry) }))
+        : []
+    const entries = merged(of(done, 'done'), of(refused, 'refused'))
+    return { head: done.head, refused_head: refused.head, entries: entries.slice(-limit) }
   }
 
-  /** Resolves when all is on the card, or was refused; tells the head a last time. */
+  /** Resolves when all is on the card, or was refused; tells the heads a last time. */
   async close(): Promise<void> {
     this.#isClosed = true
-    this.#cancel()
+    this.#cancelHead()
     await this.#settled()
-    this.#tellHead()
-    await this.#lines.close()
-  }
-
-  /** All that waits, until nothing does; what the disk refuses waits for the next deed. One deed is written at once, many together. */
-  async #write(): Promise<void> {
-    // Not in the turn of the request.
-    await new Promise(setImmediate)
-    while (this.#waiting.length && (await this.#written(this.#waiting.splice(0, batch)))) await this.#rest()
-    this.#writing = undefined
-  }
-
-  async #written(entries: AuditEntry[]): Promise<boolean> {
-    try {
-      await this.#lines.add(entries)
-      this.#isWell = true
-    } catch (error) {
-      this.#failed(entries, error)
-    }
-    return this.#isWell
-  }
-
-  /** Until there is enough for another write, or somebody wants to know. */
-  #rest(): Promise<void> {
-    if (this.#isAwaited || this.#waiting.length >= batch) return Promise.resolve()
-    return new Promise((resolve) => {
-      const cancel = this.#clock.after(rest_ms, resolve)
-      this.#hurry = () => {
-        cancel()
-        resolve()
-      }
-    })
+    this.#tellHeads()
+    await Promise.all(Object.values(this.#files).map((file) => file.close()))
   }
 
   async #settled(): Promise<void> {
-    this.#isAwaited = true
-    this.#hurry()
-    await this.#writing
-    this.#isAwaited = false
+    const settled = () => Promise.all(Object.values(this.#files).map((file) => file.settled()))
+    await settled()
+    this.#tellFolded()
+    await settled()
   }
 
-  #failed(entries: AuditEntry[], error: unknown): void {
-    const all = [...entries, ...this.#waiting]
-    this.#leftOut += Math.max(0, all.length - mostWaiting)
-    this.#waiting = all.slice(0, mostWaiting)
-    if (this.#isWell) this.#report({ kind: 'storage', message: `who does what is not taken down: ${messageOf(error)}` })
-    this.#isWell = false
+  #noteRefusal(entry: AuditEntry): void {
+    if (this.#refusals.take(entry.key_id ?? 'strangers')) this.#files.refused.add(entry)
+    else {
+      this.#files.refused.leaveOut(entry)
+      this.#tellLater()
+    }
   }
 
-  #mayCountOne(): boolean {
-    const now = this.#clock.now()
-    this.#tries = Math.min(strangers.burst, this.#tries + ((now - this.#triedAt) / 1000) * strangers.perSecond)
-    this.#triedAt = now
-    if (this.#tries < 1) return false
-    this.#tries--
-    return true
+  #noteDone(entry: AuditEntry): void {
+    const name = `${entry.key_id} ${entry.status} ${entry.what}`
+    if (this.#repeats.take(name)) this.#files.done.add(entry)
+    else {
+      this.#fold(name, entry)
+      this.#tellLater()
+    }
+  }
+
+  #fold(name: string, entry: AuditEntry): void {
+    const before = this.#folded.get(name)
+    const from = before && before.entry.from !== entry.from ? null : entry.from
+    this.#folded.set(name, { entry: { ...entry, from }, times: (before?.times ?? 0) + 1 })
+  }
+
+  #tellLater(): void {
+    this.#cancelTelling ??= this.#clock.after(foldedFor_ms, () => this.#tellFolded())
+  }
+
+  #tellFolded(): void {
+    this.#cancelTelling?.()
+    this.#cancelTelling = undefined
+    for (const { entry, times } of this.#folded.values()) this.#files.done.add(times > 1 ? { ...entry, times } : entry)
+    this.#folded.clear()
+    this.#files.done.tellLeftOut()
+    this.#files.refused.tellLeftOut()
   }
 
   #tellHourly(): void {
-    this.#cancel = this.#clock.after(headEveryMs, () => {
-      this.#tellHead()
+    this.#cancelHead = this.#clock.after(headEveryMs, () => {
+      this.#tellHeads()
       this.#tellHourly()
     })
   }
 
-  #tellHead(): void {
-    const { seq, hash } = this.#lines.head
-    if (seq === 0 || hash === this.#told) return
-    this.#told = hash
-    this.#log.info(`audit: line ${seq} has the hash ${hash}`)
+  #tellHeads(): void {
+    this.#files.done.tellHead('audit', this.#log)
+    this.#files.refused.tellHead('audit of refusals', this.#log)
   }
+}
+
+/** Whether nothing was done for it. An operation that has begun was done, however it ended; and 500 says that something was tried. */
+function isRefusal({ status, operation_id }: AuditEntry): boolean {
+  return status !== null && status >= 400 && status !== 500 && operation_id === null
+}
+
+/** Both in one, by their times; neither is changed in its order, for the clock of the computer may have been set meanwhile. */
+function merged<Entry extends { at: number }>(some: readonly Entry[], others: readonly Entry[]): Entry[] {
+  const all: Entry[] = []
+  let next = 0
+  for (const entry of some) {
+    while (next < others.length && others[next]!.at < entry.at) all.push(others[next++]!)
+    all.push(entry)
+  }
+  return [...all, ...others.slice(next)]
 }
 
 /** Member by member: with spreads it costs ten times as much, and a stop comes here too. */
@@ -185,5 +205,21 @@ function entryOf(
   { what, key_id = null, name = null, scope = null, from = null, status = null, reason = null, operation_id = null }: Deed,
   at: number,
 ): AuditEntry {
-  return { at, key_id, name, scope, from, what: withoutSecrets(what).slice(0, longestWhat), status, reason, operation_id }
+  return { at, key_id, name, scope, from, what: shortened(withoutSecrets(what)), status, reason, operation_id }
+}
+
+/** Cut to what the line has room for: what JSON escapes, and letters of other alphabets, are longer there than they look. */
+function shortened(text: string): string {
+  if (text.length * 6 <= longestWhat || bytesOf(text.slice(0, longestWhat + 1)) <= longestWhat) return text
+  let [cut, bytes] = ['', 0]
+  for (const letter of text) {
+    bytes += bytesOf(letter)
+    if (bytes > longestWhat - 3) break
+    cut += letter
+  }
+  return `${cut}…`
+}
+
+function bytesOf(text: string): number {
+  return Buffer.byteLength(JSON.stringify(text)) - 2
 }

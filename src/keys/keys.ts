@@ -125,6 +125,12 @@ export class Keys {
     return isValid(known.key, this.#time()) ? publicRecord(known.key) : undefined
   }
 
+  /** Whether there is such a key, and it still opens what it is for. */
+  opens(key_id: string): boolean {
+    const known = this.#index().get(key_id)
+    return known !== undefined && isValid(known.key, this.#time())
+  }
+
   /** Whether there is such a key, and it opens nothing any more. */
   isOver(key_id: string): boolean {
     const known = this.#index().get(key_id)

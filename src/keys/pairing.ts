@@ -4,11 +4,20 @@ import { randomBytes, randomInt, randomUUID, timingSafeEqual } from 'node:crypto
 import * as v from 'valibot'
 import { LabError } from '../errors.ts'
 import { type Clock, systemClock } from '../kit/clock.ts'
-import { Name } from '../kit/name.ts'
 import { type KeyRequest, type Keys, Scope } from './keys.ts'
 import { digestOf } from './secret.ts'
 
-export const PairingWish = v.strictObject({ app_name: v.pipe(Name, v.description('What the key will be called')), scope: Scope })
+/** Whoever decides reads it beside a command, so it holds nothing that could end a quotation or begin another line. */
+const AppName = v.pipe(
+  v.string(),
+  v.regex(
+    /^[\p{L}\p{N}][\p{L}\p{M}\p{N} ._()+@-]{0,63}$/u,
+    'must be 1 to 64 letters, digits, spaces and . _ ( ) + @ -, and begin with a letter or a digit',
+  ),
+  v.description('What the key will be called: 1 to 64 letters, digits, spaces and . _ ( ) + @ -'),
+)
+
+export const PairingWish = v.strictObject({ app_name: AppName, scope: Scope })
 export type PairingWish = v.InferOutput<typeof PairingWish>
 
 const UnixSeconds = v.pipe(v.number(), v.description('Unix time'), v.metadata({ unit: 's' }))
@@ -19,6 +28,7 @@ export const PairingRequest = v.strictObject({
   app_name: v.string(),
   scope: Scope,
   code: v.pipe(v.string(), v.description('Shown by the program that asks, so that it is not mistaken for another')),
+  from: v.pipe(v.nullable(v.string()), v.description('The address that the request came from; null for the control socket')),
   requested_at: UnixSeconds,
   expires_at: UnixSeconds,
 })
@@ -39,31 +49,38 @@ type Pending = PairingRequest & {
   key_ends: KeyRequest['expires_at']
 }
 
-type Options = { keys: Pick<Keys, 'create' | 'mustLieAhead'>; clock?: Clock; now?: () => number }
+type Options = {
+  keys: Pick<Keys, 'create' | 'mustLieAhead'>
+  /** So many of one address may wait. */
+  perAddress(): number
+  /** Is told of each request that is turned away, or gives way. */
+  refused(message: string): void
+  clock?: Clock
+  now?: () => number
+}
 
 export class Pairing {
+  readonly #options: Options
   readonly #keys: Options['keys']
   readonly #clock: Clock
   readonly #now: () => number
   readonly #pending = new Map<string, Pending>()
 
-  constructor({ keys, clock = systemClock, now = () => Date.now() / 1000 }: Options) {
+  constructor(options: Options) {
+    const { keys, clock = systemClock, now = () => Date.now() / 1000 } = options
+    this.#options = options
     this.#keys = keys
     this.#clock = clock
     this.#now = now
   }
 
-  /** Throws `conflict` when so many wait already. */
-  request({ app_name, scope }: PairingWish): PairingAnswer {
-    if (this.#all().length >= mostPairings) {
-      throw new LabError(
-        'conflict',
-        `${mostPairings} requests for a key wait already; have one of them approved or denied, or wait ten minutes`,
-      )
-    }
+  /** `from`: the address of whoever asks. Throws `conflict` when too many wait, of that address or in all; `invalid` for a name with a code in it. */
+  request({ app_name, scope }: PairingWish, from: string | null): PairingAnswer {
+    this.#mustNotNameACode(app_name)
+    this.#makeRoomFor(from)
     const [request_id, request_secret, code] = [randomUUID(), randomBytes(32).toString('base64url'), newCode()]
     const requested_at = this.#now()
-    const told = { request_id, app_name, scope, code, requested_at, expires_at: requested_at + pairing_s }
+    const told = { request_id, app_name, scope, code, from, requested_at, expires_at: requested_at + pairing_s }
     const ends = this.#clock.now() + pairing_s * 1000
     this.#pending.set(request_id, { ...told, digest: digestOf(request_secret), ends, state: 'asked', key_ends: null })
     return { request_id, request_secret, code }
@@ -110,6 +127,37 @@ export class Pairing {
     return pending
   }
 
+  /** Else a request could call itself by the code of another, and be approved for that one. */
+  #mustNotNameACode(app_name: string): void {
+    const letters = app_name.toUpperCase().replace(/[^0-9A-Z]/g, '')
+    if (this.#all().some(({ code }) => letters.includes(code.replace('-', ''))))
+      throw new LabError('invalid', 'app_name holds the code of a request that waits; choose another name')
+  }
+
+  /**
+   * Where all places are taken, an address that holds several gives its oldest request to one that has none: so one address alone cannot
+   * keep all others out. Throws `conflict` when there is no room.
+   */
+  #makeRoomFor(from: string | null): void {
+    const all = this.#all()
+    const mine = all.filter((pending) => pending.from === from).length
+    if (mine >= this.#options.perAddress()) {
+      const many = mine === 1 ? 'a request for a key waits' : `${mine} requests for a key wait`
+      this.#refuse(`${many} from your address already; have one approved or denied, or wait ten minutes`, from)
+    }
+    if (all.length < mostPairings) return
+    const oldest = mine === 0 ? oldestOfMost(all) : undefined
+    if (!oldest)
+      this.#refuse(`${mostPairings} requests for a key wait already; have one of them approved or denied, or wait ten minutes`, from)
+    this.#pending.delete(oldest.request_id)
+    this.#options.refused(`a request for a key from ${addressOf(oldest)} gave way to one from ${addressOf({ from })}, which had none`)
+  }
+
+  #refuse(message: string, from: string | null): never {
+    this.#options.refused(`a request for a key from ${addressOf({ from })} is refused: ${message}`)
+    throw new LabError('conflict', message)
+  }
+
   #mustFind(request_id: string): Pending {
     const pending = this.#find(request_id)
     if (!pending || pending.state === 'fetched') throw gone()
@@ -126,10 +174,22 @@ export class Pairing {
   }
 }
 
+/** Of the address that holds the most of them, if that is more than one; what was approved stays. */
+function oldestOfMost(all: readonly Pending[]): Pending | undefined {
+  const asked = all.filter(({ state }) => state === 'asked')
+  const held = (address: string | null) => asked.filter(({ from }) => from === address).length
+  const [oldest] = [...asked].sort((a, b) => held(b.from) - held(a.from))
+  return oldest && held(oldest.from) > 1 ? oldest : undefined
+}
+
+function addressOf({ from }: { from: string | null }): string {
+  return from ?? 'the control socket'
+}
+
 function gone(): LabError {
   return new LabError(
     'not_found',
-    'there is no such request for a key: it was denied, its key was fetched, or ten minutes have passed; ask anew',
+    'there is no such request for a key: it was denied, it gave way to another, its key was fetched, or ten minutes have passed; ask anew',
   )
 }
 

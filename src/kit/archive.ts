@@ -9,10 +9,11 @@ import { pipeline } from 'node:stream/promises'
 import { createGunzip, createGzip } from 'node:zlib'
 import { LabError, messageOf } from '../errors.ts'
 import { errnoOf, remove, storageError, syncFolder } from './durable.ts'
+import { readOpen } from './open_file.ts'
 import { readTar, type TarFile, tarEnd, tarFill, tarHead } from './tar.ts'
 
 /** What is to be packed: a file of the disk, or a text, under a name. */
-export type Part = { name: string; path: string } | { name: string; text: string }
+export type Part = { name: string; path: string } | { name: string; text: string | Uint8Array }
 export type Packed = { name: string; size: number; sha256: string }
 
 type Contents = AsyncIterable<Uint8Array>
@@ -83,7 +84,7 @@ async function* packedOf(part: Part, packed: Packed[]): AsyncGenerator<Buffer> {
   else yield* packedText(part, packed)
 }
 
-async function* packedText({ name, text }: { name: string; text: string }, packed: Packed[]): AsyncGenerator<Buffer> {
+async function* packedText({ name, text }: { name: string; text: string | Uint8Array }, packed: Packed[]): AsyncGenerator<Buffer> {
   const bytes = Buffer.from(text)
   yield tarHead({ name, size: bytes.length, mtime_s: Date.now() / 1000 })
   yield bytes
@@ -138,14 +139,17 @@ export async function freeFile(wanted: string, name: string): Promise<string> {
   return path
 }
 
-/** A copy in a file that is not there yet and that its owner alone may read; its path. In a folder it is called `name`. Rejects with `exists` and `storage`. */
-export async function saveAs(wanted: string, name: string, content: Contents): Promise<string> {
+/**
+ * Makes a file that is not there yet and that its owner alone may read; its path. In a folder it is called `name`. `fill` writes the content
+ * by its descriptor. Rejects with `exists` and `storage`; then there is no such file.
+ */
+export async function saveAs(wanted: string, name: string, fill: (descriptor: number) => Promise<void>): Promise<string> {
   const path = await freeFile(wanted, name)
   const temporary = `${path}.${randomUUID()}.tmp`
   try {
     const handle = await open(temporary, 'wx', 0o600)
     try {
-      await writeAll(handle, content)
+      await fill(handle.fd)
       await handle.sync()
     } finally {
       await handle.close()
@@ -155,7 +159,7 @@ export async function saveAs(wanted: string, name: string, content: Contents): P
     return path
   } catch (error) {
     await remove(temporary)
-    throw storageError(`${path} was not written`, error)
+    throw error instanceof LabError ? error : storageError(`${path} was not written`, error)
   }
 }
 
@@ -169,13 +173,15 @@ function isFolder(path: string): Promise<boolean> {
 /** An archive that somebody names. */
 export class Archive {
   readonly path: string
-  readonly #handle: FileHandle
+  /** Of the open file. */
+  readonly descriptor: number
+  readonly #handle: FileHandle | undefined
 
   /** Throws `not_found`. */
   static async open(path: string): Promise<Archive> {
     try {
       const handle = await open(path, 'r')
-      if ((await handle.stat()).isFile()) return new Archive(path, handle)
+      if ((await handle.stat()).isFile()) return new Archive(path, handle.fd, handle)
       await handle.close()
       throw new Error('it is no file')
     } catch (error) {
@@ -183,8 +189,10 @@ export class Archive {
     }
   }
 
-  private constructor(path: string, handle: FileHandle) {
+  /** Of a file that whoever calls has opened, and closes. */
+  constructor(path: string, descriptor: number, handle?: FileHandle) {
     this.path = path
+    this.descriptor = descriptor
     this.#handle = handle
   }
 
@@ -193,10 +201,11 @@ export class Archive {
    * checksum holds; rejects with `storage` for what is no whole archive of plain files.
    */
   async read(onFile: (file: TarFile, content: Contents) => Promise<void>): Promise<void> {
-    const bytes = this.#handle.createReadStream({ start: 0, autoClose: false })
     const first = new FirstFailure()
     try {
-      await pipeline(bytes, createGunzip(), (content: AsyncIterable<Buffer>) => first.in(readTar(content, onFile)))
+      await pipeline(Readable.from(readOpen(this.descriptor)), createGunzip(), (content: AsyncIterable<Buffer>) =>
+        first.in(readTar(content, onFile)),
+      )
     } catch (failure) {
       const error = first.failure ?? failure
       if (error instanceof LabError) throw error
@@ -206,8 +215,8 @@ export class Archive {
     }
   }
 
-  close(): Promise<void> {
-    return this.#handle.close()
+  async close(): Promise<void> {
+    await this.#handle?.close()
   }
 }
 

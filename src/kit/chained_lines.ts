@@ -51,10 +51,11 @@ export class ChainedLines {
     return this.#newest
   }
 
-  /** Resolves when they are on the card. Rejects with `storage`; then each may be there or not; and with `config` for a file of a newer format. */
+  /** Resolves when they are on the card; without entries, when what is there was read. Rejects with `storage`; then each may be there or not; and with `config` for a file of a newer format. */
   async add(entries: readonly object[]): Promise<void> {
     try {
       this.#handle ??= await this.#begin()
+      if (entries.length === 0) return
       if (this.#size >= this.#longest) this.#handle = await this.#anew(this.#handle)
       const lines = chained(entries, this.#head, { isFirst: !this.#hasLine })
       const text = lines.map(({ text }) => text).join('')

@@ -1,7 +1,7 @@
 // Folders and sockets of the service: its own, and nobody else's to read.
 
 import { existsSync, openSync } from 'node:fs'
-import { chmod, mkdtemp, rm, stat } from 'node:fs/promises'
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { LabError, messageOf } from '../errors.ts'
@@ -38,23 +38,6 @@ export function exists(path: string): boolean {
 /** Its owner and its group may use the socket from now on. */
 export async function shareWithGroup(path: string): Promise<void> {
   await chmod(path, 0o660)
-}
-
-/** Does the work as whoever owns the folder, when root asks for it: what is made there is not closed to the service, nor a way for it to be root. */
-export async function asOwnerOf<Result>(folder: string, work: () => Promise<Result>): Promise<Result> {
-  if (process.geteuid?.() !== 0 || !existsSync(folder)) return work()
-  const { uid, gid } = await stat(folder)
-  const groups = process.getgroups?.() ?? []
-  process.setgroups?.([gid])
-  process.setegid?.(gid)
-  process.seteuid?.(uid)
-  try {
-    return await work()
-  } finally {
-    process.seteuid?.(0)
-    process.setegid?.(0)
-    process.setgroups?.(groups)
-  }
 }
 
 /** The kernel takes no longer path for a socket. */

@@ -3,20 +3,22 @@
 import type { Clock } from './clock.ts'
 import type { Log } from './log.ts'
 
-/** Each bound of the service, with what `/metrics` says of it. */
-export const bounds = {
-  connections: 'Connections closed because all places were taken: those that asked nothing, the oldest first',
-  connections_per_address: 'Connections closed because their address held too many that asked nothing',
-  requests_per_connection: 'Connections closed because they sent more requests at once than a connection may',
-  handshake: 'Connections closed because their TLS handshake took too long',
-  answer: 'Connections closed because their client did not take the answer',
-  subscribers: 'Streams refused because there were too many',
-  reads_per_key: 'Streams, waits and event reads refused because one key had too many, or all keys together',
-  event_reads: 'Reads of many events refused because too many were under way',
-  bodies: 'Requests refused because the bodies of all requests under way were too large together',
-  wrong_keys: 'Requests with a wrong key refused because their address had tried too many',
-} as const
-export type Bound = keyof typeof bounds
+/** The bounds that are counted: those of `limits` in the configuration by their names there, and those that are fixed. */
+export const bounds = [
+  'subscribers',
+  'connections',
+  'connections_per_address',
+  'requests_per_connection',
+  'handshake_s',
+  'answer_s',
+  'answers_mib',
+  'long_requests_per_key',
+  'pairings_per_address',
+  'bodies_mib',
+  'large_event_reads',
+  'wrong_keys',
+] as const
+export type Bound = (typeof bounds)[number]
 
 const silence_ms = 60_000
 
@@ -33,7 +35,7 @@ export class Refusals {
 
   /** How often each bound refused something since the service began; every bound is there. */
   get counts(): { bound: Bound; times: number }[] {
-    return (Object.keys(bounds) as Bound[]).map((bound) => ({ bound, times: this.#counts.get(bound) ?? 0 }))
+    return bounds.map((bound) => ({ bound, times: this.#counts.get(bound) ?? 0 }))
   }
 
   /** Counts one refusal. `message` says what was refused, why, and what to do; the log gets it once a minute, with how many there were. */

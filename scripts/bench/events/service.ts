@@ -20,7 +20,7 @@ const given = process.argv[2]
 const data_dir = given || mkdtempSync(join(tmpdir(), 'benchd-streams-'))
 if (!given) process.on('exit', () => rmSync(data_dir, { recursive: true, force: true }))
 
-const limits = { subscribers: 4096, connections: 4096 }
+const limits = { subscribers: 4096, connections: 8192, connections_per_address: 8192, long_requests_per_key: 4096 }
 const config = await checkConfig({ format: 1, listen: { host: '127.0.0.1', port: 0 }, limits }, 'the bench')
 const began = performance.now()
 const { lab, url } = await startService(config, { data_dir, log: silent })

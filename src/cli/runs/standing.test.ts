@@ -4,7 +4,7 @@
 import { t as file, type Test, test } from 'tap'
 import { beginRun, ended, plateRun, type Scripted, seal, shake } from '../../http/run_testing.ts'
 import { closeServer, listen, serverOf } from '../../http/server.ts'
-import { atTheEnd } from '../../http/testing.ts'
+import { atTheEnd, usualBounds } from '../../http/testing.ts'
 import { benchd } from '../testing.ts'
 
 // A slow machine is not a failure.
@@ -17,7 +17,7 @@ const workflow = plateRun([{ method: 'shake_it' }, { method: 'seal_it' }], { met
 /** A shell beside the service, which it reaches over the network. */
 async function reached(t: Test, run: Scripted) {
   const { hono, secrets, data_dir } = run.bench
-  const server = serverOf(() => hono, { connections: 16 })
+  const server = serverOf(() => hono, await usualBounds())
   const { port } = await listen(server, '127.0.0.1', 0)
   atTheEnd(t).push(async () => closeServer(server, 0))
   const cli = (...args: string[]) => benchd(data_dir, [...args, '--url', `http://127.0.0.1:${port}`], { BENCHD_API_KEY: secrets.operate })

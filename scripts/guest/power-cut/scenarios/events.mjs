@@ -1,5 +1,6 @@
 // The scenarios' common part: everything that happens, from `dist/` (or the folder that $BENCHD_DIST names), into small segments.
 import assert from 'node:assert/strict'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { open as openFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { load } from './shared.mjs'
@@ -21,6 +22,8 @@ export const happening = (spoil = () => {}) => ({
     await spoil()
     const card = new Card()
     const hub = await opened(directory, { open: card.open })
+    const reader = new Reader()
+    hub.streams.subscribe({ outlet: reader })
     const told = []
     for (let i = 0, n = 0; i < heaps; i++) {
       const events = Array.from({ length: heap }, () => hub.emit('CUSTOM.n.EMITTED', contextOf(n), executionOf(n++)))
@@ -30,12 +33,10 @@ export const happening = (spoil = () => {}) => ({
         await acknowledge(`through ${n++}`)
       } else {
         const last = n - 1
-        told.push(
-          hub
-            .stored(events.at(-1))
-            .then(() => card.due())
-            .then(() => acknowledge(`through ${last}`)),
-        )
+        const stored = hub.stored(events.at(-1))
+        // At once: the next power cut may take these events, and then their ids must not come again.
+        told.push(stored.then(() => acknowledge(`seen ${reader.ids.at(-1)}`)))
+        told.push(stored.then(() => card.due()).then(() => acknowledge(`through ${last}`)))
       }
       if (i === heaps / 2) {
         await hub.remove('gone')
@@ -50,7 +51,13 @@ export const happening = (spoil = () => {}) => ({
   async check(directory, acknowledged) {
     const through = Math.max(-1, ...numbersIn(acknowledged, 'through'))
     const [removed = 0] = numbersIn(acknowledged, 'removed')
-    const first = await withHub(directory, (hub) => hub.getEventsSince())
+    const newestSeen = Math.max(0, ...numbersIn(acknowledged, 'seen'))
+    const isLost = newestSeen > newestIn(`${directory}/state/events`)
+    const first = await withHub(directory, async (hub) => {
+      const all = await hub.getEventsSince()
+      await resumes(hub, newestSeen, isLost)
+      return all
+    })
     isOrdered(first)
     const seen = ours(first)
     for (const event of seen) {
@@ -71,6 +78,22 @@ export const happening = (spoil = () => {}) => ({
     await goesOn(directory, first)
   },
 })
+
+/** A reader that goes on behind the last id it has seen gets all that happens from now on, and is told when what it saw is lost. */
+async function resumes(hub, seen, isLost) {
+  const reader = new Reader()
+  hub.streams.subscribe({ outlet: reader, after_seq: seen })
+  const last = Array.from({ length: heap }, (_, i) => hub.emit('CUSTOM.after.EMITTED', { i })).at(-1)
+  await hub.stored(last)
+  while (reader.ids.length === 0 || reader.ids.at(-1) < hub.log.shown.seq) await sleep(1)
+  assert.ok(reader.ids[0] > seen, 'an id that was shown came again')
+  assert.ok(reader.ids.length >= heap, 'a reader that goes on misses events')
+  assert.equal(reader.text.includes(': gap\n'), isLost, 'a gap is told where nothing is lost, or not told')
+  const again = new Reader()
+  hub.streams.subscribe({ outlet: again, after_seq: seen })
+  while (again.ids.length < heap) await sleep(1)
+  assert.equal(again.text.includes(': gap\n'), isLost, 'a gap is forgotten')
+}
 
 /** Writing works after the cut, another start finds the same and more, and nothing damaged is left but what was set aside. */
 async function goesOn(directory, before) {
@@ -129,6 +152,33 @@ async function withHub(directory, use) {
 function opened(directory, more = {}) {
   const log = { info() {}, warn() {}, error() {} }
   return openEvents({ folder: `${directory}/state`, config, log, ...more })
+}
+
+/** The highest id of a line that is whole. */
+function newestIn(folder) {
+  const files = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.jsonl')) : []
+  const ids = files.flatMap((name) => {
+    const text = readFileSync(`${folder}/${name}`, 'latin1')
+    return [...text.matchAll(/^\{"crc":"[0-9a-f]{8}","seq": *(\d+),.*\}$/gm)].map(([, seq]) => Number(seq))
+  })
+  return Math.max(0, ...ids)
+}
+
+/** Takes all that a stream has. */
+class Reader {
+  text = ''
+
+  write(bytes) {
+    this.text += bytes
+    return true
+  }
+
+  onDrain() {}
+  end() {}
+
+  get ids() {
+    return [...this.text.matchAll(/^id: (\d+)$/gm)].map(([, id]) => Number(id))
+  }
 }
 
 /** Knows when the syncs that were under way at a moment are over. */

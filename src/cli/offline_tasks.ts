@@ -1,0 +1,121 @@
+// What commands do on a data folder that no service has: by name, so that root can have it done in a process of the folder's owner.
+
+import type { Sources } from '../care/backup.ts'
+import type { Backup, MadeBackup, Making } from '../care/backups.ts'
+import type { Change, Opened, Parts } from '../care/restore.ts'
+import type { CreatedKey, KeyRequest, Keys, PublicKey, Rotation } from '../keys/keys.ts'
+import { whileNobodyServes } from '../kit/folder_lock.ts'
+import type { Trouble } from '../kit/json_file.ts'
+import { silent } from '../kit/log.ts'
+import { finishSwap } from '../kit/swap.ts'
+import { date, forTerminal } from './table.ts'
+
+/** `file` is the descriptor of a file that the caller has opened. */
+export type Place = { folder: string; file?: number | undefined }
+
+/** Each takes and answers what JSON can say. */
+export const tasks = {
+  'key list': (place: Place): Promise<PublicKey[]> => withKeys(place, async (keys) => keys.list()),
+
+  'key create': (place: Place, wish: KeyRequest): Promise<CreatedKey> =>
+    withKeys(
+      place,
+      async (keys) => {
+        const [{ KeyRequest }, { checked }] = await Promise.all([import('../keys/keys.ts'), import('../kit/schema.ts')])
+        return keys.create(checked(KeyRequest, wish, 'the key'))
+      },
+      `key create --name ${wish.name} --scope ${wish.scope}`,
+    ),
+
+  'key rotate': (place: Place, { key_id, ...wish }: { key_id: string } & Rotation): Promise<CreatedKey> =>
+    withKeys(place, (keys) => keys.rotate(key_id, wish), `key rotate ${key_id}`),
+
+  'key revoke': (place: Place, { key_id }: { key_id: string }): Promise<PublicKey> =>
+    withKeys(place, (keys) => keys.revoke(key_id), `key revoke ${key_id}`),
+
+  'backup make': ({ folder }: Place, { wanted, sources }: { wanted: Making; sources: BackupSources }): Promise<MadeBackup> =>
+    alone(folder, async () => {
+      const { files, left_out } = sources.configuration
+      const configuration = { files: files.map(({ name, base64 }) => ({ name, content: Buffer.from(base64, 'base64') })), left_out }
+      const made = await (await backupsIn(folder, { ...bare, ...sources, configuration })).make(wanted)
+      await takeDown(folder, `backup ${made.name}`)
+      return made
+    }),
+
+  'backup list': async ({ folder }: Place): Promise<Backup[]> => (await backupsIn(folder)).list(),
+
+  /** Into `file`. */
+  'backup copy': async ({ folder, file }: Place, { name }: { name: string }): Promise<void> => {
+    const { writeOpen } = await import('../kit/open_file.ts')
+    const backups = await backupsIn(folder)
+    await writeOpen(file as number, backups.read(await backups.get(name)))
+  },
+
+  'backup remove': async ({ folder }: Place, { name }: { name: string }): Promise<void> => (await backupsIn(folder)).remove(name),
+
+  'restore plan': async ({ folder }: Place, { manifest, parts }: Restoring): Promise<Change[]> => {
+    const { planOf } = await import('../care/restore.ts')
+    return planOf({ manifest }, folder, parts)
+  },
+
+  /** Of the archive that `file` is. `at` is in Unix milliseconds. */
+  restore: ({ folder, file }: Place, { manifest, parts, at }: Restoring & { at: number }): Promise<string | undefined> =>
+    alone(folder, async () => {
+      const [{ planOf, restore }, { Archive }] = await Promise.all([import('../care/restore.ts'), import('../kit/archive.ts')])
+      const archive = new Archive('the backup', file as number)
+      const kept = await restore({ archive, manifest }, folder, await planOf({ manifest }, folder, parts), new Date(at))
+      await takeDown(folder, `restore of ${date(manifest.made_at)}`)
+      return kept
+    }),
+}
+
+export type Tasks = typeof tasks
+
+/** The configuration is read by the caller: the owner of the folder may not be allowed to. */
+type BackupSources = Pick<Sources, 'version' | 'system_id'> & {
+  configuration: { files: { name: string; base64: string }[]; left_out: string[] }
+}
+type Restoring = { manifest: Opened['manifest']; parts: Parts }
+
+/** Waits for another such command, and ends a restore that was interrupted; rejects with `in_use` where a service runs. */
+function alone<Result>(folder: string, work: () => Promise<Result>): Promise<Result> {
+  return whileNobodyServes(folder, async () => {
+    await finishSwap(folder)
+    return work()
+  })
+}
+
+/** Two of these at once take turns, or the record's chain would fork. `deed` is what it is called in there; absent for what changes nothing. */
+function withKeys<Result>({ folder }: Place, work: (keys: Keys) => Promise<Result>, deed?: string): Promise<Result> {
+  return alone(folder, async () => {
+    const { Keys } = await import('../keys/keys.ts')
+    const keys = await Keys.open({ folder, report })
+    try {
+      const result = await work(keys)
+      if (deed !== undefined) await takeDown(folder, deed)
+      return result
+    } finally {
+      await keys.close()
+    }
+  })
+}
+
+/** What is only looked at, or taken away, needs no more than the folder. */
+const bare = { config: undefined, topologies: undefined, version: '', system_id: '' }
+
+async function backupsIn(folder: string, sources: Omit<Sources, 'data_dir'> = bare) {
+  const { Backups } = await import('../care/backups.ts')
+  return new Backups({ sources: { ...sources, data_dir: folder }, log: silent, report })
+}
+
+/** One line more in the record of who did what. */
+async function takeDown(folder: string, deed: string): Promise<void> {
+  const { Audit } = await import('../keys/audit.ts')
+  const audit = new Audit({ folder, log: silent, report })
+  audit.note({ what: `benchd ${deed}`, key_id: 'local', name: 'local', scope: 'admin' })
+  await audit.close()
+}
+
+export function report({ message }: Trouble): void {
+  process.stderr.write(`benchd: ${forTerminal(message)}\n`)
+}

@@ -1,0 +1,171 @@
+// The sequence numbers of events, which are the ids in a stream. No number is given to two events, whatever became of the first one: a
+// range of numbers is reserved on the card before any of it is shown, and a start that follows no orderly end begins behind that range.
+
+import { randomInt } from 'node:crypto'
+import * as v from 'valibot'
+import { messageOf } from '../errors.ts'
+import { JsonFile, type Report } from '../kit/json_file.ts'
+
+/** The log has no event with a number between these two. */
+const Gap = v.strictObject({
+  after: v.number(),
+  before: v.number(),
+  /** Whether there were such events; else they may have been shown before a crash or a power cut, and nobody knows. */
+  is_certain: v.boolean(),
+})
+type Gap = v.InferOutput<typeof Gap>
+
+const Content = v.strictObject({
+  /** No higher number was given. */
+  reserved: v.number(),
+  /** Of the last orderly end: the last number given, and the last that is in the log. null while the service runs. */
+  ended: v.nullable(v.strictObject({ given: v.number(), stored: v.number() })),
+  gaps: v.array(Gap),
+})
+type Content = v.InferOutput<typeof Content>
+
+const range = 2 ** 20
+/** Numbers that cannot be reserved begin at one of so many ranges, at random. */
+const randomRanges = 2 ** 16
+const mostGaps = 1000
+
+type Options = {
+  path: string
+  /** The last number in the log, 0 for an empty one. */
+  stored: number
+  /** The last number that was removed from it, 0 if none was. */
+  removed: number
+  report: Report
+}
+
+export class SequenceNumbers {
+  readonly #file: JsonFile<Content>
+  readonly #report: Report
+  /** False after a crash or a power cut, and where the file does not tell. */
+  readonly isAfterOrderlyEnd: boolean
+  #last = 0
+  /** The last number that may be given. */
+  #reserved = 0
+  /** Behind this number the next range is reserved. */
+  #reserveAt = 0
+  #gaps: readonly Gap[]
+  #isWritten = false
+  #isTold = false
+
+  /** Reserves the first range. On a card that cannot be written numbers begin far away, at random. */
+  static async open({ path, stored, removed, report }: Options): Promise<SequenceNumbers> {
+    let isSound = true
+    const empty = { reserved: 0, ended: null, gaps: [] }
+    const file = await JsonFile.open<Content>({
+      ...{ path, format: 1, schema: Content, empty },
+      report(trouble) {
+        // The generation before the last one may tell of an older end.
+        isSound = false
+        report(trouble)
+      },
+    })
+    const numbers = new SequenceNumbers(file, { stored, removed, isSound, report })
+    if (!(await numbers.#write(null))) numbers.#leap()
+    return numbers
+  }
+
+  private constructor(file: JsonFile<Content>, { stored, removed, isSound, report }: Omit<Options, 'path'> & { isSound: boolean }) {
+    const { reserved, ended, gaps } = file.content
+    this.#file = file
+    this.#report = report
+    this.#gaps = gaps
+    const given = Math.max(stored, removed)
+    const isFirstStart = reserved === 0 && given === 0
+    this.isAfterOrderlyEnd = isSound && (isFirstStart || ended?.stored === stored)
+    this.#last = ended?.given ?? 0
+    if (!this.isAfterOrderlyEnd) this.#skip(stored, nextRange(Math.max(reserved, given + range)))
+  }
+
+  /** The last number that was given. */
+  get last(): number {
+    return this.#last
+  }
+
+  next(): number {
+    if (this.#last >= this.#reserveAt) this.#reserve()
+    return ++this.#last
+  }
+
+  /** Events with the numbers between these two were dropped, and will never be in the log. */
+  dropped(after: number, before: number): void {
+    this.#note({ after, before, is_certain: true })
+  }
+
+  /** Whether a reader who has seen this number, and goes on with the log, misses events that are lost. */
+  isGapBehind(seq: number): boolean {
+    return this.#gaps.some(({ after, before, is_certain }) => (is_certain ? seq < before - 1 : after < seq && seq < before))
+  }
+
+  /** Resolves when every gap is on the card, or was refused. */
+  async written(): Promise<void> {
+    if (!this.#isWritten) await this.#write(null)
+    await this.#file.settled()
+  }
+
+  /** Every event is in the log, `stored` is the number of the last one, and none will follow. */
+  async end(stored: number): Promise<void> {
+    await this.#write({ given: this.#last, stored })
+  }
+
+  #note(gap: Gap): void {
+    const newest = this.#gaps.at(-1)
+    const isJoined = newest?.is_certain === gap.is_certain && gap.after < newest.before
+    this.#gaps = isJoined ? [...this.#gaps.slice(0, -1), joined(newest, gap)] : [...this.#gaps, gap]
+    // Then some readers are told of a gap without need, and none is left without it.
+    const [first, second, ...others] = this.#gaps
+    if (this.#gaps.length > mostGaps) this.#gaps = [joined(first!, second!), ...others]
+    this.#isWritten = false
+  }
+
+  #skip(after: number, next: number): void {
+    this.#note({ after, before: next, is_certain: false })
+    this.#last = next - 1
+  }
+
+  #reserve(): void {
+    if (this.#last >= this.#reserved) this.#leap()
+    // A card that refuses is asked again once in a while.
+    this.#reserveAt = Math.min(this.#reserved, this.#last + range / 16)
+    void this.#write(null)
+  }
+
+  /** What the card does not take, a later start knows nothing of: chance keeps its numbers apart from these. */
+  #leap(): void {
+    this.#skip(this.#last, nextRange(this.#last) + randomInt(1, randomRanges) * range)
+    this.#reserved = this.#last + range
+    this.#reserveAt = this.#last + range / 2
+  }
+
+  /** Answers whether it is on the card. */
+  async #write(ended: Content['ended']): Promise<boolean> {
+    const wanted = nextRange(this.#last + range) - 1
+    try {
+      const { reserved } = await this.#file.change((before) => {
+        this.#isWritten = true
+        return { reserved: Math.max(before.reserved, wanted), ended, gaps: [...this.#gaps] }
+      })
+      this.#reserved = Math.max(this.#reserved, reserved)
+      this.#reserveAt = this.#reserved - range / 2
+      return true
+    } catch (error) {
+      this.#isWritten = false
+      if (!this.#isTold) this.#report({ kind: 'storage', message: `the numbers of events cannot be reserved: ${messageOf(error)}` })
+      this.#isTold = true
+      return false
+    }
+  }
+}
+
+/** The first number of the next range. */
+function nextRange(seq: number): number {
+  return (Math.floor(seq / range) + 1) * range
+}
+
+function joined(a: Gap, b: Gap): Gap {
+  return { after: Math.min(a.after, b.after), before: Math.max(a.before, b.before), is_certain: a.is_certain || b.is_certain }
+}

@@ -1,0 +1,309 @@
+// Who holds a connection, who gives it up, and what the rest of the service does not pay for it. Real sockets, a clock turned by hand.
+
+import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import { connect as connectTls } from 'node:tls'
+import { fileURLToPath } from 'node:url'
+import { Hono } from 'hono'
+import { type Test, test } from 'tap'
+import { VirtualClock } from '../kit/clock.ts'
+import { silent } from '../kit/log.ts'
+import { type Bound, Refusals } from '../kit/refusals.ts'
+import { Connections, protectConnection } from './connections.ts'
+import { closeServer, listen, serverOf } from './server.ts'
+import { usualBounds } from './testing.ts'
+
+type Limits = ConstructorParameters<typeof Connections>[1]['limits'] extends () => infer Its ? Its : never
+type Handle = (request: IncomingMessage, response: ServerResponse) => void
+
+const usual: Limits = { connections: 4, connections_per_address: 4, requests_per_connection: 8, answer_s: 60, answers_mib: 64 }
+const get = 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n'
+
+/** A server that handles each request as told, and clients of it. */
+async function opened(t: Test, limits: Partial<Limits> = {}, handle: Handle = (_, response) => void response.end('ok')) {
+  const clock = new VirtualClock()
+  const refusals = new Refusals({ log: silent, clock })
+  const server = createServer()
+  const connections = new Connections(server, { limits: () => ({ ...usual, ...limits }), refusals, clock })
+  server.on('request', (request, response) => {
+    if (connections.begin(request, response)) handle(request, response)
+  })
+  const { port } = await listen(server, '127.0.0.1', 0)
+  const clients: Socket[] = []
+  t.teardown(async () => {
+    for (const client of clients) client.destroy()
+    await closeServer(server, 0)
+  })
+  return {
+    server,
+    connections,
+    clock,
+    times: timesOf(refusals),
+    /** Resolves when the server has taken the connection. */
+    async join(from = '127.0.0.1'): Promise<Socket> {
+      const taken = once(server, 'connection')
+      const client = connect({ port, host: '127.0.0.1', localAddress: from })
+      client.on('error', () => undefined)
+      clients.push(client)
+      await Promise.all([taken, once(client, 'connect')])
+      return client.resume()
+    },
+  }
+}
+
+function timesOf(refusals: Refusals) {
+  return (bound: Bound) => refusals.counts.find((one) => one.bound === bound)!.times
+}
+
+/** Whether a connection still answers. */
+async function answers(client: Socket): Promise<boolean> {
+  const said = Promise.race([once(client, 'data').then(() => true), once(client, 'close').then(() => false)])
+  if (client.destroyed) return false
+  client.write(get)
+  return said
+}
+
+test('a new connection takes the place of the oldest that has asked nothing for a second', async (t) => {
+  const { join, clock, connections, times } = await opened(t)
+  const old = [await join(), await join(), await join(), await join()]
+  await clock.advance(1000)
+  const closed = once(old[0]!, 'close')
+  const late = await join()
+  await closed
+  t.equal(connections.size, 4)
+  t.equal(times('connections'), 1)
+  for (const client of [...old.slice(1), late]) t.ok(await answers(client))
+})
+
+test('in their first second connections stay, up to twice as many; then the oldest go', async (t) => {
+  const { join, clock, connections } = await opened(t, { connections_per_address: 100 })
+  const clients: Socket[] = []
+  for (let i = 0; i < 8; i++) clients.push(await join())
+  t.equal(connections.size, 8)
+  const first = once(clients[0]!, 'close')
+  clients.push(await join())
+  await first
+  t.equal(connections.size, 8, 'a ninth has no place')
+  const others = clients.slice(1, 5).map((client) => once(client, 'close'))
+  await clock.advance(1000)
+  await Promise.all(others)
+  t.equal(connections.size, 4)
+  for (const client of clients.slice(5)) t.ok(await answers(client))
+})
+
+test('the address that holds most gives up its oldest connection, whoever was first', async (t) => {
+  const { join, clock } = await opened(t)
+  const honest = await join('127.0.0.2')
+  const many = [await join(), await join(), await join()]
+  await clock.advance(1000)
+  const closed = once(many[0]!, 'close')
+  await join('127.0.0.3')
+  await closed
+  t.ok(await answers(honest))
+})
+
+test('an address holds no more idle connections than it may, while others have theirs', async (t) => {
+  const { join, clock, times } = await opened(t, { connections: 100, connections_per_address: 2 })
+  const other = await join('127.0.0.2')
+  const many = [await join(), await join(), await join()]
+  await clock.advance(500)
+  t.equal(times('connections_per_address'), 0)
+  const closed = once(many[0]!, 'close')
+  await clock.advance(500)
+  await closed
+  t.equal(times('connections_per_address'), 1)
+  for (const client of [other, ...many.slice(1)]) t.ok(await answers(client))
+})
+
+test('a connection is protected until the request of a valid key is answered, and then the last to go', async (t) => {
+  const held: ServerResponse[] = []
+  const { join, clock } = await opened(t, { connections: 2 }, (request, response) => {
+    protectConnection(request, response)
+    held.push(response)
+  })
+  const [busy, idle] = [await join(), await join()]
+  busy.write(get)
+  while (held.length === 0) await new Promise(setImmediate)
+  await clock.advance(1000)
+  const replaced = once(idle, 'close')
+  const next = await join()
+  await replaced
+  await clock.advance(1000)
+  const answered = once(busy, 'data')
+  held[0]!.end('done')
+  await answered
+  while (!held[0]!.closed) await new Promise(setImmediate)
+  // What was protected has waited for less than a second now.
+  const again = once(next, 'close')
+  await join()
+  await again
+  t.notOk(busy.destroyed)
+})
+
+test('where each connection is protected the new one is closed, unless one only waits for its answer to be taken', async (t) => {
+  const held: ServerResponse[] = []
+  const { join, clock, connections } = await opened(t, { connections: 2 }, (request, response) => {
+    protectConnection(request, response)
+    held.push(response)
+  })
+  const clients = [await join(), await join()]
+  for (const client of clients) client.write(get)
+  while (held.length < 2) await new Promise(setImmediate)
+  const refused = await join()
+  const closed = once(refused, 'close')
+  await clock.advance(1000)
+  await closed
+  t.equal(connections.size, 2)
+
+  clients[1]!.pause()
+  held[1]!.end(Buffer.alloc(32 * 1024 * 1024))
+  const next = await join()
+  await clock.advance(1000)
+  t.equal(connections.size, 2)
+  t.notOk(clients[0]!.destroyed)
+  t.notOk(next.destroyed)
+  t.ok(held[1]!.destroyed || held[1]!.socket === null || held[1]!.socket?.destroyed)
+})
+
+test('of a burst no more requests are made than a connection may send before its first answer', async (t) => {
+  let begun = 0
+  const { join, server, times } = await opened(t, { requests_per_connection: 8 }, () => {
+    begun++
+  })
+  let made = 0
+  server.on('request', () => {
+    made++
+  })
+  const client = await join()
+  const closed = once(client, 'close')
+  client.write(get.repeat(1000))
+  await closed
+  t.equal(begun, 8)
+  t.equal(made, 9, 'the parser has stopped')
+  t.equal(times('requests_per_connection'), 1)
+  const next = await join()
+  next.write(get.repeat(8))
+  while (begun < 16) await new Promise(setImmediate)
+  t.equal(made, 17, 'it works as before for others')
+})
+
+test('answers that wait behind another end with their connection', async (t) => {
+  const waiting: ServerResponse[] = []
+  const { join } = await opened(t, {}, (_, response) => void waiting.push(response))
+  const client = await join()
+  client.write(get.repeat(3))
+  while (waiting.length < 3) await new Promise(setImmediate)
+  const closed = Promise.all(waiting.map((response) => once(response, 'close')))
+  client.destroy()
+  await closed
+  t.ok(waiting.every(({ destroyed }) => destroyed))
+})
+
+test('eight requests at once are answered in order, again and again', async (t) => {
+  let n = 0
+  const { join } = await opened(t, {}, (_, response) => void response.end(`<${n++}>`))
+  const client = await join()
+  let text = ''
+  client.on('data', (bytes) => {
+    text += bytes
+  })
+  for (let round = 1; round <= 20; round++) {
+    client.write(get.repeat(8))
+    while (!text.includes(`<${round * 8 - 1}>`)) await new Promise(setImmediate)
+  }
+  t.same(
+    [...text.matchAll(/<(\d+)>/g)].map(([, number]) => Number(number)),
+    Array.from({ length: 160 }, (_, i) => i),
+  )
+})
+
+test('an answer that its client does not take is given up, and one that it takes late is not', async (t) => {
+  const { join, times } = await opened(t, { answer_s: 0.2 }, (_, response) => void response.end(Buffer.alloc(32 * 1024 * 1024)))
+  const [never, late] = [await join(), await join()]
+  never.pause()
+  never.write(get)
+  late.write(get)
+  let bytes = 0
+  late.on('data', (piece) => {
+    bytes += piece.length
+  })
+  while (bytes < 32 * 1024 * 1024) await new Promise(setImmediate)
+  t.ok(await answers(late), 'its connection is used on')
+  while (times('answer_s') === 0) await new Promise(setImmediate)
+  t.equal(times('answer_s'), 1)
+})
+
+test('what waits for clients is bounded for all of them together: the largest is given up', async (t) => {
+  const sizes = [20, 40, 24]
+  const { join, clock, times, connections } = await opened(t, { answers_mib: 64 }, (_, response) => {
+    response.end(Buffer.alloc((sizes.shift() ?? 0) * 1024 * 1024))
+  })
+  const clients = [await join(), await join(), await join()]
+  for (const client of clients) {
+    client.pause()
+    const asked = sizes.length
+    client.write(get)
+    while (sizes.length === asked) await new Promise(setImmediate)
+    await clock.advance(100)
+  }
+  t.equal(times('answers_mib'), 0)
+  const last = await join()
+  t.ok(await answers(last))
+  t.equal(times('answers_mib'), 1)
+  t.equal(connections.size, 3)
+})
+
+const makeCert = fileURLToPath(new URL('../../../scripts/make-cert.sh', import.meta.url))
+
+/** A server with a certificate of its own, which answers `ok`. */
+async function openedTls(t: Test, limits: object = {}) {
+  const folder = t.testdir({})
+  execFileSync(makeCert, [folder], { stdio: 'ignore' })
+  const bounds = await usualBounds(limits)
+  // Half a second, which no configuration may say.
+  const short = () => ({ ...bounds.limits(), handshake_s: 0.5, ...limits })
+  const tls = { cert: readFileSync(`${folder}/cert.pem`, 'utf8'), key: readFileSync(`${folder}/key.pem`, 'utf8') }
+  const hono = new Hono().get('/', (c) => c.text('ok'))
+  const server = serverOf(() => hono as never, { limits: short, refusals: bounds.refusals, tls })
+  const { port } = await listen(server, '127.0.0.1', 0)
+  t.teardown(() => closeServer(server, 0))
+  return { server, port, times: timesOf(bounds.refusals) }
+}
+
+async function countOf(server: Server): Promise<number> {
+  return new Promise((resolve, reject) => server.getConnections((error, count) => (error ? reject(error) : resolve(count))))
+}
+
+test('a TLS handshake that does not end is hung up on, and its place is free', async (t) => {
+  const { port, server, times } = await openedTls(t)
+  const clients = ['', '\x16\x03\x01\x02\x00\x01', 'GET / HTTP/1.1\r\n\r\n', '\x16\x03\x01\x00\x05hello'].map((bytes) => {
+    const client = connect(port, '127.0.0.1', () => void client.write(Buffer.from(bytes, 'latin1')))
+    client.on('error', () => undefined)
+    return client.resume()
+  })
+  await Promise.all(clients.map((client) => once(client, 'close')))
+  while ((await countOf(server)) > 0) await new Promise(setImmediate)
+  t.equal(times('handshake_s'), 2, 'the others were no TLS')
+})
+
+test('over TLS too a connection that asks nothing gives up its place, and one that does is answered', async (t) => {
+  const { port, server, times } = await openedTls(t, { connections: 2, handshake_s: 60 })
+  const join = async () => {
+    const client = connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false })
+    client.on('error', () => undefined)
+    await Promise.all([once(client, 'secureConnect'), once(server, 'secureConnection')])
+    return client.resume()
+  }
+  const silentOnes = [await join(), await join()]
+  const gone = Promise.race(silentOnes.map((client) => once(client, 'close')))
+  const asking = await join()
+  t.ok(await answers(asking))
+  await gone
+  t.equal(times('connections'), 1)
+  while ((await countOf(server)) > 2) await new Promise(setImmediate)
+  t.equal(await countOf(server), (server.address() as AddressInfo) && 2)
+  t.ok(await answers(asking))
+})

@@ -1,0 +1,279 @@
+// The connections of one server: how many there may be, which of them gives up its place for a new one, and how long an answer may wait
+// for its client. A connection is protected while a request of a valid key is handled on it; every other one can be replaced.
+
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Limits } from '../config.ts'
+import type { Clock } from '../kit/clock.ts'
+import type { Bound, Refusals } from '../kit/refusals.ts'
+
+export type ConnectionLimits = Pick<
+  Limits,
+  'connections' | 'connections_per_address' | 'requests_per_connection' | 'answer_s' | 'answers_mib'
+>
+
+type Options = { limits: () => ConnectionLimits; refusals: Refusals; clock: Clock }
+
+/** A client has this long to send its request, or to finish its handshake, before a newer connection may take its place. */
+const grace_ms = 1000
+/** Until then there may be this many times as many connections as configured. */
+const overshoot = 2
+/** Answers that are not taken yet are added up this often at most. */
+const addUpEvery_ms = 100
+const mib = 1024 * 1024
+
+type Place = {
+  /** What is destroyed: under TLS the TCP socket below. */
+  readonly socket: Socket
+  readonly address: string
+  /** When it came, or was last protected; on the clock. */
+  since: number
+  /** Requests that are not answered to the last byte. */
+  readonly unfinished: Set<ServerResponse>
+  /** Those of them that protect the connection. */
+  readonly protecting: Set<ServerResponse>
+  /** Whether the socket's timer runs because an answer waits for its client. */
+  isTimed: boolean
+}
+
+const places = new WeakMap<Socket, { place: Place; connections: Connections }>()
+
+/** Keeps the connection of a request open, whoever else wants a place, until the request is answered. */
+export function protectConnection(request: IncomingMessage | undefined, response: ServerResponse | undefined): void {
+  const found = request && places.get(request.socket)
+  if (found && response) found.connections.protect(found.place, response)
+}
+
+export class Connections {
+  readonly #options: Options
+  readonly #all = new Set<Place>()
+  /** Unprotected ones by address, the longest unprotected first. An address without any is not in the map. */
+  readonly #replaceable = new Map<string, Set<Place>>()
+  /** By the client's address and port. */
+  readonly #byPeer = new Map<string, Place>()
+  #trimsLater = false
+  #addedUpAt = 0
+
+  /** Watches every connection of a server that does not listen yet. */
+  constructor(server: Server, options: Options) {
+    this.#options = options
+    server.on('connection', (socket: Socket) => this.#add(socket))
+    server.on('secureConnection', (socket: Socket) => this.#addSecured(socket))
+    server.on('timeout', (socket: Socket) => this.#timedOut(socket))
+  }
+
+  get size(): number {
+    return this.#all.size
+  }
+
+  /** Whether requests can come over this socket: false for one that is still in its TLS handshake. */
+  knows(socket: Socket): boolean {
+    return places.has(socket)
+  }
+
+  /** Takes a request in. False when its connection is closed for sending too many at once. */
+  begin(request: IncomingMessage, response: ServerResponse): boolean {
+    const { socket } = request
+    const place = places.get(socket)?.place
+    if (socket.destroyed || !place) return !socket.destroyed
+    const { requests_per_connection } = this.#options.limits()
+    if (place.unfinished.size >= requests_per_connection) {
+      const sentence = `${place.address} sent over ${requests_per_connection} requests without waiting for the first answer: its connection is closed`
+      this.#close(place, 'requests_per_connection', sentence)
+      stopParsing(socket)
+      return false
+    }
+    place.unfinished.add(response)
+    response.on('prefinish', () => this.#answered(place, socket))
+    response.on('close', () => this.#finished(place, response, socket))
+    this.#addUpAnswers()
+    return true
+  }
+
+  /** As `protectConnection`. */
+  protect(place: Place, response: ServerResponse): void {
+    if (!place.unfinished.has(response)) return
+    if (place.protecting.size === 0) this.#unlist(place)
+    place.protecting.add(response)
+  }
+
+  #add(socket: Socket): void {
+    const { remoteAddress: address = 'local', remotePort } = socket
+    const place: Place = { socket, address, since: 0, unfinished: new Set(), protecting: new Set(), isTimed: false }
+    places.set(socket, { place, connections: this })
+    const peer = `${address} ${remotePort}`
+    if (remotePort !== undefined) this.#byPeer.set(peer, place)
+    this.#all.add(place)
+    this.#list(place)
+    socket.on('close', () => {
+      this.#all.delete(place)
+      this.#unlist(place)
+      if (this.#byPeer.get(peer) === place) this.#byPeer.delete(peer)
+      endWaiting(place)
+    })
+    this.#trim([address])
+  }
+
+  /** Requests name the TLS socket, places are held by the TCP socket below. */
+  #addSecured(socket: Socket): void {
+    const place = this.#byPeer.get(`${socket.remoteAddress} ${socket.remotePort}`)
+    if (place) places.set(socket, { place, connections: this })
+  }
+
+  #list(place: Place): void {
+    place.since = this.#options.clock.now()
+    const same = this.#replaceable.get(place.address)
+    if (same) same.add(place)
+    else this.#replaceable.set(place.address, new Set([place]))
+  }
+
+  #unlist(place: Place): void {
+    const same = this.#replaceable.get(place.address)
+    if (same?.delete(place) && same.size === 0) this.#replaceable.delete(place.address)
+  }
+
+  /** Closes connections until there are as many as may be; those in their first second go later, unless there are far too many. */
+  #trim(addresses: Iterable<string>): void {
+    let isOver = this.#trimAll()
+    for (const address of addresses) isOver = this.#trimAddress(address) || isOver
+    if (isOver && !this.#trimsLater) this.#options.clock.after(grace_ms, () => this.#trimLater())
+    this.#trimsLater ||= isOver
+  }
+
+  #trimLater(): void {
+    this.#trimsLater = false
+    this.#trim([...this.#replaceable.keys()])
+  }
+
+  /** Whether there are still too many, since those that may go are young. */
+  #trimAll(): boolean {
+    const { connections } = this.#options.limits()
+    while (this.#all.size > connections) {
+      const place = this.#mostReplaceable()
+      if (!place) return false
+      if (this.#isYoung(place) && this.#all.size <= connections * overshoot) return true
+      const sentence = `all ${connections} connections are taken: the oldest that asked nothing is closed, of ${place.address}; limits.connections of the configuration says how many there may be`
+      this.#close(place, 'connections', sentence)
+    }
+    return false
+  }
+
+  /** The same for one address. */
+  #trimAddress(address: string): boolean {
+    const { connections_per_address: most } = this.#options.limits()
+    const places = this.#replaceable.get(address) ?? []
+    for (const place of places) {
+      if (this.#replaceable.get(address)!.size <= most) return false
+      if (this.#isYoung(place)) return true
+      const sentence = `${address} holds over ${most} connections that ask nothing: the oldest is closed; limits.connections_per_address of the configuration says how many it may hold`
+      this.#close(place, 'connections_per_address', sentence)
+    }
+    return false
+  }
+
+  #isYoung({ since }: Place): boolean {
+    return this.#options.clock.now() - since < grace_ms
+  }
+
+  /**
+   * The oldest of the address that has most. Where that is the newest connection of all, one that is protected and whose answers only wait
+   * for their client goes before it. Undefined when each is protected.
+   */
+  #mostReplaceable(): Place | undefined {
+    let most: Set<Place> | undefined
+    for (const same of this.#replaceable.values()) {
+      if (!most || same.size > most.size || (same.size === most.size && first(same).since < first(most).since)) most = same
+    }
+    const isOnlyOne = this.#replaceable.size === 1 && most?.size === 1
+    if (most && !isOnlyOne) return first(most)
+    const waiting = [...this.#all].find(({ protecting }) => protecting.size > 0 && [...protecting].every((one) => one.writableEnded))
+    return waiting ?? (most && first(most))
+  }
+
+  /** The answer is complete, and its client has to take it now. */
+  #answered(place: Place, socket: Socket): void {
+    if (socket.writableLength === 0) return
+    place.isTimed = true
+    socket.setTimeout(this.#options.limits().answer_s * 1000)
+  }
+
+  #finished(place: Place, response: ServerResponse, socket: Socket): void {
+    place.unfinished.delete(response)
+    // Without another request Node has set the timer of an idle connection just now.
+    if (place.isTimed && place.unfinished.size > 0) socket.setTimeout(0)
+    place.isTimed = false
+    if (place.protecting.delete(response) && place.protecting.size === 0 && this.#all.has(place)) {
+      this.#list(place)
+    }
+  }
+
+  #timedOut(socket: Socket): void {
+    const place = places.get(socket)?.place
+    if (!place?.isTimed) return void socket.destroy()
+    const { answer_s } = this.#options.limits()
+    this.#close(place, 'answer_s', `${place.address} took nothing of an answer for ${answer_s} s: its connection is closed`)
+  }
+
+  /** Closes the connections with the largest answers until those that are not taken yet are within their bound. */
+  #addUpAnswers(): void {
+    const now = this.#options.clock.now()
+    if (now - this.#addedUpAt < addUpEvery_ms) return
+    this.#addedUpAt = now
+    const { answers_mib } = this.#options.limits()
+    const waiting = [...this.#all].map((place) => ({ place, bytes: bytesWaiting(place) })).filter(({ bytes }) => bytes > 0)
+    let total = waiting.reduce((sum, { bytes }) => sum + bytes, 0)
+    if (total <= answers_mib * mib) return
+    for (const { place, bytes } of waiting.toSorted((a, b) => b.bytes - a.bytes)) {
+      const sentence = `answers of over ${answers_mib} MiB wait for their clients: the largest is given up, of ${place.address}`
+      this.#close(place, 'answers_mib', sentence)
+      total -= bytes
+      if (total <= answers_mib * mib) return
+    }
+  }
+
+  #close(place: Place, bound: Bound, sentence: string): void {
+    this.#options.refusals.count(bound, sentence)
+    // What counts is told by `close`, but in a later turn.
+    this.#all.delete(place)
+    this.#unlist(place)
+    place.socket.destroy()
+  }
+}
+
+/** Node tells only the answer whose turn it is that its connection is gone; those behind it would be made, and kept, for nobody. */
+function endWaiting({ unfinished }: Place): void {
+  for (const response of unfinished) {
+    if (response.socket) continue
+    response.destroy()
+    response.emit('close')
+  }
+}
+
+type Parser = { constructor: { kOnHeadersComplete?: number }; [callback: number]: () => number }
+
+/**
+ * Keeps Node from making a request of everything else that came in the same piece, which can be a thousand. Nothing public stops its parser
+ * inside a piece: a callback that answers 2, as for an upgrade, does. Where Node has changed that, this only takes longer.
+ */
+function stopParsing(socket: Socket & { parser?: Parser }): void {
+  const { parser } = socket
+  const at = parser?.constructor.kOnHeadersComplete
+  if (!parser || at === undefined) return
+  const usual = parser[at]!
+  parser[at] = () => 2
+  // Node uses its parsers again for other connections.
+  process.nextTick(() => {
+    parser[at] = usual
+  })
+}
+
+/** Of answers that are complete; streams have bounds of their own. */
+function bytesWaiting({ unfinished }: Place): number {
+  let bytes = 0
+  for (const response of unfinished) if (response.writableEnded) bytes += response.writableLength
+  return bytes
+}
+
+function first(places: Set<Place>): Place {
+  return places.values().next().value!
+}
