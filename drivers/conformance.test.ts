@@ -9,8 +9,8 @@ import { tampered } from './tampered.ts'
 import { onPins, onSimulator } from './testing.ts'
 import { conformanceOnTheWire, type VirtualSubject } from './wire_conformance.ts'
 
-/** All drivers together take longer than tap gives a file. */
-t.setTimeout(300_000)
+// All drivers together take long, and on a busy machine several times that, which is no failure.
+t.setTimeout(0)
 
 /** Settings beside the defaults that change what a driver can do. */
 const variants: Partial<Record<DriverName, object[]>> = {
