@@ -41,6 +41,11 @@ test('what is wrong is told with its place and what was meant', async (t) => {
   for (const [content, message] of cases) await t.rejects(config(content), { code: 'config', message }, String(message))
 })
 
+test('a member that JavaScript keeps for itself is refused and named, and not passed over', async (t) => {
+  const text = '{"format": 1, "devices": [{"device_id": "a", "driver": "external", "limits": {"constructor": {"max": 5}}}]}'
+  await t.rejects(parseConfig(text, 'it'), { code: 'config', message: /^it has a member called constructor/ })
+})
+
 test('an id that would break a path or the name of an event is refused', async (t) => {
   for (const device_id of ['a.b', 'a/b', '', 'x'.repeat(65), 'bulk', 'export', 'constructor', '__proto__', 'schüttler']) {
     await t.rejects(config({ devices: [{ ...shaker, device_id }] }), { code: 'config', message: /devices\[0\]\.device_id/ }, device_id)

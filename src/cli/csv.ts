@@ -1,11 +1,24 @@
 // Comma-separated values as RFC 4180 has them: a cell with a comma, a quote or a line break is quoted, and a quote in it doubled. What
-// Excel writes where the comma is a decimal one is read as well: with semicolons or tabs.
+// Excel writes where the comma is a decimal one is read as well: with semicolons or tabs. A spreadsheet takes a cell that begins with = + - @
+// for a formula: such text has an apostrophe before it, as OWASP advises, which is taken away again when the cell is read.
 
 import { CliError } from './exit.ts'
 
 /** With its line break. */
 export function csvLine(cells: readonly string[]): string {
-  return `${cells.map(quoted).join(',')}\r\n`
+  return `${cells.map((cell) => quoted(asText(cell))).join(',')}\r\n`
+}
+
+/** What a spreadsheet may compute, in any width of letters, and what looks as if the apostrophe before it were ours. */
+const formula = /^'*[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/
+const number = /^[+-]?\d+(\.\d+)?(e[+-]?\d+)?$/i
+
+function asText(cell: string): string {
+  return formula.test(cell) && !number.test(cell) ? `'${cell}` : cell
+}
+
+function withoutApostrophe(cell: string): string {
+  return cell.startsWith("'") && formula.test(cell) ? cell.slice(1) : cell
 }
 
 function quoted(cell: string): string {
@@ -41,7 +54,7 @@ export function parseCsv(text: string, what: string): CsvRow[] {
   const plain = separator === ',' ? /[^,\r\n]*/y : separator === ';' ? /[^;\r\n]*/y : /[^\t\r\n]*/y
   const scanner = { text: text.slice(head.length), at: 0, line, what, separator, plain }
   while (scanner.at < scanner.text.length) {
-    row.cells.push(cell(scanner))
+    row.cells.push(withoutApostrophe(cell(scanner)))
     if (scanner.text[scanner.at] === separator) {
       scanner.at += 1
       if (scanner.at === scanner.text.length) row.cells.push('')

@@ -140,6 +140,20 @@ test('each route whose body has a member that must be there has a good body here
   t.end()
 })
 
+test('a member that JavaScript keeps for itself is refused and named, wherever it stands in a body', async (t) => {
+  const { ask } = await openBench(t)
+  for (const route of routes.filter(({ operation_id }) => good[operation_id])) {
+    const path = route.path.replace(':device_id', 'spare-1').replaceAll(/:\w+/g, 'nobody')
+    for (const name of ['__proto__', 'constructor', 'prototype'])
+      for (const body of withMember(good[route.operation_id]!, name)) {
+        const reply = await ask(route.method, path, { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } })
+        const { detail } = reply.body as { detail?: string }
+        if (!route.path.includes(':')) t.equal(detail, `the body has a member called ${name}, which no member may be; give it another name`)
+        t.ok(reply.status >= 400, `${route.operation_id} ${JSON.stringify(body)}`)
+      }
+  }
+})
+
 test('no request, however hostile, for no route, is answered with anything but sense', async (t) => {
   t.comment(`BENCHD_SEED=${seed}`)
   const bench = await openBench(t)
@@ -228,6 +242,17 @@ test('no bytes, however hostile, make the server hang, fail or talk nonsense', a
   await fc.assert(property, { seed, numRuns: 500 })
   t.match(await ask('GET', '/health'), { status: 200, body: { status: 'ok' } })
 })
+
+/** The value with one member more, in each of its objects in turn. */
+function withMember(value: object, name: string): object[] {
+  const here = Array.isArray(value) ? [] : [Object.defineProperty({ ...value }, name, { value: { a: 1 }, enumerable: true })]
+  const deeper = Object.entries(value).flatMap(([key, inner]) =>
+    typeof inner === 'object' && inner !== null
+      ? withMember(inner, name).map((changed) => (Array.isArray(value) ? value.with(Number(key), changed) : { ...value, [key]: changed }))
+      : [],
+  )
+  return [...here, ...deeper]
+}
 
 /** One that waits for an event that nobody emits. */
 async function beginRun({ ask, clock }: Bench): Promise<void> {

@@ -81,6 +81,21 @@ test('the examples are there: three topologies, three workflows, no faults', asy
   })
 })
 
+test('what is answered of a workflow is put in again as it is', async (t) => {
+  const { ask } = await openBench(t)
+  const { workflows } = (await bodyOf(ask('GET', '/api/workflows'))) as { workflows: { name: string }[] }
+  t.equal(workflows.length, 3)
+  for (const { name } of workflows) {
+    const { document } = (await bodyOf(ask('GET', `/api/workflows/${name}`))) as { document: Body }
+    const put = await ask('PUT', `/api/workflows/my-${name}`, { json: { ...document, name: `my-${name}` } })
+    t.equal(put.status, 201, put.text)
+    const mine = await bodyOf(ask('GET', `/api/workflows/my-${name}`))
+    t.same(mine.document, { ...document, name: `my-${name}` })
+    t.match(await ask('PUT', `/api/workflows/my-${name}`, { json: mine.document }), { status: 200, body: { hash: mine.hash } })
+    t.same(await bodyOf(ask('GET', `/api/workflows/my-${name}`)), mine)
+  }
+})
+
 test('a topology is loaded, shown, and unloaded; another one only by force', async (t) => {
   const { ask } = await openBench(t)
   isRefusal(t, await ask('GET', '/api/topology'), 404, 'not_found')

@@ -6,6 +6,7 @@ import { Id } from '../kit/name.ts'
 import type { Lab } from '../lab.ts'
 import type { Workflow } from '../workflow/plans/plan.ts'
 import { workflowSources } from '../workflow/shelf.ts'
+import { shownDocument } from '../workflow/snapshot.ts'
 import { json, type Route, route } from './contract.ts'
 import { Faults } from './topology.ts'
 
@@ -23,7 +24,10 @@ const Summary = {
 }
 const WorkflowSummary = v.strictObject(Summary)
 
-const Document = v.pipe(v.record(v.string(), v.unknown()), v.description('With its defaults; where there is code, it says "(code)"'))
+const Document = v.pipe(
+  v.record(v.string(), v.unknown()),
+  v.description('With its defaults, as PUT takes it; where there is code, it says "(code)", and PUT does not'),
+)
 const WorkflowInfo = v.strictObject({ ...Summary, document: Document })
 
 const WorkflowBody = v.pipe(
@@ -61,7 +65,7 @@ export const workflowRoutes: Route[] = [
     errors: [404],
     handle({ lab, param }) {
       const workflow = lab.runs.runtime.workflow(param('workflow_name'))
-      return json({ ...summaryOf(lab, workflow), document: JSON.parse(JSON.stringify(workflow.document, withoutCode)) as object })
+      return json({ ...summaryOf(lab, workflow), document: shownDocument(workflow) })
     },
   }),
   route({
@@ -109,8 +113,4 @@ export const workflowRoutes: Route[] = [
 function summaryOf({ runs }: Lab, { name, topology, form, hash, hasCode, document }: Workflow): v.InferOutput<typeof WorkflowSummary> {
   const { variables } = document
   return { name, topology: topology.name, form, source: runs.shelf.sourceOf(name), hash, has_code: hasCode, variables }
-}
-
-function withoutCode(_: string, value: unknown): unknown {
-  return typeof value === 'function' ? '(code)' : value
 }

@@ -14,6 +14,18 @@ test('half a surrogate pair is refused', (t) => {
   t.end()
 })
 
+test('a member with a name that JavaScript keeps for itself is refused and named, however deep it is', (t) => {
+  for (const name of ['__proto__', 'constructor', 'prototype'])
+    for (const text of [`{"${name}": 1}`, `{"a": [{"b": {"${name}": {}}}]}`, `{"${name.replace('o', '\\u006f')}": null}`]) {
+      const refusal = { code: 'invalid', message: `the body has a member called ${name}, which no member may be; give it another name` }
+      t.throws(() => parseJson(text, 'the body'), refusal, text)
+      t.throws(() => parseJsonWithComments(text, 'the body'), refusal, text)
+    }
+  const plain = { toString: 1, hasOwnProperty: 2, a: '__proto__' }
+  t.same(parseJson(JSON.stringify(plain), 'it'), plain)
+  t.end()
+})
+
 test('nesting ends at 32', (t) => {
   const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
   t.doesNotThrow(() => parseJson(nested(32), 'it'))

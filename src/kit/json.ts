@@ -3,8 +3,13 @@
 import { LabError, messageOf } from '../errors.ts'
 
 const deepest = 32
+/** JavaScript keeps them for itself, and what holds values against a schema passes over them: they would be lost without a word. */
+const reserved = new Set(['__proto__', 'constructor', 'prototype'])
 
-/** The value of a JSON text. Throws `invalid` for what is malformed, deeper than 32, or holds a number that no double can hold, or text that is none. */
+/**
+ * The value of a JSON text. Throws `invalid` for what is malformed, deeper than 32, or holds a number that no double can hold, or text that
+ * is none, or a member called `__proto__`, `constructor` or `prototype`.
+ */
 export function parseJson(text: string, what: string): unknown {
   let value: unknown
   try {
@@ -30,6 +35,7 @@ function checkDepth(value: unknown, what: string, depth: number): void {
   if (typeof value !== 'object' || value === null) return
   if (depth > deepest) throw new LabError('invalid', `${what} is nested deeper than ${deepest}`)
   for (const [key, inner] of Object.entries(value)) {
+    if (reserved.has(key)) throw new LabError('invalid', `${what} has a member called ${key}, which no member may be; give it another name`)
     mustBeWellFormed(key, what)
     checkDepth(inner, what, depth + 1)
   }

@@ -3,6 +3,7 @@
 
 import * as v from 'valibot'
 import { type ExecutionRow, GroupOutcome, type Records, ExecutionRow as Row, SubmissionRecord, ThreadRecord } from './kept/records.ts'
+import type { Workflow } from './plans/plan.ts'
 import type { Topology } from './plans/topology.ts'
 import type { Execution } from './runs/execution.ts'
 import type { TimelineRow } from './runs/timeline.ts'
@@ -231,4 +232,10 @@ export function topologyOf({ name, document, devices, graph }: Topology, world: 
       return { name, device, parking, storage, labware: labware ? labwareOf(labware) : null, reserved_for }
     }),
   }
+}
+
+/** The document of a workflow with its defaults, as `PUT` takes it; where there is code, it says `(code)`, and `PUT` does not take it. */
+export function shownDocument({ document: { on, ...document } }: Pick<Workflow, 'document'>): object {
+  const shown = Object.keys(on).length > 0 ? { ...document, on } : document
+  return JSON.parse(JSON.stringify(shown, (_, value) => (typeof value === 'function' ? '(code)' : value))) as object
 }
