@@ -154,6 +154,10 @@ systemctl stop benchd.service 2>/dev/null || true
 put_in_place "$new"
 [[ -L $root/usr/local/bin/benchd ]] || ln -sf "$lib/dist/bundle/main.js" "$root/usr/local/bin/benchd"
 systemd-sysusers "$root/etc/sysusers.d/benchd.conf"
+# Earlier versions gave the service's user its state for a home, where sshd would look for an .ssh of it.
+if [[ $(getent passwd benchd | cut -d: -f6) == /var/lib/benchd ]] && ! usermod --home /nonexistent benchd; then
+  echo "install: the user benchd still has the home /var/lib/benchd; when nothing of benchd runs: sudo usermod --home /nonexistent benchd" >&2
+fi
 systemd-tmpfiles --create "$root/etc/tmpfiles.d/benchd.conf"
 # These two are the administrator's from then on.
 [[ -e $root/etc/benchd/config.json ]] || install -m 0644 "$tree/usr/share/benchd/config.json" "$root/etc/benchd/config.json"

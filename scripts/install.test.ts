@@ -28,6 +28,8 @@ const bin = {
   'systemd-tmpfiles': '#!/bin/sh\nmkdir -p "$MACHINE/etc/benchd"\n',
   modprobe: nothing,
   udevadm: nothing,
+  getent: '#!/bin/sh\necho "benchd:x:990:990::/var/lib/benchd:/usr/sbin/nologin"\n',
+  usermod: '#!/bin/sh\necho "$*" >"$MACHINE/usermod"\n',
 }
 /** What `scripts/package --tree` lays out, as far as it matters; the version is in each file. */
 const laidOut = [
@@ -114,6 +116,7 @@ test('it lays the version out with our places, and says by whom it was installed
   t.match(read(`${machine}/${lib}/package.json`), '"by": "install.sh", "folder": "/usr/local/lib/benchd"')
   t.equal(read(`${machine}/etc/systemd/system/benchd.service`), 'usr/lib/systemd/system/benchd.service /usr/local/lib/benchd 1.0.0\n')
   t.notOk(existsSync(`${machine}/${lib}/keep-package`), 'that is for packages')
+  t.equal(read(`${machine}/usermod`), '--home /nonexistent benchd\n', 'an earlier version gave it the state for a home')
   writeFileSync(`${machine}/etc/avahi/services/benchd.service`, 'changed')
   t.equal(install(machine, '2.0.0').code, 0)
   t.equal(lacking(`${machine}/${lib}`, '2.0.0'), '')

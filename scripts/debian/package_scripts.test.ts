@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { type Test, test } from 'tap'
 
 const text = (script: string) => readFileSync(fileURLToPath(new URL(`../../../scripts/debian/${script}`, import.meta.url)), 'utf8')
-const programs = ['systemd-sysusers', 'systemd-tmpfiles', 'systemctl', 'dpkg-query', 'modprobe', 'udevadm']
+const programs = ['systemd-sysusers', 'systemd-tmpfiles', 'systemctl', 'dpkg-query', 'modprobe', 'udevadm', 'getent', 'usermod']
 
 function machine(t: Test, files: Record<string, string>) {
   const top = t.testdir({ var: { cache: { benchd: {} }, backups: { benchd: {} } }, etc: { benchd: {}, avahi: { services: {} } } })
@@ -138,5 +138,22 @@ test('what is refused because something runs says what, that it goes on, and wha
     code: 1,
     said: /^No space left\nbenchd: not upgraded, because .* could not be kept .*\n.*df -h \/var/,
   })
+  t.end()
+})
+
+test('who has the state for a home from an earlier version has it no more, and nobody else is touched', (t) => {
+  const { top, write, call, read } = machine(t, shared)
+  const livesIn = (home: string) => write('bin/getent', `#!/bin/sh\necho 'benchd:x:990:990::${home}:/usr/sbin/nologin'\n`, 0o755)
+  write('bin/usermod', `#!/bin/sh\necho "$*" >>${top}/called\n`, 0o755)
+  for (const home of ['/nonexistent', '/home/benchd', '']) {
+    livesIn(home)
+    t.equal(call('postinst', 'configure', '1.0').code, 0)
+    t.equal(read('called'), undefined, home)
+  }
+  livesIn(`${top}/var/lib/benchd`)
+  t.equal(call('postinst', 'configure', '1.0').code, 0)
+  t.equal(read('called'), '--home /nonexistent benchd\n')
+  write('bin/usermod', '#!/bin/sh\necho "usermod: user benchd is currently used by process 7" >&2\nexit 8\n', 0o755)
+  t.match(call('postinst', 'configure', '1.0'), { code: 0, said: /its user still has the home .*sudo usermod --home \/nonexistent benchd/ })
   t.end()
 })

@@ -9,7 +9,7 @@ import { readBytes } from '../kit/files.ts'
 import { isPlainName } from '../kit/swap.ts'
 import { fitsTar } from '../kit/tar.ts'
 import { sizeOf, type Tree, treeOf } from '../kit/tree.ts'
-import { type Kind, kindOf, longestConfig, mostFiles } from './backup_files.ts'
+import { isOfTools, kindOf, longestConfig, longestConfigs, longestManifest, mostConfigs, mostFiles } from './backup_files.ts'
 
 const backupFormat = 1
 export const manifestName = 'manifest.json'
@@ -72,7 +72,9 @@ export async function makeBackup(sources: Sources, wanted: Wanted, { path, at, s
     parts.map(({ part }) => part),
     (packed) => {
       manifest.files.push(...packed)
-      return { name: manifestName, text: `${JSON.stringify(manifest, undefined, 1)}\n` }
+      const text = `${JSON.stringify(manifest, undefined, 1)}\n`
+      if (Buffer.byteLength(text) > longestManifest) throw tooMany()
+      return { name: manifestName, text }
     },
     signal,
   )
@@ -98,11 +100,17 @@ async function partsOf(sources: Sources, wanted: Wanted): Promise<Sorted> {
   const config = configuration ? readParts(configuration) : await configParts(sources)
   const state = await stateParts(sources.data_dir, wanted)
   const sorted = fitting<Part>({ parts: [...config.parts, ...state.parts], left_out: [...config.left_out, ...state.left_out] })
-  if (sorted.parts.length >= mostFiles)
-    throw new LabError('storage', `there are more than ${mostFiles} files for a backup, which nothing would read: take some away`)
+  if (sorted.parts.length >= mostFiles) throw tooMany()
   if (sorted.left_out.length > mostTold)
     sorted.left_out.splice(mostTold, Number.POSITIVE_INFINITY, `and ${sorted.left_out.length - mostTold} more`)
   return sorted
+}
+
+function tooMany(): LabError {
+  return new LabError(
+    'storage',
+    `there are more than ${mostFiles} files for a backup, or their names are too long for its list: take some away`,
+  )
 }
 
 const mostTold = 100
@@ -114,19 +122,35 @@ function readParts({ files, left_out }: Configuration): Sorted {
 /** What a restore would refuse is left out: one strange file must not cost all the others. */
 function fitting<Its extends Part>({ parts, left_out }: Sorted<Its>): Sorted<Its> {
   const fits: Sorted<Its> = { parts: [], left_out: [...left_out] }
+  const configs = { files: 0, bytes: 0 }
   for (const one of parts) {
-    const why = whyNot(one)
-    if (why === undefined) fits.parts.push(one)
-    else fits.left_out.push(leftOut(one.part.name, why))
+    const { name } = one.part
+    const isConfig = name.startsWith(configFolder)
+    const why = whyNot(name, one.size) ?? (isConfig ? whyNoConfig(one.size, configs) : undefined)
+    if (why !== undefined) fits.left_out.push(leftOut(name, why))
+    else {
+      fits.parts.push(one)
+      if (isConfig) configs.files++
+      if (isConfig) configs.bytes += one.size
+    }
   }
   return fits
 }
 
-function whyNot({ part: { name }, size }: Sized<Part>): string | undefined {
+function whyNot(name: string, size: number): string | undefined {
   if (!isPlainName(name)) return 'its name has characters that no name should have, or is too long'
-  if (!fitsTar({ name, size })) return 'its name is too long, or it is too large'
-  if (name.startsWith(configFolder) && size > longestConfig) return `it is longer than ${longestConfig / 1024 / 1024} MiB`
-  return undefined
+  return fitsTar({ name, size }) ? undefined : 'its name is too long, or it is too large'
+}
+
+/** `before` are those that are packed already. */
+function whyNoConfig(size: number, before: { files: number; bytes: number }): string | undefined {
+  if (size > longestConfig) return `it is longer than ${mebibytes(longestConfig)}`
+  if (before.files >= mostConfigs) return `there are more than ${mostConfigs} files of the configuration`
+  return before.bytes + size > longestConfigs ? `the configuration is longer than ${mebibytes(longestConfigs)}` : undefined
+}
+
+function mebibytes(bytes: number): string {
+  return `${bytes / 1024 / 1024} MiB`
 }
 
 /** Names may hold what a terminal would obey. */
@@ -149,14 +173,14 @@ async function configParts({ config, topologies }: Pick<Sources, 'config' | 'top
   return { parts: [...file, ...parts], left_out: [...left_out, ...hidden] }
 }
 
-/** What version control, package managers and shells keep, secrets among it. */
-function isOfTools(name: string): boolean {
-  return /(^|\/)(\.[^/]*|node_modules)\/?$/.test(name)
-}
-
 async function stateParts(data_dir: string, wanted: Wanted): Promise<Sorted<OfDisk>> {
-  const tree = await treeOf(data_dir, (name) => isWanted(kindOf(name), wanted))
-  return sorted(tree, data_dir, stateFolder)
+  const unknown: string[] = []
+  const tree = await treeOf(data_dir, (name) => {
+    if (kindOf(name) === 'unknown') unknown.push(leftOut(stateFolder + name, 'benchd keeps no such file'))
+    return isWanted(kindOf(name), wanted)
+  })
+  const { parts, left_out } = sorted(tree, data_dir, stateFolder)
+  return { parts, left_out: [...left_out, ...unknown] }
 }
 
 function sorted({ files, others }: Tree, folder: string, below: string): Sorted<OfDisk> {
@@ -166,8 +190,8 @@ function sorted({ files, others }: Tree, folder: string, below: string): Sorted<
   }
 }
 
-function isWanted(kind: Kind | undefined, { with_keys, with_events }: Wanted): boolean {
-  return kind !== undefined && (kind !== 'keys' || with_keys) && (kind !== 'events' || with_events)
+function isWanted(kind: ReturnType<typeof kindOf>, { with_keys, with_events }: Wanted): boolean {
+  return kind !== undefined && kind !== 'unknown' && (kind !== 'keys' || with_keys) && (kind !== 'events' || with_events)
 }
 
 /** What the text of a manifest says. Throws `config` for a newer format, `storage` for what is none. */
@@ -184,7 +208,8 @@ export function manifestOf(text: string): Manifest {
       'config',
       `the backup has format ${format}; this version knows up to ${backupFormat}: install a newer version of benchd`,
     )
-  const checked = v.safeParse(Manifest, value)
+  // Each issue takes many times the memory of what it is about.
+  const checked = v.safeParse(Manifest, value, { abortEarly: true })
   if (!checked.success) throw new LabError('storage', `the ${manifestName} of the archive is not as benchd writes it; take another archive`)
   return checked.output
 }

@@ -1,8 +1,8 @@
 // What of a data folder goes into a backup, and which of it belongs together when it is put back.
 
 /**
- * `setup`: what people have put in: teachpoints, workflows, and whatever is not named here. `runs`: what ran, what became of it, what
- * stands open, and where its labware is. `bench`: what is so of the instruments at this moment, and what was asked for once and for all.
+ * `setup`: what people have put in, and what was learned of how long things take. `runs`: what ran, what became of it, what stands open, and
+ * where its labware is. `bench`: what is so of the instruments at this moment, and what was asked for once and for all.
  */
 export type Kind = 'setup' | 'keys' | 'runs' | 'bench' | 'events' | 'audit'
 
@@ -11,25 +11,39 @@ const leftOut = ['backups/', 'swap/']
 const beforeRestore = 'before-restore-'
 
 const kinds: readonly (readonly [RegExp, Kind])[] = [
-  [/^events\//, 'events'],
+  [/^events\/[^/]*$/, 'events'],
   [/^keys\.json(\.bak)?$/, 'keys'],
   [/^audit(-refused)?(-\d+)?\.jsonl$/, 'audit'],
-  [/^(executions\/.*|records\.jsonl|incidents\.jsonl|labware\.json(\.bak)?)$/, 'runs'],
+  [/^(teachpoints|workflows|durations)\.json(\.bak)?$/, 'setup'],
+  [/^(executions\/[^/]*|records\.jsonl|incidents\.jsonl|labware\.json(\.bak)?)$/, 'runs'],
   [/^(latches\.json(\.bak)?|leases\.json(\.bak)?|runs\.jsonl|idempotency\.jsonl|operations\.jsonl)$/, 'bench'],
 ]
 
 /** Half made, put aside, or worth nothing elsewhere. */
 const passing = /(\.tmp|\.sock|\.torn|\.newer|\.corrupt-[^/]*)$|^(starts|event_ids)\.json(\.bak)?$/
 
-/** undefined for what is never packed and never put back. A folder has a slash at its end. */
-export function kindOf(name: string): Kind | undefined {
+/**
+ * undefined for what no version has ever packed; `unknown` for a file that is none of benchd's, a `.bashrc` as an example: older versions
+ * packed it, this one neither packs it nor puts it back. A folder has a slash at its end.
+ */
+export function kindOf(name: string): Kind | 'unknown' | undefined {
   if (passing.test(name) || name.startsWith(beforeRestore) || leftOut.some((folder) => `${name}/`.startsWith(folder))) return undefined
-  return kinds.find(([pattern]) => pattern.test(name))?.[1] ?? 'setup'
+  return kinds.find(([pattern]) => pattern.test(name))?.[1] ?? 'unknown'
 }
 
-/** What a reader takes of one file of the configuration, and of files in all: a maker packs no more. */
+/** Whether version control, package managers or shells keep it beside a topology, and secrets in it. A folder has a slash at its end. */
+export function isOfTools(name: string): boolean {
+  return /(^|\/)(\.[^/]*|node_modules)(\/|$)/.test(name)
+}
+
+/** What a reader takes: a maker packs no more. The configuration is read into memory, in bytes. */
 export const longestConfig = 4 * 1024 * 1024
-export const mostFiles = 100_000
+export const longestConfigs = 16 * 1024 * 1024
+export const mostConfigs = 1000
+/** Of files in all. */
+export const mostFiles = 20_000
+/** Of the list at the end, in bytes. */
+export const longestManifest = 8 * 1024 * 1024
 
 /** The folder that keeps what a restore of that moment has replaced. */
 export function beforeRestoreName(at: Date): string {

@@ -19,7 +19,9 @@ const state = {
   'keys.json.bak': 'hashes',
   'starts.json': '{}',
   'records.jsonl': '{}\n',
-  'later-invention.json': '{}',
+  'durations.json': '{}',
+  '.bashrc': 'of a shell',
+  '.ssh': { authorized_keys: 'of somebody' },
   'half.tmp': '',
   events: { 'events-000001.jsonl': 'e\n', 'events-000001.jsonl.torn': 'e' },
   executions: { 'a.jsonl': 'x' },
@@ -59,9 +61,9 @@ function listed(path: string): string[] {
 
 test('a backup holds configuration, topologies and state; keys and events only when they are asked for', async (t) => {
   const { backups, data_dir } = opened(t)
-  symlinkSync('/etc/passwd', `${data_dir}/link`)
+  symlinkSync('/etc/passwd', `${data_dir}/workflows.json`)
   const config = ['config/config.json', 'config/topologies/a.json', 'config/topologies/deep/b.ts']
-  const usual = ['executions/a.jsonl', 'later-invention.json', 'records.jsonl', 'teachpoints.json', 'teachpoints.json.bak'].map(
+  const usual = ['durations.json', 'executions/a.jsonl', 'records.jsonl', 'teachpoints.json', 'teachpoints.json.bak'].map(
     (name) => `state/${name}`,
   )
   const made = await backups.make(little)
@@ -77,7 +79,11 @@ test('a backup holds configuration, topologies and state; keys and events only w
     version: '1.2.3',
     system_id: 'bench-7',
     made_at: began / 1000,
-    left_out: [/^state\/link: it is no plain file/],
+    left_out: [
+      /^state\/workflows\.json: it is no plain file/,
+      'state/.bashrc: benchd keeps no such file',
+      'state/.ssh/: benchd keeps no such file',
+    ],
   })
   t.equal(manifest.files.length, 8)
 

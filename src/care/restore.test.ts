@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -142,12 +143,17 @@ test('an older event log that is put back goes on with ids that were never given
   t.match(text, /^: gap$/m)
 })
 
-test('a folder that has nothing takes all there is, also without being asked', async (t) => {
+test('a folder that has nothing takes all there is, also without being asked, but for the keys', async (t) => {
   const { opened, here } = await prepared(t, {})
   const plan = await planOf(opened, here, usual)
-  t.ok(plan.every(({ change }) => change === 'added'))
-  t.equal(plan.length, 9)
+  t.same(
+    plan.filter(({ change }) => change !== 'added'),
+    [{ name: 'keys.json', change: 'left alone' }],
+  )
+  t.equal(plan.length, 8)
   t.equal(await restore(opened, here, plan, at), undefined, 'there was nothing to keep')
+  t.notOk(existsSync(`${here}/keys.json`))
+  await restore(opened, here, await planOf(opened, here, whole), at)
   for (const name of ['keys.json', 'latches.json', 'events/events-000001.jsonl']) t.equal(readFileSync(`${here}/${name}`, 'utf8'), 'then')
 })
 
@@ -229,6 +235,8 @@ test('whatever is there, a backup of it can be put back, and it tells what it ha
       } finally {
         await opened.archive.close()
       }
+      for (const { name } of opened.manifest.files.filter(({ name }) => opened.passed_over.includes(name)))
+        throw new Error(`packed, and not put back: ${name}`)
       for (const { name } of packed) {
         const [from, to] = name.startsWith('state/') ? ['data', 'new'] : ['etc', 'new-etc']
         const below = name.slice(name.indexOf('/'))
@@ -317,6 +325,7 @@ test('an archive that is no backup, or wants to write elsewhere, is refused befo
     'state/control.sock',
     'state/a\\b',
     'state/a\nb',
+    'state/.ssh/../../x',
     'config/../x',
     'config/other.json',
     'config/topologies/../../x',
@@ -354,4 +363,89 @@ test('an archive that changes after it was looked through changes nothing', asyn
   writeFileSync(path, readFileSync(`${path}.evil`).subarray(0, 60))
   await t.rejects(restore(opened, here, plan, at), { code: 'storage' })
   t.equal(await sha256Of(`${here}/teachpoints.json`), before)
+})
+
+test('what is no file of benchd is not put back, and told', async (t) => {
+  t.teardown(() => undefined)
+  const folder = t.testdir({ here: now, etc: {} })
+  const path = `${folder}/it.tar.gz`
+  const strange = [
+    'state/.ssh/authorized_keys',
+    'state/.bashrc',
+    'state/later.json',
+    'state/events/sub/a.jsonl',
+    'state/executions/sub/.profile',
+    'config/topologies/.git/hooks/post-checkout',
+    'config/topologies/node_modules/a/index.js',
+  ]
+  const members = [...strange, 'state/teachpoints.json', 'config/topologies/a.json'].map((name) => ({ name, text: name }))
+  forged(path, [...members, manifest(members)])
+  const opened = await openBackup(path)
+  t.teardown(() => opened.archive.close())
+  t.same(opened.passed_over, strange)
+  const plan = await planOf(opened, `${folder}/here`, whole)
+  await restore(opened, `${folder}/here`, plan, at)
+  const places = { config: `${folder}/etc/config.json`, topologies: `${folder}/etc/topologies` }
+  await restoreConfig(opened, places, await configPlanOf(opened, places), at)
+  const there = [...(await treeOf(`${folder}/here`)).files, ...(await treeOf(`${folder}/etc`)).files].map(({ name }) => name)
+  t.ok(there.includes('teachpoints.json') && there.includes('topologies/a.json'))
+  t.same(
+    there.filter((name) => strange.some((one) => name.endsWith(one.replace(/^\w+\//, '')))),
+    [],
+  )
+})
+
+test('an archive that would fill the memory is refused: many files of the configuration, large ones together, a long list', async (t) => {
+  t.teardown(() => undefined)
+  const path = `${t.testdir({})}/it.tar.gz`
+  const refused = async (members: readonly Member[], reason: RegExp) => {
+    forged(path, members)
+    await t.rejects(openBackup(path), { code: 'storage', message: reason })
+  }
+  const topology = (i: number, text: string) => ({ name: `config/topologies/${i}.json`, text })
+  await refused(
+    Array.from({ length: 5 }, (_, i) => topology(i, ' '.repeat(4 * 1024 * 1024))),
+    /its configuration is more than 1000 files, or longer than 16 MiB/,
+  )
+  await refused(
+    Array.from({ length: 1001 }, (_, i) => topology(i, '')),
+    /its configuration is more than 1000 files/,
+  )
+  await refused(
+    [{ name: 'manifest.json', text: `{"format":1,"left_out":[${'[],'.repeat(6_000_000)}[]]}` }],
+    /is \d+ bytes long, which cannot be/,
+  )
+  await refused(
+    Array.from({ length: 20_001 }, (_, i) => ({ name: `state/events/${i}.jsonl`, text: '' })),
+    /there are more than 20000 files in it/,
+  )
+})
+
+test('a list that is wrong in a million places is refused at the first', async (t) => {
+  t.teardown(() => undefined)
+  const path = `${t.testdir({})}/it.tar.gz`
+  const script = `import(${JSON.stringify(new URL('./restore.js', import.meta.url).href)}).then(({ openBackup }) => openBackup(${JSON.stringify(path)})).catch(({ message }) => console.log(message))`
+  forged(path, [{ name: 'manifest.json', text: `{"format":1,"files":[${'{},'.repeat(1_000_000)}{}]}` }])
+  // Each place would take a kilobyte.
+  const { stdout } = spawnSync(process.execPath, ['--max-old-space-size=256', '-e', script], { encoding: 'utf8' })
+  t.match(stdout, /is not as benchd writes it/)
+})
+
+test('a configuration that a restore would refuse as too much is left out of the backup from there on, and told', async (t) => {
+  t.teardown(() => undefined)
+  const large = ' '.repeat(4 * 1024 * 1024)
+  const many = Object.fromEntries(Array.from({ length: 1001 }, (_, i) => [`${String(i).padStart(4, '0')}.json`, '']))
+  const folder = t.testdir({ data: {}, etc: { 'config.json': '{}' }, few: { a: large, b: large, c: large, d: large, e: '' }, many })
+  const sources = { data_dir: `${folder}/data`, config: `${folder}/etc/config.json`, version: '1', system_id: 's' }
+  const made = async (topologies: string) => {
+    const path = `${folder}/${topologies}.tar.gz`
+    await makeBackup({ ...sources, topologies: `${folder}/${topologies}` }, { with_keys: false, with_events: false }, { path, at })
+    const opened = await openBackup(path)
+    await opened.archive.close()
+    return opened
+  }
+  const few = await made('few')
+  t.same([...few.config.keys()], ['config.json', 'topologies/a', 'topologies/b', 'topologies/c', 'topologies/e'])
+  t.match(few.manifest.left_out, ['config/topologies/d: the configuration is longer than 16 MiB'])
+  t.equal((await made('many')).config.size, 1000)
 })

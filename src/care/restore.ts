@@ -10,9 +10,19 @@ import { isPlainName, Swap } from '../kit/swap.ts'
 import type { TarFile } from '../kit/tar.ts'
 import { sha256Of, treeOf } from '../kit/tree.ts'
 import { configFolder, type Manifest, manifestName, manifestOf, stateFolder } from './backup.ts'
-import { beforeRestoreName, type Kind, kindOf, longestConfig, mostFiles } from './backup_files.ts'
+import {
+  beforeRestoreName,
+  isOfTools,
+  type Kind,
+  kindOf,
+  longestConfig,
+  longestConfigs,
+  longestManifest,
+  mostConfigs,
+  mostFiles,
+} from './backup_files.ts'
 
-/** Which parts of a backup take the place of what is here; what is not here is taken in any case. */
+/** Which parts of a backup take the place of what is here; what is not here is taken in any case, but for keys. */
 export type Parts = {
   /** Also what ran, and the events if the backup has them. */
   all: boolean
@@ -30,10 +40,11 @@ export type Opened = {
   manifest: Manifest
   /** By their names below the folder of the configuration: `config.json`, `topologies/…`. */
   config: ReadonlyMap<string, Buffer>
+  /** Names in the archive that are none of a backup of this version, and not put back. */
+  passed_over: readonly string[]
   archive: Archive
 }
 
-const longestManifest = 64 * 1024 * 1024
 /** So much of the disk stays free. */
 const spare_bytes = 4 * 1024 * 1024
 
@@ -41,46 +52,59 @@ const spare_bytes = 4 * 1024 * 1024
 export async function openBackup(path: string): Promise<Opened> {
   const archive = await Archive.open(path)
   try {
-    const found = new Map<string, Packed>()
-    const config = new Map<string, Buffer>()
+    const looked = new Looked()
     const list: { manifest?: Manifest } = {}
     await archive.read(async (file, content) => {
       if (list.manifest) throw notWhole(`${JSON.stringify(file.name)} stands behind its list`)
       if (file.name === manifestName) list.manifest = manifestOf((await contentOf(file, content, longestManifest)).toString())
-      else await look(file, content, found, config)
+      else await looked.at(file, content)
     })
     const { manifest } = list
     if (!manifest) throw notWhole(`it has no ${manifestName}, which stands at its end`)
-    mustAgree(found, manifest)
-    return { manifest, config, archive }
+    mustAgree(looked.found, manifest)
+    return { manifest, config: looked.config, passed_over: looked.passedOver, archive }
   } catch (error) {
     await archive.close()
     throw error
   }
 }
 
-async function look(
-  file: TarFile,
-  content: AsyncIterable<Uint8Array>,
-  found: Map<string, Packed>,
-  config: Map<string, Buffer>,
-): Promise<void> {
-  const { name, size } = file
-  mustBelong(name)
-  if (found.has(name)) throw notWhole(`${JSON.stringify(name)} is in it twice`)
-  if (found.size >= mostFiles) throw notWhole(`there are more than ${mostFiles} files in it`)
-  const hash = createHash('sha256')
-  const hashed = hashing(content, hash)
-  if (name.startsWith(configFolder)) config.set(name.slice(configFolder.length), await contentOf(file, hashed, longestConfig))
-  else for await (const _ of hashed);
-  found.set(name, { name, size, sha256: hash.digest('hex') })
+/** What is in an archive. */
+class Looked {
+  readonly found = new Map<string, Packed>()
+  readonly config = new Map<string, Buffer>()
+  readonly passedOver: string[] = []
+  /** Of the configuration, which is held in memory. */
+  #bytes = 0
+
+  async at(file: TarFile, content: AsyncIterable<Uint8Array>): Promise<void> {
+    const { name, size } = file
+    const isKnown = mustBelong(name)
+    if (this.found.has(name)) throw notWhole(`${JSON.stringify(name)} is in it twice`)
+    if (this.found.size >= mostFiles) throw notWhole(`there are more than ${mostFiles} files in it`)
+    const hash = createHash('sha256')
+    const hashed = hashing(content, hash)
+    if (isKnown && name.startsWith(configFolder)) this.config.set(name.slice(configFolder.length), await this.#configOf(file, hashed))
+    else for await (const _ of hashed);
+    if (!isKnown) this.passedOver.push(name)
+    this.found.set(name, { name, size, sha256: hash.digest('hex') })
+  }
+
+  #configOf(file: TarFile, content: AsyncIterable<Uint8Array>): Promise<Buffer> {
+    this.#bytes += file.size
+    if (this.#bytes > longestConfigs || this.config.size >= mostConfigs)
+      throw notWhole(`its configuration is more than ${mostConfigs} files, or longer than ${longestConfigs / 1024 / 1024} MiB`)
+    return contentOf(file, content, longestConfig)
+  }
 }
 
-/** Where it would go is where a backup puts it, and nowhere else. */
-function mustBelong(name: string): void {
-  const isState = name.startsWith(stateFolder) && kindOf(name.slice(stateFolder.length)) !== undefined
+/** Answers whether it is a file of a backup; throws where no version would have packed it. */
+function mustBelong(name: string): boolean {
+  const kind = name.startsWith(stateFolder) ? kindOf(name.slice(stateFolder.length)) : undefined
   const isConfig = name === `${configFolder}config.json` || name.startsWith(`${configFolder}topologies/`)
-  if (!isPlainName(name) || (!isState && !isConfig)) throw notWhole(`${JSON.stringify(name.slice(0, 200))} in it is no file of a backup`)
+  if (!isPlainName(name) || (kind === undefined && !isConfig))
+    throw notWhole(`${JSON.stringify(name.slice(0, 200))} in it is no file of a backup`)
+  return isConfig ? !isOfTools(name) : kind !== 'unknown'
 }
 
 function mustAgree(found: ReadonlyMap<string, Packed>, manifest: Manifest): void {
@@ -99,13 +123,17 @@ function notWhole(why: string): LabError {
 /** What a restore would do to the data folder, file by file. */
 export async function planOf({ manifest }: Pick<Opened, 'manifest'>, data_dir: string, parts: Parts): Promise<Change[]> {
   const packed = new Map(
-    manifest.files.flatMap(({ name, sha256 }) => (name.startsWith(stateFolder) ? [[name.slice(stateFolder.length), sha256] as const] : [])),
+    manifest.files
+      .filter(({ name }) => name.startsWith(stateFolder))
+      .map(({ name, sha256 }) => [name.slice(stateFolder.length), sha256] as const)
+      .filter(([name]) => isKnown(name)),
   )
-  const here = new Set((await treeOf(data_dir, (name) => kindOf(name) !== undefined)).files.map(({ name }) => name))
+  const here = new Set((await treeOf(data_dir, isKnown)).files.map(({ name }) => name))
   const kindsHere = new Set([...here].map(kindOf))
   const isTaken = (name: string) => {
-    const kind = kindOf(name)
-    return kind !== undefined && (!kindsHere.has(kind) || mayReplace(kind, manifest, parts))
+    const kind = kindOf(name) as Kind
+    // Keys let people in, on a machine that has none too.
+    return mayReplace(kind, manifest, parts) || (kind !== 'keys' && !kindsHere.has(kind))
   }
   const changes = [...new Set([...packed.keys(), ...here])].sort().map(async (name): Promise<Change> => {
     if (!isTaken(name)) return { name, change: 'left alone' }
@@ -114,6 +142,11 @@ export async function planOf({ manifest }: Pick<Opened, 'manifest'>, data_dir: s
     return { name, change: (await sha256Of(`${data_dir}/${name}`)) === packed.get(name) ? 'the same' : 'replaced' }
   })
   return Promise.all(changes)
+}
+
+function isKnown(name: string): boolean {
+  const kind = kindOf(name)
+  return kind !== undefined && kind !== 'unknown'
 }
 
 /** Whether what is here of a kind gives way. What is so of the bench at this moment, and who did what, never does. */
@@ -129,7 +162,7 @@ function mayReplace(kind: Kind, { with_keys, with_events }: Manifest, { all, key
  * nothing had to be changed. Rejects with `storage`; nothing has changed then.
  */
 export async function restore(
-  { archive, manifest }: Omit<Opened, 'config'>,
+  { archive, manifest }: Pick<Opened, 'archive' | 'manifest'>,
   data_dir: string,
   plan: readonly Change[],
   at: Date,

@@ -3,8 +3,9 @@
 import { execFileSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { t as file, type Test, test } from 'tap'
+import { kindOf } from '../care/backup_files.ts'
 import { verifyChain } from '../kit/chained_lines.ts'
-import { benchd, running } from './testing.ts'
+import { benchd, demo, running } from './testing.ts'
 
 // A slow machine is not a failure.
 file.setTimeout(0)
@@ -105,6 +106,27 @@ test('a whole bench moves to another machine, keys, runs, events and configurati
   const service = running(t, home, ['serve', ...there])
   t.same(await taught(await service.line(/(http:\/\/[\d.]+:\d+)/), key), ['then'])
   t.match((await verifyChain(`${home}/new/data/audit.jsonl`)).broken, [])
+})
+
+test('every file that a service makes of its state has a place in backups', async (t) => {
+  const { home, service, ask, run } = await demo(t)
+  t.match(await run('runs', 'submit', 'seal-and-spin'), { code: 0 })
+  await ask('PUT', '/api/devices/shaker-1/lock', { owner: 'me', ttl_s: 60 })
+  await ask('POST', '/api/stop')
+  t.match(await run('backup'), { code: 0 })
+  const names = () =>
+    readdirSync(`${home}/data`, { recursive: true, withFileTypes: true })
+      .filter((entry) => !entry.isDirectory())
+      .map((entry) => `${entry.parentPath}/${entry.name}`.slice(`${home}/data/`.length))
+  const meanwhile = names()
+  service.child.kill('SIGTERM')
+  await service.ended
+  const all = new Set([...meanwhile, ...names()])
+  t.ok(all.size > 10, [...all].join(' '))
+  t.same(
+    [...all].filter((name) => kindOf(name) === 'unknown'),
+    [],
+  )
 })
 
 test('a damaged backup, or none, is refused and changes nothing', async (t) => {

@@ -17,7 +17,10 @@ const restore = command({
   options: {
     'dry-run': { type: 'boolean', help: 'Check the backup, and only say what would be done' },
     all: { type: 'boolean', help: 'Also runs, records, incidents and where labware is, and the events if the backup has them' },
-    'with-keys': { type: 'boolean', help: 'Also the keys, if the backup has them; one that was revoked since is valid again' },
+    'with-keys': {
+      type: 'boolean',
+      help: 'Also the keys, if the backup has them: whose they are, or were before they were revoked, comes in with them',
+    },
     'with-config': { type: 'boolean', help: 'Also the configuration and the topologies' },
     config: { type: 'string', value: 'FILE', help: 'Where the configuration is; default /etc/benchd/config.json' },
     'data-dir': { type: 'string', value: 'DIR', help: 'Folder of the state' },
@@ -71,13 +74,13 @@ function configOrDefault(named: string | undefined): string {
   }
 }
 
-function show({ opened: { manifest }, plan, folder }: Told, parts: Parts, asJson: boolean | undefined): number {
+function show(told: Told, parts: Parts, asJson: boolean | undefined): number {
   if (asJson) {
-    print(
-      JSON.stringify({ made_at: manifest.made_at, version: manifest.version, system_id: manifest.system_id, changes: plan, before: null }),
-    )
+    print(asJsonText(told))
     return 0
   }
+  const { opened, plan, folder } = told
+  const { manifest, passed_over } = opened
   print(
     `backup of ${manifest.system_id}, made ${date(manifest.made_at)} by benchd ${manifest.version}: whole, ${manifest.files.length} files`,
   )
@@ -87,29 +90,25 @@ function show({ opened: { manifest }, plan, folder }: Told, parts: Parts, asJson
   print(`  ${count('the same')} files are the same, ${count('left alone')} are left alone`)
   for (const hint of hints(plan, parts, manifest)) note(hint)
   if (manifest.left_out.length) note(`left out of the backup when it was made: ${manifest.left_out.join('; ')}`)
+  if (passed_over.length) note(`in the backup, but not put back, because benchd keeps no such files: ${passed_over.join('; ')}`)
   if (plan.length === 0) note(`${folder} stays as it is`)
   return 0
 }
 
 function tell(told: Told, asJson: boolean | undefined): number {
-  const { opened, plan, folder, before } = told
-  const { manifest } = opened
-  if (asJson)
-    print(
-      JSON.stringify({
-        made_at: manifest.made_at,
-        version: manifest.version,
-        system_id: manifest.system_id,
-        changes: plan,
-        before: before ?? null,
-      }),
-    )
+  if (asJson) print(asJsonText(told))
   else {
-    print(`${folder} is as it was on ${date(manifest.made_at)}`)
+    const { opened, folder, before } = told
+    print(`${folder} is as it was on ${date(opened.manifest.made_at)}`)
     if (before) print(`what was there before is in ${folder}/${before}`)
     note('to go on: sudo systemctl start benchd; runs that stand open are paused, and nothing moves until somebody resumes them')
   }
   return 0
+}
+
+function asJsonText({ opened, plan, before }: Told): string {
+  const { made_at, version, system_id } = opened.manifest
+  return JSON.stringify({ made_at, version, system_id, changes: plan, passed_over: opened.passed_over, before: before ?? null })
 }
 
 /** What somebody may have expected, and has to ask for. */
@@ -120,7 +119,7 @@ function hints(plan: readonly Change[], { all, keys }: Parts, { with_keys, with_
     ...(stays(/^(records|incidents)\.jsonl$|^labware\.json$|^executions\//) && !all
       ? ['what ran, and where labware is, stays as it is here; to have that of the backup: --all']
       : []),
-    ...(with_keys && stays(/^keys\.json$/) && !keys ? ['the keys stay as they are here; to have those of the backup: --with-keys'] : []),
+    ...(with_keys && stays(/^keys\.json$/) && !keys ? ['the keys of the backup are not put back; to have them: --with-keys'] : []),
     ...(with_events && stays(/^events\//) && !all ? ['the event log stays as it is here; to have that of the backup: --all'] : []),
     ...(goesOn ? ['runs stand open here; one whose workflow is not the same any more is aborted at the next start'] : []),
   ]

@@ -34,3 +34,22 @@ test('a sentence names the place, what was wrong with it, and what was meant', (
   for (const [schema, input, message] of cases) t.throws(() => checked(schema, input, 'the body'), { code: 'invalid', message })
   t.end()
 })
+
+test('of a large input the first thing that is wrong is told, and the rest is not looked for', (t) => {
+  let looked = 0
+  const Item = v.pipe(
+    v.strictObject({}),
+    v.check(() => {
+      looked++
+      return false
+    }, 'must be another'),
+  )
+  const many = Array.from({ length: 100_000 }, () => ({}))
+  t.throws(() => checked(v.array(Item), many, 'the body'), { code: 'invalid', message: 'the body: [0]: must be another' })
+  t.ok(looked < 1000, `${looked}`)
+  const wide = { runs: many.map(() => ({ kind: 'shake', speeed: 5 })) }
+  t.throws(() => checked(Deep, wide, 'the body'), { message: /^the body: runs\[0\]\.speed is missing|speeed/ })
+  const deep = JSON.parse(`${'['.repeat(100_000)}${']'.repeat(100_000)}`)
+  t.throws(() => checked(Deep, { runs: deep }, 'the body'), { code: 'invalid' })
+  t.end()
+})

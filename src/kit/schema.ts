@@ -12,7 +12,9 @@ export function checked<Schema extends v.GenericSchema>(
   code: ErrorCode = 'invalid',
 ): v.InferOutput<Schema> {
   if (schema.type === 'strict_object' && Array.isArray(input)) throw new LabError(code, `${what}: it must be an object, not an array`)
-  const result = v.safeParse(schema, input)
+  const first = v.safeParse(schema, input, { abortEarly: true })
+  // All that is wrong with a large input would take many times its own memory.
+  const result = first.success || !isSmall(input) ? first : v.safeParse(schema, input)
   if (result.success) {
     const array = arrayTakenForObject(input, result.output, [])
     if (array) throw new LabError(code, `${what}: ${array.length ? written(array) : 'it'} must be an object, not an array`)
@@ -24,6 +26,22 @@ export function checked<Schema extends v.GenericSchema>(
   // A member that nobody knows often explains why another is missing.
   const issue = result.issues.find(isUnknownMember) ?? result.issues[0]
   throw new LabError(code, `${what}: ${worded(issue, schema)}`)
+}
+
+/** So many values are checked to the end: the member that nobody knows may stand behind one that is missing because of it. */
+const fewValues = 1000
+
+function isSmall(input: unknown): boolean {
+  const open = [input]
+  for (let seen = 0; open.length > 0; seen++) {
+    if (seen + open.length > fewValues) return false
+    const value = open.pop()
+    if (typeof value !== 'object' || value === null) continue
+    const members = Array.isArray(value) ? value : Object.values(value)
+    if (members.length > fewValues) return false
+    open.push(...members)
+  }
+  return true
 }
 
 /** The only array, or the only object, among the options of a union. */
