@@ -39,7 +39,7 @@ const trials: Record<SerialDriverName, { operation: Name; time_scale: number }> 
   xpeel: { operation: 'peel', time_scale: 20 },
   arm: { operation: 'initialize', time_scale: 5 },
 }
-/** For drivers, ports and, faster, simulators: how busy the machine is may make a test longer, and not another one. */
+/** The clock of drivers, ports and simulators. A busy machine makes a test longer and does not change what the test sees. */
 const realClock = stallFreeClock()
 /** All at once: they mostly wait. */
 t.jobs = 16

@@ -51,12 +51,12 @@ export async function onPins<Settings>(driver: PinsDriver<Settings>, settings: u
 export const calm: AbortSignal = new AbortController().signal
 
 const tick_ms = 5
-/** More than this between two ticks, and the machine has not let the process run, or the process was busy. */
+/** With more than this between two ticks the machine did not let the process run, or the process was busy. */
 const stall_ms = 4 * tick_ms
 
 /**
- * The machine's clock without the time for which this process stood still. When it runs again, Node rings timers before it reads what has
- * come in meanwhile: on the machine's own clock an answer that is there would be missed. Keeps no process alive.
+ * The machine's clock without the time for which this process stood still. After such a time Node rings timers before it reads what came in
+ * meanwhile, so that on the machine's own clock an answer that is there would come too late. The clock keeps no process alive.
  */
 export function stallFreeClock(): Clock {
   let last = systemClock.now()

@@ -1,5 +1,5 @@
-// Finds the programs that code calls: in TypeScript and JavaScript by their names in calls of `node:child_process`, in shell scripts by where
-// a command stands. Of a script that stands in TypeScript it reads what is written out behind `-c`.
+// Finds the programs that code calls: in TypeScript and JavaScript the first argument of calls of `node:child_process`, in shell scripts the
+// words where a command stands. A shell script inside TypeScript is read where it is written out behind `-c`.
 
 /** Words of the shell that stand where a command may stand. */
 const shellWords = new Set(
@@ -11,10 +11,10 @@ const shellWords = new Set(
 /** A command stands at the beginning of a line and behind these signs, behind words that lead to it, and behind values for it. */
 const command =
   /(?:^|[;&|({!`])[ \t]*(?:(?:then|do|else|elif|if|while|until|exec|command|time|!|xargs(?: +-\S+)*)[ \t]+)*(?:\w+=[^\s(]* +)*([a-z][\w.+-]*)(?![\w.+=/([-])/gm
-/** What is between two brackets, and in those within, five deep. */
+/** Text between two brackets, with more brackets within it, up to five deep. */
 const bracketed = Array.from({ length: 5 }).reduce<string>((inner) => `(?:[^()]|\\(${inner}\\))*`, '[^()]*')
 const substituted = new RegExp(`\\$\\((${bracketed})\\)`, 'g')
-/** Comments too: in either, the signs of the other mean nothing. */
+/** Quotes and comments together, because the signs of the one mean nothing in the other. */
 const quoted = new RegExp(`(?<=^|\\s)#.*$|'[^']*'|"(?:[^"\\\\$]|\\\\.|\\$\\(${bracketed}\\)|\\$)*"`, 'gm')
 
 export function calledByScript(script: string): string[] {

@@ -1,4 +1,5 @@
-// What is used of `onoff` 6. Its own types come with the package, which npm leaves out where it cannot be compiled; the project builds there too.
+// The part of `onoff` 6 that is used here. The types of the package are missing where npm could not compile it, and the project builds there
+// too.
 
 declare module 'onoff' {
   export class Gpio {

@@ -10,7 +10,7 @@ import { serialPort } from './serial_port.ts'
 const run = promisify(execFile)
 const serial = { baud: 9600 }
 
-/** A port that is open, the pty behind it, and what comes out at either end. On a busy machine that may take long: its time stands still. */
+/** A port that is open, and the pty behind it. Its clock stands still, so that a busy machine may take as long as it needs. */
 async function plugged(t: Test, { link, time }: { link?: string; time?: Clock } = {}) {
   const pty = await openPty(link ? { link } : {})
   const clock = new VirtualClock()
