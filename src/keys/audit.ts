@@ -72,7 +72,7 @@ export class Audit {
 
   /** `now` in Unix seconds. */
   constructor({ folder, log, report, clock = systemClock, now = () => Date.now() / 1000 }: Options) {
-    this.#lines = new ChainedLines({ path: `${folder}/${auditFile}` })
+    this.#lines = new ChainedLines({ path: `${folder}/${auditFile}`, report })
     this.#log = log
     this.#report = report
     this.#clock = clock

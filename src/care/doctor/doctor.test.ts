@@ -374,7 +374,7 @@ test('what cannot be read for want of rights is not taken for damaged, nor what 
   const found = await look().finally(() => isRoot && process.seteuid!(0))
   t.notOk(found.filter(isBad).some(({ finding }) => /keys\.json|event log/.test(finding)))
   for (const [check, words] of [
-    ['storage', 'you may not read keys.json'],
+    ['storage', 'you may not read event_ids.json, keys.json'],
     ['events', 'you may not read the event log'],
     ['keys', 'the keys cannot be read by you'],
   ] as const)
