@@ -144,7 +144,12 @@ async function open(config: Config, options: Options, opened: (() => unknown)[])
     perAddress: () => reloading.config.limits.pairings_per_address,
     refused: (message) => refusals.count('pairings_per_address', message),
   })
-  const once = kept(await Once.open({ folder: data_dir, report }))
+  const tellLost = (message: string) => {
+    log.error(message)
+    const open = unacknowledged(hub, hub.incident('STORAGE', message, { stays: true }))
+    return () => open() === undefined
+  }
+  const once = kept(await Once.open({ folder: data_dir, tellLost }))
   const audit = kept(new Audit({ folder: data_dir, log, report, clock }))
   audit.note({ ...byService, what: `start ${version}` })
   const simulations = new Map<string, Simulation>()
@@ -267,13 +272,16 @@ function powerOff(simulations: ReadonlyMap<string, Simulation>): void {
   for (const simulation of simulations.values()) simulation.powerOff()
 }
 
-/** Answers what tells of the incident, until somebody has acknowledged it. */
 function beginSafely(hub: Hub, log: Log, why: string): () => Incident | undefined {
   const message = `safe mode: ${why}; look at the bench and at the log, then acknowledge this incident, until then nothing can be moved`
   log.warn(message)
-  const { incident_id } = hub.incident('OTHER', message, { severity: 'CRITICAL', detail: { safe_mode: true }, stays: true })
+  return unacknowledged(hub, hub.incident('OTHER', message, { severity: 'CRITICAL', detail: { safe_mode: true }, stays: true }))
+}
+
+/** Answers what tells of an incident that stays, until somebody has acknowledged it. */
+function unacknowledged(hub: Hub, { incident_id }: Incident): () => Incident | undefined {
   return () => {
-    // It stays until it is acknowledged: one that is not there any more has been.
+    // One that is not there any more has been acknowledged.
     const incident = hub.incidents.find(incident_id)
     return incident?.acknowledged ? undefined : incident
   }

@@ -3,6 +3,7 @@
 import * as v from 'valibot'
 import { LabError, messageOf } from '../errors.ts'
 import { type Clock, systemClock } from '../kit/clock.ts'
+import { mustBeFolder } from '../kit/damage.ts'
 import { namesIn } from '../kit/files.ts'
 import { makePrivateFolder, removeFile } from '../kit/folder.ts'
 import { roomOn } from '../kit/host_files.ts'
@@ -78,6 +79,7 @@ export class Backups {
 
   /** Makes the daily one from now on: a day after the last, and soon if that is longer ago. What a kill left half made goes. */
   async start(): Promise<void> {
+    await mustBeFolder(this.#folder, this.#report)
     for (const name of (await namesIn(this.#folder)).filter((one) => one.endsWith('.tmp'))) await removeFile(`${this.#folder}/${name}`)
     const last = (await this.list()).find(({ is_daily }) => is_daily)
     const age_ms = last ? this.#now() - last.made_at * 1000 : day_ms

@@ -2,14 +2,13 @@
 
 import { messageOf } from '../errors.ts'
 import type { Report } from '../kit/json_file.ts'
-import { LineFile, readLines } from '../kit/json_lines.ts'
+import { LineFile } from '../kit/json_lines.ts'
 import { OperationRecord } from './records.ts'
 
 /** Then the file begins anew with what is still to be told. */
 const longest = 4000
 
 export class KeptOperations {
-  readonly #path: string
   readonly #report: Report
   readonly #file: LineFile<OperationRecord>
   #waiting: OperationRecord[] = []
@@ -20,14 +19,14 @@ export class KeptOperations {
   #told = false
 
   constructor({ folder, report }: { folder: string; report: Report }) {
-    this.#path = `${folder}/operations.jsonl`
+    const loss = 'what some operations came to is not known any more; the audit says which were asked for'
     this.#report = report
-    this.#file = new LineFile(this.#path)
+    this.#file = new LineFile({ path: `${folder}/operations.jsonl`, schema: OperationRecord, report, loss })
   }
 
   /** Those that ended before this start, the oldest first; none where they cannot be read, which is told. */
   before(): Promise<OperationRecord[]> {
-    return readLines({ path: this.#path, schema: OperationRecord, report: this.#report }).catch((error) => {
+    return this.#file.read().catch((error) => {
       // What cannot be read, because it is of a newer version as an example, is not written over.
       this.#isOurs = false
       this.#report({ kind: 'storage', message: `what operations came to before: ${messageOf(error)}` })

@@ -11,7 +11,7 @@ function begin(t: Test) {
   const time = { now: 1e9 }
   const report = ({ message }: { message: string }) => t.fail(message)
   const open = () => new Ledger({ kept: new KeptOperations({ folder, report }), now: () => time.now })
-  const lines = () => readFileSync(`${folder}/operations.jsonl`, 'utf8').trim().split('\n')
+  const lines = () => readFileSync(`${folder}/operations.jsonl`, 'utf8').trim().split('\n').slice(1)
   return { time, open, lines }
 }
 

@@ -20,7 +20,8 @@ export class RunJournal {
   readonly #journal: Journal<Entry>
 
   static async open(folder: string, report: Report): Promise<RunJournal> {
-    return new RunJournal(await Journal.open({ path: `${folder}/runs.jsonl`, schema: Entry, report, live: stillOn }))
+    const loss = 'a device that was left on may not be known; look whether one still moves or heats, and stop it'
+    return new RunJournal(await Journal.open({ path: `${folder}/runs.jsonl`, schema: Entry, report, loss, live: stillOn }))
   }
 
   private constructor(journal: Journal<Entry>) {

@@ -131,7 +131,7 @@ export class Hub {
     this.#closing.abort()
     this.#cancelLook()
     this.streams.close()
-    await this.incidents.written().catch(() => undefined)
+    await this.incidents.close()
     await this.log.close()
   }
 

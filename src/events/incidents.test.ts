@@ -1,4 +1,4 @@
-import { appendFileSync, readFileSync } from 'node:fs'
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { test } from 'tap'
 import * as v from 'valibot'
 import { IncidentContext } from './contexts.ts'
@@ -35,16 +35,24 @@ test('a damaged line costs that incident alone', async (t) => {
   const folder = t.testdir()
   const { hub } = await onBench(folder)
   hub.incident('OTHER', 'first')
-  await hub.incidents.written()
-  appendFileSync(`${folder}/incidents.jsonl`, '\n{"incident_id":"half')
   hub.incident('OTHER', 'second')
   await hub.close()
+  const path = `${folder}/incidents.jsonl`
+  const messages = (of: typeof hub) => of.incidents.list().map(({ message }) => message)
+  appendFileSync(path, '{"crc":"01234567","incident_id":"half')
+  const torn = await onBench(folder)
+  t.same(messages(torn.hub), ['second', 'first'])
+  torn.hub.incident('OTHER', 'third')
+  await torn.hub.close()
+  writeFileSync(path, readFileSync(path, 'utf8').replace('second', 'seconds'))
   const after = await onBench(folder)
-  t.same(
-    after.hub.incidents.list().map(({ message }) => message),
-    ['second', 'first'],
-  )
+  const [told, ...others] = messages(after.hub)
+  t.match(told, /^incidents\.jsonl is damaged \(1 of 3 lines are not whole\): .* kept as incidents\.jsonl\.corrupt-/)
+  t.same(others, ['third', 'first'])
   await after.hub.close()
+  const next = await onBench(folder)
+  t.equal(messages(next.hub).length, 3, 'it is told once')
+  await next.hub.close()
 })
 
 test('the incidents of an execution that is removed are gone with its events, from the card too', async (t) => {

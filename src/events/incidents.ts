@@ -1,10 +1,10 @@
 // What went wrong and somebody has to know of: each one an event, and a record with all its detail that outlasts a restart.
 
-import { appendFile, open, readFile, rename } from 'node:fs/promises'
 import * as v from 'valibot'
 import { LabError, messageOf } from '../errors.ts'
 import { flatId } from '../kit/flat_id.ts'
-import { isFormatLine, mustKnowFormat } from '../kit/format_line.ts'
+import type { Report } from '../kit/json_file.ts'
+import { LineFile } from '../kit/json_lines.ts'
 import { Lane } from '../kit/lane.ts'
 import { IncidentContext } from './contexts.ts'
 
@@ -76,6 +76,8 @@ export type IncidentsOptions = {
   /** Unix time, seconds. */
   now(): number
   warn(message: string): void
+  /** Told of damage to the file. */
+  report: Report
 }
 
 /** The newest are kept; older ones remain as events only. */
@@ -86,12 +88,14 @@ const mostWaiting = 10_000
 
 export class Incidents {
   readonly #options: IncidentsOptions
+  readonly #file: LineFile<Incident>
   readonly #lane = new Lane(mostWaiting)
   readonly #incidents = new Map<string, Incident>()
   /** Of those, what is not on the card yet. */
   readonly #unwritten = new Set<Incident>()
   readonly #staying = new Set<string>()
   #lines = 0
+  #isClosed = false
 
   /** Takes up what the file has; lines that are damaged are passed over. Rejects with `config` for a newer format. */
   static async open(options: IncidentsOptions): Promise<Incidents> {
@@ -101,7 +105,10 @@ export class Incidents {
   }
 
   private constructor(options: IncidentsOptions) {
+    const { path, report } = options
+    const loss = 'incidents may be missing, or be no longer acknowledged; the event log has each one as an event'
     this.#options = options
+    this.#file = new LineFile({ path, schema: Incident, report, loss })
   }
 
   /** Records and fires it. The file is written soon after; the event itself is synced before it is shown. */
@@ -152,6 +159,13 @@ export class Incidents {
     })
   }
 
+  /** Writes what waits, if that can be, and nothing afterwards. */
+  async close(): Promise<void> {
+    await this.written().catch(() => undefined)
+    this.#isClosed = true
+    await this.#lane.run(() => this.#file.close())
+  }
+
   /** Resolves when all is on the card. Rejects with `storage` when that cannot be. */
   written(): Promise<void> {
     return this.#kept(() => this.#write())
@@ -185,52 +199,24 @@ export class Incidents {
   /** Adds what is new to the file; what could not be written goes with the next. */
   async #write(): Promise<void> {
     const written = [...this.#unwritten]
-    if (written.length === 0) return
-    if (this.#lines + written.length > mostLines) await this.#shorten()
+    if (written.length === 0 || this.#isClosed) return
+    if (!this.#file.isOpen || this.#lines + written.length > mostLines) await this.#shorten()
     else {
-      // A line end before each keeps it apart from what a power cut may have left half written.
-      await appendFile(this.#options.path, written.map((incident) => `\n${JSON.stringify(incident)}`).join(''), {
-        mode: 0o600,
-        flush: true,
-      })
+      await this.#file.add(written, { isSynced: true })
       this.#lines += written.length
     }
     for (const incident of written) this.#unwritten.delete(incident)
   }
 
   async #load(): Promise<void> {
-    const text = await readFile(this.#options.path, 'utf8').catch(() => '')
-    mustKnowFormat(text, this.#options.path)
-    const lines = text.split('\n').filter((line) => line !== '' && !isFormatLine(line))
-    for (const line of lines) this.#take(line)
-    this.#lines = lines.length
-    const newest = [...this.#incidents].slice(-mostKept)
-    this.#incidents.clear()
-    for (const [id, incident] of newest) this.#incidents.set(id, incident)
-    if (lines.length > 2 * mostKept) await this.#shorten().catch((error) => this.#options.warn(messageOf(error)))
-  }
-
-  #take(line: string): void {
-    try {
-      const incident = v.parse(Incident, JSON.parse(line))
-      this.#incidents.set(incident.incident_id, incident)
-    } catch (error) {
-      this.#options.warn(`a line of ${this.#options.path} is damaged and passed over: ${messageOf(error)}`)
-    }
+    const newest = new Map((await this.#file.read()).map((incident) => [incident.incident_id, incident]))
+    for (const [id, incident] of [...newest].slice(-mostKept)) this.#incidents.set(id, incident)
   }
 
   /** Writes the file anew with what is kept. */
   async #shorten(stays: (incident: Incident) => boolean = () => true): Promise<void> {
-    const { path } = this.#options
     const kept = [...this.#incidents.values()].filter(stays)
-    const file = await open(`${path}.tmp`, 'w', 0o600)
-    try {
-      await file.writeFile(kept.map((incident) => `\n${JSON.stringify(incident)}`).join(''))
-      await file.sync()
-    } finally {
-      await file.close()
-    }
-    await rename(`${path}.tmp`, path)
+    await this.#file.begin(kept)
     this.#lines = kept.length
   }
 }

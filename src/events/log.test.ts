@@ -695,7 +695,7 @@ test('who verifies the log is told of a segment that cannot be read, and of what
   mkdirSync(`${folder}/events/events-000000.jsonl`)
   const { files, events, damaged } = await verifyLog(`${folder}/events`)
   t.same([files, events], [before.files + 1, 1000])
-  t.match(damaged, [{ file: 'events-000000.jsonl', offset: 0, bytes: 0, problem: /^cannot be read: EISDIR/ }])
+  t.match(damaged, [{ file: 'events-000000.jsonl', offset: 0, bytes: 0, problem: 'cannot be read: it is a folder' }])
 })
 
 test('closing brings all that was emitted onto the card', async (t) => {

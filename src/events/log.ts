@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { statfs } from 'node:fs/promises'
 import { messageOf } from '../errors.ts'
 import type { Clock } from '../kit/clock.ts'
+import { mustBeFolder } from '../kit/damage.ts'
 import type { Report } from '../kit/json_file.ts'
 import type { RuntimeEvent } from './event.ts'
 import { LogFiles } from './log_files.ts'
@@ -56,6 +57,7 @@ export class EventLog {
     const onDamage = (message: string) => report({ kind: 'storage', message })
     const onLost = (after: number, before: number) => numbers.dropped(after, before)
     const files = new LogFiles({ folder, segment_bytes, onDamage, onLost, ...(open && { open }) })
+    await mustBeFolder(folder, report)
     await files.load()
     const removal = await LogRemoval.open(files, report)
     // An event with a number that was removed would be hidden.

@@ -1,6 +1,6 @@
 // The segments of the log in their folder: found at the start, appended to, rotated, and given up when a sync has failed.
 
-import { readdirSync, statSync } from 'node:fs'
+import { readdirSync, type Stats, statSync } from 'node:fs'
 import { type FileHandle, mkdir, open as openOnDisk, rm, unlink, writeFile } from 'node:fs/promises'
 import { messageOf } from '../errors.ts'
 import { type Damage, type Scanned, scan } from './log_scan.ts'
@@ -111,10 +111,19 @@ export class LogFiles {
 
   /** Tells of a damage once. */
   tellDamage(segment: Segment, { from, to }: Damage): void {
-    const key = `${segment.number}:${from}`
+    const what = `the event log is damaged in ${segment.path} from byte ${from} to ${to}; the events of that stretch are passed over`
+    this.#tellOnce(`${segment.number}:${from}`, what)
+  }
+
+  /** Tells once that a segment, or the rest of it, cannot be read. */
+  tellUnreadable(segment: Segment, why: string): void {
+    this.#tellOnce(`${segment.number}`, `${segment.path} cannot be read, its events are passed over: ${why}`)
+  }
+
+  #tellOnce(key: string, what: string): void {
     if (this.#told.has(key) || this.#told.size > 1000) return
     this.#told.add(key)
-    this.#onDamage(`the event log is damaged in ${segment.path} from byte ${from} to ${to}; the events of that stretch are passed over`)
+    this.#onDamage(what)
   }
 
   async close(): Promise<void> {
@@ -157,7 +166,7 @@ export class LogFiles {
   /** Undefined for a segment that cannot be read: it is left alone. */
   async #load(empty: Segment): Promise<Segment | undefined> {
     try {
-      const fileBytes = statSync(empty.path).size
+      const { size: fileBytes } = plainFile(empty.path)
       const isLast = empty.number === this.#newest
       return (isLast ? undefined : readSidecar(empty, fileBytes)) ?? (await this.#read(empty, fileBytes, isLast))
     } catch (error) {
@@ -172,6 +181,7 @@ export class LogFiles {
     if (isLast) this.#dirty = segment.bytes !== fileBytes
     if (torn)
       this.#onDamage(`the last write to ${segment.path} was torn; ${torn.to - torn.from} bytes after its last whole line are not read`)
+    if (!isLast && segment.count === 0 && !torn) this.#onDamage(`${segment.path} is empty; the events that it held are passed over`)
     if (!isLast) await writeSidecar(segment, this.open).catch(() => undefined)
     return segment
   }
@@ -291,12 +301,21 @@ function namesIn(folder: string): string[] {
   }
 }
 
+/** Who opens a pipe to read it waits for ever. */
+function plainFile(path: string): Stats {
+  const stats = statSync(path)
+  if (!stats.isFile()) throw new Error('it is no plain file')
+  return stats
+}
+
 /** Puts what follows the last trusted line into a file beside the segment's. */
 async function keepAside(file: FileHandle, segment: Segment): Promise<void> {
   const { size } = await file.stat()
   const tail = Buffer.alloc(Math.min(Math.max(0, size - segment.bytes), mostKeptAside))
   await file.read(tail, 0, tail.length, segment.bytes)
-  if (tail.some((byte) => byte !== 0)) await writeFile(`${segment.path}.torn`, tail, { mode: 0o600 })
+  if (!tail.some((byte) => byte !== 0)) return
+  await rm(`${segment.path}.torn`, { force: true })
+  await writeFile(`${segment.path}.torn`, tail, { mode: 0o600, flag: 'wx' })
 }
 
 /** Takes a segment and its sidecar away. */

@@ -1,6 +1,7 @@
 // Answers from the log: raw bytes of events, cut out of their lines and never parsed.
 
 import type { FileHandle } from 'node:fs/promises'
+import { asDamage, Damage } from '../kit/damage.ts'
 import type { LogFiles } from './log_files.ts'
 import { eventAt, executionNeedle, executionOf, hasNeedle, type Line, microsecondsOf, newline, nextLine, seqOf } from './log_line.ts'
 import { blocks } from './log_scan.ts'
@@ -44,6 +45,8 @@ export async function* readLog(files: LogFiles, query: Query, form: Form, { thro
     const { last_seq } = segment
     try {
       yield* cutter.segment(segment, file, (damage) => files.tellDamage(segment, damage))
+    } catch (error) {
+      passOver(files, segment, error)
     } finally {
       await file.close()
     }
@@ -72,15 +75,24 @@ function concerns(segment: Segment, { since_us, after_seq, execution_id }: Wante
 
 /** The next segment that may hold something. It is opened again when it was rewritten in between. */
 async function openNext(files: LogFiles, from: number, cutter: Cutter): Promise<{ file: FileHandle; segment: Segment } | undefined> {
-  for (;;) {
-    const segment = files.segments.find((one) => one.number >= from && cutter.concerns(one))
+  for (let number = from; ; ) {
+    const segment = files.segments.find((one) => one.number >= number && cutter.concerns(one))
     if (!segment) return undefined
     const file = await files.open(segment.path, 'r').catch((error) => {
-      if (files.segments.includes(segment)) throw error
+      if (!files.segments.includes(segment)) return
+      passOver(files, segment, error)
+      number = segment.number + 1
     })
     if (file && files.segments.includes(segment)) return { file, segment }
     await file?.close()
   }
+}
+
+/** What the card does not give back costs the events of that segment, and is told. Throws what may pass. */
+function passOver(files: LogFiles, segment: Segment, error: unknown): void {
+  const damage = asDamage(error)
+  if (!(damage instanceof Damage)) throw error
+  files.tellUnreadable(segment, damage.message)
 }
 
 class Cutter {

@@ -1,6 +1,6 @@
 // What is known of one segment of the log without reading it, and the sidecar that keeps this over a restart.
 
-import { readFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
 import { rename } from 'node:fs/promises'
 import * as v from 'valibot'
@@ -80,6 +80,7 @@ const Sidecar = v.strictObject({
 /** The segment as its sidecar has it; undefined when there is none that fits the file. */
 export function readSidecar(empty: Segment, fileBytes: number): Segment | undefined {
   try {
+    if (!statSync(sidecarOf(empty.path)).isFile()) return undefined
     const { format, executions, ...known } = v.parse(Sidecar, JSON.parse(readFileSync(sidecarOf(empty.path), 'utf8')))
     if (known.bytes > fileBytes) return undefined
     return { ...empty, ...known, executions: executions && new Set(executions) }

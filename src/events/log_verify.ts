@@ -1,8 +1,9 @@
 // Reads every line of a log and tells what is damaged; changes nothing, also beside a running service.
 
-import { open, readdir } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { LabError, messageOf } from '../errors.ts'
+import { openPlain } from '../kit/damage.ts'
 import { type Scanned, scan } from './log_scan.ts'
 import { emptySegment } from './log_segment.ts'
 
@@ -38,7 +39,7 @@ export async function verifyLog(folder: string, { newest_only = false } = {}): P
 }
 
 async function scanned(folder: string, file: string): Promise<Scanned> {
-  const handle = await open(join(folder, file), 'r')
+  const handle = await openPlain(join(folder, file))
   try {
     return await scan(handle, emptySegment(folder, 0), (await handle.stat()).size)
   } finally {

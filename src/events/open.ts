@@ -62,6 +62,7 @@ export async function openEvents({
       hub.emit(`INCIDENT.${context.incident_id}.${context.category}`, context, context.execution_id ?? system_id).timestamp,
     now: () => wall.now() / 1e6,
     warn,
+    report: (trouble) => report(trouble),
   })
   const streams = new Streams({ log, clock, queue: events.queue, subscribers: limits.subscribers, warn })
   // Lost events may have been shown with later times, and a board without a battery begins in the past.

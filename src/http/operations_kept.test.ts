@@ -55,13 +55,13 @@ test('nothing is written nor read until an operation ends or somebody asks, and 
   await bench.ask('POST', `${shaker}/initialize`)
   const folder = await brokenOff(bench)
   const path = `${folder}/operations.jsonl`
-  t.equal(readFileSync(path, 'utf8').trim().split('\n').length, 1)
-  const newer = `{"format": 2}\n${readFileSync(path, 'utf8')}`
+  t.equal(readFileSync(path, 'utf8').trim().split('\n').length, 2, 'its format, and one operation')
+  const newer = `{"format": 3}\n${readFileSync(path, 'utf8')}`
   writeFileSync(path, newer)
   const { ask, logged, lab } = await openBench(t, {}, { folder })
   t.notMatch(logged.join('\n'), /operations\.jsonl/)
   t.match((await ask('GET', shaker)).body, { last_operation: null })
-  t.match(logged.join('\n'), /operations\.jsonl has format 2/)
+  t.match(logged.join('\n'), /operations\.jsonl has format 3/)
   await ask('POST', `${shaker}/initialize`)
   await lab.ledger.close()
   t.equal(readFileSync(path, 'utf8'), newer)

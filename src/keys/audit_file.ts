@@ -30,7 +30,7 @@ export class AuditFile {
   #isClosed = false
 
   constructor({ clock, report, ...file }: Options) {
-    this.#lines = new ChainedLines(file)
+    this.#lines = new ChainedLines({ ...file, report })
     this.#report = report
     this.#clock = clock
   }

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { type Test, test } from 'tap'
 import { type Asked, Once } from './once.ts'
 
@@ -15,13 +15,19 @@ async function begin(t: Test) {
   const folder = t.testdir()
   const time = { now: 1e9 }
   const opened: Once[] = []
+  const told: string[] = []
+  const operator = { hasLooked: false }
   t.teardown(() => Promise.all(opened.map((once) => once.close())))
+  const tellLost = (message: string) => {
+    told.push(message)
+    return () => operator.hasLooked
+  }
   const open = async () => {
-    const once = await Once.open({ folder, now: () => time.now, report: ({ message }) => t.fail(message) })
+    const once = await Once.open({ folder, now: () => time.now, tellLost })
     opened.push(once)
     return once
   }
-  return { folder, time, open, once: await open() }
+  return { folder, time, open, told, operator, once: await open() }
 }
 
 test('an answer is kept for a day', async (t) => {
@@ -56,4 +62,81 @@ test('a long answer is not kept, but what it answered is not done again', async 
   await once.begin(asked('a'))
   await once.end(asked('a'), { ...answer, body: 'x'.repeat(20_000) }, 'keep')
   await t.rejects(once.begin(asked('a')), { code: 'conflict', message: /carried out, and its answer was not kept/ })
+})
+
+const damages: Record<string, (path: string) => void> = {
+  zeros: (path) => writeFileSync(path, Buffer.alloc(readFileSync(path).length)),
+  'a flipped digit': (path) => writeFileSync(path, readFileSync(path, 'utf8').replace('"state":"running"', '"state":"runninf"')),
+  'nothing left': (path) => writeFileSync(path, ''),
+  'a folder': (path) => {
+    rmSync(path)
+    mkdirSync(path)
+  },
+}
+
+for (const [what, damage] of Object.entries(damages)) {
+  test(`after ${what} in the file nothing is done that may have been done, until somebody has looked or a day is over`, async (t) => {
+    const { once, time, open, folder, told, operator } = await begin(t)
+    const path = `${folder}/idempotency.jsonl`
+    await once.begin(asked('lost'))
+    await once.close()
+    damage(path)
+    const refused = (of: Once, key: string) =>
+      t.rejects(of.begin(asked(key)), { code: 'conflict', message: /may have been carried out before/ })
+    const after = await open()
+    t.match(told, [/^idempotency\.jsonl is damaged \(.*\): requests with an Idempotency-Key may be forgotten/])
+    await refused(after, 'lost')
+    await refused(after, 'new')
+    await after.close()
+    time.now += 12 * 3600
+    const next = await open()
+    t.match(told[1], /^idempotency\.jsonl was damaged at 2001-09-09 01:46 UTC/)
+    await refused(next, 'lost')
+    time.now += 12 * 3600 + 1
+    t.equal(await next.begin(asked('lost')), undefined, 'a day later it would not be known anyway')
+    await next.close()
+    t.equal(told.length, 2)
+    await open()
+    t.equal(told.length, 2, 'and the file has forgotten it')
+    damage(path)
+    const again = await open()
+    await refused(again, 'lost')
+    operator.hasLooked = true
+    t.equal(await again.begin(asked('new')), undefined)
+    await again.end(asked('new'), answer, 'keep')
+    await again.close()
+    operator.hasLooked = false
+    const last = await open()
+    t.same(await last.begin(asked('new')), answer)
+    t.equal(await last.begin(asked('lost')), undefined)
+    t.equal(told.length, 3)
+  })
+}
+
+test('what is whole in a damaged file is answered as before', async (t) => {
+  const { once, open, folder } = await begin(t)
+  const path = `${folder}/idempotency.jsonl`
+  for (const key of ['a', 'b', 'c']) {
+    await once.begin(asked(key))
+    await once.end(asked(key), answer, 'keep')
+  }
+  await once.close()
+  const lines = readFileSync(path, 'utf8').split('\n')
+  // Of b that it began, and what it came to.
+  writeFileSync(path, lines.map((line, i) => (i === 3 || i === 4 ? line.replace('"at":', '"aт":') : line)).join('\n'))
+  const after = await open()
+  t.same(await after.begin(asked('a')), answer)
+  t.same(await after.begin(asked('c')), answer)
+  await t.rejects(after.begin(asked('b')), { code: 'conflict' })
+})
+
+test('a line that the power cut off is no damage: nobody was told that it is there', async (t) => {
+  const { once, open, folder, told } = await begin(t)
+  await once.begin(asked('a'))
+  await once.end(asked('a'), answer, 'keep')
+  await once.close()
+  appendFileSync(`${folder}/idempotency.jsonl`, '{"crc":"00000000","id":"b')
+  const after = await open()
+  t.equal(await after.begin(asked('b')), undefined)
+  t.same(told, [])
 })

@@ -1,11 +1,11 @@
 // What a client asked for under an Idempotency-Key is done once: that it began is on the card before it begins, and what it came to is
-// answered again to whoever asks again, for a day. What a restart interrupted is never done a second time.
+// answered again to whoever asks again, for a day. What a restart interrupted is never done a second time, nor what may have been done when
+// the file was damaged.
 
 import { hash } from 'node:crypto'
 import * as v from 'valibot'
 import { LabError } from '../errors.ts'
-import type { Report } from '../kit/json_file.ts'
-import { LineFile, readLines } from '../kit/json_lines.ts'
+import { LineFile } from '../kit/json_lines.ts'
 import { Lane } from '../kit/lane.ts'
 
 /** An answer as it can be given again. */
@@ -24,6 +24,12 @@ const Entry = v.strictObject({
 })
 type Entry = v.InferOutput<typeof Entry>
 
+/** The file was found damaged at that time (Unix, s): requests of before may be missing. */
+const LostLine = v.strictObject({ lost_at: v.number() })
+type Line = Entry | v.InferOutput<typeof LostLine>
+/** `isSettled` once somebody has looked what became of them. */
+type Lost = { at: number; isSettled(): boolean }
+
 /** One request. */
 export type Asked = { key_id: string; method: string; path: string; idempotency_key: string; body: Uint8Array }
 
@@ -34,11 +40,18 @@ const kept = 1000
 const keptSeconds = 24 * 3600
 const longestAnswer = 16 * 1024
 const mostWaiting = 64
+const consequence =
+  'until this is acknowledged, for 24 hours at most, a request with an Idempotency-Key that is not known is refused, as it may have been carried out'
 
-type Options = { folder: string; report: Report; now?: () => number }
+type Options = {
+  folder: string
+  /** Tells an operator that requests may be forgotten. The answer says whether somebody has acknowledged that since. */
+  tellLost(message: string): () => boolean
+  now?: () => number
+}
 
 export class Once {
-  readonly #file: LineFile<Entry>
+  readonly #file: LineFile<Line>
   readonly #lane = new Lane(mostWaiting)
   readonly #now: () => number
   /** Oldest first, as they are on the card. Those that say `running` and do not run were interrupted by a restart. */
@@ -48,17 +61,36 @@ export class Once {
   readonly #left = new Set<string>()
   /** Answers that are not for the card. */
   readonly #secrets = new Map<string, Answer>()
+  /** Requests that are not known may have been made before that moment. */
+  #lost: Lost | undefined
   #lines = 0
+  /** What the file holds besides the entries has changed. */
+  #isOutdated = false
 
-  static async open(options: Options): Promise<Once> {
-    const entries = await readLines({ path: pathIn(options.folder), schema: Entry, report: options.report })
-    return new Once(options, new Map(entries.map((entry) => [entry.id, entry])))
+  static async open({ folder, tellLost, now = () => Date.now() / 1000 }: Options): Promise<Once> {
+    let isSettled: Lost['isSettled'] | undefined
+    const file = new LineFile<Line>({
+      path: `${folder}/idempotency.jsonl`,
+      schema: v.union([Entry, LostLine]),
+      loss: `requests with an Idempotency-Key may be forgotten; ${consequence}`,
+      report: ({ message }) => {
+        isSettled = tellLost(message)
+      },
+    })
+    const lines = await file.read((whole) => [...whole, { lost_at: now() }])
+    const lost_at = Math.max(...lines.map((line) => ('lost_at' in line ? line.lost_at : 0)), 0)
+    // At each start until it is over: who is refused looks for the reason.
+    if (lost_at >= now() - keptSeconds)
+      isSettled ??= tellLost(`idempotency.jsonl was damaged at ${timeOf(lost_at)}, and requests may be forgotten; ${consequence}`)
+    const entries = lines.flatMap((line) => ('id' in line ? [[line.id, line] as const] : []))
+    return new Once(file, now, new Map(entries), isSettled && { at: lost_at, isSettled })
   }
 
-  private constructor({ folder, now = () => Date.now() / 1000 }: Options, entries: Map<string, Entry>) {
-    this.#file = new LineFile(pathIn(folder))
+  private constructor(file: LineFile<Line>, now: () => number, entries: Map<string, Entry>, lost: Lost | undefined) {
+    this.#file = file
     this.#now = now
     this.#entries = entries
+    this.#lost = lost
     for (const [id, { state, answer }] of entries) {
       if (state === 'forgotten') entries.delete(id)
       if (answer?.status === 202) this.#left.add(id)
@@ -68,14 +100,15 @@ export class Once {
 
   /**
    * The answer of before, or nothing: then it is this caller's to do, and `end` is to be called with what it came to. Rejects with
-   * `in_progress` while it runs, `invalid` for another body, `conflict` when a restart interrupted it or its answer was not kept,
-   * and `storage`.
+   * `in_progress` while it runs, `invalid` for another body, `conflict` when a restart interrupted it, when its answer was not kept, or when
+   * it may be one that was forgotten, and `storage`.
    */
   async begin(asked: Asked): Promise<Answer | undefined> {
     const [id, sha256] = [idOf(asked), hash('sha256', asked.body)]
     this.#forgetOld()
     const before = this.#entries.get(id)
     if (before) return this.#answerOf(before, sha256)
+    this.#mustNotBeForgotten()
     const entry: Entry = { id, sha256, at: this.#now(), state: 'running', answer: null }
     this.#running.add(id)
     this.#entries.set(id, entry)
@@ -114,15 +147,31 @@ export class Once {
 
   #write(entry: Entry): Promise<void> {
     return this.#lane.run(async () => {
-      if (this.#file.isOpen && this.#lines < 4 * kept) {
+      if (this.#file.isOpen && this.#lines < 4 * kept && !this.#isOutdated) {
         await this.#file.add([entry], { isSynced: true })
         this.#lines++
         return
       }
       const all = [...this.#entries.values()].filter(({ id }) => id !== entry.id)
-      await this.#file.begin([...all, entry])
+      const lost = this.#lost ? [{ lost_at: this.#lost.at }] : []
+      await this.#file.begin([...lost, ...all, entry])
+      this.#isOutdated = false
       this.#lines = all.length + 1
     })
+  }
+
+  #mustNotBeForgotten(): void {
+    if (!this.#lost) return
+    const { at, isSettled } = this.#lost
+    if (at < this.#now() - keptSeconds || isSettled()) {
+      this.#lost = undefined
+      this.#isOutdated = true
+      return
+    }
+    throw new LabError(
+      'conflict',
+      `the file of requests was damaged at ${timeOf(at)}, so this request may have been carried out before: look at what it is about; if it is still to be done, send it without an Idempotency-Key, or acknowledge the incident of the damage (GET /api/incidents) and send it again`,
+    )
   }
 
   #forgetOld(): void {
@@ -156,10 +205,11 @@ export function interrupted(): LabError {
   return new LabError('conflict', sentence)
 }
 
-function idOf({ key_id, method, path, idempotency_key }: Asked): string {
-  return hash('sha256', JSON.stringify([key_id, method, path, idempotency_key]))
+/** `2026-11-20 17:15 UTC`. */
+function timeOf(seconds: number): string {
+  return `${new Date(seconds * 1000).toISOString().slice(0, 16).replace('T', ' ')} UTC`
 }
 
-function pathIn(folder: string): string {
-  return `${folder}/idempotency.jsonl`
+function idOf({ key_id, method, path, idempotency_key }: Asked): string {
+  return hash('sha256', JSON.stringify([key_id, method, path, idempotency_key]))
 }

@@ -2,9 +2,13 @@ import { appendFileSync, readdirSync, readFileSync, writeFileSync } from 'node:f
 import { type Test, test } from 'tap'
 import { ChainedLines, verifyChain } from './chained_lines.ts'
 
+const report = ({ message }: { message: string }) => {
+  throw new Error(message)
+}
+
 async function begin(t: Test, more: { longest?: number; kept?: number } = {}) {
   const path = `${t.testdir()}/audit.jsonl`
-  const lines = new ChainedLines({ path, ...more })
+  const lines = new ChainedLines({ path, report, ...more })
   return { path, lines, read: () => readFileSync(path, 'utf8') }
 }
 
@@ -13,7 +17,7 @@ test('what was written is whole, and goes on after a restart', async (t) => {
   await lines.add([{ a: 1 }, { a: 2 }])
   await lines.add([{ a: 3 }])
   await lines.close()
-  const again = new ChainedLines({ path })
+  const again = new ChainedLines({ path, report })
   await again.add([{ a: 4 }])
   await again.close()
   t.match(await verifyChain(path), { lines: 4, first_seq: 1, torn: 0, broken: [], head: again.head, has_wanted: null })
@@ -55,7 +59,7 @@ test('wherever a power cut tears the end, it goes on behind the last whole line'
   const text = read()
   for (let cut = 0; cut <= text.length; cut++) {
     writeFileSync(path, text.slice(0, cut))
-    const again = new ChainedLines({ path })
+    const again = new ChainedLines({ path, report })
     await again.add([{ a: 'after' }])
     await again.close()
     const { broken, torn, lines: count } = await verifyChain(path)
@@ -64,10 +68,12 @@ test('wherever a power cut tears the end, it goes on behind the last whole line'
   }
   writeFileSync(path, text)
   appendFileSync(path, '\0'.repeat(4096))
-  const zeroed = new ChainedLines({ path })
+  const told: string[] = []
+  const zeroed = new ChainedLines({ path, report: ({ message }) => void told.push(message) })
   await zeroed.add([{ a: 3 }])
   await zeroed.close()
-  t.match(await verifyChain(path), { lines: 3, torn: 1, broken: [] })
+  t.match(await verifyChain(path), { files: 2, lines: 3, torn: 1, broken: [] })
+  t.match(told, [/^audit\.jsonl is damaged \(there are zeros in it\).* kept as audit-000000000002\.jsonl/])
 })
 
 test('a file that is full is put aside, the newest are kept, and the chain goes through all of them', async (t) => {
@@ -81,7 +87,7 @@ test('a file that is full is put aside, the newest are kept, and the chain goes 
   t.match(found, { files: 3, broken: [], head: { seq: 20 } })
   t.equal(found.first_seq! + found.lines - 1, 20)
   t.match(await verifyChain(`${t.testdirName}/${names[0]}`), { broken: [] }, 'and each by itself')
-  const again = new ChainedLines({ path, longest: 300, kept: 2 })
+  const again = new ChainedLines({ path, report, longest: 300, kept: 2 })
   await again.add([{ i: 20 }])
   await again.close()
   t.match(await verifyChain(path), { broken: [], head: { seq: 21 } })
@@ -95,4 +101,35 @@ test('a file that is missing between two others is found', async (t) => {
   const { rmSync } = await import('node:fs')
   rmSync(`${t.testdirName}/${second}`)
   t.ok(first && (await verifyChain(path)).broken.length > 0)
+})
+
+test('a digit that was flipped is told when the file is begun again, and stays where who verifies it finds it', async (t) => {
+  const { path, lines, read } = await begin(t)
+  await lines.add([{ a: 1 }, { a: 2 }, { a: 3 }])
+  await lines.close()
+  writeFileSync(path, read().replace('"a":2', '"a":7'))
+  const told: string[] = []
+  const tell = ({ message }: { message: string }) => void told.push(message)
+  const again = new ChainedLines({ path, report: tell })
+  await again.add([{ a: 4 }])
+  await again.close()
+  t.match(told, [/^audit\.jsonl is damaged \(line 2: .*\): .* kept as audit-000000000003\.jsonl/])
+  t.equal(again.newest.length, 4)
+  t.match(await verifyChain(path), { files: 2, lines: 4, broken: [{ line: 2 }], head: { seq: 4 } })
+  const next = new ChainedLines({ path, report: tell })
+  await next.add([{ a: 5 }])
+  await next.close()
+  t.equal(told.length, 1)
+})
+
+test('a file that holds nothing but zeros, or a folder in its place, is set aside', async (t) => {
+  for (const damage of ['zeros', 'folder']) {
+    const path = `${t.testdir(damage === 'folder' ? { 'audit.jsonl': {} } : { 'audit.jsonl': '\0'.repeat(9000) })}/audit.jsonl`
+    const told: string[] = []
+    const lines = new ChainedLines({ path, report: ({ message }) => void told.push(message) })
+    await lines.add([{ a: 1 }])
+    await lines.close()
+    t.match(told, [/kept as audit\.jsonl\.corrupt-/])
+    t.match(await verifyChain(path), { files: 1, lines: 1, broken: [] })
+  }
 })

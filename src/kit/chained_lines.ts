@@ -2,11 +2,13 @@
 // newest files are kept, the rest is thrown away. Whoever cuts off the end is found out only by a hash that was told elsewhere before.
 
 import { hash } from 'node:crypto'
-import { type FileHandle, open, readdir, readFile, rename } from 'node:fs/promises'
+import { type FileHandle, open, readdir, rename } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { LabError } from '../errors.ts'
-import { errnoOf, makeFolder, remove, storageError, syncFolder } from './durable.ts'
+import { Damage, readPlain, setAside } from './damage.ts'
+import { makeFolder, remove, storageError, syncFolder } from './durable.ts'
 import { mustKnowFormat } from './format_line.ts'
+import type { Report } from './json_file.ts'
 
 /** The last line: how many there were, and its hash. */
 export type Head = { seq: number; hash: string }
@@ -14,6 +16,8 @@ type ChainedLine = Head & { entry: Record<string, unknown> }
 
 type Options = {
   path: string
+  /** Told of damage to the file. */
+  report: Report
   /** In bytes; then the file is put aside and a new one begun. */
   longest?: number
   /** So many that were put aside are kept. */
@@ -23,10 +27,13 @@ type Options = {
 const nothingBefore: Head = { seq: 0, hash: '0'.repeat(64) }
 /** So many of the newest are at hand. */
 const newest = 1000
+/** So many lines are looked at between two turns of the event loop. */
+const batch = 500
 
 /** One caller at a time. */
 export class ChainedLines {
   readonly #path: string
+  readonly #report: Report
   readonly #longest: number
   readonly #kept: number
   #handle: FileHandle | undefined
@@ -36,8 +43,9 @@ export class ChainedLines {
   #head = nothingBefore
   #newest: ChainedLine[] = []
 
-  constructor({ path, longest = 8 * 1024 * 1024, kept = 7 }: Options) {
+  constructor({ path, report, longest = 8 * 1024 * 1024, kept = 7 }: Options) {
     this.#path = path
+    this.#report = report
     this.#longest = longest
     this.#kept = kept
   }
@@ -81,23 +89,38 @@ export class ChainedLines {
   /** Goes on behind the last line that is whole, also after a failure: the disk knows best what of it is there. */
   async #begin(): Promise<FileHandle> {
     await makeFolder(dirname(this.#path))
-    const text = await textOf(this.#path)
+    const { text, damage } = await readable(this.#path)
     mustKnowFormat(text, this.#path)
     const whole = linesIn(text).flatMap((line) => partsOf(line) ?? [])
-    const last =
-      whole.at(-1) ??
-      linesIn(await textOf((await olderFiles(this.#path)).at(-1)))
-        .flatMap((line) => partsOf(line) ?? [])
-        .at(-1)
+    const last = whole.at(-1) ?? (await this.#lastOfOlder())
     this.#head = last ? { seq: last.seq, hash: last.hash } : nothingBefore
     this.#newest = whole.slice(-newest).map(({ seq, hash, entry }) => ({ seq, hash, entry }))
-    this.#size = Buffer.byteLength(text)
-    this.#hasLine = whole.length > 0
+    const why = damage ?? (await damageOf(text))
+    if (why !== undefined) await this.#putAside(why, whole.length > 0)
+    this.#size = why === undefined ? Buffer.byteLength(text) : 0
+    this.#hasLine = why === undefined && whole.length > 0
     const handle = await open(this.#path, 'a', 0o600)
     // What a power cut left half written stays, on a line of its own.
-    if (text !== '' && !text.endsWith('\n')) await handle.appendFile('\n')
+    if (this.#size > 0 && !text.endsWith('\n')) await handle.appendFile('\n')
     await syncFolder(dirname(this.#path))
     return handle
+  }
+
+  async #lastOfOlder(): Promise<Parts | undefined> {
+    const older = (await olderFiles(this.#path)).at(-1)
+    const { text } = older === undefined ? { text: '' } : await readable(older)
+    return linesIn(text)
+      .flatMap((line) => partsOf(line) ?? [])
+      .at(-1)
+  }
+
+  /** With lines in it, it stays one of the files that the chain goes through; another begins behind its last line. */
+  async #putAside(why: string, hasLine: boolean): Promise<void> {
+    const aside = asidePath(this.#path, this.#head.seq)
+    if (hasLine) await rename(this.#path, aside)
+    const name = hasLine ? basename(aside) : await setAside(this.#path)
+    const message = `${basename(this.#path)} is damaged (${why}): who did what before may be missing. It is kept as ${name}, and a new file is begun.`
+    this.#report({ kind: 'storage', message })
   }
 
   async #anew(full: FileHandle): Promise<FileHandle> {
@@ -116,6 +139,18 @@ export class ChainedLines {
   }
 }
 
+/** Why the lines are not as they were written; what a power cut has torn is no damage. */
+async function damageOf(text: string): Promise<string | undefined> {
+  if (text.includes('\0')) return 'there are zeros in it'
+  const found = nothingFound(undefined)
+  for (const [i, line] of text.split('\n').entries()) {
+    if (line !== '') follow(found, line, { file: '', line: i + 1 }, undefined)
+    if (i % batch === 0) await new Promise(setImmediate)
+  }
+  const [first] = found.broken
+  return first && `line ${first.line}: ${first.problem}`
+}
+
 type Broken = { file: string; line: number; problem: string }
 export type Verified = {
   files: number
@@ -131,22 +166,19 @@ export type Verified = {
 
 /** Follows the chain through a file and those put aside before it, if they are there. Throws `storage` when one cannot be read. */
 export async function verifyChain(path: string, { wanted }: { wanted?: string | undefined } = {}): Promise<Verified> {
-  const found: Verified = {
-    files: 0,
-    lines: 0,
-    torn: 0,
-    first_seq: null,
-    head: null,
-    broken: [],
-    has_wanted: wanted === undefined ? null : false,
-  }
+  const found = nothingFound(wanted)
   for (const file of [...(await olderFiles(path)), path]) {
-    const text = await textOf(file)
+    const { text, damage } = await readable(file)
+    if (damage !== undefined) throw new LabError('storage', `${file} cannot be read: ${damage}`)
     if (text === '') continue
     found.files++
     for (const [i, line] of text.split('\n').entries()) if (line !== '') follow(found, line, { file, line: i + 1 }, wanted)
   }
   return found
+}
+
+function nothingFound(wanted: string | undefined): Verified {
+  return { files: 0, lines: 0, torn: 0, first_seq: null, head: null, broken: [], has_wanted: wanted === undefined ? null : false }
 }
 
 function follow(found: Verified, line: string, at: { file: string; line: number }, wanted: string | undefined): void {
@@ -199,12 +231,14 @@ function linesIn(text: string): string[] {
   return text.split('\n').filter((line) => line !== '')
 }
 
-async function textOf(path: string | undefined): Promise<string> {
-  if (path === undefined) return ''
-  return readFile(path, 'utf8').catch((error) => {
-    if (errnoOf(error) === 'ENOENT') return ''
+/** '' where there is nothing, or nothing that can be read. */
+async function readable(path: string): Promise<{ text: string; damage?: string }> {
+  try {
+    return { text: (await readPlain(path))?.toString() ?? '' }
+  } catch (error) {
+    if (error instanceof Damage) return { text: '', damage: error.message }
     throw storageError(`${basename(path)} could not be read`, error)
-  })
+  }
 }
 
 /** `audit-000000000123.jsonl` of `audit.jsonl`: the number is that of its last line. */

@@ -1,10 +1,11 @@
 // Who has a data folder: sockets in it, which the kernel closes however their owner ends. `control.sock` is the service's, `offline.sock`
 // that of a command which works on the folder while no service does.
 
-import { statSync } from 'node:fs'
+import { lstatSync, statSync } from 'node:fs'
 import { connect, createServer, type Server } from 'node:net'
 import { LabError } from '../errors.ts'
 import { type Clock, sleep, systemClock } from './clock.ts'
+import { setAside } from './damage.ts'
 import { makePrivateFolder, removeFile, socketPath } from './folder.ts'
 
 const ofService = 'control.sock'
@@ -19,7 +20,9 @@ export function claimSocket(folder: string, name: string, server: Server): Promi
     const path = socketPath(folder, name)
     if (await bound(server, path)) return true
     if (await answers(path)) return false
-    await removeFile(path)
+    // What is no socket is not ours to delete.
+    if (lstatSync(path, { throwIfNoEntry: false })?.isSocket()) await removeFile(path)
+    else await setAside(path)
     return bound(server, path)
   })
 }

@@ -3,31 +3,33 @@ import { test } from 'tap'
 import * as v from 'valibot'
 import { Incidents } from '../events/incidents.ts'
 import { ChainedLines } from './chained_lines.ts'
-import { readLines } from './json_lines.ts'
+import { LineFile } from './json_lines.ts'
 import { KeyedJournal, readKeyedJournal } from './keyed_journal.ts'
 
 const report = ({ message }: { message: string }) => {
   throw new Error(message)
 }
 
+const loss = 'something is lost'
+
 test('a file of lines of a newer format is refused with what to do, and left as it is', async (t) => {
-  const text = '{"format":2}\n{"a":1}\n'
+  const text = '{"format":3}\n{"a":1}\n'
   const path = `${t.testdir({ 'it.jsonl': text })}/it.jsonl`
-  const refusal = { message: /it\.jsonl has format 2; this version knows up to 1: install a newer version/ }
-  await t.rejects(readLines({ path, schema: v.object({}), report }), { code: 'config', ...refusal })
+  const refusal = { message: /it\.jsonl has format 3; this version knows up to [12]: install a newer version/ }
+  await t.rejects(new LineFile({ path, schema: v.object({}), report, loss }).read(), { code: 'config', ...refusal })
   await t.rejects(readKeyedJournal(path), { code: 'config', ...refusal })
-  await t.rejects(Incidents.open({ path, emit: () => 0, now: () => 0, warn: report as never }), { code: 'config', ...refusal })
-  await t.rejects(new ChainedLines({ path }).add([{ b: 1 }]), refusal)
+  await t.rejects(Incidents.open({ path, emit: () => 0, now: () => 0, warn: report as never, report }), { code: 'config', ...refusal })
+  await t.rejects(new ChainedLines({ path, report }).add([{ b: 1 }]), refusal)
   t.equal(readFileSync(path, 'utf8'), text)
 })
 
 test('a line that says the format that is known is no damage, nor is a member of that name further down', async (t) => {
   const folder = t.testdir({ 'a.jsonl': '{"format": 1}\n{"a":1}\n', 'b.jsonl': '\n{"a":1}\n{"format":7}\n' })
   const schema = v.object({ a: v.number() })
-  t.same(await readLines({ path: `${folder}/a.jsonl`, schema, report }), [{ a: 1 }])
-  t.same(await readLines({ path: `${folder}/b.jsonl`, schema, report }), [{ a: 1 }])
+  t.same(await new LineFile({ path: `${folder}/a.jsonl`, schema, report, loss }).read(), [{ a: 1 }])
+  t.same(await new LineFile({ path: `${folder}/b.jsonl`, schema, report, loss }).read(), [{ a: 1 }])
   const journal = new KeyedJournal(`${folder}/a.jsonl`)
   journal.put(new Map([['key', '2']]))
   await journal.written()
-  t.same([...(await readKeyedJournal(`${folder}/a.jsonl`))], [['key', 2]])
+  t.same([...(await readKeyedJournal(`${folder}/a.jsonl`)).keys], [['key', 2]])
 })

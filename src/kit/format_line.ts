@@ -6,9 +6,16 @@ import { LabError } from '../errors.ts'
 
 const pattern = /^\s*\{"format":\s*(\d+)\}/
 
+const wholeLine = /^\s*\{"format":\s*\d+\}\s*$/
+
+/** The format of a file with that text. */
+export function formatOf(text: string): number {
+  return Number(pattern.exec(text)?.[1] ?? 1)
+}
+
 /** Throws `config` when the text of the file is of a newer format than `known`. */
 export function mustKnowFormat(text: string, path: string, known = 1): void {
-  const format = Number(pattern.exec(text)?.[1] ?? 1)
+  const format = formatOf(text)
   if (format <= known) return
   throw new LabError(
     'config',
@@ -18,5 +25,5 @@ export function mustKnowFormat(text: string, path: string, known = 1): void {
 
 /** Whether a line only tells the format. */
 export function isFormatLine(line: string): boolean {
-  return pattern.test(line)
+  return wholeLine.test(line)
 }

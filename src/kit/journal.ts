@@ -2,13 +2,15 @@
 
 import type * as v from 'valibot'
 import type { Report } from './json_file.ts'
-import { LineFile, readLines } from './json_lines.ts'
+import { LineFile } from './json_lines.ts'
 import { Lane } from './lane.ts'
 
 type Options<Entry> = {
   path: string
   schema: v.GenericSchema<unknown, Entry>
   report: Report
+  /** What may be lost where the file is damaged, and what to do then; the end of a sentence. */
+  loss: string
   /** What of the entries still matters, the last one being the newest: the file begins anew with these at each start, and after each failure. */
   live(entries: readonly Entry[]): Entry[]
 }
@@ -27,12 +29,13 @@ export class Journal<Entry extends object> {
 
   /** Lines that are damaged are left out, and told. */
   static async open<Entry extends object>(options: Options<Entry>): Promise<Journal<Entry>> {
-    return new Journal(options, options.live(await readLines(options)))
+    const file = new LineFile(options)
+    return new Journal(options.live, file, options.live(await file.read(options.live)))
   }
 
-  private constructor({ path, live }: Options<Entry>, entries: Entry[]) {
+  private constructor(live: Options<Entry>['live'], file: LineFile<Entry>, entries: Entry[]) {
     this.#live = live
-    this.#file = new LineFile(path)
+    this.#file = file
     this.#entries = entries
   }
 

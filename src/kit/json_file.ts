@@ -2,11 +2,12 @@
 // overwritten. The generation before stands beside it as `.bak`.
 
 import { createHash, randomUUID } from 'node:crypto'
-import { chmod, link, open, readdir, rename, stat } from 'node:fs/promises'
+import { chmod, link, readdir, stat } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import * as v from 'valibot'
 import { LabError, messageOf } from '../errors.ts'
 import type { Clock } from './clock.ts'
+import { asDamage, Damage, openPlain, putInPlace, setAside } from './damage.ts'
 import { errnoOf, makeFolder, remove, stampOf, storageError, syncFolder, writeSynced } from './durable.ts'
 import { Lane } from './lane.ts'
 
@@ -49,7 +50,7 @@ export class JsonFile<Content extends object> {
   #inDoubt = false
   #told = ''
 
-  /** Rejects with `config` when the format is a newer one, and with `storage` when there is a file that cannot be opened. */
+  /** Rejects with `config` when the format is a newer one, and with `storage` when a file cannot be opened for a reason that may pass. */
   static async open<Content extends object>(options: Options<Content>): Promise<JsonFile<Content>> {
     const file = new JsonFile(options)
     await file.#removeLeftovers()
@@ -157,7 +158,7 @@ export class JsonFile<Content extends object> {
     const temporary = this.#temporary()
     try {
       await writeSynced(temporary, this.#serialise(this.#content))
-      await rename(temporary, this.#spare)
+      await putInPlace(temporary, this.#spare)
       await syncFolder(dirname(this.#path))
     } catch (error) {
       await remove(temporary)
@@ -179,7 +180,7 @@ export class JsonFile<Content extends object> {
       if (this.#damaged.size > 0) await this.#setAside()
       else await this.#keepPrevious()
       this.#inDoubt = true
-      await rename(temporary, this.#path)
+      await putInPlace(temporary, this.#path)
       renamed = true
       this.#take(content, stamp)
       await syncFolder(dirname(this.#path))
@@ -202,7 +203,7 @@ export class JsonFile<Content extends object> {
     const temporary = this.#temporary()
     try {
       await link(this.#path, temporary)
-      await rename(temporary, this.#spare)
+      await putInPlace(temporary, this.#spare)
     } catch (error) {
       if (errnoOf(error) !== 'ENOENT') throw error
     } finally {
@@ -215,21 +216,18 @@ export class JsonFile<Content extends object> {
   async #setAside(): Promise<string[]> {
     const names: string[] = []
     for (const path of this.#damaged) {
-      const aside = `${path}.corrupt-${new Date().toISOString().replaceAll(':', '')}`
-      await rename(path, aside).catch((error) => {
-        if (errnoOf(error) !== 'ENOENT') throw error
-      })
+      const aside = await setAside(path)
       this.#damaged.delete(path)
-      names.push(basename(aside))
+      if (aside) names.push(aside)
     }
-    if (names.length > 0) await syncFolder(dirname(this.#path))
     return names
   }
 
   async #read(path: string): Promise<Found<Content>> {
     let stamp = ''
     try {
-      const handle = await open(path, 'r')
+      stamp = await stat(path, { bigint: true }).then(stampOf, () => '')
+      const handle = await openPlain(path)
       try {
         const stats = await handle.stat({ bigint: true })
         stamp = stampOf(stats)
@@ -239,10 +237,10 @@ export class JsonFile<Content extends object> {
         await handle.close()
       }
     } catch (error) {
-      if (error instanceof Damage) return { damage: error.message, stamp }
+      const damage = asDamage(error)
+      if (damage instanceof Damage) return { damage: damage.message, stamp }
       if (error instanceof LabError) throw error
       if (errnoOf(error) === 'ENOENT') return 'missing'
-      if (errnoOf(error) === 'EIO') return { damage: 'the disk cannot read it (EIO)', stamp }
       throw this.#failure('could not be read', error)
     }
   }
@@ -309,9 +307,6 @@ export function damageOf(bytes: Buffer): string | undefined {
     throw error
   }
 }
-
-/** Why the bytes of a file are not a document. */
-class Damage extends Error {}
 
 function isWhole<Content>(found: Found<Content>): found is { content: Content; stamp: string } {
   return found !== 'missing' && 'content' in found

@@ -1,24 +1,64 @@
-// A file of JSON lines that is added to: damaged lines are passed over, and a new file takes the place of the old one whole or not at all.
+// A file of JSON lines that is added to: damaged lines are passed over and told, and a new file takes the place of the old one whole or not
+// at all. Each line has a checksum. Files of format 1, which have none, are read too.
 
-import { type FileHandle, open, readFile, rename } from 'node:fs/promises'
+import { type FileHandle, open } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import * as v from 'valibot'
+import { hasChecksum, withChecksum, withoutChecksum } from './checksum.ts'
+import { Damage, keepAside, makeRoom, putInPlace, readPlain } from './damage.ts'
 import { errnoOf, remove, storageError, syncFolder } from './durable.ts'
-import { isFormatLine, mustKnowFormat } from './format_line.ts'
+import { formatOf, isFormatLine, mustKnowFormat } from './format_line.ts'
 import type { Report } from './json_file.ts'
 
-type Readable<Entry> = { path: string; schema: v.GenericSchema<unknown, Entry>; report: Report }
+type Options<Entry> = {
+  path: string
+  schema: v.GenericSchema<unknown, Entry>
+  report: Report
+  /** What may be lost where the file is damaged, and what to do then; the end of a sentence. */
+  loss: string
+}
 
+type Found<Entry> = { entries: Entry[]; damage?: string }
+
+const format = 2
 /** So many are made into text between two turns of the event loop. */
 const batch = 500
+/** A file that was torn before its first line had ended is no longer than this. */
+const longestTorn = 4096
 
 /** For one at a time: whoever has it puts a lane before it. */
 export class LineFile<Entry extends object> {
+  readonly #options: Options<Entry>
   readonly #path: string
+  readonly #name: string
   #handle: FileHandle | undefined
+  /** What is there is to be kept under another name before it is replaced. */
+  #isDamaged = false
+  /** The name that it is kept under. */
+  #aside: string | undefined
 
-  constructor(path: string) {
-    this.#path = path
+  constructor(options: Options<Entry>) {
+    this.#options = options
+    this.#path = options.path
+    this.#name = basename(options.path)
+  }
+
+  /**
+   * What the lines hold; none if there is no such file. A damaged file is kept under another name, and told; it begins anew with what
+   * `mend` makes of the lines that are whole. Rejects with `config` for a newer format, and with `storage`.
+   */
+  async read(mend: (whole: Entry[]) => Entry[] = (whole) => whole): Promise<Entry[]> {
+    const { entries: whole, damage } = await this.#find()
+    if (damage === undefined) return whole
+    this.#isDamaged = true
+    const entries = mend(whole)
+    const outcome = await this.begin(entries).then(
+      () => `The damaged file is kept as ${this.#aside}.`,
+      (error) => `It stays as it is until it can be kept under another name (${errnoOf(error.cause ?? error)}).`,
+    )
+    const { report, loss } = this.#options
+    report({ kind: 'storage', message: `${this.#name} is damaged (${damage}): ${loss}. ${outcome}` })
+    return entries
   }
 
   /** Nothing can be added before `begin`, nor after a failure: what a failed sync left behind is not to be trusted. */
@@ -30,16 +70,20 @@ export class LineFile<Entry extends object> {
   async begin(entries: readonly Entry[]): Promise<void> {
     await this.close()
     const temporary = `${this.#path}.tmp`
-    await remove(temporary)
+    await makeRoom(temporary)
     try {
       const handle = await open(temporary, 'wx', 0o600)
       try {
+        await handle.appendFile(`{"format":${format}}\n`)
         await addLines(handle, entries)
         await handle.sync()
       } finally {
         await handle.close()
       }
-      await rename(temporary, this.#path)
+      if (this.#isDamaged) this.#aside ??= await keepAside(this.#path)
+      const folder = await putInPlace(temporary, this.#path)
+      if (folder) this.#tellFolder(folder)
+      this.#isDamaged = false
       await syncFolder(dirname(this.#path))
       this.#handle = await open(this.#path, 'a', 0o600)
     } catch (error) {
@@ -67,38 +111,61 @@ export class LineFile<Entry extends object> {
     await handle?.close().catch(() => undefined)
   }
 
+  async #find(): Promise<Found<Entry>> {
+    try {
+      const bytes = await readPlain(this.#path)
+      if (!bytes) return { entries: [] }
+      const text = bytes.toString()
+      mustKnowFormat(text, this.#path, format)
+      return linesOf(text, this.#options.schema)
+    } catch (error) {
+      if (error instanceof Damage) return { entries: [], damage: error.message }
+      if (error instanceof Error && 'syscall' in error) throw storageError(`${this.#name} could not be read`, error)
+      throw error
+    }
+  }
+
+  #tellFolder(aside: string): void {
+    this.#options.report({ kind: 'storage', message: `${this.#name} had become a folder, which is set aside as ${aside}` })
+  }
+
   #failure(error: unknown): Error {
-    return storageError(`${basename(this.#path)} was not written`, error)
+    return storageError(`${this.#name} was not written`, error)
   }
 }
 
 async function addLines(handle: FileHandle, entries: readonly object[]): Promise<void> {
   for (let next = 0; next < entries.length; next += batch) {
     const lines = entries.slice(next, next + batch)
-    await handle.appendFile(lines.map((entry) => `${JSON.stringify(entry)}\n`).join(''))
+    await handle.appendFile(lines.map((entry) => `${withChecksum(JSON.stringify(entry))}\n`).join(''))
   }
 }
 
-/** What the lines hold; none if there is no such file. Lines that are damaged are left out, and told. Throws `config` for a newer format. */
-export async function readLines<Entry>({ path, schema, report }: Readable<Entry>): Promise<Entry[]> {
-  const text = await readFile(path, 'utf8').catch((error) => {
-    if (errnoOf(error) === 'ENOENT') return ''
-    throw storageError(`${basename(path)} could not be read`, error)
-  })
-  mustKnowFormat(text, path)
+function linesOf<Entry>(text: string, schema: v.GenericSchema<unknown, Entry>): Found<Entry> {
+  if (text === '') return { entries: [], damage: 'it is empty' }
   const lines = text.split('\n').filter((line) => line !== '' && !isFormatLine(line))
-  const entries = lines.flatMap((line) => parsed(line, schema) ?? [])
+  const isSummed = formatOf(text) > 1
+  const read = lines.map((line) => parsed(line, schema, isSummed))
+  const entries = read.filter((entry) => entry !== undefined)
   const damaged = lines.length - entries.length
-  // The last one is torn when the power failed while it was written: then nobody was told that it is there.
-  if (damaged > (parsed(lines.at(-1) ?? '{}', schema) ? 0 : 1)) {
-    report({ kind: 'storage', message: `${basename(path)} has ${damaged} damaged lines, which are left out` })
-  }
-  return entries
+  if (damaged === 0) return { entries }
+  const last = lines.at(-1)!
+  // Where the last line end is wrong, and nothing else, the line is no torn one.
+  const isGlued = parsed(last.slice(0, -1), schema, isSummed) !== undefined
+  if (damaged === 1 && read.at(-1) === undefined && !isGlued && isTorn(text, last, entries.length > 0 || isSummed)) return { entries }
+  return { entries, damage: damaged === lines.length ? 'none of its lines is whole' : `${damaged} of ${lines.length} lines are not whole` }
 }
 
-function parsed<Entry>(line: string, schema: v.GenericSchema<unknown, Entry>): Entry | undefined {
+/** As a power cut leaves the line that was being written: nobody was told that it is there. */
+function isTorn(text: string, last: string, isBegun: boolean): boolean {
+  return text.endsWith(last) && !last.includes('\0') && (isBegun || (last.startsWith('{"') && text.length < longestTorn))
+}
+
+function parsed<Entry>(line: string, schema: v.GenericSchema<unknown, Entry>, isSummed: boolean): Entry | undefined {
+  const json = isSummed || hasChecksum(line) ? withoutChecksum(line) : line
+  if (json === undefined) return undefined
   try {
-    return v.parse(schema, JSON.parse(line))
+    return v.parse(schema, JSON.parse(json))
   } catch {
     return undefined
   }

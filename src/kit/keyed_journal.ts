@@ -1,10 +1,13 @@
 // What stands now, kept as lines of JSON that are added to: the last line of a key counts. Changes made together are there together. A
 // file that has grown to many times what stands begins anew with that.
 
-import { appendFile, open, readFile, rename, stat } from 'node:fs/promises'
+import { appendFile, open } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { errnoOf, makeFolder, remove, storageError, syncFolder, writeSynced } from './durable.ts'
-import { mustKnowFormat } from './format_line.ts'
+import { LabError } from '../errors.ts'
+import { crcOf } from './checksum.ts'
+import { Damage, keepAside, makeRoom, putInPlace, readPlain } from './damage.ts'
+import { makeFolder, remove, storageError, syncFolder, writeSynced } from './durable.ts'
+import { isFormatLine, mustKnowFormat } from './format_line.ts'
 
 /** To each key its JSON text; null takes it away. */
 export type Changes = ReadonlyMap<string, string | null>
@@ -24,6 +27,8 @@ export class KeyedJournal {
   #writing: Promise<void> = Promise.resolve()
   #isScheduled = false
   #isThere = false
+  /** It ends with a line end, and can be added to. */
+  #isWhole = true
 
   constructor(path: string) {
     this.#path = path
@@ -73,8 +78,11 @@ export class KeyedJournal {
     this.#waiting = new Map()
     try {
       if (!this.#isThere) await this.#begin()
+      if (!this.#isWhole) await this.#replace(textOf(this.#standing))
       const text = textOf(changes)
+      this.#isWhole = false
       await appendFile(this.#path, text, { mode: 0o600 })
+      this.#isWhole = true
       if (!this.#isThere) await syncFolder(dirname(this.#path))
       this.#isThere = true
       this.#take(changes, text)
@@ -89,11 +97,11 @@ export class KeyedJournal {
   /** Another may have written it before this start. */
   async #begin(): Promise<void> {
     await makeFolder(dirname(this.#path))
-    for (const [key, value] of await readKeyedJournal(this.#path)) this.#standing.set(key, JSON.stringify(value))
-    this.#bytes = await stat(this.#path).then(
-      ({ size }) => size,
-      () => 0,
-    )
+    const { keys, damage, isWhole, bytes } = await readingOf(this.#path)
+    if (damage !== undefined) await keepAside(this.#path)
+    for (const [key, value] of keys) this.#standing.set(key, JSON.stringify(value))
+    this.#isWhole = isWhole
+    this.#bytes = bytes
   }
 
   #take(changes: Changes, text: string): void {
@@ -110,11 +118,16 @@ export class KeyedJournal {
     const bytes = Buffer.byteLength(text)
     this.#most = Math.max(longest, mostTimes * bytes)
     if (this.#bytes <= this.#most) return
+    await this.#replace(text)
+  }
+
+  async #replace(text: string): Promise<void> {
     const draft = draftOf(this.#path)
-    await remove(draft)
+    await makeRoom(draft)
     await writeSynced(draft, text)
-    await rename(draft, this.#path)
-    this.#bytes = bytes
+    await putInPlace(draft, this.#path)
+    this.#isWhole = true
+    this.#bytes = Buffer.byteLength(text)
     await syncFolder(dirname(this.#path))
   }
 }
@@ -122,48 +135,112 @@ export class KeyedJournal {
 /** A line end before it keeps it apart from what a power cut may have left half written. */
 function textOf(changes: Changes): string {
   const lines = [...changes].map(([key, text]) => `{"key":${JSON.stringify(key)},"value":${text ?? 'null'}}\n`)
-  return `\n${lines.join('')}{"together":${lines.length}}\n`
+  return `\n${lines.join('')}{"together":${lines.length},"crc":"${crcOf(lines.join(''))}"}\n`
 }
 
 function draftOf(path: string): string {
   return `${path}.tmp`
 }
 
-/** What stood last. Changes that are not there whole are left out, and all after them. Throws `config` for a newer format. */
-export async function readKeyedJournal(path: string): Promise<Map<string, unknown>> {
-  const text = await readFile(path, 'utf8').catch((error) => {
-    if (errnoOf(error) === 'ENOENT') return ''
-    throw storageError(`${path} could not be read`, error)
-  })
-  mustKnowFormat(text, path)
-  return keysOf(text)
+export type Kept = {
+  /** What stood last. */
+  keys: Map<string, unknown>
+  /** Why that may be wrong: something that was there whole is not so any more. undefined also for a torn end, of which nobody was told. */
+  damage: string | undefined
+}
+
+/** Changes that are not there whole are left out. Rejects with `config` for a newer format, and with `storage` where it may be read another time. */
+export async function readKeyedJournal(path: string): Promise<Kept> {
+  const { keys, damage } = await readingOf(path)
+  return { keys, damage }
 }
 
 /** As `readKeyedJournal`, of a text. */
-export function keysOf(text: string): Map<string, unknown> {
-  const keys = new Map<string, unknown>()
-  let together: [string, unknown][] = []
-  for (const line of text.split('\n')) {
-    // Changes begin with an empty line: what stands before it without its end was cut off.
-    const entry = line === '' ? undefined : parsed(line)
-    if (!entry) {
-      together = []
-      continue
-    }
-    if ('key' in entry) together.push([entry.key, entry.value])
-    if (!('together' in entry)) continue
-    // What was cut off just before a line end has used up the empty line: it is not of these.
-    const cut = together.length - entry.together
-    if (cut >= 0) for (const [key, value] of together.slice(cut)) keys.set(key, value)
-    together = []
-  }
-  for (const [key, value] of keys) if (value === null) keys.delete(key)
-  return keys
+export function keptIn(text: string): Kept {
+  const { keys, damage } = new Reading(text)
+  return { keys, damage }
 }
 
-function parsed(line: string): { key: string; value: unknown } | { together: number } | undefined {
+async function readingOf(path: string): Promise<Reading> {
   try {
-    return JSON.parse(line)
+    const text = (await readPlain(path))?.toString() ?? ''
+    mustKnowFormat(text, path)
+    return new Reading(text)
+  } catch (error) {
+    if (error instanceof Damage) return new Reading('', error.message)
+    throw error instanceof LabError ? error : storageError(`${path} could not be read`, error)
+  }
+}
+
+type Change = { line: string; key: string; value: unknown }
+type Ending = { together: number; crc?: string }
+
+/** A file that is continued has no torn ends of before: see `KeyedJournal`. Files without checksums, of versions before, have. */
+class Reading {
+  readonly keys = new Map<string, unknown>()
+  damage: string | undefined
+  /** All of it is whole. */
+  isWhole = true
+  readonly bytes: number
+  #changes: Change[] = []
+  /** What was passed over since the last whole changes: what a power cut may leave of the last ones, or something else. */
+  #passed: 'nothing' | 'torn' | 'strange' = 'nothing'
+
+  constructor(text: string, damage?: string) {
+    this.bytes = Buffer.byteLength(text)
+    const lines = text.split('\n')
+    for (const [i, line] of lines.entries()) this.#read(line, i === lines.length - 1)
+    this.#passUnfinished()
+    if (this.#passed === 'strange') this.#harm('some changes are not as they were written')
+    if (text.includes('\0')) this.#harm('there are zeros in it')
+    if (damage !== undefined) this.#harm(damage)
+    for (const [key, value] of this.keys) if (value === null) this.keys.delete(key)
+  }
+
+  #read(line: string, isLast: boolean): void {
+    const parsed = parsedLine(line)
+    // Changes begin with an empty line: what stands before it without its end was cut off.
+    if (line === '') this.#passUnfinished()
+    else if (isFormatLine(line)) return
+    else if (parsed && 'together' in parsed) this.#end(parsed)
+    else if (parsed) this.#changes.push({ ...parsed, line: `${line}\n` })
+    // Where the last line end is wrong, and nothing else, the line is no torn one.
+    else this.#pass(isLast && !parsedLine(line.slice(0, -1)) ? 'torn' : 'strange')
+  }
+
+  #end({ together, crc }: Ending): void {
+    const cut = this.#changes.length - together
+    const changes = this.#changes.slice(Math.max(0, cut))
+    this.#changes = []
+    const isSummed = crc !== undefined
+    // Of a version before: what was cut off just before a line end has used up the empty line, and is not of these.
+    const fits = isSummed ? cut === 0 && crc === crcOf(changes.map(({ line }) => line).join('')) : cut >= 0
+    if (fits) for (const { key, value } of changes) this.keys.set(key, value)
+    if (!fits || (isSummed && this.#passed !== 'nothing')) this.#harm('some changes are not as they were written')
+    if (cut > 0) this.isWhole = false
+    this.#passed = 'nothing'
+  }
+
+  #passUnfinished(): void {
+    if (this.#changes.length > 0) this.#pass('torn')
+  }
+
+  #pass(what: 'torn' | 'strange'): void {
+    this.isWhole = false
+    this.#changes = []
+    if (this.#passed !== 'strange') this.#passed = what
+  }
+
+  #harm(why: string): void {
+    this.isWhole = false
+    this.damage ??= why
+  }
+}
+
+function parsedLine(line: string): { key: string; value: unknown } | Ending | undefined {
+  try {
+    const value = JSON.parse(line)
+    return typeof value === 'object' && value !== null && ('key' in value || 'together' in value) ? value : undefined
   } catch {
     return undefined
   }

@@ -122,7 +122,8 @@ export class Swap {
  */
 export async function finishSwap(folder: string): Promise<string | undefined> {
   const swap = `${folder}/${swapName}`
-  if (!(await isThere(swap))) return undefined
+  // What is no folder has nothing to be ended.
+  if (!(await isFolder(swap))) return undefined
   try {
     const list = await listOf(swap)
     if (list) await carryOut(folder, swap, list)
@@ -179,6 +180,16 @@ export function isPlainName(name: string): boolean {
 
 function mustBePlain(name: string): void {
   if (!isPlainName(name)) throw new LabError('storage', `${JSON.stringify(name)} is no name of a file in the folder`)
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  return stat(path).then(
+    (stats) => stats.isDirectory(),
+    (error) => {
+      if (['ENOENT', 'ENOTDIR', 'ELOOP'].includes(errnoOf(error))) return false
+      throw error
+    },
+  )
 }
 
 async function isThere(path: string): Promise<boolean> {

@@ -2,9 +2,10 @@
 
 import { createHash } from 'node:crypto'
 import { createReadStream, type Dirent } from 'node:fs'
-import { open, readdir, stat } from 'node:fs/promises'
+import { readdir, stat } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
 import { LabError, messageOf } from '../errors.ts'
+import { openPlain } from './damage.ts'
 import { errnoOf } from './durable.ts'
 
 export type Tree = {
@@ -71,7 +72,7 @@ export async function* bytesOf(path: string): AsyncGenerator<Uint8Array> {
 
 /** The whole lines at the end of a file, no more than so many bytes of them; '' if it cannot be read. */
 export async function tailOf(path: string, bytes: number): Promise<string> {
-  const handle = await open(path, 'r').catch(() => undefined)
+  const handle = await openPlain(path).catch(() => undefined)
   try {
     const { size } = (await handle?.stat()) ?? { size: 0 }
     const from = Math.max(0, size - bytes)

@@ -41,6 +41,7 @@ test('a run whose end the log tells is not taken up, though its journal is still
     await takeUp({ runtime, leaveBehind: async () => [], loadFor: () => {} }, data_dir, {
       failed: (execution_id) => failed.push(execution_id),
       lost: (_, { what }) => failed.push(what),
+      damaged: (message) => failed.push(message),
     })
     t.same(failed, [])
     t.equal(runtime.executions().length, isOver ? 0 : 1)
@@ -70,7 +71,11 @@ test('records that a kill has left behind are brought to what the log tells, of 
     records.take({ kind: 'execution', record: { ...what, status: 'IN_PROGRESS', reason: null, started_at, ended_at: null } })
     records.take({ kind: 'thread', record: { ...its, submission_id: null, group_id: null, status: 'CREATED', since: 0 } })
     const { runtime } = testRuntime([topology, workflow], { records, ids: 1_000_000, log })
-    const tell = { failed: (_: string, reason: string) => t.fail(reason), lost: (_: string, { what }: { what: string }) => t.fail(what) }
+    const tell = {
+      failed: (_: string, reason: string) => t.fail(reason),
+      lost: (_: string, { what }: { what: string }) => t.fail(what),
+      damaged: t.fail,
+    }
     await takeUp({ runtime, leaveBehind: async () => [], loadFor: () => {} }, data_dir, tell)
     for (const open of runtime.executions()) open.abort('that was all')
     return records.threads(execution_id)

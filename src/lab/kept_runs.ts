@@ -3,6 +3,7 @@
 import { join } from 'node:path'
 import { messageOf } from '../errors.ts'
 import type { RuntimeEvent } from '../events/event.ts'
+import { setAside } from '../kit/damage.ts'
 import { namesIn } from '../kit/files.ts'
 import { KeyedJournal, readKeyedJournal } from '../kit/keyed_journal.ts'
 import type { Lost } from '../workflow/kept/left_behind.ts'
@@ -24,6 +25,8 @@ type Bench = Pick<Shelf, 'runtime' | 'leaveBehind' | 'loadFor'>
 type Tell = {
   /** One cannot be taken up. */
   failed(execution_id: string, reason: string): void
+  /** The journal of one is, and is kept under another name. */
+  damaged(message: string): void
   /** Somebody has to look for this. */
   lost(execution_id: string, lost: Lost): void
 }
@@ -36,8 +39,14 @@ export async function takeUp(shelf: Bench, data_dir: string, tell: Tell): Promis
   const names = (await namesIn(join(data_dir, 'executions'))).filter((name) => name.endsWith(ending))
   const { records } = shelf.runtime
   for (const execution_id of names.map((name) => name.slice(0, -ending.length))) {
-    const keys = await readKeyedJournal(join(data_dir, 'executions', `${execution_id}${ending}`))
-    const saved = savedOf(keys)
+    const path = join(data_dir, 'executions', `${execution_id}${ending}`)
+    const kept = await readKeyedJournal(path)
+    const { keys } = kept
+    const whole = savedOf(keys)
+    // Without a single key it was torn as it began.
+    const damage = kept.damage ?? (whole || keys.size === 0 ? undefined : 'it is no whole execution')
+    // Of a damaged one nobody knows how old the rest is: something might be done twice.
+    const saved = damage === undefined ? whole : undefined
     if (saved) shelf.loadFor(saved.execution)
     // The service may have ended before the journal was gone. What has no end in the log has none, whatever its record says.
     const last = await lastOf(shelf, execution_id)
@@ -52,7 +61,11 @@ export async function takeUp(shelf: Bench, data_dir: string, tell: Tell): Promis
     }
     // Its journal is the only one that knows where its labware is.
     for (const lost of await shelf.leaveBehind(threadsOnBench(keys))) tell.lost(execution_id, lost)
-    await journalOf(data_dir, execution_id).remove()
+    if (damage === undefined) await journalOf(data_dir, execution_id).remove()
+    else
+      tell.damaged(
+        `executions/${execution_id}${ending} is damaged (${damage}): nothing of that run is done again. ${await keptAside(path)}`,
+      )
   }
   for (const { execution_id, ended_at } of records.executions()) {
     if (ended_at !== null || shelf.runtime.execution(execution_id)) continue
@@ -76,6 +89,13 @@ async function restored({ runtime }: Bench, saved: Saved | undefined): Promise<E
   } catch (error) {
     return messageOf(error)
   }
+}
+
+async function keptAside(path: string): Promise<string> {
+  return setAside(path).then(
+    (name) => `It is kept as ${name}.`,
+    (error) => `It could not be kept under another name: ${messageOf(error)}`,
+  )
 }
 
 function journalOf(data_dir: string, execution_id: string): KeyedJournal {

@@ -7,6 +7,7 @@ import { legacyAssay, legacyTopology } from '../examples/legacy.ts'
 import { demoTopology, sealAndSpin } from '../examples/seal_and_spin.ts'
 import { smcAssay, smcTopology } from '../examples/smc_assay.ts'
 import { type Clock, sleep } from '../kit/clock.ts'
+import { mustBeFolder } from '../kit/damage.ts'
 import type { Report } from '../kit/json_file.ts'
 import type { Log } from '../kit/log.ts'
 import type { Refusals } from '../kit/refusals.ts'
@@ -59,6 +60,7 @@ const unwinding_ms = 5000
 export async function openRuns(rooms: Rooms, instead: Partial<RuntimeOptions> = {}): Promise<Runs> {
   const { data_dir, topologies, clock, hub, registry, teachpoints, refusals, log, report } = rooms
   const warn = (message: string) => log.warn(message)
+  await mustBeFolder(`${data_dir}/executions`, report)
   const file = await RecordFile.open({ folder: data_dir, clock, report })
   const learned = await openLearned({ data_dir, clock, report })
   const bench = {
@@ -106,6 +108,7 @@ export async function openRuns(rooms: Rooms, instead: Partial<RuntimeOptions> = 
       reasons.set(execution_id, reason)
       hub.incident('OTHER', `execution ${execution_id} cannot be taken up again and is aborted: ${reason}`, { execution_id })
     },
+    damaged: (message) => report({ kind: 'storage', message }),
     lost: (execution_id, { category, what }) => hub.incident(category, `look for it: ${what}; say where it is`, { execution_id }),
   })
   const isOpen = (execution_id: string) => runtime.execution(execution_id) !== undefined

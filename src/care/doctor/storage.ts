@@ -85,6 +85,9 @@ function mending(name: string, names: readonly string[]): string {
 
 /** An error is what keeps it from being read, which is no damage. */
 async function damage(path: string): Promise<string | Error | undefined> {
+  // Who opens a pipe to read it waits for ever.
+  const { kind } = (await statusOf(path)) ?? {}
+  if (kind === 'device' || kind === 'other') return new Error('it is a pipe, a socket or a device')
   const bytes = await readBytes(path).catch((error: Error) => error)
   return bytes instanceof Error ? bytes : damageOf(bytes)
 }

@@ -4,7 +4,7 @@
 import { messageOf } from '../../errors.ts'
 import type { Clock } from '../../kit/clock.ts'
 import type { Report } from '../../kit/json_file.ts'
-import { LineFile, readLines } from '../../kit/json_lines.ts'
+import { LineFile } from '../../kit/json_lines.ts'
 import { Lane } from '../../kit/lane.ts'
 import { type Change, Records, Row } from './records.ts'
 
@@ -30,8 +30,9 @@ export class RecordFile {
   #isTold = false
 
   static async open({ folder, clock, report }: Options): Promise<RecordFile> {
-    const path = `${folder}/records.jsonl`
-    return new RecordFile(new LineFile(path), await readLines({ path, schema: Row, report }), { clock, report })
+    const loss = 'records of runs may be missing or old; the events of those runs are still in the event log'
+    const file = new LineFile({ path: `${folder}/records.jsonl`, schema: Row, report, loss })
+    return new RecordFile(file, await file.read(), { clock, report })
   }
 
   private constructor(file: LineFile<Row>, rows: readonly Row[], { clock, report }: Omit<Options, 'folder'>) {

@@ -1,0 +1,142 @@
+// Files of the state that are not as the service wrote them: zeros, a folder or a device in their place, rights that were taken away.
+// They keep nobody from starting. They are told, and kept under another name before anything is written in their place.
+
+import { type FileHandle, link, lstat, open, opendir, rename, rm, stat } from 'node:fs/promises'
+import { basename, dirname } from 'node:path'
+import { errnoOf, syncFolder } from './durable.ts'
+import type { Report } from './json_file.ts'
+
+/** Why a file cannot be taken for one of ours. */
+export class Damage extends Error {}
+
+const nowhere = 'it is a link that leads nowhere'
+/** What will not be otherwise the next time. */
+const lasting: Record<string, string> = {
+  EACCES: 'the service may not read it (EACCES)',
+  EPERM: 'the service may not read it (EPERM)',
+  EIO: 'the disk cannot read it (EIO)',
+  EUCLEAN: 'its file system is damaged (EUCLEAN)',
+  EBADMSG: 'its file system is damaged (EBADMSG)',
+  ELOOP: 'it is a link that leads to itself',
+  ENXIO: 'it is a device that is not there',
+  ENODEV: 'it is a device that is not there',
+  ENOTDIR: 'it is no folder',
+  ERR_FS_FILE_TOO_LARGE: 'it is larger than any file of the service',
+}
+
+/** Opens a plain file, and waits for no pipe. Rejects with `Damage`, and with what the system says where that may pass, or where there is none. */
+export async function openPlain(path: string): Promise<FileHandle> {
+  try {
+    const stats = await stat(path)
+    if (!stats.isFile()) throw new Damage(`it is a ${kindOf(stats)}`)
+    return await open(path, 'r')
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT' && (await isThere(path))) throw new Damage(nowhere)
+    throw asDamage(error)
+  }
+}
+
+/** The content of a plain file; undefined where there is none. Rejects as `openPlain`. */
+export async function readPlain(path: string): Promise<Buffer | undefined> {
+  try {
+    const handle = await openPlain(path)
+    try {
+      return await handle.readFile()
+    } finally {
+      await handle.close()
+    }
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return undefined
+    throw asDamage(error)
+  }
+}
+
+/** `Damage` where the error tells of one, else the error itself. */
+export function asDamage(error: unknown): unknown {
+  const why = lasting[errnoOf(error)]
+  return why === undefined ? error : new Damage(why, { cause: error })
+}
+
+/** Gives whatever bears that name another one, and answers that; undefined where there is nothing. */
+export async function setAside(path: string): Promise<string | undefined> {
+  const aside = await freeName(path)
+  try {
+    await rename(path, aside)
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return undefined
+    throw error
+  }
+  await syncFolder(dirname(path))
+  return basename(aside)
+}
+
+/** The same, but a file also keeps its own name until another takes its place: at no moment there is none. */
+export async function keepAside(path: string): Promise<string | undefined> {
+  const aside = await freeName(path)
+  try {
+    await link(path, aside)
+  } catch {
+    return setAside(path)
+  }
+  await syncFolder(dirname(path))
+  return basename(aside)
+}
+
+/** Puts a file in the place of another. A folder that stands there is set aside; then its new name is answered. */
+export async function putInPlace(from: string, path: string): Promise<string | undefined> {
+  try {
+    await rename(from, path)
+    return undefined
+  } catch (error) {
+    if (errnoOf(error) !== 'EISDIR') throw error
+  }
+  const aside = await setAside(path)
+  await rename(from, path)
+  return aside
+}
+
+/** Makes sure that a draft of that name can be begun: what an earlier one left goes. */
+export async function makeRoom(path: string): Promise<void> {
+  await rm(path, { force: true }).catch(() => setAside(path).catch(() => undefined))
+}
+
+/** Sets aside, and tells, what stands in the place of a folder of ours and is none, or is closed to us. The folder need not be there. */
+export async function mustBeFolder(path: string, report: Report): Promise<void> {
+  const why = await whyNoFolder(path)
+  if (why === undefined) return
+  const outcome = await setAside(path).then(
+    (aside) => `set aside as ${aside}, and a new folder takes its place: look what is missing`,
+    (error) => `it cannot be set aside (${errnoOf(error)}): move it away, then restart the service`,
+  )
+  report({ kind: 'storage', message: `${basename(path)} should be a folder and is damaged: ${why}; ${outcome}` })
+}
+
+async function whyNoFolder(path: string): Promise<string | undefined> {
+  try {
+    await (await opendir(path)).close()
+    return undefined
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return (await isThere(path)) ? nowhere : undefined
+    const damage = asDamage(error)
+    return damage instanceof Damage ? damage.message : undefined
+  }
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return lstat(path).then(
+    () => true,
+    () => false,
+  )
+}
+
+async function freeName(path: string): Promise<string> {
+  const stem = `${path}.corrupt-${new Date().toISOString().replaceAll(':', '')}`
+  for (let times = 1; ; times++) {
+    const name = times === 1 ? stem : `${stem}-${times}`
+    if (!(await isThere(name))) return name
+  }
+}
+
+function kindOf(stats: { isDirectory(): boolean; isFIFO(): boolean; isSocket(): boolean }): string {
+  return stats.isDirectory() ? 'folder' : stats.isFIFO() ? 'pipe' : stats.isSocket() ? 'socket' : 'device'
+}

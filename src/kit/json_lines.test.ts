@@ -1,0 +1,173 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { basename, dirname } from 'node:path'
+import { test } from 'tap'
+import * as v from 'valibot'
+import { LineFile } from './json_lines.ts'
+
+const Entry = v.strictObject({ n: v.number(), text: v.string() })
+type Entry = v.InferOutput<typeof Entry>
+const entries = [1, 2, 3].map((n) => ({ n, text: `number ${n}: ü` }))
+
+type Read = { found: Entry[]; told: string[] }
+
+async function read(path: string, mend?: (whole: Entry[]) => Entry[]): Promise<Read> {
+  const told: string[] = []
+  const file = new LineFile({ path, schema: Entry, report: ({ message }) => void told.push(message), loss: 'numbers may be lost' })
+  const found = await file.read(mend)
+  await file.close()
+  return { found, told }
+}
+
+/** Written as the service does. */
+async function written(path: string): Promise<Buffer> {
+  const file = new LineFile({ path, schema: Entry, report: () => {}, loss: '' })
+  await file.begin(entries.slice(0, 1))
+  await file.add(entries.slice(1), { isSynced: true })
+  await file.close()
+  return readFileSync(path)
+}
+
+function asides(path: string): string[] {
+  return readdirSync(dirname(path)).filter((name) => name.startsWith(`${basename(path)}.corrupt-`))
+}
+
+test('a byte that is flipped anywhere is told, and the file is kept as it was found; or it costs nothing', async (t) => {
+  const path = `${t.testdir()}/it.jsonl`
+  const whole = await written(path)
+  for (let at = 0; at < whole.length; at++) {
+    const flipped = Buffer.from(whole)
+    flipped[at] = flipped[at]! ^ (1 << (at % 8))
+    writeFileSync(path, flipped)
+    const { found, told } = await read(path).catch((error) => ({ found: [], told: [error.message] }))
+    if (told.length === 0) t.same(found, entries, `byte ${at}`)
+    else {
+      t.match(told, [/^it\.jsonl (is damaged|has format)/], `byte ${at}`)
+      for (const name of asides(path)) t.ok(readFileSync(`${dirname(path)}/${name}`).equals(flipped), `byte ${at}`)
+      if (!told[0]!.includes('has format')) {
+        t.equal(asides(path).length, 1)
+        t.same((await read(path)).told, [], 'it is told once')
+        t.same((await read(path)).found, found)
+      }
+    }
+    for (const name of asides(path)) rmSync(`${dirname(path)}/${name}`)
+  }
+})
+
+test('a line that a power cut tore costs itself alone, wherever it was torn, and is no trouble', async (t) => {
+  const path = `${t.testdir()}/it.jsonl`
+  const whole = await written(path)
+  const last = whole.lastIndexOf('\n', whole.length - 2) + 1
+  for (let length = last; length < whole.length; length++) {
+    writeFileSync(path, whole.subarray(0, length))
+    const { found, told } = await read(path)
+    t.same(told, [], `cut at ${length}`)
+    t.same(found, length === whole.length - 1 ? entries : entries.slice(0, 2))
+  }
+  t.same(asides(path), [])
+})
+
+test('zeros, an empty file, or what is none of ours in its place is told and kept', async (t) => {
+  const folder = t.testdir()
+  const damages: Record<string, [(path: string) => void, RegExp]> = {
+    'as many zeros': [(path) => writeFileSync(path, Buffer.alloc(readFileSync(path).length)), /none of its lines is whole/],
+    'zeros at the end': [
+      (path) => writeFileSync(path, Buffer.concat([readFileSync(path), Buffer.alloc(4096)])),
+      /1 of 4 lines are not whole/,
+    ],
+    'a torn end of zeros': [(path) => writeFileSync(path, Buffer.concat([readFileSync(path), Buffer.from('{"crc":"12\0')])), /1 of 4/],
+    'nothing in it': [(path) => writeFileSync(path, ''), /it is empty/],
+    'a large file of something else': [(path) => writeFileSync(path, 'x'.repeat(10_000)), /none of its lines is whole/],
+    'a folder': [
+      (path) => {
+        rmSync(path)
+        mkdirSync(path)
+        writeFileSync(`${path}/in it`, 'x')
+      },
+      /it is a folder/,
+    ],
+    'a pipe': [
+      (path) => {
+        rmSync(path)
+        execFileSync('mkfifo', [path])
+      },
+      /it is a pipe/,
+    ],
+    'a device': [
+      (path) => {
+        rmSync(path)
+        symlinkSync('/dev/zero', path)
+      },
+      /it is a device/,
+    ],
+    'a circle of links': [
+      (path) => {
+        rmSync(path)
+        symlinkSync(path, path)
+      },
+      /it is a link that leads to itself/,
+    ],
+  }
+  for (const [what, [damage, why]] of Object.entries(damages)) {
+    const path = `${folder}/${what}/it.jsonl`
+    mkdirSync(dirname(path))
+    await written(path)
+    damage(path)
+    const { told } = await read(path, (found) => [...found, { n: 4, text: 'mended' }])
+    t.match(told, [why], what)
+    t.match(told[0], /: numbers may be lost\. The damaged file is kept as it\.jsonl\.corrupt-\S+\.$/, what)
+    t.equal(asides(path).length, 1, what)
+    if (what === 'a folder') t.ok(existsSync(`${dirname(path)}/${asides(path)[0]}/in it`))
+    const { found, told: again } = await read(path)
+    t.same([found.at(-1), again], [{ n: 4, text: 'mended' }, []], what)
+  }
+})
+
+test('a file of a version before, without checksums, is read, torn or not, and written with them', async (t) => {
+  const path = `${t.testdir()}/it.jsonl`
+  const text = entries.map((entry) => `${JSON.stringify(entry)}\n`).join('')
+  for (const end of ['', '{"n":4,"te']) {
+    writeFileSync(path, text + end)
+    t.same(await read(path), { found: entries, told: [] })
+  }
+  writeFileSync(path, '{"n":1,"te')
+  t.same(await read(path), { found: [], told: [] }, 'the first line, torn as it was written')
+  writeFileSync(path, text.replace('"n":2', '"m":2'))
+  t.match((await read(path)).told, [/1 of 3 lines/])
+  const file = new LineFile({ path, schema: Entry, report: () => {}, loss: '' })
+  t.match(await file.read(), entries.toSpliced(1, 1))
+  await file.close()
+  t.match(readFileSync(path, 'utf8'), /^\{"format":2\}\n(\{"crc":"[0-9a-f]{8}","n":\d,.*\}\n){2}$/)
+})
+
+test('a damaged file stays as it is while it cannot be kept under another name, and is before anything is written in its place', async (t) => {
+  const folder = `${t.testdir()}/data`
+  const path = `${folder}/it.jsonl`
+  mkdirSync(folder)
+  await written(path)
+  const zeros = Buffer.alloc(500)
+  writeFileSync(path, zeros)
+  // A draft cannot be made where its name is too long.
+  const told: string[] = []
+  const file = new LineFile<Entry>({ path, schema: Entry, report: ({ message }) => void told.push(message), loss: 'numbers may be lost' })
+  mkdirSync(`${path}.tmp/x`, { recursive: true })
+  t.same(await file.read(), [])
+  t.match(told, [/kept as it\.jsonl\.corrupt-/], 'a folder in the place of its draft is set aside too')
+  t.ok(readdirSync(folder).some((name) => name.startsWith('it.jsonl.tmp.corrupt-')))
+  t.equal(asides(path).length, 1)
+  await file.close()
+})
+
+test('a folder that takes its place meanwhile is set aside, and told', async (t) => {
+  const path = `${t.testdir()}/it.jsonl`
+  const told: string[] = []
+  const file = new LineFile<Entry>({ path, schema: Entry, report: ({ message }) => void told.push(message), loss: '' })
+  await file.begin(entries)
+  await file.close()
+  rmSync(path)
+  mkdirSync(`${path}/in it`, { recursive: true })
+  await file.begin(entries)
+  await file.close()
+  t.match(told, [/^it\.jsonl had become a folder, which is set aside as it\.jsonl\.corrupt-/])
+  t.same((await read(path)).found, entries)
+})
