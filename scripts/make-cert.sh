@@ -53,7 +53,7 @@ mkdir -p "$folder"
 trap 'rm -f "$key.new" "$cert.new"; [ -z "$is_new" ] || rmdir "$folder" 2>/dev/null || true' EXIT
 # P-256: every client knows it, and a small board signs with it a thousand times a second.
 if ! said=$(openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -sha256 -days 825 -subj "/CN=$(printf '%.64s' "$name")" \
-  -addext "subjectAltName=$sans" -addext "basicConstraints=critical,CA:TRUE,pathlen:0" -addext "keyUsage=critical,digitalSignature,keyCertSign" \
+  -addext "subjectAltName=$sans" -addext "basicConstraints=critical,CA:FALSE" -addext "keyUsage=critical,digitalSignature" \
   -addext "extendedKeyUsage=serverAuth" -keyout "$key.new" -out "$cert.new" 2>&1); then
   echo "make-cert.sh: openssl made no certificate for $sans:" >&2
   echo "$said" >&2

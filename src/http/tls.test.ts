@@ -1,6 +1,6 @@
 // The service over https, with a certificate of one's own as scripts/make-cert.sh makes it.
 
-import { execFileSync, spawnSync } from 'node:child_process'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { X509Certificate } from 'node:crypto'
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { request } from 'node:https'
@@ -57,9 +57,75 @@ test('a certificate that is none, or of another key, is told before anything is 
   await t.rejects(readTls({ cert: `${folder}/missing.pem`, key }), { code: 'config', message: /cannot be read/ })
 })
 
+test('its key vouches for no other name, whoever trusts it', (t) => {
+  const { folder, cert, key } = made(t)
+  const openssl = (...words: string[]) => execFileSync('openssl', words, { cwd: folder, stdio: 'pipe' })
+  const certificate = new X509Certificate(readFileSync(cert))
+  t.equal(certificate.ca, false)
+  openssl(
+    'req',
+    '-new',
+    '-newkey',
+    'ec',
+    '-pkeyopt',
+    'ec_paramgen_curve:prime256v1',
+    '-nodes',
+    '-keyout',
+    'evil.key',
+    '-out',
+    'evil.csr',
+    '-subj',
+    '/CN=bank.example',
+  )
+  writeFileSync(`${folder}/of-evil`, 'subjectAltName=DNS:bank.example\nbasicConstraints=CA:FALSE\n')
+  openssl('x509', '-req', '-in', 'evil.csr', '-CA', cert, '-CAkey', key, '-set_serial', '1', '-extfile', 'of-evil', '-out', 'evil.pem')
+  const verified = (name: string, file: string, more: string[]) =>
+    spawnSync('openssl', ['verify', ...more, '-purpose', 'sslserver', '-verify_hostname', name, '-CAfile', cert, file], {
+      encoding: 'utf8',
+    })
+  for (const more of [[], ['-x509_strict'], ['-partial_chain'], ['-x509_strict', '-partial_chain']]) {
+    t.match(verified('localhost', cert, more), { status: 0, stdout: /: OK/ }, `its own name ${more}`)
+    t.match(verified('bank.example', `${folder}/evil.pem`, more), { status: 2, stderr: /invalid CA certificate/ }, `another ${more}`)
+    t.match(verified('bank.example', cert, more), { status: 2, stderr: /hostname mismatch/i })
+  }
+  t.end()
+})
+
+const clients: [program: string, words: string[]][] = [
+  ['curl', ['-sS', '--cacert']],
+  ['wget', ['-qO-', '--ca-certificate']],
+  [
+    'python3',
+    [
+      '-c',
+      'import ssl, sys, urllib.request; c = ssl.create_default_context(cafile=sys.argv[1]); c.verify_flags |= ssl.VERIFY_X509_STRICT; print(urllib.request.urlopen(sys.argv[2], context=c).read())',
+    ],
+  ],
+  [
+    'node',
+    [
+      '-e',
+      'require("node:https").get(process.argv[2], { ca: require("node:fs").readFileSync(process.argv[1]) }, (r) => r.pipe(process.stdout))',
+    ],
+  ],
+]
+for (const [program, words] of clients) {
+  const skip = spawnSync(program, ['--version']).status !== 0 && `there is no ${program}`
+  test(`${program} takes the service that has it, by its name and its address`, { skip }, async (t) => {
+    const { port, folder } = await serving(t)
+    for (const host of ['localhost', '127.0.0.1']) {
+      const child = spawn(program, [...words, `${folder}/cert.pem`, `https://${host}:${port}/health`], {
+        stdio: ['ignore', 'pipe', 'pipe'],
+      })
+      const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)])
+      t.match(stdout, /"status":"ok"/, stderr)
+    }
+  })
+}
+
 async function serving(t: Test) {
-  const { cert, key } = made(t)
-  return { ...(await openService(t, { listen: { host: '127.0.0.1', port: 0, tls: { cert, key } } })), ca: readFileSync(cert) }
+  const { cert, key, folder } = made(t)
+  return { ...(await openService(t, { listen: { host: '127.0.0.1', port: 0, tls: { cert, key } } })), ca: readFileSync(cert), folder }
 }
 
 function get({ port, ca, key }: { port: number; ca?: Buffer; key: string }) {

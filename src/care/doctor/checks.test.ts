@@ -2,6 +2,7 @@
 
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { test } from 'tap'
@@ -65,6 +66,11 @@ test('a certificate warns a month before it ends, and fails from then on', async
   ])
   t.match(await inDays(830), [{ level: 'FAIL', finding: /^the certificate ended on / }])
   t.match(await inDays(-3), [{ level: 'WARN', fix: /clock/ }])
+  const made = readFileSync(script, 'utf8').replace('CA:FALSE', 'CA:TRUE').replace('digitalSignature', 'digitalSignature,keyCertSign')
+  execFileSync('sh', ['-c', made, 'make-cert.sh', '--force', folder], { stdio: 'pipe' })
+  t.match(await inDays(0), [
+    { level: 'WARN', finding: /^the certificate may sign others/, fix: `${script} --force ${folder}, then: benchd config reload` },
+  ])
   const gone = await patient({ listen: { tls: { cert: '/none.pem', key: '/none.pem' } } })
   t.match(await certificate(gone), [{ level: 'FAIL', finding: /listen\.tls: \/none\.pem cannot be read/ }])
   t.match(await certificate(await patient()), [

@@ -58,8 +58,11 @@ export async function certificate({ config, files, installation }: Patient, now 
     const { valid_to, cert } = await readTls({ cert: files.at(tls.cert), key: files.at(tls.key) })
     const days = Math.floor((Date.parse(valid_to) - now) / day_ms)
     if (days < 0) return [fail(`the certificate ended on ${valid_to}`, fix)]
-    const begins = Date.parse(new X509Certificate(cert).validFrom)
+    const { validFrom, ca } = new X509Certificate(cert)
+    const begins = Date.parse(validFrom)
     if (begins > now) return [warn(`the certificate begins on ${new Date(begins).toISOString()} only`, 'see the clock of this computer')]
+    // As make-cert.sh made it at first.
+    if (ca) return [warn('the certificate may sign others: whoever trusts it trusts its key for every name there is', fix)]
     const words = `the certificate is good for ${days} days more`
     return [days < soon_days ? warn(words, fix) : ok(words)]
   } catch (error) {
