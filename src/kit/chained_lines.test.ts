@@ -96,3 +96,35 @@ test('a file that is missing between two others is found', async (t) => {
   rmSync(`${t.testdirName}/${second}`)
   t.ok(first && (await verifyChain(path)).broken.length > 0)
 })
+
+test('files whose names begin alike are put aside and thrown away apart from each other', async (t) => {
+  const folder = t.testdir()
+  const [few, many] = ['audit.jsonl', 'audit-refused.jsonl'].map(
+    (name) => new ChainedLines({ path: `${folder}/${name}`, longest: 300, kept: 1 }),
+  )
+  for (let i = 0; i < 4; i++) await few!.add([{ i }])
+  const before = readdirSync(folder).filter((name) => !name.includes('refused'))
+  for (let i = 0; i < 20; i++) await many!.add([{ i }])
+  await Promise.all([few!.close(), many!.close()])
+  t.same(
+    readdirSync(folder).filter((name) => !name.includes('refused')),
+    before,
+  )
+  t.equal(readdirSync(folder).length, before.length + 2)
+  t.match(await verifyChain(`${folder}/audit.jsonl`), { broken: [], head: { seq: 4 } })
+  t.match(await verifyChain(`${folder}/audit-refused.jsonl`), { broken: [], head: { seq: 20 } })
+})
+
+test('what is there is read without anything being added', async (t) => {
+  const { path, lines, read } = await begin(t)
+  await lines.add([{ a: 1 }])
+  await lines.close()
+  const before = read()
+  const again = new ChainedLines({ path })
+  await again.add([])
+  t.same([again.head, again.newest.length], [lines.head, 1])
+  await again.add([{ a: 2 }])
+  await again.close()
+  t.ok(read().startsWith(before))
+  t.match(await verifyChain(path), { broken: [], lines: 2 })
+})
