@@ -30,7 +30,7 @@ type Words = {
   rising: string
 }
 
-/** The options of the two generations: 1.x in Debian 12, 2.x in Debian 13. */
+/** The options of the two generations: 1.x in Debian 12, 2.x in Debian 13, where gpioset is built without `--interactive`. */
 const generations: Record<number, Words> = {
   1: {
     get: (chip, line, pull) => ['gpioget', ...bias(pull), chip, String(line)],

@@ -95,6 +95,7 @@ test('no flood of refusals pushes out what was done: each has a file, a chain an
     for (let i = 0; i < 50; i++) audit.note({ ...refused, what: `refused ${i}` })
     await clock.advance(1000)
   }
+  audit.note({ key_id: 'worker', what: 'a later deed', status: 200 })
   const done = await audit.newest(1000, 'done')
   t.same(
     done.entries.map(({ what, file }) => [what, file]),
@@ -102,6 +103,7 @@ test('no flood of refusals pushes out what was done: each has a file, a chain an
       ['a deed', 'audit.jsonl'],
       ['an operation that was stopped', 'audit.jsonl'],
       ['a stop that was not sent', 'audit.jsonl'],
+      ['a later deed', 'audit.jsonl'],
     ],
   )
   const others = await audit.newest(1000, 'refused')
@@ -115,11 +117,11 @@ test('no flood of refusals pushes out what was done: each has a file, a chain an
     'one trail, in the order of time',
   )
   await audit.close()
-  t.equal(linesOf('audit.jsonl').length, 3)
+  t.equal(linesOf('audit.jsonl').length, 4)
   t.match(await verifyChain(`${folder}/audit.jsonl`), { broken: [], torn: 0, head: both.head })
   t.match(await verifyChain(`${folder}/audit-refused.jsonl`), { broken: [], torn: 0, head: both.refused_head })
   const again = begin(t, folder)
-  t.same((await again.audit.newest(1000)).entries.at(-1), both.entries.at(-1), 'what was refused before a restart is shown')
+  t.same((await again.audit.newest(1000, 'refused')).entries.at(-1), others.entries.at(-1), 'what was refused before a restart is shown')
   await again.audit.close()
 })
 
@@ -146,6 +148,9 @@ test('requests of one key that are alike are twenty lines at once and then one a
   )
   t.equal(written(entries), 604)
   t.same(left(entries), 0)
+  for (let i = 0; i < 11; i++) audit.note(same)
+  await clock.advance(10_000)
+  t.notOk((await audit.newest(1)).entries[0]!.times, 'one that was held back alone is a line like any other')
   await audit.close()
 })
 

@@ -133,3 +133,21 @@ test('a file that holds nothing but zeros, or a folder in its place, is set asid
     t.match(await verifyChain(path), { files: 1, lines: 1, broken: [] })
   }
 })
+
+test('files whose names begin alike are put aside and thrown away apart from each other', async (t) => {
+  const folder = t.testdir()
+  const report = () => undefined
+  const [few, many] = ['audit.jsonl', 'audit-refused.jsonl'].map(
+    (name) => new ChainedLines({ path: `${folder}/${name}`, longest: 300, kept: 1, report }),
+  )
+  for (let i = 0; i < 4; i++) await few!.add([{ i }])
+  const before = readdirSync(folder).filter((name) => !name.includes('refused'))
+  for (let i = 0; i < 20; i++) await many!.add([{ i }])
+  await Promise.all([few!.close(), many!.close()])
+  t.same(
+    readdirSync(folder).filter((name) => !name.includes('refused')),
+    before,
+  )
+  t.match(await verifyChain(`${folder}/audit.jsonl`), { broken: [], head: { seq: 4 } })
+  t.match(await verifyChain(`${folder}/audit-refused.jsonl`), { broken: [], head: { seq: 20 } })
+})
