@@ -6,6 +6,7 @@ import { type Verified, verifyChain } from '../kit/chained_lines.ts'
 import { ask, serviceOf, serviceOptions } from './client.ts'
 import { command } from './command.ts'
 import { CliError } from './exit.ts'
+import { offline } from './offline.ts'
 import { dataDir } from './places.ts'
 import { print, table } from './table.ts'
 
@@ -42,10 +43,11 @@ const auditVerify = command({
     const { auditFiles } = await import('../keys/audit.ts')
     const folder = dataDir(options['data-dir'])
     const path = file ?? join(folder, auditFiles.done)
-    const found = await verifyChain(path, { wanted: options.head })
+    const wanted = options.head
+    const found = file ? await verifyChain(path, { wanted }) : await offline(folder, 'audit verify', { file: auditFiles.done, wanted })
     if (found.files === 0) throw new CliError('not_found', `there is no audit trail ${path}; name its file, or its folder with --data-dir`)
     // Where nothing was ever refused there is none.
-    const refused = file ? undefined : await verifyChain(join(folder, auditFiles.refused), { wanted: options.head })
+    const refused = file ? undefined : await offline(folder, 'audit verify', { file: auditFiles.refused, wanted })
     const both = [found, ...(refused?.files ? [refused] : [])]
     const has_wanted = options.head === undefined ? null : both.some((chain) => chain.has_wanted)
     if (options.json) print(JSON.stringify({ ...found, has_wanted, ...(refused && { refused }) }))

@@ -4,6 +4,7 @@ import type { Sources } from '../care/backup.ts'
 import type { Backup, MadeBackup, Making } from '../care/backups.ts'
 import type { Change, Opened, Parts } from '../care/restore.ts'
 import type { CreatedKey, KeyRequest, Keys, PublicKey, Rotation } from '../keys/keys.ts'
+import type { Verified } from '../kit/chained_lines.ts'
 import { whileNobodyServes } from '../kit/folder_lock.ts'
 import type { Trouble } from '../kit/json_file.ts'
 import { silent } from '../kit/log.ts'
@@ -32,6 +33,12 @@ export const tasks = {
 
   'key revoke': (place: Place, { key_id }: { key_id: string }): Promise<PublicKey> =>
     withKeys(place, (keys) => keys.revoke(key_id), `key revoke ${key_id}`),
+
+  /** Of a file in the folder: also where a service runs, and without changing anything. */
+  'audit verify': async ({ folder }: Place, { file, wanted }: { file: string; wanted: string | undefined }): Promise<Verified> => {
+    const [{ verifyChain }, { join }] = await Promise.all([import('../kit/chained_lines.ts'), import('node:path')])
+    return verifyChain(join(folder, file), { wanted })
+  },
 
   'backup make': ({ folder }: Place, { wanted, sources }: { wanted: Making; sources: BackupSources }): Promise<MadeBackup> =>
     alone(folder, async () => {

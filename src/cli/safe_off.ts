@@ -7,6 +7,7 @@ import { sleep, systemClock } from '../kit/clock.ts'
 import { isServed } from '../kit/folder_lock.ts'
 import { command } from './command.ts'
 import { configPath, dataDir } from './places.ts'
+import { print } from './table.ts'
 
 /** Together with the start of this program, what is left on is off within five seconds; what does not hear at first, later by that. */
 const patience_ms = 3000
@@ -39,9 +40,8 @@ const safeOff = command({
     const outcomes = await Promise.all(journal.on.map((device_id) => switchOff(device_id, config, attach)))
     for (const { device_id } of outcomes.filter(({ success }) => success)) await journal.switchedOff(device_id)
     await journal.close()
-    process.stdout.write(
-      options.json ? `${JSON.stringify({ devices: outcomes })}\n` : outcomes.map(({ message }) => `${message}\n`).join(''),
-    )
+    if (options.json) print(JSON.stringify({ devices: outcomes }))
+    else for (const { message } of outcomes) print(message)
     return outcomes.every(({ success }) => success) ? 0 : 1
   },
 })
