@@ -4,22 +4,21 @@ import { execFile } from 'node:child_process'
 import { text as textOf } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import type { Bundle, Piece } from '../care/bundle.ts'
+import type { stateTexts } from '../care/state_texts.ts'
 import { messageOf } from '../errors.ts'
 import type { RuntimeEvent } from '../events/event.ts'
-import { namesIn, readText } from '../kit/files.ts'
+import { readText } from '../kit/files.ts'
 import { packageVersion } from '../kit/package_version.ts'
-import { tailOf, treeOf } from '../kit/tree.ts'
 import { ask, open, type Service, serviceOf, serviceOptions } from './client.ts'
 import { command } from './command.ts'
 import { CliError } from './exit.ts'
 import { journalOf } from './journal.ts'
+import { offline } from './offline.ts'
 import { configPath, dataDir } from './places.ts'
 import { print } from './table.ts'
 
 const mostLines = 2000
 const mostEvents = 2000
-/** Of a log that no service reads out. */
-const tailBytes = 1024 * 1024
 /** Back in time until there are enough, in seconds. */
 const windows = [600, 3600, 86_400, 30 * 86_400]
 
@@ -121,11 +120,11 @@ async function ofDevices(service: Service): Promise<Wish[]> {
 
 /** Where no service answers. */
 function ofFolder(places: Places): Wish[] {
-  const folder = dataDir(places['data-dir'])
+  const get = (text: keyof typeof stateTexts) => () => offline(dataDir(places['data-dir']), 'state text', { text })
   return [
-    { name: 'state.txt', what: 'names and sizes of the files of the state', get: () => listing(folder) },
-    { name: 'incidents.jsonl', what: 'incidents', get: () => tailOf(`${folder}/incidents.jsonl`, tailBytes) },
-    { name: 'events.jsonl', what: 'the end of the event log', get: () => endOfLog(`${folder}/events`) },
+    { name: 'state.txt', what: 'names and sizes of the files of the state', get: get('listing') },
+    { name: 'incidents.jsonl', what: 'incidents', get: get('incidents') },
+    { name: 'events.jsonl', what: 'the end of the event log', get: get('events') },
   ]
 }
 
@@ -196,18 +195,6 @@ async function eventsSince(service: Service, since: number): Promise<RuntimeEven
     if (events.length < mostEvents) return newest
     from = next_since
   }
-}
-
-async function listing(folder: string): Promise<string> {
-  const { files, others } = await treeOf(folder)
-  return [...files.map(({ name, size }) => `${String(size).padStart(12)} ${name}\n`), ...others.map((name) => `${name} is no file\n`)].join(
-    '',
-  )
-}
-
-async function endOfLog(folder: string): Promise<string> {
-  const newest = (await namesIn(folder)).filter((name) => /^events-\d+\.jsonl$/.test(name)).at(-1)
-  return newest === undefined ? '' : tailOf(`${folder}/${newest}`, tailBytes)
 }
 
 function indented(value: unknown): string {

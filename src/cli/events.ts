@@ -6,6 +6,7 @@ import { ask, open, type Service, serviceOf, serviceOptions } from './client.ts'
 import { command, type Given } from './command.ts'
 import { csvLine } from './csv.ts'
 import { CliError } from './exit.ts'
+import { offline } from './offline.ts'
 import { dataDir } from './places.ts'
 import { serverSentEvents } from './sse.ts'
 import { print } from './table.ts'
@@ -89,8 +90,7 @@ const eventsVerify = command({
   operands: [],
   options: { 'data-dir': serviceOptions['data-dir'] },
   async run({ options }) {
-    const { verifyLog } = await import('../events/log_verify.ts')
-    const found = await verifyLog(`${dataDir(options['data-dir'])}/events`)
+    const found = await offline(dataDir(options['data-dir']), 'events verify', {})
     if (options.json) print(JSON.stringify(found))
     else {
       for (const { file, offset, problem } of found.damaged) print(`${file} at byte ${offset}: ${problem}`)

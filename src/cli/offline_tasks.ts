@@ -1,8 +1,12 @@
 // What commands do on a data folder that no service has: by name, so that root can have it done in a process of the folder's owner.
 
+import { join } from 'node:path'
 import type { Sources } from '../care/backup.ts'
 import type { Backup, MadeBackup, Making } from '../care/backups.ts'
 import type { Change, Opened, Parts } from '../care/restore.ts'
+import type { stateTexts } from '../care/state_texts.ts'
+import type { RunJournal } from '../devices/run_journal.ts'
+import type { Verified as VerifiedLog } from '../events/log_verify.ts'
 import type { CreatedKey, KeyRequest, Keys, PublicKey, Rotation } from '../keys/keys.ts'
 import type { Verified } from '../kit/chained_lines.ts'
 import { whileNobodyServes } from '../kit/folder_lock.ts'
@@ -36,9 +40,27 @@ export const tasks = {
 
   /** Of a file in the folder: also where a service runs, and without changing anything. */
   'audit verify': async ({ folder }: Place, { file, wanted }: { file: string; wanted: string | undefined }): Promise<Verified> => {
-    const [{ verifyChain }, { join }] = await Promise.all([import('../kit/chained_lines.ts'), import('node:path')])
+    const { verifyChain } = await import('../kit/chained_lines.ts')
     return verifyChain(join(folder, file), { wanted })
   },
+
+  'events verify': async ({ folder }: Place, options: { newest_only?: boolean }): Promise<VerifiedLog> => {
+    const { verifyLog } = await import('../events/log_verify.ts')
+    return verifyLog(join(folder, 'events'), options)
+  },
+
+  'state text': async ({ folder }: Place, { text }: { text: keyof typeof stateTexts }): Promise<string> => {
+    const { stateTexts } = await import('../care/state_texts.ts')
+    return stateTexts[text](folder)
+  },
+
+  /** The devices that were left on. */
+  'left on': (place: Place): Promise<string[]> => withRuns(place, async (runs) => runs.on),
+
+  'switched off': (place: Place, { devices }: { devices: string[] }): Promise<void> =>
+    withRuns(place, async (runs) => {
+      for (const device_id of devices) await runs.switchedOff(device_id)
+    }),
 
   'backup make': ({ folder }: Place, { wanted, sources }: { wanted: Making; sources: BackupSources }): Promise<MadeBackup> =>
     alone(folder, async () => {
@@ -105,6 +127,16 @@ function withKeys<Result>({ folder }: Place, work: (keys: Keys) => Promise<Resul
       await keys.close()
     }
   })
+}
+
+async function withRuns<Result>({ folder }: Place, work: (runs: RunJournal) => Promise<Result>): Promise<Result> {
+  const { RunJournal } = await import('../devices/run_journal.ts')
+  const runs = await RunJournal.open(folder, report)
+  try {
+    return await work(runs)
+  } finally {
+    await runs.close()
+  }
 }
 
 /** What is only looked at, or taken away, needs no more than the folder. */

@@ -6,6 +6,7 @@ import { LabError, messageOf } from '../errors.ts'
 import { sleep, systemClock } from '../kit/clock.ts'
 import { isServed } from '../kit/folder_lock.ts'
 import { command } from './command.ts'
+import { offline } from './offline.ts'
 import { configPath, dataDir } from './places.ts'
 import { print } from './table.ts'
 
@@ -25,21 +26,20 @@ const safeOff = command({
     'data-dir': { type: 'string', value: 'DIR', help: 'Folder of the state' },
   },
   async run({ options }) {
-    const [{ readConfig }, { RunJournal }, { attached }, { thisComputer }] = await Promise.all([
+    const [{ readConfig }, { attached }, { thisComputer }] = await Promise.all([
       import('../config.ts'),
-      import('../devices/run_journal.ts'),
       import('../../drivers/attach.ts'),
       import('../../drivers/transports/hardware.ts'),
     ])
     const folder = dataDir(options['data-dir'])
     await refuseBesideService(folder)
     const config = await readConfig(configPath(options.config))
-    const journal = await RunJournal.open(folder, ({ message }) => process.stderr.write(`benchd: ${message}\n`))
     const hardware = thisComputer()
     const attach: Attach = (device) => attached(device.driven_by, { ...device, clock: systemClock, hardware })
-    const outcomes = await Promise.all(journal.on.map((device_id) => switchOff(device_id, config, attach)))
-    for (const { device_id } of outcomes.filter(({ success }) => success)) await journal.switchedOff(device_id)
-    await journal.close()
+    const left = await offline(folder, 'left on', undefined)
+    const outcomes = await Promise.all(left.map((device_id) => switchOff(device_id, config, attach)))
+    const off = outcomes.filter(({ success }) => success).map(({ device_id }) => device_id)
+    if (off.length) await offline(folder, 'switched off', { devices: off })
     if (options.json) print(JSON.stringify({ devices: outcomes }))
     else for (const { message } of outcomes) print(message)
     return outcomes.every(({ success }) => success) ? 0 : 1

@@ -29,7 +29,7 @@ export async function storage(patient: Patient): Promise<Finding[]> {
     (folder.mode & 0o077) === 0
       ? []
       : [warn(`${data_dir} can be read by others (${await rightsInWords(files, folder)})`, `sudo chmod 700 ${data_dir}`)]
-  return [...owner, ...mode, await room(patient), ...(await speed(data_dir)), ...(await wholeness(data_dir))]
+  return [...owner, ...mode, await room(patient), ...(await speed(data_dir)), ...(await wholeness(data_dir, folder.uid))]
 
   async function speed(path: string): Promise<Finding[]> {
     try {
@@ -56,12 +56,12 @@ async function room({ data_dir, room: roomOn }: Patient): Promise<Finding> {
 }
 
 /** Of the JSON files at the top of the folder, and of those that were set aside. */
-async function wholeness(data_dir: string): Promise<Finding[]> {
+async function wholeness(data_dir: string, uid: number): Promise<Finding[]> {
   const { ok, warn, fail, skip } = finder('storage')
   const names = await namesIn(data_dir).catch(() => undefined)
   if (!names) return []
   const documents = names.filter((name) => name.endsWith('.json'))
-  const damages = await Promise.all(documents.map(async (name) => ({ name, why: await damage(join(data_dir, name)) })))
+  const damages = await Promise.all(documents.map(async (name) => ({ name, why: await damage(join(data_dir, name), uid) })))
   const broken = damages.flatMap(({ name, why }) => {
     if (why === undefined) return []
     if (typeof why === 'string') return [fail(`${name} is damaged: ${why}`, mending(name, names))]
@@ -84,10 +84,12 @@ function mending(name: string, names: readonly string[]): string {
 }
 
 /** An error is what keeps it from being read, which is no damage. */
-async function damage(path: string): Promise<string | Error | undefined> {
+async function damage(path: string, uid: number): Promise<string | Error | undefined> {
   // Who opens a pipe to read it waits for ever.
-  const { kind } = (await statusOf(path)) ?? {}
-  if (kind === 'device' || kind === 'other') return new Error('it is a pipe, a socket or a device')
+  const found = await statusOf(path)
+  if (found?.kind === 'device' || found?.kind === 'other') return new Error('it is a pipe, a socket or a device')
+  // What is told of a damage has some of the content in it.
+  if (found && found.uid !== uid) return new Error('it belongs to another user, or is a link to what does')
   const bytes = await readBytes(path).catch((error: Error) => error)
   return bytes instanceof Error ? bytes : damageOf(bytes)
 }

@@ -1,0 +1,25 @@
+// What the folder of the state tells by itself, for a bundle, where no service answers.
+
+import { namesIn } from '../kit/files.ts'
+import { tailOf, treeOf } from '../kit/tree.ts'
+
+/** Of a log that no service reads out. */
+const tailBytes = 1024 * 1024
+
+export const stateTexts = {
+  /** Names and sizes of the files. */
+  async listing(folder: string): Promise<string> {
+    const { files, others } = await treeOf(folder)
+    const lines = [...files.map(({ name, size }) => `${String(size).padStart(12)} ${name}`), ...others.map((name) => `${name} is no file`)]
+    return lines.map((line) => `${line}\n`).join('')
+  },
+
+  /** The newest of them. */
+  incidents: (folder: string): Promise<string> => tailOf(`${folder}/incidents.jsonl`, tailBytes),
+
+  /** The end of the event log. */
+  async events(folder: string): Promise<string> {
+    const newest = (await namesIn(`${folder}/events`)).filter((name) => /^events-\d+\.jsonl$/.test(name)).at(-1)
+    return newest === undefined ? '' : tailOf(`${folder}/events/${newest}`, tailBytes)
+  },
+}
