@@ -1,11 +1,11 @@
-// Backups, their return, the bundle for a support mail, the log and an update, as a person at a shell has them.
+// Backups, their return, the bundle for a support mail and the log, as a person at a shell has them.
 
 import { execFileSync } from 'node:child_process'
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { t as file, type Test, test } from 'tap'
 import { kindOf } from '../care/backup_files.ts'
 import { verifyChain } from '../kit/chained_lines.ts'
-import { benchd, demo, running } from './testing.ts'
+import { benchd, demo, fakeProgram, running } from './testing.ts'
 
 // A slow machine is not a failure.
 file.setTimeout(0)
@@ -260,68 +260,18 @@ test('a bundle of a service elsewhere holds nothing of this computer, and says s
   t.notOk(existsSync(`${home}/none.tar.gz`))
 })
 
-/** A folder with a program that says this; the first on the path. */
-function program(folder: string, name: string, script: string): string {
-  mkdirSync(folder, { recursive: true })
-  writeFileSync(`${folder}/${name}`, `#!/bin/sh\n${script}\n`)
-  chmodSync(`${folder}/${name}`, 0o755)
-  return `${folder}:${process.env.PATH}`
-}
-
 test('the log is read from the journal, in plain words; where there is none, that is said', async (t) => {
   const { home } = prepared(t)
   const line = JSON.stringify({ level: 'warn', message: 'there is no key yet' })
   const entry = (MESSAGE: unknown, PRIORITY: string) => JSON.stringify({ MESSAGE, PRIORITY, __REALTIME_TIMESTAMP: '1795196939121000' })
   const script = `echo "$@" >&2; cat <<'END'\n${entry(line, '4')}\n${entry('Started benchd.service', '6')}\n${entry([104, 105], '3')}\nno json\nEND`
-  const PATH = program(`${home}/bin`, 'journalctl', script)
+  const PATH = fakeProgram(`${home}/bin`, 'journalctl', script)
   const said = await benchd(home, ['logs', '--lines', '5'], { PATH })
   t.match(said, { code: 0, stdout: /^2026-11-20T\S+ warn {2}there is no key yet\n\S+ info {2}Started benchd\.service\n\S+ error hi\n$/ })
   const lines = (await benchd(home, ['logs', '--json', '--errors', '-f'], { PATH })).stdout.trim().split('\n')
   t.match(JSON.parse(lines[0]!), { level: 4, message: 'there is no key yet' })
   t.match(await benchd(home, ['logs', '--lines', 'many'], { PATH }), { code: 2 })
   t.match(await benchd(home, ['logs'], { PATH: `${home}/nothing` }), { code: 3, stderr: /there is no journal of systemd here/ })
-  const refusing = program(`${home}/bin2`, 'journalctl', 'echo "No journal files were opened due to insufficient permissions." >&2')
+  const refusing = fakeProgram(`${home}/bin2`, 'journalctl', 'echo "No journal files were opened due to insufficient permissions." >&2')
   t.match(await benchd(home, ['logs'], { PATH: refusing }), { code: 3, stderr: /you may not read it/ })
-})
-
-function debianPackage(home: string, name: string, version: string, architecture: string): string {
-  const root = `${home}/${name}-${version}-${architecture}`
-  mkdirSync(`${root}/DEBIAN`, { recursive: true })
-  const fields = {
-    Package: name,
-    Version: version,
-    Architecture: architecture,
-    Maintainer: 'nobody <nobody@localhost>',
-    Description: 'a test',
-  }
-  writeFileSync(
-    `${root}/DEBIAN/control`,
-    Object.entries(fields)
-      .map(([field, value]) => `${field}: ${value}\n`)
-      .join(''),
-  )
-  execFileSync('dpkg-deb', ['--root-owner-group', '--build', root, `${root}.deb`])
-  return `${root}.deb`
-}
-
-test('an update refuses what is no newer benchd for this computer, before anything is ended', async (t) => {
-  const { home } = prepared(t)
-  const architecture = execFileSync('dpkg', ['--print-architecture'], { encoding: 'utf8' }).trim()
-  const other = architecture === 'arm64' ? 'amd64' : 'arm64'
-  const PATH = program(`${home}/bin`, 'dpkg-query', 'printf "installed\\n0.5.0"')
-  const update = (path: string, ...words: string[]) => benchd(home, ['update', path, ...words], { PATH })
-  t.match(await update(`${home}/none.deb`), { code: 3, stderr: /there is no file/ })
-  t.match(await update(`${home}/config.json`), { code: 1, stderr: /is no Debian package/ })
-  t.match(await update(debianPackage(home, 'other', '1.0', architecture)), { code: 2, stderr: /is the package other, not benchd/ })
-  t.match(await update(debianPackage(home, 'benchd', '1.0', other)), {
-    code: 2,
-    stderr: new RegExp(`is for ${other}, and this computer is`),
-  })
-  t.match(await update(debianPackage(home, 'benchd', '0.4.9', architecture)), { code: 5, stderr: /older than 0\.5\.0.*--downgrade/ })
-  t.match(await update(debianPackage(home, 'benchd', '0.5.0', architecture)), { code: 0, stdout: /is installed already/ })
-  const newer = debianPackage(home, 'benchd', '0.6.0', architecture)
-  writeFileSync(newer, readFileSync(newer).subarray(0, -8))
-  t.match(await update(newer), { code: 1, stderr: /is damaged; copy it again|is no Debian package/ })
-  const absent = program(`${home}/bin2`, 'dpkg-query', 'exit 1')
-  t.match(await benchd(home, ['update', newer], { PATH: absent }), { code: 1, stderr: /was not installed as a package here/ })
 })

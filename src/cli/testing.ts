@@ -2,6 +2,7 @@
 
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
@@ -95,4 +96,12 @@ export function patient(steps: readonly object[]) {
     },
     start: ['plate'],
   }
+}
+
+/** A folder with a program that says this; the first on the path. */
+export function fakeProgram(folder: string, name: string, script: string): string {
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(`${folder}/${name}`, `#!/bin/sh\n${script}\n`)
+  chmodSync(`${folder}/${name}`, 0o755)
+  return `${folder}:${process.env.PATH}`
 }

@@ -1,24 +1,30 @@
-// `benchd update FILE.deb`: looks the package over, makes a backup, has it installed, and says what came of it. The package's own scripts
-// watch over the upgrade and undo it when the new service is not well.
+// `benchd update FILE.deb`: copies the package, looks the copy over, makes a backup, has the copy installed, and says what came of it. The
+// package's own scripts watch over the upgrade and undo it when the new service is not well.
 
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { resolve } from 'node:path'
+import { copyFile, mkdtemp, readFile, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { basename, dirname, join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { messageOf } from '../errors.ts'
-import { exists, removeFile } from '../kit/folder.ts'
+import { exists } from '../kit/folder.ts'
 import { installation } from '../kit/installation.ts'
+import { sha256Of } from '../kit/tree.ts'
 import { storeOf } from './backup.ts'
 import { ask, type Service } from './client.ts'
 import { command } from './command.ts'
 import { CliError } from './exit.ts'
+import { publicKeyPath, signatureOf } from './package_signature.ts'
 import { dataDir } from './places.ts'
 import { note, say } from './terminal.ts'
 
 const packageName = 'benchd'
-/** Where the package is copied to: the stick that it came on may be pulled out. */
-const cache = '/var/cache/benchd'
+/** Says of an upgrade that it is under way. */
+const upgrading = '/var/cache/benchd/upgrading'
+/** In bytes; ten times what it is. */
+const longest = 128 * 1024 * 1024
 const stop_ms = 600_000
 const look_ms = 500
 
@@ -28,39 +34,87 @@ const update = command({
   operands: ['FILE.deb'],
   options: {
     downgrade: { type: 'boolean', help: 'Also an older version than the one that is installed' },
+    'public-key': {
+      type: 'string',
+      value: 'FILE',
+      help: `Of minisign or gpg: who must have signed it; default ${publicKeyPath}, if it is there`,
+    },
   },
   example: 'sudo benchd update /media/stick/benchd_0.2.0_arm64.deb',
   async run({ options, operands: [file = ''] }) {
     const path = resolve(file)
-    const offered = await packageIn(path)
-    const present = await installedVersion()
-    mustFit(path, offered, await machineArchitecture())
-    if (offered.version === present) return say({ success: true, message: `benchd ${present} is installed already` }, options.json)
-    if ((await isOlder(offered.version, present)) && !options.downgrade)
-      throw new CliError(
-        'busy',
-        `${path} is version ${offered.version}, older than ${present}, which is installed; to have it all the same: --downgrade`,
-      )
-    await mustBeWhole(path)
-    mustBeRoot()
-    const service = { socket_of: dataDir(undefined) }
-    await mustBeIdle(service)
-    const made = await (await storeOf({ 'data-dir': service.socket_of })).make({ with_keys: false, with_events: false })
-    note(`the state is in backup ${made.name}`)
-    await install(path, options.downgrade ?? false)
-    return say(await outcome(service, offered.version, present), options.json)
+    // What is looked over is what is installed: whoever has the stick may change it meanwhile, or pull it out.
+    const folder = await mkdtemp(join(tmpdir(), 'benchd-update-'))
+    try {
+      return await updated({ path, copy: await copied(path, folder), folder }, options)
+    } finally {
+      await rm(folder, { recursive: true, force: true })
+    }
   },
 })
 
 export const commands = [update]
 
+type Package = { path: string; copy: string; folder: string }
+type Options = { downgrade?: boolean | undefined; 'public-key'?: string | undefined; json?: boolean | undefined }
+
+async function updated({ path, copy, folder }: Package, options: Options): Promise<number> {
+  const offered = await packageIn(path, copy)
+  const present = await installedVersion()
+  mustFit(path, offered, await machineArchitecture())
+  const sha256 = await sha256Of(copy)
+  note(`SHA-256 of ${path}: ${sha256}`)
+  if (offered.version === present) return say({ success: true, message: `benchd ${present} is installed already` }, options.json)
+  if ((await isOlder(offered.version, present)) && !options.downgrade)
+    throw new CliError(
+      'busy',
+      `${path} is version ${offered.version}, older than ${present}, which is installed; to have it all the same: --downgrade`,
+    )
+  await mustBeListed(path, sha256)
+  await mustBeWhole(path, copy)
+  const keyPath = options['public-key'] ?? publicKeyPath
+  note(
+    (await signatureOf(path, copy, folder, keyPath)) ??
+      `whose it is was not checked: there is no public key in ${keyPath}; is the SHA-256 the one that its maker names?`,
+  )
+  mustBeRoot()
+  const service = { socket_of: dataDir(undefined) }
+  await mustBeIdle(service)
+  const made = await (await storeOf({ 'data-dir': service.socket_of })).make({ with_keys: false, with_events: false })
+  note(`the state is in backup ${made.name}`)
+  await install(copy, options.downgrade ?? false)
+  return say(await outcome(service, offered.version, present), options.json)
+}
+
 const run = promisify(execFile)
+
+async function copied(path: string, folder: string): Promise<string> {
+  const found = await stat(path).catch((error) => {
+    throw new CliError('not_found', error.code === 'ENOENT' ? `there is no file ${path}` : `${path} cannot be read: ${messageOf(error)}`)
+  })
+  if (!found.isFile() || found.size > longest) throw new CliError('failed', `${path} is no Debian package`)
+  const copy = join(folder, 'update.deb')
+  try {
+    await copyFile(path, copy)
+  } catch (error) {
+    throw new CliError('failed', `${path} cannot be copied to ${copy}: ${messageOf(error)}`, { cause: error })
+  }
+  return copy
+}
+
+/** The list of hashes that lies beside it, if there is one that names it. */
+async function mustBeListed(path: string, sha256: string | undefined): Promise<void> {
+  const list = join(dirname(path), 'SHA256SUMS')
+  const text = await readFile(list, 'utf8').catch(() => '')
+  const line = text.split('\n').find((one) => one.slice(64).replace(/^ [ *]/, '') === basename(path))
+  if (line !== undefined && line.slice(0, 64) !== sha256)
+    throw new CliError('failed', `${path} is not what ${list} names: it is damaged, or another one; copy it again`)
+}
 
 type Offered = { name: string; version: string; architecture: string }
 
-async function packageIn(path: string): Promise<Offered> {
-  if (!exists(path)) throw new CliError('not_found', `there is no file ${path}`)
-  const fields = await said('dpkg-deb', [...showing('Package', 'Version', 'Architecture'), path], `${path} is no Debian package`)
+async function packageIn(path: string, copy: string): Promise<Offered> {
+  const fields = await said('dpkg-deb', [...showing('Package', 'Version', 'Architecture'), copy], `${path} is no Debian package`)
   const [name = '', version = '', architecture = ''] = fields.split('\n')
   return { name, version, architecture }
 }
@@ -90,8 +144,8 @@ async function isOlder(version: string, than: string): Promise<boolean> {
 }
 
 /** Unpacks it into nothing: a file that was copied badly is found out before anything is ended. */
-async function mustBeWhole(path: string): Promise<void> {
-  const child = spawn('dpkg-deb', ['--fsys-tarfile', path], { stdio: 'ignore' })
+async function mustBeWhole(path: string, copy: string): Promise<void> {
+  const child = spawn('dpkg-deb', ['--fsys-tarfile', copy], { stdio: 'ignore' })
   const [code] = await once(child, 'close')
   if (code !== 0) throw new CliError('failed', `${path} is damaged; copy it again`)
 }
@@ -132,9 +186,7 @@ async function whatRuns(service: Service): Promise<string[]> {
 }
 
 /** By apt, which also sees to what the package needs; by dpkg where there is no apt. Never throws: what came of it is looked at afterwards. */
-async function install(path: string, isDowngrade: boolean): Promise<void> {
-  const copy = `${cache}/update.deb`
-  await run('install', ['-D', '-m', '0644', path, copy])
+async function install(copy: string, isDowngrade: boolean): Promise<void> {
   const [program, words] = exists('/usr/bin/apt-get')
     ? ([
         'apt-get',
@@ -145,13 +197,12 @@ async function install(path: string, isDowngrade: boolean): Promise<void> {
   // stdout is for what came of it.
   const child = spawn(program, words, { stdio: ['ignore', process.stderr, process.stderr], env })
   const [code] = await once(child, 'close')
-  await removeFile(copy)
   if (code !== 0) note(`${program} ended with ${code}`)
 }
 
 /** Waits for an upgrade that is being undone, which goes on after dpkg has ended. */
 async function outcome(service: Service, wanted: string, before: string): Promise<{ success: boolean; message: string }> {
-  for (const from = performance.now(); exists(`${cache}/upgrading`) && performance.now() - from < stop_ms; ) await sleep(look_ms)
+  for (const from = performance.now(); exists(upgrading) && performance.now() - from < stop_ms; ) await sleep(look_ms)
   const now = await installedVersion().catch((error) => messageOf(error))
   const health = await healthOf(service, now)
   if (now === wanted) return { success: true, message: `benchd ${wanted} is installed; ${health}` }

@@ -289,8 +289,16 @@ test('an upgrade from a stick keeps the state, and the package and the state fro
   mkdirSync('/media/stick', { recursive: true })
   const stick = '/media/stick/benchd.deb'
   copyFileSync(nextPackage, stick)
+  // The administrator wants to know whose it is.
+  const key = '/etc/benchd/update.pub'
+  execFileSync('minisign', ['-GW', '-p', key, '-s', '/root/minisign.key'])
+  await assert.rejects(benchd('update', stick), { code: 1, stderr: /was not installed: .*update\.pub wants a signature by minisign/ })
+  execFileSync('minisign', ['-S', '-s', '/root/minisign.key', '-m', nextPackage, '-x', `${stick}.minisig`])
   const from = performance.now()
-  assert.match((await benchd('update', stick)).stdout, /is installed; the service is ok/)
+  const { stdout, stderr } = await benchd('update', stick)
+  assert.match(stdout, /is installed; the service is ok/)
+  assert.match(stderr, /SHA-256 of .*: [0-9a-f]{64}\n[\s\S]*benchd\.deb\.minisig is a signature of it by the key in \/etc/)
+  rmSync(key)
   t.diagnostic(`upgraded in ${((performance.now() - from) / 1000).toFixed(1)} s`)
   assert.equal(installedVersion(), `install ok installed ${version}+next`)
   await isWell(`${version}+next`)

@@ -41,7 +41,7 @@ export function journal(unit = 'benchd.service'): string {
   return execFileSync('journalctl', ['--unit', unit, '--output', 'cat', '--no-pager'], { encoding: 'utf8' })
 }
 
-export function benchd(...words: string[]): Promise<{ stdout: string }> {
+export function benchd(...words: string[]): Promise<{ stdout: string; stderr: string }> {
   return run('/usr/bin/benchd', words)
 }
 

@@ -1,0 +1,109 @@
+// Whether a package is from whom the administrator trusts: a signature beside it, by the key that lies where only root may put one. The
+// signature is checked by the programs that everybody checks with, minisign and gpg.
+
+import { execFile } from 'node:child_process'
+import { copyFile, mkdir, readFile, stat } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { promisify } from 'node:util'
+import { messageOf } from '../errors.ts'
+import { CliError } from './exit.ts'
+import { forTerminal } from './table.ts'
+
+/** Where the administrator puts the key. */
+export const publicKeyPath = '/etc/benchd/update.pub'
+
+type Files = { key: string; signature: string; file: string; folder: string }
+type Kind = { program: string; isKey(key: string): boolean; endings: readonly string[]; verify(files: Files): Promise<void> }
+
+const longestKey = 1024 * 1024
+const longestSignature = 64 * 1024
+
+const kinds: readonly Kind[] = [
+  {
+    program: 'minisign',
+    isKey: (key) => /^(untrusted comment:.*\r?\n)?RW[A-Za-z0-9+/]{54}\s*$/.test(key),
+    endings: ['.minisig'],
+    async verify({ key, signature, file }) {
+      await run('minisign', ['-Vq', '-p', key, '-x', signature, '-m', file])
+    },
+  },
+  {
+    program: 'gpg',
+    isKey: (key) => key.includes('-----BEGIN PGP PUBLIC KEY BLOCK-----') || /^[\x98\x99\xc6]/.test(key),
+    endings: ['.asc', '.sig', '.gpg'],
+    async verify({ key, signature, file, folder }) {
+      // Of its own, so that no other key counts.
+      const home = join(folder, 'gnupg')
+      await mkdir(home, { mode: 0o700 })
+      const words = ['--homedir', home, '--batch', '--no-tty', '--status-fd', '1']
+      await run('gpg', [...words, '--import', key])
+      const { stdout } = await run('gpg', [...words, '--verify', signature, file])
+      // It is content with a signature that has expired, or whose key has.
+      if (!/^\[GNUPG:\] GOODSIG /m.test(stdout)) throw new Error(/^\[GNUPG:\] (\w+SIG .*)$/m.exec(stdout)?.[1] ?? 'no good signature')
+    },
+  },
+]
+
+/**
+ * Checks `copy`, a copy of the package `original` in `folder`, which is ours alone, by the signature beside the original. Answers what was
+ * found out, for people; undefined where there is no key. Rejects with `failed` when there is no signature, or none by that key, and with
+ * `config` for a key that everybody could have put there, or that is none.
+ */
+export async function signatureOf(original: string, copy: string, folder: string, keyPath: string): Promise<string | undefined> {
+  const key = await keyIn(keyPath)
+  if (key === undefined) return undefined
+  const kind = kinds.find(({ isKey }) => isKey(key.toString('latin1')))
+  if (!kind)
+    throw new CliError('config', `${keyPath} is no public key of minisign or gpg; put the maker's key there, or take the file away`)
+  const { signature, path } = await signatureBeside(original, kind, keyPath, folder)
+  try {
+    await kind.verify({ key: keyPath, signature: path, file: copy, folder })
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT')
+      throw new CliError(
+        'failed',
+        `${keyPath} is a key of ${kind.program}, which is not installed: sudo apt install ${packages[kind.program]}`,
+      )
+    throw new CliError(
+      'failed',
+      `${signature} is no signature of ${original} by the key in ${keyPath}, so it was not installed; take both again from whoever made them (${kind.program}: ${whyOf(error)})`,
+      { cause: error },
+    )
+  }
+  return `${signature} is a signature of it by the key in ${keyPath}`
+}
+
+const packages: Record<string, string> = { minisign: 'minisign', gpg: 'gnupg' }
+
+const run = promisify(execFile)
+
+/** undefined where there is none. */
+async function keyIn(path: string): Promise<Buffer | undefined> {
+  try {
+    const { uid, mode, size } = await stat(path)
+    if ((uid !== 0 && uid !== process.geteuid?.()) || (mode & 0o022) !== 0 || size > longestKey)
+      throw new CliError('config', `${path} could have been put there by others: sudo chown root: ${path}; sudo chmod 644 ${path}`)
+    return await readFile(path)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error instanceof CliError ? error : new CliError('config', `${path} cannot be read: ${messageOf(error)}`, { cause: error })
+  }
+}
+
+async function signatureBeside(original: string, { program, endings }: Kind, keyPath: string, folder: string) {
+  for (const ending of endings) {
+    const signature = original + ending
+    const found = await stat(signature).catch(() => undefined)
+    if (!found?.isFile() || found.size > longestSignature) continue
+    const path = join(folder, `signature${ending}`)
+    await copyFile(signature, path)
+    return { signature, path }
+  }
+  const names = endings.map((ending) => basename(original) + ending).join(' or ')
+  throw new CliError('failed', `${original} was not installed: ${keyPath} wants a signature by ${program}, ${names}, beside it`)
+}
+
+function whyOf(error: unknown): string {
+  const { stderr = '', message } = error as { stderr?: string; message: string }
+  return forTerminal((stderr.trim() || message).split('\n').at(-1) ?? '')
+}
