@@ -1,0 +1,51 @@
+// What `.ci/run` counts, with programs of the test in the place of those that it calls.
+
+import { spawnSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { type Test, test } from 'tap'
+
+const script = fileURLToPath(new URL('../../.ci/run', import.meta.url))
+const counts = '#!/bin/sh\necho "1 passed, 0 failed"\n'
+const npm = '#!/bin/sh\ncase $1 in test) cat "$SAID"; exit "$STATUS" ;; *) echo "1 passed, 0 failed" ;; esac\n'
+
+/** Runs a copy of it, where `npm test` says this and ends so. `maySkip` stands at the beginning of the list of tests that may skip. */
+function run(t: Test, said: string, { status = 0, maySkip = '' } = {}) {
+  const top = t.testdir({ '.ci': {}, bin: {}, said, dist: { scripts: { browser: {}, guest: {} } } })
+  const text = readFileSync(script, 'utf8')
+  writeFileSync(`${top}/.ci/run`, text.replace("may_skip='\n", `may_skip='\n${maySkip}`))
+  for (const [name, program] of Object.entries({ npm, node: counts, 'apt-get': '#!/bin/sh\n' }))
+    writeFileSync(`${top}/bin/${name}`, program, { mode: 0o755 })
+  const env = { PATH: `${top}/bin:${process.env.PATH}`, SAID: `${top}/said`, STATUS: String(status) }
+  const { status: code, stdout } = spawnSync('bash', [`${top}/.ci/run`], { encoding: 'utf8', env, stdio: ['ignore', 'pipe', 'pipe'] })
+  return { code, stdout, last: stdout.trimEnd().split('\n').at(-1) }
+}
+
+/** `npm test` runs here, without what is compiled, on Node 22 and on 24. */
+const times = 4
+
+test('what passed is added up in one plain line', (t) => {
+  const { code, last } = run(t, 'ok 1 - it works\n# { total: 10, pass: 10 }\n')
+  t.equal(code, 0)
+  t.match(last, /^\d+ passed, 0 failed$/)
+  t.ok(Number.parseInt(last ?? '', 10) > 10 * times)
+  t.end()
+})
+
+test('a test that fails, or an end that is none, fails all of it', (t) => {
+  const failing = run(t, 'not ok 1 - it works\n# { total: 10, pass: 9, fail: 1 }\n', { status: 1 })
+  t.match(failing, { code: 1, last: new RegExp(`^\\d+ passed, ${times} failed$`), stdout: /== FAILED: npm test[\s\S]*not ok 1 - it works/ })
+  t.match(run(t, '# { total: 10, pass: 10 }\n', { status: 1 }), { code: 1, last: new RegExp(`, ${times} failed$`) })
+  t.match(run(t, 'broken off\n'), { code: 1, last: new RegExp(`, ${times} failed$`) })
+  t.end()
+})
+
+test('a test that skips is named, and fails all of it unless it is on the list', (t) => {
+  const skipping = '    ok 4 - zsh completes the same # SKIP zsh is not here\n# { total: 10, pass: 9, skip: 1 }\n'
+  const named = /^skipped: zsh completes the same # SKIP zsh is not here$/m
+  t.match(run(t, skipping), { code: 1, stdout: named, last: new RegExp(`^\\d+ passed, ${times} failed$`) })
+  const may = run(t, skipping, { maySkip: '  zsh completes the same: nobody has it\n' })
+  t.match(may, { code: 0, stdout: new RegExp(`${named.source}[\\s\\S]*\\n${times} skipped\\n`, 'm'), last: /^\d+ passed, 0 failed$/ })
+  t.match(run(t, skipping, { maySkip: '  zsh completes: another test\n' }), { code: 1 })
+  t.end()
+})
