@@ -37,7 +37,7 @@ export class BodyReader {
   /** The bytes of the body, none when there is none. Throws `media_type`, `too_large`, `overloaded`, `invalid`. */
   async read(c: Context, limit: number): Promise<Body> {
     const type = c.req.header('content-type')
-    const length = Number(c.req.header('content-length') ?? 0)
+    const length = Number(c.req.header('content-length')) || 0
     const chunked = c.req.header('transfer-encoding') !== undefined
     if (length > 0 || (chunked && type !== undefined)) mustBeJson(type)
     mustBePlain(c.req.header('content-encoding'))

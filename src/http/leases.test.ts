@@ -1,6 +1,6 @@
 // A device that a key has leased: what it does for others, for its holder, and for an execution.
 
-import { mkdir, rm } from 'node:fs/promises'
+import { rename, rm, writeFile } from 'node:fs/promises'
 import { type Test, test } from 'tap'
 import { demoTeachpoints } from '../examples/demo_bench.ts'
 import { silent } from '../kit/log.ts'
@@ -174,9 +174,12 @@ test('of two who lease at once one gets it, and who could not be kept has none',
   const two = [ask('PUT', lock, { key: 'operate', json: wish }), ask('PUT', lock, { ...other, json: wish })]
   t.same((await clock.run(Promise.all(two))).map(({ status }) => status).sort(), [200, 423])
   await ask('DELETE', lock, { headers: override })
-  await rm(`${data_dir}/leases.json`, { force: true })
-  await mkdir(`${data_dir}/leases.json`)
+  // A file in the place of the folder stops each write, for root too.
+  await rename(data_dir, `${data_dir}.away`)
+  await writeFile(data_dir, '')
   isRefusal(t, await ask('PUT', lock, { key: 'operate', json: wish }), 503, 'storage')
+  await rm(data_dir)
+  await rename(`${data_dir}.away`, data_dir)
   t.equal(lab.registry.find('shaker-1').info().lock, null)
 })
 

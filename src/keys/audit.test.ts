@@ -65,7 +65,7 @@ test('a disk that refuses is told once, and what happened meanwhile is taken dow
   await audit.close()
   audit.note({ what: 'too late', key_id: 'local' })
   t.equal((await audit.newest(1)).head.seq, 4)
-  t.equal(reports.filter((line) => line.startsWith('who does what is not taken down')).length, 1)
+  t.equal(reports.filter((line) => line.startsWith('who does what is not taken down: audit.jsonl ')).length, 1)
 })
 
 test('refusals of one key are twenty lines at once and then one a second; the others are counted, also when nothing comes after them', async (t) => {

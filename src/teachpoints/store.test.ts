@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { type Test, test } from 'tap'
 import { mostPoints, Teachpoints } from './store.ts'
 import type { Teachpoint } from './teachpoint.ts'
@@ -127,17 +127,18 @@ test('what is handed out cannot be changed', async (t) => {
 test('a failed write leaves memory as the disk is, and the next one works', async (t) => {
   const { store, open, folder } = await begin(t)
   await store.create(at('arm-1', 'home'))
-  rmSync(`${folder}/teachpoints.json.bak`, { force: true })
-  // A folder in the way of the spare stops each write, for root too.
-  mkdirSync(`${folder}/teachpoints.json.bak/in-the-way`, { recursive: true })
+  // A file in the place of the folder stops each write, for root too.
+  renameSync(folder, `${folder}.away`)
+  writeFileSync(folder, '')
   await t.rejects(store.create(at('arm-1', 'lost')), {
     code: 'storage',
     message: /teachpoints\.json was not written, and nothing has changed/,
   })
   await t.rejects(store.delete('arm-1', 'home'), { code: 'storage' })
   t.same(namesOf(store, 'arm-1'), ['home'])
+  rmSync(folder)
+  renameSync(`${folder}.away`, folder)
   t.same(namesOf(await open(), 'arm-1'), ['home'])
-  rmSync(`${folder}/teachpoints.json.bak`, { recursive: true })
   await store.create(at('arm-1', 'kept'))
   t.same(namesOf(await open(), 'arm-1'), ['home', 'kept'])
 })
