@@ -5,6 +5,7 @@ import { cors } from 'hono/cors'
 import { TrieRouter } from 'hono/router/trie-router'
 import { LabError } from '../errors.ts'
 import { allows } from '../keys/keys.ts'
+import { didYouMean } from '../kit/did_you_mean.ts'
 import { parseJson } from '../kit/json.ts'
 import { checked } from '../kit/schema.ts'
 import type { Lab } from '../lab.ts'
@@ -21,8 +22,19 @@ import { runPaths, serviceRoutes } from './service_routes.ts'
 /** For pages of other origins, where the configuration names any. */
 const forBrowsers = {
   allowMethods: ['GET', 'POST', 'PUT', 'DELETE'],
-  allowHeaders: ['X-API-Key', 'Content-Type', 'Last-Event-ID', 'Prefer', 'X-Override', 'Idempotency-Key', 'X-Request-Secret', 'If-Match'],
-  exposeHeaders: ['X-API-Version', 'X-Reason', 'Retry-After', 'Operation-Id', 'Location', 'Idempotency-Replayed', 'ETag'],
+  allowHeaders: [
+    'X-API-Key',
+    'Authorization',
+    'Content-Type',
+    'Last-Event-ID',
+    'Prefer',
+    'X-Override',
+    'Idempotency-Key',
+    'X-Request-Secret',
+    'X-Request-Id',
+    'If-Match',
+  ],
+  exposeHeaders: ['X-API-Version', 'X-Reason', 'Retry-After', 'Operation-Id', 'Location', 'Idempotency-Replayed', 'ETag', 'X-Request-Id'],
   maxAge: 600,
 }
 
@@ -68,7 +80,7 @@ function loadedLater(make: () => Promise<Hono<Env>>): (c: Context<Env>) => Promi
   let made: Hono<Env> | undefined
   return async (c) => {
     made ??= await make()
-    return made.fetch(c.req.raw, { ...c.env, principal: c.get('principal') })
+    return made.fetch(c.req.raw, { ...c.env, principal: c.get('principal'), request_id: c.get('request_id') })
   }
 }
 
@@ -77,6 +89,7 @@ async function appOfRuns(lab: Lab, bodies: BodyReader): Promise<Hono<Env>> {
   const hono = plain(lab)
   hono.use((c, next) => {
     c.set('principal', c.env!.principal!)
+    c.set('request_id', c.env!.request_id!)
     return next()
   })
   addRoutes(hono, { lab, bodies }, runRoutes)
@@ -109,6 +122,7 @@ function methodsByPath({ routes }: Hono<Env>): Map<string, string[]> {
 async function call({ lab, bodies }: Shared, route: Route, c: Context<Env>): Promise<Response> {
   mustBeAllowed(route, c)
   mustNotBeSafeMode(lab, route)
+  mustKnowParameters(route, c)
   const { bytes, release } = route.body ? await bodies.read(c, route.body_limit ?? usualLimit) : noBody
   // Whoever is still sending can be replaced by others, and so can one without a key.
   if (route.scope !== 'public') protectConnection(c.env?.incoming, c.env?.outgoing)
@@ -133,6 +147,16 @@ function mustBeAllowed({ scope }: Route, c: Context<Env>): void {
   if (scope === 'public' || scope === 'any') return
   const { name, scope: has } = c.get('principal')
   if (!allows(has, scope)) throw new LabError('forbidden', `this needs a key of scope ${scope}; the key ${JSON.stringify(name)} has ${has}`)
+}
+
+/** What nobody reads was meant for something. A stop is never refused for it. */
+function mustKnowParameters({ scope, query }: Route, c: Context<Env>): void {
+  if (scope === 'any' || !c.req.url.includes('?')) return
+  const known = Object.keys(query?.entries ?? {})
+  const unknown = Object.keys(c.req.query()).find((name) => !known.includes(name))
+  if (unknown === undefined) return
+  const takes = known.length ? `it takes ${known.join(', ')}${didYouMean(unknown, known)}` : 'it takes none'
+  throw new LabError('invalid', `the query has a parameter ${JSON.stringify(unknown)} that ${c.req.path} does not know; ${takes}`)
 }
 
 function bodyOf(route: Route, text: string): unknown {

@@ -12,10 +12,10 @@ import { apiVersion } from './version.ts'
 export type Principal = { key_id: string; name: string; scope: Scope }
 
 /** What is known of a request on its way: `operation_id` once one has begun. */
-type Variables = { principal: Principal; operation_id?: string }
+type Variables = { principal: Principal; request_id: string; operation_id?: string }
 
-/** `principal`: who asks, where another app has found that out. */
-type Bindings = Partial<HttpBindings> & { local?: boolean; principal?: Principal }
+/** `principal` and `request_id` where another app has found them out. */
+type Bindings = Partial<HttpBindings> & { local?: boolean; principal?: Principal; request_id?: string }
 
 export type Env = { Bindings: Bindings | undefined; Variables: Variables }
 
@@ -41,7 +41,7 @@ export type Route<Body = unknown, Query = unknown> = {
   description?: string
   /** Who may: the smallest scope, `any` valid key, or `public` without one. */
   scope: Scope | 'any' | 'public'
-  query?: v.GenericSchema<unknown, Query>
+  query?: v.GenericSchema<unknown, Query> & { entries: Record<string, v.GenericSchema> }
   /** Absent: a body is neither wanted nor read. */
   body?: v.GenericSchema<unknown, Body>
   /** An empty body stands for `{}`. */
@@ -74,8 +74,8 @@ export function route<Body = unknown, Query = unknown>(definition: Route<Body, Q
   return definition as Route
 }
 
-/** A JSON answer with the headers that all have. Not `c.json`: that makes a `Headers` of them, which costs more than all else here. */
+/** A JSON answer with the headers that all have; a line of its own in a terminal. Not `c.json`: that makes a `Headers` of them, which costs more than all else here. */
 export function json(value: object, status: ContentfulStatusCode = 200, headers: Record<string, string> = {}): Response {
   const all = { 'Content-Type': 'application/json', 'X-API-Version': apiVersion, 'Cache-Control': 'no-store', ...headers }
-  return new Response(JSON.stringify(value), { status, headers: all })
+  return new Response(`${JSON.stringify(value)}\n`, { status, headers: all })
 }

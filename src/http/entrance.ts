@@ -1,8 +1,11 @@
-// What every request passes first: a Host that is ours, a key that is good, an address that can be read. And what it came to, last.
+// What every request passes first: an id of its own, a Host that is ours, a key that is good, an address that can be read. And what it came
+// to, last.
 
+import { randomUUID } from 'node:crypto'
 import { hostname, networkInterfaces } from 'node:os'
 import type { Context, MiddlewareHandler } from 'hono'
 import { LabError } from '../errors.ts'
+import { withoutSecrets } from '../keys/secret.ts'
 import type { Lab } from '../lab.ts'
 import type { Env, Principal } from './contract.ts'
 import { answerError } from './errors.ts'
@@ -18,6 +21,7 @@ export function entrance(lab: Lab, isPublic: (method: string, path: string) => b
   )
 
   return async (c, next) => {
+    const answer = identified(c)
     try {
       if (c.env?.local) c.set('principal', local)
       else {
@@ -26,17 +30,40 @@ export function entrance(lab: Lab, isPublic: (method: string, path: string) => b
         if (!isPublic(c.req.method, c.req.path))
           c.set(
             'principal',
-            admitted(lab, wrongKeys, headerOf(c, 'x-api-key'), () => addressOf(c.env)),
+            admitted(lab, wrongKeys, keyOf(c), () => addressOf(c.env)),
           )
       }
       mustDecode(c.req.url)
     } catch (error) {
-      const refusal = answerError(c, error)
+      const refusal = answer(answerError(c, error))
       takeDown(lab, c, refusal)
       return refusal
     }
     await next()
+    answer(c.res)
     takeDown(lab, c, c.res)
+  }
+}
+
+const requestIdHeader = 'X-Request-Id'
+
+/**
+ * Gives the request the id that its client has for it, or else one of ours: in its answer, the log and the audit trail it is the same. What is
+ * answered bears the id once it has passed through the function that this returns.
+ */
+function identified(c: Context<Env>): (answer: Response) => Response {
+  const asked = headerOf(c, 'x-request-id')
+  const id = asked !== undefined && /^[\w.:@+=-]{1,64}$/.test(asked) && withoutSecrets(asked) === asked ? asked : randomUUID()
+  c.set('request_id', id)
+  const outgoing = c.env?.outgoing
+  if (outgoing) {
+    // The headers of a good answer are not made until somebody looks at them.
+    outgoing.setHeader(requestIdHeader, id)
+    return (answer) => answer
+  }
+  return (answer) => {
+    answer.headers.set(requestIdHeader, id)
+    return answer
   }
 }
 
@@ -46,10 +73,10 @@ function takeDown(lab: Lab, c: Context<Env>, answer: Response): void {
   if (method === 'GET' || method === 'HEAD' || method === 'OPTIONS') return
   const { key_id = null, name = null, scope = null } = c.get('principal') ?? {}
   const { status } = answer
-  // The headers of a good answer are not made until somebody looks at them.
   const reason = status >= 400 ? answer.headers.get('x-reason') : null
   const operation_id = c.get('operation_id') ?? null
-  lab.audit.note({ what: `${method} ${path}`, key_id, name, scope, from: remoteAddress(c.env) ?? null, status, reason, operation_id })
+  const from = remoteAddress(c.env) ?? null
+  lab.audit.note({ what: `${method} ${path}`, key_id, name, scope, from, status, reason, operation_id, request_id: c.get('request_id') })
 }
 
 /** As `c.req.header`, without the copy that makes of them all: a stop waits for what is done here. */
@@ -60,13 +87,22 @@ function headerOf(c: Context<Env>, name: string): string | undefined {
   return found.length ? found.join(', ') : undefined
 }
 
+/** As `X-API-Key` or as `Authorization: Bearer`. Throws `invalid` when both are there and differ. */
+function keyOf(c: Context<Env>): string | undefined {
+  const [, bearer] = /^bearer +(\S+) *$/i.exec(headerOf(c, 'authorization') ?? '') ?? []
+  const key = headerOf(c, 'x-api-key')
+  if (key !== undefined && bearer !== undefined && key !== bearer)
+    throw new LabError('invalid', 'X-API-Key and Authorization hold different keys; send one of the two')
+  return key ?? bearer
+}
+
 function admitted(lab: Lab, wrongKeys: WrongKeys, header: string | undefined, address: () => string): Principal {
   const key = header === undefined ? undefined : lab.keys.check(header)
   if (key) return key
   if (header !== undefined) wrongKeys.count(address())
   throw new LabError(
     'unauthorized',
-    'the header X-API-Key must hold a valid key; make one with: benchd key create --name NAME --scope operate',
+    'the header X-API-Key, or Authorization: Bearer, must hold a valid key; make one with: benchd key create --name NAME --scope operate',
   )
 }
 

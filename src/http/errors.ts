@@ -56,19 +56,19 @@ export function errorAnswer(error: unknown): { status: ContentfulStatusCode; bod
       'X-API-Version': apiVersion,
       'X-Reason': code,
       ...(retry !== undefined && { 'Retry-After': String(Math.ceil(retry)) }),
-      ...(status === 401 && { 'WWW-Authenticate': 'ApiKey' }),
+      ...(status === 401 && { 'WWW-Authenticate': 'ApiKey, Bearer' }),
     },
   }
 }
 
 export function answerError(c: Context, error: unknown): Response {
   const { status, body, headers } = errorAnswer(error)
-  return c.json(body, status, headers)
+  return c.body(`${JSON.stringify(body)}\n`, status, { 'Content-Type': 'application/json', ...headers })
 }
 
 /** As `answerError`; what we did not foresee is told to the log. */
 export function answerFailure(log: Log, c: Context, error: unknown): Response {
-  if (!(error instanceof LabError)) log.error(`${c.req.method} ${withoutSecrets(c.req.path)} failed`, error)
+  if (!(error instanceof LabError)) log.error(`${c.req.method} ${withoutSecrets(c.req.path)} failed, request ${c.get('request_id')}`, error)
   return answerError(c, error)
 }
 

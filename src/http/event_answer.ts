@@ -74,5 +74,5 @@ async function* written(query: Query, pieces: AsyncGenerator<Piece>): AsyncGener
     if (piece.bytes.length) yield Buffer.from(piece.bytes)
   }
   const { since_us = 0 } = query
-  yield Buffer.from(`],"next_since":${last?.count ? (last.last_us + 1) / 1e6 : since_us / 1e6}}`)
+  yield Buffer.from(`],"next_since":${last?.count ? (last.last_us + 1) / 1e6 : since_us / 1e6}}\n`)
 }

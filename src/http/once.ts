@@ -48,7 +48,7 @@ async function bodyNow(lab: Lab, asked: Asked, { status, headers, body }: Answer
   if (status !== 202 || operation_id === undefined) return body
   const record = await lab.ledger.find(operation_id)
   if (!record && lab.once.isLeft(asked)) throw interrupted()
-  return record ? JSON.stringify(record) : body
+  return record ? `${JSON.stringify(record)}\n` : body
 }
 
 /** What was refused was not done, so it may be tried again under the same key; what began and failed may not. */

@@ -27,6 +27,7 @@ import { PairingAnswer, PairingRequest, PairingWish } from '../keys/pairing.ts'
 import { type JsonSchema, jsonSchema, jsonSchemas } from '../kit/json_schema.ts'
 import { Access, AddressedTeachpoint, Teachpoint } from '../teachpoints/teachpoint.ts'
 import { GroupOutcome, SubmissionRecord } from '../workflow/kept/records.ts'
+import { JsonAction, JsonStep, JsonWorkflow } from '../workflow/plans/documents.ts'
 import { Group, SubmissionRequest } from '../workflow/runs/submission.ts'
 import {
   ExecutionSnapshot,
@@ -91,12 +92,18 @@ const named: Record<string, v.GenericSchema> = {
   TimelineRow: ShownTimelineRow,
   Labware: ShownLabware,
   Topology: ShownTopology,
+  WorkflowDocument: JsonWorkflow,
+  WorkflowStep: anyOf(JsonStep),
+  WorkflowAction: anyOf(JsonAction),
   Incident,
   RuntimeEvent,
   ...contexts,
 }
 
 const at = '#/components/schemas/'
+
+/** Bodies that a route takes as they are, and has looked over elsewhere. */
+const bodies: Record<string, v.GenericSchema> = { putWorkflow: JsonWorkflow }
 
 /** The document, as the routes say it. */
 export function openapi(routes: readonly Route[]): object {
@@ -106,7 +113,7 @@ export function openapi(routes: readonly Route[]): object {
     openapi: '3.1.0',
     info: { title: 'benchd', version: apiVersion, description: about, license: { name: 'MIT', identifier: 'MIT' } },
     servers: [{ url: '/', description: 'Where this document was found' }],
-    security: [{ ApiKey: [] }],
+    security: [{ ApiKey: [] }, { Bearer: [] }],
     tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
     paths: paths(routes, nameOf),
     components: {
@@ -118,6 +125,7 @@ export function openapi(routes: readonly Route[]): object {
           description:
             'A key begins with `bk_` and has a scope: read, operate or admin; each may what those before it may. Made with `benchd key create`.',
         },
+        Bearer: { type: 'http', scheme: 'bearer', description: 'The same key, for clients that know this header alone' },
       },
       schemas: jsonSchemas(schemas, { at }),
       headers: headers(),
@@ -139,7 +147,7 @@ function allNamed(routes: readonly Route[]): Record<string, v.GenericSchema> {
     all[isEmpty(schema) ? 'Nothing' : name] = schema
   }
   for (const { operation_id, body, success } of routes) {
-    add(body, `${capital(operation_id)}Request`)
+    add(bodies[operation_id] ?? body, `${capital(operation_id)}Request`)
     add(success.schema, `${capital(operation_id)}Response`)
   }
   return all
@@ -168,7 +176,7 @@ function operation(route: Route, names: Names): object {
     ...margin(route),
     ...(scope === 'public' && { security: [] }),
     ...(its.length && { parameters: its }),
-    ...(body && { requestBody: requestBody(route, body, names) }),
+    ...(body && { requestBody: requestBody(route, bodies[operation_id] ?? body, names) }),
     responses: responses(route, names),
   }
 }
@@ -201,8 +209,7 @@ function pathParameters({ path, operation_id }: Route): object[] {
 }
 
 function queryParameters({ query, operation_id }: Route): object[] {
-  const { entries = {} } = (query ?? {}) as { entries?: Record<string, v.GenericSchema> }
-  return Object.entries(entries).map(([name, entry]) => {
+  return Object.entries(query?.entries ?? {}).map(([name, entry]) => {
     const schema = jsonSchema(entry, { side: 'output' })
     return {
       name,
@@ -285,9 +292,8 @@ function responses(route: Route, names: Names): object {
 }
 
 /** Those of the route, and those that follow from what it is. */
-function errorsOf({ errors, scope, body, query }: Route): number[] {
-  const all = new Set<number>([...errors, 500])
-  if (query || body) all.add(400)
+function errorsOf({ errors, scope, body }: Route): number[] {
+  const all = new Set<number>([...errors, 400, 500])
   if (scope !== 'public') all.add(401).add(429)
   if (scope === 'operate' || scope === 'admin') all.add(403)
   if (body) all.add(413).add(415)
@@ -308,6 +314,10 @@ function schemaOf(schema: v.GenericSchema, names: Names): JsonSchema {
 function headers(): object {
   const text = { type: 'string' }
   return {
+    'X-Request-Id': {
+      description: 'The id of this request, in the log and the audit trail of the service too: that of the request, if it had one',
+      schema: text,
+    },
     'X-API-Version': { description: 'The version of the API', schema: { type: 'string', example: apiVersion } },
     'Retry-After': { description: 'Seconds after which asking again makes sense', schema: { type: 'integer', minimum: 0, 'x-unit': 's' } },
     'X-Reason': {
@@ -321,7 +331,7 @@ function headers(): object {
 }
 
 function headerRefs(names: readonly string[]): object {
-  return Object.fromEntries(['X-API-Version', ...names].map((name) => [name, { $ref: `#/components/headers/${name}` }]))
+  return Object.fromEntries(['X-API-Version', 'X-Request-Id', ...names].map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 }
 
 function errorResponse(status: string): object {
@@ -357,6 +367,11 @@ function reasonHeader(words: readonly string[]): object {
 
 function responseName(status: number | string): string {
   return `Error${status}`
+}
+
+/** All that a step or an action may be. */
+function anyOf(choice: v.LazySchema<v.GenericSchema>): v.GenericSchema {
+  return choice.getter(undefined)
 }
 
 /** What deserves a name: an object, or a choice of such. */

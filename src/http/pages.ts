@@ -1,4 +1,5 @@
-// The files that a browser gets without a key: the page of the bench, the page of the API, and the OpenAPI document.
+// The files that anybody gets without a key: the page of the bench, the page of the API, the OpenAPI document, and the schemas of what people
+// write.
 
 import { createHash } from 'node:crypto'
 import type { TLSSocket } from 'node:tls'
@@ -11,6 +12,7 @@ import { apiVersion } from './version.ts'
 
 const html = 'text/html; charset=utf-8'
 const css = 'text/css; charset=utf-8'
+const schema = 'application/schema+json'
 const javascript = 'text/javascript; charset=utf-8'
 
 /** By path: the file beside this module, and what it is. */
@@ -28,6 +30,9 @@ const files: Record<string, [file: string, type: string]> = {
   '/docs/request.js': ['docs/request.js', javascript],
   '/docs/schema.js': ['docs/schema.js', javascript],
   '/openapi.json': ['openapi.json', 'application/json'],
+  '/schemas/workflow.schema.json': ['../schemas/workflow.schema.json', schema],
+  '/schemas/topology.schema.json': ['../schemas/topology.schema.json', schema],
+  '/schemas/config.schema.json': ['../schemas/config.schema.json', schema],
 }
 
 /** `GET /path` of each: what needs no key. */

@@ -108,7 +108,7 @@ function answerClientError(error: NodeJS.ErrnoException, socket: Socket & { _htt
   const begun = socket._httpMessage?.headersSent ?? false
   if (error.code === 'ECONNRESET' || !socket.writable || begun) return void socket.destroy()
   const { status, body, headers } = errorAnswer(parserError(error.code))
-  const text = JSON.stringify(body)
+  const text = `${JSON.stringify(body)}\n`
   const lines = { ...headers, 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text), Connection: 'close' }
   const head = Object.entries(lines).map(([name, value]) => `${name}: ${value}\r\n`)
   socket.end(`HTTP/1.1 ${status} ${reasonPhrases[status]}\r\n${head.join('')}\r\n${text}`)
@@ -125,7 +125,7 @@ function parserError(code: string | undefined): LabError {
 
 function refuse(response: ServerResponse, error: LabError): void {
   const { status, body, headers } = errorAnswer(error)
-  const text = JSON.stringify(body)
+  const text = `${JSON.stringify(body)}\n`
   response.writeHead(status, { ...headers, 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text) })
   response.end(text)
 }

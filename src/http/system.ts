@@ -3,6 +3,7 @@
 import * as v from 'valibot'
 import { portBehind, serialPorts } from '../../drivers/transports/ports.ts'
 import { AuditEntry, auditFiles, auditOutcomes } from '../keys/audit.ts'
+import { HostFiles } from '../kit/host_files.ts'
 import { healthStates, type Lab } from '../lab.ts'
 import { json, type Route, route } from './contract.ts'
 import { Limit } from './numeral.ts'
@@ -86,6 +87,32 @@ export const systemRoutes: Route[] = [
   }),
   route({
     method: 'GET',
+    path: '/api/system/time',
+    operation_id: 'getTime',
+    tag: 'system',
+    summary: 'What time it is here, and how far it can be trusted',
+    description: 'Events and records bear this time. A clock that is set by more than a second while the service runs is an incident.',
+    scope: 'read',
+    success: {
+      status: 200,
+      description: 'The time of the computer',
+      schema: v.strictObject({
+        time: v.pipe(v.number(), v.description('Unix time'), v.metadata({ unit: 's' })),
+        utc: v.pipe(v.string(), v.description('The same as text of ISO 8601')),
+        clock_synced: v.pipe(v.nullable(v.boolean()), v.description('Whether a time server has set the clock; null where nobody knows')),
+        boot_id: v.pipe(Text, v.description('Another one since each start of the computer; null where nobody knows')),
+        uptime_s: v.pipe(
+          v.number(),
+          v.description('Since the start of the service, whatever was done to the clock'),
+          v.metadata({ unit: 's' }),
+        ),
+      }),
+    },
+    errors: [],
+    handle: async ({ lab }) => json(await timeOf(lab)),
+  }),
+  route({
+    method: 'GET',
     path: '/api/system/whoami',
     operation_id: 'whoAmI',
     tag: 'system',
@@ -164,4 +191,16 @@ async function devicesByPort({ config }: Lab): Promise<Map<string, string>> {
     device.kind === 'driven' && device.transport.kind === 'serial' ? [{ ...device, path: device.transport.path }] : [],
   )
   return new Map(await Promise.all(wired.map(async ({ device_id, path }) => [await portBehind(path), device_id] as const)))
+}
+
+async function timeOf({ health, host }: Lab): Promise<object> {
+  const now = Date.now()
+  const boot_id = (await new HostFiles().text('/proc/sys/kernel/random/boot_id')) ?? null
+  return {
+    time: now / 1000,
+    utc: new Date(now).toISOString(),
+    clock_synced: host?.clock_synced ?? null,
+    boot_id,
+    uptime_s: health().uptime_s,
+  }
 }

@@ -32,7 +32,7 @@ const WorkflowInfo = v.strictObject({ ...Summary, document: Document })
 
 const WorkflowBody = v.pipe(
   v.looseObject({ format: v.literal(1), name: Id, topology: Id }),
-  v.description('A workflow in its JSON form: src/schemas/workflow.schema.json is its schema'),
+  v.description('A workflow in its JSON form: /schemas/workflow.schema.json is its schema, for editors too'),
 )
 
 export const workflowRoutes: Route[] = [

@@ -26,6 +26,9 @@ export const AuditEntry = v.strictObject({
   status: v.nullable(v.number()),
   reason: v.pipe(Word, v.description('Why it was refused, as X-Reason has it')),
   operation_id: Word,
+  request_id: v.optional(
+    v.pipe(Word, v.description('X-Request-Id of the request, which its answer had too; null for what was no request')),
+  ),
   left_out: v.optional(
     v.pipe(
       v.number(),
@@ -202,10 +205,20 @@ function merged<Entry extends { at: number }>(some: readonly Entry[], others: re
 
 /** Member by member: with spreads it costs ten times as much, and a stop comes here too. */
 function entryOf(
-  { what, key_id = null, name = null, scope = null, from = null, status = null, reason = null, operation_id = null }: Deed,
+  {
+    what,
+    key_id = null,
+    name = null,
+    scope = null,
+    from = null,
+    status = null,
+    reason = null,
+    operation_id = null,
+    request_id = null,
+  }: Deed,
   at: number,
 ): AuditEntry {
-  return { at, key_id, name, scope, from, what: shortened(withoutSecrets(what)), status, reason, operation_id }
+  return { at, key_id, name, scope, from, what: shortened(withoutSecrets(what)), status, reason, operation_id, request_id }
 }
 
 /** Cut to what the line has room for: what JSON escapes, and letters of other alphabets, are longer there than they look. */

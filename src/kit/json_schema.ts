@@ -52,11 +52,11 @@ function withUnit({ unit, ...schema }: JsonSchema): JsonSchema {
   return { ...schema, 'x-unit': unit }
 }
 
-/** Patterns with flags are read differently from language to language: the length and the description have to do. */
+/** Patterns with flags are read differently from language to language: the length, where they tell no more, and the description have to do. */
 function withoutFlags(schema: JsonSchema, { flags, source }: RegExp): JsonSchema | undefined {
   if (!flags) return undefined
   const { pattern: _, ...rest } = schema
-  const [, least, most] = /\{(\d+),(\d+)\}\$$/.exec(source) ?? []
+  const [, least, most] = /^\^(?:\(\?![^)]*\))?(?:\[(?:[^\]\\]|\\.)*\]|\.)\{(\d+),(\d+)\}\$$/.exec(source) ?? []
   return { ...rest, ...(least && { minLength: Number(least), maxLength: Number(most) }) }
 }
 
@@ -88,7 +88,7 @@ function tidy(schema: JsonSchema): JsonSchema {
     if (holdSchema.includes(key) && typeof value === 'object') return [key, tidy(value as JsonSchema)]
     return [key, value]
   })
-  return withUnitInWords(withType(withoutNoise(withNull(Object.fromEntries(inner)))))
+  return withUnitInWords(withType(withNumber(withoutNoise(withNull(Object.fromEntries(inner))))))
 }
 
 /** A number or null in one schema instead of three. */
@@ -108,6 +108,12 @@ function withoutNoise({ required, propertyNames, ...schema }: JsonSchema): JsonS
 
 function withType(schema: JsonSchema): JsonSchema {
   return typeof schema.const === 'string' ? { type: 'string', ...schema } : schema
+}
+
+/** The default of a text that is read as a number is a number. */
+function withNumber(schema: JsonSchema): JsonSchema {
+  const isNumber = schema.type === 'integer' || schema.type === 'number'
+  return isNumber && typeof schema.default === 'string' ? { ...schema, default: Number(schema.default) } : schema
 }
 
 function withUnitInWords(schema: JsonSchema): JsonSchema {

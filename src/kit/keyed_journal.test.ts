@@ -111,7 +111,10 @@ test('a file that has grown to many times what stands begins anew with that, ove
   journal.put(new Map([['first', '"stays"']]))
   const text = JSON.stringify('x'.repeat(20_000))
   for (let i = 0; i < 200; i++) {
-    if (i % 30 === 0) journal = new KeyedJournal(path)
+    if (i % 30 === 0) {
+      await journal.synced()
+      journal = new KeyedJournal(path)
+    }
     journal.put(
       new Map([
         [`key ${i % 5}`, text],

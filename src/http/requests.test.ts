@@ -1,0 +1,88 @@
+// What every request may have, whatever it is for: a key in either header, an id, no parameter that nobody knows.
+
+import { readFile } from 'node:fs/promises'
+import { test } from 'tap'
+import { isRefusal, openBench, openService } from './testing.ts'
+
+test('a key is taken as a bearer token too, and two that differ are refused', async (t) => {
+  const { ask, secrets } = await openBench(t)
+  const status = async (headers: Record<string, string>) => (await ask('GET', '/api/devices', { key: null, headers })).status
+  for (const scheme of ['Bearer', 'bearer', 'BEARER ']) t.equal(await status({ Authorization: `${scheme} ${secrets.read}` }), 200, scheme)
+  t.equal(await status({ Authorization: `Bearer ${secrets.read}`, 'X-API-Key': secrets.read }), 200)
+  const differ = { Authorization: `Bearer ${secrets.read}`, 'X-API-Key': secrets.admin }
+  isRefusal(t, await ask('GET', '/api/devices', { key: null, headers: differ }), 400, 'invalid')
+  t.equal(await status({ Authorization: 'Basic Og==', 'X-API-Key': secrets.read }), 200, 'what a proxy adds is left alone')
+  t.match((await ask('GET', '/api/devices', { key: null })).headers.get('www-authenticate'), 'Bearer')
+})
+
+test('an id goes with the request: into its answer, the audit trail and the log', async (t) => {
+  const { ask, lab, logged, secrets } = await openBench(t)
+  const idOf = async (path: string, asked?: string) =>
+    (await ask('GET', path, { headers: asked === undefined ? {} : { 'X-Request-Id': asked } })).headers.get('x-request-id')
+  const uuid = /^[0-9a-f]{8}-[0-9a-f-]{27}$/
+  for (const path of ['/api/devices', '/api/executions', '/api/nothing', '/openapi.json']) {
+    t.match(await idOf(path), uuid, path)
+    t.equal(await idOf(path, 'run-7.step:3'), 'run-7.step:3', path)
+  }
+  t.not(await idOf('/api/devices'), await idOf('/api/devices'))
+  for (const bad of ['', 'a b', 'x'.repeat(65), 'ü', secrets.read]) t.match(await idOf('/api/devices', bad), uuid, 'one of ours instead')
+  isRefusal(
+    t,
+    await ask('POST', '/api/devices/nobody/shake', { json: { speed: 1, duration: 1 }, headers: { 'X-Request-Id': 'mine' } }),
+    404,
+  )
+  t.match((await lab.audit.newest(1)).entries, [{ request_id: 'mine', status: 404 }])
+  // What nobody foresaw is in the log, where the id finds it.
+  lab.registry.find = () => {
+    throw new Error('unforeseen')
+  }
+  t.equal((await ask('GET', '/api/devices/shaker-1', { headers: { 'X-Request-Id': 'odd' } })).status, 500)
+  t.match(logged.join('\n'), /GET \/api\/devices\/shaker-1 failed, request odd/)
+})
+
+test('over a socket each answer has its id too, also one that is streamed', async (t) => {
+  const { url, secrets } = await openService(t)
+  const headers = { 'X-API-Key': secrets.read, 'X-Request-Id': 'mine' }
+  for (const path of ['/api/devices', '/events', '/events/stream', '/api/executions']) {
+    const answer = await fetch(`${url}${path}`, { headers })
+    t.equal(answer.headers.get('x-request-id'), 'mine', path)
+    await answer.body?.cancel()
+  }
+})
+
+test('a parameter that nobody knows is refused with those that are, and never keeps a stop away', async (t) => {
+  const { ask } = await openBench(t)
+  const refused = await ask('GET', '/events?limt=3')
+  isRefusal(t, refused, 400, 'invalid')
+  t.match(refused.body, { detail: /"limt" that \/events does not know; it takes since, execution_id, limit, wait; did you mean "limit"\?/ })
+  t.match((await ask('GET', '/api/devices?page=2')).body, { detail: /it takes none/ })
+  t.match((await ask('PUT', '/api/devices/shaker-1/lock?force=1', { json: {} })).status, 400)
+  t.equal((await ask('POST', '/api/stop?now=1')).status, 200)
+  t.equal((await ask('GET', '/docs?v=2')).status, 200, 'a page')
+})
+
+test('an answer in JSON ends its line, a refusal too', async (t) => {
+  const { ask } = await openBench(t)
+  for (const path of ['/api/devices', '/events', '/api/executions', '/api/nothing', '/health'])
+    t.match((await ask('GET', path)).text, /[^\n]\n$/, path)
+})
+
+test('the time of the computer, and what is known of its clock', async (t) => {
+  const { ask } = await openBench(t)
+  const before = Date.now() / 1000
+  const { body } = await ask('GET', '/api/system/time')
+  const { time, utc, uptime_s } = body as { time: number; utc: string; uptime_s: number }
+  t.ok(time >= before && time <= Date.now() / 1000)
+  t.equal(Date.parse(utc) / 1000, time)
+  t.equal(uptime_s, 1)
+  t.match(body, { clock_synced: null, boot_id: (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim() })
+})
+
+test('the schemas of what people write are served, the workflow of the API among them', async (t) => {
+  const { ask } = await openBench(t)
+  for (const name of ['workflow', 'topology', 'config']) {
+    const { status, headers, body } = await ask('GET', `/schemas/${name}.schema.json`, { key: null })
+    t.match({ status, type: headers.get('content-type') }, { status: 200, type: 'application/schema+json' })
+    t.match(body, { $schema: 'https://json-schema.org/draft/2020-12/schema', type: 'object' })
+  }
+})
