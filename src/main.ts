@@ -15,7 +15,7 @@ import { whenNoCommandWorks } from './kit/folder_lock.ts'
 import type { Log } from './kit/log.ts'
 import { Refusals } from './kit/refusals.ts'
 import { brokenOff, Starts } from './kit/starts.ts'
-import { finishSwap } from './kit/swap.ts'
+import { finishSwap, giveUpSwap } from './kit/swap.ts'
 import type { Source } from './lab/reloading.ts'
 import { type Lab, openLab } from './lab.ts'
 
@@ -67,9 +67,10 @@ export async function startService(config: Config, { data_dir, source, topologie
     const address = await listen(server, config.listen.host, config.listen.port)
     if (runtime_dir) await openToGroup(runtime_dir, forGroup)
     await whenNoCommandWorks(data_dir, () => log.info('a command works on the data folder; the service goes on when it has ended'))
-    await finishRestore(data_dir, log)
+    const undone = await finishRestore(data_dir, log)
     const starts = await Starts.open(data_dir, ({ message }) => log.error(message))
-    const why = whySafe(safe, await starts.begin())
+    const broke = whySafe(safe, await starts.begin())
+    const why = undone ?? broke
     const opening = openLab(config, { data_dir, source, topologies, log, safe: why, certificate: tls, taken, refusals })
     // One that was refused, for its configuration as an example, has not broken off.
     const lab = await opening.catch((error) => starts.end().then(() => Promise.reject(error)))
@@ -100,14 +101,20 @@ function whySafe(asked: boolean | undefined, times: number): string | undefined 
   return asked ? 'the service was started with --safe' : undefined
 }
 
-/** Before anything is read: a restore that a power cut has interrupted. On a card that cannot be written nothing can come of waiting. */
-async function finishRestore(data_dir: string, log: Log): Promise<void> {
+/**
+ * Before anything is read: ends a restore that a power cut has interrupted. Where that is impossible, answers why nothing may be moved
+ * before somebody has looked. A card that cannot be written is left alone: nothing can come of waiting.
+ */
+async function finishRestore(data_dir: string, log: Log): Promise<string | undefined> {
   try {
     const before = await finishSwap(data_dir)
     if (before) log.warn(`a restore that was interrupted is done; what was there before is in ${data_dir}/${before}`)
+    return undefined
   } catch (error) {
-    if (!(error instanceof LabError && (error.cause as NodeJS.ErrnoException | undefined)?.code === 'EROFS')) throw error
     log.error(messageOf(error))
+    if (error instanceof LabError && (error.cause as NodeJS.ErrnoException | undefined)?.code === 'EROFS') return undefined
+    const aside = await giveUpSwap(data_dir)
+    return `a restore was interrupted and cannot be completed, so some files may be restored and others not; its files are kept in ${data_dir}/${aside}. End the service and restore the backup again`
   }
 }
 

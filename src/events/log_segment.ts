@@ -77,10 +77,14 @@ const Sidecar = v.strictObject({
   marks: v.array(v.number()),
 })
 
+/** In bytes. A larger one is damaged, and would not fit into memory. */
+const longestSidecar = 16 * 1024 * 1024
+
 /** The segment as its sidecar has it; undefined when there is none that fits the file. */
 export function readSidecar(empty: Segment, fileBytes: number): Segment | undefined {
   try {
-    if (!statSync(sidecarOf(empty.path)).isFile()) return undefined
+    const stats = statSync(sidecarOf(empty.path))
+    if (!stats.isFile() || stats.size > longestSidecar) return undefined
     const { format, executions, ...known } = v.parse(Sidecar, JSON.parse(readFileSync(sidecarOf(empty.path), 'utf8')))
     if (known.bytes > fileBytes) return undefined
     return { ...empty, ...known, executions: executions && new Set(executions) }

@@ -114,6 +114,7 @@ const state: Record<string, { fate: Fate; but?: Record<string, Fate> }> = {
 }
 
 const shaker = '/api/devices/shaker-1'
+const silent = { info() {}, warn() {}, error() {} }
 const isRoot = process.geteuid!() === 0
 const nobody = 65_534
 
@@ -264,6 +265,37 @@ function asides(path: string): string[] {
   const stem = name.replace(/\..*/, '')
   return readdirSync(folder).flatMap((one) => (one.startsWith(stem) && one !== name ? [join(folder, one)] : []))
 }
+
+test('a restore that was interrupted and can no longer be completed keeps nobody from starting, and nothing moves before it was seen', async (t) => {
+  const config = await benchConfig()
+  const list = JSON.stringify({ format: 1, put: ['teachpoints.json'], take: [], before: 'before-restore-20260101T000000Z' })
+  const lost: Record<string, Damage> = { 'a file that was to be put in place is gone': () => undefined }
+  for (const [damage, spoil] of Object.entries({ ...files, ...lost })) {
+    await t.test(damage, async (t) => {
+      const data_dir = mkdtempSync(join(tmpdir(), 'benchd-damaged-'))
+      t.teardown(() => rmSync(data_dir, { recursive: true, force: true }))
+      mkdirSync(`${data_dir}/swap/before`, { recursive: true })
+      writeFileSync(`${data_dir}/swap/before/teachpoints.json`, 'what was there before')
+      writeFileSync(`${data_dir}/swap/list.json`, list)
+      await spoil(`${data_dir}/swap/list.json`)
+      await asNobody(damage === 'no rights', data_dir, async () => {
+        const service = await startService(config, { data_dir, log: silent })
+        const { api_key } = await service.lab.keys.create({ name: 'a', scope: 'operate' })
+        const post = (path: string) => fetch(service.url + path, { method: 'POST', headers: { 'X-API-Key': api_key } })
+        t.equal((await post('/api/stop')).status, 200)
+        t.match(await (await post(`${shaker}/initialize`)).text(), /safe mode/)
+        t.match(service.lab.safe_mode?.message, /a restore was interrupted and cannot be completed/)
+        await service.close()
+      })
+      const [aside] = asides(`${data_dir}/swap`)
+      t.match(aside, /swap\.corrupt-/)
+      t.equal(readFileSync(`${aside}/before/teachpoints.json`, 'utf8'), 'what was there before')
+      const again = await startService(config, { data_dir, log: silent })
+      await again.close()
+      t.equal(asides(`${data_dir}/swap`).length, 1)
+    })
+  }
+})
 
 test('whatever stands where the service begins: its locks, its list of starts, a restore that was interrupted', async (t) => {
   const home = mkdtempSync(join(tmpdir(), 'benchd-damaged-'))

@@ -134,6 +134,25 @@ test('a file that holds nothing but zeros, or a folder in its place, is set asid
   }
 })
 
+test('a line that is none of the chain, whole or torn, is told, and the chain goes on behind the last whole one', async (t) => {
+  for (const [strange, kept] of [
+    ['x'.repeat(5000), /is damaged \(line 3 is none of its lines\).* kept as audit-000000000002\.jsonl/],
+    [undefined, /is damaged \(line 1 is none of its lines\).* kept as audit\.jsonl\.corrupt-/],
+  ] as const) {
+    const { path, lines } = await begin(t)
+    await lines.add([{ a: 1 }, { a: 2 }])
+    await lines.close()
+    if (strange === undefined) writeFileSync(path, 'y'.repeat(5000))
+    else appendFileSync(path, strange)
+    const told: string[] = []
+    const again = new ChainedLines({ path, report: ({ message }) => void told.push(message) })
+    await again.add([{ a: 3 }])
+    await again.close()
+    t.match(told, [kept])
+    t.match(await verifyChain(path), { broken: [] })
+  }
+})
+
 test('files whose names begin alike are put aside and thrown away apart from each other', async (t) => {
   const folder = t.testdir()
   const report = () => undefined

@@ -7,7 +7,7 @@ import { basename, dirname, join } from 'node:path'
 import { LabError } from '../errors.ts'
 import { Damage, readPlain, setAside } from './damage.ts'
 import { makeFolder, remove, storageError, syncFolder } from './durable.ts'
-import { mustKnowFormat } from './format_line.ts'
+import { isFormatLine, mustKnowFormat } from './format_line.ts'
 import type { Report } from './json_file.ts'
 
 /** The last line: how many there were, and its hash. */
@@ -24,6 +24,7 @@ type Options = {
   kept?: number
 }
 
+const beginning = '{"hash":"'
 const nothingBefore: Head = { seq: 0, hash: '0'.repeat(64) }
 /** So many of the newest are at hand. */
 const newest = 1000
@@ -144,11 +145,17 @@ async function damageOf(text: string): Promise<string | undefined> {
   if (text.includes('\0')) return 'there are zeros in it'
   const found = nothingFound(undefined)
   for (const [i, line] of text.split('\n').entries()) {
+    if (!isOurs(line)) return `line ${i + 1} is none of its lines`
     if (line !== '') follow(found, line, { file: '', line: i + 1 }, undefined)
     if (i % batch === 0) await new Promise(setImmediate)
   }
   const [first] = found.broken
   return first && `line ${first.line}: ${first.problem}`
+}
+
+/** Also a line that a power cut has torn. */
+function isOurs(line: string): boolean {
+  return isFormatLine(line) || line.startsWith(beginning.slice(0, line.length))
 }
 
 type Broken = { file: string; line: number; problem: string }

@@ -6,7 +6,8 @@
 
 import { crc32 } from 'node:zlib'
 
-const beginning = '{"crc":"'
+/** Of each line that has one. */
+export const beginning = '{"crc":"'
 const digits = 8
 const head = beginning.length + digits + '",'.length
 

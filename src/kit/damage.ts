@@ -10,6 +10,9 @@ import type { Report } from './json_file.ts'
 export class Damage extends Error {}
 
 const nowhere = 'it is a link that leads nowhere'
+const tooLarge = 'it is larger than any file of the service'
+/** In bytes. More of a file that is read at once would not fit into the memory that the service may use. */
+const longest = 64 * 1024 * 1024
 /** What will not be otherwise the next time. */
 const lasting: Record<string, string> = {
   EACCES: 'the service may not read it (EACCES)',
@@ -21,7 +24,6 @@ const lasting: Record<string, string> = {
   ENXIO: 'it is a device that is not there',
   ENODEV: 'it is a device that is not there',
   ENOTDIR: 'it is no folder',
-  ERR_FS_FILE_TOO_LARGE: 'it is larger than any file of the service',
 }
 
 /** Opens a plain file, and waits for no pipe. Rejects with `Damage`, and with what the system says where that may pass, or where there is none. */
@@ -36,12 +38,18 @@ export async function openPlain(path: string): Promise<FileHandle> {
   }
 }
 
-/** The content of a plain file; undefined where there is none. Rejects as `openPlain`. */
+/** The whole content. Rejects with `Damage` for more than any file of ours has. */
+export async function readWhole(handle: FileHandle): Promise<Buffer> {
+  if ((await handle.stat()).size > longest) throw new Damage(tooLarge)
+  return handle.readFile()
+}
+
+/** The content of a plain file; undefined where there is none. Rejects as `openPlain` and `readWhole`. */
 export async function readPlain(path: string): Promise<Buffer | undefined> {
   try {
     const handle = await openPlain(path)
     try {
-      return await handle.readFile()
+      return await readWhole(handle)
     } finally {
       await handle.close()
     }

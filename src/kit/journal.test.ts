@@ -32,7 +32,7 @@ test('a torn last line costs nothing but itself, and is no trouble', async (t) =
   const first = await opened(path)
   await first.append({ name: 'a', on: true })
   await first.close()
-  await appendFile(path, '{"name":"b","o')
+  await appendFile(path, '{"crc":"1c291ca3","name":"b","o')
   const second = await opened(path, told)
   t.same(second.live, [{ name: 'a', on: true }])
   t.same(told, [])

@@ -1,4 +1,15 @@
-import { chmodSync, linkSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import fs from 'node:fs/promises'
 import { syncBuiltinESMExports } from 'node:module'
 import { dirname, join } from 'node:path'
@@ -423,6 +434,14 @@ test('a file that the disk cannot read is a damaged one', async (t) => {
   t.same(file.content, { words: ['one'] })
   t.match(reports, [/the disk cannot read it \(EIO\); set aside as/])
   t.equal(namesIn(path).filter((name) => name.includes('.corrupt-')).length, 1)
+})
+
+test('a file that is longer than any of the service is a damaged one', async (t) => {
+  const { path, open, reports } = place(t)
+  write(path, '')
+  truncateSync(path, 700 * 1024 * 1024)
+  t.same((await open()).content, { words: [] })
+  t.match(reports, [/damaged: it is larger than any file of the service; set aside as/])
 })
 
 test('rights of others to a secret file are taken away and told', async (t) => {

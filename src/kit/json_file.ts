@@ -7,7 +7,7 @@ import { basename, dirname, join, resolve } from 'node:path'
 import * as v from 'valibot'
 import { LabError, messageOf } from '../errors.ts'
 import type { Clock } from './clock.ts'
-import { asDamage, Damage, openPlain, putInPlace, setAside } from './damage.ts'
+import { asDamage, Damage, openPlain, putInPlace, readWhole, setAside } from './damage.ts'
 import { errnoOf, makeFolder, remove, stampOf, storageError, syncFolder, writeSynced } from './durable.ts'
 import { Lane } from './lane.ts'
 
@@ -232,7 +232,7 @@ export class JsonFile<Content extends object> {
         const stats = await handle.stat({ bigint: true })
         stamp = stampOf(stats)
         if (this.#options.secret) await this.#tighten(path, Number(stats.mode) & 0o777)
-        return { content: this.#parse(path, await handle.readFile()), stamp }
+        return { content: this.#parse(path, await readWhole(handle)), stamp }
       } finally {
         await handle.close()
       }

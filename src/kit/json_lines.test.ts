@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import { test } from 'tap'
 import * as v from 'valibot'
@@ -78,6 +78,8 @@ test('zeros, an empty file, or what is none of ours in its place is told and kep
     'a torn end of zeros': [(path) => writeFileSync(path, Buffer.concat([readFileSync(path), Buffer.from('{"crc":"12\0')])), /1 of 4/],
     'nothing in it': [(path) => writeFileSync(path, ''), /it is empty/],
     'a large file of something else': [(path) => writeFileSync(path, 'x'.repeat(10_000)), /none of its lines is whole/],
+    'an end of something else': [(path) => appendFileSync(path, 'x'.repeat(10_000)), /1 of 4 lines are not whole/],
+    'a length that no file of ours has': [(path) => truncateSync(path, 700 * 1024 * 1024), /larger than any file of the service/],
     'a folder': [
       (path) => {
         rmSync(path)
@@ -156,6 +158,20 @@ test('a damaged file stays as it is while it cannot be kept under another name, 
   t.ok(readdirSync(folder).some((name) => name.startsWith('it.jsonl.tmp.corrupt-')))
   t.equal(asides(path).length, 1)
   await file.close()
+})
+
+test('a file that has grown long is begun anew, so that the next start can read it', async (t) => {
+  const path = `${t.testdir()}/it.jsonl`
+  const file = new LineFile<Entry>({ path, schema: Entry, report: () => {}, loss: '' })
+  const long = { n: 1, text: 'x'.repeat(4 * 1024 * 1024) }
+  await file.begin([])
+  let added = 0
+  for (; file.isOpen && added < 10; added++) await file.add([long], { isSynced: false })
+  t.equal(added, 4)
+  await file.begin(Array(5).fill(long))
+  t.ok(file.isOpen, 'also with more than that it can be added to')
+  await file.close()
+  t.equal((await read(path)).found.length, 5)
 })
 
 test('a folder that takes its place meanwhile is set aside, and told', async (t) => {

@@ -4,7 +4,7 @@
 import { type FileHandle, open } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import * as v from 'valibot'
-import { hasChecksum, withChecksum, withoutChecksum } from './checksum.ts'
+import { beginning as checksumBeginning, hasChecksum, withChecksum, withoutChecksum } from './checksum.ts'
 import { Damage, keepAside, makeRoom, putInPlace, readPlain } from './damage.ts'
 import { errnoOf, remove, storageError, syncFolder } from './durable.ts'
 import { formatOf, isFormatLine, mustKnowFormat } from './format_line.ts'
@@ -25,6 +25,9 @@ const format = 2
 const batch = 500
 /** A file that was torn before its first line had ended is no longer than this. */
 const longestTorn = 4096
+/** In bytes, or so many times those it began with: then the file is to begin anew, as one that is too long could not be read. */
+const longest = 16 * 1024 * 1024
+const mostTimes = 2
 
 /** For one at a time: whoever has it puts a lane before it. */
 export class LineFile<Entry extends object> {
@@ -32,6 +35,8 @@ export class LineFile<Entry extends object> {
   readonly #path: string
   readonly #name: string
   #handle: FileHandle | undefined
+  #bytes = 0
+  #most = longest
   /** What is there is to be kept under another name before it is replaced. */
   #isDamaged = false
   /** The name that it is kept under. */
@@ -61,9 +66,12 @@ export class LineFile<Entry extends object> {
     return entries
   }
 
-  /** Nothing can be added before `begin`, nor after a failure: what a failed sync left behind is not to be trusted. */
+  /**
+   * Nothing can be added before `begin`, nor after a failure: what a failed sync left behind is not to be trusted. Nor should it where the
+   * file has grown too long.
+   */
   get isOpen(): boolean {
-    return this.#handle !== undefined
+    return this.#handle !== undefined && this.#bytes <= this.#most
   }
 
   /** The file holds these and nothing else. Rejects with `storage`; then it is as it was before. */
@@ -75,7 +83,8 @@ export class LineFile<Entry extends object> {
       const handle = await open(temporary, 'wx', 0o600)
       try {
         await handle.appendFile(`{"format":${format}}\n`)
-        await addLines(handle, entries)
+        this.#bytes = await addLines(handle, entries)
+        this.#most = Math.max(longest, mostTimes * this.#bytes)
         await handle.sync()
       } finally {
         await handle.close()
@@ -97,7 +106,7 @@ export class LineFile<Entry extends object> {
     const handle = this.#handle
     if (!handle) throw new Error(`${this.#path} was not begun`)
     try {
-      await addLines(handle, entries)
+      this.#bytes += await addLines(handle, entries)
       if (isSynced) await handle.datasync()
     } catch (error) {
       await this.close()
@@ -134,11 +143,16 @@ export class LineFile<Entry extends object> {
   }
 }
 
-async function addLines(handle: FileHandle, entries: readonly object[]): Promise<void> {
+/** Answers how many bytes they are. */
+async function addLines(handle: FileHandle, entries: readonly object[]): Promise<number> {
+  let bytes = 0
   for (let next = 0; next < entries.length; next += batch) {
     const lines = entries.slice(next, next + batch)
-    await handle.appendFile(lines.map((entry) => `${withChecksum(JSON.stringify(entry))}\n`).join(''))
+    const text = lines.map((entry) => `${withChecksum(JSON.stringify(entry))}\n`).join('')
+    await handle.appendFile(text)
+    bytes += Buffer.byteLength(text)
   }
+  return bytes
 }
 
 function linesOf<Entry>(text: string, schema: v.GenericSchema<unknown, Entry>): Found<Entry> {
@@ -152,13 +166,19 @@ function linesOf<Entry>(text: string, schema: v.GenericSchema<unknown, Entry>): 
   const last = lines.at(-1)!
   // Where the last line end is wrong, and nothing else, the line is no torn one.
   const isGlued = parsed(last.slice(0, -1), schema, isSummed) !== undefined
-  if (damaged === 1 && read.at(-1) === undefined && !isGlued && isTorn(text, last, entries.length > 0 || isSummed)) return { entries }
+  const isBegun = entries.length > 0 || isSummed || text.length < longestTorn
+  if (damaged === 1 && read.at(-1) === undefined && !isGlued && isBegun && isTorn(text, last, isSummed)) return { entries }
   return { entries, damage: damaged === lines.length ? 'none of its lines is whole' : `${damaged} of ${lines.length} lines are not whole` }
 }
 
 /** As a power cut leaves the line that was being written: nobody was told that it is there. */
-function isTorn(text: string, last: string, isBegun: boolean): boolean {
-  return text.endsWith(last) && !last.includes('\0') && (isBegun || (last.startsWith('{"') && text.length < longestTorn))
+function isTorn(text: string, last: string, isSummed: boolean): boolean {
+  return text.endsWith(last) && !last.includes('\0') && isBegunWith(last, isSummed ? checksumBeginning : '{"')
+}
+
+/** Whether a line, of which the end may be missing, began so. */
+function isBegunWith(line: string, beginning: string): boolean {
+  return line.startsWith(beginning.slice(0, line.length))
 }
 
 function parsed<Entry>(line: string, schema: v.GenericSchema<unknown, Entry>, isSummed: boolean): Entry | undefined {

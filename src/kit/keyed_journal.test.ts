@@ -209,4 +209,23 @@ test('changes that a full disk cut off in the middle are no damage once others f
 test('one that is no file any more is damaged', async (t) => {
   const path = t.testdir({ 'a.jsonl': {} })
   t.same(await readKeyedJournal(`${path}/a.jsonl`), { keys: new Map(), damage: 'it is a folder' })
+  writeFileSync(`${path}/b.jsonl`, '')
+  truncateSync(`${path}/b.jsonl`, 700 * 1024 * 1024)
+  t.same(await readKeyedJournal(`${path}/b.jsonl`), { keys: new Map(), damage: 'it is larger than any file of the service' })
+})
+
+test('an end that is no torn one of its own lines is damage', async (t) => {
+  const path = `${t.testdir()}/a.jsonl`
+  const journal = new KeyedJournal(path)
+  journal.put(new Map([['a', '1']]))
+  await journal.written()
+  const text = readFileSync(path, 'utf8')
+  for (const torn of ['{', '{"ke', '{"key":"b","va', '{"together":1,"cr']) {
+    writeFileSync(path, text + torn)
+    t.same((await readKeyedJournal(path)).damage, undefined, torn)
+  }
+  for (const strange of ['x', '{"x', 'x'.repeat(10_000)]) {
+    writeFileSync(path, text + strange)
+    t.match((await readKeyedJournal(path)).damage, /not as they were written/, strange.slice(0, 10))
+  }
 })

@@ -15,6 +15,7 @@ export type Changes = ReadonlyMap<string, string | null>
 /** A file may have so many bytes, or so many times those of what stands. */
 const longest = 1_048_576
 const mostTimes = 4
+const beginnings = ['{"key":', '{"together":']
 
 export class KeyedJournal {
   readonly #path: string
@@ -191,8 +192,8 @@ class Reading {
     const lines = text.split('\n')
     for (const [i, line] of lines.entries()) this.#read(line, i === lines.length - 1)
     this.#passUnfinished()
-    if (this.#passed === 'strange') this.#harm('some changes are not as they were written')
     if (text.includes('\0')) this.#harm('there are zeros in it')
+    if (this.#passed === 'strange') this.#harm('some changes are not as they were written')
     if (damage !== undefined) this.#harm(damage)
     for (const [key, value] of this.keys) if (value === null) this.keys.delete(key)
   }
@@ -204,8 +205,7 @@ class Reading {
     else if (isFormatLine(line)) return
     else if (parsed && 'together' in parsed) this.#end(parsed)
     else if (parsed) this.#changes.push({ ...parsed, line: `${line}\n` })
-    // Where the last line end is wrong, and nothing else, the line is no torn one.
-    else this.#pass(isLast && !parsedLine(line.slice(0, -1)) ? 'torn' : 'strange')
+    else this.#pass(isLast && isTorn(line) ? 'torn' : 'strange')
   }
 
   #end({ together, crc }: Ending): void {
@@ -235,6 +235,11 @@ class Reading {
     this.isWhole = false
     this.damage ??= why
   }
+}
+
+/** The beginning of a line of ours. Where the last line end is wrong, and nothing else, the line is no torn one. */
+function isTorn(line: string): boolean {
+  return beginnings.some((beginning) => line.startsWith(beginning.slice(0, line.length))) && !parsedLine(line.slice(0, -1))
 }
 
 function parsedLine(line: string): { key: string; value: unknown } | Ending | undefined {

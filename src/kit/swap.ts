@@ -1,10 +1,11 @@
 // Changes many files of a folder together: after a kill or a power cut, whenever it comes, all of them are changed or none is. What was
 // there before is kept in a folder of its own.
 
-import { copyFile, link, open, readFile, rename, rm, stat } from 'node:fs/promises'
+import { copyFile, link, open, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import * as v from 'valibot'
 import { LabError, messageOf } from '../errors.ts'
+import { readPlain, setAside } from './damage.ts'
 import { errnoOf, makeFolder, storageError, syncFolder, writeSynced } from './durable.ts'
 
 /** In the folder itself, so that all of it is on one file system. */
@@ -135,6 +136,11 @@ export async function finishSwap(folder: string): Promise<string | undefined> {
   }
 }
 
+/** What cannot be ended is kept under another name, and not tried again: some files may be changed and others not. Answers that name. */
+export async function giveUpSwap(folder: string): Promise<string | undefined> {
+  return setAside(`${folder}/${swapName}`)
+}
+
 /** Each step can be done again. */
 async function carryOut(folder: string, swap: string, { put, take, before }: List): Promise<void> {
   for (const name of put) {
@@ -154,19 +160,17 @@ async function mustBeDone(error: unknown, path: string): Promise<void> {
 }
 
 async function listOf(swap: string): Promise<List | undefined> {
-  const text = await readFile(`${swap}/list.json`, 'utf8').catch((error) => {
-    if (errnoOf(error) === 'ENOENT') return undefined
-    throw error
-  })
-  if (text === undefined) return undefined
   try {
-    const list = v.parse(List, JSON.parse(text))
+    const bytes = await readPlain(`${swap}/list.json`)
+    if (bytes === undefined) return undefined
+    const list = v.parse(List, JSON.parse(bytes.toString()))
     for (const name of [...list.put, ...list.take, list.before]) mustBePlain(name)
     return list
   } catch (error) {
+    if (error instanceof Error && 'syscall' in error) throw error
     throw new LabError(
       'config',
-      `${swap}/list.json, by which files are being put in place, is damaged (${messageOf(error)}): put a backup in its place`,
+      `${swap}/list.json, by which files are being put in place, is damaged (${messageOf(error)}): start the service, which keeps it under another name, then put a backup back`,
     )
   }
 }
