@@ -2,10 +2,11 @@
 // signature is checked by the programs that everybody checks with, minisign and gpg.
 
 import { execFile } from 'node:child_process'
-import { copyFile, mkdir, readFile, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { promisify } from 'node:util'
-import { messageOf } from '../errors.ts'
+import { copyOf, isOfOthers } from '../kit/copied_file.ts'
+import { exists, makePrivateFolder } from '../kit/folder.ts'
+import { readBytes } from '../kit/host_files.ts'
 import { CliError } from './exit.ts'
 import { forTerminal } from './table.ts'
 
@@ -15,7 +16,6 @@ export const publicKeyPath = '/etc/benchd/update.pub'
 type Files = { key: string; signature: string; file: string; folder: string }
 type Kind = { program: string; isKey(key: string): boolean; endings: readonly string[]; verify(files: Files): Promise<void> }
 
-const longestKey = 1024 * 1024
 const longestSignature = 64 * 1024
 
 const kinds: readonly Kind[] = [
@@ -34,7 +34,7 @@ const kinds: readonly Kind[] = [
     async verify({ key, signature, file, folder }) {
       // Of its own, so that no other key counts.
       const home = join(folder, 'gnupg')
-      await mkdir(home, { mode: 0o700 })
+      await makePrivateFolder(home)
       const words = ['--homedir', home, '--batch', '--no-tty', '--status-fd', '1']
       await run('gpg', [...words, '--import', key])
       const { stdout } = await run('gpg', [...words, '--verify', signature, file])
@@ -79,28 +79,23 @@ const run = promisify(execFile)
 
 /** undefined where there is none. */
 async function keyIn(path: string): Promise<Buffer | undefined> {
-  try {
-    const { uid, mode, size } = await stat(path)
-    if ((uid !== 0 && uid !== process.geteuid?.()) || (mode & 0o022) !== 0 || size > longestKey)
-      throw new CliError('config', `${path} could have been put there by others: sudo chown root: ${path}; sudo chmod 644 ${path}`)
-    return await readFile(path)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw error instanceof CliError ? error : new CliError('config', `${path} cannot be read: ${messageOf(error)}`, { cause: error })
-  }
+  if (!exists(path)) return undefined
+  if (await isOfOthers(path))
+    throw new CliError('config', `${path} could have been put there by others: sudo chown root: ${path}; sudo chmod 644 ${path}`)
+  return readBytes(path).catch((error) => {
+    throw new CliError('config', `${path} cannot be read: ${error.message}`, { cause: error })
+  })
 }
 
 async function signatureBeside(original: string, { program, endings }: Kind, keyPath: string, folder: string) {
-  for (const ending of endings) {
-    const signature = original + ending
-    const found = await stat(signature).catch(() => undefined)
-    if (!found?.isFile() || found.size > longestSignature) continue
-    const path = join(folder, `signature${ending}`)
-    await copyFile(signature, path)
-    return { signature, path }
+  const signature = endings.map((ending) => original + ending).find(exists)
+  if (signature === undefined) {
+    const names = endings.map((ending) => basename(original) + ending).join(' or ')
+    throw new CliError('failed', `${original} was not installed: ${keyPath} wants a signature by ${program}, ${names}, beside it`)
   }
-  const names = endings.map((ending) => basename(original) + ending).join(' or ')
-  throw new CliError('failed', `${original} was not installed: ${keyPath} wants a signature by ${program}, ${names}, beside it`)
+  const path = join(folder, basename(signature))
+  await copyOf(signature, path, longestSignature)
+  return { signature, path }
 }
 
 function whyOf(error: unknown): string {

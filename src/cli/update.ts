@@ -3,13 +3,13 @@
 
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { copyFile, mkdtemp, readFile, rm, stat } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { messageOf } from '../errors.ts'
-import { exists } from '../kit/folder.ts'
+import { copyOf } from '../kit/copied_file.ts'
+import { readText } from '../kit/files.ts'
+import { exists, makeThrowAwayFolder, removeFolder } from '../kit/folder.ts'
 import { installation } from '../kit/installation.ts'
 import { sha256Of } from '../kit/tree.ts'
 import { storeOf } from './backup.ts'
@@ -44,11 +44,13 @@ const update = command({
   async run({ options, operands: [file = ''] }) {
     const path = resolve(file)
     // What is looked over is what is installed: whoever has the stick may change it meanwhile, or pull it out.
-    const folder = await mkdtemp(join(tmpdir(), 'benchd-update-'))
+    const folder = await makeThrowAwayFolder('benchd-update')
+    const copy = join(folder, 'update.deb')
     try {
-      return await updated({ path, copy: await copied(path, folder), folder }, options)
+      await copyOf(path, copy, longest)
+      return await updated({ path, copy, folder }, options)
     } finally {
-      await rm(folder, { recursive: true, force: true })
+      await removeFolder(folder)
     }
   },
 })
@@ -88,24 +90,10 @@ async function updated({ path, copy, folder }: Package, options: Options): Promi
 
 const run = promisify(execFile)
 
-async function copied(path: string, folder: string): Promise<string> {
-  const found = await stat(path).catch((error) => {
-    throw new CliError('not_found', error.code === 'ENOENT' ? `there is no file ${path}` : `${path} cannot be read: ${messageOf(error)}`)
-  })
-  if (!found.isFile() || found.size > longest) throw new CliError('failed', `${path} is no Debian package`)
-  const copy = join(folder, 'update.deb')
-  try {
-    await copyFile(path, copy)
-  } catch (error) {
-    throw new CliError('failed', `${path} cannot be copied to ${copy}: ${messageOf(error)}`, { cause: error })
-  }
-  return copy
-}
-
 /** The list of hashes that lies beside it, if there is one that names it. */
 async function mustBeListed(path: string, sha256: string | undefined): Promise<void> {
   const list = join(dirname(path), 'SHA256SUMS')
-  const text = await readFile(list, 'utf8').catch(() => '')
+  const text = await readText(list).catch(() => '')
   const line = text.split('\n').find((one) => one.slice(64).replace(/^ [ *]/, '') === basename(path))
   if (line !== undefined && line.slice(0, 64) !== sha256)
     throw new CliError('failed', `${path} is not what ${list} names: it is damaged, or another one; copy it again`)
