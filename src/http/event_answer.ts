@@ -7,7 +7,7 @@ import type { Lab } from '../lab.ts'
 import { pacedBody } from './paced_body.ts'
 
 /** An answer that reads more of the log than this waits for its turn before it reads anything. */
-const large_bytes = 1024 * 1024
+const large_bytes = 128 * 1024
 /** An answer up to this size is one buffer. */
 const whole_bytes = 256 * 1024
 

@@ -1,7 +1,9 @@
+import type { IncomingMessage } from 'node:http'
 import { Hono } from 'hono'
 import { test } from 'tap'
 import { VirtualClock } from '../kit/clock.ts'
 import type { Env } from './contract.ts'
+import { answerError } from './errors.ts'
 import { publicPages, servePages } from './pages.ts'
 import { usualBounds } from './testing.ts'
 import { apiVersion } from './version.ts'
@@ -20,6 +22,21 @@ test('every public page is served as what it is, with its version, and may be ke
     t.equal(answer.headers.get('cache-control'), 'no-cache', path)
     t.match(answer.headers.get('etag'), /^"[\w-]{43}"$/, path)
   }
+})
+
+test('an address that asks for too many files is refused for a moment, and no other', async (t) => {
+  const clock = new VirtualClock()
+  const its = new Hono<Env>().onError((error, c) => answerError(c, error))
+  servePages(its, { ...(await usualBounds({ pages_per_address: 2 })), clock })
+  const status = async (remoteAddress: string, headers = {}) =>
+    (await its.request('/icon.svg', { headers }, { incoming: { socket: { remoteAddress } } as unknown as IncomingMessage })).status
+  const etag = (await its.request('/icon.svg')).headers.get('etag')!
+  for (let i = 0; i < 16; i++) t.equal(await status('10.0.0.1'), 200)
+  t.equal(await status('10.0.0.1'), 503)
+  t.equal(await status('10.0.0.1', { 'If-None-Match': etag }), 304, 'what a browser has already is not sent')
+  t.equal(await status('10.0.0.2'), 200)
+  await clock.advance(1000)
+  t.same([await status('10.0.0.1'), await status('10.0.0.1'), await status('10.0.0.1')], [200, 200, 503])
 })
 
 test('a page that the browser has already is not sent again', async (t) => {

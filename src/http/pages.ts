@@ -5,8 +5,11 @@ import { createHash } from 'node:crypto'
 import type { TLSSocket } from 'node:tls'
 import type { Context, Hono, MiddlewareHandler } from 'hono'
 import { secureHeaders } from 'hono/secure-headers'
+import { LabError } from '../errors.ts'
 import { readShipped } from '../kit/files.ts'
+import { TokenBuckets } from '../kit/token_buckets.ts'
 import type { Env } from './contract.ts'
+import { remoteAddress } from './entrance.ts'
 import { type Pacing, pacedBody } from './paced_body.ts'
 import { apiVersion } from './version.ts'
 
@@ -48,6 +51,9 @@ const secure: MiddlewareHandler<Env> = secureHeaders({
   originAgentCluster: false,
 })
 
+/** So many times the files of a second are sent at once: a browser that opens a page asks for several. */
+const burst = 8
+
 type Shipped = { bytes: Uint8Array<ArrayBuffer>; etag: string }
 
 /** Over TLS a larger file goes out piece by piece: each piece is copied, and a client that takes none of it holds only one. */
@@ -55,6 +61,7 @@ const piece_bytes = 64 * 1024
 
 /** Each file is read once, when it is first asked for: a bench that no browser looks at holds none of them. */
 export function servePages(hono: Hono<Env>, pacing: Pacing): void {
+  const mustNotBeMany = rateByAddress(pacing)
   for (const [path, [file, type]] of Object.entries(files)) {
     const url = new URL(file, import.meta.url)
     let shipped: Promise<Shipped> | undefined
@@ -65,7 +72,11 @@ export function servePages(hono: Hono<Env>, pacing: Pacing): void {
       shipped.catch(() => {
         shipped = undefined
       })
-      return answered(pacing, c, await shipped, type)
+      const { bytes, etag } = await shipped
+      const headers = { ETag: etag, 'Cache-Control': 'no-cache' }
+      if (c.req.header('if-none-match')?.includes(etag)) return c.body(null, 304, headers)
+      mustNotBeMany(remoteAddress(c.env))
+      return answered(pacing, c, bytes, { ...headers, 'Content-Type': type, 'Content-Length': String(bytes.length) })
     })
   }
 }
@@ -75,10 +86,32 @@ async function read(url: URL): Promise<Shipped> {
   return { bytes, etag: `"${createHash('sha256').update(bytes).digest('base64url')}"` }
 }
 
-function answered(pacing: Pacing, c: Context<Env>, { bytes, etag }: Shipped, type: string): Response {
-  const headers = { ETag: etag, 'Cache-Control': 'no-cache' }
-  if (c.req.header('if-none-match')?.includes(etag)) return c.body(null, 304, headers)
-  const whole = { ...headers, 'Content-Type': type, 'Content-Length': String(bytes.length) }
+/**
+ * Throws `overloaded` for an address that asks for too many files: whoever has no key could otherwise keep the computer busy with copying. On
+ * the control socket there is no address, and no bound.
+ */
+function rateByAddress({ clock, config, refusals }: Pacing): (address: string | undefined) => void {
+  let perSecond = 0
+  let buckets: TokenBuckets
+  return (address) => {
+    if (address === undefined) return
+    const { pages_per_address } = config.limits
+    // A reload changes it.
+    if (perSecond !== pages_per_address) {
+      perSecond = pages_per_address
+      buckets = new TokenBuckets({ burst: burst * perSecond, perSecond, now: () => clock.now() })
+    }
+    if (buckets.take(address)) return
+    const sentence = `${address} asks for more than ${perSecond} files a second`
+    refusals.count(
+      'pages_per_address',
+      `a request was refused: ${sentence}; limits.pages_per_address of the configuration says how many are sent`,
+    )
+    throw new LabError('overloaded', `${sentence}; ask again in a moment`, { retry_after_s: 1 })
+  }
+}
+
+function answered(pacing: Pacing, c: Context<Env>, bytes: Shipped['bytes'], whole: Record<string, string>): Response {
   if (c.req.method === 'HEAD') return c.body(null, 200, whole)
   const isCopied = (c.env?.incoming?.socket as TLSSocket | undefined)?.encrypted
   if (!isCopied || bytes.length <= piece_bytes) return c.body(bytes, 200, whole)

@@ -17,6 +17,7 @@ export const bounds = [
   'open_simulations',
   'open_runs',
   'open_threads',
+  'pages_per_address',
   'bodies_mib',
   'large_event_reads',
   'wrong_keys',
