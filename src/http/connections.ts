@@ -32,9 +32,13 @@ type Place = {
   readonly unfinished: Set<ServerResponse>
   /** Those of them that protect the connection. */
   readonly protecting: Set<ServerResponse>
+  /** Requests whose turn comes when those before them are answered. */
+  readonly waiting: (() => void)[]
   /** Whether the socket's timer runs because an answer waits for its client. */
   isTimed: boolean
 }
+
+const isStop = /^\/api\/(devices\/[^/]+\/)?stop(\?|$)/
 
 const places = new WeakMap<Socket, { place: Place; connections: Connections }>()
 
@@ -90,6 +94,16 @@ export class Connections {
     return true
   }
 
+  /**
+   * Has a request handled once those that came before it over the same connection are answered, as the answers go out one after another anyway:
+   * whoever sends eight at once gets no more turns of the event loop than others. A stop is handled at once.
+   */
+  inTurn({ socket, url = '' }: IncomingMessage, response: ServerResponse, handle: () => void): void {
+    const place = places.get(socket)?.place
+    if (!place || place.unfinished.size === 1 || isStop.test(url)) handle()
+    else place.waiting.push(() => void (response.destroyed || handle()))
+  }
+
   /** As `protectConnection`. */
   protect(place: Place, response: ServerResponse): void {
     if (!place.unfinished.has(response)) return
@@ -99,7 +113,7 @@ export class Connections {
 
   #add(socket: Socket): void {
     const { remoteAddress: address = 'local', remotePort } = socket
-    const place: Place = { socket, address, since: 0, unfinished: new Set(), protecting: new Set(), isTimed: false }
+    const place: Place = { socket, address, since: 0, unfinished: new Set(), protecting: new Set(), waiting: [], isTimed: false }
     places.set(socket, { place, connections: this })
     const peer = `${address} ${remotePort}`
     if (remotePort !== undefined) this.#byPeer.set(peer, place)
@@ -199,6 +213,8 @@ export class Connections {
 
   #finished(place: Place, response: ServerResponse, socket: Socket): void {
     place.unfinished.delete(response)
+    const next = place.waiting.shift()
+    if (next) setImmediate(next)
     // Without another request Node has set the timer of an idle connection just now.
     if (place.isTimed && place.unfinished.size > 0) socket.setTimeout(0)
     place.isTimed = false

@@ -56,6 +56,8 @@ export function errorAnswer(error: unknown): { status: ContentfulStatusCode; bod
       'X-API-Version': apiVersion,
       'X-Reason': code,
       ...(retry !== undefined && { 'Retry-After': String(Math.ceil(retry)) }),
+      // Whatever else was sent along, a body as an example, is not read any more.
+      ...(code === 'overloaded' && { Connection: 'close' }),
       ...(status === 401 && { 'WWW-Authenticate': 'ApiKey, Bearer' }),
     },
   }

@@ -51,7 +51,7 @@ export function serverOf(app: () => Hono<Env>, { limits, refusals, tls, local = 
     : createHttp(timing)
   const connections = new Connections(server, { limits, refusals, clock: systemClock })
   server.on('request', (request, response) => {
-    if (connections.begin(request, response)) void listener(request, response)
+    if (connections.begin(request, response)) connections.inTurn(request, response, () => void listener(request, response))
   })
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     if (error.code === 'ERR_TLS_HANDSHAKE_TIMEOUT') {
