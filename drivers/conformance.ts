@@ -38,7 +38,7 @@ export type Name = Exclude<OperationName, 'stop'>
 type Outcome = { value: unknown } | { error: unknown }
 
 /** What has to be done before an operation, so that it may be done and really moves. Left out where a device cannot do it. */
-const before: Partial<Record<Name, Name[]>> = {
+export const before: Partial<Record<Name, Name[]>> = {
   shake: ['lock_plate', 'close'],
   centrifuge: ['close'],
   seal: ['close'],
@@ -409,7 +409,7 @@ export function perform({ device, profile }: Subject, name: Name, signal = never
 }
 
 /** In the middle of what it takes, but for a duration, which is short. */
-function paramsOf(name: Name, { limits }: Profile): Record<string, number> {
+export function paramsOf(name: Name, { limits }: Profile): Record<string, number> {
   const names = Object.keys(operations[name].params.entries)
   return Object.fromEntries(
     names.map((param) => {

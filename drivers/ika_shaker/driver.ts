@@ -165,14 +165,20 @@ function open({ line, clock, settings }: { line: Line; clock: Clock; settings: S
     else await read('PV', motor)
   }
 
-  /** Both commands go out in one go, and the second once more after a pause: nobody knows whether it hears two without one in between. */
+  /** Both commands go out in one go, and the second once more: nobody knows whether it hears two without a pause in between. */
   async function halt(): Promise<void> {
     going.end(new LabError('stopped', 'interrupted by a stop'))
     heat.end()
     exchange.interrupt(`STOP_${motor}`)
     if (model.temperature) exchange.interrupt(`STOP_${plate}`)
-    if (model.temperature) await exchange.tell(`STOP_${plate}`)
     await mustSlowDown()
+    if (model.temperature) await tellPlateAgain()
+  }
+
+  /** Whether the heater is off cannot be seen. But what is told between two answers that come at once is heard. */
+  async function tellPlateAgain(): Promise<void> {
+    await exchange.tell(`STOP_${plate}`)
+    await exchange.command(`IN_PV_${motor}`, { deadline_ms: reply_ms, accepts: (text) => readValue(text, motor) !== undefined })
   }
 
   /** It answers nothing to a stop, so the motor has to show that it heard. */

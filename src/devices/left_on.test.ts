@@ -11,14 +11,14 @@ test('a run that was refused leaves nothing on', async (t) => {
   await perform('initialize', {})
   link.setFault('interlock_open')
   await t.rejects(perform('shake', { speed: 500, duration: 5 }), { code: 'interlock' })
-  t.same(await leftOn(), [])
+  t.same(leftOn(), [])
 })
 
 test('what was on before a run that was refused is still on', async (t) => {
   const { leftOn, perform } = await heated(t)
   await perform('unlock_plate', {})
   await t.rejects(perform('shake', { speed: 500, duration: 5 }), { code: 'interlock' })
-  t.same(await leftOn(), ['d'])
+  t.same(leftOn(), ['d'])
 })
 
 test('a heater that is unplugged while nothing runs may still be hot', async (t) => {
