@@ -5,7 +5,7 @@ import type { Clock } from '../kit/clock.ts'
 import type { OperationResult } from './records.ts'
 
 /** What somebody who pressed stop waits for at most. */
-const acknowledge_ms = 400
+export const acknowledge_ms = 400
 /** What they wait for the link to be opened, besides. */
 const opening_ms = 2000
 /** How long a device that failed may take to acknowledge that it is halted. */

@@ -1,27 +1,28 @@
 // The halts of one device: one that was not acknowledged is owed, and is repeated until the device hears it.
 
 import type { Clock } from '../kit/clock.ts'
-import { inTime } from './halting.ts'
+import { acknowledge_ms, inTime } from './halting.ts'
 import type { LeftOn } from './left_on.ts'
 
 /** An acknowledgement is awaited so long before the halt is sent again. */
 const repeat_ms = 4000
 
-type Sent = { at: number; isPending: boolean }
+/** `since` is when the first of the halts was sent that this one repeats. */
+type Sent = { at: number; since: number; isPending: boolean }
 
 export class Halts {
   readonly #clock: Clock
   readonly #leftOn: LeftOn
-  readonly #acknowledged: () => void
+  readonly #late: () => void
   /** The last halt, unless it was acknowledged. */
   #owed: Sent | undefined
 
-  /** `acknowledged` is called with each halt that the device has acknowledged. */
-  constructor({ clock, leftOn, acknowledged }: { clock: Clock; leftOn: LeftOn; acknowledged: () => void }) {
+  /** `late` is called when a halt is acknowledged after it was told that it was not. */
+  constructor({ clock, leftOn, late }: { clock: Clock; leftOn: LeftOn; late: () => void }) {
     this.#clock = clock
     this.#leftOn = leftOn
-    this.#acknowledged = acknowledged
-    if (leftOn.isHaltOwed) this.#owed = { at: clock.now(), isPending: false }
+    this.#late = late
+    if (leftOn.isHaltOwed) this.#owed = { at: clock.now(), since: Number.NEGATIVE_INFINITY, isPending: false }
   }
 
   /** Whether the device has not acknowledged its last halt. */
@@ -40,11 +41,12 @@ export class Halts {
    * what the driver says.
    */
   sent(acknowledged: Promise<void>): Promise<boolean> {
-    const halt = { at: this.#clock.now(), isPending: true }
+    const at = this.#clock.now()
+    const halt = { at, since: this.#owed?.since ?? at, isPending: true }
     this.#owed = halt
     const counted = acknowledged.then(
       () => {
-        if (this.#owed === halt) this.#heard()
+        if (this.#owed === halt) this.#heard(halt)
       },
       (error) => {
         halt.isPending = false
@@ -57,7 +59,8 @@ export class Halts {
 
   /** A halt could not be sent, and has to be as soon as it can. */
   owe(): void {
-    this.#owed = { at: this.#clock.now(), isPending: false }
+    const at = this.#clock.now()
+    this.#owed = { at, since: this.#owed?.since ?? at, isPending: false }
     this.#leftOn.oweHalt()
   }
 
@@ -68,9 +71,9 @@ export class Halts {
     if (!this.#leftOn.hot) this.#leftOn.off()
   }
 
-  #heard(): void {
+  #heard({ since }: Sent): void {
     this.#owed = undefined
     this.#leftOn.off()
-    this.#acknowledged()
+    if (this.#clock.now() - since > acknowledge_ms) this.#late()
   }
 }

@@ -85,7 +85,7 @@ export class Instrument {
     this.#lock = new DeviceLock(device_id, around)
     this.#latch = new DeviceLatch(device_id, { ...around, wire: driven?.wire, execution: () => this.#lock.execution_id })
     this.#leftOn = new LeftOn({ device_id, simulated, timesItself: driven?.profile.features.autonomous_timer ?? false }, around)
-    this.#halts = new Halts({ clock: around.clock, leftOn: this.#leftOn, acknowledged: () => this.#latch.setHalted() })
+    this.#halts = new Halts({ clock: around.clock, leftOn: this.#leftOn, late: () => this.#latch.setHalted() })
     this.#can = driven ? namesOf(driven.device) : ['initialized']
     this.#limits = this.#boundedLimits()
     if (!driven) return
