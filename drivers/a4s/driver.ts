@@ -63,7 +63,7 @@ function open({ line, clock }: { line: Line; clock: Clock }): Device {
   /** What tripped while nobody was waiting for anything. */
   let tripped: LabError | undefined
   const running = new Set<AbortController>()
-  const feed = new StatusFeed(line)
+  const feed = new StatusFeed(line, () => exchange.dropped)
   const guard = new HeatGuard({ clock, wire: line.clock }, trip)
   const exchange = new Exchange<string, string>(line, {
     framer: nextFrame,

@@ -276,7 +276,8 @@ export class Instrument {
   mustNotBeLatched(): void {
     const { fault, stopped } = this.#latch
     if (stopped) throw new LabError('stopped', `${this.device_id} was stopped; see that it is safe, then ${this.#remedy}`)
-    if (fault) throw new LabError('faulted', `${this.device_id} has a fault: ${fault.error}; see to that, then ${this.#remedy}`)
+    if (fault)
+      throw new LabError('faulted', `${this.device_id} has a fault: ${withoutRemedy(fault.error)}; see to that, then ${this.#remedy}`)
   }
 
   /** Opens the link, asks who is there, and looks again every two seconds. Sends queries, and halts that were not heard. */
@@ -507,6 +508,11 @@ export class Instrument {
       this.#around.log.warn(`${this.device_id}: ${operation} that was under way: ${messageOf(error)}`)
     })
   }
+}
+
+/** A driver's sentence without the remedy that it ends with, where that says no more than ours. */
+function withoutRemedy(error: string): string {
+  return error.replace(/; see to (that|it),? then initialize$/, '')
 }
 
 const unheard =
