@@ -371,6 +371,8 @@ export class Instrument {
     this.#initialized = false
     const learned = await device.initialize({}, signal)
     signal.throwIfAborted()
+    await this.#noteHeat(device)
+    signal.throwIfAborted()
     if (learned.identity) this.#presence?.recognise(learned.identity)
     this.#presence?.mustTell(this.#presence.identity)
     this.#learned = learned.limits
@@ -378,6 +380,13 @@ export class Instrument {
     this.#initialized = true
     this.#halts.forget()
     this.#latch.clear('initialized')
+  }
+
+  /** A heater that initialize finds on stays on: from now on it is ours to switch off. */
+  async #noteHeat(device: Device): Promise<void> {
+    if (this.#leftOn.hot || !this.#configured.driven?.profile.features.heating) return
+    const { target } = (await device.get_temperature?.()) ?? { target: null }
+    if (target !== null) await this.#leftOn.before('set_temperature')
   }
 
   /** Writes down how a run ended, and answers it; `detail` says why it failed. */
