@@ -4,6 +4,7 @@ import { type Test, t, test } from 'tap'
 import * as v from 'valibot'
 import { conformance, conformanceInVirtualTime } from './conformance.ts'
 import { type AnyDriver, type Driver, isOnPins } from './driver.ts'
+import { conformanceOfHalts } from './halt_conformance.ts'
 import { type DriverName, driverNames, drivers } from './index.ts'
 import { tampered } from './tampered.ts'
 import { onPins, onSimulator } from './testing.ts'
@@ -52,6 +53,7 @@ for (const name of driverNames) {
       await conformance(t, make)
       await conformanceInVirtualTime(t, make)
       await conformanceOnTheWire(t, make)
+      await conformanceOfHalts(t, driver, settings)
       await leavesNoTimer(t, make)
     })
   }

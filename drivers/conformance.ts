@@ -3,7 +3,7 @@
 import type { Test } from 'tap'
 import type { Device, Limit, Link, Profile } from '../src/devices/device.ts'
 import { type OperationName, operations } from '../src/devices/operations.ts'
-import { LabError } from '../src/errors.ts'
+import { LabError, messageOf } from '../src/errors.ts'
 import { type LineFault, lineFaults } from './transports/faults.ts'
 import type { Fault } from './transports/simulated_line.ts'
 import { type Mechanism, mechanicalFaults } from './transports/simulator.ts'
@@ -38,7 +38,7 @@ export type Name = Exclude<OperationName, 'stop'>
 type Outcome = { value: unknown } | { error: unknown }
 
 /** What has to be done before an operation, so that it may be done and really moves. Left out where a device cannot do it. */
-const before: Partial<Record<Name, Name[]>> = {
+export const before: Partial<Record<Name, Name[]>> = {
   shake: ['lock_plate', 'close'],
   centrifuge: ['close'],
   seal: ['close'],
@@ -162,6 +162,19 @@ export async function conformanceInVirtualTime(t: Test, make: Make): Promise<voi
     }
     isFailure(t, outcome, `check, ${silent}`, silent)
     end(subject)
+  })
+
+  await t.test('what comes and is no answer is told as that, and silence as silence', async (t) => {
+    for (const fault of ['garbage', 'no_reply'] as const) {
+      if (!(await faultsOf(make)).includes(fault)) continue
+      const [query] = await queriesOf(make)
+      const subject = await ready(make)
+      subject.setFault(fault)
+      const outcome = query && (await settled(subject, query.ask(subject.device), query_ms))
+      const told = outcome && 'error' in outcome ? messageOf(outcome.error) : ''
+      if (query) t.equal(/it speaks, but not as/.test(told), fault === 'garbage', `${query.name}, ${fault}: ${told}`)
+      end(subject)
+    }
   })
 
   await t.test('a late reply is never the answer to a later question', async (t) => {
@@ -409,7 +422,7 @@ export function perform({ device, profile }: Subject, name: Name, signal = never
 }
 
 /** In the middle of what it takes, but for a duration, which is short. */
-function paramsOf(name: Name, { limits }: Profile): Record<string, number> {
+export function paramsOf(name: Name, { limits }: Profile): Record<string, number> {
   const names = Object.keys(operations[name].params.entries)
   return Object.fromEntries(
     names.map((param) => {

@@ -8,7 +8,9 @@ type Send = (bytes: Uint8Array) => void
 export type Hand = {
   /** What becomes of all that it says from now on. */
   change(pass: (bytes: Uint8Array, send: Send) => void): void
-  /** It is said what it says. */
+  /** Nothing that either says arrives, and the port stays open. */
+  cut(): void
+  /** It hears what it is told, and says what it says. */
   leave(): void
   /** Says something in its place. */
   say(bytes: Uint8Array): void
@@ -23,6 +25,7 @@ export function tampered<Settings>(driver: Driver<Settings>): { driver: Driver<S
   const unchanged = (bytes: Uint8Array, send: Send) => send(bytes)
   const stirredBy: string[] = []
   let pass = unchanged
+  let isCut = false
   let send: Send = () => {}
   let restart = () => {}
 
@@ -31,7 +34,7 @@ export function tampered<Settings>(driver: Driver<Settings>): { driver: Driver<S
     let power = 0
     const switchOn = () => {
       const its = ++power
-      return driver.simulate({ ...at, send: (bytes) => its === power && pass(bytes, at.send) })
+      return driver.simulate({ ...at, send: (bytes) => its === power && !isCut && pass(bytes, at.send) })
     }
     let on = switchOn()
     let last = { frame: '', ...on.world }
@@ -47,6 +50,7 @@ export function tampered<Settings>(driver: Driver<Settings>): { driver: Driver<S
     }
     return {
       receive(bytes) {
+        if (isCut) return
         look()
         last.frame = Buffer.from(bytes).toString('latin1')
         on.receive(bytes)
@@ -64,8 +68,12 @@ export function tampered<Settings>(driver: Driver<Settings>): { driver: Driver<S
     change(how) {
       pass = how
     },
+    cut() {
+      isCut = true
+    },
     leave() {
       pass = unchanged
+      isCut = false
     },
     say: (bytes) => send(bytes),
     restart: () => restart(),

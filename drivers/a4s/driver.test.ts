@@ -139,6 +139,23 @@ test('a jam ends the seal with the code that the instrument tells', async (t) =>
   await run(device.check())
 })
 
+test('a cycle that ends sooner than its time has not sealed', async (t) => {
+  const hasty: typeof driver.simulate = (at) => {
+    const simulator = driver.simulate(at)
+    const receive = simulator.receive.bind(simulator)
+    simulator.receive = (bytes) => receive(Buffer.from(Buffer.from(bytes).toString('latin1').replace('DT=0100', 'DT=0005'), 'latin1'))
+    return simulator
+  }
+  const { device, run, clock } = await onSimulator({ ...driver, simulate: hasty })
+  await run(device.initialize({}, calm))
+  await run(device.set_temperature!({ temperature: 60 }, calm))
+  await clock.advance(120_000)
+  await t.rejects(run(device.seal!({ temperature: 60, duration: 10 }, calm)), {
+    code: 'device_failed',
+    message: /should have pressed for 10 s/,
+  })
+})
+
 test('an open clean door is refused before, and is an error when it is opened', async (t) => {
   const { device, run, line, clock, written } = await warmBench()
   line.setFault('interlock_open')

@@ -63,7 +63,7 @@ function open({ line, clock }: { line: Line; clock: Clock }): Device {
   /** What tripped while nobody was waiting for anything. */
   let tripped: LabError | undefined
   const running = new Set<AbortController>()
-  const feed = new StatusFeed(line)
+  const feed = new StatusFeed(line, () => exchange.dropped)
   const guard = new HeatGuard({ clock, wire: line.clock }, trip)
   const exchange = new Exchange<string, string>(line, {
     framer: nextFrame,
@@ -184,9 +184,15 @@ function open({ line, clock }: { line: Line; clock: Clock }): Device {
     })
     await command(sealFor(duration), going)
     if (!feed.fresh().sensors.door_closed) throw new LabError('device_failed', 'its clean door was opened; close it, then initialize')
+    const began = clock.now()
     await command(go, going)
     await until('sealing', stateChange_s, going, ({ system }) => isSealing(system))
     await until('finished', duration + cycle_s, going, ({ system }) => system === 'idle' || system === 'finish')
+    const seconds = (clock.now() - began) / 1000
+    if (seconds < duration) {
+      const sentence = `its cycle ended after at most ${seconds.toFixed(1)} s and should have pressed for ${duration} s; see its display, then initialize`
+      throw new LabError('device_failed', sentence)
+    }
   }
 
   async function move(frame: string, place: 'open' | 'closed', going: AbortSignal): Promise<void> {

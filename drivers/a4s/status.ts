@@ -2,6 +2,7 @@
 
 import { LabError } from '../../src/errors.ts'
 import type { Clock } from '../../src/kit/clock.ts'
+import { strange } from '../transports/exchange.ts'
 import type { Line } from '../transports/line.ts'
 import type { Status } from './protocol.ts'
 
@@ -11,10 +12,14 @@ export const silence_ms = 3000
 export class StatusFeed {
   readonly #clock: Clock
   readonly #line: Pick<Line, 'state'>
+  /** How much came that is no word of such an instrument; and how much had come with the newest word. */
+  readonly #dropped: () => number
+  #droppedBefore = 0
   #newest: { status: Status; at: number } | undefined
   readonly #waiting = new Set<{ tell(status: Status): void; fail(error: LabError): void }>()
 
-  constructor(line: Pick<Line, 'clock' | 'state' | 'onLost'>) {
+  constructor(line: Pick<Line, 'clock' | 'state' | 'onLost'>, dropped: () => number = () => 0) {
+    this.#dropped = dropped
     this.#clock = line.clock
     this.#line = line
     line.onLost((reason) => this.#lose(new LabError('disconnected', `the connection was lost: ${reason}`)))
@@ -22,6 +27,7 @@ export class StatusFeed {
 
   take(status: Status): void {
     this.#newest = { status, at: this.#clock.now() }
+    this.#droppedBefore = this.#dropped()
     for (const { tell } of this.#waiting) tell(status)
   }
 
@@ -33,8 +39,12 @@ export class StatusFeed {
 
   /** The newest word; throws `no_reply` when it is too old to be acted upon. */
   fresh(): Status {
-    if (!this.#newest || this.#clock.now() - this.#newest.at > silence_ms) throw silent()
+    if (!this.#newest || this.#clock.now() - this.#newest.at > silence_ms) throw this.#silent()
     return this.#newest.status
+  }
+
+  #silent(): LabError {
+    return this.#dropped() > this.#droppedBefore ? new LabError('no_reply', strange) : silent()
   }
 
   /** The newest word; waits for the first when there has been none. */
@@ -61,7 +71,7 @@ export class StatusFeed {
         reject(error)
       }
       const onAbort = () => fail(signal?.reason)
-      const cancel = this.#clock.after(silence_ms, () => fail(silent()))
+      const cancel = this.#clock.after(silence_ms, () => fail(this.#silent()))
       const waiting = { tell, fail }
       this.#waiting.add(waiting)
       signal?.addEventListener('abort', onAbort, { once: true })

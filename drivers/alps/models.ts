@@ -20,6 +20,8 @@ export type Model = {
   stops?: true
   /** Tells its version when it is asked. */
   tells?: true
+  /** Settings that known hosts make and this driver does not: what may stand behind the word, and whether it is answered. */
+  words?: Readonly<Record<string, { min: number; max: number; isSilent?: true }>>
 }
 
 const common = { error: 0x02, busy: 0x04, cold: 0x08 }
@@ -55,6 +57,14 @@ const alps5000: Model = {
   shuttle: { out: 'SO', in: 'SI' },
   reset: 'I',
   tells: true,
+  words: { PS: { min: 5, max: 50 }, FS: { min: 0, max: 1 }, L: { min: 119, max: 128 }, DO: { min: 10, max: 50 } },
+}
+const wordsOfEpro: Model['words'] = {
+  ...alps5000.words,
+  PS: { min: 10, max: 50, isSilent: true },
+  L: { min: 117, max: 128 },
+  // Without a number: `ECO_ON` and `ECO_OFF`.
+  ECO: { min: 0, max: 1 },
 }
 
 export const alpsModels = {
@@ -69,7 +79,7 @@ export const alpsModels = {
 
 export const ultrasealModels = {
   PRO: { temperature: { min: 25, max: 200 }, bits: { ...common, parked: 0x80 }, errors: {} },
-  ePRO: { ...alps5000, temperature: { min: 25, max: 199 } },
+  ePRO: { ...alps5000, temperature: { min: 25, max: 199 }, words: wordsOfEpro },
   XT: { temperature: { min: 25, max: 199 }, bits: common, errors: {} },
   'XT Pro': {
     temperature: { min: 25, max: 199 },

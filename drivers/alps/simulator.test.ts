@@ -42,8 +42,7 @@ test('one that echoes puts the question in front', async (t) => {
 test('a new set point is in the status a while later, and a seal is refused until the block is there', async (t) => {
   const { ask, clock } = await switchedOn(alpsModels['3000'])
   await ask('A100')
-  t.equal(await ask('?'), '00\r')
-  await clock.advance(2000)
+  await clock.advance(200)
   t.equal(await ask('?'), '08\r')
   t.equal(await ask('S'), 'err\r')
   await clock.advance(300_000)
@@ -62,9 +61,13 @@ test('while it seals it is busy, and it tells so', async (t) => {
   t.match(simulator.world, { seals: 1, pressed: false })
 })
 
-test('a 5000 says that it is not initialized until it was, and tells its version in two lines', async (t) => {
-  const { ask, clock } = await switchedOn(alpsModels['5000'])
-  t.equal(await ask('?'), '20\r')
+test('a 5000 that failed says that it is not initialized until it was, and tells its version in two lines', async (t) => {
+  const { ask, clock, simulator } = await switchedOn(alpsModels['5000'])
+  t.equal(await ask('?'), '00\r')
+  simulator.setFault('jam', true)
+  t.equal(await ask('SI'), 'ok\r')
+  t.equal(await ask('?'), '22\r')
+  simulator.setFault('jam', false)
   t.equal(await ask('SI'), 'err\r')
   t.equal(await ask('I'), 'ok\r')
   t.equal(await ask('?'), '24\r')
@@ -81,4 +84,16 @@ test('an XT Pro is parked when its shuttle is in, and is stopped by a reset', as
   await ask('U')
   await ask('R')
   t.match(simulator.world, { moving: false, shuttle: 'between' })
+})
+
+test('a 5000 and an ePRO take what known hosts set before a seal', async (t) => {
+  const alps5000 = await switchedOn(alpsModels['5000'])
+  for (const word of ['PS=05', 'FS=1', 'FS=0', 'L=119', 'DO=50']) t.equal(await alps5000.ask(word), 'ok\r', word)
+  for (const word of ['PS=51', 'L=118', 'DO=09']) t.equal(await alps5000.ask(word), 'err\r', word)
+  t.equal(await alps5000.ask('ECO_OFF'), 'syntax error\r')
+  const epro = await switchedOn(ultrasealModels.ePRO)
+  for (const word of ['ECO_OFF', 'ECO_ON', 'FS=0', 'DO=25', 'L=117']) t.equal(await epro.ask(word), 'ok\r', word)
+  t.equal(await epro.ask('PS=50'), '', 'which it does not answer')
+  const alps3000 = await switchedOn(alpsModels['3000'])
+  t.equal(await alps3000.ask('FS=1'), 'syntax error\r')
 })

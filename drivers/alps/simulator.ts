@@ -12,7 +12,8 @@ const shuttle_ms = 2000
 /** The press, one way. */
 const press_ms = 1000
 const reset_ms = 10_000
-const heed_ms = 2000
+/** Known hosts look at the status 0.2 s after a new set point and take it for that of the new one. */
+const heed_ms = 100
 const timeConstant_s = 40
 const tooHot_c = 240
 const tolerance = 2
@@ -45,7 +46,7 @@ class SimulatedSealer implements Simulator {
   #place: Place = 'out'
   #pressed = false
   #moving = false
-  #ready: boolean
+  #ready = true
   #seals = 0
 
   constructor(at: { send(bytes: Uint8Array): void; clock: Clock; baud(): number } & Simulated) {
@@ -59,7 +60,6 @@ class SimulatedSealer implements Simulator {
     this.#heater = new Heater(at.clock, timeConstant_s, tooHot_c)
     this.#hearsAt = at.clock.now() + deaf_ms
     this.#setPoint = at.model.temperature.min
-    this.#ready = at.model.bits.not_ready === undefined
   }
 
   get world() {
@@ -100,12 +100,13 @@ class SimulatedSealer implements Simulator {
 
   #answer(command: string): void {
     const answer = this.#obey(command)
+    if (answer === undefined) return
     const lines = Array.isArray(answer) ? answer : [answer]
     const text = `${this.#echo ? command : ''}${lines.join('\r')}\r`
     this.#answers.after(answer_ms, () => this.#send(Buffer.from(text, 'latin1')))
   }
 
-  #obey(command: string): string | string[] {
+  #obey(command: string): string | string[] | undefined {
     const { shuttle, reset, tells } = this.#model
     const digits = /^([AB])(\d+)$/.exec(command)
     if (digits) return digits[1] === 'A' ? this.#setTemperature(digits[2]!) : this.#setTime(digits[2]!)
@@ -131,8 +132,18 @@ class SimulatedSealer implements Simulator {
       case reset:
         return this.#reset()
       default:
-        return 'syntax error'
+        return this.#setting(command)
     }
+  }
+
+  /** `PS=20`, `ECO_OFF`: taken and kept, and nothing more. Undefined where it says nothing to that. */
+  #setting(command: string): string | undefined {
+    const [, name = '', value = ''] = /^([A-Z]+)[=_](\d+|ON|OFF)$/.exec(command) ?? []
+    const word = this.#model.words?.[name]
+    if (!word) return 'syntax error'
+    const number = value === 'ON' ? 1 : value === 'OFF' ? 0 : Number(value)
+    if (number < word.min || number > word.max) return 'err'
+    return word.isSilent ? undefined : 'ok'
   }
 
   #setTemperature(digits: string): string {
@@ -242,6 +253,7 @@ class SimulatedSealer implements Simulator {
   #fail(error: number): void {
     this.#stand()
     this.#error = error
+    this.#ready = this.#model.bits.not_ready === undefined
   }
 }
 

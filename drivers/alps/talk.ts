@@ -1,7 +1,7 @@
 // Talking with a sealer of the ALPS family: each kind of question, and what may be its answer.
 
 import { LabError } from '../../src/errors.ts'
-import { Exchange } from '../transports/exchange.ts'
+import { Exchange, strange } from '../transports/exchange.ts'
 import type { Line } from '../transports/line.ts'
 import type { Flag, Model } from './models.ts'
 import {
@@ -50,8 +50,12 @@ export class Talk {
 
   /** Waits until it hears. Throws `no_reply` when it does not. */
   async awake(): Promise<void> {
+    const { dropped } = this.#exchange
     for (let tries = 0; !this.#awake; tries++) {
-      if (tries === deafTries) throw new LabError('no_reply', 'it does not answer; see that it is switched on and connected')
+      if (tries === deafTries) {
+        const isSilent = this.#exchange.dropped === dropped
+        throw new LabError('no_reply', isSilent ? 'it does not answer; see that it is switched on and connected' : strange)
+      }
       this.#awake = (await this.#exchange.probe(askStatus, { deadline_ms: deaf_ms, accepts: isStatus })) !== undefined
     }
   }

@@ -18,8 +18,9 @@ export type Instrument = {
   canHeat(): boolean
   /** A motion has ended well. */
   recovered(): void
-  bootText(): string[]
-  restart(): void
+  /** Who it is, as it tells at each start. */
+  title(): string[]
+  /** Starts anew, a moment after it has said that it will. */
   restartSoon(): void
 }
 
@@ -81,13 +82,13 @@ export const shortNames: Record<string, string> = {
 function general(instrument: Instrument): Commands {
   const { settings, kept, errors } = instrument
   return {
-    info: asks(() => instrument.bootText().join('\r\n')),
+    info: asks(() => instrument.title().join('\r\n')),
     version: asks(() => `Q.MTP-BIOSHAKE ${settings.model} v0.0.0-simulated`),
     getVersion: asks(() => 'v0.0.0-simulated'),
     getDescription: asks(() => `BIOSHAKE ${settings.model} (simulated)`),
     getSerial: asks(() => 'SIM-0001'),
     getErrorList: asks(() => `{${[...errors].join('; ')}}`),
-    resetDevice: { run: () => void instrument.restart() },
+    resetDevice: does(() => instrument.restartSoon()),
     enableBootScreen: does(() => kept.set('BootScreen', 1)),
     disableBootScreen: does(() => kept.set('BootScreen', 0)),
     getCLED: asks(() => kept.get('CLED') ?? 1),

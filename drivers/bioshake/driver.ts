@@ -54,6 +54,8 @@ function open({ line, clock, settings }: { line: Line; clock: Clock; settings: S
   async function initialize(_params: object, signal: AbortSignal): Promise<Learned> {
     talk.forgetRestart()
     if (model.rpm) await awake(signal)
+    // The last word of a start may come beside the answer that says that it is over.
+    talk.forgetRestart()
     const identity = await identify()
     if (model.rpm) await home(signal)
     if (model.heating) await watchWhatIsOn()

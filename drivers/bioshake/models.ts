@@ -3,6 +3,8 @@
 import * as v from 'valibot'
 import type { Limits, Profile } from '../../src/devices/device.ts'
 
+type Start = Pick<Model, 'boot_s' | 'bootEnd'>
+
 export type Model = {
   /** Slowest and fastest, in rpm; absent where nothing shakes. */
   rpm?: { min: number; max: number }
@@ -10,25 +12,29 @@ export type Model = {
   locking?: true
   heating?: true
   cooling?: true
-  /** How long it takes to start. */
+  /** How long it takes to start, in seconds: known hosts wait up to 30 s, and those of the Q family about 5 s. */
   boot_s: number
+  /** What the last line of its start says. */
+  bootEnd: 'Initialization complete' | 'Initialization successfully completed.'
 }
 
+const bs: Start = { boot_s: 12, bootEnd: 'Initialization complete' }
+const q: Start = { boot_s: 5, bootEnd: 'Initialization successfully completed.' }
 const upTo = (max: number) => ({ min: 200, max })
 
 export const models = {
-  '3000': { rpm: upTo(3000), boot_s: 30 },
-  '3000 elm': { rpm: upTo(3000), locking: true, boot_s: 30 },
-  '3000 elm DWP': { rpm: upTo(3000), locking: true, boot_s: 30 },
-  '3000-T': { rpm: upTo(3000), heating: true, boot_s: 30 },
-  '3000-T elm': { rpm: upTo(3000), locking: true, heating: true, boot_s: 30 },
-  '5000 elm': { rpm: upTo(5000), locking: true, boot_s: 30 },
-  'D30 elm': { rpm: upTo(2000), locking: true, boot_s: 30 },
-  'D30-T elm': { rpm: upTo(2000), locking: true, heating: true, boot_s: 30 },
-  Q1: { rpm: upTo(3000), locking: true, heating: true, cooling: true, boot_s: 5 },
-  Q2: { rpm: upTo(3000), locking: true, heating: true, cooling: true, boot_s: 5 },
-  Heatplate: { heating: true, boot_s: 30 },
-  ColdPlate: { heating: true, cooling: true, boot_s: 5 },
+  '3000': { rpm: upTo(3000), ...bs },
+  '3000 elm': { rpm: upTo(3000), locking: true, ...bs },
+  '3000 elm DWP': { rpm: upTo(3000), locking: true, ...bs },
+  '3000-T': { rpm: upTo(3000), heating: true, ...bs },
+  '3000-T elm': { rpm: upTo(3000), locking: true, heating: true, ...bs },
+  '5000 elm': { rpm: upTo(5000), locking: true, ...bs },
+  'D30 elm': { rpm: upTo(2000), locking: true, ...bs },
+  'D30-T elm': { rpm: upTo(2000), locking: true, heating: true, ...bs },
+  Q1: { rpm: upTo(3000), locking: true, heating: true, cooling: true, ...q },
+  Q2: { rpm: upTo(3000), locking: true, heating: true, cooling: true, ...q },
+  Heatplate: { heating: true, ...bs },
+  ColdPlate: { heating: true, cooling: true, ...q },
 } as const satisfies Record<string, Model>
 
 export type ModelName = keyof typeof models

@@ -55,9 +55,9 @@ export function isStateName(answer: string): boolean {
   return /^[A-Za-z_]{3,}[+-]?$/.test(answer)
 }
 
-/** Said once, at the end of each start. */
+/** Said once, at the end of each start; the second form by a Q1. */
 export function isBootDone(answer: string): boolean {
-  return answer.includes('Initialization complete')
+  return /Initialization (complete|successfully completed)/.test(answer)
 }
 
 /** The answers to `getShakeState`. */

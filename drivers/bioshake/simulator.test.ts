@@ -2,7 +2,7 @@ import { test } from 'tap'
 import * as v from 'valibot'
 import { VirtualClock } from '../../src/kit/clock.ts'
 import { shortNames } from './commands.ts'
-import { settings } from './models.ts'
+import { models, settings } from './models.ts'
 import { simulate } from './simulator.ts'
 
 /** A host that says things and hears all that comes back, lines put together. */
@@ -135,19 +135,60 @@ test('in ECO mode it can only be woken', async (t) => {
 
 test('after a reset it tells when it is there again', async (t) => {
   const { ask, say } = host()
-  t.match(await ask('resetDevice', 1000), /BIOSHAKE/)
+  t.match(await ask('resetDevice', 1000), /^ok\r\n\r\nQuantifoil Instruments GmbH\r\nDevice: {2}Q.MTP-BioShake 3000-T elm/)
   t.equal(await ask('getShakeState'), '99')
   t.equal(await ask('getErrorList'), '')
-  t.match(await say('', 30_000), /Initialization complete\r\n$/)
+  t.match(await say('', 30_000), /Initialization complete\r\n\r\n$/)
   t.equal(await ask('getShakeState'), '3')
 })
 
 test('a reset is silent where the boot screen is off, and that outlives it', async (t) => {
   const { ask } = host({ model: 'Q1' })
   await ask('disableBootScreen')
-  t.equal(await ask('resetDevice', 6000), '')
-  t.equal(await ask('resetDevice', 6000), '')
+  t.equal(await ask('resetDevice', 6000), 'ok')
+  t.equal(await ask('resetDevice', 6000), 'ok')
 })
+
+test('a Q1 starts with the words that were recorded of one', async (t) => {
+  const { say } = host({ model: 'Q1' })
+  const said = await say('resetDevice\r', 6000)
+  const degrees = '(T=22.0\xb0C)'
+  t.same(said.split('\r\n'), [
+    'ok',
+    '',
+    'Quantifoil Instruments GmbH',
+    'Device:  Q.MTP-BioShake Q1 (simulated)',
+    'Version: v0.0.0-simulated',
+    'Serial:  SIM-0001',
+    '',
+    'Start device self test:',
+    '',
+    'Check EEPROM .......................... OK',
+    `Configure temperature sensor 1 ........ OK ${degrees}`,
+    `Configure temperature sensor 2 ........ OK ${degrees}`,
+    `Configure temperature sensor 3 ........ OK ${degrees}`,
+    `Check safety temperature sensor ....... OK ${degrees}`,
+    'Check TEC power supply ................ OK (U=20.0V)',
+    'Check FAN1 speed ...................... OK',
+    'Check FAN2 speed ...................... OK',
+    'Check ELM ............................. OK',
+    'Initialization successfully completed.',
+    '',
+    '',
+  ])
+})
+
+for (const model of Object.keys(models)) {
+  test(`who waits two seconds for the next line of the start of a ${model} gets one, and the last within 30 s`, async (t) => {
+    const { say } = host({ model })
+    let said = await say('resetDevice\r', 1900)
+    for (let ms = 1900; !said.includes('Initialization'); ms += 1900) {
+      t.ok(ms < 28_000)
+      said = await say('', 1900)
+      t.match(said, /\n/)
+    }
+  })
+}
 
 test('the plate warms little by little, and cools when it is told no more', async (t) => {
   const { ask, clock } = host()

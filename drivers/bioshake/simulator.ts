@@ -4,11 +4,10 @@ import { Timers } from '../simulated_parts.ts'
 import type { MechanicalFault, Simulate, Simulator } from '../transports/simulator.ts'
 import { type Answer, commandTable, type Instrument, shortNames } from './commands.ts'
 import { Heater, Motor, PlateLock } from './mechanism.ts'
-import { modelOf, type Settings } from './models.ts'
+import { type Model, modelOf, type Settings } from './models.ts'
 
 /** Thinks this long before each answer. */
 const answer_ms = 15
-const bootText_ms = 500
 /** A serial buffer, not a memory. */
 const mostWaiting = 16
 const longestCommand = 80
@@ -21,6 +20,7 @@ export const simulate: Simulate<Settings> = ({ send, clock, settings, baud = () 
   const motor = new Motor(clock)
   const lock = new PlateLock(clock)
   const heater = new Heater(clock, model.cooling === true)
+  const title = `Q.MTP-BioShake ${settings.model} (simulated)`
   const errors = new Set<number>()
   const kept = new Map<string, number>()
   const timers = new Timers(clock)
@@ -46,8 +46,7 @@ export const simulate: Simulate<Settings> = ({ send, clock, settings, baud = () 
       errors.clear()
       for (const fault of present) errors.add(faultErrors[fault])
     },
-    bootText: () => [`Q.INSTRUMENTS BIOSHAKE ${settings.model}`, 'simulated, firmware v0.0.0-simulated'],
-    restart,
+    title: () => ['Quantifoil Instruments GmbH', `Device:  ${title}`, 'Version: v0.0.0-simulated', 'Serial:  SIM-0001'],
     restartSoon: () => timers.after(2 * answer_ms, restart),
   }
   const commands = commandTable(instrument)
@@ -110,11 +109,19 @@ export const simulate: Simulate<Settings> = ({ send, clock, settings, baud = () 
     motor.direction = kept.get('ShakeDefaultDirection') ?? 0
     motor.halt('booting')
     heater.set({ on: false })
-    const shown = kept.get('BootScreen') !== 0
-    if (shown) timers.after(bootText_ms, () => instrument.bootText().forEach(say))
-    timers.after(model.boot_s * 1000, () => {
-      started()
-      if (shown) say('Initialization complete')
+    const boot_ms = model.boot_s * 1000
+    if (kept.get('BootScreen') !== 0) tellStart(boot_ms)
+    timers.after(boot_ms, started)
+  }
+
+  /** Line by line, as its self test goes on; a Q1 was recorded so. */
+  function tellStart(boot_ms: number): void {
+    for (const text of ['', ...instrument.title(), '', 'Start device self test:', '']) say(text)
+    const checks = selfTest(model, heater.temperature)
+    for (const [i, text] of checks.entries()) timers.after(((i + 1) / (checks.length + 1)) * boot_ms, () => say(text))
+    timers.after(boot_ms, () => {
+      say(model.bootEnd)
+      say('')
     })
   }
 
@@ -178,6 +185,24 @@ export const simulate: Simulate<Settings> = ({ send, clock, settings, baud = () 
       }
     },
   }
+}
+
+/** What it checks as it starts: of a Q1 as it was recorded, of the others as they may. No two lines are two seconds apart. */
+function selfTest({ heating, cooling, locking, rpm }: Model, temperature: number): string[] {
+  const line = (what: string, found = '') => `${`${what} `.padEnd(39, '.')} OK${found}`
+  const degrees = ` (T=${temperature.toFixed(1)}\xb0C)`
+  return [
+    line('Check EEPROM'),
+    ...(heating ? [1, 2, 3].map((sensor) => line(`Configure temperature sensor ${sensor}`, degrees)) : []),
+    ...(heating ? [line('Check safety temperature sensor', degrees)] : []),
+    ...(cooling ? [line('Check TEC power supply', ' (U=20.0V)')] : []),
+    line('Check FAN1 speed'),
+    line('Check FAN2 speed'),
+    ...(rpm && !cooling
+      ? ['Check motor', 'Check home position', 'Check speed', 'Check solenoid', 'Check balance'].map((what) => line(what))
+      : []),
+    ...(locking ? [line('Check ELM')] : []),
+  ]
 }
 
 /** Cuts off the number that is glued to a command. */

@@ -89,13 +89,47 @@ test('a host that falls silent is not missed for long: the instrument stops by i
   t.match(line.simulator.world, { moving: false, tripped: true })
 })
 
+test('while it heats the watchdog is armed again every 20 s, and never after a stop', async (t) => {
+  const { device, run, written, clock, line } = await bench()
+  await run(device.set_temperature!({ temperature: 60 }, calm))
+  for (let s = 0; s < 100; s += 2) {
+    await clock.advance(2000)
+    await run(device.check())
+  }
+  const armed = () => written.filter((frame) => frame === 'OUT_WD1@60\r\n').length
+  t.ok(armed() >= 5 && armed() <= 6, `${armed()} times in 100 s`)
+  t.match(line.simulator.world, { heating: true, tripped: false })
+  await run(device.halt())
+  const before = armed()
+  for (let s = 0; s < 60; s += 2) {
+    await clock.advance(2000)
+    await run(device.check())
+  }
+  t.equal(armed(), before)
+})
+
+test('a heater whose watchdog does not confirm any more is switched off', async (t) => {
+  const { device, run, clock, line } = await onSimulator({ ...driver, simulate: forgetful })
+  await run(device.initialize({}, calm))
+  await run(device.set_temperature!({ temperature: 60 }, calm))
+  await clock.advance(21_000)
+  await t.rejects(run(device.check()), { code: 'no_reply', message: /did not confirm OUT_WD1@60/ })
+  await clock.advance(100)
+  t.notOk(line.simulator.world.heating)
+})
+
+test('a KS is asked for its version by IN_SOFTWARE', async (t) => {
+  const { device, run } = await onSimulator(driver, { model: 'KS 4000 i control' })
+  t.match(await run(device.identify()), { model: 'KS 4000 i control', firmware_version: 'V0.0 simulated' })
+})
+
 test('nothing starts when the watchdog does not confirm', async (t) => {
   const { device, clock, line, written } = await bench()
   const shaking = begin(device.shake!({ speed: 400, duration: 60 }, calm))
   while (!written.includes('OUT_WD1@60\r\n')) await clock.advance(5)
   line.setFault('no_reply')
   await clock.advance(5000)
-  await t.rejects(shaking, { code: 'no_reply' })
+  await t.rejects(shaking, { code: 'no_reply', message: /did not confirm OUT_WD1@60, its watchdog/ })
   t.notOk(written.includes('START_4\r\n'))
 })
 
@@ -193,4 +227,11 @@ const echoing: typeof driver.simulate = (at) => {
     if (/^(START|STOP|OUT_SP|RESET)/.test(Buffer.from(bytes).toString('latin1'))) at.send(bytes)
   }
   return simulator
+}
+
+/** One that confirms its watchdog once, and not again. */
+const forgetful: typeof driver.simulate = (at) => {
+  let confirmed = 0
+  const isEcho = (bytes: Uint8Array) => Buffer.from(bytes).toString('latin1').startsWith('60 ')
+  return driver.simulate({ ...at, send: (bytes) => (isEcho(bytes) && confirmed++ ? undefined : at.send(bytes)) })
 }

@@ -24,7 +24,7 @@ export const driver: Driver<Settings> = {
 }
 
 const reply_ms = 1000
-/** Without a word from us for so long it switches motor and heater off by itself. */
+/** Without being armed again for so long it switches motor and heater off by itself. */
 const watchdog_s = 60
 const refresh_s = 20
 /** Slower than this it is at rest, in rpm. */
@@ -45,6 +45,8 @@ function open({ line, clock, settings }: { line: Line; clock: Clock; settings: S
   const heat = new HeatWatch(clock, warming)
   const going = new Going(line)
   let name: string | undefined
+  /** When its watchdog was last armed. */
+  let armedAt = Number.NEGATIVE_INFINITY
   const exchange = new Exchange<string, string>(line, {
     framer: nextLine,
     encode,
@@ -74,7 +76,10 @@ function open({ line, clock, settings }: { line: Line; clock: Clock; settings: S
   async function identify(): Promise<Identity> {
     const accepts = (text: string) => isText(text)
     name = await exchange.query('IN_NAME', { deadline_ms: reply_ms, accepts })
-    const firmware_version = await exchange.probe('IN_VERSION', { deadline_ms: reply_ms, accepts: (text) => isText(text) && text !== name })
+    const firmware_version = await exchange.probe(model.version, {
+      deadline_ms: reply_ms,
+      accepts: (text) => isText(text) && text !== name,
+    })
     return { model: name, serial_number: null, firmware_version: firmware_version ?? null }
   }
 
@@ -94,27 +99,37 @@ function open({ line, clock, settings }: { line: Line; clock: Clock; settings: S
     const now = await read('PV', motor)
     if (now >= rest) throw new LabError('interlock', `it turns already, at ${now} rpm; stop it, then initialize`)
     await set(motor, speed, signal)
-    await arm(signal)
+    signal.throwIfAborted()
+    await arm()
     await tell(`START_${motor}`, signal)
     await turn(speed, duration, signal)
     await stopTurning(signal)
   }
 
-  /** Any word feeds the watchdog; that it still says which one is armed is looked at again every 20 s. */
   async function turn(asked: number, duration: number, signal: AbortSignal): Promise<void> {
-    let armed = 0
     await keepTime({ clock, duration, going: signal }, async (seconds) => {
       mustTurn({ asked, actual: await read('PV', motor), tolerance: Math.max(20, asked * 0.05), seconds, ramp_s })
       await mustBeWell()
-      if (seconds - armed < refresh_s) return
-      armed = seconds
-      await arm(signal)
+      signal.throwIfAborted()
+      await stayArmed()
     })
   }
 
-  async function arm(signal: AbortSignal): Promise<void> {
-    signal.throwIfAborted()
-    await exchange.command(`OUT_WD1@${watchdog_s}`, { deadline_ms: reply_ms, accepts: (text) => echoes(text, watchdog_s) })
+  /** Whether other words than this one feed the watchdog is not known: the manuals disagree. */
+  async function arm(): Promise<void> {
+    const command = `OUT_WD1@${watchdog_s}`
+    try {
+      await exchange.command(command, { deadline_ms: reply_ms, accepts: (text) => echoes(text, watchdog_s) })
+    } catch (error) {
+      if (!(error instanceof LabError) || error.code !== 'no_reply') throw error
+      const sentence = `it did not confirm ${command}, its watchdog, and nothing goes on without it; see that its firmware knows OUT_WD1, and its cable`
+      throw new LabError('no_reply', sentence, { cause: error })
+    }
+    armedAt = clock.now()
+  }
+
+  async function stayArmed(): Promise<void> {
+    if (clock.now() - armedAt >= refresh_s * 1000) await arm()
   }
 
   /** It does not say that it heard, so it is told again while it turns. */
@@ -130,7 +145,8 @@ function open({ line, clock, settings }: { line: Line; clock: Clock; settings: S
   async function setTemperature({ temperature }: { temperature: number }, signal: AbortSignal): Promise<void> {
     const now = await readTemperature()
     await set(plate, temperature, signal)
-    await arm(signal)
+    signal.throwIfAborted()
+    await arm()
     heat.begin(temperature, now)
     await tell(`START_${plate}`, signal)
   }
@@ -141,12 +157,12 @@ function open({ line, clock, settings }: { line: Line; clock: Clock; settings: S
     throw new LabError('device_failed', `it says that it has ${temperature} °C, which cannot be; see to its sensor`)
   }
 
-  /** Too hot, not getting warm or not to be asked: the heater is switched off before that is said. */
+  /** Too hot, not getting warm or not to be asked: the heater is switched off before that is said. While it heats its watchdog stays armed. */
   async function mustBeWell(): Promise<void> {
     if (!model.temperature) return
     try {
       const wrong = heat.wrongWith(await readTemperature())
-      if (!wrong) return
+      if (!wrong) return await (heat.target === null ? undefined : stayArmed())
       cool()
       throw new LabError('device_failed', `${wrong}; its heater was switched off, see to it, then initialize`)
     } catch (error) {
@@ -165,14 +181,20 @@ function open({ line, clock, settings }: { line: Line; clock: Clock; settings: S
     else await read('PV', motor)
   }
 
-  /** Both commands go out in one go, and the second once more after a pause: nobody knows whether it hears two without one in between. */
+  /** Both commands go out in one go, and the second once more: nobody knows whether it hears two without a pause in between. */
   async function halt(): Promise<void> {
     going.end(new LabError('stopped', 'interrupted by a stop'))
     heat.end()
     exchange.interrupt(`STOP_${motor}`)
     if (model.temperature) exchange.interrupt(`STOP_${plate}`)
-    if (model.temperature) await exchange.tell(`STOP_${plate}`)
     await mustSlowDown()
+    if (model.temperature) await tellPlateAgain()
+  }
+
+  /** Whether the heater is off cannot be seen. But what is told between two answers that come at once is heard. */
+  async function tellPlateAgain(): Promise<void> {
+    await exchange.tell(`STOP_${plate}`)
+    await exchange.command(`IN_PV_${motor}`, { deadline_ms: reply_ms, accepts: (text) => readValue(text, motor) !== undefined })
   }
 
   /** It answers nothing to a stop, so the motor has to show that it heard. */

@@ -8,14 +8,16 @@ export type Model = {
   rpm: { min: number; max: number }
   /** Coldest and hottest set point, in °C; absent where nothing heats. */
   temperature?: { min: number; max: number }
+  /** The question for its version. */
+  version: 'IN_VERSION' | 'IN_SOFTWARE'
 }
 
 /** Where these come from, and how far to trust them: see the README. */
 export const models = {
-  'MATRIX ORBITAL': { rpm: { min: 300, max: 3000 }, temperature: { min: 1, max: 100 } },
-  'KS 3000 i control': { rpm: { min: 10, max: 500 }, temperature: { min: 25, max: 80 } },
-  'KS 4000 i control': { rpm: { min: 10, max: 500 }, temperature: { min: 25, max: 80 } },
-  'KS 260 control': { rpm: { min: 10, max: 500 } },
+  'MATRIX ORBITAL': { rpm: { min: 300, max: 3000 }, temperature: { min: 1, max: 100 }, version: 'IN_VERSION' },
+  'KS 3000 i control': { rpm: { min: 10, max: 500 }, temperature: { min: 25, max: 80 }, version: 'IN_SOFTWARE' },
+  'KS 4000 i control': { rpm: { min: 10, max: 500 }, temperature: { min: 25, max: 80 }, version: 'IN_SOFTWARE' },
+  'KS 260 control': { rpm: { min: 10, max: 500 }, version: 'IN_SOFTWARE' },
 } as const satisfies Record<string, Model>
 
 export type ModelName = keyof typeof models

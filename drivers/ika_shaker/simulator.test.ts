@@ -53,15 +53,16 @@ test('it takes no set point outside its range', async (t) => {
   t.equal(await ask('IN_PV_2'), '', 'it does not heat')
 })
 
-test('its watchdog echoes its value and stops it after a silence, and any command is a sign of life', async (t) => {
+test('its watchdog echoes its value and stops it unless it is armed again, whatever else is said', async (t) => {
   const { ask, clock, simulator } = switchedOn()
   await ask('OUT_SP_4 600')
   t.equal(await ask('OUT_WD1@60'), '60 \r\n')
   t.equal(await ask('OUT_WD1@5'), '')
   await ask('START_4')
   await clock.advance(55_000)
-  await ask('IN_PV_4')
+  await ask('OUT_WD1@60')
   await clock.advance(55_000)
+  await ask('IN_PV_4')
   t.match(simulator.world, { moving: true, tripped: false })
   await clock.advance(7000)
   t.match(simulator.world, { moving: false, tripped: true })
@@ -71,4 +72,13 @@ test('its watchdog echoes its value and stops it after a silence, and any comman
   await ask('START_4')
   t.ok(simulator.world.moving)
   simulator.powerOff()
+})
+
+test('a KS tells its version to IN_SOFTWARE, a MATRIX to IN_VERSION', async (t) => {
+  const matrix = switchedOn()
+  t.equal(await matrix.ask('IN_VERSION'), 'V0.0 simulated \r\n')
+  t.equal(await matrix.ask('IN_SOFTWARE'), '')
+  const ks = switchedOn({ model: 'KS 4000 i control' })
+  t.equal(await ks.ask('IN_SOFTWARE'), 'V0.0 simulated \r\n')
+  t.equal(await ks.ask('IN_VERSION'), '')
 })

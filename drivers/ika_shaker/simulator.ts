@@ -12,7 +12,7 @@ const timeConstant_s = 300
 const watchdog = { least_s: 20, most_s: 1500 }
 
 export const simulate: Simulate<Settings> = ({ send, clock, settings }): Simulator => {
-  const { rpm, temperature } = modelOf(settings)
+  const { rpm, temperature, version } = modelOf(settings)
   const table = new Table(clock, rpmPerSecond)
   const heater = new Heater(clock, timeConstant_s)
   const answers = new Timers(clock)
@@ -28,7 +28,7 @@ export const simulate: Simulate<Settings> = ({ send, clock, settings }): Simulat
     answers.after(answer_ms, () => send(Buffer.from(`${text} \r\n`, 'latin1')))
   }
 
-  /** Every command feeds the watchdog. */
+  /** The manuals disagree on what feeds it; this one wants to be armed again, which is the least that all of them take. */
   function feed(): void {
     dog.clear()
     if (watchdog_s) dog.after(watchdog_s * 1000, trip)
@@ -36,7 +36,7 @@ export const simulate: Simulate<Settings> = ({ send, clock, settings }): Simulat
 
   function trip(): void {
     tripped = true
-    watchdog_s = 0
+    disarm()
     rest()
   }
 
@@ -45,9 +45,14 @@ export const simulate: Simulate<Settings> = ({ send, clock, settings }): Simulat
     heater.heatTo(undefined)
   }
 
+  function disarm(): void {
+    watchdog_s = 0
+    dog.clear()
+  }
+
   function reset(): void {
     tripped = false
-    watchdog_s = 0
+    disarm()
     direction = 'CW'
     rest()
   }
@@ -60,14 +65,13 @@ export const simulate: Simulate<Settings> = ({ send, clock, settings }): Simulat
     else if (command === 'OUT_SP_2' || command === 'OUT_SP_4') take(command === 'OUT_SP_2' ? 2 : 4, Number(digits))
     else if (command === 'OUT_WD1' || command === 'OUT_WD2') arm(Number(digits))
     else turnOrHeat(line)
-    feed()
   }
 
   function ask(line: string): void {
     const values: Record<string, string | undefined> = {
       IN_NAME: settings.model,
       IN_TYPE: settings.model,
-      IN_VERSION: 'V0.0 simulated',
+      [version]: 'V0.0 simulated',
       IN_SOFTWARE_ID: 'ID 0 simulated',
       IN_PV_4: `${table.speed.toFixed(1)} 4`,
       IN_SP_4: `${set[4]!.toFixed(1)} 4`,
@@ -98,6 +102,7 @@ export const simulate: Simulate<Settings> = ({ send, clock, settings }): Simulat
   function arm(seconds: number): void {
     if (seconds !== 0 && !(seconds >= watchdog.least_s && seconds <= watchdog.most_s)) return
     watchdog_s = seconds
+    feed()
     say(`${seconds}`)
   }
 

@@ -81,3 +81,16 @@ test('it refuses what is out of range, what is damaged, and hears neither for ot
   t.equal(await hear(Buffer.from([1, 2, 3, 0xff])), '')
   t.equal(await ask('RTS'), 'b231b22060')
 })
+
+test('what known hosts read out is answered, by a unit that has a shaker also about that', async (t) => {
+  const { ask } = switchedOn()
+  const any = ['RCM', 'RDM', 'RDC1', 'RDC2', 'RCD', 'RDA0,0', 'RDA0,1', 'RPC1', 'RPC2', 'RMT', 'RMT1', 'RDT']
+  const shaker = ['RFX0', 'RFX1', 'RFY0', 'RFY1', 'RAX0', 'RAX1', 'RAX2', 'RAY0', 'RAY1', 'RAY2', 'RPS']
+  for (const command of [...any, ...shaker]) t.match(await ask(command), /^b2.+b22060$/, command)
+  await ask('SSP20,10,100,100,45')
+  t.equal(await ask('RFX0'), `b2${Buffer.from('100').toString('hex')}b22060`)
+  t.equal(await ask('RPS'), `b2${Buffer.from('45').toString('hex')}b22060`)
+  const plain = switchedOn({ model: 'MP' })
+  for (const command of any) t.match(await plain.ask(command), /^b2.+b22060$/, command)
+  for (const command of shaker) t.equal(await plain.ask(command), 'b22260', command)
+})

@@ -14,7 +14,7 @@ const blockLength = 8
 const mostBuffered = 256
 const bad = { command: 2, operand: 3, protocol: 4, notNow: 8, drawer: 9 }
 
-type Shaking = { amplitude: number; frequency: number }
+type Shaking = { amplitude: number; frequency: number; phase: number }
 
 export const simulate: Simulate<Settings> = ({ send, clock, settings }): Simulator => {
   const { shakes, type } = modelOf(settings)
@@ -27,7 +27,7 @@ export const simulate: Simulate<Settings> = ({ send, clock, settings }): Simulat
   let initialized = false
   let drawer: 'open' | 'closed' | 'moving' = 'closed'
   let target = 37
-  let wanted: Shaking = { amplitude: 20, frequency: 66 }
+  let wanted: Shaking = { amplitude: 20, frequency: 66, phase: 90 }
   /** What the table took over when it last started from rest. */
   let latched = wanted
 
@@ -83,7 +83,19 @@ export const simulate: Simulate<Settings> = ({ send, clock, settings }): Simulat
       RFV0: 'V0.0 simulated',
       RFV2: 'SIM-0001',
       RTS: type,
+      'RDA0,0': '1',
       'RDA0,1': '1',
+      RCM: '2020-01-01',
+      RCD: '2020-01-01',
+      RDM: '100',
+      RDC1: '10',
+      RDC2: '20',
+      RPC1: '30',
+      RPC2: '5',
+      RMT: '850',
+      RMT1: tenths,
+      RDT: String(Math.round((target - heater.temperature) * 10)),
+      ...(shakes && shaken()),
       REE: initialized ? '0' : '1',
       RDS: drawer === 'closed' ? '0' : '1',
       RLW: '1',
@@ -94,6 +106,20 @@ export const simulate: Simulate<Settings> = ({ send, clock, settings }): Simulat
       RHE: heater.on ? '1' : '0',
       RSE: shakes ? shaking() : undefined,
     }
+  }
+
+  /** Frequencies and amplitudes that are set (0), that it has (1), and of the middle (2). */
+  function shaken(): Record<string, string> {
+    const now = table.moving ? latched : { amplitude: 0, frequency: 0 }
+    const axes = ['X', 'Y'].map((axis) => ({
+      [`RF${axis}0`]: String(wanted.frequency),
+      [`RF${axis}1`]: String(now.frequency),
+      [`RA${axis}0`]: String(wanted.amplitude),
+      [`RA${axis}1`]: String(now.amplitude),
+      [`RA${axis}2`]: '0',
+    }))
+    const phase = String(wanted.phase)
+    return Object.assign({ RPS: phase, RPS0: phase, RPS1: phase }, ...axes)
   }
 
   function shaking(): string {
@@ -162,7 +188,7 @@ export const simulate: Simulate<Settings> = ({ send, clock, settings }): Simulat
       say(bad.operand)
       return
     }
-    wanted = { amplitude: ax, frequency: fx }
+    wanted = { amplitude: ax, frequency: fx, phase }
     say(0)
   }
 

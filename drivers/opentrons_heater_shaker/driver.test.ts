@@ -1,4 +1,5 @@
 import { test } from 'tap'
+import { tampered } from '../tampered.ts'
 import { type Bench, calm, onSimulator } from '../testing.ts'
 import { driver } from './driver.ts'
 
@@ -98,10 +99,58 @@ test('an error that it tells by itself ends the shake, and stands until it is in
   await t.rejects(b.run(shaking), { code: 'device_failed' })
   await t.rejects(b.run(b.device.check()), { code: 'device_failed', message: /ERR111 \(the motor cannot move\)/ })
   await t.rejects(b.run(b.device.lock_plate!({}, calm)), { code: 'device_failed' })
+  await b.run(b.device.halt())
+  await t.rejects(b.run(b.device.initialize({}, calm)), { code: 'device_failed', message: /switch it off and on, then initialize/ })
   b.line.clearFaults()
   await b.run(b.device.halt())
   await b.run(b.device.initialize({}, calm))
   await b.run(b.device.check())
+})
+
+for (const error of [
+  'async ERR203:heater:thermistor a overtemp OK',
+  'async ERR214:heater:heatpad OK',
+  'ERR203:heater:thermistor a overtemp',
+]) {
+  test(`${error} by itself is a fault, in a shake and while it heats`, async (t) => {
+    const { driver: same, hand } = tampered(driver)
+    const { device, run, clock, line } = await onSimulator(same)
+    await run(device.initialize({}, calm))
+    await run(device.set_temperature!({ temperature: 60 }, calm))
+    hand.say(Buffer.from(`${error}\n`))
+    await clock.advance(1000)
+    await t.rejects(run(device.check()), { code: 'device_failed', message: /ERR2(03|14)/ })
+    await clock.advance(100)
+    t.notOk(line.simulator.world.heating)
+    await run(device.halt())
+    await run(device.initialize({}, calm))
+    await run(device.lock_plate!({}, calm))
+    const shaking = begin(device.shake!({ speed: 500, duration: 60 }, calm))
+    await clock.advance(10_000)
+    hand.say(Buffer.from(`${error}\n`))
+    await t.rejects(run(shaking), { code: 'device_failed', message: /ERR2(03|14)/ })
+  })
+}
+
+test('an error that comes by itself is never the answer to what is asked', async (t) => {
+  const { driver: same, hand } = tampered(driver)
+  const { device, run } = await onSimulator(same)
+  await run(device.initialize({}, calm))
+  const reading = run(device.get_temperature!())
+  hand.say(Buffer.from('async ERR214:heater:heatpad OK\n'))
+  t.match(await reading, { temperature: 22 })
+})
+
+test('a stop while it goes home is acknowledged when it is there', async (t) => {
+  const b = await locked()
+  const initializing = begin(b.device.initialize({}, calm))
+  while (!b.written.includes('G28\n')) await b.clock.advance(5)
+  await b.clock.advance(200)
+  const began = b.clock.now()
+  await b.run(b.device.halt())
+  t.ok(b.clock.now() - began > 1000, `${b.clock.now() - began} ms`)
+  t.match(b.line.simulator.world, { moving: false })
+  await t.rejects(initializing, { code: 'stopped' })
 })
 
 test('a latch that is forced open ends the shake', async (t) => {

@@ -11,7 +11,7 @@ import { keepTime, mustTurn } from '../host_timed.ts'
 import { nextLine } from '../text_lines.ts'
 import { Exchange } from '../transports/exchange.ts'
 import type { Line } from '../transports/line.ts'
-import { answers, encode, errorInWords, errors as errorNumbers, errorOf, numberOf, refusals, wordOf } from './protocol.ts'
+import { answers, badValues, encode, errorInWords, errorOf, isMotorFailure, numberOf, refusals, wordOf } from './protocol.ts'
 import { simulate } from './simulator.ts'
 
 /** There is nothing to set. */
@@ -38,6 +38,8 @@ const rest = 20
 const tolerance = 40
 const ramp_s = 15
 const halting_ms = 5000
+/** It answers every question about the motor with the error until then. */
+const restart = 'it keeps this error until it restarts: see what blocks it, switch it off and on, then initialize'
 const warming = { hottest: 105, overshoot: 10, gain: 2, within_s: 180, below: 3 }
 
 function profile(): Profile {
@@ -65,15 +67,16 @@ function open({ line, clock }: { line: Line; clock: Clock }): Device {
     unsolicited: notice,
   })
 
-  /** An error while something is asked may be the answer to that, and is left to whoever asks. */
+  /** An error without the word `async` may be the answer to what is asked, and is left to whoever asks. */
   function notice(text: string): boolean {
     const error = errorOf(text)
-    if (error !== undefined && !refusals.has(error)) told.add(error)
-    return false
+    if (!error) return false
+    if (!refusals.has(error.number) && !badValues.has(error.number)) told.add(error.number)
+    return error.isUnasked
   }
 
   function isAnswer(code: string): (text: string) => boolean {
-    return (text) => answers(text, code) || errorOf(text) !== undefined
+    return (text) => answers(text, code) || errorOf(text)?.isUnasked === false
   }
 
   async function ask(code: string): Promise<string> {
@@ -88,16 +91,18 @@ function open({ line, clock }: { line: Line; clock: Clock }): Device {
 
   function good(code: string, text: string): string {
     const error = errorOf(text)
-    if (error === undefined) return text
-    if (refusals.has(error)) throw new LabError('interlock', `it refused ${code}: ${errorInWords(error)}`)
-    if (error === errorNumbers.speed || error === errorNumbers.ramp)
-      throw new LabError('invalid', `it refused ${code}: ${errorInWords(error)}`)
-    throw new LabError('device_failed', `${code} failed: ${errorInWords(error)}; see to that, then initialize`)
+    if (!error) return text
+    const words = errorInWords(error.number)
+    if (refusals.has(error.number)) throw new LabError('interlock', `it refused ${code}: ${words}`)
+    if (badValues.has(error.number)) throw new LabError('invalid', `it refused ${code}: ${words}`)
+    if (isMotorFailure(error.number)) throw new LabError('device_failed', `${code} failed: ${words}; ${restart}`)
+    throw new LabError('device_failed', `${code} failed: ${words}; see to that, then initialize`)
   }
 
   function mustHaveNoErrors(): void {
     if (!told.size) return
-    throw new LabError('device_failed', `it reports ${[...told].map(errorInWords).join(', ')}; see to that, then initialize`)
+    const remedy = [...told].some(isMotorFailure) ? restart : 'see to that, then initialize'
+    throw new LabError('device_failed', `it reports ${[...told].map(errorInWords).join(', ')}; ${remedy}`)
   }
 
   async function speedNow(): Promise<number> {
@@ -226,13 +231,17 @@ function open({ line, clock }: { line: Line; clock: Clock }): Device {
       good('M106', await exchange.command('M106', { deadline_ms: reply_ms, accepts: isAnswer('M106') }))
   }
 
+  /** A motor that failed drives nothing. While it goes home it refuses to stop, and is told again until it is there. */
   async function mustSlowDown(): Promise<void> {
     const end = clock.now() + halting_ms
     for (let before: number | undefined; ; ) {
-      const speed = Math.abs(await speedNow())
+      const text = await exchange.query('M123', { deadline_ms: reply_ms, accepts: isAnswer('M123') })
+      if (isMotorFailure(errorOf(text)?.number ?? 0)) return
+      const speed = Math.abs(numberOf(good('M123', text), 'C') ?? nonsense('M123', text))
       if (speed < rest || (before !== undefined && speed < before - 1)) return
       if (clock.now() > end)
         throw new LabError('device_failed', `it was told to stop and still turns at ${speed} rpm; use its power switch`)
+      if (before !== undefined) await exchange.command('M3 S0', { deadline_ms: reply_ms, accepts: isAnswer('M3') })
       before = speed
     }
   }

@@ -8,6 +8,8 @@ const answer_ms = 3
 const longest = 80
 const rpmPerSecond = 1000
 const homing_ms = 1500
+/** It goes home slowly. */
+const homing_rpm = 200
 const latch_ms = 1200
 const timeConstant_s = 240
 
@@ -18,8 +20,10 @@ const texts: Record<number, string> = {
   121: 'main motor:illegal ramp rate',
   123: 'main motor:not home (required)',
   124: 'main motor:not stopped (required)',
-  126: 'plate lock:not closed (required)',
-  203: 'thermistor a:overtemp',
+  126: 'plate lock:not closed',
+  127: 'main motor:homing',
+  203: 'heater:thermistor a overtemp',
+  213: 'heater:illegal target temperature',
 }
 
 type Latch = 'IDLE_OPEN' | 'IDLE_CLOSED' | 'IDLE_UNKNOWN' | 'OPENING' | 'CLOSING'
@@ -35,6 +39,8 @@ export const simulate: Simulate<unknown> = ({ send, clock }): Simulator => {
   let home = true
   let homing = false
   let target: number | undefined
+  /** The motor has failed, and says nothing else until it is switched off and on. */
+  let motorError: number | undefined
 
   function say(text: string): void {
     answers.after(answer_ms, () => send(Buffer.from(`${text}\n`, 'latin1')))
@@ -44,32 +50,46 @@ export const simulate: Simulate<unknown> = ({ send, clock }): Simulator => {
     say(`ERR${String(error).padStart(3, '0')}:${texts[error]} OK`)
   }
 
+  /** Without being asked. */
+  function tell(error: number): void {
+    say(`async ERR${error}:${texts[error]} OK`)
+  }
+
   function hear(line: string): void {
     const [code = '', argument = ''] = line.split(/\s+/)
     const number = /^S-?\d+(\.\d+)?$/.test(argument) ? Number(argument.slice(1)) : undefined
     const commands: Record<string, (() => void) | undefined> = {
       M115: () => say('M115 FW:v0.0.0-simulated HW:simulated SerialNo:SIM-0001 OK'),
-      M123: () => say(`M123 C:${Math.round(table.speed)} T:${Math.round(table.target)} OK`),
+      M123: () => unlessFailed(() => say(`M123 C:${Math.round(speed())} T:${Math.round(table.target)} OK`)),
       M105: () => say(`M105 C:${heater.temperature.toFixed(2)} T:${target?.toFixed(2) ?? 'None'} OK`),
       M241: () => say(`M241 STATUS:${latch} OK`),
-      M3: number === undefined ? undefined : () => spin(number),
+      M3: number === undefined ? undefined : () => unlessFailed(() => spin(number)),
       M204: number === undefined ? undefined : () => say('M204 OK'),
       M104: number === undefined ? undefined : () => warm(number),
       M106: () => warm(undefined),
       M242: () => moveLatch('M242', 'OPENING', 'IDLE_OPEN'),
       M243: () => moveLatch('M243', 'CLOSING', 'IDLE_CLOSED'),
-      G28: goHome,
+      G28: () => unlessFailed(goHome),
     }
     const obey = commands[code]
     if (obey) obey()
     else fail(3)
   }
 
+  function unlessFailed(obey: () => void): void {
+    if (motorError === undefined) obey()
+    else fail(motorError)
+  }
+
+  function speed(): number {
+    return homing ? Math.max(homing_rpm, table.speed) : table.speed
+  }
+
   function spin(rpm: number): void {
-    if (rpm !== 0 && (rpm < 200 || rpm > 3000)) fail(120)
+    if (homing) fail(127)
+    else if (rpm !== 0 && (rpm < 200 || rpm > 3000)) fail(120)
     else if (rpm !== 0 && latch !== 'IDLE_CLOSED') fail(126)
     else {
-      if (homing) stopHoming()
       if (rpm !== 0 || table.moving) home = false
       if (!present.has('jam')) table.goTo(rpm)
       say('M3 OK')
@@ -114,6 +134,10 @@ export const simulate: Simulate<unknown> = ({ send, clock }): Simulator => {
   }
 
   function warm(to: number | undefined): void {
+    if (to !== undefined && (to < 0 || to > 100)) {
+      fail(213)
+      return
+    }
     target = to
     heater.heatTo(present.has('overtemperature') ? undefined : to)
     say(to === undefined ? 'M106 OK' : 'M104 OK')
@@ -127,12 +151,13 @@ export const simulate: Simulate<unknown> = ({ send, clock }): Simulator => {
       if (!table.moving && !homing) return
       stopHoming()
       table.block()
-      fail(111)
+      motorError = 111
+      tell(111)
     } else {
       heater.setTooHot(true)
       heater.heatTo(undefined)
       target = undefined
-      fail(203)
+      tell(203)
     }
   }
 
@@ -147,6 +172,8 @@ export const simulate: Simulate<unknown> = ({ send, clock }): Simulator => {
       } else {
         present.delete(fault)
         if (fault === 'overtemperature') heater.setTooHot(false)
+        // Whoever frees the motor switches it off and on.
+        if (fault === 'jam') motorError = undefined
       }
       return true
     },
@@ -161,7 +188,7 @@ export const simulate: Simulate<unknown> = ({ send, clock }): Simulator => {
       return {
         moving: table.moving || homing || latch === 'OPENING' || latch === 'CLOSING',
         heating: heater.on,
-        speed: table.speed,
+        speed: speed(),
         temperature: heater.temperature,
         latch,
         home,

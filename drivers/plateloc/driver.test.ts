@@ -39,7 +39,15 @@ test('it tells no temperature', async (t) => {
 test('initialize asks whether a cycle runs, and clears its error', async (t) => {
   const { device, run, written } = await onSimulator(driver)
   t.match(await run(device.initialize({}, calm)), { identity: { model: 'PlateLoc', serial_number: null } })
-  t.same(written, ['CC 00\r', 'CL 00\r', 'CC 00\r'])
+  t.same(written, ['CC 00\r', 'CC 00\r', 'CL 00\r', 'CC 00\r'])
+})
+
+test('on a dead line initialize gives up within five seconds', async (t) => {
+  const { device, run, line, clock } = await onSimulator(driver)
+  line.setFault('no_reply')
+  const began = clock.now()
+  await t.rejects(run(device.initialize({}, calm)), { code: 'no_reply', message: /switched on and connected/ })
+  t.ok(clock.now() - began < 5000, `${clock.now() - began} ms`)
 })
 
 test('seal sets temperature and time, goes, and asks until the cycle is complete', async (t) => {

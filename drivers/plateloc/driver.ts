@@ -6,7 +6,7 @@ import { LabError } from '../../src/errors.ts'
 import { type Clock, sleep } from '../../src/kit/clock.ts'
 import type { Driver } from '../driver.ts'
 import { Going } from '../going.ts'
-import { Exchange } from '../transports/exchange.ts'
+import { Exchange, strange } from '../transports/exchange.ts'
 import type { Line } from '../transports/line.ts'
 import {
   type Answer,
@@ -88,9 +88,20 @@ function open({ line, clock }: { line: Line; clock: Clock }): Device {
   }
 
   async function initialize(_params: object, signal: AbortSignal): Promise<Learned> {
+    await mustHear()
+    signal.throwIfAborted()
     await untilItStands(signal)
     await order(clearError, signal)
     return { identity: await identify() }
+  }
+
+  /** Asked twice and no more: to find the line again takes much longer, and is of no use on one that is dead. */
+  async function mustHear(): Promise<void> {
+    const ask = { deadline_ms: query_ms, accepts: ({ verb }: Answer) => verb === verbOf(isComplete) }
+    const { dropped } = exchange
+    if ((await exchange.probe(isComplete, ask)) ?? (await exchange.probe(isComplete, ask))) return
+    const why = exchange.dropped === dropped ? 'see that it is switched on and connected' : strange
+    throw new LabError('no_reply', `it does not answer; ${why}`)
   }
 
   /** What it answers when no cycle was ever begun, or one was aborted, is not known; but none lasts longer than this. */

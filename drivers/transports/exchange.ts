@@ -38,6 +38,9 @@ type Outstanding<Frame, Question> = {
   fail(error: LabError): void
 }
 
+/** What is told of an instrument whose bytes arrive and never make an answer. */
+export const strange = 'it speaks, but not as this driver expects; see the settings of its port, and that the driver is the right one'
+
 /** What fits a serial line's buffer; an instrument that sends more without an end of frame is not well. */
 const mostBuffered = 4096
 const mostWaiting = 64
@@ -153,6 +156,7 @@ export class Exchange<Frame, Question> {
   #exchange(turn: AbortSignal, question: Question | undefined, { deadline_ms, accepts = () => true }: Ask<Frame>): Promise<Frame> {
     return new Promise((resolve, reject) => {
       turn.throwIfAborted()
+      const dropped = this.dropped
       const end = () => {
         cancel()
         this.#outstanding = undefined
@@ -160,7 +164,9 @@ export class Exchange<Frame, Question> {
       const cancel = this.#line.clock.after(deadline_ms, () => {
         end()
         this.#outOfStep = true
-        reject(new LabError('no_reply', `no reply within ${deadline_ms / 1000} s; see that it is switched on and connected`))
+        const isSilent = this.dropped === dropped && this.#buffer.length === 0
+        const why = isSilent ? 'see that it is switched on and connected' : strange
+        reject(new LabError('no_reply', `no reply within ${deadline_ms / 1000} s; ${why}`))
       })
       this.#outstanding = {
         question,

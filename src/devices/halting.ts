@@ -5,7 +5,7 @@ import type { Clock } from '../kit/clock.ts'
 import type { OperationResult } from './records.ts'
 
 /** What somebody who pressed stop waits for at most. */
-const acknowledge_ms = 400
+export const acknowledge_ms = 400
 /** What they wait for the link to be opened, besides. */
 const opening_ms = 2000
 /** How long a device that failed may take to acknowledge that it is halted. */
@@ -51,7 +51,8 @@ export async function answerToStop(
     return (await inTime(clock, acknowledged, acknowledge_ms)) ? { success: true, message: `${device_id} stopped` } : unconfirmed
   } catch (error) {
     if (error instanceof LabError && error.code !== 'stop_not_sent') return unconfirmed
-    const sentence = `${device_id} may still be moving: use its red button. The stop could not be sent: ${messageOf(error)}`
+    const why = messageOf(error).replace(/^the stop could not be sent: /, '')
+    const sentence = `${device_id} may still be moving: use its red button. The stop could not be sent: ${why}`
     throw new LabError('stop_not_sent', sentence, { cause: error })
   }
 }

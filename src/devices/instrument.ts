@@ -6,7 +6,8 @@ import type { Log } from '../kit/log.ts'
 import { capabilities } from './capabilities.ts'
 import type { Device, DeviceType, Identity, Limits, Link, Pose, Profile, UnderWay } from './device.ts'
 import { faultOf, isHarmless, isRefusal, worded } from './failure.ts'
-import { answerToStop, inTime, onceOpen, promised } from './halting.ts'
+import { answerToStop, onceOpen, promised } from './halting.ts'
+import { Halts } from './halts.ts'
 import { DeviceLatch, type Emitter } from './latch.ts'
 import type { LatchStore } from './latches.ts'
 import type { LeaseStore } from './leases.ts'
@@ -63,6 +64,7 @@ export class Instrument {
   readonly #around: Surroundings
   readonly #latch: DeviceLatch
   readonly #leftOn: LeftOn
+  readonly #halts: Halts
   readonly #lock: DeviceLock
   /** Absent where there is no driver. */
   readonly #presence: Presence | undefined
@@ -83,6 +85,7 @@ export class Instrument {
     this.#lock = new DeviceLock(device_id, around)
     this.#latch = new DeviceLatch(device_id, { ...around, wire: driven?.wire, execution: () => this.#lock.execution_id })
     this.#leftOn = new LeftOn({ device_id, simulated, timesItself: driven?.profile.features.autonomous_timer ?? false }, around)
+    this.#halts = new Halts({ clock: around.clock, leftOn: this.#leftOn, late: () => this.#latch.setHalted() })
     this.#can = driven ? namesOf(driven.device) : ['initialized']
     this.#limits = this.#boundedLimits()
     if (!driven) return
@@ -91,6 +94,7 @@ export class Instrument {
     const owner = {
       isRunning: () => this.#run !== undefined,
       connected: () => this.#connected(driven),
+      look: () => this.#look(driven),
       unwell: (error: unknown) => this.#unwell('check', error),
     }
     this.#presence = new Presence({ device_id, device, link, wanted }, owner, around)
@@ -188,7 +192,7 @@ export class Instrument {
     const { device } = this.#mustBeDriven(name)
     checkLimits(this.device_id, params, this.#limits)
     return this.#undertake(name, params, asking, async (run) => {
-      if (name === 'initialize') await this.#presence?.mustBeTheOne()
+      if (name === 'initialize') await this.#beforeInitialize(device)
       await this.#leftOn.before(name)
       run.signal.throwIfAborted()
       try {
@@ -255,12 +259,8 @@ export class Instrument {
     this.#initialized = false
     this.#latch.setStopped(this.#run?.name ?? null)
     this.#run?.cutShort('stopped')
-    return answerToStop(
-      this.device_id,
-      this.#around.clock,
-      acknowledged.then(() => this.#leftOn.off()),
-      this.#presence?.opening,
-    )
+    this.#halts.sent(acknowledged).catch(() => undefined)
+    return answerToStop(this.device_id, this.#around.clock, acknowledged, this.#presence?.opening)
   }
 
   /** Clears a fault that somebody has looked at; never a stop. Answers whether there was one. Throws `locked` when it is not theirs. */
@@ -276,10 +276,11 @@ export class Instrument {
   mustNotBeLatched(): void {
     const { fault, stopped } = this.#latch
     if (stopped) throw new LabError('stopped', `${this.device_id} was stopped; see that it is safe, then ${this.#remedy}`)
-    if (fault) throw new LabError('faulted', `${this.device_id} has a fault: ${fault.error}; see to that, then ${this.#remedy}`)
+    if (fault)
+      throw new LabError('faulted', `${this.device_id} has a fault: ${withoutRemedy(fault.error)}; see to that, then ${this.#remedy}`)
   }
 
-  /** Opens the link, asks who is there, and looks again every two seconds. Sends queries only. */
+  /** Opens the link, asks who is there, and looks again every two seconds. Sends queries, and halts that were not heard. */
   start(): void {
     void this.#presence?.watch()
   }
@@ -294,7 +295,7 @@ export class Instrument {
       this.#run.cutShort('stopping')
       if (!driven.profile.features.autonomous_timer) await this.#halted(driven.device)
     }
-    if (this.#leftOn.hot && driven.link.state === 'open') await this.#halted(driven.device)
+    if ((this.#leftOn.hot || this.#halts.isOwed) && driven.link.state === 'open') await this.#halted(driven.device)
     await driven.link.close()
   }
 
@@ -370,12 +371,22 @@ export class Instrument {
     this.#initialized = false
     const learned = await device.initialize({}, signal)
     signal.throwIfAborted()
+    await this.#noteHeat(device)
+    signal.throwIfAborted()
     if (learned.identity) this.#presence?.recognise(learned.identity)
     this.#presence?.mustTell(this.#presence.identity)
     this.#learned = learned.limits
     this.#limits = this.#boundedLimits()
     this.#initialized = true
+    this.#halts.forget()
     this.#latch.clear('initialized')
+  }
+
+  /** A heater that initialize finds on stays on: from now on it is ours to switch off. */
+  async #noteHeat(device: Device): Promise<void> {
+    if (this.#leftOn.hot || !this.#configured.driven?.profile.features.heating) return
+    const { target } = (await device.get_temperature?.()) ?? { target: null }
+    if (target !== null) await this.#leftOn.before('set_temperature')
   }
 
   /** Writes down how a run ended, and answers it; `detail` says why it failed. */
@@ -399,22 +410,20 @@ export class Instrument {
       if (error.code === 'not_initialized') this.#initialized = false
       return worded(this.device_id, error)
     }
-    const { driven } = this.#configured
-    const halted = driven?.link.state === 'open' && (await this.#halted(driven.device))
+    const halted = await this.#haltedIfOpen()
     return this.#suspect(run.name, error, !halted)
   }
 
   /** As `suspect`, outside a run; a heater that we switched on is switched off first, and with it ends what runs, for the same cause. */
   #unwell(command: string, error: unknown): Promise<LabError> {
     const isHot = this.#leftOn.hot && !isHarmless(error)
-    const failure = isHot ? this.#cooled(command, error) : Promise.resolve(this.#suspect(command, error, this.#leftOn.mayBeOn))
+    const failure = isHot ? this.#cooled(command, error) : Promise.resolve(this.#suspect(command, error, this.#mayBeOn))
     if (isHot) this.#run?.endFor(error, failure)
     return failure
   }
 
   async #cooled(command: string, error: unknown): Promise<LabError> {
-    const { driven } = this.#configured
-    const isOff = driven?.link.state === 'open' && (await this.#halted(driven.device))
+    const isOff = await this.#haltedIfOpen()
     return this.#suspect(command, error, !isOff)
   }
 
@@ -428,12 +437,18 @@ export class Instrument {
     return failure
   }
 
+  /** As `halted`; where its link is not open it is halted as soon as that is. */
+  async #haltedIfOpen(): Promise<boolean> {
+    const { driven } = this.#configured
+    if (driven?.link.state === 'open') return this.#halted(driven.device)
+    this.#halts.owe()
+    return false
+  }
+
   /** Whether a device that failed acknowledged that it stands. */
   async #halted(device: Device): Promise<boolean> {
     try {
-      const halted = await inTime(this.#around.clock, device.halt())
-      if (halted) this.#leftOn.off()
-      return halted
+      return await this.#halts.sent(promised(() => device.halt()))
     } catch (error) {
       this.#around.log.warn(`${this.device_id}: could not be halted: ${messageOf(error)}`)
       return false
@@ -443,18 +458,48 @@ export class Instrument {
   #onLost(reason: string): void {
     this.#initialized = false
     if (this.#closing || this.#run) return
-    this.#suspect('check', new LabError('disconnected', `the connection was lost: ${reason}`), this.#leftOn.mayBeOn)
+    if (this.#leftOn.hot) this.#halts.owe()
+    this.#suspect('check', new LabError('disconnected', `the connection was lost: ${reason}`), this.#mayBeOn)
+  }
+
+  get #mayBeOn(): boolean {
+    return this.#leftOn.mayBeOn || this.#halts.isOwed
+  }
+
+  /** It must be the one that the configuration names, and must have acknowledged its last halt. */
+  async #beforeInitialize(device: Device): Promise<void> {
+    await this.#presence?.mustBeTheOne()
+    if (this.#halts.isOwed && !this.#halts.isPending) await this.#mustBeHalted(device, unheard)
   }
 
   /**
-   * What was left on when the service ended is halted, unless it is to be left; what it does by itself is waited for. Rejects when it does
-   * not acknowledge that it was halted.
+   * A halt that was not heard is repeated ahead of any question. After a fault an instrument that watches its host is asked nothing more:
+   * a question would tell its watchdog that all is well.
+   */
+  async #look({ device, profile }: Driven): Promise<void> {
+    if (this.#halts.isPending) return
+    if (this.#halts.isOwed) await this.#haltAgain(device)
+    else if (!this.#latch.fault || !profile.features.host_watchdog) await device.check()
+  }
+
+  async #haltAgain(device: Device): Promise<void> {
+    if (await this.#halted(device)) this.#around.log.warn(`${this.device_id} had not heard its halt; it was repeated and acknowledged`)
+    else this.#suspect('stop', new LabError('no_reply', unheard), true)
+  }
+
+  /** Halts it. Throws, and latches, `no_reply` with this sentence when it does not acknowledge that. */
+  async #mustBeHalted(device: Device, sentence: string): Promise<void> {
+    if (!(await this.#halted(device))) throw this.#suspect('stop', new LabError('no_reply', sentence), true)
+    this.#around.log.warn(`${this.device_id} may have been on; it was halted`)
+  }
+
+  /**
+   * A halt that was not heard is repeated; a device that was left on when the service ended is halted, unless it is to be left; what it
+   * does by itself is waited for. Rejects when it does not acknowledge that it was halted.
    */
   async #connected({ device }: Driven): Promise<void> {
-    if (this.#configured.on_restart === 'halt' && this.#leftOn.fromBefore) {
-      if (!(await this.#halted(device))) throw this.#suspect('stop', new LabError('no_reply', unheeded), true)
-      this.#around.log.warn(`${this.device_id} was left on; it was halted`)
-    }
+    if (this.#halts.isOwed) await this.#mustBeHalted(device, unheard)
+    else if (this.#configured.on_restart === 'halt' && this.#leftOn.fromBefore) await this.#mustBeHalted(device, unheeded)
     const going = await device.underWay?.()
     if (going && !this.#run) void this.#adopt(device, going)
   }
@@ -474,6 +519,13 @@ export class Instrument {
   }
 }
 
+/** A driver's sentence without the remedy that it ends with, where that says no more than ours. */
+function withoutRemedy(error: string): string {
+  return error.replace(/; see to (that|it),? then initialize$/, '')
+}
+
+const unheard =
+  'it has not acknowledged that it was halted, and is told again until it does; see that it stands and is cold, or use its red button'
 const unheeded =
   'it was left on when the service ended, and has not acknowledged that it was halted; see that it stands and is cold, or use its red button'
 

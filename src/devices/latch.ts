@@ -62,6 +62,13 @@ export class DeviceLatch {
     this.#set({ fault, stopped: true })
   }
 
+  /** The device has acknowledged that it was halted: the fault stays, and says that nothing moves any more. */
+  setHalted(): void {
+    if (!this.#latch?.fault.may_still_be_moving) return
+    this.#latch = { ...this.#latch, fault: { ...this.#latch.fault, may_still_be_moving: false } }
+    this.#keep()
+  }
+
   /** Answers whether there was something to clear. */
   clear(message: string): boolean {
     if (!this.#latch) return false

@@ -3,6 +3,7 @@
 import { test } from 'tap'
 import { driver as bioshake } from '../../drivers/bioshake/driver.ts'
 import { driver as gpioShaker } from '../../drivers/gpio_shaker/driver.ts'
+import { tampered } from '../../drivers/tampered.ts'
 import { oneDevice } from './testing.ts'
 
 test('a run that was refused leaves nothing on', async (t) => {
@@ -11,14 +12,14 @@ test('a run that was refused leaves nothing on', async (t) => {
   await perform('initialize', {})
   link.setFault('interlock_open')
   await t.rejects(perform('shake', { speed: 500, duration: 5 }), { code: 'interlock' })
-  t.same(await leftOn(), [])
+  t.same(leftOn(), [])
 })
 
 test('what was on before a run that was refused is still on', async (t) => {
   const { leftOn, perform } = await heated(t)
   await perform('unlock_plate', {})
   await t.rejects(perform('shake', { speed: 500, duration: 5 }), { code: 'interlock' })
-  t.same(await leftOn(), ['d'])
+  t.same(leftOn(), ['d'])
 })
 
 test('a heater that is unplugged while nothing runs may still be hot', async (t) => {
@@ -49,6 +50,26 @@ test('a reading of a hot device that fails ends the run, which says why', async 
     last_operation: { operation: 'shake', result: { success: false, message: /no reply/ } },
   })
   t.match(link.simulator.world, { heating: false })
+})
+
+test('a heater that initialize finds on is switched off as soon as it hears again', async (t) => {
+  const { driver, hand } = tampered(bioshake)
+  const { clock, instrument, link, leftOn, start, perform } = await oneDevice(t, driver)
+  await start()
+  for (const command of ['setTempTarget600\r', 'tempOn\r']) {
+    if ('write' in link) link.write(Buffer.from(command))
+    await clock.advance(100)
+  }
+  await perform('initialize', {})
+  t.same(leftOn(), ['d'])
+  hand.cut()
+  await clock.advance(20_000)
+  t.match(instrument.info(), { state: 'faulted', fault: { may_still_be_moving: true } })
+  t.equal(link.simulator.world.heating, true)
+  hand.leave()
+  await clock.advance(10_000)
+  t.equal(link.simulator.world.heating, false)
+  t.same(leftOn(), [])
 })
 
 async function heated(t: Parameters<typeof oneDevice>[0]) {

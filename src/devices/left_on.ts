@@ -17,6 +17,8 @@ export class LeftOn {
   readonly #journal: RunStore
   readonly #log: Log
   #hot = false
+  /** Resolves when all that was to be written down so far is, or was refused. */
+  #written: Promise<void> = Promise.resolve()
   /** As it was before what was begun last. */
   #before = { hot: false, fromBefore: false }
 
@@ -41,9 +43,25 @@ export class LeftOn {
     return this.#hot || this.fromBefore
   }
 
+  /** Whether the service ended before the device had acknowledged its last halt. */
+  get isHaltOwed(): boolean {
+    return this.#journal.haltsOwed.includes(this.#known.device_id)
+  }
+
+  /** Writes down that the device has not acknowledged a halt, for whoever comes after us. */
+  oweHalt(): void {
+    const { device_id, simulated } = this.#known
+    if (simulated) return
+    const failed = `${device_id}: it could not be written down that it has not acknowledged its halt`
+    void this.#inOrder(async () => {
+      if (!this.isHaltOwed) await this.#journal.switchedOn(device_id, 'stop')
+    }, failed)
+  }
+
   /** Before the first byte. Rejects with `storage`: then it must not begin. */
   async before(name: Performable): Promise<void> {
     const left = this.#leaves(name)
+    await this.#written
     this.#before = { hot: this.#hot, fromBefore: this.fromBefore }
     if (left && !this.#known.simulated) await this.#journal.switchedOn(this.#known.device_id, name)
     if (left === 'heat') this.#hot = true
@@ -66,11 +84,16 @@ export class LeftOn {
     void this.#crossOut()
   }
 
-  async #crossOut(): Promise<void> {
+  #crossOut(): Promise<void> {
     const { device_id } = this.#known
-    await this.#journal.switchedOff(device_id).catch((error) => {
-      this.#log.error(`${device_id}: it could not be written down that it is off; it will be switched off once more`, error)
-    })
+    const failed = `${device_id}: it could not be written down that it is off; it will be switched off once more`
+    return this.#inOrder(() => this.#journal.switchedOff(device_id), failed)
+  }
+
+  /** The journal crosses out only what it has written. */
+  #inOrder(write: () => Promise<void>, failed: string): Promise<void> {
+    this.#written = this.#written.then(write).catch((error) => this.#log.error(failed, error))
+    return this.#written
   }
 
   #leaves(name: Performable): 'motion' | 'heat' | undefined {

@@ -7,5 +7,5 @@ import type { RunStore } from './run_journal.ts'
 export const nothingKept: { latches: LatchStore; leases: LeaseStore; journal: RunStore } = {
   latches: { get: () => undefined, async set() {} },
   leases: { get: () => undefined, async set() {}, isOver: () => false },
-  journal: { on: [], async switchedOn() {}, async switchedOff() {} },
+  journal: { on: [], haltsOwed: [], async switchedOn() {}, async switchedOff() {} },
 }

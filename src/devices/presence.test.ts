@@ -20,7 +20,7 @@ test('what was left on is halted when it answers at last, however late that is',
   link.clearFaults()
   await clock.advance(6000)
   t.ok(written.includes('S'))
-  t.same(await leftOn(), [])
+  t.same(leftOn(), [])
   const before = written.length
   await clock.advance(6000)
   t.notOk(written.slice(before).includes('S'), 'and once')
@@ -39,10 +39,19 @@ test('what was left on and acknowledges no halt is a fault, and is halted again 
   t.match(instrument.info(), { state: 'faulted', fault: { command: 'stop', error_type: 'NoReply', may_still_be_moving: true } })
   t.match(instrument.info().fault?.error, /left on.*red button/)
   t.ok(halts > 1)
-  t.same(await leftOn(), ['d'])
+  t.same(leftOn(), ['d'])
   device.halt = halt
   await clock.advance(9000)
-  t.same(await leftOn(), [])
+  t.same(leftOn(), [])
+})
+
+test('a stop that was not heard before the service ended is repeated by the next one, also where what was left on is left', async (t) => {
+  const { clock, instrument, written, leftOn, start } = await oneDevice(t, bigbear, { wasOn: 'stop', on_restart: 'leave' })
+  await start()
+  await clock.advance(6000)
+  t.equal(written.filter((frame) => frame === 'S').length, 1)
+  t.same(leftOn(), [])
+  t.equal(instrument.info().fault, null)
 })
 
 test('what was left on is halted before an initialize that comes first', async (t) => {
@@ -51,7 +60,40 @@ test('what was left on is halted before an initialize that comes first', async (
   t.match(await clock.run(instrument.perform('initialize', {})), { success: true })
   t.equal(written.filter((frame) => frame === 'S').length, 1)
   t.ok(written.indexOf('S') < written.indexOf('F'), `${written}`)
-  t.same(await leftOn(), [])
+  t.same(leftOn(), [])
+})
+
+test('an initialize that comes before the halt was heard repeats the halt first, and does nothing else without its answer', async (t) => {
+  const { clock, instrument, device, registry, written, perform, start } = await oneDevice(t, bigbear)
+  await start()
+  await perform('initialize', {})
+  const halt = device.halt
+  device.halt = () => Promise.reject(new LabError('no_reply', 'no reply'))
+  await clock.run(registry.halt('d'))
+  written.length = 0
+  await t.rejects(perform('initialize', {}), { code: 'no_reply', message: /not acknowledged that it was halted/ })
+  t.same(written, [], 'nothing moves')
+  device.halt = halt
+  t.match(await perform('initialize', {}), { success: true })
+  t.equal(written[0], 'S')
+  t.match(instrument.info(), { state: 'ready', fault: null })
+})
+
+test('an acknowledgement that comes after an initialize switches nothing off in the books', async (t) => {
+  const { device, registry, perform, leftOn, start, clock } = await oneDevice(t, bioshake)
+  await start()
+  await perform('initialize', {})
+  let acknowledge = () => {}
+  device.halt = () =>
+    new Promise((resolve) => {
+      acknowledge = resolve
+    })
+  await clock.run(registry.halt('d'))
+  await perform('initialize', {})
+  await perform('set_temperature', { temperature: 60 })
+  acknowledge()
+  await clock.advance(1)
+  t.same(leftOn(), ['d'])
 })
 
 test('initialize does not move another instrument than the configured one', async (t) => {
@@ -132,7 +174,7 @@ test('where nothing can be opened a stop could not be sent, and the next one nei
   registry.start()
   const stopping = registry.halt('d')
   fails()
-  const words = { code: 'stop_not_sent', message: /red button\. The stop could not be sent: / }
+  const words = { code: 'stop_not_sent', message: /red button\. The stop could not be sent: (?!the stop)/ }
   await t.rejects(clock.run(stopping), words)
   await t.rejects(clock.run(registry.halt('d')), words)
   t.equal(instrument.info().fault?.error_type, 'Stopped')

@@ -21,6 +21,8 @@ type Owner = {
   isRunning(): boolean
   /** It is there again, after it was not; nothing has been asked but who it is. When this rejects it is called again at the next look. */
   connected(): Promise<void>
+  /** Nothing runs on it: it is seen whether it is well. Rejects when it is not. */
+  look(): Promise<void>
   /** It does not answer as it should. */
   unwell(error: unknown): Promise<unknown>
 }
@@ -57,7 +59,7 @@ export class Presence {
     return this.#opening
   }
 
-  /** Looks now, and again every two seconds until it is ended. Sends queries only. */
+  /** Looks now, and again every two seconds until it is ended. */
   async watch(): Promise<void> {
     await this.#look()
     if (!this.#ended) this.#cancelLook = this.#clock.after(watch_ms, () => void this.watch())
@@ -101,10 +103,10 @@ export class Presence {
   }
 
   async #look(): Promise<void> {
-    const { device, link } = this.#known
+    const { link } = this.#known
     if (this.#owner.isRunning()) return
     try {
-      if (this.#isThere) await device.check()
+      if (this.#isThere) await this.#owner.look()
       else await this.#meet()
       this.#unreachable = ''
     } catch (error) {

@@ -14,7 +14,7 @@ const Entry = v.strictObject({
 type Entry = v.InferOutput<typeof Entry>
 
 /** Where a device writes down that it is on. */
-export type RunStore = Pick<RunJournal, 'on' | 'switchedOn' | 'switchedOff'>
+export type RunStore = Pick<RunJournal, 'on' | 'haltsOwed' | 'switchedOn' | 'switchedOff'>
 
 export class RunJournal {
   readonly #journal: Journal<Entry>
@@ -31,6 +31,11 @@ export class RunJournal {
   /** The devices that were left on. */
   get on(): string[] {
     return this.#journal.live.map(({ device_id }) => device_id)
+  }
+
+  /** Those of them whose last halt was not acknowledged: the last word on such a device is its `stop`. */
+  get haltsOwed(): string[] {
+    return this.#journal.live.filter(({ operation }) => operation === 'stop').map(({ device_id }) => device_id)
   }
 
   /** Before the first byte of an operation that leaves a device moving or hot should we end. Rejects with `storage`. */

@@ -11,29 +11,31 @@ import type { Identity } from './device.ts'
 import { Ledger } from './ledger.ts'
 import { nothingKept } from './nothing_kept.ts'
 import { Registry } from './registry.ts'
-import { RunJournal } from './run_journal.ts'
+import type { RunStore } from './run_journal.ts'
 import { WireLog } from './wire_log.ts'
 
 type Options = {
+  settings?: object
   identity?: Partial<Identity>
-  /** Whether the service that ended before left it on. */
-  wasOn?: boolean
+  /** Whether the service that ended before left it on; the operation that did, a stop that was not heard for `stop`. */
+  wasOn?: boolean | 'stop'
+  on_restart?: 'halt' | 'leave'
 }
 
 /** `d`, not started yet: `start` has it looked at. `written` is all that the host wrote. */
 export async function oneDevice<Settings>(
   t: Test,
   driver: Driver<Settings> | PinsDriver<Settings>,
-  { identity = {}, wasOn = false }: Options = {},
+  { settings = {}, identity = {}, wasOn = false, on_restart = 'halt' }: Options = {},
 ) {
   const clock = new VirtualClock()
   const ending: (() => Promise<unknown>)[] = []
   t.teardown(async () => {
     for (const end of ending) await end()
   })
-  const journal = await RunJournal.open(t.testdir({}), ({ message }) => t.fail(message))
-  if (wasOn) await journal.switchedOn('d', 'shake')
-  const { link, device, profile } = put(driver, clock)
+  const on = new Map<string, string>(wasOn ? [['d', wasOn === true ? 'shake' : wasOn]] : [])
+  const journal = journalOf(on)
+  const { link, device, profile } = put(driver, v.parse(driver.settings, settings), clock)
   const wire = new WireLog()
   const written: string[] = []
   link.onWire((direction, bytes) => {
@@ -41,28 +43,39 @@ export async function oneDevice<Settings>(
     if (direction === 'to_device') written.push(Buffer.from(bytes).toString('latin1').trim())
   })
   const about = { device_id: 'd', type: driver.type, name: 'D', driver: 'd', simulated: false, time_scale: 1, bounds: {} }
-  const configured = { ...about, identity, on_restart: 'halt' as const, driven: { device, link, profile, wire } }
+  const configured = { ...about, identity, on_restart, driven: { device, link, profile, wire } }
   const registry = new Registry([configured], { clock, hub: { emit() {} }, ledger: new Ledger(), log: silent, ...nothingKept, journal })
-  ending.push(
-    () => clock.run(registry.close()),
-    () => journal.close(),
-  )
+  ending.push(() => clock.run(registry.close()))
   const instrument = registry.find('d')
   const start = () => {
     registry.start()
     return clock.advance(1000)
   }
   const perform = (...asked: Parameters<typeof instrument.perform>) => clock.run(instrument.perform(...asked))
-  /** What is written down as on, after all that was to be written before this is asked. */
-  const leftOn = async () => {
-    await journal.switchedOn('last', 'shake')
-    return journal.on.filter((device_id) => device_id !== 'last')
-  }
-  return { clock, registry, instrument, link, device, leftOn, written, start, perform }
+  /** What is written down as on. */
+  const leftOn = () => journal.on
+  return { clock, registry, instrument, link, device, profile, leftOn, written, start, perform }
 }
 
-function put<Settings>(driver: Driver<Settings> | PinsDriver<Settings>, clock: VirtualClock) {
-  const settings = v.parse(driver.settings, {})
+/** In virtual time no file is waited for. */
+function journalOf(operations: Map<string, string>): RunStore {
+  return {
+    get on() {
+      return [...operations.keys()]
+    },
+    get haltsOwed() {
+      return [...operations].filter(([, operation]) => operation === 'stop').map(([device_id]) => device_id)
+    },
+    async switchedOn(device_id, operation) {
+      operations.set(device_id, operation)
+    },
+    async switchedOff(device_id) {
+      operations.delete(device_id)
+    },
+  }
+}
+
+function put<Settings>(driver: Driver<Settings> | PinsDriver<Settings>, settings: Settings, clock: VirtualClock) {
   if (isOnPins(driver)) {
     const board = simulatedBoard({ simulate: driver.simulate, plan: driver.plan(settings), settings, clock, wire: clock })
     return { link: board, device: driver.open({ board, clock, settings }), profile: driver.profile(settings) }
