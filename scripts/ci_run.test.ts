@@ -10,12 +10,13 @@ const counts = '#!/bin/sh\necho "1 passed, 0 failed"\n'
 const npm = '#!/bin/sh\ncase $1 in test) cat "$SAID"; exit "$STATUS" ;; *) echo "1 passed, 0 failed" ;; esac\n'
 
 /** Runs a copy of it, where `npm test` says this and ends so. `maySkip` stands at the beginning of the list of tests that may skip. */
-function run(t: Test, said: string, { status = 0, maySkip = '' } = {}) {
-  const top = t.testdir({ '.ci': {}, bin: {}, said, dist: { scripts: { browser: {}, guest: {} } } })
+function run(t: Test, said: string, { status = 0, maySkip = '', service = 'echo "1 passed, 0 failed"' } = {}) {
+  const top = t.testdir({ '.ci': {}, bin: {}, said, dist: { scripts: { browser: {}, guest: {} } }, scripts: { guest: {} } })
   const text = readFileSync(script, 'utf8')
   writeFileSync(`${top}/.ci/run`, text.replace("may_skip='\n", `may_skip='\n${maySkip}`))
   for (const [name, program] of Object.entries({ npm, node: counts, 'apt-get': '#!/bin/sh\n' }))
     writeFileSync(`${top}/bin/${name}`, program, { mode: 0o755 })
+  writeFileSync(`${top}/scripts/guest/service-test.sh`, `#!/bin/sh\n${service}\n`, { mode: 0o755 })
   const env = { PATH: `${top}/bin:${process.env.PATH}`, SAID: `${top}/said`, STATUS: String(status) }
   const { status: code, stdout } = spawnSync('bash', [`${top}/.ci/run`], { encoding: 'utf8', env, stdio: ['ignore', 'pipe', 'pipe'] })
   return { code, stdout, last: stdout.trimEnd().split('\n').at(-1) }
@@ -47,5 +48,12 @@ test('a test that skips is named, and fails all of it unless it is on the list',
   const may = run(t, skipping, { maySkip: '  zsh completes the same: nobody has it\n' })
   t.match(may, { code: 0, stdout: new RegExp(`${named.source}[\\s\\S]*\\n${times} skipped\\n`, 'm'), last: /^\d+ passed, 0 failed$/ })
   t.match(run(t, skipping, { maySkip: '  zsh completes: another test\n' }), { code: 1 })
+  t.end()
+})
+
+test('what goes on beside the others counts as they do', (t) => {
+  const failing = run(t, '# { total: 10, pass: 10 }\n', { service: 'echo "2 passed, 1 failed"; exit 1' })
+  t.match(failing, { code: 1, last: /, 1 failed$/, stdout: /== FAILED: the package under systemd, in the guest 2 passed, 1 failed/ })
+  t.match(run(t, '# { total: 10, pass: 10 }\n', { service: 'exit 1' }), { code: 1, last: /, 1 failed$/ })
   t.end()
 })
