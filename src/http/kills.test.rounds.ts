@@ -302,7 +302,7 @@ async function post({ url, key }: Door, path: string, body: object): Promise<str
   const headers = { 'X-API-Key': key, 'Content-Type': 'application/json' }
   const answer = await fetch(url + path, { method: 'POST', headers, body: JSON.stringify(body) })
   const text = await answer.text()
-  if (answer.ok) return text
+  if (answer.ok) return text.trimEnd()
   throw new Error(`${path} was answered ${answer.status} ${text}`)
 }
 

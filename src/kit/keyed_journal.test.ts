@@ -1,4 +1,4 @@
-import { appendFileSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { appendFileSync, existsSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { test } from 'tap'
 import { KeyedJournal, keptIn, readKeyedJournal } from './keyed_journal.ts'
 
@@ -228,4 +228,20 @@ test('an end that is no torn one of its own lines is damage', async (t) => {
     writeFileSync(path, text + strange)
     t.match((await readKeyedJournal(path)).damage, /not as they were written/, strange.slice(0, 10))
   }
+})
+
+test('nothing is written before what must be known elsewhere is', async (t) => {
+  const path = `${t.testdir()}/a.jsonl`
+  let know = () => {}
+  const known = new Promise<void>((resolve) => {
+    know = resolve
+  })
+  const journal = new KeyedJournal(path, () => known)
+  journal.put(new Map([['a', '1']]))
+  await new Promise(setImmediate)
+  t.notOk(existsSync(path))
+  journal.put(new Map([['a', '2']]))
+  know()
+  await journal.written()
+  t.equal((await readKeyedJournal(path)).keys.get('a'), 2)
 })

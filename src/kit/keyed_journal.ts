@@ -19,6 +19,7 @@ const beginnings = ['{"key":', '{"together":']
 
 export class KeyedJournal {
   readonly #path: string
+  readonly #before: () => Promise<void>
   #waiting = new Map<string, string | null>()
   /** As it is in the file. */
   readonly #standing = new Map<string, string>()
@@ -31,8 +32,10 @@ export class KeyedJournal {
   /** It ends with a line end, and can be added to. */
   #isWhole = true
 
-  constructor(path: string) {
+  /** `before` is awaited before each write: what it stands for is known elsewhere before it is known here. It does not reject. */
+  constructor(path: string, before: () => Promise<void> = async () => {}) {
     this.#path = path
+    this.#before = before
   }
 
   /** Writes it in one of the next turns, all that came until then at once. */
@@ -77,6 +80,7 @@ export class KeyedJournal {
     this.#isScheduled = false
     const changes = this.#waiting
     this.#waiting = new Map()
+    await this.#before()
     try {
       if (!this.#isThere) await this.#begin()
       if (!this.#isWhole) await this.#replace(textOf(this.#standing))

@@ -3,6 +3,7 @@
 import { join } from 'node:path'
 import { messageOf } from '../errors.ts'
 import type { RuntimeEvent } from '../events/event.ts'
+import type { EventLog } from '../events/log.ts'
 import { setAside } from '../kit/damage.ts'
 import { namesIn } from '../kit/files.ts'
 import { KeyedJournal, readKeyedJournal } from '../kit/keyed_journal.ts'
@@ -15,9 +16,12 @@ import type { RunMode } from '../workflow/threads/world.ts'
 
 const ending = '.jsonl'
 
-/** A run without drivers is over in a moment, and can be had again: it is not kept. */
-export function keptIn(data_dir: string): (execution_id: string, mode: RunMode) => KeyedJournal | undefined {
-  return (execution_id, mode) => (mode === 'PURE_SIM' ? undefined : journalOf(data_dir, execution_id))
+/**
+ * A run without drivers is over in a moment, and can be had again: it is not kept. The journal of a run is never ahead of the log: after a
+ * kill, what was done and told is taken for done, and would otherwise be told nowhere.
+ */
+export function keptIn(data_dir: string, log: Pick<EventLog, 'until'>): (execution_id: string, mode: RunMode) => KeyedJournal | undefined {
+  return (execution_id, mode) => (mode === 'PURE_SIM' ? undefined : new KeyedJournal(pathOf(data_dir, execution_id), () => log.until()))
 }
 
 type Bench = Pick<Shelf, 'runtime' | 'leaveBehind' | 'loadFor'>
@@ -39,7 +43,7 @@ export async function takeUp(shelf: Bench, data_dir: string, tell: Tell): Promis
   const names = (await namesIn(join(data_dir, 'executions'))).filter((name) => name.endsWith(ending))
   const { records } = shelf.runtime
   for (const execution_id of names.map((name) => name.slice(0, -ending.length))) {
-    const path = join(data_dir, 'executions', `${execution_id}${ending}`)
+    const path = pathOf(data_dir, execution_id)
     const kept = await readKeyedJournal(path)
     const { keys } = kept
     const whole = savedOf(keys)
@@ -61,7 +65,7 @@ export async function takeUp(shelf: Bench, data_dir: string, tell: Tell): Promis
     }
     // Its journal is the only one that knows where its labware is.
     for (const lost of await shelf.leaveBehind(threadsOnBench(keys))) tell.lost(execution_id, lost)
-    if (damage === undefined) await journalOf(data_dir, execution_id).remove()
+    if (damage === undefined) await new KeyedJournal(pathOf(data_dir, execution_id)).remove()
     else
       tell.damaged(
         `executions/${execution_id}${ending} is damaged (${damage}): nothing of that run is done again. ${await keptAside(path)}`,
@@ -98,6 +102,6 @@ async function keptAside(path: string): Promise<string> {
   )
 }
 
-function journalOf(data_dir: string, execution_id: string): KeyedJournal {
-  return new KeyedJournal(join(data_dir, 'executions', `${execution_id}${ending}`))
+function pathOf(data_dir: string, execution_id: string): string {
+  return join(data_dir, 'executions', `${execution_id}${ending}`)
 }
