@@ -20,6 +20,8 @@ expect() {
   answer=$(curl -sS -m 300 -X "$method" "${auth[@]}" "${data[@]}" "$@" -w '\n%{http_code}' "$url$path" 2>&1)
   got=${answer##*$'\n'}
   answer=${answer%$'\n'*}
+  # A body in JSON ends its line.
+  answer=${answer%$'\n'}
   answered=$answer
   if [[ $got == "$status" && $answer =~ $pattern ]]; then
     passed=$((passed + 1))
