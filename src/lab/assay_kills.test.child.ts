@@ -102,7 +102,7 @@ function running(): Execution | undefined {
 
 /** As the service keeps runs in other modes: the assay has no other bench than time. That stands still while the card is waited for. */
 function keep(execution_id: string): Pick<KeyedJournal, 'put' | 'synced' | 'remove'> {
-  const journal = keptIn(data_dir, hub.log)(execution_id, 'LIVE')!
+  const journal = keptIn(data_dir, hub)(execution_id, 'LIVE')!
   return {
     put: (changes) => journal.put(changes),
     async synced() {

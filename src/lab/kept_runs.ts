@@ -3,7 +3,7 @@
 import { join } from 'node:path'
 import { messageOf } from '../errors.ts'
 import type { RuntimeEvent } from '../events/event.ts'
-import type { EventLog } from '../events/log.ts'
+import type { Hub } from '../events/hub.ts'
 import { setAside } from '../kit/damage.ts'
 import { namesIn } from '../kit/files.ts'
 import { KeyedJournal, readKeyedJournal } from '../kit/keyed_journal.ts'
@@ -17,11 +17,16 @@ import type { RunMode } from '../workflow/threads/world.ts'
 const ending = '.jsonl'
 
 /**
- * A run without drivers is over in a moment, and can be had again: it is not kept. The journal of a run is never ahead of the log: after a
- * kill, what was done and told is taken for done, and would otherwise be told nowhere.
+ * A run without drivers is over in a moment, and can be had again: it is not kept. The journal of a run is never ahead of the log and the
+ * incidents: after a kill, what was done and told is taken for done, and would otherwise be told nowhere.
  */
-export function keptIn(data_dir: string, log: Pick<EventLog, 'until'>): (execution_id: string, mode: RunMode) => KeyedJournal | undefined {
-  return (execution_id, mode) => (mode === 'PURE_SIM' ? undefined : new KeyedJournal(pathOf(data_dir, execution_id), () => log.until()))
+export function keptIn(
+  data_dir: string,
+  hub: Pick<Hub, 'log' | 'incidents'>,
+): (execution_id: string, mode: RunMode) => KeyedJournal | undefined {
+  // What cannot be written there is told by them, and holds up no run.
+  const told = async () => void (await Promise.allSettled([hub.log.until(), hub.incidents.written()]))
+  return (execution_id, mode) => (mode === 'PURE_SIM' ? undefined : new KeyedJournal(pathOf(data_dir, execution_id), told))
 }
 
 type Bench = Pick<Shelf, 'runtime' | 'leaveBehind' | 'loadFor'>

@@ -91,7 +91,7 @@ export async function openRuns(rooms: Rooms, instead: Partial<RuntimeOptions> = 
         openSimulated,
         records: file.records,
         durations: learned,
-        keep: keptIn(data_dir, hub.log),
+        keep: keptIn(data_dir, hub),
         atRest: () => shelf.keepPlaced(),
         admission: {
           limits: () => rooms.config.limits,
