@@ -1,4 +1,4 @@
-// What the service owes with every driver: a halt that the instrument did not hear is repeated as soon as it hears again. In virtual time.
+// With every driver, the service repeats a halt that the instrument did not hear as soon as the instrument hears again. In virtual time.
 
 import type { Test } from 'tap'
 import type { Profile } from '../src/devices/device.ts'
@@ -7,17 +7,17 @@ import { before, type Name, paramsOf } from './conformance.ts'
 import { type AnyDriver, isOnPins } from './driver.ts'
 import { tampered } from './tampered.ts'
 
-/** What goes on in an instrument that nobody tells to stop. */
+/** Operations that an instrument continues until it is told to stop. */
 const goings: Name[] = ['shake', 'centrifuge', 'seal', 'peel', 'set_temperature']
-/** How its words are lost: all of them on a port that stays open, or with the port. */
+/** How the connection is lost: the port stays open and all bytes are lost, or the port is gone. */
 const losses = ['dead', 'unplugged'] as const
 /** Whether the service finds that out, or somebody presses stop. */
 const ends = ['fault', 'stop'] as const
 
 const into_ms = 20_000
-/** By then every driver has found out, and no instrument's own watchdog has. */
+/** Within this time every driver finds out, and no instrument's own watchdog fires. */
 const lost_ms = 30_000
-/** By then it hears again, was halted, and told so: two looks, and the longest answer. */
+/** Within this time the service looks twice and the slowest instrument answers. */
 const heard_ms = 20_000
 /** A rotor takes its time, and so does a motion that no stop ends. */
 const rest_ms = 120_000

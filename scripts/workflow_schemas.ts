@@ -1,7 +1,6 @@
 // The JSON Schemas of topologies and workflows, for editors to complete and check.
 
-import type * as v from 'valibot'
-import { type JsonSchema, jsonSchema, jsonSchemas } from '../src/kit/json_schema.ts'
+import { anyOf, type JsonSchema, jsonSchema, jsonSchemas } from '../src/kit/json_schema.ts'
 import { JsonAction, JsonStep, JsonWorkflow, TopologyDocument } from '../src/workflow/plans/documents.ts'
 
 const $schema = 'https://json-schema.org/draft/2020-12/schema'
@@ -13,9 +12,4 @@ export function topologySchema(): JsonSchema {
 export function workflowSchema(): JsonSchema {
   const named = { Step: anyOf(JsonStep), Action: anyOf(JsonAction) }
   return { $schema, title: 'Workflow of benchd', ...jsonSchema(JsonWorkflow, { named }), $defs: jsonSchemas(named) }
-}
-
-/** All that it may be. */
-function anyOf(choice: v.LazySchema<v.GenericSchema>): v.GenericSchema {
-  return choice.getter(undefined)
 }

@@ -18,7 +18,7 @@ export type Instrument = {
   canHeat(): boolean
   /** A motion has ended well. */
   recovered(): void
-  /** Who it is, as it tells at each start. */
+  /** The lines with which the instrument names itself at each start. */
   title(): string[]
   /** Starts anew, a moment after it has said that it will. */
   restartSoon(): void

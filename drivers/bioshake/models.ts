@@ -14,7 +14,7 @@ export type Model = {
   cooling?: true
   /** How long it takes to start, in seconds: known hosts wait up to 30 s, and those of the Q family about 5 s. */
   boot_s: number
-  /** What the last line of its start says. */
+  /** The last line that the instrument sends when it starts. */
   bootEnd: 'Initialization complete' | 'Initialization successfully completed.'
 }
 

@@ -187,7 +187,7 @@ export const simulate: Simulate<Settings> = ({ send, clock, settings, baud = () 
   }
 }
 
-/** What it checks as it starts: of a Q1 as it was recorded, of the others as they may. No two lines are two seconds apart. */
+/** The lines of the self test. Those of a Q1 were recorded; those of the other models are made up. Lines follow each other within two seconds. */
 function selfTest({ heating, cooling, locking, rpm }: Model, temperature: number): string[] {
   const line = (what: string, found = '') => `${`${what} `.padEnd(39, '.')} OK${found}`
   const degrees = ` (T=${temperature.toFixed(1)}\xb0C)`

@@ -229,7 +229,7 @@ const echoing: typeof driver.simulate = (at) => {
   return simulator
 }
 
-/** One that confirms its watchdog once, and not again. */
+/** A simulator that confirms the watchdog once, and not again. */
 const forgetful: typeof driver.simulate = (at) => {
   let confirmed = 0
   const isEcho = (bytes: Uint8Array) => Buffer.from(bytes).toString('latin1').startsWith('60 ')

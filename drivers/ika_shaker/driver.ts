@@ -191,7 +191,7 @@ function open({ line, clock, settings }: { line: Line; clock: Clock; settings: S
     if (model.temperature) await tellPlateAgain()
   }
 
-  /** Whether the heater is off cannot be seen. But what is told between two answers that come at once is heard. */
+  /** The instrument does not tell whether its heater is off. It hears a command that is sent between two questions that it answers at once. */
   async function tellPlateAgain(): Promise<void> {
     await exchange.tell(`STOP_${plate}`)
     await exchange.command(`IN_PV_${motor}`, { deadline_ms: reply_ms, accepts: (text) => readValue(text, motor) !== undefined })

@@ -38,7 +38,7 @@ const rest = 20
 const tolerance = 40
 const ramp_s = 15
 const halting_ms = 5000
-/** It answers every question about the motor with the error until then. */
+/** The module answers every question about the motor with the error until it restarts. */
 const restart = 'it keeps this error until it restarts: see what blocks it, switch it off and on, then initialize'
 const warming = { hottest: 105, overshoot: 10, gain: 2, within_s: 180, below: 3 }
 
@@ -67,7 +67,7 @@ function open({ line, clock }: { line: Line; clock: Clock }): Device {
     unsolicited: notice,
   })
 
-  /** An error without the word `async` may be the answer to what is asked, and is left to whoever asks. */
+  /** An error without the word `async` may answer the question that is open, so the caller of `exchange` handles it. */
   function notice(text: string): boolean {
     const error = errorOf(text)
     if (!error) return false

@@ -90,7 +90,7 @@ const eventsVerify = command({
   operands: [],
   options: { 'data-dir': serviceOptions['data-dir'] },
   async run({ options }) {
-    const found = await offline(dataDir(options['data-dir']), 'events verify', {})
+    const found = await offline(dataDir(options['data-dir']), 'events verify', undefined)
     if (options.json) print(JSON.stringify(found))
     else {
       for (const { file, offset, problem } of found.damaged) print(`${file} at byte ${offset}: ${problem}`)

@@ -44,9 +44,9 @@ export const tasks = {
     return verifyChain(join(folder, file), { wanted })
   },
 
-  'events verify': async ({ folder }: Place, options: { newest_only?: boolean }): Promise<VerifiedLog> => {
+  'events verify': async ({ folder }: Place): Promise<VerifiedLog> => {
     const { verifyLog } = await import('../events/log_verify.ts')
-    return verifyLog(join(folder, 'events'), options)
+    return verifyLog(join(folder, 'events'))
   },
 
   'state text': async ({ folder }: Place, { text }: { text: keyof typeof stateTexts }): Promise<string> => {

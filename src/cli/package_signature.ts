@@ -14,13 +14,20 @@ import { forTerminal } from './table.ts'
 export const publicKeyPath = '/etc/benchd/update.pub'
 
 type Files = { key: string; signature: string; file: string; folder: string }
-type Kind = { program: string; isKey(key: string): boolean; endings: readonly string[]; verify(files: Files): Promise<void> }
+type Kind = {
+  program: string
+  debianPackage: string
+  isKey(key: string): boolean
+  endings: readonly string[]
+  verify(files: Files): Promise<void>
+}
 
 const longestSignature = 64 * 1024
 
 const kinds: readonly Kind[] = [
   {
     program: 'minisign',
+    debianPackage: 'minisign',
     isKey: (key) => /^(untrusted comment:.*\r?\n)?RW[A-Za-z0-9+/]{54}\s*$/.test(key),
     endings: ['.minisig'],
     async verify({ key, signature, file }) {
@@ -29,6 +36,7 @@ const kinds: readonly Kind[] = [
   },
   {
     program: 'gpg',
+    debianPackage: 'gnupg',
     isKey: (key) => key.includes('-----BEGIN PGP PUBLIC KEY BLOCK-----') || /^[\x98\x99\xc6]/.test(key),
     endings: ['.asc', '.sig', '.gpg'],
     async verify({ key, signature, file, folder }) {
@@ -60,10 +68,7 @@ export async function signatureOf(original: string, copy: string, folder: string
     await kind.verify({ key: keyPath, signature: path, file: copy, folder })
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT')
-      throw new CliError(
-        'failed',
-        `${keyPath} is a key of ${kind.program}, which is not installed: sudo apt install ${packages[kind.program]}`,
-      )
+      throw new CliError('failed', `${keyPath} is a key of ${kind.program}, which is not installed: sudo apt install ${kind.debianPackage}`)
     throw new CliError(
       'failed',
       `${signature} is no signature of ${original} by the key in ${keyPath}, so it was not installed; take both again from whoever made them (${kind.program}: ${whyOf(error)})`,
@@ -72,8 +77,6 @@ export async function signatureOf(original: string, copy: string, folder: string
   }
   return `${signature} is a signature of it by the key in ${keyPath}`
 }
-
-const packages: Record<string, string> = { minisign: 'minisign', gpg: 'gnupg' }
 
 const run = promisify(execFile)
 

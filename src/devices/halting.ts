@@ -51,8 +51,7 @@ export async function answerToStop(
     return (await inTime(clock, acknowledged, acknowledge_ms)) ? { success: true, message: `${device_id} stopped` } : unconfirmed
   } catch (error) {
     if (error instanceof LabError && error.code !== 'stop_not_sent') return unconfirmed
-    const why = messageOf(error).replace(/^the stop could not be sent: /, '')
-    const sentence = `${device_id} may still be moving: use its red button. The stop could not be sent: ${why}`
+    const sentence = `${device_id} may still be moving: use its red button; ${messageOf(error)}`
     throw new LabError('stop_not_sent', sentence, { cause: error })
   }
 }

@@ -174,7 +174,7 @@ test('where nothing can be opened a stop could not be sent, and the next one nei
   registry.start()
   const stopping = registry.halt('d')
   fails()
-  const words = { code: 'stop_not_sent', message: /red button\. The stop could not be sent: (?!the stop)/ }
+  const words = { code: 'stop_not_sent', message: /red button; the stop could not be sent: (?!the stop)/ }
   await t.rejects(clock.run(stopping), words)
   await t.rejects(clock.run(registry.halt('d')), words)
   t.equal(instrument.info().fault?.error_type, 'Stopped')

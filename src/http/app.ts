@@ -149,7 +149,7 @@ function mustBeAllowed({ scope }: Route, c: Context<Env>): void {
   if (!allows(has, scope)) throw new LabError('forbidden', `this needs a key of scope ${scope}; the key ${JSON.stringify(name)} has ${has}`)
 }
 
-/** What nobody reads was meant for something. A stop is never refused for it. */
+/** Throws `invalid` for a parameter that the route does not know, which is a mistake of the client. A stop is never refused for it. */
 function mustKnowParameters({ scope, query }: Route, c: Context<Env>): void {
   if (scope === 'any' || !c.req.url.includes('?')) return
   const known = Object.keys(query?.entries ?? {})

@@ -95,8 +95,8 @@ export class Connections {
   }
 
   /**
-   * Has a request handled once those that came before it over the same connection are answered, as the answers go out one after another anyway:
-   * whoever sends eight at once gets no more turns of the event loop than others. A stop is handled at once.
+   * Calls `handle` once the earlier requests of the same connection are answered: answers go out in that order anyway, and a client that sends
+   * eight requests at once gets no more turns of the event loop than others. Calls it at once for a stop.
    */
   inTurn({ socket, url = '' }: IncomingMessage, response: ServerResponse, handle: () => void): void {
     const place = places.get(socket)?.place

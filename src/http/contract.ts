@@ -74,7 +74,10 @@ export function route<Body = unknown, Query = unknown>(definition: Route<Body, Q
   return definition as Route
 }
 
-/** A JSON answer with the headers that all have; a line of its own in a terminal. Not `c.json`: that makes a `Headers` of them, which costs more than all else here. */
+/**
+ * A JSON answer with the headers that all have. The body ends with a line end, for terminals. Not `c.json`: that makes a `Headers` object, which
+ * costs more than all else here.
+ */
 export function json(value: object, status: ContentfulStatusCode = 200, headers: Record<string, string> = {}): Response {
   const all = { 'Content-Type': 'application/json', 'X-API-Version': apiVersion, 'Cache-Control': 'no-store', ...headers }
   return new Response(`${JSON.stringify(value)}\n`, { status, headers: all })

@@ -24,7 +24,7 @@ import { Incident } from '../events/incidents.ts'
 import { AuditEntry } from '../keys/audit.ts'
 import { CreatedKey, KeyRequest, PublicKey } from '../keys/keys.ts'
 import { PairingAnswer, PairingRequest, PairingWish } from '../keys/pairing.ts'
-import { type JsonSchema, jsonSchema, jsonSchemas } from '../kit/json_schema.ts'
+import { anyOf, type JsonSchema, jsonSchema, jsonSchemas } from '../kit/json_schema.ts'
 import { Access, AddressedTeachpoint, Teachpoint } from '../teachpoints/teachpoint.ts'
 import { GroupOutcome, SubmissionRecord } from '../workflow/kept/records.ts'
 import { JsonAction, JsonStep, JsonWorkflow } from '../workflow/plans/documents.ts'
@@ -367,11 +367,6 @@ function reasonHeader(words: readonly string[]): object {
 
 function responseName(status: number | string): string {
   return `Error${status}`
-}
-
-/** All that a step or an action may be. */
-function anyOf(choice: v.LazySchema<v.GenericSchema>): v.GenericSchema {
-  return choice.getter(undefined)
 }
 
 /** What deserves a name: an object, or a choice of such. */

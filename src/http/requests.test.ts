@@ -61,6 +61,18 @@ test('a parameter that nobody knows is refused with those that are, and never ke
   t.equal((await ask('GET', '/docs?v=2')).status, 200, 'a page')
 })
 
+test('a refusal for overload closes its connection: what was sent along is not read', async (t) => {
+  const { ask, lab } = await openBench(t)
+  lab.config.limits.bodies_mib = 0
+  const refused = await ask('POST', '/api/teachpoints/bulk', {
+    body: '{}',
+    headers: { 'Content-Type': 'application/json', 'Content-Length': '100000' },
+  })
+  isRefusal(t, refused, 503, 'overloaded')
+  t.equal(refused.headers.get('connection'), 'close')
+  t.equal((await ask('GET', '/api/nothing')).headers.get('connection'), null)
+})
+
 test('an answer in JSON ends its line, a refusal too', async (t) => {
   const { ask } = await openBench(t)
   for (const path of ['/api/devices', '/events', '/api/executions', '/api/nothing', '/health'])

@@ -27,6 +27,11 @@ export function jsonSchemas(named: Named, options: Omit<Options, 'named'> = {}):
   return mapped(toJsonSchemaDefs(named, conversion(options)) as Record<string, JsonSchema>, tidy)
 }
 
+/** A schema of all that a choice may be, by which it can be named. */
+export function anyOf(choice: v.LazySchema<v.GenericSchema>): v.GenericSchema {
+  return choice.getter(undefined)
+}
+
 function conversion({ at = '#/$defs/', side = 'input' }: Options): ConversionConfig {
   return {
     target: 'draft-2020-12',

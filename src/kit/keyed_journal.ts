@@ -32,7 +32,7 @@ export class KeyedJournal {
   /** It ends with a line end, and can be added to. */
   #isWhole = true
 
-  /** `before` is awaited before each write: what it stands for is known elsewhere before it is known here. It does not reject. */
+  /** The journal awaits `before`, which must not reject, ahead of each write: other files are written first. */
   constructor(path: string, before: () => Promise<void> = async () => {}) {
     this.#path = path
     this.#before = before

@@ -17,14 +17,14 @@ import type { RunMode } from '../workflow/threads/world.ts'
 const ending = '.jsonl'
 
 /**
- * A run without drivers is over in a moment, and can be had again: it is not kept. The journal of a run is never ahead of the log and the
- * incidents: after a kill, what was done and told is taken for done, and would otherwise be told nowhere.
+ * A run without drivers is over in a moment, and can be had again: it is not kept. The journal of a run is written after the event
+ * log and the incidents. Otherwise a run that is taken up after a kill could take an action for done whose events are lost.
  */
 export function keptIn(
   data_dir: string,
   hub: Pick<Hub, 'log' | 'incidents'>,
 ): (execution_id: string, mode: RunMode) => KeyedJournal | undefined {
-  // What cannot be written there is told by them, and holds up no run.
+  // The log and the incidents report themselves what they cannot write; no run waits for that.
   const told = async () => void (await Promise.allSettled([hub.log.until(), hub.incidents.written()]))
   return (execution_id, mode) => (mode === 'PURE_SIM' ? undefined : new KeyedJournal(pathOf(data_dir, execution_id), told))
 }
