@@ -173,15 +173,18 @@ export class Knots {
     return this.#parking.park(victim)
   }
 
+  /** One in a ring goes before one that is merely in the way while it waits for a held thread. */
   #victimOf(members: ReadonlySet<Walker>): Wait | undefined {
     let best: { wait: Wait; cost: readonly number[] } | undefined
+    const isOneHeld = [...members].some(({ isHeld }) => isHeld)
     for (const { wait, piece, walker } of restingIn(members)) {
       const helps = this.#parking.canPark(wait) ? this.#helps(walker, piece, members) : 0
-      // One that waits for a ring without being part of it would only use up the parking place.
-      if (helps === 0 || (!wait.isIdle && !this.#rings.ringOf(walker, members))) continue
+      const isInRing = wait.isIdle || this.#rings.ringOf(walker, members) !== undefined
+      // One that waits for a ring without being part of it would only use up the parking place; one that waits for a held thread may wait for hours.
+      if (helps === 0 || (!isInRing && !(isOneHeld && helps === 2))) continue
       const pad = this.#parking.nearestPad(walker)
       const hops = pad ? this.#ground.graph.hops(piece.seat, pad.seats[0]!.name)! : Number.POSITIVE_INFINITY
-      const cost = [pad ? 0 : 1, walker.hurries ? 1 : 0, -helps, wait.parked, hops, wait.priority, -wait.sequence]
+      const cost = [pad ? 0 : 1, isInRing ? 0 : 1, walker.hurries ? 1 : 0, -helps, wait.parked, hops, wait.priority, -wait.sequence]
       if (!best || isLess(cost, best.cost)) best = { wait, cost }
     }
     return best?.wait
@@ -232,7 +235,7 @@ export class Knots {
   #tellOne(knot: ReadonlySet<Walker>): boolean {
     // Those that are parked too, though nobody in the knot waits for them: they have the room that there could be.
     const parked = this.#ground.parking.flatMap(({ piece, reservedFor }) => piece?.walker ?? reservedFor ?? [])
-    const members = this.#rings.locked([...knot, ...parked], { idle: this.#rings.isQuiet(), strangers: false, told: false })
+    const members = this.#rings.locked([...knot, ...parked], { idle: this.#rings.isQuiet(), strangers: false, told: false, held: false })
     const victim = this.#victimOf(members)
     if (victim && this.#ground.parking.some((pad) => isHopeful(pad, members))) return false
     const told = victim && !victim.isIdle ? victim : (firstOf(members) ?? this.#keptOut(members))
