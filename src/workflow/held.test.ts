@@ -2,6 +2,7 @@
 
 import { test } from 'tap'
 import type { Execution } from './runs/execution.ts'
+import { blockers } from './runs/explaining.ts'
 import { begin, testRuntime, until } from './testing.ts'
 
 const topology = {
@@ -81,4 +82,28 @@ test('so it is where a person has paused the one', async (t) => {
   for (const thread of execution.live()) thread.resume()
   await runtime.over(execution)
   t.equal(execution.phase.current, 'completed')
+})
+
+test('without a place to park, whoever waits behind the held one is told to see to that one', async (t) => {
+  const { pad_4: _, ...positions } = topology.positions
+  const cramped = {
+    ...topology,
+    transporters: { arm: { positions: Object.keys(positions) } },
+    positions,
+  }
+  const faults = [{ operation: 'mix', device_id: 'shaker-1', call: 1, does: 'fail' }] as const
+  const { runtime } = testRuntime([cramped, workflow], { faults })
+  const execution = await begin(runtime, { workflow: 'contend', groups })
+  const waiting = () => blockers(execution).filter(({ kind }) => kind === 'waiting')
+  const isWaiting = () => execution.live().filter(({ status }) => status.current === 'AWAITING_ACTION_RESERVATION').length === 2
+  await until(() => isWaiting() && execution.live().some(({ pausedAt }) => pausedAt === 'DEVICE_OP'))
+  t.same(
+    waiting().map(({ remedy }) => remedy),
+    [
+      'see to plate, which is PAUSED: it has what this one waits for',
+      'see to plate, which is PAUSED: those that this one waits for wait for it',
+    ],
+  )
+  execution.abort('that was all')
+  await runtime.over(execution)
 })

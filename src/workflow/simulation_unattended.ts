@@ -96,7 +96,7 @@ function picture(live: readonly LabwareThread[]): string {
 /** `at` is null before it is on the floor, and undefined when it has finished; `next` is the index of what it wants. */
 type Standing = { at: string | null | undefined; next: number; device: string | null }
 
-type Mover = { name: string; wants: readonly (readonly Candidate[])[] }
+type Mover = { name: string; thread_id: string; wants: readonly (readonly Candidate[])[] }
 
 /** Goes through what the free threads could do, one move after the other, while all others stand where they are. */
 class Search {
@@ -105,6 +105,8 @@ class Search {
   readonly #begin: readonly Standing[]
   /** Pads on which something stands, or is to come, for good. */
   readonly #taken = new Set<string>()
+  /** What was granted to a thread is not taken back, though a held one may be on its way. */
+  readonly #reserved = new Map<string, string>()
   readonly #devices = new Set<string>()
   readonly #arms = new Set<string>()
 
@@ -113,8 +115,8 @@ class Search {
     const isFree = (thread_id: string | null | undefined) => free.some((thread) => thread.thread_id === thread_id)
     const ids = new Set(free.map(({ labware }) => labware.labware_id))
     for (const { seat, labware_id, reserved_for } of floor.seats()) {
-      const isTaken = (labware_id !== null && !ids.has(labware_id)) || (reserved_for !== null && !isFree(reserved_for))
-      if (isTaken) this.#taken.add(this.#pad(seat))
+      if (labware_id !== null && !ids.has(labware_id)) this.#taken.add(this.#pad(seat))
+      if (reserved_for !== null) this.#reserved.set(this.#pad(seat), reserved_for)
     }
     for (const device of floor.graph.devices) {
       const holder = floor.holder(device)
@@ -126,7 +128,7 @@ class Search {
       for (const arm of [...Object.keys(document.transporters), ...Object.keys(document.translators)])
         if (floor.userOf(arm) === thread_id) this.#arms.add(arm)
     }
-    this.#movers = free.map((thread) => ({ name: thread.name, wants: wantsOf(thread) }))
+    this.#movers = free.map((thread) => ({ name: thread.name, thread_id: thread.thread_id, wants: wantsOf(thread) }))
     this.#begin = free.map(({ labware, device, thread_id }) => ({
       at: floor.whereIs(labware.labware_id) ?? null,
       next: 0,
@@ -170,8 +172,9 @@ class Search {
         yield { i, did: `goes to ${seat}`, to: { at: isLast ? undefined : seat, next: standing.next + 1, device: null } }
       }
       if (standing.at === null || standing.device !== null) continue
+      // What is parked where labware is handed over would be in the way of others.
       for (const { name, parking } of graph.seats.values())
-        if (parking && name !== standing.at && this.#canGo(standing.at, name, all, i))
+        if (parking && !graph.isHandOver(name) && name !== standing.at && this.#canGo(standing.at, name, all, i))
           yield { i, did: `parks at ${name}`, to: { ...standing, at: name } }
     }
   }
@@ -185,7 +188,8 @@ class Search {
 
   #isFree(seat: string, all: readonly Standing[], i: number): boolean {
     const pad = this.#pad(seat)
-    if (this.#taken.has(pad)) return false
+    const isReserved = this.#reserved.has(pad) && this.#reserved.get(pad) !== this.#movers[i]!.thread_id
+    if (this.#taken.has(pad) || isReserved) return false
     return !all.some(({ at }, j) => j !== i && at && this.#pad(at) === pad)
   }
 

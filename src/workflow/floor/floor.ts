@@ -179,6 +179,8 @@ export class Floor {
     if (!walker || walker.isHeld === isHeld) return
     walker.isHeld = isHeld
     this.#ground.version++
+    // Its turn in a ring goes to others.
+    if (isHeld) this.#ground.breakPromise(walker)
     if (isHeld) this.#knots.suspectAll()
     this.#settle()
   }

@@ -124,6 +124,7 @@ export class Knots {
     if (this.#isAnySuspect) for (const walker of this.#rings.locked(this.#rings.holders(), doubting)) this.#knotted.add(walker)
     this.#isAnySuspect = false
     this.#reconsider()
+    let hasSpread = false
     for (const walker of this.#knotted) {
       this.#knotted.delete(walker)
       const members = this.#rings.locked([walker], doubting)
@@ -136,6 +137,10 @@ export class Knots {
       }
       if (isChanged) return true
       this.#stuck.set(walker, members)
+      // Nobody may come to a held thread for hours: whoever waits for its knot is stuck too, and may be in the way of others.
+      if (hasSpread || !hasHeld(members)) continue
+      hasSpread = true
+      for (const other of this.#rings.locked(this.#rings.holders(), doubting)) if (!members.has(other)) this.#knotted.add(other)
     }
     return false
   }
@@ -176,7 +181,7 @@ export class Knots {
   /** One in a ring goes before one that is merely in the way while it waits for a held thread. */
   #victimOf(members: ReadonlySet<Walker>): Wait | undefined {
     let best: { wait: Wait; cost: readonly number[] } | undefined
-    const isOneHeld = [...members].some(({ isHeld }) => isHeld)
+    const isOneHeld = hasHeld(members)
     for (const { wait, piece, walker } of restingIn(members)) {
       const helps = this.#parking.canPark(wait) ? this.#helps(walker, piece, members) : 0
       const isInRing = wait.isIdle || this.#rings.ringOf(walker, members) !== undefined
@@ -209,7 +214,11 @@ export class Knots {
   /** Where nothing else moves, what is not safe is better than nothing. */
   #grantOneOf(members: ReadonlySet<Walker>): boolean {
     let best: Wait | undefined
-    for (const { wait } of members) {
+    const isLocked = hasHeld(members) ? this.#rings.locked(members, { ...doubting, held: false }) : members
+    for (const walker of members) {
+      const { wait, piece } = walker
+      // What a held thread alone keeps back may lock that in: it is granted only where another can go on then.
+      if (!isLocked.has(walker) && !(piece && this.#helps(walker, piece, members) === 2)) continue
       if (!wait || wait.unsafe < 0 || wait.places[wait.unsafe]!.isClosedTo(wait.walker, wait.inputs)) continue
       if (!best || wait.trapped.length < best.trapped.length || (wait.trapped.length === best.trapped.length && compare(wait, best) < 0))
         best = wait
@@ -284,6 +293,11 @@ function* wanting({ wanted, device, passers }: Spot): Generator<Ranked & { walke
 
 function isWanted({ wanted, device, passers }: Spot): boolean {
   return wanted.size > 0 || passers.size > 0 || (device !== null && device.wanted.size > 0)
+}
+
+function hasHeld(members: ReadonlySet<Walker>): boolean {
+  for (const { isHeld } of members) if (isHeld) return true
+  return false
 }
 
 function isLess(a: readonly number[], b: readonly number[]): boolean {
