@@ -92,11 +92,16 @@ test('without a place to park, whoever waits behind the held one is told to see 
     positions,
   }
   const faults = [{ operation: 'mix', device_id: 'shaker-1', call: 1, does: 'fail' }] as const
-  const { runtime } = testRuntime([cramped, workflow], { faults })
+  const short = {
+    ...workflow,
+    methods: { spin: workflow.methods.spin, mix_it: [{ do: 'mix', on: 'shaker-1' }] },
+    threads: { plate: { ...workflow.threads.plate, steps: [{ method: 'spin' }, { method: 'mix_it' }] } },
+  }
+  const { runtime } = testRuntime([cramped, short], { faults })
   const execution = await begin(runtime, { workflow: 'contend', groups })
   const waiting = () => blockers(execution).filter(({ kind }) => kind === 'waiting')
   const isWaiting = () => execution.live().filter(({ status }) => status.current === 'AWAITING_ACTION_RESERVATION').length === 2
-  await until(() => isWaiting() && execution.live().some(({ pausedAt }) => pausedAt === 'DEVICE_OP'))
+  await until(() => waiting().length === 2 && isWaiting() && execution.live().some(({ pausedAt }) => pausedAt === 'DEVICE_OP'))
   t.same(
     waiting().map(({ remedy }) => remedy),
     [
