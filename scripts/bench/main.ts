@@ -10,6 +10,7 @@ import { eventFull } from './event_full.ts'
 import { footprint } from './footprint.ts'
 import { httpGet } from './http_get.ts'
 import { httpPost } from './http_post.ts'
+import { journal } from './journal.ts'
 import { logAppend } from './log_append.ts'
 import { logSince } from './log_since.ts'
 import { logStart } from './log_start.ts'
@@ -39,6 +40,7 @@ const benches: readonly Bench[] = [
   attacksBench,
   serial,
   runtimeThreads,
+  journal,
   smc,
   start,
   footprint,

@@ -228,6 +228,8 @@ export class Service {
       put: (changes: Changes) => {
         if (isDead()) return
         journal.put(changes)
+        const unmarked = this.runtime.execution(execution_id)?.memory?.unmarked() ?? []
+        if (unmarked.length > 0) this.#options.fault(`the journal does not know of ${unmarked}`)
         if (--this.diesIn <= 0) this.die()
       },
       synced: async () => {

@@ -67,6 +67,7 @@ export function relocate(piece: Piece, position: string | null): void {
     floor.put(labware.labware_id, position, thread?.thread_id ?? null)
   else takeOff(piece)
   letGo(piece)
+  thread?.touch()
   if (thread) knowsBetter(thread)
   if (thread) takeAway(thread, device)
   // Whether that can be is said before the next thing moves.

@@ -2,7 +2,6 @@
 
 import { topology, workflow } from '../../../src/workflow/plans/author.ts'
 
-const methods = 10
 const lanesOfOneArm = 10
 const instant = { pick: 0, move: 0, place: 0 }
 
@@ -27,8 +26,8 @@ export function laneTopology(count: number) {
   })
 }
 
-/** A group has a labware for each lane, which is mixed left and right by turns. */
-export function laneWorkflow(count: number) {
+/** A group has a labware for each lane, which is mixed left and right by turns, so often. */
+export function laneWorkflow(count: number, methods = 10) {
   const lanes = lanesOf(count)
   const mixOn = (device: string) => [`mix_${device}`, [{ do: 'mix', on: device }]] as const
   const threadOf = ({ stack, left, right }: Lane) => ({

@@ -41,6 +41,12 @@ export class Floor {
     this.#knots = new Knots(this.#ground, { asks: this.#asks, travels: this.#travels, bookings: this.#bookings, onKnot })
   }
 
+  /** `call` hears of each labware that has come to a place, or was taken off the floor. The answer calls it off. */
+  onMoved(call: (labware_id: string) => void): () => void {
+    this.#ground.watchers.add(call)
+    return () => this.#ground.watchers.delete(call)
+  }
+
   // Where labware is
 
   /** Also for labware that was carried there by hand. Throws `exists` when another stands there, or is to come there. */

@@ -171,6 +171,8 @@ export class Ground {
   version = 0
   /** Counts how often a parking place may have become free. */
   vacated = 0
+  /** They hear of each labware that comes to a place or leaves the floor. */
+  readonly watchers = new Set<(labware_id: string) => void>()
   readonly #spots = new Map<string, Spot>()
   readonly #devices = new Map<string, Nests>()
 
@@ -270,7 +272,7 @@ export class Ground {
       before.piece = null
       this.#stand(piece)
       this.touch(before)
-    }
+    } else this.#tell(piece)
   }
 
   #stand(piece: Piece): void {
@@ -283,12 +285,18 @@ export class Ground {
     if (walker && (walker.goal === spot || walker.goal === spot.device)) walker.goal = null
     if (walker?.parking === spot) walker.parking = null
     this.version++
+    this.#tell(piece)
+  }
+
+  #tell({ labware_id }: Piece): void {
+    for (const call of this.watchers) call(labware_id)
   }
 
   remove(piece: Piece): void {
     this.pieces.delete(piece.labware_id)
     piece.walker?.pieces.delete(piece)
     piece.spot.piece = null
+    this.#tell(piece)
     this.touch(piece.spot)
   }
 

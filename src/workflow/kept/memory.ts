@@ -1,12 +1,14 @@
-// Keeps on the card how far an execution has come, so that it can be taken up again after the service has ended in any way.
+// Keeps on the card how far an execution has come, so that it can be taken up again after the service has ended in any way. A write looks
+// only at entries that were marked as dirty: a run may have had thousands of threads, and nearly all of them wait or have ended.
 
 import type { KeyedJournal } from '../../kit/keyed_journal.ts'
 import type { Execution } from '../runs/execution.ts'
+import type { Submission } from '../runs/submission.ts'
 import type { MethodRun } from '../threads/method.ts'
 import type { Slot } from '../threads/slots.ts'
 import type { LabwareThread } from '../threads/thread.ts'
 import type { World } from '../threads/world.ts'
-import type { SavedExecution, SavedMethod, SavedSlot, SavedSubmission, SavedThread } from './saved.ts'
+import type { SavedChannel, SavedExecution, SavedGroup, SavedMethod, SavedSlot, SavedSubmission, SavedThread } from './saved.ts'
 
 /** Of the runs that share a world. */
 const memories = new WeakMap<World, Set<Memory>>()
@@ -16,6 +18,12 @@ export class Memory {
   readonly #journal: Pick<KeyedJournal, 'put' | 'synced' | 'remove'>
   /** What was put last, by key. */
   readonly #known = new Map<string, string>()
+  /** The method of each thread whose entry is in the journal. */
+  readonly #methods = new Map<LabwareThread, MethodRun>()
+  readonly #submissions = new Map<Submission, string>()
+  /** The threads that have or had each labware. */
+  readonly #carriers = new Map<string, Set<LabwareThread>>()
+  readonly #stopWatching: () => void
   #isNew = true
   #isScheduled = false
   #isOver = false
@@ -31,6 +39,7 @@ export class Memory {
     const others = memories.get(world)
     if (others) others.add(this)
     else memories.set(world, new Set([this]))
+    this.#stopWatching = world.floor.onMoved((labware_id) => this.#moved(labware_id))
   }
 
   /** Something has changed: all that is different is written when this turn is over. */
@@ -70,24 +79,31 @@ export class Memory {
   async end(): Promise<void> {
     this.#isOver = true
     this.#known.clear()
+    this.#stopWatching()
     memories.get(this.#execution.world)?.delete(this)
     await this.#journal.remove()
+  }
+
+  /** Lists the entries that differ from the journal although nothing marked them as dirty: a test fails on each. */
+  unmarked(): string[] {
+    const gone = new Set(this.#known.keys())
+    const found: string[] = []
+    for (const [key, value] of entriesOf(this.#execution)) {
+      gone.delete(key)
+      if (this.#known.get(key) !== JSON.stringify(value)) found.push(key)
+    }
+    return [...found, ...gone]
   }
 
   #write(): void {
     if (this.#isOver) return
     const changes = new Map<string, string | null>()
-    const gone = new Set(this.#known.keys())
-    for (const [key, value] of entriesOf(this.#execution)) {
-      gone.delete(key)
-      const text = JSON.stringify(value)
-      if (this.#known.get(key) === text) continue
-      this.#known.set(key, text)
+    for (const [key, value] of this.#dirtyEntries()) {
+      const text = value && JSON.stringify(value)
+      if ((this.#known.get(key) ?? null) === text) continue
+      if (text === null) this.#known.delete(key)
+      else this.#known.set(key, text)
       changes.set(key, text)
-    }
-    for (const key of gone) {
-      this.#known.delete(key)
-      changes.set(key, null)
     }
     if (changes.size === 0) return
     // Once: it stays as it was when the run began.
@@ -95,6 +111,47 @@ export class Memory {
     this.#isNew = false
     this.#isUnsynced = true
     this.#journal.put(changes)
+  }
+
+  /** Takes the marks off. An entry without a value is gone. */
+  *#dirtyEntries(): Generator<[string, object | null]> {
+    const { dirty, submissions, slots, groups, channels, threads } = this.#execution
+    yield ['execution', executionOf(this.#execution)]
+    for (const submission of submissions) {
+      if (this.#submissions.get(submission) === submission.status.current) continue
+      this.#submissions.set(submission, submission.status.current)
+      yield entryOfSubmission(submission)
+    }
+    for (const thread of this.#isNew ? threads.values() : dirty) yield* this.#entriesOf(thread)
+    for (const slot of this.#isNew ? slots.list() : slots.dirty) yield entryOfSlot(slot)
+    for (const group of this.#isNew ? groups.list() : groups.dirty) yield entryOfGroup(group)
+    for (const channel of this.#isNew ? channels.list() : channels.changed()) yield entryOfChannel(channel)
+    // A thread that is under way changes without marks until it waits again.
+    for (const thread of dirty) if (thread.isResting) dirty.delete(thread)
+    slots.dirty.clear()
+    groups.dirty.clear()
+    channels.dirty.clear()
+  }
+
+  *#entriesOf(thread: LabwareThread): Generator<[string, object | null]> {
+    yield entryOfThread(thread)
+    const { labware_id } = thread.labware
+    const carriers = this.#carriers.get(labware_id)
+    if (carriers) carriers.add(thread)
+    else this.#carriers.set(labware_id, new Set([thread]))
+    const before = this.#methods.get(thread)
+    const now = thread.method?.isOver ? null : thread.method
+    if (before && before !== now) yield [`method ${before.method_id}`, null]
+    if (!now) this.#methods.delete(thread)
+    else {
+      this.#methods.set(thread, now)
+      yield entryOfMethod(now)
+    }
+  }
+
+  /** Marks the threads of a labware that stands elsewhere now, also those that have ended. */
+  #moved(labware_id: string): void {
+    for (const thread of this.#carriers.get(labware_id) ?? []) this.#execution.dirty.add(thread)
   }
 }
 
@@ -104,21 +161,30 @@ function documentOf({ workflow: { hasCode, document } }: Execution): string {
   return JSON.stringify(hasCode ? null : written)
 }
 
-function* entriesOf(execution: Execution): Generator<[string, object]> {
+type Entry = [string, object]
+const entryOfSubmission = (submission: Submission): Entry => [`submission ${submission.submission_id}`, submissionOf(submission)]
+const entryOfThread = (thread: LabwareThread): Entry => [`thread ${thread.thread_id}`, threadOf(thread)]
+const entryOfMethod = (method: MethodRun): Entry => [`method ${method.method_id}`, methodOf(method)]
+const entryOfSlot = (slot: Slot): Entry => [`slot ${slot.key}`, slotOf(slot)]
+const entryOfGroup = (group: SavedGroup): Entry => [`group ${group.submission_id} ${group.group_id}`, group]
+const entryOfChannel = (channel: SavedChannel): Entry => [`channel ${channel.name}`, channel]
+
+/** Everything, dirty or not. */
+function* entriesOf(execution: Execution): Generator<Entry> {
   yield ['execution', executionOf(execution)]
-  for (const submission of execution.submissions) yield [`submission ${submission.submission_id}`, submissionOf(submission)]
+  yield* execution.submissions.map(entryOfSubmission)
   const methods = new Set<MethodRun>()
   for (const thread of execution.threads.values()) {
-    yield [`thread ${thread.thread_id}`, threadOf(thread)]
+    yield entryOfThread(thread)
     for (const method of [thread.method, thread.joining]) if (method && !method.isOver) methods.add(method)
   }
   for (const slot of execution.slots.list()) {
-    yield [`slot ${slot.key}`, slotOf(slot)]
+    yield entryOfSlot(slot)
     for (const method of [...slot.queue, ...slot.pending]) if (!method.isOver) methods.add(method)
   }
-  for (const method of methods) yield [`method ${method.method_id}`, methodOf(method)]
-  for (const group of execution.groups.list()) yield [`group ${group.submission_id} ${group.group_id}`, group]
-  for (const channel of execution.channels.list()) yield [`channel ${channel.name}`, channel]
+  yield* [...methods].map(entryOfMethod)
+  yield* execution.groups.list().map(entryOfGroup)
+  yield* execution.channels.list().map(entryOfChannel)
 }
 
 function executionOf({ execution_id, workflow, world, isJoinable, started_at, phase, births, inserts }: Execution): SavedExecution {
@@ -136,7 +202,7 @@ function executionOf({ execution_id, workflow, world, isJoinable, started_at, ph
   }
 }
 
-function submissionOf({ submission_id, request, submitted_at, status }: Execution['submissions'][number]): SavedSubmission {
+function submissionOf({ submission_id, request, submitted_at, status }: Submission): SavedSubmission {
   return { submission_id, request, submitted_at, status: status.current }
 }
 

@@ -107,7 +107,7 @@ const SavedGroup = v.object({
   is_complete: v.boolean(),
   ended: v.record(v.string(), v.number()),
 })
-type SavedGroup = v.InferOutput<typeof SavedGroup>
+export type SavedGroup = v.InferOutput<typeof SavedGroup>
 
 const SavedChannel = v.object({ name: v.string(), count: v.number(), value: Text, data: v.record(v.string(), v.unknown()) })
 export type SavedChannel = v.InferOutput<typeof SavedChannel>

@@ -40,6 +40,7 @@ export class Births {
     const standing = this.#standingAt(startsAt, plan, barcode)
     const labware = standing ?? this.#labwareFor(plan, barcode)
     const thread = new LabwareThread(this.#execution, plan, { name: this.#numbered(plan.name), origin, startsAt, labware })
+    thread.touch()
     if (standing) this.#takeUp(thread)
     return thread
   }

@@ -4,6 +4,7 @@ import { LabError } from '../../errors.ts'
 
 export type Published = { value: string | null; data: Record<string, unknown> }
 
+type Latest = Published & { name: string; count: number }
 type Channel = Published & { count: number; size: number; waiters: Set<() => void> }
 
 /** Of a run that names each event anew nobody could wait for one. */
@@ -13,6 +14,8 @@ const mostKept = 1_048_576
 
 export class Channels {
   readonly #channels = new Map<string, Channel>()
+  /** Names whose entry in the journal is out of date. */
+  readonly dirty = new Set<string>()
   /** Of all of them. */
   #size = 0
 
@@ -23,6 +26,7 @@ export class Channels {
     channel.count++
     channel.value = value
     channel.data = data
+    this.dirty.add(name)
     const waiters = [...channel.waiters]
     channel.waiters.clear()
     for (const wake of waiters) wake()
@@ -48,8 +52,13 @@ export class Channels {
     return () => channel.waiters.delete(tell)
   }
 
-  list(): { name: string; count: number; value: string | null; data: Record<string, unknown> }[] {
-    return [...this.#channels].filter(([, { count }]) => count > 0).map(([name, { count, value, data }]) => ({ name, count, value, data }))
+  list(): Latest[] {
+    return [...this.#channels].filter(([, { count }]) => count > 0).map(([name, channel]) => latestOf(name, channel))
+  }
+
+  /** The dirty ones, in the form of `list`. */
+  changed(): Latest[] {
+    return [...this.dirty].map((name) => latestOf(name, this.#channels.get(name)!))
   }
 
   restore({ name, ...latest }: { name: string; count: number } & Published): void {
@@ -82,6 +91,10 @@ export class Channels {
     }
     return channel
   }
+}
+
+function latestOf(name: string, { count, value, data }: Channel): Latest {
+  return { name, count, value, data }
 }
 
 function sizeOf({ value, data }: Published): number {

@@ -56,6 +56,8 @@ export class Execution {
   readonly world: World
   readonly submissions: Submission[] = []
   readonly threads = new Map<string, LabwareThread>()
+  /** Threads whose entry in the journal may be out of date. */
+  readonly dirty = new Set<LabwareThread>()
   readonly channels = new Channels()
   readonly slots: Slots
   readonly groups: Groups
@@ -223,7 +225,10 @@ export class Execution {
     this.#live.add(thread)
     if (this.paused) thread.pause(this.paused.reason)
     if (this.phase.current === 'stopping') thread.cutOff(this.reason ?? 'the execution was aborted')
-    this.world.steps.push(() => void travel(thread).then(() => this.#threadEnded(thread)))
+    this.world.steps.push(() => {
+      thread.setsOff()
+      void travel(thread).then(() => this.#threadEnded(thread))
+    })
   }
 
   /** After a restart: `told` is the last that was told of its workflow. */

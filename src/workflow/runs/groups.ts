@@ -15,6 +15,8 @@ type GroupRecord = {
 
 export class Groups {
   readonly #groups = new Map<string, GroupRecord>()
+  /** Those whose entry in the journal is out of date. */
+  readonly dirty = new Set<GroupRecord>()
   readonly #completed: (group: GroupRecord) => void
 
   constructor(completed: (group: GroupRecord) => void) {
@@ -43,13 +45,16 @@ export class Groups {
   /** A thread without a group belongs to none, and holds none open. */
   began({ origin }: LabwareThread): void {
     const group = this.#of(origin)
-    if (group) group.open++
+    if (!group) return
+    group.open++
+    this.dirty.add(group)
   }
 
   ended({ origin, status }: LabwareThread): void {
     const group = this.#of(origin)
     if (!group) return
     group.open--
+    this.dirty.add(group)
     group.ended[status.current] = (group.ended[status.current] ?? 0) + 1
     this.#completeIfOver(group)
   }
@@ -57,6 +62,7 @@ export class Groups {
   #completeIfOver(group: GroupRecord): void {
     if (group.open > 0 || group.is_complete) return
     group.is_complete = true
+    this.dirty.add(group)
     this.#completed(group)
   }
 

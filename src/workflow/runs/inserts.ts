@@ -77,6 +77,7 @@ export class Inserts {
     for (const awaited of [...thread.awaited]) {
       if (!this.#place(thread, awaited)) continue
       awaited.insert.isDone = true
+      thread.touch()
       thread.awaited.splice(thread.awaited.indexOf(awaited), 1)
     }
   }
@@ -195,6 +196,7 @@ export class Inserts {
   #await(named: Named, insert: Insert): void {
     const { thread, step, action } = named
     thread.awaited.push({ insert, key: itemKey(step, action), path: insert.paths.get(laneOf(named))! })
+    thread.touch()
     this.opened(thread)
   }
 

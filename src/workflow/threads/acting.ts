@@ -334,9 +334,11 @@ function decidedAfterRestart(
 
 /** Takes what was used from the racks, and tells when one is low or empty. */
 function useTips(thread: LabwareThread, plan: ActionPlan, carriers: readonly LabwareThread[]): void {
-  for (const { labware } of carriers) {
+  for (const carrier of carriers) {
+    const { labware } = carrier
     const used = tipsUsed(plan, labware.template)
     if (used === 0 || labware.tips_left === null) continue
+    carrier.touch()
     labware.tips_left = Math.max(0, labware.tips_left - used)
     if (isSpent(labware)) thread.execution.emit('TIP_RACK', '', 'EMPTY', thread.context())
     else if (isLow(labware)) thread.execution.emit('TIP_RACK', '', 'LOW', thread.context())

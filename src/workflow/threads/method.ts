@@ -100,6 +100,7 @@ export class MethodRun {
 
   abandon(): void {
     this.isAbandoned = true
+    this.owner.touch()
     this.changed.tell()
   }
 
@@ -114,6 +115,7 @@ export class MethodRun {
     if (this.isOver) return
     this.status.become(isDone && this.isWhole ? 'COMPLETED' : this.status.current === 'CREATED' ? 'SKIPPED' : 'PARTIAL_COMPLETE')
     this.action = null
+    this.owner.execution.slots.methodEnded(this)
     this.changed.tell()
   }
 }

@@ -67,6 +67,7 @@ export async function setBack(thread: LabwareThread): Promise<void> {
 export function knowsBetter(thread: LabwareThread): void {
   const { placing, world, thread_id } = thread
   thread.placing = null
+  thread.touch()
   if (placing !== null) world.floor.letGo(thread_id, placing)
 }
 

@@ -36,6 +36,8 @@ type Scope = { labware: string; group_id: string | null; submission_id: string |
 export class Slots {
   readonly #execution: Execution
   readonly #slots = new Map<string, Slot>()
+  /** Those whose entry in the journal is out of date. */
+  readonly dirty = new Set<Slot>()
   /** Receivers that wait with nothing in the queue. */
   readonly #emptyHanded = new Set<LabwareThread>()
   /** Work has come, or a slot was closed. */
@@ -64,6 +66,7 @@ export class Slots {
     if (slot.receiver && !slot.receiver.isOver) return
     slot.receiver = thread
     slot.contributions = slot.queue.length
+    this.dirty.add(slot)
   }
 
   /**
@@ -101,7 +104,9 @@ export class Slots {
   }
 
   take(thread: LabwareThread, method: MethodRun): void {
-    remove(this.of(thread).queue, method)
+    const slot = this.of(thread)
+    remove(slot.queue, method)
+    this.dirty.add(slot)
   }
 
   hasWork(thread: LabwareThread): boolean {
@@ -145,6 +150,7 @@ export class Slots {
   ended(thread: LabwareThread): void {
     const slot = this.of(thread)
     const work = thread.joining ? [thread.joining] : []
+    this.dirty.add(slot)
     if (slot.receiver === thread) {
       work.push(...slot.queue.splice(0), ...slot.pending.splice(0))
       slot.receiver = null
@@ -172,8 +178,14 @@ export class Slots {
         thread !== receiver && this.#isInScope(slot, thread) && mayFeed(remaining(thread), slot.labware)
       if (this.#execution.live().some(mayCome)) continue
       slot.isClosed = true
+      this.dirty.add(slot)
       this.changed.tell()
     }
+  }
+
+  /** Methods that have ended are in no slot. */
+  methodEnded({ wanted, owner }: MethodRun): void {
+    for (const labware of wanted) this.dirty.add(this.#slot(this.#scope(labware, owner.origin)))
   }
 
   /** Gives up the work of orphaned slots: methods that wait for their labware go on without it. */
@@ -182,6 +194,7 @@ export class Slots {
       if (!slot.isOrphaned) continue
       slot.isOrphaned = false
       slot.isClosed = true
+      this.dirty.add(slot)
       for (const method of slot.pending.splice(0)) method.abandon()
     }
   }
@@ -193,6 +206,7 @@ export class Slots {
 
   #hand(slot: Slot, method: MethodRun): void {
     slot.isClosed = false
+    this.dirty.add(slot)
     if (this.#isFull(slot, method)) {
       slot.pending.push(method)
       this.#emit(slot, 'OVERFLOW')
@@ -277,6 +291,7 @@ export class Slots {
     if (!slot) {
       slot = { key, ...scope, queue: [], pending: [], receiver: null, contributions: 0, isClosed: false, isOrphaned: false }
       this.#slots.set(key, slot)
+      this.dirty.add(slot)
     }
     return slot
   }

@@ -119,6 +119,7 @@ export class LabwareThread {
   #resume: (() => void) | null = null
   /** The key of what it waits in, as long as that may be skipped. */
   #skippable: string | null = null
+  #hasSetOff = false
   #letGo: (() => void) | undefined
   readonly #cutOff = new AbortController()
 
@@ -170,6 +171,22 @@ export class LabwareThread {
     return this.undecidedAt ? pauseSites[this.undecidedAt] : []
   }
 
+  /** Whether it waits or has ended: only others change it then, and mark it as dirty. */
+  get isResting(): boolean {
+    return this.waiting !== null || this.isOver || !this.#hasSetOff
+  }
+
+  /** It goes on from where it is. */
+  setsOff(): void {
+    this.#hasSetOff = true
+    this.touch()
+  }
+
+  /** Its entry in the journal is out of date. */
+  touch(): void {
+    this.execution.dirty.add(this)
+  }
+
   get isStopping(): boolean {
     return this.#wanted.stop || this.#wanted.abort
   }
@@ -187,6 +204,7 @@ export class LabwareThread {
   }
 
   #publish(status: ThreadStatus): void {
+    this.touch()
     const { execution, labware } = this
     const context = { ...this.context(), pause_reason: status === 'PAUSED' ? this.pause_reason : null }
     const isManual = status === 'AWAITING_MANUAL_PLACE' || status === 'AWAITING_MANUAL_REMOVE'
@@ -214,6 +232,7 @@ export class LabwareThread {
         if (awaits) floor.awaits(this.thread_id, [])
         if (kind === 'event') floor.hears(this.thread_id, false)
         this.waiting = null
+        this.touch()
         this.#interrupt = null
         steps.push(goOn)
       }
@@ -278,6 +297,7 @@ export class LabwareThread {
   /** What has this key is passed over: at once if the thread waits in it, else when it comes to it. */
   skip(key: string): void {
     this.skips.add(key)
+    this.touch()
     if (this.#skippable === key) this.#interrupt?.(new Unwind('skip'))
   }
 
@@ -301,6 +321,7 @@ export class LabwareThread {
       await resumed
     } finally {
       this.waiting = null
+      this.touch()
       this.#resume = null
       this.#interrupt = null
       this.pause_reason = null
@@ -361,6 +382,7 @@ export class LabwareThread {
       throw unwind
     } finally {
       this.waiting = null
+      this.touch()
       this.#decide = null
       this.#interrupt = null
       this.#site = null
@@ -472,6 +494,7 @@ export class LabwareThread {
     if (this.isOver || this.#wanted.abort) return
     this.#wanted.abort = true
     this.last_error ??= why
+    this.touch()
     this.#interrupt?.(new Unwind('abort'))
     this.#cutOff.abort(new LabError('stopped', why))
   }

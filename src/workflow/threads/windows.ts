@@ -39,6 +39,7 @@ export function reopenWindow(thread: LabwareThread, { after, allowed_s, left_s, 
   const since_ms = clock.now() - (allowed_s - left_s) * 1000
   // Told at once: somebody may still save the labware.
   const forget = isTold ? () => {} : clock.after(Math.max(0, left_s * 1000 + 1), () => missed(thread, { after, allowed_s }))
+  thread.touch()
   thread.window = { after, allowed_s, since_ms, until: thread.execution.now() + left_s, isTold, forget }
   thread.world.floor.hurry(thread.thread_id, since_ms + allowed_s * 1000)
 }
@@ -55,12 +56,14 @@ export function closeWindow(thread: LabwareThread): void {
   if (!thread.window) return
   thread.window.forget()
   thread.window = null
+  thread.touch()
   thread.world.floor.hurry(thread.thread_id, null)
 }
 
 function missed(thread: LabwareThread, { after, allowed_s }: Pick<Window, 'after' | 'allowed_s'>): void {
   const { execution, name, waiting, status, window } = thread
   if (window) window.isTold = true
+  thread.touch()
   execution.memory?.changed()
   const doing = waiting ? `waits for ${waiting.what}` : `is ${status.current}`
   execution.incident('WINDOW_MISSED', `what comes after ${after} has not begun within ${allowed_s} s: ${name} ${doing}`, thread, {
