@@ -5,7 +5,7 @@ const id = '([0-9a-f]{8})[0-9a-f-]{28}'
 
 const typed: readonly (readonly [RegExp, string])[] = [
   [/POST \/api\/devices\/([^/\s]+)\/initialize/g, 'benchd devices init $1'],
-  [new RegExp(`POST /api/incidents/${id}/acknowledge`, 'g'), 'benchd incidents ack $1'],
+  [/POST \/api\/incidents\/([^/\s]+)\/acknowledge/g, 'benchd incidents ack $1'],
   [new RegExp(`POST /api/incidents/${id}/extend \\{"seconds": …\\}`, 'g'), 'benchd runs extend $1 SECONDS'],
   [new RegExp(`/api/incidents/${id}/abort\\b`, 'g'), 'benchd runs abort-call $1'],
   [new RegExp(`/api/incidents/${id}/complete\\b`, 'g'), 'benchd runs complete-call $1'],

@@ -101,7 +101,11 @@ test('a run that cannot get past what another one left says so, and what to do',
   await until(() => execution.paused !== null)
   t.match(incidents.at(-1), { category: 'SYSTEM_STALL' })
   await threadIn(execution, 'second', 'PAUSED')
-  t.match(blockers(execution)[0], { kind: 'stall', message: /second waits for mixer/, remedy: /take what is in the way away/ })
+  t.match(blockers(execution)[0], {
+    kind: 'stall',
+    message: /second waits for mixer/,
+    remedy: /nest is taken: first has stood there since run .*; then resume the execution/,
+  })
   execution.abort('the test is over')
   await runtime.over(execution)
 })

@@ -129,9 +129,9 @@ test('runs why begins with safe mode and the command that ends it', async (t) =>
   const { stdout } = await cli('runs', 'why', id)
   t.match(
     stdout,
-    /^In the way:\nthe service is in safe mode, .*\n {2}-> look at the bench and at the log; when all is well: benchd incidents ack [0-9a-f]{8}\n/,
+    /^In the way:\nthe service is in safe mode, .*\n {2}-> look at the bench and at the log; when all is well: benchd incidents ack [0-9a-f-]+\n/,
   )
-  const [, incident = ''] = /incidents ack (\w+)/.exec(stdout) ?? []
+  const [, incident = ''] = /incidents ack ([\w-]+)/.exec(stdout) ?? []
   t.match(await cli('runs', 'resume', id), { code: 5, stderr: /safe mode.*benchd incidents ack/ })
   t.match(await cli('incidents', 'ack', incident), { code: 0 })
   t.notMatch((await cli('runs', 'why', id)).stdout, /safe mode/)
@@ -155,4 +155,19 @@ test('after a restart before an action began runs why says that nothing of it wa
   await run.thread('lid', 'PAUSED')
   const { stdout } = await cli('runs', 'why', id)
   t.match(stdout, /lid: the service restarted before shake: .*\n {2}-> shake had not begun: see that lid is at pad_2; then resume/)
+})
+
+test('runs submit says which place is taken by labware of an earlier run, and what to type', async (t) => {
+  const { run, cli, id, incident } = await late(t)
+  t.match(await cli('runs', 'abort-call', incident, '--yes'), { code: 0 })
+  const { thread_id } = await run.heldAgain('plate', 'DEVICE_OP')
+  t.match(await cli('runs', 'recover', thread_id, 'ABORT_THREAD'), { code: 0 })
+  t.equal(await run.over(), 'COMPLETED')
+  await run.post('/api/devices/shaker-1/initialize')
+  const { labware_id } = (await run.labware())[0]!
+  t.match(await cli('runs', 'submit', 'work', '--mode', 'LIVE'), {
+    code: 0,
+    stdout: /^[0-9a-f-]{36}\n$/,
+    stderr: new RegExp(`^shaker_in is taken: plate has stood there since run ${id.slice(0, 8)}, .*: benchd labware put ${labware_id} --off\n$`),
+  })
 })

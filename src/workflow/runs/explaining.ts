@@ -70,7 +70,8 @@ export function blockers(execution: Execution, safeMode?: SafeMode): Blocker[] {
   if (paused) {
     const kind = stall.picture === null ? 'paused' : 'stall'
     const message = stall.picture === null ? `the execution is paused (${paused.reason})` : `nothing could move any more: ${stall.picture}`
-    found.push({ ...nobody, kind, message, remedy: remedies[kind], since_s: passed(execution.now() - paused.at) })
+    const remedy = stall.remedy === undefined ? remedies[kind] : `${stall.remedy}; then resume the execution`
+    found.push({ ...nobody, kind, message, remedy, since_s: passed(execution.now() - paused.at) })
   }
   return found.sort((a, b) => blockerKinds.indexOf(a.kind) - blockerKinds.indexOf(b.kind) || b.since_s - a.since_s)
 }
