@@ -1,5 +1,6 @@
 // Reading a body: nothing but JSON, no more than may be, as UTF-8 that is right.
 
+import type { IncomingMessage } from 'node:http'
 import type { Context } from 'hono'
 import { LabError } from '../errors.ts'
 import type { Lab } from '../lab.ts'
@@ -14,7 +15,7 @@ const small_bytes = 16 * 1024
 const mib = 1024 * 1024
 
 export type Body = {
-  bytes: ArrayBuffer | Uint8Array
+  bytes: Uint8Array
   /** To be called once when nothing needs the bytes any more. */
   release(): void
 }
@@ -22,14 +23,14 @@ export type Body = {
 /** Reads the bodies of all requests. */
 export class BodyReader {
   readonly #lab: Pick<Lab, 'config' | 'refusals'>
-  /** Bytes of large bodies that are being read or in use. */
+  /** Bytes of bodies that are being read or in use. */
   #held = 0
 
   constructor(lab: Pick<Lab, 'config' | 'refusals'>) {
     this.#lab = lab
   }
 
-  /** Bytes of large bodies that are held now. */
+  /** Bytes of bodies that are held now. */
   get held(): number {
     return this.#held
   }
@@ -42,10 +43,11 @@ export class BodyReader {
     if (length > 0 || (chunked && type !== undefined)) mustBeJson(type)
     mustBePlain(c.req.header('content-encoding'))
     if (length > limit) throw tooLarge(limit)
-    const isLarge = chunked || length > small_bytes
+    const stream = streamOf(c, chunked || length > 0)
+    if (!stream) return { bytes: nothing, release() {} }
     // What cannot fit is not read first.
-    if (isLarge) this.#mustHaveRoom(length)
-    const body = isLarge ? await this.#readAtMost(c.req.raw.body, limit) : { bytes: await c.req.arrayBuffer().catch(unread), release() {} }
+    if (chunked || length > small_bytes) this.#mustHaveRoom(length)
+    const body = await this.#readAtMost(stream, limit)
     try {
       if (body.bytes.byteLength === 0) return { ...body, bytes: nothing }
       mustBeJson(type)
@@ -57,7 +59,7 @@ export class BodyReader {
     }
   }
 
-  async #readAtMost(body: ReadableStream<Uint8Array> | null, limit: number): Promise<Body> {
+  async #readAtMost(body: AsyncIterable<Uint8Array>, limit: number): Promise<Body> {
     const pieces: Uint8Array[] = []
     let size = 0
     const release = () => {
@@ -65,7 +67,7 @@ export class BodyReader {
       size = 0
     }
     try {
-      for await (const piece of body ?? []) {
+      for await (const piece of body) {
         size += piece.length
         this.#held += piece.length
         if (size > limit) throw tooLarge(limit)
@@ -92,8 +94,16 @@ export class BodyReader {
   }
 }
 
+/** Node's own stream of the request where there is one: a web stream made of it costs more than everything else about a small request. */
+function streamOf(c: Context, isAnnounced: boolean): AsyncIterable<Uint8Array> | null {
+  const { incoming } = (c.env ?? {}) as { incoming?: IncomingMessage }
+  if (!incoming) return c.req.raw.body
+  // The refusal of a body that is too large still goes out over the connection.
+  return isAnnounced ? incoming.iterator({ destroyOnReturn: false }) : null
+}
+
 /** Throws `invalid` unless the bytes are UTF-8. */
-export function textOf(bytes: ArrayBuffer | Uint8Array): string {
+export function textOf(bytes: Uint8Array): string {
   try {
     return utf8.decode(bytes)
   } catch (error) {

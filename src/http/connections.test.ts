@@ -202,6 +202,37 @@ test('answers that wait behind another end with their connection', async (t) => 
   t.ok(waiting.every(({ destroyed }) => destroyed))
 })
 
+test('requests of one connection are handled one after another, in order, and a stop at once', async (t) => {
+  const handled: string[] = []
+  const under: ServerResponse[] = []
+  const bench = await opened(t, {}, (request, response) => {
+    bench.connections.inTurn(request, response, () => {
+      handled.push(request.url!)
+      under.push(response)
+    })
+  })
+  const client = await bench.join()
+  const paths = ['/a', '/b', '/api/devices/shaker-1/stop', '/c', '/api/stop?x', '/api/stopped']
+  client.write(paths.map((path) => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`).join(''))
+  while (handled.length < 3) await once(bench.server, 'request')
+  t.same(handled, ['/a', '/api/devices/shaker-1/stop', '/api/stop?x'], 'only stops pass one that is not answered')
+  for (const next of ['/b', '/c', '/api/stopped']) {
+    const before = handled.length
+    for (const response of under.splice(0)) response.end('ok')
+    while (handled.length === before) await new Promise(setImmediate)
+    t.equal(handled.at(-1), next)
+  }
+  // What its client has given up is not handled any more.
+  const arrived = once(bench.server, 'request')
+  client.write('GET /d HTTP/1.1\r\nHost: localhost\r\n\r\n')
+  await arrived
+  const closed = once(under[0]!, 'close')
+  client.destroy()
+  await closed
+  await new Promise(setImmediate)
+  t.equal(handled.includes('/d'), false)
+})
+
 test('eight requests at once are answered in order, again and again', async (t) => {
   let n = 0
   const { join } = await opened(t, {}, (_, response) => void response.end(`<${n++}>`))

@@ -32,8 +32,9 @@ type Place = {
   readonly unfinished: Set<ServerResponse>
   /** Those of them that protect the connection. */
   readonly protecting: Set<ServerResponse>
-  /** Requests whose turn comes when those before them are answered. */
-  readonly waiting: (() => void)[]
+  /** The request whose turn it is, and those that come after it. */
+  turn: ServerResponse | undefined
+  readonly waiting: { response: ServerResponse; handle: () => void }[]
   /** Whether the socket's timer runs because an answer waits for its client. */
   isTimed: boolean
 }
@@ -46,6 +47,11 @@ const places = new WeakMap<Socket, { place: Place; connections: Connections }>()
 export function protectConnection(request: IncomingMessage | undefined, response: ServerResponse | undefined): void {
   const found = request && places.get(request.socket)
   if (found && response) found.connections.protect(found.place, response)
+}
+
+/** Whether the client of a request has sent, or announced, more than has been handled: the body, or further requests on its connection. */
+export function sentMore(request: IncomingMessage | undefined): boolean {
+  return request !== undefined && (!request.complete || (places.get(request.socket)?.place.waiting.length ?? 0) > 0)
 }
 
 export class Connections {
@@ -95,13 +101,15 @@ export class Connections {
   }
 
   /**
-   * Calls `handle` once the earlier requests of the same connection are answered: answers go out in that order anyway, and a client that sends
-   * eight requests at once gets no more turns of the event loop than others. Calls it at once for a stop.
+   * Calls `handle` once the earlier requests of the same connection are answered, or gone: answers go out in that order anyway, and a client
+   * that sends eight requests at once gets no more turns of the event loop than others. Calls it at once for a stop, which takes no turn.
    */
   inTurn({ socket, url = '' }: IncomingMessage, response: ServerResponse, handle: () => void): void {
     const place = places.get(socket)?.place
-    if (!place || place.unfinished.size === 1 || isStop.test(url)) handle()
-    else place.waiting.push(() => void (response.destroyed || handle()))
+    const takesTurn = place && !isStop.test(url)
+    if (takesTurn && place.turn) return void place.waiting.push({ response, handle })
+    if (takesTurn) place.turn = response
+    handle()
   }
 
   /** As `protectConnection`. */
@@ -113,7 +121,16 @@ export class Connections {
 
   #add(socket: Socket): void {
     const { remoteAddress: address = 'local', remotePort } = socket
-    const place: Place = { socket, address, since: 0, unfinished: new Set(), protecting: new Set(), waiting: [], isTimed: false }
+    const place: Place = {
+      socket,
+      address,
+      since: 0,
+      unfinished: new Set(),
+      protecting: new Set(),
+      turn: undefined,
+      waiting: [],
+      isTimed: false,
+    }
     places.set(socket, { place, connections: this })
     const peer = `${address} ${remotePort}`
     if (remotePort !== undefined) this.#byPeer.set(peer, place)
@@ -213,14 +230,23 @@ export class Connections {
 
   #finished(place: Place, response: ServerResponse, socket: Socket): void {
     place.unfinished.delete(response)
-    const next = place.waiting.shift()
-    if (next) setImmediate(next)
+    if (place.turn === response) this.#nextTurn(place)
     // Without another request Node has set the timer of an idle connection just now.
     if (place.isTimed && place.unfinished.size > 0) socket.setTimeout(0)
     place.isTimed = false
     if (place.protecting.delete(response) && place.protecting.size === 0 && this.#all.has(place)) {
       this.#list(place)
     }
+  }
+
+  #nextTurn(place: Place): void {
+    const next = place.waiting.shift()
+    place.turn = next?.response
+    if (!next) return
+    setImmediate(() => {
+      if (!next.response.destroyed) next.handle()
+      else if (place.turn === next.response) this.#nextTurn(place)
+    })
   }
 
   #timedOut(socket: Socket): void {

@@ -5,6 +5,7 @@ import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { type ErrorCode, LabError } from '../errors.ts'
 import { withoutSecrets } from '../keys/secret.ts'
 import type { Log } from '../kit/log.ts'
+import { sentMore } from './connections.ts'
 import { apiVersion } from './version.ts'
 
 export const statuses: Record<ErrorCode, ContentfulStatusCode> = {
@@ -56,16 +57,16 @@ export function errorAnswer(error: unknown): { status: ContentfulStatusCode; bod
       'X-API-Version': apiVersion,
       'X-Reason': code,
       ...(retry !== undefined && { 'Retry-After': String(Math.ceil(retry)) }),
-      // Whatever else was sent along, a body as an example, is not read any more.
-      ...(code === 'overloaded' && { Connection: 'close' }),
       ...(status === 401 && { 'WWW-Authenticate': 'ApiKey, Bearer' }),
     },
   }
 }
 
+/** A refusal for overload closes the connection when a body or further requests that the client has sent would have to be read otherwise. */
 export function answerError(c: Context, error: unknown): Response {
   const { status, body, headers } = errorAnswer(error)
-  return c.body(`${JSON.stringify(body)}\n`, status, { 'Content-Type': 'application/json', ...headers })
+  const closing = headers['X-Reason'] === 'overloaded' && sentMore(c.env?.incoming) && { Connection: 'close' }
+  return c.body(`${JSON.stringify(body)}\n`, status, { 'Content-Type': 'application/json', ...headers, ...closing })
 }
 
 /** As `answerError`; what we did not foresee is told to the log. */

@@ -1,8 +1,9 @@
 // What every request may have, whatever it is for: a key in either header, an id, no parameter that nobody knows.
 
+import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { test } from 'tap'
-import { isRefusal, openBench, openService } from './testing.ts'
+import { dialled, heard, isRefusal, openBench, openService, repliesIn, said } from './testing.ts'
 
 test('a key is taken as a bearer token too, and two that differ are refused', async (t) => {
   const { ask, secrets } = await openBench(t)
@@ -61,16 +62,28 @@ test('a parameter that nobody knows is refused with those that are, and never ke
   t.equal((await ask('GET', '/docs?v=2')).status, 200, 'a page')
 })
 
-test('a refusal for overload closes its connection: what was sent along is not read', async (t) => {
-  const { ask, lab } = await openBench(t)
+test('a refusal for overload closes its connection when more was sent along, which is not read then', async (t) => {
+  const { port, lab, secrets } = await openService(t)
   lab.config.limits.bodies_mib = 0
-  const refused = await ask('POST', '/api/teachpoints/bulk', {
-    body: '{}',
-    headers: { 'Content-Type': 'application/json', 'Content-Length': '100000' },
-  })
-  isRefusal(t, refused, 503, 'overloaded')
-  t.equal(refused.headers.get('connection'), 'close')
-  t.equal((await ask('GET', '/api/nothing')).headers.get('connection'), null)
+  lab.config.limits.long_requests_per_key = 0
+  const head = `Host: localhost\r\nX-API-Key: ${secrets.admin}\r\n`
+  const body = `POST /api/teachpoints/bulk HTTP/1.1\r\n${head}Content-Type: application/json\r\nContent-Length: 100000\r\n\r\n{`
+  const wait = `GET /events?since=9e9&wait=1 HTTP/1.1\r\n${head}\r\n`
+  const last = `GET /health HTTP/1.1\r\n${head}Connection: close\r\n\r\n`
+  for (const sent of [body, wait + last]) {
+    const [refused, ...more] = repliesIn(await said(port, sent))
+    isRefusal(t, refused!, 503, 'overloaded')
+    t.equal(refused!.headers.get('connection'), 'close')
+    t.same(more, [])
+  }
+  const socket = await dialled(port)
+  const answers = heard(socket)
+  socket.write(wait)
+  await once(socket, 'data')
+  socket.write(last)
+  const [refused, health] = repliesIn(await answers)
+  isRefusal(t, refused!, 503, 'overloaded')
+  t.equal(health?.status, 200, 'one that asked nothing else may ask again')
 })
 
 test('an answer in JSON ends its line, a refusal too', async (t) => {

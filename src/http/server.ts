@@ -9,6 +9,7 @@ import type { Limits } from '../config.ts'
 import { LabError } from '../errors.ts'
 import { systemClock } from '../kit/clock.ts'
 import type { Refusals } from '../kit/refusals.ts'
+import { queueArrivals } from './arrivals.ts'
 import { Connections } from './connections.ts'
 import type { Env } from './contract.ts'
 import { errorAnswer } from './errors.ts'
@@ -50,6 +51,7 @@ export function serverOf(app: () => Hono<Env>, { limits, refusals, tls, local = 
     ? process.getBuiltinModule('node:https').createServer({ ...timing, ...tls, handshakeTimeout: limits().handshake_s * 1000 })
     : createHttp(timing)
   const connections = new Connections(server, { limits, refusals, clock: systemClock })
+  queueArrivals(server, { limits, refusals })
   server.on('request', (request, response) => {
     if (connections.begin(request, response)) connections.inTurn(request, response, () => void listener(request, response))
   })

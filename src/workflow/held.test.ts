@@ -103,7 +103,9 @@ test('without a place to park, whoever waits behind the held one is told to see 
   const isWaiting = () => execution.live().filter(({ status }) => status.current === 'AWAITING_ACTION_RESERVATION').length === 2
   await until(() => waiting().length === 2 && isWaiting() && execution.live().some(({ pausedAt }) => pausedAt === 'DEVICE_OP'))
   t.same(
-    waiting().map(({ remedy }) => remedy),
+    waiting()
+      .map(({ remedy }) => remedy)
+      .sort(),
     [
       'see to plate, which is PAUSED: it has what this one waits for',
       'see to plate, which is PAUSED: those that this one waits for wait for it',

@@ -51,7 +51,10 @@ const Given = v.union([v.strictObject({ variable: Name }), v.string(), v.number(
 
 const AnyAction = {
   name: v.pipe(v.optional(Id), v.description('What it is called in events, and by an operator; the operation, if not said')),
-  on_failure: v.pipe(v.optional(v.picklist(['PAUSE', 'ABORT']), 'PAUSE'), v.description('Wait for a decision, or let the run fail')),
+  on_failure: v.pipe(
+    v.optional(v.picklist(['PAUSE', 'ABORT']), 'PAUSE'),
+    v.description('Of the body of the action alone, not of the way to its device: wait for a decision, or let the run fail'),
+  ),
 }
 
 const OnDevice = {

@@ -1,0 +1,113 @@
+// New connections of a crowd do not keep out those that come after them.
+
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import { connect, type Socket } from 'node:net'
+import { type Test, test } from 'tap'
+import { VirtualClock } from '../kit/clock.ts'
+import { silent } from '../kit/log.ts'
+import { Refusals } from '../kit/refusals.ts'
+import { queueArrivals } from './arrivals.ts'
+import { closeServer, listen } from './server.ts'
+
+/** A server whose connections are queued; `handled` are the ports, or addresses, of those handed over, in order. */
+async function opened(t: Test, connections = 512) {
+  const handled: Socket[] = []
+  const refusals = new Refusals({ log: silent, clock: new VirtualClock() })
+  const server = createServer((_, response) => void response.end('ok'))
+  server.on('connection', (socket) => void handled.push(socket))
+  queueArrivals(server, { limits: () => ({ connections }), refusals })
+  const { port } = await listen(server, '127.0.0.1', 0)
+  const clients: Socket[] = []
+  t.teardown(async () => {
+    for (const client of clients) client.destroy()
+    await closeServer(server, 0)
+  })
+  /** Connects so many one after another: the kernel has all of them before the server takes one. */
+  const crowd = (count: number, from = '127.0.0.1') => {
+    const came = Array.from({ length: count }, () => connect({ port, host: '127.0.0.1', localAddress: from }).on('error', () => undefined))
+    clients.push(...came)
+    return came
+  }
+  const times = () => refusals.counts.find(({ bound }) => bound === 'connections')!.times
+  return { server, handled, crowd, times }
+}
+
+const get = 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n'
+
+/** Resolves when so many have been accepted, before any was handed over in the turn of the last. */
+async function accepted(server: Server, count: number): Promise<void> {
+  for (let i = 0; i < count; i++) await once(server, 'connection')
+}
+
+test('the newest of a crowd is handed over first, now and then the oldest, and in the end all', async (t) => {
+  const { server, handled, crowd } = await opened(t)
+  const came = crowd(40)
+  await accepted(server, 40)
+  const before = handled.length
+  while (handled.length < 40) await new Promise(setImmediate)
+  const order = handled.map(({ remotePort }) => came.findIndex(({ localPort }) => localPort === remotePort))
+  t.ok(before < 40, 'they come faster than they are handed over')
+  const after = order.slice(before)
+  const waited = after.toSorted((a, b) => a - b)
+  t.same(new Set(order).size, 40)
+  const expected: number[] = []
+  for (let at = before + 1; waited.length > 0; at++) expected.push(at % 4 === 0 ? waited.shift()! : waited.pop()!)
+  t.same(after, expected)
+})
+
+test('addresses take turns: one client alone does not wait for the crowd of another', async (t) => {
+  const { server, handled, crowd } = await opened(t)
+  const came = accepted(server, 41)
+  crowd(20, '127.0.0.2')
+  crowd(1, '127.0.0.3')
+  crowd(20, '127.0.0.2')
+  await came
+  const before = handled.length
+  if (!handled.some(({ remoteAddress }) => remoteAddress === '127.0.0.3')) {
+    while (handled.length < before + 2) await new Promise(setImmediate)
+  }
+  t.ok(handled.some(({ remoteAddress }) => remoteAddress === '127.0.0.3'))
+})
+
+test('what a client sends while it waits is not lost, nor is one that hangs up handed over', async (t) => {
+  const { server, handled, crowd } = await opened(t)
+  const came = accepted(server, 30)
+  const clients = crowd(30)
+  for (const client of clients) client.write(get)
+  await came
+  const gone = clients.filter((_, at) => at % 2)
+  for (const client of gone) client.resetAndDestroy()
+  const answers = await Promise.all(clients.filter((_, at) => at % 2 === 0).map(async (client) => String((await once(client, 'data'))[0])))
+  t.ok(answers.every((answer) => answer.startsWith('HTTP/1.1 200')))
+  t.ok(handled.length <= 30)
+})
+
+test('when too many wait, the oldest of the address that has most is closed', async (t) => {
+  const { server, handled, crowd, times } = await opened(t, 4)
+  const came = accepted(server, 31)
+  const alone = crowd(1, '127.0.0.3')
+  const many = crowd(30, '127.0.0.2')
+  const closed = many.map((client) => client.resume() && once(client, 'close'))
+  await came
+  await Promise.race(closed)
+  t.ok(times() > 0)
+  t.ok(handled.length + times() <= 31)
+  alone[0]!.write(get)
+  const [answer] = await once(alone[0]!, 'data')
+  t.match(String(answer), /200 OK/)
+})
+
+test('a server that is closed closes the connections that wait', async (t) => {
+  const { server, crowd, handled } = await opened(t)
+  const came = accepted(server, 20)
+  const clients = crowd(20).map((client) => client.resume())
+  await came
+  const before = handled.length
+  const waited = clients.filter(({ localPort }) => !handled.some(({ remotePort }) => remotePort === localPort))
+  const closing = closeServer(server, 60_000)
+  await Promise.all(waited.map((client) => once(client, 'close')))
+  t.equal(handled.length, before, 'none is handed over to a server that ends')
+  server.closeAllConnections()
+  await closing
+})

@@ -1,0 +1,104 @@
+// A crowd of clients that come at once, each with a TLS handshake or a request, must not keep out the client that comes next with a stop.
+// The kernel keeps new connections in the order in which they came, and Node takes one in each turn of the event loop. So all of them are
+// taken first, which is cheap, and then handed to the server one by one: mostly the newest, which waits for nobody, and now and then the
+// oldest, so that none waits for ever.
+
+import type { Server } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Limits } from '../config.ts'
+import type { Refusals } from '../kit/refusals.ts'
+
+type Options = { limits: () => Pick<Limits, 'connections'>; refusals: Refusals }
+
+/** While connections still come, one is handed over this often all the same. */
+const patience_ms = 10
+/** Of so many connections that are handed over one is the oldest. */
+const oldestOf = 4
+/** Twice as many connections may wait as may be open: a client whose connection is closed only comes again. */
+const overshoot = 2
+
+/**
+ * Puts a queue before everything that handles new connections of a server that does not listen yet. Addresses take turns; of one address the
+ * newest connection goes first, every fourth time the oldest. When too many wait, the oldest of the address that has most is closed. Nothing is lost that a client sends
+ * while its connection waits.
+ */
+export function queueArrivals(server: Server, { limits, refusals }: Options): void {
+  const handlers = server.listeners('connection')
+  server.removeAllListeners('connection')
+  const waiting = new Waiting()
+  let isScheduled = false
+  let cameInThisTurn = false
+  let handedOver = 0
+  let handedOverAt = Number.NEGATIVE_INFINITY
+
+  const schedule = () => {
+    if (isScheduled || waiting.size === 0) return
+    isScheduled = true
+    setImmediate(handOver)
+  }
+  const handOver = () => {
+    isScheduled = false
+    const now = performance.now()
+    if (!cameInThisTurn || now - handedOverAt >= patience_ms) {
+      handedOverAt = now
+      const socket = waiting.takeNext(++handedOver % oldestOf === 0)
+      // The server's closing could not end a connection that was not handed over yet.
+      if (!server.listening) socket?.destroy()
+      else if (socket) for (const handler of handlers) handler.call(server, socket)
+    }
+    cameInThisTurn = false
+    schedule()
+  }
+
+  server.on('connection', (socket: Socket) => {
+    waiting.add(socket)
+    cameInThisTurn = true
+    schedule()
+    const most = limits().connections * overshoot
+    if (waiting.size <= most) return
+    const oldest = waiting.takeOldest()
+    refusals.count('connections', `over ${most} new connections wait to be handled: the oldest is closed, of ${oldest?.remoteAddress}`)
+    oldest?.destroy()
+  })
+}
+
+/** Connections by address, the newest last. An address without any is not in the map. */
+class Waiting {
+  readonly #byAddress = new Map<string, Socket[]>()
+  size = 0
+
+  add(socket: Socket): void {
+    const { remoteAddress: address = 'local' } = socket
+    const same = this.#byAddress.get(address)
+    if (same) same.push(socket)
+    else this.#byAddress.set(address, [socket])
+    this.size++
+    socket.on('error', () => undefined)
+    socket.on('close', () => this.#remove(address, this.#byAddress.get(address)?.lastIndexOf(socket) ?? -1))
+  }
+
+  /** The newest, or the oldest, of the address whose last turn is longest ago. */
+  takeNext(isOldest: boolean): Socket | undefined {
+    for (const [address, sockets] of this.#byAddress) {
+      const next = this.#remove(address, isOldest ? 0 : sockets.length - 1)
+      // The address goes to the end of the map.
+      if (this.#byAddress.delete(address)) this.#byAddress.set(address, sockets)
+      return next
+    }
+    return undefined
+  }
+
+  /** Of the address that has most. */
+  takeOldest(): Socket | undefined {
+    const [most] = [...this.#byAddress].toSorted(([, a], [, b]) => b.length - a.length)
+    return most && this.#remove(most[0], 0)
+  }
+
+  #remove(address: string, at: number): Socket | undefined {
+    const sockets = this.#byAddress.get(address)
+    const [socket] = at < 0 || !sockets ? [] : sockets.splice(at, 1)
+    if (socket) this.size--
+    if (sockets?.length === 0) this.#byAddress.delete(address)
+    return socket
+  }
+}
