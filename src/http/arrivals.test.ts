@@ -113,11 +113,12 @@ test('one that has hung up before its turn is not handed over', async (t) => {
   await accepted(server, 40)
   const waited = clients.filter(({ localPort }) => !handled.some(({ remotePort }) => remotePort === localPort))
   const gone = waited.slice(5, 15)
+  const closed = Promise.all(gone.map((client) => once(client.resume(), 'close')))
   for (const client of gone) client.end()
   const asks = waited[20]!
   asks.end(get)
-  await Promise.all(gone.map((client) => once(client.resume(), 'close')))
   const [answer] = await Promise.all([once(asks, 'data'), handedOver(30)])
+  await closed
   t.match(String(answer[0]), /200 OK/, 'one that asked before it ended its side is answered')
   t.notOk(handled.some(({ remotePort }) => gone.some(({ localPort }) => localPort === remotePort)))
 })
@@ -144,9 +145,10 @@ test('a server that is closed closes the connections that wait', async (t) => {
   await came
   const before = handled.length
   const waited = clients.filter(({ localPort }) => !handled.some(({ remotePort }) => remotePort === localPort))
+  const closed = Promise.all(waited.map((client) => once(client, 'close')))
   const closing = closeServer(server, 60_000)
   await clock.advance(200)
-  await Promise.all(waited.map((client) => once(client, 'close')))
+  await closed
   t.equal(handled.length, before, 'none is handed over to a server that ends')
   server.closeAllConnections()
   await closing
