@@ -201,10 +201,10 @@ const Labware = v.strictObject({
 })
 
 const Capacity = v.strictObject({
-  max: v.pipe(Count, v.description('How many methods one labware takes part in')),
+  max: v.pipe(Count, v.description('How many methods one labware takes part in: the limit is of each labware, not of the run')),
   when_full: v.pipe(
     v.optional(v.picklist(['NEW', 'REJECT', 'RECOVERABLE_REJECT']), 'NEW'),
-    v.description('Take a fresh labware when this one has ended, fail, or wait for an operator'),
+    v.description('For the next method: take a fresh labware, let the thread that wants it fail, or hold that until an operator decides'),
   ),
 })
 
