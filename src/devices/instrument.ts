@@ -113,6 +113,11 @@ export class Instrument {
     return this.#configured.simulated
   }
 
+  /** How many seconds of the instrument go by in one of ours. */
+  get time_scale(): number {
+    return this.#configured.time_scale
+  }
+
   get initialized(): boolean {
     return this.#initialized
   }

@@ -17,6 +17,17 @@ export const ThreadExecutionContext = v.strictObject({
 })
 export type ThreadExecutionContext = v.InferOutput<typeof ThreadExecutionContext>
 
+/** The thread is the one that used the tips; the labware is the rack. */
+export const TipRackContext = v.strictObject({
+  ...ThreadExecutionContext.entries,
+  labware_id: v.string(),
+  labware_name: v.string(),
+  labware_template_name: v.string(),
+  position: v.pipe(MaybeText, v.description('Where the rack stands')),
+  tips_left: v.number(),
+})
+export type TipRackContext = v.InferOutput<typeof TipRackContext>
+
 export const MethodExecutionContext = v.strictObject({
   ...WorkflowExecutionContext.entries,
   method_id: MaybeText,

@@ -131,11 +131,7 @@ export const executionRoutes: Route[] = [
     errors: [404],
     handle({ lab, param }) {
       const { execution } = knownBy(lab, param('execution_id'))
-      const faults = lab.registry.all().flatMap((instrument) => {
-        const { device_id, fault } = instrument.info()
-        return fault ? [{ device_id, ...fault }] : []
-      })
-      return json({ blockers: execution ? blockers(execution, faults) : [] })
+      return json({ blockers: execution ? blockers(execution, lab.safe_mode) : [] })
     },
   }),
   route({
@@ -200,9 +196,9 @@ export const executionRoutes: Route[] = [
     return 'each thread pauses at its next safe point; what a device does is not interrupted'
   }),
   verb('resume', 'Resume an execution', (execution) => {
-    const wasPaused = execution.paused !== null
+    const resumed = resumedIn(execution)
     execution.resume()
-    return wasPaused ? 'resumed; threads that an error holds are recovered one by one' : 'it was not paused; threads that were are resumed'
+    return resumed
   }),
   verb('close', 'Close an execution to further submissions', (execution) => {
     execution.close()
@@ -312,6 +308,13 @@ function verb(name: string, summary: string, tell: (execution: Execution) => str
       return json({ success: true, message: tell(execution) })
     },
   })
+}
+
+/** What a resume of the execution will have done, in words. */
+function resumedIn({ paused, slots }: Execution): string {
+  const orphaned = slots.list().flatMap(({ isOrphaned, labware }) => (isOrphaned ? labware : []))
+  if (orphaned.length > 0) return `resumed: it goes on without ${orphaned.join(', ')}, which nobody brings any more`
+  return paused ? 'resumed; threads that an error holds are recovered one by one' : 'it was not paused; threads that were are resumed'
 }
 
 /** Throws `not_found`. */

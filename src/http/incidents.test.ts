@@ -217,12 +217,64 @@ test('a run that cannot get past what was left in a device stalls once, and goes
   t.same(await categories(run), ['ACTION_FAILED', 'SYSTEM_STALL'])
   t.match(
     (await run.blockers()).find(({ kind }) => kind === 'stall'),
-    { message: /other waits for shaker-1/, remedy: /take what is in the way away/ },
+    { message: /other waits for shaker-1/, remedy: /shaker_in is taken: plate .*; then resume the execution/ },
   )
+  const { labware_id } = (await run.labware()).find(({ name }) => name === 'plate')!
+  const words = `shaker_in is taken: plate has stood there since run ${run.execution_id.slice(0, 8)}, and no thread moves it; take it away, and say so: benchd labware put ${labware_id} --off`
+  t.equal((await run.incidents()).at(-1)!.message, `nothing can move any more: other waits for shaker-1; ${words}`)
+  const refused = await run.ask('POST', `/api/executions/${run.execution_id}/resume`)
+  t.match(refused, { status: 409, body: { detail: `nothing could move: ${words}; then resume it` } })
+  t.same(await categories(run), ['ACTION_FAILED', 'SYSTEM_STALL'], 'it does not stall again')
   await run.carries('plate', 'pad_1')
   await run.post(`/api/executions/${run.execution_id}/resume`)
   t.equal(await run.over(), 'COMPLETED')
 })
+
+test('a submission is told of what an earlier run left where it has to go, and a step that is skipped is a way past it', async (t) => {
+  const other = { labware: 'other', start: { at: 'pad_2', mode: 'REUSE_EXISTING' }, end: { at: ['pad_2'], mode: 'LEAVE_IN_PLACE' } }
+  const besides = plateRun([], {
+    name: 'besides',
+    labware: { other: { type: '96-well' } },
+    threads: { other: { ...other, steps: [{ action: shake }, { method: 'seal_it' }] } },
+    start: ['other'],
+  })
+  const first = await beginRun(t, { workflow: plateRun([{ method: 'shake_it' }]), besides })
+  await first.does('shaker-1', 'shake')
+  await first.breaks('shaker-1', 'jam')
+  await first.recover((await first.thread('plate', 'PAUSED')).thread_id, 'ABORT_THREAD')
+  t.equal(await first.over(), 'COMPLETED')
+  await first.mends('shaker-1')
+  const left = { position: 'shaker_in', labware_name: 'plate', execution_id: first.execution_id }
+  const again = await first.post<Submitted>('/api/submissions', { workflow: 'besides', run_mode: 'LIVE' })
+  t.match(again.in_the_way, [
+    { ...left, message: new RegExp(`^shaker_in is taken: plate has stood there since run ${first.execution_id.slice(0, 8)},`) },
+  ])
+  const run = first.of(again.execution_id)
+  await run.thread('other', 'PAUSED')
+  t.equal((await run.ask('POST', `/api/executions/${run.execution_id}/resume`)).status, 409)
+  await run.post(`/api/executions/${run.execution_id}/skip`, { item: 'shake' })
+  await run.post(`/api/executions/${run.execution_id}/resume`)
+  t.equal(await run.over(), 'COMPLETED')
+})
+
+test('after a restart it is still known which run left it, and where a run is to begin that is said at once', async (t) => {
+  const placed = { labware: 'plate', start: { at: 'pad_1' }, end: { at: ['pad_1'] }, steps: [] }
+  const besides = plateRun([], { name: 'besides', threads: { plate: placed } })
+  const first = await beginRun(t, { workflow: plateRun([]), besides })
+  t.equal(await first.over(), 'COMPLETED')
+  const run = await first.afterPowerCut()
+  const reply = await run.ask('POST', '/api/submissions', { workflow: 'besides', run_mode: 'LIVE' })
+  t.match(reply, {
+    status: 409,
+    body: {
+      detail: new RegExp(
+        `where plate stands since run ${first.execution_id.slice(0, 8)}; take it away, and say so: benchd labware put .* --off`,
+      ),
+    },
+  })
+})
+
+type Submitted = { execution_id: string; in_the_way: object[] }
 
 test('with on_failure ABORT nobody is asked: the thread has died, and the run has failed', async (t) => {
   const run = await beginRun(t, {

@@ -244,7 +244,7 @@ export class Scripted {
   }
 
   /** The same bench from what is on the card at this moment, as after a loss of power. `change` answers a file that is lost. */
-  async afterPowerCut(change?: (copy: { folder: string }) => string): Promise<Scripted> {
+  async afterPowerCut(change?: (copy: { folder: string }) => string, opening: { safe?: string } = {}): Promise<Scripted> {
     const folder = mkdtempSync(join(tmpdir(), 'benchd-copy-'))
     const ending = atTheEnd(this.#t)
     ending.push(async () => rmSync(folder, { recursive: true }))
@@ -252,7 +252,7 @@ export class Scripted {
     const without = change?.({ folder })
     if (without) for (const name of [without, `${without}.bak`]) rmSync(join(folder, name), { force: true })
     const topologies = this.#topologies
-    const bench = await openBench(this.#t, { devices }, { topologies, folder })
+    const bench = await openBench(this.#t, { devices }, { topologies, folder, ...opening })
     return new Scripted(this.#t, { bench, topologies, execution_id: this.execution_id })
   }
 }

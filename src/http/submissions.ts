@@ -3,9 +3,15 @@
 import * as v from 'valibot'
 import { LabError } from '../errors.ts'
 import { SubmissionRecord } from '../workflow/kept/records.ts'
+import { inTheWayOf, LeftLabware } from '../workflow/runs/left_labware.ts'
 import { SubmissionRequest } from '../workflow/runs/submission.ts'
 import { json, type Route, route } from './contract.ts'
 import { Limit } from './numeral.ts'
+
+const InTheWay = v.pipe(
+  v.array(LeftLabware),
+  v.description('Labware that earlier runs left at places that it needs: it waits there until somebody takes that away'),
+)
 
 export const submissionRoutes: Route[] = [
   route({
@@ -34,7 +40,12 @@ export const submissionRoutes: Route[] = [
     success: {
       status: 202,
       description: 'It runs; what becomes of it is at `Location`',
-      schema: v.strictObject({ submission_id: v.string(), execution_id: v.string(), status: SubmissionRecord.entries.status }),
+      schema: v.strictObject({
+        submission_id: v.string(),
+        execution_id: v.string(),
+        status: SubmissionRecord.entries.status,
+        in_the_way: InTheWay,
+      }),
       headers: ['Location'],
     },
     errors: [400, 404, 409, 503],
@@ -42,7 +53,8 @@ export const submissionRoutes: Route[] = [
       const { submission_id, execution_id } = await lab.runs.runtime.submit(body())
       // It runs whether or not its record can be kept; that it cannot is an incident.
       await lab.runs.written().catch(() => undefined)
-      const answer = { submission_id, execution_id, status: 'IN_PROGRESS' as const }
+      const execution = lab.runs.runtime.execution(execution_id)
+      const answer = { submission_id, execution_id, status: 'IN_PROGRESS' as const, in_the_way: execution ? inTheWayOf(execution) : [] }
       return json(answer, 202, { Location: `/api/executions/${execution_id}` })
     },
   }),

@@ -201,6 +201,81 @@ test('OVERFLOW: labware that had enough goes on, though it could take part once 
   t.equal(execution.phase.current, 'completed')
 })
 
+/** What becomes of labware that has had its one method, until the next wants it. */
+const afterwards = {
+  'leaves its loop': [{ while_more_work: [{ join: ['pour_1', 'pour_2'] }] }],
+  'is busy elsewhere': [{ join: ['pour_1', 'pour_2'] }, { wait_for: 'go' }],
+  'has ended': [{ join: ['pour_1', 'pour_2'] }],
+}
+const spent = (when_full: string, joins: object[]) =>
+  work(
+    {
+      plate: { ...plate, steps: [{ method: 'pour_1' }, { wait_for: 'next' }, { method: 'pour_2' }] },
+      tips: { ...tips, steps: joins, capacity: { max: 1, when_full } },
+    },
+    { pour_1: [pour], pour_2: [pour] },
+  )
+
+/** The second method wants the tips when these have come to rest after the first. */
+async function full(when_full: string, after: keyof typeof afterwards) {
+  const tested = testRuntime([topology, spent(when_full, afterwards[after])])
+  const execution = await begin(tested.runtime, { workflow: 'work' })
+  await until(() => named(execution, 'plate')?.waiting?.kind === 'event')
+  const first = named(execution, 'tips')
+  await until(() => (after === 'is busy elsewhere' ? first.waiting?.kind === 'event' : first.isOver))
+  execution.emitCustom('next', { value: null, data: {} }, null)
+  return { ...tested, execution }
+}
+
+for (const after of Object.keys(afterwards) as (keyof typeof afterwards)[]) {
+  test(`OVERFLOW is told when the full labware ${after}, and another comes`, async (t) => {
+    const { runtime, told, execution } = await full('NEW', after)
+    await until(() => named(execution, 'plate').isOver)
+    const isAsking = () => execution.live().length > 0 && execution.live().every(({ waiting }) => waiting?.kind === 'event')
+    while (!execution.isOver) {
+      await until(() => execution.isOver || isAsking())
+      go(execution)
+    }
+    await runtime.over(execution)
+    t.same(slots(told), ['OVERFLOW'])
+    t.ok(named(execution, 'tips-2'))
+    t.equal(execution.phase.current, 'completed')
+  })
+
+  test(`REJECTED: the run fails also when the full labware ${after}`, async (t) => {
+    const { runtime, told, execution } = await full('REJECT', after)
+    await until(() => named(execution, 'plate').isOver)
+    go(execution)
+    await runtime.over(execution)
+    t.same(slots(told), ['REJECTED'])
+    t.match(named(execution, 'plate').last_error, /slot tips:\*:.* is full: tips has taken part in 1 methods/)
+    t.equal(execution.phase.current, 'failed')
+  })
+}
+
+test('AWAITING_DECISION is told also when the full labware has ended, and RETRY brings another', async (t) => {
+  const { runtime, told, execution } = await full('RECOVERABLE_REJECT', 'has ended')
+  ;(await threadIn(execution, 'plate', 'PAUSED')).recover('RETRY')
+  await runtime.over(execution)
+  t.same(slots(told), ['AWAITING_DECISION'])
+  t.ok(named(execution, 'tips-2'))
+  t.equal(execution.phase.current, 'completed')
+})
+
+test('OVERFLOW is told once for each labware that is needed, whether the methods come at once or one after the other', async (t) => {
+  const four = ['pour_1', 'pour_2', 'pour_3', 'pour_4']
+  const methods = Object.fromEntries(four.map((name) => [name, [pour]]))
+  const threads = {
+    plate: { ...plate, steps: four.map((method) => ({ method })) },
+    tips: { ...tips, steps: [{ while_more_work: [{ join: four }] }], capacity: { max: 2, when_full: 'NEW' } },
+  }
+  const { runtime, told } = testRuntime([topology, work(threads, methods)])
+  const execution = await run(runtime, { workflow: 'work' })
+  t.same(slots(told), ['OVERFLOW'])
+  t.ok(named(execution, 'tips-2'))
+  t.notOk([...execution.threads.values()].some(({ name }) => name === 'tips-3'))
+})
+
 test('REJECTED: the thread that wanted it has failed, and so has the execution', async (t) => {
   const { runtime, told } = testRuntime([topology, scarce('REJECT')])
   const execution = await begin(runtime, { workflow: 'work' })
@@ -372,13 +447,14 @@ test('TIP_RACK: low after more than three quarters, empty at none', async (t) =>
     { pour_1: [use(7), use(1), use(1), use(1)] },
   )
   const { runtime, told } = testRuntime([topology, document])
-  await run(runtime, { workflow: 'work' })
+  const execution = await run(runtime, { workflow: 'work' })
   const rack = told.filter(({ entity_type }) => entity_type === 'TIP_RACK')
   t.same(
     rack.map(({ event_name }) => event_name),
     ['TIP_RACK.LOW', 'TIP_RACK.LOW', 'TIP_RACK.EMPTY'],
   )
-  t.equal(rack[0]!.context.thread_name, 'plate')
+  t.match(rack[0]!.context, { thread_name: 'plate', labware_name: 'tips', labware_template_name: 'tips', position: 'deck/site-2', tips_left: 2 })
+  t.equal(rack[0]!.context.labware_id, named(execution, 'tips').labware.labware_id)
 })
 
 // Handlers

@@ -6,9 +6,9 @@ import { begin, instantBench, liveRuntime, testRuntime, threadIn, until } from '
 const topology = {
   format: 1 as const,
   name: 'bench',
-  transporters: { arm: { positions: ['pad_1', 'pad_2', 'nest'] } },
-  positions: { pad_1: {}, pad_2: { storage: true }, nest: { device: 'mixer' } },
-  devices: { mixer: { operations: { mix: { seconds: 60 } } } },
+  transporters: { arm: { positions: ['pad_1', 'pad_2', 'nest'] }, far_arm: { positions: ['isle_1', 'isle_2'] } },
+  positions: { pad_1: {}, pad_2: { storage: true }, nest: { device: 'mixer' }, isle_1: { device: 'unused' }, isle_2: {} },
+  devices: { mixer: { operations: { mix: { seconds: 60 } } }, unused: { operations: { mix: { seconds: 60 } } } },
 }
 const plates = (steps: object[]) => ({
   format: 1,
@@ -50,17 +50,21 @@ test('an error is worse than a pause, and a fault of a device worse than both', 
   await threadIn(execution, 'first', 'PAUSED')
   execution.pause('manual')
   await threadIn(execution, 'second', 'PAUSED')
-  const found = blockers(execution, [
-    { device_id: 'mixer', error: 'it is jammed', since: 1_000 },
-    { device_id: 'elsewhere', error: 'not of this run', since: 1_000 },
-  ])
+  const fault = { error: 'it is jammed', since: 1_000 }
+  const faults = () => ['mixer', 'unused', 'far_arm', 'arm'].map((device_id) => ({ ...fault, device_id }))
+  Object.assign(execution.world.equipment, { faults })
+  const found = blockers(execution)
   t.same(
     found.map(({ kind }) => kind),
-    ['device_fault', 'error', 'paused', 'paused'],
+    ['device_fault', 'device_fault', 'error', 'paused', 'paused'],
   )
-  t.match(found[0], { device_id: 'mixer', message: /jammed/, remedy: /initialize mixer/ })
+  t.same(new Set(found.flatMap(({ device_id, kind }) => (kind === 'device_fault' ? device_id : []))), new Set(['mixer', 'arm']))
+  t.match(
+    found.find(({ device_id }) => device_id === 'mixer'),
+    { message: /jammed/, remedy: /initialize mixer/ },
+  )
   t.ok(found[0]!.since_s > 0, 'for so long')
-  t.match(found[1], { thread_name: 'first', message: /decide: RETRY/, remedy: /recover/ })
+  t.match(found[2], { thread_name: 'first', message: /decide: RETRY/, remedy: /recover/ })
   const whole = found.find(({ message }) => message.startsWith('the execution is paused'))
   t.ok(whole!.since_s > 0)
   await end()
@@ -97,7 +101,11 @@ test('a run that cannot get past what another one left says so, and what to do',
   await until(() => execution.paused !== null)
   t.match(incidents.at(-1), { category: 'SYSTEM_STALL' })
   await threadIn(execution, 'second', 'PAUSED')
-  t.match(blockers(execution)[0], { kind: 'stall', message: /second waits for mixer/, remedy: /take what is in the way away/ })
+  t.match(blockers(execution)[0], {
+    kind: 'stall',
+    message: /second waits for mixer/,
+    remedy: /nest is taken: first has stood there since run .*; then resume the execution/,
+  })
   execution.abort('the test is over')
   await runtime.over(execution)
 })
@@ -124,7 +132,7 @@ test('what another run holds is told with that run, and with what is to be seen 
   const short = plates([])
   const roomy = {
     ...topology,
-    transporters: { arm: { positions: ['pad_1', 'pad_2', 'pad_3', 'nest'] } },
+    transporters: { ...topology.transporters, arm: { positions: ['pad_1', 'pad_2', 'pad_3', 'nest'] } },
     positions: { ...topology.positions, pad_3: { parking: true } },
   }
   const { runtime } = liveRuntime(roomy, [{ ...short, threads: { second: short.threads.second }, start: ['second'] }], {

@@ -48,6 +48,7 @@ const PlacedLabware = v.strictObject({
   barcode: v.nullable(v.string()),
   tips: v.nullable(v.number()),
   tips_left: v.nullable(v.number()),
+  last_run: v.optional(v.pipe(v.string(), v.description('The execution that moved it last'))),
 })
 const Placed = v.strictObject({ topology: v.nullable(Id), labware: v.array(PlacedLabware) })
 type Placed = v.InferOutput<typeof Placed>

@@ -33,7 +33,7 @@ const schemas: Readonly<Record<string, v.GenericSchema>> = {
   OPERATOR: contexts.OperatorInstructionContext,
   INCIDENT: contexts.IncidentContext,
   DEVICE_OP: contexts.ThreadExecutionContext,
-  TIP_RACK: contexts.ThreadExecutionContext,
+  TIP_RACK: contexts.TipRackContext,
 }
 
 function schemaFor({ entity_type, status, context }: RuntimeEvent): v.GenericSchema {

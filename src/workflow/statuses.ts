@@ -62,7 +62,10 @@ export const methodTransitions: Transitions<MethodStatus> = {
     COMPLETED: 'it has no actions',
     SKIPPED: 'the operator skips it, or its owner ended',
   },
-  IN_PROGRESS: { COMPLETED: 'all its actions are done', PARTIAL_COMPLETE: 'it was aborted, or its owner ended' },
+  IN_PROGRESS: {
+    COMPLETED: 'all its actions are done',
+    PARTIAL_COMPLETE: 'an action of it was skipped, or left by ABORT_ACTION or ABORT_METHOD; or its owner ended',
+  },
   COMPLETED: {},
   SKIPPED: {},
   PARTIAL_COMPLETE: {},

@@ -1,6 +1,7 @@
 // What a run tells, line by line, until it ends.
 
 import type { RuntimeEvent } from '../../events/event.ts'
+import { short } from '../at_shell.ts'
 import { ask, type Service } from '../client.ts'
 import { print } from '../table.ts'
 
@@ -15,6 +16,8 @@ export async function follow(service: Service, execution_id: string, asJson: boo
     for (const event of events) {
       const text = asJson ? JSON.stringify(event) : line(event)
       if (text !== undefined) print(text)
+      if (!asJson && event.entity_type === 'THREAD' && event.status === 'PAUSED')
+        print(`  -> it stands until somebody decides; what to do: benchd runs why ${short(execution_id)}`)
       if (event.entity_type === 'EXECUTION') return event.status === 'COMPLETED' ? 0 : 1
     }
     since = next_since

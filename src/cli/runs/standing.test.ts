@@ -2,7 +2,7 @@
 // network, on a service whose time the test lets go by.
 
 import { t as file, type Test, test } from 'tap'
-import { beginRun, ended, plateRun, type Scripted, seal, shake } from '../../http/run_testing.ts'
+import { atPad1, beginRun, ended, plateRun, type Scripted, seal, shake } from '../../http/run_testing.ts'
 import { closeServer, listen, serverOf } from '../../http/server.ts'
 import { atTheEnd, usualBounds } from '../../http/testing.ts'
 import { benchd } from '../testing.ts'
@@ -119,4 +119,55 @@ test('after a restart runs why says what was interrupted, and what each decision
     '       CONTINUE      it is dealt with: go on after it',
   ].join('\n')
   t.match((await cli('runs', 'why', id)).stdout, wanted)
+})
+
+test('runs why begins with safe mode and the command that ends it', async (t) => {
+  const before = await beginRun(t, { workflow })
+  await before.does('shaker-1', 'shake')
+  const { run, cli, id } = await reached(t, await before.afterPowerCut(undefined, { safe: 'the service broke off 3 times in 5 minutes' }))
+  await run.thread('plate', 'PAUSED')
+  const { stdout } = await cli('runs', 'why', id)
+  t.match(
+    stdout,
+    /^In the way:\nthe service is in safe mode, .*\n {2}-> look at the bench and at the log; when all is well: benchd incidents ack [0-9a-f-]+\n/,
+  )
+  const [, incident = ''] = /incidents ack ([\w-]+)/.exec(stdout) ?? []
+  t.match(await cli('runs', 'resume', id), { code: 5, stderr: /safe mode.*benchd incidents ack/ })
+  t.match(await cli('incidents', 'ack', incident), { code: 0 })
+  t.notMatch((await cli('runs', 'why', id)).stdout, /safe mode/)
+  t.match(await cli('runs', 'resume', id), { code: 0 })
+})
+
+test('after a restart before an action began runs why says that nothing of it was done', async (t) => {
+  const busy = plateRun([{ method: 'shake_it' }], { threads: undefined })
+  const other = { labware: 'plate', ...atPad1, steps: [{ method: 'shake_it' }] }
+  const lid = { ...other, labware: 'lid', start: { at: 'pad_2', mode: 'REUSE_EXISTING' }, end: { at: ['pad_2'], mode: 'LEAVE_IN_PLACE' } }
+  const two = {
+    ...busy,
+    labware: { plate: { type: '96-well' }, lid: { type: 'lid' } },
+    threads: { plate: other, lid },
+    start: ['plate', 'lid'],
+  }
+  const before = await beginRun(t, { workflow: two })
+  await before.does('shaker-1', 'shake')
+  await before.thread('lid', 'AWAITING_ACTION_RESERVATION')
+  const { run, cli, id } = await reached(t, await before.afterPowerCut())
+  await run.thread('lid', 'PAUSED')
+  const { stdout } = await cli('runs', 'why', id)
+  t.match(stdout, /lid: the service restarted before shake: .*\n {2}-> shake had not begun: see that lid is at pad_2; then resume/)
+})
+
+test('runs submit says which place is taken by labware of an earlier run, and what to type', async (t) => {
+  const { run, cli, id, incident } = await late(t)
+  t.match(await cli('runs', 'abort-call', incident, '--yes'), { code: 0 })
+  const { thread_id } = await run.heldAgain('plate', 'DEVICE_OP')
+  t.match(await cli('runs', 'recover', thread_id, 'ABORT_THREAD'), { code: 0 })
+  t.equal(await run.over(), 'COMPLETED')
+  await run.post('/api/devices/shaker-1/initialize')
+  const { labware_id } = (await run.labware())[0]!
+  t.match(await cli('runs', 'submit', 'work', '--mode', 'LIVE'), {
+    code: 0,
+    stdout: /^[0-9a-f-]{36}\n$/,
+    stderr: new RegExp(`^benchd: shaker_in is taken: plate has stood there since run ${id.slice(0, 8)}, .*: benchd labware put ${labware_id} --off\n$`),
+  })
 })

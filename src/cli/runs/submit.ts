@@ -1,8 +1,11 @@
 // `benchd runs submit`: a workflow is run, and, if wanted, followed to its end.
 
+import type { LeftLabware } from '../../workflow/runs/left_labware.ts'
+import { atShell } from '../at_shell.ts'
 import { ask, serviceOf, serviceOptions } from '../client.ts'
 import { command } from '../command.ts'
 import { print } from '../table.ts'
+import { note } from '../terminal.ts'
 import { follow } from './follow.ts'
 import { submissionOf, submissionOptions } from './submission.ts'
 
@@ -20,12 +23,18 @@ export const runsSubmit = command({
   example: 'benchd runs submit seal-and-spin --var speed=600 --follow',
   async run({ options, operands: [workflow = ''] }) {
     const service = serviceOf(options)
-    const submission = await ask<{ submission_id: string; execution_id: string }>(service, 'POST', '/api/submissions', {
-      ...submissionOf(workflow, options),
-      batch_mode: options.join ? 'JOIN_EXISTING' : 'STANDALONE',
-      ...(options.operator && { operator_id: options.operator }),
-    })
+    const submission = await ask<{ submission_id: string; execution_id: string; in_the_way: LeftLabware[] }>(
+      service,
+      'POST',
+      '/api/submissions',
+      {
+        ...submissionOf(workflow, options),
+        batch_mode: options.join ? 'JOIN_EXISTING' : 'STANDALONE',
+        ...(options.operator && { operator_id: options.operator }),
+      },
+    )
     print(options.json ? JSON.stringify(submission) : submission.execution_id)
+    if (!options.json) for (const { message } of submission.in_the_way) note(atShell(message))
     return options.follow ? follow(service, submission.execution_id, options.json ?? false) : 0
   },
 })

@@ -2,7 +2,7 @@
 
 import { writeFileSync } from 'node:fs'
 import { t as file, type Test, test } from 'tap'
-import { demo } from '../testing.ts'
+import { demo, running } from '../testing.ts'
 
 // A slow machine is not a failure.
 file.setTimeout(0)
@@ -164,4 +164,15 @@ test('an incident is listed, shown and acknowledged, and words for a late device
     t.match(await run('runs', ...args), { code: 3, stdout: '', stderr: /./ }, args.join(' '))
   t.match(await run('runs', 'extend', incident, 'long'), { code: 2, stderr: /not a number of seconds/ })
   t.match(await run('runs', 'abort-call', incident), { code: 2, stderr: /halt the device.*--yes/ })
+})
+
+test('submit --follow says at a pause what to type', async (t) => {
+  const { home, dir, run, ask } = await demo(t, { scale: 50 })
+  writeFileSync(`${home}/workflow.json`, JSON.stringify(opens))
+  await run('workflows', 'put', `${home}/workflow.json`)
+  await ask('POST', '/api/sim/devices/sealer-1/faults', { fault: 'no_reply' })
+  const followed = running(t, home, ['runs', 'submit', 'opens', '--follow', ...dir])
+  const id = await followed.line(/^([0-9a-f]{8})-/)
+  await followed.line(/plate {2}PAUSED/)
+  t.equal(await followed.line(/^ +-> .*benchd runs why (\w+)$/), id)
 })

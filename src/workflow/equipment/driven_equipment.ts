@@ -11,7 +11,7 @@ import { Lane } from '../../kit/lane.ts'
 import { checked } from '../../kit/schema.ts'
 import type { Teachpoints } from '../../teachpoints/store.ts'
 import type { Teachpoint } from '../../teachpoints/teachpoint.ts'
-import type { Equipment, Performing } from './equipment.ts'
+import type { Equipment, LatchedFault, Performing } from './equipment.ts'
 
 type Options = {
   registry: Registry
@@ -57,6 +57,17 @@ export class DrivenEquipment implements Equipment {
 
   isReal(device_id: string): boolean {
     return this.#registry.all().some((device) => device.device_id === device_id && device.driven && !device.simulated)
+  }
+
+  timeScale(device_id: string): number {
+    return this.#registry.find(device_id).time_scale
+  }
+
+  faults(): LatchedFault[] {
+    return this.#registry.all().flatMap((instrument) => {
+      const { device_id, fault } = instrument.info()
+      return fault ? [{ device_id, error: fault.error, since: fault.since }] : []
+    })
   }
 
   /** Keeps a device for an execution, and answers how to let go of it. Throws `locked` when another execution has it. */

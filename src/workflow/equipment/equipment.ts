@@ -1,11 +1,23 @@
 // How a run reaches the instruments: as they are configured, each over its own simulator, or not at all.
 
+/** A device that must be initialized before it is used again, and why. */
+export type LatchedFault = {
+  device_id: string
+  error: string
+  /** Unix time, s. */
+  since: number
+}
+
 /** A run's view of the bench. All calls reject with a `LabError`; an aborted signal halts what it interrupts. */
 export interface Equipment {
   /** Brings a device or transporter to where it takes commands, unless it is there. Rejects for one that is stopped or faulted. */
   ready(device_id: string, signal: AbortSignal): Promise<void>
   /** Whether it is an instrument, and no simulator of one; absent where nothing is. */
   isReal?(device_id: string): boolean
+  /** How many seconds of the device go by in one of ours; 1 where this is absent. */
+  timeScale?(device_id: string): number
+  /** The devices that have a fault; none where this is absent. */
+  faults?(): LatchedFault[]
   /** Keeps a device for an execution, against all others; the answer lets go of it. Throws `locked`. */
   hold?(device_id: string, execution_id: string): () => void
   /** Does one operation, or asks one reading, and answers what the device said: `{success, message}`, or the reading. */

@@ -5,7 +5,7 @@ import { runtimeEvent } from '../../events/event.ts'
 import type { Sink } from '../../events/sinks.ts'
 import { VirtualClock } from '../../kit/clock.ts'
 import type { RuntimeOptions } from '../runtime.ts'
-import { begin, run, testRuntime } from '../testing.ts'
+import { begin, run, testRuntime, until } from '../testing.ts'
 import { abortLeftOpen } from './left_open.ts'
 import { RecordFile } from './record_file.ts'
 import { type ExecutionRow, type RecordStore, Records, type SubmissionRecord, type ThreadRecord } from './records.ts'
@@ -142,8 +142,8 @@ test('a run is recorded from its submission to its end, with its groups', async 
     { status: 'COMPLETED', group_id: 'g2' },
   ])
   t.same(records.groups(execution_id), [
-    { submission_id, group_id: 'g1', open: 0, ended: { COMPLETED: 1 } },
-    { submission_id, group_id: 'g2', open: 0, ended: { COMPLETED: 1 } },
+    { submission_id, group_id: 'g1', outcome: 'COMPLETED', open: 0, ended: { COMPLETED: 1 } },
+    { submission_id, group_id: 'g2', outcome: 'COMPLETED', open: 0, ended: { COMPLETED: 1 } },
   ])
 })
 
@@ -155,6 +155,28 @@ test('the record of a thread that ended badly keeps the cause', async (t) => {
   const [record] = runtime.records.threads(execution.execution_id)
   t.match(record, { status: 'ABORTED', last_error: 'enough' })
   t.match(runtime.records.execution(execution.execution_id), { status: 'ABORTED', reason: 'enough' })
+})
+
+test('a group of which a thread was aborted is not taken for a good one', async (t) => {
+  const { runtime } = runtimeWith()
+  const execution = await begin(runtime, {
+    workflow: 'waiting',
+    groups: [
+      { group_id: 'good', members: {} },
+      { group_id: 'bad', members: {} },
+    ],
+  })
+  const { records } = runtime
+  const outcomes = () => records.groups(execution.execution_id).map(({ group_id, outcome }) => `${group_id} ${outcome}`)
+  t.same(outcomes(), ['good IN_PROGRESS', 'bad IN_PROGRESS'])
+  const [good, bad] = execution.live()
+  bad!.stop()
+  await until(() => bad!.isOver)
+  t.same(outcomes(), ['good IN_PROGRESS', 'bad ABORTED'])
+  execution.emitCustom('go', { value: null, data: {} }, null)
+  await until(() => good!.isOver)
+  await runtime.over(execution)
+  t.same(outcomes(), ['good COMPLETED', 'bad ABORTED'])
 })
 
 test('somebody else’s record service is told the same, and ours is not left out', async (t) => {

@@ -59,9 +59,16 @@ export const ExecutionRow = v.strictObject({
 })
 export type ExecutionRow = v.InferOutput<typeof ExecutionRow>
 
+export const groupOutcomes = ['IN_PROGRESS', 'COMPLETED', 'FAILED', 'ABORTED'] as const
+type GroupEnd = (typeof groupOutcomes)[number]
+
 export const GroupOutcome = v.strictObject({
   submission_id: v.string(),
   group_id: v.string(),
+  outcome: v.pipe(
+    v.picklist(groupOutcomes),
+    v.description('FAILED: a thread of it failed; ABORTED: none did, and one was aborted or stopped; COMPLETED: all are COMPLETED'),
+  ),
   open: v.pipe(v.number(), v.description('Its threads that have not ended')),
   ended: v.pipe(v.record(v.string(), v.number()), v.description('How many of its threads ended how')),
 })
@@ -169,7 +176,8 @@ export class Records implements RecordStore {
   groups(execution_id: string): GroupOutcome[] {
     const found = new Map<string, GroupOutcome>()
     for (const { submission_id, group_ids } of this.submissionsOf(execution_id)) {
-      for (const group_id of group_ids) found.set(`${submission_id} ${group_id}`, { submission_id, group_id, open: 0, ended: {} })
+      for (const group_id of group_ids)
+        found.set(`${submission_id} ${group_id}`, { submission_id, group_id, outcome: 'IN_PROGRESS', open: 0, ended: {} })
     }
     for (const { submission_id, group_id, status } of this.threads(execution_id)) {
       const group = found.get(`${submission_id} ${group_id}`)
@@ -177,7 +185,8 @@ export class Records implements RecordStore {
       if (isTerminal(threadTransitions, status)) group.ended[status] = (group.ended[status] ?? 0) + 1
       else group.open++
     }
-    return [...found.values()]
+    const { status = 'IN_PROGRESS' } = this.execution(execution_id) ?? {}
+    return [...found.values()].map((group) => ({ ...group, outcome: outcomeOf(group, status) }))
   }
 
   accepted(execution: ExecutionRow, submission: SubmissionRecord): void {
@@ -251,4 +260,12 @@ export function submissionRow({
   const group_ids = groups.map(({ group_id }) => group_id)
   const asked = { workflow_name: workflow, run_mode, batch_mode, group_ids, variables, operator_id }
   return { submission_id, execution_id, ...asked, submitted_at, status: 'IN_PROGRESS', reason: null, ended_at: null }
+}
+
+/** One without a thread has come to what its execution has. */
+function outcomeOf({ open, ended }: Pick<GroupOutcome, 'open' | 'ended'>, execution: GroupEnd): GroupEnd {
+  if (open > 0) return 'IN_PROGRESS'
+  if (ended.FAILED) return 'FAILED'
+  if (ended.ABORTED || ended.STOPPED) return 'ABORTED'
+  return ended.COMPLETED ? 'COMPLETED' : execution
 }

@@ -17,6 +17,7 @@ const Labware = v.object({
   tips: v.nullable(v.number()),
   state: v.picklist(['AVAILABLE', 'IN_JOURNEY', 'PARKED', 'ENDED']),
   held_by: Text,
+  last_run: v.optional(v.string()),
 })
 
 /** An action or a move that had begun, and may be done or not. */

@@ -51,7 +51,10 @@ const Given = v.union([v.strictObject({ variable: Name }), v.string(), v.number(
 
 const AnyAction = {
   name: v.pipe(v.optional(Id), v.description('What it is called in events, and by an operator; the operation, if not said')),
-  on_failure: v.pipe(v.optional(v.picklist(['PAUSE', 'ABORT']), 'PAUSE'), v.description('Wait for a decision, or let the run fail')),
+  on_failure: v.pipe(
+    v.optional(v.picklist(['PAUSE', 'ABORT']), 'PAUSE'),
+    v.description('Of the body of the action alone, not of the way to its device: wait for a decision, or let the run fail'),
+  ),
 }
 
 const OnDevice = {
@@ -198,10 +201,10 @@ const Labware = v.strictObject({
 })
 
 const Capacity = v.strictObject({
-  max: v.pipe(Count, v.description('How many methods one labware takes part in')),
+  max: v.pipe(Count, v.description('How many methods one labware takes part in: the limit is of each labware, not of the run')),
   when_full: v.pipe(
     v.optional(v.picklist(['NEW', 'REJECT', 'RECOVERABLE_REJECT']), 'NEW'),
-    v.description('Take a fresh labware when this one has ended, fail, or wait for an operator'),
+    v.description('For the next method: take a fresh labware, let the thread that wants it fail, or hold that until an operator decides'),
   ),
 })
 

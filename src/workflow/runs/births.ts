@@ -7,6 +7,7 @@ import type { Labware } from '../threads/labware.ts'
 import { LabwareThread, type ThreadOrigin } from '../threads/thread.ts'
 import type { World } from '../threads/world.ts'
 import type { Execution } from './execution.ts'
+import { offTheBench } from './left_labware.ts'
 import type { Acquisition } from './submission.ts'
 
 export class Births {
@@ -58,7 +59,7 @@ export class Births {
     if (!there || world.floor.whose(there.labware_id) !== null) return undefined
     if (there.type !== workflow.document.labware[name]?.type || whyNotThat(there, barcode)) return undefined
     // Another workflow may have called it otherwise.
-    return { ...there, template: name }
+    return { ...there, template: name, last_run: this.#execution.execution_id }
   }
 
   #takeUp({ thread_id, labware }: LabwareThread): void {
@@ -69,10 +70,11 @@ export class Births {
   }
 
   #labwareFor({ labware: template }: ThreadPlan, barcode: string | null): Labware {
-    const { workflow, world } = this.#execution
+    const { workflow, world, execution_id: last_run } = this.#execution
     const { type, kind, tips = null } = workflow.document.labware[template]!
     const name = this.#numbered(template, `labware ${template}`)
-    return { labware_id: world.newId(), name, template, type, kind, barcode, tips, tips_left: tips, state: 'AVAILABLE', held_by: null }
+    const its = { labware_id: world.newId(), name, template, type, kind, barcode, tips, tips_left: tips }
+    return { ...its, state: 'AVAILABLE', held_by: null, last_run }
   }
 
   /** The first is called as its template is, the others `plate-2`, `plate-3`. */
@@ -124,9 +126,10 @@ export function mustBeFree(
   const isOfType = template.start.mode === 'REUSE_EXISTING' && there?.type === document.labware[plan.labware]?.type
   const another = isOfType ? whyNotThat(there!, barcode) : undefined
   if (isAtRest && isOfType && !another) return
-  const remedy = isAtRest ? `take it away (benchd labware put ${labware_id} --off)` : 'wait until the run that moves it has taken it on'
+  const remedy = isAtRest ? `take it away, and ${offTheBench(labware_id)}` : 'wait until the run that moves it has taken it on'
+  const since = there?.last_run === undefined ? '' : ` since run ${there.last_run.slice(0, 8)}`
   throw new LabError(
     'conflict',
-    `${name} is to begin at ${seat}, where ${there?.name ?? labware_id} stands${another ? `, ${another}` : ''}; ${remedy}, or say another start`,
+    `${name} is to begin at ${seat}, where ${there?.name ?? labware_id} stands${since}${another ? `, ${another}` : ''}; ${remedy}, or say another start`,
   )
 }

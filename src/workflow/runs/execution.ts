@@ -195,6 +195,7 @@ export class Execution {
   spawn(plan: ThreadPlan, origin: ThreadOrigin, start?: string): LabwareThread {
     const thread = this.births.thread(plan, origin, start)
     this.threads.set(thread.thread_id, thread)
+    this.stall.reconsider()
     this.groups.began(thread)
     this.slots.adopt(thread)
     this.setOff(thread)
@@ -303,8 +304,9 @@ export class Execution {
     for (const thread of this.#live) thread.pause(reason)
   }
 
-  /** Lets all threads go on but those that an error holds. */
+  /** Lets all threads go on but those that an error holds. Throws `conflict` while labware is in the way that nobody took away since it stalled. */
   resume(): void {
+    if (!this.slots.list().some(({ isOrphaned }) => isOrphaned)) this.stall.mustBeCleared()
     this.paused = null
     this.isAbortArmed = false
     this.stall.forget()
@@ -338,12 +340,14 @@ export class Execution {
   skip(item: string): string {
     const { thread, step, action, name } = theOneAhead(this.live(), item)
     thread.skip(itemKey(step, action))
+    this.stall.reconsider()
     this.memory?.changed()
     return name
   }
 
   /** Puts a step, or an action, before or after another; see `Inserts.put`. */
   insert(request: InsertRequest): string {
+    this.stall.reconsider()
     return this.inserts.put(request)
   }
 
@@ -384,6 +388,7 @@ export class Execution {
 
   #threadEnded(thread: LabwareThread): void {
     this.#live.delete(thread)
+    this.stall.reconsider()
     this.slots.ended(thread)
     this.groups.ended(thread)
     this.slots.settle()

@@ -1,11 +1,12 @@
 // Why nothing moves, in words: what each thread waits for, who holds it, and since when; and what somebody has to see to, worst first.
 
 import * as v from 'valibot'
-import type { Fault } from '../../devices/records.ts'
+import type { LatchedFault } from '../equipment/equipment.ts'
 import type { Obstacle } from '../floor/asking.ts'
 import type { PauseSite } from '../threads/recovery.ts'
 import type { LabwareThread } from '../threads/thread.ts'
 import type { Execution } from './execution.ts'
+import { usedBy } from './used.ts'
 
 const Since = v.pipe(v.number(), v.description('For so long, by the clock of the run'), v.metadata({ unit: 's' }))
 
@@ -21,7 +22,9 @@ export type Reason = v.InferOutput<typeof Reason>
 
 /** From the worst to the least. */
 const blockerKinds = [
+  'safe_mode',
   'device_fault',
+  'simulator_fault',
   'error',
   'stall',
   'orphaned',
@@ -55,36 +58,65 @@ export function why(execution: Execution): Reason[] {
   })
 }
 
-type Latched = Pick<Fault, 'error' | 'since'> & { device_id: string }
+/** The incident of safe mode. */
+type SafeMode = { incident_id: string; message: string; timestamp: number }
 
-/** `faults` are those latched on the devices of the bench. None, when it has ended. */
-export function blockers(execution: Execution, faults: readonly Latched[] = []): Blocker[] {
+/** `safeMode` is there while the service is in it. None, when the run has ended. */
+export function blockers(execution: Execution, safeMode?: SafeMode): Blocker[] {
   if (execution.isOver) return []
-  const found = [...faultsOf(execution, faults), ...orphansOf(execution), ...execution.live().flatMap((thread) => blockerOf(thread))]
+  const found = [...faultsOf(execution), ...orphansOf(execution), ...execution.live().flatMap((thread) => blockerOf(thread))]
+  if (safeMode) found.push(blockerOfSafeMode(execution, safeMode))
   const { paused, stall } = execution
   if (paused) {
     const kind = stall.picture === null ? 'paused' : 'stall'
     const message = stall.picture === null ? `the execution is paused (${paused.reason})` : `nothing could move any more: ${stall.picture}`
-    found.push({ ...nobody, kind, message, remedy: remedies[kind], since_s: passed(execution.now() - paused.at) })
+    const remedy = stall.remedy === undefined ? remedies[kind] : `${stall.remedy}; then resume the execution`
+    found.push({ ...nobody, kind, message, remedy, since_s: passed(execution.now() - paused.at) })
   }
   return found.sort((a, b) => blockerKinds.indexOf(a.kind) - blockerKinds.indexOf(b.kind) || b.since_s - a.since_s)
 }
 
 const nobody = { thread_id: null, thread_name: null, device_id: null }
 
-/** Of devices that the workflow uses. */
-function faultsOf(execution: Execution, faults: readonly Latched[]): Blocker[] {
-  const { devices, document } = execution.workflow.topology
+function blockerOfSafeMode(execution: Execution, { incident_id, timestamp }: SafeMode): Blocker {
+  return {
+    ...nobody,
+    kind: 'safe_mode',
+    message:
+      'the service is in safe mode, because it broke off several times: until somebody acknowledges that, nothing moves and no run is resumed',
+    remedy: `look at the bench and at the log; when all is well: POST /api/incidents/${incident_id}/acknowledge`,
+    since_s: passed(execution.now() - timestamp),
+  }
+}
+
+/** Of the devices that this run uses: in DEVICE_SIM these are its own simulators. */
+function faultsOf(execution: Execution): Blocker[] {
+  const { equipment, mode } = execution.world
+  const faults = equipment.faults?.() ?? []
+  if (faults.length === 0) return []
+  const used = usedBy(execution)
   return faults
-    .filter(({ device_id }) => devices.has(device_id) || device_id in document.transporters)
-    .map(({ device_id, error, since }) => ({
-      ...nobody,
-      kind: 'device_fault',
-      device_id,
-      message: `${device_id} has a fault: ${error}`,
-      remedy: `see to it, then initialize ${device_id}`,
-      since_s: passed(execution.now() - since),
-    }))
+    .filter(({ device_id }) => used.has(device_id))
+    .map((fault) => blockerOfFault[mode === 'DEVICE_SIM' ? 'simulator' : 'device'](fault, execution))
+}
+
+const blockerOfFault = {
+  device: ({ device_id, error, since }: LatchedFault, execution: Execution): Blocker => ({
+    ...nobody,
+    kind: 'device_fault',
+    device_id,
+    message: `${device_id} has a fault: ${error}`,
+    remedy: `see to it, then initialize ${device_id}`,
+    since_s: passed(execution.now() - since),
+  }),
+  simulator: ({ device_id, error, since }: LatchedFault, execution: Execution): Blocker => ({
+    ...nobody,
+    kind: 'simulator_fault',
+    device_id,
+    message: `the simulator of ${device_id} in this DEVICE_SIM run has a fault: ${error}`,
+    remedy: 'recover the thread that it holds with RETRY, which initializes the simulator',
+    since_s: passed(execution.now() - since),
+  }),
 }
 
 /** Methods whose labware nobody brings any more. */
@@ -125,14 +157,13 @@ function blockerOf(thread: LabwareThread): Blocker[] {
     : []
 }
 
-const kinds: Partial<Record<string, Blocker['kind']>> = {
+const kinds: Partial<Record<string, keyof typeof remedies>> = {
   PAUSED: 'paused',
   AWAITING_MANUAL_PLACE: 'manual_place',
   AWAITING_MANUAL_REMOVE: 'manual_remove',
 }
 
-const remedies: Record<Blocker['kind'], string> = {
-  device_fault: 'see to the device, then initialize it',
+const remedies: Record<Exclude<Blocker['kind'], 'safe_mode' | 'device_fault' | 'simulator_fault'>, string> = {
   error: 'recover the thread with one of the decisions',
   stall: 'take what is in the way away and edit its position, then resume the execution; or stop it',
   orphaned: 'resume the execution to go on without it, or stop the execution',
@@ -159,8 +190,13 @@ const remediesAt: Partial<Record<PauseSite, (thread: LabwareThread) => string>> 
     const path = `/api/incidents/${execution.lateCalls.incidentOf(thread_id)}`
     return `see what ${device} does; then POST ${path}/extend {"seconds": …}, ${path}/abort or ${path}/complete. Cut off, ${device} is stopped until it is initialized`
   },
-  RESTART: (thread) =>
-    `see how far ${thread.interrupted?.name} has come and that ${thread.labware.name} is ${whereIs(thread)}; then resume the thread or recover it`,
+  RESTART: (thread) => {
+    const { interrupted, labware } = thread
+    const state =
+      interrupted?.status === 'EXECUTING_ACTION' ? `see how far ${interrupted.name} has come` : `${interrupted?.name} had not begun: see`
+    const and = interrupted?.status === 'EXECUTING_ACTION' ? ' and' : ''
+    return `${state}${and} that ${labware.name} is ${whereIs(thread)}; then resume the thread or recover it`
+  },
 }
 
 function whereIs({ labware: { labware_id, held_by }, world }: LabwareThread): string {
@@ -175,11 +211,18 @@ function saying(labware_id: string): string {
   return `PUT /api/labware/${labware_id}/location, or benchd labware put`
 }
 
-/** Others may stand until somebody sees to them. */
+/** Others may stand until somebody sees to them, and others again wait for those. */
 function remedyFor(inTheWay: readonly Obstacle[], execution: Execution): string {
-  const holders = inTheWay.flatMap(({ thread_id }) => (thread_id !== null && execution.find(thread_id)) || [])
-  const held = holders.find(({ status }) => status.current === 'PAUSED')
-  return held ? `see to ${calledBy(held, execution)}, which is PAUSED: it has what this one waits for` : remedies.waiting
+  const holdersOf = (obstacles: readonly Obstacle[]) =>
+    obstacles.flatMap(({ thread_id }) => (thread_id !== null && execution.find(thread_id)) || [])
+  const direct = new Set(holdersOf(inTheWay))
+  const behind = new Set(direct)
+  for (const thread of behind) {
+    if (thread.status.current !== 'PAUSED') for (const next of holdersOf(thread.waiting?.obstacles() ?? [])) behind.add(next)
+    else if (direct.has(thread)) return `see to ${calledBy(thread, execution)}, which is PAUSED: it has what this one waits for`
+    else return `see to ${calledBy(thread, execution)}, which is PAUSED: those that this one waits for wait for it`
+  }
+  return remedies.waiting
 }
 
 function worded({ wanted, reason, thread_id, labware_id }: Obstacle, execution: Execution): string {

@@ -1,7 +1,9 @@
 // Whether anything in a run can still move: looked at when all its threads wait.
 
+import { LabError } from '../../errors.ts'
 import { isBlocked } from '../threads/thread.ts'
 import type { Execution } from './execution.ts'
+import { type LeftLabware, leftAt } from './left_labware.ts'
 
 export class Stall {
   readonly #execution: Execution
@@ -10,6 +12,8 @@ export class Stall {
   #isLooking = false
   /** What nobody could get past, for a run that stands because of it. */
   picture: string | null = null
+  /** The labware in its way that no thread moves. */
+  #left: readonly LeftLabware[] = []
 
   constructor(execution: Execution) {
     this.#execution = execution
@@ -34,6 +38,25 @@ export class Stall {
   /** An operator has seen to it: the same again is told again. */
   forget(): void {
     this.picture = null
+    this.#left = []
+  }
+
+  /** The run is another than it was: it may get past what was in its way. */
+  reconsider(): void {
+    this.#left = []
+  }
+
+  /** What has to be taken away before it can go on, in words; undefined as soon as any of it is gone. */
+  get remedy(): string | undefined {
+    const { world } = this.#execution
+    const isThere = ({ position, labware_id }: LeftLabware) => leftAt(world, position)?.labware_id === labware_id
+    return this.#left.length > 0 && this.#left.every(isThere) ? inWords(this.#left) : undefined
+  }
+
+  /** Throws `conflict` while what it could not get past is still there: it would only stall again. */
+  mustBeCleared(): void {
+    const { remedy } = this
+    if (this.picture !== null && remedy !== undefined) throw new LabError('conflict', `nothing could move: ${remedy}; then resume it`)
   }
 
   #look(): void {
@@ -46,7 +69,13 @@ export class Stall {
     const picture = live.map(({ waiting, name }) => `${name} waits for ${waiting!.what}`).join('; ')
     if (picture === this.picture) return
     this.picture = picture
-    this.#execution.incident('SYSTEM_STALL', `nothing can move any more: ${picture}`, null, { recovery_action: 'RESUME_EXECUTION' })
+    const { world } = this.#execution
+    const positions = obstacles.flatMap(({ thread_id, labware_id }) =>
+      thread_id === null && labware_id !== null ? (world.floor.whereIs(labware_id) ?? []) : [],
+    )
+    this.#left = [...new Set(positions)].flatMap((position) => leftAt(world, position) ?? [])
+    const words = this.#left.length > 0 ? `${picture}; ${inWords(this.#left)}` : picture
+    this.#execution.incident('SYSTEM_STALL', `nothing can move any more: ${words}`, null, { recovery_action: 'RESUME_EXECUTION' })
     this.#execution.pause('system')
   }
 }
@@ -55,4 +84,8 @@ export class Stall {
 function isBlockedWhole(execution: Execution): boolean {
   const live = execution.live()
   return !execution.paused && !execution.isOver && live.length > 0 && live.every(({ waiting }) => waiting && isBlocked(waiting))
+}
+
+function inWords(left: readonly LeftLabware[]): string {
+  return left.map(({ message }) => message).join('; ')
 }

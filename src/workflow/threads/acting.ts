@@ -8,7 +8,7 @@ import { ActionRun } from './action.ts'
 import { devicesOf, placesAhead, tipsUsed } from './ahead.ts'
 import { BodyRun, timer } from './body.ts'
 import { categoryOf, caused } from './causes.ts'
-import { isLow, isSpent } from './labware.ts'
+import { isLow, isSpent, type Labware } from './labware.ts'
 import type { MethodRun } from './method.ts'
 import { goTo } from './moving.ts'
 import { type Decision, Fatal, Leave, type PauseSite, Unwind } from './recovery.ts'
@@ -250,9 +250,11 @@ async function sendForOthers(thread: LabwareThread, action: ActionRun): Promise<
   const { method, plan } = action
   const others = action.inputs.filter((template) => template !== thread.labware.template)
   if (!method || others.length === 0) return
+  let isRetry = false
   await insist(thread, 'SPAWN_CAPACITY', async () => {
-    if (!thread.execution.slots.deliver(method, others))
-      throw new LabError('conflict', `${plan.name} needs ${others.join(' and ')}, and who brings it takes on no more`)
+    const isSentFor = thread.execution.slots.deliver(method, others, { isRetry })
+    isRetry = true
+    if (!isSentFor) throw new LabError('conflict', `${plan.name} needs ${others.join(' and ')}, and who brings it takes on no more`)
   })
 }
 
@@ -340,7 +342,13 @@ function useTips(thread: LabwareThread, plan: ActionPlan, carriers: readonly Lab
     if (used === 0 || labware.tips_left === null) continue
     carrier.touch()
     labware.tips_left = Math.max(0, labware.tips_left - used)
-    if (isSpent(labware)) thread.execution.emit('TIP_RACK', '', 'EMPTY', thread.context())
-    else if (isLow(labware)) thread.execution.emit('TIP_RACK', '', 'LOW', thread.context())
+    if (isSpent(labware)) thread.execution.emit('TIP_RACK', '', 'EMPTY', rackContext(thread, labware))
+    else if (isLow(labware)) thread.execution.emit('TIP_RACK', '', 'LOW', rackContext(thread, labware))
   }
+}
+
+/** Who used the tips, and which rack it is. */
+function rackContext(thread: LabwareThread, { labware_id, name, template, tips_left }: Labware) {
+  const position = thread.world.floor.whereIs(labware_id) ?? null
+  return { ...thread.context(), labware_id, labware_name: name, labware_template_name: template, position, tips_left }
 }

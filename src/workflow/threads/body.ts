@@ -18,6 +18,7 @@ import type { LateVerdict } from './late_calls.ts'
 import { type Decision, Leave, Unwind } from './recovery.ts'
 import type { LabwareThread } from './thread.ts'
 import { continued, verdict } from './verdicts.ts'
+import { secondsAt } from './world.ts'
 
 export class BodyRun {
   readonly #thread: LabwareThread
@@ -97,10 +98,11 @@ export class BodyRun {
 
   /** What is driven shows how long it takes. */
   async #timed(operation: string, params: Record<string, unknown>, work: () => Promise<unknown>): Promise<unknown> {
-    const { clock, durations, mode } = this.#thread.world
-    const began = clock.now()
+    const { world } = this.#thread
+    const device = this.#action.device!
+    const began = world.clock.now()
     const answer = await work()
-    if (mode !== 'PURE_SIM') durations?.performed(this.#action.device!, operation, { seconds: (clock.now() - began) / 1000, params })
+    if (world.mode !== 'PURE_SIM') world.durations?.performed(device, operation, { seconds: secondsAt(device, began, world), params })
     return answer
   }
 

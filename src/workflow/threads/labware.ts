@@ -16,6 +16,8 @@ export type Labware = {
   state: 'AVAILABLE' | 'IN_JOURNEY' | 'PARKED' | 'ENDED'
   /** The transporter that has it in its gripper. */
   held_by: string | null
+  /** The execution that moved it last, or moves it; absent where that is not known. */
+  last_run?: string | undefined
 }
 
 export function isSpent({ tips_left }: Labware): boolean {

@@ -7,6 +7,7 @@ import { type ActionStatus, actionTransitions, Status } from '../statuses.ts'
 import { categoryOf } from './causes.ts'
 import { Unwind } from './recovery.ts'
 import type { LabwareThread } from './thread.ts'
+import { secondsAt } from './world.ts'
 
 /**
  * The whole way is granted at once, so that nothing ever waits where it blocks others. A stop waits for the arrival. `reserve` answers the
@@ -181,7 +182,7 @@ async function carry(thread: LabwareThread, move: MoveRun, isThere: () => boolea
     labware.held_by = null
     if (!isThere()) floor.arrive(labware.labware_id, to)
     if (world.mode !== 'PURE_SIM' && move.picked_ms !== null)
-      world.durations?.carried(transporter, (world.clock.now() - move.picked_ms) / 1000)
+      world.durations?.carried(transporter, secondsAt(transporter, move.picked_ms, world))
   } finally {
     letGo?.()
     // What is in its gripper is nobody else's to carry on.

@@ -23,7 +23,7 @@ export type Slot = {
   /** Methods for the receiver after this one. */
   readonly pending: MethodRun[]
   receiver: LabwareThread | null
-  /** In how many methods the receiver takes part, or is to. */
+  /** In how many methods the receiver takes part, or is to; when there is none any more, in how many the last one took part. */
   contributions: number
   /** Nobody is left who could bring it work. */
   isClosed: boolean
@@ -71,24 +71,28 @@ export class Slots {
 
   /**
    * Sends for the labware of these templates, all or none of them: to the receiver that is there, else to a fresh thread.
-   * Answers false when one is full, and an operator has to decide. Throws `Fatal` when one is full and that is to fail.
+   * Answers false when one is full, and an operator has to decide: a `isRetry` is their word that a fresh one may come once the full one
+   * has ended. Throws `Fatal` when one is full and that is to fail.
    */
-  deliver(method: MethodRun, labware: readonly string[]): boolean {
+  deliver(method: MethodRun, labware: readonly string[], { isRetry = false }: { isRetry?: boolean } = {}): boolean {
     const slots = labware
       .filter((template) => !method.wanted.has(template))
       .map((template) => this.#slot(this.#scope(template, method.owner.origin)))
     for (const slot of slots) {
       if (slot.isOrphaned) return this.#awaitDecision(slot)
-      if (!this.#isFull(slot, method)) continue
-      const when_full = this.#carrier(slot).template.capacity?.when_full
+      if (!this.#isFull(slot)) continue
+      const { max, when_full } = this.#carrier(slot).template.capacity!
       if (when_full === 'REJECT') {
         this.#emit(slot, 'REJECTED')
-        throw new Fatal(new LabError('conflict', `slot ${slot.key} is full: ${slot.receiver?.name} takes part in no more methods`))
+        const why = `${slot.labware} has taken part in ${max} methods, and no other is sent for (capacity of its thread)`
+        throw new Fatal(new LabError('conflict', `slot ${slot.key} is full: ${why}`))
       }
-      if (when_full === 'RECOVERABLE_REJECT') return this.#awaitDecision(slot)
+      const mayReplace = isRetry && (slot.receiver === null || slot.receiver.isOver)
+      if (when_full === 'RECOVERABLE_REJECT' && !mayReplace) return this.#awaitDecision(slot)
     }
     for (const slot of slots) {
       method.wanted.add(slot.labware)
+      if (this.#overflows(slot)) this.#emit(slot, 'OVERFLOW')
       this.#hand(slot, method)
     }
     this.changed.tell()
@@ -142,7 +146,7 @@ export class Slots {
       const slot = this.#slots.get(scopeKey(this.#scope(template, method.owner.origin)))
       const receiver = slot?.receiver
       if (!slot || !receiver || slot.isOrphaned || method.wanted.has(template) || receiver.joining === method) return []
-      return this.#canTakeOn(receiver, method) && !this.#isFull(slot, method) ? receiver : []
+      return this.#canTakeOn(receiver, method) && !this.#isFull(slot) ? receiver : []
     })
   }
 
@@ -154,10 +158,10 @@ export class Slots {
     if (slot.receiver === thread) {
       work.push(...slot.queue.splice(0), ...slot.pending.splice(0))
       slot.receiver = null
-      slot.contributions = 0
     }
     const open = work.filter((method) => !method.isOver)
     if (open.length === 0) return
+    if (slot.receiver === null) slot.contributions = 0
     if (thread.status.current === 'COMPLETED') for (const method of open) this.#hand(slot, method)
     else this.#orphan(slot, thread, open)
     this.changed.tell()
@@ -204,12 +208,12 @@ export class Slots {
     for (const slot of this.#slots.values()) if (slot.queue.length + slot.pending.length > 0) this.#emit(slot, 'ABANDONED')
   }
 
+  /** One that is full, and could take it on all the same, has to end first. */
   #hand(slot: Slot, method: MethodRun): void {
-    slot.isClosed = false
     this.dirty.add(slot)
-    if (this.#isFull(slot, method)) {
+    slot.isClosed = false
+    if (this.#isFull(slot) && slot.receiver && this.#canTakeOn(slot.receiver, method)) {
       slot.pending.push(method)
-      this.#emit(slot, 'OVERFLOW')
       return
     }
     const { receiver } = slot
@@ -225,12 +229,16 @@ export class Slots {
     slot.contributions++
   }
 
-  /** Whether there is a receiver that could take it on, had it not enough already. Where a fresh one is not wanted, it need not be able to. */
-  #isFull(slot: Slot, method: MethodRun): boolean {
-    const { receiver, contributions } = slot
+  /** The labware that is there, or that was there last, has taken part in as many methods as it may. */
+  #isFull(slot: Slot): boolean {
+    const max = this.#carrier(slot).template.capacity?.max
+    return max !== undefined && slot.contributions >= max
+  }
+
+  /** One labware more is needed because others are full: told once for each, whenever these end. */
+  #overflows(slot: Slot): boolean {
     const { max, when_full } = this.#carrier(slot).template.capacity ?? {}
-    if (max === undefined || receiver === null || contributions < max) return false
-    return when_full === 'NEW' ? this.#canTakeOn(receiver, method) : !receiver.isOver
+    return when_full === 'NEW' && max !== undefined && this.#isFull(slot) && slot.pending.length % max === 0
   }
 
   /** A receiver that has no join left for it, though it has not ended, takes on nothing new; nor one with too few tips. */

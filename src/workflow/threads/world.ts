@@ -23,3 +23,8 @@ export type World = {
   readonly durations?: Durations | undefined
   newId(): string
 }
+
+/** How long a device has been at something since a moment of the world's clock (ms), in its own seconds: a simulated one may be faster. */
+export function secondsAt(device_id: string, since_ms: number, { clock, equipment }: Pick<World, 'clock' | 'equipment'>): number {
+  return ((clock.now() - since_ms) / 1000) * (equipment.timeScale?.(device_id) ?? 1)
+}

@@ -1,0 +1,68 @@
+// What a run says of why it stands, and what it learned, over the API.
+
+import { t as file, test } from 'tap'
+import { atPad1, beginRun, plateRun, seal } from './run_testing.ts'
+
+// A slow machine is not a failure.
+file.setTimeout(0)
+
+test('a rehearsal on its own simulators is not held up by what is wrong with the bench', async (t) => {
+  const run = await beginRun(t, { workflow: plateRun([{ wait_for: 'go' }, { method: 'seal_it' }]), run_mode: 'DEVICE_SIM' })
+  await run.thread('plate', 'AWAITING_EVENT')
+  await run.post('/api/devices/sealer-1/stop')
+  await run.post('/api/devices/shaker-1/stop')
+  t.same(
+    (await run.blockers()).map(({ kind }) => kind),
+    ['event'],
+  )
+  await run.emits('go')
+  t.equal(await run.over(), 'COMPLETED')
+})
+
+test('a run on the bench is held up by the devices it uses alone', async (t) => {
+  const run = await beginRun(t, { workflow: plateRun([{ wait_for: 'go' }, { action: seal }], { methods: {} }) })
+  await run.thread('plate', 'AWAITING_EVENT')
+  for (const device of ['sealer-1', 'shaker-1', 'arm-2']) await run.post(`/api/devices/${device}/stop`)
+  t.match(await run.blockers(), [
+    { kind: 'device_fault', device_id: 'sealer-1', remedy: 'see to it, then initialize sealer-1' },
+    { kind: 'event' },
+  ])
+})
+
+test('what is learned on a fast simulator is in its own seconds', async (t) => {
+  const learnedAt = async (time_scale: number) => {
+    const run = await beginRun(t, { workflow: plateRun([{ method: 'shake_it' }]), time_scale })
+    t.equal(await run.over(), 'COMPLETED')
+    const { durations } = run.bench.lab.runs.runtime.worlds.live!
+    return { hop: durations!.hop('arm-1')!, beyond: durations!.beyond('shaker-1', 'shake')! }
+  }
+  const [real, fast] = [await learnedAt(1), await learnedAt(20)]
+  t.ok(real.hop > 5)
+  t.ok(Math.abs(fast.hop - real.hop) < real.hop / 3, `${fast.hop} s, and ${real.hop} s in real time`)
+  t.ok(Math.abs(fast.beyond - real.beyond) < 10, `${fast.beyond} s, and ${real.beyond} s in real time`)
+})
+
+test('resume says which labware a run goes on without', async (t) => {
+  const tips = {
+    labware: 'tips',
+    start: { at: 'pad_2', mode: 'REUSE_EXISTING' },
+    end: { at: ['pad_2'], mode: 'LEAVE_IN_PLACE' },
+    steps: [{ join: ['use_tips'] }],
+  }
+  const plate = { labware: 'plate', ...atPad1, steps: [{ method: 'use_tips' }] }
+  const run = await beginRun(t, {
+    workflow: plateRun([], {
+      labware: { plate: { type: '96-well' }, tips: { type: 'tips' } },
+      methods: { use_tips: [{ do: 'close', on: 'centrifuge-1', labware: ['plate', 'tips'] }] },
+      threads: { plate, tips },
+    }),
+  })
+  const { thread_id } = await run.thread('tips', 'MOVING')
+  await run.breaks('arm-1', 'jam')
+  await run.heldAgain('tips', 'MOVE')
+  await run.recover(thread_id, 'ABORT_THREAD')
+  await run.until('the backlog is orphaned', async () => (await run.blockers()).some(({ kind }) => kind === 'orphaned'))
+  t.match(await run.post(`/api/executions/${run.execution_id}/resume`), {
+    message: 'resumed: it goes on without tips, which nobody brings any more',
+  })
+})

@@ -1,0 +1,45 @@
+// Labware that an earlier thread left at a place that a run needs: no thread moves it, so that somebody has to take it away.
+
+import * as v from 'valibot'
+import { actionsOf } from '../plans/plan.ts'
+import type { World } from '../threads/world.ts'
+import type { Execution } from './execution.ts'
+
+export const LeftLabware = v.strictObject({
+  position: v.pipe(v.string(), v.description('The place that is taken')),
+  labware_id: v.string(),
+  labware_name: v.string(),
+  execution_id: v.pipe(v.nullable(v.string()), v.description('The run that left it there; null where that is not known')),
+  message: v.pipe(v.string(), v.description('Which place is taken, by what, since which run, and how it is cleared')),
+})
+export type LeftLabware = v.InferOutput<typeof LeftLabware>
+
+/** What stands at a position and no thread moves; undefined for a free one, and for a storage, which takes as much as is wanted. */
+export function leftAt({ floor, labware }: Pick<World, 'floor' | 'labware'>, position: string): LeftLabware | undefined {
+  const { labware_id } = floor.seat(position)
+  if (labware_id === null || floor.whose(labware_id) !== null || floor.graph.seats.get(position)?.storage) return undefined
+  const { name = labware_id, last_run = null } = labware.get(labware_id) ?? {}
+  const since = last_run === null ? '' : ` since run ${last_run.slice(0, 8)}`
+  const message = `${position} is taken: ${name} has stood there${since}, and no thread moves it; take it away, and ${offTheBench(labware_id)}`
+  return { position, labware_id, labware_name: name, execution_id: last_run, message }
+}
+
+/** How an operator says that labware is no longer on the bench. */
+export function offTheBench(labware_id: string): string {
+  return `say so: benchd labware put ${labware_id} --off`
+}
+
+/** At the devices that the run uses, and at the ends of threads that have no other end. What one of its threads takes up is not in its way. */
+export function inTheWayOf({ workflow, world, submissions }: Execution): LeftLabware[] {
+  const { graph } = workflow.topology
+  const plans = [...workflow.threads.values()]
+  const members = submissions.flatMap(({ request }) => request.groups.flatMap(({ members }) => Object.values(members)))
+  const takenUp = new Set([
+    ...plans.flatMap(({ start }) => (start.mode === 'REUSE_EXISTING' ? start.seat : [])),
+    ...members.flatMap((member) => ('location' in member ? member.location : [])),
+  ])
+  const devices = new Set([...actionsOf(workflow)].flatMap(({ devices }) => devices))
+  const nests = [...devices].flatMap((device) => graph.seatsOf(device).map(({ name }) => name))
+  const ends = plans.flatMap(({ end: { seats } }) => (seats.every((seat) => leftAt(world, seat)) ? seats : []))
+  return [...new Set([...nests, ...ends])].flatMap((seat) => (takenUp.has(seat) ? [] : (leftAt(world, seat) ?? [])))
+}

@@ -1,0 +1,35 @@
+// The devices and transporters that a run can come to use: what is wrong with any other is not in its way.
+
+import { type ActionPlan, actionsOf, allSteps, type Workflow } from '../plans/plan.ts'
+import type { Execution } from './execution.ts'
+
+/** The devices of its actions, also of those that an operator put in, and the transporters and translators on the ways between its places. */
+export function usedBy(execution: Execution): ReadonlySet<string> {
+  const actions = [...actionsOf(execution.workflow), ...putIn(execution)]
+  const devices = new Set(actions.flatMap(({ devices }) => devices))
+  const { graph } = execution.workflow.topology
+  const places = new Set([...placesOf(execution), ...[...devices].flatMap((device) => graph.seatsOf(device).map(({ name }) => name))])
+  return new Set([...devices, ...carriersBetween([...places], execution.workflow)])
+}
+
+function putIn(execution: Execution): ActionPlan[] {
+  const frames = execution.live().flatMap(({ frames }) => frames)
+  return frames.flatMap(({ steps }) => [...allSteps(steps)].flatMap((step) => (step.kind === 'action' ? step.action : [])))
+}
+
+/** Where its labware comes from, stands now, may rest and goes to. */
+function placesOf(execution: Execution): string[] {
+  const { workflow, world } = execution
+  const planned = [...workflow.threads.values()].flatMap(({ start, end, steps }) => [
+    start.seat,
+    ...end.seats,
+    ...[...allSteps(steps)].flatMap((step) => (step.kind === 'park' ? step.seats : [])),
+  ])
+  const now = execution.live().flatMap(({ startsAt, labware }) => [startsAt, world.floor.whereIs(labware.labware_id) ?? startsAt])
+  return [...planned, ...now]
+}
+
+function carriersBetween(places: readonly string[], { topology: { graph } }: Workflow): string[] {
+  const ways = places.flatMap((from) => places.map((to) => graph.route(from, to) ?? []))
+  return ways.flatMap((way) => way.map(({ transporter }) => transporter))
+}
