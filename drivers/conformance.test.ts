@@ -2,16 +2,20 @@
 
 import { type Test, t, test } from 'tap'
 import * as v from 'valibot'
-import { conformance, conformanceInVirtualTime } from './conformance.ts'
+import { conformance, conformanceInVirtualTime, saysWhatToDo } from './conformance.ts'
 import { type AnyDriver, type Driver, isOnPins } from './driver.ts'
 import { conformanceOfHalts } from './halt_conformance.ts'
 import { type DriverName, driverNames, drivers } from './index.ts'
+import { reports } from './reported.ts'
 import { tampered } from './tampered.ts'
 import { onPins, onSimulator } from './testing.ts'
 import { conformanceOnTheWire, type VirtualSubject } from './wire_conformance.ts'
 
 // All drivers together take long, and on a busy machine several times that, which is no failure.
 t.setTimeout(0)
+
+/** No instrument has an error of this number. */
+const strange = 99_999
 
 /** Settings beside the defaults that change what a driver can do. */
 const variants: Partial<Record<DriverName, object[]>> = {
@@ -57,6 +61,19 @@ for (const name of driverNames) {
       await leavesNoTimer(t, make)
     })
   }
+}
+
+for (const name of driverNames) {
+  test(`${name} tells the errors that its instrument numbers in words, with what to do`, async (t) => {
+    const driver = await drivers[name]()
+    for (const settings of [{}, ...(variants[name] ?? [])]) {
+      const table = driver.errors?.(v.parse(driver.settings, settings))
+      if (!table) continue
+      for (const code of [...Object.keys(table.codes).map(Number), strange]) saysWhatToDo(t, reports(table, [code]), `${name} ${code}`)
+      for (const [words, action] of Object.values(table.codes)) t.match([words, action], [/\w{2}/, /^[A-Z].*[^.]$/])
+      t.match(reports(table, [strange]).message, new RegExp(`not known to benchd.*Look .*${strange} up in ${table.manual}`))
+    }
+  })
 }
 
 async function subject(driver: AnyDriver, settings: object): Promise<VirtualSubject & { timers(): number }> {

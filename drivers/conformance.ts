@@ -321,6 +321,7 @@ async function breaks(t: Test, make: Make, name: Name, fault: Fault): Promise<bo
   const performed = await settledOr(subject, performing, took + operations[name].margin_seconds * 1000)
   const checked = await settledOr(subject, subject.device.check(), query_ms)
   const errors = [performed, checked].flatMap((outcome) => ('error' in outcome ? [outcome.error] : []))
+  for (const error of errors) saysWhatToDo(t, error, what)
   t.ok(
     errors.every((error) => error instanceof LabError),
     `${what}: it ends, and says what is wrong if anything is`,
@@ -364,6 +365,20 @@ export function isFailure(t: Test, outcome: Outcome | undefined, what: string, f
   if (outcome && 'value' in outcome && fault === 'late_reply') return
   const code = outcome && 'error' in outcome && outcome.error instanceof LabError ? outcome.error.code : undefined
   t.ok(code && failures.has(code), `${what}: it fails as the line or the instrument`, { outcome })
+  if (outcome && 'error' in outcome) saysWhatToDo(t, outcome.error, what)
+}
+
+/** What a person can do, as a sentence in the imperative tells it. */
+const action =
+  /(^|[.;:,] (then )?|\band )(see|look|read|check|find|wait|use|call|switch|let|clear|close|open|remove|free|clean|load|put|plug|ask|update|initialize|stop|compare)\b/i
+/** A number that stands for an error, without words of its own behind it. */
+const bareNumber = /\b(error|code|ERR) ?\d+\b(?! (\(|up in ))/
+
+/** The sentence of an error names no error by its number alone, and says what to do. */
+export function saysWhatToDo(t: Test, error: unknown, what: string): void {
+  const sentence = messageOf(error)
+  t.notMatch(sentence, bareNumber, `${what}: no number without words`)
+  t.match(sentence, action, `${what}: it says what to do`)
 }
 
 export type Query = { name: 'identify' | 'check' | 'get_temperature'; ask(device: Device): Promise<unknown> }

@@ -3,6 +3,7 @@
 import type * as v from 'valibot'
 import type { Device, DeviceType, Profile } from '../src/devices/device.ts'
 import type { Clock } from '../src/kit/clock.ts'
+import type { ErrorTable } from './reported.ts'
 import type { Board } from './transports/board.ts'
 import type { Line, SerialSettings } from './transports/line.ts'
 import type { SimulateBoard } from './transports/simulated_board.ts'
@@ -15,6 +16,8 @@ type Common<Settings> = {
   readonly settings: v.GenericSchema<unknown, Settings>
   /** What this model can do, before it has been asked. */
   profile(settings: Settings): Profile
+  /** What its numbers mean; absent for an instrument that reports no error by number. */
+  errors?(settings: Settings): ErrorTable
 }
 
 /** For an instrument on a serial line. */

@@ -1,14 +1,15 @@
 // What goes on in a device, and what ends it: the operation's own signal, a stop, the loss of the line.
 
 import type { Link } from '../src/devices/device.ts'
-import { LabError } from '../src/errors.ts'
+import { connectionLost } from '../src/devices/failure.ts'
+import type { LabError } from '../src/errors.ts'
 
 export class Going {
   /** One for each operation. `AbortSignal.any` with a signal that lasts would leave a trace of each there for good (Node 20). */
   readonly #now = new Set<AbortController>()
 
   constructor(line: Pick<Link, 'onLost'>) {
-    line.onLost((reason) => this.end(new LabError('disconnected', `the connection was lost: ${reason}`)))
+    line.onLost((reason) => this.end(connectionLost(reason)))
   }
 
   /** Whatever goes on ends with this error, and puts nothing more on the wire. */

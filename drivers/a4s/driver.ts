@@ -2,11 +2,14 @@
 
 import * as v from 'valibot'
 import type { Device, Identity, Learned, Profile } from '../../src/devices/device.ts'
+import { connectionLost } from '../../src/devices/failure.ts'
 import { LabError } from '../../src/errors.ts'
 import type { Clock } from '../../src/kit/clock.ts'
 import type { Driver } from '../driver.ts'
+import { reports } from '../reported.ts'
 import { Exchange } from '../transports/exchange.ts'
 import type { Line } from '../transports/line.ts'
+import { errorTable, errorTableWithOpenDoor } from './errors.ts'
 import { HeatGuard } from './heat_guard.ts'
 import {
   closeShuttle,
@@ -34,6 +37,7 @@ export const driver: Driver<Settings> = {
   settings,
   serial: { baud: 19200 },
   profile,
+  errors: () => errorTable,
   open,
   simulate,
 }
@@ -74,7 +78,7 @@ function open({ line, clock }: { line: Line; clock: Clock }): Device {
   })
   line.onLost((reason) => {
     guard.pause()
-    interrupt(new LabError('disconnected', `the connection was lost: ${reason}`))
+    interrupt(connectionLost(reason))
   })
 
   function notice(frame: string): boolean {
@@ -262,8 +266,7 @@ function isSealing(system: Status['system']): boolean {
 
 function mustBeWell({ system, error, sensors }: Status): void {
   if (system !== 'error' && Number(error) === 0) return
-  const door = sensors.door_closed ? '' : '; its clean door is open'
-  throw new LabError('device_failed', `it reports error ${error}${door}; see to that, then initialize`)
+  throw reports(sensors.door_closed ? errorTable : errorTableWithOpenDoor, [Number(error)])
 }
 
 function inWords({ system, temperature }: Status): string {

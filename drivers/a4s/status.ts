@@ -1,5 +1,6 @@
 // What the instrument says of itself without being asked: the newest word, its age, and who waits for the next.
 
+import { connectionLost, notOpen } from '../../src/devices/failure.ts'
 import { LabError } from '../../src/errors.ts'
 import type { Clock } from '../../src/kit/clock.ts'
 import { strange } from '../transports/exchange.ts'
@@ -22,7 +23,7 @@ export class StatusFeed {
     this.#dropped = dropped
     this.#clock = line.clock
     this.#line = line
-    line.onLost((reason) => this.#lose(new LabError('disconnected', `the connection was lost: ${reason}`)))
+    line.onLost((reason) => this.#lose(connectionLost(reason)))
   }
 
   take(status: Status): void {
@@ -56,7 +57,7 @@ export class StatusFeed {
   next(signal?: AbortSignal): Promise<Status> {
     return new Promise((resolve, reject) => {
       signal?.throwIfAborted()
-      if (this.#line.state !== 'open') throw new LabError('disconnected', 'the line is not open')
+      if (this.#line.state !== 'open') throw notOpen('the line')
       const end = () => {
         cancel()
         this.#waiting.delete(waiting)

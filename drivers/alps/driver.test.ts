@@ -136,7 +136,10 @@ test('an error is told by its number and what that means', async (t) => {
 test('an error of a model with a reset is cleared by initialize', async (t) => {
   const { device, run, line, written } = await bench(alps, { model: '5000' })
   line.setFault('jam')
-  await t.rejects(run(device.close!({}, calm)), { code: 'device_failed', message: /error 3 \(shuttle\)/ })
+  await t.rejects(run(device.close!({}, calm)), {
+    code: 'device_failed',
+    message: /error 3 \(shuttle jammed\)\. Remove the plate and whatever blocks the shuttle, then/,
+  })
   line.clearFaults()
   written.length = 0
   await run(device.initialize({}, calm))

@@ -7,6 +7,7 @@ import type { Driver } from '../driver.ts'
 import { Going } from '../going.ts'
 import { HeatWatch } from '../heat_watch.ts'
 import type { Line } from '../transports/line.ts'
+import { errorTableOf } from './errors.ts'
 import { alpsModels, type Flag, type Model, profileOf, type Settings, settingsOf, ultrasealModels } from './models.ts'
 import { heatTo, sealFor, startSeal } from './protocol.ts'
 import { simulate } from './simulator.ts'
@@ -42,6 +43,7 @@ function driverOf(make: string, models: Readonly<Record<string, Model>>, usual: 
     serial: { baud: 9600 },
     deaf_s,
     profile: (settings) => profileOf(make, modelOf(settings), settings),
+    errors: (settings) => errorTableOf(modelOf(settings)),
     open: ({ line, clock, settings }) => open({ line, clock, model: modelOf(settings) }),
     simulate: (at) => simulate({ ...at, settings: { model: modelOf(at.settings) } }),
   }

@@ -2,6 +2,8 @@
 
 import * as v from 'valibot'
 import type { Limits, Profile } from '../../src/devices/device.ts'
+import type { Meaning } from '../reported.ts'
+import { errors3000, errors5000 } from './errors.ts'
 
 /** What a bit of the status byte can mean. */
 export type Flag = 'error' | 'busy' | 'cold' | 'no_foil' | 'plate_absent' | 'low_air' | 'foil_load' | 'door_open' | 'not_ready' | 'parked'
@@ -12,7 +14,7 @@ export type Model = {
   /** A flag is up when any of its bits is. */
   bits: Partial<Record<Flag, number>>
   /** What its error numbers mean, as far as that is known. */
-  errors: Readonly<Record<number, string>>
+  errors: Readonly<Record<number, Meaning>>
   shuttle?: { out: string; in: string }
   /** Brings it to where it takes commands, and clears its error. */
   reset?: string
@@ -25,31 +27,6 @@ export type Model = {
 }
 
 const common = { error: 0x02, busy: 0x04, cold: 0x08 }
-const numbered = { 1: 'press did not go down', 2: 'press did not go up' }
-
-const errors3000 = {
-  ...numbered,
-  3: 'shuttle did not go in',
-  4: 'shuttle did not go out',
-  7: 'thermocouple',
-  9: 'too hot',
-  10: 'no foil',
-  13: 'no air from the mains',
-}
-const errors5000 = {
-  ...numbered,
-  3: 'shuttle',
-  4: 'cutter',
-  5: 'thermocouple',
-  6: 'too hot',
-  7: 'foil',
-  8: 'plate',
-  9: 'force',
-  10: 'engager',
-  11: 'gripper',
-  12: 'clamp',
-  13: 'dropped foil',
-}
 const alps5000: Model = {
   temperature: { min: 5, max: 199 },
   bits: { ...common, no_foil: 0x01, plate_absent: 0x10, not_ready: 0x20 },

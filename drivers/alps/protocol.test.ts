@@ -1,7 +1,8 @@
 import { test } from 'tap'
+import { inWords } from '../reported.ts'
+import { errorTableOf } from './errors.ts'
 import { alpsModels, ultrasealModels } from './models.ts'
 import {
-  errorInWords,
   heatTo,
   isDone,
   isErrorNumber,
@@ -58,8 +59,8 @@ test('a bit means what it means in its model', (t) => {
 })
 
 test('an error means what it means in its model, if that is known', (t) => {
-  t.equal(errorInWords(7, alpsModels['3000']), 'error 7 (thermocouple)')
-  t.equal(errorInWords(7, alpsModels['5000']), 'error 7 (foil)')
-  t.equal(errorInWords(7, ultrasealModels.XT), 'error 7')
+  t.equal(inWords(errorTableOf(alpsModels['3000']), [7]), 'error 7 (thermocouple failed)')
+  t.equal(inWords(errorTableOf(alpsModels['5000']), [7]), 'error 7 (foil out or stuck)')
+  t.equal(inWords(errorTableOf(ultrasealModels.XT), [7]), 'error 7 (its meaning is not known to benchd)')
   t.end()
 })

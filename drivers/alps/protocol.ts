@@ -62,7 +62,3 @@ export function readStatus(answer: string, { bits }: Model): Set<Flag> {
   const byte = Number.parseInt(answer, 16)
   return new Set((Object.keys(bits) as Flag[]).filter((flag) => (byte & bits[flag]!) !== 0))
 }
-
-export function errorInWords(number: number, { errors }: Model): string {
-  return errors[number] ? `error ${number} (${errors[number]})` : `error ${number}`
-}

@@ -1,8 +1,10 @@
 // Talking with a sealer of the ALPS family: each kind of question, and what may be its answer.
 
 import { LabError } from '../../src/errors.ts'
+import { reports } from '../reported.ts'
 import { Exchange, strange } from '../transports/exchange.ts'
 import type { Line } from '../transports/line.ts'
+import { errorTableOf } from './errors.ts'
 import type { Flag, Model } from './models.ts'
 import {
   askError,
@@ -11,7 +13,6 @@ import {
   askTemperature,
   askVersion,
   encode,
-  errorInWords,
   isDone,
   isErrorNumber,
   isRefused,
@@ -68,8 +69,7 @@ export class Talk {
   async mustBeWell(): Promise<Set<Flag>> {
     const status = await this.status()
     if (!status.has('error')) return status
-    const error = errorInWords(Number(await this.#ask(askError, isErrorNumber)), this.#model)
-    throw new LabError('device_failed', `it reports ${error}; see to that, then initialize`)
+    throw reports(errorTableOf(this.#model), [Number(await this.#ask(askError, isErrorNumber))])
   }
 
   /** In °C. */

@@ -158,7 +158,10 @@ test('a blocked shaker fails the shake, with the error in words', async (t) => {
 test('a motion that is refused says why', async (t) => {
   const bench = await readyToShake()
   bench.line.setFault('jam')
-  await t.rejects(bench.run(bench.device.unlock_plate!({}, calm)), { code: 'device_failed', message: /refused setElmUnlockPos: error 102/ })
+  await t.rejects(bench.run(bench.device.unlock_plate!({}, calm)), {
+    code: 'device_failed',
+    message: /refused setElmUnlockPos and reports error 102/,
+  })
 })
 
 test('a shake ends as soon as its signal is aborted', async (t) => {

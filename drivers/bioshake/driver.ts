@@ -7,6 +7,7 @@ import type { Driver } from '../driver.ts'
 import { Going } from '../going.ts'
 import { HeatWatch, isBlind } from '../heat_watch.ts'
 import type { Line } from '../transports/line.ts'
+import { errorTable } from './errors.ts'
 import { modelOf, profile, type Settings, settings } from './models.ts'
 import { atHome, booting, driven, elmLocked, elmStates, elmUnlocked, ending, inEco, inService, moving, shakeStates } from './protocol.ts'
 import { simulate } from './simulator.ts'
@@ -17,6 +18,7 @@ export const driver: Driver<Settings> = {
   settings,
   serial: { baud: 9600 },
   profile,
+  errors: () => errorTable,
   open,
   simulate,
 }
@@ -131,7 +133,10 @@ function open({ line, clock, settings }: { line: Line; clock: Clock; settings: S
       await mustBeWell()
       if (state === atHome && shaken >= enough) return
       if (state === atHome || (ending.has(state) && shaken < enough))
-        throw new LabError('device_failed', `it stopped after at most ${Math.round(shaken)} s of ${duration} s and reports no error`)
+        throw new LabError(
+          'device_failed',
+          `it stopped after at most ${Math.round(shaken)} s of ${duration} s and reports no error; see whether somebody stopped it, then initialize`,
+        )
       if (!moving.has(state) && (state > 9 || shaken > duration + arrival_s)) {
         throw new LabError('device_failed', `it did not end its run as it should: it is ${inWords(state)}; see to it, then initialize`)
       }

@@ -1,5 +1,7 @@
 import { test } from 'tap'
-import { errorCodes, errorInWords, isErrorList, isNumber, isRefusal, isStateName, isText, isUnknown, line } from './protocol.ts'
+import { inWords } from '../reported.ts'
+import { errorTable } from './errors.ts'
+import { errorCodes, isErrorList, isNumber, isRefusal, isStateName, isText, isUnknown, line } from './protocol.ts'
 
 const hex = (text: string) => Buffer.from(text.replaceAll(' ', ''), 'hex')
 
@@ -51,9 +53,9 @@ test('errors are read with and without spaces, and none at all', async (t) => {
 })
 
 test('an error says in words what it is, or at least what it is about', async (t) => {
-  t.equal(errorInWords(102), 'error 102 (wrong speed: something blocks the motion)')
-  t.equal(errorInWords(34120), 'error 34120 (a fan is stalled)')
-  t.equal(errorInWords(7), 'error 7 (not in our table)')
+  t.equal(inWords(errorTable, [102]), 'error 102 (wrong speed: something blocks the motion)')
+  t.equal(inWords(errorTable, [34120]), 'error 34120 (a fan is stalled)')
+  t.equal(inWords(errorTable, [7]), 'error 7 (its meaning is not known to benchd)')
 })
 
 test('no answer of another kind is taken for a text', async (t) => {

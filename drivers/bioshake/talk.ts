@@ -1,12 +1,13 @@
 // Talking with a BioShake: each kind of question, what may be its answer, and what is thrown for any other.
 
 import { LabError, messageOf } from '../../src/errors.ts'
+import { refused, reports } from '../reported.ts'
 import { Exchange } from '../transports/exchange.ts'
 import type { Line } from '../transports/line.ts'
+import { errorTable } from './errors.ts'
 import {
   encode,
   errorCodes,
-  errorInWords,
   isBootDone,
   isErrorList,
   isNumber,
@@ -74,7 +75,7 @@ export class Talk {
   /** Throws `device_failed`, with the errors in words, when it has any. */
   async mustBeWell(): Promise<void> {
     const codes = await this.#errors()
-    if (codes.length) throw new LabError('device_failed', `it reports ${codes.map(errorInWords).join(', ')}; see to that, then initialize`)
+    if (codes.length) throw reports(errorTable, codes)
   }
 
   /** Writes the commands at once, ahead of everything; resolves when it has acknowledged the first, and rejects with `no_reply`. */
@@ -109,8 +110,7 @@ export class Talk {
     }
     const codes = await this.#errors().catch(messageOf)
     if (typeof codes === 'string') return new LabError('device_failed', `it refused ${command}, and ${codes}`)
-    if (codes.length)
-      return new LabError('device_failed', `it refused ${command}: ${codes.map(errorInWords).join(', ')}; see to that, then initialize`)
+    if (codes.length) return refused(errorTable, command, codes)
     return new LabError('device_failed', `it refused ${command} and reports no error; see what it is doing, then initialize`)
   }
 

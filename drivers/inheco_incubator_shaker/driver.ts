@@ -7,10 +7,12 @@ import type { Driver } from '../driver.ts'
 import { Going } from '../going.ts'
 import { HeatWatch, isBlind } from '../heat_watch.ts'
 import { keepTime, until } from '../host_timed.ts'
+import { refused } from '../reported.ts'
 import { Exchange } from '../transports/exchange.ts'
 import type { Line } from '../transports/line.ts'
+import { errorTable } from './errors.ts'
 import { modelOf, profile, type Settings, settings } from './models.ts'
-import { errorInWords, errors, framer, isDigit, isDone, isTenths, isText, type Reply, request } from './protocol.ts'
+import { errors, framer, isDigit, isDone, isTenths, isText, type Reply, request } from './protocol.ts'
 import { simulate } from './simulator.ts'
 
 export const driver: Driver<Settings> = {
@@ -18,6 +20,7 @@ export const driver: Driver<Settings> = {
   settings,
   serial: { baud: 19_200 },
   profile,
+  errors: () => errorTable,
   open,
   simulate,
 }
@@ -69,9 +72,9 @@ function open({ line, clock, settings }: { line: Line; clock: Clock; settings: S
   function good(command: string, reply: Reply): Reply {
     const { error } = reply
     if (error === 0) return reply
-    if (error === errors.drawerOpen) throw new LabError('interlock', `it refused ${command}: ${errorInWords(error)}; close it`)
+    if (error === errors.drawerOpen) throw refused(errorTable, command, [error], 'interlock')
     if (error === errors.restarted || error === errors.notInitialized) ready = false
-    throw new LabError('device_failed', `${command} failed: ${errorInWords(error)}; see to that, then initialize`)
+    throw refused(errorTable, command, [error])
   }
 
   /** DTR and RTS off, as far as the port has them: it is said to want that, and opening a port raises both. */

@@ -1,5 +1,7 @@
 import { test } from 'tap'
-import { errorInWords, framer, isDigit, isDone, isTenths, isText, request } from './protocol.ts'
+import { inWords } from '../reported.ts'
+import { errorTable } from './errors.ts'
+import { framer, isDigit, isDone, isTenths, isText, request } from './protocol.ts'
 
 const next = framer(2)
 
@@ -46,7 +48,7 @@ test('a state, a temperature, a text and an acknowledgement are told apart', (t)
 })
 
 test('errors have words', (t) => {
-  t.equal(errorInWords(13), 'error 13 (the drawer is not closed)')
-  t.equal(errorInWords(5), 'error 5 (not in our table)')
+  t.equal(inWords(errorTable, [13]), 'error 13 (the drawer is not closed)')
+  t.equal(inWords(errorTable, [5]), 'error 5 (its meaning is not known to benchd)')
   t.end()
 })

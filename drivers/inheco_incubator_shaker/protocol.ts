@@ -69,23 +69,3 @@ export function isDone({ data }: Reply): boolean {
 }
 
 export const errors = { restarted: 1, notInitialized: 7, drawerOpen: 13 }
-
-const words: Record<number, string> = {
-  1: 'it was reset',
-  2: 'it does not know the command',
-  3: 'a value is not allowed',
-  4: 'it did not understand the frame',
-  6: 'something inside took too long',
-  7: 'it is not initialized',
-  8: 'it cannot do that now',
-  9: 'the drawer did not come to its end',
-  10: 'the plate is missing, or one is there that should not be',
-  13: 'the drawer is not closed',
-  14: 'the unit is not where it should be in the stack',
-  15: 'a part of it does not answer',
-}
-
-/** `error 13 (the drawer is not closed)` */
-export function errorInWords(error: number): string {
-  return `error ${error} (${words[error] ?? 'not in our table'})`
-}

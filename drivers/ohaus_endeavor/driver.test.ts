@@ -117,7 +117,10 @@ test('what blocks it fails a run with its error code, and a check', async (t) =>
   const shaking = begin(b.device.shake!({ speed: 300, duration: 60 }, calm))
   await b.clock.advance(10_000)
   b.line.setFault('jam')
-  await t.rejects(b.run(shaking), { code: 'device_failed', message: /mode error.*error code 1/ })
+  await t.rejects(b.run(shaking), {
+    code: 'device_failed',
+    message: /reports error 1 \(its meaning is not known to benchd\)\. Look error 1 up in the manual of the Endeavor/,
+  })
   await t.rejects(b.run(b.device.check()), { code: 'device_failed' })
 })
 

@@ -7,9 +7,11 @@ import { type Clock, sleep } from '../../src/kit/clock.ts'
 import type { Driver } from '../driver.ts'
 import { Going } from '../going.ts'
 import { mustTurn, until } from '../host_timed.ts'
+import { inWords as errorsInWords, reports } from '../reported.ts'
 import { nextLine } from '../text_lines.ts'
 import { Exchange } from '../transports/exchange.ts'
 import type { Line } from '../transports/line.ts'
+import { errorTable } from './errors.ts'
 import { askState, clockFace, parseState, type State } from './protocol.ts'
 import { simulate } from './simulator.ts'
 
@@ -42,6 +44,7 @@ export const driver: Driver<Settings> = {
   type: 'shaker',
   settings,
   serial: { baud: 9600 },
+  errors: () => errorTable,
   profile: ({ min_speed, max_speed }) => ({
     model: 'Endeavor 5000',
     limits: {
@@ -196,7 +199,8 @@ function mustBeFree(state: State): void {
 }
 
 function mustBeWell(state: State): void {
-  if (state.mode === 'error' || state.mode === 'unknown') throw failed(`it reports an error (${inWords(state)}); look it up in its manual`)
+  if (state.mode === 'error') throw reports(errorTable, [Number(state.error)])
+  if (state.mode === 'unknown') throw failed(`it says ${inWords(state)}, which is in no list of ours; look at its display`)
 }
 
 function failed(sentence: string): LabError {
@@ -204,7 +208,7 @@ function failed(sentence: string): LabError {
 }
 
 function inWords({ mode, timer_s, target, measured, error }: State): string {
-  return `mode ${mode}, ${measured} rpm of ${target}, timer ${clockFace(timer_s)}, error code ${error || 'none'}`
+  return `mode ${mode}, ${measured} rpm of ${target}, timer ${clockFace(timer_s)}${Number(error) ? `, ${errorsInWords(errorTable, [Number(error)])}` : ''}`
 }
 
 /** Nothing else speaks like this; the number that a lab gives it is all it tells of itself. */

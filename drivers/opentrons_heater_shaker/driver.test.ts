@@ -100,7 +100,7 @@ test('an error that it tells by itself ends the shake, and stands until it is in
   await t.rejects(b.run(b.device.check()), { code: 'device_failed', message: /ERR111 \(the motor cannot move\)/ })
   await t.rejects(b.run(b.device.lock_plate!({}, calm)), { code: 'device_failed' })
   await b.run(b.device.halt())
-  await t.rejects(b.run(b.device.initialize({}, calm)), { code: 'device_failed', message: /switch it off and on, then initialize/ })
+  await t.rejects(b.run(b.device.initialize({}, calm)), { code: 'device_failed', message: /switch the module off and on, then initialize/ })
   b.line.clearFaults()
   await b.run(b.device.halt())
   await b.run(b.device.initialize({}, calm))

@@ -8,10 +8,12 @@ import type { Driver } from '../driver.ts'
 import { Going } from '../going.ts'
 import { HeatWatch, isBlind } from '../heat_watch.ts'
 import { keepTime, mustTurn } from '../host_timed.ts'
+import { refused, reports } from '../reported.ts'
 import { nextLine } from '../text_lines.ts'
 import { Exchange } from '../transports/exchange.ts'
 import type { Line } from '../transports/line.ts'
-import { answers, badValues, encode, errorInWords, errorOf, isMotorFailure, numberOf, refusals, wordOf } from './protocol.ts'
+import { errorTable } from './errors.ts'
+import { answers, badValues, encode, errorOf, isMotorFailure, numberOf, refusals, wordOf } from './protocol.ts'
 import { simulate } from './simulator.ts'
 
 /** There is nothing to set. */
@@ -23,6 +25,7 @@ export const driver: Driver<Settings> = {
   settings,
   serial: { baud: 115_200 },
   profile,
+  errors: () => errorTable,
   open,
   simulate,
 }
@@ -38,8 +41,6 @@ const rest = 20
 const tolerance = 40
 const ramp_s = 15
 const halting_ms = 5000
-/** The module answers every question about the motor with the error until it restarts. */
-const restart = 'it keeps this error until it restarts: see what blocks it, switch it off and on, then initialize'
 const warming = { hottest: 105, overshoot: 10, gain: 2, within_s: 180, below: 3 }
 
 function profile(): Profile {
@@ -92,17 +93,13 @@ function open({ line, clock }: { line: Line; clock: Clock }): Device {
   function good(code: string, text: string): string {
     const error = errorOf(text)
     if (!error) return text
-    const words = errorInWords(error.number)
-    if (refusals.has(error.number)) throw new LabError('interlock', `it refused ${code}: ${words}`)
-    if (badValues.has(error.number)) throw new LabError('invalid', `it refused ${code}: ${words}`)
-    if (isMotorFailure(error.number)) throw new LabError('device_failed', `${code} failed: ${words}; ${restart}`)
-    throw new LabError('device_failed', `${code} failed: ${words}; see to that, then initialize`)
+    const kind = refusals.has(error.number) ? 'interlock' : badValues.has(error.number) ? 'invalid' : 'device_failed'
+    throw refused(errorTable, code, [error.number], kind)
   }
 
   function mustHaveNoErrors(): void {
     if (!told.size) return
-    const remedy = [...told].some(isMotorFailure) ? restart : 'see to that, then initialize'
-    throw new LabError('device_failed', `it reports ${[...told].map(errorInWords).join(', ')}; ${remedy}`)
+    throw reports(errorTable, [...told])
   }
 
   async function speedNow(): Promise<number> {

@@ -1,5 +1,7 @@
 import { test } from 'tap'
-import { answers, encode, errorInWords, errorOf, numberOf, wordOf } from './protocol.ts'
+import { inWords } from '../reported.ts'
+import { errorTable } from './errors.ts'
+import { answers, encode, errorOf, numberOf, wordOf } from './protocol.ts'
 
 test('a code ends in LF', (t) => {
   t.equal(Buffer.from(encode('M3 S500')).toString('hex'), '4d3320533530300a')
@@ -30,14 +32,14 @@ test('an error is known with an OK at its end and without', (t) => {
   t.same(errorOf('async ERR203:heater:thermistor a overtemp OK'), { number: 203, isUnasked: true })
   t.same(errorOf('async ERR111:main motor:unable to move'), { number: 111, isUnasked: true })
   t.equal(errorOf('M3 OK'), undefined)
-  t.equal(errorInWords(126), 'ERR126 (the latch is not closed)')
-  t.equal(errorInWords(104), 'ERR104 (the motor or its driver failed)')
-  t.equal(errorInWords(3), 'ERR003 (it does not know this command)')
-  t.equal(errorInWords(208), 'ERR208 (the thermistor of the board is shorted)')
-  t.equal(errorInWords(209), 'ERR209 (the board is too hot)')
-  t.equal(errorInWords(210), 'ERR210 (the thermistor of the board is disconnected)')
-  t.equal(errorInWords(214), 'ERR214 (the heat pad is shorted)')
-  for (const number of [127, 128, 213, 215, 216, 305]) t.notMatch(errorInWords(number), /not in our table/)
-  t.equal(errorInWords(999), 'ERR999 (not in our table)')
+  t.equal(inWords(errorTable, [126]), 'ERR126 (the latch is not closed)')
+  t.equal(inWords(errorTable, [104]), 'ERR104 (the motor or its driver failed)')
+  t.equal(inWords(errorTable, [3]), 'ERR003 (it does not know this command)')
+  t.equal(inWords(errorTable, [208]), 'ERR208 (the thermistor of the board is shorted)')
+  t.equal(inWords(errorTable, [209]), 'ERR209 (the board is too hot)')
+  t.equal(inWords(errorTable, [210]), 'ERR210 (the thermistor of the board is disconnected)')
+  t.equal(inWords(errorTable, [214]), 'ERR214 (the heat pad is shorted)')
+  for (const number of [127, 128, 213, 215, 216, 305]) t.notMatch(inWords(errorTable, [number]), /not known/)
+  t.equal(inWords(errorTable, [999]), 'ERR999 (its meaning is not known to benchd)')
   t.end()
 })

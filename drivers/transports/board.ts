@@ -1,6 +1,7 @@
 // What a driver on pins gets instead of a line: the pins and parts of its plan, by name, opened and closed as one.
 
 import type { Link } from '../../src/devices/device.ts'
+import { notOpen } from '../../src/devices/failure.ts'
 import { LabError, messageOf } from '../../src/errors.ts'
 import { type Clock, systemClock } from '../../src/kit/clock.ts'
 import type { Expanders } from '../parts/expander.ts'
@@ -231,7 +232,7 @@ class BoardPin implements Pin {
 
   #opened(): Pin {
     if (this.#pin) return this.#pin
-    throw new LabError('disconnected', `${this.#name} is not open`)
+    throw notOpen(this.#name)
   }
 }
 

@@ -1,5 +1,6 @@
 // Questions and answers on one line: one question at a time, and never an answer to another one's question.
 
+import { connectionLost } from '../../src/devices/failure.ts'
 import { LabError, messageOf } from '../../src/errors.ts'
 import { sleep } from '../../src/kit/clock.ts'
 import { Lane } from '../../src/kit/lane.ts'
@@ -67,7 +68,7 @@ export class Exchange<Frame, Question> {
     this.#line = line
     this.#options = options
     line.onBytes((bytes) => this.#receive(bytes))
-    line.onLost((reason) => this.#abandon(new LabError('disconnected', `the connection was lost: ${reason}`)))
+    line.onLost((reason) => this.#abandon(connectionLost(reason)))
   }
 
   /** Asks once: for whatever moves or heats. */

@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { fstatSync, writeSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import type { SerialPort } from 'serialport'
+import { notOpen } from '../../src/devices/failure.ts'
 import { LabError, messageOf } from '../../src/errors.ts'
 import { type Clock, systemClock } from '../../src/kit/clock.ts'
 import type { Line, OnWire, SerialSettings } from './line.ts'
@@ -178,7 +179,7 @@ class SerialLine implements Line {
 
   #opened(): { port: SerialPort; fd: number } {
     const port = this.#port
-    if (!port) throw new LabError('disconnected', `${this.#path} is not open`)
+    if (!port) throw notOpen(this.#path)
     const fd = descriptorOf(port)
     if (fd !== undefined) return { port, fd }
     this.#lose(`${this.#path} was disconnected`)

@@ -1,5 +1,6 @@
 // A line inside the process: at its far end stands a simulator instead of an instrument.
 
+import { notOpen } from '../../src/devices/failure.ts'
 import { LabError } from '../../src/errors.ts'
 import { type Clock, systemClock } from '../../src/kit/clock.ts'
 import { isLineFault, type LineFault, passThrough, pieces } from './faults.ts'
@@ -96,7 +97,7 @@ export function simulatedLine<Settings>(options: SimulatedLineOptions<Settings>)
       state = 'closed'
     },
     write(bytes) {
-      if (state !== 'open') throw new LabError('disconnected', 'the line is not open')
+      if (state !== 'open') throw notOpen('the line')
       show('to_device', bytes)
       const copy = Uint8Array.from(bytes)
       transmit('to_device', copy, opening, () => simulator.receive(copy))

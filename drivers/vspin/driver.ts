@@ -2,6 +2,7 @@
 
 import * as v from 'valibot'
 import type { Device, Identity, Learned, Profile } from '../../src/devices/device.ts'
+import { connectionLost, notOpen } from '../../src/devices/failure.ts'
 import { LabError } from '../../src/errors.ts'
 import type { Clock } from '../../src/kit/clock.ts'
 import type { Driver } from '../driver.ts'
@@ -85,7 +86,7 @@ function open({ line, clock, settings }: { line: Line; clock: Clock; settings: S
       recognises: (frame) => frame.length === 4 && (!servoId || servoId.subarray(1, 3).equals(frame.subarray(1, 3))),
     },
   })
-  line.onLost((reason) => end(new LabError('disconnected', `the connection was lost: ${reason}`)))
+  line.onLost((reason) => end(connectionLost(reason)))
 
   function end(reason: LabError): void {
     ready = false
@@ -185,7 +186,7 @@ function open({ line, clock, settings }: { line: Line; clock: Clock; settings: S
   }
 
   async function check(): Promise<void> {
-    if (line.state !== 'open') throw new LabError('disconnected', 'the line is not open')
+    if (line.state !== 'open') throw notOpen('the line')
     // A cold one is silent at this speed, and not ill.
     if (ready) rotor.mustRestWell(await talkUntil().servo())
   }

@@ -7,6 +7,7 @@ import type { Clock } from '../../src/kit/clock.ts'
 import type { Driver } from '../driver.ts'
 import { Going } from '../going.ts'
 import type { Line } from '../transports/line.ts'
+import { errorTable } from './errors.ts'
 import { askVersion, conveyorIn, conveyorOut, peel, reset } from './protocol.ts'
 import { simulate } from './simulator.ts'
 import { Talk } from './talk.ts'
@@ -25,7 +26,15 @@ export const settings = v.strictObject({
 })
 export type Settings = v.InferOutput<typeof settings>
 
-export const driver: Driver<Settings> = { type: 'peeler', settings, serial: { baud: 9600 }, profile, open, simulate }
+export const driver: Driver<Settings> = {
+  type: 'peeler',
+  settings,
+  serial: { baud: 9600 },
+  profile,
+  errors: () => errorTable,
+  open,
+  simulate,
+}
 
 const peel_s = 60
 const reset_s = 60

@@ -1,5 +1,7 @@
 import { test } from 'tap'
-import { beginsUnasked, errorsInWords, isAck, isNotice, isVersion, nextAnswer, peel, readyCodes } from './protocol.ts'
+import { inWords } from '../reported.ts'
+import { errorTable } from './errors.ts'
+import { beginsUnasked, errorsOf, isAck, isNotice, isVersion, nextAnswer, peel, readyCodes } from './protocol.ts'
 
 test('a peel is two digits', (t) => {
   t.equal(peel(4, 1), '*xpeel:41')
@@ -21,9 +23,9 @@ test('three codes are read from a ready line, and from no other', (t) => {
 })
 
 test('only errors are put in words', (t) => {
-  t.equal(errorsInWords([20, 21, 0]), '')
-  t.equal(errorsInWords([20, 4, 0]), 'code 04 (the seal was not removed)')
-  t.equal(errorsInWords([1, 77, 0]), 'code 01 (the conveyor stalled), code 77 (unknown)')
+  t.equal(inWords(errorTable, errorsOf([20, 21, 0])), '')
+  t.equal(inWords(errorTable, errorsOf([20, 4, 0])), 'code 04 (the seal was not removed)')
+  t.equal(inWords(errorTable, errorsOf([1, 77, 0])), 'code 01 (the conveyor stalled) and code 77 (its meaning is not known to benchd)')
   t.end()
 })
 

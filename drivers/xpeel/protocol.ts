@@ -55,25 +55,10 @@ export function isNotice(line: string): boolean {
   return /^\*(setup.*|xpeel)$/.test(line)
 }
 
-const codes: Readonly<Record<number, string>> = {
-  1: 'the conveyor stalled',
-  2: 'the elevator stalled',
-  3: 'the take-up spool stalled',
-  4: 'the seal was not removed',
-  5: 'it does not know the command',
-  6: 'it found no plate',
-  7: 'the tape is out or broken',
-  8: 'its parameters are not saved',
-  9: 'its stop button was pressed',
-  10: 'its seal sensor is unplugged or broken',
-  51: 'emergency stop: its cover is open, or its hardware failed',
-  52: 'its circuitry failed: remove its power',
-}
 /** Few seals left on the roll, and little room on the take-up spool. */
 const warnings = new Set([0, 20, 21])
 
-/** The codes that are errors, in words; empty when there is none. */
-export function errorsInWords(all: readonly number[]): string {
-  const errors = all.filter((code) => !warnings.has(code))
-  return errors.map((code) => `code ${String(code).padStart(2, '0')} (${codes[code] ?? 'unknown'})`).join(', ')
+/** The codes that are errors. */
+export function errorsOf(codes: readonly number[]): number[] {
+  return codes.filter((code) => !warnings.has(code))
 }

@@ -1,15 +1,18 @@
 // Talking with an XPeel: questions, motions that end with a `*ready` of their own, and what it says unasked.
 
+import { connectionLost } from '../../src/devices/failure.ts'
 import { LabError } from '../../src/errors.ts'
 import type { Clock } from '../../src/kit/clock.ts'
+import { reports } from '../reported.ts'
 import { Exchange } from '../transports/exchange.ts'
 import type { Line } from '../transports/line.ts'
+import { errorTable } from './errors.ts'
 import {
   askStatus,
   askVersion,
   beginsUnasked,
   encode,
-  errorsInWords,
+  errorsOf,
   isAck,
   isNotice,
   isRestart,
@@ -48,7 +51,7 @@ export class Talk {
       unsolicited: (answer) => this.#notice(answer),
     })
     line.onLost((reason) => {
-      this.#motion?.fail(new LabError('disconnected', `the connection was lost: ${reason}`))
+      this.#motion?.fail(connectionLost(reason))
       this.#unasked?.end([])
     })
   }
@@ -77,7 +80,7 @@ export class Talk {
     const motion = this.#begin(within_s)
     this.#motion = motion
     // A refusal may come without an acknowledgement; a `*ready` without a code is of something else.
-    const accepts = (line: string) => isAck(line) || errorsInWords(readyCodes(line) ?? []) !== ''
+    const accepts = (line: string) => isAck(line) || errorsOf(readyCodes(line) ?? []).length > 0
     try {
       const answer = await this.#exchange.command(command, { deadline_ms: short_ms, accepts })
       const refusal = readyCodes(answer)
@@ -164,8 +167,8 @@ function isReady(line: string): boolean {
 }
 
 function throwErrors(codes: number[]): void {
-  const errors = errorsInWords(codes)
-  if (errors) throw new LabError('device_failed', `it reports ${errors}; see to that, then initialize`)
+  const errors = errorsOf(codes)
+  if (errors.length) throw reports(errorTable, errors)
 }
 
 /** Who aborts is not kept waiting: the motion goes on without them. */

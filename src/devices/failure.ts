@@ -15,12 +15,23 @@ export function isRefusal(error: unknown): boolean {
   return error instanceof LabError && (error.code === 'invalid' || error.code === 'interlock')
 }
 
-/** The same error with the device named; `internal` for what no driver should throw. */
+/** The connection to a device is gone. */
+export function connectionLost(reason: string): LabError {
+  return new LabError('disconnected', `the connection was lost: ${reason}; see its cable and its power supply, then initialize`)
+}
+
+/** Something was to be written on a connection that is closed. */
+export function notOpen(what: string): LabError {
+  return new LabError('disconnected', `${what} is not open; see its cable and its power supply`)
+}
+
+/** The same error with the device named, as the subject where the sentence begins with `it`; `internal` for what no driver should throw. */
 export function worded(device_id: string, error: unknown): LabError {
   if (!(error instanceof LabError)) return new LabError('internal', messageOf(error), { cause: error })
   if (error.message.startsWith(device_id)) return error
   const { code, message, retry_after_s } = error
-  return new LabError(code, `${device_id}: ${message}`, { cause: error, ...(retry_after_s !== undefined && { retry_after_s }) })
+  const sentence = message.startsWith('it ') ? `${device_id} ${message.slice(3)}` : `${device_id}: ${message}`
+  return new LabError(code, sentence, { cause: error, ...(retry_after_s !== undefined && { retry_after_s }) })
 }
 
 export function faultOf(command: string, failure: LabError, may_still_be_moving: boolean): Omit<Fault, 'since'> {

@@ -5,7 +5,7 @@ import { type Clock, sleep } from '../kit/clock.ts'
 import type { Log } from '../kit/log.ts'
 import { capabilities } from './capabilities.ts'
 import type { Device, DeviceType, Identity, Limits, Link, Pose, Profile, UnderWay } from './device.ts'
-import { faultOf, isHarmless, isRefusal, worded } from './failure.ts'
+import { connectionLost, faultOf, isHarmless, isRefusal, worded } from './failure.ts'
 import { answerToStop, onceOpen, promised } from './halting.ts'
 import { Halts } from './halts.ts'
 import { DeviceLatch, type Emitter } from './latch.ts'
@@ -281,8 +281,7 @@ export class Instrument {
   mustNotBeLatched(): void {
     const { fault, stopped } = this.#latch
     if (stopped) throw new LabError('stopped', `${this.device_id} was stopped; see that it is safe, then ${this.#remedy}`)
-    if (fault)
-      throw new LabError('faulted', `${this.device_id} has a fault: ${withoutRemedy(fault.error)}; see to that, then ${this.#remedy}`)
+    if (fault) throw new LabError('faulted', `${this.device_id} has a fault: ${withRemedy(fault.error, this.#remedy)}`)
   }
 
   /** Opens the link, asks who is there, and looks again every two seconds. Sends queries, and halts that were not heard. */
@@ -464,7 +463,7 @@ export class Instrument {
     this.#initialized = false
     if (this.#closing || this.#run) return
     if (this.#leftOn.hot) this.#halts.owe()
-    this.#suspect('check', new LabError('disconnected', `the connection was lost: ${reason}`), this.#mayBeOn)
+    this.#suspect('check', connectionLost(reason), this.#mayBeOn)
   }
 
   get #mayBeOn(): boolean {
@@ -524,9 +523,10 @@ export class Instrument {
   }
 }
 
-/** A driver's sentence without the remedy that it ends with, where that says no more than ours. */
-function withoutRemedy(error: string): string {
-  return error.replace(/; see to (that|it),? then initialize$/, '')
+/** A driver's sentence with the request that ends the fault, in place of the word `initialize`. */
+function withRemedy(error: string, request: string): string {
+  const sentence = error.replace(/\bthen initialize( the device\.)?$/, '')
+  return sentence === error ? `${error}; see to that, then ${request}` : `${sentence}then ${request}`
 }
 
 const unheard =

@@ -118,7 +118,7 @@ for (const [name, driver] of Object.entries({ alps, gpioShaker })) {
     await start()
     await clock.advance(8000)
     t.equal(instrument.state, 'not_initialized', 'which is no fault of it')
-    const refused = { code: 'invalid', message: /d: it does not tell its serial_number.*configuration/ }
+    const refused = { code: 'invalid', message: /d does not tell its serial_number.*configuration/ }
     await t.rejects(perform('initialize', {}), refused)
     await t.rejects(perform('initialize', {}), refused)
     t.match(instrument.info(), { state: 'not_initialized', fault: null })

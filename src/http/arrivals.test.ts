@@ -13,10 +13,11 @@ import { closeServer, listen } from './server.ts'
 /** A server whose connections are queued; `handled` are the ports, or addresses, of those handed over, in order. */
 async function opened(t: Test, connections = 512) {
   const handled: Socket[] = []
-  const refusals = new Refusals({ log: silent, clock: new VirtualClock() })
+  const clock = new VirtualClock()
+  const refusals = new Refusals({ log: silent, clock })
   const server = createServer((_, response) => void response.end('ok'))
   server.on('connection', (socket) => void handled.push(socket))
-  queueArrivals(server, { limits: () => ({ connections }), refusals })
+  queueArrivals(server, { limits: () => ({ connections }), refusals, clock, isTls: false })
   const { port } = await listen(server, '127.0.0.1', 0)
   const clients: Socket[] = []
   t.teardown(async () => {
@@ -30,7 +31,11 @@ async function opened(t: Test, connections = 512) {
     return came
   }
   const times = () => refusals.counts.find(({ bound }) => bound === 'connections')!.times
-  return { server, handled, crowd, times }
+  /** Waits until so many are handed over; silent ones make room as time goes by. */
+  const handedOver = async (count: number) => {
+    for (; handled.length < count; await new Promise(setImmediate)) await clock.advance(10)
+  }
+  return { server, clock, handled, handedOver, crowd, times }
 }
 
 const get = 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n'
@@ -41,23 +46,23 @@ async function accepted(server: Server, count: number): Promise<void> {
 }
 
 test('the newest of a crowd is handed over first, now and then the oldest, and in the end all', async (t) => {
-  const { server, handled, crowd } = await opened(t)
+  const { server, handled, handedOver, crowd } = await opened(t)
   const came = crowd(40)
   await accepted(server, 40)
   const before = handled.length
-  while (handled.length < 40) await new Promise(setImmediate)
+  await handedOver(40)
   const order = handled.map(({ remotePort }) => came.findIndex(({ localPort }) => localPort === remotePort))
   t.ok(before < 40, 'they come faster than they are handed over')
   const after = order.slice(before)
   const waited = after.toSorted((a, b) => a - b)
   t.same(new Set(order).size, 40)
   const expected: number[] = []
-  for (let at = before + 1; waited.length > 0; at++) expected.push(at % 4 === 0 ? waited.shift()! : waited.pop()!)
+  for (let at = before + 1; waited.length > 0; at++) expected.push(at % 3 === 0 ? waited.shift()! : waited.pop()!)
   t.same(after, expected)
 })
 
 test('addresses take turns: one client alone does not wait for the crowd of another', async (t) => {
-  const { server, handled, crowd } = await opened(t)
+  const { server, handled, handedOver, crowd } = await opened(t)
   const came = accepted(server, 41)
   crowd(20, '127.0.0.2')
   crowd(1, '127.0.0.3')
@@ -65,7 +70,7 @@ test('addresses take turns: one client alone does not wait for the crowd of anot
   await came
   const before = handled.length
   if (!handled.some(({ remoteAddress }) => remoteAddress === '127.0.0.3')) {
-    while (handled.length < before + 2) await new Promise(setImmediate)
+    await handedOver(before + 2)
   }
   t.ok(handled.some(({ remoteAddress }) => remoteAddress === '127.0.0.3'))
 })
@@ -81,6 +86,41 @@ test('what a client sends while it waits is not lost, nor is one that hangs up h
   const answers = await Promise.all(clients.filter((_, at) => at % 2 === 0).map(async (client) => String((await once(client, 'data'))[0])))
   t.ok(answers.every((answer) => answer.startsWith('HTTP/1.1 200')))
   t.ok(handled.length <= 30)
+})
+
+test('at most sixteen are silent at once: one that asks, hangs up, or was silent for a while makes room', async (t) => {
+  const { server, clock, handled, crowd } = await opened(t)
+  const clients = crowd(40)
+  await accepted(server, 40)
+  const becomes = async (count: number) => {
+    while (handled.length < count) await new Promise(setImmediate)
+    for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate)
+    t.equal(handled.length, count)
+  }
+  await becomes(16)
+  const at = (place: number) => clients.find(({ localPort }) => localPort === handled[place]!.remotePort)!
+  at(0).write(get)
+  await becomes(17)
+  at(1).destroy()
+  await becomes(18)
+  await clock.advance(200)
+  await becomes(34)
+})
+
+test('one that has hung up before its turn is not handed over', async (t) => {
+  const { server, handled, crowd, handedOver } = await opened(t)
+  const clients = crowd(40)
+  await accepted(server, 40)
+  const waited = clients.filter(({ localPort }) => !handled.some(({ remotePort }) => remotePort === localPort))
+  const gone = waited.slice(5, 15)
+  const closed = Promise.all(gone.map((client) => once(client.resume(), 'close')))
+  for (const client of gone) client.end()
+  const asks = waited[20]!
+  asks.end(get)
+  const [answer] = await Promise.all([once(asks, 'data'), handedOver(30)])
+  await closed
+  t.match(String(answer[0]), /200 OK/, 'one that asked before it ended its side is answered')
+  t.notOk(handled.some(({ remotePort }) => gone.some(({ localPort }) => localPort === remotePort)))
 })
 
 test('when too many wait, the oldest of the address that has most is closed', async (t) => {
@@ -99,14 +139,16 @@ test('when too many wait, the oldest of the address that has most is closed', as
 })
 
 test('a server that is closed closes the connections that wait', async (t) => {
-  const { server, crowd, handled } = await opened(t)
+  const { server, clock, crowd, handled } = await opened(t)
   const came = accepted(server, 20)
   const clients = crowd(20).map((client) => client.resume())
   await came
   const before = handled.length
   const waited = clients.filter(({ localPort }) => !handled.some(({ remotePort }) => remotePort === localPort))
+  const closed = Promise.all(waited.map((client) => once(client, 'close')))
   const closing = closeServer(server, 60_000)
-  await Promise.all(waited.map((client) => once(client, 'close')))
+  await clock.advance(200)
+  await closed
   t.equal(handled.length, before, 'none is handed over to a server that ends')
   server.closeAllConnections()
   await closing

@@ -6,23 +6,27 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Limits } from '../config.ts'
+import type { Clock } from '../kit/clock.ts'
 import type { Refusals } from '../kit/refusals.ts'
 
-type Options = { limits: () => Pick<Limits, 'connections'>; refusals: Refusals }
+type Options = { limits: () => Pick<Limits, 'connections'>; refusals: Refusals; clock: Clock; isTls: boolean }
 
+/** So many connections at most shake hands, or send their first request, at the same time. A silent one counts for `hello_ms` only. */
+const mostAtOnce = 16
+const hello_ms = 200
 /** While connections still come, one is handed over this often all the same. */
 const patience_ms = 10
 /** Of so many connections that are handed over one is the oldest. */
-const oldestOf = 4
+const oldestOf = 3
 /** Twice as many connections may wait as may be open: a client whose connection is closed only comes again. */
 const overshoot = 2
 
 /**
  * Puts a queue before everything that handles new connections of a server that does not listen yet. Addresses take turns; of one address the
- * newest connection goes first, every fourth time the oldest. When too many wait, the oldest of the address that has most is closed. Nothing is lost that a client sends
+ * newest connection goes first, every third time the oldest. When too many wait, the oldest of the address that has most is closed. Nothing is lost that a client sends
  * while its connection waits.
  */
-export function queueArrivals(server: Server, { limits, refusals }: Options): void {
+export function queueArrivals(server: Server, { limits, refusals, clock, isTls }: Options): void {
   const handlers = server.listeners('connection')
   server.removeAllListeners('connection')
   const waiting = new Waiting()
@@ -31,27 +35,43 @@ export function queueArrivals(server: Server, { limits, refusals }: Options): vo
   let handedOver = 0
   let handedOverAt = Number.NEGATIVE_INFINITY
 
+  /** Handed over, and not heard of since. */
+  const silent = new Set<string>()
+
   const schedule = () => {
-    if (isScheduled || waiting.size === 0) return
+    if (isScheduled || waiting.size === 0 || silent.size >= mostAtOnce) return
     isScheduled = true
     setImmediate(handOver)
   }
   const handOver = () => {
     isScheduled = false
-    const now = performance.now()
+    const now = clock.now()
     if (!cameInThisTurn || now - handedOverAt >= patience_ms) {
       handedOverAt = now
-      const socket = waiting.takeNext(++handedOver % oldestOf === 0)
+      let socket = waiting.takeNext(++handedOver % oldestOf === 0)
+      for (; socket && hasHungUp(socket, isTls); socket = waiting.takeNext(false)) socket.destroy()
       // The server's closing could not end a connection that was not handed over yet.
       if (!server.listening) socket?.destroy()
-      else if (socket) for (const handler of handlers) handler.call(server, socket)
+      else if (socket) {
+        const peer = peerOf(socket)
+        silent.add(peer)
+        clock.after(hello_ms, () => heardOf(peer))
+        for (const handler of handlers) handler.call(server, socket)
+      }
     }
     cameInThisTurn = false
     schedule()
   }
 
+  const heardOf = (peer: string) => {
+    if (silent.delete(peer)) schedule()
+  }
+
+  server.on('request', ({ socket }) => void (silent.size > 0 && heardOf(peerOf(socket))))
   server.on('connection', (socket: Socket) => {
     waiting.add(socket)
+    const peer = peerOf(socket)
+    socket.on('close', () => heardOf(peer))
     cameInThisTurn = true
     schedule()
     const most = limits().connections * overshoot
@@ -60,6 +80,19 @@ export function queueArrivals(server: Server, { limits, refusals }: Options): vo
     refusals.count('connections', `over ${most} new connections wait to be handled: the oldest is closed, of ${oldest?.remoteAddress}`)
     oldest?.destroy()
   })
+}
+
+/**
+ * Whether its client has gone: it ended the connection, and sent nothing before that could still be answered. Node tells it only to those who
+ * read what came before, and nothing public says it. Where Node has changed that, such a connection is handed over in vain.
+ */
+function hasHungUp(socket: Socket & { _readableState?: { ended?: boolean } }, isTls: boolean): boolean {
+  return socket._readableState?.ended === true && (isTls || socket.readableLength === 0)
+}
+
+/** The same for a TLS socket and for the one below it. */
+function peerOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`
 }
 
 /** Connections by address, the newest last. An address without any is not in the map. */

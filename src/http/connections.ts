@@ -16,6 +16,8 @@ type Options = { limits: () => ConnectionLimits; refusals: Refusals; clock: Cloc
 
 /** A client has this long to send its request, or to finish its handshake, before a newer connection may take its place. */
 const grace_ms = 1000
+/** A connection whose requests are dropped ends after so long. */
+const linger_ms = 1000
 /** Until then there may be this many times as many connections as configured. */
 const overshoot = 2
 /** Answers that are not taken yet are added up this often at most. */
@@ -47,11 +49,6 @@ const places = new WeakMap<Socket, { place: Place; connections: Connections }>()
 export function protectConnection(request: IncomingMessage | undefined, response: ServerResponse | undefined): void {
   const found = request && places.get(request.socket)
   if (found && response) found.connections.protect(found.place, response)
-}
-
-/** Whether the client of a request has sent, or announced, more than has been handled: the body, or further requests on its connection. */
-export function sentMore(request: IncomingMessage | undefined): boolean {
-  return request !== undefined && (!request.complete || (places.get(request.socket)?.place.waiting.length ?? 0) > 0)
 }
 
 export class Connections {
@@ -230,6 +227,7 @@ export class Connections {
 
   #finished(place: Place, response: ServerResponse, socket: Socket): void {
     place.unfinished.delete(response)
+    if (response.statusCode === 503 && place.waiting.length > 0) this.#linger(place, socket)
     if (place.turn === response) this.#nextTurn(place)
     // Without another request Node has set the timer of an idle connection just now.
     if (place.isTimed && place.unfinished.size > 0) socket.setTimeout(0)
@@ -237,6 +235,16 @@ export class Connections {
     if (place.protecting.delete(response) && place.protecting.size === 0 && this.#all.has(place)) {
       this.#list(place)
     }
+  }
+
+  /**
+   * Drops the further requests of a connection of which one was refused because too much is going on. The connection ends a little later: a
+   * client that is cut off at once comes back at once, and its handshake costs more than the requests.
+   */
+  #linger(place: Place, socket: Socket): void {
+    place.waiting.length = 0
+    socket.pause()
+    this.#options.clock.after(linger_ms, () => place.socket.destroy())
   }
 
   #nextTurn(place: Place): void {

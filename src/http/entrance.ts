@@ -6,10 +6,14 @@ import { hostname, networkInterfaces } from 'node:os'
 import type { Context, MiddlewareHandler } from 'hono'
 import { LabError } from '../errors.ts'
 import { withoutSecrets } from '../keys/secret.ts'
+import { installation } from '../kit/installation.ts'
 import type { Lab } from '../lab.ts'
 import type { Env, Principal } from './contract.ts'
 import { answerError } from './errors.ts'
 import { WrongKeys } from './wrong_keys.ts'
+
+/** How commands are typed at this computer. */
+const { command } = installation()
 
 const local: Principal = { key_id: 'local', name: 'local', scope: 'admin' }
 
@@ -102,7 +106,7 @@ function admitted(lab: Lab, wrongKeys: WrongKeys, header: string | undefined, ad
   if (header !== undefined) wrongKeys.count(address())
   throw new LabError(
     'unauthorized',
-    'the header X-API-Key, or Authorization: Bearer, must hold a valid key; make one with: benchd key create --name NAME --scope operate',
+    `the header X-API-Key, or Authorization: Bearer, must hold a valid key; make one at the bench with: ${command} key create --name NAME --scope operate`,
   )
 }
 

@@ -5,7 +5,6 @@ import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { type ErrorCode, LabError } from '../errors.ts'
 import { withoutSecrets } from '../keys/secret.ts'
 import type { Log } from '../kit/log.ts'
-import { sentMore } from './connections.ts'
 import { apiVersion } from './version.ts'
 
 export const statuses: Record<ErrorCode, ContentfulStatusCode> = {
@@ -62,10 +61,10 @@ export function errorAnswer(error: unknown): { status: ContentfulStatusCode; bod
   }
 }
 
-/** A refusal for overload closes the connection when a body or further requests that the client has sent would have to be read otherwise. */
+/** A refusal for overload closes the connection when the body has not arrived: it would have to be read otherwise. */
 export function answerError(c: Context, error: unknown): Response {
   const { status, body, headers } = errorAnswer(error)
-  const closing = headers['X-Reason'] === 'overloaded' && sentMore(c.env?.incoming) && { Connection: 'close' }
+  const closing = headers['X-Reason'] === 'overloaded' && c.env?.incoming?.complete === false && { Connection: 'close' }
   return c.body(`${JSON.stringify(body)}\n`, status, { 'Content-Type': 'application/json', ...headers, ...closing })
 }
 

@@ -191,7 +191,7 @@ test('an arm that lost its power while it placed says that it holds nothing; the
   const run = await before.afterPowerCut()
   const { thread_id } = await run.thread('plate', 'PAUSED')
   await run.post(`/api/executions/${run.execution_id}/resume`)
-  t.match(await run.heldAgain('plate', 'MOVE'), { last_error: /arm-1: it refused place: it holds nothing/, held_by: 'arm-1' })
+  t.match(await run.heldAgain('plate', 'MOVE'), { last_error: /arm-1 refused place: it holds nothing/, held_by: 'arm-1' })
   const [blocker] = await run.blockers()
   t.match(blocker, {
     kind: 'error',

@@ -79,7 +79,9 @@ test('the incidents of an execution that is deleted go with its events; those of
 test('a fault that a run meets is latched once and kept the first, whatever is stopped or asked for then, until it is cleared', async (t) => {
   const { run, thread } = await jammed(t)
   const { fault } = await run.get<{ fault: { error: string; command: string } }>('/api/devices/shaker-1')
-  t.match(fault, { command: 'shake', outcome: 'failed', error: /error 102/, error_type: 'DeviceFailed' })
+  const error =
+    /^shaker-1 .*reports error 102 \(wrong speed: something blocks the motion\)\. Remove the plate .*, then initialize the device\.$/
+  t.match(fault, { command: 'shake', outcome: 'failed', error, error_type: 'DeviceFailed' })
   await run.recover(thread.thread_id, 'RETRY_OP')
   await run.until('the second failure', async () => (await run.named('DEVICE_OP.shake.FAILED')).length === 2)
   await run.post('/api/devices/shaker-1/stop')
@@ -105,7 +107,10 @@ test('a fault that a client meets is latched as one that a run meets, and holds 
   t.match(await run.named('DEVICE.shaker-1.FAULTED'), [{ execution_id: 'system', context: { command: 'shake', execution_id: null } }])
   await run.emits('go')
   const { thread_id, last_error } = await run.thread('plate', 'PAUSED')
-  t.match(last_error, /shaker-1 has a fault: .*error 102.*initialize/)
+  t.match(
+    last_error,
+    /shaker-1 has a fault: shaker-1 .*reports error 102 \(.*\)\. Remove the plate .*, then POST \/api\/devices\/shaker-1\/initialize/,
+  )
   t.same(await categories(run), ['DEVICE_INIT_FAILED'])
   t.equal((await run.named('DEVICE.shaker-1.FAULTED')).length, 1)
   await run.ask('DELETE', '/api/sim/devices/shaker-1/faults')

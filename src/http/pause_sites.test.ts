@@ -87,7 +87,7 @@ const scenes: Record<PauseSite, Scene> = {
       return { run, thread: await run.thread('plate', 'PAUSED'), mend: () => run.mends('shaker-1') }
     },
     incident: 'ACTION_FAILED',
-    why: /shaker-1: .*error 102/,
+    why: /shaker-1 .*error 102/,
     remedy: /^recover the thread/,
     latched: ['shaker-1', 'faulted'],
     ends: {

@@ -51,7 +51,7 @@ export function serverOf(app: () => Hono<Env>, { limits, refusals, tls, local = 
     ? process.getBuiltinModule('node:https').createServer({ ...timing, ...tls, handshakeTimeout: limits().handshake_s * 1000 })
     : createHttp(timing)
   const connections = new Connections(server, { limits, refusals, clock: systemClock })
-  queueArrivals(server, { limits, refusals })
+  queueArrivals(server, { limits, refusals, clock: systemClock, isTls: tls !== undefined })
   server.on('request', (request, response) => {
     if (connections.begin(request, response)) connections.inTurn(request, response, () => void listener(request, response))
   })

@@ -4,6 +4,7 @@
 import { type Test, test } from 'tap'
 import { simulate } from './simulation.ts'
 import type { Scene } from './simulation_scene.ts'
+import { leaveAlone } from './simulation_unattended.ts'
 import { statusesTold } from './simulation_watch.ts'
 
 const given = process.env.BENCHD_SEED
@@ -61,6 +62,21 @@ test('the same holds where executions share a bench, and labware is brought and 
   const counts = await holds(t, 'LIVE', seedsOf(1, 120))
   if (given === undefined) t.ok(counts.has('INCIDENT.BARCODE_MISMATCH') && (counts.get('restarts') ?? 0) > 10, 'wrong barcodes, restarts')
   if (given === undefined) t.ok(counts.has('THREAD.AWAITING_MANUAL_PLACE') && counts.has('THREAD.AWAITING_MANUAL_REMOVE'), 'by hand, too')
+})
+
+test('whoever is paused, or fails, and is left alone keeps nobody from the end that could come there without', async (t) => {
+  const seeds = seedsOf(1, 1200)
+  const sum = { held: 0, left: 0, completed: 0, undecided: 0 }
+  for (const seed of seeds) {
+    const { missed, held, left, completed, isUndecided } = await leaveAlone(seed)
+    sum.held += held
+    sum.left += left
+    sum.completed += completed
+    sum.undecided += Number(isUndecided)
+    if (missed.length > 0) t.fail(`seed ${seed}: ${missed}`)
+  }
+  t.comment(JSON.stringify(sum))
+  if (given === undefined) t.ok(sum.held > 1000 && sum.completed > 1000 && sum.undecided < 10, JSON.stringify(sum))
 })
 
 test('the same seed tells the same events in the same order', async (t) => {

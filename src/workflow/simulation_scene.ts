@@ -84,7 +84,7 @@ function faultOf(dice: Dice): InjectedFault {
   return { operation, call: 1 + dice.below(8), does }
 }
 
-function topologyOf(dice: Dice, mode: Mode): { topology: Record<string, unknown>; places: Places } {
+export function topologyOf(dice: Dice, mode: Mode): { topology: Record<string, unknown>; places: Places } {
   const reach = dice.times<string[]>(3, () => [])
   const positions: Record<string, object> = {}
   const translators: Record<string, [string, string]> = {}

@@ -164,8 +164,12 @@ export class Worlds {
   #tellKnot(thread_ids: readonly string[], victim_id: string): void {
     const threads = new Map(this.#open().flatMap(({ threads }) => [...threads]))
     const victim = threads.get(victim_id)
-    const names = thread_ids.map((thread_id) => threads.get(thread_id)?.name ?? thread_id).join(', ')
-    const what = `${names} wait for each other; ${victim?.name} is put out of the way`
+    const isHeld = (thread_id: string) => threads.get(thread_id)?.waiting?.kind === 'operator'
+    const namesOf = (ids: readonly string[]) => ids.map((thread_id) => threads.get(thread_id)?.name ?? thread_id).join(', ')
+    const held = thread_ids.filter(isHeld)
+    const waiting = namesOf(thread_ids.filter((thread_id) => !isHeld(thread_id)))
+    const forWhom = held.length > 0 ? `for ${namesOf(held)}, which a person has to let go on, or for each other` : 'for each other'
+    const what = `${waiting} wait ${forWhom}; ${victim?.name} is put out of the way`
     victim?.execution.incident('RESERVATION_DEADLOCK', what, victim, { severity: 'INFO' })
   }
 

@@ -173,6 +173,18 @@ export class Floor {
     this.#settle()
   }
 
+  /** The thread is paused or waits for a person from now on, or no more: nobody counts on it to make room. */
+  holdUp(thread_id: string, isHeld: boolean): void {
+    const walker = this.#ground.walkers.get(thread_id)
+    if (!walker || walker.isHeld === isHeld) return
+    walker.isHeld = isHeld
+    this.#ground.version++
+    // Its turn in a ring goes to others.
+    if (isHeld) this.#ground.breakPromise(walker)
+    if (isHeld) this.#knots.suspectAll()
+    this.#settle()
+  }
+
   #isPressed(thread_id: string): boolean {
     const walker = this.#ground.walkers.get(thread_id)
     return walker !== undefined && this.#bookings.isPressed(walker)

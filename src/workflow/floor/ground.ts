@@ -42,6 +42,8 @@ export class Walker {
   awaits: readonly string[] = []
   /** It waits for a custom event. */
   hears = false
+  /** It is paused, or waits for a person: it does not move by itself. */
+  isHeld = false
   /** Until when the next action of its labware has to begin, ms; null if it has time. */
   deadline: number | null = null
   /** What is kept for it: its turn in a ring that is let round. */

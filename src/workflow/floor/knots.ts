@@ -124,6 +124,7 @@ export class Knots {
     if (this.#isAnySuspect) for (const walker of this.#rings.locked(this.#rings.holders(), doubting)) this.#knotted.add(walker)
     this.#isAnySuspect = false
     this.#reconsider()
+    let hasSpread = false
     for (const walker of this.#knotted) {
       this.#knotted.delete(walker)
       const members = this.#rings.locked([walker], doubting)
@@ -136,6 +137,10 @@ export class Knots {
       }
       if (isChanged) return true
       this.#stuck.set(walker, members)
+      // Nobody may come to a held thread for hours: whoever waits for its knot is stuck too, and may be in the way of others.
+      if (hasSpread || !hasHeld(members)) continue
+      hasSpread = true
+      for (const other of this.#rings.locked(this.#rings.holders(), doubting)) if (!members.has(other)) this.#knotted.add(other)
     }
     return false
   }
@@ -173,15 +178,18 @@ export class Knots {
     return this.#parking.park(victim)
   }
 
+  /** One in a ring goes before one that is merely in the way while it waits for a held thread. */
   #victimOf(members: ReadonlySet<Walker>): Wait | undefined {
     let best: { wait: Wait; cost: readonly number[] } | undefined
+    const isOneHeld = hasHeld(members)
     for (const { wait, piece, walker } of restingIn(members)) {
       const helps = this.#parking.canPark(wait) ? this.#helps(walker, piece, members) : 0
-      // One that waits for a ring without being part of it would only use up the parking place.
-      if (helps === 0 || (!wait.isIdle && !this.#rings.ringOf(walker, members))) continue
+      const isInRing = wait.isIdle || this.#rings.ringOf(walker, members) !== undefined
+      // One that waits for a ring without being part of it would only use up the parking place; one that waits for a held thread may wait for hours.
+      if (helps === 0 || (!isInRing && !(isOneHeld && helps === 2))) continue
       const pad = this.#parking.nearestPad(walker)
       const hops = pad ? this.#ground.graph.hops(piece.seat, pad.seats[0]!.name)! : Number.POSITIVE_INFINITY
-      const cost = [pad ? 0 : 1, walker.hurries ? 1 : 0, -helps, wait.parked, hops, wait.priority, -wait.sequence]
+      const cost = [pad ? 0 : 1, isInRing ? 0 : 1, walker.hurries ? 1 : 0, -helps, wait.parked, hops, wait.priority, -wait.sequence]
       if (!best || isLess(cost, best.cost)) best = { wait, cost }
     }
     return best?.wait
@@ -206,7 +214,11 @@ export class Knots {
   /** Where nothing else moves, what is not safe is better than nothing. */
   #grantOneOf(members: ReadonlySet<Walker>): boolean {
     let best: Wait | undefined
-    for (const { wait } of members) {
+    const isLocked = hasHeld(members) ? this.#rings.locked(members, { ...doubting, held: false }) : members
+    for (const walker of members) {
+      const { wait, piece } = walker
+      // What a held thread alone keeps back may lock that in: it is granted only where another can go on then.
+      if (!isLocked.has(walker) && !(piece && this.#helps(walker, piece, members) === 2)) continue
       if (!wait || wait.unsafe < 0 || wait.places[wait.unsafe]!.isClosedTo(wait.walker, wait.inputs)) continue
       if (!best || wait.trapped.length < best.trapped.length || (wait.trapped.length === best.trapped.length && compare(wait, best) < 0))
         best = wait
@@ -232,7 +244,7 @@ export class Knots {
   #tellOne(knot: ReadonlySet<Walker>): boolean {
     // Those that are parked too, though nobody in the knot waits for them: they have the room that there could be.
     const parked = this.#ground.parking.flatMap(({ piece, reservedFor }) => piece?.walker ?? reservedFor ?? [])
-    const members = this.#rings.locked([...knot, ...parked], { idle: this.#rings.isQuiet(), strangers: false, told: false })
+    const members = this.#rings.locked([...knot, ...parked], { idle: this.#rings.isQuiet(), strangers: false, told: false, held: false })
     const victim = this.#victimOf(members)
     if (victim && this.#ground.parking.some((pad) => isHopeful(pad, members))) return false
     const told = victim && !victim.isIdle ? victim : (firstOf(members) ?? this.#keptOut(members))
@@ -281,6 +293,11 @@ function* wanting({ wanted, device, passers }: Spot): Generator<Ranked & { walke
 
 function isWanted({ wanted, device, passers }: Spot): boolean {
   return wanted.size > 0 || passers.size > 0 || (device !== null && device.wanted.size > 0)
+}
+
+function hasHeld(members: ReadonlySet<Walker>): boolean {
+  for (const { isHeld } of members) if (isHeld) return true
+  return false
 }
 
 function isLess(a: readonly number[], b: readonly number[]): boolean {

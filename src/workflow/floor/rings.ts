@@ -14,10 +14,12 @@ export type View = {
   strangers: boolean
   /** Those about which somebody was told that they are stuck. */
   told: boolean
+  /** Threads that are paused, or wait for a person: nobody may come for hours. */
+  held: boolean
 }
 
 /** To make room nothing is hoped for. */
-export const doubting: View = { idle: true, strangers: true, told: true }
+export const doubting: View = { idle: true, strangers: true, told: true, held: true }
 
 /** What a walker could do to go on: go to a place, or past something, when all of these have moved. */
 type Way = { place: Place | null; needs: readonly Walker[] }
@@ -68,6 +70,7 @@ export class Rings {
   /** Undefined for one that waits for none of the others. */
   waysOf(walker: Walker, view: View): Ways | undefined {
     const { wait, travels } = walker
+    if (walker.isHeld) return view.held ? [] : undefined
     if (wait && !wait.isIdle) return wait.isTold && !view.told ? undefined : this.#waysOfWait(wait, view)
     for (const travel of travels) if (travel.state === 'waiting') return this.#waysOfTravel(walker, view)
     if (wait && walker.awaits.length === 0) return view.idle ? [] : undefined
@@ -130,9 +133,10 @@ export class Rings {
     return undefined
   }
 
-  /** None of all can go on of itself. */
+  /** None of all can go on of itself, nor when a person lets it. */
   isQuiet(): boolean {
-    for (const walker of this.#ground.walkers.values()) if (!this.waysOf(walker, doubting)) return false
+    const view = { ...doubting, held: false }
+    for (const walker of this.#ground.walkers.values()) if (!this.waysOf(walker, view)) return false
     return true
   }
 }
@@ -148,8 +152,9 @@ class Needs {
   }
 
   add(reason: Obstacle['reason'], by: Walker | null, piece: Piece | null): void {
-    // What is under way leaves of itself.
-    if (piece?.travel || (reason === 'corridor' && by && isUnderWay(by))) return
+    // What is under way leaves of itself, unless its move was held up.
+    const isLeaving = piece?.travel || (reason === 'corridor' && by && isUnderWay(by))
+    if (isLeaving && !by?.isHeld) return
     if (by) this.walkers.push(by)
     else if (this.#view.strangers) this.isHopeless = true
   }

@@ -211,11 +211,18 @@ function saying(labware_id: string): string {
   return `PUT /api/labware/${labware_id}/location, or benchd labware put`
 }
 
-/** Others may stand until somebody sees to them. */
+/** Others may stand until somebody sees to them, and others again wait for those. */
 function remedyFor(inTheWay: readonly Obstacle[], execution: Execution): string {
-  const holders = inTheWay.flatMap(({ thread_id }) => (thread_id !== null && execution.find(thread_id)) || [])
-  const held = holders.find(({ status }) => status.current === 'PAUSED')
-  return held ? `see to ${calledBy(held, execution)}, which is PAUSED: it has what this one waits for` : remedies.waiting
+  const holdersOf = (obstacles: readonly Obstacle[]) =>
+    obstacles.flatMap(({ thread_id }) => (thread_id !== null && execution.find(thread_id)) || [])
+  const direct = new Set(holdersOf(inTheWay))
+  const behind = new Set(direct)
+  for (const thread of behind) {
+    if (thread.status.current !== 'PAUSED') for (const next of holdersOf(thread.waiting?.obstacles() ?? [])) behind.add(next)
+    else if (direct.has(thread)) return `see to ${calledBy(thread, execution)}, which is PAUSED: it has what this one waits for`
+    else return `see to ${calledBy(thread, execution)}, which is PAUSED: those that this one waits for wait for it`
+  }
+  return remedies.waiting
 }
 
 function worded({ wanted, reason, thread_id, labware_id }: Obstacle, execution: Execution): string {

@@ -231,6 +231,7 @@ export class LabwareThread {
         // From this moment on it will go on by itself, whatever it has yet to hear.
         if (awaits) floor.awaits(this.thread_id, [])
         if (kind === 'event') floor.hears(this.thread_id, false)
+        if (kind === 'operator') floor.holdUp(this.thread_id, false)
         this.waiting = null
         this.touch()
         this.#interrupt = null
@@ -255,6 +256,7 @@ export class LabwareThread {
       // What it waits for may need what is booked for it.
       if (!isOver && (kind === 'event' || kind === 'operator')) floor.unbook(this.thread_id)
       if (!isOver && kind === 'event') floor.hears(this.thread_id, true)
+      if (!isOver && kind === 'operator') floor.holdUp(this.thread_id, true)
       if (isOver) return
       // Whoever heard that it waits may have wanted it to do something else.
       const since = this.#unwinding(interruptedBy)
@@ -318,8 +320,10 @@ export class LabwareThread {
     })
     try {
       this.become('PAUSED')
+      this.world.floor.holdUp(this.thread_id, true)
       await resumed
     } finally {
+      this.world.floor.holdUp(this.thread_id, false)
       this.waiting = null
       this.touch()
       this.#resume = null
@@ -376,11 +380,13 @@ export class LabwareThread {
     let isSkipped = false
     try {
       this.become('PAUSED')
+      this.world.floor.holdUp(this.thread_id, true)
       return await decided
     } catch (unwind) {
       isSkipped = unwind instanceof Unwind && unwind.kind === 'skip'
       throw unwind
     } finally {
+      this.world.floor.holdUp(this.thread_id, false)
       this.waiting = null
       this.touch()
       this.#decide = null

@@ -1,0 +1,21 @@
+// What the errors of the a4S mean. The vendor's list is not known to us: the numbers here are those of our simulator.
+
+import type { ErrorTable } from '../reported.ts'
+
+/** The display of a real sealer is named, because there the same number may mean something else. */
+export const errorTable: ErrorTable = {
+  codes: {
+    0: ['it names no cause', 'Read the display of the sealer and remove the cause'],
+    3: ['clean door open', 'Close the clean door'],
+    12: ['shuttle jammed', 'Read the display of the sealer, remove the plate and whatever blocks the shuttle'],
+  },
+  manual: 'the manual of the a4S',
+  write: (code) => `error ${String(code).padStart(2, '0')}`,
+}
+
+/** While a sensor shows that the door is open, that is the meaning, whatever the number. */
+export const errorTableWithOpenDoor: ErrorTable = {
+  ...errorTable,
+  codes: {},
+  groups: [{ holds: () => true, meaning: ['clean door open', 'Close the clean door'] }],
+}

@@ -1,0 +1,10 @@
+// The errors of an Endeavor 5000: what its numbers mean is not known to us.
+
+import type { ErrorTable } from '../reported.ts'
+
+export const errorTable: ErrorTable = {
+  codes: {
+    0: ['it names no cause', 'Read the display of the shaker, remove the plate and whatever blocks the platform'],
+  },
+  manual: 'the manual of the Endeavor 5000',
+}
