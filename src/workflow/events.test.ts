@@ -2,7 +2,6 @@
 
 import { type Test, test } from 'tap'
 import type { InjectedFault } from './equipment/pure_equipment.ts'
-import type { MethodDoing } from './plans/author.ts'
 import type { Execution } from './runs/execution.ts'
 import { blockers } from './runs/explaining.ts'
 import { actionTransitions, methodTransitions, type ThreadStatus, threadTransitions, workflowTransitions } from './statuses.ts'
@@ -439,85 +438,6 @@ test('a submission without groups begins an execution of its own', async (t) => 
   await Promise.all([runtime.over(other), runtime.over(execution)])
 })
 
-// Custom events of methods
-
-/** What was told of the method and of its events, in order. */
-const ofMethod = (told: Parameters<typeof trace>[0]) =>
-  told.flatMap(({ entity_type, status, context }) =>
-    entity_type === 'METHOD' ? status : entity_type === 'CUSTOM' ? `${context.event_name} ${context.value}` : [],
-  )
-
-for (const [form, emits] of Object.entries({
-  JSON: { on_start: [{ emit: 'mix.begun' }], on_end: [{ emit: 'mix.done', value: 'ok', data: { n: 1 } }] },
-  code: {
-    async on_start(ctx: MethodDoing) {
-      await ctx.emit('mix.begun')
-      // Without an await nothing is emitted.
-      ctx.emit('never')
-    },
-    async on_end(ctx: MethodDoing) {
-      await ctx.emit('mix.done', 'ok', { n: 1 })
-    },
-  },
-})) {
-  test(`a method emits when it starts and when it is done, in ${form}, and releases who waits for that`, async (t) => {
-    const document = work(
-      { plate: { ...plate, steps: [{ method: 'mix_it' }, { branch: 'mix.done', cases: { ok: [{ action: { emit: 'seen' } }] } }] } },
-      { mix_it: { actions: [mix], ...emits } },
-    )
-    const { runtime, told } = testRuntime([topology, document])
-    const execution = await run(runtime, { workflow: 'work' })
-    t.same(ofMethod(told), ['CREATED', 'IN_PROGRESS', 'mix.begun null', 'mix.done ok', 'COMPLETED', 'seen null'])
-    const { context } = told.find(({ context }) => context.event_name === 'mix.done')!
-    t.match(context, { data: { n: 1 }, thread_id: named(execution, 'plate').thread_id })
-    t.equal(execution.phase.current, 'completed')
-  })
-}
-
-test('a method of which an action was skipped emits no end', async (t) => {
-  const document = work(
-    { plate: { ...plate, steps: [{ wait_for: 'go' }, { method: 'mix_it' }] } },
-    {
-      mix_it: { actions: [mix, { ...mix, name: 'again' }], on_start: [{ emit: 'begun' }], on_end: [{ emit: 'done' }] },
-    },
-  )
-  const { runtime, told } = testRuntime([topology, document])
-  const execution = await begin(runtime, { workflow: 'work' })
-  await until(() => named(execution, 'plate')?.waiting?.kind === 'event')
-  execution.skip('again')
-  go(execution)
-  await runtime.over(execution)
-  t.same(ofMethod(told), ['go null', 'CREATED', 'IN_PROGRESS', 'begun null', 'PARTIAL_COMPLETE'])
-})
-
-test('code of a method that throws holds its thread, and RETRY runs it again', async (t) => {
-  let calls = 0
-  const on_end = async (ctx: MethodDoing) => {
-    if (++calls === 1) throw new Error('not yet')
-    await ctx.emit('done')
-  }
-  const document = work({ plate: { ...plate, steps: [{ method: 'mix_it' }] } }, { mix_it: { actions: [mix], on_end } })
-  const { runtime, told } = testRuntime([topology, document])
-  const execution = await begin(runtime, { workflow: 'work' })
-  const thread = await threadIn(execution, 'plate', 'PAUSED')
-  t.match(thread, { pausedAt: 'THREAD_STEP', last_error: 'not yet' })
-  thread.recover('RETRY')
-  await runtime.over(execution)
-  t.same(ofMethod(told), ['CREATED', 'IN_PROGRESS', 'done null', 'COMPLETED'])
-})
-
-test('what a method may not emit, or is none, is said with its place', (t) => {
-  const refused = (method: unknown, message: RegExp) => {
-    const document = work({ plate: { ...plate, steps: [{ method: 'mix_it' }] } }, { mix_it: method as object[] })
-    t.throws(() => testRuntime([topology, document]), { message })
-  }
-  refused({ actions: [mix], on_end: [{ emit: 'OPERATOR.x' }] }, /methods\.mix_it\.on_end\[0\]\.emit: names that begin with OPERATOR/)
-  refused({ actions: [mix], on_end: [{ emit: 3 }] }, /methods\.mix_it\.on_end/)
-  refused({ on_end: [] }, /methods\.mix_it.*actions/)
-  refused('mix', /methods\.mix_it must be a list of actions, or an object with actions/)
-  t.end()
-})
-
 // Tips
 
 test('TIP_RACK: low after more than three quarters, empty at none', async (t) => {
@@ -533,13 +453,7 @@ test('TIP_RACK: low after more than three quarters, empty at none', async (t) =>
     rack.map(({ event_name }) => event_name),
     ['TIP_RACK.LOW', 'TIP_RACK.LOW', 'TIP_RACK.EMPTY'],
   )
-  t.match(rack[0]!.context, {
-    thread_name: 'plate',
-    labware_name: 'tips',
-    labware_template_name: 'tips',
-    position: 'deck/site-2',
-    tips_left: 2,
-  })
+  t.match(rack[0]!.context, { thread_name: 'plate', labware_name: 'tips', labware_template_name: 'tips', position: 'deck/site-2', tips_left: 2 })
   t.equal(rack[0]!.context.labware_id, named(execution, 'tips').labware.labware_id)
 })
 
