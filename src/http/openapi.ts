@@ -26,7 +26,7 @@ import { PairingAnswer, PairingRequest, PairingWish } from '../keys/pairing.ts'
 import { anyOf, type JsonSchema, jsonSchema, jsonSchemas } from '../kit/json_schema.ts'
 import { Access, AddressedTeachpoint, Teachpoint } from '../teachpoints/teachpoint.ts'
 import { GroupOutcome, SubmissionRecord } from '../workflow/kept/records.ts'
-import { JsonAction, JsonStep, JsonWorkflow } from '../workflow/plans/documents.ts'
+import { JsonAction, JsonMethod, JsonStep, JsonWorkflow } from '../workflow/plans/documents.ts'
 import { Group, SubmissionRequest } from '../workflow/runs/submission.ts'
 import {
   ExecutionSnapshot,
@@ -93,6 +93,7 @@ const named: Record<string, v.GenericSchema> = {
   WorkflowDocument: JsonWorkflow,
   WorkflowStep: anyOf(JsonStep),
   WorkflowAction: anyOf(JsonAction),
+  WorkflowMethod: anyOf(JsonMethod),
   Incident,
   RuntimeEvent,
   ...contexts,
