@@ -44,7 +44,10 @@ test('a device that is added is asked who it is, and the comments of the file st
   )
   t.equal(code, 0, stderr)
   t.match(stdout, /^asked the device: BIOSHAKE 3000-T elm \(simulated\), serial number SIM-0001, firmware v0\.0\.0-simulated\n/)
-  t.match(stdout, /\nwrote .*config\.json \(old copy: .*config\.json\.20[-\dT]+\)\nno service runs; it is taken up when one starts\n$/)
+  t.match(
+    stdout,
+    /\nwrote .*config\.json \(old copy: .*config\.json\.20[-\dT]+\)\nno service runs on the data folder \S+: the file is read when one starts\n$/,
+  )
   t.match(text(), '{\n  // What this bench has.\n  "format": 1,')
   const { devices: written } = JSON.parse(text().replace(/\/\/.*/g, ''))
   t.same(written, [

@@ -19,7 +19,7 @@ test('a workflow is submitted and followed to its end', async (t) => {
   t.match(followed.stdout, /plate {2}move {2}PICKING\n/)
   t.match(lines.at(-1), /execution {2}COMPLETED$/)
   t.match(await json('runs', 'show', id), { submissions: [{ variables: { speed: 600 }, operator_id: 'ann' }] })
-  t.match((await run('runs', 'list')).stdout, new RegExp(`^ID .*\\n${id} +seal-and-spin +PURE_SIM +COMPLETED +1 `))
+  t.match((await run('runs', 'list')).stdout, new RegExp(`^ID .*\\n${id.slice(0, 8)} +seal-and-spin +PURE_SIM +COMPLETED +1 `))
   t.match((await run('runs', 'show', id.slice(0, 8))).stdout, /seal-and-spin {2}PURE_SIM {2}COMPLETED\n[\s\S]*plate +COMPLETED/)
   t.match((await run('runs', 'timeline', id.slice(0, 8))).stdout, /plate +pad_1 -> shaker_in +arm-1 +COMPLETED/)
   t.match(await json('runs', 'timeline', id), { rows: [{ name: 'shake', device: 'shaker-1' }] })
@@ -28,7 +28,9 @@ test('a workflow is submitted and followed to its end', async (t) => {
   t.match(await run('runs', 'show', id.slice(0, 8)), { code: 3, stderr: /benchd runs list/ })
   const groups = await run('runs', 'submit', 'smc_assay', '--mode', 'PURE_SIM', '--groups', '2', '--follow', '--json')
   t.equal(groups.code, 0)
-  t.match(JSON.parse(groups.stdout.trim().split('\n').at(-1)!), { event_name: /^EXECUTION\..*\.COMPLETED$/ })
+  const end = JSON.parse(groups.stdout.trim().split('\n').at(-1)!) as { event_name: string; execution_id: string }
+  t.match(end, { event_name: /^EXECUTION\..*\.COMPLETED$/ })
+  t.match((await run('runs', 'show', end.execution_id)).stdout, /\nGROUP +OUTCOME +THREADS\n\S+ +COMPLETED +\d+ COMPLETED\n/)
 })
 
 test('an operator tells a run what to do, and a word too little is an error that says what is missing', async (t) => {
@@ -94,8 +96,8 @@ test('runs are known after the service was killed', async (t) => {
   const again = running(t, home, ['demo', '--port', '0', '--data-dir', `${home}/data`])
   await again.line(/^ +API +http/)
   const { stdout } = await run('runs', 'list')
-  t.match(stdout, new RegExp(`${open} +patient +PURE_SIM +ABORTED`))
-  t.match(stdout, new RegExp(`${done} +seal-and-spin +PURE_SIM +COMPLETED`))
+  t.match(stdout, new RegExp(`${open.slice(0, 8)} +patient +PURE_SIM +ABORTED`))
+  t.match(stdout, new RegExp(`${done.slice(0, 8)} +seal-and-spin +PURE_SIM +COMPLETED`))
   t.match((await run('runs', 'show', open)).stdout, /ABORTED: the service restarted/)
   const events = await run('events', 'export', '--execution', open)
   t.match(
