@@ -23,6 +23,7 @@ test('the shipped topologies and workflows have only members that the schemas kn
     'more',
   ])
   t.same(strangers({ methods: { x: [{ do: 'a', onn: 'b' }] } }, schemas.workflow, schemas.workflow), ['methods.x.0.onn'])
+  t.same(strangers({ methods: { x: { actions: [], on_stop: [] } } }, schemas.workflow, schemas.workflow), ['methods.x.on_stop'])
 })
 
 /** The paths of members that a closed schema does not have. */
@@ -42,8 +43,10 @@ function resolved(schema: JsonSchema, top: JsonSchema): JsonSchema {
   return name ? (top.$defs as Record<string, JsonSchema>)[name]! : schema
 }
 
-/** Of several shapes the one whose required members are there. */
+/** Of several shapes the list for a list, else the one whose required members are there. */
 function meant(value: object, schema: JsonSchema, top: JsonSchema): JsonSchema {
   const options = ((schema.anyOf ?? []) as JsonSchema[]).map((option) => resolved(option, top))
-  return options.find(({ required }) => (required as string[])[0]! in value) ?? schema
+  const isMeant = ({ type, required }: JsonSchema) =>
+    Array.isArray(value) ? type === 'array' : (required as string[] | undefined)?.some((member) => member in value) === true
+  return options.find(isMeant) ?? schema
 }

@@ -1,7 +1,7 @@
 // The JSON Schemas of topologies and workflows, for editors to complete and check.
 
 import { anyOf, type JsonSchema, jsonSchema, jsonSchemas } from '../src/kit/json_schema.ts'
-import { JsonAction, JsonStep, JsonWorkflow, TopologyDocument } from '../src/workflow/plans/documents.ts'
+import { JsonAction, JsonMethod, JsonStep, JsonWorkflow, TopologyDocument } from '../src/workflow/plans/documents.ts'
 
 const $schema = 'https://json-schema.org/draft/2020-12/schema'
 
@@ -10,6 +10,6 @@ export function topologySchema(): JsonSchema {
 }
 
 export function workflowSchema(): JsonSchema {
-  const named = { Step: anyOf(JsonStep), Action: anyOf(JsonAction) }
+  const named = { Step: anyOf(JsonStep), Action: anyOf(JsonAction), Method: anyOf(JsonMethod) }
   return { $schema, title: 'Workflow of benchd', ...jsonSchema(JsonWorkflow, { named }), $defs: jsonSchemas(named) }
 }

@@ -106,7 +106,7 @@ test('keys are made, listed, rotated and revoked, and what is kept of them belon
   t.match(key, /^bk_[a-z0-9]{8}_\S{43}$/)
   t.match(JSON.parse(done(run('key', 'list', '--json', ...here))), { keys: [{ key_id: key.slice(3, 11), name: 'a' }] })
   t.match(done(run('key', 'rotate', key.slice(3, 11), ...here)), /^bk_/)
-  t.match(done(run('key', 'revoke', key.slice(3, 11), ...here)), /is revoked/)
+  t.match(done(run('key', 'revoke', key.slice(3, 11), '--yes', ...here)), /is revoked/)
   t.same(notOf(owner.uid, `${top}/data`), [])
   t.match(readFileSync(`${top}/data/audit.jsonl`, 'utf8'), /benchd key create --name a[\s\S]*benchd key rotate[\s\S]*benchd key revoke/)
   const has = { ...owner, groups: [owner.gid], env: [], ownSession: true }
@@ -125,8 +125,8 @@ test('what is refused has the sentence and the exit code that it has without roo
     const theirs = spawnSync('env', [...words, ...args], { ...owner, encoding: 'utf8' })
     t.same({ status, stdout, stderr }, { status: theirs.status, stdout: theirs.stdout, stderr: theirs.stderr })
   }
-  alike({ status: 3, stderr: /^benchd: there is no key/ }, 'key', 'revoke', 'nobody00', ...here)
-  alike({ status: 2, stderr: /^benchd: the key/ }, 'key', 'create', '--name', 'a'.repeat(200), '--scope', 'read', ...here)
+  alike({ status: 3, stderr: /^benchd: there is no key/m }, 'key', 'revoke', 'nobody00', '--yes', ...here)
+  alike({ status: 2, stderr: /^benchd: the key: name/m }, 'key', 'create', '--name', 'a'.repeat(200), '--scope', 'read', ...here)
   writeFileSync(`${top}/no.tar.gz`, 'no archive')
   alike({ status: 1, stderr: /damaged/ }, 'restore', `${top}/no.tar.gz`, '--yes', ...here)
   chmodSync(`${top}/data`, 0o500)
@@ -193,7 +193,7 @@ test('a backup goes from and to where only root may read, and comes back with it
   const kept = done(run('backup', ...places))
   t.equal(done(run('backup', 'list', '--json', ...here)).includes(kept), true)
 
-  t.match(done(run('key', 'revoke', key.slice(3, 11), ...here)), /is revoked/)
+  t.match(done(run('key', 'revoke', key.slice(3, 11), '--yes', ...here)), /is revoked/)
   writeFileSync(`${top}/etc/config.json`, '{}')
   const again = ['restore', path, '--with-keys', '--with-config', ...places]
   t.match(done(run(...again, '--dry-run')), /replaced +keys\.json[\s\S]*replaced +\/.*\/etc\/config\.json/)

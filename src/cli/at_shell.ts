@@ -12,6 +12,11 @@ const typed: readonly (readonly [RegExp, string])[] = [
   [/PUT \/api\/labware\/([^/\s]+)\/location, or benchd labware put/g, 'benchd labware put $1 PLACE'],
   [/PUT \/api\/labware\/([^/\s]+)\/location/g, 'benchd labware put $1 PLACE'],
   [/X-Override: true/g, '--override'],
+  [/(?<![A-Z] )\/api\/executions\b(?!\/)/g, 'benchd runs list'],
+  [/(?<![A-Z] )\/api\/topologies\b(?!\/)/g, 'benchd topology list'],
+  [/(?<![A-Z] )\/api\/(devices|labware|incidents|workflows)\b(?!\/)/g, 'benchd $1 list'],
+  // What a command sends as its body was typed as operands and options.
+  [/^the body(: |\.)/, ''],
 ]
 
 export function atShell(sentence: string): string {

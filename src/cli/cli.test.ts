@@ -46,7 +46,7 @@ test('a wrong command line ends with 2, on stderr, and says what was meant', asy
 test('what is not there ends with 3, what cannot be reached with 69', async (t) => {
   const home = t.testdir({})
   t.match(await benchd(home, ['sim', 'bioshaek', '--pty']), { code: 3, stderr: /did you mean "bioshake"/ })
-  t.match(await benchd(home, ['key', 'revoke', 'aaaaaaaa', '--data-dir', `${home}/data`]), { code: 3, stderr: /no key/ })
+  t.match(await benchd(home, ['key', 'revoke', 'aaaaaaaa', '--yes', '--data-dir', `${home}/data`]), { code: 3, stderr: /no key/ })
   const port = await freePort()
   t.match(await benchd(home, ['key', 'list', '--url', `http://127.0.0.1:${port}`]), { code: 69, stderr: /no service answers at/ })
 })
@@ -75,7 +75,11 @@ test('keys are made, listed and revoked where no service runs', async (t) => {
   const home = t.testdir({})
   const dir = ['--data-dir', `${home}/data`]
   const created = await benchd(home, ['key', 'create', '--name', 'laptop', '--scope', 'operate', ...dir])
-  t.match(created, { code: 0, stdout: /^bk_[a-z0-9]{8}_[\w-]{43}\n$/, stderr: '' })
+  t.match(created, {
+    code: 0,
+    stdout: /^bk_[a-z0-9]{8}_[\w-]{43}\n$/,
+    stderr: /^benchd: no service runs on the data folder \S+: the key is made for the next service that uses it\n$/,
+  })
   const id = created.stdout.slice(3, 11)
   const secret = created.stdout.trim().slice(12)
   t.notMatch(readFileSync(`${home}/data/keys.json`, 'utf8'), secret)
@@ -84,7 +88,7 @@ test('keys are made, listed and revoked where no service runs', async (t) => {
   t.match(listed, { code: 0, stdout: new RegExp(`^ID .*\\n${id} +operate +valid`) })
   t.notMatch(listed.stdout, secret)
   t.match(await benchd(home, ['key', 'create', '--name', 'x', '--scope', 'emperor', ...dir]), { code: 2, stderr: /scope/ })
-  t.match(await benchd(home, ['key', 'revoke', id, ...dir]), { code: 0, stdout: `key ${id} is revoked\n` })
+  t.match(await benchd(home, ['key', 'revoke', id, '--yes', ...dir]), { code: 0, stdout: `key ${id} is revoked\n` })
   const { keys } = JSON.parse((await benchd(home, ['key', 'list', '--json', ...dir])).stdout) as { keys: { revoked_at: number }[] }
   t.type(keys[0]?.revoked_at, 'number')
 })
@@ -103,9 +107,9 @@ test('keys are made, listed and revoked in a service that runs: at once, over it
   t.match(await benchd(home, ['key', 'list', '--url', url, '--key', other]), { code: 4, stderr: /scope admin/ })
   t.match(await benchd(home, ['key', 'list', '--url', url]), { code: 4, stderr: /X-API-Key/ })
   t.match(await benchd(home, ['key', 'list'], env), { code: 0, stdout: /valid[\s\S]*valid/ })
-  t.match(await benchd(home, ['key', 'revoke', other.slice(3, 11), ...dir]), { code: 0 })
+  t.match(await benchd(home, ['key', 'revoke', other.slice(3, 11), '--yes', ...dir]), { code: 0 })
   t.equal(await status(other), 401)
-  t.match(await benchd(home, ['key', 'revoke', 'aaaaaaaa', ...dir]), { code: 3 })
+  t.match(await benchd(home, ['key', 'revoke', 'aaaaaaaa', '--yes', ...dir]), { code: 3 })
   service.child.kill('SIGTERM')
   t.match(await service.ended, { code: 0, signal: null })
 })

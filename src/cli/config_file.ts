@@ -62,7 +62,8 @@ export function withDeep(text: string, path: readonly (string | number)[], value
 
 /** Has a service take up what was written, and says what came of it. */
 export async function reloaded(service: LocalService, path: string): Promise<{ words: string; restart_needed: boolean }> {
-  if (service.is === 'absent') return { words: 'no service runs; it is taken up when one starts', restart_needed: false }
+  if (service.is === 'absent')
+    return { words: `no service runs on the data folder ${service.folder}: the file is read when one starts`, restart_needed: false }
   if (service.is === 'closed') return { words: `the service could not be told (${service.why}); ${howToRestart()}`, restart_needed: true }
   try {
     const answer = await reload(service.service)
@@ -73,6 +74,6 @@ export async function reloaded(service: LocalService, path: string): Promise<{ w
     const rest = todo(answer)
     return { words: [`reload: ${answer.message}`, ...(rest ? [rest] : [])].join('\n'), restart_needed: rest !== undefined }
   } catch (error) {
-    return { words: `reload: ${messageOf(error)}; ${howToRestart()}`, restart_needed: true }
+    return { words: `reload: ${messageOf(error)}; to try again: benchd config reload; or ${howToRestart()}`, restart_needed: true }
   }
 }

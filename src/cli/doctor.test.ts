@@ -136,7 +136,11 @@ test('beside a service it is the service that is asked, for its ports are not op
     { level: 'WARN', finding: /with: system_id$/, fix: /restart/ },
   ])
   const reload = await benchd(home, ['config', 'reload', '--data-dir', `${home}/data`])
-  t.match(reload, { code: 0, stdout: /^taken over: hosts, devices: shaker-2 is gone, .*shaker-3 is new; needs a restart: system_id; 2 topologies.*\nwhen nothing runs/ })
+  t.match(reload, {
+    code: 0,
+    stdout:
+      /^taken over: hosts, devices: shaker-2 is gone, .*shaker-3 is new; needs a restart: system_id; 2 topologies.*\nwhen nothing runs/,
+  })
   t.equal((await doctor())('config').length, 2)
   const other = `${home}/other.json`
   writeFileSync(other, '{"format": 1}')

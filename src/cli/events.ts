@@ -8,12 +8,13 @@ import { csvLine } from './csv.ts'
 import { CliError } from './exit.ts'
 import { offline } from './offline.ts'
 import { dataDir } from './places.ts'
+import { runIdOf } from './runs/ids.ts'
 import { serverSentEvents } from './sse.ts'
 import { print } from './table.ts'
 import { note } from './terminal.ts'
 
 const filters = {
-  execution: { type: 'string', value: 'ID', help: 'Of that execution alone' },
+  execution: { type: 'string', value: 'ID', help: 'Of that run alone' },
   types: { type: 'string', value: 'T,…', help: 'Of these entity types alone: THREAD,INCIDENT' },
 } as const
 
@@ -29,11 +30,12 @@ const eventsTail = command({
   async run({ options }) {
     const service = serviceOf(options)
     const wanted = wantedBy(options)
+    const execution_id = await runOf(service, options)
     let last: string | undefined
     for (let opened = false; ; ) {
       try {
         const headers: Record<string, string> = last === undefined ? {} : { 'Last-Event-ID': last }
-        const body = await open(service, 'GET', `/events/stream${query({ execution_id: options.execution })}`, { headers })
+        const body = await open(service, 'GET', `/events/stream${query({ execution_id })}`, { headers })
         opened = true
         for await (const { id, data } of serverSentEvents(body, tellGap)) {
           last = id
@@ -72,7 +74,7 @@ const eventsExport = command({
     csv: { type: 'boolean', help: 'Comma-separated values with a header, the time also as a date; the context is JSON' },
     ...serviceOptions,
   },
-  example: 'benchd events export --execution 7b1c… > run.jsonl',
+  example: 'benchd events export --execution 7b1c > run.jsonl',
   async run({ options }) {
     if (options.csv && options.json) throw new CliError('usage', 'benchd events export prints --csv or --json, not both')
     if (options.csv) process.stdout.write(csvLine([...columns]))
@@ -111,13 +113,23 @@ function cellOf(event: RuntimeEvent, column: (typeof columns)[number]): string {
 
 async function* eventsFrom(service: Service, since: number, options: Given<typeof filters>): AsyncGenerator<RuntimeEvent> {
   const wanted = wantedBy(options)
+  const execution_id = await runOf(service, options)
   for (let from = since; ; ) {
-    const path = `/events${query({ since: String(from), execution_id: options.execution, limit: String(page) })}`
+    const path = `/events${query({ since: String(from), execution_id, limit: String(page) })}`
     const { events, next_since } = await ask<{ events: RuntimeEvent[]; next_since: number }>(service, 'GET', path)
     yield* events.filter(wanted)
     if (events.length < page) return
     from = next_since
   }
+}
+
+/** The log may have events of runs that are not in the list any more, so a word that names none of the list is taken for a whole id. */
+async function runOf(service: Service, { execution }: Given<typeof filters>): Promise<string | undefined> {
+  if (execution === undefined) return undefined
+  return runIdOf(service, execution).catch((error) => {
+    if (error instanceof CliError && error.exit === 'not_found') return execution
+    throw error
+  })
 }
 
 function wantedBy({ types }: Given<typeof filters>): (event: RuntimeEvent) => boolean {

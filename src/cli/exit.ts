@@ -40,10 +40,11 @@ const byCode: Partial<Record<ErrorCode, Exit>> = {
 }
 
 export function exitOf(error: unknown): number {
-  return exitCodes[kindOf(error)][0]
+  return exitCodes[exitNameOf(error)][0]
 }
 
-function kindOf(error: unknown): Exit {
+/** The name of the exit: `not_found`, `busy`, … */
+export function exitNameOf(error: unknown): Exit {
   if (error instanceof CliError) return error.exit
   if (!(error instanceof LabError)) return isClosed(error) ? 'not_allowed' : 'failed'
   // Nobody need start a service again whose configuration it may not read.

@@ -1,6 +1,8 @@
 // One picture of the bench, as high and as wide as a terminal: what `top` shows.
 
 import type { ExecutionSnapshot } from '../workflow/snapshot.ts'
+import { asTyped } from './as_typed.ts'
+import { atShell } from './at_shell.ts'
 import type { Bench } from './bench.ts'
 import { deviceRow } from './devices/shown.ts'
 import { stateOf, threadRows } from './runs/shown.ts'
@@ -17,8 +19,10 @@ export function frame({ bench, runs }: View, { size, trouble }: { size?: Size; t
   const parts = [
     [`${serviceLine(health)}  ${system_id}${trouble ? `  ${colored('red', trouble)}` : ''}`],
     table(['DEVICE', 'TYPE', 'NAME', 'STATE'], devices.map(deviceRow)).split('\n'),
-    ...steps.map(({ step_id, instruction }) => [colored('yellow', `somebody is to: ${instruction}  (benchd runs confirm ${step_id})`)]),
-    ...incidents.slice(0, 3).map(({ category, message }) => [colored('red', `${category}: ${message}`)]),
+    ...steps.map(({ step_id, instruction }) => [
+      colored('yellow', `to do: ${instruction}  (when done: ${asTyped(`benchd runs confirm ${step_id}`)})`),
+    ]),
+    ...incidents.slice(0, 3).map(({ category, message }) => [colored('red', `${category}: ${atShell(message)}`)]),
     ...(runs.length ? runs.map(runLines) : [['no open runs']]),
   ]
   const lines = parts.flatMap((part, i) => (i === 0 ? part : ['', ...part]))

@@ -3,7 +3,7 @@
 import type { Incident } from '../events/incidents.ts'
 import { shows, tells } from './asking.ts'
 import { atShell, short } from './at_shell.ts'
-import { incidentPathOf } from './runs/ids.ts'
+import { incidentPathOf, runIdOf } from './runs/ids.ts'
 import { date, table } from './table.ts'
 import { colored } from './terminal.ts'
 
@@ -14,12 +14,13 @@ const incidentsList = shows({
   operands: [],
   options: {
     new: { type: 'boolean', help: 'Those alone that nobody has acknowledged' },
-    execution: { type: 'string', value: 'ID', help: 'Those of that execution alone' },
+    execution: { type: 'string', value: 'ID', help: 'Those of that run alone' },
     limit: { type: 'string', value: 'N', help: 'At most so many; default 20' },
   },
   example: 'benchd incidents list --new',
-  path({ options }) {
-    const { limit = '20', execution: execution_id } = options
+  async path({ service, options }) {
+    const { limit = '20', execution } = options
+    const execution_id = execution && (await runIdOf(service, execution))
     return `/api/incidents?${new URLSearchParams({ limit, ...(execution_id && { execution_id }), ...(options.new && { acknowledged: 'false' }) })}`
   },
   text: ({ incidents }: { incidents: Incident[] }) => table(['ID', 'WHEN', 'SEVERITY', 'CATEGORY', 'SEEN BY', 'WHAT'], incidents.map(row)),
@@ -46,7 +47,7 @@ export const commands = [incidentsList, incidentsShow, incidentsAck]
 const colors = { INFO: 'dim', WARNING: 'yellow', ERROR: 'red', CRITICAL: 'red' } as const
 
 function row({ incident_id, timestamp, severity, category, acknowledged, message }: Incident): string[] {
-  return [incident_id, date(timestamp), colored(colors[severity], severity), category, acknowledged?.by ?? '', atShell(message)]
+  return [short(incident_id), date(timestamp), colored(colors[severity], severity), category, acknowledged?.by ?? '', atShell(message)]
 }
 
 function described(incident: Incident): string {

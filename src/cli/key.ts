@@ -5,12 +5,13 @@ import type { CreatedKey, PublicKey } from '../keys/keys.ts'
 import { shows } from './asking.ts'
 import { ask, type Service, serviceOf, serviceOptions } from './client.ts'
 import { command, type Given } from './command.ts'
+import { tellNoService } from './elsewhere.ts'
 import { CliError } from './exit.ts'
 import { expiresOption, expiryOf } from './expiry.ts'
 import { offline } from './offline.ts'
 import { commands as pairing } from './pairing.ts'
 import { date, print, table } from './table.ts'
-import { say } from './terminal.ts'
+import { mustBeSure, say, yesOption } from './terminal.ts'
 
 const keyCreate = command({
   name: 'key create',
@@ -29,7 +30,7 @@ const keyCreate = command({
     const wish = { name, scope: scope as CreatedKey['scope'], ...expiryOf(options) }
     const created = await withKeys(options, {
       online: (service) => ask<CreatedKey>(service, 'POST', '/api/keys', wish),
-      offline: (folder) => offline(folder, 'key create', wish),
+      offline: (folder) => changed(options, folder, 'the key is made', () => offline(folder, 'key create', wish)),
     })
     print(options.json ? JSON.stringify(created) : created.api_key)
     return 0
@@ -61,7 +62,7 @@ const keyRotate = command({
     const wish = { ...(options.overlap !== undefined && { overlap_s: seconds(options.overlap) }), ...expiryOf(options) }
     const created = await withKeys(options, {
       online: (service) => ask<CreatedKey>(service, 'POST', `/api/keys/${encodeURIComponent(key_id)}/rotate`, wish),
-      offline: (folder) => offline(folder, 'key rotate', { key_id, ...wish }),
+      offline: (folder) => changed(options, folder, 'the new key is made', () => offline(folder, 'key rotate', { key_id, ...wish })),
     })
     print(options.json ? JSON.stringify(created) : created.api_key)
     return 0
@@ -80,18 +81,31 @@ const keyRevoke = command({
   name: 'key revoke',
   summary: 'Revoke a key: it opens nothing from now on',
   operands: ['KEY_ID'],
-  options: serviceOptions,
+  options: { ...yesOption, ...serviceOptions },
   example: 'benchd key revoke k3v9x2ab',
   async run({ options, operands: [key_id = ''] }) {
+    await mustBeSure(options, `revoke key ${key_id}: whoever uses it is refused from then on`)
     await withKeys<unknown>(options, {
       online: (service) => ask(service, 'DELETE', `/api/keys/${encodeURIComponent(key_id)}`),
-      offline: (folder) => offline(folder, 'key revoke', { key_id }),
+      offline: (folder) => changed(options, folder, 'the key is revoked', () => offline(folder, 'key revoke', { key_id })),
     })
     return say({ success: true, message: `key ${key_id} is revoked` }, options.json)
   },
 })
 
 export const commands = [keyCreate, keyList, keyRotate, keyRevoke, ...pairing, whoami]
+
+/** Work that changes a folder which no service runs on. */
+async function changed<Result>(
+  options: Given<typeof serviceOptions>,
+  folder: string,
+  what: string,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const isNamed = (options['data-dir'] ?? process.env.BENCHD_DATA_DIR) !== undefined
+  await tellNoService({ folder, isNamed, what })
+  return work()
+}
 
 type Work<Result> = {
   online(service: Service): Promise<Result>

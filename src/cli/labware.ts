@@ -2,7 +2,9 @@
 
 import type { Whereabouts } from '../workflow/whereabouts.ts'
 import { shows, tells } from './asking.ts'
+import { short } from './at_shell.ts'
 import { CliError } from './exit.ts'
+import { labwarePathOf } from './runs/ids.ts'
 import { table } from './table.ts'
 
 const labwareList = shows({
@@ -15,17 +17,18 @@ const labwareList = shows({
 
 const labwarePut = tells({
   name: 'labware put',
-  summary: 'Say that labware stands at a place now, or, with --off, that it was taken off the bench; nothing moves',
+  summary:
+    'Say that labware, named by id, name, barcode or place, stands at a place now, or, with --off, that it was taken off the bench; nothing moves',
   operands: ['ID', '[PLACE]'],
   options: { off: { type: 'boolean', help: 'It is off the bench' } },
-  tell({ options, operands: [id = '', place] }) {
+  async tell({ service, options, operands: [id = '', place] }) {
     if ((place === undefined) === (options.off !== true)) throw new CliError('usage', 'say a place, or --off')
-    return { method: 'PUT', path: `/api/labware/${encodeURIComponent(id)}/location`, body: { position: place ?? null } }
+    return { method: 'PUT', path: `${await labwarePathOf(service, id)}/location`, body: { position: place ?? null } }
   },
 })
 
 export const commands = [labwareList, labwarePut]
 
 function row({ labware_id, name, type, barcode, position, held_by, thread_name, run_mode }: Whereabouts): string[] {
-  return [labware_id, name, type, barcode ?? '', held_by ? `in ${held_by}` : (position ?? ''), thread_name ?? '', run_mode]
+  return [short(labware_id), name, type, barcode ?? '', held_by ? `in ${held_by}` : (position ?? ''), thread_name ?? '', run_mode]
 }

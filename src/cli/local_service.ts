@@ -7,7 +7,10 @@ import { ask, type Service } from './client.ts'
 import { CliError } from './exit.ts'
 
 /** `service` is where to send more than questions. */
-export type LocalService = Exclude<ServiceView, { is: 'answering' }> | (Extract<ServiceView, { is: 'answering' }> & { service: Service })
+export type LocalService =
+  | Exclude<ServiceView, { is: 'answering' | 'absent' }>
+  | { is: 'absent'; folder: string }
+  | (Extract<ServiceView, { is: 'answering' }> & { service: Service })
 
 /** By its own socket or by that for the group. */
 export async function serviceOn(data_dir: string): Promise<LocalService> {
@@ -18,7 +21,7 @@ export async function serviceOn(data_dir: string): Promise<LocalService> {
     if (view.is === 'answering') return view
     if (view.is === 'closed') closed ??= view
   }
-  return closed ?? { is: 'absent' }
+  return closed ?? { is: 'absent', folder: data_dir }
 }
 
 async function viewOf(service: Service, folder: string): Promise<LocalService> {
@@ -27,7 +30,7 @@ async function viewOf(service: Service, folder: string): Promise<LocalService> {
     return { is: 'answering', service, get: (path) => ask(service, 'GET', path) }
   } catch (error) {
     if (!(error instanceof CliError)) throw error
-    if (error.exit === 'unreachable' && !(await isServed(folder).catch(() => false))) return { is: 'absent' }
+    if (error.exit === 'unreachable' && !(await isServed(folder).catch(() => false))) return { is: 'absent', folder }
     return { is: 'closed', why: error.message }
   }
 }

@@ -3,9 +3,10 @@
 
 import { messageOf } from '../errors.ts'
 import { didYouMean } from '../kit/did_you_mean.ts'
+import { asTyped } from './as_typed.ts'
 import { type Command, helpOf, parse } from './command.ts'
 import { commandsOf, table, words } from './commands.ts'
-import { CliError, exitOf } from './exit.ts'
+import { CliError, exitNameOf, exitOf } from './exit.ts'
 import { forTerminal } from './table.ts'
 import { behave } from './terminal.ts'
 
@@ -24,9 +25,22 @@ async function run(args: readonly string[]): Promise<number> {
     behave(known.options)
     return await command.run(known)
   } catch (error) {
-    process.stderr.write(`benchd: ${forTerminal(messageOf(error))}\n`)
+    failed(error, isJsonWanted(args))
     return exitOf(error)
   }
+}
+
+/** An error goes to stderr. A program that asked for JSON finds it on stdout too, in the form of every other answer. */
+function failed(error: unknown, asJson: boolean): void {
+  const message = asTyped(messageOf(error))
+  if (asJson) process.stdout.write(`${JSON.stringify({ success: false, error: exitNameOf(error), message })}\n`)
+  process.stderr.write(`benchd: ${forTerminal(message)}\n`)
+}
+
+/** Also of a command line that could not be parsed. */
+function isJsonWanted(args: readonly string[]): boolean {
+  const end = args.indexOf('--')
+  return args.slice(0, end < 0 ? undefined : end).includes('--json')
 }
 
 /** Who reads along may have had enough: `benchd events export | head`. Else what was asked for is not all there. */
@@ -69,6 +83,6 @@ async function help(topic: readonly string[]): Promise<number> {
 }
 
 function print(text: string): number {
-  process.stdout.write(`${text}\n`)
+  process.stdout.write(`${asTyped(text)}\n`)
   return 0
 }

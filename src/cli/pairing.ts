@@ -28,7 +28,9 @@ const keyPair = command({
     if (!name || !scope) throw new CliError('usage', 'benchd key pair wants --name NAME and --scope read, operate or admin')
     const service = serviceOf(options)
     const asked = await ask<PairingAnswer>(service, 'POST', '/api/keys/requests', { app_name: name, scope })
-    process.stderr.write(`benchd: asked; the code is ${asked.code}\nbenchd: approve it there with: benchd key approve ${asked.code}\n`)
+    process.stderr.write(
+      `benchd: asked; the code is ${asked.code}\nbenchd: approve it on the bench with: benchd key approve ${asked.code}\n`,
+    )
     const api_key = await fetched(service, asked)
     print(options.json ? JSON.stringify({ api_key }) : api_key)
     return 0

@@ -1,5 +1,6 @@
 // `benchd status`: how the service and the bench are, on one screen.
 
+import { atShell, short } from './at_shell.ts'
 import { type Bench, benchOf, type Health, type Host, healthOf } from './bench.ts'
 import { serviceOf, serviceOptions } from './client.ts'
 import { command } from './command.ts'
@@ -39,14 +40,19 @@ export function serviceLine({ status, version, uptime_s, reasons }: Health): str
 
 function described({ health, system_id, tls_fingerprint, devices, runs, steps, incidents, host }: Bench): string {
   const runRows = runs.map(({ execution_id, workflow_name, run_mode, started_at, ...its }) => [
-    execution_id,
+    short(execution_id),
     workflow_name,
     run_mode,
     stateOf({ ...its }),
     date(started_at),
   ])
   const stepRows = steps.map(({ step_id, since, instruction }) => [step_id, date(since), instruction])
-  const incidentRows = incidents.map(({ incident_id, timestamp, category, message }) => [incident_id, date(timestamp), category, message])
+  const incidentRows = incidents.map(({ incident_id, timestamp, category, message }) => [
+    short(incident_id),
+    date(timestamp),
+    category,
+    atShell(message),
+  ])
   return [
     [`${serviceLine(health)}  ${system_id}`, ...hostLines(host), ...(tls_fingerprint ? [`certificate ${tls_fingerprint}`] : [])].join('\n'),
     devices.length ? table(['ID', 'TYPE', 'NAME', 'STATE'], devices.map(deviceRow)) : 'no devices',

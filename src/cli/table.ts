@@ -1,6 +1,7 @@
 // What people read at a shell: columns, dates and spans of time.
 
 import { stripVTControlCharacters } from 'node:util'
+import { asTyped } from './as_typed.ts'
 
 /** Each column as wide as it must be; colors take no room. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
@@ -16,10 +17,10 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
     .join('\n')
 }
 
-/** `2026-01-31T08:00`, of Unix time; what is beyond the calendar is told as it is. */
+/** `2026-01-31T08:00Z`, of Unix time; what is beyond the calendar is told as it is. */
 export function date(seconds: number): string {
   if (!(Math.abs(seconds) < beyond)) return `${seconds} s`
-  return new Date(seconds * 1000).toISOString().slice(0, 16)
+  return `${new Date(seconds * 1000).toISOString().slice(0, 16)}Z`
 }
 
 /** The year 10000. */
@@ -33,8 +34,9 @@ export function clock(seconds: number): string {
   return hours > 0 ? `${hours}:${two(minutes)}:${two(rest)}` : `${minutes}:${two(rest)}`
 }
 
+/** For people: commands in it are named as they are typed here. JSON is printed as it is. */
 export function print(text: string): void {
-  process.stdout.write(`${forTerminal(text)}\n`)
+  process.stdout.write(`${forTerminal(asTyped(text))}\n`)
 }
 
 /** Colors, what moves the cursor and what turns the direction of writing, in this order; line breaks and tabs are none of them. */

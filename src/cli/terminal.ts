@@ -1,6 +1,7 @@
 // How things are said at a shell: quietly or not, in colors or without, and after a question or not.
 
 import { styleText } from 'node:util'
+import { asTyped } from './as_typed.ts'
 import type { Given } from './command.ts'
 import { CliError } from './exit.ts'
 import { forTerminal, print } from './table.ts'
@@ -17,7 +18,7 @@ export function behave({ quiet = false, 'no-color': plain = false }: { quiet?: b
 
 /** Beside what was asked for, for whoever looks. */
 export function note(text: string): void {
-  if (!isQuiet) process.stderr.write(`benchd: ${forTerminal(text)}\n`)
+  if (!isQuiet) process.stderr.write(`benchd: ${forTerminal(asTyped(text))}\n`)
 }
 
 /** Only where stdout is a terminal, NO_COLOR is not set, or FORCE_COLOR is. */

@@ -12,6 +12,9 @@ import type { Test } from 'tap'
 /** As it ships. */
 const program = fileURLToPath(new URL('../../bundle/main.js', import.meta.url))
 
+/** A path on which there is a `benchd`, as where it is installed or linked: commands in texts are named without `npx`. */
+const linkedPath = `${programFolder(fileURLToPath(new URL('./linked', import.meta.url)), 'benchd', 'exit 1')}:${process.env.PATH}`
+
 export type Outcome = { code: number | null; signal: string | null; stdout: string; stderr: string }
 
 export type Running = {
@@ -79,8 +82,10 @@ export async function demo(t: Test, { topologies = {}, scale = 1000 }: { topolog
 }
 
 function started(home: string, args: readonly string[], env: Record<string, string>, path = program) {
-  const { PATH = '' } = process.env
-  return spawn(process.execPath, [path, ...args], { stdio: ['ignore', 'pipe', 'pipe'], env: { PATH, HOME: home, ...env } })
+  return spawn(process.execPath, [path, ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { PATH: linkedPath ?? '', HOME: home, ...env },
+  })
 }
 
 /** A workflow on the demo's bench that asks a person to look at the plate, in one of these steps. */
@@ -98,10 +103,14 @@ export function patient(steps: readonly object[]) {
   }
 }
 
-/** A folder with a program that says this; the first on the path. */
+/** A path with a program that says this, before all others. */
 export function fakeProgram(folder: string, name: string, script: string): string {
+  return `${programFolder(folder, name, script)}:${linkedPath}`
+}
+
+function programFolder(folder: string, name: string, script: string): string {
   mkdirSync(folder, { recursive: true })
   writeFileSync(`${folder}/${name}`, `#!/bin/sh\n${script}\n`)
   chmodSync(`${folder}/${name}`, 0o755)
-  return `${folder}:${process.env.PATH}`
+  return folder
 }

@@ -326,7 +326,7 @@ function knownBy({ runs }: Lab, execution_id: string): Known {
 }
 
 /** Throws `not_found`, and `conflict` for one that has ended. */
-function openOne({ lab, param }: Pick<Call<unknown, unknown>, 'lab' | 'param'>): Execution {
+export function openOne({ lab, param }: Pick<Call<unknown, unknown>, 'lab' | 'param'>): Execution {
   const { execution, row } = knownBy(lab, param('execution_id'))
   if (execution && !execution.isOver) return execution
   throw new LabError('conflict', `execution ${row.execution_id} has ended: ${row.status}`)

@@ -66,3 +66,33 @@ test('resume says which labware a run goes on without', async (t) => {
     message: 'resumed: it goes on without tips, which nobody brings any more',
   })
 })
+
+test('recovery is rehearsed in DEVICE_SIM: a fault of the own simulator, and the bench hears nothing of it', async (t) => {
+  const run = await beginRun(t, { workflow: plateRun([{ method: 'shake_it' }]), run_mode: 'DEVICE_SIM' })
+  const faults = `/api/sim/executions/${run.execution_id}/devices/shaker-1/faults`
+  await run.thread('plate', 'EXECUTING_ACTION')
+  await run.post(faults, { fault: 'jam' })
+  const { thread_id } = await run.heldAgain('plate', 'DEVICE_OP')
+  t.match(await run.blockers(), [
+    { kind: 'simulator_fault', device_id: 'shaker-1', remedy: /RETRY, which initializes the simulator/ },
+    { kind: 'error' },
+  ])
+  t.match(await run.get('/api/devices/shaker-1'), { fault: null, last_operation: null })
+  t.match((await run.ask('DELETE', faults)).body, { message: 'mended' })
+  t.equal((await run.recover(thread_id, 'RETRY')).status, 200)
+  t.equal(await run.over(), 'COMPLETED')
+  const refused = await run.ask('POST', faults, { fault: 'jam' })
+  t.match(refused, { status: 409, body: { detail: /has ended/ } })
+})
+
+test('faults are refused for runs that have no simulators of their own, and for what is not there', async (t) => {
+  const live = await beginRun(t, { workflow: plateRun([{ wait_for: 'go' }]) })
+  const path = (device: string) => `/api/sim/executions/${live.execution_id}/devices/${device}/faults`
+  t.match(await live.ask('POST', path('shaker-1'), { fault: 'jam' }), { status: 409, body: { detail: /is in LIVE, and only DEVICE_SIM/ } })
+  t.equal((await live.ask('POST', '/api/sim/executions/nobody/devices/shaker-1/faults', { fault: 'jam' })).status, 404)
+  const rehearsal = await beginRun(t, { workflow: plateRun([{ wait_for: 'go' }]), run_mode: 'DEVICE_SIM' })
+  const other = (device: string) => `/api/sim/executions/${rehearsal.execution_id}/devices/${device}/faults`
+  t.equal((await rehearsal.ask('POST', other('nobody'), { fault: 'jam' })).status, 404)
+  t.equal((await rehearsal.ask('POST', other('shaker-1'), { fault: 'gremlins' })).status, 400)
+  t.equal((await rehearsal.ask('POST', other('arm-1'), { fault: 'unplug', after: 3600 })).status, 200)
+})

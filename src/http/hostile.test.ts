@@ -40,6 +40,7 @@ const good: Record<string, object> = {
   requestKey: { app_name: 'stranger', scope: 'read' },
   leaseDevice: { owner: 'somebody', note: 'why not', ttl_s: 60 },
   setSimulatedFault: { fault: 'no_reply', after: 1 },
+  setFaultOfRun: { fault: 'no_reply', after: 1 },
   emitSimulatedEvent: { event_name: 'THREAD.t1.STARTED', execution_id: 'e1', context: { a: [1, { b: null }] } },
   setSimulatedLoad: { rate: 0, seconds: 1 },
 }

@@ -21,13 +21,12 @@ import type { ErrorCode } from '../errors.ts'
 import * as contexts from '../events/contexts.ts'
 import { RuntimeEvent } from '../events/event.ts'
 import { Incident } from '../events/incidents.ts'
-import { AuditEntry } from '../keys/audit.ts'
 import { CreatedKey, KeyRequest, PublicKey } from '../keys/keys.ts'
 import { PairingAnswer, PairingRequest, PairingWish } from '../keys/pairing.ts'
 import { anyOf, type JsonSchema, jsonSchema, jsonSchemas } from '../kit/json_schema.ts'
 import { Access, AddressedTeachpoint, Teachpoint } from '../teachpoints/teachpoint.ts'
 import { GroupOutcome, SubmissionRecord } from '../workflow/kept/records.ts'
-import { JsonAction, JsonStep, JsonWorkflow } from '../workflow/plans/documents.ts'
+import { JsonAction, JsonMethod, JsonStep, JsonWorkflow } from '../workflow/plans/documents.ts'
 import { Group, SubmissionRequest } from '../workflow/runs/submission.ts'
 import {
   ExecutionSnapshot,
@@ -76,7 +75,6 @@ const named: Record<string, v.GenericSchema> = {
   PairingWish,
   PairingAnswer,
   PairingRequest,
-  AuditEntry,
   Backup,
   LeaseWish,
   Lock,
@@ -95,6 +93,7 @@ const named: Record<string, v.GenericSchema> = {
   WorkflowDocument: JsonWorkflow,
   WorkflowStep: anyOf(JsonStep),
   WorkflowAction: anyOf(JsonAction),
+  WorkflowMethod: anyOf(JsonMethod),
   Incident,
   RuntimeEvent,
   ...contexts,
@@ -127,14 +126,22 @@ export function openapi(routes: readonly Route[]): object {
         },
         Bearer: { type: 'http', scheme: 'bearer', description: 'The same key, for clients that know this header alone' },
       },
-      schemas: jsonSchemas(schemas, { at }),
+      schemas: withContexts(jsonSchemas(schemas, { at })),
       headers: headers(),
       responses: {
-        ...Object.fromEntries(Object.keys(meanings).map((status) => [responseName(status), errorResponse(status)])),
+        ...Object.fromEntries(statusesOf(routes).map((status) => [responseName(status), errorResponse(status)])),
         Other: otherResponse(),
       },
     },
   }
+}
+
+/** Names the contexts that the service emits; a workflow or a client may emit any other. */
+function withContexts({ RuntimeEvent: event, ...schemas }: Record<string, JsonSchema>): Record<string, JsonSchema> {
+  const { context, ...properties } = event?.properties as { context: JsonSchema }
+  const { description, ...other } = context
+  const known = Object.keys(contexts).map((name) => ({ $ref: `${at}${name}` }))
+  return { ...schemas, RuntimeEvent: { ...event, properties: { ...properties, context: { anyOf: [...known, other], description } } } }
 }
 
 /** Also the bodies that have no name of their own: they are called after their operation. */
@@ -300,6 +307,11 @@ function errorsOf({ errors, scope, body }: Route): number[] {
   return [...all]
 }
 
+/** The errors that at least one route names, in ascending order; `Other` stands for the rest. */
+function statusesOf(routes: readonly Route[]): number[] {
+  return [...new Set(routes.flatMap(errorsOf))].sort((a, b) => a - b)
+}
+
 function content({ schema, media_type = 'application/json' }: { schema?: v.GenericSchema; media_type?: string }, names: Names): object {
   if (media_type !== 'application/json') return { content: { [media_type]: { schema: { type: 'string' } } } }
   return schema ? { content: { [media_type]: { schema: schemaOf(schema, names) } } } : {}
@@ -334,11 +346,11 @@ function headerRefs(names: readonly string[]): object {
   return Object.fromEntries(['X-API-Version', 'X-Request-Id', ...names].map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 }
 
-function errorResponse(status: string): object {
-  const retry = ['409', '429', '503'].includes(status) ? ['Retry-After'] : []
+function errorResponse(status: number): object {
+  const retry = [409, 429, 503].includes(status) ? ['Retry-After'] : []
   return {
-    description: meanings[Number(status)],
-    headers: { ...headerRefs(retry), 'X-Reason': reasonHeader(wordsOf(Number(status))) },
+    description: meanings[status],
+    headers: { ...headerRefs(retry), 'X-Reason': reasonHeader(wordsOf(status)) },
     ...errorContent,
   }
 }
@@ -365,7 +377,7 @@ function reasonHeader(words: readonly string[]): object {
   return { description: 'The error, as a word for programs', schema: { type: 'string', enum: words } }
 }
 
-function responseName(status: number | string): string {
+function responseName(status: number): string {
   return `Error${status}`
 }
 

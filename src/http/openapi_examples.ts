@@ -68,6 +68,7 @@ export const examples: Record<string, Example> = {
   createBackup: { body: { with_keys: false, with_events: false } },
   rotateKey: { body: { overlap_s: 3600 } },
   setSimulatedFault: { body: { fault: 'no_reply', after: 5 } },
+  setFaultOfRun: { body: { fault: 'no_reply', after: 5 } },
   setSimulatedLoad: { body: { rate: 10, seconds: 5 } },
   emitSimulatedEvent: { body: { event_name: 'CUSTOM.qc_done.EMITTED', context: { value: 'complete' } } },
 }

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { Hono } from 'hono'
 import { test } from 'tap'
 import { VirtualClock } from '../kit/clock.ts'
+import { readShipped } from '../kit/files.ts'
 import type { Env } from './contract.ts'
 import { answerError } from './errors.ts'
 import { publicPages, servePages } from './pages.ts'
@@ -22,6 +23,13 @@ test('every public page is served as what it is, with its version, and may be ke
     t.equal(answer.headers.get('cache-control'), 'no-cache', path)
     t.match(answer.headers.get('etag'), /^"[\w-]{43}"$/, path)
   }
+})
+
+test('the OpenAPI document is served without white space, and says what the committed one says', async (t) => {
+  const text = await (await hono.request('/openapi.json')).text()
+  const committed = new TextDecoder().decode(await readShipped(new URL('../../../src/http/openapi.json', import.meta.url)))
+  t.equal(text, `${JSON.stringify(JSON.parse(committed))}\n`)
+  t.ok(text.length < committed.length * 0.6)
 })
 
 test('an address that asks for too many files is refused for a moment, and no other', async (t) => {

@@ -8,7 +8,9 @@ import { LabError } from '../errors.ts'
 import { eventNameRule, RuntimeEvent } from '../events/event.ts'
 import { Id } from '../kit/name.ts'
 import type { Lab } from '../lab.ts'
+import type { SimulatorHand } from '../workflow/equipment/equipment.ts'
 import { type Call, json, type Route, route } from './contract.ts'
+import { openOne } from './executions.ts'
 
 const Fault = v.strictObject({
   fault: v.picklist([...lineFaults, 'unplug', ...mechanicalFaults]),
@@ -36,6 +38,7 @@ const Flow = v.strictObject({
 })
 
 const faultPath = '/api/sim/devices/:device_id/faults'
+const runFaultPath = '/api/sim/executions/:execution_id/devices/:device_id/faults'
 
 export const simulationRoutes: Route[] = [
   route({
@@ -52,10 +55,7 @@ export const simulationRoutes: Route[] = [
     handle(call) {
       const simulation = simulationOf(call)
       const { fault, after } = call.body()
-      if (!simulation.setFault(fault, after ?? 0)) {
-        throw new LabError('invalid', `${call.param('device_id')} cannot have the fault ${fault}`)
-      }
-      return json({ success: true, message: after ? `${fault} in ${after} s` : `${fault} is present` })
+      return broken(simulation, { device_id: call.param('device_id'), fault, after })
     },
   }),
   route({
@@ -70,6 +70,40 @@ export const simulationRoutes: Route[] = [
     errors: [404],
     handle(call) {
       simulationOf(call).clearFaults()
+      return json({ success: true, message: 'mended' })
+    },
+  }),
+  route({
+    method: 'POST',
+    path: runFaultPath,
+    operation_id: 'setFaultOfRun',
+    tag: 'simulation',
+    summary: 'Break a simulator of a DEVICE_SIM run',
+    description:
+      'To rehearse recovery: nothing on the bench is touched. The runs in DEVICE_SIM that are open at one time share their simulators. Lasts until it is deleted, or the ' +
+      'last of these runs has ended. A thread that it holds is recovered with RETRY, which initializes the simulator.',
+    scope: 'operate',
+    body: Fault,
+    success: { status: 200, description: 'Broken, or it will be', schema: OperationResult },
+    errors: [400, 404, 409],
+    handle(call) {
+      const simulator = simulatorOfRun(call)
+      const { fault, after } = call.body()
+      return broken(simulator, { device_id: call.param('device_id'), fault, after })
+    },
+  }),
+  route({
+    method: 'DELETE',
+    path: runFaultPath,
+    operation_id: 'clearFaultsOfRun',
+    tag: 'simulation',
+    summary: 'Mend a simulator of a DEVICE_SIM run',
+    description: 'What its thread met stays as it is until somebody recovers that.',
+    scope: 'operate',
+    success: { status: 200, description: 'Mended', schema: OperationResult },
+    errors: [404, 409],
+    handle(call) {
+      simulatorOfRun(call).clearFaults()
       return json({ success: true, message: 'mended' })
     },
   }),
@@ -115,6 +149,28 @@ export const simulationRoutes: Route[] = [
     },
   }),
 ]
+
+/** Throws `invalid` for a fault that this instrument cannot have. */
+function broken(simulator: SimulatorHand, { device_id, fault, after = 0 }: v.InferOutput<typeof Fault> & { device_id: string }): Response {
+  if (!simulator.setFault(fault, after)) throw new LabError('invalid', `${device_id} cannot have the fault ${fault}`)
+  return json({ success: true, message: after ? `${fault} in ${after} s` : `${fault} is present` })
+}
+
+/** Throws `not_found`; `conflict` for a run that has ended, or has no simulators of its own. */
+function simulatorOfRun({ lab, param }: Pick<Call<unknown, unknown>, 'lab' | 'param'>): SimulatorHand {
+  const execution = openOne({ lab, param })
+  const { mode, equipment } = execution.world
+  if (mode !== 'DEVICE_SIM') {
+    throw new LabError(
+      'conflict',
+      `run ${execution.execution_id.slice(0, 8)} is in ${mode}, and only DEVICE_SIM has simulators of its own; submit it with run_mode DEVICE_SIM`,
+    )
+  }
+  const { device_id } = lab.registry.find(param('device_id'))
+  const simulator = equipment.simulator?.(device_id)
+  if (simulator) return simulator
+  throw new LabError('not_found', `${device_id} has no simulator: it has no driver here; faults can be ordered for devices with a driver`)
+}
 
 function simulationOf({ lab, param }: Pick<Call<unknown, unknown>, 'lab' | 'param'>) {
   const { device_id } = lab.registry.find(param('device_id'))

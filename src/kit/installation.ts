@@ -1,10 +1,12 @@
 // How benchd came onto this computer, and so what to call where something of it is missing, broken or to be newer.
 
-import { readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { existsSync, readFileSync } from 'node:fs'
+import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 export type Installation = {
+  /** How its commands are typed: in a clone nothing puts `benchd` on the PATH unless somebody linked it. */
+  command: 'benchd' | 'npx benchd'
   /** The package of the computer, `scripts/install.sh`, npm, or nobody: it runs where it was built. */
   by: 'package' | 'install.sh' | 'npm' | 'sources'
   /** The command that makes a certificate, in the place of one that is there if that has the names it gives. */
@@ -30,6 +32,7 @@ export function installation(folder = top): Installation {
   const by = folder.includes('/node_modules/') ? 'npm' : 'sources'
   const again = by === 'npm' ? 'install it again: npm install --global benchd-….tgz' : `npm ci, in ${folder}`
   return {
+    command: by === 'sources' && !isOnPath() ? 'npx benchd' : 'benchd',
     by,
     makeCert: (instead_of) => `${folder}/scripts/make-cert.sh${replacing(instead_of)}`,
     again: `${again}; it may want a compiler (build-essential, python3)`,
@@ -38,10 +41,17 @@ export function installation(folder = top): Installation {
   }
 }
 
+/** Folders that npm adds for its own scripts are not on the PATH of the person who types. */
+function isOnPath(): boolean {
+  const folders = (process.env.PATH ?? '').split(delimiter).filter((folder) => folder && !folder.includes('node_modules'))
+  return folders.some((folder) => existsSync(join(folder, 'benchd')))
+}
+
 function laidOut({ by, folder }: { by: 'package' | 'install.sh'; folder: string }): Installation {
   const again =
     by === 'package' ? 'sudo apt install --reinstall ./benchd_….deb, from the file it came in' : 'sudo scripts/install.sh, in the sources'
   return {
+    command: 'benchd',
     by,
     makeCert: (instead_of) => `sudo ${folder}/make-cert.sh${replacing(instead_of)}`,
     again,

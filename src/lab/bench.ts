@@ -43,25 +43,31 @@ export function configured(device: DeviceConfig, time_scale: number, { clock, lo
  * byte to any instrument. Closing it switches the simulators off and forgets it.
  *
  * An event of its devices is fired as one of the execution that holds the device. Where none does, it would look like
- * one of the real device, so it is only logged.
+ * one of the real device, so it is only logged. `hands` is given the hand that breaks each simulator.
  */
-export function simulatedBench({ devices, time_scale }: Config, { clock, log, hub }: { clock: Clock; log: Log; hub: Hub }): Registry {
+export function simulatedBench(
+  { devices, time_scale }: Config,
+  { clock, log, hub, hands }: { clock: Clock; log: Log; hub: Hub; hands?: Map<string, Simulation> },
+): Registry {
   const ofExecutions: Emitter = {
     emit(event_name, context, execution_id) {
       if (execution_id !== undefined) hub.emit(event_name, context, execution_id)
     },
   }
   const registry = new Registry(
-    devices.map((device) => rehearsing(device, time_scale, clock)),
+    devices.map((device) => rehearsing(device, { time_scale, clock, hands })),
     { clock, log: told(log, 'rehearsal'), hub: ofExecutions, ledger: new Ledger(), ...nothingKept },
   )
   registry.start()
   return registry
 }
 
-function rehearsing(device: DeviceConfig, time_scale: number, clock: Clock): Configured {
+type Rehearsing = { time_scale: number; clock: Clock; hands: Map<string, Simulation> | undefined }
+
+function rehearsing(device: DeviceConfig, { time_scale, clock, hands }: Rehearsing): Configured {
   if (device.kind === 'external') return external(device)
   const { simulation, ...made } = onSimulator(device, time_scale, clock)
+  hands?.set(device.device_id, simulation)
   const link = untilClosed(made.driven.link, () => simulation.powerOff())
   // The configuration names the real instrument.
   return { ...made, identity: {}, driven: { ...made.driven, link } }

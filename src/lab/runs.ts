@@ -1,5 +1,6 @@
 // The runtime of workflows on this bench: what can be run, what runs, and what became of it.
 
+import type { Simulation } from '../../drivers/transports/simulation.ts'
 import type { Config } from '../config.ts'
 import type { Registry } from '../devices/registry.ts'
 import type { Hub } from '../events/hub.ts'
@@ -72,10 +73,12 @@ export async function openRuns(rooms: Rooms, instead: Partial<RuntimeOptions> = 
     },
     hasTeachpoint: benchOf([], teachpoints).hasTeachpoint,
   }
-  const equipment = (registry: Registry, forgives: boolean) => new DrivenEquipment({ registry, teachpoints, forgives, clock })
+  const driven = { teachpoints, clock }
   const openSimulated = async () => {
-    const rehearsal = simulatedBench(rooms.config, { clock, log, hub })
-    return { equipment: equipment(rehearsal, true), close: () => rehearsal.close() }
+    const simulators = new Map<string, Simulation>()
+    const rehearsal = simulatedBench(rooms.config, { clock, log, hub, hands: simulators })
+    const equipment = new DrivenEquipment({ ...driven, registry: rehearsal, forgives: true, simulators })
+    return { equipment, close: () => rehearsal.close() }
   }
   const shelf: Shelf = await Shelf.open(
     {
@@ -90,7 +93,7 @@ export async function openRuns(rooms: Rooms, instead: Partial<RuntimeOptions> = 
         warn,
         bench,
         library,
-        live: equipment(registry, false),
+        live: new DrivenEquipment({ ...driven, registry, forgives: false }),
         openSimulated,
         records: file.records,
         durations: learned,

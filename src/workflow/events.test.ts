@@ -453,7 +453,13 @@ test('TIP_RACK: low after more than three quarters, empty at none', async (t) =>
     rack.map(({ event_name }) => event_name),
     ['TIP_RACK.LOW', 'TIP_RACK.LOW', 'TIP_RACK.EMPTY'],
   )
-  t.match(rack[0]!.context, { thread_name: 'plate', labware_name: 'tips', labware_template_name: 'tips', position: 'deck/site-2', tips_left: 2 })
+  t.match(rack[0]!.context, {
+    thread_name: 'plate',
+    labware_name: 'tips',
+    labware_template_name: 'tips',
+    position: 'deck/site-2',
+    tips_left: 2,
+  })
   t.equal(rack[0]!.context.labware_id, named(execution, 'tips').labware.labware_id)
 })
 

@@ -1,31 +1,62 @@
-// Ids by their beginning, as people type them.
+// What people type for runs, threads, labware, incidents and steps: the beginning of an id, a name, or a place.
 
 import type { ExecutionSummary, ShownThread } from '../../workflow/snapshot.ts'
+import type { Whereabouts } from '../../workflow/whereabouts.ts'
+import { short } from '../at_shell.ts'
 import { ask, type Service } from '../client.ts'
 import { CliError } from '../exit.ts'
 
-/** Of the execution whose id begins so. */
-export async function pathOf(service: Service, id: string): Promise<string> {
-  const ids = isWhole(id) ? [id] : (await listed(service, '?limit=10000')).map(({ execution_id }) => execution_id)
-  return `/api/executions/${theOne('run', id, ids)}`
+/** Something that can be named: by its id, or by one of `names`, which need not be its own alone. */
+type Candidate = { id: string; names: readonly (string | null | undefined)[] }
+
+export async function pathOf(service: Service, word: string): Promise<string> {
+  return `/api/executions/${await runIdOf(service, word)}`
 }
 
-/** Only those of open runs can be told anything. */
-export async function threadPathOf(service: Service, id: string): Promise<string> {
-  if (isWhole(id)) return `/api/threads/${id}`
-  const ids: string[] = []
-  for (const { execution_id } of await listed(service, '?status=IN_PROGRESS&limit=10000')) {
+/** Id of the run whose id begins so, or of the one open run of that workflow. */
+export async function runIdOf(service: Service, word: string): Promise<string> {
+  const runs = isWhole(word) ? [] : await listed(service, '?limit=10000')
+  const candidates = runs.map(({ execution_id: id, status, workflow_name }) => ({
+    id,
+    names: status === 'IN_PROGRESS' ? [workflow_name] : [],
+  }))
+  return theOne('run', word, candidates, 'benchd runs list')
+}
+
+/** Path of a thread of an open run: only those can be told anything. By id, by name, or by the place where its labware stands. */
+export async function threadPathOf(service: Service, word: string): Promise<string> {
+  const candidates: Candidate[] = []
+  for (const { execution_id } of isWhole(word) ? [] : await listed(service, '?status=IN_PROGRESS&limit=10000')) {
     const { threads } = await ask<{ threads: ShownThread[] }>(service, 'GET', `/api/executions/${execution_id}/threads?limit=10000`)
-    ids.push(...threads.map(({ thread_id }) => thread_id))
+    candidates.push(...threads.map(({ thread_id, thread_name, position }) => ({ id: thread_id, names: [thread_name, position] })))
   }
-  return `/api/threads/${theOne('thread', id, ids)}`
+  return `/api/threads/${theOne('thread', word, candidates, 'benchd runs list, and benchd runs show ID')}`
 }
 
-export async function incidentPathOf(service: Service, id: string): Promise<string> {
-  if (isWhole(id)) return `/api/incidents/${id}`
-  const { incidents } = await ask<{ incidents: { incident_id: string }[] }>(service, 'GET', '/api/incidents?limit=10000')
-  const ids = incidents.map(({ incident_id }) => incident_id)
-  return `/api/incidents/${theOne('incident', id, ids, 'benchd incidents list')}`
+export async function incidentPathOf(service: Service, word: string): Promise<string> {
+  const { incidents } = isWhole(word)
+    ? { incidents: [] }
+    : await ask<{ incidents: { incident_id: string }[] }>(service, 'GET', '/api/incidents?limit=10000')
+  const candidates = incidents.map(({ incident_id }) => ({ id: incident_id, names: [] }))
+  return `/api/incidents/${theOne('incident', word, candidates, 'benchd incidents list')}`
+}
+
+/** Path of labware: by id, name, barcode, or the place where it is. */
+export async function labwarePathOf(service: Service, word: string): Promise<string> {
+  const { labware } = isWhole(word) ? { labware: [] } : await ask<{ labware: Whereabouts[] }>(service, 'GET', '/api/labware')
+  const candidates = labware.map(({ labware_id, name, barcode, position }) => ({ id: labware_id, names: [name, barcode, position] }))
+  return `/api/labware/${theOne('labware', word, candidates, 'benchd labware list')}`
+}
+
+/** Path of a manual step: by id, or by the thread that waits for it. */
+export async function stepPathOf(service: Service, word: string): Promise<string> {
+  const { steps } = isWhole(word)
+    ? { steps: [] }
+    : await ask<{ steps: { step_id: string; thread_name?: string }[] }>(service, 'GET', '/api/operator/steps')
+  const candidates = steps.map(({ step_id, thread_name }) => ({ id: step_id, names: [thread_name] }))
+  // The service says of a step that does not wait what became of it.
+  const isKnown = candidates.some(({ id, names }) => id.startsWith(word) || names.includes(word))
+  return `/api/operator/steps/${isKnown ? theOne('step', word, candidates, 'benchd runs steps') : encodeURIComponent(word)}`
 }
 
 async function listed(service: Service, query: string): Promise<ExecutionSummary[]> {
@@ -36,10 +67,16 @@ function isWhole(id: string): boolean {
   return /^[0-9a-f-]{36}$/.test(id)
 }
 
-/** Throws unless exactly one begins so. */
-function theOne(kind: string, prefix: string, ids: readonly string[], list = 'benchd runs list'): string {
-  const found = ids.filter((id) => id.startsWith(prefix))
-  if (found.length === 1 && prefix !== '') return found[0]!
-  if (found.length === 0 || prefix === '') throw new CliError('not_found', `there is no ${kind} ${JSON.stringify(prefix)}; see: ${list}`)
-  throw new CliError('usage', `${found.length} ids of a ${kind} begin with ${prefix}; write more of it`)
+const mostCandidates = 5
+
+/** The whole id. A name goes before the beginning of an id. Throws unless exactly one candidate is meant. */
+function theOne(kind: string, word: string, candidates: readonly Candidate[], list: string): string {
+  if (isWhole(word)) return word
+  const named = candidates.filter(({ names }) => names.includes(word))
+  const found = named.length > 0 ? named : candidates.filter(({ id }) => word !== '' && id.startsWith(word))
+  if (found.length === 0) throw new CliError('not_found', `there is no ${kind} ${JSON.stringify(word)}; see: ${list}`)
+  if (found.length === 1) return found[0]!.id
+  const shown = found.slice(0, mostCandidates).map(({ id, names }) => `${short(id)}${names[0] ? ` (${names[0]})` : ''}`)
+  const more = found.length > mostCandidates ? ` and ${found.length - mostCandidates} more` : ''
+  throw new CliError('usage', `${word} can mean ${found.length} of ${list}: ${shown.join(', ')}${more}; write one of these ids`)
 }

@@ -56,13 +56,13 @@ export function threadRows({ threads, moves }: Pick<ExecutionSnapshot, 'threads'
   return threads.map(({ thread_id, thread_name, status, position, held_by, last_error, waiting }) => {
     const move = moves.find((move) => move.thread_id === thread_id)
     const where = move ? `${move.from} -> ${move.to}` : (position ?? (held_by ? `in ${held_by}` : ''))
-    return [thread_id, thread_name, status, where, atShell(waiting?.what ?? last_error ?? '')]
+    return [short(thread_id), thread_name, status, where, atShell(waiting?.what ?? last_error ?? '')]
   })
 }
 
 function row({ execution_id, workflow_name, run_mode, thread_count, started_at, ended_at, ...its }: ExecutionSummary): string[] {
   const took = ended_at === null ? '' : `${(ended_at - started_at).toFixed(1)} s`
-  return [execution_id, workflow_name, run_mode, stateOf(its), String(thread_count), date(started_at), took]
+  return [short(execution_id), workflow_name, run_mode, stateOf(its), String(thread_count), date(started_at), took]
 }
 
 function timelineRow({ thread_name, kind, name, device, from, to, transporter, status, created, started, ended }: TimelineRow): string[] {

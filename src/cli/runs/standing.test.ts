@@ -168,6 +168,8 @@ test('runs submit says which place is taken by labware of an earlier run, and wh
   t.match(await cli('runs', 'submit', 'work', '--mode', 'LIVE'), {
     code: 0,
     stdout: /^[0-9a-f-]{36}\n$/,
-    stderr: new RegExp(`^benchd: shaker_in is taken: plate has stood there since run ${id.slice(0, 8)}, .*: benchd labware put ${labware_id} --off\n$`),
+    stderr: new RegExp(
+      `^benchd: shaker_in is taken: plate has stood there since run ${id.slice(0, 8)}, .*: benchd labware put ${labware_id} --off\n$`,
+    ),
   })
 })

@@ -167,7 +167,7 @@ test('an incident is listed, shown and acknowledged, and words for a late device
 })
 
 test('submit --follow says at a pause what to type', async (t) => {
-  const { home, dir, run, ask } = await demo(t, { scale: 50 })
+  const { home, dir, run, ask, json } = await demo(t, { scale: 50 })
   writeFileSync(`${home}/workflow.json`, JSON.stringify(opens))
   await run('workflows', 'put', `${home}/workflow.json`)
   await ask('POST', '/api/sim/devices/sealer-1/faults', { fault: 'no_reply' })
@@ -175,4 +175,19 @@ test('submit --follow says at a pause what to type', async (t) => {
   const id = await followed.line(/^([0-9a-f]{8})-/)
   await followed.line(/plate {2}PAUSED/)
   t.equal(await followed.line(/^ +-> .*benchd runs why (\w+)$/), id)
+  const { threads } = await json<Snapshot>('runs', 'show', id)
+  t.match(await run('runs', 'recover', threads[0]!.thread_id, 'ABORT_THREAD'), { code: 0 })
+  t.match(await followed.ended, { code: 0 })
+})
+
+test('fault and mend break a simulator of a rehearsal and mend it', async (t) => {
+  const bench = await demo(t)
+  const { home, run } = bench
+  writeFileSync(`${home}/workflow.json`, JSON.stringify(patient))
+  await run('workflows', 'put', `${home}/workflow.json`)
+  const id = (await run('runs', 'submit', 'patient', '--mode', 'DEVICE_SIM')).stdout.trim()
+  t.match(await run('runs', 'fault', id.slice(0, 8), 'sealer-1', 'jam'), { code: 0, stdout: 'jam is present\n' })
+  t.match(await run('runs', 'fault', id, 'sealer-1', 'jam', '--after', 'soon'), { code: 2, stderr: /not a number of seconds/ })
+  t.match(await run('runs', 'mend', id, 'sealer-1'), { code: 0, stdout: 'mended\n' })
+  t.match(await run('runs', 'fault', id, 'nobody', 'jam'), { code: 3 })
 })

@@ -1,9 +1,10 @@
 // What an operator tells a run, a thread, or a device call that takes too long: a row for each.
 
 import { shows, tells } from '../asking.ts'
+import { short } from '../at_shell.ts'
 import { CliError } from '../exit.ts'
 import { date, table } from '../table.ts'
-import { incidentPathOf, pathOf, threadPathOf } from './ids.ts'
+import { incidentPathOf, pathOf, stepPathOf, threadPathOf } from './ids.ts'
 
 const plain = {
   pause: 'Pause a run: each thread at its next safe point',
@@ -131,7 +132,7 @@ const runsSteps = shows({
   text: ({ steps }: { steps: Step[] }) =>
     table(
       ['STEP', 'SINCE', 'RUN', 'WHAT TO DO'],
-      steps.map(({ step_id, since, execution_id, instruction }) => [step_id, date(since), execution_id, instruction]),
+      steps.map(({ step_id, since, execution_id, instruction }) => [step_id, date(since), short(execution_id), instruction]),
     ),
 })
 
@@ -139,7 +140,7 @@ const runsConfirm = tells({
   name: 'runs confirm',
   summary: 'Confirm a manual step: it is done',
   operands: ['STEP'],
-  tell: ({ operands: [step = ''] }) => ({ path: `/api/operator/steps/${encodeURIComponent(step)}/confirm` }),
+  tell: async ({ service, operands: [step = ''] }) => ({ path: `${await stepPathOf(service, step)}/confirm` }),
 })
 
 const runsDelete = tells({

@@ -11,7 +11,7 @@ import { Lane } from '../../kit/lane.ts'
 import { checked } from '../../kit/schema.ts'
 import type { Teachpoints } from '../../teachpoints/store.ts'
 import type { Teachpoint } from '../../teachpoints/teachpoint.ts'
-import type { Equipment, LatchedFault, Performing } from './equipment.ts'
+import type { Equipment, LatchedFault, Performing, SimulatorHand } from './equipment.ts'
 
 type Options = {
   registry: Registry
@@ -22,6 +22,8 @@ type Options = {
    */
   forgives: boolean
   clock: Clock
+  /** The hands that break its simulators, by device, where these are of the runs alone. */
+  simulators?: ReadonlyMap<string, SimulatorHand>
 }
 
 /**
@@ -45,10 +47,12 @@ export class DrivenEquipment implements Equipment {
   readonly #teachpoints: Options['teachpoints']
   readonly #forgives: boolean
   readonly #clock: Clock
+  readonly #simulators: ReadonlyMap<string, SimulatorHand>
   /** Several may come to a device of several sites: each prepares it in its turn. */
   readonly #lanes = new Map<string, Lane>()
 
-  constructor({ registry, teachpoints, forgives, clock }: Options) {
+  constructor({ registry, teachpoints, forgives, clock, simulators = new Map() }: Options) {
+    this.#simulators = simulators
     this.#registry = registry
     this.#teachpoints = teachpoints
     this.#forgives = forgives
@@ -68,6 +72,10 @@ export class DrivenEquipment implements Equipment {
       const { device_id, fault } = instrument.info()
       return fault ? [{ device_id, error: fault.error, since: fault.since }] : []
     })
+  }
+
+  simulator(device_id: string): SimulatorHand | undefined {
+    return this.#simulators.get(device_id)
   }
 
   /** Keeps a device for an execution, and answers how to let go of it. Throws `locked` when another execution has it. */

@@ -1,11 +1,21 @@
 // How a run reaches the instruments: as they are configured, each over its own simulator, or not at all.
 
+import type { Fault as SimulatedFault } from '../../../drivers/transports/simulated_line.ts'
+
 /** A device that must be initialized before it is used again, and why. */
 export type LatchedFault = {
   device_id: string
   error: string
   /** Unix time, s. */
   since: number
+}
+
+/** The hand that breaks a simulator of a run, and mends it. */
+export type SimulatorHand = {
+  /** Breaks it after so many seconds; false when this instrument cannot have that fault. */
+  setFault(fault: SimulatedFault, after: number): boolean
+  /** Mends it, and forgets what was to come. */
+  clearFaults(): void
 }
 
 /** A run's view of the bench. All calls reject with a `LabError`; an aborted signal halts what it interrupts. */
@@ -18,6 +28,8 @@ export interface Equipment {
   timeScale?(device_id: string): number
   /** The devices that have a fault; none where this is absent. */
   faults?(): LatchedFault[]
+  /** The hand that breaks the simulator that a run has of its own for a device; absent where it has none. */
+  simulator?(device_id: string): SimulatorHand | undefined
   /** Keeps a device for an execution, against all others; the answer lets go of it. Throws `locked`. */
   hold?(device_id: string, execution_id: string): () => void
   /** Does one operation, or asks one reading, and answers what the device said: `{success, message}`, or the reading. */

@@ -40,6 +40,11 @@ export interface Doing<Labware extends string = string> {
   sleep(seconds: number): Promise<void>
 }
 
+/** What the code is given that emits the events of a method. */
+export interface MethodDoing extends Pick<Doing, 'execution_id' | 'thread_id' | 'signal' | 'variable' | 'emit'> {
+  readonly method_id: string
+}
+
 /** A method for each operation of the table. One that the device does not know rejects with `invalid`. */
 export type BoundDevice = { readonly device_id: string } & {
   [Name in Performable]: ParamsOf<Name> extends Record<string, never> ? () => Promise<OperationResult> : Taking<ParamsOf<Name>>
@@ -76,6 +81,14 @@ export type ActionInput<Labware extends string = string, Variable extends string
   | (AnyAction & { emit: string; value?: string | null; data?: Record<string, unknown> })
   | (AnyAction & { wait_for: string; timeout?: number })
   | (AnyAction & { instruct: string; timeout?: number })
+
+type EmissionInput = { emit: string; value?: string | null; data?: Record<string, unknown> }
+type EmissionsInput = readonly EmissionInput[] | ((ctx: MethodDoing) => Promise<void>)
+
+/** Its actions; or these, and what the method emits itself: as a list, or by code. */
+export type MethodInput<Labware extends string = string, Variable extends string = string> =
+  | readonly ActionInput<Labware, Variable>[]
+  | { actions: readonly ActionInput<Labware, Variable>[]; on_start?: EmissionsInput; on_end?: EmissionsInput }
 
 export type StepInput<Labware extends string = string, Method extends string = string> = { name?: string } & (
   | { method: Method }
@@ -116,7 +129,7 @@ export type WorkflowInput<
   topology: string
   labware: Readonly<Record<Labware, Written['labware'][string]>>
   variables?: Readonly<Record<Variable, { default?: unknown; description?: string }>>
-  methods?: Readonly<Record<Method, readonly ActionInput<NoInfer<Labware>, NoInfer<Variable>>[]>>
+  methods?: Readonly<Record<Method, MethodInput<NoInfer<Labware>, NoInfer<Variable>>>>
   threads: Readonly<Record<Thread, ThreadInput<NoInfer<Labware>, NoInfer<Method>>>>
   start: readonly NoInfer<Thread>[]
   on?: Readonly<Record<string, readonly Handler[]>>

@@ -65,11 +65,19 @@ function variablesAreDeclared(draft: Draft): void {
 }
 
 function eventsAreOurs(draft: Draft): void {
+  for (const { path, emits } of draft.methods.values()) {
+    for (const [when, emissions] of Object.entries(emits)) {
+      const at = Array.isArray(emissions) ? emissions.findIndex(({ emit }) => emit.startsWith('OPERATOR.')) : -1
+      if (at !== -1) throw wrong(`${draft.where}: ${path}.${when}[${at}].emit`, operatorsOwn)
+    }
+  }
   for (const { kind, action, path } of actionsOf(draft)) {
     if (kind !== 'emit' || !action.emit.startsWith('OPERATOR.')) continue
-    throw wrong(`${draft.where}: ${path}.emit`, 'names that begin with OPERATOR. are the service’s own; give the event another')
+    throw wrong(`${draft.where}: ${path}.emit`, operatorsOwn)
   }
 }
+
+const operatorsOwn = 'names that begin with OPERATOR. are the service’s own; give the event another'
 
 const ends = <Status extends string>(table: Transitions<Status>) =>
   Object.keys(table).filter((status) => isTerminal(table, status as Status))

@@ -12,7 +12,7 @@ import { checkWindows } from './check_windows.ts'
 import { JsonWorkflow, WorkflowDocument } from './documents.ts'
 import { fillFeeds } from './feeding.ts'
 import { type Outline, outline } from './outline.ts'
-import { actionsOf, type Workflow } from './plan.ts'
+import { actionsOf, type MethodPlan, type Workflow } from './plan.ts'
 import type { Topology } from './topology.ts'
 import { wrong } from './wrong.ts'
 
@@ -74,5 +74,13 @@ function canonical(_: string, value: unknown): unknown {
 }
 
 function holdsCode({ document, methods, threads }: Pick<Draft, 'document' | 'methods' | 'threads'>): boolean {
-  return Object.keys(document.on).length > 0 || [...actionsOf({ methods, threads })].some(({ kind }) => kind === 'code')
+  return (
+    Object.keys(document.on).length > 0 ||
+    [...actionsOf({ methods, threads })].some(({ kind }) => kind === 'code') ||
+    [...methods.values()].some(emitsByCode)
+  )
+}
+
+function emitsByCode({ emits }: MethodPlan): boolean {
+  return Object.values(emits).some((emitting) => typeof emitting === 'function')
 }

@@ -252,17 +252,53 @@ const shared = {
   start: v.pipe(v.array(Id), v.minLength(1), v.description('The threads that a run begins with; others come when they are needed')),
 }
 
+/** A custom event of a method itself. */
+const Emission = v.strictObject({ emit: Emit.entries.emit, value: Emit.entries.value, data: Emit.entries.data })
+export type Emission = v.InferOutput<typeof Emission>
+
+/** The code that emits the events of a method. It is given its `MethodDoing`; see `author.ts`. */
+// biome-ignore lint/suspicious/noExplicitAny: the context is the runtime's, and this file knows nothing of it.
+export type Emitting = (ctx: any) => Promise<void>
+const Emissions = v.array(Emission)
+const AnyKindOfEmissions = v.union(
+  [Emissions, v.custom<Emitting>((value) => typeof value === 'function')],
+  'must be a list of events, {"emit": …}, or a function',
+)
+
+/** Its actions; or these, and what it emits itself. */
+export type MethodTemplate = Action[] | MethodObject
+type MethodObject = { actions: Action[]; on_start?: Emission[] | Emitting | undefined; on_end?: Emission[] | Emitting | undefined }
+
+function methodOf(action: v.GenericSchema<unknown, Action>, emits: v.GenericSchema<unknown, Emission[] | Emitting>) {
+  const actions: v.GenericSchema<unknown, MethodTemplate> = v.array(action)
+  const object: v.GenericSchema<unknown, MethodTemplate> = v.strictObject({
+    actions: v.array(action),
+    on_start: v.pipe(v.optional(emits), v.description('Emitted when its first action starts')),
+    on_end: v.pipe(v.optional(emits), v.description('Emitted when all its actions are done, before it is COMPLETED')),
+  })
+  const any: v.GenericSchema<unknown, MethodTemplate> = v.union([actions, object], 'must be a list of actions, or an object with actions')
+  return v.lazy((input) => (Array.isArray(input) ? actions : typeof input === 'object' && input !== null ? object : any))
+}
+
+/** A method as it may come over the API. */
+export const JsonMethod = methodOf(JsonAction, Emissions)
+const AnyKindOfMethod = methodOf(AnyKindOfAction, AnyKindOfEmissions)
+
+export function actionsIn(method: MethodTemplate): Action[] {
+  return Array.isArray(method) ? method : method.actions
+}
+
 /** What may come over the API: no code. */
 export const JsonWorkflow = v.strictObject({
   ...shared,
-  methods: v.optional(v.record(Id, v.array(JsonAction)), {}),
+  methods: v.optional(v.record(Id, JsonMethod), {}),
   threads: v.record(Id, thread(JsonStep)),
 })
 
 /** What a module may hold besides: bodies and handlers. */
 export const WorkflowDocument = v.strictObject({
   ...shared,
-  methods: v.optional(v.record(Id, v.array(AnyKindOfAction)), {}),
+  methods: v.optional(v.record(Id, AnyKindOfMethod), {}),
   threads: v.record(Id, thread(AnyKindOfStep)),
   on: v.optional(v.record(v.string(), v.array(v.custom<Handler>(isHandler, 'must be a function, or an object with handle()'))), {}),
 })

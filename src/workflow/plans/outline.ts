@@ -1,6 +1,6 @@
 // The plans of a document: its threads, steps, methods and actions, each with its path, and each name looked up.
 
-import type { Action, Step, ThreadTemplate, WorkflowDocument } from './documents.ts'
+import { type Action, actionsIn, type Step, type ThreadTemplate, type WorkflowDocument } from './documents.ts'
 import { type ActionPlan, kindOf, type MethodPlan, own, type StepList, type StepPlan, type ThreadPlan } from './plan.ts'
 import type { Topology } from './topology.ts'
 import { member, mustBeKnown, mustBeOnce, wrong } from './wrong.ts'
@@ -20,14 +20,16 @@ export function outline(document: WorkflowDocument, topology: Topology): Outline
 
 function planMethods(document: WorkflowDocument, topology: Topology, where: string): Map<string, MethodPlan> {
   const owners = ownersOf(document)
-  const plans = Object.entries(document.methods).map(([name, actions]) => {
+  const plans = Object.entries(document.methods).map(([name, method]) => {
+    const actions = actionsIn(method)
+    const emits = Array.isArray(method) ? {} : { on_start: method.on_start, on_end: method.on_end }
     const path = `methods.${name}`
     const threads = [...(owners.get(name) ?? [])]
     const only = threads.length === 1 ? document.threads[threads[0]!]!.labware : own
     const naming = new Naming(actions, `${where}: ${path}`)
     const planned = actions.map((action, i) => planAction(action, { path: `${path}[${i}]`, carried: only, naming, topology, where }))
     const labware = new Set(planned.flatMap((action) => action.labware).filter((name) => name !== own))
-    return [name, { name, path, actions: planned, owners: threads, labware }] as const
+    return [name, { name, path, actions: planned, owners: threads, labware, emits }] as const
   })
   return new Map(plans)
 }

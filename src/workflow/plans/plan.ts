@@ -1,6 +1,6 @@
 // A workflow that was checked, with everything it names looked up: what a run goes by.
 
-import type { Action, Code, Do, Emit, Instruct, ThreadTemplate, WaitAction, WorkflowDocument } from './documents.ts'
+import type { Action, Code, Do, Emission, Emit, Emitting, Instruct, ThreadTemplate, WaitAction, WorkflowDocument } from './documents.ts'
 import type { Topology } from './topology.ts'
 
 export type Workflow = {
@@ -59,6 +59,8 @@ export type MethodPlan = {
   owners: readonly string[]
   /** All that its actions want to be there, by template; without what is its owner's own in any case. */
   labware: ReadonlySet<string>
+  /** What the method emits itself, when its first action starts and when all are done. */
+  emits: { on_start?: Emission[] | Emitting | undefined; on_end?: Emission[] | Emitting | undefined }
 }
 
 export type ActionPlan = {

@@ -5,7 +5,7 @@ import { LabError } from '../../errors.ts'
 import { checked } from '../../kit/schema.ts'
 import type { SavedInsert } from '../kept/saved.ts'
 import { compileWorkflow } from '../plans/compile.ts'
-import { type Action, JsonStep, type Step } from '../plans/documents.ts'
+import { type Action, actionsIn, JsonStep, type Step } from '../plans/documents.ts'
 import { type ActionPlan, allSteps, itemKey, listsIn, type StepPlan, type Workflow } from '../plans/plan.ts'
 import { wrong } from '../plans/wrong.ts'
 import type { MethodRun } from '../threads/method.ts'
@@ -185,8 +185,10 @@ export class Inserts {
     const { document, topology } = this.#execution.workflow
     const name = lane.slice(lane.indexOf('.') + 1)
     if (lane.startsWith('methods.')) {
-      const actions = [...document.methods[name]!, ...added.map((step) => actionOf(step))]
-      return compileWorkflow({ ...document, methods: { ...document.methods, [name]: actions } }, topology, 'the insert', 'typescript')
+      const method = document.methods[name]!
+      const actions = [...actionsIn(method), ...added.map((step) => actionOf(step))]
+      const methods = { ...document.methods, [name]: Array.isArray(method) ? actions : { ...method, actions } }
+      return compileWorkflow({ ...document, methods }, topology, 'the insert', 'typescript')
     }
     const thread = document.threads[name]!
     const threads = { ...document.threads, [name]: { ...thread, steps: [...thread.steps, ...added] } }

@@ -40,18 +40,18 @@ function heeded<Value>(called: Promise<Value>): Promise<Value> {
   return called
 }
 
-function mustBeText(value: unknown): string | null {
+export function mustBeText(value: unknown): string | null {
   if (value === null || typeof value === 'string') return value
   throw new LabError('invalid', `the value of a custom event is a text or null, not ${typeof value}; put the rest into its data`)
 }
 
-function mustBeRecord(data: unknown): Record<string, unknown> {
+export function mustBeRecord(data: unknown): Record<string, unknown> {
   if (typeof data === 'object' && data !== null && !Array.isArray(data)) return data as Record<string, unknown>
   throw new LabError('invalid', 'the data of a custom event is an object')
 }
 
 /** Nothing happens until it is awaited, and then once. */
-function onceAwaited(work: () => void): PromiseLike<void> {
+export function onceAwaited(work: () => void): PromiseLike<void> {
   let done: Promise<void> | undefined
   return {
     // biome-ignore lint/suspicious/noThenProperty: being awaited is what it waits for.

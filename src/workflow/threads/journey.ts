@@ -8,6 +8,7 @@ import { act, insist } from './acting.ts'
 import { placesOnItsWay } from './ahead.ts'
 import { join } from './joining.ts'
 import { MethodRun } from './method.ts'
+import { emitOf } from './method_events.ts'
 import { goTo, setBack } from './moving.ts'
 import { Fatal, Unwind } from './recovery.ts'
 import { idle, request } from './requesting.ts'
@@ -196,13 +197,17 @@ async function own(thread: LabwareThread, step: StepPlan & { kind: 'method' }): 
     while (method.next < method.actions.length) {
       await thread.safePoint()
       if (isSkipped() || method.isAbandoned) return
-      if (method.status.current === 'CREATED') method.status.become('IN_PROGRESS')
+      if (method.status.current === 'CREATED') {
+        method.status.become('IN_PROGRESS')
+        await emitOf(method, 'on_start')
+      }
       method.isTaken = true
       const action = method.actions[method.next]!
       const outcome = await act(thread, action, { method, key: itemKey(step, action) })
       if (outcome !== 'done') method.isWhole = false
       if (outcome === 'method_left') break
     }
+    if (method.isWhole && method.status.current === 'IN_PROGRESS') await emitOf(method, 'on_end')
     method.end(true)
   } finally {
     method.end(false)

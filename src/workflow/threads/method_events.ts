@@ -1,0 +1,54 @@
+// The custom events that a method emits itself: listed, or emitted by code.
+
+import { LabError } from '../../errors.ts'
+import type { MethodDoing } from '../plans/author.ts'
+import { insist } from './acting.ts'
+import { mustBeRecord, mustBeText, onceAwaited } from './body_context.ts'
+import { causing } from './causes.ts'
+import type { MethodRun } from './method.ts'
+
+/** Where its code throws, somebody decides: RETRY runs that again. */
+export async function emitOf(method: MethodRun, when: 'on_start' | 'on_end'): Promise<void> {
+  const emissions = method.plan.emits[when]
+  if (!emissions) return
+  if (typeof emissions !== 'function') {
+    for (const { emit, value, data } of emissions) publish(method, emit, { value, data })
+    return
+  }
+  const { owner } = method
+  await insist(owner, 'THREAD_STEP', async () => {
+    // While it is at work virtual time stands still.
+    const release = owner.world.steps.hold()
+    try {
+      await emissions(doingOf(method))
+    } finally {
+      release()
+    }
+  })
+}
+
+/** The event is of no one thread when several take part. */
+function publish(
+  { owner, participants }: MethodRun,
+  name: string,
+  published: { value: string | null; data: Record<string, unknown> },
+): void {
+  owner.execution.emitCustom(name, published, participants.length > 0 ? null : owner.thread_id)
+}
+
+function doingOf(method: MethodRun): MethodDoing {
+  const { owner, method_id } = method
+  const { execution, thread_id, signal, origin } = owner
+  return {
+    execution_id: execution.execution_id,
+    thread_id,
+    method_id,
+    signal,
+    variable: (name) => causing('VARIABLE_RESOLUTION', () => execution.variable(name, origin.submission_id)) ?? null,
+    emit: (name, value = null, data = {}) =>
+      onceAwaited(() => {
+        if (signal.aborted) throw new LabError('stopped', `${owner.name} was ended`)
+        publish(method, name, { value: mustBeText(value), data: mustBeRecord(data) })
+      }),
+  }
+}
