@@ -28,7 +28,9 @@ test('a workflow is submitted and followed to its end', async (t) => {
   t.match(await run('runs', 'show', id.slice(0, 8)), { code: 3, stderr: /benchd runs list/ })
   const groups = await run('runs', 'submit', 'smc_assay', '--mode', 'PURE_SIM', '--groups', '2', '--follow', '--json')
   t.equal(groups.code, 0)
-  t.match(JSON.parse(groups.stdout.trim().split('\n').at(-1)!), { event_name: /^EXECUTION\..*\.COMPLETED$/ })
+  const end = JSON.parse(groups.stdout.trim().split('\n').at(-1)!) as { event_name: string; execution_id: string }
+  t.match(end, { event_name: /^EXECUTION\..*\.COMPLETED$/ })
+  t.match((await run('runs', 'show', end.execution_id)).stdout, /\nGROUP +OUTCOME +THREADS\n\S+ +COMPLETED +\d+ COMPLETED\n/)
 })
 
 test('an operator tells a run what to do, and a word too little is an error that says what is missing', async (t) => {

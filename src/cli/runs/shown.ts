@@ -1,5 +1,6 @@
 // What there is to see of runs: the list, one of them, and what it did when.
 
+import type { GroupOutcome } from '../../workflow/kept/records.ts'
 import type { TimelineRow } from '../../workflow/runs/timeline.ts'
 import type { ExecutionSnapshot, ExecutionSummary } from '../../workflow/snapshot.ts'
 import { shows } from '../asking.ts'
@@ -77,6 +78,12 @@ function described(snapshot: ExecutionSnapshot): string {
   return [
     head,
     table(['THREAD', 'NAME', 'STATUS', 'WHERE', 'WAITS FOR'], threadRows(snapshot)),
+    ...(snapshot.groups.length > 0 ? [table(['GROUP', 'OUTCOME', 'THREADS'], snapshot.groups.map(groupRow))] : []),
     ...(stands ? [`what to do: benchd runs why ${short(execution_id)}`] : []),
   ].join('\n\n')
+}
+
+function groupRow({ group_id, outcome, open, ended }: GroupOutcome): string[] {
+  const counts = Object.entries({ ...ended, ...(open > 0 && { open }) })
+  return [group_id, outcome, counts.map(([status, count]) => `${count} ${status}`).join(', ')]
 }
