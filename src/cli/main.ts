@@ -3,7 +3,7 @@
 
 import { messageOf } from '../errors.ts'
 import { didYouMean } from '../kit/did_you_mean.ts'
-import { asTyped } from './as_typed.ts'
+import { asTyped, nameCommands } from './as_typed.ts'
 import { type Command, helpOf, parse } from './command.ts'
 import { commandsOf, table, words } from './commands.ts'
 import { CliError, exitNameOf, exitOf } from './exit.ts'
@@ -11,6 +11,7 @@ import { forTerminal } from './table.ts'
 import { behave } from './terminal.ts'
 
 process.stdout.on('error', onPrintError)
+nameCommands(words)
 void run(process.argv.slice(2)).then((code) => {
   process.exitCode = code
 })
