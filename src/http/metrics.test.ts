@@ -25,3 +25,28 @@ test('figures are told in lines that Prometheus reads', async (t) => {
   t.match(text, /^benchd_device_state\{device_id="shaker-1",state="ready"\} 1$/m)
   t.equal((await ask('GET', '/metrics', { key: null })).status, 401)
 })
+
+test('a device that is initialized tells its temperature, its target and the speed it runs at; one that fails leaves its line out', async (t) => {
+  const { ask, lab } = await openBench(t)
+  const metrics = async () => (await ask('GET', '/metrics', { key: 'read' })).text
+  t.notMatch(await metrics(), /^benchd_device_temperature_celsius\{/m, 'nobody is asked before it is initialized')
+  for (const id of ['shaker-1', 'spare-1']) t.equal((await ask('POST', `/api/devices/${id}/initialize`)).status, 200)
+  t.equal((await ask('POST', '/api/devices/shaker-1/set_temperature', { json: { temperature: 37 } })).status, 200)
+  t.equal((await ask('POST', '/api/devices/shaker-1/lock_plate')).status, 200)
+  const shaking = { json: { speed: 500, duration: 60 }, headers: { Prefer: 'respond-async' } }
+  t.match(await ask('POST', '/api/devices/shaker-1/shake', shaking), { status: 202 })
+  const text = await metrics()
+  t.match(text, /^benchd_device_temperature_celsius\{device_id="shaker-1"\} [1-9][\d.]*$/m)
+  t.match(text, /^benchd_device_temperature_celsius\{device_id="spare-1"\} [1-9][\d.]*$/m)
+  t.match(text, /^benchd_device_target_temperature_celsius\{device_id="shaker-1"\} 37$/m)
+  t.notMatch(text, /^benchd_device_target_temperature_celsius\{device_id="spare-1"\}/m)
+  t.match(text, /^benchd_device_speed_rpm\{device_id="shaker-1"\} 500$/m)
+  t.notMatch(text, /^benchd_device_speed_rpm\{device_id="spare-1"\}/m)
+
+  await ask('POST', '/api/sim/devices/spare-1/faults', { json: { fault: 'no_reply' } })
+  const before = lab.clock.now()
+  const silent = await metrics()
+  t.notMatch(silent, /^benchd_device_temperature_celsius\{device_id="spare-1"\}/m)
+  t.match(silent, /^benchd_device_temperature_celsius\{device_id="shaker-1"\}/m)
+  t.ok(lab.clock.now() - before <= 1000, 'a silent instrument does not hold the others up')
+})

@@ -1,11 +1,9 @@
 // What can be counted, for whoever watches many benches: the text format of Prometheus, version 0.0.4.
 
-import { deviceStates } from '../devices/records.ts'
 import { healthReasons, type Lab } from '../lab.ts'
 import { type Route, route } from './contract.ts'
+import { deviceMetrics, type Metric } from './device_metrics.ts'
 import { apiVersion } from './version.ts'
-
-type Metric = { name: string; help: string; type: 'gauge' | 'counter'; values: { labels?: Record<string, string>; value: number }[] }
 
 /** Bytes; what getrusage(2) counts written blocks in. */
 const block = 512
@@ -84,7 +82,7 @@ async function metricsOf(lab: Lab): Promise<Metric[]> {
     },
     one('benchd_resident_memory_bytes', 'gauge', 'Memory of the process', process.memoryUsage.rss()),
     ...hostMetrics(lab),
-    { name: 'benchd_device_state', type: 'gauge', help: 'Which of its states a device is in', values: states(lab) },
+    ...(await deviceMetrics(lab)),
   ]
 }
 
@@ -105,12 +103,6 @@ function hostMetrics({ host }: Lab): Metric[] {
     known('benchd_under_voltage', 'Whether the voltage of the board was too low in the last two seconds', host?.under_voltage),
     known('benchd_cpu_temperature_celsius', 'Of the processor', host?.temperature?.celsius),
   ]
-}
-
-function states(lab: Lab): Metric['values'] {
-  return lab.registry
-    .all()
-    .flatMap(({ device_id, state: its }) => deviceStates.map((state) => ({ labels: { device_id, state }, value: Number(its === state) })))
 }
 
 function written({ name, help, type, values }: Metric): string {
