@@ -6,7 +6,7 @@ import { stopInput } from '../drivers/transports/stop_input.ts'
 import { Backups } from './care/backups.ts'
 import { type Host, type HostFacts, thisHost } from './care/host.ts'
 import { HostWatch } from './care/host_watch.ts'
-import type { Certificate, Config } from './config.ts'
+import type { Certificate, Config, DeviceConfig } from './config.ts'
 import { KeptOperations } from './devices/kept_operations.ts'
 import { Latches } from './devices/latches.ts'
 import { Leases } from './devices/leases.ts'
@@ -30,6 +30,7 @@ import type { Log } from './kit/log.ts'
 import { packageVersion } from './kit/package_version.ts'
 import { Refusals } from './kit/refusals.ts'
 import { configured } from './lab/bench.ts'
+import { exchangeDevices } from './lab/device_exchange.ts'
 import { LateRuns } from './lab/late_runs.ts'
 import { Reloading, type Source } from './lab/reloading.ts'
 import type { Runs } from './lab/runs.ts'
@@ -154,7 +155,9 @@ async function open(config: Config, options: Options, opened: (() => unknown)[])
   audit.note({ ...byService, what: `start ${version}` })
   const simulations = new Map<string, Simulation>()
   const hardware = thisComputer()
-  const devices = config.devices.map((device) => configured(device, config.time_scale, { clock, log, simulations, hardware }))
+  const make = (device: DeviceConfig, simulations: Map<string, Simulation>) =>
+    configured(device, config.time_scale, { clock, log, simulations, hardware })
+  const devices = config.devices.map((device) => make(device, simulations))
   const registry = kept(new Registry(devices, { clock, hub, ledger, latches, leases, journal, log }))
   opened.push(() => powerOff(simulations))
   registry.start()
@@ -168,16 +171,18 @@ async function open(config: Config, options: Options, opened: (() => unknown)[])
   const watch = kept(watched(host, clock, hub))
   const sources = { data_dir, config: source?.path, topologies, version, system_id: config.system_id }
   const backups = kept(new Backups({ sources, log, report, clock }))
-  const runs = new LateRuns({
+  const runs: LateRuns = new LateRuns({
     get config() {
       return reloading.config
     },
     ...{ data_dir, topologies, clock, hub, registry, teachpoints, refusals, log, report },
   })
-  const reloading = new Reloading({
+  const reloading: Reloading = new Reloading({
     config,
     source,
     certificate: options.certificate,
+    exchange: (changed, changes) =>
+      exchangeDevices(changed, changes, { registry, simulations, make, usedBy: (device_id) => runs.usedBy(device_id) }),
     taken(changed, certificate) {
       hub.streams.allow(changed.limits.subscribers)
       for (const { device_id, name, limits: bounds } of changed.devices) registry.find(device_id).adapt({ name, bounds })

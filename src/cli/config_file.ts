@@ -74,6 +74,6 @@ export async function reloaded(service: LocalService, path: string): Promise<{ w
     const rest = todo(answer)
     return { words: [`reload: ${answer.message}`, ...(rest ? [rest] : [])].join('\n'), restart_needed: rest !== undefined }
   } catch (error) {
-    return { words: `reload: ${messageOf(error)}; ${howToRestart()}`, restart_needed: true }
+    return { words: `reload: ${messageOf(error)}; to try again: benchd config reload; or ${howToRestart()}`, restart_needed: true }
   }
 }

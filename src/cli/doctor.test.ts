@@ -126,17 +126,21 @@ test('beside a service it is the service that is asked, for its ports are not op
     { ...devices[0], settings: { model: 'Q1' } },
     { device_id: 'shaker-3', driver: 'bioshake', transport: { kind: 'simulated' } },
   ]
-  write({ devices: shakers, hosts: ['bench.lab'] })
+  write({ devices: shakers, hosts: ['bench.lab'], system_id: 'other' })
   t.match((await doctor())('config').slice(1), [
-    { level: 'WARN', finding: 'differs from what the service runs with: hosts', fix: 'benchd config reload' },
     {
       level: 'WARN',
-      finding: /with: devices: shaker-2 is gone, devices: shaker-1\.settings\.model, devices: shaker-3 is new$/,
-      fix: /restart/,
+      finding: /with: hosts, devices: shaker-2 is gone, devices: shaker-1\.settings\.model, devices: shaker-3 is new$/,
+      fix: 'benchd config reload',
     },
+    { level: 'WARN', finding: /with: system_id$/, fix: /restart/ },
   ])
   const reload = await benchd(home, ['config', 'reload', '--data-dir', `${home}/data`])
-  t.match(reload, { code: 0, stdout: /^taken over: hosts; needs a restart: devices: shaker-2 is gone, .*\nwhen nothing runs/ })
+  t.match(reload, {
+    code: 0,
+    stdout:
+      /^taken over: hosts, devices: shaker-2 is gone, .*shaker-3 is new; needs a restart: system_id; 2 topologies.*\nwhen nothing runs/,
+  })
   t.equal((await doctor())('config').length, 2)
   const other = `${home}/other.json`
   writeFileSync(other, '{"format": 1}')

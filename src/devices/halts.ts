@@ -71,6 +71,11 @@ export class Halts {
     if (!this.#leftOn.hot) this.#leftOn.off()
   }
 
+  /** Somebody else sends it from now on: what becomes of it here is not written down any more. */
+  disown(): void {
+    this.#owed = undefined
+  }
+
   #heard({ since }: Sent): void {
     this.#owed = undefined
     this.#leftOn.off()

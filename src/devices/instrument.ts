@@ -76,7 +76,8 @@ export class Instrument {
   #initialized = false
   #run: Run | undefined
   #last: OperationRecord | null = null
-  #closing = false
+  /** Why it is being closed, if it is. */
+  #closing: string | undefined
 
   constructor(configured: Configured, around: Surroundings) {
     this.#configured = configured
@@ -289,9 +290,30 @@ export class Instrument {
     void this.#presence?.watch()
   }
 
+  /** Throws `conflict`, saying what or who, while something runs on it or somebody has it for themselves. */
+  mustBeFree(): void {
+    if (this.#run) throw new LabError('conflict', `${this.device_id} is running ${this.#run.name}; wait for that or stop it, then reload`)
+    const { told } = this.#lock
+    if (told) throw new LabError('conflict', `${this.device_id} is kept by ${told.owner}; ask them to let go of it, or wait, then reload`)
+  }
+
+  /** Throws `conflict` while it may be moving or hot and has not acknowledged a halt: nobody would repeat the halt any more. */
+  mustBeOff(): void {
+    if (!this.#halts.isOwed) return
+    const why = 'has not acknowledged its last halt, so that it may still move or heat'
+    throw new LabError('conflict', `${this.device_id} ${why}; see that it is connected and stands, then ${this.#remedy}, then reload`)
+  }
+
+  /** Once it is closed: a halt that it has not acknowledged is sent by the device in its place, as soon as the link of that is open. */
+  handOver(next: Instrument | undefined): void {
+    if (!this.#halts.isOwed) return
+    this.#halts.disown()
+    if (next) next.#halts.owe()
+  }
+
   /** Ends what runs: what the instrument times itself goes on there, all else is halted. Then lets go of the port. */
-  async close(): Promise<void> {
-    this.#closing = true
+  async close(why = 'the service is stopping'): Promise<void> {
+    this.#closing = why
     this.#presence?.end()
     const { driven } = this.#configured
     if (!driven) return
@@ -312,7 +334,7 @@ export class Instrument {
 
   /** Refuses what cannot begin now. */
   #refuse(name: TaskName): void {
-    if (this.#closing) throw new LabError('stopping', 'the service is stopping; ask again when it is back', { retry_after_s: 5 })
+    if (this.#closing) throw new LabError('stopping', `${this.#closing}; ask again when it is back`, { retry_after_s: 5 })
     if (this.#run) throw this.#busy(this.#run)
     if (name === 'initialize') return
     this.mustNotBeLatched()
@@ -420,6 +442,8 @@ export class Instrument {
 
   /** As `suspect`, outside a run; a heater that we switched on is switched off first, and with it ends what runs, for the same cause. */
   #unwell(command: string, error: unknown): Promise<LabError> {
+    // What is asked while the link is being closed tells nothing of the instrument.
+    if (this.#closing) return Promise.resolve(worded(this.device_id, error))
     const isHot = this.#leftOn.hot && !isHarmless(error)
     const failure = isHot ? this.#cooled(command, error) : Promise.resolve(this.#suspect(command, error, this.#mayBeOn))
     if (isHot) this.#run?.endFor(error, failure)

@@ -2,13 +2,21 @@
 
 import { LabError, messageOf } from '../errors.ts'
 import { didYouMean } from '../kit/did_you_mean.ts'
+import type { Link } from './device.ts'
+import { notOpen } from './failure.ts'
 import { type Configured, Instrument, type Surroundings } from './instrument.ts'
 import type { OperationResult, StopAllResult } from './records.ts'
 
 export class Registry {
-  readonly #instruments: ReadonlyMap<string, Instrument>
+  readonly #around: Surroundings
+  #instruments: ReadonlyMap<string, Instrument>
+  /** Those that were replaced or removed and are not closed yet. A stop reaches them too. */
+  readonly #leaving = new Set<Instrument>()
+  /** Resolves when all that were leaving so far are closed. */
+  #left: Promise<unknown> = Promise.resolve()
 
   constructor(devices: readonly Configured[], around: Surroundings) {
+    this.#around = around
     this.#instruments = new Map(devices.map((device) => [device.device_id, new Instrument(device, around)]))
   }
 
@@ -34,13 +42,18 @@ export class Registry {
 
   /** Stops one device; the bytes are on its wire before this returns. */
   halt(device_id: string): Promise<OperationResult> {
-    const instrument = this.find(device_id)
+    const leaving = [...this.#leaving].filter((instrument) => instrument.device_id === device_id)
+    const instrument = this.#instruments.has(device_id) ? this.find(device_id) : (leaving[0] ?? this.find(device_id))
+    haltQuietly(leaving.filter((other) => other !== instrument))
     return instrument.halted(instrument.halt())
   }
 
   /** Stops every device that has a driver: all the bytes are on their wires before anything else is done. */
   async haltAll(): Promise<StopAllResult> {
-    const sent = this.all()
+    const leaving = [...this.#leaving]
+    const removed = leaving.filter(({ device_id }) => !this.#instruments.has(device_id))
+    haltQuietly(leaving.filter((instrument) => !removed.includes(instrument)))
+    const sent = [...this.all(), ...removed]
       .filter(({ driven }) => driven)
       .map((instrument) => ({ instrument, acknowledged: instrument.halt() }))
     const halted = sent.map(({ instrument, acknowledged }) => instrument.halted(acknowledged))
@@ -52,9 +65,77 @@ export class Registry {
     for (const instrument of this.all()) instrument.start()
   }
 
-  async close(): Promise<void> {
-    await Promise.all(this.all().map((instrument) => instrument.close()))
+  /**
+   * Puts `fresh` in place of the devices of the same ids, or beside them; of the others those of `order` stay. Call one of what it answers in
+   * the same turn: `undo`, or `complete`, which opens the fresh devices and resolves when the others are halted and closed.
+   */
+  exchange(fresh: readonly Configured[], order: readonly string[]): { undo(): void; complete(): Promise<void> } {
+    const before = this.#instruments
+    const made = new Map(fresh.map((device) => [device.device_id, new Instrument(this.#afterLeaving(device), this.#around)]))
+    this.#instruments = new Map(order.map((device_id) => [device_id, made.get(device_id) ?? before.get(device_id)!]))
+    return {
+      undo: () => {
+        this.#instruments = before
+      },
+      complete: async () => {
+        const others = [...before.values()].filter((instrument) => this.#instruments.get(instrument.device_id) !== instrument)
+        const left = Promise.all([this.#left, ...others.map((instrument) => this.#leave(instrument, made.get(instrument.device_id)))])
+        this.#left = left
+        for (const instrument of made.values()) instrument.start()
+        await left
+      },
+    }
   }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#left, ...this.all().map((instrument) => instrument.close())])
+  }
+
+  /** Closes a device; a halt that it has not acknowledged is owed by the one in its place. */
+  async #leave(instrument: Instrument, next: Instrument | undefined): Promise<void> {
+    this.#leaving.add(instrument)
+    const { device_id } = instrument
+    try {
+      await instrument.close(`${device_id} is closed because its configuration has changed`)
+    } catch (error) {
+      this.#around.log.error(`${device_id}: it could not be closed`, error)
+    } finally {
+      this.#leaving.delete(instrument)
+      instrument.handOver(next)
+    }
+  }
+
+  /** Its link is opened only when those that leave have let go of their ports. */
+  #afterLeaving(device: Configured): Configured {
+    if (!device.driven) return device
+    return { ...device, driven: { ...device.driven, link: openedAfter(() => this.#left, device.driven.link) } }
+  }
+}
+
+/** The same link, which is opened after `others`. */
+function openedAfter(others: () => Promise<unknown>, link: Link): Link {
+  let closed = 0
+  return {
+    get state() {
+      return link.state
+    },
+    async open() {
+      const times = closed
+      await others()
+      if (times !== closed) throw notOpen('the connection')
+      await link.open()
+    },
+    close() {
+      closed++
+      return link.close()
+    },
+    onLost: (call) => link.onLost(call),
+  }
+}
+
+/** Whether they hear it is told by the devices in their places. */
+function haltQuietly(instruments: readonly Instrument[]): void {
+  for (const instrument of instruments) if (instrument.driven) instrument.halt().catch(() => undefined)
 }
 
 /** Throws `stop_not_sent` when a stop could not be written. */

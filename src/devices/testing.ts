@@ -35,15 +35,7 @@ export async function oneDevice<Settings>(
   })
   const on = new Map<string, string>(wasOn ? [['d', wasOn === true ? 'shake' : wasOn]] : [])
   const journal = journalOf(on)
-  const { link, device, profile } = put(driver, v.parse(driver.settings, settings), clock)
-  const wire = new WireLog()
-  const written: string[] = []
-  link.onWire((direction, bytes) => {
-    wire.note(direction, bytes)
-    if (direction === 'to_device') written.push(Buffer.from(bytes).toString('latin1').trim())
-  })
-  const about = { device_id: 'd', type: driver.type, name: 'D', driver: 'd', simulated: false, time_scale: 1, bounds: {} }
-  const configured = { ...about, identity, on_restart, driven: { device, link, profile, wire } }
+  const { configured, link, device, profile, written } = made(driver, { settings, identity, on_restart }, clock)
   const registry = new Registry([configured], { clock, hub: { emit() {} }, ledger: new Ledger(), log: silent, ...nothingKept, journal })
   ending.push(() => clock.run(registry.close()))
   const instrument = registry.find('d')
@@ -54,7 +46,25 @@ export async function oneDevice<Settings>(
   const perform = (...asked: Parameters<typeof instrument.perform>) => clock.run(instrument.perform(...asked))
   /** What is written down as on. */
   const leftOn = () => journal.on
-  return { clock, registry, instrument, link, device, profile, leftOn, written, start, perform }
+  /** One to put in its place. */
+  const another = () => made(driver, { settings, identity, on_restart }, clock)
+  return { clock, registry, instrument, link, device, profile, leftOn, written, start, perform, another }
+}
+
+type Choice = Required<Pick<Options, 'settings' | 'identity' | 'on_restart'>>
+
+/** `d` on a simulation of its own. */
+function made<Settings>(driver: Driver<Settings> | PinsDriver<Settings>, { settings, identity, on_restart }: Choice, clock: VirtualClock) {
+  const { link, device, profile } = put(driver, v.parse(driver.settings, settings), clock)
+  const wire = new WireLog()
+  const written: string[] = []
+  link.onWire((direction, bytes) => {
+    wire.note(direction, bytes)
+    if (direction === 'to_device') written.push(Buffer.from(bytes).toString('latin1').trim())
+  })
+  const about = { device_id: 'd', type: driver.type, name: 'D', driver: 'd', simulated: false, time_scale: 1, bounds: {} }
+  const configured = { ...about, identity, on_restart, driven: { device, link, profile, wire } }
+  return { configured, link, device, profile, written }
 }
 
 /** In virtual time no file is waited for. */

@@ -6,12 +6,39 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:tls'
 import { fileURLToPath } from 'node:url'
 import { type Test, test } from 'tap'
+import type { Driver } from '../../drivers/driver.ts'
+import { drivers } from '../../drivers/index.ts'
+import { type Served, serveOnPty } from '../../drivers/serve.ts'
+import { serialPort } from '../../drivers/transports/serial_port.ts'
 import { readConfig } from '../config.ts'
 import { silent } from '../kit/log.ts'
 import { startService } from '../main.ts'
 import { atTheEnd, dialled, isRefusal, openBench, said } from './testing.ts'
 
 const robot = { device_id: 'robot-1', driver: 'external' }
+/** A topology with a shaker that no configuration has yet, and workflows on it. */
+const places = ['pad', 'shaker_in', 'shaker_2_in']
+const twoShakers = {
+  format: 1,
+  name: 'own',
+  transporters: { 'arm-1': { positions: places } },
+  positions: { pad: { parking: true }, shaker_in: { device: 'shaker-1' }, shaker_2_in: { device: 'shaker-2' } },
+  devices: { 'shaker-1': { operations: {} }, 'shaker-2': { operations: { shake: { seconds: 5 } } } },
+}
+const workflowOf = (name: string, action: object) => ({
+  format: 1,
+  name,
+  topology: 'own',
+  labware: { plate: { type: '96-well' } },
+  methods: { only: [action] },
+  threads: { plate: { labware: 'plate', start: { at: 'pad' }, end: { at: ['pad'] }, steps: [{ method: 'only' }] } },
+  start: ['plate'],
+})
+const fast = workflowOf('fast', { do: 'shake', on: 'shaker-2', with: { speed: 1200, duration: 5 } })
+const wait = workflowOf('wait', { wait_for: 'never' })
+
+/** For a reload of the configuration alone. */
+const nothingElse = async () => () => undefined
 const listen = { host: '127.0.0.1', port: 0 }
 
 async function serving(t: Test, first: object = {}, topology?: object) {
@@ -65,16 +92,17 @@ test('a reload takes over what can change without a restart, and names the rest'
     system_id: 'other',
     devices: [robot, { ...robot, device_id: 'robot-2' }],
   })
-  const rest = ['system_id', 'devices: robot-2 is new']
+  const rest = ['system_id']
+  const taken = ['hosts', 'cors.origins', 'limits.subscribers', 'limits.connections', 'devices: robot-2 is new']
   t.match((await ask('GET', '/api/system/changes')).body, {
     config_file: path,
-    at_once: ['hosts', 'cors.origins', 'limits.subscribers', 'limits.connections'],
+    at_once: taken,
     needs_restart: rest,
   })
   t.equal(await asHost('old.lab'), '200', 'who asks changes nothing')
   t.match((await ask('POST', '/api/system/reload')).body, {
-    message: /^taken over: hosts, cors\.origins, .*; needs a restart: system_id, devices: robot-2 is new; 2 topologies/,
-    applied: ['hosts', 'cors.origins', 'limits.subscribers', 'limits.connections'],
+    message: /^taken over: hosts, cors\.origins, .*; needs a restart: system_id; 2 topologies/,
+    applied: taken,
     needs_restart: rest,
   })
   t.same([await asHost('old.lab'), await asHost('new.lab')], ['421', '200'])
@@ -88,7 +116,7 @@ test('a reload takes over what can change without a restart, and names the rest'
   t.match((await ask('POST', '/api/system/reload')).body, { applied: [], needs_restart: rest }, 'it stays due')
 })
 
-test('name and limits of a device are taken over and bound what is asked from then on, unless more of it differs', async (t) => {
+test('name and limits of a device are taken over and bound what is asked from then on, while it stays open', async (t) => {
   const shaker = { device_id: 'shaker-1', driver: 'bioshake', transport: { kind: 'simulated' }, limits: { speed: { max: 1500 } } }
   const { ask, write, service } = await plain(t, { devices: [shaker, robot], time_scale: 1000 })
   const change = (...devices: object[]) => write({ devices, time_scale: 1000 })
@@ -106,11 +134,11 @@ test('name and limits of a device are taken over and bound what is asked from th
   const refused = await ask('POST', '/api/devices/shaker-1/shake', { speed: 1000, duration: 1 })
   isRefusal(t, refused, 400, 'invalid')
   t.match(refused.text, /speed 1000 rpm is outside what shaker-1 takes: \d+ to 900 rpm/)
+  t.match(await ask('GET', '/api/devices/shaker-1'), { body: { is_initialized: true } })
   change({ ...shaker, limits: { speed: { max: 800 } }, on_restart: 'leave' }, { ...robot, name: 'Robbie' })
-  const rest = ['devices: shaker-1.name', 'devices: shaker-1.limits.speed.max', 'devices: shaker-1.on_restart']
-  const { applied, needs_restart } = (await ask('POST', '/api/system/reload')).body as { applied: string[]; needs_restart: string[] }
-  t.same([applied, needs_restart.toSorted()], [[], rest.toSorted()], 'limits hold for the device that it is to be')
-  t.equal(await fastest(), '900')
+  t.match((await ask('POST', '/api/system/reload')).body, { needs_restart: [] })
+  t.equal(await fastest(), '800')
+  t.match(await ask('GET', '/api/devices/shaker-1'), { body: { is_initialized: false } }, 'where more of it differs it is opened anew')
   change(shaker, robot)
   t.equal((await ask('POST', '/api/system/reload')).status, 200)
   t.equal(await fastest(), '1500')
@@ -148,6 +176,130 @@ test('workflows are held against the limits that a reload takes over', async (t)
   }
 })
 
+const simulated = (device_id: string, driver: string, more: object = {}) => ({
+  ...{ device_id, driver, transport: { kind: 'simulated' } },
+  ...more,
+})
+type Reloaded = { applied: string[]; needs_restart: string[]; faults: { origin: string; reason: string }[] }
+
+test('devices are added, changed and removed while the service runs', async (t) => {
+  const [shaker, sealer] = [simulated('shaker-1', 'bioshake', { settings: { model: '3000' } }), simulated('sealer-1', 'a4s')]
+  const { ask, write, service, api_key } = await plain(t, { devices: [shaker, robot, sealer], time_scale: 1000 }, twoShakers)
+  const put = await ask('PUT', '/api/workflows/fast', fast)
+  t.equal(put.status, 201, put.text)
+  await ask('POST', '/api/devices/shaker-1/stop')
+  write({
+    devices: [
+      simulated('shaker-2', 'bioshake', { limits: { speed: { max: 900 } } }),
+      robot,
+      { ...shaker, settings: { model: '3000-T elm' } },
+    ],
+    time_scale: 1000,
+  })
+  const applied = ['devices: sealer-1 is gone', 'devices: shaker-2 is new', 'devices: shaker-1.settings.model', 'devices: their order']
+  t.same(((await ask('GET', '/api/system/changes')).body as { at_once: string[] }).at_once.toSorted(), applied.toSorted())
+  const { status, body } = await ask('POST', '/api/system/reload')
+  t.match({ status, body }, { status: 200, body: { needs_restart: [], message: /^taken over: devices: / } })
+  t.match((body as Reloaded).faults, [
+    { origin: 'workflows.json', reason: /speed 1200 rpm is outside what shaker-2 takes: \d+ to 900 rpm/ },
+  ])
+  const ids = ['shaker-2', 'robot-1', 'shaker-1']
+  t.match(await ask('GET', '/api/devices'), { body: { devices: ids.map((device_id) => ({ device_id })) } })
+  const metrics = await (await fetch(`${service.url}/metrics`, { headers: { 'X-API-Key': api_key } })).text()
+  const labelled = [...metrics.matchAll(/benchd_device_state\{device_id="([^"]+)/g)].map(([, device_id]) => device_id)
+  t.same([...new Set(labelled)], ids)
+  isRefusal(t, await ask('GET', '/api/devices/sealer-1'), 404, 'not_found')
+  isRefusal(t, await ask('POST', '/api/sim/devices/sealer-1/faults', { fault: 'jam' }), 404, 'not_found')
+  t.equal((await ask('POST', '/api/sim/devices/shaker-2/faults', { fault: 'jam' })).status, 200)
+  t.equal((await ask('DELETE', '/api/sim/devices/shaker-2/faults')).status, 200)
+  t.match(await ask('GET', '/api/devices/shaker-1/capabilities'), { text: /"set_temperature"/ })
+  t.match(await ask('GET', '/api/devices/shaker-1'), { body: { fault: { error_type: 'Stopped' } } }, 'what is latched stays latched')
+  for (const id of ['shaker-1', 'shaker-2']) {
+    const begun = await ask('POST', `/api/devices/${id}/initialize`)
+    t.equal(begun.status, 200, begun.text)
+  }
+  t.match((await ask('POST', '/api/system/reload')).body, { message: /^the configuration is as it was/ })
+})
+
+test('a device that is in use is neither changed nor removed, and nothing else of the reload is done', async (t) => {
+  const shaker = simulated('shaker-1', 'bioshake')
+  const arm = simulated('arm-1', 'arm')
+  const { ask, write, asHost, service } = await plain(t, { devices: [shaker, arm] }, twoShakers)
+  for (const devices of [[arm], [{ ...shaker, settings: { model: '3000' } }, arm]]) {
+    const change = () => write({ devices: [...devices, simulated('sealer-1', 'a4s')], hosts: ['new.lab'] })
+    const isRefused = async (words: RegExp) => {
+      change()
+      const refused = await ask('POST', '/api/system/reload')
+      isRefusal(t, refused, 409, 'conflict')
+      t.match(refused.text, words)
+      t.equal(await asHost('new.lab'), '421')
+      t.match(await ask('GET', '/api/devices'), { body: { devices: [{ device_id: 'shaker-1' }, { device_id: 'arm-1' }] } })
+    }
+    const begun = ask('POST', '/api/devices/shaker-1/initialize')
+    while (!/"state":"busy"/.test((await ask('GET', '/api/devices/shaker-1')).text));
+    await isRefused(/shaker-1 is running initialize; wait for that or stop it/)
+    await ask('POST', '/api/devices/shaker-1/stop')
+    await begun
+    t.equal((await ask('PUT', '/api/devices/shaker-1/lock', { owner: 'Ana', ttl_s: 600 })).status, 200)
+    await isRefused(/shaker-1 is kept by Ana; ask them/)
+    t.equal((await ask('DELETE', '/api/devices/shaker-1/lock')).status, 200)
+    const execution_id = await waiting(t, ask)
+    await isRefused(new RegExp(`shaker-1 is used by execution ${execution_id} \\(wait\\); stop the run`))
+    await ask('POST', '/api/topology/unload', { force: true })
+    while (!service.lab.runs.runtime.executions().every(({ isOver }) => isOver)) await new Promise(setImmediate)
+  }
+  t.equal((await ask('POST', '/api/system/reload')).status, 200, 'it is free now')
+  t.equal(await asHost('new.lab'), '200')
+})
+
+/** A run that is open, and does nothing. */
+async function waiting(
+  t: Test,
+  ask: (method: string, path: string, body?: object) => Promise<{ status: number; text: string; body: unknown }>,
+) {
+  const coords = { x: 200, y: 100, z: 50, yaw: 0, pitch: 0, roll: 0 }
+  const points = places.map((name) => ({ device_id: 'arm-1', name, coord_type: 'cartesian', coords }))
+  await ask('POST', '/api/teachpoints/bulk', points)
+  await ask('PUT', '/api/workflows/wait', wait)
+  await ask('POST', '/api/topology/load', { name: 'own', force: true })
+  const submitted = await ask('POST', '/api/submissions', { workflow: 'wait', run_mode: 'LIVE' })
+  t.ok(submitted.status < 300, submitted.text)
+  return (submitted.body as { execution_id: string }).execution_id
+}
+
+test('two instruments whose cables were swapped are exchanged, heat is off, and a stop counts all the while', async (t) => {
+  const driver = (await drivers.bioshake()) as Driver
+  const [left, right] = [await serveOnPty(driver, {}, { time_scale: 1000 }), await serveOnPty(driver, {}, { time_scale: 1000 })]
+  for (const one of [left, right]) t.teardown(() => one.close())
+  const on = (device_id: string, { path }: Served) => ({ device_id, driver: 'bioshake', transport: { kind: 'serial', path } })
+  const { ask, write, service } = await plain(t, { devices: [on('shaker-1', left), on('shaker-2', right)] })
+  const isState = async (device_id: string, state: string) => {
+    while (service.lab.registry.find(device_id).state !== state) await new Promise(setImmediate)
+  }
+  for (const id of ['shaker-1', 'shaker-2']) {
+    await isState(id, 'not_initialized')
+    const begun = await ask('POST', `/api/devices/${id}/initialize`)
+    t.equal(begun.status, 200, begun.text)
+    t.equal((await ask('POST', `/api/devices/${id}/set_temperature`, { temperature: 60 })).status, 200)
+  }
+  write({ devices: [on('shaker-1', right), on('shaker-2', left)] })
+  const reloaded = ask('POST', '/api/system/reload')
+  while (left.simulator.world.heating || right.simulator.world.heating) await new Promise(setImmediate)
+  await ask('POST', '/api/devices/shaker-1/stop')
+  t.equal((await reloaded).status, 200)
+  await isState('shaker-1', 'stopped')
+  await isState('shaker-2', 'not_initialized')
+  for (const id of ['shaker-1', 'shaker-2']) t.equal((await ask('POST', `/api/devices/${id}/initialize`)).status, 200, id)
+  t.equal((await ask('POST', '/api/devices/shaker-2/set_temperature', { temperature: 60 })).status, 200)
+  t.ok(left.simulator.world.heating, 'shaker-2 is the left one now')
+  write({ devices: [on('shaker-1', right)] })
+  t.equal((await ask('POST', '/api/system/reload')).status, 200)
+  t.notOk(left.simulator.world.heating, 'it is switched off before it is let go')
+  const port = serialPort({ path: left.path, serial: driver.serial })
+  await port.open()
+  await port.close()
+})
+
 test('fewer connections are taken from the reload on', async (t) => {
   const { service, port, write } = await serving(t)
   const request = 'GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n'
@@ -155,7 +307,7 @@ test('fewer connections are taken from the reload on', async (t) => {
   t.teardown(() => first.destroy())
   t.match(await said(port, request), /^HTTP\/1\.1 200/)
   write({ limits: { connections: 1 } })
-  await service.lab.reloading.take(async () => {})
+  await service.lab.reloading.take(nothingElse)
   const closed = once(first, 'close')
   t.match(await said(port, request), /^HTTP\/1\.1 200/)
   const second = await dialled(port)
@@ -215,16 +367,13 @@ test('a new certificate is served from the reload on', async (t) => {
   const before = service.fingerprint
   t.equal(await served(port), before)
   make()
-  t.match(await service.lab.reloading.take(async () => {}), { at_once: ['listen.tls: the certificate'], needs_restart: [] })
+  t.match(await service.lab.reloading.take(nothingElse), { at_once: ['listen.tls: the certificate'], needs_restart: [] })
   t.not(service.fingerprint, before)
   t.equal(await served(port), service.fingerprint)
   const key = readFileSync(`${folder}/key.pem`)
   make()
   writeFileSync(`${folder}/key.pem`, key)
-  await t.rejects(
-    service.lab.reloading.take(async () => {}),
-    { code: 'invalid', message: /it is not of this key/ },
-  )
+  await t.rejects(service.lab.reloading.take(nothingElse), { code: 'invalid', message: /it is not of this key/ })
   t.equal(await served(port), service.fingerprint)
 })
 

@@ -37,12 +37,9 @@ export const Changes = v.strictObject({
   ),
   at_once: v.pipe(
     v.array(v.string()),
-    v.description('What a reload takes over: `hosts`, `cors.origins`, `limits.…`, name and limits of a device, a new certificate'),
+    v.description('What a reload takes over: `hosts`, `cors.origins`, `limits.…`, devices, a new certificate'),
   ),
-  needs_restart: v.pipe(
-    v.array(v.string()),
-    v.description('What is taken over at the next start: `listen.port`, `devices: shaker-1 is new`'),
-  ),
+  needs_restart: v.pipe(v.array(v.string()), v.description('What is taken over at the next start: `listen.port`, `system_id`')),
 })
 
 const Hash = v.pipe(v.string(), v.description('SHA-256 of the hash before it and of the line'))

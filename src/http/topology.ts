@@ -116,7 +116,9 @@ export const topologyRoutes: Route[] = [
     summary: 'Read the configuration file and the topologies folder anew',
     description: [
       'A configuration that is not right is a 400 with what is wrong in it; that the loaded topology has changed while runs are open on it, a',
-      'conflict. Nothing has changed then. What cannot change while the service runs, as its devices, is named in `needs_restart`.',
+      'conflict, and so is a device that differs or is gone while a run, a lease or an operation uses it: the detail names who. Nothing has',
+      'changed then. Devices that are new are opened, those that are gone are halted and closed, and those that differ are closed and opened',
+      'anew; a stop counts at every moment of that. What cannot change while the service runs is named in `needs_restart`.',
     ].join(' '),
     scope: 'admin',
     body: v.strictObject({}),
@@ -136,7 +138,8 @@ export const topologyRoutes: Route[] = [
     async handle({ lab, body }) {
       body()
       const { shelf } = lab.runs
-      const { done, at_once: applied, ...rest } = await lab.reloading.take(() => shelf.reload())
+      const { done, at_once: applied, ...rest } = await lab.reloading.take(() => shelf.read())
+      await shelf.keepPlaced()
       // The limits are in force only after the files were found right: what was read is held against them once more.
       const library = applied.some((place) => isLimits.test(place)) ? shelf.compileAnew() : done
       const { config_file, needs_restart } = rest

@@ -23,6 +23,18 @@ function ofDevices(had: Config['devices'], has: Config['devices']): string[] {
   return [...gone, ...others, ...order].map((words) => `devices: ${words}`)
 }
 
+/** `opened` are the devices that are new or have to be opened anew; those that differ in name or limits alone are not among them. */
+export type DeviceChanges = { opened: Config['devices']; gone: string[] }
+
+export function deviceChanges({ devices: had }: Pick<Config, 'devices'>, { devices: has }: Pick<Config, 'devices'>): DeviceChanges {
+  const [before, after] = [byId(had), byId(has)]
+  const isAnother = (device: Config['devices'][number]) => {
+    const known = before.get(device.device_id)
+    return !known || places(plain(known), plain(device)).some((place) => !/^(name|limits)(\.|$)/.test(place))
+  }
+  return { opened: has.filter(isAnother), gone: had.map(({ device_id }) => device_id).filter((id) => !after.has(id)) }
+}
+
 function byId(devices: Config['devices']): Map<string, Config['devices'][number]> {
   return new Map(devices.map((device) => [device.device_id, device]))
 }

@@ -40,6 +40,11 @@ export class LateRuns {
     throw new LabError('internal', 'workflows are not open yet')
   }
 
+  /** The open run that uses a device, as a clause; undefined when none does. */
+  usedBy(device_id: string): string | undefined {
+    return this.#opened?.usedBy(device_id)
+  }
+
   async abort(): Promise<void> {
     await (await this.#settled())?.abort()
   }

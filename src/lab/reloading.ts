@@ -4,7 +4,8 @@
 import { type Certificate, type Config, readTls } from '../config.ts'
 import { LabError } from '../errors.ts'
 import { Lane } from '../kit/lane.ts'
-import { differences } from './differences.ts'
+import type { DeviceExchange } from './device_exchange.ts'
+import { type DeviceChanges, deviceChanges, differences } from './differences.ts'
 
 export type Source = {
   /** The file. */
@@ -21,14 +22,17 @@ type Options = {
   source: Source | undefined
   /** What the service was started with; undefined without TLS. */
   certificate: Certificate | undefined
+  /** Begins to exchange the devices. Throws `conflict` where one of them is in use; nothing has changed then. */
+  exchange(config: Config, changes: DeviceChanges): DeviceExchange
   /** Told of what is in force from now on. Must not throw. */
   taken(config: Config, certificate: Certificate | undefined): void
 }
 
 /** Everything else is read where things are opened, once. */
 const atOnce: ReadonlySet<string> = new Set(['hosts', 'cors.origins'])
-const atOnceOfDevice = /^devices: (?<device_id>[\w-]+)\.(name|limits)(\.|$)/
 const newCertificate = 'listen.tls: the certificate'
+
+type Planned = { config: Config; certificate: Certificate | undefined; devices: DeviceChanges }
 
 export class Reloading {
   readonly #options: Options
@@ -59,33 +63,35 @@ export class Reloading {
   }
 
   /**
-   * Takes over what it can, after `first` has done its part. Rejects with `invalid` for a file that is not right, or as `first`
-   * does; nothing has changed then.
+   * Takes over what it can. `prepare` resolves with what takes over the rest, given the devices that are not as they were. Rejects with
+   * `invalid` for a file that is not right, with `conflict` where a device is in use, or as `prepare` and its result do; nothing has
+   * changed then.
    */
-  take<Done>(first: () => Promise<Done>): Promise<Changes & { done: Done }> {
+  take<Done>(prepare: () => Promise<(devices: ReadonlySet<string>) => Done>): Promise<Changes & { done: Done }> {
     return this.#lane.run(async () => {
-      const { config, certificate, ...changes } = await this.#plan()
-      const done = await first()
+      const { config, certificate, devices, ...changes } = await this.#plan()
+      const takeOver = await prepare()
+      // From here to `complete` in one turn: every request sees the devices of before, or those of afterwards.
+      const exchange = this.#options.exchange(config, devices)
+      const done = attempted(() => takeOver(exchange.devices), exchange.undo)
       this.#config = config
       this.#certificate = certificate
+      const completed = exchange.complete()
       if (changes.at_once.length) this.#options.taken(config, certificate)
+      await completed
       return { ...changes, done }
     })
   }
 
-  async #plan(): Promise<Changes & { config: Config; certificate: Certificate | undefined }> {
+  async #plan(): Promise<Changes & Planned> {
     const { source } = this.#options
     const running = { config: this.#config, certificate: this.#certificate }
-    if (!source) return { ...running, config_file: null, at_once: [], needs_restart: [] }
+    if (!source) return { ...running, devices: { opened: [], gone: [] }, config_file: null, at_once: [], needs_restart: [] }
     const { file, certificate } = await read(source)
     const all = differences(running.config, file)
     const isTls = certificate !== undefined && running.certificate !== undefined
-    const tuned = onlyTuned(all)
     const can = (place: string) =>
-      atOnce.has(place) ||
-      place.startsWith('limits.') ||
-      (isTls && place.startsWith('listen.tls.')) ||
-      tuned.has(atOnceOfDevice.exec(place)?.groups?.device_id ?? '')
+      atOnce.has(place) || place.startsWith('limits.') || place.startsWith('devices: ') || (isTls && place.startsWith('listen.tls.'))
     return {
       config_file: source.path,
       at_once: [...all.filter(can), ...(isTls && !isSame(certificate, running.certificate!) ? [newCertificate] : [])],
@@ -95,13 +101,11 @@ export class Reloading {
         hosts: file.hosts,
         cors: file.cors,
         limits: file.limits,
-        devices: running.config.devices.map((device) => {
-          const next = tuned.has(device.device_id) && file.devices.find(({ device_id }) => device_id === device.device_id)
-          return next ? { ...device, name: next.name, limits: next.limits } : device
-        }),
+        devices: file.devices,
         listen: isTls ? { ...running.config.listen, tls: file.listen.tls } : running.config.listen,
       },
       certificate: isTls ? certificate : running.certificate,
+      devices: deviceChanges(running.config, file),
     }
   }
 }
@@ -117,11 +121,14 @@ async function read(source: Source): Promise<{ file: Config; certificate: Certif
   }
 }
 
-/** Devices of which nothing differs but what people call them and within which limits they are asked: those hold for the model they are. */
-function onlyTuned(places: readonly string[]): ReadonlySet<string> {
-  const of = (place: string) => /^devices: ([\w-]+)\./.exec(place)?.[1]
-  const others = new Set(places.filter((place) => !atOnceOfDevice.test(place)).map(of))
-  return new Set(places.map(of).filter((device_id) => device_id !== undefined && !others.has(device_id)) as string[])
+/** What `act` answers; `undo` is called before what it throws is thrown on. */
+function attempted<Result>(act: () => Result, undo: () => void): Result {
+  try {
+    return act()
+  } catch (error) {
+    undo()
+    throw error
+  }
 }
 
 function isSame(one: Certificate, other: Certificate): boolean {

@@ -18,6 +18,7 @@ import { abortLeftOpen } from '../workflow/kept/left_open.ts'
 import { RecordFile } from '../workflow/kept/record_file.ts'
 import { benchOf } from '../workflow/plans/bench.ts'
 import type { Source } from '../workflow/plans/library.ts'
+import { hasDevice } from '../workflow/plans/topology.ts'
 import { Runtime, type RuntimeOptions } from '../workflow/runtime.ts'
 import { Shelf } from '../workflow/shelf.ts'
 import { simulatedBench } from './bench.ts'
@@ -27,6 +28,8 @@ import { openLearned } from './learned.ts'
 export type Runs = {
   shelf: Shelf
   runtime: Runtime
+  /** The open run on whose topology a device is, as a clause; undefined where there is none. A run in PURE_SIM uses no device. */
+  usedBy(device_id: string): string | undefined
   /** Resolves when what is known of every run is on the card. Rejects with `storage`. */
   written(): Promise<void>
   /** Aborts what is open, and resolves when it has unwound or the time for that is over. */
@@ -125,6 +128,12 @@ export async function openRuns(rooms: Rooms, instead: Partial<RuntimeOptions> = 
   return {
     shelf,
     runtime,
+    usedBy(device_id) {
+      const used = runtime
+        .executions()
+        .find(({ isOver, world, workflow }) => !isOver && world.mode !== 'PURE_SIM' && hasDevice(workflow.topology, device_id))
+      return used && `execution ${used.execution_id} (${used.workflow.name})`
+    },
     written: () => file.written(),
     async abort() {
       const done = new AbortController()

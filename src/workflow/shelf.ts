@@ -10,7 +10,7 @@ import type { Bench } from './plans/bench.ts'
 import { compileWorkflow } from './plans/compile.ts'
 import { compileLibrary, type Library, readFolder, type Source } from './plans/library.ts'
 import type { Workflow } from './plans/plan.ts'
-import type { Topology } from './plans/topology.ts'
+import { hasDevice, type Topology } from './plans/topology.ts'
 import { mustBeKnown } from './plans/wrong.ts'
 import type { Runtime } from './runtime.ts'
 import type { Labware } from './threads/labware.ts'
@@ -123,20 +123,25 @@ export class Shelf {
     this.#placeAll(standing)
   }
 
-  /** Reads the files anew. Rejects with `conflict` when the loaded topology has changed and runs are open on it; nothing has changed then. */
-  async reload(): Promise<Library> {
-    const before = this.#files
+  /**
+   * Reads the files anew. What this resolves with takes them over, against the bench as it is then; it throws `conflict` while runs are open
+   * on the loaded topology, if that or one of its devices has changed. Nothing has changed then. Call `keepPlaced` afterwards.
+   */
+  async read(): Promise<(devices: ReadonlySet<string>) => Library> {
     const { topologies } = this.#options
-    if (topologies !== undefined) this.#files = await readFolder(topologies)
-    const library = this.#compiled()
-    try {
-      this.#takeOver(library)
-    } catch (error) {
-      this.#files = before
-      throw error
+    const files = topologies === undefined ? this.#files : await readFolder(topologies)
+    return (devices) => {
+      const before = this.#files
+      this.#files = files
+      try {
+        const library = this.#compiled()
+        this.#takeOver(library, devices)
+        return library
+      } catch (error) {
+        this.#files = before
+        throw error
+      }
     }
-    await this.keepPlaced()
-    return library
   }
 
   /** As read last, against the bench as it is now. */
@@ -230,10 +235,11 @@ export class Shelf {
     return { ...library, faults: [...this.#files.faults, ...library.faults.filter(({ origin }) => !mine.includes(origin))] }
   }
 
-  #takeOver(library: Library): void {
+  #takeOver(library: Library, devices: ReadonlySet<string>): void {
     const { topology } = this.runtime.worlds
     const fresh = topology && library.topologies.get(topology.name)
-    const isSame = !topology || (fresh && JSON.stringify(fresh.document) === JSON.stringify(topology.document))
+    const isTouched = topology && [...devices].some((device_id) => hasDevice(topology, device_id))
+    const isSame = !topology || (fresh && !isTouched && JSON.stringify(fresh.document) === JSON.stringify(topology.document))
     if (isSame) this.runtime.library = library
     else {
       // Refused while runs are open on it.

@@ -140,7 +140,7 @@ test('a device is changed in its place, setting by setting, and taken out again'
   t.match(text(), '// Made by us.')
 })
 
-test('beside a service it is said that a restart is needed, and who has the port is asked through it', async (t) => {
+test('beside a service a change is in force at once, unless the device is in use, and who has the port is asked through it', async (t) => {
   const { devices, shaker, text, home, places } = await bench(t)
   t.equal((await devices('add', 'shaker-1', '--driver', 'bioshake', '--port', shaker.path, '--no-ask')).code, 0)
   const service = running(t, home, ['serve', ...places])
@@ -148,17 +148,17 @@ test('beside a service it is said that a restart is needed, and who has the port
   const added = await devices('add', 'sealer-1', '--driver', 'a4s', '--port', 'simulated')
   t.match(added, {
     code: 0,
-    stdout:
-      /\nreload: nothing of the configuration was taken over; needs a restart: devices: sealer-1 is new; 2 topologies.*\nwhen nothing runs, /,
+    stdout: /\nreload: taken over: devices: sealer-1 is new; 2 topologies.*\n$/,
   })
   const taught = await devices('set', 'shaker-1', '--ask')
   t.equal(taught.code, 0, taught.stderr)
   t.match(taught.stdout, /^asked the device: BIOSHAKE/)
+  t.match(taught.stdout, /reload: taken over: devices: shaker-1\.identity\.model, devices: shaker-1\.identity\.serial_number/)
   t.match(text(), '"serial_number": "SIM-0001"')
   const removed = await devices('remove', 'sealer-1', '--json')
   const { restart_needed, message } = JSON.parse(removed.stdout) as { restart_needed: boolean; message: string }
-  t.equal(restart_needed, true, 'for the identity of the other')
-  t.match(message, /needs a restart: devices: shaker-1\.identity\.model, devices: shaker-1\.identity\.serial_number; 2 topologies/)
+  t.equal(restart_needed, false)
+  t.match(message, /^reload: taken over: devices: sealer-1 is gone; 2 topologies/)
   service.child.kill('SIGTERM')
   await service.ended
 })

@@ -50,6 +50,11 @@ export function compileTopology(input: unknown, bench: Bench, origin: string): T
   }
 }
 
+/** Whether a device stands on it, or carries labware there. */
+export function hasDevice({ devices, document }: Topology, device_id: string): boolean {
+  return devices.has(device_id) || Object.hasOwn(document.transporters, device_id)
+}
+
 /** In the order of their positions. */
 function placedDevices({ positions }: TopologyDocument): string[] {
   return [...new Set(Object.values(positions).flatMap(({ device }) => device ?? []))]
