@@ -12,8 +12,8 @@ import type { Env, Principal } from './contract.ts'
 import { answerError } from './errors.ts'
 import { WrongKeys } from './wrong_keys.ts'
 
-/** How commands are typed at this computer. */
-const { command } = installation()
+/** How commands are typed at this computer; read once, when a key is missing. */
+let command: string | undefined
 
 const local: Principal = { key_id: 'local', name: 'local', scope: 'admin' }
 
@@ -104,6 +104,7 @@ function admitted(lab: Lab, wrongKeys: WrongKeys, header: string | undefined, ad
   const key = header === undefined ? undefined : lab.keys.check(header)
   if (key) return key
   if (header !== undefined) wrongKeys.count(address())
+  command ??= installation().command
   throw new LabError(
     'unauthorized',
     `the header X-API-Key, or Authorization: Bearer, must hold a valid key; make one at the bench with: ${command} key create --name NAME --scope operate`,
