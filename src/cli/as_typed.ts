@@ -5,6 +5,15 @@ import { installation } from '../kit/installation.ts'
 let named: RegExp | undefined
 let typed: string | undefined
 
+/** Where files of benchd itself are missing, the error that a text tells must still be told. */
+function commandHere(): string {
+  try {
+    return installation().command
+  } catch {
+    return 'benchd'
+  }
+}
+
 /** What a command can begin with: only before these words `benchd` is a command. */
 export function nameCommands(words: readonly string[]): void {
   named = new RegExp(`(?<!npx |Usage: |\\ba |another |[\\w/.-])benchd (?=(?:help|${words.join('|')})\\b)`, 'g')
@@ -13,6 +22,6 @@ export function nameCommands(words: readonly string[]): void {
 /** `npx benchd …` instead of `benchd …` in a clone that nobody has linked. A text that is JSON stays as it is. */
 export function asTyped(text: string): string {
   if (!named || text.startsWith('{') || text.startsWith('[') || !text.includes('benchd ')) return text
-  typed ??= installation().command
+  typed ??= commandHere()
   return typed === 'benchd' ? text : text.replace(named, `${typed} `)
 }
