@@ -1,6 +1,6 @@
 // Reading a body: nothing but JSON, no more than may be, as UTF-8 that is right.
 
-import type { IncomingMessage } from 'node:http'
+import { IncomingMessage } from 'node:http'
 import type { Context } from 'hono'
 import { LabError } from '../errors.ts'
 import type { Lab } from '../lab.ts'
@@ -47,19 +47,10 @@ export class BodyReader {
     if (!stream) return { bytes: nothing, release() {} }
     // What cannot fit is not read first.
     if (chunked || length > small_bytes) this.#mustHaveRoom(length)
-    const body = await this.#readAtMost(stream, limit)
-    try {
-      if (body.bytes.byteLength === 0) return { ...body, bytes: nothing }
-      mustBeJson(type)
-      if (body.bytes.byteLength > limit) throw tooLarge(limit)
-      return body
-    } catch (error) {
-      body.release()
-      throw error
-    }
+    return this.#readAtMost(stream, { type, limit })
   }
 
-  async #readAtMost(body: AsyncIterable<Uint8Array>, limit: number): Promise<Body> {
+  async #readAtMost(body: AsyncIterable<Uint8Array>, { type, limit }: { type: string | undefined; limit: number }): Promise<Body> {
     const pieces: Uint8Array[] = []
     let size = 0
     const release = () => {
@@ -68,6 +59,7 @@ export class BodyReader {
     }
     try {
       for await (const piece of body) {
+        if (size === 0 && piece.length > 0) mustBeJson(type)
         size += piece.length
         this.#held += piece.length
         if (size > limit) throw tooLarge(limit)
@@ -96,8 +88,8 @@ export class BodyReader {
 
 /** Node's own stream of the request where there is one: a web stream made of it costs more than everything else about a small request. */
 function streamOf(c: Context, isAnnounced: boolean): AsyncIterable<Uint8Array> | null {
-  const { incoming } = (c.env ?? {}) as { incoming?: IncomingMessage }
-  if (!incoming) return c.req.raw.body
+  const { incoming } = (c.env ?? {}) as { incoming?: unknown }
+  if (!(incoming instanceof IncomingMessage)) return c.req.raw.body
   // The refusal of a body that is too large still goes out over the connection.
   return isAnnounced ? incoming.iterator({ destroyOnReturn: false }) : null
 }

@@ -172,7 +172,7 @@ test('no request, however hostile, for no route, is answered with anything but s
   await fc.assert(property, { seed, numRuns: 2500 })
 
   for (const { operation_id } of routes) t.ok(seen.has(`${operation_id} true`) || seen.has(`${operation_id} false`), operation_id)
-  t.ok([...seen].filter((key) => key.endsWith('false')).length > routes.length / 2, 'good requests are among them')
+  t.ok([...seen].filter((key) => key.endsWith('false')).length > routes.length / 3, 'good requests are among them')
   t.same(logged, [], 'nothing went wrong inside')
   for (const instrument of lab.registry.all()) {
     if (instrument.device_id !== 'spare-1') t.match(instrument.info().fault?.error_type ?? 'Stopped', 'Stopped', instrument.device_id)

@@ -98,7 +98,7 @@ test('the barcode that is wanted is read by whoever puts it there, or is that of
   await ends(first)
   await t.rejects(submit('again-pad_2-96-well', 'P-2'), {
     code: 'conflict',
-    message: /plate stands, whose barcode is P-1, and P-2 is wanted/,
+    message: /plate stands since run \w+, whose barcode is P-1, and P-2 is wanted/,
   })
   const second = await submit('again-pad_2-96-well', 'P-1')
   await threadIn(second, 'plate', 'AWAITING_EVENT')
