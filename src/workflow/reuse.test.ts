@@ -119,7 +119,7 @@ test('labware of another type that stands there is not used', async (t) => {
   runtime.operator.done(await threadIn(first, 'plate', 'AWAITING_MANUAL_PLACE'), 'place', null)
   await threadIn(first, 'plate', 'AWAITING_EVENT')
   await ends(first)
-  await t.rejects(submit('again-pad_1-lid'), { code: 'conflict', message: /where plate stands; take it away/ })
+  await t.rejects(submit('again-pad_1-lid'), { code: 'conflict', message: /where plate stands since run \w+; take it away/ })
 })
 
 test('nor is it by a thread that comes when it is wanted: that says what stands there', async (t) => {
