@@ -1,18 +1,9 @@
 // Commands that a text names, as they are typed where this program runs.
 
-import { installation } from '../kit/installation.ts'
+import { commandHere } from '../kit/installation.ts'
 
 let named: RegExp | undefined
 let typed: string | undefined
-
-/** Where files of benchd itself are missing, the error that a text tells must still be told. */
-function commandHere(): string {
-  try {
-    return installation().command
-  } catch {
-    return 'benchd'
-  }
-}
 
 /** What a command can begin with: only before these words `benchd` is a command. */
 export function nameCommands(words: readonly string[]): void {

@@ -299,9 +299,9 @@ export class Instrument {
 
   /** Throws `conflict` while it may be moving or hot and has not acknowledged a halt: nobody would repeat the halt any more. */
   mustBeOff(): void {
-    if (!this.#halts.isOwed) return
-    const why = 'has not acknowledged its last halt, so that it may still move or heat'
-    throw new LabError('conflict', `${this.device_id} ${why}; see that it is connected and stands, then ${this.#remedy}, then reload`)
+    if (!this.#halts.isOwed && !this.#leftOn.mayBeOn) return
+    const why = this.#halts.isOwed ? 'has not acknowledged its last halt, so that it may still move or heat' : 'may still move or heat'
+    throw new LabError('conflict', `${this.device_id} ${why}; see that it is connected, stop it, see that it stands, then reload`)
   }
 
   /** Once it is closed: a halt that it has not acknowledged is sent by the device in its place, as soon as the link of that is open. */

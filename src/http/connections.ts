@@ -16,7 +16,7 @@ type Options = { limits: () => ConnectionLimits; refusals: Refusals; clock: Cloc
 
 /** A client has this long to send its request, or to finish its handshake, before a newer connection may take its place. */
 const grace_ms = 1000
-/** A connection whose requests are dropped ends after so long. */
+/** A connection whose requests were refused all at once ends after so long. */
 const linger_ms = 1000
 /** Until then there may be this many times as many connections as configured. */
 const overshoot = 2
@@ -227,7 +227,7 @@ export class Connections {
 
   #finished(place: Place, response: ServerResponse, socket: Socket): void {
     place.unfinished.delete(response)
-    if (response.statusCode === 503 && place.waiting.length > 0) this.#linger(place, socket)
+    if (response.statusCode === 503 && place.waiting.length > 0) this.#linger(place)
     if (place.turn === response) this.#nextTurn(place)
     // Without another request Node has set the timer of an idle connection just now.
     if (place.isTimed && place.unfinished.size > 0) socket.setTimeout(0)
@@ -238,12 +238,11 @@ export class Connections {
   }
 
   /**
-   * Drops the further requests of a connection of which one was refused because too much is going on. The connection ends a little later: a
+   * Refuses the further requests of a connection of which one was refused because too much is going on. The connection ends a little later: a
    * client that is cut off at once comes back at once, and its handshake costs more than the requests.
    */
-  #linger(place: Place, socket: Socket): void {
-    place.waiting.length = 0
-    socket.pause()
+  #linger(place: Place): void {
+    for (const { response } of place.waiting.splice(0)) response.writeHead(503, { 'Retry-After': '1', 'Content-Length': '0' }).end()
     this.#options.clock.after(linger_ms, () => place.socket.destroy())
   }
 

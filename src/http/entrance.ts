@@ -6,7 +6,7 @@ import { hostname, networkInterfaces } from 'node:os'
 import type { Context, MiddlewareHandler } from 'hono'
 import { LabError } from '../errors.ts'
 import { withoutSecrets } from '../keys/secret.ts'
-import { installation } from '../kit/installation.ts'
+import { commandHere } from '../kit/installation.ts'
 import type { Lab } from '../lab.ts'
 import type { Env, Principal } from './contract.ts'
 import { answerError } from './errors.ts'
@@ -104,7 +104,7 @@ function admitted(lab: Lab, wrongKeys: WrongKeys, header: string | undefined, ad
   const key = header === undefined ? undefined : lab.keys.check(header)
   if (key) return key
   if (header !== undefined) wrongKeys.count(address())
-  command ??= installation().command
+  command ??= commandHere()
   throw new LabError(
     'unauthorized',
     `the header X-API-Key, or Authorization: Bearer, must hold a valid key; make one at the bench with: ${command} key create --name NAME --scope operate`,

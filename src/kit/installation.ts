@@ -41,6 +41,15 @@ export function installation(folder = top): Installation {
   }
 }
 
+/** How commands are typed here; `benchd` where files of it are missing: the text that names them must be told all the same. */
+export function commandHere(): string {
+  try {
+    return installation().command
+  } catch {
+    return 'benchd'
+  }
+}
+
 /** Folders that npm adds for its own scripts are not on the PATH of the person who types. */
 function isOnPath(): boolean {
   const folders = (process.env.PATH ?? '').split(delimiter).filter((folder) => folder && !folder.includes('node_modules'))

@@ -32,7 +32,11 @@ export function exchangeDevices({ devices }: Pick<Config, 'devices'>, { opened, 
   const touched = [...gone, ...opened.map(({ device_id }) => device_id)]
   const replaced = touched.filter((device_id) => known.has(device_id))
   for (const device_id of replaced) mustBeUnused(registry, device_id, usedBy)
-  for (const device_id of gone) registry.find(device_id).mustBeOff()
+  // Nobody would reach the instrument that was there: what comes in its place is no instrument, or none at all.
+  const unreached = opened.filter((device) => device.kind === 'external' || device.transport.kind === 'simulated')
+  for (const device_id of [...gone, ...unreached.map(({ device_id }) => device_id)]) {
+    if (known.has(device_id)) registry.find(device_id).mustBeOff()
+  }
   const made = new Map<string, Simulation>()
   const fresh = opened.map((device) => make(device, made))
   const order = devices.map(({ device_id }) => device_id)
