@@ -116,7 +116,7 @@ export const topologyRoutes: Route[] = [
     summary: 'Read the configuration file and the topologies folder anew',
     description: [
       'A configuration that is not right is a 400 with what is wrong in it; that the loaded topology has changed while runs are open on it, a',
-      'conflict, and so is a device that differs or is gone while a run, a lease or an operation uses it: the detail names who. Nothing has',
+      'conflict, and so is a device that differs or is gone while a run, a lease or an operation uses it, or one that is gone may still move or heat: the detail names who, or what to do. Nothing has',
       'changed then. Devices that are new are opened, those that are gone are halted and closed, and those that differ are closed and opened',
       'anew; a stop counts at every moment of that. What cannot change while the service runs is named in `needs_restart`.',
     ].join(' '),
