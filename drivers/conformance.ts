@@ -368,7 +368,7 @@ export function isFailure(t: Test, outcome: Outcome | undefined, what: string, f
   if (outcome && 'error' in outcome) saysWhatToDo(t, outcome.error, what)
 }
 
-/** What a person can do, as a sentence in the imperative tells it. */
+/** Matches a sentence in the imperative that tells a person what to do. */
 const action =
   /(^|[.;:,] (then )?|\band )(see|look|read|check|find|wait|use|call|switch|let|clear|close|open|remove|free|clean|load|put|plug|ask|update|initialize|stop|compare)\b/i
 /** A number that stands for an error, without words of its own behind it. */

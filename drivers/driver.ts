@@ -16,7 +16,7 @@ type Common<Settings> = {
   readonly settings: v.GenericSchema<unknown, Settings>
   /** What this model can do, before it has been asked. */
   profile(settings: Settings): Profile
-  /** What its numbers mean; absent for an instrument that reports no error by number. */
+  /** The error table of the instrument; absent where the instrument reports no error by number. */
   errors?(settings: Settings): ErrorTable
 }
 

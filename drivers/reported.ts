@@ -7,7 +7,7 @@ export type Meaning = readonly [words: string, action: string]
 
 export type ErrorTable = {
   readonly codes: Readonly<Record<number, Meaning>>
-  /** What numbers without a row of their own have in common. The first group that holds a number is its meaning. */
+  /** Meanings for ranges of numbers. A number without a row in `codes` takes the meaning of the first group that holds it. */
   readonly groups?: readonly { holds(code: number): boolean; meaning: Meaning }[]
   /** Where numbers without a meaning are looked up, such as `the manual of the a4S`. */
   readonly manual: string

@@ -1,4 +1,4 @@
-// What the errors of the a4S mean. The vendor's list is not known to us: the numbers here are those of our simulator.
+// The error table of the a4S: number, meaning, remedy. The vendor's list is not public, so the numbers are those of our simulator [G].
 
 import type { ErrorTable } from '../reported.ts'
 

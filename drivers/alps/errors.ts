@@ -1,4 +1,4 @@
-// What the error numbers of the sealers of the ALPS family mean, and what to do about each.
+// The error tables of the sealers of the ALPS family: number, meaning, remedy.
 
 import type { ErrorTable, Meaning } from '../reported.ts'
 

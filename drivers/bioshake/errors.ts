@@ -1,4 +1,4 @@
-// What the errors of a BioShake mean, and what to do about each.
+// The error table of the BioShake: number, meaning, remedy.
 
 import type { ErrorTable, Meaning } from '../reported.ts'
 

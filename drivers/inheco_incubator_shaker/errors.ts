@@ -1,4 +1,4 @@
-// What the errors of an Inheco incubator shaker mean, and what to do about each.
+// The error table of the Inheco incubator shaker: number, meaning, remedy.
 
 import type { ErrorTable } from '../reported.ts'
 

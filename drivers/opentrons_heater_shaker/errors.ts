@@ -1,4 +1,4 @@
-// What the errors of an Opentrons Heater-Shaker mean, and what to do about each.
+// The error table of the Opentrons Heater-Shaker: number, meaning, remedy.
 
 import type { ErrorTable, Meaning } from '../reported.ts'
 

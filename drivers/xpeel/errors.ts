@@ -1,4 +1,4 @@
-// What the codes of an XPeel mean, and what to do about each.
+// The error table of the XPeel: code, meaning, remedy.
 
 import type { ErrorTable } from '../reported.ts'
 

@@ -1,18 +1,17 @@
-// Commands that a text names, as they are typed where this program runs.
+// Names commands in texts for people as they are typed on this computer.
 
 import { commandHere } from '../kit/installation.ts'
 
 let named: RegExp | undefined
-let typed: string | undefined
 
-/** What a command can begin with: only before these words `benchd` is a command. */
+/** Sets the first words of all commands: `benchd` is taken for the program only before one of them. */
 export function nameCommands(words: readonly string[]): void {
   named = new RegExp(`(?<!npx |Usage: |\\ba |another |[\\w/.-])benchd (?=(?:help|${words.join('|')})\\b)`, 'g')
 }
 
-/** `npx benchd …` instead of `benchd …` in a clone that nobody has linked. A text that is JSON stays as it is. */
+/** Writes `npx benchd …` instead of `benchd …` in a clone that nobody has linked. Returns JSON as it is. */
 export function asTyped(text: string): string {
   if (!named || text.startsWith('{') || text.startsWith('[') || !text.includes('benchd ')) return text
-  typed ??= commandHere()
+  const typed = commandHere()
   return typed === 'benchd' ? text : text.replace(named, `${typed} `)
 }

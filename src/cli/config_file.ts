@@ -4,6 +4,8 @@ import type { Config } from '../config.ts'
 import { LabError, messageOf } from '../errors.ts'
 import { parseJsonWithComments } from '../kit/json.ts'
 import { withValue } from '../kit/json_edit.ts'
+import { replaceFile } from '../kit/replace_file.ts'
+import { tellNoService } from './elsewhere.ts'
 import { CliError } from './exit.ts'
 import type { LocalService } from './local_service.ts'
 import { howToRestart, isOf, reload, todo } from './reload.ts'
@@ -60,8 +62,19 @@ export function withDeep(text: string, path: readonly (string | number)[], value
   )
 }
 
-/** Has a service take up what was written, and says what came of it. */
-export async function reloaded(service: LocalService, path: string): Promise<{ words: string; restart_needed: boolean }> {
+type Writing = { path: string; text: string; before: string; service: LocalService }
+
+/** Writes the file over the text of `before`, keeping an old copy, and has the service read it. Says first when no service runs. */
+export async function written({ path, text, before, service }: Writing): Promise<Reloaded & { old_copy: string | null }> {
+  if (service.is === 'absent') await tellNoService({ folder: service.folder, isNamed: true, what: `${path} is written` })
+  const old_copy = await replaceFile(path, text, { before })
+  return { old_copy, ...(await reloaded(service, path)) }
+}
+
+type Reloaded = { words: string; restart_needed: boolean }
+
+/** Has a service read the file that was written, and says what came of it. */
+async function reloaded(service: LocalService, path: string): Promise<Reloaded> {
   if (service.is === 'absent')
     return { words: `no service runs on the data folder ${service.folder}: the file is read when one starts`, restart_needed: false }
   if (service.is === 'closed') return { words: `the service could not be told (${service.why}); ${howToRestart()}`, restart_needed: true }

@@ -2,10 +2,8 @@
 
 import { readText } from '../kit/files.ts'
 import { parseJsonWithComments } from '../kit/json.ts'
-import { replaceFile } from '../kit/replace_file.ts'
 import { command } from './command.ts'
-import { again, checked, literal, reloaded, withDeep } from './config_file.ts'
-import { tellNoService } from './elsewhere.ts'
+import { again, checked, literal, withDeep, written } from './config_file.ts'
 import { CliError } from './exit.ts'
 import { serviceOn } from './local_service.ts'
 import { configPath, dataDir } from './places.ts'
@@ -30,9 +28,7 @@ export const configSet = command({
       return 0
     }
     const service = await serviceOn(dataDir(options['data-dir']))
-    if (service.is === 'absent') await tellNoService({ folder: service.folder, isNamed: true, what: `${path} is written` })
-    const old_copy = await replaceFile(path, text, { before })
-    const { words, restart_needed } = await reloaded(service, path)
+    const { old_copy, words, restart_needed } = await written({ path, text, before, service })
     if (options.json) print(JSON.stringify({ config: path, old_copy, restart_needed, message: words }))
     else print([`wrote ${path} (old copy: ${old_copy})`, words].join('\n'))
     return 0

@@ -1,15 +1,21 @@
-// A command that would work on the files of a data folder by itself says so first, and does not when another service is likely meant.
+// Commands that change the files of a data folder without a service say so first, and refuse when another service is likely meant.
 
 import { get } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { CliError } from './exit.ts'
 import { note } from './terminal.ts'
 
-/** Where `benchd demo` and `benchd serve` listen unless they are told otherwise. */
+/** The address of `benchd demo` and `benchd serve` by default: `listen.port` in src/config.ts, which is not loaded for this. */
 const usualUrl = 'http://127.0.0.1:8520'
 const patience_ms = 500
 
-type Wish = { folder: string /** Whether somebody named the folder. */; isNamed: boolean /** As in: `the key is …`. */; what: string }
+type Wish = {
+  folder: string
+  /** Whether somebody named the folder. */
+  isNamed: boolean
+  /** What is done to the folder, as in `the key is made`. */
+  what: string
+}
 
 /**
  * Says on stderr that no service runs on the folder and what is done instead. Throws a usage error when nobody named the folder and a service

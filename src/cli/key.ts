@@ -30,7 +30,8 @@ const keyCreate = command({
     const wish = { name, scope: scope as CreatedKey['scope'], ...expiryOf(options) }
     const created = await withKeys(options, {
       online: (service) => ask<CreatedKey>(service, 'POST', '/api/keys', wish),
-      offline: (folder) => changed(options, folder, 'the key is made', () => offline(folder, 'key create', wish)),
+      offline: (folder) => offline(folder, 'key create', wish),
+      what: 'the key is made',
     })
     print(options.json ? JSON.stringify(created) : created.api_key)
     return 0
@@ -62,7 +63,8 @@ const keyRotate = command({
     const wish = { ...(options.overlap !== undefined && { overlap_s: seconds(options.overlap) }), ...expiryOf(options) }
     const created = await withKeys(options, {
       online: (service) => ask<CreatedKey>(service, 'POST', `/api/keys/${encodeURIComponent(key_id)}/rotate`, wish),
-      offline: (folder) => changed(options, folder, 'the new key is made', () => offline(folder, 'key rotate', { key_id, ...wish })),
+      offline: (folder) => offline(folder, 'key rotate', { key_id, ...wish }),
+      what: 'the new key is made',
     })
     print(options.json ? JSON.stringify(created) : created.api_key)
     return 0
@@ -87,7 +89,8 @@ const keyRevoke = command({
     await mustBeSure(options, `revoke key ${key_id}: whoever uses it is refused from then on`)
     await withKeys<unknown>(options, {
       online: (service) => ask(service, 'DELETE', `/api/keys/${encodeURIComponent(key_id)}`),
-      offline: (folder) => changed(options, folder, 'the key is revoked', () => offline(folder, 'key revoke', { key_id })),
+      offline: (folder) => offline(folder, 'key revoke', { key_id }),
+      what: 'the key is revoked',
     })
     return say({ success: true, message: `key ${key_id} is revoked` }, options.json)
   },
@@ -95,22 +98,12 @@ const keyRevoke = command({
 
 export const commands = [keyCreate, keyList, keyRotate, keyRevoke, ...pairing, whoami]
 
-/** Work that changes a folder which no service runs on. */
-async function changed<Result>(
-  options: Given<typeof serviceOptions>,
-  folder: string,
-  what: string,
-  work: () => Promise<Result>,
-): Promise<Result> {
-  const isNamed = (options['data-dir'] ?? process.env.BENCHD_DATA_DIR) !== undefined
-  await tellNoService({ folder, isNamed, what })
-  return work()
-}
-
 type Work<Result> = {
   online(service: Service): Promise<Result>
   /** Nobody serves the folder, so its file is ours to change. */
   offline(folder: string): Promise<Result>
+  /** What is done to the folder, as in `the key is made`; absent for work that changes nothing. */
+  what?: string
 }
 
 async function withKeys<Result>(options: Given<typeof serviceOptions>, work: Work<Result>): Promise<Result> {
@@ -119,7 +112,10 @@ async function withKeys<Result>(options: Given<typeof serviceOptions>, work: Wor
     return await work.online(service)
   } catch (error) {
     if ('url' in service || !(error instanceof CliError) || error.exit !== 'unreachable') throw error
-    return work.offline(service.socket_of).catch((refusal) => {
+    const { socket_of: folder } = service
+    const isNamed = (options['data-dir'] ?? process.env.BENCHD_DATA_DIR) !== undefined
+    if (work.what) await tellNoService({ folder, isNamed, what: work.what })
+    return work.offline(folder).catch((refusal) => {
       // One has begun meanwhile.
       if (refusal instanceof LabError && refusal.code === 'in_use') return work.online(service)
       throw refusal

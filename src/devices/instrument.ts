@@ -297,7 +297,7 @@ export class Instrument {
     if (told) throw new LabError('conflict', `${this.device_id} is kept by ${told.owner}; ask them to let go of it, or wait, then reload`)
   }
 
-  /** Throws `conflict` while it may be moving or hot and has not acknowledged a halt: nobody would repeat the halt any more. */
+  /** Throws `conflict` while the device may be moving or hot, or has not acknowledged a halt: nobody would repeat the halt any more. */
   mustBeOff(): void {
     if (!this.#halts.isOwed && !this.#leftOn.mayBeOn) return
     const why = this.#halts.isOwed ? 'has not acknowledged its last halt, so that it may still move or heat' : 'may still move or heat'

@@ -2,7 +2,7 @@
 
 import { type Config, checkConfig } from '../config.ts'
 import type { Keys } from '../keys/keys.ts'
-import { installation } from '../kit/installation.ts'
+import { commandHere } from '../kit/installation.ts'
 import type { Teachpoints } from '../teachpoints/store.ts'
 import type { Shelf } from '../workflow/shelf.ts'
 import { demoBench, demoTeachpoints } from './demo_bench.ts'
@@ -49,7 +49,7 @@ Try in a second terminal:
   curl -H "X-API-Key: $BENCHD_API_KEY" -X POST ${url}/api/devices/shaker-1/shake \\
        -H 'Content-Type: application/json' -d '{"speed": 500, "duration": 10}'
   curl -N -H "X-API-Key: $BENCHD_API_KEY" ${url}/events/stream
-  BENCHD_URL=${url} ${installation().command} runs submit seal-and-spin --follow
+  BENCHD_URL=${url} ${commandHere()} runs submit seal-and-spin --follow
 
 ${folder ? `Data is in ${folder}.` : 'Data is in a folder that is thrown away on Ctrl-C; keep it with --data-dir ./bench'}
 

@@ -8,23 +8,24 @@ import type { Socket } from 'node:net'
 import type { Limits } from '../config.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Refusals } from '../kit/refusals.ts'
+import { peerOf } from './connections.ts'
 
 type Options = { limits: () => Pick<Limits, 'connections'>; refusals: Refusals; clock: Clock; isTls: boolean }
 
-/** So many connections at most shake hands, or send their first request, at the same time. A silent one counts for `hello_ms` only. */
+/** Connections that may shake hands, or send their first request, at the same time. A silent one counts for `hello_ms` only. */
 const mostAtOnce = 16
 const hello_ms = 200
 /** While connections still come, one is handed over this often all the same. */
 const patience_ms = 10
-/** Of so many connections that are handed over one is the oldest. */
+/** One of this many connections that are handed over is the oldest. */
 const oldestOf = 3
 /** Twice as many connections may wait as may be open: a client whose connection is closed only comes again. */
 const overshoot = 2
 
 /**
- * Puts a queue before everything that handles new connections of a server that does not listen yet. Addresses take turns; of one address the
- * newest connection goes first, every third time the oldest. When too many wait, the oldest of the address that has most is closed. Nothing is lost that a client sends
- * while its connection waits.
+ * Puts a queue before everything that handles new connections of a server that does not listen yet. Addresses take turns. Of one address the
+ * newest connection goes first, and every third time the oldest. When too many wait, the oldest of the address with the most is closed.
+ * Bytes that a client sends while its connection waits are kept.
  */
 export function queueArrivals(server: Server, { limits, refusals, clock, isTls }: Options): void {
   const handlers = server.listeners('connection')
@@ -35,7 +36,7 @@ export function queueArrivals(server: Server, { limits, refusals, clock, isTls }
   let handedOver = 0
   let handedOverAt = Number.NEGATIVE_INFINITY
 
-  /** Handed over, and not heard of since. */
+  /** Peers that were handed over and have not sent a request since. */
   const silent = new Set<string>()
 
   const schedule = () => {
@@ -83,16 +84,11 @@ export function queueArrivals(server: Server, { limits, refusals, clock, isTls }
 }
 
 /**
- * Whether its client has gone: it ended the connection, and sent nothing before that could still be answered. Node tells it only to those who
- * read what came before, and nothing public says it. Where Node has changed that, such a connection is handed over in vain.
+ * Whether the client has ended the connection without a request that could still be answered. Node tells the end only to a reader of the
+ * stream, and nothing public shows it before. If Node renames this member, such a connection is handed over in vain.
  */
 function hasHungUp(socket: Socket & { _readableState?: { ended?: boolean } }, isTls: boolean): boolean {
   return socket._readableState?.ended === true && (isTls || socket.readableLength === 0)
-}
-
-/** The same for a TLS socket and for the one below it. */
-function peerOf({ remoteAddress, remotePort }: Socket): string {
-  return `${remoteAddress} ${remotePort}`
 }
 
 /** Connections by address, the newest last. An address without any is not in the map. */

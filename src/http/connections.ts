@@ -4,8 +4,10 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Limits } from '../config.ts'
+import { LabError } from '../errors.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Bound, Refusals } from '../kit/refusals.ts'
+import { refuse } from './errors.ts'
 
 export type ConnectionLimits = Pick<
   Limits,
@@ -41,6 +43,10 @@ type Place = {
   isTimed: boolean
 }
 
+const overloaded = new LabError('overloaded', 'an earlier request of this connection was refused; send this one again in a moment', {
+  retry_after_s: 1,
+})
+
 const isStop = /^\/api\/(devices\/[^/]+\/)?stop(\?|$)/
 
 const places = new WeakMap<Socket, { place: Place; connections: Connections }>()
@@ -49,6 +55,11 @@ const places = new WeakMap<Socket, { place: Place; connections: Connections }>()
 export function protectConnection(request: IncomingMessage | undefined, response: ServerResponse | undefined): void {
   const found = request && places.get(request.socket)
   if (found && response) found.connections.protect(found.place, response)
+}
+
+/** Names a client by address and port: the same for a TLS socket and for the TCP socket below it. */
+export function peerOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`
 }
 
 export class Connections {
@@ -129,7 +140,7 @@ export class Connections {
       isTimed: false,
     }
     places.set(socket, { place, connections: this })
-    const peer = `${address} ${remotePort}`
+    const peer = peerOf(socket)
     if (remotePort !== undefined) this.#byPeer.set(peer, place)
     this.#all.add(place)
     this.#list(place)
@@ -144,7 +155,7 @@ export class Connections {
 
   /** Requests name the TLS socket, places are held by the TCP socket below. */
   #addSecured(socket: Socket): void {
-    const place = this.#byPeer.get(`${socket.remoteAddress} ${socket.remotePort}`)
+    const place = this.#byPeer.get(peerOf(socket))
     if (place) places.set(socket, { place, connections: this })
   }
 
@@ -242,8 +253,9 @@ export class Connections {
    * client that is cut off at once comes back at once, and its handshake costs more than the requests.
    */
   #linger(place: Place): void {
-    for (const { response } of place.waiting.splice(0)) response.writeHead(503, { 'Retry-After': '1', 'Content-Length': '0' }).end()
-    this.#options.clock.after(linger_ms, () => place.socket.destroy())
+    for (const { response } of place.waiting.splice(0)) refuse(response, overloaded)
+    // A request that came since is answered, and its client may go on.
+    this.#options.clock.after(linger_ms, () => void (place.unfinished.size === 0 && place.socket.destroy()))
   }
 
   #nextTurn(place: Place): void {

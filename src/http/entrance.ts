@@ -12,9 +12,6 @@ import type { Env, Principal } from './contract.ts'
 import { answerError } from './errors.ts'
 import { WrongKeys } from './wrong_keys.ts'
 
-/** How commands are typed at this computer; read once, when a key is missing. */
-let command: string | undefined
-
 const local: Principal = { key_id: 'local', name: 'local', scope: 'admin' }
 
 /** `isPublic` tells of a method and a path whether they need no key. */
@@ -104,10 +101,9 @@ function admitted(lab: Lab, wrongKeys: WrongKeys, header: string | undefined, ad
   const key = header === undefined ? undefined : lab.keys.check(header)
   if (key) return key
   if (header !== undefined) wrongKeys.count(address())
-  command ??= commandHere()
   throw new LabError(
     'unauthorized',
-    `the header X-API-Key, or Authorization: Bearer, must hold a valid key; make one at the bench with: ${command} key create --name NAME --scope operate`,
+    `the header X-API-Key, or Authorization: Bearer, must hold a valid key; make one at the bench with: ${commandHere()} key create --name NAME --scope operate`,
   )
 }
 

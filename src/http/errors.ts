@@ -1,5 +1,6 @@
 // Errors on the wire: `{detail}` and a status. The only place that turns codes into statuses.
 
+import type { ServerResponse } from 'node:http'
 import type { Context } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { type ErrorCode, LabError } from '../errors.ts'
@@ -59,6 +60,14 @@ export function errorAnswer(error: unknown): { status: ContentfulStatusCode; bod
       ...(status === 401 && { 'WWW-Authenticate': 'ApiKey, Bearer' }),
     },
   }
+}
+
+/** Answers with an error where no route is asked: before the entrance, or instead of it. */
+export function refuse(response: ServerResponse, error: LabError): void {
+  const { status, body, headers } = errorAnswer(error)
+  const text = `${JSON.stringify(body)}\n`
+  response.writeHead(status, { ...headers, 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text) })
+  response.end(text)
 }
 
 /** A refusal for overload closes the connection when the body has not arrived: it would have to be read otherwise. */

@@ -12,7 +12,7 @@ import type { Refusals } from '../kit/refusals.ts'
 import { queueArrivals } from './arrivals.ts'
 import { Connections } from './connections.ts'
 import type { Env } from './contract.ts'
-import { errorAnswer } from './errors.ts'
+import { errorAnswer, refuse } from './errors.ts'
 
 const timing = {
   maxHeaderSize: 16 * 1024,
@@ -123,11 +123,4 @@ function parserError(code: string | undefined): LabError {
   if (code === 'HPE_HEADER_OVERFLOW') return new LabError('headers_too_large', 'the headers are larger than 16 KiB')
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return new LabError('request_timeout', 'the request took too long to arrive')
   return new LabError('invalid', 'this is not HTTP as it should be')
-}
-
-function refuse(response: ServerResponse, error: LabError): void {
-  const { status, body, headers } = errorAnswer(error)
-  const text = `${JSON.stringify(body)}\n`
-  response.writeHead(status, { ...headers, 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text) })
-  response.end(text)
 }

@@ -41,13 +41,16 @@ export function installation(folder = top): Installation {
   }
 }
 
-/** How commands are typed here; `benchd` where files of it are missing: the text that names them must be told all the same. */
-export function commandHere(): string {
+let known: Installation['command'] | undefined
+
+/** Says how commands are typed on this computer; looked up once. `benchd` where its own files are missing, so that an error can still be told. */
+export function commandHere(): Installation['command'] {
   try {
-    return installation().command
+    known ??= installation().command
   } catch {
-    return 'benchd'
+    known = 'benchd'
   }
+  return known
 }
 
 /** Folders that npm adds for its own scripts are not on the PATH of the person who types. */

@@ -1,4 +1,4 @@
-// One process that runs a workflow of one method for many groups on virtual time, with a journal or without.
+// A process that runs a workflow of one method for many groups on virtual time, with a journal or without.
 
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { Changes } from '../../../src/kit/keyed_journal.ts'

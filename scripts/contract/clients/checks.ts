@@ -1,4 +1,4 @@
-// What each generated client does on the demo, and what it must be answered. One client is one set of these functions.
+// The checks of a generated client on the demo. Each client implements the functions of `Client`.
 
 import assert from 'node:assert/strict'
 
@@ -18,7 +18,7 @@ export type Client = {
 export const url = process.env.BENCHD_URL ?? ''
 export const api_key = process.env.BENCHD_API_KEY ?? ''
 
-/** What a call came to that was answered: throws the error of the contract where there is one. */
+/** Returns the content of an answer. Throws the `detail` of an error answer. */
 export function answered<T>({ data, error }: { data?: T; error?: { detail: string } }): T {
   if (data === undefined) throw new Error(error?.detail ?? 'the answer has no content')
   return data

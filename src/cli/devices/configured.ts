@@ -6,10 +6,8 @@ import { messageOf } from '../../errors.ts'
 import { readText } from '../../kit/files.ts'
 import { parseJsonWithComments } from '../../kit/json.ts'
 import { withoutValue, withValue } from '../../kit/json_edit.ts'
-import { replaceFile } from '../../kit/replace_file.ts'
 import { command, type Given } from '../command.ts'
-import { again, checked, literal, reloaded, withDeep } from '../config_file.ts'
-import { tellNoService } from '../elsewhere.ts'
+import { again, checked, literal, withDeep, written } from '../config_file.ts'
 import { CliError } from '../exit.ts'
 import { type LocalService, serviceOn } from '../local_service.ts'
 import { configPath, dataDir } from '../places.ts'
@@ -192,10 +190,8 @@ type Change = { id: string; text: string; said?: string | undefined }
 /** Writes it, tells the service, and says what came of it. */
 async function told(options: Given<typeof fileOptions> & { json?: boolean }, file: File, { id, text, said }: Change): Promise<number> {
   await checked(text, file.path)
-  const { service } = file
-  if (service.is === 'absent') await tellNoService({ folder: service.folder, isNamed: true, what: `${file.path} is written` })
-  const old_copy = await replaceFile(file.path, text, { before: file.text })
-  const { words, restart_needed } = await reloaded(file.service, file.path)
+  const { path, text: before, service } = file
+  const { old_copy, words, restart_needed } = await written({ path, text, before, service })
   if (options.json)
     print(JSON.stringify({ success: true, device_id: id, config: file.path, old_copy, said: said ?? null, restart_needed, message: words }))
   else print([...(said ? [said] : []), `wrote ${file.path} (old copy: ${old_copy})`, words].join('\n'))

@@ -78,5 +78,5 @@ function theOne(kind: string, word: string, candidates: readonly Candidate[], li
   if (found.length === 1) return found[0]!.id
   const shown = found.slice(0, mostCandidates).map(({ id, names }) => `${short(id)}${names[0] ? ` (${names[0]})` : ''}`)
   const more = found.length > mostCandidates ? ` and ${found.length - mostCandidates} more` : ''
-  throw new CliError('usage', `${word} can mean ${found.length} of ${list}: ${shown.join(', ')}${more}; write one of these ids`)
+  throw new CliError('usage', `${word} can mean more than one ${kind}: ${shown.join(', ')}${more}; write one of these ids`)
 }

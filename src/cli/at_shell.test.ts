@@ -1,0 +1,18 @@
+// Sentences of the API name routes; at a shell they name commands.
+
+import { test } from 'tap'
+import { atShell } from './at_shell.ts'
+
+test('routes become commands, and paths below them stay', async (t) => {
+  for (const [said, shown] of [
+    ['there is no labware "x"; /api/labware shows what there is', 'there is no labware "x"; benchd labware list shows what there is'],
+    ['there is no execution "x"; /api/executions shows what there is', 'there is no execution "x"; benchd runs list shows what there is'],
+    ['no topology is loaded; load one of /api/topologies', 'no topology is loaded; load one of benchd topology list'],
+    ['send POST /api/labware again', 'send POST /api/labware again'],
+    ['see /api/devices/shaker-1', 'see /api/devices/shaker-1'],
+    ['the body: coords.yaw is missing', 'coords.yaw is missing'],
+    ['the body.speed is missing', 'speed is missing'],
+    ['then POST /api/devices/shaker-1/initialize', 'then benchd devices init shaker-1'],
+  ] as const)
+    t.equal(atShell(said), shown)
+})
