@@ -1,4 +1,4 @@
-// The asks that wait, who is next where something has become free, and what is granted to whom.
+// The queue of requests: which ticket is next where a resource became free, and which resource it is granted.
 
 import { LabError } from '../../errors.ts'
 import type { Obstacle } from './asking.ts'
@@ -13,9 +13,9 @@ export class Asks {
   readonly #safety: Safety
   readonly #bookings: Bookings
   readonly #fresh = new Line<Wait>()
-  /** Those that find something free, but not safe, or kept for others. */
+  /** Tickets that found a candidate free, but unsafe, or reserved for others. */
   readonly #unsafe = new Set<Wait>()
-  /** Who would go to a device where this labware stands already. */
+  /** Tickets that accept this labware as already standing at their device. */
   readonly #guests = new Map<string, Set<Wait>>()
   #seen = 0
 
@@ -34,14 +34,14 @@ export class Asks {
     this.refresh(wait)
   }
 
-  /** It is to be considered anew. */
+  /** Marks a ticket to be looked at again. */
   refresh(wait: Wait): void {
     if (wait.isFresh || wait.state !== 'waiting') return
     wait.isFresh = true
     this.#fresh.add(wait)
   }
 
-  /** The first of all that may be able to go on. */
+  /** The first ticket that may be grantable. */
   next(): Wait | undefined {
     const { touched } = this.#ground
     let best = this.#fresh.first
@@ -65,7 +65,7 @@ export class Asks {
     return best
   }
 
-  /** While something stands in a place, or is to come there, only its own thread can go on, or one to which it is an input. */
+  /** While labware stands at a resource, or is to come there, only its own thread can get it, or one that takes it as an input. */
   #nextFor(place: Place, last: Wait | undefined): Wait | undefined {
     if (place.wanted.size === 0) return undefined
     const spots = place instanceof Nests ? place.spots : [place]
@@ -88,7 +88,7 @@ export class Asks {
     return first
   }
 
-  /** Those that were not safe are looked at again after each change. Answers whether there is one. */
+  /** Looks again at the unsafe ones after a change. Returns whether there is one. */
   reconsider(): boolean {
     if (this.#unsafe.size === 0 || this.#seen === this.#ground.version) return false
     this.#seen = this.#ground.version
@@ -96,7 +96,7 @@ export class Asks {
     return true
   }
 
-  /** Grants it the nearest place that is free and safe, or puts it in line. Answers whether it was granted. */
+  /** Grants the nearest candidate that is free and safe, or queues the ticket. Returns whether it was granted. */
   consider(wait: Wait): boolean {
     if (wait.state !== 'waiting') return false
     const index = this.#choose(wait)
@@ -190,7 +190,7 @@ export class Asks {
     ask.granted(ask.candidates[index]!)
   }
 
-  /** What was granted and not used is free again. */
+  /** Takes a request back, and frees what was granted and not used. */
   withdraw(wait: Wait): void {
     const { state, walker, places, granted } = wait
     wait.state = 'withdrawn'
@@ -204,7 +204,7 @@ export class Asks {
     else if (place.grant === wait) this.#ground.letGo(place, walker)
   }
 
-  /** It is told to go out of the way, and to ask anew. */
+  /** Sends the labware to a parking position, from where its thread makes a new request. */
   park(wait: Wait, pad: Spot): void {
     const { walker, ask, sequence, parked } = wait
     this.#takeOut(wait)
@@ -214,7 +214,7 @@ export class Asks {
     ask.park?.(pad.seats[0]!.name, { sequence, parked: parked + 1 })
   }
 
-  /** Calls with each thing that keeps it from one of its candidates. */
+  /** Calls `tell` with each obstacle between the ticket and one of its candidates. */
   obstacles(wait: Wait, index: number, tell: Tell): void {
     const { walker, places, inputs, ask } = wait
     const place = places[index]!
@@ -222,7 +222,7 @@ export class Asks {
     else if (!place.isClosedTo(walker, inputs, tell)) this.#dangers(wait, place, tell)
   }
 
-  /** The device that is kept may be another than the one that is wanted. */
+  /** The reservation that bars the candidate: its device may be another than the requested one. */
   #barredBy(wait: Wait, index: number): Obstacle[] {
     const { walker, places, inputs } = wait
     const place = places[index]!

@@ -1,4 +1,4 @@
-// Devices that are kept for labware which must come to them in time. Who comes between has to be done with it before.
+// Reservations in time: devices that are reserved for labware which must reach them within a window. Another use before that must end in time.
 
 import type { Clock } from '../../kit/clock.ts'
 import type { Hops } from '../plans/timing.ts'
@@ -6,19 +6,19 @@ import type { Keep } from './asking.ts'
 import { type Ground, Nests, type Place, type Walker } from './ground.ts'
 import type { Wait } from './wait.ts'
 
-/** What planning ahead goes by. */
+/** What planning ahead needs: the clock, and the durations of hops. */
 export type Ahead = { clock: Clock; hops: Hops }
 
 /** Milliseconds. */
 type Booking = { walker: Walker; nests: Nests; from: number; until: number }
 
-/** Why a place cannot be granted though it is free. `at`: it can be then, if nothing else happens. */
+/** Why a free resource cannot be granted. `at` is when it can be, if nothing else changes. */
 type Barred = { reason: 'booked' | 'window'; wanted: string; by: Walker | null; at: number }
 
-/** Where labware is before a booked use of a device begins, and when it can leave. */
+/** Where labware is before a reserved use begins, and when it can leave. */
 type Before = { nests: Nests; end: number; isKnown: boolean }
 
-/** A transporter may have to do with other labware first: so much longer than alone. Of what a window allows beyond that, half is left. */
+/** A hop may take this many times longer than alone, since the transporter may serve other labware first. */
 const crowded = 2
 
 export class Bookings {
@@ -26,18 +26,18 @@ export class Bookings {
   readonly #ahead: Ahead | undefined
   readonly #wake: () => void
   readonly #of = new Map<Walker, readonly Booking[]>()
-  /** In the order in which they begin. */
+  /** Ordered by their beginning. */
   readonly #on = new Map<Nests, Booking[]>()
   #alarm: { at: number; cancel(): void } | undefined
 
-  /** `wake` is called when time alone may have made something possible. */
+  /** Calls `wake` when time alone may have made a grant possible. */
   constructor(ground: Ground, ahead: Ahead | undefined, wake: () => void) {
     this.#ground = ground
     this.#ahead = ahead
     this.#wake = wake
   }
 
-  /** What keeps it from a place that is free. */
+  /** The reservation that keeps a ticket from a free resource, if there is one. */
   barred(wait: Wait, place: Place): Barred | undefined {
     const { keeps } = wait.ask
     if (this.#of.size === 0 && !keeps) return undefined
@@ -55,7 +55,7 @@ export class Bookings {
     return at + way * crowded > walker.deadline
   }
 
-  /** It is granted the place: what it had booked so far is used, or is not needed any more. */
+  /** Books the grant: reservations of the claimant so far are used, or not needed any more. */
   granted(wait: Wait, place: Place): void {
     const { walker, ask } = wait
     if ((this.#of.size === 0 && !ask.keeps) || !(place instanceof Nests)) return
@@ -64,7 +64,7 @@ export class Bookings {
     else this.#book(walker, walker.hurries ? (this.#of.get(walker) ?? []).filter(({ nests }) => nests !== place) : [])
   }
 
-  /** Others need not wait for it. Answers whether there was anything. */
+  /** Cancels the reservations of a claimant. Returns whether there were any. */
   giveUp(walker: Walker): boolean {
     const isGivenUp = this.#of.has(walker)
     if (isGivenUp) this.#book(walker, [])
@@ -80,7 +80,7 @@ export class Bookings {
     return false
   }
 
-  /** It has to wait: what was kept for it when it had not to is free for others. When time alone can help, it is looked at again then. */
+  /** Cancels the reservations of a claimant that has to wait. When time alone can help, it is looked at again then. */
   refused({ walker }: Wait, { reason, at }: Barred): void {
     this.#ground.breakPromise(walker)
     if (reason === 'window' && !walker.hurries) this.giveUp(walker)
@@ -99,7 +99,7 @@ export class Bookings {
     this.#alarm = { at, cancel }
   }
 
-  /** Nobody waits for time to go by. */
+  /** Cancels the alarm: nobody waits for time to go by. */
   calm(): void {
     this.#alarm?.cancel()
     this.#alarm = undefined
@@ -125,7 +125,7 @@ export class Bookings {
     this.#ground.version++
   }
 
-  /** The first booking that would not be kept. */
+  /** The first reservation that would be missed. */
   #inTheWay({ walker, ask }: Wait, place: Place): Booking | undefined {
     const nests = place instanceof Nests ? place : place.device
     const bookings = nests ? this.#on.get(nests) : undefined
@@ -137,7 +137,7 @@ export class Bookings {
     return bookings.find((booking) => booking.walker !== walker && end > booking.from && !(own && own.from <= booking.from))
   }
 
-  /** The bookings that go with a grant of this place now. */
+  /** The reservations that a grant of this resource makes now. */
   #plan(wait: Wait, place: Place): Booking[] | Barred {
     const { walker, ask } = wait
     if (!(place instanceof Nests) || !this.#ahead) return []
@@ -218,7 +218,7 @@ export class Bookings {
   #endOf(holder: Walker, nests: Nests): number {
     const wait = nests.grant
     const began = wait?.began
-    // It may have to wait there until it can begin.
+    // The labware may have to wait there until the device is ready.
     if (began === undefined && wait?.ask.keeps) return Number.POSITIVE_INFINITY
     const start = began ?? this.now() + this.#wayTo(holder, nests) * crowded
     const end = start + this.#use(wait?.ask.use?.stays(nests.name))

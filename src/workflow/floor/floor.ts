@@ -1,4 +1,5 @@
-// Who stands where, who may go where next, and how those who wait for each other are parted. All of it happens at once: no promise, no timer.
+// The scheduler of the deck: which labware stands where, which thread may go where next, and how deadlocks are avoided and resolved. It is
+// synchronous: no promise, no timer.
 
 import type { Graph, Hop } from '../plans/graph.ts'
 import type { Again, Ask, Asked, Candidate, Obstacle, SeatState } from './asking.ts'
@@ -12,9 +13,9 @@ import { Turns } from './turns.ts'
 import { Wait } from './wait.ts'
 
 /**
- * Same calls, same answers: the higher priority goes first, then the one that asked first, then what comes first in the topology.
- * Callbacks may call the floor again. What they change is looked at when they have returned, so that an `ask` or a `travel` from
- * inside a callback is granted after it has returned, not before.
+ * Deterministic: the same calls give the same grants. The higher priority goes first, then the older request, then the order of the topology.
+ * Callbacks may call the scheduler again. It looks at their changes after they have returned, so that a request made inside a callback is
+ * granted after the callback, not before.
  */
 export class Floor {
   readonly graph: Graph
@@ -27,7 +28,7 @@ export class Floor {
   #sequence = 0
   #isSettling = false
 
-  /** `onKnot` is called before one of those that wait for each other is parked. Without `ahead` nothing is booked. */
+  /** Calls `onKnot` before it parks a labware to resolve a deadlock. Without `ahead` it makes no reservations in time. */
   constructor(graph: Graph, { onKnot, ahead }: { onKnot?: OnKnot; ahead?: Ahead } = {}) {
     this.graph = graph
     this.#ground = new Ground(graph)
@@ -41,7 +42,7 @@ export class Floor {
     this.#knots = new Knots(this.#ground, { asks: this.#asks, travels: this.#travels, bookings: this.#bookings, onKnot })
   }
 
-  /** `call` hears of each labware that has come to a place, or was taken off the floor. The answer calls it off. */
+  /** Calls `call` with each labware that arrived at a position or left the deck, until the returned function is called. */
   onMoved(call: (labware_id: string) => void): () => void {
     this.#ground.watchers.add(call)
     return () => this.#ground.watchers.delete(call)
@@ -49,7 +50,7 @@ export class Floor {
 
   // Where labware is
 
-  /** Also for labware that was carried there by hand. Throws `exists` when another stands there, or is to come there. */
+  /** Puts labware at a position, also after it was carried by hand. Throws `exists` when another stands there, or is to come there. */
   put(labware_id: string, seat: string, thread_id: string | null): void {
     const walker = thread_id === null ? null : this.#ground.walker(thread_id)
     this.#ground.mustBeFree(seat, walker, labware_id)
@@ -62,7 +63,7 @@ export class Floor {
     this.#rearranged(labware_id)
   }
 
-  /** It is on the floor no more: thrown away, stored, taken by hand. Nothing happens if it is not there. */
+  /** Takes labware off the deck: it was thrown away, stored, or taken by hand. Does nothing if it is not there. */
   remove(labware_id: string): void {
     const piece = this.#ground.pieces.get(labware_id)
     if (!piece) return
@@ -76,12 +77,12 @@ export class Floor {
     return this.#ground.pieces.get(labware_id)?.seat
   }
 
-  /** The thread that moves it; null when it just stands there, or is not on the floor. */
+  /** The thread that moves the labware; null when none does, or it is not on the deck. */
   whose(labware_id: string): string | null {
     return this.#ground.pieces.get(labware_id)?.walker?.thread_id ?? null
   }
 
-  /** The thread that moves it from now on; null: it just stands there. A thread has one labware; of several, its ways are the first's. */
+  /** Says which thread moves the labware from now on; null for none. A thread has one labware; of several, the first gives its routes. */
   assign(labware_id: string, thread_id: string | null): void {
     const piece = this.#ground.piece(labware_id)
     if (piece.walker?.thread_id !== thread_id) this.#travels.endOf(piece)
@@ -89,7 +90,7 @@ export class Floor {
     this.#rearranged(labware_id)
   }
 
-  /** Who waits for what may now be different without anybody having asked anew. */
+  /** Looks again at those that wait there: the obstacles changed without a new request. */
   #rearranged(labware_id: string): void {
     const { walker, spot } = this.#ground.piece(labware_id)
     if (walker?.wait) this.#asks.refresh(walker.wait)
@@ -110,7 +111,7 @@ export class Floor {
 
   // Asking
 
-  /** A thread has one ask that waits at a time. A place to park that it has not gone to is free again. */
+  /** Makes a request. A thread has one request that waits at a time. Frees a parking position to which its labware did not go. */
   ask(ask: Ask, again?: Again): Asked {
     const order = again ?? { sequence: this.#sequence++, parked: 0 }
     const wait = new Wait(ask, this.#ground, order, {
@@ -145,26 +146,26 @@ export class Floor {
 
   // Being in time
 
-  /** What the device was granted for begins now. */
+  /** Says that the use for which the device was granted begins now. */
   began(thread_id: string, device: string): void {
     const { holder, grant } = this.#ground.device(device)
     if (grant && holder?.thread_id === thread_id) grant.began = this.#bookings.now()
   }
 
-  /** Its labware's next action has to begin by then (ms), or has begun: it goes before others, and what waits in its way is parked. */
+  /** Sets the time (ms) by which the next action has to begin, or null once it has: the thread goes before others, and labware in its way is parked. */
   hurry(thread_id: string, deadline: number | null): void {
     const walker = this.#ground.walkers.get(thread_id)
     if (walker) walker.deadline = deadline
   }
 
-  /** What is booked for the thread is free for others: it waits for something that may need them. */
+  /** Cancels the reservations of the thread: it waits for something that may need the same devices. */
   unbook(thread_id: string): void {
     const walker = this.#ground.walkers.get(thread_id)
     if (!walker || !this.#bookings.giveUp(walker)) return
     this.#settle()
   }
 
-  /** The thread waits for a custom event from now on, or no more. */
+  /** Says whether the thread waits for a custom event. */
   hears(thread_id: string, isWaiting: boolean): void {
     const walker = this.#ground.walkers.get(thread_id)
     if (!walker || walker.hears === isWaiting) return
@@ -173,13 +174,13 @@ export class Floor {
     this.#settle()
   }
 
-  /** The thread is paused or waits for a person from now on, or no more: nobody counts on it to make room. */
+  /** Says whether the thread is paused or waits for a person: nobody counts on a held thread to make room. */
   holdUp(thread_id: string, isHeld: boolean): void {
     const walker = this.#ground.walkers.get(thread_id)
     if (!walker || walker.isHeld === isHeld) return
     walker.isHeld = isHeld
     this.#ground.version++
-    // Its turn in a ring goes to others.
+    // The resource that was promised to it goes to others.
     if (isHeld) this.#ground.breakPromise(walker)
     if (isHeld) this.#knots.suspectAll()
     this.#settle()
@@ -191,8 +192,8 @@ export class Floor {
   }
 
   /**
-   * The thread waits for these threads, and can go on when each of them has done something: an owner for its contributors, a
-   * contributor for its owner. Replaces what was said before. It counts only while the thread waits for no place.
+   * Says for which threads this one waits: it can go on when each of them has done something, as an owner waits for its contributors.
+   * Replaces the list before. It counts only while the thread waits for no resource.
    */
   awaits(thread_id: string, others: readonly string[]): void {
     const walker = others.length > 0 ? this.#ground.walker(thread_id) : this.#ground.walkers.get(thread_id)
@@ -203,7 +204,7 @@ export class Floor {
     this.#settle()
   }
 
-  /** The thread holds the device no more. Nobody else gets it before the labware that stands there has left. */
+  /** Releases a device. Nobody else gets it before the labware that stands there has left. */
   release(thread_id: string, device: string): void {
     const nests = this.#ground.device(device)
     const walker = this.#ground.walkers.get(thread_id)
@@ -213,7 +214,7 @@ export class Floor {
     this.#settle()
   }
 
-  /** Whoever was to come when the device was held needs not, unless it is on its way. */
+  /** Drops a reservation that was made for the device's holder, unless the labware is on its way. */
   #dropUnlessComing(spot: Spot): void {
     const walker = spot.reservedFor
     if (!walker || spot.isPassage || walker.goal === spot) return
@@ -226,8 +227,8 @@ export class Floor {
   }
 
   /**
-   * Reserves a free seat of a device that is held, for labware of this thread to come to; `site` counts from 1. Where that stands
-   * already, or was to come, it stays. Undefined when there is none free, or nobody holds the device any more, or not `holder`.
+   * Reserves a free site of a held device for labware of this thread; `site` counts from 1. Labware that stands there already, or has a site
+   * reserved, keeps it. Undefined when no site is free, or when `holder` does not hold the device any more.
    */
   nest(device: string, thread_id: string, site?: number, holder?: string): string | undefined {
     const nests = this.#ground.device(device)
@@ -245,7 +246,7 @@ export class Floor {
     return spot.seats[0]!.name
   }
 
-  /** Reserves a seat for labware that may stand there already; false when it is not free. */
+  /** Reserves a position that nothing else may take; false when it is not free. */
   keep(thread_id: string, seat: string): boolean {
     const spot = this.#ground.spot(seat)
     if (spot.piece || spot.reservedFor) return false
@@ -253,7 +254,7 @@ export class Floor {
     return true
   }
 
-  /** A seat that is reserved for the thread is not needed after all. */
+  /** Frees a position that was reserved for the thread. */
   letGo(thread_id: string, seat: string): void {
     const spot = this.#ground.spot(seat)
     const walker = this.#ground.walkers.get(thread_id)
@@ -264,8 +265,8 @@ export class Floor {
   // Going
 
   /**
-   * Grants the whole way to a seat that is reserved for the thread: by an ask, by `nest`, by being told to park. Nothing waits on the
-   * way, and nothing overtakes what waits for the same part of it. Replaces what was asked for the same labware before.
+   * Requests the whole route to a position that is reserved for the thread: by a request, by `nest`, or by parking. Nothing waits on the way,
+   * and nothing overtakes a request for the same part of it. Replaces the route that was requested for the same labware before.
    */
   travel(
     thread_id: string,
@@ -278,7 +279,7 @@ export class Floor {
     return travel
   }
 
-  /** The labware stands there now: one hop is done. Throws `exists` when another stands there, or is to come there. */
+  /** Says that the labware arrived by one hop. Throws `exists` when another stands there, or is to come there. */
   arrive(labware_id: string, seat: string): void {
     const piece = this.#ground.piece(labware_id)
     this.#ground.mustBeFree(seat, piece.walker, labware_id)
@@ -288,22 +289,22 @@ export class Floor {
     this.#settle()
   }
 
-  /** A turn with a transporter. First come, first served; `granted` may be called before this returns. */
+  /** Queues for a transporter, first come, first served. May call `granted` before it returns. */
   take(transporter: string, thread_id: string, granted: () => void): { withdraw(): void } {
     return this.#turns.take(transporter, thread_id, granted)
   }
 
-  /** The thread whose turn it is with a transporter. */
+  /** The thread that has the transporter. */
   userOf(transporter: string): string | undefined {
     return this.#turns.holder(transporter)
   }
 
-  /** Nothing happens if the thread has not got it, or no more. */
+  /** Gives the transporter back. Does nothing if the thread does not have it. */
   giveBack(transporter: string, thread_id: string): void {
     this.#turns.giveBack(transporter, thread_id)
   }
 
-  /** The thread has ended: nothing is granted to it any more, nothing is kept for it, and its labware belongs to nobody. */
+  /** Forgets a thread that has ended: frees all that it holds, and leaves its labware where it stands. */
   forget(thread_id: string): void {
     this.#turns.forget(thread_id)
     const walker = this.#ground.walkers.get(thread_id)
@@ -321,7 +322,7 @@ export class Floor {
     this.#settle()
   }
 
-  /** Until nothing more follows from what has changed. */
+  /** Grants and resolves until nothing more follows from the changes. */
   #settle(): void {
     if (this.#isSettling) return
     this.#isSettling = true

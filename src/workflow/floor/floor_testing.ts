@@ -1,4 +1,4 @@
-// For tests: topologies in a few words, and threads that do at once what the floor lets them.
+// For tests: topologies in a few words, and threads that do at once what the scheduler grants them.
 
 import * as v from 'valibot'
 import { TopologyDocument } from '../plans/documents.ts'
@@ -62,7 +62,7 @@ export function smc(): Graph {
   )
 }
 
-/** `d1 d2` are two devices, `p1` and `bravo/site-1` are seats. */
+/** `d1 d2` are two devices, `p1` and `bravo/site-1` are positions. */
 export function places(words: string): Candidate[] {
   return words
     .split(' ')
@@ -72,7 +72,7 @@ export function places(words: string): Candidate[] {
 
 type Wish = Partial<Omit<Ask, 'candidates' | 'after'>> & { after?: string[]; stays?: boolean }
 
-/** Every thread has the labware of its name. `log` tells what the floor said, in order. */
+/** Every thread has the labware of its name. `log` lists the scheduler's callbacks, in order. */
 export class Stage {
   readonly floor: Floor
   readonly log: string[] = []
@@ -124,7 +124,7 @@ export class Stage {
     this.log.push(`${thread} is to park at ${seat}`)
   }
 
-  /** Goes to what was granted last, or to another seat that is reserved for it. */
+  /** Goes to what was granted last, or to another position that is reserved for it. */
   go(thread: string, to?: string): void {
     const granted = this.#granted.get(thread)!
     const seat = to ?? ('seat' in granted ? granted.seat : this.floor.nest(granted.device, thread)!)
@@ -135,7 +135,7 @@ export class Stage {
     for (const { to } of route) this.floor.arrive(thread, to)
   }
 
-  /** Goes where it was told to, and asks anew. */
+  /** Goes to the parking position, and makes its request anew. */
   park(thread: string): Asked {
     const { seat, again } = this.#parks.get(thread)!
     this.#parks.delete(thread)

@@ -1,4 +1,4 @@
-// The bare facts of the floor: who stands where, who holds what, and which places have changed since somebody looked.
+// The occupancy of the deck: which labware stands where, who holds which device, and which resources changed since somebody looked.
 
 import { LabError } from '../../errors.ts'
 import { Few } from '../../kit/few.ts'
@@ -8,80 +8,80 @@ import { Line } from './line.ts'
 import type { Travel } from './travels.ts'
 import type { Wait } from './wait.ts'
 
-/** What one can ask for. */
+/** What a thread can request: a zone, or a device with all its sites. */
 export type Place = Spot | Nests
 
-/** Called with each thing that keeps somebody from a place. `piece` is what stands there. */
+/** Called with each obstacle between a claimant and a resource. `piece` is the labware that stands there. */
 export type Tell = (reason: Obstacle['reason'], by: Walker | null, piece: Piece | null) => void
 
-/** A labware on the floor. */
+/** Where one labware stands, and which thread moves it. */
 export type Piece = {
   readonly labware_id: string
   walker: Walker | null
   spot: Spot
   seat: string
-  /** The way that it has been granted, and has not come to the end of. */
+  /** The route that was granted and is not finished. */
   travel: Travel | null
 }
 
-/** A thread, as the floor knows it. */
+/** A thread, as the scheduler knows it. */
 export class Walker {
   readonly thread_id: string
   readonly pieces = new Few<Piece>()
   readonly holds = new Few<Nests>()
   readonly reserved = new Few<Spot>()
   readonly travels = new Few<Travel>()
-  /** Its ask that waits. */
+  /** The request that waits. */
   wait: Wait | null = null
-  /** Its ask that was granted last. */
+  /** The request that was granted last. */
   last: Wait | null = null
-  /** Granted last, and its labware is not there yet. */
+  /** The resource that was granted last, while its labware is not there yet. */
   goal: Place | null = null
-  /** Where it was told to park, and is not yet. */
+  /** The parking position to which its labware was sent, while it is not there yet. */
   parking: Spot | null = null
   awaits: readonly string[] = []
-  /** It waits for a custom event. */
+  /** Whether it waits for a custom event. */
   hears = false
-  /** It is paused, or waits for a person: it does not move by itself. */
+  /** Whether it is paused or waits for a person: it does not move by itself. */
   isHeld = false
-  /** Until when the next action of its labware has to begin, ms; null if it has time. */
+  /** When the next action of its labware has to begin, in ms; null without a deadline. */
   deadline: number | null = null
-  /** What is kept for it: its turn in a ring that is let round. */
+  /** The resource that is promised to it while a cycle is resolved. */
   promise: Place | null = null
 
   constructor(thread_id: string) {
     this.thread_id = thread_id
   }
 
-  /** Its labware has to be somewhere in time. */
+  /** Whether its labware has a deadline. */
   get hurries(): boolean {
     return this.deadline !== null
   }
 
-  /** Where its labware is; none if it is not on the floor. */
+  /** Where its labware is; undefined if it is not on the deck. */
   get piece(): Piece | undefined {
     for (const piece of this.pieces) return piece
     return undefined
   }
 }
 
-/** A pad on which one labware can stand: a seat, or both stations of a translator. */
+/** A zone holds one labware at a time: one position, or both stations of a translator. */
 export class Spot {
   readonly seats: readonly Seat[]
   readonly device: Nests | null
-  /** Labware passes here on its way elsewhere. */
+  /** Whether labware passes here on its way elsewhere. */
   readonly isHandOver: boolean
   readonly wanted = new Line<Wait>()
-  /** It may have become free for somebody, and this one was the last to look. */
+  /** Whether it may have become free for somebody; `lookedAtBy` is the last ticket that was tried. */
   isTouched = false
   lookedAtBy: Wait | undefined
-  /** Travels that wait to come by. */
+  /** Route requests that wait to pass. */
   readonly passers = new Line<Travel>()
   piece: Piece | null = null
   reservedFor: Walker | null = null
-  /** Nobody else is to get it, though this one cannot have it yet. */
+  /** The claimant for which it is kept, though that cannot have it yet. */
   promisedTo: Walker | null = null
-  /** It is reserved only to pass through. */
+  /** Whether it is reserved only to pass through. */
   isPassage = false
 
   constructor(seats: readonly Seat[], device: Nests | null, isHandOver: boolean) {
@@ -109,18 +109,18 @@ export class Spot {
   }
 }
 
-/** A device with all its seats. */
+/** A device with all its sites. */
 export class Nests {
   readonly name: string
   readonly spots: Spot[] = []
-  /** A seat of each of its positions: those of one position are equally far. */
+  /** One site of each of its positions: all sites of a position are equally far. */
   readonly doors: string[] = []
   readonly wanted = new Line<Wait>()
-  /** It may have become free for somebody, and this one was the last to look. */
+  /** Whether it may have become free for somebody; `lookedAtBy` is the last ticket that was tried. */
   isTouched = false
   lookedAtBy: Wait | undefined
   holder: Walker | null = null
-  /** The ask that brought it to its holder. */
+  /** The request by which its holder got it. */
   grant: Wait | null = null
   promisedTo: Walker | null = null
 
@@ -149,7 +149,7 @@ function isPromisedAgainst(place: Place | null, walker: Walker, tell: Tell | und
   return told(tell, 'reserved', promisedTo, null)
 }
 
-/** It is not on its way elsewhere, nor about to be. */
+/** Whether it is neither on its way elsewhere nor about to be. */
 function isStaying({ travel, walker }: Piece): boolean {
   return travel === null && !walker?.parking
 }
@@ -163,17 +163,17 @@ export class Ground {
   readonly graph: Graph
   readonly walkers = new Map<string, Walker>()
   readonly pieces = new Map<string, Piece>()
-  /** In the order of the document. */
+  /** In the order of the topology. */
   readonly parking: readonly Spot[]
-  /** Places that may have become free for somebody. */
+  /** Resources that may have become free for somebody. */
   readonly touched: Place[] = []
-  /** Spots that may have become free to pass. */
+  /** Zones that may have become free to pass. */
   readonly opened = new Few<Spot>()
-  /** Counts all that happens. */
+  /** Counts every change. */
   version = 0
-  /** Counts how often a parking place may have become free. */
+  /** Counts how often a parking position may have become free. */
   vacated = 0
-  /** They hear of each labware that comes to a place or leaves the floor. */
+  /** Called with each labware that arrives at a position or leaves the deck. */
   readonly watchers = new Set<(labware_id: string) => void>()
   readonly #spots = new Map<string, Spot>()
   readonly #devices = new Map<string, Nests>()
@@ -234,7 +234,7 @@ export class Ground {
     return walker
   }
 
-  /** How many hops it is from where its labware stands; 0 for one that is not on the floor yet, undefined if there is no way. */
+  /** The number of hops from where the labware stands; 0 for labware that is not on the deck yet, undefined if there is no way. */
   hops(walker: Walker, candidate: Candidate, place: Place): number | undefined {
     const { piece } = walker
     if (!piece) return 0
@@ -264,7 +264,7 @@ export class Ground {
     return piece
   }
 
-  /** The place it came from is free, and one that was reserved for it to come to is reserved no longer. */
+  /** Moves labware: frees the zone that it leaves, and ends the reservation of the zone where it arrives. */
   move(piece: Piece, seat: string): void {
     const before = piece.spot
     const spot = this.spot(seat)
@@ -350,7 +350,7 @@ export class Ground {
     this.version++
   }
 
-  /** It was kept, or is not wanted any more. */
+  /** Ends a promise that was kept, or is not needed any more. */
   breakPromise(walker: Walker): void {
     const { promise } = walker
     if (!promise) return
@@ -359,7 +359,7 @@ export class Ground {
     this.touch(promise)
   }
 
-  /** Something about a place has changed for the better. */
+  /** Marks a resource that may have become free for somebody. */
   touch(place: Place): void {
     this.version++
     if (place.wanted.size > 0) this.#lookAt(place)

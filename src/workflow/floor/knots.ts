@@ -1,4 +1,4 @@
-// Threads that wait for each other in a ring: found, and undone by parking one of them.
+// Finds deadlocks, and resolves each by parking one labware (the victim), or by an unsafe grant where nothing else moves.
 
 import { Few } from '../../kit/few.ts'
 import type { Asks } from './asks.ts'
@@ -23,12 +23,12 @@ export class Knots {
   readonly #suspects = new Few<Walker>()
   /** Those that idlers keep from a nest, while there is nowhere to put them. */
   readonly #cramped = new Set<Wait>()
-  /** Of knots that are to be undone, one or more of each. */
+  /** Members of deadlocks that are to be resolved, at least one of each. */
   readonly #knotted = new Set<Walker>()
-  /** Knots that are not to be undone before a parking place is free: one of each, with the others. Among ten thousand that wait, a knot is few. */
+  /** Deadlocks that cannot be resolved before a parking position is free: one member of each, with all its members. */
   readonly #stuck = new Map<Walker, ReadonlySet<Walker>>()
   #vacated = 0
-  /** There may be knots among any. */
+  /** Whether every holder is to be examined. */
   #isAnySuspect = false
   #seen = 0
 
@@ -44,17 +44,17 @@ export class Knots {
     this.#onKnot = onKnot
   }
 
-  /** It waits since now, or for others than before: a new knot has it in it. */
+  /** Marks a claimant that began to wait, or waits for others than before: a new deadlock contains it. */
   suspect(walker: Walker): void {
     this.#suspects.add(walker)
   }
 
-  /** Something may have got into a knot that waits itself for nothing new. */
+  /** Marks all claimants: one may have become part of a deadlock without waiting for anything new. */
   suspectAll(): void {
     this.#isAnySuspect = true
   }
 
-  /** Does one thing about a knot, and answers whether it did. */
+  /** Takes one step to resolve a deadlock. Returns whether there was one to take. */
   examine(): boolean {
     for (let walker = this.#suspects.shift(); walker; walker = this.#suspects.shift()) {
       if (this.#clearWay(walker)) return true
@@ -97,7 +97,7 @@ export class Knots {
     return false
   }
 
-  /** Undefined if anything else is in the way. For one that hurries, all who wait there idle. */
+  /** The idle claimants that alone are in the way; undefined if anything else is. To a thread with a deadline all that wait there count as idle. */
   #idlersIn(place: Place, { walker, inputs }: Wait): Wait[] | undefined {
     if (!(place instanceof Nests) && !place.device) return undefined
     const idlers: Wait[] = []
@@ -110,7 +110,7 @@ export class Knots {
     return isAll && idlers.length > 0 ? idlers : undefined
   }
 
-  // Knots
+  // Deadlocks
 
   #isInKnot(walker: Walker): boolean {
     if (walker.wait?.isIdle && walker.piece && !isWanted(walker.piece.spot)) return false
@@ -119,7 +119,7 @@ export class Knots {
     return this.#rings.locked([walker], doubting).has(walker)
   }
 
-  /** Does one thing about one of the knots there are. */
+  /** Takes one step for one of the deadlocks. */
   #undo(): boolean {
     if (this.#isAnySuspect) for (const walker of this.#rings.locked(this.#rings.holders(), doubting)) this.#knotted.add(walker)
     this.#isAnySuspect = false
@@ -137,7 +137,7 @@ export class Knots {
       }
       if (isChanged) return true
       this.#stuck.set(walker, members)
-      // Nobody may come to a held thread for hours: whoever waits for its knot is stuck too, and may be in the way of others.
+      // A held thread may be held for hours: claimants that wait for its deadlock are stuck too, and may be in the way of others.
       if (hasSpread || !hasHeld(members)) continue
       hasSpread = true
       for (const other of this.#rings.locked(this.#rings.holders(), doubting)) if (!members.has(other)) this.#knotted.add(other)
@@ -145,7 +145,7 @@ export class Knots {
     return false
   }
 
-  /** Those that a parking place could help, since one may be free again. */
+  /** Looks again at deadlocks that a parking position could resolve, since one may be free again. */
   #reconsider(): void {
     if (this.#vacated === this.#ground.vacated) return
     this.#vacated = this.#ground.vacated
@@ -163,14 +163,14 @@ export class Knots {
     return !(victim && this.#isRoomToCome()) && this.#tellOne(members)
   }
 
-  /** The best to park: its leaving lets another go on, it was parked least, it has the shortest way, it asked last. */
+  /** Parks the victim, and promises each resource of the cycle to the claimant that waits for it. */
   #parkOf(members: ReadonlySet<Walker>, victim: Wait): boolean {
     if (!this.#parking.nearestPad(victim.walker)) return false
     this.#onKnot?.(
       [...members].map(({ thread_id }) => thread_id),
       victim.walker.thread_id,
     )
-    // Nobody from outside is to step into the ring while it is let round: the parking place would not become free again.
+    // Nobody else may enter the cycle while it turns: the parking position would not become free again.
     for (const { walker, place } of this.#rings.ringOf(victim.walker, members) ?? []) {
       const isKept = walker.wait && place && this.#bookings.barred(walker.wait, place) !== undefined
       if (place && !isKept) this.#ground.promise(place, walker)
@@ -178,14 +178,14 @@ export class Knots {
     return this.#parking.park(victim)
   }
 
-  /** One in a ring goes before one that is merely in the way while it waits for a held thread. */
+  /** Selects the victim: its leaving lets another go on, it was parked least, has the shortest way and the youngest request. Members of a cycle come first. */
   #victimOf(members: ReadonlySet<Walker>): Wait | undefined {
     let best: { wait: Wait; cost: readonly number[] } | undefined
     const isOneHeld = hasHeld(members)
     for (const { wait, piece, walker } of restingIn(members)) {
       const helps = this.#parking.canPark(wait) ? this.#helps(walker, piece, members) : 0
       const isInRing = wait.isIdle || this.#rings.ringOf(walker, members) !== undefined
-      // One that waits for a ring without being part of it would only use up the parking place; one that waits for a held thread may wait for hours.
+      // A claimant that waits for a cycle without being part of it would only use up the parking position; one that waits for a held thread may wait for hours.
       if (helps === 0 || (!isInRing && !(isOneHeld && helps === 2))) continue
       const pad = this.#parking.nearestPad(walker)
       const hops = pad ? this.#ground.graph.hops(piece.seat, pad.seats[0]!.name)! : Number.POSITIVE_INFINITY
@@ -195,7 +195,7 @@ export class Knots {
     return best?.wait
   }
 
-  /** 2: if this one left, another could go on; 1: others want its place; 0: nobody does. */
+  /** 2 if its leaving lets another go on, 1 if others want its position, 0 if nobody does. */
   #helps(walker: Walker, { spot }: Piece, members: ReadonlySet<Walker>): 0 | 1 | 2 {
     let helps: 0 | 1 | 2 = 0
     for (const { walker: other } of wanting(spot)) {
@@ -211,13 +211,13 @@ export class Knots {
     return helps
   }
 
-  /** Where nothing else moves, what is not safe is better than nothing. */
+  /** Grants an unsafe request: where nothing else moves that is better than nothing. */
   #grantOneOf(members: ReadonlySet<Walker>): boolean {
     let best: Wait | undefined
     const isLocked = hasHeld(members) ? this.#rings.locked(members, { ...doubting, held: false }) : members
     for (const walker of members) {
       const { wait, piece } = walker
-      // What a held thread alone keeps back may lock that in: it is granted only where another can go on then.
+      // A claimant that only a held thread blocks could trap that thread: it is granted only if another can go on then.
       if (!isLocked.has(walker) && !(piece && this.#helps(walker, piece, members) === 2)) continue
       if (!wait || wait.unsafe < 0 || wait.places[wait.unsafe]!.isClosedTo(wait.walker, wait.inputs)) continue
       if (!best || wait.trapped.length < best.trapped.length || (wait.trapped.length === best.trapped.length && compare(wait, best) < 0))
@@ -227,7 +227,7 @@ export class Knots {
     return best !== undefined || this.#grantBarred(members)
   }
 
-  /** To be late is better than never to come. */
+  /** Grants a request against a reservation: late is better than never. */
   #grantBarred(members: ReadonlySet<Walker>, isMeant: (wait: Wait) => boolean = () => true): boolean {
     for (const { wait } of members) {
       const place = wait?.places[wait.barred]
@@ -240,9 +240,9 @@ export class Knots {
     return false
   }
 
-  /** Where nothing can be done, and nothing is to be hoped for, somebody has to know. */
+  /** Reports one claimant as stuck, where nothing can be done and nothing is under way that could help. */
   #tellOne(knot: ReadonlySet<Walker>): boolean {
-    // Those that are parked too, though nobody in the knot waits for them: they have the room that there could be.
+    // Parked labware counts too, though nobody in the deadlock waits for it: it takes the room that there could be.
     const parked = this.#ground.parking.flatMap(({ piece, reservedFor }) => piece?.walker ?? reservedFor ?? [])
     const members = this.#rings.locked([...knot, ...parked], { idle: this.#rings.isQuiet(), strangers: false, told: false, held: false })
     const victim = this.#victimOf(members)
@@ -251,13 +251,13 @@ export class Knots {
     if (!told) return false
     told.isTold = true
     this.#ground.version++
-    // What others hoped for may be gone.
+    // Others may have waited for this one to move.
     this.suspectAll()
     told.ask.stuck?.(this.#reason(told))
     return true
   }
 
-  /** Whoever stands on a parking place, or is to come there, waits for nobody. */
+  /** Whether a parking position is taken by a claimant that waits for nobody, and so will leave. */
   #isRoomToCome(): boolean {
     return this.#ground.parking.some(({ piece, reservedFor }) => {
       const walker = piece ? piece.walker : reservedFor
@@ -265,7 +265,7 @@ export class Knots {
     })
   }
 
-  /** One that is not on the floor yet, and cannot come. One for each place is enough. */
+  /** A claimant whose labware is not on the deck yet, and cannot come. One for each position is enough. */
   #keptOut(members: ReadonlySet<Walker>): Wait | undefined {
     for (const { piece } of members) {
       const waits = piece ? [...wanting(piece.spot)].flatMap(({ walker }) => walker.wait ?? []) : []
@@ -284,7 +284,7 @@ export class Knots {
   }
 }
 
-/** Who wants to go to a spot, to its device, or past it. */
+/** All that request a zone, its device, or a route through it. */
 function* wanting({ wanted, device, passers }: Spot): Generator<Ranked & { walker: Walker }> {
   yield* wanted
   if (device) yield* device.wanted
@@ -311,7 +311,7 @@ function firstOf(members: ReadonlySet<Walker>): Wait | undefined {
   return first
 }
 
-/** Who stands there, or is to come, may leave. */
+/** Whether the labware there, or on its way there, may leave. */
 function isHopeful({ piece, reservedFor }: Spot, members: ReadonlySet<Walker>): boolean {
   const walker = piece ? piece.walker : reservedFor
   return walker !== null && !members.has(walker) && !walker.wait?.isTold

@@ -1,17 +1,17 @@
-// Where labware that is in the way can be put for a while, and which may be put there.
+// Which labware may be parked, and where: positions that take labware out of the way for a while.
 
 import type { Asks } from './asks.ts'
 import type { Ground, Spot, Walker } from './ground.ts'
 import { isFree } from './safety.ts'
 import type { Wait } from './wait.ts'
 
-/** More than this is going round in circles. */
+/** A labware that was parked more often than this goes around in circles. */
 const parksOfOne = 3
 
 export class Parking {
   readonly #ground: Ground
   readonly #asks: Asks
-  /** The parking places that can be reached from a seat, the nearest first. */
+  /** The parking positions that can be reached from a position, the nearest first. */
   readonly #padsFrom = new Map<string, readonly Spot[]>()
 
   constructor(ground: Ground, asks: Asks) {
@@ -19,27 +19,27 @@ export class Parking {
     this.#asks = asks
   }
 
-  /** Nobody reaches into a device that another thread holds: it may be at work. */
+  /** Whether the labware may be parked. Nobody reaches into a device that another thread holds, since it may be at work. */
   canPark(wait: Wait): boolean {
     const holder = wait.walker.piece?.spot.device?.holder
     if (holder && holder !== wait.walker) return false
     return wait.canPark && wait.parked < parksOfOne + this.#ground.parking.length
   }
 
-  /** Sends its labware to the nearest place that is free; answers whether there is one. */
+  /** Sends the labware to the nearest free parking position. Returns whether there is one. */
   park(wait: Wait): boolean {
     const pad = this.nearestPad(wait.walker)
     if (pad) this.#asks.park(wait, pad)
     return pad !== undefined
   }
 
-  /** Where labware is handed over it would be in the way: only if no other is free, and there is a way round. */
+  /** The nearest free parking position. One where labware is handed over counts only if there is a way around it. */
   nearestPad({ piece }: Walker): Spot | undefined {
     if (!piece) return undefined
     return this.padsNear(piece.seat).find((pad) => isFree(pad) && !(pad.isHandOver && this.#isNeeded(pad)))
   }
 
-  /** Free or not. */
+  /** Parking positions by distance, free or not. */
   padsNear(seat: string): readonly Spot[] {
     let pads = this.#padsFrom.get(seat)
     if (!pads) {
@@ -54,7 +54,7 @@ export class Parking {
   }
 }
 
-/** Further away than any seat. */
+/** Further away than any position. */
 const handOver = 1e6
 
 function padsFrom(from: string, { graph, parking }: Ground): readonly Spot[] {

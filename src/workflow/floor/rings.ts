@@ -1,4 +1,4 @@
-// Who waits for whom: what each could do to go on, and those who never can unless somebody of them gives way.
+// The wait-for graph (AND-OR): the ways in which each claimant could go on, whom each way needs, and the claimants that are deadlocked.
 
 import type { Obstacle } from './asking.ts'
 import type { Bookings } from './bookings.ts'
@@ -6,26 +6,26 @@ import type { Ground, Piece, Place, Walker } from './ground.ts'
 import type { Travels } from './travels.ts'
 import type { Wait } from './wait.ts'
 
-/** What is taken for certain not to move of itself. */
+/** Which claimants are taken to stay where they are. */
 export type View = {
-  /** Those that idle and wait for none of the others. */
+  /** Claimants that idle and wait for none of the others. */
   idle: boolean
   /** Labware that belongs to no thread. */
   strangers: boolean
-  /** Those about which somebody was told that they are stuck. */
+  /** Claimants that were reported as stuck. */
   told: boolean
-  /** Threads that are paused, or wait for a person: nobody may come for hours. */
+  /** Threads that are paused or wait for a person, who may not come for hours. */
   held: boolean
 }
 
-/** To make room nothing is hoped for. */
+/** The view that decides whether to make room: everybody is taken to stay. */
 export const doubting: View = { idle: true, strangers: true, told: true, held: true }
 
-/** What a walker could do to go on: go to a place, or past something, when all of these have moved. */
+/** One way to go on: to a resource, or past something, as soon as all of `needs` have moved. */
 type Way = { place: Place | null; needs: readonly Walker[] }
 export type Ways = readonly Way[]
 
-/** Who waits in a ring, and for what. */
+/** One claimant of a cycle, and the resource for which it waits. */
 export type Link = { walker: Walker; place: Place | null }
 
 export class Rings {
@@ -39,7 +39,7 @@ export class Rings {
     this.#bookings = bookings
   }
 
-  /** Only those that have something can be waited for. */
+  /** The claimants that hold something: only for these can others wait. */
   *holders(): Generator<Walker> {
     for (const walker of this.#ground.walkers.values()) {
       if (walker.pieces.size > 0 || walker.holds.size > 0 || walker.reserved.size > 0) yield walker
@@ -47,8 +47,8 @@ export class Rings {
   }
 
   /**
-   * All of these, and of those for whom they wait, that can never go on: each way of each of them needs another of them. It is
-   * the greatest such set: whoever has a way on is taken out, until nobody is.
+   * Returns the deadlocked claimants among these and all for whom they wait: each way of each of them needs another of them. It is the
+   * greatest fixpoint: a claimant with a way to go on is taken out of the set, until none has one.
    */
   locked(start: Iterable<Walker>, view: View): Set<Walker> {
     const waysOf = new Map<Walker, Ways>()
@@ -67,7 +67,7 @@ export class Rings {
     return locked
   }
 
-  /** Undefined for one that waits for none of the others. */
+  /** Undefined for a claimant that waits for no other. */
   waysOf(walker: Walker, view: View): Ways | undefined {
     const { wait, travels } = walker
     if (walker.isHeld) return view.held ? [] : undefined
@@ -95,7 +95,7 @@ export class Rings {
     const barred = this.#bookings.barred(wait, place)
     if (barred?.by) return [[barred.by]]
     if (barred && !Number.isFinite(barred.at)) return []
-    // It may become safe when any of those does something.
+    // The grant may become safe when any of the trapped claimants moves.
     return wait.unsafe >= 0 ? wait.trapped.map((other) => [other]) : [[]]
   }
 
@@ -107,7 +107,7 @@ export class Rings {
     return needs.isHopeless ? [] : [{ place: null, needs: needs.walkers }]
   }
 
-  /** Two that wait for each other and for no place are about to tell each other something. */
+  /** Two threads that wait for each other, and for no resource, are about to exchange a signal: that is no deadlock. */
   #waysOfFollower(walker: Walker): Ways | undefined {
     const others: Walker[] = []
     let isWaiting = false
@@ -120,7 +120,7 @@ export class Rings {
     return isWaiting ? [{ place: null, needs: others }] : undefined
   }
 
-  /** From one to the next that it waits for, until that is the first again, each with what it waits for; the shortest such ring. */
+  /** Returns the shortest cycle through `first`, each claimant with the resource for which it waits. */
   ringOf(first: Walker, members: ReadonlySet<Walker>): readonly Link[] | undefined {
     const cameBy = new Map<Walker, readonly Link[]>([[first, []]])
     for (const [walker, links] of cameBy) {
@@ -133,7 +133,7 @@ export class Rings {
     return undefined
   }
 
-  /** None of all can go on of itself, nor when a person lets it. */
+  /** Whether no claimant can go on, neither by itself nor after a person resumes it. */
   isQuiet(): boolean {
     const view = { ...doubting, held: false }
     for (const walker of this.#ground.walkers.values()) if (!this.waysOf(walker, view)) return false
@@ -141,7 +141,7 @@ export class Rings {
   }
 }
 
-/** Whom one way needs. */
+/** Collects whom one way needs. */
 class Needs {
   readonly walkers: Walker[] = []
   isHopeless = false
@@ -152,7 +152,7 @@ class Needs {
   }
 
   add(reason: Obstacle['reason'], by: Walker | null, piece: Piece | null): void {
-    // What is under way leaves of itself, unless its move was held up.
+    // Labware under way leaves by itself, unless its move is held.
     const isLeaving = piece?.travel || (reason === 'corridor' && by && isUnderWay(by))
     if (isLeaving && !by?.isHeld) return
     if (by) this.walkers.push(by)

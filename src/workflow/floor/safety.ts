@@ -1,4 +1,5 @@
-// Whether labware can still get everywhere after a grant: looked at before it is given.
+// Deadlock avoidance: whether all labware can still finish after a grant, checked before the grant is given (a safe-state check as in the
+// banker's algorithm).
 
 import type { Ground, Place, Spot, Walker } from './ground.ts'
 import { Nests } from './ground.ts'
@@ -10,10 +11,10 @@ const nobody: readonly Walker[] = []
 
 export class Safety {
   readonly #ground: Ground
-  /** Parking from which all can be reached, and which is in nobody's way. */
+  /** Parking positions from which every position can be reached, and which are in nobody's way. */
   readonly #pads: readonly Spot[]
 
-  /** What was found since something happened last. */
+  /** Results since the last change, by cache key. */
   readonly #known = new Map<string, readonly Walker[]>()
   #seen = -1
 
@@ -23,14 +24,14 @@ export class Safety {
   }
 
   /**
-   * Those that could not get through any more if this ask were granted this place, and could otherwise; none if it is safe. It is,
-   * at little cost, while there is room to park one labware, which untangles any ring of labware that wants each other's places;
-   * and where the labware can do all it has before it while the others stand still.
+   * Returns the claimants that could finish now, and could not after this grant; none if the grant is safe. Two cases are safe and cheap to
+   * see: a free parking position that can be reached, since parking one labware breaks any cycle; and a claimant that can do all it has
+   * before it while the others stand still.
    */
   trapped(wait: Wait, place: Place): readonly Walker[] {
     const { piece, holds, reserved } = wait.walker
     if (piece || holds.size > 0 || reserved.size > 0) return this.#trapped(wait, place)
-    // Of those that are yet to come the same is so for all that want the same: there may be hundreds.
+    // Hundreds of threads that are yet to come may request the same: the answer is the same for all of them.
     if (this.#seen !== this.#ground.version) this.#known.clear()
     this.#seen = this.#ground.version
     const wish = `${wait.wish} with ${wait.inputs} at ${seatOf(place)}`
@@ -56,7 +57,7 @@ export class Safety {
     return [...locked]
   }
 
-  /** Whoever waits for a custom event may wait for what only somebody emits who is yet to come. */
+  /** Whether somebody waits for a custom event: it may be emitted only by a thread that is yet to come. */
   #isHeard(): boolean {
     for (const { hears } of this.#ground.walkers.values()) if (hears) return true
     return false
@@ -77,8 +78,8 @@ function isThere({ piece }: Walker, place: Place): boolean {
 }
 
 /**
- * Takes out, again and again, each labware that can go through all it has before it while the others stand still; where that
- * ends, one that others wait for goes to a parking place. Answers those that remain.
+ * Takes out, again and again, each claimant that can do all it has before it while the others stand still. When none can, it parks one
+ * that others wait for. Returns the claimants that remain.
  */
 function lockedIn(ground: Ground, island: number, asker?: Wait, place?: Place): Set<Walker> {
   const board = new Board(ground, island)
@@ -101,14 +102,14 @@ function lockedIn(ground: Ground, island: number, asker?: Wait, place?: Place): 
   return behind.size < left.size ? behind : left
 }
 
-/** Labware that is waited for may need the very places that others make free for each other. */
+/** Whether no claimant needs other labware: if one does, that labware may need the very positions that others free for each other. */
 function isEachAlone({ walkers }: Ground, asker?: Wait): boolean {
   if (asker && !asker.ask.alone) return false
   for (const { wait, last, pieces } of walkers.values()) if (pieces.size > 0 && !(wait ?? last)?.ask.alone) return false
   return true
 }
 
-/** Lets each go on by one place whenever that is free, instead of all the way at once. Answers those that do not get through. */
+/** Lets each claimant advance by one resource whenever that is free, instead of all the way at once. Returns those that do not finish. */
 function leftBehind(board: Board, lists: ReadonlyMap<Walker, Lists | undefined>, asker?: Wait, place?: Place): Set<Walker> {
   if (asker && place) board.set(asker.walker, [place])
   const at = new Map([...lists.keys()].map((walker) => [walker, 0]))
@@ -131,7 +132,7 @@ function leftBehind(board: Board, lists: ReadonlyMap<Walker, Lists | undefined>,
   return new Set(at.keys())
 }
 
-/** Undefined for one that has nothing before it and stays where it is. */
+/** The resources before a claimant, one list for each action; undefined for one that has nothing before it and stays where it is. */
 function listsOf(walker: Walker, asker?: Wait): Lists | undefined {
   const { wait, last } = walker
   if (asker && walker === asker.walker) return asker.later.length > 0 ? asker.later : undefined
@@ -166,7 +167,7 @@ function makeRoom(
   return false
 }
 
-/** Who will stand where on an island, when all that is granted has come to pass. */
+/** Who will stand where on an island once all grants are used: the state on which the check runs. */
 class Board {
   readonly #takes = new Map<Walker, readonly Place[]>()
   readonly #takers = new Map<Place, Walker[]>()
@@ -220,7 +221,7 @@ function seatOf(place: Place): string {
   return place instanceof Nests ? place.doors[0]! : place.seats[0]!.name
 }
 
-/** A walker may have places on several islands: where its labware was carried by hand while something else is reserved or held. */
+/** The resources of a claimant on the island. It may have some on several islands, after its labware was carried by hand. */
 function placesOf(walker: Walker, isHere: (place: Place) => boolean): readonly Place[] {
   const { piece, holds } = walker
   const places: Place[] = standingOf(walker).filter(isHere)

@@ -1,4 +1,4 @@
-// The ways of labware: all that lies between where it stands and where it goes is granted at once, first come, first served.
+// Grants routes: all positions between where labware stands and where it goes are granted at once, first come, first served.
 
 import { LabError } from '../../errors.ts'
 import type { Hop } from '../plans/graph.ts'
@@ -6,23 +6,23 @@ import type { Obstacle } from './asking.ts'
 import type { Ground, Piece, Spot, Tell, Walker } from './ground.ts'
 import type { Ranked } from './line.ts'
 
-/** Its functions can be called without it. */
+/** Its functions are bound: they can be passed on alone. */
 export class Travel implements Ranked {
   readonly walker: Walker
   readonly piece: Piece
   readonly to: string
   readonly target: Spot
   readonly granted: (route: readonly Hop[]) => void
-  /** One that stands in a corridor goes before all others: they wait for it. */
+  /** Labware that stands in a corridor goes before all others, since they wait for it. */
   readonly priority: number
   readonly sequence: number
   readonly withdraw: () => void
   readonly explain: () => Obstacle[]
   state: 'waiting' | 'granted' | 'over' = 'waiting'
-  /** It is to be looked at. */
+  /** Whether it is to be looked at again. */
   isFresh = false
   route: readonly Hop[] = []
-  /** Where it passes, its own place and its target left out. */
+  /** The zones that it passes, without those where it stands and where it goes. */
   passages: readonly Spot[] = []
 
   constructor(
@@ -43,9 +43,9 @@ export class Travel implements Ranked {
 
 export class Travels {
   readonly #ground: Ground
-  /** To be looked at. */
+  /** Route requests to be looked at again. */
   readonly #fresh: Travel[] = []
-  /** Something rests in their way. */
+  /** Route requests with labware at rest in their way. */
   readonly #stalled = new Set<Travel>()
   readonly #calls: { withdraw(travel: Travel): void; explain(travel: Travel): Obstacle[] }
   #count = 0
@@ -55,7 +55,7 @@ export class Travels {
     this.#calls = { withdraw, explain: (travel) => this.#explain(travel) }
   }
 
-  /** Of those that are `isPressed` is gone before others. */
+  /** Requests the route to a position that is reserved for the claimant. Threads that are `isPressed` for time go before others. */
   add(walker: Walker, labware_id: string, to: string, granted: (route: readonly Hop[]) => void, isPressed = false): Travel {
     const { graph } = this.#ground
     const piece = this.#ground.piece(labware_id)
@@ -70,7 +70,7 @@ export class Travels {
     const priority = graph.isHandOver(piece.seat) ? 2 : isPressed ? 1 : 0
     const travel = new Travel({ walker, piece, to, target, granted, priority, sequence: this.#count++ }, this.#calls)
     walker.travels.add(travel)
-    // It may be one more that waits in a ring.
+    // It may close a cycle of threads that wait for each other.
     this.#ground.version++
     this.#lead(travel, route)
     this.#refresh(travel)
@@ -94,7 +94,7 @@ export class Travels {
     for (const spot of passages) spot.passers.add(travel)
   }
 
-  /** Grants the next that can go, and answers it; those that cannot wait for a change. `waits` is called with each of those. */
+  /** Grants and returns the next route that is open. Calls `waits` with each request whose route is not. */
   next(waits: (travel: Travel) => void): Travel | undefined {
     const { opened } = this.#ground
     for (let spot = opened.shift(); spot; spot = opened.shift()) {
@@ -145,18 +145,18 @@ export class Travels {
     }
   }
 
-  /** The labware stands at a seat. */
+  /** Ends the route of labware that has arrived. */
   arrived(piece: Piece): void {
     const { travel } = piece
     if (travel && travel.target === piece.spot && travel.to === piece.seat) this.end(travel)
   }
 
-  /** The labware goes nowhere any more. */
+  /** Ends all routes of the labware. */
   endOf(piece: Piece): void {
     for (const travel of [...(piece.walker?.travels ?? [])]) if (travel.piece === piece) this.end(travel)
   }
 
-  /** What it has not passed yet is free for others. The target stays reserved. */
+  /** Frees the zones that it has not passed yet. The target stays reserved. */
   end(travel: Travel): void {
     if (travel.state === 'over') return
     const { state, piece, walker, passages } = travel
@@ -167,11 +167,11 @@ export class Travels {
     if (state !== 'granted') return
     piece.travel = null
     for (const spot of passages) if (spot.isPassage) this.#ground.unreserve(spot, walker)
-    // It rests where it is now: what waits to come by may go round it.
+    // The labware rests where it is now: others may take a detour around it.
     this.#ground.opened.add(piece.spot)
   }
 
-  /** Calls with each thing that keeps it from going. */
+  /** Calls `tell` with each obstacle on the route. */
   obstacles(travel: Travel, tell: Tell): void {
     for (const spot of travel.passages) {
       if (spot.piece && spot.piece !== travel.piece) tell('corridor', spot.piece.walker, spot.piece)
@@ -195,7 +195,7 @@ function isPassable(spot: Spot, { piece, walker }: Travel): boolean {
   return (!spot.piece || spot.piece === piece) && (!spot.reservedFor || spot.reservedFor === walker)
 }
 
-/** Who waits for labware that nobody moves now holds up no others. */
+/** The first in the queue of a zone. A request that waits for labware at rest holds up no others. */
 function firstOf(spot: Spot): Travel | undefined {
   for (const travel of spot.passers) if (!isStalled(travel)) return travel
   return undefined

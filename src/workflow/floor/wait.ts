@@ -1,41 +1,41 @@
-// An ask as the floor keeps it.
+// A request of a thread that waits or was granted, as the scheduler keeps it.
 
 import type { Again, Ask, Asked, Candidate, Obstacle } from './asking.ts'
 import type { Ground, Place, Walker } from './ground.ts'
 import type { Ranked } from './line.ts'
 
-/** Its functions can be called without it. */
+/** Its functions are bound: they can be passed on alone. */
 export class Wait implements Asked, Ranked {
   readonly ask: Ask
   readonly walker: Walker
-  /** One that hurries goes before all others. */
+  /** A thread with a deadline goes before all others. */
   readonly priority: number
   readonly sequence: number
-  /** How often it was parked since it was first asked. */
+  /** How often the labware was parked since the request was first made. */
   readonly parked: number
-  /** Those of its candidates. */
+  /** The resources of the candidates, in the same order. */
   readonly places: readonly Place[]
   readonly withdraw: () => void
   readonly admit: (inputs: readonly string[]) => void
   readonly explain: () => Obstacle[]
   state: Asked['state'] = 'waiting'
-  /** Labware that may stand at its places already. */
+  /** Labware that may stand at the requested resources already. */
   inputs: readonly string[]
-  /** It stands in the lines of its places. */
+  /** Whether the ticket is in the queues of its resources. */
   isInLine = false
-  /** It is to be considered. */
+  /** Whether the ticket is to be looked at again. */
   isFresh = false
-  /** Which candidate it was granted. */
+  /** The index of the granted candidate, -1 for none. */
   granted = -1
-  /** Which candidate is free, but not safe to grant; -1 for none. Of several the one that locks in the fewest. */
+  /** The index of a candidate that is free but unsafe to grant, -1 for none; of several the one that traps the fewest threads. */
   unsafe = -1
-  /** Whom that would lock in. */
+  /** The claimants that granting it would trap. */
   trapped: readonly Walker[] = []
-  /** Which candidate is free and safe, but kept for others, or so that what comes after it would be late; -1 for none. */
+  /** The index of a candidate that is free and safe, but reserved for others, or after which a deadline would be missed; -1 for none. */
   barred = -1
-  /** When its action began at the device that it was granted, ms. */
+  /** When the action began at the granted device, in ms. */
   began: number | undefined
-  /** `stuck` was called. */
+  /** Whether `stuck` was called. */
   isTold = false
   readonly #ground: Ground
   #wish: string | undefined
@@ -68,14 +68,14 @@ export class Wait implements Asked, Ranked {
     return this.ask.park !== undefined
   }
 
-  /** All that others would have to want too to be the same. */
+  /** Cache key: two requests with the same key have the same set of candidates. */
   get wish(): string {
     const { after = [], alone = false } = this.ask
     this.#wish ??= `${alone} ${this.canPark} ${after.map((candidates) => candidates.map(nameOf).join()).join(';')}`
     return this.#wish
   }
 
-  /** The places of `after`. */
+  /** The resources of `after`. */
   get later(): readonly (readonly Place[])[] {
     this.#later ??= (this.ask.after ?? []).map((candidates) => candidates.map((candidate) => this.#ground.place(candidate)))
     return this.#later
