@@ -34,6 +34,7 @@ export type Settings = v.InferOutput<typeof settings>
 
 export const driver: Driver<Settings> = {
   type: 'sealer',
+  about: { instrument: 'Azenta (4titude) a4S' },
   settings,
   serial: { baud: 19200 },
   profile,

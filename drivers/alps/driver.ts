@@ -3,7 +3,7 @@
 import type { Device, Identity, Learned } from '../../src/devices/device.ts'
 import { LabError, messageOf } from '../../src/errors.ts'
 import { type Clock, sleep } from '../../src/kit/clock.ts'
-import type { Driver } from '../driver.ts'
+import type { About, Driver } from '../driver.ts'
 import { Going } from '../going.ts'
 import { HeatWatch } from '../heat_watch.ts'
 import type { Line } from '../transports/line.ts'
@@ -13,8 +13,12 @@ import { heatTo, sealFor, startSeal } from './protocol.ts'
 import { simulate } from './simulator.ts'
 import { deaf_s, Talk } from './talk.ts'
 
-export const alps = driverOf('ALPS', alpsModels, '3000')
-export const ultraseal = driverOf('Ultraseal', ultrasealModels, 'PRO')
+export const alps = driverOf('ALPS', alpsModels, '3000', { instrument: 'Thermo ALPS', operations: 'by model' })
+export const ultraseal = driverOf('Ultraseal', ultrasealModels, 'PRO', {
+  instrument: 'KBiosystems Ultraseal',
+  operations: 'by model',
+  folder: 'alps',
+})
 
 const look_ms = 500
 /** A new temperature takes so long until the status knows of it. */
@@ -35,10 +39,11 @@ const obstacles: Partial<Record<Flag, string>> = {
   not_ready: 'it says that it is not initialized; initialize it',
 }
 
-function driverOf(make: string, models: Readonly<Record<string, Model>>, usual: string): Driver<Settings> {
+function driverOf(make: string, models: Readonly<Record<string, Model>>, usual: string, about: About): Driver<Settings> {
   const modelOf = ({ model }: Settings) => models[model]!
   return {
     type: 'sealer',
+    about,
     settings: settingsOf(models, usual),
     serial: { baud: 9600 },
     deaf_s,

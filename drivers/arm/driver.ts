@@ -28,7 +28,15 @@ export type Arm = Device & {
   place(pose: Pose, signal: AbortSignal): Promise<void>
 }
 
-export const driver = { type: 'transporter', settings, serial: { baud: 115_200 }, profile, open, simulate } satisfies Driver<Settings>
+export const driver = {
+  type: 'transporter',
+  about: { instrument: 'simulated robot arm, and whatever speaks its line protocol' },
+  settings,
+  serial: { baud: 115_200 },
+  profile,
+  open,
+  simulate,
+} satisfies Driver<Settings>
 
 export function isArm(device: Device): device is Arm {
   return 'pick' in device && 'place' in device

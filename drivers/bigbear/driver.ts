@@ -31,6 +31,7 @@ export type Settings = v.InferOutput<typeof settings>
 
 export const driver: Driver<Settings> = {
   type: 'shaker',
+  about: { instrument: 'BigBear orbital' },
   settings,
   // Some send one stop bit and some two: who sends two and takes one gets on with both.
   serial: { baud: 9600, stop_bits: 2 },

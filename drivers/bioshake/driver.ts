@@ -15,6 +15,7 @@ import { motion_ms, Talk } from './talk.ts'
 
 export const driver: Driver<Settings> = {
   type: 'shaker',
+  about: { instrument: 'QInstruments BioShake', operations: 'by model' },
   settings,
   serial: { baud: 9600 },
   profile,

@@ -15,7 +15,15 @@ import { hottest, plan, profile, type Settings, settings } from './settings.ts'
 import { simulate } from './simulator.ts'
 import { Thermostat } from './thermostat.ts'
 
-export const driver: PinsDriver<Settings> = { type: 'sealer', settings, profile, plan, open, simulate }
+export const driver: PinsDriver<Settings> = {
+  type: 'sealer',
+  about: { instrument: 'one of your own, on GPIO and I2C', operations: 'as it is wired' },
+  settings,
+  profile,
+  plan,
+  open,
+  simulate,
+}
 
 const heat_s = 300
 const look_ms = 250

@@ -17,7 +17,15 @@ import { Tripwire } from '../tripwire.ts'
 import { plan, profile, type Settings, settings } from './settings.ts'
 import { simulate } from './simulator.ts'
 
-export const driver: PinsDriver<Settings> = { type: 'shaker', settings, profile, plan, open, simulate }
+export const driver: PinsDriver<Settings> = {
+  type: 'shaker',
+  about: { instrument: 'one of your own, on GPIO and I2C', operations: 'as it is wired' },
+  settings,
+  profile,
+  plan,
+  open,
+  simulate,
+}
 
 /** What a solenoid, and what it moves, needs. */
 const settle_ms = 300

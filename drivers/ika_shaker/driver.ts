@@ -16,6 +16,7 @@ import { simulate } from './simulator.ts'
 
 export const driver: Driver<Settings> = {
   type: 'shaker',
+  about: { instrument: 'IKA MATRIX ORBITAL, KS', operations: 'by model' },
   settings,
   serial: { baud: 9600, data_bits: 7, parity: 'even' },
   profile,

@@ -17,6 +17,7 @@ import { simulate } from './simulator.ts'
 
 export const driver: Driver<Settings> = {
   type: 'shaker',
+  about: { instrument: 'Inheco incubator shaker', operations: 'by model' },
   settings,
   serial: { baud: 19_200 },
   profile,

@@ -42,6 +42,7 @@ const overrun_s = 15
 
 export const driver: Driver<Settings> = {
   type: 'shaker',
+  about: { instrument: 'OHAUS Endeavor 5000' },
   settings,
   serial: { baud: 9600 },
   errors: () => errorTable,

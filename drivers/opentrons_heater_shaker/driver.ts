@@ -22,6 +22,7 @@ export type Settings = v.InferOutput<typeof settings>
 
 export const driver: Driver<Settings> = {
   type: 'shaker',
+  about: { instrument: 'Opentrons Heater-Shaker' },
   settings,
   serial: { baud: 115_200 },
   profile,

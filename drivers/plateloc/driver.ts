@@ -28,7 +28,15 @@ import { simulate } from './simulator.ts'
 export const settings = v.strictObject({})
 export type Settings = v.InferOutput<typeof settings>
 
-export const driver: Driver<Settings> = { type: 'sealer', settings, serial: { baud: 19200 }, profile, open, simulate }
+export const driver: Driver<Settings> = {
+  type: 'sealer',
+  about: { instrument: 'Agilent PlateLoc' },
+  settings,
+  serial: { baud: 19200 },
+  profile,
+  open,
+  simulate,
+}
 
 /** Known hosts wait 10 s for an acknowledgement; the service waits no longer than that for a temperature to be set. */
 const acknowledge_ms = 8000

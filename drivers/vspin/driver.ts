@@ -19,6 +19,7 @@ import * as words from './words.ts'
 
 export const driver: Driver<Settings> = {
   type: 'centrifuge',
+  about: { instrument: 'Agilent (Velocity11) VSpin' },
   settings: Settings,
   // The speed after a cold start, so that a stop reaches one that still spins from an earlier session.
   serial: { baud: words.runningBaud },
