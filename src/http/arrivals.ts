@@ -12,9 +12,12 @@ import { peerOf } from './connections.ts'
 
 type Options = { limits: () => Pick<Limits, 'connections'>; refusals: Refusals; clock: Clock; isTls: boolean }
 
-/** Connections that may shake hands, or send their first request, at the same time. A silent one counts for `hello_ms` only. */
-const mostAtOnce = 16
-const hello_ms = 200
+/**
+ * TLS connections that may shake hands, or send their first request, at the same time. A silent one counts for `hello_ms` only: the pair allows
+ * 800 handshakes a second, about as many as a Raspberry Pi computes. A crowd that comes back at once must not use up the turns of others.
+ */
+const mostHandshakes = 16
+const hello_ms = 20
 /** While connections still come, one is handed over this often all the same. */
 const patience_ms = 10
 /** One of this many connections that are handed over is the oldest. */
@@ -36,6 +39,7 @@ export function queueArrivals(server: Server, { limits, refusals, clock, isTls }
   let handedOver = 0
   let handedOverAt = Number.NEGATIVE_INFINITY
 
+  const mostAtOnce = isTls ? mostHandshakes : Number.POSITIVE_INFINITY
   /** Peers that were handed over and have not sent a request since. */
   const silent = new Set<string>()
 
