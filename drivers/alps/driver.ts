@@ -13,10 +13,10 @@ import { heatTo, sealFor, startSeal } from './protocol.ts'
 import { simulate } from './simulator.ts'
 import { deaf_s, Talk } from './talk.ts'
 
-export const alps = driverOf('ALPS', alpsModels, '3000', { instrument: 'Thermo ALPS', operations: 'by model' })
+export const alps = driverOf('ALPS', alpsModels, '3000', { instrument: 'Thermo ALPS', operations: '`open close` by model' })
 export const ultraseal = driverOf('Ultraseal', ultrasealModels, 'PRO', {
   instrument: 'KBiosystems Ultraseal',
-  operations: 'by model',
+  operations: '`open close` by model',
   folder: 'alps',
 })
 
