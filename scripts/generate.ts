@@ -9,7 +9,7 @@ import { configSchema } from './config_schema.ts'
 import { withDrivers } from './driver_table.ts'
 import { topologySchema, workflowSchema } from './workflow_schemas.ts'
 
-const top = new URL('../../', import.meta.url)
+const top = new URL('../..', import.meta.url)
 
 await write('src/http/openapi.json', openapi(routes))
 await write('src/schemas/config.schema.json', await configSchema())

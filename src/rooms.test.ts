@@ -27,7 +27,7 @@ const rooms = [
 ]
 
 /** The rooms of `workflow`, likewise; what stands above them binds them together. A type may be named from the right: a thread has a run, a run has threads. */
-const workflowRooms = ['statuses', 'plans', 'equipment', 'floor', 'threads', 'runs', 'kept', '']
+const workflowRooms = ['statuses', 'plans', 'equipment', 'scheduler', 'threads', 'runs', 'kept', '']
 
 /** `cli` talks over the wire; these it loads when a command is called that cannot. */
 const cliMayLoad = ['main', 'drivers', 'devices', 'events', 'keys', 'teachpoints', 'workflow', 'examples', 'config', 'care']
@@ -60,9 +60,9 @@ const circular: string[] = [
   'src/keys/audit_file.ts',
   'src/kit/damage.ts',
   'src/kit/json_file.ts',
-  'src/workflow/floor/ground.ts',
-  'src/workflow/floor/travels.ts',
-  'src/workflow/floor/wait.ts',
+  'src/workflow/scheduler/occupancy.ts',
+  'src/workflow/scheduler/route_grants.ts',
+  'src/workflow/scheduler/ticket.ts',
   'src/workflow/kept/memory.ts',
   'src/workflow/plans/check_actions.ts',
   'src/workflow/plans/check_names.ts',

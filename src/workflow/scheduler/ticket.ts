@@ -1,24 +1,24 @@
 // A request of a thread that waits or was granted, as the scheduler keeps it.
 
-import type { Again, Ask, Asked, Candidate, Obstacle } from './asking.ts'
-import type { Ground, Place, Walker } from './ground.ts'
-import type { Ranked } from './line.ts'
+import type { Claimant, Occupancy, Resource } from './occupancy.ts'
+import type { Ranked } from './ranked_queue.ts'
+import type { Again, Candidate, Obstacle, Request, RequestHandle } from './request.ts'
 
 /** Its functions are bound: they can be passed on alone. */
-export class Wait implements Asked, Ranked {
-  readonly ask: Ask
-  readonly walker: Walker
+export class Ticket implements RequestHandle, Ranked {
+  readonly request: Request
+  readonly claimant: Claimant
   /** A thread with a deadline goes before all others. */
   readonly priority: number
   readonly sequence: number
   /** How often the labware was parked since the request was first made. */
   readonly parked: number
   /** The resources of the candidates, in the same order. */
-  readonly places: readonly Place[]
+  readonly resources: readonly Resource[]
   readonly withdraw: () => void
   readonly admit: (inputs: readonly string[]) => void
   readonly explain: () => Obstacle[]
-  state: Asked['state'] = 'waiting'
+  state: RequestHandle['state'] = 'waiting'
   /** Labware that may stand at the requested resources already. */
   inputs: readonly string[]
   /** Whether the ticket is in the queues of its resources. */
@@ -30,54 +30,54 @@ export class Wait implements Asked, Ranked {
   /** The index of a candidate that is free but unsafe to grant, -1 for none; of several the one that traps the fewest threads. */
   unsafe = -1
   /** The claimants that granting it would trap. */
-  trapped: readonly Walker[] = []
+  trapped: readonly Claimant[] = []
   /** The index of a candidate that is free and safe, but reserved for others, or after which a deadline would be missed; -1 for none. */
   barred = -1
   /** When the action began at the granted device, in ms. */
   began: number | undefined
   /** Whether `stuck` was called. */
   isTold = false
-  readonly #ground: Ground
+  readonly #occupancy: Occupancy
   #wish: string | undefined
-  #later: readonly (readonly Place[])[] | undefined
+  #later: readonly (readonly Resource[])[] | undefined
 
   constructor(
-    ask: Ask,
-    ground: Ground,
+    request: Request,
+    occupancy: Occupancy,
     { sequence, parked }: Again,
-    calls: { withdraw(wait: Wait): void; admit(wait: Wait, inputs: readonly string[]): void; explain(wait: Wait): Obstacle[] },
+    calls: { withdraw(ticket: Ticket): void; admit(ticket: Ticket, inputs: readonly string[]): void; explain(ticket: Ticket): Obstacle[] },
   ) {
-    this.ask = ask
+    this.request = request
     this.sequence = sequence
     this.parked = parked
-    this.walker = ground.walker(ask.thread_id)
-    this.priority = this.walker.hurries ? 2 : ask.priority
-    this.places = ask.candidates.map((candidate) => ground.place(candidate))
-    this.inputs = ask.inputs ?? []
+    this.claimant = occupancy.claimant(request.thread_id)
+    this.priority = this.claimant.hurries ? 2 : request.priority
+    this.resources = request.candidates.map((candidate) => occupancy.resource(candidate))
+    this.inputs = request.inputs ?? []
     this.withdraw = () => calls.withdraw(this)
     this.admit = (inputs) => calls.admit(this, inputs)
     this.explain = () => calls.explain(this)
-    this.#ground = ground
+    this.#occupancy = occupancy
   }
 
   get isIdle(): boolean {
-    return this.places.length === 0
+    return this.resources.length === 0
   }
 
   get canPark(): boolean {
-    return this.ask.park !== undefined
+    return this.request.park !== undefined
   }
 
   /** Cache key: two requests with the same key have the same set of candidates. */
   get wish(): string {
-    const { after = [], alone = false } = this.ask
+    const { after = [], alone = false } = this.request
     this.#wish ??= `${alone} ${this.canPark} ${after.map((candidates) => candidates.map(nameOf).join()).join(';')}`
     return this.#wish
   }
 
   /** The resources of `after`. */
-  get later(): readonly (readonly Place[])[] {
-    this.#later ??= (this.ask.after ?? []).map((candidates) => candidates.map((candidate) => this.#ground.place(candidate)))
+  get later(): readonly (readonly Resource[])[] {
+    this.#later ??= (this.request.after ?? []).map((candidates) => candidates.map((candidate) => this.#occupancy.resource(candidate)))
     return this.#later
   }
 }

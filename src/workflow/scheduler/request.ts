@@ -7,7 +7,7 @@ export type Candidate = { device: string } | { seat: string }
  * A thread requests one of several resources. The scheduler calls `granted` once, in the same turn as the change that made it possible, which
  * may be before `Scheduler.request` returns. Before that it may call `park` any number of times.
  */
-export type Ask = {
+export type Request = {
   thread_id: string
   /** The higher priority goes first, then the older request. 0 is for labware that waits for an operator, 1 for all else. */
   priority: 0 | 1
@@ -48,7 +48,7 @@ export type Keep = { candidates: readonly { device: string }[]; within_s: number
 export type Again = { readonly sequence: number; readonly parked: number }
 
 /** A request that waits or was granted, in the hands of its thread. */
-export interface Asked {
+export interface RequestHandle {
   readonly state: 'waiting' | 'granted' | 'withdrawn'
   /** Takes the request back, and frees what was granted and not used. */
   withdraw(): void

@@ -4,7 +4,7 @@ import { Few } from '../../kit/few.ts'
 
 type Turn = { readonly transporter: string; readonly thread_id: string; readonly granted: () => void }
 
-export class Turns {
+export class TransporterQueue {
   readonly #holders = new Map<string, Turn>()
   readonly #queues = new Map<string, Few<Turn>>()
   readonly #granted: Turn[] = []

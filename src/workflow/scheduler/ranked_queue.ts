@@ -7,7 +7,7 @@ export function compare(a: Ranked, b: Ranked): number {
   return b.priority - a.priority || a.sequence - b.sequence
 }
 
-export class Line<Item extends Ranked> {
+export class RankedQueue<Item extends Ranked> {
   readonly #items: Item[] = []
 
   get size(): number {
