@@ -56,10 +56,6 @@ const forTests = ['tap', 'fast-check', 'playwright-core', 'eventsource', 'typesc
  * fails the test.
  */
 const circular: string[] = [
-  'src/keys/audit.ts',
-  'src/keys/audit_file.ts',
-  'src/kit/damage.ts',
-  'src/kit/json_file.ts',
   'src/workflow/floor/ground.ts',
   'src/workflow/floor/travels.ts',
   'src/workflow/floor/wait.ts',
@@ -97,7 +93,7 @@ const circular: string[] = [
 ]
 
 /** Functions over 80 lines. The list may only shrink, like the one above. */
-const longFunctions: string[] = ['src/lab.ts open', 'src/lab/runs.ts openRuns']
+const longFunctions: string[] = []
 const mostLines = 80
 
 type Import = { file: string; to: string; dynamic: boolean; typeOnly: boolean }
