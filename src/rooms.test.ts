@@ -56,13 +56,6 @@ const forTests = ['tap', 'fast-check', 'playwright-core', 'eventsource', 'typesc
  * fails the test.
  */
 const circular: string[] = [
-  'src/keys/audit.ts',
-  'src/keys/audit_file.ts',
-  'src/kit/damage.ts',
-  'src/kit/json_file.ts',
-  'src/workflow/scheduler/occupancy.ts',
-  'src/workflow/scheduler/route_grants.ts',
-  'src/workflow/scheduler/ticket.ts',
   'src/workflow/kept/memory.ts',
   'src/workflow/plans/check_actions.ts',
   'src/workflow/plans/check_names.ts',
@@ -79,6 +72,9 @@ const circular: string[] = [
   'src/workflow/runs/operator.ts',
   'src/workflow/runs/stall.ts',
   'src/workflow/runs/timeline.ts',
+  'src/workflow/scheduler/occupancy.ts',
+  'src/workflow/scheduler/route_grants.ts',
+  'src/workflow/scheduler/ticket.ts',
   'src/workflow/threads/acting.ts',
   'src/workflow/threads/action.ts',
   'src/workflow/threads/ahead.ts',
@@ -97,7 +93,7 @@ const circular: string[] = [
 ]
 
 /** Functions over 80 lines. The list may only shrink, like the one above. */
-const longFunctions: string[] = ['src/lab.ts open', 'src/lab/runs.ts openRuns']
+const longFunctions: string[] = []
 const mostLines = 80
 
 type Import = { file: string; to: string; dynamic: boolean; typeOnly: boolean }

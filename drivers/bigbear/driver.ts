@@ -114,7 +114,7 @@ class BigBear {
   }
 
   /** Tells it, then asks: a refusal would have come by then. */
-  async #told(command: string, signal: AbortSignal): Promise<State> {
+  async #tellAndLook(command: string, signal: AbortSignal): Promise<State> {
     this.#refused = false
     await this.#tell(command, signal)
     const now = await this.#state()
@@ -131,7 +131,7 @@ class BigBear {
 
   async #initialize(_params: object, signal: AbortSignal): Promise<Learned> {
     await this.#mustRest('initialize')
-    if (this.#settings.acceleration !== null) await this.#told(`A${this.#settings.acceleration}`, signal)
+    if (this.#settings.acceleration !== null) await this.#tellAndLook(`A${this.#settings.acceleration}`, signal)
     await this.#goHome(signal)
     return { identity: await this.#identify() }
   }
@@ -157,8 +157,8 @@ class BigBear {
 
   async #shake({ speed, duration }: { speed: number; duration: number }, signal: AbortSignal): Promise<void> {
     await this.#mustRest('shake')
-    await this.#told(`V${speed}`, signal)
-    await this.#told(start, signal)
+    await this.#tellAndLook(`V${speed}`, signal)
+    await this.#tellAndLook(start, signal)
     await keepTime({ clock: this.#clock, duration, going: signal }, async (seconds) => mustShake(await this.#state(), seconds))
     await this.#stopTurning(signal)
     await this.#goHome(signal)

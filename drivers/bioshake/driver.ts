@@ -153,11 +153,12 @@ class BioShake {
 
   async #limits(): Promise<Limits> {
     const { limits: known } = profile(this.#settings)
-    const told: Limits = { ...known }
-    if (known.speed) told.speed = between(known.speed, await this.#talk.number('getShakeMinRpm'), await this.#talk.number('getShakeMaxRpm'))
+    const limits: Limits = { ...known }
+    if (known.speed)
+      limits.speed = between(known.speed, await this.#talk.number('getShakeMinRpm'), await this.#talk.number('getShakeMaxRpm'))
     if (known.temperature)
-      told.temperature = between(known.temperature, await this.#talk.number('getTempMin'), await this.#talk.number('getTempMax'))
-    return told
+      limits.temperature = between(known.temperature, await this.#talk.number('getTempMin'), await this.#talk.number('getTempMax'))
+    return limits
   }
 
   async #shake({ speed, duration }: { speed: number; duration: number }, signal: AbortSignal): Promise<void> {

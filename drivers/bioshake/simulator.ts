@@ -24,7 +24,7 @@ class SimulatedBioShake implements Simulator {
   readonly #lock: PlateLock
   readonly #heater: Heater
   readonly #errors = new Set<number>()
-  readonly #kept = new Map<string, number>()
+  readonly #stored = new Map<string, number>()
   readonly #timers: Timers
   readonly #present = new Set<MechanicalFault>()
   readonly #waiting: string[] = []
@@ -51,7 +51,7 @@ class SimulatedBioShake implements Simulator {
       lock: this.#lock,
       heater: this.#heater,
       errors: this.#errors,
-      kept: this.#kept,
+      stored: this.#stored,
       canMove: () => !this.#present.has('jam') && !this.#present.has('interlock_open'),
       canHeat: () => !this.#present.has('overtemperature'),
       // Whether the real one forgets an error by itself is not known.
@@ -156,11 +156,11 @@ class SimulatedBioShake implements Simulator {
     this.#answering = undefined
     this.#booting = true
     this.#motor.target = 0
-    this.#motor.direction = this.#kept.get('ShakeDefaultDirection') ?? 0
+    this.#motor.direction = this.#stored.get('ShakeDefaultDirection') ?? 0
     this.#motor.halt('booting')
     this.#heater.set({ on: false })
     const boot_ms = this.#model.boot_s * 1000
-    if (this.#kept.get('BootScreen') !== 0) this.#tellStart(boot_ms)
+    if (this.#stored.get('BootScreen') !== 0) this.#tellStart(boot_ms)
     this.#timers.after(boot_ms, () => this.#started())
   }
 
@@ -178,7 +178,7 @@ class SimulatedBioShake implements Simulator {
   #started(): void {
     this.#booting = false
     this.#motor.halt('home')
-    this.#lock.halt(this.#kept.get('ElmStartupPosition') === 0 ? 'locked' : 'unlocked')
+    this.#lock.halt(this.#stored.get('ElmStartupPosition') === 0 ? 'locked' : 'unlocked')
     this.#instrument.recovered()
   }
 
