@@ -163,7 +163,11 @@ export async function conformanceInVirtualTime(t: Test, make: Make): Promise<voi
     isFailure(t, outcome, `check, ${silent}`, silent)
     end(subject)
   })
+  await queriesInVirtualTime(t, make, names)
+}
 
+/** The rest of `conformanceInVirtualTime`: what is asked, late answers, and what breaks inside. */
+async function queriesInVirtualTime(t: Test, make: Make, names: readonly Name[]): Promise<void> {
   await t.test('what comes and is no answer is told as that, and silence as silence', async (t) => {
     for (const fault of ['garbage', 'no_reply'] as const) {
       if (!(await faultsOf(make)).includes(fault)) continue

@@ -10,8 +10,19 @@ import type { SimulateBoard } from './transports/simulated_board.ts'
 import type { Simulate } from './transports/simulator.ts'
 import type { BoardPlan } from './transports/wiring.ts'
 
+/** Tells people which instrument a driver is for; the README's table of drivers is made from it. */
+export type About = {
+  /** The maker and the name of the instrument. */
+  readonly instrument: string
+  /** On what the operations depend, where they are not the same for all settings. */
+  readonly operations?: string
+  /** The folder of the driver, where its name is another. */
+  readonly folder?: string
+}
+
 type Common<Settings> = {
   readonly type: DeviceType
+  readonly about: About
   /** A strict object; every member has a default, so that `{}` is a device out of the box. */
   readonly settings: v.GenericSchema<unknown, Settings>
   /** What this model can do, before it has been asked. */

@@ -5,39 +5,43 @@ import { once } from 'node:events'
 import { promisify } from 'node:util'
 import { type Test, t, test } from 'tap'
 import * as v from 'valibot'
-import type { Identity } from '../src/devices/device.ts'
+import type { DeviceType, Identity } from '../src/devices/device.ts'
 import { LabError } from '../src/errors.ts'
 import { scaled, sleep } from '../src/kit/clock.ts'
 import { halted, type Name, type Subject, undisturbed, unplugged } from './conformance.ts'
-import type { Driver } from './driver.ts'
-import { drivers, type SerialDriverName } from './index.ts'
+import { type Driver, isOnPins } from './driver.ts'
+import { type DriverName, driverNames, drivers } from './index.ts'
 import { serveOnPty } from './serve.ts'
 import { type Hand, tampered } from './tampered.ts'
 import { calm, stallFreeClock } from './testing.ts'
 import { serialPort } from './transports/serial_port.ts'
 
+/** The operation that is halted and unplugged here, by the type of device (all operations are tried in virtual time). */
+const operationOf: Record<DeviceType, Name> = {
+  shaker: 'shake',
+  sealer: 'seal',
+  peeler: 'peel',
+  centrifuge: 'centrifuge',
+  transporter: 'initialize',
+}
 /**
- * For each, the operation that is halted and unplugged here (all are in virtual time), and how fast its own time goes. Faster
- * than this, and on a busy machine the question whether it has stopped takes longer than its stopping may. The drivers' gaps
- * between frames and deadlines for answers are in our time, as they are in earnest.
+ * How many times as fast as ours the instrument's time goes. Faster than this, and on a busy machine the question whether it has
+ * stopped takes longer than its stopping may. The drivers' gaps between frames and deadlines for answers are in our time, as they are in
+ * earnest.
  */
-const trials: Record<SerialDriverName, { operation: Name; time_scale: number }> = {
-  // Those that take longest begin.
-  vspin: { operation: 'centrifuge', time_scale: 20 },
-  alps: { operation: 'seal', time_scale: 20 },
-  ultraseal: { operation: 'seal', time_scale: 20 },
-  bioshake: { operation: 'shake', time_scale: 20 },
-  // A pseudo-terminal takes eight bits and no parity, whatever is asked of it: that this one speaks 7E1 is not tried here.
-  ika_shaker: { operation: 'shake', time_scale: 20 },
-  opentrons_heater_shaker: { operation: 'shake', time_scale: 20 },
-  inheco_incubator_shaker: { operation: 'shake', time_scale: 20 },
-  bigbear: { operation: 'shake', time_scale: 20 },
-  // Its own timer keeps the time: faster, and a short run is over before it is looked at.
-  ohaus_endeavor: { operation: 'shake', time_scale: 10 },
-  a4s: { operation: 'seal', time_scale: 20 },
-  plateloc: { operation: 'seal', time_scale: 20 },
-  xpeel: { operation: 'peel', time_scale: 20 },
-  arm: { operation: 'initialize', time_scale: 5 },
+const timeScale = 20
+/** A short run of these would be over before it is looked at. */
+const slower: Partial<Record<DriverName, number>> = { ohaus_endeavor: 10, arm: 5 }
+/** The tests of these take longest, and begin. */
+const longest: readonly DriverName[] = ['vspin', 'alps', 'ultraseal']
+
+type Trial = { name: DriverName; driver: Driver; time_scale: number }
+
+/** Every driver on a line. A pseudo-terminal takes eight bits and no parity, whatever is asked of it: that `ika_shaker` speaks 7E1 is not tried here. */
+const trials: Trial[] = []
+for (const name of [...longest, ...driverNames.filter((name) => !longest.includes(name))]) {
+  const driver = await drivers[name]()
+  if (!isOnPins(driver)) trials.push({ name, driver, time_scale: slower[name] ?? timeScale })
 }
 /** The clock of drivers, ports and simulators. A busy machine makes a test longer and does not change what the test sees. */
 const realClock = stallFreeClock()
@@ -45,14 +49,14 @@ const realClock = stallFreeClock()
 t.jobs = 16
 t.setTimeout(0)
 
-for (const name of Object.keys(trials) as SerialDriverName[]) {
-  const names = [trials[name].operation]
-  onPort(name, 'works on a real serial port', undisturbed)
-  onPort(name, 'is halted on a real serial port', (t, make) => halted(t, make, { names, watch_ms: 5000 }))
-  onPort(name, 'is unplugged from a real serial port', (t, make) => unplugged(t, make, { names }))
-  onPort(name, 'gets over garbage on a real serial port', getsOverGarbage)
-  onPort(name, 'takes no late reply for another on a real serial port', takesNoLateReply)
-  onPort(name, 'is unplugged from a real serial port while nothing runs', isUnpluggedIdle)
+for (const trial of trials) {
+  const names = [operationOf[trial.driver.type]]
+  onPort(trial, 'works on a real serial port', undisturbed)
+  onPort(trial, 'is halted on a real serial port', (t, make) => halted(t, make, { names, watch_ms: 5000 }))
+  onPort(trial, 'is unplugged from a real serial port', (t, make) => unplugged(t, make, { names }))
+  onPort(trial, 'gets over garbage on a real serial port', getsOverGarbage)
+  onPort(trial, 'takes no late reply for another on a real serial port', takesNoLateReply)
+  onPort(trial, 'is unplugged from a real serial port while nothing runs', isUnpluggedIdle)
 }
 
 test('at a shell somebody can type a command at the simulator and read its answer', async (t) => {
@@ -91,12 +95,11 @@ test('inheco_incubator_shaker is halted on a real serial port whose answers take
   )
 })
 
-function onPort(name: SerialDriverName, does: string, tried: (t: Test, make: () => Promise<OnPort>) => Promise<void>): void {
+function onPort({ name, driver, time_scale }: Trial, does: string, tried: (t: Test, make: () => Promise<OnPort>) => Promise<void>): void {
   test(`${name} ${does}`, { buffered: true }, async (t) => {
-    const driver = await drivers[name]()
     const folder = t.testdir()
     let ports = 0
-    await tried(t, () => plugged(t, driver, { link: `${folder}/port-${++ports}`, time_scale: trials[name].time_scale }))
+    await tried(t, () => plugged(t, driver, { link: `${folder}/port-${++ports}`, time_scale }))
   })
 }
 

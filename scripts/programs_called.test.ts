@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { test } from 'tap'
 import { calledByCode, calledByScript } from './programs_called.test.find.ts'
 
-const sources = fileURLToPath(new URL('../../', import.meta.url))
+const sources = fileURLToPath(new URL('../..', import.meta.url))
 const textOf = (path: string) => readFileSync(`${sources}${path}`, 'utf8')
 
 /** Of Debian's essential and required packages, and what every machine has that can check the project out and install it. */

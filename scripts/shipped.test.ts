@@ -7,7 +7,7 @@ import { type Test, test } from 'tap'
 import { running } from '../src/cli/testing.ts'
 import { noTypeScript } from '../src/kit/modules.test.typescript.ts'
 
-const sources = fileURLToPath(new URL('../../', import.meta.url))
+const sources = fileURLToPath(new URL('../..', import.meta.url))
 
 const inCode = `
   import { workflow } from 'benchd/workflow'

@@ -124,12 +124,8 @@ async function open(config: Config, options: Options, opened: (() => unknown)[])
   }
   const version = packageVersion()
   const began = clock.now()
-  let stopping = false
   const hub = kept(await openEvents({ folder: data_dir, config, clock, log }))
-  const report: Report = ({ message }) => {
-    log.error(message)
-    hub.incident('STORAGE', message)
-  }
+  const report: Report = reportsTo(hub, log)
   const safeMode = safe === undefined ? () => undefined : beginSafely(hub, log, safe)
   const load = new Load(hub, clock)
   const ledger = kept(new Ledger({ kept: new KeptOperations({ folder: data_dir, report }) }))
@@ -161,13 +157,7 @@ async function open(config: Config, options: Options, opened: (() => unknown)[])
   const registry = kept(new Registry(devices, { clock, hub, ledger, latches, leases, journal, log }))
   opened.push(() => powerOff(simulations))
   registry.start()
-  const pressed = () => {
-    log.warn('the stop input is active: every device is stopped')
-    audit.note({ ...byService, what: 'stop input' })
-    registry.haltAll().catch((error) => log.error('the stop input', error))
-  }
-  const failed = (reason: string) => hub.incident('DEVICE_LINK', `the stop input cannot be read: ${reason}`)
-  const input = config.stop_input && kept(stopInput(config.stop_input, hardware, clock, { pressed, failed }))
+  const input = config.stop_input && kept(stopsAll(config.stop_input, { hardware, clock, log, hub, audit, registry }))
   const watch = kept(watched(host, clock, hub))
   const sources = { data_dir, config: source?.path, topologies, version, system_id: config.system_id }
   const backups = kept(new Backups({ sources, log, report, clock }))
@@ -192,31 +182,41 @@ async function open(config: Config, options: Options, opened: (() => unknown)[])
   await runs.openIfUsed()
   await backups.start()
 
+  const shown = { reloading, log, version, clock, hub, ledger, registry, teachpoints, keys, pairing, once, audit, refusals, backups }
+  return labOf({ ...shown, long_requests, simulations, load, runs, watch, input, latches, journal, safeMode, began })
+}
+
+/** The rooms of an open lab that only the lab itself uses. */
+type Hidden = {
+  runs: LateRuns
+  watch: HostWatch
+  input: ReturnType<typeof stopInput> | undefined
+  latches: Latches
+  journal: RunJournal
+  safeMode(): Incident | undefined
+  /** When the lab was opened. */
+  began: number
+}
+
+/** The rooms that the lab shows as they are. */
+type Shown = Omit<Lab, 'config' | 'runs' | 'openRuns' | 'host' | 'health' | 'onRefusedWrite' | 'safe_mode' | 'close' | 'simulations'> & {
+  simulations: Map<string, Simulation>
+}
+
+/** Puts the open rooms together, and closes them in the order in which they need each other. */
+function labOf(rooms: Shown & Hidden): Lab {
+  const { runs, watch, input, latches, journal, safeMode, began, ...shown } = rooms
+  const { reloading, version, clock, hub, ledger, registry, keys, once, audit, backups, simulations, load } = rooms
+  let stopping = false
   return {
+    ...shown,
     get config() {
       return reloading.config
     },
-    reloading,
-    log,
-    version,
-    clock,
-    hub,
-    ledger,
-    registry,
-    teachpoints,
-    keys,
-    pairing,
-    once,
-    audit,
-    refusals,
-    long_requests,
-    backups,
     get runs() {
       return runs.opened
     },
     openRuns: () => runs.open(),
-    simulations,
-    load,
     get host() {
       return watch.facts
     },
@@ -255,6 +255,28 @@ async function open(config: Config, options: Options, opened: (() => unknown)[])
       await hub.close()
     },
   }
+}
+
+/** Tells damaged files to the log and to the people at the bench. */
+function reportsTo(hub: Hub, log: Log): Report {
+  return ({ message }) => {
+    log.error(message)
+    hub.incident('STORAGE', message)
+  }
+}
+
+type StopInputParts = Pick<Lab, 'clock' | 'log' | 'hub' | 'audit' | 'registry'> & { hardware: ReturnType<typeof thisComputer> }
+
+/** Stops every device when the stop input is active. */
+function stopsAll(place: NonNullable<Config['stop_input']>, parts: StopInputParts) {
+  const { hardware, clock, log, hub, audit, registry } = parts
+  const pressed = () => {
+    log.warn('the stop input is active: every device is stopped')
+    audit.note({ ...byService, what: 'stop input' })
+    registry.haltAll().catch((error) => log.error('the stop input', error))
+  }
+  const failed = (reason: string) => hub.incident('DEVICE_LINK', `the stop input cannot be read: ${reason}`)
+  return stopInput(place, hardware, clock, { pressed, failed })
 }
 
 /** Of the newest event, by which also a clock that began in the past can be judged; one that is in step with the network need not be. */

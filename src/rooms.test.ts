@@ -3,6 +3,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { test } from 'tap'
+import ts from 'typescript'
 
 const top = resolve(import.meta.dirname, '../..')
 
@@ -26,7 +27,7 @@ const rooms = [
 ]
 
 /** The rooms of `workflow`, likewise; what stands above them binds them together. A type may be named from the right: a thread has a run, a run has threads. */
-const workflowRooms = ['statuses', 'plans', 'equipment', 'floor', 'threads', 'runs', 'kept', '']
+const workflowRooms = ['statuses', 'plans', 'equipment', 'scheduler', 'threads', 'runs', 'kept', '']
 
 /** `cli` talks over the wire; these it loads when a command is called that cannot. */
 const cliMayLoad = ['main', 'drivers', 'devices', 'events', 'keys', 'teachpoints', 'workflow', 'examples', 'config', 'care']
@@ -48,7 +49,52 @@ const owners: Record<string, string[]> = {
 }
 
 /** In tests and in `scripts` these may be used as well. */
-const forTests = ['tap', 'fast-check', 'playwright-core', 'eventsource']
+const forTests = ['tap', 'fast-check', 'playwright-core', 'eventsource', 'typescript']
+
+/**
+ * Files that import each other in a circle, type imports included. The list may only shrink: an entry that is in no circle any more
+ * fails the test.
+ */
+const circular: string[] = [
+  'src/workflow/kept/memory.ts',
+  'src/workflow/plans/check_actions.ts',
+  'src/workflow/plans/check_names.ts',
+  'src/workflow/plans/check_sharing.ts',
+  'src/workflow/plans/check_ways.ts',
+  'src/workflow/plans/check_windows.ts',
+  'src/workflow/plans/compile.ts',
+  'src/workflow/runs/births.ts',
+  'src/workflow/runs/execution.ts',
+  'src/workflow/runs/groups.ts',
+  'src/workflow/runs/inserts.ts',
+  'src/workflow/runs/left_labware.ts',
+  'src/workflow/runs/named.ts',
+  'src/workflow/runs/operator.ts',
+  'src/workflow/runs/stall.ts',
+  'src/workflow/runs/timeline.ts',
+  'src/workflow/scheduler/occupancy.ts',
+  'src/workflow/scheduler/route_grants.ts',
+  'src/workflow/scheduler/ticket.ts',
+  'src/workflow/threads/acting.ts',
+  'src/workflow/threads/action.ts',
+  'src/workflow/threads/ahead.ts',
+  'src/workflow/threads/body.ts',
+  'src/workflow/threads/body_context.ts',
+  'src/workflow/threads/joining.ts',
+  'src/workflow/threads/journey.ts',
+  'src/workflow/threads/method.ts',
+  'src/workflow/threads/method_events.ts',
+  'src/workflow/threads/moving.ts',
+  'src/workflow/threads/requesting.ts',
+  'src/workflow/threads/slots.ts',
+  'src/workflow/threads/thread.ts',
+  'src/workflow/threads/verdicts.ts',
+  'src/workflow/threads/windows.ts',
+]
+
+/** Functions over 80 lines. The list may only shrink, like the one above. */
+const longFunctions: string[] = []
+const mostLines = 80
 
 type Import = { file: string; to: string; dynamic: boolean; typeOnly: boolean }
 
@@ -110,6 +156,26 @@ test('imports go round in no circle', (t) => {
   t.end()
 })
 
+test('no other files import each other in a circle, type imports included', (t) => {
+  const graph = new Map<string, Set<string>>()
+  for (const { file, to } of inside) graph.set(file, (graph.get(file) ?? new Set()).add(resolve(dirname(file), to)))
+  t.same([...inCircles(graph)].map(name).sort(), circular, 'take out of the list what is in no circle any more')
+  t.end()
+})
+
+test(`no other function has more than ${mostLines} lines, comments and blank lines included`, (t) => {
+  // The callback of a test is a list of steps, not a function that others call, so files of tests are left out.
+  const long = files.filter((file) => !isTest(file)).flatMap((file) => longFunctionsIn(name(file), readFileSync(file, 'utf8')))
+  for (const { named, lines } of long) if (!longFunctions.includes(named)) t.fail(`${named} has ${lines} lines`)
+  const names = long.map(({ named }) => named)
+  t.same(
+    longFunctions.filter((named) => !names.includes(named)),
+    [],
+    'take out of the list what is short now',
+  )
+  t.end()
+})
+
 test('each package is used by the room that owns it', (t) => {
   for (const { file, to } of outside) {
     const pack = packageOf(to)
@@ -136,6 +202,22 @@ test('the check finds what it is there to find', (t) => {
     { file: 'x.ts', to: './d.ts', dynamic: false, typeOnly: false },
     { file: 'x.ts', to: './c.ts', dynamic: true, typeOnly: false },
   ])
+  t.same(
+    [
+      ...inCircles(
+        new Map([
+          ['a', ['b']],
+          ['b', ['c', 'd']],
+          ['c', ['b']],
+        ]),
+      ),
+    ],
+    ['b', 'c'],
+  )
+  const body = '\n'.repeat(mostLines)
+  t.same(longFunctionsIn('x.ts', `function short() {${body.slice(1)}}`), [])
+  t.same(longFunctionsIn('x.ts', `class A { #long() {${body}} }`), [{ named: 'x.ts #long', lines: 81 }])
+  t.same(longFunctionsIn('x.ts', `const long = () => {${body}}`), [{ named: 'x.ts long', lines: 81 }])
   t.same(
     circleIn(
       new Map([
@@ -220,4 +302,39 @@ function circleIn(graph: ReadonlyMap<string, readonly string[]>): string[] {
     if (circle.length) return circle
   }
   return []
+}
+
+/** Returns the files from which imports lead back to the file itself. */
+function inCircles(graph: ReadonlyMap<string, Iterable<string>>): Set<string> {
+  const reachableFrom = (start: string) => {
+    const reached = new Set<string>()
+    const next = [start]
+    for (let file = next.pop(); file !== undefined; file = next.pop()) {
+      for (const to of graph.get(file) ?? []) if (!reached.has(to)) reached.add(to) && next.push(to)
+    }
+    return reached
+  }
+  return new Set([...graph.keys()].filter((file) => reachableFrom(file).has(file)))
+}
+
+/** Finds the functions over the limit, named by their file and their own name or that of the variable that holds them. */
+function longFunctionsIn(file: string, text: string): { named: string; lines: number }[] {
+  const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true)
+  const found: { named: string; lines: number }[] = []
+  const lineOf = (position: number) => source.getLineAndCharacterOfPosition(position).line
+  const visit = (node: ts.Node): void => {
+    if (ts.isFunctionLike(node) && 'body' in node && node.body) {
+      const lines = lineOf(node.getEnd()) - lineOf(node.getStart(source)) + 1
+      if (lines > mostLines) found.push({ named: `${file} ${nameOf(node)}`, lines })
+    }
+    ts.forEachChild(node, visit)
+  }
+  visit(source)
+  return found
+}
+
+function nameOf(node: ts.SignatureDeclaration): string {
+  const { parent } = node
+  const named = node.name ?? (ts.isVariableDeclaration(parent) || ts.isPropertyAssignment(parent) ? parent.name : undefined)
+  return named?.getText() ?? (ts.isConstructorDeclaration(node) ? 'constructor' : 'a function without a name')
 }

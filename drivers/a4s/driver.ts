@@ -34,6 +34,7 @@ export type Settings = v.InferOutput<typeof settings>
 
 export const driver: Driver<Settings> = {
   type: 'sealer',
+  about: { instrument: 'Azenta (4titude) a4S' },
   settings,
   serial: { baud: 19200 },
   profile,
@@ -62,80 +63,121 @@ function profile(): Profile {
   }
 }
 
-function open({ line, clock }: { line: Line; clock: Clock }): Device {
-  let tag: string | null = null
-  /** What tripped while nobody was waiting for anything. */
-  let tripped: LabError | undefined
-  const running = new Set<AbortController>()
-  const feed = new StatusFeed(line, () => exchange.dropped)
-  const guard = new HeatGuard({ clock, wire: line.clock }, trip)
-  const exchange = new Exchange<string, string>(line, {
-    framer: nextFrame,
-    encode: (frame) => Buffer.from(frame, 'latin1'),
-    gap_ms: 100,
-    resync: { recognises: (frame) => readStatus(frame) !== undefined, deadline_ms: 1500 },
-    unsolicited: notice,
-  })
-  line.onLost((reason) => {
-    guard.pause()
-    interrupt(connectionLost(reason))
-  })
+type At = { line: Line; clock: Clock }
 
-  function notice(frame: string): boolean {
-    tag = readTag(frame) ?? tag
+function open(at: At): Device {
+  return new A4s(at).device()
+}
+
+/** Turns the operations of an a4S into its frames. */
+class A4s {
+  readonly #clock: Clock
+  #tag: string | null = null
+  /** What tripped while nobody was waiting for anything. */
+  #tripped: LabError | undefined
+  readonly #running = new Set<AbortController>()
+  readonly #feed: StatusFeed
+  readonly #guard: HeatGuard
+  readonly #exchange: Exchange<string, string>
+
+  constructor({ line, clock }: At) {
+    this.#clock = clock
+    this.#feed = new StatusFeed(line, () => this.#exchange.dropped)
+    this.#guard = new HeatGuard({ clock, wire: line.clock }, (error) => this.#trip(error))
+    this.#exchange = new Exchange<string, string>(line, {
+      framer: nextFrame,
+      encode: (frame) => Buffer.from(frame, 'latin1'),
+      gap_ms: 100,
+      resync: { recognises: (frame) => readStatus(frame) !== undefined, deadline_ms: 1500 },
+      unsolicited: (frame) => this.#notice(frame),
+    })
+    line.onLost((reason) => {
+      this.#guard.pause()
+      this.#interrupt(connectionLost(reason))
+    })
+  }
+
+  /** Has a method for each operation that this model knows. */
+  device(): Device {
+    return {
+      initialize: this.#operation((params, going) => this.#initialize(params, going)),
+      seal: this.#operation((params, going) => this.#seal(params, going)),
+      open: this.#operation((_params: object, going) => this.#move(openShuttle, 'open', going)),
+      close: this.#operation((_params: object, going) => this.#move(closeShuttle, 'closed', going)),
+      set_temperature: this.#operation((params, going) => this.#setTemperature(params, going)),
+      get_temperature: async () => {
+        const { temperature } = await this.#feed.current()
+        return { temperature, target: this.#guard.target }
+      },
+      /** It cannot be asked; but nothing else speaks like this. */
+      identify: async () => {
+        await this.#feed.next()
+        return this.#identity()
+      },
+      check: () => this.#check(),
+      halt: () => this.#halt(),
+    }
+  }
+
+  #notice(frame: string): boolean {
+    this.#tag = readTag(frame) ?? this.#tag
     const status = readStatus(frame)
     if (status) {
-      guard.see(status)
-      feed.take(status)
+      this.#guard.see(status)
+      this.#feed.take(status)
     }
     return status !== undefined || readTag(frame) !== undefined
   }
 
   /** Whatever goes on ends with this error, and puts nothing more on the wire. */
-  function interrupt(error: LabError): void {
-    for (const controller of running) controller.abort(error)
+  #interrupt(error: LabError): void {
+    for (const controller of this.#running) controller.abort(error)
   }
 
   /** An operation, ended by its own signal, and by a stop, a trip or a loss. */
-  function operation<P, R>(work: (params: P, going: AbortSignal) => Promise<R>) {
+  #operation<P, R>(work: (params: P, going: AbortSignal) => Promise<R>) {
     return async (params: P, signal: AbortSignal): Promise<R> => {
       signal.throwIfAborted()
       const controller = new AbortController()
       const onAbort = () => controller.abort(signal.reason)
       signal.addEventListener('abort', onAbort, { once: true })
-      running.add(controller)
+      this.#running.add(controller)
       try {
         return await work(params, controller.signal)
       } finally {
-        running.delete(controller)
+        this.#running.delete(controller)
         signal.removeEventListener('abort', onAbort)
       }
     }
   }
 
-  function stopAndCool(): void {
+  #stopAndCool(): void {
     try {
-      exchange.interrupt(reset)
+      this.#exchange.interrupt(reset)
     } finally {
-      exchange.interrupt(heaterOff)
+      this.#exchange.interrupt(heaterOff)
     }
   }
 
-  function trip(error: LabError): void {
-    tripped = error
-    interrupt(error)
+  #trip(error: LabError): void {
+    this.#tripped = error
+    this.#interrupt(error)
     try {
-      stopAndCool()
+      this.#stopAndCool()
     } catch (cause) {
-      tripped = new LabError(error.code, `${error.message}; and it could not be told to switch its heater off: use its power switch`, {
-        cause,
-      })
+      this.#tripped = new LabError(
+        error.code,
+        `${error.message}; and it could not be told to switch its heater off: use its power switch`,
+        {
+          cause,
+        },
+      )
     }
   }
 
-  async function command(frame: string, going: AbortSignal): Promise<void> {
+  async #command(frame: string, going: AbortSignal): Promise<void> {
     going.throwIfAborted()
-    const answer = await exchange.command(frame, { deadline_ms: answer_ms, accepts: isAnswer }).catch((error) => {
+    const answer = await this.#exchange.command(frame, { deadline_ms: answer_ms, accepts: isAnswer }).catch((error) => {
       going.throwIfAborted()
       throw error
     })
@@ -146,117 +188,98 @@ function open({ line, clock }: { line: Line; clock: Clock }): Device {
   }
 
   /** Waits for a status that passes; an error of the instrument ends it. */
-  async function until(what: string, within_s: number, going: AbortSignal, passes: (status: Status) => boolean): Promise<void> {
-    const end = clock.now() + within_s * 1000
+  async #until(what: string, within_s: number, going: AbortSignal, passes: (status: Status) => boolean): Promise<void> {
+    const end = this.#clock.now() + within_s * 1000
     for (;;) {
-      const status = await feed.next(going)
+      const status = await this.#feed.next(going)
       going.throwIfAborted()
       mustBeWell(status)
       if (passes(status)) return
-      if (clock.now() > end) {
+      if (this.#clock.now() > end) {
         throw new LabError('device_failed', `not ${what} within ${within_s} s: it is ${inWords(status)}; see to it, then initialize`)
       }
     }
   }
 
-  async function initialize(_params: object, going: AbortSignal): Promise<Learned> {
-    tripped = undefined
-    const { system } = await feed.next(going)
+  async #initialize(_params: object, going: AbortSignal): Promise<Learned> {
+    this.#tripped = undefined
+    const { system } = await this.#feed.next(going)
     if (isSealing(system)) throw new LabError('interlock', 'it is sealing; wait until it has finished, or stop it, then initialize')
-    await command(reset, going)
+    await this.#command(reset, going)
     // One word may have been under way already.
-    await feed.next(going)
-    await until('idle', stateChange_s, going, (status) => status.system === 'idle')
-    return { identity: identity() }
+    await this.#feed.next(going)
+    await this.#until('idle', stateChange_s, going, (status) => status.system === 'idle')
+    return { identity: this.#identity() }
   }
 
-  async function setTemperature({ temperature }: { temperature: number }, going: AbortSignal): Promise<void> {
-    const status = ready()
+  async #setTemperature({ temperature }: { temperature: number }, going: AbortSignal): Promise<void> {
+    const status = this.#ready()
     going.throwIfAborted()
     // Before the answer: from the moment it is told, it may heat.
-    guard.begin(temperature, status.temperature)
-    await command(heatTo(temperature), going)
+    this.#guard.begin(temperature, status.temperature)
+    await this.#command(heatTo(temperature), going)
   }
 
-  async function seal({ temperature, duration }: { temperature: number; duration: number }, going: AbortSignal): Promise<void> {
-    if (!ready().sensors.roll) throw new LabError('interlock', 'there is no seal roll in it; put one in')
-    await setTemperature({ temperature }, going)
-    await until(`at ${temperature} °C`, heating_s, going, (status) => {
-      if (guard.target === null)
+  async #seal({ temperature, duration }: { temperature: number; duration: number }, going: AbortSignal): Promise<void> {
+    if (!this.#ready().sensors.roll) throw new LabError('interlock', 'there is no seal roll in it; put one in')
+    await this.#setTemperature({ temperature }, going)
+    await this.#until(`at ${temperature} °C`, heating_s, going, (status) => {
+      if (this.#guard.target === null)
         throw new LabError('device_failed', 'its heater was switched off at the instrument; see why, then initialize')
       return Math.abs(status.temperature - temperature) < tolerance
     })
-    await command(sealFor(duration), going)
-    if (!feed.fresh().sensors.door_closed) throw new LabError('device_failed', 'its clean door was opened; close it, then initialize')
-    const began = clock.now()
-    await command(go, going)
-    await until('sealing', stateChange_s, going, ({ system }) => isSealing(system))
-    await until('finished', duration + cycle_s, going, ({ system }) => system === 'idle' || system === 'finish')
-    const seconds = (clock.now() - began) / 1000
+    await this.#command(sealFor(duration), going)
+    if (!this.#feed.fresh().sensors.door_closed) throw new LabError('device_failed', 'its clean door was opened; close it, then initialize')
+    const began = this.#clock.now()
+    await this.#command(go, going)
+    await this.#until('sealing', stateChange_s, going, ({ system }) => isSealing(system))
+    await this.#until('finished', duration + cycle_s, going, ({ system }) => system === 'idle' || system === 'finish')
+    const seconds = (this.#clock.now() - began) / 1000
     if (seconds < duration) {
       const sentence = `its cycle ended after at most ${seconds.toFixed(1)} s and should have pressed for ${duration} s; see its display, then initialize`
       throw new LabError('device_failed', sentence)
     }
   }
 
-  async function move(frame: string, place: 'open' | 'closed', going: AbortSignal): Promise<void> {
-    ready()
-    await command(frame, going)
-    await until(place, shuttle_s, going, ({ sensors }) => sensors[place])
+  async #move(frame: string, place: 'open' | 'closed', going: AbortSignal): Promise<void> {
+    this.#ready()
+    await this.#command(frame, going)
+    await this.#until(place, shuttle_s, going, ({ sensors }) => sensors[place])
   }
 
   /** A reading that may be acted upon. Refuses what cannot begin now. */
-  function ready(): Status {
-    const status = feed.fresh()
+  #ready(): Status {
+    const status = this.#feed.fresh()
     if (isSealing(status.system)) throw new LabError('interlock', 'it is sealing; wait until it has finished')
     if (!status.sensors.door_closed) throw new LabError('interlock', 'its clean door is open; close it')
     mustBeWell(status)
     return status
   }
 
-  async function check(): Promise<void> {
-    const error = tripped
-    tripped = undefined
+  async #check(): Promise<void> {
+    const error = this.#tripped
+    this.#tripped = undefined
     if (error) throw error
-    mustBeWell(await feed.current())
+    mustBeWell(await this.#feed.current())
   }
 
   /** Reset and heater off go out together; what it says next tells whether it took them. */
-  async function halt(): Promise<void> {
-    guard.end()
-    interrupt(new LabError('stopped', 'interrupted by a stop'))
-    stopAndCool()
-    for (let left = stateChange_s; guard.target === null; left--) {
-      const { system, heater } = await feed.next()
+  async #halt(): Promise<void> {
+    this.#guard.end()
+    this.#interrupt(new LabError('stopped', 'interrupted by a stop'))
+    this.#stopAndCool()
+    for (let left = stateChange_s; this.#guard.target === null; left--) {
+      const { system, heater } = await this.#feed.next()
       if (heater === 'off' && (system === 'idle' || system === 'error')) return
       if (left === 0) throw new LabError('device_failed', `it was told to stop and is ${system}, heater ${heater}; use its power switch`)
       // The first word may have been under way already.
       const heard = left < stateChange_s
-      if (heard && heater !== 'off' && guard.target === null) await exchange.tell(heaterOff)
+      if (heard && heater !== 'off' && this.#guard.target === null) await this.#exchange.tell(heaterOff)
     }
   }
 
-  function identity(): Identity {
-    return { model: 'a4S', serial_number: null, firmware_version: tag }
-  }
-
-  return {
-    initialize: operation(initialize),
-    seal: operation(seal),
-    open: operation((_params: object, going) => move(openShuttle, 'open', going)),
-    close: operation((_params: object, going) => move(closeShuttle, 'closed', going)),
-    set_temperature: operation(setTemperature),
-    async get_temperature() {
-      const { temperature } = await feed.current()
-      return { temperature, target: guard.target }
-    },
-    /** It cannot be asked; but nothing else speaks like this. */
-    async identify() {
-      await feed.next()
-      return identity()
-    },
-    check,
-    halt,
+  #identity(): Identity {
+    return { model: 'a4S', serial_number: null, firmware_version: this.#tag }
   }
 }
 

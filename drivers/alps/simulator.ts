@@ -2,6 +2,7 @@
 
 import type { Clock } from '../../src/kit/clock.ts'
 import { Heater, Timers } from '../simulated_parts.ts'
+import { SimulatedPress } from '../simulated_press.ts'
 import { lineReader } from '../text_lines.ts'
 import type { MechanicalFault, Simulate, Simulator } from '../transports/simulator.ts'
 import type { Flag, Model } from './models.ts'
@@ -19,7 +20,6 @@ const tooHot_c = 240
 const tolerance = 2
 const longest = 32
 
-type Place = 'in' | 'between' | 'out'
 /** `echo`: whether it puts the question in front of its answer. */
 type Simulated = { model: Model; echo?: boolean }
 
@@ -34,7 +34,7 @@ class SimulatedSealer implements Simulator {
   readonly #echo: boolean
   readonly #lines = lineReader(longest)
   readonly #answers: Timers
-  readonly #motion: Timers
+  readonly #press: SimulatedPress
   readonly #heater: Heater
   readonly #hearsAt: number
   readonly #faults = new Set<MechanicalFault>()
@@ -43,11 +43,7 @@ class SimulatedSealer implements Simulator {
   #setPoint: number
   #heedsAt = 0
   #tenths = 30
-  #place: Place = 'out'
-  #pressed = false
-  #moving = false
   #ready = true
-  #seals = 0
 
   constructor(at: { send(bytes: Uint8Array): void; clock: Clock; baud(): number } & Simulated) {
     this.#send = at.send
@@ -56,7 +52,13 @@ class SimulatedSealer implements Simulator {
     this.#model = at.model
     this.#echo = at.echo ?? false
     this.#answers = new Timers(at.clock)
-    this.#motion = new Timers(at.clock)
+    this.#press = new SimulatedPress({
+      clock: at.clock,
+      place: 'out',
+      carriage_ms: shuttle_ms,
+      jammed: () => this.#faults.has('jam'),
+      fail: (part) => this.#fail(part === 'carriage' ? 3 : 1),
+    })
     this.#heater = new Heater(at.clock, timeConstant_s, tooHot_c)
     this.#hearsAt = at.clock.now() + deaf_ms
     this.#setPoint = at.model.temperature.min
@@ -64,13 +66,13 @@ class SimulatedSealer implements Simulator {
 
   get world() {
     return {
-      moving: this.#moving,
+      moving: this.#press.moving,
       heating: this.#heater.on,
       temperature: this.#heater.temperature,
       set_point: this.#setPoint,
-      shuttle: this.#place,
-      pressed: this.#pressed,
-      seals: this.#seals,
+      shuttle: this.#press.place,
+      pressed: this.#press.pressed,
+      seals: this.#press.seals,
     }
   }
 
@@ -84,8 +86,8 @@ class SimulatedSealer implements Simulator {
     if (present) this.#faults.add(fault)
     else this.#faults.delete(fault)
     if (fault === 'overtemperature') this.#heater.setTooHot(present)
-    if (fault === 'interlock_open' && present && this.#moving) this.#fail(1)
-    if (fault === 'jam' && present && this.#moving) this.#fail(this.#pressed ? 2 : 1)
+    if (fault === 'interlock_open' && present && this.#press.moving) this.#fail(1)
+    if (fault === 'jam' && present && this.#press.moving) this.#fail(this.#press.pressed ? 2 : 1)
     // What has no reset is mended at the instrument.
     if (!present && !this.#model.reset) this.#error = 0
     return true
@@ -94,7 +96,7 @@ class SimulatedSealer implements Simulator {
   powerOff(): void {
     this.#off = true
     this.#answers.clear()
-    this.#stand()
+    this.#press.stand()
     this.#heater.heatTo(undefined)
   }
 
@@ -126,9 +128,9 @@ class SimulatedSealer implements Simulator {
       case 'V':
         return tells ? ['SIMULATED', 'V1.00'] : 'syntax error'
       case shuttle?.out:
-        return this.#unlessBusy(() => this.#travel('out', () => this.#stand()))
+        return this.#unlessBusy(() => this.#travel('out'))
       case shuttle?.in:
-        return this.#unlessBusy(() => this.#travel('in', () => this.#stand()))
+        return this.#unlessBusy(() => this.#travel('in'))
       case reset:
         return this.#reset()
       default:
@@ -167,7 +169,7 @@ class SimulatedSealer implements Simulator {
     const heeds = this.#clock.now() >= this.#heedsAt
     return {
       error: this.#error !== 0,
-      busy: this.#moving,
+      busy: this.#press.moving,
       cold: heeds && this.#heater.on && Math.abs(this.#heater.temperature - this.#setPoint) > tolerance,
       no_foil: false,
       plate_absent: false,
@@ -175,7 +177,7 @@ class SimulatedSealer implements Simulator {
       foil_load: false,
       door_open: this.#faults.has('interlock_open'),
       not_ready: !this.#ready,
-      parked: this.#model.shuttle !== undefined && this.#place === 'in',
+      parked: this.#model.shuttle !== undefined && this.#press.place === 'in',
     }
   }
 
@@ -188,70 +190,44 @@ class SimulatedSealer implements Simulator {
   #seal(): string {
     const { error, cold, door_open, not_ready } = this.#flags()
     if (error || cold || door_open || not_ready) return 'err'
-    return this.#unlessBusy(() => (this.#model.shuttle ? this.#travel('in', () => this.#press()) : this.#press()))
+    return this.#unlessBusy(() => (this.#model.shuttle ? this.#travel('in', () => this.#pressDown()) : this.#pressDown()))
   }
 
   #unlessBusy(begin: () => void): string {
-    if (this.#moving || this.#error || !this.#ready) return 'err'
+    if (this.#press.moving || this.#error || !this.#ready) return 'err'
     begin()
     return 'ok'
   }
 
-  #travel(to: Place, then: () => void): void {
-    if (this.#place === to) then()
-    else if (this.#faults.has('jam')) this.#fail(3)
-    else {
-      this.#place = 'between'
-      this.#takes(shuttle_ms, () => {
-        this.#place = to
-        then()
-      })
-    }
+  #pressDown(): void {
+    this.#press.press(2 * press_ms + this.#tenths * 100, () => {
+      if (this.#model.shuttle) this.#travel('out')
+      else this.#press.stand()
+    })
   }
 
-  #press(): void {
-    if (this.#faults.has('jam')) {
-      this.#fail(1)
-      return
-    }
-    this.#pressed = true
-    this.#takes(2 * press_ms + this.#tenths * 100, () => {
-      this.#pressed = false
-      this.#seals++
-      if (this.#model.shuttle) this.#travel('out', () => this.#stand())
-      else this.#stand()
-    })
+  #travel(to: 'in' | 'out', then: () => void = () => this.#press.stand()): void {
+    this.#press.travel(to, then)
   }
 
   /** The XT Pro stops where it is; the others home all they have, which they refuse while they move. */
   #reset(): string {
-    if (!this.#model.stops && this.#moving) return 'err'
-    this.#stand()
-    this.#pressed = false
+    if (!this.#model.stops && this.#press.moving) return 'err'
+    this.#press.stand()
+    this.#press.lift()
     this.#error = 0
     if (this.#faults.has('jam')) this.#fail(1)
-    else if (!this.#model.stops) this.#takes(reset_ms, () => this.#homed())
+    else if (!this.#model.stops) this.#press.takes(reset_ms, () => this.#homed())
     return 'ok'
   }
 
   #homed(): void {
-    this.#stand()
-    this.#place = 'out'
+    this.#press.standAt('out')
     this.#ready = true
   }
 
-  #takes(ms: number, then: () => void): void {
-    this.#moving = true
-    this.#motion.after(ms, then)
-  }
-
-  #stand(): void {
-    this.#motion.clear()
-    this.#moving = false
-  }
-
   #fail(error: number): void {
-    this.#stand()
+    this.#press.stand()
     this.#error = error
     this.#ready = this.#model.bits.not_ready === undefined
   }

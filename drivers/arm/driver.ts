@@ -28,7 +28,15 @@ export type Arm = Device & {
   place(pose: Pose, signal: AbortSignal): Promise<void>
 }
 
-export const driver = { type: 'transporter', settings, serial: { baud: 115_200 }, profile, open, simulate } satisfies Driver<Settings>
+export const driver = {
+  type: 'transporter',
+  about: { instrument: 'simulated robot arm, and whatever speaks its line protocol' },
+  settings,
+  serial: { baud: 115_200 },
+  profile,
+  open,
+  simulate,
+} satisfies Driver<Settings>
 
 export function isArm(device: Device): device is Arm {
   return 'pick' in device && 'place' in device
@@ -43,97 +51,125 @@ function profile(): Profile {
   return { model: 'arm', limits: {}, features: {} }
 }
 
-function open({ line, settings }: { line: Line; settings: Settings }): Arm {
-  const exchange = new Exchange<Answer, string>(line, {
-    framer: nextAnswer,
-    encode,
-    gap_ms: 5,
-    resync: { question: 'where', recognises: ({ verb }) => verb === 'where', deadline_ms: short_ms },
-    unsolicited(answer) {
-      if (!isMove(answer.verb)) return false
-      arrived(answer)
-      return true
-    },
-  })
-  const going = new Going(line)
-  const lane = new Lane(mostWaiting)
-  /** Takes the answers to moves. */
-  let arrived: (answer: Answer) => void = () => {}
+type At = { line: Line; settings: Settings }
 
-  async function ask(verb: 'where' | 'who'): Promise<Answer> {
-    const answer = await exchange.query(verb, { deadline_ms: short_ms, accepts: (frame) => frame.verb === verb })
+function open(at: At): Device {
+  return new LineArm(at).device()
+}
+
+/** Turns the operations of an arm into lines of its protocol. */
+class LineArm {
+  readonly #line: Line
+  readonly #settings: Settings
+  readonly #exchange: Exchange<Answer, string>
+  readonly #going: Going
+  readonly #lane = new Lane(mostWaiting)
+  /** Takes the answers to moves. */
+  #arrived: (answer: Answer) => void = () => {}
+
+  constructor({ line, settings }: At) {
+    this.#line = line
+    this.#settings = settings
+    this.#exchange = new Exchange<Answer, string>(line, {
+      framer: nextAnswer,
+      encode,
+      gap_ms: 5,
+      resync: { question: 'where', recognises: ({ verb }) => verb === 'where', deadline_ms: short_ms },
+      unsolicited: (answer) => {
+        if (!isMove(answer.verb)) return false
+        this.#arrived(answer)
+        return true
+      },
+    })
+    this.#going = new Going(line)
+  }
+
+  /** Has a method for each operation that this model knows. */
+  device(): Device {
+    return {
+      initialize: this.#going.operation((params, signal) => this.#initialize(params, signal)),
+      identify: () => this.#identify(),
+      check: () => this.#check(),
+      halt: () => this.#halt(),
+      pick: this.#going.operation(async (pose: Pose, signal) => this.#go(moveTo('pick', checked(pose)), signal)),
+      place: this.#going.operation(async (pose: Pose, signal) => this.#go(moveTo('place', checked(pose)), signal)),
+    }
+  }
+
+  async #ask(verb: 'where' | 'who'): Promise<Answer> {
+    const answer = await this.#exchange.query(verb, { deadline_ms: short_ms, accepts: (frame) => frame.verb === verb })
     if (!answer.ok) throw refusal(verb, answer)
     return answer
   }
 
-  async function where(): Promise<Where> {
-    const answer = await ask('where')
+  async #where(): Promise<Where> {
+    const answer = await this.#ask('where')
     const found = readWhere(answer)
     if (!found)
       throw new LabError('device_failed', `it answered where with ${JSON.stringify(answer.text)}; see that its adapter is the right one`)
     return found
   }
 
-  async function identify(): Promise<Identity> {
-    const [model = null, serial_number = null, firmware_version = null] = (await ask('who')).text.split(' ').filter(Boolean)
+  async #identify(): Promise<Identity> {
+    const [model = null, serial_number = null, firmware_version = null] = (await this.#ask('who')).text.split(' ').filter(Boolean)
     return { model, serial_number, firmware_version }
   }
 
   /** The way to a pose, once it stands. */
-  function go(question: string, signal: AbortSignal): Promise<void> {
-    const gone = lane.run(async () => {
+  #go(question: string, signal: AbortSignal): Promise<void> {
+    const gone = this.#lane.run(async () => {
       signal.throwIfAborted()
-      await mustStand('wait, or stop it')
-      await walk(question, signal)
+      await this.#mustStand('wait, or stop it')
+      await this.#walk(question, signal)
     })
     return unlessAborted(gone, signal)
   }
 
-  async function mustStand(remedy: string): Promise<void> {
-    if ((await where()).state === 'moving') throw new LabError('interlock', `it is moving; ${remedy}`)
+  async #mustStand(remedy: string): Promise<void> {
+    if ((await this.#where()).state === 'moving') throw new LabError('interlock', `it is moving; ${remedy}`)
   }
 
-  async function walk(question: string, signal: AbortSignal): Promise<void> {
+  async #walk(question: string, signal: AbortSignal): Promise<void> {
     const verb = question.split(' ', 1)[0]!
-    const latest = line.clock.now() + settings.move_timeout_s * 1000
-    const ear = listen(verb)
+    const latest = this.#line.clock.now() + this.#settings.move_timeout_s * 1000
+    const ear = this.#listen(verb)
     try {
       signal.throwIfAborted()
-      await exchange.tell(question)
-      while (!(await hasArrived(verb, await ear.next(signal)))) {
+      await this.#exchange.tell(question)
+      while (!(await this.#hasArrived(verb, await ear.next(signal)))) {
         signal.throwIfAborted()
-        if (line.clock.now() > latest)
-          throw new LabError('no_reply', `it did not arrive within ${settings.move_timeout_s} s; see what it does`)
+        if (this.#line.clock.now() > latest)
+          throw new LabError('no_reply', `it did not arrive within ${this.#settings.move_timeout_s} s; see what it does`)
       }
     } finally {
-      arrived = () => {}
+      this.#arrived = () => {}
     }
   }
 
   /** What says that it has arrived while it moves is the answer to a move of before. */
-  async function hasArrived(verb: string, answer: Answer | undefined): Promise<boolean> {
-    if (answer?.ok) return (await where()).state !== 'moving'
+  async #hasArrived(verb: string, answer: Answer | undefined): Promise<boolean> {
+    if (answer?.ok) return (await this.#where()).state !== 'moving'
     if (answer) throw refusal(verb, answer)
-    await mustSpeak()
+    await this.#mustSpeak()
     return false
   }
 
   /** The answers to a move as they come; undefined when none came for a while. */
-  function listen(verb: string) {
+  #listen(verb: string) {
     let said: Answer | undefined
     let wake = () => {}
-    arrived = (answer) => {
+    this.#arrived = (answer) => {
       if (answer.verb === verb) said = answer
       wake()
     }
     return {
-      async next(signal: AbortSignal): Promise<Answer | undefined> {
+      next: async (signal: AbortSignal): Promise<Answer | undefined> => {
         signal.throwIfAborted()
         const awake = new AbortController()
         const stir = () => awake.abort()
         wake = stir
         signal.addEventListener('abort', stir)
-        if (!said) await sleep(line.clock, look_ms, awake.signal).catch(() => undefined)
+        if (!said) await sleep(this.#line.clock, look_ms, awake.signal).catch(() => undefined)
         signal.removeEventListener('abort', stir)
         signal.throwIfAborted()
         const answer = said
@@ -143,41 +179,32 @@ function open({ line, settings }: { line: Line; settings: Settings }): Arm {
     }
   }
 
-  async function mustSpeak(): Promise<void> {
+  async #mustSpeak(): Promise<void> {
     const look = { deadline_ms: look_ms, accepts: ({ verb }: Answer) => verb === 'where' }
-    if ((await exchange.probe('where', look)) ?? (await exchange.probe('where', look))) return
+    if ((await this.#exchange.probe('where', look)) ?? (await this.#exchange.probe('where', look))) return
     throw new LabError('no_reply', 'it does not answer while it moves; see its cable and its power, then initialize')
   }
 
-  async function initialize(_params: object, signal: AbortSignal): Promise<Learned> {
-    await mustStand('wait, or stop it, then initialize')
-    const identity = await identify()
+  async #initialize(_params: object, signal: AbortSignal): Promise<Learned> {
+    await this.#mustStand('wait, or stop it, then initialize')
+    const identity = await this.#identify()
     await unlessAborted(
-      lane.run(() => walk('home', signal)),
+      this.#lane.run(() => this.#walk('home', signal)),
       signal,
     )
     return { identity }
   }
 
-  async function check(): Promise<void> {
-    const { state } = await where()
+  async #check(): Promise<void> {
+    const { state } = await this.#where()
     if (state === 'error') throw new LabError('device_failed', 'it reports an error; see what is in its way, then initialize')
   }
 
-  async function halt(): Promise<void> {
-    going.end(new LabError('stopped', 'interrupted by a stop'))
-    exchange.interrupt('stop')
-    const { state } = await where()
+  async #halt(): Promise<void> {
+    this.#going.end(new LabError('stopped', 'interrupted by a stop'))
+    this.#exchange.interrupt('stop')
+    const { state } = await this.#where()
     if (state === 'moving') throw new LabError('device_failed', 'it was told to stop and still moves; use its red button')
-  }
-
-  return {
-    initialize: going.operation(initialize),
-    identify,
-    check,
-    halt,
-    pick: going.operation(async (pose: Pose, signal) => go(moveTo('pick', checked(pose)), signal)),
-    place: going.operation(async (pose: Pose, signal) => go(moveTo('place', checked(pose)), signal)),
   }
 }
 

@@ -31,6 +31,7 @@ export type Settings = v.InferOutput<typeof settings>
 
 export const driver: Driver<Settings> = {
   type: 'shaker',
+  about: { instrument: 'BigBear orbital' },
   settings,
   // Some send one stop bit and some two: who sends two and takes one gets on with both.
   serial: { baud: 9600, stop_bits: 2 },
@@ -59,113 +60,135 @@ function profile(): Profile {
   }
 }
 
-function open({ line, clock, settings }: { line: Line; clock: Clock; settings: Settings }): Device {
-  const going = new Going(line)
-  /** It refused something since that was last looked at. */
-  let refused = false
-  const exchange = new Exchange<string, string>(line, {
-    framer: nextLine,
-    encode,
-    gap_ms: 100,
-    resync: { question: ask, recognises: (text) => readState(text) !== undefined },
-    unsolicited(text) {
-      refused ||= isRefusal(text)
-      return isRefusal(text)
-    },
-  })
+type At = { line: Line; clock: Clock; settings: Settings }
 
-  async function state(): Promise<State> {
-    return readState(await exchange.query(ask, { deadline_ms: reply_ms, accepts: (text) => readState(text) !== undefined }))!
+function open(at: At): Device {
+  return new BigBear(at).device()
+}
+
+/** Turns the operations of a BigBear shaker into its commands. */
+class BigBear {
+  readonly #clock: Clock
+  readonly #settings: Settings
+  readonly #going: Going
+  /** It refused something since that was last looked at. */
+  #refused = false
+  readonly #exchange: Exchange<string, string>
+
+  constructor({ line, clock, settings }: At) {
+    this.#clock = clock
+    this.#settings = settings
+    this.#going = new Going(line)
+    this.#exchange = new Exchange<string, string>(line, {
+      framer: nextLine,
+      encode,
+      gap_ms: 100,
+      resync: { question: ask, recognises: (text) => readState(text) !== undefined },
+      unsolicited: (text) => {
+        this.#refused ||= isRefusal(text)
+        return isRefusal(text)
+      },
+    })
   }
 
-  async function tell(command: string, signal: AbortSignal): Promise<void> {
+  /** Has a method for each operation that this model knows. */
+  device(): Device {
+    return {
+      initialize: this.#going.operation((params, signal) => this.#initialize(params, signal)),
+      shake: this.#going.operation((params, signal) => this.#shake(params, signal)),
+      identify: () => this.#identify(),
+      check: async () => {
+        await this.#state()
+      },
+      halt: () => this.#halt(),
+    }
+  }
+
+  async #state(): Promise<State> {
+    return readState(await this.#exchange.query(ask, { deadline_ms: reply_ms, accepts: (text) => readState(text) !== undefined }))!
+  }
+
+  async #tell(command: string, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted()
-    await exchange.tell(command)
+    await this.#exchange.tell(command)
   }
 
   /** Tells it, then asks: a refusal would have come by then. */
-  async function told(command: string, signal: AbortSignal): Promise<State> {
-    refused = false
-    await tell(command, signal)
-    const now = await state()
-    if (refused) throw new LabError('device_failed', `it refused ${command}; see that it is a single unit and no chain, then initialize`)
+  async #tellAndLook(command: string, signal: AbortSignal): Promise<State> {
+    this.#refused = false
+    await this.#tell(command, signal)
+    const now = await this.#state()
+    if (this.#refused)
+      throw new LabError('device_failed', `it refused ${command}; see that it is a single unit and no chain, then initialize`)
     return now
   }
 
   /** It cannot be asked who it is; but nothing else speaks like this. */
-  async function identify(): Promise<Identity> {
-    await state()
+  async #identify(): Promise<Identity> {
+    await this.#state()
     return { model: 'BigBear', serial_number: null, firmware_version: null }
   }
 
-  async function initialize(_params: object, signal: AbortSignal): Promise<Learned> {
-    await mustRest('initialize')
-    if (settings.acceleration !== null) await told(`A${settings.acceleration}`, signal)
-    await goHome(signal)
-    return { identity: await identify() }
+  async #initialize(_params: object, signal: AbortSignal): Promise<Learned> {
+    await this.#mustRest('initialize')
+    if (this.#settings.acceleration !== null) await this.#tellAndLook(`A${this.#settings.acceleration}`, signal)
+    await this.#goHome(signal)
+    return { identity: await this.#identify() }
   }
 
-  async function mustRest(what: string): Promise<void> {
-    const now = await state()
+  async #mustRest(what: string): Promise<void> {
+    const now = await this.#state()
     if (now !== 'STOP') throw new LabError('interlock', `it says ${now}; wait until it is at rest, or stop it, then ${what}`)
   }
 
-  async function goHome(signal: AbortSignal): Promise<void> {
-    refused = false
-    await tell(findHome, signal)
-    await sleep(clock, homing_ms, signal)
+  async #goHome(signal: AbortSignal): Promise<void> {
+    this.#refused = false
+    await this.#tell(findHome, signal)
+    await sleep(this.#clock, homing_ms, signal)
     const late = (now: State) => `it did not find home: it says ${now}; see what blocks it, then initialize`
-    await until({ clock, going: signal, within_s: homing_s, every_ms: look_ms }, state, (now) => now === 'STOP', late)
-    if (refused) throw new LabError('device_failed', 'it refused to find home; see what blocks it, then initialize')
-  }
-
-  async function shake({ speed, duration }: { speed: number; duration: number }, signal: AbortSignal): Promise<void> {
-    await mustRest('shake')
-    await told(`V${speed}`, signal)
-    await told(start, signal)
-    await keepTime({ clock, duration, going: signal }, async (seconds) => mustShake(await state(), seconds))
-    await stopTurning(signal)
-    await goHome(signal)
-  }
-
-  function mustShake(now: State, seconds: number): void {
-    if (now === 'RUN' || (now === 'RAMP+' && seconds < ramp_s)) return
-    throw new LabError(
-      'device_failed',
-      `it says ${now} after ${Math.round(seconds)} s and should shake; see what blocks it, then initialize`,
+    await until(
+      { clock: this.#clock, going: signal, within_s: homing_s, every_ms: look_ms },
+      () => this.#state(),
+      (now) => now === 'STOP',
+      late,
     )
+    if (this.#refused) throw new LabError('device_failed', 'it refused to find home; see what blocks it, then initialize')
+  }
+
+  async #shake({ speed, duration }: { speed: number; duration: number }, signal: AbortSignal): Promise<void> {
+    await this.#mustRest('shake')
+    await this.#tellAndLook(`V${speed}`, signal)
+    await this.#tellAndLook(start, signal)
+    await keepTime({ clock: this.#clock, duration, going: signal }, async (seconds) => mustShake(await this.#state(), seconds))
+    await this.#stopTurning(signal)
+    await this.#goHome(signal)
   }
 
   /** It does not say that it heard, so it is told again while it does not slow down. */
-  async function stopTurning(signal: AbortSignal): Promise<void> {
+  async #stopTurning(signal: AbortSignal): Promise<void> {
     const look = async () => {
-      const now = await state()
-      if (isDriven(now)) await tell(stop, signal)
+      const now = await this.#state()
+      if (isDriven(now)) await this.#tell(stop, signal)
       return now
     }
-    await tell(stop, signal)
+    await this.#tell(stop, signal)
     const late = (now: State) => `it was told to stop and says ${now}; use its power switch`
-    await until({ clock, going: signal, within_s: stopping_s, every_ms: look_ms }, look, (now) => now === 'STOP', late)
+    await until({ clock: this.#clock, going: signal, within_s: stopping_s, every_ms: look_ms }, look, (now) => now === 'STOP', late)
   }
 
-  async function halt(): Promise<void> {
-    going.end(new LabError('stopped', 'interrupted by a stop'))
-    exchange.interrupt(stop)
-    for (let left = tries; isDriven(await state()); left--) {
+  async #halt(): Promise<void> {
+    this.#going.end(new LabError('stopped', 'interrupted by a stop'))
+    this.#exchange.interrupt(stop)
+    for (let left = tries; isDriven(await this.#state()); left--) {
       if (left === 0) throw new LabError('device_failed', 'it was told to stop and still turns; use its power switch')
-      await exchange.tell(stop)
+      await this.#exchange.tell(stop)
     }
   }
+}
 
-  return {
-    initialize: going.operation(initialize),
-    shake: going.operation(shake),
-    identify,
-    async check() {
-      await state()
-    },
-    halt,
-  }
+function mustShake(now: State, seconds: number): void {
+  if (now === 'RUN' || (now === 'RAMP+' && seconds < ramp_s)) return
+  throw new LabError('device_failed', `it says ${now} after ${Math.round(seconds)} s and should shake; see what blocks it, then initialize`)
 }
 
 /** It turns, and nobody has told it to stop. */

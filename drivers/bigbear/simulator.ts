@@ -2,7 +2,7 @@
 
 import { Table, Timers } from '../simulated_parts.ts'
 import { lineReader } from '../text_lines.ts'
-import type { Simulate, Simulator } from '../transports/simulator.ts'
+import type { InstrumentEnd, MechanicalFault, Simulate, Simulator } from '../transports/simulator.ts'
 import { findHome, ask as question, type State, start, stop } from './protocol.ts'
 
 const answer_ms = 10
@@ -10,97 +10,115 @@ const longest = 40
 const rpmPerSecond = 700
 const homing_ms = 2000
 
-export const simulate: Simulate<unknown> = ({ send, clock }): Simulator => {
-  const table = new Table(clock, rpmPerSecond)
-  const answers = new Timers(clock)
-  const motions = new Timers(clock)
-  const read = lineReader(longest)
-  let speed = 60
-  let acceleration = 5
-  let homing = false
-  let home = false
-  let jammed = false
+/** Answers as a BigBear shaker does, on the clock that it is given. */
+class SimulatedBigBear implements Simulator {
+  readonly #send: (bytes: Uint8Array) => void
+  readonly #table: Table
+  readonly #answers: Timers
+  readonly #motions: Timers
+  readonly #read = lineReader(longest)
+  #speed = 60
+  #acceleration = 5
+  #homing = false
+  #home = false
+  #jammed = false
 
-  function say(text: string): void {
-    answers.after(answer_ms, () => send(Buffer.from(`${text}\r`, 'latin1')))
+  constructor({ send, clock }: InstrumentEnd<unknown>) {
+    this.#send = send
+    this.#table = new Table(clock, rpmPerSecond)
+    this.#answers = new Timers(clock)
+    this.#motions = new Timers(clock)
   }
 
-  function hear(line: string): void {
+  receive(bytes: Uint8Array): void {
+    for (const line of this.#read(bytes)) this.#hear(line)
+  }
+
+  setFault(fault: MechanicalFault, isPresent: boolean): boolean {
+    if (fault !== 'jam') return false
+    this.#jammed = isPresent
+    if (!isPresent) return true
+    this.#leaveHome()
+    this.#table.block()
+    return true
+  }
+
+  powerOff(): void {
+    this.#answers.clear()
+    this.#leaveHome()
+    this.#table.block()
+  }
+
+  get world(): Simulator['world'] {
+    return {
+      moving: this.#table.moving || this.#homing,
+      heating: false,
+      speed: this.#table.speed,
+      acceleration: this.#acceleration,
+      home: this.#home,
+    }
+  }
+
+  #say(text: string): void {
+    this.#answers.after(answer_ms, () => this.#send(Buffer.from(`${text}\r`, 'latin1')))
+  }
+
+  #hear(line: string): void {
     const [, letter = '', digits] = /^([A-Z])(\d+)?$/.exec(line) ?? []
     const number = digits === undefined ? undefined : Number(digits)
-    if (letter === 'V' && within(number, 60, 3570)) turnAt(number)
-    else if (letter === 'A' && within(number, 0, 10)) acceleration = number
-    else if (line === question) say(state())
-    else if (line === start) begin()
-    else if (line === stop) end()
-    else if (line === findHome) goHome()
-    else say('?:')
+    if (letter === 'V' && within(number, 60, 3570)) this.#turnAt(number)
+    else if (letter === 'A' && within(number, 0, 10)) this.#acceleration = number
+    else if (line === question) this.#say(this.#state())
+    else if (line === start) this.#begin()
+    else if (line === stop) this.#end()
+    else if (line === findHome) this.#goHome()
+    else this.#say('?:')
   }
 
-  function state(): State {
-    if (homing) return 'RAMP-'
-    if (!table.moving) return 'STOP'
-    if (table.target === 0) return 'RAMP-'
-    return table.speed < table.target ? 'RAMP+' : 'RUN'
+  #state(): State {
+    if (this.#homing) return 'RAMP-'
+    if (!this.#table.moving) return 'STOP'
+    if (this.#table.target === 0) return 'RAMP-'
+    return this.#table.speed < this.#table.target ? 'RAMP+' : 'RUN'
   }
 
-  function turnAt(rpm: number): void {
-    speed = rpm
-    if (table.target > 0) table.goTo(rpm)
+  #turnAt(rpm: number): void {
+    this.#speed = rpm
+    if (this.#table.target > 0) this.#table.goTo(rpm)
   }
 
-  function begin(): void {
-    if (jammed) return
-    leaveHome()
-    table.goTo(speed)
+  #begin(): void {
+    if (this.#jammed) return
+    this.#leaveHome()
+    this.#table.goTo(this.#speed)
   }
 
-  function end(): void {
-    if (homing) leaveHome()
-    table.goTo(0)
+  #end(): void {
+    if (this.#homing) this.#leaveHome()
+    this.#table.goTo(0)
   }
 
-  function goHome(): void {
-    if (jammed || table.moving) {
-      say('?:')
+  #goHome(): void {
+    if (this.#jammed || this.#table.moving) {
+      this.#say('?:')
       return
     }
-    leaveHome()
-    homing = true
-    motions.after(homing_ms, () => {
-      homing = false
-      home = true
+    this.#leaveHome()
+    this.#homing = true
+    this.#motions.after(homing_ms, () => {
+      this.#homing = false
+      this.#home = true
     })
   }
 
-  function leaveHome(): void {
-    motions.clear()
-    homing = false
-    home = false
-  }
-
-  return {
-    receive(bytes) {
-      for (const line of read(bytes)) hear(line)
-    },
-    setFault(fault, isPresent) {
-      if (fault !== 'jam') return false
-      jammed = isPresent
-      if (!isPresent) return true
-      leaveHome()
-      table.block()
-      return true
-    },
-    powerOff() {
-      answers.clear()
-      leaveHome()
-      table.block()
-    },
-    get world() {
-      return { moving: table.moving || homing, heating: false, speed: table.speed, acceleration, home }
-    },
+  #leaveHome(): void {
+    this.#motions.clear()
+    this.#homing = false
+    this.#home = false
   }
 }
+
+export const simulate: Simulate<unknown> = (at) => new SimulatedBigBear(at)
 
 function within(value: number | undefined, least: number, most: number): value is number {
   return value !== undefined && value >= least && value <= most

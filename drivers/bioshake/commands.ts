@@ -12,7 +12,7 @@ export type Instrument = {
   readonly heater: Heater
   readonly errors: ReadonlySet<number>
   /** Settings that outlive a restart, by name. */
-  readonly kept: Map<string, number>
+  readonly stored: Map<string, number>
   /** Whether nothing blocks motor and plate lock. */
   canMove(): boolean
   canHeat(): boolean
@@ -80,7 +80,7 @@ export const shortNames: Record<string, string> = {
 }
 
 function general(instrument: Instrument): Commands {
-  const { settings, kept, errors } = instrument
+  const { settings, stored, errors } = instrument
   return {
     info: asks(() => instrument.title().join('\r\n')),
     version: asks(() => `Q.MTP-BIOSHAKE ${settings.model} v0.0.0-simulated`),
@@ -89,9 +89,9 @@ function general(instrument: Instrument): Commands {
     getSerial: asks(() => 'SIM-0001'),
     getErrorList: asks(() => `{${[...errors].join('; ')}}`),
     resetDevice: does(() => instrument.restartSoon()),
-    enableBootScreen: does(() => kept.set('BootScreen', 1)),
-    disableBootScreen: does(() => kept.set('BootScreen', 0)),
-    getCLED: asks(() => kept.get('CLED') ?? 1),
+    enableBootScreen: does(() => stored.set('BootScreen', 1)),
+    disableBootScreen: does(() => stored.set('BootScreen', 0)),
+    getCLED: asks(() => stored.get('CLED') ?? 1),
     enableCLED: does(() => changeLeds(instrument, 1)),
     disableCLED: does(() => changeLeds(instrument, 0)),
     flashLed: does(() => {}),
@@ -102,7 +102,7 @@ function general(instrument: Instrument): Commands {
 }
 
 function shaking(instrument: Instrument, rpm: { min: number; max: number }): Commands {
-  const { motor, kept } = instrument
+  const { motor, stored } = instrument
   const anySpeed = [0, rpm.max] as const
   return {
     setShakeTargetSpeed: { takes: anySpeed, run: (speed) => setSpeed(instrument, speed) },
@@ -110,8 +110,8 @@ function shaking(instrument: Instrument, rpm: { min: number; max: number }): Com
     getShakeActualSpeed: asks(() => Math.round(motor.speed)),
     getShakeMinRpm: asks(() => rpm.min),
     getShakeMaxRpm: asks(() => rpm.max),
-    ...keeps(kept, 'ShakeSpeedLimitMin', rpm.min, anySpeed),
-    ...keeps(kept, 'ShakeSpeedLimitMax', rpm.max, anySpeed),
+    ...keeps(stored, 'ShakeSpeedLimitMin', rpm.min, anySpeed),
+    ...keeps(stored, 'ShakeSpeedLimitMax', rpm.max, anySpeed),
     setShakeAcceleration: sets([0, 99], (s) => {
       motor.acceleration_s = s
     }),
@@ -122,7 +122,7 @@ function shaking(instrument: Instrument, rpm: { min: number; max: number }): Com
       motor.direction = direction
     }),
     getShakeDirection: asks(() => motor.direction),
-    ...keeps(kept, 'ShakeDefaultDirection', 0, [0, 1]),
+    ...keeps(stored, 'ShakeDefaultDirection', 0, [0, 1]),
     shakeOn: { run: () => start(instrument) },
     shakeOnWithRuntime: { takes: [0, 99_999], run: (runtime_s) => start(instrument, runtime_s) },
     getShakeRemainingTime: asks(() => Math.ceil(motor.remaining_s)),
@@ -138,7 +138,7 @@ function shaking(instrument: Instrument, rpm: { min: number; max: number }): Com
 }
 
 function warming(instrument: Instrument): Commands {
-  const { heater, kept } = instrument
+  const { heater, stored } = instrument
   return {
     tempOn: { run: () => (instrument.canHeat() ? ok(heater.set({ on: true })) : 'e') },
     tempOff: does(() => heater.set({ on: false })),
@@ -149,27 +149,27 @@ function warming(instrument: Instrument): Commands {
     getTempActual: asks(() => heater.temperature.toFixed(1)),
     getTempMin: asks(() => '0.0'),
     getTempMax: asks(() => '99.0'),
-    ...keeps(kept, 'TempLimiterMin', 0, [-200, 999], degrees),
-    ...keeps(kept, 'TempLimiterMax', 990, [-200, 999], degrees),
-    ...keeps(kept, 'Temp40Calibr', 400, [0, 990], degrees),
-    ...keeps(kept, 'Temp90Calibr', 900, [0, 990], degrees),
+    ...keeps(stored, 'TempLimiterMin', 0, [-200, 999], degrees),
+    ...keeps(stored, 'TempLimiterMax', 990, [-200, 999], degrees),
+    ...keeps(stored, 'Temp40Calibr', 400, [0, 990], degrees),
+    ...keeps(stored, 'Temp90Calibr', 900, [0, 990], degrees),
   }
 }
 
 function lockingPlates(instrument: Instrument): Commands {
-  const { lock, motor, kept } = instrument
+  const { lock, motor, stored } = instrument
   return {
     setElmLockPos: { run: (_, answer) => moveLock(instrument, 'locked', answer) },
     setElmUnlockPos: { run: (_, answer) => (motor.phase === 'home' ? moveLock(instrument, 'unlocked', answer) : 'e') },
     getElmState: asks(() => lock.code),
     getElmStateAsString: asks(() => lock.word),
-    ...keeps(kept, 'ElmSelftest', 0, [0, 1]),
-    ...keeps(kept, 'ElmStartupPosition', 1, [0, 1]),
+    ...keeps(stored, 'ElmSelftest', 0, [0, 1]),
+    ...keeps(stored, 'ElmStartupPosition', 1, [0, 1]),
   }
 }
 
-function changeLeds({ kept, restartSoon }: Instrument, on: number): void {
-  kept.set('CLED', on)
+function changeLeds({ stored, restartSoon }: Instrument, on: number): void {
+  stored.set('CLED', on)
   restartSoon()
 }
 
@@ -187,8 +187,8 @@ function leaveEco({ motor, recovered }: Instrument): string {
   return 'ok'
 }
 
-function setSpeed({ motor, kept }: Instrument, speed: number): string {
-  if (speed > (kept.get('ShakeSpeedLimitMax') ?? speed)) return 'e'
+function setSpeed({ motor, stored }: Instrument, speed: number): string {
+  if (speed > (stored.get('ShakeSpeedLimitMax') ?? speed)) return 'e'
   return ok(motor.setTarget(speed))
 }
 
@@ -226,15 +226,15 @@ function moveLock({ motor, lock, canMove, recovered }: Instrument, to: 'locked' 
 
 /** A setting that outlives a restart. */
 function keeps(
-  kept: Map<string, number>,
+  stored: Map<string, number>,
   name: string,
   initial: number,
   takes: readonly [number, number],
   show: (value: number) => string = String,
 ): Commands {
   return {
-    [`set${name}`]: sets(takes, (value) => kept.set(name, value)),
-    [`get${name}`]: asks(() => show(kept.get(name) ?? initial)),
+    [`set${name}`]: sets(takes, (value) => stored.set(name, value)),
+    [`get${name}`]: asks(() => show(stored.get(name) ?? initial)),
   }
 }
 

@@ -8,13 +8,14 @@ import { Going } from '../going.ts'
 import { HeatWatch, isBlind } from '../heat_watch.ts'
 import type { Line } from '../transports/line.ts'
 import { errorTable } from './errors.ts'
-import { modelOf, profile, type Settings, settings } from './models.ts'
+import { type Model, modelOf, profile, type Settings, settings } from './models.ts'
 import { atHome, booting, driven, elmLocked, elmStates, elmUnlocked, ending, inEco, inService, moving, shakeStates } from './protocol.ts'
 import { simulate } from './simulator.ts'
 import { motion_ms, Talk } from './talk.ts'
 
 export const driver: Driver<Settings> = {
   type: 'shaker',
+  about: { instrument: 'QInstruments BioShake', operations: 'by model' },
   settings,
   serial: { baud: 9600 },
   profile,
@@ -39,98 +40,143 @@ const warming = { hottest: 115, overshoot: 15, gain: 2, within_s: 600, below: 5 
 /** For what nobody aborts. */
 const nobodys = new AbortController().signal
 
-function open({ line, clock, settings }: { line: Line; clock: Clock; settings: Settings }): Device {
-  const model = modelOf(settings)
-  const talk = new Talk(line)
-  const going = new Going(line)
-  const heat = new HeatWatch(clock, warming)
+type At = { line: Line; clock: Clock; settings: Settings }
 
-  async function identify(): Promise<Identity> {
+function open(at: At): Device {
+  return new BioShake(at).device()
+}
+
+/** Turns the operations of a BioShake into its commands. */
+class BioShake {
+  readonly #line: Line
+  readonly #clock: Clock
+  readonly #settings: Settings
+  readonly #model: Model
+  readonly #talk: Talk
+  readonly #going: Going
+  readonly #heat: HeatWatch
+
+  constructor({ line, clock, settings }: At) {
+    this.#line = line
+    this.#clock = clock
+    this.#settings = settings
+    this.#model = modelOf(settings)
+    this.#talk = new Talk(line)
+    this.#going = new Going(line)
+    this.#heat = new HeatWatch(clock, warming)
+  }
+
+  /** Has a method for each operation that this model knows. */
+  device(): Device {
     return {
-      model: await talk.text('getDescription'),
-      serial_number: await talk.text('getSerial'),
-      firmware_version: await talk.text('getVersion'),
+      initialize: this.#going.operation((params, signal) => this.#initialize(params, signal)),
+      identify: () => this.#identify(),
+      check: () => this.#mustBeWell(),
+      halt: () => this.#halt(),
+      ...(this.#model.rpm && {
+        shake: this.#going.operation((params, signal) => this.#shake(params, signal)),
+        underWay: () => this.#underWay(),
+      }),
+      ...(this.#model.locking && {
+        lock_plate: this.#going.operation((params, signal) => this.#lock(params, signal)),
+        unlock_plate: this.#going.operation((params, signal) => this.#unlock(params, signal)),
+      }),
+      ...(this.#model.heating && {
+        set_temperature: this.#going.operation((params, signal) => this.#setTemperature(params, signal)),
+        get_temperature: () => this.#getTemperature(),
+      }),
     }
   }
 
-  async function initialize(_params: object, signal: AbortSignal): Promise<Learned> {
-    talk.forgetRestart()
-    if (model.rpm) await awake(signal)
+  async #identify(): Promise<Identity> {
+    return {
+      model: await this.#talk.text('getDescription'),
+      serial_number: await this.#talk.text('getSerial'),
+      firmware_version: await this.#talk.text('getVersion'),
+    }
+  }
+
+  async #initialize(_params: object, signal: AbortSignal): Promise<Learned> {
+    this.#talk.forgetRestart()
+    if (this.#model.rpm) await this.#awake(signal)
     // The last word of a start may come beside the answer that says that it is over.
-    talk.forgetRestart()
-    const identity = await identify()
-    if (model.rpm) await home(signal)
-    if (model.heating) await watchWhatIsOn()
-    await mustBeWell()
-    if (model.rpm && settings.acceleration !== null) await talk.order(`setShakeAcceleration${settings.acceleration}`, signal)
-    return { identity, limits: await limits() }
+    this.#talk.forgetRestart()
+    const identity = await this.#identify()
+    if (this.#model.rpm) await this.#home(signal)
+    if (this.#model.heating) await this.#watchWhatIsOn()
+    await this.#mustBeWell()
+    if (this.#model.rpm && this.#settings.acceleration !== null)
+      await this.#talk.order(`setShakeAcceleration${this.#settings.acceleration}`, signal)
+    return { identity, limits: await this.#limits() }
   }
 
   /** It goes on heating whatever we do, and is watched from now on. */
-  async function watchWhatIsOn(): Promise<void> {
-    heat.end()
-    const { temperature, target } = await getTemperature()
-    if (target !== null) heat.begin(target, temperature)
+  async #watchWhatIsOn(): Promise<void> {
+    this.#heat.end()
+    const { temperature, target } = await this.#getTemperature()
+    if (target !== null) this.#heat.begin(target, temperature)
   }
 
   /** Waits until it has started, wakes it from ECO mode, and refuses while it moves. */
-  async function awake(signal: AbortSignal): Promise<void> {
+  async #awake(signal: AbortSignal): Promise<void> {
     for (;;) {
-      const state = await talk.numberIfAllowed('getShakeState')
+      const state = await this.#talk.numberIfAllowed('getShakeState')
       if (state === undefined || state === inEco) {
-        await talk.order('leaveEcoMode', signal, motion_ms)
-        return untilHome(signal)
+        await this.#talk.order('leaveEcoMode', signal, motion_ms)
+        return this.#untilHome(signal)
       }
       if (state === inService) throw new LabError('device_failed', 'it is in service mode; switch it off and on')
       if (moving.has(state)) {
         throw new LabError('interlock', `it is ${shakeStates[state]}; wait until it is at rest, or stop it, then initialize`)
       }
       if (state !== booting) return
-      await sleep(clock, look_ms, signal)
-      talk.forgetRestart()
+      await sleep(this.#clock, look_ms, signal)
+      this.#talk.forgetRestart()
     }
   }
 
-  async function home(signal: AbortSignal): Promise<void> {
-    await talk.order('shakeGoHome', signal, motion_ms)
-    await untilHome(signal)
+  async #home(signal: AbortSignal): Promise<void> {
+    await this.#talk.order('shakeGoHome', signal, motion_ms)
+    await this.#untilHome(signal)
   }
 
-  async function untilHome(signal: AbortSignal): Promise<void> {
-    const began = clock.now()
+  async #untilHome(signal: AbortSignal): Promise<void> {
+    const began = this.#clock.now()
     for (;;) {
-      const state = await talk.number('getShakeState')
+      const state = await this.#talk.number('getShakeState')
       if (state === atHome) return
-      if (!moving.has(state)) await talk.mustBeWell()
-      if (clock.now() - began > arrival_s * 1000) throw new LabError('device_failed', `it did not go home: it is ${inWords(state)}`)
-      await sleep(clock, lookSoon_ms, signal)
+      if (!moving.has(state)) await this.#talk.mustBeWell()
+      if (this.#clock.now() - began > arrival_s * 1000) throw new LabError('device_failed', `it did not go home: it is ${inWords(state)}`)
+      await sleep(this.#clock, lookSoon_ms, signal)
     }
   }
 
-  async function limits(): Promise<Limits> {
-    const { limits: known } = profile(settings)
-    const told: Limits = { ...known }
-    if (known.speed) told.speed = between(known.speed, await talk.number('getShakeMinRpm'), await talk.number('getShakeMaxRpm'))
-    if (known.temperature) told.temperature = between(known.temperature, await talk.number('getTempMin'), await talk.number('getTempMax'))
-    return told
+  async #limits(): Promise<Limits> {
+    const { limits: known } = profile(this.#settings)
+    const limits: Limits = { ...known }
+    if (known.speed)
+      limits.speed = between(known.speed, await this.#talk.number('getShakeMinRpm'), await this.#talk.number('getShakeMaxRpm'))
+    if (known.temperature)
+      limits.temperature = between(known.temperature, await this.#talk.number('getTempMin'), await this.#talk.number('getTempMax'))
+    return limits
   }
 
-  async function shake({ speed, duration }: { speed: number; duration: number }, signal: AbortSignal): Promise<void> {
-    await mustBeHome()
-    if (model.locking) await mustBeLocked()
-    await talk.order(`setShakeTargetSpeed${speed}`, signal)
-    const began = clock.now()
-    await talk.order(`shakeOnWithRuntime${duration}`, signal)
-    await untilShaken(began, duration, signal)
+  async #shake({ speed, duration }: { speed: number; duration: number }, signal: AbortSignal): Promise<void> {
+    await this.#mustBeHome()
+    if (this.#model.locking) await this.#mustBeLocked()
+    await this.#talk.order(`setShakeTargetSpeed${speed}`, signal)
+    const began = this.#clock.now()
+    await this.#talk.order(`shakeOnWithRuntime${duration}`, signal)
+    await this.#untilShaken(began, duration, signal)
   }
 
-  async function untilShaken(began: number, duration: number, signal: AbortSignal): Promise<void> {
+  async #untilShaken(began: number, duration: number, signal: AbortSignal): Promise<void> {
     const enough = duration * (1 - drift) - early_s
     for (;;) {
-      await sleep(clock, untilNextLook(seconds(began), { duration, enough }), signal)
-      const state = await talk.number('getShakeState')
-      const shaken = seconds(began)
-      await mustBeWell()
+      await sleep(this.#clock, untilNextLook(this.#seconds(began), { duration, enough }), signal)
+      const state = await this.#talk.number('getShakeState')
+      const shaken = this.#seconds(began)
+      await this.#mustBeWell()
       if (state === atHome && shaken >= enough) return
       if (state === atHome || (ending.has(state) && shaken < enough))
         throw new LabError(
@@ -143,135 +189,125 @@ function open({ line, clock, settings }: { line: Line; clock: Clock; settings: S
     }
   }
 
-  /** One look comes just before it may be home: what breaks off before that has not shaken long enough. */
-  function untilNextLook(shaken: number, { duration, enough }: { duration: number; enough: number }): number {
-    const early = (enough - shaken) * 1000 - lookSoon_ms
-    if (early > 0) return Math.min(look_ms, early)
-    const left = (duration - shaken) * 1000
-    return left > 0 ? Math.min(look_ms, left + lookSoon_ms) : lookSoon_ms
+  async #underWay(): Promise<UnderWay | null> {
+    if (!moving.has(await this.#talk.number('getShakeState'))) return null
+    return { operation: 'shake', seconds_left: await this.#talk.number('getShakeRemainingTime') }
   }
 
-  async function underWay(): Promise<UnderWay | null> {
-    if (!moving.has(await talk.number('getShakeState'))) return null
-    return { operation: 'shake', seconds_left: await talk.number('getShakeRemainingTime') }
-  }
-
-  async function mustBeHome(): Promise<void> {
-    const state = await talk.number('getShakeState')
+  async #mustBeHome(): Promise<void> {
+    const state = await this.#talk.number('getShakeState')
     if (state !== atHome) throw new LabError('interlock', `it is ${inWords(state)}, and must be at home; initialize it first`)
   }
 
-  async function mustBeLocked(): Promise<void> {
-    const state = await talk.number('getElmState')
+  async #mustBeLocked(): Promise<void> {
+    const state = await this.#talk.number('getElmState')
     if (state !== elmLocked)
       throw new LabError('interlock', `the plate is not locked (the lock is ${elmInWords(state)}); lock the plate first`)
   }
 
-  async function moveLock(command: string, wanted: number, signal: AbortSignal): Promise<void> {
-    await talk.order(command, signal, motion_ms)
-    const state = await talk.number('getElmState')
+  async #moveLock(command: string, wanted: number, signal: AbortSignal): Promise<void> {
+    await this.#talk.order(command, signal, motion_ms)
+    const state = await this.#talk.number('getElmState')
     if (state === wanted) return
-    await talk.mustBeWell()
+    await this.#talk.mustBeWell()
     throw new LabError(
       'device_failed',
       `the plate lock should be ${elmInWords(wanted)} and is ${elmInWords(state)}; see to it, then initialize`,
     )
   }
 
-  async function lock(_params: object, signal: AbortSignal): Promise<void> {
-    await moveLock('setElmLockPos', elmLocked, signal)
+  async #lock(_params: object, signal: AbortSignal): Promise<void> {
+    await this.#moveLock('setElmLockPos', elmLocked, signal)
   }
 
-  async function unlock(_params: object, signal: AbortSignal): Promise<void> {
-    await mustBeHome()
-    await moveLock('setElmUnlockPos', elmUnlocked, signal)
+  async #unlock(_params: object, signal: AbortSignal): Promise<void> {
+    await this.#mustBeHome()
+    await this.#moveLock('setElmUnlockPos', elmUnlocked, signal)
   }
 
-  async function setTemperature({ temperature: target }: { temperature: number }, signal: AbortSignal): Promise<void> {
-    const temperature = await readTemperature()
-    await talk.order(`setTempTarget${Math.round(target * 10)}`, signal)
+  async #setTemperature({ temperature: target }: { temperature: number }, signal: AbortSignal): Promise<void> {
+    const temperature = await this.#readTemperature()
+    await this.#talk.order(`setTempTarget${Math.round(target * 10)}`, signal)
     signal.throwIfAborted()
     // Before the answer: from the moment it is told, it may heat.
-    heat.begin(target, temperature)
-    await talk.order('tempOn', signal)
+    this.#heat.begin(target, temperature)
+    await this.#talk.order('tempOn', signal)
   }
 
-  async function readTemperature(): Promise<number> {
-    const temperature = await talk.number('getTempActual')
+  async #readTemperature(): Promise<number> {
+    const temperature = await this.#talk.number('getTempActual')
     if (temperature >= believable.min && temperature <= believable.max) return temperature
     throw new LabError('device_failed', `it says that it has ${temperature} °C, which cannot be; see to its sensor`)
   }
 
-  async function getTemperature(): Promise<{ temperature: number; target: number | null }> {
-    const temperature = await readTemperature()
-    const on = (await talk.number('getTempState')) === 1
-    return { temperature, target: on ? await talk.number('getTempTarget') : null }
+  async #getTemperature(): Promise<{ temperature: number; target: number | null }> {
+    const temperature = await this.#readTemperature()
+    const on = (await this.#talk.number('getTempState')) === 1
+    return { temperature, target: on ? await this.#talk.number('getTempTarget') : null }
   }
 
   /** Its own errors first. Too hot, not getting warm or not to be asked: the heater is switched off before that is said. */
-  async function mustBeWell(): Promise<void> {
+  async #mustBeWell(): Promise<void> {
     try {
-      await talk.mustBeWell()
-      if (heat.target === null) return
-      const wrong = heat.wrongWith(await readTemperature())
+      await this.#talk.mustBeWell()
+      if (this.#heat.target === null) return
+      const wrong = this.#heat.wrongWith(await this.#readTemperature())
       if (wrong) throw new LabError('device_failed', `${wrong}; its heater was switched off, see to it, then initialize`)
     } catch (error) {
-      if (isBlind(error) && heat.target !== null) coolDown()
+      if (isBlind(error) && this.#heat.target !== null) this.#coolDown()
       throw error
     }
   }
 
   /** Told without waiting: whoever heard the error halts it as well. */
-  function coolDown(): void {
-    heat.end()
-    if (line.state === 'open') talk.tellNow('tempOff')
+  #coolDown(): void {
+    this.#heat.end()
+    if (this.#line.state === 'open') this.#talk.tellNow('tempOff')
   }
 
   /**
    * An emergency stop leaves it where it happens to be, so it has to be initialized after. Both commands go out without waiting
    * for an answer in between: it keeps a few in its buffer.
    */
-  async function halt(): Promise<void> {
-    talk.forgetRestart()
-    const commands = [...(model.rpm ? ['shakeEmergencyOff'] : []), ...(model.heating ? ['tempOff'] : [])]
+  async #halt(): Promise<void> {
+    this.#talk.forgetRestart()
+    const commands = [...(this.#model.rpm ? ['shakeEmergencyOff'] : []), ...(this.#model.heating ? ['tempOff'] : [])]
     // The bytes first: what goes on hears of it a tenth of a millisecond later.
-    const acknowledged = talk.interrupt(commands)
-    going.end(new LabError('stopped', 'interrupted by a stop'))
-    heat.end()
+    const acknowledged = this.#talk.interrupt(commands)
+    this.#going.end(new LabError('stopped', 'interrupted by a stop'))
+    this.#heat.end()
     try {
       await acknowledged
     } catch (error) {
       if (!(error instanceof LabError) || error.code !== 'no_reply') throw error
-      await mustBeOff()
+      await this.#mustBeOff()
     }
   }
 
-  async function mustBeOff(): Promise<void> {
-    if (model.rpm) await mustHaveStopped()
-    if (model.heating && (await talk.number('getTempState')) !== 0) await talk.order('tempOff', nobodys)
+  async #mustBeOff(): Promise<void> {
+    if (this.#model.rpm) await this.#mustHaveStopped()
+    if (this.#model.heating && (await this.#talk.number('getTempState')) !== 0) await this.#talk.order('tempOff', nobodys)
   }
 
-  async function mustHaveStopped(): Promise<void> {
+  async #mustHaveStopped(): Promise<void> {
     for (let looks = 1; ; looks++) {
-      const state = await talk.number('getShakeState')
+      const state = await this.#talk.number('getShakeState')
       if (!driven.has(state)) return
       if (looks === 5) throw new LabError('device_failed', `it was told to stop and is still ${inWords(state)}; use its power switch`)
     }
   }
 
-  function seconds(since: number): number {
-    return (clock.now() - since) / 1000
+  #seconds(since: number): number {
+    return (this.#clock.now() - since) / 1000
   }
+}
 
-  return {
-    initialize: going.operation(initialize),
-    identify,
-    check: mustBeWell,
-    halt,
-    ...(model.rpm && { shake: going.operation(shake), underWay }),
-    ...(model.locking && { lock_plate: going.operation(lock), unlock_plate: going.operation(unlock) }),
-    ...(model.heating && { set_temperature: going.operation(setTemperature), get_temperature: getTemperature }),
-  }
+/** One look comes just before it may be home: what breaks off before that has not shaken long enough. */
+function untilNextLook(shaken: number, { duration, enough }: { duration: number; enough: number }): number {
+  const early = (enough - shaken) * 1000 - lookSoon_ms
+  if (early > 0) return Math.min(look_ms, early)
+  const left = (duration - shaken) * 1000
+  return left > 0 ? Math.min(look_ms, left + lookSoon_ms) : lookSoon_ms
 }
 
 /** Narrows what a limit is by what the instrument says, which must make sense. */

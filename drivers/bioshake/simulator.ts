@@ -1,8 +1,8 @@
 // A BioShake that is not there: hears what its host says, one command after the other, and can be broken.
 
 import { Timers } from '../simulated_parts.ts'
-import type { MechanicalFault, Simulate, Simulator } from '../transports/simulator.ts'
-import { type Answer, commandTable, type Instrument, shortNames } from './commands.ts'
+import type { InstrumentEnd, MechanicalFault, Simulate, Simulator } from '../transports/simulator.ts'
+import { type Answer, type Commands, commandTable, type Instrument, shortNames } from './commands.ts'
 import { Heater, Motor, PlateLock } from './mechanism.ts'
 import { type Model, modelOf, type Settings } from './models.ts'
 
@@ -15,177 +15,194 @@ const longestCommand = 80
 /** The error that a fault becomes. What a real one reports when its plate lock is forced open is not known; 303 is near. */
 const faultErrors: Record<MechanicalFault, number> = { jam: 102, overtemperature: 210, interlock_open: 303 }
 
-export const simulate: Simulate<Settings> = ({ send, clock, settings, baud = () => 9600 }): Simulator => {
-  const model = modelOf(settings)
-  const motor = new Motor(clock)
-  const lock = new PlateLock(clock)
-  const heater = new Heater(clock, model.cooling === true)
-  const title = `Q.MTP-BioShake ${settings.model} (simulated)`
-  const errors = new Set<number>()
-  const kept = new Map<string, number>()
-  const timers = new Timers(clock)
-  const present = new Set<MechanicalFault>()
-  const waiting: string[] = []
-  let received = ''
-  let answering: Answer | undefined
-  let booting = false
-  let off = false
+/** Answers as a BioShake does, on the clock that it is given. */
+class SimulatedBioShake implements Simulator {
+  readonly #send: (bytes: Uint8Array) => void
+  readonly #baud: () => number
+  readonly #model: Model
+  readonly #motor: Motor
+  readonly #lock: PlateLock
+  readonly #heater: Heater
+  readonly #errors = new Set<number>()
+  readonly #stored = new Map<string, number>()
+  readonly #timers: Timers
+  readonly #present = new Set<MechanicalFault>()
+  readonly #waiting: string[] = []
+  #received = ''
+  #answering: Answer | undefined
+  #booting = false
+  #off = false
+  readonly #instrument: Instrument
+  readonly #commands: Commands
 
-  const instrument: Instrument = {
-    model,
-    settings,
-    motor,
-    lock,
-    heater,
-    errors,
-    kept,
-    canMove: () => !present.has('jam') && !present.has('interlock_open'),
-    canHeat: () => !present.has('overtemperature'),
-    // Whether the real one forgets an error by itself is not known.
-    recovered() {
-      errors.clear()
-      for (const fault of present) errors.add(faultErrors[fault])
-    },
-    title: () => ['Quantifoil Instruments GmbH', `Device:  ${title}`, 'Version: v0.0.0-simulated', 'Serial:  SIM-0001'],
-    restartSoon: () => timers.after(2 * answer_ms, restart),
+  constructor({ send, clock, settings, baud = () => 9600 }: InstrumentEnd<Settings>) {
+    this.#send = send
+    this.#baud = baud
+    this.#model = modelOf(settings)
+    this.#motor = new Motor(clock)
+    this.#lock = new PlateLock(clock)
+    this.#heater = new Heater(clock, this.#model.cooling === true)
+    const title = `Q.MTP-BioShake ${settings.model} (simulated)`
+    this.#timers = new Timers(clock)
+    this.#instrument = {
+      model: this.#model,
+      settings,
+      motor: this.#motor,
+      lock: this.#lock,
+      heater: this.#heater,
+      errors: this.#errors,
+      stored: this.#stored,
+      canMove: () => !this.#present.has('jam') && !this.#present.has('interlock_open'),
+      canHeat: () => !this.#present.has('overtemperature'),
+      // Whether the real one forgets an error by itself is not known.
+      recovered: () => {
+        this.#errors.clear()
+        for (const fault of this.#present) this.#errors.add(faultErrors[fault])
+      },
+      title: () => ['Quantifoil Instruments GmbH', `Device:  ${title}`, 'Version: v0.0.0-simulated', 'Serial:  SIM-0001'],
+      restartSoon: () => this.#timers.after(2 * answer_ms, () => this.#restart()),
+    }
+    this.#commands = commandTable(this.#instrument)
   }
-  const commands = commandTable(instrument)
 
-  function say(text: string): void {
-    if (!off) send(Buffer.from(`${text}\r\n`, 'latin1'))
+  receive(bytes: Uint8Array): void {
+    if (this.#off || this.#baud() !== 9600) return
+    this.#received += Buffer.from(bytes).toString('latin1')
+    const lines = this.#received.split(/[\r\n]+/)
+    this.#received = lines.pop()!.slice(-longestCommand)
+    for (const text of lines) if (text) this.#hear(text)
   }
 
-  function hear(text: string): void {
+  setFault(fault: MechanicalFault, isPresent: boolean): boolean {
+    const can = { jam: this.#model.rpm, overtemperature: this.#model.heating, interlock_open: this.#model.locking }
+    if (!can[fault]) return false
+    if (isPresent) this.#breakDown(fault)
+    else this.#mend(fault)
+    return true
+  }
+
+  powerOff(): void {
+    this.#off = true
+    this.#timers.clear()
+    this.#motor.halt('loose')
+    this.#lock.halt('nowhere')
+    this.#heater.set({ on: false })
+  }
+
+  get world(): Simulator['world'] {
+    return {
+      moving: this.#motor.moving || this.#lock.state === 'moving',
+      heating: this.#heater.on,
+      speed: this.#motor.speed,
+      shaker: this.#motor.phase,
+      lock: this.#lock.state,
+      temperature: this.#heater.temperature,
+      errors: [...this.#errors],
+    }
+  }
+
+  #say(text: string): void {
+    if (!this.#off) this.#send(Buffer.from(`${text}\r\n`, 'latin1'))
+  }
+
+  #hear(text: string): void {
     // While it starts it tells that it does, and nothing else.
-    if (booting && !parse(text).name.startsWith('getShakeState')) return
-    if (parse(text).name === 'shakeEmergencyOff') hearEmergency(text)
-    else if (waiting.length < mostWaiting) waiting.push(text)
-    next()
+    if (this.#booting && !parse(text).name.startsWith('getShakeState')) return
+    if (parse(text).name === 'shakeEmergencyOff') this.#hearEmergency(text)
+    else if (this.#waiting.length < mostWaiting) this.#waiting.push(text)
+    this.#next()
   }
 
   /** Goes before all else; a motion that is under way is cut short, and whoever waits for its end is told `e`. */
-  function hearEmergency(text: string): void {
-    waiting.unshift(text)
-    if (model.rpm) answering?.('e')
+  #hearEmergency(text: string): void {
+    this.#waiting.unshift(text)
+    if (this.#model.rpm) this.#answering?.('e')
   }
 
-  function next(): void {
-    if (answering) return
-    const text = waiting.shift()
+  #next(): void {
+    if (this.#answering) return
+    const text = this.#waiting.shift()
     if (text === undefined) return
     const answer = (reply: string) => {
-      if (answering !== answer) return
-      timers.after(answer_ms, () => {
-        if (answering !== answer) return
-        answering = undefined
-        say(reply)
-        next()
+      if (this.#answering !== answer) return
+      this.#timers.after(answer_ms, () => {
+        if (this.#answering !== answer) return
+        this.#answering = undefined
+        this.#say(reply)
+        this.#next()
       })
     }
-    answering = answer
-    obey(text, answer)
+    this.#answering = answer
+    this.#obey(text, answer)
   }
 
-  function obey(text: string, answer: Answer): void {
+  #obey(text: string, answer: Answer): void {
     const { name, argument } = parse(text)
-    const reply = refusal(text, name, argument) ?? commands[name]?.run(argument ?? 0, answer)
+    const reply = this.#refusal(text, name, argument) ?? this.#commands[name]?.run(argument ?? 0, answer)
     if (reply !== undefined) answer(reply)
   }
 
-  function refusal(text: string, name: string, argument: number | undefined): string | undefined {
-    const command = commands[name]
+  #refusal(text: string, name: string, argument: number | undefined): string | undefined {
+    const command = this.#commands[name]
     if (!command || (argument !== undefined && !command.takes)) return `u -> ${text}`
-    if (motor.phase === 'eco' && name !== 'leaveEcoMode') return 'e'
+    if (this.#motor.phase === 'eco' && name !== 'leaveEcoMode') return 'e'
     if (command.takes && !within(argument, command.takes)) return 'e'
     return undefined
   }
 
-  function restart(): void {
-    timers.clear()
-    waiting.length = 0
-    answering = undefined
-    booting = true
-    motor.target = 0
-    motor.direction = kept.get('ShakeDefaultDirection') ?? 0
-    motor.halt('booting')
-    heater.set({ on: false })
-    const boot_ms = model.boot_s * 1000
-    if (kept.get('BootScreen') !== 0) tellStart(boot_ms)
-    timers.after(boot_ms, started)
+  #restart(): void {
+    this.#timers.clear()
+    this.#waiting.length = 0
+    this.#answering = undefined
+    this.#booting = true
+    this.#motor.target = 0
+    this.#motor.direction = this.#stored.get('ShakeDefaultDirection') ?? 0
+    this.#motor.halt('booting')
+    this.#heater.set({ on: false })
+    const boot_ms = this.#model.boot_s * 1000
+    if (this.#stored.get('BootScreen') !== 0) this.#tellStart(boot_ms)
+    this.#timers.after(boot_ms, () => this.#started())
   }
 
   /** Line by line, as its self test goes on; a Q1 was recorded so. */
-  function tellStart(boot_ms: number): void {
-    for (const text of ['', ...instrument.title(), '', 'Start device self test:', '']) say(text)
-    const checks = selfTest(model, heater.temperature)
-    for (const [i, text] of checks.entries()) timers.after(((i + 1) / (checks.length + 1)) * boot_ms, () => say(text))
-    timers.after(boot_ms, () => {
-      say(model.bootEnd)
-      say('')
+  #tellStart(boot_ms: number): void {
+    for (const text of ['', ...this.#instrument.title(), '', 'Start device self test:', '']) this.#say(text)
+    const checks = selfTest(this.#model, this.#heater.temperature)
+    for (const [i, text] of checks.entries()) this.#timers.after(((i + 1) / (checks.length + 1)) * boot_ms, () => this.#say(text))
+    this.#timers.after(boot_ms, () => {
+      this.#say(this.#model.bootEnd)
+      this.#say('')
     })
   }
 
-  function started(): void {
-    booting = false
-    motor.halt('home')
-    lock.halt(kept.get('ElmStartupPosition') === 0 ? 'locked' : 'unlocked')
-    instrument.recovered()
+  #started(): void {
+    this.#booting = false
+    this.#motor.halt('home')
+    this.#lock.halt(this.#stored.get('ElmStartupPosition') === 0 ? 'locked' : 'unlocked')
+    this.#instrument.recovered()
   }
 
-  function breakDown(fault: MechanicalFault): void {
-    present.add(fault)
-    errors.add(faultErrors[fault])
+  #breakDown(fault: MechanicalFault): void {
+    this.#present.add(fault)
+    this.#errors.add(faultErrors[fault])
     if (fault === 'overtemperature') {
-      heater.set({ on: false })
+      this.#heater.set({ on: false })
       return
     }
-    const interrupted = motor.moving || (fault === 'interlock_open' && lock.state === 'moving')
-    if (motor.moving) motor.halt('loose')
-    if (fault === 'interlock_open') lock.halt('error')
-    if (interrupted) answering?.('e')
+    const interrupted = this.#motor.moving || (fault === 'interlock_open' && this.#lock.state === 'moving')
+    if (this.#motor.moving) this.#motor.halt('loose')
+    if (fault === 'interlock_open') this.#lock.halt('error')
+    if (interrupted) this.#answering?.('e')
   }
 
-  function mend(fault: MechanicalFault): void {
-    present.delete(fault)
-    if (fault === 'overtemperature') errors.delete(faultErrors[fault])
-    if (fault === 'interlock_open') lock.halt('nowhere')
-  }
-
-  return {
-    receive(bytes) {
-      if (off || baud() !== 9600) return
-      received += Buffer.from(bytes).toString('latin1')
-      const lines = received.split(/[\r\n]+/)
-      received = lines.pop()!.slice(-longestCommand)
-      for (const text of lines) if (text) hear(text)
-    },
-    setFault(fault, isPresent) {
-      const can = { jam: model.rpm, overtemperature: model.heating, interlock_open: model.locking }
-      if (!can[fault]) return false
-      if (isPresent) breakDown(fault)
-      else mend(fault)
-      return true
-    },
-    powerOff() {
-      off = true
-      timers.clear()
-      motor.halt('loose')
-      lock.halt('nowhere')
-      heater.set({ on: false })
-    },
-    get world() {
-      return {
-        moving: motor.moving || lock.state === 'moving',
-        heating: heater.on,
-        speed: motor.speed,
-        shaker: motor.phase,
-        lock: lock.state,
-        temperature: heater.temperature,
-        errors: [...errors],
-      }
-    },
+  #mend(fault: MechanicalFault): void {
+    this.#present.delete(fault)
+    if (fault === 'overtemperature') this.#errors.delete(faultErrors[fault])
+    if (fault === 'interlock_open') this.#lock.halt('nowhere')
   }
 }
+
+export const simulate: Simulate<Settings> = (at) => new SimulatedBioShake(at)
 
 /** The lines of the self test. Those of a Q1 were recorded; those of the other models are made up. Lines follow each other within two seconds. */
 function selfTest({ heating, cooling, locking, rpm }: Model, temperature: number): string[] {

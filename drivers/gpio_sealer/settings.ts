@@ -3,10 +3,8 @@
 import * as v from 'valibot'
 import type { Limits, Profile } from '../../src/devices/device.ts'
 import { thermometerNames, thermometerParts } from '../parts/thermometer.ts'
-import { type BoardPlan, PartWiring, PinWiring } from '../transports/wiring.ts'
-
-const Quantity = (least: number, most: number, unit: string, description: string) =>
-  v.pipe(v.number(), v.minValue(least), v.maxValue(most), v.description(description), v.metadata({ unit }))
+import { EmergencyStop, planned, Quantity, Wired } from '../pin_settings.ts'
+import { type BoardPlan, PartWiring } from '../transports/wiring.ts'
 
 /** No sealing film wants more, and nothing here may ever be hotter. */
 export const ceiling_c = 200
@@ -14,11 +12,11 @@ export const ceiling_c = 200
 const headroom_c = 10
 
 const Pins = v.strictObject({
-  heater: v.pipe(PinWiring, v.description('Output: the solid-state relay of the heater')),
-  clamp: v.pipe(PinWiring, v.description('Output: presses the hot plate down')),
-  clamped: v.optional(v.pipe(PinWiring, v.description('Input: active while the clamp is down'))),
-  guard: v.optional(v.pipe(PinWiring, v.description('Input: active while the guard is closed'))),
-  estop: v.optional(v.pipe(PinWiring, v.description('Input: active while the emergency stop is not pressed'))),
+  heater: Wired('Output: the solid-state relay of the heater'),
+  clamp: Wired('Output: presses the hot plate down'),
+  clamped: v.optional(Wired('Input: active while the clamp is down')),
+  guard: v.optional(Wired('Input: active while the guard is closed')),
+  estop: EmergencyStop,
 })
 
 const I2c = v.strictObject({ sensor: PartWiring(thermometerNames, { part: 'tmp117', address: 0x48 }) })
@@ -69,13 +67,7 @@ export type Settings = v.InferOutput<typeof Members>
 export function plan({ pins, i2c }: Settings): BoardPlan {
   const { heater, clamp, clamped, guard, estop } = pins
   return {
-    pins: {
-      heater: { ...heater, mode: 'out' },
-      clamp: { ...clamp, mode: 'out' },
-      ...(clamped && { clamped: { ...clamped, mode: 'in' } }),
-      ...(guard && { guard: { ...guard, mode: 'in' } }),
-      ...(estop && { estop: { ...estop, mode: 'in' } }),
-    },
+    pins: { ...planned('out', { heater, clamp }), ...planned('in', { clamped, guard, estop }) },
     i2c,
   }
 }

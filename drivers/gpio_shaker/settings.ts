@@ -4,18 +4,16 @@ import * as v from 'valibot'
 import type { Limits, Profile } from '../../src/devices/device.ts'
 import { thermometerNames } from '../parts/thermometer.ts'
 import { throttleNames } from '../parts/throttle.ts'
+import { EmergencyStop, planned, Quantity, Wired } from '../pin_settings.ts'
 import { rest_ms } from '../tachometer.ts'
-import { type BoardPlan, GpioWiring, PartWiring, PinWiring } from '../transports/wiring.ts'
-
-const Number_ = (least: number, most: number, unit: string, description: string) =>
-  v.pipe(v.number(), v.minValue(least), v.maxValue(most), v.description(description), v.metadata({ unit }))
+import { type BoardPlan, GpioWiring, PartWiring } from '../transports/wiring.ts'
 
 const Pins = v.strictObject({
-  enable: v.pipe(PinWiring, v.description('Output: the relay in series with the motor')),
-  direction: v.optional(v.pipe(PinWiring, v.description('Output: active is counter-clockwise'))),
-  solenoid: v.optional(v.pipe(PinWiring, v.description('Output: releases the plate lock, which a spring closes'))),
-  lid: v.optional(v.pipe(PinWiring, v.description('Input: active while the lid is closed'))),
-  estop: v.optional(v.pipe(PinWiring, v.description('Input: active while the emergency stop is not pressed'))),
+  enable: Wired('Output: the relay in series with the motor'),
+  direction: v.optional(Wired('Output: active is counter-clockwise')),
+  solenoid: v.optional(Wired('Output: releases the plate lock, which a spring closes')),
+  lid: v.optional(Wired('Input: active while the lid is closed')),
+  estop: EmergencyStop,
   tach: v.optional(v.pipe(GpioWiring, v.description('Input: pulses of the motor; no expander is fast enough'))),
 })
 
@@ -43,18 +41,18 @@ const Members = v.strictObject({
   i2c: v.optional(I2c, { speed: {} }),
   rpm: v.optional(
     v.strictObject({
-      min: v.optional(Number_(slowest, 5000, 'rpm', 'Slowest'), 100),
-      max: v.optional(Number_(slowest, 5000, 'rpm', 'Fastest'), 1500),
+      min: v.optional(Quantity(slowest, 5000, 'rpm', 'Slowest'), 100),
+      max: v.optional(Quantity(slowest, 5000, 'rpm', 'Fastest'), 1500),
     }),
     {},
   ),
-  full_scale_rpm: v.optional(Number_(slowest, 20_000, 'rpm', 'Speed when the converter gives all it has'), 1500),
+  full_scale_rpm: v.optional(Quantity(slowest, 20_000, 'rpm', 'Speed when the converter gives all it has'), 1500),
   pulses_per_turn: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(64)), 1),
   counter_clockwise: v.optional(v.boolean(), false),
-  longest_s: v.optional(Number_(1, 86_400, 's', 'Longest run'), 3600),
-  ramp_s: v.optional(Number_(0.5, 60, 's', 'By then it turns as fast as asked'), 5),
-  coast_s: v.optional(Number_(0.5, 120, 's', 'By then it is at rest'), 10),
-  solenoid_s: v.optional(Number_(0.5, 60, 's', 'The longest that the solenoid may be on; then the plate is locked again'), 20),
+  longest_s: v.optional(Quantity(1, 86_400, 's', 'Longest run'), 3600),
+  ramp_s: v.optional(Quantity(0.5, 60, 's', 'By then it turns as fast as asked'), 5),
+  coast_s: v.optional(Quantity(0.5, 120, 's', 'By then it is at rest'), 10),
+  solenoid_s: v.optional(Quantity(0.5, 60, 's', 'The longest that the solenoid may be on; then the plate is locked again'), 20),
 })
 
 export const settings = v.pipe(
@@ -74,11 +72,8 @@ export function plan({ pins, i2c }: Settings): BoardPlan {
   const { enable, direction, solenoid, lid, estop, tach } = pins
   return {
     pins: {
-      enable: { ...enable, mode: 'out' },
-      ...(direction && { direction: { ...direction, mode: 'out' } }),
-      ...(solenoid && { solenoid: { ...solenoid, mode: 'out' } }),
-      ...(lid && { lid: { ...lid, mode: 'in' } }),
-      ...(estop && { estop: { ...estop, mode: 'in' } }),
+      ...planned('out', { enable, direction, solenoid }),
+      ...planned('in', { lid, estop }),
       ...(tach && { tach: { ...tach, mode: 'in', counted: true } }),
     },
     i2c: { speed: i2c.speed, ...(i2c.sensor && { sensor: i2c.sensor }) },

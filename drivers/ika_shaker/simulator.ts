@@ -2,8 +2,8 @@
 
 import { Heater, Table, Timers } from '../simulated_parts.ts'
 import { lineReader } from '../text_lines.ts'
-import type { MechanicalFault, Simulate, Simulator } from '../transports/simulator.ts'
-import { modelOf, type Settings } from './models.ts'
+import type { InstrumentEnd, MechanicalFault, Simulate, Simulator } from '../transports/simulator.ts'
+import { type Model, modelOf, type Settings } from './models.ts'
 
 const answer_ms = 10
 const longest = 80
@@ -11,131 +11,149 @@ const rpmPerSecond = 600
 const timeConstant_s = 300
 const watchdog = { least_s: 20, most_s: 1500 }
 
-export const simulate: Simulate<Settings> = ({ send, clock, settings }): Simulator => {
-  const { rpm, temperature, version } = modelOf(settings)
-  const table = new Table(clock, rpmPerSecond)
-  const heater = new Heater(clock, timeConstant_s)
-  const answers = new Timers(clock)
-  const dog = new Timers(clock)
-  const read = lineReader(longest)
-  const present = new Set<MechanicalFault>()
-  const set: Record<number, number> = { 2: temperature?.min ?? 0, 4: rpm.min }
-  let watchdog_s = 0
-  let tripped = false
-  let direction: 'CW' | 'CCW' = 'CW'
+/** Answers as an IKA shaker does, on the clock that it is given. */
+class SimulatedIka implements Simulator {
+  readonly #send: (bytes: Uint8Array) => void
+  readonly #settings: Settings
+  readonly #model: Model
+  readonly #table: Table
+  readonly #heater: Heater
+  readonly #answers: Timers
+  readonly #dog: Timers
+  readonly #read = lineReader(longest)
+  readonly #present = new Set<MechanicalFault>()
+  readonly #set: Record<number, number>
+  #watchdog_s = 0
+  #tripped = false
+  #direction: 'CW' | 'CCW' = 'CW'
 
-  function say(text: string): void {
-    answers.after(answer_ms, () => send(Buffer.from(`${text} \r\n`, 'latin1')))
+  constructor({ send, clock, settings }: InstrumentEnd<Settings>) {
+    this.#send = send
+    this.#settings = settings
+    this.#model = modelOf(settings)
+    const { rpm, temperature } = this.#model
+    this.#table = new Table(clock, rpmPerSecond)
+    this.#heater = new Heater(clock, timeConstant_s)
+    this.#answers = new Timers(clock)
+    this.#dog = new Timers(clock)
+    this.#set = { 2: temperature?.min ?? 0, 4: rpm.min }
+  }
+
+  receive(bytes: Uint8Array): void {
+    for (const line of this.#read(bytes)) this.#hear(line)
+  }
+
+  setFault(fault: MechanicalFault, isPresent: boolean): boolean {
+    if (fault === 'interlock_open' || (fault === 'overtemperature' && !this.#model.temperature)) return false
+    if (isPresent) this.#present.add(fault)
+    else this.#present.delete(fault)
+    if (fault === 'overtemperature') this.#heater.setTooHot(isPresent)
+    else if (isPresent) this.#table.block()
+    return true
+  }
+
+  powerOff(): void {
+    this.#answers.clear()
+    this.#dog.clear()
+    this.#table.block()
+    this.#heater.heatTo(undefined)
+    this.#watchdog_s = 0
+  }
+
+  get world(): Simulator['world'] {
+    return {
+      moving: this.#table.moving,
+      heating: this.#heater.on,
+      speed: this.#table.speed,
+      temperature: this.#heater.temperature,
+      set_speed: this.#set[4],
+      direction: this.#direction,
+      watchdog_s: this.#watchdog_s,
+      tripped: this.#tripped,
+    }
+  }
+
+  #say(text: string): void {
+    this.#answers.after(answer_ms, () => this.#send(Buffer.from(`${text} \r\n`, 'latin1')))
   }
 
   /** The manuals disagree on what feeds it; this one wants to be armed again, which is the least that all of them take. */
-  function feed(): void {
-    dog.clear()
-    if (watchdog_s) dog.after(watchdog_s * 1000, trip)
+  #feed(): void {
+    this.#dog.clear()
+    if (this.#watchdog_s) this.#dog.after(this.#watchdog_s * 1000, () => this.#trip())
   }
 
-  function trip(): void {
-    tripped = true
-    disarm()
-    rest()
+  #trip(): void {
+    this.#tripped = true
+    this.#disarm()
+    this.#rest()
   }
 
-  function rest(): void {
-    table.goTo(0)
-    heater.heatTo(undefined)
+  #rest(): void {
+    this.#table.goTo(0)
+    this.#heater.heatTo(undefined)
   }
 
-  function disarm(): void {
-    watchdog_s = 0
-    dog.clear()
+  #disarm(): void {
+    this.#watchdog_s = 0
+    this.#dog.clear()
   }
 
-  function reset(): void {
-    tripped = false
-    disarm()
-    direction = 'CW'
-    rest()
+  #reset(): void {
+    this.#tripped = false
+    this.#disarm()
+    this.#direction = 'CW'
+    this.#rest()
   }
 
-  function hear(line: string): void {
+  #hear(line: string): void {
     const [command = '', digits = ''] = line.split(/[@ ]+/)
-    if (command.startsWith('IN_')) ask(line)
-    else if (line === 'RESET') reset()
-    else if (line === 'OUT_MODE_1') direction = 'CCW'
-    else if (command === 'OUT_SP_2' || command === 'OUT_SP_4') take(command === 'OUT_SP_2' ? 2 : 4, Number(digits))
-    else if (command === 'OUT_WD1' || command === 'OUT_WD2') arm(Number(digits))
-    else turnOrHeat(line)
+    if (command.startsWith('IN_')) this.#ask(line)
+    else if (line === 'RESET') this.#reset()
+    else if (line === 'OUT_MODE_1') this.#direction = 'CCW'
+    else if (command === 'OUT_SP_2' || command === 'OUT_SP_4') this.#take(command === 'OUT_SP_2' ? 2 : 4, Number(digits))
+    else if (command === 'OUT_WD1' || command === 'OUT_WD2') this.#arm(Number(digits))
+    else this.#turnOrHeat(line)
   }
 
-  function ask(line: string): void {
+  #ask(line: string): void {
     const values: Record<string, string | undefined> = {
-      IN_NAME: settings.model,
-      IN_TYPE: settings.model,
-      [version]: 'V0.0 simulated',
+      IN_NAME: this.#settings.model,
+      IN_TYPE: this.#settings.model,
+      [this.#model.version]: 'V0.0 simulated',
       IN_SOFTWARE_ID: 'ID 0 simulated',
-      IN_PV_4: `${table.speed.toFixed(1)} 4`,
-      IN_SP_4: `${set[4]!.toFixed(1)} 4`,
-      IN_PV_2: temperature && `${heater.temperature.toFixed(1)} 2`,
-      IN_SP_2: temperature && `${set[2]!.toFixed(1)} 2`,
+      IN_PV_4: `${this.#table.speed.toFixed(1)} 4`,
+      IN_SP_4: `${this.#set[4]!.toFixed(1)} 4`,
+      IN_PV_2: this.#model.temperature && `${this.#heater.temperature.toFixed(1)} 2`,
+      IN_SP_2: this.#model.temperature && `${this.#set[2]!.toFixed(1)} 2`,
     }
     const value = values[line]
-    if (value !== undefined) say(value)
+    if (value !== undefined) this.#say(value)
   }
 
-  function take(channel: number, value: number): void {
-    const range = channel === 4 ? rpm : temperature
+  #take(channel: number, value: number): void {
+    const range = channel === 4 ? this.#model.rpm : this.#model.temperature
     if (!range || !(value >= range.min && value <= range.max)) return
-    set[channel] = value
-    if (channel === 4 && table.target > 0) table.goTo(value)
-    if (channel === 2 && heater.on) heater.heatTo(value)
+    this.#set[channel] = value
+    if (channel === 4 && this.#table.target > 0) this.#table.goTo(value)
+    if (channel === 2 && this.#heater.on) this.#heater.heatTo(value)
   }
 
   /** What it does after its watchdog has tripped is not known; it is made to want RESET. */
-  function turnOrHeat(line: string): void {
-    if (line === 'STOP_4') table.goTo(0)
-    else if (line === 'STOP_2') heater.heatTo(undefined)
-    else if (tripped) return
-    else if (line === 'START_4' && !present.has('jam')) table.goTo(set[4]!)
-    else if (line === 'START_2' && temperature) heater.heatTo(set[2])
+  #turnOrHeat(line: string): void {
+    if (line === 'STOP_4') this.#table.goTo(0)
+    else if (line === 'STOP_2') this.#heater.heatTo(undefined)
+    else if (this.#tripped) return
+    else if (line === 'START_4' && !this.#present.has('jam')) this.#table.goTo(this.#set[4]!)
+    else if (line === 'START_2' && this.#model.temperature) this.#heater.heatTo(this.#set[2])
   }
 
-  function arm(seconds: number): void {
+  #arm(seconds: number): void {
     if (seconds !== 0 && !(seconds >= watchdog.least_s && seconds <= watchdog.most_s)) return
-    watchdog_s = seconds
-    feed()
-    say(`${seconds}`)
-  }
-
-  return {
-    receive(bytes) {
-      for (const line of read(bytes)) hear(line)
-    },
-    setFault(fault, isPresent) {
-      if (fault === 'interlock_open' || (fault === 'overtemperature' && !temperature)) return false
-      if (isPresent) present.add(fault)
-      else present.delete(fault)
-      if (fault === 'overtemperature') heater.setTooHot(isPresent)
-      else if (isPresent) table.block()
-      return true
-    },
-    powerOff() {
-      answers.clear()
-      dog.clear()
-      table.block()
-      heater.heatTo(undefined)
-      watchdog_s = 0
-    },
-    get world() {
-      return {
-        moving: table.moving,
-        heating: heater.on,
-        speed: table.speed,
-        temperature: heater.temperature,
-        set_speed: set[4],
-        direction,
-        watchdog_s,
-        tripped,
-      }
-    },
+    this.#watchdog_s = seconds
+    this.#feed()
+    this.#say(`${seconds}`)
   }
 }
+
+export const simulate: Simulate<Settings> = (at) => new SimulatedIka(at)

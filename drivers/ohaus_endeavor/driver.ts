@@ -42,6 +42,7 @@ const overrun_s = 15
 
 export const driver: Driver<Settings> = {
   type: 'shaker',
+  about: { instrument: 'OHAUS Endeavor 5000' },
   settings,
   serial: { baud: 9600 },
   errors: () => errorTable,
@@ -58,104 +59,119 @@ export const driver: Driver<Settings> = {
 }
 
 function endeavor(line: Line, clock: Clock): Device {
-  const going = new Going(line)
-  const exchange = new Exchange<string, string>(line, {
-    framer: nextLine,
-    encode: (words) => Buffer.from(`${words}\r\n`, 'latin1'),
-    gap_ms: 50,
-    resync: { question: askState, recognises: isState, deadline_ms: reply_ms },
-  })
+  return new Endeavor(line, clock).device()
+}
 
-  async function look(): Promise<State> {
-    return parseState(await exchange.query(askState, { deadline_ms: reply_ms, accepts: isState }))!
+/** Turns the operations of an Endeavor shaker into its commands. */
+class Endeavor {
+  readonly #clock: Clock
+  readonly #going: Going
+  readonly #exchange: Exchange<string, string>
+
+  constructor(line: Line, clock: Clock) {
+    this.#clock = clock
+    this.#going = new Going(line)
+    this.#exchange = new Exchange<string, string>(line, {
+      framer: nextLine,
+      encode: (words) => Buffer.from(`${words}\r\n`, 'latin1'),
+      gap_ms: 50,
+      resync: { question: askState, recognises: isState, deadline_ms: reply_ms },
+    })
+  }
+
+  /** Has a method for each operation that this model knows. */
+  device(): Device {
+    return {
+      initialize: this.#going.operation((params, signal) => this.#initialize(params, signal)),
+      shake: this.#going.operation((asked, signal) => this.#shake(asked, signal)),
+      identify: () => this.#identify(),
+      check: async () => {
+        mustBeWell(await this.#look())
+      },
+      underWay: () => this.#underWay(),
+      halt: () => this.#halt(),
+    }
+  }
+
+  async #look(): Promise<State> {
+    return parseState(await this.#exchange.query(askState, { deadline_ms: reply_ms, accepts: isState }))!
   }
 
   /** Whether it heard is not said: look. */
-  async function tell(words: string, signal: AbortSignal): Promise<void> {
+  async #tell(words: string, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted()
-    await exchange.tell(words)
+    await this.#exchange.tell(words)
   }
 
-  async function identify(): Promise<Identity> {
-    return identityOf(await look())
+  async #identify(): Promise<Identity> {
+    return identityOf(await this.#look())
   }
 
-  async function initialize(_params: object, signal: AbortSignal): Promise<Learned> {
-    const found = await look()
+  async #initialize(_params: object, signal: AbortSignal): Promise<Learned> {
+    const found = await this.#look()
     if (moves(found)) throw new LabError('interlock', `it moves (${inWords(found)}); wait until it is at rest, or stop it, then initialize`)
-    if (found.mode !== 'idle') await tell('STOP_SHAKE', signal)
-    await rest(signal)
+    if (found.mode !== 'idle') await this.#tell('STOP_SHAKE', signal)
+    await this.#rest(signal)
     return { identity: identityOf(found) }
   }
 
-  async function shake(asked: Asked, signal: AbortSignal): Promise<void> {
-    mustBeFree(await look())
-    await prepare(asked, signal)
-    await tell('START_SHAKE', signal)
-    const began = clock.now()
+  async #shake(asked: Asked, signal: AbortSignal): Promise<void> {
+    mustBeFree(await this.#look())
+    await this.#prepare(asked, signal)
+    await this.#tell('START_SHAKE', signal)
+    const began = this.#clock.now()
     // A run of a second may be over by now, and the table still turns.
-    await shows(signal, 3, moves, 'it was told to shake')
-    await untilShaken(began, asked, signal)
-    await rest(signal)
+    await this.#shows(signal, 3, moves, 'it was told to shake')
+    await this.#untilShaken(began, asked, signal)
+    await this.#rest(signal)
   }
 
   /** It is not started unless it is seen to have taken both: then it ends the run itself, whatever becomes of us. */
-  async function prepare({ speed, duration }: Asked, signal: AbortSignal): Promise<void> {
-    await tell(`TARGET_SPEED ${speed}`, signal)
-    await tell(`TIMER ${clockFace(duration)}`, signal)
+  async #prepare({ speed, duration }: Asked, signal: AbortSignal): Promise<void> {
+    await this.#tell(`TARGET_SPEED ${speed}`, signal)
+    await this.#tell(`TIMER ${clockFace(duration)}`, signal)
     const taken = ({ target, timer_s }: State) => target === speed && timer_s === duration
-    await shows(signal, 3, taken, `it was told ${speed} rpm and ${clockFace(duration)}; see that the settings have its limits`)
+    await this.#shows(signal, 3, taken, `it was told ${speed} rpm and ${clockFace(duration)}; see that the settings have its limits`)
   }
 
-  async function untilShaken(began: number, asked: Asked, signal: AbortSignal): Promise<void> {
+  async #untilShaken(began: number, asked: Asked, signal: AbortSignal): Promise<void> {
     for (;;) {
-      const left = began + asked.duration * 1000 - clock.now()
-      await sleep(clock, left > 0 ? Math.min(left, look_ms) : lookSoon_ms, signal)
-      const state = await look()
-      const seconds = (clock.now() - began) / 1000
+      const left = began + asked.duration * 1000 - this.#clock.now()
+      await sleep(this.#clock, left > 0 ? Math.min(left, look_ms) : lookSoon_ms, signal)
+      const state = await this.#look()
+      const seconds = (this.#clock.now() - began) / 1000
       if (hasEnded(state, seconds, asked)) return
       mustGoOn(state, seconds, asked)
     }
   }
 
-  function rest(signal: AbortSignal): Promise<void> {
-    return shows(signal, 30, atRest, 'it should be at rest; switch it off and on')
+  #rest(signal: AbortSignal): Promise<void> {
+    return this.#shows(signal, 30, atRest, 'it should be at rest; switch it off and on')
   }
 
   /** Looks until it is as it should be. */
-  function shows(signal: AbortSignal, within_s: number, passes: (state: State) => boolean, otherwise: string): Promise<void> {
+  #shows(signal: AbortSignal, within_s: number, passes: (state: State) => boolean, otherwise: string): Promise<void> {
     const late = (state: State) => `${otherwise}; it shows ${inWords(state)}; then initialize`
-    return until({ clock, going: signal, within_s, every_ms: lookSoon_ms }, look, passes, late)
+    return until({ clock: this.#clock, going: signal, within_s, every_ms: lookSoon_ms }, () => this.#look(), passes, late)
   }
 
   /** Two looks: a timer that counts up ends nothing, and a glance does not tell it from one that counts down. */
-  async function underWay(): Promise<UnderWay | null> {
-    const before = await look()
+  async #underWay(): Promise<UnderWay | null> {
+    const before = await this.#look()
     if (before.mode !== 'shaking') return null
-    await sleep(clock, 1500)
-    const { mode, timer_s } = await look()
+    await sleep(this.#clock, 1500)
+    const { mode, timer_s } = await this.#look()
     return mode === 'shaking' && timer_s < before.timer_s ? { operation: 'shake', seconds_left: timer_s } : null
   }
 
   /** It does not say that it heard, so it is told again while it shakes. */
-  async function halt(): Promise<void> {
-    going.end(new LabError('stopped', 'interrupted by a stop'))
-    exchange.interrupt('STOP_SHAKE')
-    for (let left = stopTries; !hasStopped(await look()); left--) {
+  async #halt(): Promise<void> {
+    this.#going.end(new LabError('stopped', 'interrupted by a stop'))
+    this.#exchange.interrupt('STOP_SHAKE')
+    for (let left = stopTries; !hasStopped(await this.#look()); left--) {
       if (left === 0) throw new LabError('device_failed', 'it was told to stop and still shakes; use its power switch')
-      await exchange.tell('STOP_SHAKE')
+      await this.#exchange.tell('STOP_SHAKE')
     }
-  }
-
-  return {
-    initialize: going.operation(initialize),
-    shake: going.operation(shake),
-    identify,
-    async check() {
-      mustBeWell(await look())
-    },
-    underWay,
-    halt,
   }
 }
 

@@ -2,7 +2,7 @@
 
 import { Heater, Table, Timers } from '../simulated_parts.ts'
 import { lineReader } from '../text_lines.ts'
-import type { MechanicalFault, Simulate, Simulator } from '../transports/simulator.ts'
+import type { InstrumentEnd, MechanicalFault, Simulate, Simulator } from '../transports/simulator.ts'
 
 const answer_ms = 3
 const longest = 80
@@ -28,171 +28,184 @@ const texts: Record<number, string> = {
 
 type Latch = 'IDLE_OPEN' | 'IDLE_CLOSED' | 'IDLE_UNKNOWN' | 'OPENING' | 'CLOSING'
 
-export const simulate: Simulate<unknown> = ({ send, clock }): Simulator => {
-  const table = new Table(clock, rpmPerSecond)
-  const heater = new Heater(clock, timeConstant_s)
-  const answers = new Timers(clock)
-  const motions = new Timers(clock)
-  const read = lineReader(longest)
-  const present = new Set<MechanicalFault>()
-  let latch: Latch = 'IDLE_OPEN'
-  let home = true
-  let homing = false
-  let target: number | undefined
+/** Answers as an Opentrons Heater-Shaker does, on the clock that it is given. */
+class SimulatedHeaterShaker implements Simulator {
+  readonly #send: (bytes: Uint8Array) => void
+  readonly #table: Table
+  readonly #heater: Heater
+  readonly #answers: Timers
+  readonly #motions: Timers
+  readonly #read = lineReader(longest)
+  readonly #present = new Set<MechanicalFault>()
+  #latch: Latch = 'IDLE_OPEN'
+  #home = true
+  #homing = false
+  #target: number | undefined
   /** The motor has failed, and says nothing else until it is switched off and on. */
-  let motorError: number | undefined
+  #motorError: number | undefined
 
-  function say(text: string): void {
-    answers.after(answer_ms, () => send(Buffer.from(`${text}\n`, 'latin1')))
+  constructor({ send, clock }: InstrumentEnd<unknown>) {
+    this.#send = send
+    this.#table = new Table(clock, rpmPerSecond)
+    this.#heater = new Heater(clock, timeConstant_s)
+    this.#answers = new Timers(clock)
+    this.#motions = new Timers(clock)
   }
 
-  function fail(error: number): void {
-    say(`ERR${String(error).padStart(3, '0')}:${texts[error]} OK`)
+  receive(bytes: Uint8Array): void {
+    for (const line of this.#read(bytes)) this.#hear(line)
+  }
+
+  setFault(fault: MechanicalFault, isPresent: boolean): boolean {
+    if (isPresent) {
+      this.#present.add(fault)
+      this.#breakDown(fault)
+    } else {
+      this.#present.delete(fault)
+      if (fault === 'overtemperature') this.#heater.setTooHot(false)
+      // Whoever frees the motor switches it off and on.
+      if (fault === 'jam') this.#motorError = undefined
+    }
+    return true
+  }
+
+  powerOff(): void {
+    this.#answers.clear()
+    this.#motions.clear()
+    this.#homing = false
+    this.#table.block()
+    this.#heater.heatTo(undefined)
+  }
+
+  get world(): Simulator['world'] {
+    return {
+      moving: this.#table.moving || this.#homing || this.#latch === 'OPENING' || this.#latch === 'CLOSING',
+      heating: this.#heater.on,
+      speed: this.#speed(),
+      temperature: this.#heater.temperature,
+      latch: this.#latch,
+      home: this.#home,
+    }
+  }
+
+  #say(text: string): void {
+    this.#answers.after(answer_ms, () => this.#send(Buffer.from(`${text}\n`, 'latin1')))
+  }
+
+  #fail(error: number): void {
+    this.#say(`ERR${String(error).padStart(3, '0')}:${texts[error]} OK`)
   }
 
   /** Without being asked. */
-  function tell(error: number): void {
-    say(`async ERR${error}:${texts[error]} OK`)
+  #tell(error: number): void {
+    this.#say(`async ERR${error}:${texts[error]} OK`)
   }
 
-  function hear(line: string): void {
+  #hear(line: string): void {
     const [code = '', argument = ''] = line.split(/\s+/)
     const number = /^S-?\d+(\.\d+)?$/.test(argument) ? Number(argument.slice(1)) : undefined
     const commands: Record<string, (() => void) | undefined> = {
-      M115: () => say('M115 FW:v0.0.0-simulated HW:simulated SerialNo:SIM-0001 OK'),
-      M123: () => unlessFailed(() => say(`M123 C:${Math.round(speed())} T:${Math.round(table.target)} OK`)),
-      M105: () => say(`M105 C:${heater.temperature.toFixed(2)} T:${target?.toFixed(2) ?? 'None'} OK`),
-      M241: () => say(`M241 STATUS:${latch} OK`),
-      M3: number === undefined ? undefined : () => unlessFailed(() => spin(number)),
-      M204: number === undefined ? undefined : () => say('M204 OK'),
-      M104: number === undefined ? undefined : () => warm(number),
-      M106: () => warm(undefined),
-      M242: () => moveLatch('M242', 'OPENING', 'IDLE_OPEN'),
-      M243: () => moveLatch('M243', 'CLOSING', 'IDLE_CLOSED'),
-      G28: () => unlessFailed(goHome),
+      M115: () => this.#say('M115 FW:v0.0.0-simulated HW:simulated SerialNo:SIM-0001 OK'),
+      M123: () => this.#unlessFailed(() => this.#say(`M123 C:${Math.round(this.#speed())} T:${Math.round(this.#table.target)} OK`)),
+      M105: () => this.#say(`M105 C:${this.#heater.temperature.toFixed(2)} T:${this.#target?.toFixed(2) ?? 'None'} OK`),
+      M241: () => this.#say(`M241 STATUS:${this.#latch} OK`),
+      M3: number === undefined ? undefined : () => this.#unlessFailed(() => this.#spin(number)),
+      M204: number === undefined ? undefined : () => this.#say('M204 OK'),
+      M104: number === undefined ? undefined : () => this.#warm(number),
+      M106: () => this.#warm(undefined),
+      M242: () => this.#moveLatch('M242', 'OPENING', 'IDLE_OPEN'),
+      M243: () => this.#moveLatch('M243', 'CLOSING', 'IDLE_CLOSED'),
+      G28: () => this.#unlessFailed(() => this.#goHome()),
     }
     const obey = commands[code]
     if (obey) obey()
-    else fail(3)
+    else this.#fail(3)
   }
 
-  function unlessFailed(obey: () => void): void {
-    if (motorError === undefined) obey()
-    else fail(motorError)
+  #unlessFailed(obey: () => void): void {
+    if (this.#motorError === undefined) obey()
+    else this.#fail(this.#motorError)
   }
 
-  function speed(): number {
-    return homing ? Math.max(homing_rpm, table.speed) : table.speed
+  #speed(): number {
+    return this.#homing ? Math.max(homing_rpm, this.#table.speed) : this.#table.speed
   }
 
-  function spin(rpm: number): void {
-    if (homing) fail(127)
-    else if (rpm !== 0 && (rpm < 200 || rpm > 3000)) fail(120)
-    else if (rpm !== 0 && latch !== 'IDLE_CLOSED') fail(126)
+  #spin(rpm: number): void {
+    if (this.#homing) this.#fail(127)
+    else if (rpm !== 0 && (rpm < 200 || rpm > 3000)) this.#fail(120)
+    else if (rpm !== 0 && this.#latch !== 'IDLE_CLOSED') this.#fail(126)
     else {
-      if (rpm !== 0 || table.moving) home = false
-      if (!present.has('jam')) table.goTo(rpm)
-      say('M3 OK')
+      if (rpm !== 0 || this.#table.moving) this.#home = false
+      if (!this.#present.has('jam')) this.#table.goTo(rpm)
+      this.#say('M3 OK')
     }
   }
 
-  function stopHoming(): void {
-    motions.clear()
-    homing = false
+  #stopHoming(): void {
+    this.#motions.clear()
+    this.#homing = false
   }
 
-  function goHome(): void {
-    if (latch !== 'IDLE_CLOSED') {
-      fail(126)
+  #goHome(): void {
+    if (this.#latch !== 'IDLE_CLOSED') {
+      this.#fail(126)
       return
     }
-    if (present.has('jam')) {
-      fail(111)
+    if (this.#present.has('jam')) {
+      this.#fail(111)
       return
     }
-    stopHoming()
-    table.goTo(0)
-    homing = true
-    motions.after(table.seconds * 1000 + homing_ms, () => {
-      homing = false
-      home = true
-      say('G28 OK')
+    this.#stopHoming()
+    this.#table.goTo(0)
+    this.#homing = true
+    this.#motions.after(this.#table.seconds * 1000 + homing_ms, () => {
+      this.#homing = false
+      this.#home = true
+      this.#say('G28 OK')
     })
   }
 
-  function moveLatch(code: string, on: Latch, arrived: Latch): void {
-    if (table.moving || homing) fail(124)
-    else if (on === 'OPENING' && !home) fail(123)
+  #moveLatch(code: string, on: Latch, arrived: Latch): void {
+    if (this.#table.moving || this.#homing) this.#fail(124)
+    else if (on === 'OPENING' && !this.#home) this.#fail(123)
     else {
-      latch = on
-      motions.clear()
-      motions.after(latch_ms, () => {
-        latch = arrived
-        say(`${code} OK`)
+      this.#latch = on
+      this.#motions.clear()
+      this.#motions.after(latch_ms, () => {
+        this.#latch = arrived
+        this.#say(`${code} OK`)
       })
     }
   }
 
-  function warm(to: number | undefined): void {
+  #warm(to: number | undefined): void {
     if (to !== undefined && (to < 0 || to > 100)) {
-      fail(213)
+      this.#fail(213)
       return
     }
-    target = to
-    heater.heatTo(present.has('overtemperature') ? undefined : to)
-    say(to === undefined ? 'M106 OK' : 'M104 OK')
+    this.#target = to
+    this.#heater.heatTo(this.#present.has('overtemperature') ? undefined : to)
+    this.#say(to === undefined ? 'M106 OK' : 'M104 OK')
   }
 
   /** What the real one does when its latch is forced open is not known; here it goes on, and tells where the latch is. */
-  function breakDown(fault: MechanicalFault): void {
+  #breakDown(fault: MechanicalFault): void {
     if (fault === 'interlock_open') {
-      latch = 'IDLE_UNKNOWN'
+      this.#latch = 'IDLE_UNKNOWN'
     } else if (fault === 'jam') {
-      if (!table.moving && !homing) return
-      stopHoming()
-      table.block()
-      motorError = 111
-      tell(111)
+      if (!this.#table.moving && !this.#homing) return
+      this.#stopHoming()
+      this.#table.block()
+      this.#motorError = 111
+      this.#tell(111)
     } else {
-      heater.setTooHot(true)
-      heater.heatTo(undefined)
-      target = undefined
-      tell(203)
+      this.#heater.setTooHot(true)
+      this.#heater.heatTo(undefined)
+      this.#target = undefined
+      this.#tell(203)
     }
   }
-
-  return {
-    receive(bytes) {
-      for (const line of read(bytes)) hear(line)
-    },
-    setFault(fault, isPresent) {
-      if (isPresent) {
-        present.add(fault)
-        breakDown(fault)
-      } else {
-        present.delete(fault)
-        if (fault === 'overtemperature') heater.setTooHot(false)
-        // Whoever frees the motor switches it off and on.
-        if (fault === 'jam') motorError = undefined
-      }
-      return true
-    },
-    powerOff() {
-      answers.clear()
-      motions.clear()
-      homing = false
-      table.block()
-      heater.heatTo(undefined)
-    },
-    get world() {
-      return {
-        moving: table.moving || homing || latch === 'OPENING' || latch === 'CLOSING',
-        heating: heater.on,
-        speed: speed(),
-        temperature: heater.temperature,
-        latch,
-        home,
-      }
-    },
-  }
 }
+
+export const simulate: Simulate<unknown> = (at) => new SimulatedHeaterShaker(at)

@@ -2,7 +2,7 @@
 
 import { LabError } from '../../src/errors.ts'
 import { type I2cDevice, swapped } from '../transports/i2c.ts'
-import type { ThermometerPart } from './thermometer.ts'
+import type { ThermometerPart } from './thermometer_part.ts'
 
 /** High byte first, unlike SMBus. */
 export const mcp9808Registers = { temperature: 0x05, manufacturer: 0x06, identity: 0x07 } as const

@@ -3,10 +3,11 @@
 import { test } from 'tap'
 import { VirtualClock } from '../../src/kit/clock.ts'
 import { type SimulatedChip, simulatedI2c } from '../transports/simulated_i2c.ts'
-import { Expanders } from './expander.ts'
+import { Expanders } from './expanders.ts'
 import { simulatedThermometer, simulatedThrottle } from './simulated_parts.ts'
 import { Thermometer, type ThermometerName } from './thermometer.ts'
-import { type ThrottleName, throttle } from './throttle.ts'
+import type { ThrottleName } from './throttle.ts'
+import { throttle } from './throttles.ts'
 
 const address = 0x20
 

@@ -3,17 +3,8 @@
 import { LabError } from '../../src/errors.ts'
 import type { I2cDevice } from '../transports/i2c.ts'
 import { mcp9808 } from './mcp9808.ts'
+import type { ThermometerPart } from './thermometer_part.ts'
 import { tmp117 } from './tmp117.ts'
-
-/** A part as its data sheet has it. Temperatures in °C. */
-export type ThermometerPart = {
-  /** What it can measure; anything else is a fault of the sensor. */
-  range: { min: number; max: number }
-  /** Throws `device_failed` unless the part at that address says that it is this one. */
-  mustBeThere(part: I2cDevice): Promise<void>
-  /** What it says, whether that can be or not. */
-  read(part: I2cDevice): Promise<number>
-}
 
 export const thermometerParts = { tmp117, mcp9808 } as const satisfies Record<string, ThermometerPart>
 export type ThermometerName = keyof typeof thermometerParts

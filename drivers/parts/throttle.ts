@@ -1,8 +1,4 @@
-// What sets the speed of a motor: a converter or a pulse width, from nothing to full.
-
-import type { I2cDevice } from '../transports/i2c.ts'
-import { Mcp4725 } from './mcp4725.ts'
-import { Pca9685 } from './pca9685.ts'
+// A part that sets the speed of a motor: a converter or a pulse width, from nothing to full.
 
 export interface Throttle {
   /** Brings the part to where it takes values, at nothing. */
@@ -17,8 +13,3 @@ export interface Throttle {
 
 export const throttleNames = ['mcp4725', 'pca9685'] as const
 export type ThrottleName = (typeof throttleNames)[number]
-
-/** `channel` is an output of the PCA9685. */
-export function throttle(name: ThrottleName, part: I2cDevice, channel: number): Throttle {
-  return name === 'mcp4725' ? new Mcp4725(part) : new Pca9685(part, channel)
-}

@@ -2,7 +2,7 @@
 
 import { LabError } from '../../src/errors.ts'
 import { type I2cDevice, swapped } from '../transports/i2c.ts'
-import type { ThermometerPart } from './thermometer.ts'
+import type { ThermometerPart } from './thermometer_part.ts'
 
 /** High byte first, unlike SMBus. */
 export const tmp117Registers = { temperature: 0x00, identity: 0x0f } as const

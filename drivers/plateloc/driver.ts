@@ -28,7 +28,15 @@ import { simulate } from './simulator.ts'
 export const settings = v.strictObject({})
 export type Settings = v.InferOutput<typeof settings>
 
-export const driver: Driver<Settings> = { type: 'sealer', settings, serial: { baud: 19200 }, profile, open, simulate }
+export const driver: Driver<Settings> = {
+  type: 'sealer',
+  about: { instrument: 'Agilent PlateLoc' },
+  settings,
+  serial: { baud: 19200 },
+  profile,
+  open,
+  simulate,
+}
 
 /** Known hosts wait 10 s for an acknowledgement; the service waits no longer than that for a temperature to be set. */
 const acknowledge_ms = 8000
@@ -54,97 +62,129 @@ function profile(): Profile {
   }
 }
 
-function open({ line, clock }: { line: Line; clock: Clock }): Device {
-  const going = new Going(line)
-  /** What it said to the last stop. */
-  let aborted: Answer | undefined
-  /** When the stage has arrived, as far as can be known. */
-  let arrived = clock.now()
-  const exchange = new Exchange<Answer, string>(line, {
-    framer: nextAnswer,
-    encode,
-    gap_ms: 50,
-    resync: { question: isComplete, recognises: ({ verb }) => verb === verbOf(isComplete), deadline_ms: query_ms },
-    unsolicited(answer) {
-      if (answer.verb === verbOf(abortCycle)) aborted = answer
-      return false
-    },
-  })
+type At = { line: Line; clock: Clock }
 
-  function ask(command: string): Promise<Answer> {
-    return exchange.command(command, { deadline_ms: acknowledge_ms, accepts: ({ verb }) => verb === verbOf(command) })
+function open(at: At): Device {
+  return new PlateLoc(at).device()
+}
+
+/** Turns the operations of a PlateLoc into its commands. */
+class PlateLoc {
+  readonly #clock: Clock
+  readonly #going: Going
+  /** What it said to the last stop. */
+  #aborted: Answer | undefined
+  /** When the stage has arrived, as far as can be known. */
+  #arrived: number
+  readonly #exchange: Exchange<Answer, string>
+
+  constructor({ line, clock }: At) {
+    this.#clock = clock
+    this.#going = new Going(line)
+    this.#arrived = clock.now()
+    this.#exchange = new Exchange<Answer, string>(line, {
+      framer: nextAnswer,
+      encode,
+      gap_ms: 50,
+      resync: { question: isComplete, recognises: ({ verb }) => verb === verbOf(isComplete), deadline_ms: query_ms },
+      unsolicited: (answer) => {
+        if (answer.verb === verbOf(abortCycle)) this.#aborted = answer
+        return false
+      },
+    })
   }
 
-  async function order(command: string, signal: AbortSignal): Promise<void> {
+  /** Has a method for each operation that this model knows. */
+  device(): Device {
+    return {
+      initialize: this.#going.operation((params, signal) => this.#initialize(params, signal)),
+      seal: this.#going.operation((params, signal) => this.#seal(params, signal)),
+      open: this.#going.operation((_params: object, signal) => this.#moveStage(stageOut, signal)),
+      close: this.#going.operation((_params: object, signal) => this.#moveStage(stageIn, signal)),
+      set_temperature: this.#going.operation(({ temperature }: { temperature: number }, signal) =>
+        this.#order(heatTo(temperature), signal),
+      ),
+      identify: () => this.#identify(),
+      check: async () => void (await this.#complete()),
+      halt: () => this.#halt(),
+    }
+  }
+
+  #ask(command: string): Promise<Answer> {
+    return this.#exchange.command(command, { deadline_ms: acknowledge_ms, accepts: ({ verb }) => verb === verbOf(command) })
+  }
+
+  async #order(command: string, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted()
-    mustBeTaken(command, await ask(command))
+    mustBeTaken(command, await this.#ask(command))
     signal.throwIfAborted()
   }
 
   /** Whether it says that its cycle is complete. */
-  async function complete(): Promise<boolean> {
-    const { ok } = await exchange.query(isComplete, { deadline_ms: query_ms, accepts: ({ verb }) => verb === verbOf(isComplete) })
+  async #complete(): Promise<boolean> {
+    const { ok } = await this.#exchange.query(isComplete, { deadline_ms: query_ms, accepts: ({ verb }) => verb === verbOf(isComplete) })
     return ok
   }
 
-  async function initialize(_params: object, signal: AbortSignal): Promise<Learned> {
-    await mustHear()
+  async #initialize(_params: object, signal: AbortSignal): Promise<Learned> {
+    await this.#mustHear()
     signal.throwIfAborted()
-    await untilItStands(signal)
-    await order(clearError, signal)
-    return { identity: await identify() }
+    await this.#untilItStands(signal)
+    await this.#order(clearError, signal)
+    return { identity: await this.#identify() }
   }
 
   /** Asked twice and no more: to find the line again takes much longer, and is of no use on one that is dead. */
-  async function mustHear(): Promise<void> {
+  async #mustHear(): Promise<void> {
     const ask = { deadline_ms: query_ms, accepts: ({ verb }: Answer) => verb === verbOf(isComplete) }
-    const { dropped } = exchange
-    if ((await exchange.probe(isComplete, ask)) ?? (await exchange.probe(isComplete, ask))) return
-    const why = exchange.dropped === dropped ? 'see that it is switched on and connected' : strange
+    const { dropped } = this.#exchange
+    if ((await this.#exchange.probe(isComplete, ask)) ?? (await this.#exchange.probe(isComplete, ask))) return
+    const why = this.#exchange.dropped === dropped ? 'see that it is switched on and connected' : strange
     throw new LabError('no_reply', `it does not answer; ${why}`)
   }
 
   /** What it answers when no cycle was ever begun, or one was aborted, is not known; but none lasts longer than this. */
-  async function untilItStands(signal: AbortSignal): Promise<void> {
-    const latest = clock.now() + cycle_s * 1000
-    while (!(await complete()) && clock.now() < latest) await sleep(clock, poll_ms, signal)
-    await untilArrived(signal)
+  async #untilItStands(signal: AbortSignal): Promise<void> {
+    const latest = this.#clock.now() + cycle_s * 1000
+    while (!(await this.#complete()) && this.#clock.now() < latest) await sleep(this.#clock, poll_ms, signal)
+    await this.#untilArrived(signal)
   }
 
-  async function untilArrived(signal?: AbortSignal): Promise<void> {
-    await sleep(clock, Math.max(0, arrived - clock.now()), signal)
+  async #untilArrived(signal?: AbortSignal): Promise<void> {
+    await sleep(this.#clock, Math.max(0, this.#arrived - this.#clock.now()), signal)
   }
 
-  async function seal({ temperature, duration }: { temperature: number; duration: number }, signal: AbortSignal): Promise<void> {
-    await start({ temperature, duration }, signal)
-    await untilSealed(duration, signal)
+  async #seal({ temperature, duration }: { temperature: number; duration: number }, signal: AbortSignal): Promise<void> {
+    await this.#start({ temperature, duration }, signal)
+    await this.#untilSealed(duration, signal)
   }
 
   /**
    * Where it refuses because it has not the temperature yet, it is asked again until it has. What it is set to cannot be read
    * back, so it is told each time: somebody may have set it otherwise in the meantime, or it may have lost its power.
    */
-  async function start({ temperature, duration }: { temperature: number; duration: number }, signal: AbortSignal): Promise<void> {
-    const latest = clock.now() + heating_s * 1000
+  async #start({ temperature, duration }: { temperature: number; duration: number }, signal: AbortSignal): Promise<void> {
+    const latest = this.#clock.now() + heating_s * 1000
     for (;;) {
-      await order(heatTo(temperature), signal)
-      await order(sealFor(duration), signal)
+      await this.#order(heatTo(temperature), signal)
+      await this.#order(sealFor(duration), signal)
       signal.throwIfAborted()
-      const answer = await ask(startCycle)
+      const answer = await this.#ask(startCycle)
       if (answer.ok) return
       if (!/temp/i.test(answer.reason)) mustBeTaken(startCycle, answer)
-      if (clock.now() > latest) throw new LabError('device_failed', `it is not at its temperature after ${heating_s} s: ${answer.reason}`)
-      await sleep(clock, askAgain_ms, signal)
+      if (this.#clock.now() > latest)
+        throw new LabError('device_failed', `it is not at its temperature after ${heating_s} s: ${answer.reason}`)
+      await sleep(this.#clock, askAgain_ms, signal)
     }
   }
 
-  async function untilSealed(duration: number, signal: AbortSignal): Promise<void> {
-    const began = clock.now()
+  async #untilSealed(duration: number, signal: AbortSignal): Promise<void> {
+    const began = this.#clock.now()
     for (;;) {
-      await sleep(clock, poll_ms, signal)
-      const sealed = await complete()
+      await sleep(this.#clock, poll_ms, signal)
+      const sealed = await this.#complete()
       signal.throwIfAborted()
-      const seconds = (clock.now() - began) / 1000
+      const seconds = (this.#clock.now() - began) / 1000
       // A word of the cycle before would come sooner than any seal.
       if (sealed && seconds >= duration) return
       if (seconds > duration + cycle_s) {
@@ -153,46 +193,35 @@ function open({ line, clock }: { line: Line; clock: Clock }): Device {
     }
   }
 
-  async function moveStage(command: string, signal: AbortSignal): Promise<void> {
-    await untilArrived(signal)
-    arrived = clock.now() + stage_ms
-    await order(command, signal)
-    arrived = clock.now() + stage_ms
-    await untilArrived(signal)
+  async #moveStage(command: string, signal: AbortSignal): Promise<void> {
+    await this.#untilArrived(signal)
+    this.#arrived = this.#clock.now() + stage_ms
+    await this.#order(command, signal)
+    this.#arrived = this.#clock.now() + stage_ms
+    await this.#untilArrived(signal)
     // Where it is now it does not tell, but whether it is still there.
-    await complete()
+    await this.#complete()
   }
 
   /** The cycle is aborted and the set point put to the coldest in one go. */
-  async function halt(): Promise<void> {
-    going.end(new LabError('stopped', 'interrupted by a stop'))
-    aborted = undefined
+  async #halt(): Promise<void> {
+    this.#going.end(new LabError('stopped', 'interrupted by a stop'))
+    this.#aborted = undefined
     try {
-      exchange.interrupt(abortCycle)
+      this.#exchange.interrupt(abortCycle)
     } finally {
-      exchange.interrupt(heatTo(coldest))
+      this.#exchange.interrupt(heatTo(coldest))
     }
     // Once more, for the first may have come too close behind the other. By its answer, the one before is there or was not heard.
-    mustBeTaken(heatTo(coldest), await ask(heatTo(coldest)))
-    mustBeTaken(abortCycle, aborted ?? (await ask(abortCycle)))
-    await untilArrived()
+    mustBeTaken(heatTo(coldest), await this.#ask(heatTo(coldest)))
+    mustBeTaken(abortCycle, this.#aborted ?? (await this.#ask(abortCycle)))
+    await this.#untilArrived()
   }
 
   /** It cannot be asked who it is; but nothing else answers like this. */
-  async function identify(): Promise<Identity> {
-    await complete()
+  async #identify(): Promise<Identity> {
+    await this.#complete()
     return { model: 'PlateLoc', serial_number: null, firmware_version: null }
-  }
-
-  return {
-    initialize: going.operation(initialize),
-    seal: going.operation(seal),
-    open: going.operation((_params: object, signal) => moveStage(stageOut, signal)),
-    close: going.operation((_params: object, signal) => moveStage(stageIn, signal)),
-    set_temperature: going.operation(({ temperature }: { temperature: number }, signal) => order(heatTo(temperature), signal)),
-    identify,
-    check: async () => void (await complete()),
-    halt,
   }
 }
 

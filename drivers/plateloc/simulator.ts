@@ -2,6 +2,7 @@
 
 import type { Clock } from '../../src/kit/clock.ts'
 import { Heater, Timers } from '../simulated_parts.ts'
+import { SimulatedPress } from '../simulated_press.ts'
 import { lineReader } from '../text_lines.ts'
 import type { MechanicalFault, Simulate, Simulator } from '../transports/simulator.ts'
 
@@ -14,8 +15,6 @@ const tolerance = 2
 const room = 22
 const longest = 64
 
-type Place = 'in' | 'between' | 'out'
-
 export const simulate: Simulate<unknown> = ({ send, clock, baud = () => 19200 }) => new SimulatedPlateLoc(send, clock, baud)
 
 class SimulatedPlateLoc implements Simulator {
@@ -23,7 +22,7 @@ class SimulatedPlateLoc implements Simulator {
   readonly #baud: () => number
   readonly #lines = lineReader(longest)
   readonly #answers: Timers
-  readonly #motion: Timers
+  readonly #press: SimulatedPress
   readonly #heater: Heater
   readonly #words: Record<string, (payload: string) => string | undefined>
   #off = false
@@ -31,25 +30,21 @@ class SimulatedPlateLoc implements Simulator {
   #error = ''
   #setPoint = room
   #tenths = 30
-  #place: Place = 'in'
-  #pressed = false
-  #moving = false
   #inCycle = false
-  #seals = 0
 
   constructor(send: (bytes: Uint8Array) => void, clock: Clock, baud: () => number) {
     this.#send = send
     this.#baud = baud
     this.#answers = new Timers(clock)
-    this.#motion = new Timers(clock)
+    this.#press = new SimulatedPress({ clock, place: 'in', carriage_ms: stage_ms, jammed: () => this.#jammed, fail: () => this.#fail() })
     this.#heater = new Heater(clock, timeConstant_s)
     this.#words = {
       ST: (payload) => this.#setTemperature(payload),
       SS: (payload) => this.#setTime(payload),
       GO: () => this.#unlessBusy(() => this.#cycle()),
-      AS: () => this.#unlessBusy(() => this.#press(() => this.#rest())),
-      SO: () => this.#unlessBusy(() => this.#travel('out', () => this.#rest())),
-      SI: () => this.#unlessBusy(() => this.#travel('in', () => this.#rest())),
+      AS: () => this.#unlessBusy(() => this.#pressDown()),
+      SO: () => this.#unlessBusy(() => this.#travel('out')),
+      SI: () => this.#unlessBusy(() => this.#travel('in')),
       AC: () => this.#abort(),
       CL: () => this.#clear(),
       CC: () => (this.#inCycle ? '' : undefined),
@@ -58,13 +53,13 @@ class SimulatedPlateLoc implements Simulator {
 
   get world() {
     return {
-      moving: this.#moving,
+      moving: this.#press.moving,
       heating: this.#heater.on,
       temperature: this.#heater.temperature,
       set_point: this.#setPoint,
-      stage: this.#place,
-      pressed: this.#pressed,
-      seals: this.#seals,
+      stage: this.#press.place,
+      pressed: this.#press.pressed,
+      seals: this.#press.seals,
       error: this.#error,
     }
   }
@@ -77,7 +72,7 @@ class SimulatedPlateLoc implements Simulator {
   setFault(fault: MechanicalFault, present: boolean): boolean {
     if (fault !== 'jam') return false
     this.#jammed = present
-    if (present && this.#moving) this.#fail()
+    if (present && this.#press.moving) this.#fail()
     return true
   }
 
@@ -113,46 +108,26 @@ class SimulatedPlateLoc implements Simulator {
 
   #unlessBusy(begin: () => string | undefined): string | undefined {
     if (this.#error) return this.#error
-    if (this.#moving) return 'Busy'
+    if (this.#press.moving) return 'Busy'
     return begin()
   }
 
   #cycle(): string | undefined {
     if (Math.abs(this.#heater.temperature - this.#setPoint) > tolerance) return 'Not at Temperature'
     this.#inCycle = true
-    return this.#travel('in', () => this.#press(() => this.#travel('out', () => this.#rest())))
+    return this.#travel('in', () => this.#pressDown(() => this.#travel('out')))
   }
 
-  #travel(to: Place, then: () => void): undefined {
-    if (this.#place === to) then()
-    else if (this.#jammed) this.#fail()
-    else {
-      this.#place = 'between'
-      this.#takes(stage_ms, () => {
-        this.#place = to
-        then()
-      })
-    }
+  #travel(to: 'in' | 'out', then = () => this.#rest()): undefined {
+    this.#press.travel(to, then)
   }
 
-  #press(then: () => void): undefined {
-    if (this.#jammed) return this.#fail()
-    this.#pressed = true
-    this.#takes(press_ms + this.#tenths * 100, () => {
-      this.#pressed = false
-      this.#seals++
-      then()
-    })
-  }
-
-  #takes(ms: number, then: () => void): void {
-    this.#moving = true
-    this.#motion.after(ms, then)
+  #pressDown(then = () => this.#rest()): undefined {
+    this.#press.press(press_ms + this.#tenths * 100, then)
   }
 
   #rest(): void {
-    this.#motion.clear()
-    this.#moving = false
+    this.#press.stand()
     this.#inCycle = false
   }
 
@@ -160,7 +135,7 @@ class SimulatedPlateLoc implements Simulator {
   #abort(): undefined {
     if (!this.#inCycle) return
     this.#rest()
-    this.#pressed = false
+    this.#press.lift()
   }
 
   /** A cycle that failed is not complete until the error is cleared. */
@@ -175,7 +150,7 @@ class SimulatedPlateLoc implements Simulator {
     if (this.#jammed && this.#error) return this.#error
     this.#error = ''
     this.#rest()
-    this.#pressed = false
+    this.#press.lift()
     return undefined
   }
 }

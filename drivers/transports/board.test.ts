@@ -1,7 +1,7 @@
 import { test } from 'tap'
 import { LabError } from '../../src/errors.ts'
 import { VirtualClock } from '../../src/kit/clock.ts'
-import { Expanders } from '../parts/expander.ts'
+import { Expanders } from '../parts/expanders.ts'
 import { board, type Hardware } from './board.ts'
 import type { Pin, PinUse } from './pin.ts'
 import { simulatedI2c } from './simulated_i2c.ts'

@@ -1,7 +1,7 @@
 // The pins and buses of this computer. What gives the pins is found out when the first one is opened.
 
 import { LabError } from '../../src/errors.ts'
-import { Expanders } from '../parts/expander.ts'
+import { Expanders } from '../parts/expanders.ts'
 import type { Hardware } from './board.ts'
 import type { I2cBus } from './i2c.ts'
 import { i2cBus } from './i2c_bus.ts'

@@ -2,7 +2,7 @@
 
 import { LabError } from '../../src/errors.ts'
 import { type Clock, systemClock } from '../../src/kit/clock.ts'
-import { Expanders } from '../parts/expander.ts'
+import { Expanders } from '../parts/expanders.ts'
 import { simulatedExpander } from '../parts/simulated_expanders.ts'
 import { type Board, board } from './board.ts'
 import type { Pin } from './pin.ts'
@@ -68,7 +68,10 @@ export interface FarEnd {
   put(name: string, chip: SimulatedChip): void
 }
 
-export type SimulateBoard<Settings> = (at: { wires: FarEnd; clock: Clock; settings: Settings }) => Mechanism
+/** The end of the wires that a simulated device is put at. */
+export type MechanismEnd<Settings> = { wires: FarEnd; clock: Clock; settings: Settings }
+
+export type SimulateBoard<Settings> = (at: MechanismEnd<Settings>) => Mechanism
 
 /** A board, and the hand that breaks what hangs on it. `unplug` pulls the I2C cable. */
 export type SimulatedBoard = Board & {

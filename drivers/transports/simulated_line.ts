@@ -36,104 +36,135 @@ const still: Clock = { now: () => 0, after: () => () => {} }
 const bitsPerByte = 10
 
 export function simulatedLine<Settings>(options: SimulatedLineOptions<Settings>): SimulatedLine {
-  const { simulate, settings, serial, clock = systemClock, wire = systemClock } = options
-  const faults = new Set<Fault>()
-  const lost: ((reason: string) => void)[] = []
-  let state: Line['state'] = 'closed'
-  let baud = serial.baud
-  let listener: (bytes: Uint8Array) => void = () => {}
-  const watchers: OnWire[] = []
-  const show: OnWire = (direction, bytes) => {
-    for (const watch of watchers) watch(direction, bytes)
-  }
-  const freeAt = { to_device: 0, to_host: 0 }
-  let opening = 0
+  return new LineToSimulator(options)
+}
 
-  /** Calls when the last bit has arrived, unless the line was closed or lost since `openedAs`. Bytes never overtake others. */
-  const transmit = (direction: keyof typeof freeAt, bytes: Uint8Array, openedAs: number, arrived: () => void) => {
-    const now = clock.now()
-    freeAt[direction] = Math.max(freeAt[direction], now) + (bytes.length * bitsPerByte * 1000) / baud
-    clock.after(freeAt[direction] - now, () => {
-      if (state === 'open' && openedAs === opening) arrived()
+/** A line with a simulated instrument at its far end. */
+class LineToSimulator<Settings> implements SimulatedLine {
+  readonly simulator: Simulator
+  readonly faults = new Set<Fault>()
+  /** The wire's time. */
+  readonly clock: Clock
+  readonly #options: SimulatedLineOptions<Settings>
+  readonly #instrument: Clock
+  readonly #lost: ((reason: string) => void)[] = []
+  readonly #watchers: OnWire[] = []
+  /** When the last byte that was sent will have arrived. */
+  readonly #freeAt = { to_device: 0, to_host: 0 }
+  #state: Line['state'] = 'closed'
+  #baud: number
+  #opening = 0
+  #listener: (bytes: Uint8Array) => void = () => {}
+
+  constructor(options: SimulatedLineOptions<Settings>) {
+    const { simulate, settings, serial, clock = systemClock, wire = systemClock } = options
+    this.#options = options
+    this.#instrument = clock
+    this.clock = wire
+    this.#baud = serial.baud
+    this.simulator = simulate({
+      clock,
+      settings,
+      baud: () => this.#baud,
+      send: (bytes) => {
+        const openedAs = this.#opening
+        passThrough(this.faults, bytes, wire, (passed) => this.#deliver(passed, openedAs))
+      },
     })
   }
-  /** Tried on another instrument of the same kind: this one is not touched. */
-  const canHave = (fault: MechanicalFault) => {
+
+  get state(): Line['state'] {
+    return this.#state
+  }
+
+  async open(): Promise<void> {
+    if (this.faults.has('unplug')) throw new LabError('disconnected', 'the simulated cable is unplugged; plug it in with DELETE …/faults')
+    this.#opening++
+    this.#baud = this.#options.serial.baud
+    this.#state = 'open'
+  }
+
+  async close(): Promise<void> {
+    this.#state = 'closed'
+  }
+
+  write(bytes: Uint8Array): void {
+    if (this.#state !== 'open') throw notOpen('the line')
+    this.#show('to_device', bytes)
+    const copy = Uint8Array.from(bytes)
+    this.#transmit('to_device', copy, this.#opening, () => this.simulator.receive(copy))
+  }
+
+  onBytes(listen: (bytes: Uint8Array) => void): void {
+    this.#listener = listen
+  }
+
+  onLost(call: (reason: string) => void): void {
+    this.#lost.push(call)
+  }
+
+  async setBaud(rate: number): Promise<void> {
+    this.#baud = rate
+  }
+
+  async setModem(): Promise<boolean> {
+    return false
+  }
+
+  onWire(watch: OnWire): void {
+    this.#watchers.push(watch)
+  }
+
+  setFault(fault: Fault): boolean {
+    if (fault === 'unplug') this.#unplug()
+    else if (!isLineFault(fault) && !this.simulator.setFault(fault, true)) return false
+    this.faults.add(fault)
+    return true
+  }
+
+  canHave(fault: Fault): boolean {
+    return fault === 'unplug' || isLineFault(fault) || this.faults.has(fault) || this.#canBreak(fault)
+  }
+
+  clearFaults(): void {
+    for (const fault of this.faults) if (fault !== 'unplug' && !isLineFault(fault)) this.simulator.setFault(fault, false)
+    this.faults.clear()
+  }
+
+  #unplug(): void {
+    this.faults.add('unplug')
+    if (this.#state !== 'open') return
+    this.#state = 'lost'
+    for (const call of this.#lost) call('the simulated cable was unplugged')
+  }
+
+  #show(direction: 'to_device' | 'to_host', bytes: Uint8Array): void {
+    for (const watch of this.#watchers) watch(direction, bytes)
+  }
+
+  #deliver(bytes: Uint8Array, openedAs: number): void {
+    this.#transmit('to_host', bytes, openedAs, () => {
+      this.#show('to_host', bytes)
+      for (const piece of pieces(bytes)) this.#listener(piece)
+    })
+  }
+
+  /** Calls when the last bit has arrived, unless the line was closed or lost since `openedAs`. Bytes never overtake others. */
+  #transmit(direction: 'to_device' | 'to_host', bytes: Uint8Array, openedAs: number, arrived: () => void): void {
+    const now = this.#instrument.now()
+    const freeAt = Math.max(this.#freeAt[direction], now) + (bytes.length * bitsPerByte * 1000) / this.#baud
+    this.#freeAt[direction] = freeAt
+    this.#instrument.after(freeAt - now, () => {
+      if (this.#state === 'open' && openedAs === this.#opening) arrived()
+    })
+  }
+
+  /** Tries the fault on another instrument of the same kind, so that this one is not touched. */
+  #canBreak(fault: MechanicalFault): boolean {
+    const { simulate, settings } = this.#options
     const other = simulate({ clock: still, settings, send() {} })
     const can = other.setFault(fault, true)
     other.powerOff()
     return can
-  }
-  const deliver = (bytes: Uint8Array, openedAs: number) => {
-    transmit('to_host', bytes, openedAs, () => {
-      show('to_host', bytes)
-      for (const piece of pieces(bytes)) listener(piece)
-    })
-  }
-  const simulator = simulate({
-    clock,
-    settings,
-    baud: () => baud,
-    send(bytes) {
-      const openedAs = opening
-      passThrough(faults, bytes, wire, (passed) => deliver(passed, openedAs))
-    },
-  })
-
-  return {
-    simulator,
-    faults,
-    clock: wire,
-    get state() {
-      return state
-    },
-    async open() {
-      if (faults.has('unplug')) throw new LabError('disconnected', 'the simulated cable is unplugged; plug it in with DELETE …/faults')
-      opening++
-      baud = serial.baud
-      state = 'open'
-    },
-    async close() {
-      state = 'closed'
-    },
-    write(bytes) {
-      if (state !== 'open') throw notOpen('the line')
-      show('to_device', bytes)
-      const copy = Uint8Array.from(bytes)
-      transmit('to_device', copy, opening, () => simulator.receive(copy))
-    },
-    onBytes(listen) {
-      listener = listen
-    },
-    onLost(call) {
-      lost.push(call)
-    },
-    async setBaud(rate) {
-      baud = rate
-    },
-    async setModem() {
-      return false
-    },
-    onWire(watch) {
-      watchers.push(watch)
-    },
-    setFault(fault) {
-      if (fault === 'unplug') {
-        faults.add(fault)
-        if (state === 'open') {
-          state = 'lost'
-          for (const call of lost) call('the simulated cable was unplugged')
-        }
-        return true
-      }
-      if (!isLineFault(fault) && !simulator.setFault(fault, true)) return false
-      faults.add(fault)
-      return true
-    },
-    canHave: (fault) => fault === 'unplug' || isLineFault(fault) || faults.has(fault) || canHave(fault),
-    clearFaults() {
-      for (const fault of faults) if (fault !== 'unplug' && !isLineFault(fault)) simulator.setFault(fault, false)
-      faults.clear()
-    },
   }
 }

@@ -21,12 +21,15 @@ export interface Mechanism {
   readonly world: Readonly<{ moving: boolean; heating: boolean; [detail: string]: unknown }>
 }
 
-export type Simulate<Settings> = (at: {
-  /** To the host. */
+/** The end of the line that a simulated instrument is put at. */
+export type InstrumentEnd<Settings> = {
+  /** Sends bytes to the host. */
   send(bytes: Uint8Array): void
   /** The instrument's own time. */
   clock: Clock
   settings: Settings
-  /** The speed the host's end of the line is at now; undefined where nobody can tell. */
+  /** Answers the speed in baud that the host's end of the line has now; absent where nobody can tell. */
   baud?: () => number
-}) => Simulator
+}
+
+export type Simulate<Settings> = (at: InstrumentEnd<Settings>) => Simulator

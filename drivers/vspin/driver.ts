@@ -1,7 +1,6 @@
 // Agilent (Velocity11) VSpin: a centrifuge for two plates, with a door of its own. Without the Access2 loader.
 
-import * as v from 'valibot'
-import type { Device, Identity, Learned, Profile } from '../../src/devices/device.ts'
+import type { Device, Identity, Learned } from '../../src/devices/device.ts'
 import { connectionLost, notOpen } from '../../src/devices/failure.ts'
 import { LabError } from '../../src/errors.ts'
 import type { Clock } from '../../src/kit/clock.ts'
@@ -13,31 +12,14 @@ import { coldStart } from './cold_start.ts'
 import * as door from './door.ts'
 import { framer, type Question, type Servo, servoOf, status } from './nmc.ts'
 import * as rotor from './rotor.ts'
+import { profile, Settings } from './settings.ts'
 import { simulate } from './simulator.ts'
 import { Talk } from './talk.ts'
 import * as words from './words.ts'
 
-const Fraction = v.pipe(v.number(), v.minValue(0.01), v.maxValue(1))
-
-export const Settings = v.strictObject({
-  acceleration: v.optional(v.pipe(Fraction, v.description('Of the fastest, 0.01 to 1')), 0.8),
-  deceleration: v.optional(v.pipe(Fraction, v.description('Of the fastest, 0.01 to 1')), 0.8),
-  remainder: v.optional(
-    v.pipe(
-      v.number(),
-      v.integer(),
-      v.minValue(-7999),
-      v.maxValue(7999),
-      v.description('From bucket 1 at the door back to the index, in counts; each unit has its own'),
-    ),
-    -5337,
-  ),
-  bucket: v.optional(v.pipe(v.picklist([1, 2]), v.description('The bucket that stands at the door')), 1),
-})
-export type Settings = v.InferOutput<typeof Settings>
-
 export const driver: Driver<Settings> = {
   type: 'centrifuge',
+  about: { instrument: 'Agilent (Velocity11) VSpin' },
   settings: Settings,
   // The speed after a cold start, so that a stop reaches one that still spins from an earlier session.
   serial: { baud: words.runningBaud },
@@ -55,191 +37,195 @@ const slowing_ms = 2000
 const slowingLook_ms = 150
 /** A stop slows down as fast as the motor may. */
 const fastest = 1
-/** For what nobody aborts. */
 
-function profile(): Profile {
-  return {
-    model: 'VSpin',
-    limits: {
-      g: { min: 1, max: 1000, unit: '×g', step: 1 },
-      duration: { min: 1, max: 10_800, unit: 's', step: 1 },
-    },
-    features: { door: true },
-  }
+type At = { line: Line; clock: Clock; settings: Settings }
+
+function open(at: At): Device {
+  return new VSpin(at).device()
 }
 
-function open({ line, clock, settings }: { line: Line; clock: Clock; settings: Settings }): Device {
-  let servoId: Buffer | undefined
+/** Turns the operations of a VSpin into the words of its motor controller. */
+class VSpin {
+  readonly #line: Line
+  readonly #clock: Clock
+  readonly #settings: Settings
+  #servoId: Buffer | undefined
   /** It has been initialized and neither stopped nor lost since: it hears, and the positions mean something. */
-  let ready = false
+  #ready = false
   /** For what is asked without an operation, and to tell that there was a stop. */
-  let halting = new AbortController()
-  const going = new Going(line)
-  let confirming: Promise<void> = Promise.resolve()
-  const exchange = new Exchange<Buffer, Question>(line, {
-    framer,
-    encode: ({ bytes }) => bytes,
-    gap_ms,
-    // Shorter than any other answer of the servo, and known after the first time.
-    resync: {
-      question: words.readServoId,
-      recognises: (frame) => frame.length === 4 && (!servoId || servoId.subarray(1, 3).equals(frame.subarray(1, 3))),
-    },
-  })
-  line.onLost((reason) => end(connectionLost(reason)))
+  #halting = new AbortController()
+  readonly #going: Going
+  #confirming: Promise<void> = Promise.resolve()
+  readonly #exchange: Exchange<Buffer<ArrayBufferLike>, Question>
 
-  function end(reason: LabError): void {
-    ready = false
-    halting.abort(reason)
-    halting = new AbortController()
-    going.end(reason)
-  }
-
-  function talkUntil(signal = halting.signal): Talk {
-    return new Talk({ exchange, line, clock, signal })
-  }
-
-  async function initialize(_params: object, signal: AbortSignal): Promise<Learned> {
-    const talk = talkUntil(signal)
-    await confirming.catch(() => undefined)
-    await line.setBaud(words.runningBaud)
-    await mustNotStillTurn(talk)
-    ready = false
-    servoId = undefined
-    const identity = await coldStart(talk, (id) => {
-      servoId = id
+  constructor({ line, clock, settings }: At) {
+    this.#line = line
+    this.#clock = clock
+    this.#settings = settings
+    this.#going = new Going(line)
+    this.#exchange = new Exchange<Buffer, Question>(line, {
+      framer,
+      encode: ({ bytes }) => bytes,
+      gap_ms,
+      // Shorter than any other answer of the servo, and known after the first time.
+      resync: {
+        question: words.readServoId,
+        recognises: (frame) => frame.length === 4 && (!this.#servoId || this.#servoId.subarray(1, 3).equals(frame.subarray(1, 3))),
+      },
     })
-    await slowedDownOtherwise(() => homeAndPresent(talk))
-    ready = true
-    return { identity }
+    line.onLost((reason) => this.#end(connectionLost(reason)))
   }
 
-  /** A cold one does not answer at this speed, and cannot turn. */
-  async function mustNotStillTurn(talk: Talk): Promise<void> {
-    for (let tries = 1; tries <= helloTries; tries++) {
-      if (await talk.probe(words.defineServoStatus, hello_ms)) return mustNotTurn(talk)
+  /** Has a method for each operation that this model knows. */
+  device(): Device {
+    return {
+      initialize: this.#going.operation((params, signal) => this.#initialize(params, signal)),
+      centrifuge: this.#going.operation((params, signal) => this.#centrifuge(params, signal)),
+      open: this.#going.operation((params, signal) => this.#openDoor(params, signal)),
+      close: this.#going.operation((params, signal) => this.#closeDoor(params, signal)),
+      // It tells who it is only after a cold start, which moves it.
+      identify: async (): Promise<Identity | null> => null,
+      check: () => this.#check(),
+      halt: () => this.#halt(),
     }
   }
 
-  async function mustNotTurn(talk: Talk): Promise<void> {
-    if (await rotor.turns(talk)) throw new LabError('interlock', 'its rotor is turning; stop it, or wait until it is at rest')
+  #end(reason: LabError): void {
+    this.#ready = false
+    this.#halting.abort(reason)
+    this.#halting = new AbortController()
+    this.#going.end(reason)
   }
 
-  async function homeAndPresent(talk: Talk): Promise<void> {
+  #talkUntil(signal = this.#halting.signal): Talk {
+    return new Talk({ exchange: this.#exchange, line: this.#line, clock: this.#clock, signal })
+  }
+
+  async #initialize(_params: object, signal: AbortSignal): Promise<Learned> {
+    const talk = this.#talkUntil(signal)
+    await this.#confirming.catch(() => undefined)
+    await this.#line.setBaud(words.runningBaud)
+    await mustNotStillTurn(talk)
+    this.#ready = false
+    this.#servoId = undefined
+    const identity = await coldStart(talk, (id) => {
+      this.#servoId = id
+    })
+    await this.#slowedDownOtherwise(() => this.#homeAndPresent(talk))
+    this.#ready = true
+    return { identity }
+  }
+
+  async #homeAndPresent(talk: Talk): Promise<void> {
     const home = await rotor.home(talk)
-    await rotor.goToBucket(talk, { home, remainder: settings.remainder, bucket: settings.bucket })
+    await rotor.goToBucket(talk, { home, remainder: this.#settings.remainder, bucket: this.#settings.bucket })
   }
 
-  async function centrifuge({ g, duration }: { g: number; duration: number }, signal: AbortSignal): Promise<void> {
-    const talk = initialized(signal)
-    const spin = { rpm: words.rpmOf(g), duration, acceleration: settings.acceleration, deceleration: settings.deceleration }
+  async #centrifuge({ g, duration }: { g: number; duration: number }, signal: AbortSignal): Promise<void> {
+    const talk = this.#initialized(signal)
+    const spin = { rpm: words.rpmOf(g), duration, acceleration: this.#settings.acceleration, deceleration: this.#settings.deceleration }
     if (spin.rpm > words.highest_rpm)
       throw new LabError('invalid', `${g} ×g would be ${Math.round(spin.rpm)} rpm, more than ${words.highest_rpm} rpm`)
     rotor.plan(spin, (await talk.servo()).position)
     await mustNotTurn(talk)
     if ((await talk.inputs()).doorOpen) throw new LabError('interlock', 'its door is open; close it first')
     await door.freeForSpinning(talk)
-    await slowedDownOtherwise(async () => {
+    await this.#slowedDownOtherwise(async () => {
       await rotor.spin(talk, spin)
-      await homeAndPresent(talk)
+      await this.#homeAndPresent(talk)
     })
   }
 
   /** Does what turns the rotor. If it fails the rotor is slowed down, unless a stop has done so already. */
-  async function slowedDownOtherwise(work: () => Promise<void>): Promise<void> {
-    const { signal } = halting
+  async #slowedDownOtherwise(work: () => Promise<void>): Promise<void> {
+    const { signal } = this.#halting
     try {
       await work()
     } catch (error) {
       if (!signal.aborted) {
-        ready = false
-        trySlowingDown()
+        this.#ready = false
+        this.#trySlowingDown()
       }
       throw error
     }
   }
 
-  function trySlowingDown(): void {
+  #trySlowingDown(): void {
     try {
-      exchange.interrupt(words.slowDown(fastest))
+      this.#exchange.interrupt(words.slowDown(fastest))
     } catch {
       // The line is gone, which is what the operation failed with. The controller stops at its final position.
     }
   }
 
-  async function openDoor(_params: object, signal: AbortSignal): Promise<void> {
-    const talk = initialized(signal)
+  async #openDoor(_params: object, signal: AbortSignal): Promise<void> {
+    const talk = this.#initialized(signal)
     await mustNotTurn(talk)
     await door.open(talk)
   }
 
-  async function closeDoor(_params: object, signal: AbortSignal): Promise<void> {
-    const talk = initialized(signal)
+  async #closeDoor(_params: object, signal: AbortSignal): Promise<void> {
+    const talk = this.#initialized(signal)
     await mustNotTurn(talk)
     await door.close(talk)
   }
 
-  function initialized(signal: AbortSignal): Talk {
-    if (!ready)
+  #initialized(signal: AbortSignal): Talk {
+    if (!this.#ready)
       throw new LabError('not_initialized', 'it has not been initialized since it was started, stopped or lost; initialize it first')
-    return talkUntil(signal)
+    return this.#talkUntil(signal)
   }
 
-  async function check(): Promise<void> {
-    if (line.state !== 'open') throw notOpen('the line')
+  async #check(): Promise<void> {
+    if (this.#line.state !== 'open') throw notOpen('the line')
     // A cold one is silent at this speed, and not ill.
-    if (ready) rotor.mustRestWell(await talkUntil().servo())
+    if (this.#ready) rotor.mustRestWell(await this.#talkUntil().servo())
   }
 
   /**
    * Slows the rotor down: an abrupt stop at speed would tear at it. The door and the lock of the buckets have air behind them
    * and stay where their valves send them.
    */
-  async function halt(): Promise<void> {
-    const wasReady = ready
+  async #halt(): Promise<void> {
+    const wasReady = this.#ready
     try {
-      exchange.interrupt(words.slowDown(fastest))
+      this.#exchange.interrupt(words.slowDown(fastest))
     } finally {
-      end(new LabError('stopped', 'interrupted by a stop'))
+      this.#end(new LabError('stopped', 'interrupted by a stop'))
     }
-    const mine: Promise<void> = confirm(talkUntil(), wasReady).catch((error) => {
-      if (confirming !== mine) return confirming
+    const mine: Promise<void> = this.#confirm(this.#talkUntil(), wasReady).catch((error) => {
+      if (this.#confirming !== mine) return this.#confirming
       throw error
     })
-    confirming = mine
+    this.#confirming = mine
     await mine
   }
 
-  async function confirm(talk: Talk, wasReady: boolean): Promise<void> {
-    if (!wasReady) await line.setBaud(words.runningBaud)
+  async #confirm(talk: Talk, wasReady: boolean): Promise<void> {
+    if (!wasReady) await this.#line.setBaud(words.runningBaud)
     for (let tries = 1; tries <= helloTries; tries++) {
       const seen = await look(talk)
-      if (seen) return mustSlowDown(talk, seen)
-      if (!wasReady && (await isCold(talk))) return
+      if (seen) return this.#mustSlowDown(talk, seen)
+      if (!wasReady && (await this.#isCold(talk))) return
     }
     throw new LabError('no_reply', 'it did not answer the stop; if its rotor turns, switch it off')
   }
 
-  async function look(talk: Talk): Promise<Servo | undefined> {
-    const frame = await talk.probe(words.defineServoStatus, hello_ms)
-    return frame && (frame.readUInt8(0) & status.checksumError) === 0 ? servoOf(frame) : undefined
-  }
-
   /** One that was reset and has not been spoken to since has no power on its motor: as good as stopped. */
-  async function isCold(talk: Talk): Promise<boolean> {
-    await line.setBaud(words.coldBaud)
+  async #isCold(talk: Talk): Promise<boolean> {
+    await this.#line.setBaud(words.coldBaud)
     try {
       const asked = [words.areYouCold, words.areYouAddressed]
       for (const question of asked) if (await talk.probe(question, hello_ms)) return true
       return false
     } finally {
-      await line.setBaud(words.runningBaud)
+      await this.#line.setBaud(words.runningBaud)
     }
   }
 
-  async function mustSlowDown(talk: Talk, first: Servo): Promise<void> {
-    const end = line.clock.now() + slowing_ms
-    for (let before = first; line.clock.now() < end; ) {
+  async #mustSlowDown(talk: Talk, first: Servo): Promise<void> {
+    const end = this.#line.clock.now() + slowing_ms
+    for (let before = first; this.#line.clock.now() < end; ) {
       await talk.pause(slowingLook_ms - gap_ms)
       const seen = await look(talk)
       if (!seen) continue
@@ -248,15 +234,20 @@ function open({ line, clock, settings }: { line: Line; clock: Clock; settings: S
     }
     throw new LabError('device_failed', 'it was told to stop and does not slow down; switch it off')
   }
+}
 
-  return {
-    initialize: going.operation(initialize),
-    centrifuge: going.operation(centrifuge),
-    open: going.operation(openDoor),
-    close: going.operation(closeDoor),
-    // It tells who it is only after a cold start, which moves it.
-    identify: async (): Promise<Identity | null> => null,
-    check,
-    halt,
+/** A cold one does not answer at this speed, and cannot turn. */
+async function mustNotStillTurn(talk: Talk): Promise<void> {
+  for (let tries = 1; tries <= helloTries; tries++) {
+    if (await talk.probe(words.defineServoStatus, hello_ms)) return mustNotTurn(talk)
   }
+}
+
+async function mustNotTurn(talk: Talk): Promise<void> {
+  if (await rotor.turns(talk)) throw new LabError('interlock', 'its rotor is turning; stop it, or wait until it is at rest')
+}
+
+async function look(talk: Talk): Promise<Servo | undefined> {
+  const frame = await talk.probe(words.defineServoStatus, hello_ms)
+  return frame && (frame.readUInt8(0) & status.checksumError) === 0 ? servoOf(frame) : undefined
 }

@@ -1,8 +1,8 @@
 import { test } from 'tap'
 import * as v from 'valibot'
 import { VirtualClock } from '../../src/kit/clock.ts'
-import { Settings } from './driver.ts'
 import { inputsOf, servoOf } from './nmc.ts'
+import { Settings } from './settings.ts'
 import { simulate } from './simulator.ts'
 
 /** The instrument on a bench: frames in as hexadecimal text, what came back as hexadecimal text. */

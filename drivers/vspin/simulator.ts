@@ -1,9 +1,9 @@
 // A VSpin as it is seen from its port: a bus with a servo and an I/O module, a rotor on the one and a door on the other.
 
 import type { Clock } from '../../src/kit/clock.ts'
-import type { Simulate } from '../transports/simulator.ts'
-import type { Settings } from './driver.ts'
+import type { InstrumentEnd, MechanicalFault, Simulate, Simulator } from '../transports/simulator.ts'
 import { aux, checksum, command, decode, divisors, type Packet, servoItems, status, trajectory, u32 } from './nmc.ts'
+import type { Settings } from './settings.ts'
 import { Door } from './simulated_door.ts'
 import { Rotor } from './simulated_rotor.ts'
 import * as words from './words.ts'
@@ -29,87 +29,106 @@ type Module = {
   report(items: number): number[]
 }
 
-export const simulate: Simulate<Settings> = ({ send, clock, settings, baud }) => {
-  let jammed = false
-  let deafUntil = clock.now()
-  let speed = words.coldBaud
-  let buffer = Buffer.alloc(0)
-  const door = new Door(clock)
-  const servo = servoModule(
-    clock,
-    () => jammed || door.bucketLocked,
-    () => door.locked,
-  )
-  const modules = [servo, ioModule(door)]
+/** Answers as a VSpin does, on the clock that it is given. */
+class SimulatedVSpin implements Simulator {
+  readonly #send: (bytes: Uint8Array) => void
+  readonly #clock: Clock
+  readonly #settings: Settings
+  readonly #baud: (() => number) | undefined
+  #jammed = false
+  #deafUntil: number
+  #speed = words.coldBaud
+  #buffer = Buffer.alloc(0)
+  readonly #door: Door
+  readonly #servo: Module & { rotor: Rotor }
+  readonly #modules: Module[]
 
-  function resetAll(): void {
-    for (const module of modules) {
+  constructor({ send, clock, settings, baud }: InstrumentEnd<Settings>) {
+    this.#send = send
+    this.#clock = clock
+    this.#settings = settings
+    this.#baud = baud
+    this.#deafUntil = clock.now()
+    this.#door = new Door(clock)
+    this.#servo = servoModule(
+      clock,
+      () => this.#jammed || this.#door.bucketLocked,
+      () => this.#door.locked,
+    )
+    this.#modules = [this.#servo, ioModule(this.#door)]
+  }
+
+  receive(bytes: Uint8Array): void {
+    // At another speed it sees bytes, but not these.
+    if (this.#clock.now() < this.#deafUntil || (this.#baud && this.#baud() !== this.#speed)) {
+      this.#buffer = Buffer.alloc(0)
+      return
+    }
+    this.#buffer = Buffer.concat([this.#buffer, bytes])
+    for (let found = decode(this.#buffer); found; found = decode(this.#buffer)) {
+      this.#buffer = this.#buffer.subarray(found.used)
+      if (found.packet) this.#take(found.packet)
+    }
+  }
+
+  setFault(fault: MechanicalFault, present: boolean): boolean {
+    if (fault === 'jam') this.#jammed = present
+    else if (fault === 'interlock_open') this.#door.switchesOpen = present
+    else return false
+    return true
+  }
+
+  powerOff(): void {
+    this.#resetAll()
+    this.#deafUntil = Number.POSITIVE_INFINITY
+    this.#door.powerOff()
+  }
+
+  get world(): Simulator['world'] {
+    const { rotor } = this.#servo
+    return {
+      moving: Math.abs(rotor.velocity) > visible,
+      heating: false,
+      rpm: (Math.abs(rotor.velocity) / words.countsPerTurn) * 60,
+      door: this.#door.state,
+      door_locked: this.#door.locked,
+      bucket_locked: this.#door.bucketLocked,
+      bucket: bucketAtDoor(rotor.angle, this.#settings.remainder),
+      baud: this.#speed,
+    }
+  }
+
+  #resetAll(): void {
+    for (const module of this.#modules) {
       Object.assign(module, { address: 0, items: 0 })
       module.reset()
     }
-    speed = words.coldBaud
-    deafUntil = clock.now() + deaf_ms
-    buffer = Buffer.alloc(0)
+    this.#speed = words.coldBaud
+    this.#deafUntil = this.#clock.now() + deaf_ms
+    this.#buffer = Buffer.alloc(0)
   }
 
-  function take(packet: Packet): void {
-    const module = modules.find(({ address }) => address === packet.address)
-    if (module) answer(module, packet)
-    else if (packet.address >= 0x80 && packet.sound) toAll(packet)
+  #take(packet: Packet): void {
+    const module = this.#modules.find(({ address }) => address === packet.address)
+    if (module) this.#answer(module, packet)
+    else if (packet.address >= 0x80 && packet.sound) this.#toAll(packet)
   }
 
-  function answer(module: Module, packet: Packet): void {
+  #answer(module: Module, packet: Packet): void {
     if (packet.sound) obey(module, packet)
     const items = packet.sound && packet.command === command.readStatus ? packet.data[0]! : module.items
     const body = [module.statusByte() | (packet.sound ? 0 : status.checksumError), ...module.report(items)]
-    send(Uint8Array.from([...body, checksum(body)]))
+    this.#send(Uint8Array.from([...body, checksum(body)]))
   }
 
-  function toAll(packet: Packet): void {
-    if (packet.command === command.hardReset) resetAll()
-    else if (packet.command === command.setBaud) speed = speedOf(packet.data[0]!) ?? speed
-    else for (const module of modules) if (module.address !== 0) obey(module, packet)
-  }
-
-  return {
-    receive(bytes) {
-      // At another speed it sees bytes, but not these.
-      if (clock.now() < deafUntil || (baud && baud() !== speed)) {
-        buffer = Buffer.alloc(0)
-        return
-      }
-      buffer = Buffer.concat([buffer, bytes])
-      for (let found = decode(buffer); found; found = decode(buffer)) {
-        buffer = buffer.subarray(found.used)
-        if (found.packet) take(found.packet)
-      }
-    },
-    setFault(fault, present) {
-      if (fault === 'jam') jammed = present
-      else if (fault === 'interlock_open') door.switchesOpen = present
-      else return false
-      return true
-    },
-    powerOff() {
-      resetAll()
-      deafUntil = Number.POSITIVE_INFINITY
-      door.powerOff()
-    },
-    get world() {
-      const { rotor } = servo
-      return {
-        moving: Math.abs(rotor.velocity) > visible,
-        heating: false,
-        rpm: (Math.abs(rotor.velocity) / words.countsPerTurn) * 60,
-        door: door.state,
-        door_locked: door.locked,
-        bucket_locked: door.bucketLocked,
-        bucket: bucketAtDoor(rotor.angle, settings.remainder),
-        baud: speed,
-      }
-    },
+  #toAll(packet: Packet): void {
+    if (packet.command === command.hardReset) this.#resetAll()
+    else if (packet.command === command.setBaud) this.#speed = speedOf(packet.data[0]!) ?? this.#speed
+    else for (const module of this.#modules) if (module.address !== 0) obey(module, packet)
   }
 }
+
+export const simulate: Simulate<Settings> = (at) => new SimulatedVSpin(at)
 
 function obey(module: Module, packet: Packet): void {
   if (packet.command === command.setAddress) module.address = packet.data[0]!

@@ -28,6 +28,7 @@ export type Settings = v.InferOutput<typeof settings>
 
 export const driver: Driver<Settings> = {
   type: 'peeler',
+  about: { instrument: 'Azenta XPeel' },
   settings,
   serial: { baud: 9600 },
   profile,

@@ -19,7 +19,7 @@ export const footprint = bench({
   },
 })
 
-const top = fileURLToPath(new URL('../../../', import.meta.url))
+const top = fileURLToPath(new URL('../../..', import.meta.url))
 
 function installed(what: string, flags: readonly string[], most: { mb: number; packages?: number }): Row[] {
   const folder = mkdtempSync(join(tmpdir(), 'benchd-footprint-'))

@@ -9,7 +9,7 @@ import { createRequire } from 'node:module'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 
-const top = fileURLToPath(new URL('../../../', import.meta.url))
+const top = fileURLToPath(new URL('../../..', import.meta.url))
 const document = `${top}src/http/openapi.json`
 const [folder = ''] = process.argv.slice(2)
 // Inside the folder, so that the code finds the packages there.

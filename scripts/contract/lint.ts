@@ -6,7 +6,7 @@ import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { type Accepted, type Problem, unexpected } from './problems.ts'
 
-const top = fileURLToPath(new URL('../../../', import.meta.url))
+const top = fileURLToPath(new URL('../../..', import.meta.url))
 const document = 'src/http/openapi.json'
 
 /** The warnings that stay, each with its reason. */

@@ -1,7 +1,7 @@
 // `benchd audit …`: who did what, and whether the audit trail is whole.
 
 import { basename, join } from 'node:path'
-import type { AuditEntry } from '../keys/audit.ts'
+import type { AuditEntry } from '../keys/audit_entry.ts'
 import { type Verified, verifyChain } from '../kit/chained_lines.ts'
 import { ask, serviceOf, serviceOptions } from './client.ts'
 import { command } from './command.ts'

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { test } from 'tap'
-import type { AuditEntry } from '../keys/audit.ts'
+import type { AuditEntry } from '../keys/audit_entry.ts'
 import { verifyChain } from '../kit/chained_lines.ts'
 import { isRefusal, openBench, openService } from './testing.ts'
 

@@ -2,7 +2,8 @@
 
 import * as v from 'valibot'
 import { portBehind, serialPorts } from '../../drivers/transports/ports.ts'
-import { AuditEntry, auditFiles, auditOutcomes } from '../keys/audit.ts'
+import { auditFiles, auditOutcomes } from '../keys/audit.ts'
+import { AuditEntry } from '../keys/audit_entry.ts'
 import { HostFiles } from '../kit/host_files.ts'
 import { healthStates, type Lab } from '../lab.ts'
 import { json, type Route, route } from './contract.ts'

@@ -5,7 +5,7 @@ import { ChainedLines, type Head } from '../kit/chained_lines.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Report } from '../kit/json_file.ts'
 import type { Log } from '../kit/log.ts'
-import type { AuditEntry } from './audit.ts'
+import type { AuditEntry } from './audit_entry.ts'
 
 const mostWaiting = 1000
 /** So many are written together, and so long after the ones before: a flood must not keep the card and the processor busy. */

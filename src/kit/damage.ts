@@ -4,7 +4,7 @@
 import { type FileHandle, link, lstat, open, opendir, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import { errnoOf, syncFolder } from './durable.ts'
-import type { Report } from './json_file.ts'
+import type { Report } from './report.ts'
 
 /** Why a file cannot be taken for one of ours. */
 export class Damage extends Error {}

@@ -10,10 +10,9 @@ import type { Clock } from './clock.ts'
 import { asDamage, Damage, openPlain, putInPlace, readWhole, setAside } from './damage.ts'
 import { errnoOf, makeFolder, remove, stampOf, storageError, syncFolder, writeSynced } from './durable.ts'
 import { Lane } from './lane.ts'
+import type { Report } from './report.ts'
 
-/** Something that an operator has to know of: a line of the log and an incident. */
-export type Trouble = { kind: 'storage'; message: string }
-export type Report = (trouble: Trouble) => void
+export type { Report, Trouble } from './report.ts'
 
 type Options<Content> = {
   path: string

@@ -47,9 +47,9 @@ class Watched extends PureEquipment {
   }
 
   override async carry(arm: string, verb: 'pick' | 'place', seat: string, signal: AbortSignal): Promise<void> {
-    const { floor, labware } = running()!.world
+    const { scheduler, labware } = running()!.world
     const gripped = [...labware.values()].find(({ held_by }) => held_by === arm)?.labware_id ?? null
-    begins({ arm, verb, seat, labware_id: verb === 'pick' ? floor.seat(seat).labware_id : gripped })
+    begins({ arm, verb, seat, labware_id: verb === 'pick' ? scheduler.seat(seat).labware_id : gripped })
     await super.carry(arm, verb, seat, signal)
     say({ arm, isDone: true })
   }
@@ -132,7 +132,7 @@ async function takeUp(execution: Execution): Promise<void> {
 /** What is in a gripper and should stand somewhere is put there by hand; where something stands and nobody knows, that is told. */
 function putRight({ world }: Execution, { labware_id, name, held_by }: LabwareThread['labware']): void {
   const is = orders.places[labware_id]
-  const seat = world.floor.whereIs(labware_id)
+  const seat = world.scheduler.whereIs(labware_id)
   if (!is) return
   if ('arm' in is && held_by === null && seat !== undefined) say({ by_hand: seat, labware_id })
   else if ('seat' in is && held_by !== null) runtime.relocate(labware_id, { position: is.seat })

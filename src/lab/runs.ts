@@ -108,23 +108,7 @@ export async function openRuns(rooms: Rooms, instead: Partial<RuntimeOptions> = 
       }),
   )
   const { runtime } = shelf
-  const reasons = new Map<string, string>()
-  await takeUp(shelf, data_dir, {
-    failed(execution_id, reason) {
-      reasons.set(execution_id, reason)
-      hub.incident('OTHER', `execution ${execution_id} cannot be taken up again and is aborted: ${reason}`, { execution_id })
-    },
-    damaged: (message) => report({ kind: 'storage', message }),
-    lost: (execution_id, { category, what }) => hub.incident(category, `look for it: ${what}; say where it is`, { execution_id }),
-  })
-  const isOpen = (execution_id: string) => runtime.execution(execution_id) !== undefined
-  const aborted = await abortLeftOpen(file.records, {
-    isTakenUp: isOpen,
-    reasons,
-    events: (execution_id) => runtime.events({ execution_id }),
-    emit: (event_name, context, execution_id) => hub.emit(event_name, context, execution_id),
-  })
-  if (aborted > 0) warn(`${aborted} runs were open when the service ended, and are aborted`)
+  await restore(shelf, file, rooms)
   return {
     shelf,
     runtime,
@@ -147,4 +131,26 @@ export async function openRuns(rooms: Rooms, instead: Partial<RuntimeOptions> = 
       await learned.close()
     },
   }
+}
+
+/** Takes up the runs that were open when the service ended, and aborts those that cannot be taken up. */
+async function restore(shelf: Shelf, file: RecordFile, { data_dir, hub, report, log }: Rooms): Promise<void> {
+  const { runtime } = shelf
+  const reasons = new Map<string, string>()
+  await takeUp(shelf, data_dir, {
+    failed(execution_id, reason) {
+      reasons.set(execution_id, reason)
+      hub.incident('OTHER', `execution ${execution_id} cannot be taken up again and is aborted: ${reason}`, { execution_id })
+    },
+    damaged: (message) => report({ kind: 'storage', message }),
+    lost: (execution_id, { category, what }) => hub.incident(category, `look for it: ${what}; say where it is`, { execution_id }),
+  })
+  const isOpen = (execution_id: string) => runtime.execution(execution_id) !== undefined
+  const aborted = await abortLeftOpen(file.records, {
+    isTakenUp: isOpen,
+    reasons,
+    events: (execution_id) => runtime.events({ execution_id }),
+    emit: (event_name, context, execution_id) => hub.emit(event_name, context, execution_id),
+  })
+  if (aborted > 0) log.warn(`${aborted} runs were open when the service ended, and are aborted`)
 }

@@ -540,7 +540,7 @@ test('in LIVE labware is brought and taken away by hand, and both are told with 
   const { runtime, told } = liveRuntime(topology, [mixing([mix])])
   const execution = await begin(runtime, { workflow: 'work', run_mode: 'LIVE' })
   const thread = await threadIn(execution, 'plate', 'AWAITING_MANUAL_PLACE')
-  t.equal(thread.world.floor.whereIs(thread.labware.labware_id), undefined)
+  t.equal(thread.world.scheduler.whereIs(thread.labware.labware_id), undefined)
   const { labware_id } = thread.labware
   const labware = { labware_id, labware_name: 'plate', labware_template_name: 'plate', target_location: 'pad_1' }
   t.match(told.at(-1)!.context, labware)
@@ -552,5 +552,5 @@ test('in LIVE labware is brought and taken away by hand, and both are told with 
   t.equal(execution.isOver, false)
   runtime.operator.done(thread, 'remove', null)
   await runtime.over(execution)
-  t.equal(thread.world.floor.seat('pad_1').labware_id, null)
+  t.equal(thread.world.scheduler.seat('pad_1').labware_id, null)
 })

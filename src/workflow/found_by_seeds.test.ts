@@ -47,7 +47,7 @@ test('labware that stands already where it is to be parked goes on to wait for a
 test('a thread whose action is skipped while it waits for the device can go on to wait for an event', async (t) => {
   const { runtime, incidents } = testRuntime([topology, workflow([{ action: { do: 'mix', on: 'mixer' } }, { wait_for: 'go' }])])
   const execution = await begin(runtime, { workflow: 'mixed' })
-  execution.world.floor.ask({ thread_id: 'a stranger', priority: 1, candidates: [{ device: 'mixer' }], granted: () => {} })
+  execution.world.scheduler.request({ thread_id: 'a stranger', priority: 1, candidates: [{ device: 'mixer' }], granted: () => {} })
   await threadIn(execution, 'plate', 'AWAITING_ACTION_RESERVATION')
   execution.skip('mix')
   await threadIn(execution, 'plate', 'AWAITING_EVENT')
@@ -128,7 +128,7 @@ test('the stations of a shuttle are one place, for labware that is put there by 
   const { runtime } = testRuntime([shuttle, workflow([{ wait_for: 'go' }])])
   const execution = await begin(runtime, { workflow: 'mixed' })
   const plate = await threadIn(execution, 'plate', 'AWAITING_EVENT')
-  execution.world.floor.put('a stranger', 'left', null)
+  execution.world.scheduler.put('a stranger', 'left', null)
   t.throws(() => runtime.relocate(plate.labware.labware_id, { position: 'right' }), { code: 'conflict', message: /stands at left/ })
   execution.abort('that was all')
   await runtime.over(execution)

@@ -67,7 +67,7 @@ test('where nothing is known to stand before an arm that is real, a person is as
   const first = await submit('again-pad_1-96-well')
   const thread = await threadIn(first, 'plate', 'AWAITING_MANUAL_PLACE')
   t.same(
-    runtime.labware().map(({ world }) => world.floor.whereIs(thread.labware.labware_id)),
+    runtime.labware().map(({ world }) => world.scheduler.whereIs(thread.labware.labware_id)),
     [undefined],
     'nothing is taken for granted',
   )

@@ -281,7 +281,7 @@ export class Shelf {
     live?.labware.set(its.labware_id, { ...its, state: 'ENDED', held_by: null })
     if (seat === null) return
     try {
-      live?.floor.put(its.labware_id, seat, null)
+      live?.scheduler.put(its.labware_id, seat, null)
     } catch (error) {
       this.#options.lost(cannotBe(its.name, { seat, why: messageOf(error) }))
     }
@@ -303,12 +303,12 @@ export class Shelf {
   #placedNow({ force = false } = {}): Placed['labware'] {
     const { live } = this.runtime.worlds
     if (!live) return this.#placed.content.labware
-    const { floor, labware } = live
+    const { scheduler, labware } = live
     return [...labware.values()].flatMap(({ state, held_by, ...its }) => {
-      const isMoved = floor.whose(its.labware_id) !== null || (state !== 'ENDED' && floor.whereIs(its.labware_id) === undefined)
+      const isMoved = scheduler.whose(its.labware_id) !== null || (state !== 'ENDED' && scheduler.whereIs(its.labware_id) === undefined)
       if (isMoved && !force) return []
       if (isMoved && held_by !== null) this.#options.lost(inGripper(its.name, held_by))
-      return { seat: (!(isMoved && held_by !== null) && floor.whereIs(its.labware_id)) || null, ...its }
+      return { seat: (!(isMoved && held_by !== null) && scheduler.whereIs(its.labware_id)) || null, ...its }
     })
   }
 }

@@ -4,10 +4,10 @@
 import { LabError, messageOf } from '../errors.ts'
 import type { RuntimeEvent } from '../events/event.ts'
 import type { Clock } from '../kit/clock.ts'
-import type { Floor } from './floor/floor.ts'
 import { restarted } from './kept/restoring.ts'
 import type { Execution } from './runs/execution.ts'
 import { blockers } from './runs/explaining.ts'
+import type { Scheduler } from './scheduler/scheduler.ts'
 import { RestlessOperator } from './simulation_operator.ts'
 import { Dice, type Scene, sceneOf } from './simulation_scene.ts'
 import { Service } from './simulation_service.ts'
@@ -210,7 +210,7 @@ class Simulation {
         const obstacles = waiting
           ?.obstacles()
           .map(({ wanted, reason, thread_id, labware_id }) => `${wanted} ${reason} ${thread_id ?? ''} ${labware_id ?? ''}`)
-        return `${execution.execution_id.slice(-3)}/${thread_id.slice(-3)} ${name} ${status.current} at ${world.floor.whereIs(labware.labware_id)} waits for ${waiting?.what} (${obstacles?.join(', ')})`
+        return `${execution.execution_id.slice(-3)}/${thread_id.slice(-3)} ${name} ${status.current} at ${world.scheduler.whereIs(labware.labware_id)} waits for ${waiting?.what} (${obstacles?.join(', ')})`
       })
       .join('; ')
   }
@@ -218,7 +218,7 @@ class Simulation {
   #checkEnd(): void {
     if (this.#operator.open().length > 0) return
     const fault = (what: string) => this.#watch.fault(what)
-    for (const { world } of this.#executions()) checkGivenBack(world.floor, this.#scene, fault)
+    for (const { world } of this.#executions()) checkGivenBack(world.scheduler, this.#scene, fault)
     if (this.#service.held > 0) fault(`${this.#service.held} devices are still kept from others`)
     const steps = this.#service.runtime.operator.steps()
     if (steps.length > 0) fault(`${steps.map(({ step_id }) => step_id)} still wait to be confirmed`)
@@ -257,24 +257,25 @@ function isStanding(execution: Execution): boolean {
 }
 
 /** Nothing is kept for threads that are no more: whoever comes next gets all that is free. */
-function checkGivenBack(floor: Floor, { topology }: Scene, fault: (what: string) => void): void {
-  for (const device of floor.graph.devices) if (floor.holder(device)) fault(`${device} is held by ${floor.holder(device)} after the end`)
-  for (const { seat, reserved_for } of floor.seats()) if (reserved_for) fault(`${seat} is reserved for ${reserved_for} after the end`)
-  const seats = floor.seats()
+function checkGivenBack(scheduler: Scheduler, { topology }: Scene, fault: (what: string) => void): void {
+  for (const device of scheduler.graph.devices)
+    if (scheduler.holder(device)) fault(`${device} is held by ${scheduler.holder(device)} after the end`)
+  for (const { seat, reserved_for } of scheduler.seats()) if (reserved_for) fault(`${seat} is reserved for ${reserved_for} after the end`)
+  const seats = scheduler.seats()
   const taken = new Set(seats.flatMap(({ labware_id, device }) => (labware_id !== null && device !== null ? [device] : [])))
-  for (const device of floor.graph.devices) {
+  for (const device of scheduler.graph.devices) {
     if (taken.has(device)) continue
-    const asked = floor.ask({ thread_id: 'whoever comes next', priority: 1, candidates: [{ device }], granted: () => {} })
+    const asked = scheduler.request({ thread_id: 'whoever comes next', priority: 1, candidates: [{ device }], granted: () => {} })
     if (asked.state !== 'granted') fault(`${device} cannot be had after the end: ${JSON.stringify(asked.explain())}`)
-    floor.forget('whoever comes next')
+    scheduler.forget('whoever comes next')
   }
   const { transporters, translators } = topology as { transporters: object; translators: object }
   for (const transporter of [...Object.keys(transporters), ...Object.keys(translators)]) {
     let isFree = false
-    floor.take(transporter, 'whoever comes next', () => {
+    scheduler.take(transporter, 'whoever comes next', () => {
       isFree = true
     })
-    floor.forget('whoever comes next')
+    scheduler.forget('whoever comes next')
     if (!isFree) fault(`${transporter} is still taken after the end`)
   }
 }

@@ -3,8 +3,8 @@
 import { LabError } from '../errors.ts'
 import { type Clock, sleep } from '../kit/clock.ts'
 import type { Equipment, Performing } from './equipment/equipment.ts'
-import type { Floor } from './floor/floor.ts'
 import type { Runtime } from './runtime.ts'
+import type { Scheduler } from './scheduler/scheduler.ts'
 import type { Dice } from './simulation_scene.ts'
 import type { Piece } from './whereabouts.ts'
 
@@ -59,16 +59,16 @@ export class Truth {
     else this.#seats.set(labware_id, seat)
   }
 
-  /** What came onto the floor, out of a storage or by hand, is there now; what left it is not. */
-  follow(floor: Floor): void {
-    for (const { seat, labware_id } of floor.seats())
+  /** What came onto the deck, out of a storage or by hand, is there now; what left it is not. */
+  follow(scheduler: Scheduler): void {
+    for (const { seat, labware_id } of scheduler.seats())
       if (labware_id !== null && !this.whereIs(labware_id)) this.#seats.set(labware_id, seat)
-    for (const labware_id of this.#seats.keys()) if (floor.whereIs(labware_id) === undefined) this.#seats.delete(labware_id)
+    for (const labware_id of this.#seats.keys()) if (scheduler.whereIs(labware_id) === undefined) this.#seats.delete(labware_id)
   }
 
   /** Whatever is in a gripper and is not known to be there is taken out. */
-  emptyGrippers(floor: Floor): void {
-    for (const [gripper, held] of this.#gripped) if (floor.whereIs(held) === undefined) this.#gripped.delete(gripper)
+  emptyGrippers(scheduler: Scheduler): void {
+    for (const [gripper, held] of this.#gripped) if (scheduler.whereIs(held) === undefined) this.#gripped.delete(gripper)
   }
 
   /** The service has ended: what was under way comes to its end or not, and nobody hears of it. */
@@ -89,7 +89,7 @@ type LedgerOptions = {
 
 /** What a service has of the bench as long as it lives. */
 export class Ledger implements Equipment {
-  floor: Floor | undefined
+  scheduler: Scheduler | undefined
   readonly truth: Truth
   held = 0
   readonly #options: LedgerOptions
@@ -139,7 +139,7 @@ export class Ledger implements Equipment {
   async carry(transporter_id: string, verb: 'pick' | 'place', seat: string, signal: AbortSignal): Promise<void> {
     const { equipment, isDead } = this.#options
     if (isDead()) return forEver()
-    this.truth.follow(this.floor!)
+    this.truth.follow(this.scheduler!)
     const labware_id = this.#checked(transporter_id, verb, seat)
     this.truth.began(transporter_id, { verb, seat, labware_id })
     let isDone = false
@@ -156,10 +156,10 @@ export class Ledger implements Equipment {
   #checked(transporter_id: string, verb: 'pick' | 'place', seat: string): string {
     const { fault } = this.#options
     const { truth } = this
-    const floor = this.floor!
-    const { device } = floor.graph.seats.get(seat)!
+    const scheduler = this.scheduler!
+    const { device } = scheduler.graph.seats.get(seat)!
     const there = truth.at(seat)
-    const known = floor.seat(seat).labware_id ?? undefined
+    const known = scheduler.seat(seat).labware_id ?? undefined
     const gripped = truth.gripped(transporter_id)
     if (device && this.#busy.get(device)) fault(`${transporter_id} reaches into ${device} to ${verb} while it is at work`)
     if (truth.isMoving(transporter_id)) fault(`${transporter_id} is told to ${verb} while it moves`)
@@ -188,8 +188,8 @@ export function putRight(runtime: Runtime, dice: Dice): string[] {
   const pieces = runtime.labware()
   for (const { world } of pieces) {
     const { truth } = world.equipment as Ledger
-    truth.follow(world.floor)
-    truth.emptyGrippers(world.floor)
+    truth.follow(world.scheduler)
+    truth.emptyGrippers(world.scheduler)
   }
   for (const piece of pieces) if (!isSo(piece) && !putPieceRight(runtime, piece, dice)) wrong.push(pictureOf(piece))
   return wrong
@@ -197,7 +197,7 @@ export function putRight(runtime: Runtime, dice: Dice): string[] {
 
 function isSo({ labware: { labware_id, held_by }, world }: Piece): boolean {
   const where = (world.equipment as Ledger).truth.whereIs(labware_id)
-  const seat = world.floor.whereIs(labware_id)
+  const seat = world.scheduler.whereIs(labware_id)
   if (where === undefined || seat === undefined) return true
   return 'gripper' in where ? where.gripper === held_by : held_by === null && where.seat === seat
 }
@@ -205,15 +205,15 @@ function isSo({ labware: { labware_id, held_by }, world }: Piece): boolean {
 function putPieceRight(runtime: Runtime, { labware: { labware_id }, world }: Piece, dice: Dice): boolean {
   const { truth } = world.equipment as Ledger
   const where = truth.whereIs(labware_id)!
-  const known = world.floor.whereIs(labware_id)!
-  const seats = [...world.floor.graph.seats.keys()].filter((seat) => !truth.at(seat) || truth.at(seat) === labware_id)
+  const known = world.scheduler.whereIs(labware_id)!
+  const seats = [...world.scheduler.graph.seats.keys()].filter((seat) => !truth.at(seat) || truth.at(seat) === labware_id)
   const some = Array.from({ length: 2 * seats.length }, () => dice.pick(seats))
   const wishes = [...('seat' in where ? [where.seat] : []), ...(seats.includes(known) ? [known] : []), ...some, ...seats]
   for (const seat of dice.oneIn(2) ? wishes : [...wishes].sort((a, b) => Number(b === known) - Number(a === known))) {
     try {
       runtime.relocate(labware_id, { position: seat })
       // It may be gone: a storage takes what no thread moves.
-      truth.put(labware_id, world.floor.whereIs(labware_id))
+      truth.put(labware_id, world.scheduler.whereIs(labware_id))
       return true
     } catch (error) {
       if (!(error instanceof LabError)) throw error
@@ -225,5 +225,5 @@ function putPieceRight(runtime: Runtime, { labware: { labware_id }, world }: Pie
 function pictureOf({ labware: { labware_id, held_by }, world, thread }: Piece): string {
   const where = (world.equipment as Ledger).truth.whereIs(labware_id)
   const is = where && ('seat' in where ? where.seat : where.gripper)
-  return `${labware_id} of ${thread?.name} is at ${is}, and is thought to be at ${world.floor.whereIs(labware_id)}, in ${held_by}`
+  return `${labware_id} of ${thread?.name} is at ${is}, and is thought to be at ${world.scheduler.whereIs(labware_id)}, in ${held_by}`
 }

@@ -281,21 +281,21 @@ export class RestlessOperator {
     if (pieces.length === 0) return
     const { labware, world, thread } = dice.pick(pieces)
     const { truth } = world.equipment as Ledger
-    truth.follow(world.floor)
-    const seat = dice.oneIn(6) ? null : dice.pick([...world.floor.graph.seats.keys()])
+    truth.follow(world.scheduler)
+    const seat = dice.oneIn(6) ? null : dice.pick([...world.scheduler.graph.seats.keys()])
     const there = seat === null ? undefined : truth.at(seat)
     if (there && there !== labware.labware_id)
       // Where somebody stands nobody can put anything, whatever the service thinks.
       return
-    const before = world.floor.whereIs(labware.labware_id)
+    const before = world.scheduler.whereIs(labware.labware_id)
     try {
       this.#runtime.relocate(labware.labware_id, { position: seat })
     } catch (error) {
-      if (world.floor.whereIs(labware.labware_id) !== before)
+      if (world.scheduler.whereIs(labware.labware_id) !== before)
         this.#watch.fault(`it is refused that ${labware.labware_id} is at ${seat}, and it is`)
       throw error
     }
-    const now = world.floor.whereIs(labware.labware_id)
+    const now = world.scheduler.whereIs(labware.labware_id)
     truth.put(labware.labware_id, now)
     this.#service.keepPlaced()
     if (thread && now !== seat) this.#watch.fault(`${labware.labware_id} was put at ${seat}, and is known at ${now}`)

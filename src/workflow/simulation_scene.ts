@@ -1,8 +1,8 @@
 // For tests: random topologies, workflows on them, and what goes wrong, from a seed.
 
 import type { InjectedFault } from './equipment/pure_equipment.ts'
-import { randomFrom } from './floor/floor_runs.ts'
 import type { Body } from './plans/documents.ts'
+import { randomFrom } from './scheduler/scheduler_runs.ts'
 
 type Mode = 'PURE_SIM' | 'LIVE'
 

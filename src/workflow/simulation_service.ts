@@ -106,7 +106,7 @@ export class Service {
   /** Its bench keeps books of where its labware is. */
   knows({ execution_id, world }: ReturnType<Runtime['executions']>[number]): void {
     const ledger = world.equipment as Ledger
-    ledger.floor = world.floor
+    ledger.scheduler = world.scheduler
     this.#truthOf.set(execution_id, ledger.truth)
   }
 
@@ -166,9 +166,9 @@ export class Service {
 
   #loadAgain(runtime: Runtime): void {
     runtime.load('floor')
-    const { floor, labware } = runtime.worlds.live!
+    const { scheduler, labware } = runtime.worlds.live!
     for (const { labware: its, seat } of this.#placed) {
-      floor.put(its.labware_id, seat, null)
+      scheduler.put(its.labware_id, seat, null)
       labware.set(its.labware_id, { ...its, state: 'ENDED', held_by: null })
     }
   }
@@ -177,10 +177,10 @@ export class Service {
   keepPlaced(): void {
     const world = this.runtime.worlds.live
     if (!world) return
-    const { floor, labware } = world
+    const { scheduler, labware } = world
     this.#placed = [...labware.values()].flatMap((its) => {
-      const seat = floor.whereIs(its.labware_id)
-      return seat === undefined || floor.whose(its.labware_id) !== null ? [] : [{ labware: { ...its }, seat }]
+      const seat = scheduler.whereIs(its.labware_id)
+      return seat === undefined || scheduler.whose(its.labware_id) !== null ? [] : [{ labware: { ...its }, seat }]
     })
   }
 

@@ -2,9 +2,9 @@
 // without the held ones does finish: where all has come to rest, a search looks for a way that the scheduler has missed.
 
 import type { InjectedFault } from './equipment/pure_equipment.ts'
-import type { Candidate } from './floor/asking.ts'
-import type { Floor } from './floor/floor.ts'
 import type { Execution } from './runs/execution.ts'
+import type { Candidate } from './scheduler/request.ts'
+import type { Scheduler } from './scheduler/scheduler.ts'
 import { Dice, topologyOf } from './simulation_scene.ts'
 import { begin, testRuntime } from './testing.ts'
 import type { LabwareThread } from './threads/thread.ts'
@@ -73,13 +73,13 @@ function sceneOf(dice: Dice) {
 }
 
 function verdictOn(execution: Execution): Verdict {
-  const { floor } = execution.world
+  const { scheduler } = execution.world
   const live = execution.live()
   const held = live.filter(({ status }) => status.current === 'PAUSED')
   // Whoever waits for an arm that a held thread has is in the midst of its way, and stands as well.
   const free = live.filter((thread) => !held.includes(thread) && thread.move === null)
   const completed = [...execution.threads.values()].filter(({ status }) => status.current === 'COMPLETED').length
-  const { way, isUndecided } = new Search(floor, free, live).first()
+  const { way, isUndecided } = new Search(scheduler, free, live).first()
   const missed = way ? [`${way.join(', ')}; ${picture(live)}`] : []
   return { missed, held: held.length, left: live.length - held.length, completed, isUndecided }
 }
@@ -88,19 +88,19 @@ function picture(live: readonly LabwareThread[]): string {
   return live
     .map(({ name, status, world, labware, waiting }) => {
       const obstacles = waiting?.obstacles().map(({ wanted, reason }) => `${wanted} ${reason}`)
-      return `${name} ${status.current} at ${world.floor.whereIs(labware.labware_id)} waits for ${waiting?.what} (${obstacles})`
+      return `${name} ${status.current} at ${world.scheduler.whereIs(labware.labware_id)} waits for ${waiting?.what} (${obstacles})`
     })
     .join('; ')
 }
 
-/** `at` is null before it is on the floor, and undefined when it has finished; `next` is the index of what it wants. */
+/** `at` is null before it is on the deck, and undefined when it has finished; `next` is the index of what it wants. */
 type Standing = { at: string | null | undefined; next: number; device: string | null }
 
 type Mover = { name: string; thread_id: string; wants: readonly (readonly Candidate[])[] }
 
 /** Goes through what the free threads could do, one move after the other, while all others stand where they are. */
 class Search {
-  readonly #floor: Floor
+  readonly #scheduler: Scheduler
   readonly #movers: readonly Mover[]
   readonly #begin: readonly Standing[]
   /** Pads on which something stands, or is to come, for good. */
@@ -110,29 +110,29 @@ class Search {
   readonly #devices = new Set<string>()
   readonly #arms = new Set<string>()
 
-  constructor(floor: Floor, free: readonly LabwareThread[], live: readonly LabwareThread[]) {
-    this.#floor = floor
+  constructor(scheduler: Scheduler, free: readonly LabwareThread[], live: readonly LabwareThread[]) {
+    this.#scheduler = scheduler
     const isFree = (thread_id: string | null | undefined) => free.some((thread) => thread.thread_id === thread_id)
     const ids = new Set(free.map(({ labware }) => labware.labware_id))
-    for (const { seat, labware_id, reserved_for } of floor.seats()) {
+    for (const { seat, labware_id, reserved_for } of scheduler.seats()) {
       if (labware_id !== null && !ids.has(labware_id)) this.#taken.add(this.#pad(seat))
       if (reserved_for !== null) this.#reserved.set(this.#pad(seat), reserved_for)
     }
-    for (const device of floor.graph.devices) {
-      const holder = floor.holder(device)
+    for (const device of scheduler.graph.devices) {
+      const holder = scheduler.holder(device)
       if (holder !== undefined && !isFree(holder)) this.#devices.add(device)
     }
     for (const { thread_id } of live) {
       if (isFree(thread_id)) continue
       const { document } = live[0]!.execution.workflow.topology
       for (const arm of [...Object.keys(document.transporters), ...Object.keys(document.translators)])
-        if (floor.userOf(arm) === thread_id) this.#arms.add(arm)
+        if (scheduler.userOf(arm) === thread_id) this.#arms.add(arm)
     }
     this.#movers = free.map((thread) => ({ name: thread.name, thread_id: thread.thread_id, wants: wantsOf(thread) }))
     this.#begin = free.map(({ labware, device, thread_id }) => ({
-      at: floor.whereIs(labware.labware_id) ?? null,
+      at: scheduler.whereIs(labware.labware_id) ?? null,
       next: 0,
-      device: device ?? [...floor.graph.devices].find((one) => floor.holder(one) === thread_id) ?? null,
+      device: device ?? [...scheduler.graph.devices].find((one) => scheduler.holder(one) === thread_id) ?? null,
     }))
   }
 
@@ -157,7 +157,7 @@ class Search {
   }
 
   *#moves(all: readonly Standing[]): Generator<{ i: number; to: Standing; did: string }> {
-    const { graph } = this.#floor
+    const { graph } = this.#scheduler
     for (const [i, standing] of all.entries()) {
       const { wants } = this.#movers[i]!
       if (standing.at === undefined) continue
@@ -182,7 +182,7 @@ class Search {
   #isFreeDevice(device: string, all: readonly Standing[], i: number): boolean {
     if (this.#devices.has(device)) return false
     const isHeld = all.some((other, j) => j !== i && other.device === device)
-    const seats = this.#floor.graph.seatsOf(device).map(({ name }) => name)
+    const seats = this.#scheduler.graph.seatsOf(device).map(({ name }) => name)
     return !isHeld && seats.every((seat) => this.#isFree(seat, all, i))
   }
 
@@ -193,26 +193,26 @@ class Search {
     return !all.some(({ at }, j) => j !== i && at && this.#pad(at) === pad)
   }
 
-  /** One that is not on the floor yet comes onto it first. */
+  /** One that is not on the deck yet comes onto it first. */
   #canGo(from: string | null, to: string, all: readonly Standing[], i: number): boolean {
     if (from === null) return this.#isFree(to, all, i)
-    const route = this.#floor.graph.route(from, to)
+    const route = this.#scheduler.graph.route(from, to)
     return route?.every((hop) => !this.#arms.has(hop.transporter) && this.#isFree(hop.to, all, i)) ?? false
   }
 
   #pad(seat: string): string {
-    return this.#floor.graph.samePad(seat)[0]!.name
+    return this.#scheduler.graph.samePad(seat)[0]!.name
   }
 }
 
-/** Its start, if it is not on the floor yet; then all that it has before it. */
+/** Its start, if it is not on the deck yet; then all that it has before it. */
 function wantsOf(thread: LabwareThread): readonly (readonly Candidate[])[] {
   const { method, frames, ends, world, labware, startsAt } = thread
-  const isOnFloor = world.floor.whereIs(labware.labware_id) !== undefined
+  const isOnDeck = world.scheduler.whereIs(labware.labware_id) !== undefined
   const steps = frames[0]?.steps.slice(frames[0].next) ?? []
   const actions = steps.flatMap((step) => (step.kind === 'method' ? step.method.actions : []))
   // Of the method that it is in, one action.
   const ahead = method && method.next >= method.actions.length ? actions.slice(1) : actions
   const devices = ahead.map((action) => action.devices.map((device) => ({ device })))
-  return [...(isOnFloor ? [] : [[{ seat: startsAt }]]), ...devices, ends]
+  return [...(isOnDeck ? [] : [[{ seat: startsAt }]]), ...devices, ends]
 }

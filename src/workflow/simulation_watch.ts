@@ -1,12 +1,12 @@
-// For tests: looks after each event whether it may be so, by the event alone and by the floor as it is then.
+// For tests: looks after each event whether it may be so, by the event alone and by the occupancy of the deck at that moment.
 
 import * as v from 'valibot'
 import * as contexts from '../events/contexts.ts'
 import type { RuntimeEvent } from '../events/event.ts'
-import type { Floor } from './floor/floor.ts'
 import { restarted } from './kept/restoring.ts'
 import { allSteps, type StepPlan } from './plans/plan.ts'
 import type { Execution } from './runs/execution.ts'
+import type { Scheduler } from './scheduler/scheduler.ts'
 import { actionTransitions, isTerminal, methodTransitions, type Transitions, threadTransitions, workflowTransitions } from './statuses.ts'
 
 const ends = { COMPLETED: {}, FAILED: {}, ABORTED: {} }
@@ -78,7 +78,7 @@ export class Watch {
     this.#inOrder(event)
     if (mistakes.test(String(event.context.last_error ?? ''))) this.fault(`it says: ${event.context.last_error}`, event)
     const execution = this.#find(event.execution_id)
-    if (execution) this.#standing(execution.world.floor, event)
+    if (execution) this.#standing(execution.world.scheduler, event)
     if (execution) this.#gripped(execution, event)
   }
 
@@ -197,18 +197,18 @@ export class Watch {
   }
 
   /** One labware in a place, one place for a labware; nothing kept for those who have ended. */
-  #standing(floor: Floor, event: RuntimeEvent): void {
-    const seats = floor.seats()
+  #standing(scheduler: Scheduler, event: RuntimeEvent): void {
+    const seats = scheduler.seats()
     const at = new Map<string, string>()
     for (const { seat, labware_id, reserved_for } of seats) {
       if (reserved_for && this.#isBuried(reserved_for, event)) this.fault(`${seat} is reserved for ${reserved_for}, which has ended`, event)
       if (labware_id === null) continue
       if (at.has(labware_id)) this.fault(`${labware_id} stands at ${at.get(labware_id)} and at ${seat}`, event)
       at.set(labware_id, seat)
-      if (floor.whereIs(labware_id) !== seat) this.fault(`${labware_id} is at ${seat} and at ${floor.whereIs(labware_id)}`, event)
+      if (scheduler.whereIs(labware_id) !== seat) this.fault(`${labware_id} is at ${seat} and at ${scheduler.whereIs(labware_id)}`, event)
     }
-    for (const device of floor.graph.devices) {
-      const holder = floor.holder(device)
+    for (const device of scheduler.graph.devices) {
+      const holder = scheduler.holder(device)
       if (holder && this.#isBuried(holder, event)) this.fault(`${device} is held by ${holder}, which has ended`, event)
     }
   }
@@ -220,8 +220,8 @@ export class Watch {
       if (held_by === null) continue
       if (carriers.has(held_by)) this.fault(`${held_by} carries ${carriers.get(held_by)} and ${labware_id}`, event)
       carriers.set(held_by, labware_id)
-      const whose = world.floor.whose(labware_id)
-      const user = world.floor.userOf(held_by)
+      const whose = world.scheduler.whose(labware_id)
+      const user = world.scheduler.userOf(held_by)
       if (whose !== null && user !== whose) this.fault(`${held_by} carries ${labware_id} of ${whose}, and ${user} uses it`, event)
     }
   }

@@ -179,7 +179,7 @@ function shown(record: ThreadRecord, thread: LabwareThread | undefined, now: num
     ...record,
     decisions: [...decisions],
     labware: labwareOf(labware),
-    position: world.floor.whereIs(labware.labware_id) ?? null,
+    position: world.scheduler.whereIs(labware.labware_id) ?? null,
     held_by: labware.held_by,
     method: (method ?? joining)?.plan.name ?? null,
     device,
@@ -219,7 +219,7 @@ function slotsOf({ slots }: Execution): ExecutionSnapshot['slots'] {
 
 /** With what stands where in LIVE runs; `world` is null where there are no devices for those. */
 export function topologyOf({ name, document, devices, graph }: Topology, world: World | null): ShownTopology {
-  const states = new Map(world?.floor.seats().map((state) => [state.seat, state]))
+  const states = new Map(world?.scheduler.seats().map((state) => [state.seat, state]))
   return {
     name,
     transporters: Object.entries(document.transporters).map(([device_id, { positions }]) => ({ device_id, positions })),

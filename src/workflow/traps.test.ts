@@ -1,4 +1,4 @@
-// What schedulers like this one have got wrong: each a promise. Those about places alone are in floor.test.ts.
+// What schedulers like this one have got wrong: each a promise. Those about places alone are in scheduler/scheduler.test.ts.
 
 import { type Test, test } from 'tap'
 import type { Equipment } from './equipment/equipment.ts'
@@ -75,7 +75,7 @@ test('1: what a thread waited for when it was aborted is never granted to it', a
   const atItsEnd = told.length
   first.recover('RETRY_OP')
   await runtime.over(execution)
-  t.equal(execution.world.floor.holder('mixer'), undefined)
+  t.equal(execution.world.scheduler.holder('mixer'), undefined)
   t.same(
     told.slice(atItsEnd).filter(({ context }) => context.thread_id === second.thread_id),
     [],
@@ -86,7 +86,7 @@ test('4: one that takes part never asks for the device: it has what its owner ha
   const { runtime, told } = testRuntime([topology, pouring(joining)])
   const execution = await begin(runtime, { workflow: 'work' })
   const cup = await threadIn(execution, 'cup', 'EXECUTING_ACTION')
-  t.equal(execution.world.floor.holder('robot'), named(execution, 'plate').thread_id)
+  t.equal(execution.world.scheduler.holder('robot'), named(execution, 'plate').thread_id)
   await runtime.over(execution)
   t.same(
     told.filter(
@@ -195,7 +195,7 @@ test('8: a thread that is paused between actions holds no device, neither here n
   plate.pause('manual')
   await until(() => plate.status.current === 'PAUSED')
   t.equal(holds, 0)
-  t.equal(execution.world.floor.holder('mixer'), undefined)
+  t.equal(execution.world.scheduler.holder('mixer'), undefined)
   execution.resume()
   await runtime.over(execution)
   t.equal(holds, 0)
@@ -206,7 +206,7 @@ test('9: nothing of a thread that begins during a pause is asked for, and a paus
   const execution = await begin(runtime, { workflow: 'work', run_mode: 'LIVE' })
   execution.pause('manual')
   const plate = await threadIn(execution, 'plate', 'PAUSED')
-  t.equal(execution.world.floor.seat('pad_1').reserved_for, null)
+  t.equal(execution.world.scheduler.seat('pad_1').reserved_for, null)
   execution.resume()
   await until(() => plate.status.current === 'AWAITING_MANUAL_PLACE')
   runtime.operator.done(plate, 'place', 'AB12')
@@ -222,12 +222,12 @@ async function heldMove(verb: 'pick' | 'place') {
   })
   const execution = await begin(tested.runtime, { workflow: 'work' })
   const plate = await threadIn(execution, 'plate', 'PAUSED')
-  return { ...tested, execution, plate, floor: execution.world.floor, id: plate.labware.labware_id }
+  return { ...tested, execution, plate, scheduler: execution.world.scheduler, id: plate.labware.labware_id }
 }
 
 test('10: labware that was carried to its target by hand is there: the move is complete without moving', async (t) => {
-  const { runtime, execution, plate, floor, id, told } = await heldMove('place')
-  floor.put(id, 'nest', plate.thread_id)
+  const { runtime, execution, plate, scheduler, id, told } = await heldMove('place')
+  scheduler.put(id, 'nest', plate.thread_id)
   plate.recover('CONTINUE')
   await runtime.over(execution)
   t.equal(execution.phase.current, 'completed')
@@ -236,8 +236,8 @@ test('10: labware that was carried to its target by hand is there: the move is c
 })
 
 test('10: labware that was carried elsewhere by hand is fetched from there', async (t) => {
-  const { runtime, execution, plate, floor, id } = await heldMove('pick')
-  floor.put(id, 'pad_2', plate.thread_id)
+  const { runtime, execution, plate, scheduler, id } = await heldMove('pick')
+  scheduler.put(id, 'pad_2', plate.thread_id)
   plate.recover('RETRY')
   await runtime.over(execution)
   const moves = execution.timeline.rows().filter(({ kind, status }) => kind === 'move' && status === 'COMPLETED')
@@ -246,9 +246,9 @@ test('10: labware that was carried elsewhere by hand is fetched from there', asy
 })
 
 test('10: where a stranger stands now, nothing can be put or picked', async (t) => {
-  const { runtime, execution, plate, floor } = await heldMove('pick')
-  t.throws(() => floor.put('a stranger', 'pad_1', null), { code: 'exists' })
-  t.throws(() => floor.put('a stranger', 'nest', null), { code: 'exists' }, 'nor where it goes')
+  const { runtime, execution, plate, scheduler } = await heldMove('pick')
+  t.throws(() => scheduler.put('a stranger', 'pad_1', null), { code: 'exists' })
+  t.throws(() => scheduler.put('a stranger', 'nest', null), { code: 'exists' }, 'nor where it goes')
   plate.recover('ABORT_THREAD')
   await runtime.over(execution)
 })
@@ -264,7 +264,7 @@ function watchedArm(look: () => string) {
 
 test('11: a place is not free before what was picked there has been set down elsewhere', async (t) => {
   let execution: Execution | undefined
-  const { log, live } = watchedArm(() => `${execution?.world.floor.seat('nest').labware_id === null}`)
+  const { log, live } = watchedArm(() => `${execution?.world.scheduler.seat('nest').labware_id === null}`)
   const { runtime } = liveRuntime(topology, [workflow({ plate: journey('plate', 'rack_out', steps('mix_it')) })], { live })
   execution = await begin(runtime, { workflow: 'work', run_mode: 'LIVE' })
   await runtime.over(execution)
@@ -426,7 +426,7 @@ test('20: a thread that is stopped in its last action stays where it is', async 
   first.stop()
   await until(() => first.isOver)
   t.equal(first.status.current, 'STOPPED')
-  t.equal(execution.world.floor.whereIs(first.labware.labware_id), 'nest')
+  t.equal(execution.world.scheduler.whereIs(first.labware.labware_id), 'nest')
   execution.abort('enough')
   await runtime.over(execution)
 })

@@ -89,7 +89,7 @@ test('what has begun is not skipped, nor what is ambiguous, nor what is not ther
 
 test('an action is skipped while it waits for its device, and the device is free for the next', async (t) => {
   const { execution, over } = await started(workflow(plateSteps, { start: ['plate', 'other'] }))
-  execution.world.floor.ask({ thread_id: 'a stranger', priority: 1, candidates: [{ device: 'mixer' }], granted: () => {} })
+  execution.world.scheduler.request({ thread_id: 'a stranger', priority: 1, candidates: [{ device: 'mixer' }], granted: () => {} })
   await threadIn(execution, 'plate', 'AWAITING_ACTION_RESERVATION')
   t.equal(execution.skip('mix'), 'plate/mix_it/mix')
   t.equal(execution.skip('spin'), 'plate/mix_it/spin')
@@ -349,7 +349,7 @@ test('a thread is put into a run, also while it is paused: then it is held befor
   execution.pause('manual')
   const other = execution.spawnNow('other', 'pad_2')
   await threadIn(execution, 'other', 'PAUSED')
-  t.equal(execution.world.floor.whereIs(other.labware.labware_id), undefined)
+  t.equal(execution.world.scheduler.whereIs(other.labware.labware_id), undefined)
   execution.resume()
   const events = await over()
   t.ok(events.includes('THREAD other COMPLETED'))
@@ -377,7 +377,7 @@ test('a device call that takes too long holds the thread, and goes on', async (t
     incidents.map(({ category }) => category),
     ['RECOVERABLE_TIMEOUT'],
   )
-  t.equal(execution.world.floor.holder('mixer'), plate.thread_id, 'nobody else gets the device')
+  t.equal(execution.world.scheduler.holder('mixer'), plate.thread_id, 'nobody else gets the device')
   plate.stop()
   const events = await over()
   t.ok(events.includes('ACTION mix ABORTED') && events.includes('THREAD plate ABORTED'))
@@ -523,7 +523,7 @@ test('labware in a gripper is put by hand where it was going, and CONTINUE goes 
   t.match(runtime.labware(), [{ labware: { labware_id: id, held_by: 'arm' }, thread: { name: 'plate' } }])
   runtime.relocate(id, { position: 'nest' })
   t.equal(plate.labware.held_by, null)
-  t.equal(execution.world.floor.userOf('arm'), undefined, 'the gripper is free for others')
+  t.equal(execution.world.scheduler.userOf('arm'), undefined, 'the gripper is free for others')
   plate.recover('CONTINUE')
   const events = await over()
   t.ok(events.includes('METHOD mix_it COMPLETED'))
@@ -546,7 +546,12 @@ test('labware that is put elsewhere by hand is fetched from there on RETRY', asy
 
 test('a thread that waits for a device comes from where its labware was put', async (t) => {
   const { runtime, execution, over } = await started()
-  const asked = execution.world.floor.ask({ thread_id: 'a stranger', priority: 1, candidates: [{ device: 'mixer' }], granted: () => {} })
+  const asked = execution.world.scheduler.request({
+    thread_id: 'a stranger',
+    priority: 1,
+    candidates: [{ device: 'mixer' }],
+    granted: () => {},
+  })
   const plate = await threadIn(execution, 'plate', 'AWAITING_ACTION_RESERVATION')
   runtime.relocate(plate.labware.labware_id, { position: 'pad_3' })
   asked.withdraw()
@@ -569,7 +574,7 @@ test('labware that waits for its way begins it where it was put', async (t) => {
   const { runtime } = testRuntime([two, document])
   const execution = await begin(runtime, { workflow: 'mixed' })
   const thread = await threadIn(execution, 'plate', 'AWAITING_EVENT')
-  execution.world.floor.put('a stranger', 'middle', null)
+  execution.world.scheduler.put('a stranger', 'middle', null)
   execution.emitCustom('go', { value: null, data: {} }, null)
   await until(() => thread.waiting?.what === 'the way to end')
   runtime.relocate(thread.labware.labware_id, { position: 'beside' })
@@ -589,7 +594,7 @@ test('labware that was taken from its device before the action began is brought 
   await threadIn(execution, 'plate', 'PAUSED')
   runtime.relocate(plate.labware.labware_id, { position: 'pad_2' })
   plate.resume()
-  await until(() => plate.waiting?.kind === 'peer' && execution.world.floor.whereIs(plate.labware.labware_id) !== 'pad_2')
+  await until(() => plate.waiting?.kind === 'peer' && execution.world.scheduler.whereIs(plate.labware.labware_id) !== 'pad_2')
   execution.emitCustom('go', { value: null, data: {} }, null)
   await runtime.over(execution)
   const moves = execution.timeline.rows().filter(({ kind, thread_name }) => kind === 'move' && thread_name === 'plate')
@@ -610,7 +615,7 @@ test('labware is not moved on paper while it is under way, nor to where somethin
   t.throws(put('pad_9'), { code: 'not_found', message: /did you mean/ })
   t.throws(put(null), { code: 'conflict', message: /stop it before/ })
   const other = [...execution.threads.values()].find(({ name }) => name === 'other')!
-  const there = execution.world.floor.whereIs(other.labware.labware_id)
+  const there = execution.world.scheduler.whereIs(other.labware.labware_id)
   if (there !== undefined) t.throws(put(there), { code: 'conflict', message: /other stands there/ })
   put('pad_2')()
   plate.resume()
@@ -631,9 +636,9 @@ test('labware that nobody moves is put elsewhere, and taken off the bench', asyn
   const [stands] = runtime.labware().filter(({ thread }) => thread === null)
   const { labware_id } = stands!.labware
   runtime.relocate(labware_id, { position: 'pad_2' })
-  t.equal(execution.world.floor.whereIs(labware_id), 'pad_2')
+  t.equal(execution.world.scheduler.whereIs(labware_id), 'pad_2')
   runtime.relocate(labware_id, { position: null })
-  t.equal(execution.world.floor.whereIs(labware_id), undefined)
+  t.equal(execution.world.scheduler.whereIs(labware_id), undefined)
   t.throws(() => runtime.relocate(labware_id, { position: 'pad_2' }), { code: 'not_found' })
   execution.emitCustom('go', { value: null, data: {} }, null)
   await over()

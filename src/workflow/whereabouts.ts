@@ -30,7 +30,7 @@ export function whereaboutsOf({ labware, world, thread }: Piece): Whereabouts {
   return {
     ...{ labware_id, name, template, type, kind, barcode, tips_left },
     run_mode: world.mode,
-    position: world.floor.whereIs(labware_id) ?? null,
+    position: world.scheduler.whereIs(labware_id) ?? null,
     held_by,
     execution_id: thread?.execution.execution_id ?? null,
     thread_id: thread?.thread_id ?? null,
@@ -60,11 +60,11 @@ export function piecesOf(worlds: Iterable<World>, threads: readonly LabwareThrea
  */
 export function relocate(piece: Piece, position: string | null): void {
   const { labware, world, thread } = piece
-  const { floor } = world
+  const { scheduler } = world
   if (thread) mustRest(thread)
   const device = position === null ? null : mustBeFree(piece, position)
-  if (position !== null && (thread || !floor.graph.seats.get(position)!.storage))
-    floor.put(labware.labware_id, position, thread?.thread_id ?? null)
+  if (position !== null && (thread || !scheduler.graph.seats.get(position)!.storage))
+    scheduler.put(labware.labware_id, position, thread?.thread_id ?? null)
   else takeOff(piece)
   letGo(piece)
   thread?.touch()
@@ -79,7 +79,7 @@ function mustRest(thread: LabwareThread): void {
   const { name, world, labware } = thread
   const why = underWay(thread)
   if (why) throw new LabError('conflict', `${labware.name} is under way: ${why}; pause thread ${name}, and try again when it stands`)
-  if (world.floor.whereIs(labware.labware_id) === undefined)
+  if (world.scheduler.whereIs(labware.labware_id) === undefined)
     throw new LabError('conflict', `${labware.name} is not on the bench: thread ${name} is ${thread.status.current}`)
 }
 
@@ -100,20 +100,20 @@ function underWay(thread: LabwareThread): string | undefined {
 
 /** Throws `not_found` and `conflict`. Answers the device whose nest it is. */
 function mustBeFree({ labware, world, thread }: Piece, position: string): string | null {
-  const { floor } = world
-  const { seats } = floor.graph
+  const { scheduler } = world
+  const { seats } = scheduler.graph
   if (!seats.has(position))
     throw new LabError('not_found', `the topology has no place ${position}${didYouMean(position, [...seats.keys()])}`)
-  const { reserved_for, device } = floor.seat(position)
+  const { reserved_for, device } = scheduler.seat(position)
   const refused = (why: string) => new LabError('conflict', `${labware.name} cannot be at ${position}: ${why}`)
   // The stations of a shuttle are one place.
-  for (const { name } of floor.graph.samePad(position)) {
-    const { labware_id } = floor.seat(name)
+  for (const { name } of scheduler.graph.samePad(position)) {
+    const { labware_id } = scheduler.seat(name)
     if (labware_id !== null && labware_id !== labware.labware_id)
       throw refused(`${world.labware.get(labware_id)?.name ?? labware_id} stands ${name === position ? 'there' : `at ${name}`}`)
   }
   if (reserved_for !== null && reserved_for !== thread?.thread_id) throw refused(`it is reserved for thread ${reserved_for}`)
-  const holder = device === null ? undefined : floor.holder(device)
+  const holder = device === null ? undefined : scheduler.holder(device)
   const isOurs = holder === undefined || holder === thread?.thread_id || holder === thread?.joining?.owner.thread_id
   if (!isOurs) throw refused(`thread ${holder} holds ${device}`)
   return device
@@ -121,7 +121,7 @@ function mustBeFree({ labware, world, thread }: Piece, position: string): string
 
 function takeOff({ labware, world, thread }: Piece): void {
   if (thread) throw new LabError('conflict', `thread ${thread.name} still has ${labware.name}; stop it before its labware is taken away`)
-  world.floor.remove(labware.labware_id)
+  world.scheduler.remove(labware.labware_id)
   world.labware.delete(labware.labware_id)
 }
 
@@ -129,7 +129,7 @@ function takeOff({ labware, world, thread }: Piece): void {
 function letGo({ labware, world, thread }: Piece): void {
   const { held_by } = labware
   labware.held_by = null
-  if (held_by !== null && thread) world.floor.giveBack(held_by, thread.thread_id)
+  if (held_by !== null && thread) world.scheduler.giveBack(held_by, thread.thread_id)
 }
 
 /** An action for which it had come, and that has not begun, waits for it anew. */

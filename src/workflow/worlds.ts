@@ -6,12 +6,12 @@ import { StepQueue } from '../kit/steps.ts'
 import { VirtualTime } from '../kit/virtual_time.ts'
 import type { Equipment } from './equipment/equipment.ts'
 import { PureEquipment } from './equipment/pure_equipment.ts'
-import { Floor } from './floor/floor.ts'
 import { Durations } from './plans/durations.ts'
 import type { Workflow } from './plans/plan.ts'
 import { Hops, movesOf } from './plans/timing.ts'
 import type { Topology } from './plans/topology.ts'
 import type { Execution } from './runs/execution.ts'
+import { Scheduler } from './scheduler/scheduler.ts'
 import type { RunMode, World } from './threads/world.ts'
 
 export type WorldOptions = {
@@ -101,7 +101,7 @@ export class Worlds {
     })
     let moment = () => {}
     const world = this.#pure(topology, { idle: isIdle, moment: () => moment(), durations: this.#durations[mode] })
-    if (mode === 'LIVE' && this.#live?.floor.graph === topology.graph) copyStanding(this.#live, world)
+    if (mode === 'LIVE' && this.#live?.scheduler.graph === topology.graph) copyStanding(this.#live, world)
     return {
       world,
       idle,
@@ -173,22 +173,22 @@ export class Worlds {
     victim?.execution.incident('RESERVATION_DEADLOCK', what, victim, { severity: 'INFO' })
   }
 
-  #world(parts: Omit<World, 'floor' | 'labware' | 'newId'>, { graph, document }: Topology): World {
+  #world(parts: Omit<World, 'scheduler' | 'labware' | 'newId'>, { graph, document }: Topology): World {
     const { clock, durations, mode } = parts
     // Where an arm moves for it somebody may wonder why.
     const onKnot = mode === 'PURE_SIM' ? undefined : (thread_ids: readonly string[], victim: string) => this.#tellKnot(thread_ids, victim)
-    const floor = new Floor(graph, { ahead: { clock, hops: new Hops(document, durations) }, ...(onKnot && { onKnot }) })
-    return { ...parts, floor, labware: new Map(), newId: this.#options.newId }
+    const scheduler = new Scheduler(graph, { ahead: { clock, hops: new Hops(document, durations) }, ...(onKnot && { onKnot }) })
+    return { ...parts, scheduler, labware: new Map(), newId: this.#options.newId }
   }
 }
 
 /** Labware that no thread moves. */
 function copyStanding(from: World, to: World): void {
-  for (const { seat, labware_id } of from.floor.seats()) {
+  for (const { seat, labware_id } of from.scheduler.seats()) {
     const labware = labware_id === null ? undefined : from.labware.get(labware_id)
     if (labware?.state !== 'ENDED') continue
     to.labware.set(labware.labware_id, { ...labware })
-    to.floor.put(labware.labware_id, seat, null)
+    to.scheduler.put(labware.labware_id, seat, null)
   }
 }
 

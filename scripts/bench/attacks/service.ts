@@ -25,7 +25,7 @@ export type Target = {
   end(): Promise<void>
 }
 
-const top = fileURLToPath(new URL('../../../../', import.meta.url))
+const top = fileURLToPath(new URL('../../../..', import.meta.url))
 const benchd = join(top, 'dist/bundle/main.js')
 const patience_ms = 10_000
 

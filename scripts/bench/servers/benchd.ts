@@ -15,6 +15,7 @@ const nobody = { model: null, serial_number: null, firmware_version: null }
 /** Has no protocol and writes nothing to its line. */
 const instant: Driver = {
   type: 'shaker',
+  about: { instrument: 'none: it answers at once' },
   settings: v.strictObject({}),
   serial: { baud: 9600 },
   profile: () => ({

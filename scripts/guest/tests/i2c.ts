@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { beforeEach, test } from 'node:test'
-import { Expanders } from '../../../drivers/parts/expander.ts'
+import { Expanders } from '../../../drivers/parts/expanders.ts'
 import { Mcp4725 } from '../../../drivers/parts/mcp4725.ts'
 import { Pca9685 } from '../../../drivers/parts/pca9685.ts'
 import { Thermometer } from '../../../drivers/parts/thermometer.ts'

@@ -29,12 +29,12 @@ function thread({ seat, status, held_by = undefined }: Left): SavedThread {
 /** The bench with a plate at `stands`, if it is there. */
 function bench(stands: string | null) {
   const { runtime } = liveRuntime(topology, [])
-  const { floor, labware } = runtime.worlds.live!
+  const { scheduler, labware } = runtime.worlds.live!
   if (stands !== null) {
-    floor.put('p', stands, null)
+    scheduler.put('p', stands, null)
     labware.set('p', { ...thread({ seat: stands, status: '' }).labware, state: 'ENDED' })
   }
-  return { runtime, at: () => floor.whereIs('p') ?? null, floor }
+  return { runtime, at: () => scheduler.whereIs('p') ?? null, scheduler }
 }
 
 const cases: [string, { stands: string | null; left: Left; now: string | null; lost?: object }][] = [
@@ -72,8 +72,8 @@ for (const [name, { stands, left, now, lost }] of cases) {
 }
 
 test('labware whose place is taken is to be looked for', (t) => {
-  const { runtime, floor, at } = bench(null)
-  floor.put('other', 'a', null)
+  const { runtime, scheduler, at } = bench(null)
+  scheduler.put('other', 'a', null)
   const told = leaveBehind(runtime.worlds.live!, [thread({ seat: 'a', status: 'MOVING' })])
   t.match(told, [{ category: 'DECK_RECONCILE_CONFLICT', what: /plate stood at a, and cannot be there now: labware other stands at a/ }])
   t.equal(at(), null)

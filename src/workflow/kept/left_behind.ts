@@ -8,24 +8,24 @@ import type { SavedThread } from './saved.ts'
 /** Labware that somebody has to look for: nobody knows where it is, or where it was said to be it cannot be. */
 export type Lost = { category: 'LEDGER_CONTRADICTED' | 'DECK_RECONCILE_CONFLICT'; what: string }
 
-export function leaveBehind({ floor, labware: known }: World, threads: readonly SavedThread[]): Lost[] {
+export function leaveBehind({ scheduler, labware: known }: World, threads: readonly SavedThread[]): Lost[] {
   return threads.flatMap((thread): Lost[] => {
     const { labware, seat, thread_id } = thread
     // It may have been half taken up: an arm, a place.
-    floor.forget(thread_id)
+    scheduler.forget(thread_id)
     const { labware_id, name, held_by } = labware
-    const isKnown = floor.whereIs(labware_id) !== undefined
+    const isKnown = scheduler.whereIs(labware_id) !== undefined
     // It has ended there, and others may know better since.
     if (isOver(thread) ? isKnown && seat !== null : seat === null) return []
     if (isKnown) {
-      floor.remove(labware_id)
+      scheduler.remove(labware_id)
       known.delete(labware_id)
     }
     if (seat === null) return []
     known.set(labware_id, { ...labware, state: 'ENDED', held_by: null })
     if (held_by !== null) return [inGripper(name, held_by)]
     try {
-      floor.put(labware_id, seat, null)
+      scheduler.put(labware_id, seat, null)
       return []
     } catch (error) {
       return [cannotBe(name, { seat, why: messageOf(error) })]

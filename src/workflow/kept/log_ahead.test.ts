@@ -171,12 +171,12 @@ test('a thread that is stopped before it is back in its method ends that too', a
 test('labware that was last known to stand where a run has put its own is not there any more', async (t) => {
   const cut = await cutAfter(mixed, 'ACTION mix EXECUTING_ACTION')
   const made = liveRuntime(topology, [mixed], { ids: 1_000_000, log: cut.log })
-  const { floor, labware } = made.runtime.worlds.live!
+  const { scheduler, labware } = made.runtime.worlds.live!
   const at = cut.saved.threads[0]!.seat!
-  floor.put('another', at, null)
+  scheduler.put('another', at, null)
   labware.set('another', { ...cut.saved.threads[0]!.labware, labware_id: 'another', state: 'ENDED' })
   const execution = await made.runtime.restore({ ...cut.saved, execution: { ...cut.saved.execution, run_mode: 'LIVE' } })
-  t.equal(floor.seat(at).labware_id, cut.saved.threads[0]!.labware.labware_id)
+  t.equal(scheduler.seat(at).labware_id, cut.saved.threads[0]!.labware.labware_id)
   t.notOk(labware.has('another'))
   execution.abort('that was all')
   await made.runtime.over(execution)

@@ -56,22 +56,22 @@ async function restored({ saved, told }: { saved: Saved; told: RuntimeEvent[] },
   )
   const made = liveRuntime(topology, [workflow], { ids: 1_000_000, log: told.slice(0, cut) })
   const execution = await made.runtime.restore(saved)
-  return { ...made, execution, floor: execution.world.floor }
+  return { ...made, execution, scheduler: execution.world.scheduler }
 }
 
 test('labware of a thread that had completed belongs to nobody, though the log has not heard of that', async (t) => {
   const run = await ran({}, async (execution) => {
     await until(() => named(execution, 'p')?.isOver === true && named(execution, 'q').status.current === 'AWAITING_EVENT')
   })
-  const { execution, floor, runtime } = await restored(run, 'COMPLETED')
+  const { execution, scheduler, runtime } = await restored(run, 'COMPLETED')
   const { labware, status } = named(execution, 'p')
   t.equal(status.current, 'COMPLETED')
-  t.same([floor.whereIs(labware.labware_id), floor.whose(labware.labware_id)], ['b', null])
+  t.same([scheduler.whereIs(labware.labware_id), scheduler.whose(labware.labware_id)], ['b', null])
   await until(() => execution.live().every(({ status }) => status.current === 'PAUSED'))
   execution.resume()
   execution.emitCustom('go', { value: null, data: {} }, null)
   await runtime.over(execution)
-  t.equal(floor.whereIs(labware.labware_id), 'b')
+  t.equal(scheduler.whereIs(labware.labware_id), 'b')
 })
 
 test('a thread that was aborted with a full gripper does not take the arm again', async (t) => {
@@ -85,9 +85,9 @@ test('a thread that was aborted with a full gripper does not take the arm again'
     named(execution, 'p').recover('ABORT_THREAD')
     await until(() => named(execution, 'p').isOver)
   })
-  const { execution, floor } = await restored(run, 'ABORTED')
+  const { execution, scheduler } = await restored(run, 'ABORTED')
   t.equal(named(execution, 'p').status.current, 'ABORTED')
-  t.equal(floor.userOf('arm'), undefined)
+  t.equal(scheduler.userOf('arm'), undefined)
 })
 
 test('a stop that was saved is not forgotten', async (t) => {
@@ -150,10 +150,10 @@ test('an arm that a run had which cannot be taken up is free for others', async 
   const saved = await killedAsItPlaces(topology, workflow)
   const made = liveRuntime(topology, [workflow], { ids: 1_000_000, live: instantBench() })
   const world = made.runtime.worlds.live!
-  world.floor.put('else', 'c', 'a thread of another run')
+  world.scheduler.put('else', 'c', 'a thread of another run')
   await t.rejects(made.runtime.restore(saved))
   t.match(leaveBehind(world, saved.threads), [{ what: /p was in the gripper of arm/ }, { what: /q stood at c, and cannot be there now/ }])
-  t.equal(world.floor.userOf('arm'), undefined)
+  t.equal(world.scheduler.userOf('arm'), undefined)
 })
 
 test('a real arm puts nothing back into a storage before somebody has looked', async (t) => {

@@ -31,10 +31,10 @@ async function looksPerWrite(groups: number): Promise<number> {
   const journal = {
     put() {
       writes++
-      const floor = runtime.executions()[0]?.world.floor
-      if (!floor || Object.hasOwn(floor, 'whereIs')) return
-      const whereIs = floor.whereIs.bind(floor)
-      floor.whereIs = (labware_id) => {
+      const scheduler = runtime.executions()[0]?.world.scheduler
+      if (!scheduler || Object.hasOwn(scheduler, 'whereIs')) return
+      const whereIs = scheduler.whereIs.bind(scheduler)
+      scheduler.whereIs = (labware_id) => {
         looks++
         return whereIs(labware_id)
       }

@@ -39,7 +39,7 @@ export class Memory {
     const others = memories.get(world)
     if (others) others.add(this)
     else memories.set(world, new Set([this]))
-    this.#stopWatching = world.floor.onMoved((labware_id) => this.#moved(labware_id))
+    this.#stopWatching = world.scheduler.onMoved((labware_id) => this.#moved(labware_id))
   }
 
   /** Something has changed: all that is different is written when this turn is over. */
@@ -234,7 +234,7 @@ function threadOf(thread: LabwareThread): SavedThread {
     status: status.current,
     last_error,
     labware,
-    seat: world.floor.whereIs(labware.labware_id) ?? null,
+    seat: world.scheduler.whereIs(labware.labware_id) ?? null,
     frames: frames.map(({ path, steps, next, isLoop, inserted }) => ({ path, next, is_loop: isLoop, inserted: placesOf(steps, inserted) })),
     seen: Object.fromEntries(seen),
     method_id: method?.method_id ?? null,

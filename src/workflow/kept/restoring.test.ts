@@ -10,11 +10,11 @@ import { type Saved, savedOf } from './saved.ts'
 
 /** Where each labware ended, by thread. */
 function endState(execution: Execution): string[] {
-  const { floor } = execution.world
+  const { scheduler } = execution.world
   return [...execution.threads.values()]
     .map(
       ({ name, status, labware }) =>
-        `${name} ${status.current} at ${floor.whereIs(labware.labware_id) ?? 'the end'}, ${labware.tips_left} tips`,
+        `${name} ${status.current} at ${scheduler.whereIs(labware.labware_id) ?? 'the end'}, ${labware.tips_left} tips`,
     )
     .sort()
 }
@@ -82,7 +82,7 @@ test('what was under way is closed, and the thread says why it stands', async (t
   const { told, thread } = await cutWhileMixing()
   t.same(trace(told), ['ACTION mix ABORTED', 'THREAD plate PAUSED'])
   t.match(told.at(-1)!.context, { pause_reason: 'system', last_error: 'the service restarted' })
-  t.equal(thread.world.floor.seat('nest').labware_id, thread.labware.labware_id)
+  t.equal(thread.world.scheduler.seat('nest').labware_id, thread.labware.labware_id)
 })
 
 test('resumed, it does the interrupted action again', async (t) => {

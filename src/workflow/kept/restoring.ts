@@ -113,47 +113,47 @@ function completedSince(thread: LabwareThread, seat: string | null): void {
   Object.assign(thread.labware, { state: 'ENDED', held_by: null })
   const { end, template } = thread.plan
   const last = end.seats.find((one) => one === seat) ?? (end.seats.length === 1 ? end.seats[0]! : undefined)
-  const isLeft = template.end.mode === 'LEAVE_IN_PLACE' && last !== undefined && !thread.world.floor.graph.seats.get(last)?.storage
+  const isLeft = template.end.mode === 'LEAVE_IN_PLACE' && last !== undefined && !thread.world.scheduler.graph.seats.get(last)?.storage
   if (isLeft) leaveStanding(thread, last)
 }
 
 /** What was last known to stand around is not there any more. */
 function takeOff({ world, labware: { labware_id } }: LabwareThread): void {
-  if (world.floor.whereIs(labware_id) === undefined || world.floor.whose(labware_id) !== null) return
-  world.floor.remove(labware_id)
+  if (world.scheduler.whereIs(labware_id) === undefined || world.scheduler.whose(labware_id) !== null) return
+  world.scheduler.remove(labware_id)
   world.labware.delete(labware_id)
 }
 
 /** Where nobody knows better: another run, or whoever carried it, may have put it elsewhere since. */
 function leaveStanding({ world, labware }: LabwareThread, seat: string): void {
-  const { floor } = world
-  const isKnown = floor.whereIs(labware.labware_id) !== undefined
+  const { scheduler } = world
+  const isKnown = scheduler.whereIs(labware.labware_id) !== undefined
   if (isKnown || !isFree(world, seat)) return
   world.labware.set(labware.labware_id, labware)
-  floor.put(labware.labware_id, seat, null)
+  scheduler.put(labware.labware_id, seat, null)
 }
 
 /** What was last known to stand around there is not there any more. */
 function putBack(thread: LabwareThread, seat: string): void {
   const { world, labware, thread_id, placing } = thread
-  const { floor } = world
-  for (const { name } of floor.graph.samePad(seat)) {
-    const { labware_id } = floor.seat(name)
-    if (labware_id === null || labware_id === labware.labware_id || floor.whose(labware_id) !== null) continue
-    floor.remove(labware_id)
+  const { scheduler } = world
+  for (const { name } of scheduler.graph.samePad(seat)) {
+    const { labware_id } = scheduler.seat(name)
+    if (labware_id === null || labware_id === labware.labware_id || scheduler.whose(labware_id) !== null) continue
+    scheduler.remove(labware_id)
     world.labware.delete(labware_id)
   }
   world.labware.set(labware.labware_id, labware)
-  floor.put(labware.labware_id, seat, thread_id)
+  scheduler.put(labware.labware_id, seat, thread_id)
   // Nobody else uses the transporter before it has set down what it has in its gripper.
   const { held_by } = labware
-  if (held_by !== null) floor.take(held_by, thread_id, () => {})
-  const isKept = held_by !== null && placing !== null && floor.graph.seats.has(placing) && floor.keep(thread_id, placing)
+  if (held_by !== null) scheduler.take(held_by, thread_id, () => {})
+  const isKept = held_by !== null && placing !== null && scheduler.graph.seats.has(placing) && scheduler.keep(thread_id, placing)
   if (!isKept) thread.placing = null
 }
 
-function isFree({ floor }: LabwareThread['world'], seat: string): boolean {
-  return floor.graph.samePad(seat).every(({ name }) => floor.seat(name).labware_id === null)
+function isFree({ scheduler }: LabwareThread['world'], seat: string): boolean {
+  return scheduler.graph.samePad(seat).every(({ name }) => scheduler.seat(name).labware_id === null)
 }
 
 /** If it ended after the last that was saved, or in the midst of that: what it had in hand goes to others. */

@@ -43,7 +43,7 @@ export const SavedThread = v.object({
   status: v.string(),
   last_error: Text,
   labware: Labware,
-  seat: v.pipe(Text, v.description('Where the labware stands; null when it is not on the floor')),
+  seat: v.pipe(Text, v.description('Where the labware stands; null when it is not on the deck')),
   frames: v.array(v.object({ path: v.string(), next: v.number(), is_loop: v.boolean(), inserted: Inserted })),
   seen: v.record(v.string(), v.number()),
   method_id: Text,

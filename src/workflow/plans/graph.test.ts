@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import * as v from 'valibot'
-import { graphOf, smc } from '../floor/floor_testing.ts'
+import { graphOf, smc } from '../scheduler/scheduler_testing.ts'
 import { TopologyDocument } from './documents.ts'
 import { Graph } from './graph.ts'
 

@@ -55,8 +55,8 @@ export class Births {
   #standingAt(seat: string, { template, labware: name }: ThreadPlan, barcode: string | null): Labware | undefined {
     if (template.start.mode !== 'REUSE_EXISTING') return undefined
     const { world, workflow } = this.#execution
-    const there = world.labware.get(world.floor.seat(seat).labware_id ?? '')
-    if (!there || world.floor.whose(there.labware_id) !== null) return undefined
+    const there = world.labware.get(world.scheduler.seat(seat).labware_id ?? '')
+    if (!there || world.scheduler.whose(there.labware_id) !== null) return undefined
     if (there.type !== workflow.document.labware[name]?.type || whyNotThat(there, barcode)) return undefined
     // Another workflow may have called it otherwise.
     return { ...there, template: name, last_run: this.#execution.execution_id }
@@ -66,7 +66,7 @@ export class Births {
     const { world } = this.#execution
     labware.state = 'IN_JOURNEY'
     world.labware.set(labware.labware_id, labware)
-    world.floor.assign(labware.labware_id, thread_id)
+    world.scheduler.assign(labware.labware_id, thread_id)
   }
 
   #labwareFor({ labware: template }: ThreadPlan, barcode: string | null): Labware {
@@ -106,14 +106,14 @@ function whyNotThat({ barcode }: Labware, wanted: string | null): string | undef
  * Throws `conflict`.
  */
 export function mustBeFree(
-  { floor, labware }: World,
+  { scheduler, labware }: World,
   seat: string,
   { document }: Workflow,
   { template, name, ...plan }: ThreadPlan,
   barcode: string | null = null,
 ): void {
-  const { labware_id } = floor.seat(seat)
-  if (labware_id === null || floor.graph.seats.get(seat)?.storage) return
+  const { labware_id } = scheduler.seat(seat)
+  if (labware_id === null || scheduler.graph.seats.get(seat)?.storage) return
   const there = labware.get(labware_id)
   if (there?.held_by) {
     const remedy = `put it somewhere and say where (benchd labware put ${labware_id} PLACE)`
@@ -122,7 +122,7 @@ export function mustBeFree(
       `${name} is to begin at ${seat}: ${there.name} from there is in the gripper of ${there.held_by}; ${remedy}`,
     )
   }
-  const isAtRest = floor.whose(labware_id) === null
+  const isAtRest = scheduler.whose(labware_id) === null
   const isOfType = template.start.mode === 'REUSE_EXISTING' && there?.type === document.labware[plan.labware]?.type
   const another = isOfType ? whyNotThat(there!, barcode) : undefined
   if (isAtRest && isOfType && !another) return

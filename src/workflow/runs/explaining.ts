@@ -2,7 +2,7 @@
 
 import * as v from 'valibot'
 import type { LatchedFault } from '../equipment/equipment.ts'
-import type { Obstacle } from '../floor/asking.ts'
+import type { Obstacle } from '../scheduler/request.ts'
 import type { PauseSite } from '../threads/recovery.ts'
 import type { LabwareThread } from '../threads/thread.ts'
 import type { Execution } from './execution.ts'
@@ -200,7 +200,7 @@ const remediesAt: Partial<Record<PauseSite, (thread: LabwareThread) => string>> 
 }
 
 function whereIs({ labware: { labware_id, held_by }, world }: LabwareThread): string {
-  return held_by ? `in the gripper of ${held_by}` : `at ${world.floor.whereIs(labware_id) ?? 'no place'}`
+  return held_by ? `in the gripper of ${held_by}` : `at ${world.scheduler.whereIs(labware_id) ?? 'no place'}`
 }
 
 function elsewhere({ labware: { name, labware_id } }: LabwareThread): string {

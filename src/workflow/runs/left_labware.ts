@@ -15,9 +15,9 @@ export const LeftLabware = v.strictObject({
 export type LeftLabware = v.InferOutput<typeof LeftLabware>
 
 /** What stands at a position and no thread moves; undefined for a free one, and for a storage, which takes as much as is wanted. */
-export function leftAt({ floor, labware }: Pick<World, 'floor' | 'labware'>, position: string): LeftLabware | undefined {
-  const { labware_id } = floor.seat(position)
-  if (labware_id === null || floor.whose(labware_id) !== null || floor.graph.seats.get(position)?.storage) return undefined
+export function leftAt({ scheduler, labware }: Pick<World, 'scheduler' | 'labware'>, position: string): LeftLabware | undefined {
+  const { labware_id } = scheduler.seat(position)
+  if (labware_id === null || scheduler.whose(labware_id) !== null || scheduler.graph.seats.get(position)?.storage) return undefined
   const { name = labware_id, last_run = null } = labware.get(labware_id) ?? {}
   const since = last_run === null ? '' : ` since run ${last_run.slice(0, 8)}`
   const message = `${position} is taken: ${name} has stood there${since}, and no thread moves it; take it away, and ${offTheBench(labware_id)}`

@@ -25,7 +25,7 @@ function placesOf(execution: Execution): string[] {
     ...end.seats,
     ...[...allSteps(steps)].flatMap((step) => (step.kind === 'park' ? step.seats : [])),
   ])
-  const now = execution.live().flatMap(({ startsAt, labware }) => [startsAt, world.floor.whereIs(labware.labware_id) ?? startsAt])
+  const now = execution.live().flatMap(({ startsAt, labware }) => [startsAt, world.scheduler.whereIs(labware.labware_id) ?? startsAt])
   return [...planned, ...now]
 }
 

@@ -154,7 +154,7 @@ function left(action: ActionRun, { what }: Leave): Outcome | 'again' {
 /** Gets one of the devices, and brings it to where it takes commands. */
 async function bind(thread: LabwareThread, action: ActionRun): Promise<void> {
   const { plan } = action
-  const { equipment, floor } = thread.world
+  const { equipment, scheduler } = thread.world
   action.status.become('AWAITING_LOCATION_RESERVATION')
   const keeps = keepsOf(thread, plan)
   const device = await insist(thread, 'ACTION_RESOLUTION', async () => {
@@ -183,7 +183,7 @@ async function bind(thread: LabwareThread, action: ActionRun): Promise<void> {
     try {
       await equipment.ready(device, thread.signal)
     } catch (error) {
-      floor.release(thread.thread_id, device)
+      scheduler.release(thread.thread_id, device)
       if (thread.signal.aborted) throw new Unwind('abort')
       thread.execution.incident(categoryOf(error, 'DEVICE_INIT_FAILED'), `${device} cannot be used: ${messageOf(error)}`, thread, {
         recovery_action: 'THREAD_RECOVER_RETRY',
@@ -293,7 +293,7 @@ function untilHere(thread: LabwareThread, action: ActionRun, method: MethodRun):
     }
     const callOff = once(method.changed, () => {
       if (method.isAbandoned) over(() => reject(new Leave('method')))
-      else world.floor.awaits(thread_id, bearers())
+      else world.scheduler.awaits(thread_id, bearers())
       return !isWaitedFor(thread, action) || undefined
     })(() => over(resolve))
     return () => over(callOff)
@@ -349,6 +349,6 @@ function useTips(thread: LabwareThread, plan: ActionPlan, carriers: readonly Lab
 
 /** Who used the tips, and which rack it is. */
 function rackContext(thread: LabwareThread, { labware_id, name, template, tips_left }: Labware) {
-  const position = thread.world.floor.whereIs(labware_id) ?? null
+  const position = thread.world.scheduler.whereIs(labware_id) ?? null
   return { ...thread.context(), labware_id, labware_name: name, labware_template_name: template, position, tips_left }
 }

@@ -67,7 +67,7 @@ export class ActionRun {
   seatFor(thread: LabwareThread): string {
     const { device, plan } = this
     const site = 'sites' in plan.action ? plan.action.sites[thread.labware.template] : undefined
-    const seat = device === null ? undefined : thread.world.floor.nest(device, thread.thread_id, site, this.owner.thread_id)
+    const seat = device === null ? undefined : thread.world.scheduler.nest(device, thread.thread_id, site, this.owner.thread_id)
     if (seat === undefined) throw new LabError('conflict', `there is no free site at ${device} for ${thread.labware.name}`)
     return seat
   }

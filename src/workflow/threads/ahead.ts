@@ -1,7 +1,7 @@
 // What a thread has still before it: read from its steps, for those who decide what it may be given.
 
-import type { Candidate } from '../floor/asking.ts'
 import { type ActionPlan, listsIn, own, type StepPlan, type Workflow } from '../plans/plan.ts'
+import type { Candidate } from '../scheduler/request.ts'
 import type { LabwareThread } from './thread.ts'
 
 /** The steps it has still to do, the one it is in included; of a loop all. */
@@ -49,7 +49,7 @@ export function placesAhead(thread: LabwareThread): (readonly Candidate[])[] {
   return placesFrom(thread, 1)
 }
 
-/** Where it will want to go once it is on the floor. */
+/** Where it will want to go once it is on the deck. */
 export function placesOnItsWay(thread: LabwareThread): (readonly Candidate[])[] {
   return placesFrom(thread, 0)
 }

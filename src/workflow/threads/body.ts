@@ -215,10 +215,10 @@ export class BodyRun {
   /** Labware may have been taken away from the device meanwhile. */
   #whyNotAgain(): string | undefined {
     const { arrived, device } = this.#action
-    const { floor } = this.#thread.world
+    const { scheduler } = this.#thread.world
     for (const { labware } of arrived.values()) {
-      const seat = floor.whereIs(labware.labware_id)
-      if (seat === undefined || floor.graph.seats.get(seat)?.device !== device)
+      const seat = scheduler.whereIs(labware.labware_id)
+      if (seat === undefined || scheduler.graph.seats.get(seat)?.device !== device)
         return `${labware.name} is not at ${device}: it stands at ${seat ?? 'no place'}; RETRY brings it there`
     }
     return undefined

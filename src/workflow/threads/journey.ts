@@ -2,8 +2,8 @@
 
 import { LabError, messageOf } from '../../errors.ts'
 import { once } from '../../kit/change.ts'
-import type { Candidate } from '../floor/asking.ts'
 import { itemKey, type StepList, type StepPlan } from '../plans/plan.ts'
+import type { Candidate } from '../scheduler/request.ts'
 import { act, insist } from './acting.ts'
 import { placesOnItsWay } from './ahead.ts'
 import { join } from './joining.ts'
@@ -31,7 +31,7 @@ export async function travel(thread: LabwareThread): Promise<void> {
 /** Whoever hears of it can rely on it that nothing is kept for the thread any more. */
 function end(thread: LabwareThread, status: 'COMPLETED' | 'STOPPED' | 'ABORTED' | 'FAILED'): void {
   const { labware, world } = thread
-  const seat = world.floor.whereIs(labware.labware_id)
+  const seat = world.scheduler.whereIs(labware.labware_id)
   labware.state = 'ENDED'
   closeWindow(thread)
   // A storage has room for others all the same.
@@ -39,14 +39,14 @@ function end(thread: LabwareThread, status: 'COMPLETED' | 'STOPPED' | 'ABORTED' 
   // One that was taken up after a restart may end before it is in them again.
   thread.method?.end(false)
   thread.joining?.leave(thread)
-  world.floor.forget(thread.thread_id)
+  world.scheduler.forget(thread.thread_id)
   thread.become(status)
 }
 
 function die(thread: LabwareThread, error: unknown): void {
   const { execution, labware, world } = thread
   thread.last_error = messageOf(error)
-  const where = labware.held_by ?? world.floor.whereIs(labware.labware_id) ?? 'nowhere'
+  const where = labware.held_by ?? world.scheduler.whereIs(labware.labware_id) ?? 'nowhere'
   execution.incident('THREAD_DIED', `thread ${thread.name} died: ${messageOf(error)}; ${labware.name} is at ${where}`, thread, {
     severity: 'CRITICAL',
     recovery_action: 'RESTART_EXECUTION',
@@ -55,12 +55,12 @@ function die(thread: LabwareThread, error: unknown): void {
   end(thread, 'FAILED')
 }
 
-/** Brings the labware onto the floor. */
+/** Brings the labware onto the deck. */
 async function begin(thread: LabwareThread): Promise<void> {
   const { plan, world, labware, execution } = thread
   const { mode } = plan.template.start
   // Taken up after a restart.
-  if (world.floor.whereIs(labware.labware_id) !== undefined) return setBack(thread)
+  if (world.scheduler.whereIs(labware.labware_id) !== undefined) return setBack(thread)
   const isByHand = world.mode === 'LIVE' && (mode === 'MANUAL_PLACE' || (mode === 'REUSE_EXISTING' && mustBeSeen(thread)))
   // What is in a storage is not in the way of others before it is taken out: it need not be, as long as they could not get past it.
   const after = isStorage(thread, thread.startsAt) ? placesOnItsWay(thread) : []
@@ -71,7 +71,7 @@ async function begin(thread: LabwareThread): Promise<void> {
   const kept = execution.beforeMotion()
   if (kept) await kept
   world.labware.set(labware.labware_id, labware)
-  world.floor.put(labware.labware_id, seat, thread.thread_id)
+  world.scheduler.put(labware.labware_id, seat, thread.thread_id)
   labware.state = 'IN_JOURNEY'
 }
 
@@ -263,7 +263,7 @@ async function awaitEvent(thread: LabwareThread, event: string, seen: number, ti
   )
 }
 
-/** Brings the labware to its end, and off the floor unless it is to stay. */
+/** Brings the labware to its end, and off the deck unless it is to stay. */
 async function finish(thread: LabwareThread): Promise<void> {
   const { plan, world, labware, execution } = thread
   const { mode } = plan.template.end
@@ -281,7 +281,7 @@ async function finish(thread: LabwareThread): Promise<void> {
   labware.state = 'ENDED'
   const isStored = isStorage(thread, seat)
   if (mode === 'LEAVE_IN_PLACE' && !isStored) {
-    world.floor.assign(labware.labware_id, null)
+    world.scheduler.assign(labware.labware_id, null)
     return
   }
   if (mode === 'MANUAL_REMOVE' && world.mode === 'LIVE' && !isStored) await execution.removed(thread)
@@ -289,12 +289,12 @@ async function finish(thread: LabwareThread): Promise<void> {
 }
 
 function takeOff({ world, labware }: LabwareThread): void {
-  world.floor.remove(labware.labware_id)
+  world.scheduler.remove(labware.labware_id)
   world.labware.delete(labware.labware_id)
 }
 
 function isStorage({ world }: LabwareThread, seat: string): boolean {
-  return world.floor.graph.seats.get(seat)?.storage === true
+  return world.scheduler.graph.seats.get(seat)?.storage === true
 }
 
 function seats(names: readonly string[]): Candidate[] {

@@ -1,8 +1,8 @@
 // Bringing labware from where it stands to a seat that is reserved for it, hop by hop.
 
 import { LabError, messageOf } from '../../errors.ts'
-import type { Candidate, Obstacle } from '../floor/asking.ts'
 import type { Hop } from '../plans/graph.ts'
+import type { Candidate, Obstacle } from '../scheduler/request.ts'
 import { type ActionStatus, actionTransitions, Status } from '../statuses.ts'
 import { categoryOf } from './causes.ts'
 import { Unwind } from './recovery.ts'
@@ -14,27 +14,27 @@ import { secondsAt } from './world.ts'
  * seat to go to, each time anew. Throws `conflict` when that is not kept for it any more.
  */
 export async function goTo(thread: LabwareThread, reserve: string | (() => string)): Promise<void> {
-  const { floor } = thread.world
+  const { scheduler } = thread.world
   const { labware, thread_id } = thread
   const { labware_id } = labware
   for (;;) {
     const seat = typeof reserve === 'string' ? reserve : reserve()
-    if (floor.whereIs(labware_id) === seat) return
+    if (scheduler.whereIs(labware_id) === seat) return
     // Somebody put it there by hand, and then elsewhere: that used the reservation up.
-    if (floor.seat(seat).reserved_for !== thread_id)
+    if (scheduler.seat(seat).reserved_for !== thread_id)
       throw new LabError('conflict', `${seat} is kept for ${labware.name} no longer, which was put elsewhere by hand; try again`)
     mustLead(thread, seat, [{ seat }])
     thread.become('AWAITING_MOVE_RESERVATION')
-    let travel: ReturnType<typeof floor.travel> | undefined
+    let travel: ReturnType<typeof scheduler.requestRoute> | undefined
     const route = await thread.wait<readonly Hop[]>(
       { kind: 'reservation', what: `the way to ${seat}`, interruptedBy: 'abort', obstacles: () => travel?.explain() ?? [] },
       (resolve) => {
-        travel = floor.travel(thread.thread_id, labware_id, seat, resolve)
+        travel = scheduler.requestRoute(thread.thread_id, labware_id, seat, resolve)
         return travel.withdraw
       },
     )
     for (const hop of route) {
-      if (floor.whereIs(labware_id) !== hop.from) break
+      if (scheduler.whereIs(labware_id) !== hop.from) break
       thread.become('AWAITING_MOVE_RESERVATION')
       thread.become('AWAITING_MOVE_TARGET_AVAILABILITY')
       thread.become('MOVING')
@@ -52,7 +52,7 @@ export async function goTo(thread: LabwareThread, reserve: string | (() => strin
  */
 export async function setBack(thread: LabwareThread): Promise<void> {
   const { labware, world } = thread
-  const seat = world.floor.whereIs(labware.labware_id)
+  const seat = world.scheduler.whereIs(labware.labware_id)
   if (labware.held_by === null || seat === undefined) return
   await thread.safePoint()
   thread.become('AWAITING_MOVE_RESERVATION')
@@ -68,13 +68,13 @@ export function knowsBetter(thread: LabwareThread): void {
   const { placing, world, thread_id } = thread
   thread.placing = null
   thread.touch()
-  if (placing !== null) world.floor.letGo(thread_id, placing)
+  if (placing !== null) world.scheduler.letGo(thread_id, placing)
 }
 
 /** Throws `conflict` where somebody has carried it to a place from which there is no way to any of these. */
 export function mustLead({ thread_id, labware, world }: LabwareThread, what: string, candidates: readonly Candidate[]): void {
-  if (world.floor.canReach(thread_id, candidates)) return
-  const from = world.floor.whereIs(labware.labware_id)
+  if (world.scheduler.canReach(thread_id, candidates)) return
+  const from = world.scheduler.whereIs(labware.labware_id)
   throw new LabError(
     'conflict',
     `there is no way from ${from} to ${what}; carry ${labware.name} to where there is one, and say that it stands there`,
@@ -83,10 +83,10 @@ export function mustLead({ thread_id, labware, world }: LabwareThread, what: str
 
 /** One hop, as often as it takes: each attempt is a new move. */
 async function ride(thread: LabwareThread, hop: Hop): Promise<void> {
-  const { floor } = thread.world
+  const { scheduler } = thread.world
   const { labware } = thread
   const isSetBack = hop.from === hop.to
-  const isThere = () => (isSetBack ? labware.held_by === null : floor.whereIs(labware.labware_id) === hop.to)
+  const isThere = () => (isSetBack ? labware.held_by === null : scheduler.whereIs(labware.labware_id) === hop.to)
   let isAsked = false
   for (;;) {
     const move = new MoveRun(thread, hop)
@@ -104,8 +104,8 @@ async function ride(thread: LabwareThread, hop: Hop): Promise<void> {
       isAsked = true
       await decide(thread, hop, error, isThere)
       // Whoever put it elsewhere took it out of the gripper.
-      if (floor.whereIs(labware.labware_id) !== hop.from) letGo(thread)
-      if (isThere() || floor.whereIs(labware.labware_id) !== hop.from) return
+      if (scheduler.whereIs(labware.labware_id) !== hop.from) letGo(thread)
+      if (isThere() || scheduler.whereIs(labware.labware_id) !== hop.from) return
     } finally {
       thread.move = null
       thread.carrying = null
@@ -115,7 +115,7 @@ async function ride(thread: LabwareThread, hop: Hop): Promise<void> {
 
 /** Throws `conflict`, for somebody to look: a real storage may have brought up its next one, and one would be put upon the other. */
 function mayGoBack({ labware, world }: LabwareThread, { to, transporter }: Hop): void {
-  if (!world.floor.graph.seats.get(to)?.storage || !world.equipment.isReal?.(transporter)) return
+  if (!world.scheduler.graph.seats.get(to)?.storage || !world.equipment.isReal?.(transporter)) return
   throw new LabError(
     'conflict',
     `${to} may have brought up its next one since ${labware.name} was taken out of it; look, and RETRY where it can be put back, or take it out of the gripper and say where it is`,
@@ -151,7 +151,7 @@ async function decide(thread: LabwareThread, { from, to, transporter }: Hop, err
 async function carry(thread: LabwareThread, move: MoveRun, isThere: () => boolean): Promise<void> {
   const { labware, signal, world } = thread
   const { from, to, transporter } = move.hop
-  const { floor, equipment } = world
+  const { scheduler, equipment } = world
   if (isThere()) return
   await take(thread, transporter)
   let letGo: (() => void) | undefined
@@ -159,7 +159,7 @@ async function carry(thread: LabwareThread, move: MoveRun, isThere: () => boolea
     await thread.execution.beforeMotion()
     letGo = equipment.hold?.(transporter, thread.execution.execution_id)
     const open = async (seat: string) => {
-      const device = floor.graph.seats.get(seat)?.device
+      const device = scheduler.graph.seats.get(seat)?.device
       if (device) await equipment.open(device, signal)
     }
     if (labware.held_by === transporter) await open(to)
@@ -180,25 +180,25 @@ async function carry(thread: LabwareThread, move: MoveRun, isThere: () => boolea
     await equipment.carry(transporter, 'place', to, signal)
     // In one go: whoever is kept in between would have it stand where it was picked.
     labware.held_by = null
-    if (!isThere()) floor.arrive(labware.labware_id, to)
+    if (!isThere()) scheduler.arrive(labware.labware_id, to)
     if (world.mode !== 'PURE_SIM' && move.picked_ms !== null)
       world.durations?.carried(transporter, secondsAt(transporter, move.picked_ms, world))
   } finally {
     letGo?.()
     // What is in its gripper is nobody else's to carry on.
-    if (labware.held_by !== transporter) floor.giveBack(transporter, thread.thread_id)
+    if (labware.held_by !== transporter) scheduler.giveBack(transporter, thread.thread_id)
   }
 }
 
 /** Waits for a turn with the transporter, unless it is ours because of what is in its gripper. */
 async function take(thread: LabwareThread, transporter: string): Promise<void> {
-  const { floor } = thread.world
-  if (floor.userOf(transporter) === thread.thread_id) return
+  const { scheduler } = thread.world
+  if (scheduler.userOf(transporter) === thread.thread_id) return
   const obstacles = (): Obstacle[] => [
-    { wanted: transporter, reason: 'held', thread_id: floor.userOf(transporter) ?? null, labware_id: null },
+    { wanted: transporter, reason: 'held', thread_id: scheduler.userOf(transporter) ?? null, labware_id: null },
   ]
   const waiting = { kind: 'reservation', what: `transporter ${transporter}`, interruptedBy: 'abort', obstacles } as const
-  await thread.wait<void>(waiting, (resolve) => floor.take(transporter, thread.thread_id, () => resolve()).withdraw)
+  await thread.wait<void>(waiting, (resolve) => scheduler.take(transporter, thread.thread_id, () => resolve()).withdraw)
 }
 
 /** Throws `conflict` when another gripper has the labware, or a thread that has ended left something in this one. */
@@ -216,7 +216,7 @@ function letGo({ labware, world, thread_id }: LabwareThread): void {
   if (labware.held_by === null) return
   const transporter = labware.held_by
   labware.held_by = null
-  world.floor.giveBack(transporter, thread_id)
+  world.scheduler.giveBack(transporter, thread_id)
 }
 
 /** One attempt at a hop. */

@@ -1,22 +1,22 @@
-// Asking the floor for a place, and making room for others while it is not to be had.
+// Requests a place from the scheduler, and makes room for others while the thread waits for it.
 
 import type { Change } from '../../kit/change.ts'
-import type { Again, Ask, Asked, Candidate } from '../floor/asking.ts'
 import { actionsOf, type Workflow } from '../plans/plan.ts'
+import type { Again, Candidate, Request, RequestHandle } from '../scheduler/request.ts'
 import { goTo, mustLead } from './moving.ts'
 import { Unwind } from './recovery.ts'
 import type { LabwareThread } from './thread.ts'
 
 type Answer = { granted: Candidate | undefined } | { seat: string; again: Again } | { stuck: string }
 
-export type Request = Pick<Ask, 'candidates' | 'after' | 'use' | 'keeps'> & {
+export type ThreadRequest = Pick<Request, 'candidates' | 'after' | 'use' | 'keeps'> & {
   what: string
   /** See `Ask`; looked up anew when `guests` tells. */
   inputs?(): readonly string[]
   guests?: Change
   /** Its labware may be put out of the way meanwhile; it may, unless said. */
   mayPark?: boolean
-  priority?: Ask['priority']
+  priority?: Request['priority']
   /** It cannot be had at once. */
   onWait?(): void
   /** Calls when it is not needed any more; the answer calls that off. */
@@ -27,16 +27,19 @@ export type Request = Pick<Ask, 'candidates' | 'after' | 'use' | 'keeps'> & {
  * Resolves with what was granted, or without when it is not needed any more. Where threads wait for each other and there is no room,
  * somebody has to decide. Rejects with `conflict` when there is no way there, whoever makes room.
  */
-export function request(thread: LabwareThread, wanted: Request & { unless: NonNullable<Request['unless']> }): Promise<Candidate | undefined>
-export function request(thread: LabwareThread, wanted: Request): Promise<Candidate>
+export function request(
+  thread: LabwareThread,
+  wanted: ThreadRequest & { unless: NonNullable<ThreadRequest['unless']> },
+): Promise<Candidate | undefined>
+export function request(thread: LabwareThread, wanted: ThreadRequest): Promise<Candidate>
 export async function request(
   thread: LabwareThread,
-  { what, priority = 1, mayPark = true, onWait, unless = () => () => {}, inputs = () => [], guests, ...wish }: Request,
+  { what, priority = 1, mayPark = true, onWait, unless = () => () => {}, inputs = () => [], guests, ...wish }: ThreadRequest,
 ): Promise<Candidate | undefined> {
   let again: Again | undefined
   for (;;) {
     mustLead(thread, what, wish.candidates)
-    let asked: Asked | undefined
+    let asked: RequestHandle | undefined
     const answer: Answer = await thread.wait<Answer>({ kind: 'reservation', what, obstacles: () => asked?.explain() ?? [] }, (resolve) => {
       let isUnneeded = false
       let unwatch: (() => void) | undefined
@@ -59,7 +62,7 @@ export async function request(
         resolve(answer)
       }
       let admitted = inputs()
-      const ask: Ask = {
+      const ask: Request = {
         ...wish,
         inputs: admitted,
         thread_id: thread.thread_id,
@@ -74,7 +77,7 @@ export async function request(
         unwatch?.()
         asked?.withdraw()
       }
-      asked = thread.world.floor.ask(ask, again)
+      asked = thread.world.scheduler.request(ask, again)
       try {
         if (asked.state === 'waiting') onWait?.()
       } catch (error) {
@@ -118,7 +121,7 @@ async function decideDeadlock(thread: LabwareThread, stuck: string): Promise<voi
   thread.recovered()
 }
 
-/** The floor knows everybody by id. */
+/** The scheduler knows threads by id. */
 function inNames(text: string, { execution, world }: LabwareThread): string {
   return text.replace(/\b(labware|thread) ([\w-]+)/g, (whole, kind: string, id: string) => {
     const name = kind === 'labware' ? world.labware.get(id)?.name : execution.find(id)?.name
@@ -136,7 +139,7 @@ export async function idle<Value>(
   let again: Again | undefined
   for (;;) {
     const answer = await thread.wait<{ value: Value } | { seat: string; again: Again }>(waiting, (resolve, reject) => {
-      let asked: Asked | undefined
+      let asked: RequestHandle | undefined
       let isOver = false
       const end = () => {
         isOver = true
@@ -158,7 +161,7 @@ export async function idle<Value>(
         callOff()
         resolve({ seat, again })
       })
-      asked = thread.world.floor.ask({ thread_id: thread.thread_id, priority: 1, candidates: [], granted: () => {}, ...out }, again)
+      asked = thread.world.scheduler.request({ thread_id: thread.thread_id, priority: 1, candidates: [], granted: () => {}, ...out }, again)
       return () => {
         asked?.withdraw()
         callOff()
@@ -179,8 +182,8 @@ async function park(thread: LabwareThread, seat: string): Promise<void> {
   thread.labware.state = 'PARKED'
 }
 
-function parkable(thread: LabwareThread, park: NonNullable<Ask['park']>): Pick<Ask, 'park'> {
+function parkable(thread: LabwareThread, park: NonNullable<Request['park']>): Pick<Request, 'park'> {
   const { plan, labware, world } = thread
-  const isOnTheFloor = world.floor.whereIs(labware.labware_id) !== undefined
-  return isOnTheFloor && !plan.template.immovable ? { park } : {}
+  const isOnDeck = world.scheduler.whereIs(labware.labware_id) !== undefined
+  return isOnDeck && !plan.template.immovable ? { park } : {}
 }

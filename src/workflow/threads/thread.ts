@@ -1,11 +1,11 @@
 // The journey of one labware: its status, what it waits for, and how it is paused, stopped and let go on.
 
 import { LabError, messageOf } from '../../errors.ts'
-import type { Candidate, Obstacle } from '../floor/asking.ts'
 import type { Interrupted, SavedThread } from '../kept/saved.ts'
 import type { StepPlan, ThreadPlan } from '../plans/plan.ts'
 import type { Execution } from '../runs/execution.ts'
 import type { Awaited } from '../runs/inserts.ts'
+import type { Candidate, Obstacle } from '../scheduler/request.ts'
 import { isTerminal, Status, type ThreadStatus, threadTransitions } from '../statuses.ts'
 import type { ActionRun } from './action.ts'
 import type { Labware } from './labware.ts'
@@ -71,7 +71,7 @@ export class LabwareThread {
   readonly execution: Execution
   readonly labware: Labware
   readonly origin: ThreadOrigin
-  /** The seat where its labware comes onto the floor. */
+  /** The seat where its labware comes onto the deck. */
   readonly startsAt: string
   /** Any of these is its end. */
   readonly ends: readonly Candidate[]
@@ -208,7 +208,8 @@ export class LabwareThread {
     const { execution, labware } = this
     const context = { ...this.context(), pause_reason: status === 'PAUSED' ? this.pause_reason : null }
     const isManual = status === 'AWAITING_MANUAL_PLACE' || status === 'AWAITING_MANUAL_REMOVE'
-    const target_location = status === 'AWAITING_MANUAL_PLACE' ? this.startsAt : (execution.world.floor.whereIs(labware.labware_id) ?? null)
+    const target_location =
+      status === 'AWAITING_MANUAL_PLACE' ? this.startsAt : (execution.world.scheduler.whereIs(labware.labware_id) ?? null)
     const manual = { labware_id: labware.labware_id, labware_name: labware.name, labware_template_name: labware.template, target_location }
     execution.emit('THREAD', this.thread_id, status, isManual ? { ...context, ...manual } : context)
   }
@@ -221,7 +222,7 @@ export class LabwareThread {
     { kind, what, obstacles = () => [], interruptedBy = 'pause', awaits }: WaitFor,
     begin: (resolve: (value: Value) => void, reject: (error: unknown) => void) => () => void,
   ): Promise<Value> {
-    const { steps, clock, floor } = this.world
+    const { steps, clock, scheduler } = this.world
     return new Promise((resolve, reject) => {
       let isOver = false
       const end = (goOn: () => void) => {
@@ -229,9 +230,9 @@ export class LabwareThread {
         isOver = true
         if (this.waiting && isBlocked(this.waiting)) this.execution.stall.blocked(-1)
         // From this moment on it will go on by itself, whatever it has yet to hear.
-        if (awaits) floor.awaits(this.thread_id, [])
-        if (kind === 'event') floor.hears(this.thread_id, false)
-        if (kind === 'operator') floor.holdUp(this.thread_id, false)
+        if (awaits) scheduler.awaits(this.thread_id, [])
+        if (kind === 'event') scheduler.hears(this.thread_id, false)
+        if (kind === 'operator') scheduler.holdUp(this.thread_id, false)
         this.waiting = null
         this.touch()
         this.#interrupt = null
@@ -252,11 +253,11 @@ export class LabwareThread {
         end(() => reject(unwind))
       }
       // Any of these may let others go on, who end this wait.
-      if (awaits) floor.awaits(this.thread_id, awaits())
+      if (awaits) scheduler.awaits(this.thread_id, awaits())
       // What it waits for may need what is booked for it.
-      if (!isOver && (kind === 'event' || kind === 'operator')) floor.unbook(this.thread_id)
-      if (!isOver && kind === 'event') floor.hears(this.thread_id, true)
-      if (!isOver && kind === 'operator') floor.holdUp(this.thread_id, true)
+      if (!isOver && (kind === 'event' || kind === 'operator')) scheduler.cancelReservations(this.thread_id)
+      if (!isOver && kind === 'event') scheduler.hears(this.thread_id, true)
+      if (!isOver && kind === 'operator') scheduler.holdUp(this.thread_id, true)
       if (isOver) return
       // Whoever heard that it waits may have wanted it to do something else.
       const since = this.#unwinding(interruptedBy)
@@ -309,7 +310,7 @@ export class LabwareThread {
 
   async #hold(reason: 'manual' | 'system', then: ThreadStatus): Promise<void> {
     this.pause_reason = reason
-    this.world.floor.unbook(this.thread_id)
+    this.world.scheduler.cancelReservations(this.thread_id)
     // Whoever hears of it may end it at once.
     const resumed = new Promise<void>((resolve, reject) => {
       this.#resume = () => this.world.steps.push(resolve)
@@ -320,10 +321,10 @@ export class LabwareThread {
     })
     try {
       this.become('PAUSED')
-      this.world.floor.holdUp(this.thread_id, true)
+      this.world.scheduler.holdUp(this.thread_id, true)
       await resumed
     } finally {
-      this.world.floor.holdUp(this.thread_id, false)
+      this.world.scheduler.holdUp(this.thread_id, false)
       this.waiting = null
       this.touch()
       this.#resume = null
@@ -360,7 +361,7 @@ export class LabwareThread {
     this.#refuses = refuses
     // Whoever is to put it right must get at the device.
     this.#letGo?.()
-    this.world.floor.unbook(this.thread_id)
+    this.world.scheduler.cancelReservations(this.thread_id)
     this.pause_reason = 'error'
     this.last_error = messageOf(error)
     const decided = new Promise<Decision | Other>((resolve, reject) => {
@@ -380,13 +381,13 @@ export class LabwareThread {
     let isSkipped = false
     try {
       this.become('PAUSED')
-      this.world.floor.holdUp(this.thread_id, true)
+      this.world.scheduler.holdUp(this.thread_id, true)
       return await decided
     } catch (unwind) {
       isSkipped = unwind instanceof Unwind && unwind.kind === 'skip'
       throw unwind
     } finally {
-      this.world.floor.holdUp(this.thread_id, false)
+      this.world.scheduler.holdUp(this.thread_id, false)
       this.waiting = null
       this.touch()
       this.#decide = null
@@ -414,7 +415,7 @@ export class LabwareThread {
   letGo(): void {
     if (this.device === null) return
     this.#letGo?.()
-    this.world.floor.release(this.thread_id, this.device)
+    this.world.scheduler.release(this.thread_id, this.device)
     this.device = null
   }
 

@@ -1,9 +1,9 @@
 // Actions after which the labware's next must begin within a time: what is booked for that, and what is told when it was too late.
 
-import type { Keep, Use } from '../floor/asking.ts'
 import { filledIn } from '../plans/params.ts'
 import { type ActionPlan, type StepPlan, takes } from '../plans/plan.ts'
 import { knownSeconds, secondsOf } from '../plans/timing.ts'
+import type { Keep, Use } from '../scheduler/request.ts'
 import type { ActionRun } from './action.ts'
 import type { LabwareThread } from './thread.ts'
 
@@ -41,13 +41,13 @@ export function reopenWindow(thread: LabwareThread, { after, allowed_s, left_s, 
   const forget = isTold ? () => {} : clock.after(Math.max(0, left_s * 1000 + 1), () => missed(thread, { after, allowed_s }))
   thread.touch()
   thread.window = { after, allowed_s, since_ms, until: thread.execution.now() + left_s, isTold, forget }
-  thread.world.floor.hurry(thread.thread_id, since_ms + allowed_s * 1000)
+  thread.world.scheduler.hurry(thread.thread_id, since_ms + allowed_s * 1000)
 }
 
 /** The action begins, with all the labware that it wants. */
 export function beginIn(action: ActionRun): void {
   const { owner, device, arrived } = action
-  if (device !== null) owner.world.floor.began(owner.thread_id, device)
+  if (device !== null) owner.world.scheduler.began(owner.thread_id, device)
   for (const thread of arrived.values()) closeWindow(thread)
 }
 
@@ -57,7 +57,7 @@ export function closeWindow(thread: LabwareThread): void {
   thread.window.forget()
   thread.window = null
   thread.touch()
-  thread.world.floor.hurry(thread.thread_id, null)
+  thread.world.scheduler.hurry(thread.thread_id, null)
 }
 
 function missed(thread: LabwareThread, { after, allowed_s }: Pick<Window, 'after' | 'allowed_s'>): void {

@@ -3,8 +3,8 @@
 import type { Clock } from '../../kit/clock.ts'
 import type { StepQueue } from '../../kit/steps.ts'
 import type { Equipment } from '../equipment/equipment.ts'
-import type { Floor } from '../floor/floor.ts'
 import type { Durations } from '../plans/durations.ts'
+import type { Scheduler } from '../scheduler/scheduler.ts'
 import type { Labware } from './labware.ts'
 
 /** LIVE: the devices as they are configured. DEVICE_SIM: each driver over its own simulator. PURE_SIM: no driver, and time that jumps. */
@@ -15,7 +15,7 @@ export type World = {
   readonly mode: RunMode
   readonly clock: Clock
   readonly steps: StepQueue
-  readonly floor: Floor
+  readonly scheduler: Scheduler
   readonly equipment: Equipment
   /** Whatever stands somewhere. */
   readonly labware: Map<string, Labware>

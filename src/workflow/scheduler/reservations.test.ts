@@ -4,8 +4,8 @@ import { VirtualClock } from '../../kit/clock.ts'
 import { TopologyDocument } from '../plans/documents.ts'
 import { Graph } from '../plans/graph.ts'
 import { Hops } from '../plans/timing.ts'
-import type { Ask, Asked, Keep, Use } from './asking.ts'
-import { Floor } from './floor.ts'
+import type { Keep, Request, RequestHandle, Use } from './request.ts'
+import { Scheduler } from './scheduler.ts'
 
 const lasting = (seconds: number | undefined): Use => ({ seconds: () => seconds, stays: () => seconds })
 const keep = (device: string, within_s: number, seconds = 100): Keep => ({ candidates: [{ device }], within_s, use: lasting(seconds) })
@@ -27,10 +27,10 @@ function bench(pads: string[] = []) {
     devices: Object.fromEntries(devices.map((device) => [device, {}])),
   })
   const clock = new VirtualClock()
-  const floor = new Floor(new Graph(document), { ahead: { clock, hops: new Hops(document) } })
+  const scheduler = new Scheduler(new Graph(document), { ahead: { clock, hops: new Hops(document) } })
   const log: string[] = []
-  const ask = (thread_id: string, device: string, more: Partial<Ask> = {}): Asked =>
-    floor.ask({
+  const request = (thread_id: string, device: string, more: Partial<Request> = {}): RequestHandle =>
+    scheduler.request({
       thread_id,
       priority: 1,
       candidates: [{ device }],
@@ -41,55 +41,55 @@ function bench(pads: string[] = []) {
     })
   /** It goes there at once. */
   const go = (thread: string, device: string) =>
-    floor.travel(thread, thread, floor.nest(device, thread) ?? device, (route) => {
-      for (const { to } of route) floor.arrive(thread, to)
+    scheduler.requestRoute(thread, thread, scheduler.nest(device, thread) ?? device, (route) => {
+      for (const { to } of route) scheduler.arrive(thread, to)
     })
-  return { clock, floor, log, ask, go }
+  return { clock, scheduler, log, request, go }
 }
 
 test('others get a booked device only if they are done with it before', async (t) => {
-  const { floor, log, ask } = bench()
-  floor.put('a', 'stack-1', 'a')
-  floor.put('b', 'stack-2', 'b')
-  floor.put('c', 'stack-3', 'c')
+  const { scheduler, log, request } = bench()
+  scheduler.put('a', 'stack-1', 'a')
+  scheduler.put('b', 'stack-2', 'b')
+  scheduler.put('c', 'stack-3', 'c')
   // It comes to d1 after 12 s and is done there after 112 s.
-  ask('a', 'd1', { keeps: [keep('d2', 60)] })
-  const long = ask('b', 'd2', { use: lasting(80) })
+  request('a', 'd1', { keeps: [keep('d2', 60)] })
+  const long = request('b', 'd2', { use: lasting(80) })
   t.same(long.explain(), [{ wanted: 'd2', reason: 'booked', thread_id: 'a', labware_id: null }])
-  ask('c', 'd2', { use: lasting(60) })
+  request('c', 'd2', { use: lasting(60) })
   t.same(log, ['a gets d1', 'c gets d2'])
 })
 
 test('of whom nobody knows how long it will be, it gets no device that is booked', async (t) => {
-  const { floor, log, ask } = bench()
-  floor.put('a', 'stack-1', 'a')
-  floor.put('b', 'stack-2', 'b')
-  ask('a', 'd1', { keeps: [keep('d2', 60)] })
-  ask('b', 'd2', { use: lasting(undefined) })
+  const { scheduler, log, request } = bench()
+  scheduler.put('a', 'stack-1', 'a')
+  scheduler.put('b', 'stack-2', 'b')
+  request('a', 'd1', { keeps: [keep('d2', 60)] })
+  request('b', 'd2', { use: lasting(undefined) })
   t.same(log, ['a gets d1'])
-  floor.forget('a')
+  scheduler.forget('a')
   t.same(log, ['a gets d1', 'b gets d2'])
 })
 
 test('where nobody knows how long an action takes the next device is booked from now on', async (t) => {
-  const { floor, log, ask } = bench()
-  floor.put('a', 'stack-1', 'a')
-  floor.put('b', 'stack-2', 'b')
-  ask('a', 'd1', { use: lasting(undefined), keeps: [keep('d2', 60)] })
-  ask('b', 'd2', { use: lasting(0) })
+  const { scheduler, log, request } = bench()
+  scheduler.put('a', 'stack-1', 'a')
+  scheduler.put('b', 'stack-2', 'b')
+  request('a', 'd1', { use: lasting(undefined), keeps: [keep('d2', 60)] })
+  request('b', 'd2', { use: lasting(0) })
   t.same(log, ['a gets d1'])
-  floor.unbook('a')
+  scheduler.cancelReservations('a')
   t.same(log, ['a gets d1', 'b gets d2'])
 })
 
 test('an action waits no longer than until the next device will be free in time, and time alone lets it begin', async (t) => {
-  const { clock, floor, log, ask, go } = bench()
-  floor.put('a', 'stack-1', 'a')
-  floor.put('b', 'stack-2', 'b')
-  ask('b', 'd2', { use: lasting(500) })
+  const { clock, scheduler, log, request, go } = bench()
+  scheduler.put('a', 'stack-1', 'a')
+  scheduler.put('b', 'stack-2', 'b')
+  request('b', 'd2', { use: lasting(500) })
   go('b', 'd2')
-  floor.began('b', 'd2')
-  const asked = ask('a', 'd1', { keeps: [keep('d2', 60)] })
+  scheduler.began('b', 'd2')
+  const asked = request('a', 'd1', { keeps: [keep('d2', 60)] })
   t.same(asked.explain(), [{ wanted: 'd2', reason: 'window', thread_id: 'b', labware_id: null }])
   // d2 is left after 524 s; the way to d1 and what is done there take 112 s, and half of what the window allows beyond the ways is left.
   await clock.advance(400_000 - 1)
@@ -100,51 +100,51 @@ test('an action waits no longer than until the next device will be free in time,
 })
 
 test('nothing is looked at again when nobody waits for time to go by', async (t) => {
-  const { clock, floor, ask, go } = bench()
-  floor.put('a', 'stack-1', 'a')
-  floor.put('b', 'stack-2', 'b')
-  ask('b', 'd2', { use: lasting(500) })
+  const { clock, scheduler, request, go } = bench()
+  scheduler.put('a', 'stack-1', 'a')
+  scheduler.put('b', 'stack-2', 'b')
+  request('b', 'd2', { use: lasting(500) })
   go('b', 'd2')
-  floor.began('b', 'd2')
-  const asked = ask('a', 'd1', { keeps: [keep('d2', 60)] })
+  scheduler.began('b', 'd2')
+  const asked = request('a', 'd1', { keeps: [keep('d2', 60)] })
   t.equal(clock.timers, 1)
   asked.withdraw()
   t.equal(clock.timers, 0)
 })
 
 test('where a ring goes through a booking and there is no room, the one that wanted to be in time begins all the same', async (t) => {
-  const { floor, log, ask } = bench()
-  floor.put('a', 'd1', 'a')
-  floor.put('b', 'd2', 'b')
-  ask('b', 'd1')
-  ask('a', 'd1', { keeps: [keep('d2', 60)] })
+  const { scheduler, log, request } = bench()
+  scheduler.put('a', 'd1', 'a')
+  scheduler.put('b', 'd2', 'b')
+  request('b', 'd1')
+  request('a', 'd1', { keeps: [keep('d2', 60)] })
   t.same(log, ['a gets d1'])
 })
 
 test('who waits for another in a place that is booked for that one gets it where neither could go on', async (t) => {
-  const { floor, log, ask } = bench()
-  floor.put('a', 'stack-1', 'a')
-  floor.put('b', 'stack-2', 'b')
-  ask('a', 'd1', { keeps: [keep('d2', 60)] })
-  ask('b', 'd2', { use: lasting(900) })
+  const { scheduler, log, request } = bench()
+  scheduler.put('a', 'stack-1', 'a')
+  scheduler.put('b', 'stack-2', 'b')
+  request('a', 'd1', { keeps: [keep('d2', 60)] })
+  request('b', 'd2', { use: lasting(900) })
   t.same(log, ['a gets d1'])
-  floor.awaits('a', ['b'])
+  scheduler.awaits('a', ['b'])
   t.same(log, ['a gets d1', 'b gets d2'])
 })
 
 test('whoever hurries goes before those who asked first, and what waits in its way is parked', async (t) => {
-  const { floor, log, ask } = bench(['p1'])
-  floor.put('a', 'd1', 'a')
-  floor.put('b', 'd2', 'b')
-  floor.put('c', 'stack-1', 'c')
-  floor.put('d', 'd3', 'd')
-  ask('c', 'd2')
-  ask('b', 'd3', { park: (seat) => log.push(`b is parked at ${seat}`) })
+  const { scheduler, log, request } = bench(['p1'])
+  scheduler.put('a', 'd1', 'a')
+  scheduler.put('b', 'd2', 'b')
+  scheduler.put('c', 'stack-1', 'c')
+  scheduler.put('d', 'd3', 'd')
+  request('c', 'd2')
+  request('b', 'd3', { park: (seat) => log.push(`b is parked at ${seat}`) })
   t.same(log, [])
-  floor.hurry('a', 60_000)
-  ask('a', 'd2')
+  scheduler.hurry('a', 60_000)
+  request('a', 'd2')
   t.same(log, ['b is parked at p1'])
-  floor.travel('b', 'b', 'p1', () => {})
-  floor.arrive('b', 'p1')
+  scheduler.requestRoute('b', 'b', 'p1', () => {})
+  scheduler.arrive('b', 'p1')
   t.same(log, ['b is parked at p1', 'a gets d2'])
 })

@@ -1,11 +1,11 @@
-// For tests: topologies in a few words, and threads that do at once what the floor lets them.
+// For tests: topologies in a few words, and threads that do at once what the scheduler grants them.
 
 import * as v from 'valibot'
 import { TopologyDocument } from '../plans/documents.ts'
 import type { Hop } from '../plans/graph.ts'
 import { Graph } from '../plans/graph.ts'
-import type { Again, Ask, Asked, Candidate } from './asking.ts'
-import { Floor } from './floor.ts'
+import type { Again, Candidate, Request, RequestHandle } from './request.ts'
+import { Scheduler } from './scheduler.ts'
 
 /**
  * `arms` says what each reaches. A name that begins with `d` is a device (`d1*3` with three sites), with `p` a place to park, with
@@ -14,9 +14,9 @@ import { Floor } from './floor.ts'
 export function graphOf(arms: Record<string, string>, translators: Record<string, [string, string]> = {}): Graph {
   const words = new Set(Object.values(arms).flatMap((arm) => arm.split(' ')))
   const names = [...words].map((word) => word.split('*') as [string, string?])
-  const transporters = Object.entries(arms).map(([arm, places]) => [
+  const transporters = Object.entries(arms).map(([arm, resources]) => [
     arm,
-    { positions: places.split(' ').map((word) => word.split('*')[0]!) },
+    { positions: resources.split(' ').map((word) => word.split('*')[0]!) },
   ])
   const positions = names.map(([name]) => [name, kindOf(name)])
   const devices = names.filter(([name]) => name.startsWith('d')).map(([name, sites = '1']) => [name, { sites: Number(sites) }])
@@ -62,27 +62,29 @@ export function smc(): Graph {
   )
 }
 
-/** `d1 d2` are two devices, `p1` and `bravo/site-1` are seats. */
-export function places(words: string): Candidate[] {
+/** `d1 d2` are two devices, `p1` and `bravo/site-1` are positions. */
+export function resources(words: string): Candidate[] {
   return words
     .split(' ')
     .filter((word) => word !== '')
     .map((word) => (word.startsWith('d') && !word.includes('/') ? { device: word } : { seat: word }))
 }
 
-type Wish = Partial<Omit<Ask, 'candidates' | 'after'>> & { after?: string[]; stays?: boolean }
+type Wish = Partial<Omit<Request, 'candidates' | 'after'>> & { after?: string[]; stays?: boolean }
 
-/** Every thread has the labware of its name. `log` tells what the floor said, in order. */
+/** Every thread has the labware of its name. `log` lists the scheduler's callbacks, in order. */
 export class Stage {
-  readonly floor: Floor
+  readonly scheduler: Scheduler
   readonly log: string[] = []
-  readonly asked = new Map<string, Asked>()
+  readonly asked = new Map<string, RequestHandle>()
   readonly #wishes = new Map<string, { words: string; wish: Wish }>()
   readonly #parks = new Map<string, { seat: string; again: Again }>()
   readonly #granted = new Map<string, Candidate>()
 
   constructor(graph: Graph) {
-    this.floor = new Floor(graph, { onKnot: (threads, victim) => this.log.push(`knot of ${[...threads].sort().join(' ')}: ${victim}`) })
+    this.scheduler = new Scheduler(graph, {
+      onDeadlock: (threads, victim) => this.log.push(`knot of ${[...threads].sort().join(' ')}: ${victim}`),
+    })
   }
 
   /** What the log has had since this was last called. */
@@ -91,20 +93,20 @@ export class Stage {
   }
 
   stand(...pairs: [thread: string, seat: string][]): this {
-    for (const [thread, seat] of pairs) this.floor.put(thread, seat, thread)
+    for (const [thread, seat] of pairs) this.scheduler.put(thread, seat, thread)
     return this
   }
 
   /** No words: it idles. */
-  wish(thread: string, words: string, wish: Wish = {}, again?: Again): Asked {
+  wish(thread: string, words: string, wish: Wish = {}, again?: Again): RequestHandle {
     this.#wishes.set(thread, { words, wish })
     const { after, stays = false, ...rest } = wish
-    const asked = this.floor.ask(
+    const asked = this.scheduler.request(
       {
         thread_id: thread,
         priority: 1,
-        candidates: places(words),
-        ...(after ? { after: after.map(places) } : {}),
+        candidates: resources(words),
+        ...(after ? { after: after.map(resources) } : {}),
         granted: (candidate) => {
           this.#granted.set(thread, candidate)
           this.log.push(`${thread} gets ${'device' in candidate ? candidate.device : candidate.seat}`)
@@ -124,23 +126,23 @@ export class Stage {
     this.log.push(`${thread} is to park at ${seat}`)
   }
 
-  /** Goes to what was granted last, or to another seat that is reserved for it. */
+  /** Goes to what was granted last, or to another position that is reserved for it. */
   go(thread: string, to?: string): void {
     const granted = this.#granted.get(thread)!
-    const seat = to ?? ('seat' in granted ? granted.seat : this.floor.nest(granted.device, thread)!)
-    this.floor.travel(thread, thread, seat, (route) => this.ride(thread, route))
+    const seat = to ?? ('seat' in granted ? granted.seat : this.scheduler.nest(granted.device, thread)!)
+    this.scheduler.requestRoute(thread, thread, seat, (route) => this.ride(thread, route))
   }
 
   ride(thread: string, route: readonly Hop[]): void {
-    for (const { to } of route) this.floor.arrive(thread, to)
+    for (const { to } of route) this.scheduler.arrive(thread, to)
   }
 
-  /** Goes where it was told to, and asks anew. */
-  park(thread: string): Asked {
+  /** Goes to the parking position, and makes its request anew. */
+  park(thread: string): RequestHandle {
     const { seat, again } = this.#parks.get(thread)!
     this.#parks.delete(thread)
     const { words, wish } = this.#wishes.get(thread)!
-    this.floor.travel(thread, thread, seat, (route) => this.ride(thread, route))
+    this.scheduler.requestRoute(thread, thread, seat, (route) => this.ride(thread, route))
     return this.wish(thread, words, wish, again)
   }
 
@@ -148,7 +150,7 @@ export class Stage {
   visit(thread: string): void {
     this.go(thread)
     const granted = this.#granted.get(thread)!
-    if ('device' in granted) this.floor.release(thread, granted.device)
+    if ('device' in granted) this.scheduler.release(thread, granted.device)
   }
 
   reasons(thread: string): string[] {

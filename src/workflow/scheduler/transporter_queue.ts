@@ -1,10 +1,10 @@
-// Whose turn it is with a transporter: one at a time, first come, first served; those that are pressed before the others.
+// A queue for each transporter: one thread uses it at a time, first come, first served, threads with a deadline before the others.
 
 import { Few } from '../../kit/few.ts'
 
 type Turn = { readonly transporter: string; readonly thread_id: string; readonly granted: () => void }
 
-export class Turns {
+export class TransporterQueue {
   readonly #holders = new Map<string, Turn>()
   readonly #queues = new Map<string, Few<Turn>>()
   readonly #granted: Turn[] = []
@@ -32,7 +32,7 @@ export class Turns {
     return this.#holders.get(transporter)?.thread_id
   }
 
-  /** Nothing happens if the thread has not got it, or no more. */
+  /** Ends the thread's turn. Does nothing if the thread does not have the transporter. */
   giveBack(transporter: string, thread_id: string): void {
     if (this.#holders.get(transporter)?.thread_id !== thread_id) return
     this.#holders.delete(transporter)
@@ -72,7 +72,7 @@ export class Turns {
     return undefined
   }
 
-  /** One after the other, however deep the calls that brought them about: a chain of turns must not become a tower of calls. */
+  /** Calls the granted ones in a loop, so that a chain of turns does not become a deep recursion. */
   #call(): void {
     if (this.#isCalling) return
     this.#isCalling = true
@@ -83,7 +83,7 @@ export class Turns {
     }
   }
 
-  /** It may have been withdrawn between. */
+  /** Whether the turn still holds its transporter: it may have been withdrawn since it was granted. */
   #isHeld(turn: Turn): boolean {
     return this.#holders.get(turn.transporter) === turn
   }

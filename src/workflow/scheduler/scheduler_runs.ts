@@ -1,9 +1,9 @@
 // For tests: random journeys on random topologies, with whatever could happen next happening in a random order.
 
 import type { Graph, Hop } from '../plans/graph.ts'
-import type { Again, Candidate } from './asking.ts'
-import { Floor } from './floor.ts'
-import { graphOf } from './floor_testing.ts'
+import type { Again, Candidate } from './request.ts'
+import { Scheduler } from './scheduler.ts'
+import { graphOf } from './scheduler_testing.ts'
 
 export type Shape = {
   seed: number
@@ -18,24 +18,24 @@ export type Shape = {
 /** One thing after the other, each time any of those that could happen next. */
 export class Run {
   readonly graph: Graph
-  readonly floor: Floor
+  readonly scheduler: Scheduler
   readonly stuck: string[] = []
   readonly holders = new Map<string, string>()
-  readonly walkers: Walker[] = []
+  readonly claimants: Claimant[] = []
   readonly random: (below: number) => number
   #pending: (() => void)[] = []
 
   constructor(shape: Shape, { partners, aborts }: { partners: boolean; aborts: boolean }) {
     this.random = randomFrom(shape.seed)
     this.graph = topology(shape, this.random)
-    this.floor = new Floor(this.graph)
+    this.scheduler = new Scheduler(this.graph)
     for (let i = 0; i < shape.threads; i++) {
-      const owner = new Walker(`t${i}`, this)
-      this.walkers.push(owner)
-      if (partners && this.random(3) === 0) this.walkers.push(owner.partnered())
+      const owner = new Claimant(`t${i}`, this)
+      this.claimants.push(owner)
+      if (partners && this.random(3) === 0) this.claimants.push(owner.partnered())
       if (aborts && this.random(6) === 0) this.later(() => owner.abort(), this.random(40))
     }
-    for (const walker of this.walkers) if (!walker.isPartner) this.later(() => walker.begin())
+    for (const claimant of this.claimants) if (!claimant.isPartner) this.later(() => claimant.begin())
   }
 
   /** `after` so many other things at the soonest. */
@@ -50,14 +50,14 @@ export class Run {
       work!()
       this.check()
     }
-    const open = this.walkers.filter(({ isOver }) => !isOver)
-    if (open.length > 0) throw new Error(`stalled: ${open.map((walker) => walker.describe()).join('; ')}`)
+    const open = this.claimants.filter(({ isOver }) => !isOver)
+    if (open.length > 0) throw new Error(`stalled: ${open.map((claimant) => claimant.describe()).join('; ')}`)
   }
 
   check(): void {
     const pads = new Map<string, string>()
-    for (const { name } of this.walkers) {
-      const seat = this.floor.whereIs(name)
+    for (const { name } of this.claimants) {
+      const seat = this.scheduler.whereIs(name)
       if (seat === undefined) continue
       const pad = this.graph.samePad(seat)[0]!.name
       if (pads.has(pad)) throw new Error(`${name} and ${pads.get(pad)} stand at ${pad}`)
@@ -74,13 +74,13 @@ export class Run {
   }
 }
 
-class Walker {
+class Claimant {
   readonly name: string
   readonly #run: Run
   readonly #start: string
   readonly #steps: Candidate[][]
   readonly #end: Candidate[]
-  partner: Walker | undefined
+  partner: Claimant | undefined
   isPartner = false
   isOver = false
   #at = 0
@@ -99,8 +99,8 @@ class Walker {
   }
 
   /** One that comes to each device which this one has got, and idles between. */
-  partnered(): Walker {
-    const partner = new Walker(`${this.name}b`, this.#run)
+  partnered(): Claimant {
+    const partner = new Claimant(`${this.name}b`, this.#run)
     partner.isPartner = true
     this.partner = partner
     return partner
@@ -112,12 +112,12 @@ class Walker {
 
   begin(): void {
     if (this.isOver) return
-    this.#ask([{ seat: this.#start }], () => this.#run.later(() => this.#enter()), { place: 'start' })
+    this.#request([{ seat: this.#start }], () => this.#run.later(() => this.#enter()), { resource: 'start' })
   }
 
   #enter(): void {
     if (this.isOver) return
-    this.#run.floor.put(this.name, this.#start, this.name)
+    this.#run.scheduler.put(this.name, this.#start, this.name)
     if (this.isPartner) this.#look()
     else this.#next()
   }
@@ -125,14 +125,14 @@ class Walker {
   #next(): void {
     if (this.isOver) return
     const step = this.#steps[this.#at]
-    if (step) this.#ask(step, (candidate) => this.#got((candidate as { device: string }).device))
+    if (step) this.#request(step, (candidate) => this.#got((candidate as { device: string }).device))
     else this.#leave()
   }
 
   #got(device: string): void {
-    const { floor, holders } = this.#run
+    const { scheduler, holders } = this.#run
     if (holders.has(device)) throw new Error(`${device} is held by ${holders.get(device)} and ${this.name}`)
-    for (const { labware_id } of this.#run.graph.seatsOf(device).map(({ name }) => floor.seat(name))) {
+    for (const { labware_id } of this.#run.graph.seatsOf(device).map(({ name }) => scheduler.seat(name))) {
       if (labware_id !== null && labware_id !== this.name && labware_id !== this.partner?.name) {
         throw new Error(`${this.name} got ${device} where ${labware_id} stands`)
       }
@@ -143,22 +143,22 @@ class Walker {
 
   #come(device: string): void {
     if (this.isOver) return
-    const seat = this.#run.floor.nest(device, this.name)
+    const seat = this.#run.scheduler.nest(device, this.name)
     if (seat === undefined) throw new Error(`${this.name} has ${device} and finds no seat`)
     this.#goTo(seat, () => {
       const { partner } = this
       if (!partner || partner.isOver || this.#run.graph.seatsOf(device).length === 1) return this.#run.later(() => this.#done(device))
       this.#doing = `waits for ${partner.name}`
       partner.called(device, () => this.#run.later(() => this.#done(device)))
-      this.#run.floor.awaits(this.name, [partner.name])
+      this.#run.scheduler.awaits(this.name, [partner.name])
     })
   }
 
   #done(device: string): void {
     if (this.isOver) return
-    this.#run.floor.awaits(this.name, [])
+    this.#run.scheduler.awaits(this.name, [])
     this.#run.holders.delete(device)
-    this.#run.floor.release(this.name, device)
+    this.#run.scheduler.release(this.name, device)
     this.#at++
     this.partner?.uncalled()
     this.#run.later(() => this.#next())
@@ -166,7 +166,7 @@ class Walker {
 
   #leave(): void {
     this.#is = 'under way'
-    this.#ask(this.#end, (candidate) => {
+    this.#request(this.#end, (candidate) => {
       const { seat } = candidate as { seat: string }
       this.#run.later(() => this.#goTo(seat, () => this.#run.later(() => this.over())))
     })
@@ -175,8 +175,8 @@ class Walker {
   over(): void {
     if (this.isOver) return
     this.isOver = true
-    this.#run.floor.remove(this.name)
-    this.#run.floor.forget(this.name)
+    this.#run.scheduler.remove(this.name)
+    this.#run.scheduler.forget(this.name)
     if (this.partner) this.#run.later(() => this.partner?.dismissed())
   }
 
@@ -185,9 +185,9 @@ class Walker {
     if (this.isOver) return
     this.isOver = true
     for (const [device, holder] of this.#run.holders) if (holder === this.name) this.#run.holders.delete(device)
-    this.#run.floor.forget(this.name)
-    this.#tell?.()
-    this.#run.later(() => this.#run.floor.remove(this.name), 5)
+    this.#run.scheduler.forget(this.name)
+    this.#visit?.()
+    this.#run.later(() => this.#run.scheduler.remove(this.name), 5)
     if (this.partner) this.#run.later(() => this.partner?.dismissed())
   }
 
@@ -200,7 +200,7 @@ class Walker {
   #is: 'free' | 'idling' | 'under way' | 'with its owner' = 'free'
   #again: Again | undefined
   /** Its owner waits for this to be called. */
-  #tell: (() => void) | undefined
+  #visit: (() => void) | undefined
 
   #look(): void {
     if (this.isOver || this.#is !== 'free') return
@@ -212,7 +212,7 @@ class Walker {
   #idle(): void {
     this.#is = 'idling'
     this.#doing = 'idles'
-    this.#idling = this.#run.floor.ask(
+    this.#idling = this.#run.scheduler.request(
       { thread_id: this.name, priority: 1, candidates: [], granted: () => undefined, park: (...to) => this.#park(...to) },
       this.#again,
     )
@@ -237,7 +237,7 @@ class Walker {
 
   called(device: string, here: () => void): void {
     this.#call = { device, here }
-    this.#tell = here
+    this.#visit = here
     if (this.#isAsleep) this.#run.later(() => this.begin())
     this.#isAsleep = false
     this.#wake()
@@ -256,7 +256,7 @@ class Walker {
 
   #answer({ device, here }: { device: string; here: () => void }): void {
     this.#call = undefined
-    const seat = this.#run.floor.nest(device, this.name, undefined, this.name.slice(0, -1))
+    const seat = this.#run.scheduler.nest(device, this.name, undefined, this.name.slice(0, -1))
     if (seat === undefined) this.#look()
     else this.#follow(seat, here)
   }
@@ -265,7 +265,7 @@ class Walker {
     this.#is = 'under way'
     this.#goTo(seat, () => {
       this.#is = 'with its owner'
-      this.#tell = undefined
+      this.#visit = undefined
       here()
       if (this.#isDismissed) this.uncalled()
     })
@@ -273,12 +273,16 @@ class Walker {
 
   // Asking and going
 
-  #ask(candidates: Candidate[], granted: (candidate: Candidate) => void, { place, again }: { place?: 'start'; again?: Again } = {}): void {
+  #request(
+    candidates: Candidate[],
+    granted: (candidate: Candidate) => void,
+    { resource, again }: { resource?: 'start'; again?: Again } = {},
+  ): void {
     if (this.isOver) return
     const after =
-      place === 'start' ? [...this.#steps, this.#end] : candidates === this.#end ? [] : [...this.#steps.slice(this.#at + 1), this.#end]
+      resource === 'start' ? [...this.#steps, this.#end] : candidates === this.#end ? [] : [...this.#steps.slice(this.#at + 1), this.#end]
     this.#doing = `waits for ${JSON.stringify(candidates)}`
-    const asked = this.#run.floor.ask(
+    const asked = this.#run.scheduler.request(
       {
         thread_id: this.name,
         priority: 1,
@@ -292,7 +296,7 @@ class Walker {
         },
         park: (seat, again) => {
           if (this.isOver) throw new Error(`${this.name} has ended and is to park`)
-          this.#run.later(() => this.#goTo(seat, () => this.#run.later(() => this.#ask(candidates, granted, { again }))))
+          this.#run.later(() => this.#goTo(seat, () => this.#run.later(() => this.#request(candidates, granted, { again }))))
         },
         stuck: (why) => {
           this.#run.stuck.push(`${this.name}: ${why}`)
@@ -307,7 +311,7 @@ class Walker {
   #goTo(seat: string, there: () => void): void {
     if (this.isOver) return
     this.#doing = `wants to go to ${seat}`
-    this.#run.floor.travel(this.name, this.name, seat, (route) => this.#hop(route, 0, there))
+    this.#run.scheduler.requestRoute(this.name, this.name, seat, (route) => this.#hop(route, 0, there))
   }
 
   #hop(route: readonly Hop[], i: number, there: () => void): void {
@@ -318,15 +322,15 @@ class Walker {
       return
     }
     this.#doing = `goes from ${hop.from} to ${hop.to}`
-    const { floor } = this.#run
+    const { scheduler } = this.#run
     this.#run.later(() => {
       if (this.isOver) return
-      floor.take(hop.transporter, this.name, () => {
+      scheduler.take(hop.transporter, this.name, () => {
         if (this.isOver) throw new Error(`${this.name} has ended and gets ${hop.transporter}`)
         this.#run.later(() => {
           if (this.isOver) return
-          floor.arrive(this.name, hop.to)
-          floor.giveBack(hop.transporter, this.name)
+          scheduler.arrive(this.name, hop.to)
+          scheduler.giveBack(hop.transporter, this.name)
           this.#hop(route, i + 1, there)
         })
       })

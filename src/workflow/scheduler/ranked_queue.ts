@@ -1,4 +1,4 @@
-// Those who wait, in their order: the higher priority first, then the one that asked first.
+// A queue ordered by rank: the higher priority first, then the lower sequence number.
 
 export type Ranked = { readonly priority: number; readonly sequence: number }
 
@@ -7,7 +7,7 @@ export function compare(a: Ranked, b: Ranked): number {
   return b.priority - a.priority || a.sequence - b.sequence
 }
 
-export class Line<Item extends Ranked> {
+export class RankedQueue<Item extends Ranked> {
   readonly #items: Item[] = []
 
   get size(): number {
@@ -18,7 +18,7 @@ export class Line<Item extends Ranked> {
     return this.#items[0]
   }
 
-  /** Most come last: then it costs nothing. */
+  /** Inserts by rank. Most items come last, which costs O(1). */
   add(item: Item): void {
     const last = this.#items.at(-1)
     if (!last || compare(last, item) < 0) this.#items.push(item)
@@ -30,7 +30,7 @@ export class Line<Item extends Ranked> {
     if (this.#items[index] === item) this.#items.splice(index, 1)
   }
 
-  /** The one that comes next after this one, which need not be in the line; the first, if none is given. */
+  /** The item after this rank, which need not be in the queue; the first, if none is given. */
   after(item: Ranked | undefined): Item | undefined {
     return item ? this.#items[this.#indexAfter(item)] : this.#items[0]
   }
@@ -39,7 +39,7 @@ export class Line<Item extends Ranked> {
     return this.#items[Symbol.iterator]()
   }
 
-  /** How many come before it or at its place. */
+  /** The number of items that come before this rank or at it. */
   #indexAfter(item: Ranked): number {
     let [low, high] = [0, this.#items.length]
     while (low < high) {

@@ -1,0 +1,25 @@
+// What the settings of devices on pins have in common.
+
+import * as v from 'valibot'
+import { type BoardPlan, PinWiring } from './transports/wiring.ts'
+
+type Planned = BoardPlan['pins'][string]
+type Wiring = Omit<Planned, 'mode'>
+
+/** A number between two limits, with its unit. */
+export function Quantity(least: number, most: number, unit: string, description: string) {
+  return v.pipe(v.number(), v.minValue(least), v.maxValue(most), v.description(description), v.metadata({ unit }))
+}
+
+/** The wiring of a pin, with what it is for. */
+export function Wired(description: string) {
+  return v.pipe(PinWiring, v.description(description))
+}
+
+/** The contact of an emergency stop, which every device on pins may have. */
+export const EmergencyStop = v.optional(Wired('Input: active while the emergency stop is not pressed'))
+
+/** Plans the pins that are wired, all in one mode. */
+export function planned(mode: Planned['mode'], pins: Record<string, Wiring | undefined>): BoardPlan['pins'] {
+  return Object.fromEntries(Object.entries(pins).flatMap(([name, wiring]) => (wiring ? [[name, { ...wiring, mode } as Planned]] : [])))
+}

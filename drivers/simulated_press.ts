@@ -1,0 +1,98 @@
+// A press that is not there, and the carriage that brings the plate under it: what the simulated sealers have in common.
+
+import type { Clock } from '../src/kit/clock.ts'
+import { Timers } from './simulated_parts.ts'
+
+export type Place = 'in' | 'between' | 'out'
+
+type Options = {
+  clock: Clock
+  /** Where the carriage stands at first, and how long it takes from one end to the other. */
+  place: Place
+  carriage_ms: number
+  jammed(): boolean
+  /** Is called instead of a motion that a jam prevents. */
+  fail(part: 'carriage' | 'press'): void
+}
+
+export class SimulatedPress {
+  readonly #options: Options
+  readonly #motion: Timers
+  #place: Place
+  #pressed = false
+  #moving = false
+  #seals = 0
+
+  constructor(options: Options) {
+    this.#options = options
+    this.#motion = new Timers(options.clock)
+    this.#place = options.place
+  }
+
+  get place(): Place {
+    return this.#place
+  }
+
+  get pressed(): boolean {
+    return this.#pressed
+  }
+
+  get moving(): boolean {
+    return this.#moving
+  }
+
+  /** Counts the plates that were pressed. */
+  get seals(): number {
+    return this.#seals
+  }
+
+  /** Moves the carriage, and calls `then` when it has arrived, or at once when it is there. */
+  travel(to: Place, then: () => void): void {
+    if (this.#place === to) then()
+    else if (this.#options.jammed()) this.#options.fail('carriage')
+    else {
+      this.#place = 'between'
+      this.takes(this.#options.carriage_ms, () => {
+        this.#place = to
+        then()
+      })
+    }
+  }
+
+  /** Presses for so long, which includes the way down and up. */
+  press(ms: number, then: () => void): void {
+    if (this.#options.jammed()) {
+      this.#options.fail('press')
+      return
+    }
+    this.#pressed = true
+    this.takes(ms, () => {
+      this.#pressed = false
+      this.#seals++
+      then()
+    })
+  }
+
+  /** Moves for so long. */
+  takes(ms: number, then: () => void): void {
+    this.#moving = true
+    this.#motion.after(ms, then)
+  }
+
+  /** Ends every motion where it is. */
+  stand(): void {
+    this.#motion.clear()
+    this.#moving = false
+  }
+
+  /** Lifts the press. */
+  lift(): void {
+    this.#pressed = false
+  }
+
+  /** Ends every motion and puts the carriage there. */
+  standAt(place: Place): void {
+    this.stand()
+    this.#place = place
+  }
+}

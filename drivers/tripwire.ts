@@ -1,0 +1,49 @@
+// Switches a device on pins off at once, and keeps the reason until the device is initialized again.
+
+import { LabError } from '../src/errors.ts'
+import { Going } from './going.ts'
+import { stillOn } from './outputs.ts'
+import type { Board } from './transports/board.ts'
+import type { Pin } from './transports/pin.ts'
+
+export class Tripwire {
+  /** Ends the operations of the device. */
+  readonly going: Going
+  readonly #allOff: () => Promise<void>
+  #tripped: LabError | undefined
+
+  /** `allOff` must have set all pins when it returns. */
+  constructor(board: Board, allOff: () => Promise<void>) {
+    this.going = new Going(board)
+    this.#allOff = allOff
+    board.onLost(() => void allOff().catch(() => undefined))
+  }
+
+  /** Switches everything off and ends what goes on. The first reason stays until the wire is reset. */
+  readonly trip = (error: LabError): void => {
+    const why = this.#tripped ?? error
+    this.#tripped = why
+    this.#allOff().catch((cause) => {
+      this.#tripped = stillOn(why, cause)
+    })
+    this.going.end(error)
+  }
+
+  /** Forgets why the device was switched off. */
+  reset(): void {
+    this.#tripped = undefined
+  }
+
+  /** Throws the reason why the device was switched off. */
+  mustBeIntact(): void {
+    if (this.#tripped) throw this.#tripped
+  }
+
+  /** Stops the device: the pins are set when this returns. Throws `device_failed` when the relay, named in words, still says that it is on. */
+  async halt(words: string, relay: Pin): Promise<void> {
+    this.going.end(new LabError('stopped', 'interrupted by a stop'))
+    await this.#allOff()
+    if (await relay.read())
+      throw new LabError('device_failed', `${words} was switched off and still says that it is on; use its red button`)
+  }
+}

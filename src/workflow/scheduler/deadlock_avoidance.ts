@@ -1,0 +1,245 @@
+// Deadlock avoidance: whether all labware can still finish after a grant, checked before the grant is given (a safe-state check as in the
+// banker's algorithm).
+
+import type { Claimant, Occupancy, Resource, Zone } from './occupancy.ts'
+import { DeviceSites } from './occupancy.ts'
+import type { Ticket } from './ticket.ts'
+
+type Lists = readonly (readonly Resource[])[]
+
+const nobody: readonly Claimant[] = []
+
+export class DeadlockAvoidance {
+  readonly #occupancy: Occupancy
+  /** Parking positions from which every position can be reached, and which are in nobody's way. */
+  readonly #parkingZones: readonly Zone[]
+
+  /** Results since the last change, by cache key. */
+  readonly #known = new Map<string, readonly Claimant[]>()
+  #seen = -1
+
+  constructor(occupancy: Occupancy) {
+    this.#occupancy = occupancy
+    this.#parkingZones = occupancy.parking.filter(
+      (parkingZone) => !parkingZone.isHandOver && occupancy.graph.reachesAll(parkingZone.seats[0]!.name),
+    )
+  }
+
+  /**
+   * Returns the claimants that could finish now, and could not after this grant; none if the grant is safe. Two cases are safe and cheap to
+   * see: a free parking position that can be reached, since parking one labware breaks any cycle; and a claimant that can do all it has
+   * before it while the others stand still.
+   */
+  trapped(ticket: Ticket, resource: Resource): readonly Claimant[] {
+    const { placement, holds, reserved } = ticket.claimant
+    if (placement || holds.size > 0 || reserved.size > 0) return this.#trapped(ticket, resource)
+    // Hundreds of threads that are yet to come may request the same: the answer is the same for all of them.
+    if (this.#seen !== this.#occupancy.version) this.#known.clear()
+    this.#seen = this.#occupancy.version
+    const wish = `${ticket.wish} with ${ticket.inputs} at ${seatOf(resource)}`
+    let trapped = this.#known.get(wish)
+    if (!trapped) {
+      trapped = this.#isHeard() ? nobody : this.#trapped(ticket, resource)
+      this.#known.set(wish, trapped)
+    }
+    return trapped
+  }
+
+  #trapped(ticket: Ticket, resource: Resource): readonly Claimant[] {
+    const restsOnPad = ticket.later.length === 0 && !(resource instanceof DeviceSites) && resource.isParking
+    if (ticket.later.length === 0 && !restsOnPad) return nobody
+    if (resource.promisedTo === ticket.claimant || isThere(ticket.claimant, resource) || this.#leavesRoom(resource)) return nobody
+    if (!restsOnPad && ticket.later.every((resources) => resources.some((next) => !next.isClosedTo(ticket.claimant, ticket.inputs))))
+      return nobody
+    const island = this.#occupancy.graph.islandOf(seatOf(resource))
+    const locked = lockedIn(this.#occupancy, island, ticket, resource)
+    if (locked.size === 0) return nobody
+    for (const claimant of lockedIn(this.#occupancy, island)) locked.delete(claimant)
+    if (locked.size === 0) return nobody
+    locked.delete(ticket.claimant)
+    return [...locked]
+  }
+
+  /** Whether somebody waits for a custom event: it may be emitted only by a thread that is yet to come. */
+  #isHeard(): boolean {
+    for (const { hears } of this.#occupancy.claimants.values()) if (hears) return true
+    return false
+  }
+
+  #leavesRoom(resource: Resource): boolean {
+    const seat = seatOf(resource)
+    return this.#parkingZones.some(
+      (parkingZone) =>
+        parkingZone !== resource && isFree(parkingZone) && this.#occupancy.graph.hops(parkingZone.seats[0]!.name, seat) !== undefined,
+    )
+  }
+}
+
+export function isFree({ placement, reservedFor }: Zone): boolean {
+  return !placement && !reservedFor
+}
+
+function isThere({ placement }: Claimant, resource: Resource): boolean {
+  return placement !== undefined && (placement.zone === resource || placement.zone.device === resource)
+}
+
+/**
+ * Takes out, again and again, each claimant that can do all it has before it while the others stand still. When none can, it parks one
+ * that others wait for. Returns the claimants that remain.
+ */
+function lockedIn(occupancy: Occupancy, island: number, requester?: Ticket, resource?: Resource): Set<Claimant> {
+  const board = new Board(occupancy, island)
+  if (requester && resource) board.set(requester.claimant, [resource])
+  const left = new Set(board.claimants)
+  const lists = new Map([...left].map((claimant) => [claimant, listsOf(claimant, requester)]))
+  const parked = new Set<Claimant>()
+  do {
+    for (let size = -1; size !== left.size; ) {
+      size = left.size
+      for (const claimant of left) {
+        if (!canGetThrough(claimant, lists.get(claimant)!, board)) continue
+        board.set(claimant, [])
+        left.delete(claimant)
+      }
+    }
+  } while (left.size > 0 && makeRoom(left, lists, parked, board, occupancy))
+  if (left.size < 2 || !isEachAlone(occupancy, requester)) return left
+  const behind = leftBehind(new Board(occupancy, island), lists, requester, resource)
+  return behind.size < left.size ? behind : left
+}
+
+/** Whether no claimant needs other labware: if one does, that labware may need the very positions that others free for each other. */
+function isEachAlone({ claimants }: Occupancy, requester?: Ticket): boolean {
+  if (requester && !requester.request.alone) return false
+  for (const { ticket, last, placements } of claimants.values()) if (placements.size > 0 && !(ticket ?? last)?.request.alone) return false
+  return true
+}
+
+/** Lets each claimant advance by one resource whenever that is free, instead of all the way at once. Returns those that do not finish. */
+function leftBehind(board: Board, lists: ReadonlyMap<Claimant, Lists | undefined>, requester?: Ticket, resource?: Resource): Set<Claimant> {
+  if (requester && resource) board.set(requester.claimant, [resource])
+  const at = new Map([...lists.keys()].map((claimant) => [claimant, 0]))
+  const goOn = (claimant: Claimant): boolean => {
+    const next = lists.get(claimant)?.[at.get(claimant)!]
+    const inputs = claimant.ticket?.inputs ?? claimant.last?.inputs ?? []
+    const free = next?.find((resource) => board.isFreeFor(claimant, resource, inputs))
+    if (!free) return false
+    const done = at.get(claimant)! + 1
+    const isThrough = done === lists.get(claimant)!.length
+    board.set(claimant, isThrough ? [] : [free])
+    if (isThrough) at.delete(claimant)
+    else at.set(claimant, done)
+    return true
+  }
+  for (let isMoving = true; isMoving; ) {
+    isMoving = false
+    for (const claimant of [...at.keys()]) if (goOn(claimant)) isMoving = true
+  }
+  return new Set(at.keys())
+}
+
+/** The resources before a claimant, one list for each action; undefined for one that has nothing before it and stays where it is. */
+function listsOf(claimant: Claimant, requester?: Ticket): Lists | undefined {
+  const { ticket, last } = claimant
+  if (requester && claimant === requester.claimant) return requester.later.length > 0 ? requester.later : undefined
+  if (ticket?.isIdle) return ticket.later.length > 0 ? ticket.later : undefined
+  return ticket ? [ticket.resources, ...ticket.later] : (last?.later ?? [])
+}
+
+function canGetThrough(claimant: Claimant, lists: Lists | undefined, board: Board): boolean {
+  if (!lists) return false
+  const inputs = claimant.ticket?.inputs ?? claimant.last?.inputs ?? []
+  return lists.every((resources) => resources.some((resource) => board.isFreeFor(claimant, resource, inputs)))
+}
+
+function makeRoom(
+  left: ReadonlySet<Claimant>,
+  lists: ReadonlyMap<Claimant, Lists | undefined>,
+  parked: Set<Claimant>,
+  board: Board,
+  { parking, graph }: Occupancy,
+): boolean {
+  const wanted = new Set<Resource>()
+  for (const claimant of left) for (const resource of lists.get(claimant)?.[0] ?? []) wanted.add(resource)
+  for (const claimant of left) {
+    const { placement } = claimant
+    if (!placement || parked.has(claimant) || !(claimant.ticket ?? claimant.last)?.canPark || !board.standsIn(claimant, wanted)) continue
+    const parkingZone = parking.find(
+      (zone) => !zone.isHandOver && board.isEmpty(zone) && graph.hops(placement.seat, zone.seats[0]!.name) !== undefined,
+    )
+    if (!parkingZone) continue
+    board.set(claimant, [parkingZone])
+    parked.add(claimant)
+    return true
+  }
+  return false
+}
+
+/** Who will stand where on an island once all grants are used: the state on which the check runs. */
+class Board {
+  readonly #takes = new Map<Claimant, readonly Resource[]>()
+  readonly #takers = new Map<Resource, Claimant[]>()
+
+  constructor({ claimants, graph }: Occupancy, island: number) {
+    const isHere = (resource: Resource) => graph.islandOf(seatOf(resource)) === island
+    for (const claimant of claimants.values()) {
+      const here = resourcesOf(claimant, isHere)
+      if (here.length > 0) this.set(claimant, here)
+    }
+  }
+
+  get claimants(): Iterable<Claimant> {
+    return this.#takes.keys()
+  }
+
+  set(claimant: Claimant, resources: readonly Resource[]): void {
+    for (const resource of this.#takes.get(claimant) ?? [])
+      this.#takers.set(
+        resource,
+        this.#takersOf(resource).filter((other) => other !== claimant),
+      )
+    this.#takes.set(claimant, resources)
+    for (const resource of resources) this.#takers.set(resource, [...this.#takersOf(resource), claimant])
+  }
+
+  #takersOf(resource: Resource): readonly Claimant[] {
+    return this.#takers.get(resource) ?? nobody
+  }
+
+  isFreeFor(claimant: Claimant, resource: Resource, inputs: readonly string[]): boolean {
+    const isForeign = (other: Claimant) => other !== claimant && !(other.placement && inputs.includes(other.placement.labware_id))
+    const isBlocked = (zone: Zone) =>
+      this.#takersOf(zone).some(isForeign) || (zone.placement?.claimant === null && !inputs.includes(zone.placement.labware_id))
+    if (resource instanceof DeviceSites) return !this.#takersOf(resource).some(isForeign) && !resource.zones.some(isBlocked)
+    return !isBlocked(resource) && !(resource.device && this.#takersOf(resource.device).some(isForeign))
+  }
+
+  isEmpty(zone: Zone): boolean {
+    return this.#takersOf(zone).length === 0 && zone.placement?.claimant !== null
+  }
+
+  standsIn(claimant: Claimant, resources: ReadonlySet<Resource>): boolean {
+    return (this.#takes.get(claimant) ?? []).some(
+      (resource) => resources.has(resource) || (!(resource instanceof DeviceSites) && resource.device && resources.has(resource.device)),
+    )
+  }
+}
+
+function seatOf(resource: Resource): string {
+  return resource instanceof DeviceSites ? resource.doors[0]! : resource.seats[0]!.name
+}
+
+/** The resources of a claimant on the island. It may have some on several islands, after its labware was carried by hand. */
+function resourcesOf(claimant: Claimant, isHere: (resource: Resource) => boolean): readonly Resource[] {
+  const { placement, holds } = claimant
+  const resources: Resource[] = standingOf(claimant).filter(isHere)
+  if (resources.length === 0 && placement && isHere(placement.zone)) resources.push(placement.zone)
+  for (const device of holds) if (isHere(device)) resources.push(device)
+  return resources
+}
+
+function standingOf({ reserved, goal, placements }: Claimant): readonly Resource[] {
+  const coming = [...reserved].filter(({ isPassage }) => !isPassage)
+  if (coming.length > 0) return coming
+  return goal ? [goal] : [...placements].map(({ zone }) => zone)
+}

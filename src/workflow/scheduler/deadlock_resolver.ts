@@ -1,0 +1,364 @@
+// Finds deadlocks, and resolves each by parking one labware (the victim), or by an unsafe grant where nothing else moves.
+
+import { Few } from '../../kit/few.ts'
+import { isFree } from './deadlock_avoidance.ts'
+import { type Claimant, DeviceSites, type Occupancy, type Placement, type Resource, type Zone } from './occupancy.ts'
+import { Parking } from './parking.ts'
+import { compare, type Ranked } from './ranked_queue.ts'
+import type { RequestQueue } from './request_queue.ts'
+import type { Reservations } from './reservations.ts'
+import type { RouteGrants } from './route_grants.ts'
+import type { Ticket } from './ticket.ts'
+import { canGoOn, doubting, WaitForGraph } from './wait_for_graph.ts'
+
+export type OnDeadlock = (thread_ids: readonly string[], victim: string) => void
+
+export class DeadlockResolver {
+  readonly #occupancy: Occupancy
+  readonly #requests: RequestQueue
+  readonly #reservations: Reservations
+  readonly #waitForGraph: WaitForGraph
+  readonly #parking: Parking
+  readonly #onDeadlock: OnDeadlock | undefined
+  readonly #suspects = new Few<Claimant>()
+  /** Those that idlers keep from a nest, while there is nowhere to put them. */
+  readonly #cramped = new Set<Ticket>()
+  /** Members of deadlocks that are to be resolved, at least one of each. */
+  readonly #deadlocked = new Set<Claimant>()
+  /** Deadlocks that cannot be resolved before a parking position is free: one member of each, with all its members. */
+  readonly #stuck = new Map<Claimant, ReadonlySet<Claimant>>()
+  #vacated = 0
+  /** Whether every holder is to be examined. */
+  #isAnySuspect = false
+  #seen = 0
+
+  constructor(
+    occupancy: Occupancy,
+    {
+      requests,
+      routeGrants,
+      reservations,
+      onDeadlock,
+    }: { requests: RequestQueue; routeGrants: RouteGrants; reservations: Reservations; onDeadlock: OnDeadlock | undefined },
+  ) {
+    this.#occupancy = occupancy
+    this.#requests = requests
+    this.#reservations = reservations
+    this.#waitForGraph = new WaitForGraph(occupancy, { routeGrants, reservations })
+    this.#parking = new Parking(occupancy, requests)
+    this.#onDeadlock = onDeadlock
+  }
+
+  /** Marks a claimant that began to wait, or waits for others than before: a new deadlock contains it. */
+  suspect(claimant: Claimant): void {
+    this.#suspects.add(claimant)
+  }
+
+  /** Marks all claimants: one may have become part of a deadlock without waiting for anything new. */
+  suspectAll(): void {
+    this.#isAnySuspect = true
+  }
+
+  /** Takes one step to resolve a deadlock. Returns whether there was one to take. */
+  examine(): boolean {
+    for (let claimant = this.#suspects.shift(); claimant; claimant = this.#suspects.shift()) {
+      if (this.#clearWay(claimant)) return true
+      if (this.#isInDeadlock(claimant)) this.#deadlocked.add(claimant)
+      // With one more that idles, there may be nobody left to hope for.
+      else if (claimant.ticket?.isIdle && this.#stuck.size > 0) this.suspectAll()
+    }
+    if (this.#seen === this.#occupancy.version) return false
+    for (const ticket of [...this.#cramped]) if (this.#clearFor(ticket)) return true
+    // Nobody is left whose doing could be hoped for.
+    if (this.#stuck.size > 0 && this.#waitForGraph.isQuiet()) this.suspectAll()
+    if (this.#undo()) return true
+    this.#seen = this.#occupancy.version
+    return false
+  }
+
+  // Idlers in the way
+
+  #clearWay(claimant: Claimant): boolean {
+    const { ticket, placement } = claimant
+    if (!ticket) return false
+    if (!ticket.isIdle) return this.#clearFor(ticket)
+    for (const { claimant: other } of placement ? wanting(placement.zone) : [])
+      if (other.ticket && this.#clearFor(other.ticket)) return true
+    return false
+  }
+
+  /** One that idles in a nest which another wants goes elsewhere at once: it may stand there for ever. */
+  #clearFor(ticket: Ticket): boolean {
+    this.#cramped.delete(ticket)
+    if (ticket.state !== 'waiting') return false
+    if (ticket.claimant.hurries) this.#cramped.add(ticket)
+    for (const resource of ticket.resources) {
+      const idlers = this.#idlersIn(resource, ticket)
+      if (!idlers) continue
+      let count = 0
+      for (const idler of idlers) if (this.#parking.park(idler)) count++
+      if (count < idlers.length) this.#cramped.add(ticket)
+      return count > 0
+    }
+    return false
+  }
+
+  /** The idle claimants that alone are in the way; undefined if anything else is. To a thread with a deadline all that wait there count as idle. */
+  #idlersIn(resource: Resource, { claimant, inputs }: Ticket): Ticket[] | undefined {
+    if (!(resource instanceof DeviceSites) && !resource.device) return undefined
+    const idlers: Ticket[] = []
+    let isAll = true
+    resource.isClosedTo(claimant, inputs, (reason, by, placement) => {
+      if (
+        reason === 'occupied' &&
+        by?.ticket &&
+        (by.ticket.isIdle || claimant.hurries) &&
+        this.#parking.canPark(by.ticket) &&
+        !placement?.routeGrant
+      )
+        idlers.push(by.ticket)
+      else isAll = false
+    })
+    return isAll && idlers.length > 0 ? idlers : undefined
+  }
+
+  // Deadlocks
+
+  #isInDeadlock(claimant: Claimant): boolean {
+    if (claimant.ticket?.isIdle && claimant.placement && !isWanted(claimant.placement.zone)) return false
+    const ways = this.#waitForGraph.waysOf(claimant, doubting)
+    if (!ways || ways.some(({ needs }) => needs.every((other) => !this.#waitForGraph.waysOf(other, doubting)))) return false
+    return this.#waitForGraph.locked([claimant], doubting).has(claimant)
+  }
+
+  /** Takes one step for one of the deadlocks. */
+  #undo(): boolean {
+    if (this.#isAnySuspect)
+      for (const claimant of this.#waitForGraph.locked(this.#waitForGraph.holders(), doubting)) this.#deadlocked.add(claimant)
+    this.#isAnySuspect = false
+    this.#reconsider()
+    let hasSpread = false
+    for (const claimant of this.#deadlocked) {
+      this.#deadlocked.delete(claimant)
+      const members = this.#waitForGraph.locked([claimant], doubting)
+      if (members.size === 0) continue
+      const isChanged = this.#undoOne(members)
+      for (const member of members) {
+        this.#stuck.delete(member)
+        if (isChanged) this.#deadlocked.add(member)
+        else this.#deadlocked.delete(member)
+      }
+      if (isChanged) return true
+      this.#stuck.set(claimant, members)
+      // A held thread may be held for hours: claimants that wait for its deadlock are stuck too, and may be in the way of others.
+      if (hasSpread || !hasHeld(members)) continue
+      hasSpread = true
+      for (const other of this.#waitForGraph.locked(this.#waitForGraph.holders(), doubting))
+        if (!members.has(other)) this.#deadlocked.add(other)
+    }
+    return false
+  }
+
+  /** Looks again at deadlocks that a parking position could resolve, since one may be free again. */
+  #reconsider(): void {
+    if (this.#vacated === this.#occupancy.vacated) return
+    this.#vacated = this.#occupancy.vacated
+    for (const [claimant, members] of this.#stuck) {
+      for (const { placement } of members)
+        if (placement && this.#parking.padsNear(placement.seat).some(isFree)) this.#deadlocked.add(claimant)
+      if (this.#deadlocked.has(claimant)) this.#stuck.delete(claimant)
+    }
+  }
+
+  #undoOne(members: ReadonlySet<Claimant>): boolean {
+    if (this.#grantBarred(members, ({ claimant }) => claimant.hurries)) return true
+    const victim = this.#victimOf(members)
+    if (victim && this.#parkOf(members, victim)) return true
+    if (this.#grantOneOf(members)) return true
+    return !(victim && this.#isRoomToCome()) && this.#tellOne(members)
+  }
+
+  /** Parks the victim, and promises each resource of the cycle to the claimant that waits for it. */
+  #parkOf(members: ReadonlySet<Claimant>, victim: Ticket): boolean {
+    if (!this.#parking.nearestPad(victim.claimant)) return false
+    this.#onDeadlock?.(
+      [...members].map(({ thread_id }) => thread_id),
+      victim.claimant.thread_id,
+    )
+    // Nobody else may enter the cycle while it turns: the parking position would not become free again.
+    for (const { claimant, resource } of this.#waitForGraph.ringOf(victim.claimant, members) ?? []) {
+      const isKept = claimant.ticket && resource && this.#reservations.barred(claimant.ticket, resource) !== undefined
+      if (resource && !isKept) this.#occupancy.promise(resource, claimant)
+    }
+    return this.#parking.park(victim)
+  }
+
+  /** Selects the victim: its leaving lets another go on, it was parked least, has the shortest way and the youngest request. Members of a cycle come first. */
+  #victimOf(members: ReadonlySet<Claimant>): Ticket | undefined {
+    let best: { ticket: Ticket; cost: readonly number[] } | undefined
+    const isOneHeld = hasHeld(members)
+    for (const { ticket, placement, claimant } of restingIn(members)) {
+      const helps = this.#parking.canPark(ticket) ? this.#helps(claimant, placement, members) : 0
+      const isInRing = ticket.isIdle || this.#waitForGraph.ringOf(claimant, members) !== undefined
+      // A claimant that waits for a cycle without being part of it would only use up the parking position; one that waits for a held thread may wait for hours.
+      if (helps === 0 || (!isInRing && !(isOneHeld && helps === 2))) continue
+      const parkingZone = this.#parking.nearestPad(claimant)
+      const hops = parkingZone ? this.#occupancy.graph.hops(placement.seat, parkingZone.seats[0]!.name)! : Number.POSITIVE_INFINITY
+      const cost = [
+        parkingZone ? 0 : 1,
+        isInRing ? 0 : 1,
+        claimant.hurries ? 1 : 0,
+        -helps,
+        ticket.parked,
+        hops,
+        ticket.priority,
+        -ticket.sequence,
+      ]
+      if (!best || isLess(cost, best.cost)) best = { ticket, cost }
+    }
+    return best?.ticket
+  }
+
+  /** 2 if its leaving lets another go on, 1 if others want its position, 0 if nobody does. */
+  #helps(claimant: Claimant, { zone }: Placement, members: ReadonlySet<Claimant>): 0 | 1 | 2 {
+    let helps: 0 | 1 | 2 = 0
+    for (const { claimant: other } of wanting(zone)) {
+      if (other === claimant) continue
+      const ways = this.#waitForGraph.waysOf(other, doubting) ?? []
+      if (canGoOn(ways, members)) continue
+      for (const { needs } of ways) {
+        if (!needs.includes(claimant)) continue
+        helps = 1
+        if (needs.every((needed) => needed === claimant || !members.has(needed))) return 2
+      }
+    }
+    return helps
+  }
+
+  /** Grants an unsafe request: where nothing else moves that is better than nothing. */
+  #grantOneOf(members: ReadonlySet<Claimant>): boolean {
+    let best: Ticket | undefined
+    const isLocked = hasHeld(members) ? this.#waitForGraph.locked(members, { ...doubting, held: false }) : members
+    for (const claimant of members) {
+      const { ticket, placement } = claimant
+      // A claimant that only a held thread blocks could trap that thread: it is granted only if another can go on then.
+      if (!isLocked.has(claimant) && !(placement && this.#helps(claimant, placement, members) === 2)) continue
+      if (!ticket || ticket.unsafe < 0 || ticket.resources[ticket.unsafe]!.isClosedTo(ticket.claimant, ticket.inputs)) continue
+      if (
+        !best ||
+        ticket.trapped.length < best.trapped.length ||
+        (ticket.trapped.length === best.trapped.length && compare(ticket, best) < 0)
+      )
+        best = ticket
+    }
+    if (best) this.#requests.grant(best, best.unsafe)
+    return best !== undefined || this.#grantBarred(members)
+  }
+
+  /** Grants a request against a reservation: late is better than never. */
+  #grantBarred(members: ReadonlySet<Claimant>, isMeant: (ticket: Ticket) => boolean = () => true): boolean {
+    for (const { ticket } of members) {
+      const resource = ticket?.resources[ticket.barred]
+      if (!ticket || !resource || !isMeant(ticket) || resource.isClosedTo(ticket.claimant, ticket.inputs)) continue
+      const barred = this.#reservations.barred(ticket, resource)
+      if (barred?.reason === 'booked' && barred.by) this.#reservations.giveUp(barred.by)
+      this.#requests.grant(ticket, ticket.barred)
+      return true
+    }
+    return false
+  }
+
+  /** Reports one claimant as stuck, where nothing can be done and nothing is under way that could help. */
+  #tellOne(deadlock: ReadonlySet<Claimant>): boolean {
+    // Parked labware counts too, though nobody in the deadlock waits for it: it takes the room that there could be.
+    const parked = this.#occupancy.parking.flatMap(({ placement, reservedFor }) => placement?.claimant ?? reservedFor ?? [])
+    const members = this.#waitForGraph.locked([...deadlock, ...parked], {
+      idle: this.#waitForGraph.isQuiet(),
+      strangers: false,
+      calls: false,
+      held: false,
+    })
+    const victim = this.#victimOf(members)
+    if (victim && this.#occupancy.parking.some((parkingZone) => isHopeful(parkingZone, members))) return false
+    const calls = victim && !victim.isIdle ? victim : (firstOf(members) ?? this.#keptOut(members))
+    if (!calls) return false
+    calls.isTold = true
+    this.#occupancy.version++
+    // Others may have waited for this one to move.
+    this.suspectAll()
+    calls.request.stuck?.(this.#reason(calls))
+    return true
+  }
+
+  /** Whether a parking position is taken by a claimant that waits for nobody, and so will leave. */
+  #isRoomToCome(): boolean {
+    return this.#occupancy.parking.some(({ placement, reservedFor }) => {
+      const claimant = placement ? placement.claimant : reservedFor
+      return claimant !== null && !this.#waitForGraph.waysOf(claimant, doubting)
+    })
+  }
+
+  /** A claimant whose labware is not on the deck yet, and cannot come. One for each position is enough. */
+  #keptOut(members: ReadonlySet<Claimant>): Ticket | undefined {
+    for (const { placement } of members) {
+      const tickets = placement ? [...wanting(placement.zone)].flatMap(({ claimant }) => claimant.ticket ?? []) : []
+      const first = tickets.find(
+        (ticket) => !ticket.isIdle && !canGoOn(this.#waitForGraph.waysOf(ticket.claimant, doubting) ?? [], members),
+      )
+      if (first && !tickets.some(({ isTold }) => isTold)) return first
+    }
+    return undefined
+  }
+
+  #reason(ticket: Ticket): string {
+    const [obstacle] = this.#requests.explain(ticket)
+    if (!obstacle || obstacle.reason === 'unreachable') return `there is no way to ${namesOf(ticket)} from where the labware stands`
+    const { labware_id, thread_id } = obstacle
+    const why = labware_id ? `labware ${labware_id} stands there` : `thread ${thread_id} has it`
+    return `${namesOf(ticket)} cannot be had: ${why}, they wait for each other, and no parking place is free to make room`
+  }
+}
+
+/** All that request a zone, its device, or a route through it. */
+function* wanting({ wanted, device, passers }: Zone): Generator<Ranked & { claimant: Claimant }> {
+  yield* wanted
+  if (device) yield* device.wanted
+  yield* passers
+}
+
+function isWanted({ wanted, device, passers }: Zone): boolean {
+  return wanted.size > 0 || passers.size > 0 || (device !== null && device.wanted.size > 0)
+}
+
+function hasHeld(members: ReadonlySet<Claimant>): boolean {
+  for (const { isHeld } of members) if (isHeld) return true
+  return false
+}
+
+function isLess(a: readonly number[], b: readonly number[]): boolean {
+  const i = a.findIndex((value, at) => value !== b[at])
+  return i >= 0 && a[i]! < b[i]!
+}
+
+function firstOf(members: ReadonlySet<Claimant>): Ticket | undefined {
+  let first: Ticket | undefined
+  for (const { ticket } of members) if (ticket && !ticket.isIdle && (!first || compare(ticket, first) < 0)) first = ticket
+  return first
+}
+
+/** Whether the labware there, or on its way there, may leave. */
+function isHopeful({ placement, reservedFor }: Zone, members: ReadonlySet<Claimant>): boolean {
+  const claimant = placement ? placement.claimant : reservedFor
+  return claimant !== null && !members.has(claimant) && !claimant.ticket?.isTold
+}
+
+function* restingIn(members: ReadonlySet<Claimant>): Generator<{ claimant: Claimant; ticket: Ticket; placement: Placement }> {
+  for (const claimant of members) {
+    const { ticket, placement } = claimant
+    if (ticket && placement && !placement.routeGrant) yield { claimant, ticket, placement }
+  }
+}
+
+function namesOf({ request }: Ticket): string {
+  return request.candidates.map((candidate) => ('device' in candidate ? candidate.device : candidate.seat)).join(' or ')
+}

@@ -1,0 +1,68 @@
+// Which labware may be parked, and where: positions that take labware out of the way for a while.
+
+import { isFree } from './deadlock_avoidance.ts'
+import type { Claimant, Occupancy, Zone } from './occupancy.ts'
+import type { RequestQueue } from './request_queue.ts'
+import type { Ticket } from './ticket.ts'
+
+/** A labware that was parked more often than this goes around in circles. */
+const parksOfOne = 3
+
+export class Parking {
+  readonly #occupancy: Occupancy
+  readonly #requests: RequestQueue
+  /** The parking positions that can be reached from a position, the nearest first. */
+  readonly #padsFrom = new Map<string, readonly Zone[]>()
+
+  constructor(occupancy: Occupancy, requests: RequestQueue) {
+    this.#occupancy = occupancy
+    this.#requests = requests
+  }
+
+  /** Whether the labware may be parked. Nobody reaches into a device that another thread holds, since it may be at work. */
+  canPark(ticket: Ticket): boolean {
+    const holder = ticket.claimant.placement?.zone.device?.holder
+    if (holder && holder !== ticket.claimant) return false
+    return ticket.canPark && ticket.parked < parksOfOne + this.#occupancy.parking.length
+  }
+
+  /** Sends the labware to the nearest free parking position. Returns whether there is one. */
+  park(ticket: Ticket): boolean {
+    const parkingZone = this.nearestPad(ticket.claimant)
+    if (parkingZone) this.#requests.park(ticket, parkingZone)
+    return parkingZone !== undefined
+  }
+
+  /** The nearest free parking position. One where labware is handed over counts only if there is a way around it. */
+  nearestPad({ placement }: Claimant): Zone | undefined {
+    if (!placement) return undefined
+    return this.padsNear(placement.seat).find(
+      (parkingZone) => isFree(parkingZone) && !(parkingZone.isHandOver && this.#isNeeded(parkingZone)),
+    )
+  }
+
+  /** Parking positions by distance, free or not. */
+  padsNear(seat: string): readonly Zone[] {
+    let parkingZones = this.#padsFrom.get(seat)
+    if (!parkingZones) {
+      parkingZones = padsFrom(seat, this.#occupancy)
+      this.#padsFrom.set(seat, parkingZones)
+    }
+    return parkingZones
+  }
+
+  #isNeeded({ seats }: Zone): boolean {
+    return !this.#occupancy.graph.canDoWithout(seats[0]!.name, (seat) => !isFree(this.#occupancy.zone(seat)))
+  }
+}
+
+/** Further away than any position. */
+const handOver = 1e6
+
+function padsFrom(from: string, { graph, parking }: Occupancy): readonly Zone[] {
+  const reached = parking.flatMap((parkingZone) => {
+    const hops = graph.hops(from, parkingZone.seats[0]!.name)
+    return hops === undefined ? [] : [{ parkingZone, far: hops + (parkingZone.isHandOver ? handOver : 0) }]
+  })
+  return reached.sort((a, b) => a.far - b.far).map(({ parkingZone }) => parkingZone)
+}

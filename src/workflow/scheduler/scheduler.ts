@@ -1,0 +1,369 @@
+// The scheduler of the deck: which labware stands where, which thread may go where next, and how deadlocks are avoided and resolved. It is
+// synchronous: no promise, no timer.
+
+import type { Graph, Hop } from '../plans/graph.ts'
+import { DeadlockAvoidance } from './deadlock_avoidance.ts'
+import { DeadlockResolver, type OnDeadlock } from './deadlock_resolver.ts'
+import { Occupancy, type Zone } from './occupancy.ts'
+import type { Again, Candidate, Obstacle, Request, RequestHandle, SeatState } from './request.ts'
+import { RequestQueue } from './request_queue.ts'
+import { type Ahead, Reservations } from './reservations.ts'
+import { RouteGrants } from './route_grants.ts'
+import { Ticket } from './ticket.ts'
+import { TransporterQueue } from './transporter_queue.ts'
+
+/**
+ * Deterministic: the same calls give the same grants. The higher priority goes first, then the older request, then the order of the topology.
+ * Callbacks may call the scheduler again. It looks at their changes after they have returned, so that a request made inside a callback is
+ * granted after the callback, not before.
+ */
+export class Scheduler {
+  readonly graph: Graph
+  readonly #occupancy: Occupancy
+  readonly #reservations: Reservations
+  readonly #requests: RequestQueue
+  readonly #routeGrants: RouteGrants
+  readonly #deadlocks: DeadlockResolver
+  readonly #transporterQueue: TransporterQueue
+  #sequence = 0
+  #isSettling = false
+
+  /** Calls `onKnot` before it parks a labware to resolve a deadlock. Without `ahead` it makes no reservations in time. */
+  constructor(graph: Graph, { onDeadlock, ahead }: { onDeadlock?: OnDeadlock; ahead?: Ahead } = {}) {
+    this.graph = graph
+    this.#occupancy = new Occupancy(graph)
+    this.#reservations = new Reservations(this.#occupancy, ahead, () => this.#settle())
+    this.#transporterQueue = new TransporterQueue((thread_id) => this.#isPressed(thread_id))
+    this.#requests = new RequestQueue(this.#occupancy, {
+      avoidance: new DeadlockAvoidance(this.#occupancy),
+      reservations: this.#reservations,
+    })
+    this.#routeGrants = new RouteGrants(this.#occupancy, (routeGrant) => {
+      this.#routeGrants.end(routeGrant)
+      this.#settle()
+    })
+    this.#deadlocks = new DeadlockResolver(this.#occupancy, {
+      requests: this.#requests,
+      routeGrants: this.#routeGrants,
+      reservations: this.#reservations,
+      onDeadlock,
+    })
+  }
+
+  /** Calls `call` with each labware that arrived at a position or left the deck, until the returned function is called. */
+  onMoved(call: (labware_id: string) => void): () => void {
+    this.#occupancy.watchers.add(call)
+    return () => this.#occupancy.watchers.delete(call)
+  }
+
+  // Where labware is
+
+  /** Puts labware at a position, also after it was carried by hand. Throws `exists` when another stands there, or is to come there. */
+  put(labware_id: string, seat: string, thread_id: string | null): void {
+    const claimant = thread_id === null ? null : this.#occupancy.claimant(thread_id)
+    this.#occupancy.mustBeFree(seat, claimant, labware_id)
+    const placement = this.#occupancy.placements.get(labware_id)
+    if (!placement) this.#occupancy.add(labware_id, seat, claimant)
+    else {
+      this.#occupancy.assign(placement, claimant)
+      this.#occupancy.move(placement, seat)
+    }
+    this.#rearranged(labware_id)
+  }
+
+  /** Takes labware off the deck: it was thrown away, stored, or taken by hand. Does nothing if it is not there. */
+  remove(labware_id: string): void {
+    const placement = this.#occupancy.placements.get(labware_id)
+    if (!placement) return
+    this.#routeGrants.endOf(placement)
+    this.#occupancy.remove(placement)
+    if (placement.claimant?.ticket) this.#requests.refresh(placement.claimant.ticket)
+    this.#settle()
+  }
+
+  whereIs(labware_id: string): string | undefined {
+    return this.#occupancy.placements.get(labware_id)?.seat
+  }
+
+  /** The thread that moves the labware; null when none does, or it is not on the deck. */
+  whose(labware_id: string): string | null {
+    return this.#occupancy.placements.get(labware_id)?.claimant?.thread_id ?? null
+  }
+
+  /** Says which thread moves the labware from now on; null for none. A thread has one labware; of several, the first gives its routes. */
+  assign(labware_id: string, thread_id: string | null): void {
+    const placement = this.#occupancy.placement(labware_id)
+    if (placement.claimant?.thread_id !== thread_id) this.#routeGrants.endOf(placement)
+    this.#occupancy.assign(placement, thread_id === null ? null : this.#occupancy.claimant(thread_id))
+    this.#rearranged(labware_id)
+  }
+
+  /** Looks again at those that wait there: the obstacles changed without a new request. */
+  #rearranged(labware_id: string): void {
+    const { claimant, zone } = this.#occupancy.placement(labware_id)
+    if (claimant?.ticket) this.#requests.refresh(claimant.ticket)
+    if (claimant?.ticket) this.#deadlocks.suspectAll()
+    for (const ticket of [...zone.wanted, ...(zone.device?.wanted ?? [])]) this.#deadlocks.suspect(ticket.claimant)
+    this.#settle()
+  }
+
+  /** Throws `not_found` for what the topology does not have. */
+  seat(name: string): SeatState {
+    return stateOf(name, this.#occupancy.zone(name))
+  }
+
+  /** In the order of the topology. */
+  seats(): SeatState[] {
+    return [...this.graph.seats.keys()].map((name) => this.seat(name))
+  }
+
+  // Asking
+
+  /** Makes a request. A thread has one request that waits at a time. Frees a parking position to which its labware did not go. */
+  request(request: Request, again?: Again): RequestHandle {
+    const order = again ?? { sequence: this.#sequence++, parked: 0 }
+    const ticket = new Ticket(request, this.#occupancy, order, {
+      withdraw: (ticket) => this.#withdraw(ticket),
+      admit: (ticket, inputs) => this.#admit(ticket, inputs),
+      explain: (ticket) => this.#requests.explain(ticket),
+    })
+    const { claimant } = ticket
+    if (claimant.parking && claimant.routeGrants.size === 0) this.#occupancy.unreserve(claimant.parking, claimant)
+    this.#requests.add(ticket)
+    this.#settle()
+    return ticket
+  }
+
+  #withdraw(ticket: Ticket): void {
+    this.#requests.withdraw(ticket)
+    this.#settle()
+  }
+
+  #admit(ticket: Ticket, inputs: readonly string[]): void {
+    if (ticket.state !== 'waiting') return
+    this.#requests.admit(ticket, inputs)
+    this.#settle()
+  }
+
+  /** Whether the thread's labware could get to one of these from where it is, were they free. */
+  canReach(thread_id: string, candidates: readonly Candidate[]): boolean {
+    const claimant = this.#occupancy.claimants.get(thread_id)
+    if (!claimant) return true
+    return candidates.some((candidate) => this.#occupancy.hops(claimant, candidate, this.#occupancy.resource(candidate)) !== undefined)
+  }
+
+  // Being in time
+
+  /** Says that the use for which the device was granted begins now. */
+  began(thread_id: string, device: string): void {
+    const { holder, grant } = this.#occupancy.device(device)
+    if (grant && holder?.thread_id === thread_id) grant.began = this.#reservations.now()
+  }
+
+  /** Sets the time (ms) by which the next action has to begin, or null once it has: the thread goes before others, and labware in its way is parked. */
+  hurry(thread_id: string, deadline: number | null): void {
+    const claimant = this.#occupancy.claimants.get(thread_id)
+    if (claimant) claimant.deadline = deadline
+  }
+
+  /** Cancels the reservations of the thread: it waits for something that may need the same devices. */
+  cancelReservations(thread_id: string): void {
+    const claimant = this.#occupancy.claimants.get(thread_id)
+    if (!claimant || !this.#reservations.giveUp(claimant)) return
+    this.#settle()
+  }
+
+  /** Says whether the thread waits for a custom event. */
+  hears(thread_id: string, isWaiting: boolean): void {
+    const claimant = this.#occupancy.claimants.get(thread_id)
+    if (!claimant || claimant.hears === isWaiting) return
+    claimant.hears = isWaiting
+    this.#occupancy.version++
+    this.#settle()
+  }
+
+  /** Says whether the thread is paused or waits for a person: nobody counts on a held thread to make room. */
+  holdUp(thread_id: string, isHeld: boolean): void {
+    const claimant = this.#occupancy.claimants.get(thread_id)
+    if (!claimant || claimant.isHeld === isHeld) return
+    claimant.isHeld = isHeld
+    this.#occupancy.version++
+    // The resource that was promised to it goes to others.
+    if (isHeld) this.#occupancy.breakPromise(claimant)
+    if (isHeld) this.#deadlocks.suspectAll()
+    this.#settle()
+  }
+
+  #isPressed(thread_id: string): boolean {
+    const claimant = this.#occupancy.claimants.get(thread_id)
+    return claimant !== undefined && this.#reservations.isPressed(claimant)
+  }
+
+  /**
+   * Says for which threads this one waits: it can go on when each of them has done something, as an owner waits for its contributors.
+   * Replaces the list before. It counts only while the thread waits for no resource.
+   */
+  awaits(thread_id: string, others: readonly string[]): void {
+    const claimant = others.length > 0 ? this.#occupancy.claimant(thread_id) : this.#occupancy.claimants.get(thread_id)
+    if (!claimant) return
+    claimant.awaits = others
+    this.#occupancy.version++
+    if (others.length > 0) this.#deadlocks.suspect(claimant)
+    this.#settle()
+  }
+
+  /** Releases a device. Nobody else gets it before the labware that stands there has left. */
+  release(thread_id: string, device: string): void {
+    const sites = this.#occupancy.device(device)
+    const claimant = this.#occupancy.claimants.get(thread_id)
+    if (!claimant || sites.holder !== claimant) return
+    this.#occupancy.letGo(sites, claimant)
+    for (const zone of sites.zones) this.#dropUnlessComing(zone)
+    this.#settle()
+  }
+
+  /** Drops a reservation that was made for the device's holder, unless the labware is on its way. */
+  #dropUnlessComing(zone: Zone): void {
+    const claimant = zone.reservedFor
+    if (!claimant || zone.isPassage || claimant.goal === zone) return
+    for (const { target } of claimant.routeGrants) if (target === zone) return
+    this.#occupancy.unreserve(zone, claimant)
+  }
+
+  holder(device: string): string | undefined {
+    return this.#occupancy.device(device).holder?.thread_id
+  }
+
+  /**
+   * Reserves a free site of a held device for labware of this thread; `site` counts from 1. Labware that stands there already, or has a site
+   * reserved, keeps it. Undefined when no site is free, or when `holder` does not hold the device any more.
+   */
+  nest(device: string, thread_id: string, site?: number, holder?: string): string | undefined {
+    const sites = this.#occupancy.device(device)
+    const claimant = this.#occupancy.claimant(thread_id)
+    const own = sites.zones.find(({ placement }) => placement?.claimant === claimant)
+    if (own) return own.placement?.seat
+    if (!sites.holder || (holder !== undefined && sites.holder.thread_id !== holder)) return undefined
+    const wanted = site === undefined ? sites.zones : sites.zones.slice(site - 1, site)
+    const zone =
+      wanted.find(({ reservedFor }) => reservedFor === claimant) ?? wanted.find(({ placement, reservedFor }) => !placement && !reservedFor)
+    if (!zone) return undefined
+    for (const other of sites.zones) if (other !== zone) this.#occupancy.unreserve(other, claimant)
+    if (zone.reservedFor !== claimant) this.#occupancy.reserve(zone, claimant)
+    if (claimant.ticket) this.#deadlocks.suspectAll()
+    this.#settle()
+    return zone.seats[0]!.name
+  }
+
+  /** Reserves a position that nothing else may take; false when it is not free. */
+  keep(thread_id: string, seat: string): boolean {
+    const zone = this.#occupancy.zone(seat)
+    if (zone.placement || zone.reservedFor) return false
+    this.#occupancy.reserve(zone, this.#occupancy.claimant(thread_id), true)
+    return true
+  }
+
+  /** Frees a position that was reserved for the thread. */
+  letGo(thread_id: string, seat: string): void {
+    const zone = this.#occupancy.zone(seat)
+    const claimant = this.#occupancy.claimants.get(thread_id)
+    if (claimant) this.#occupancy.unreserve(zone, claimant)
+    this.#settle()
+  }
+
+  // Going
+
+  /**
+   * Requests the whole route to a position that is reserved for the thread: by a request, by `nest`, or by parking. Nothing waits on the way,
+   * and nothing overtakes a request for the same part of it. Replaces the route that was requested for the same labware before.
+   */
+  requestRoute(
+    thread_id: string,
+    labware_id: string,
+    to: string,
+    granted: (route: readonly Hop[]) => void,
+  ): { withdraw(): void; explain(): Obstacle[] } {
+    const routeGrant = this.#routeGrants.add(this.#occupancy.claimant(thread_id), labware_id, to, granted, this.#isPressed(thread_id))
+    this.#settle()
+    return routeGrant
+  }
+
+  /** Says that the labware arrived by one hop. Throws `exists` when another stands there, or is to come there. */
+  arrive(labware_id: string, seat: string): void {
+    const placement = this.#occupancy.placement(labware_id)
+    this.#occupancy.mustBeFree(seat, placement.claimant, labware_id)
+    this.#occupancy.move(placement, seat)
+    this.#routeGrants.arrived(placement)
+    if (placement.claimant?.ticket) this.#requests.refresh(placement.claimant.ticket)
+    this.#settle()
+  }
+
+  /** Queues for a transporter, first come, first served. May call `granted` before it returns. */
+  take(transporter: string, thread_id: string, granted: () => void): { withdraw(): void } {
+    return this.#transporterQueue.take(transporter, thread_id, granted)
+  }
+
+  /** The thread that has the transporter. */
+  userOf(transporter: string): string | undefined {
+    return this.#transporterQueue.holder(transporter)
+  }
+
+  /** Gives the transporter back. Does nothing if the thread does not have it. */
+  giveBack(transporter: string, thread_id: string): void {
+    this.#transporterQueue.giveBack(transporter, thread_id)
+  }
+
+  /** Forgets a thread that has ended: frees all that it holds, and leaves its labware where it stands. */
+  forget(thread_id: string): void {
+    this.#transporterQueue.forget(thread_id)
+    const claimant = this.#occupancy.claimants.get(thread_id)
+    if (!claimant) return
+    this.#occupancy.claimants.delete(thread_id)
+    if (claimant.ticket) this.#requests.withdraw(claimant.ticket)
+    this.#occupancy.breakPromise(claimant)
+    this.#reservations.giveUp(claimant)
+    for (const routeGrant of [...claimant.routeGrants]) this.#routeGrants.end(routeGrant)
+    for (const sites of [...claimant.holds]) this.#occupancy.letGo(sites, claimant)
+    for (const zone of [...claimant.reserved]) this.#occupancy.unreserve(zone, claimant)
+    if (claimant.placements.size > 0) this.#deadlocks.suspectAll()
+    for (const placement of [...claimant.placements]) this.#occupancy.assign(placement, null)
+    this.#occupancy.version++
+    this.#settle()
+  }
+
+  /** Grants and resolves until nothing more follows from the changes. */
+  #settle(): void {
+    if (this.#isSettling) return
+    this.#isSettling = true
+    try {
+      while (this.#goOn());
+    } finally {
+      this.#isSettling = false
+    }
+  }
+
+  #goOn(): boolean {
+    const ticket = this.#requests.next()
+    if (ticket) {
+      const wasWaiting = ticket.isInLine
+      if (!this.#requests.consider(ticket) && (!wasWaiting || ticket.trapped.length > 0 || ticket.barred >= 0))
+        this.#deadlocks.suspect(ticket.claimant)
+      return true
+    }
+    const routeGrant = this.#routeGrants.next(({ claimant }) => this.#deadlocks.suspect(claimant))
+    if (routeGrant) {
+      routeGrant.granted(routeGrant.route)
+      return true
+    }
+    return this.#requests.reconsider() || this.#deadlocks.examine()
+  }
+}
+
+function stateOf(seat: string, { seats, placement, reservedFor, device }: Zone): SeatState {
+  return {
+    seat,
+    device: device?.name ?? null,
+    labware_id: placement && (placement.seat === seat || seats.length === 1) ? placement.labware_id : null,
+    reserved_for: reservedFor?.thread_id ?? null,
+  }
+}
