@@ -18,7 +18,7 @@ const said = (line: string, out: RegExp): Called => ({ line, code: 0, out })
 const refused = (line: string, code: number, err: RegExp): Called => ({ line, code, err })
 
 const benchScenes: readonly Scene[] = [
-  said('status', /^benchd .*: ok/),
+  said('status', /^benchd \S+ {2}ok/),
   refused('status --url http://127.0.0.1:1', 69, /no service answers at/),
   said('top', /shaker-1/),
   said('discover', /^NAME .*\nlab-pi-1 /),
@@ -130,9 +130,13 @@ const heldScenes: readonly Scene[] = [
   said('devices init arm-1', /./),
   said('devices init sealer-1', /./),
   said('sim fault sealer-1 no_reply', /^no_reply is present\n$/),
-  { line: 'runs submit opens --follow', code: 6, out: /plate {2}PAUSED/, err: /what to do: benchd runs why/ },
+  {
+    line: 'runs submit opens --follow',
+    code: 6,
+    out: /^(?<opened>[0-9a-f-]{36})\n[\s\S]*plate {2}PAUSED/,
+    err: /what to do: benchd runs why/,
+  },
   said('sim mend sealer-1', /^mended\n$/),
-  { path: '/api/executions', until: /"workflow_name":"opens"/ },
   said('incidents', /^ID .*\n(?<incident>\w+) .*sealer-1/),
   said('incidents list --new', /sealer-1/),
   said('incidents show $incident', /seen by +nobody yet/),
@@ -140,7 +144,7 @@ const heldScenes: readonly Scene[] = [
   refused('runs extend $incident 60', 3, /./),
   refused('runs abort-call $incident --yes', 3, /./),
   refused('runs complete-call $incident', 3, /./),
-  { path: '/api/threads', until: /"thread_id":"(?<held>[^"]+)"[^}]*"PAUSED"/ },
+  { path: '/api/executions/$opened', until: /"thread_id":"(?<held>[^"]+)"/ },
   said('runs recover $held ABORT_THREAD', /ABORT_THREAD/),
 ]
 
@@ -156,7 +160,7 @@ const eventScenes: readonly Scene[] = [
     line: 'events tail --types EXECUTION',
     code: 130,
     out: /COMPLETED/,
-    meanwhile: [said('runs submit seal-and-spin --mode PURE_SIM', /./)],
+    meanwhile: [{ path: '/metrics', until: /^benchd_sse_clients [1-9]/m }, said('runs submit seal-and-spin --mode PURE_SIM', /./)],
     interrupted: true,
   },
   said('events since 1h', /EXECUTION/),
