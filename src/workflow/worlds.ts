@@ -161,7 +161,7 @@ export class Worlds {
     return this.#world({ mode: 'PURE_SIM', clock, steps, equipment: simulate(topology, clock, durations), durations }, topology)
   }
 
-  #tellKnot(thread_ids: readonly string[], victim_id: string): void {
+  #reportDeadlock(thread_ids: readonly string[], victim_id: string): void {
     const threads = new Map(this.#open().flatMap(({ threads }) => [...threads]))
     const victim = threads.get(victim_id)
     const isHeld = (thread_id: string) => threads.get(thread_id)?.waiting?.kind === 'operator'
@@ -176,8 +176,9 @@ export class Worlds {
   #world(parts: Omit<World, 'scheduler' | 'labware' | 'newId'>, { graph, document }: Topology): World {
     const { clock, durations, mode } = parts
     // Where an arm moves for it somebody may wonder why.
-    const onKnot = mode === 'PURE_SIM' ? undefined : (thread_ids: readonly string[], victim: string) => this.#tellKnot(thread_ids, victim)
-    const scheduler = new Scheduler(graph, { ahead: { clock, hops: new Hops(document, durations) }, ...(onKnot && { onKnot }) })
+    const onDeadlock =
+      mode === 'PURE_SIM' ? undefined : (thread_ids: readonly string[], victim: string) => this.#reportDeadlock(thread_ids, victim)
+    const scheduler = new Scheduler(graph, { ahead: { clock, hops: new Hops(document, durations) }, ...(onDeadlock && { onDeadlock }) })
     return { ...parts, scheduler, labware: new Map(), newId: this.#options.newId }
   }
 }

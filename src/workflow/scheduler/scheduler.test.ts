@@ -356,7 +356,7 @@ test('two that want each other’s places are parted by parking the younger', (t
   const stage = two().stand(['a', 'd1'], ['b', 'd2'])
   stage.wish('a', 'd2')
   stage.wish('b', 'd1')
-  t.same(stage.news, ['knot of a b: b', 'b is to park at p1'])
+  t.same(stage.news, ['deadlock of a b: b', 'b is to park at p1'])
   stage.park('b')
   t.same(stage.news, ['a gets d2'])
   stage.visit('a')
@@ -374,7 +374,7 @@ test('one place to park parts a ring of three', (t) => {
     ['c', 'd1'],
   ] as const)
     stage.wish(thread, to)
-  t.same(stage.news, ['knot of a b c: c', 'c is to park at p1'])
+  t.same(stage.news, ['deadlock of a b c: c', 'c is to park at p1'])
   stage.park('c')
   stage.visit('b')
   stage.visit('a')
@@ -390,7 +390,7 @@ test('nobody steps into a ring while it is let round, however long it has waited
   stage.wish('b', 'd1')
   stage.park('b')
   stage.visit('a')
-  t.same(stage.news, ['knot of a b: b', 'b is to park at p1', 'a gets d2', 'b gets d1'])
+  t.same(stage.news, ['deadlock of a b: b', 'b is to park at p1', 'a gets d2', 'b gets d1'])
   t.end()
 })
 
@@ -412,7 +412,7 @@ test('labware that must stay is not parked; another is, or somebody is told', (t
   const stage = two().stand(['a', 'd1'], ['b', 'd2'])
   stage.wish('a', 'd2', { stays: true })
   stage.wish('b', 'd1')
-  t.same(stage.news, ['knot of a b: b', 'b is to park at p1'])
+  t.same(stage.news, ['deadlock of a b: b', 'b is to park at p1'])
   const both = two().stand(['a', 'd1'], ['b', 'd2'])
   both.wish('a', 'd2', { stays: true })
   both.wish('b', 'd1', { stays: true })
@@ -427,7 +427,7 @@ test('while a place to park may become free nobody is told', (t) => {
   t.same(stage.news, [])
   stage.wish('c', 'd3')
   stage.visit('c')
-  t.same(stage.news, ['c gets d3', 'knot of a b: b', 'b is to park at p1'])
+  t.same(stage.news, ['c gets d3', 'deadlock of a b: b', 'b is to park at p1'])
   t.end()
 })
 
@@ -440,13 +440,13 @@ test('labware of nobody on the only place to park gives no hope', (t) => {
   t.end()
 })
 
-test('whoever has another way on is in no knot', (t) => {
+test('whoever has another way on is in no deadlock', (t) => {
   const stage = two().stand(['a', 'd1'], ['b', 'd2'], ['c', 'd3'])
   stage.wish('a', 'd2 d3')
   stage.wish('b', 'd1')
   t.same(stage.news, [], 'c may leave d3')
   stage.wish('c', 'd1')
-  t.match(stage.news, [/^knot of a b c/, /is to park at p1$/])
+  t.match(stage.news, [/^deadlock of a b c/, /is to park at p1$/])
   t.end()
 })
 
@@ -456,7 +456,7 @@ test('one that only waits for a ring is not parked in its stead', (t) => {
   stage.wish('x', 'd3')
   stage.wish('a', 'd2')
   stage.wish('b', 'd1')
-  t.same(stage.news, ['knot of a b: b', 'b is to park at p1'])
+  t.same(stage.news, ['deadlock of a b: b', 'b is to park at p1'])
   t.end()
 })
 
@@ -515,7 +515,7 @@ test('one that idles in a nest is parked later, if there is no room yet', (t) =>
   t.end()
 })
 
-test('one that idles for an event is no knot as long as others go on; when nothing does, somebody is told', (t) => {
+test('one that idles for an event is no deadlock as long as others go on; when nothing does, somebody is told', (t) => {
   const stage = without().stand(['a', 'd1'], ['b', 's1'], ['c', 'd2'])
   stage.wish('a', '')
   stage.wish('b', 'd1')
@@ -545,27 +545,27 @@ test('parking is on no corridor, unless there is a way round', (t) => {
   const round = new Stage(graphOf({ left: 'd1 d2 p1 p2', right: 'p1 p2 d3' })).stand(['a', 'd1'], ['b', 'd2'])
   round.wish('a', 'd2')
   round.wish('b', 'd1')
-  t.same(round.news, ['knot of a b: b', 'b is to park at p1'])
+  t.same(round.news, ['deadlock of a b: b', 'b is to park at p1'])
   const other = new Stage(graphOf({ left: 'd1 d2 p1 p2', right: 'p1 d3' })).stand(['a', 'd1'], ['b', 'd2'])
   other.wish('a', 'd2')
   other.wish('b', 'd1')
-  t.same(other.news, ['knot of a b: b', 'b is to park at p2'])
+  t.same(other.news, ['deadlock of a b: b', 'b is to park at p2'])
   t.end()
 })
 
-test('an owner and those who come to it are one knot with who stands in their way', (t) => {
+test('an owner and those who come to it are one deadlock with who stands in their way', (t) => {
   const stage = new Stage(graphOf({ arm: 'd1*2 s1 p1' })).stand(['owner', 'd1/site-1'], ['x', 's1'])
   stage.wish('owner', 'd1')
   stage.wish('x', 'd1')
   stage.wish('guest', 's1')
   stage.scheduler.awaits('owner', ['guest'])
-  t.same(stage.news, ['owner gets d1', 'knot of guest owner x: x', 'x is to park at p1'])
+  t.same(stage.news, ['owner gets d1', 'deadlock of guest owner x: x', 'x is to park at p1'])
   stage.park('x')
   t.same(stage.news, ['guest gets s1'])
   t.end()
 })
 
-test('an owner and a guest that wait for each other and for no place are no knot', (t) => {
+test('an owner and a guest that wait for each other and for no place are no deadlock', (t) => {
   const stage = new Stage(graphOf({ arm: 'd1*2 s1 s2' })).stand(['owner', 'd1/site-1'], ['guest', 's2'], ['x', 's1'])
   stage.wish('owner', 'd1')
   stage.scheduler.awaits('guest', ['owner'])

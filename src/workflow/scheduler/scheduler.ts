@@ -28,7 +28,7 @@ export class Scheduler {
   #sequence = 0
   #isSettling = false
 
-  /** Calls `onKnot` before it parks a labware to resolve a deadlock. Without `ahead` it makes no reservations in time. */
+  /** Calls `onDeadlock` before it parks a labware to resolve a deadlock. Without `ahead` it makes no reservations in time. */
   constructor(graph: Graph, { onDeadlock, ahead }: { onDeadlock?: OnDeadlock; ahead?: Ahead } = {}) {
     this.graph = graph
     this.#occupancy = new Occupancy(graph)

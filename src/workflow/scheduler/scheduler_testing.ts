@@ -83,7 +83,7 @@ export class Stage {
 
   constructor(graph: Graph) {
     this.scheduler = new Scheduler(graph, {
-      onDeadlock: (threads, victim) => this.log.push(`knot of ${[...threads].sort().join(' ')}: ${victim}`),
+      onDeadlock: (threads, victim) => this.log.push(`deadlock of ${[...threads].sort().join(' ')}: ${victim}`),
     })
   }
 
