@@ -20,9 +20,9 @@ import { Load } from './events/load.ts'
 import { openEvents } from './events/open.ts'
 import { isBehind, systemWall } from './events/timestamps.ts'
 import { Audit, byService } from './keys/audit.ts'
+import { Idempotency } from './keys/idempotency.ts'
 import { Keys } from './keys/keys.ts'
 import { LongRequests } from './keys/long_requests.ts'
-import { Once } from './keys/once.ts'
 import { Pairing } from './keys/pairing.ts'
 import { type Clock, systemClock } from './kit/clock.ts'
 import type { Report } from './kit/json_file.ts'
@@ -56,8 +56,8 @@ export type Lab = {
   keys: Keys
   /** Programs that ask for a key. */
   pairing: Pairing
-  /** Requests that are done once, however often they are made. */
-  once: Once
+  /** Answers of requests with an Idempotency-Key, so that each is carried out once. */
+  idempotency: Idempotency
   /** Who did what. */
   audit: Audit
   /** What the bounds of the service turned away. */
@@ -146,7 +146,7 @@ async function open(config: Config, options: Options, opened: (() => unknown)[])
     const open = unacknowledged(hub, hub.incident('STORAGE', message, { stays: true }))
     return () => open() === undefined
   }
-  const once = kept(await Once.open({ folder: data_dir, tellLost }))
+  const idempotency = kept(await Idempotency.open({ folder: data_dir, tellLost }))
   const audit = kept(new Audit({ folder: data_dir, log, report, clock }))
   audit.note({ ...byService, what: `start ${version}` })
   const simulations = new Map<string, Simulation>()
@@ -182,7 +182,7 @@ async function open(config: Config, options: Options, opened: (() => unknown)[])
   await runs.openIfUsed()
   await backups.start()
 
-  const shown = { reloading, log, version, clock, hub, ledger, registry, teachpoints, keys, pairing, once, audit, refusals, backups }
+  const shown = { reloading, log, version, clock, hub, ledger, registry, teachpoints, keys, pairing, idempotency, audit, refusals, backups }
   return labOf({ ...shown, long_requests, simulations, load, runs, watch, input, latches, journal, safeMode, began })
 }
 
@@ -206,7 +206,7 @@ type Shown = Omit<Lab, 'config' | 'runs' | 'openRuns' | 'host' | 'health' | 'onR
 /** Puts the open rooms together, and closes them in the order in which they need each other. */
 function labOf(rooms: Shown & Hidden): Lab {
   const { runs, watch, input, latches, journal, safeMode, began, ...shown } = rooms
-  const { reloading, version, clock, hub, ledger, registry, keys, once, audit, backups, simulations, load } = rooms
+  const { reloading, version, clock, hub, ledger, registry, keys, idempotency, audit, backups, simulations, load } = rooms
   let stopping = false
   return {
     ...shown,
@@ -248,7 +248,7 @@ function labOf(rooms: Shown & Hidden): Lab {
       await packed
       await runs.close()
       await keys.close()
-      await once.close()
+      await idempotency.close()
       await ledger.close()
       audit.note({ ...byService, what: 'stop' })
       await audit.close()

@@ -10,12 +10,12 @@ import { claimFolder, openToGroup } from './http/control_socket.ts'
 import { closeServer, listen, serverOf } from './http/server.ts'
 import { startingApp } from './http/starting.ts'
 import { systemClock } from './kit/clock.ts'
+import { finishTransaction, giveUpTransaction } from './kit/file_transaction.ts'
 import { makePrivateFolder } from './kit/folder.ts'
 import { whenNoCommandWorks } from './kit/folder_lock.ts'
 import type { Log } from './kit/log.ts'
 import { Refusals } from './kit/refusals.ts'
 import { brokenOff, Starts } from './kit/starts.ts'
-import { finishSwap, giveUpSwap } from './kit/swap.ts'
 import type { Source } from './lab/reloading.ts'
 import { type Lab, openLab } from './lab.ts'
 
@@ -107,13 +107,13 @@ function whySafe(asked: boolean | undefined, times: number): string | undefined 
  */
 async function finishRestore(data_dir: string, log: Log): Promise<string | undefined> {
   try {
-    const before = await finishSwap(data_dir)
+    const before = await finishTransaction(data_dir)
     if (before) log.warn(`a restore that was interrupted is done; what was there before is in ${data_dir}/${before}`)
     return undefined
   } catch (error) {
     log.error(messageOf(error))
     if (error instanceof LabError && (error.cause as NodeJS.ErrnoException | undefined)?.code === 'EROFS') return undefined
-    const aside = await giveUpSwap(data_dir)
+    const aside = await giveUpTransaction(data_dir)
     return `a restore was interrupted and cannot be completed, so some files may be restored and others not; its files are kept in ${data_dir}/${aside}. End the service and restore the backup again`
   }
 }

@@ -4,7 +4,7 @@ import * as v from 'valibot'
 import type { Device, Identity, Learned, Profile } from '../../src/devices/device.ts'
 import { LabError } from '../../src/errors.ts'
 import { sleep } from '../../src/kit/clock.ts'
-import { Lane } from '../../src/kit/lane.ts'
+import { SerialQueue } from '../../src/kit/serial_queue.ts'
 import type { Driver } from '../driver.ts'
 import { Going } from '../going.ts'
 import { Exchange } from '../transports/exchange.ts'
@@ -63,7 +63,7 @@ class LineArm {
   readonly #settings: Settings
   readonly #exchange: Exchange<Answer, string>
   readonly #going: Going
-  readonly #lane = new Lane(mostWaiting)
+  readonly #queue = new SerialQueue(mostWaiting)
   /** Takes the answers to moves. */
   #arrived: (answer: Answer) => void = () => {}
 
@@ -117,7 +117,7 @@ class LineArm {
 
   /** The way to a pose, once it stands. */
   #go(question: string, signal: AbortSignal): Promise<void> {
-    const gone = this.#lane.run(async () => {
+    const gone = this.#queue.run(async () => {
       signal.throwIfAborted()
       await this.#mustStand('wait, or stop it')
       await this.#walk(question, signal)
@@ -189,7 +189,7 @@ class LineArm {
     await this.#mustStand('wait, or stop it, then initialize')
     const identity = await this.#identify()
     await unlessAborted(
-      this.#lane.run(() => this.#walk('home', signal)),
+      this.#queue.run(() => this.#walk('home', signal)),
       signal,
     )
     return { identity }

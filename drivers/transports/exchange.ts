@@ -3,7 +3,7 @@
 import { connectionLost } from '../../src/devices/failure.ts'
 import { LabError, messageOf } from '../../src/errors.ts'
 import { sleep } from '../../src/kit/clock.ts'
-import { Lane } from '../../src/kit/lane.ts'
+import { SerialQueue } from '../../src/kit/serial_queue.ts'
 import type { Line } from './line.ts'
 
 /** What a framer found at the beginning of the buffer: a frame, or nothing but bytes to be skipped. */
@@ -51,7 +51,7 @@ const resyncTries = 3
 export class Exchange<Frame, Question> {
   readonly #line: Line
   readonly #options: Options<Frame, Question>
-  readonly #lane = new Lane(mostWaiting)
+  readonly #queue = new SerialQueue(mostWaiting)
   #buffer = Buffer.alloc(0)
   #outstanding: Outstanding<Frame, Question> | undefined
   #lastWrite = Number.NEGATIVE_INFINITY
@@ -141,7 +141,7 @@ export class Exchange<Frame, Question> {
 
   async #inTurn<T>(work: (turn: AbortSignal) => Promise<T>): Promise<T> {
     const turn = this.#turn.signal
-    return this.#lane.run(async () => {
+    return this.#queue.run(async () => {
       turn.throwIfAborted()
       return work(turn)
     })

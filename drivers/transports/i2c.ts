@@ -3,7 +3,7 @@
 
 import { LabError, messageOf } from '../../src/errors.ts'
 import { type Clock, sleep, systemClock } from '../../src/kit/clock.ts'
-import { Lane } from '../../src/kit/lane.ts'
+import { SerialQueue } from '../../src/kit/serial_queue.ts'
 
 /** One transfer, by the verbs of SMBus; `receive` alone is plain I2C. A word has its low byte first on the wire. */
 export type Transfer = Read | Write
@@ -40,7 +40,7 @@ export class I2cBus {
   readonly name: string
   readonly clock: Clock
   readonly #open: () => Promise<I2cPort>
-  readonly #lane = new Lane(mostWaiting)
+  readonly #queue = new SerialQueue(mostWaiting)
   #port: Promise<I2cPort> | undefined
   /** The port once it is open: a stop does not wait for a promise. */
   #ready: I2cPort | undefined
@@ -71,7 +71,7 @@ export class I2cBus {
 
   /** Nothing else is on the bus while the work is done. Rejects with `no_reply` when that takes too long. */
   together<T>(work: (transfer: (address: number, transfer: Transfer) => Promise<Uint8Array>) => Promise<T>): Promise<T> {
-    const done = this.#lane.run(async () => {
+    const done = this.#queue.run(async () => {
       const port = await this.#opened()
       return work((address, transfer) => this.#tried(port, address, transfer))
     })

@@ -12,7 +12,7 @@ import type { Readable, Writable } from 'node:stream'
 import { promisify } from 'node:util'
 import { LabError, messageOf } from '../../src/errors.ts'
 import { sleep, systemClock } from '../../src/kit/clock.ts'
-import { Lane } from '../../src/kit/lane.ts'
+import { SerialQueue } from '../../src/kit/serial_queue.ts'
 import { type Pin, type PinBackend, type PinUse, type Probe, placeInWords } from './pin.ts'
 import { type Chip, lineOf } from './pin_chips.ts'
 
@@ -155,7 +155,7 @@ class Input implements Pin {
   readonly #line: number
   readonly #use: PinUse
   readonly #lost: (reason: string) => void
-  readonly #lane = new Lane(64)
+  readonly #queue = new SerialQueue(64)
   readonly #listeners = new Set<(active: boolean) => void>()
   #watch: Watch | undefined
   #last: boolean | undefined
@@ -175,7 +175,7 @@ class Input implements Pin {
   }
 
   read(): Promise<boolean> {
-    return this.#lane.run(async () => {
+    return this.#queue.run(async () => {
       const read_at = this.#watch?.read_at
       if (read_at !== undefined && systemClock.now() - read_at < stale_ms) return this.#last!
       await this.#endWatch()
@@ -198,13 +198,13 @@ class Input implements Pin {
     void this.read().catch((error) => this.#lost(messageOf(error)))
     return () => {
       this.#listeners.delete(listen)
-      if (this.#listeners.size === 0) void this.#lane.run(async () => this.#listeners.size || this.#endWatch())
+      if (this.#listeners.size === 0) void this.#queue.run(async () => this.#listeners.size || this.#endWatch())
     }
   }
 
   async close(): Promise<void> {
     this.#listeners.clear()
-    await this.#lane.run(() => this.#endWatch())
+    await this.#queue.run(() => this.#endWatch())
   }
 
   #note(level: boolean): void {

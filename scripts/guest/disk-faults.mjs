@@ -34,7 +34,7 @@ const { Teachpoints } = await load('src/teachpoints/store.js')
 const { Keys } = await load('src/keys/keys.js')
 const { openEvents } = await load('src/events/open.js')
 const { makeBackup } = await load('src/care/backup.js')
-const { Swap } = await load('src/kit/swap.js')
+const { FileTransaction } = await load('src/kit/file_transaction.js')
 const program = resolve(dist, 'bundle/main.js')
 
 const trials = {
@@ -75,7 +75,7 @@ const trials = {
     await assert.rejects(making(), { code: 'storage', message: /^it\.tar\.gz was not written \(ENOSPC\): the disk is full/ })
     assert.deepEqual(readdirSync(folder), ['teachpoints.json'])
     truncateSync(join(place.mounted, 'ballast'), 512 * 1024)
-    const swap = await Swap.begin(folder)
+    const swap = await FileTransaction.begin(folder)
     await swap.put('workflows.json', [Buffer.from('new')])
     await assert.rejects(swap.put('teachpoints.json', [Buffer.alloc(2 ** 20)]), { code: 'storage', message: /ENOSPC/ })
     await swap.abandon()

@@ -8,8 +8,8 @@ import { namesIn } from '../kit/files.ts'
 import { makePrivateFolder, removeFile } from '../kit/folder.ts'
 import { roomOn } from '../kit/host_files.ts'
 import type { Report } from '../kit/json_file.ts'
-import { Lane } from '../kit/lane.ts'
 import type { Log } from '../kit/log.ts'
+import { SerialQueue } from '../kit/serial_queue.ts'
 import { bytesOf, sizeOf } from '../kit/tree.ts'
 import type { Sources, Wanted } from './backup.ts'
 import { momentOf, stampOf } from './backup_files.ts'
@@ -62,7 +62,7 @@ export class Backups {
   readonly #clock: Clock
   readonly #now: () => number
   readonly #room: () => Promise<Room>
-  readonly #lane = new Lane(mostWaiting)
+  readonly #queue = new SerialQueue(mostWaiting)
   #cancel = () => {}
   readonly #closing = new AbortController()
   #failed: string | undefined
@@ -112,19 +112,19 @@ export class Backups {
 
   /** Rejects with `storage`, also where the disk is nearly full. */
   make({ keep = true, ...wanted }: Making): Promise<MadeBackup> {
-    return this.#lane.run(() => this.#make('asked', wanted, keep))
+    return this.#queue.run(() => this.#make('asked', wanted, keep))
   }
 
   /** Rejects with `not_found`. */
   remove(name: string): Promise<void> {
-    return this.#lane.run(async () => removeFile(`${this.#folder}/${(await this.get(name)).name}`))
+    return this.#queue.run(async () => removeFile(`${this.#folder}/${(await this.get(name)).name}`))
   }
 
   /** Makes no more, and gives up the one under way. */
   async close(): Promise<void> {
     this.#closing.abort(new LabError('stopping', 'the service is stopping and makes no backup; ask again when it is back'))
     this.#cancel()
-    await this.#lane.run(async () => {})
+    await this.#queue.run(async () => {})
   }
 
   #next(ms: number): void {
@@ -133,7 +133,7 @@ export class Backups {
 
   async #daily(): Promise<void> {
     try {
-      const { name, size, left_out } = await this.#lane.run(() => this.#make('daily', { with_keys: false, with_events: false }))
+      const { name, size, left_out } = await this.#queue.run(() => this.#make('daily', { with_keys: false, with_events: false }))
       this.#failed = undefined
       this.#log.info(`backup ${name} is made, ${size} bytes`)
       if (left_out.length) this.#log.warn(`left out of backup ${name}: ${left_out.join('; ')}`)

@@ -18,13 +18,16 @@ for (const name of ['rename', 'link', 'mkdir', 'rm', 'copyFile']) watch(disk as 
 watch(disk as unknown as typeof handles, 'open', ([, flags]) => flags !== undefined && flags !== 'r')
 syncBuiltinESMExports()
 
-const [{ openBackup, planOf, restore }, { finishSwap }] = await Promise.all([import('./restore.ts'), import('../kit/swap.ts')])
+const [{ openBackup, planOf, restore }, { finishTransaction }] = await Promise.all([
+  import('./restore.ts'),
+  import('../kit/file_transaction.ts'),
+])
 const counted = left
 if (archive) {
   const opened = await openBackup(archive)
   await restore(opened, folder, await planOf(opened, folder, { all: true, keys: true }), new Date('2026-11-20T17:15:30Z'))
   await opened.archive.close()
-} else await finishSwap(folder)
+} else await finishTransaction(folder)
 process.stdout.write(`ended after ${counted - left} calls\n`)
 
 function watch(

@@ -4,9 +4,9 @@
 import { createHash } from 'node:crypto'
 import { LabError } from '../errors.ts'
 import { Archive, contentOf, hashing, type Packed } from '../kit/archive.ts'
+import { FileTransaction, isPlainName } from '../kit/file_transaction.ts'
 import { exists } from '../kit/folder.ts'
 import { roomOn } from '../kit/host_files.ts'
-import { isPlainName, Swap } from '../kit/swap.ts'
 import type { TarFile } from '../kit/tar.ts'
 import { sha256Of, treeOf } from '../kit/tree.ts'
 import { configFolder, type Manifest, manifestName, manifestOf, stateFolder } from './backup.ts'
@@ -176,23 +176,23 @@ export async function restore(
     data_dir,
     [...put].reduce((sum, name) => sum + (sizes.get(stateFolder + name)?.size ?? 0), 0),
   )
-  const swap = await Swap.begin(data_dir)
+  const transaction = await FileTransaction.begin(data_dir)
   try {
     await archive.read(async ({ name }, content) => {
       const hash = createHash('sha256')
       const hashed = hashing(content, hash)
       if (!put.has(name.slice(stateFolder.length)) || !name.startsWith(stateFolder)) for await (const _ of hashed);
       else {
-        await swap.put(name.slice(stateFolder.length), hashed)
+        await transaction.put(name.slice(stateFolder.length), hashed)
         // It was whole a moment ago: the stick that it is on may fail.
         if (hash.digest('hex') !== sizes.get(name)?.sha256) throw notWhole(`${name} reads otherwise the second time`)
       }
     })
     const before = freeName(data_dir, at)
-    await swap.commit({ take, before })
+    await transaction.commit({ take, before })
     return exists(`${data_dir}/${before}`) ? before : undefined
   } catch (error) {
-    await swap.abandon()
+    await transaction.abandon()
     throw error
   }
 }

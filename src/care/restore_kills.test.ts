@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { t as file, test } from 'tap'
-import { finishSwap } from '../kit/swap.ts'
+import { finishTransaction } from '../kit/file_transaction.ts'
 import { treeOf } from '../kit/tree.ts'
 import { makeBackup } from './backup.ts'
 import { kindOf } from './backup_files.ts'
@@ -59,7 +59,7 @@ test('a restore that is killed at any point leaves the old state or the new one,
     if (!(await killed(n, here, archive))) break
     const seen = await stateOf(here)
     if (seen !== states.old && seen !== states.new) halves.push(n)
-    const before = await finishSwap(here)
+    const before = await finishTransaction(here)
     const state = await stateOf(here)
     const outcome = state === states.new ? 'new' : state === states.old ? 'old' : `killed before call ${n}: ${state}`
     outcomes.push(outcome)
@@ -78,7 +78,7 @@ test('a restore that is killed at any point leaves the old state or the new one,
     anew()
     t.ok(await killed(decided, here, archive))
     if (!(await killed(n, here))) break
-    await finishSwap(here)
+    await finishTransaction(here)
     if ((await stateOf(here)) !== states.new) t.fail(`killed before call ${n} of the end`)
     t.notOk(existsSync(`${here}/swap`))
   }

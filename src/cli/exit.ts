@@ -9,6 +9,7 @@ export const exitCodes = {
   not_found: [3, 'there is no such thing'],
   not_allowed: [4, 'the key is missing, wrong, or may not; or the rights of a file forbid it'],
   busy: [5, 'not now: busy, or in conflict with what is there'],
+  standing: [6, 'the run that was followed stands until somebody does what was printed'],
   unreachable: [69, 'the service cannot be reached'],
   running: [75, 'another instance has the data folder'],
   config: [78, 'the configuration is wrong'],

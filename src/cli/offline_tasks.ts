@@ -9,10 +9,10 @@ import type { RunJournal } from '../devices/run_journal.ts'
 import type { Verified as VerifiedLog } from '../events/log_verify.ts'
 import type { CreatedKey, KeyRequest, Keys, PublicKey, Rotation } from '../keys/keys.ts'
 import type { Verified } from '../kit/chained_lines.ts'
+import { finishTransaction } from '../kit/file_transaction.ts'
 import { whileNobodyServes } from '../kit/folder_lock.ts'
 import type { Trouble } from '../kit/json_file.ts'
 import { silent } from '../kit/log.ts'
-import { finishSwap } from '../kit/swap.ts'
 import { date, forTerminal } from './table.ts'
 
 /** `file` is the descriptor of a file that the caller has opened. */
@@ -109,7 +109,7 @@ type Restoring = { manifest: Opened['manifest']; parts: Parts }
 /** Waits for another such command, and ends a restore that was interrupted; rejects with `in_use` where a service runs. */
 function alone<Result>(folder: string, work: () => Promise<Result>): Promise<Result> {
   return whileNobodyServes(folder, async () => {
-    await finishSwap(folder)
+    await finishTransaction(folder)
     return work()
   })
 }

@@ -1,7 +1,10 @@
-// `benchd sim …`: one simulated instrument on a pseudo-terminal, for anybody's driver to talk to.
+// `benchd sim …`: one simulated instrument on a pseudo-terminal, for anybody's driver to talk to; and faults of the bench's own simulators.
 
+import { tells } from './asking.ts'
 import { command } from './command.ts'
+import { pathOf } from './devices/perform.ts'
 import { CliError } from './exit.ts'
+import { faultTelling, faultTellingOptions } from './faults.ts'
 import { print } from './table.ts'
 import { note } from './terminal.ts'
 
@@ -44,4 +47,24 @@ const sim = command({
   },
 })
 
-export const commands = [sim]
+const simFault = tells({
+  name: 'sim fault',
+  summary: 'Break a simulated device of the bench: jam, unplug, no_reply, …',
+  operands: ['DEVICE', 'FAULT'],
+  options: faultTellingOptions,
+  example: 'benchd sim fault shaker-1 jam',
+  tell: ({ options, operands: [device = '', fault = ''] }) => faultTelling(faultsOf(device), fault, options),
+})
+
+const simMend = tells({
+  name: 'sim mend',
+  summary: 'Mend a simulated device of the bench; then initialize it, or recover the thread that it held',
+  operands: ['DEVICE'],
+  tell: ({ operands: [device = ''] }) => ({ method: 'DELETE', path: faultsOf(device) }),
+})
+
+export const commands = [sim, simFault, simMend]
+
+function faultsOf(device: string): string {
+  return `${pathOf(device).replace('/api/', '/api/sim/')}/faults`
+}

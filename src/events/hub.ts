@@ -2,7 +2,7 @@
 
 import { messageOf } from '../errors.ts'
 import type { Clock } from '../kit/clock.ts'
-import { Gate } from '../kit/gate.ts'
+import { Semaphore } from '../kit/semaphore.ts'
 import { type Context, type RuntimeEvent, runtimeEvent } from './event.ts'
 import type { Incident, IncidentCategory, Incidents, NewIncident } from './incidents.ts'
 import type { EventLog } from './log.ts'
@@ -37,7 +37,7 @@ export class Hub {
   readonly streams: Streams
   readonly incidents: Incidents
   /** Answers over much of the log: two at a time, so that they delay nothing else. */
-  readonly wholeAnswers = new Gate(2, 16)
+  readonly wholeAnswers = new Semaphore(2, 16)
   readonly #closing = new AbortController()
   readonly #clock: Clock
   readonly #timestamps: Timestamps

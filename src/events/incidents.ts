@@ -5,7 +5,7 @@ import { LabError, messageOf } from '../errors.ts'
 import { flatId } from '../kit/flat_id.ts'
 import type { Report } from '../kit/json_file.ts'
 import { LineFile } from '../kit/json_lines.ts'
-import { Lane } from '../kit/lane.ts'
+import { SerialQueue } from '../kit/serial_queue.ts'
 import { IncidentContext } from './contexts.ts'
 
 export const incidentCategories = [
@@ -89,7 +89,7 @@ const mostWaiting = 10_000
 export class Incidents {
   readonly #options: IncidentsOptions
   readonly #file: LineFile<Incident>
-  readonly #lane = new Lane(mostWaiting)
+  readonly #queue = new SerialQueue(mostWaiting)
   readonly #incidents = new Map<string, Incident>()
   /** Of those, what is not on the card yet. */
   readonly #unwritten = new Set<Incident>()
@@ -163,7 +163,7 @@ export class Incidents {
   async close(): Promise<void> {
     await this.written().catch(() => undefined)
     this.#isClosed = true
-    await this.#lane.run(() => this.#file.close())
+    await this.#queue.run(() => this.#file.close())
   }
 
   /** Resolves when all is on the card. Rejects with `storage` when that cannot be. */
@@ -173,7 +173,7 @@ export class Incidents {
 
   async #kept(write: () => Promise<void>): Promise<void> {
     try {
-      await this.#lane.run(write)
+      await this.#queue.run(write)
     } catch (error) {
       throw new LabError('storage', `incidents could not be written down: ${messageOf(error)}`, { cause: error, retry_after_s: 5 })
     }

@@ -14,7 +14,7 @@ import { protectConnection } from './connections.ts'
 import type { Env, Route } from './contract.ts'
 import { entrance } from './entrance.ts'
 import { answerError, answerFailure } from './errors.ts'
-import { once } from './once.ts'
+import { idempotent } from './idempotency.ts'
 import { publicPages, servePages } from './pages.ts'
 import { mustNotBeSafeMode } from './safe_mode.ts'
 import { runPaths, serviceRoutes } from './service_routes.ts'
@@ -127,7 +127,7 @@ async function call({ lab, bodies }: Shared, route: Route, c: Context<Env>): Pro
   // Whoever is still sending can be replaced by others, and so can one without a key.
   if (route.scope !== 'public') protectConnection(c.env?.incoming, c.env?.outgoing)
   try {
-    return await once(lab, route, c, bytes, async () =>
+    return await idempotent(lab, route, c, bytes, async () =>
       route.handle({
         lab,
         c,

@@ -58,7 +58,7 @@ export async function answerEvents(
 
 async function turn({ hub, refusals }: Lab, gone: AbortSignal): Promise<() => void> {
   try {
-    return await hub.wholeAnswers.enter(gone)
+    return await hub.wholeAnswers.acquire(gone)
   } catch (error) {
     if (!gone.aborted) refusals.count('large_event_reads', 'a read of many events was refused: two are under way and sixteen wait')
     throw error

@@ -40,7 +40,7 @@ import {
 } from '../workflow/snapshot.ts'
 import type { Route } from './contract.ts'
 import { statuses } from './errors.ts'
-import { takesIdempotencyKey } from './once.ts'
+import { takesIdempotencyKey } from './idempotency.ts'
 import { examples, usual } from './openapi_examples.ts'
 import { about, meanings, parameters, reasons, tags } from './openapi_words.ts'
 import { apiVersion } from './version.ts'

@@ -1,9 +1,9 @@
 // Something has changed: those who asked to be told look again.
 
-import { Few } from './few.ts'
+import { SmallSet } from './small_set.ts'
 
 export class Change {
-  readonly #watchers = new Few<() => void>()
+  readonly #watchers = new SmallSet<() => void>()
 
   /** Calls at each change, until the answer was called. */
   watch(look: () => void): () => void {

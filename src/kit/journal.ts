@@ -3,7 +3,7 @@
 import type * as v from 'valibot'
 import type { Report } from './json_file.ts'
 import { LineFile } from './json_lines.ts'
-import { Lane } from './lane.ts'
+import { SerialQueue } from './serial_queue.ts'
 
 type Options<Entry> = {
   path: string
@@ -21,7 +21,7 @@ const longest = 10_000
 
 export class Journal<Entry extends object> {
   readonly #live: (entries: readonly Entry[]) => Entry[]
-  readonly #lane = new Lane(mostWaiting)
+  readonly #queue = new SerialQueue(mostWaiting)
   readonly #file: LineFile<Entry>
   /** What still matters. */
   #entries: Entry[]
@@ -46,7 +46,7 @@ export class Journal<Entry extends object> {
 
   /** Rejects with `storage`; then the entry may be there or not. */
   append(entry: Entry): Promise<void> {
-    return this.#lane.run(async () => {
+    return this.#queue.run(async () => {
       const live = this.#live([...this.#entries, entry])
       if (this.#file.isOpen && this.#lines < longest) {
         await this.#file.add([entry], { isSynced: true })
@@ -60,6 +60,6 @@ export class Journal<Entry extends object> {
   }
 
   async close(): Promise<void> {
-    await this.#lane.run(() => this.#file.close())
+    await this.#queue.run(() => this.#file.close())
   }
 }

@@ -9,8 +9,8 @@ import { LabError, messageOf } from '../errors.ts'
 import type { Clock } from './clock.ts'
 import { asDamage, Damage, openPlain, putInPlace, readWhole, setAside } from './damage.ts'
 import { errnoOf, makeFolder, remove, stampOf, storageError, syncFolder, writeSynced } from './durable.ts'
-import { Lane } from './lane.ts'
 import type { Report } from './report.ts'
+import { SerialQueue } from './serial_queue.ts'
 
 export type { Report, Trouble } from './report.ts'
 
@@ -39,7 +39,7 @@ export class JsonFile<Content extends object> {
   readonly #path: string
   readonly #spare: string
   readonly #name: string
-  readonly #lane = new Lane(mostWaiting)
+  readonly #queue = new SerialQueue(mostWaiting)
   #content: Content
   /** Which file on the disk the content is of; undefined while there is none. */
   #stamp: string | undefined
@@ -75,7 +75,7 @@ export class JsonFile<Content extends object> {
    * Rejects with `storage` when the disk refuses; the content then is what the disk shows. Whatever is handed over is frozen.
    */
   change(next: (content: Content) => Content): Promise<Content> {
-    return this.#lane.run(async () => {
+    return this.#queue.run(async () => {
       await this.#look()
       if (this.#inDoubt) await this.#write(this.#content)
       const content = next(this.#content)
@@ -86,12 +86,12 @@ export class JsonFile<Content extends object> {
 
   /** Resolves when all that was to be stored is, or was refused. */
   settled(): Promise<void> {
-    return this.#lane.run(async () => {})
+    return this.#queue.run(async () => {})
   }
 
   /** Takes over a file that somebody else has put in place; a broken one is told, and what was there before stays in force. */
   reload(): Promise<void> {
-    return this.#lane.run(() => this.#look())
+    return this.#queue.run(() => this.#look())
   }
 
   /** Reloads every so often, until the answer is called. */

@@ -3,7 +3,7 @@
 
 import { type Certificate, type Config, readTls } from '../config.ts'
 import { LabError } from '../errors.ts'
-import { Lane } from '../kit/lane.ts'
+import { SerialQueue } from '../kit/serial_queue.ts'
 import type { DeviceExchange } from './device_exchange.ts'
 import { type DeviceChanges, deviceChanges, differences } from './differences.ts'
 
@@ -36,7 +36,7 @@ type Planned = { config: Config; certificate: Certificate | undefined; devices: 
 
 export class Reloading {
   readonly #options: Options
-  readonly #lane = new Lane(8)
+  readonly #queue = new SerialQueue(8)
   #config: Config
   #certificate: Certificate | undefined
 
@@ -68,7 +68,7 @@ export class Reloading {
    * changed then.
    */
   take<Done>(prepare: () => Promise<(devices: ReadonlySet<string>) => Done>): Promise<Changes & { done: Done }> {
-    return this.#lane.run(async () => {
+    return this.#queue.run(async () => {
       const { config, certificate, devices, ...changes } = await this.#plan()
       const takeOver = await prepare()
       // From here to `complete` in one turn: every request sees the devices of before, or those of afterwards.

@@ -1,27 +1,62 @@
-// What a run tells, line by line, until it ends.
+// Prints the events of a run, line by line, until the run ends or stands.
 
 import type { RuntimeEvent } from '../../events/event.ts'
-import { short } from '../at_shell.ts'
+import type { Blocker, Reason } from '../../workflow/runs/explaining.ts'
+import { atShell, short } from '../at_shell.ts'
 import { ask, type Service } from '../client.ts'
+import { CliError } from '../exit.ts'
 import { print } from '../table.ts'
+import { note } from '../terminal.ts'
 
 const page = 1000
-const wait_s = 20
+/** Seconds without an event after which the run is asked what it waits for. */
+const wait_s = 5
 
-/** Answers the exit code: 0 if the execution is COMPLETED. */
+/**
+ * Answers the exit code: 0 if the execution is COMPLETED. Throws `standing` when all its threads wait and one of them, or the run, was
+ * paused, broke off or stalled: it does not go on by itself. A run that waits for a manual step or an event is followed further.
+ */
 export async function follow(service: Service, execution_id: string, asJson: boolean): Promise<number> {
+  const noted = new Set<string>()
+  let isHeld = false
   for (let since = 0; ; ) {
     const query = new URLSearchParams({ execution_id, since: String(since), limit: String(page), wait: String(wait_s) })
     const { events, next_since } = await ask<{ events: RuntimeEvent[]; next_since: number }>(service, 'GET', `/events?${query}`)
     for (const event of events) {
       const text = asJson ? JSON.stringify(event) : line(event)
       if (text !== undefined) print(text)
-      if (!asJson && event.entity_type === 'THREAD' && event.status === 'PAUSED')
-        print(`  -> it stands until somebody decides; what to do: benchd runs why ${short(execution_id)}`)
       if (event.entity_type === 'EXECUTION') return event.status === 'COMPLETED' ? 0 : 1
+      isHeld ||= event.entity_type === 'INCIDENT' || event.status === 'PAUSED'
     }
+    if (isHeld || events.length === 0) isHeld = await look(service, execution_id, noted)
     since = next_since
   }
+}
+
+/** What a person has to decide about; all others are part of the workflow, or follow from these. */
+const breaks: ReadonlySet<Blocker['kind']> = new Set(['safe_mode', 'error', 'stall', 'orphaned', 'paused'])
+
+/** Tells once of each thing in the way of a run, and whether a part of the run is held. Throws `standing` when nothing goes on. */
+async function look(service: Service, execution_id: string, noted: Set<string>): Promise<boolean> {
+  const path = `/api/executions/${execution_id}`
+  const { blockers } = await ask<{ blockers: Blocker[] }>(service, 'GET', `${path}/blockers`)
+  const { threads } = await ask<{ threads: Reason[] }>(service, 'GET', `${path}/why`)
+  const held = blockers.filter(({ kind }) => breaks.has(kind))
+  const why = `benchd runs why ${short(execution_id)}`
+  if (held.length > 0 && threads.length > 0 && threads.every(({ waits_for }) => waits_for !== null)) {
+    const after = `benchd events tail --execution ${short(execution_id)}`
+    throw new CliError('standing', `the run stands: ${worded(held[0]!)}; what to do: ${why}; to follow it afterwards: ${after}`)
+  }
+  for (const blocker of blockers.filter(({ kind }) => kind !== 'waiting')) {
+    const words = `${worded(blocker)}; what to do: ${why}`
+    if (!noted.has(words)) note(words)
+    noted.add(words)
+  }
+  return held.length > 0
+}
+
+function worded({ thread_name, message }: Blocker): string {
+  return atShell(thread_name === null ? message : `${thread_name}: ${message}`)
 }
 
 type Told = Readonly<Record<string, string | null | undefined>>

@@ -17,7 +17,7 @@ export const runsSubmit = command({
     ...submissionOptions,
     join: { type: 'boolean', help: 'Put the groups into the run of this workflow that is open, if there is one' },
     operator: { type: 'string', value: 'WHO', help: 'Who submits it' },
-    follow: { type: 'boolean', help: 'Print what happens until it ends; the exit code is 0 if it is COMPLETED' },
+    follow: { type: 'boolean', help: 'Print its events until it ends or stands; the exit code is 0 if it is COMPLETED, 6 if it stands' },
     ...serviceOptions,
   },
   example: 'benchd runs submit seal-and-spin --var speed=600 --follow',

@@ -7,8 +7,8 @@ import type { OperationRecord, OperationResult } from '../../devices/records.ts'
 import type { Registry } from '../../devices/registry.ts'
 import { LabError } from '../../errors.ts'
 import { type Clock, sleep } from '../../kit/clock.ts'
-import { Lane } from '../../kit/lane.ts'
 import { checked } from '../../kit/schema.ts'
+import { SerialQueue } from '../../kit/serial_queue.ts'
 import type { Teachpoints } from '../../teachpoints/store.ts'
 import type { Teachpoint } from '../../teachpoints/teachpoint.ts'
 import type { Equipment, LatchedFault, Performing, SimulatorHand } from './equipment.ts'
@@ -49,7 +49,7 @@ export class DrivenEquipment implements Equipment {
   readonly #clock: Clock
   readonly #simulators: ReadonlyMap<string, SimulatorHand>
   /** Several may come to a device of several sites: each prepares it in its turn. */
-  readonly #lanes = new Map<string, Lane>()
+  readonly #queues = new Map<string, SerialQueue>()
 
   constructor({ registry, teachpoints, forgives, clock, simulators = new Map() }: Options) {
     this.#simulators = simulators
@@ -143,9 +143,9 @@ export class DrivenEquipment implements Equipment {
   }
 
   #inTurn<T>(device_id: string, prepare: () => Promise<T>): Promise<T> {
-    const lane = this.#lanes.get(device_id) ?? new Lane(mostWaiting)
-    this.#lanes.set(device_id, lane)
-    return lane.run(prepare)
+    const queue = this.#queues.get(device_id) ?? new SerialQueue(mostWaiting)
+    this.#queues.set(device_id, queue)
+    return queue.run(prepare)
   }
 
   async #tellAll(instrument: Instrument, names: readonly Performable[], signal: AbortSignal): Promise<void> {

@@ -5,7 +5,7 @@ import { messageOf } from '../../errors.ts'
 import type { Clock } from '../../kit/clock.ts'
 import type { Report } from '../../kit/json_file.ts'
 import { LineFile } from '../../kit/json_lines.ts'
-import { Lane } from '../../kit/lane.ts'
+import { SerialQueue } from '../../kit/serial_queue.ts'
 import { type Change, Records, Row } from './records.ts'
 
 type Options = { folder: string; clock: Clock; report: Report }
@@ -20,7 +20,7 @@ export class RecordFile {
   readonly #file: LineFile<Row>
   readonly #clock: Clock
   readonly #report: Report
-  readonly #lane = new Lane(mostWaiting)
+  readonly #queue = new SerialQueue(mostWaiting)
   /** Not on the card yet; by the id of each. */
   #unwritten = new Map<string, Change>()
   #isUrgent = false
@@ -53,7 +53,7 @@ export class RecordFile {
   async close(): Promise<void> {
     await this.written().catch(() => undefined)
     this.#cancel?.()
-    await this.#lane.run(() => this.#file.close())
+    await this.#queue.run(() => this.#file.close())
   }
 
   #onChange(change: Change): void {
@@ -65,7 +65,7 @@ export class RecordFile {
 
   /** One write takes all that has changed before it. */
   #write(): Promise<void> {
-    this.#next ??= this.#lane.run(() => this.#writeNow())
+    this.#next ??= this.#queue.run(() => this.#writeNow())
     return this.#next
   }
 

@@ -1,6 +1,6 @@
 // Finds deadlocks, and resolves each by parking one labware (the victim), or by an unsafe grant where nothing else moves.
 
-import { Few } from '../../kit/few.ts'
+import { SmallSet } from '../../kit/small_set.ts'
 import { isFree } from './deadlock_avoidance.ts'
 import { type Claimant, DeviceSites, type Occupancy, type Placement, type Resource, type Zone } from './occupancy.ts'
 import { Parking } from './parking.ts'
@@ -20,7 +20,7 @@ export class DeadlockResolver {
   readonly #waitForGraph: WaitForGraph
   readonly #parking: Parking
   readonly #onDeadlock: OnDeadlock | undefined
-  readonly #suspects = new Few<Claimant>()
+  readonly #suspects = new SmallSet<Claimant>()
   /** Those that idlers keep from a nest, while there is nowhere to put them. */
   readonly #cramped = new Set<Ticket>()
   /** Members of deadlocks that are to be resolved, at least one of each. */

@@ -1,7 +1,7 @@
 // The occupancy of the deck: which labware stands where, who holds which device, and which resources changed since somebody looked.
 
 import { LabError } from '../../errors.ts'
-import { Few } from '../../kit/few.ts'
+import { SmallSet } from '../../kit/small_set.ts'
 import type { Graph, Seat } from '../plans/graph.ts'
 import { RankedQueue } from './ranked_queue.ts'
 import type { Candidate, Obstacle } from './request.ts'
@@ -27,10 +27,10 @@ export type Placement = {
 /** A thread, as the scheduler knows it. */
 export class Claimant {
   readonly thread_id: string
-  readonly placements = new Few<Placement>()
-  readonly holds = new Few<DeviceSites>()
-  readonly reserved = new Few<Zone>()
-  readonly routeGrants = new Few<RouteGrant>()
+  readonly placements = new SmallSet<Placement>()
+  readonly holds = new SmallSet<DeviceSites>()
+  readonly reserved = new SmallSet<Zone>()
+  readonly routeGrants = new SmallSet<RouteGrant>()
   /** The request that waits. */
   ticket: Ticket | null = null
   /** The request that was granted last. */
@@ -169,7 +169,7 @@ export class Occupancy {
   /** Resources that may have become free for somebody. */
   readonly touched: Resource[] = []
   /** Zones that may have become free to pass. */
-  readonly opened = new Few<Zone>()
+  readonly opened = new SmallSet<Zone>()
   /** Counts every change. */
   version = 0
   /** Counts how often a parking position may have become free. */

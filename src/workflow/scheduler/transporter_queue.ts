@@ -1,12 +1,12 @@
 // A queue for each transporter: one thread uses it at a time, first come, first served, threads with a deadline before the others.
 
-import { Few } from '../../kit/few.ts'
+import { SmallSet } from '../../kit/small_set.ts'
 
 type Turn = { readonly transporter: string; readonly thread_id: string; readonly granted: () => void }
 
 export class TransporterQueue {
   readonly #holders = new Map<string, Turn>()
-  readonly #queues = new Map<string, Few<Turn>>()
+  readonly #queues = new Map<string, SmallSet<Turn>>()
   readonly #granted: Turn[] = []
   readonly #isPressed: ((thread_id: string) => boolean) | undefined
   #isCalling = false
@@ -20,7 +20,7 @@ export class TransporterQueue {
     const turn = { transporter, thread_id, granted }
     let queue = this.#queues.get(transporter)
     if (!queue) {
-      queue = new Few()
+      queue = new SmallSet()
       this.#queues.set(transporter, queue)
     }
     queue.add(turn)
@@ -66,7 +66,7 @@ export class TransporterQueue {
     this.#call()
   }
 
-  #firstOf(queue: Few<Turn>): Turn | undefined {
+  #firstOf(queue: SmallSet<Turn>): Turn | undefined {
     if (queue.size > 1 && this.#isPressed) for (const turn of queue) if (this.#isPressed(turn.thread_id)) return turn
     for (const turn of queue) return turn
     return undefined

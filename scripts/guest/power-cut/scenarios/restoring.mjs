@@ -7,7 +7,7 @@ import { load } from './shared.mjs'
 const { makeBackup } = await load('src/care/backup.js')
 const { openBackup, planOf, restore } = await load('src/care/restore.js')
 const { kindOf } = await load('src/care/backup_files.js')
-const { finishSwap } = await load('src/kit/swap.js')
+const { finishTransaction } = await load('src/kit/file_transaction.js')
 const { treeOf } = await load('src/kit/tree.js')
 
 const names = ['teachpoints.json', 'workflows.json', 'records.jsonl', ...[1, 2, 3, 4].map((n) => `executions/${n}.jsonl`)]
@@ -49,7 +49,7 @@ export const restoring = (spoil = () => {}) => ({
 
   async check(directory, acknowledged) {
     const state = `${directory}/state`
-    await finishSwap(state)
+    await finishTransaction(state)
     const isNew = await isOf(state, 'new', 'executions/5.jsonl')
     assert.ok(isNew || (await isOf(state, 'old', 'durations.json')), 'the state is half of the one and half of the other')
     assert.ok(isNew || acknowledged.length === 0, 'a restore that was acknowledged is lost')

@@ -1,9 +1,9 @@
 import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { type Test, test } from 'tap'
-import { type Asked, Once } from './once.ts'
+import { Idempotency, type IdempotentRequest } from './idempotency.ts'
 
 const answer = { status: 200, headers: { 'content-type': 'application/json' }, body: '{"success":true}' }
-const asked = (idempotency_key: string): Asked => ({
+const asked = (idempotency_key: string): IdempotentRequest => ({
   key_id: 'aaaaaaaa',
   method: 'POST',
   path: '/api/x',
@@ -14,7 +14,7 @@ const asked = (idempotency_key: string): Asked => ({
 async function begin(t: Test) {
   const folder = t.testdir()
   const time = { now: 1e9 }
-  const opened: Once[] = []
+  const opened: Idempotency[] = []
   const told: string[] = []
   const operator = { hasLooked: false }
   t.teardown(() => Promise.all(opened.map((once) => once.close())))
@@ -23,7 +23,7 @@ async function begin(t: Test) {
     return () => operator.hasLooked
   }
   const open = async () => {
-    const once = await Once.open({ folder, now: () => time.now, tellLost })
+    const once = await Idempotency.open({ folder, now: () => time.now, tellLost })
     opened.push(once)
     return once
   }
@@ -81,7 +81,7 @@ for (const [what, damage] of Object.entries(damages)) {
     await once.begin(asked('lost'))
     await once.close()
     damage(path)
-    const refused = (of: Once, key: string) =>
+    const refused = (of: Idempotency, key: string) =>
       t.rejects(of.begin(asked(key)), { code: 'conflict', message: /may have been carried out before/ })
     const after = await open()
     t.match(told, [/^idempotency\.jsonl is damaged \(.*\): requests with an Idempotency-Key may be forgotten/])

@@ -1,8 +1,8 @@
-// So many inside at once, so many before the door, and no more.
+// A counting semaphore with a bounded queue.
 
 import { LabError } from '../errors.ts'
 
-export class Gate {
+export class Semaphore {
   readonly #most: number
   readonly #mayWait: number
   #waiting: (() => void)[] = []
@@ -18,10 +18,10 @@ export class Gate {
   }
 
   /**
-   * Resolves once there is room, with what is to be called, once, when leaving. Rejects with `overloaded` when too many wait, and
-   * with the signal's reason for one who has gone away.
+   * Resolves with a function that releases the permit. Rejects with `overloaded` when too many callers wait, and with the signal's reason
+   * when the signal aborts.
    */
-  async enter(signal?: AbortSignal): Promise<() => void> {
+  async acquire(signal?: AbortSignal): Promise<() => void> {
     if (this.#inside >= this.#most) await this.#wait(signal)
     else this.#inside++
     let left = false

@@ -1,14 +1,13 @@
-// What a client asked for under an Idempotency-Key is done once: that it began is on the card before it begins, and what it came to is
-// answered again to whoever asks again, for a day. What a restart interrupted is never done a second time, nor what may have been done when
-// the file was damaged.
+// The requests with an Idempotency-Key, and their answers for a day. The start of a request is on the card before the request is carried out,
+// so that a request which a restart interrupted is never carried out twice, nor one that may have been lost from a damaged file.
 
 import { hash } from 'node:crypto'
 import * as v from 'valibot'
 import { LabError } from '../errors.ts'
 import { LineFile } from '../kit/json_lines.ts'
-import { Lane } from '../kit/lane.ts'
+import { SerialQueue } from '../kit/serial_queue.ts'
 
-/** An answer as it can be given again. */
+/** An answer that can be repeated. */
 export const Answer = v.strictObject({ status: v.number(), headers: v.record(v.string(), v.string()), body: v.string() })
 export type Answer = v.InferOutput<typeof Answer>
 
@@ -31,7 +30,7 @@ type Line = Entry | v.InferOutput<typeof LostLine>
 type Lost = { at: number; isSettled(): boolean }
 
 /** One request. */
-export type Asked = { key_id: string; method: string; path: string; idempotency_key: string; body: Uint8Array }
+export type IdempotentRequest = { key_id: string; method: string; path: string; idempotency_key: string; body: Uint8Array }
 
 /** What an answer is worth: `keep` it, keep it as long as the service runs (`secret`), or `forget` it, as nothing was done. */
 export type Worth = 'keep' | 'secret' | 'forget'
@@ -50,9 +49,9 @@ type Options = {
   now?: () => number
 }
 
-export class Once {
+export class Idempotency {
   readonly #file: LineFile<Line>
-  readonly #lane = new Lane(mostWaiting)
+  readonly #queue = new SerialQueue(mostWaiting)
   readonly #now: () => number
   /** Oldest first, as they are on the card. Those that say `running` and do not run were interrupted by a restart. */
   readonly #entries: Map<string, Entry>
@@ -67,7 +66,7 @@ export class Once {
   /** What the file holds besides the entries has changed. */
   #isOutdated = false
 
-  static async open({ folder, tellLost, now = () => Date.now() / 1000 }: Options): Promise<Once> {
+  static async open({ folder, tellLost, now = () => Date.now() / 1000 }: Options): Promise<Idempotency> {
     let isSettled: Lost['isSettled'] | undefined
     const file = new LineFile<Line>({
       path: `${folder}/idempotency.jsonl`,
@@ -83,7 +82,7 @@ export class Once {
     if (lost_at >= now() - keptSeconds)
       isSettled ??= tellLost(`idempotency.jsonl was damaged at ${timeOf(lost_at)}, and requests may be forgotten; ${consequence}`)
     const entries = lines.flatMap((line) => ('id' in line ? [[line.id, line] as const] : []))
-    return new Once(file, now, new Map(entries), isSettled && { at: lost_at, isSettled })
+    return new Idempotency(file, now, new Map(entries), isSettled && { at: lost_at, isSettled })
   }
 
   private constructor(file: LineFile<Line>, now: () => number, entries: Map<string, Entry>, lost: Lost | undefined) {
@@ -103,7 +102,7 @@ export class Once {
    * `in_progress` while it runs, `invalid` for another body, `conflict` when a restart interrupted it, when its answer was not kept, or when
    * it may be one that was forgotten, and `storage`.
    */
-  async begin(asked: Asked): Promise<Answer | undefined> {
+  async begin(asked: IdempotentRequest): Promise<Answer | undefined> {
     const [id, sha256] = [idOf(asked), hash('sha256', asked.body)]
     this.#forgetOld()
     const before = this.#entries.get(id)
@@ -123,12 +122,12 @@ export class Once {
   }
 
   /** Whether it was answered before it had ended, and the service has started anew since: that it runs is not so any more. */
-  isLeft(asked: Asked): boolean {
+  isLeft(asked: IdempotentRequest): boolean {
     return this.#left.has(idOf(asked))
   }
 
   /** Resolves when it is on the card; when the disk refuses it, it is known for as long as the service runs, and was interrupted after that. */
-  async end(asked: Asked, answer: Answer, worth: Worth): Promise<void> {
+  async end(asked: IdempotentRequest, answer: Answer, worth: Worth): Promise<void> {
     const id = idOf(asked)
     const entry = this.#entries.get(id)
     this.#running.delete(id)
@@ -142,11 +141,11 @@ export class Once {
   }
 
   async close(): Promise<void> {
-    await this.#lane.run(() => this.#file.close())
+    await this.#queue.run(() => this.#file.close())
   }
 
   #write(entry: Entry): Promise<void> {
-    return this.#lane.run(async () => {
+    return this.#queue.run(async () => {
       if (this.#file.isOpen && this.#lines < 4 * kept && !this.#isOutdated) {
         await this.#file.add([entry], { isSynced: true })
         this.#lines++
@@ -210,6 +209,6 @@ function timeOf(seconds: number): string {
   return `${new Date(seconds * 1000).toISOString().slice(0, 16).replace('T', ' ')} UTC`
 }
 
-function idOf({ key_id, method, path, idempotency_key }: Asked): string {
+function idOf({ key_id, method, path, idempotency_key }: IdempotentRequest): string {
   return hash('sha256', JSON.stringify([key_id, method, path, idempotency_key]))
 }

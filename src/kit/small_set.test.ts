@@ -1,8 +1,8 @@
 import { test } from 'tap'
-import { Few } from './few.ts'
+import { SmallSet } from './small_set.ts'
 
 test('each thing is there once, in the order it came', async (t) => {
-  const few = new Few<string>()
+  const few = new SmallSet<string>()
   for (const name of ['b', 'a', 'b', 'c']) few.add(name)
   t.same([...few], ['b', 'a', 'c'])
   t.equal(few.size, 3)

@@ -1,10 +1,10 @@
-// A handful of things, each once, in the order they came.
+// A set for a handful of items, in the order of their insertion.
 
 /**
  * Used as a Set that is emptied and filled all the time. A Set makes a new table whenever it becomes empty; the old ones know the
  * next, so that one which has grown old keeps all that was ever put in after it from being collected while it is young.
  */
-export class Few<Item> {
+export class SmallSet<Item> {
   readonly #items: Item[] = []
 
   get size(): number {

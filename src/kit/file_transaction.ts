@@ -1,5 +1,5 @@
-// Changes many files of a folder together: after a kill or a power cut, whenever it comes, all of them are changed or none is. What was
-// there before is kept in a folder of its own.
+// A transaction over the files of a folder: after a kill or a power cut at any moment, either all of them are changed or none is. The files
+// that were there before are kept in a folder of their own.
 
 import { copyFile, link, open, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -23,20 +23,20 @@ const List = v.strictObject({
 type List = v.InferOutput<typeof List>
 
 /** Made under the lock of the folder, one at a time. All reject with `storage`. */
-export class Swap {
+export class FileTransaction {
   readonly #folder: string
   readonly #put: string[] = []
   #isDecided = false
 
   /** Takes away what an earlier one left, whose list was not written. */
-  static async begin(folder: string): Promise<Swap> {
-    await finishSwap(folder)
+  static async begin(folder: string): Promise<FileTransaction> {
+    await finishTransaction(folder)
     try {
       await makeFolder(`${folder}/${swapName}/new`)
     } catch (error) {
       throw storageError(`${folder}/${swapName} was not made`, error)
     }
-    return new Swap(folder)
+    return new FileTransaction(folder)
   }
 
   private constructor(folder: string) {
@@ -70,32 +70,32 @@ export class Swap {
     try {
       await this.#mustBeOneFileSystem([...this.#put, ...take])
       for (const name of [...this.#put, ...take]) await this.#keep(name)
-      await writeSynced(`${this.#swap}/list.tmp`, JSON.stringify(list))
+      await writeSynced(`${this.#transaction}/list.tmp`, JSON.stringify(list))
       this.#isDecided = true
-      await rename(`${this.#swap}/list.tmp`, `${this.#swap}/list.json`)
-      await syncFolder(this.#swap)
+      await rename(`${this.#transaction}/list.tmp`, `${this.#transaction}/list.json`)
+      await syncFolder(this.#transaction)
     } catch (error) {
       throw error instanceof LabError ? error : storageError(`${this.#folder} was not changed`, error)
     }
-    await finishSwap(this.#folder)
+    await finishTransaction(this.#folder)
   }
 
   /** Nothing has changed, and nothing will; once the list may be written, it is left to `finishSwap`. */
   async abandon(): Promise<void> {
-    if (!this.#isDecided) await rm(this.#swap, { recursive: true, force: true }).catch(() => undefined)
+    if (!this.#isDecided) await rm(this.#transaction, { recursive: true, force: true }).catch(() => undefined)
   }
 
-  get #swap(): string {
+  get #transaction(): string {
     return `${this.#folder}/${swapName}`
   }
 
   get #new(): string {
-    return `${this.#swap}/new`
+    return `${this.#transaction}/new`
   }
 
   /** Else a file could not be renamed to its place once all is decided. */
   async #mustBeOneFileSystem(names: readonly string[]): Promise<void> {
-    const { dev } = await stat(this.#swap)
+    const { dev } = await stat(this.#transaction)
     for (const folder of new Set(names.map((name) => dirname(join(this.#folder, name))))) {
       const there = await stat(folder).catch(() => undefined)
       if (there && there.dev !== dev)
@@ -104,7 +104,7 @@ export class Swap {
   }
 
   async #keep(name: string): Promise<void> {
-    const [from, to] = [`${this.#folder}/${name}`, `${this.#swap}/before/${name}`]
+    const [from, to] = [`${this.#folder}/${name}`, `${this.#transaction}/before/${name}`]
     if (!(await isThere(from))) return
     await makeFolder(dirname(to))
     await link(from, to).catch(async (error) => {
@@ -121,14 +121,14 @@ export class Swap {
  * Ends what a kill or a power cut has interrupted: makes the change if it was decided, else forgets it. Answers the folder that keeps what
  * was there before, if there was a change. Rejects with `storage`, and with `config` where the list itself is damaged.
  */
-export async function finishSwap(folder: string): Promise<string | undefined> {
-  const swap = `${folder}/${swapName}`
+export async function finishTransaction(folder: string): Promise<string | undefined> {
+  const transaction = `${folder}/${swapName}`
   // What is no folder has nothing to be ended.
-  if (!(await isFolder(swap))) return undefined
+  if (!(await isFolder(transaction))) return undefined
   try {
-    const list = await listOf(swap)
-    if (list) await carryOut(folder, swap, list)
-    await rm(swap, { recursive: true, force: true })
+    const list = await listOf(transaction)
+    if (list) await carryOut(folder, transaction, list)
+    await rm(transaction, { recursive: true, force: true })
     await syncFolder(folder)
     return list?.before
   } catch (error) {
@@ -137,31 +137,31 @@ export async function finishSwap(folder: string): Promise<string | undefined> {
 }
 
 /** What cannot be ended is kept under another name, and not tried again: some files may be changed and others not. Answers that name. */
-export async function giveUpSwap(folder: string): Promise<string | undefined> {
+export async function giveUpTransaction(folder: string): Promise<string | undefined> {
   return setAside(`${folder}/${swapName}`)
 }
 
 /** Each step can be done again. */
-async function carryOut(folder: string, swap: string, { put, take, before }: List): Promise<void> {
+async function carryOut(folder: string, transaction: string, { put, take, before }: List): Promise<void> {
   for (const name of put) {
     await makeFolder(dirname(`${folder}/${name}`))
-    await rename(`${swap}/new/${name}`, `${folder}/${name}`).catch((error) => mustBeDone(error, `${folder}/${name}`))
+    await rename(`${transaction}/new/${name}`, `${folder}/${name}`).catch((error) => mustBeDone(error, `${folder}/${name}`))
   }
   for (const name of take) await rm(`${folder}/${name}`, { force: true })
   for (const changed of new Set([...put, ...take].map((name) => dirname(`${folder}/${name}`)))) await syncFolder(changed)
-  if (await isThere(`${swap}/before`)) await rename(`${swap}/before`, `${folder}/${before}`)
+  if (await isThere(`${transaction}/before`)) await rename(`${transaction}/before`, `${folder}/${before}`)
   await syncFolder(folder)
-  await rm(`${swap}/list.json`, { force: true })
-  await syncFolder(swap)
+  await rm(`${transaction}/list.json`, { force: true })
+  await syncFolder(transaction)
 }
 
 async function mustBeDone(error: unknown, path: string): Promise<void> {
   if (errnoOf(error) !== 'ENOENT' || !(await isThere(path))) throw error
 }
 
-async function listOf(swap: string): Promise<List | undefined> {
+async function listOf(transaction: string): Promise<List | undefined> {
   try {
-    const bytes = await readPlain(`${swap}/list.json`)
+    const bytes = await readPlain(`${transaction}/list.json`)
     if (bytes === undefined) return undefined
     const list = v.parse(List, JSON.parse(bytes.toString()))
     for (const name of [...list.put, ...list.take, list.before]) mustBePlain(name)
@@ -170,7 +170,7 @@ async function listOf(swap: string): Promise<List | undefined> {
     if (error instanceof Error && 'syscall' in error) throw error
     throw new LabError(
       'config',
-      `${swap}/list.json, by which files are being put in place, is damaged (${messageOf(error)}): start the service, which keeps it under another name, then put a backup back`,
+      `${transaction}/list.json, by which files are being put in place, is damaged (${messageOf(error)}): start the service, which keeps it under another name, then put a backup back`,
     )
   }
 }

@@ -1,18 +1,18 @@
-// One thing at a time, in the order it was asked for.
+// Runs asynchronous work one piece at a time, in the order of the calls.
 
 import { LabError } from '../errors.ts'
 
-export class Lane {
+export class SerialQueue {
   readonly #most: number
   #waiting = 0
   #last: Promise<unknown> = Promise.resolve()
 
-  /** At most `most` may stand in the lane; one more is refused as `overloaded`. */
+  /** `most` limits the pieces of work in the queue, with the running one. More are refused as `overloaded`. */
   constructor(most: number) {
     this.#most = most
   }
 
-  /** Does the work after all that stands before it, and answers its result. */
+  /** Runs the work after all that was queued before it, and resolves with its result. */
   run<T>(work: () => Promise<T>): Promise<T> {
     if (this.#waiting >= this.#most) {
       return Promise.reject(new LabError('overloaded', `${this.#most} requests wait already; ask again in a second`, { retry_after_s: 1 }))

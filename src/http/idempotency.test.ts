@@ -136,7 +136,7 @@ test('the record is on the card before the first byte is on the wire, and where 
   await ask('POST', `${shaker}/shake`, under('a', { json: gentle }))
   t.same(seen, ['running'])
   t.same(records(), ['running', 'ended'])
-  await lab.once.close()
+  await lab.idempotency.close()
   renameSync(data_dir, `${data_dir}-away`)
   isRefusal(t, await ask('POST', `${shaker}/shake`, under('b', { json: gentle })), 503, 'storage')
   t.equal(shakes(), 1)

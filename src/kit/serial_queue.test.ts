@@ -1,8 +1,8 @@
 import { test } from 'tap'
-import { Lane } from './lane.ts'
+import { SerialQueue } from './serial_queue.ts'
 
 test('work is done one at a time and in order, also after a failure', async (t) => {
-  const lane = new Lane(10)
+  const queue = new SerialQueue(10)
   const done: number[] = []
   let running = 0
   const work = (n: number) => async () => {
@@ -13,7 +13,7 @@ test('work is done one at a time and in order, also after a failure', async (t) 
     if (n === 1) throw new Error('one')
     return n
   }
-  const all = await Promise.allSettled([0, 1, 2].map((n) => lane.run(work(n))))
+  const all = await Promise.allSettled([0, 1, 2].map((n) => queue.run(work(n))))
   t.same(
     all.map(({ status }) => status),
     ['fulfilled', 'rejected', 'fulfilled'],
@@ -22,15 +22,15 @@ test('work is done one at a time and in order, also after a failure', async (t) 
 })
 
 test('a lane that is full refuses, and takes again when there is room', async (t) => {
-  const lane = new Lane(1)
+  const queue = new SerialQueue(1)
   let finish = () => {}
-  const first = lane.run(() => new Promise<void>((resolve) => (finish = resolve)))
+  const first = queue.run(() => new Promise<void>((resolve) => (finish = resolve)))
   await t.rejects(
-    lane.run(async () => {}),
+    queue.run(async () => {}),
     { code: 'overloaded' },
   )
   await Promise.resolve()
   finish()
   await first
-  t.equal(await lane.run(async () => 'again'), 'again')
+  t.equal(await queue.run(async () => 'again'), 'again')
 })
