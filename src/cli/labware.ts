@@ -30,5 +30,13 @@ const labwarePut = tells({
 export const commands = [labwareList, labwarePut]
 
 function row({ labware_id, name, type, barcode, position, held_by, thread_name, run_mode }: Whereabouts): string[] {
-  return [short(labware_id), name, type, barcode ?? '', held_by ? `in ${held_by}` : (position ?? ''), thread_name ?? '', run_mode]
+  return [
+    short(labware_id),
+    name,
+    type,
+    barcode ?? '',
+    [position, held_by && `in ${held_by}`].filter(Boolean).join(' or '),
+    thread_name ?? '',
+    run_mode,
+  ]
 }

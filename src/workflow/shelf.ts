@@ -4,7 +4,7 @@ import * as v from 'valibot'
 import { LabError, messageOf } from '../errors.ts'
 import { JsonFile, type Report } from '../kit/json_file.ts'
 import { Id } from '../kit/name.ts'
-import { cannotBe, inGripper, isOver, type Lost, leaveBehind, leftInGrippers } from './kept/left_behind.ts'
+import { cannotBe, isOver, type Lost, leaveBehind, leftInGrippers } from './kept/left_behind.ts'
 import type { SavedThread } from './kept/saved.ts'
 import type { Bench } from './plans/bench.ts'
 import { compileWorkflow } from './plans/compile.ts'
@@ -13,7 +13,6 @@ import type { Workflow } from './plans/plan.ts'
 import { hasDevice, type Topology } from './plans/topology.ts'
 import { mustBeKnown } from './plans/wrong.ts'
 import type { Runtime } from './runtime.ts'
-import type { Labware } from './threads/labware.ts'
 import type { RunMode } from './threads/world.ts'
 import { rememberedAt, type Whereabouts, whereaboutsOf } from './whereabouts.ts'
 
@@ -49,8 +48,11 @@ const PlacedLabware = v.strictObject({
   tips: v.nullable(v.number()),
   tips_left: v.nullable(v.number()),
   last_run: v.optional(v.pipe(v.string(), v.description('The execution that moved it last'))),
+  held_by: v.optional(v.pipe(v.string(), v.description('The transporter that may have it in its gripper'))),
+  placing: v.optional(v.pipe(v.string(), v.description('The position where it may stand already'))),
 })
 const Placed = v.strictObject({ topology: v.nullable(Id), labware: v.array(PlacedLabware) })
+type PlacedLabware = v.InferOutput<typeof PlacedLabware>
 type Placed = v.InferOutput<typeof Placed>
 
 type Files = Awaited<ReturnType<typeof readFolder>>
@@ -276,12 +278,13 @@ export class Shelf {
   }
 
   /** What cannot be there is known all the same: somebody has to say where it is. */
-  #place(its: Omit<Labware, 'state' | 'held_by'>, seat: string | null): void {
+  #place({ held_by, ...its }: Omit<PlacedLabware, 'seat'>, seat: string | null): void {
     const { live } = this.runtime.worlds
-    live?.labware.set(its.labware_id, { ...its, state: 'ENDED', held_by: null })
+    live?.labware.set(its.labware_id, { ...its, state: 'ENDED', held_by: held_by ?? null })
     if (seat === null) return
     try {
       live?.scheduler.put(its.labware_id, seat, null)
+      if (its.placing !== undefined && live?.scheduler.graph.seats.has(its.placing)) live.scheduler.keep(its.labware_id, its.placing)
     } catch (error) {
       this.#options.lost(cannotBe(its.name, { seat, why: messageOf(error) }))
     }
@@ -293,7 +296,7 @@ export class Shelf {
     for (const thread of threads) {
       const { state: _, held_by, ...its } = thread.labware
       if (thread.seat !== null && !(isOver(thread) && known.has(its.labware_id)))
-        known.set(its.labware_id, { ...its, seat: held_by === null ? thread.seat : null })
+        known.set(its.labware_id, { ...its, seat: thread.seat, ...(held_by === null ? {} : { held_by }) })
       else if (isOver(thread) && thread.seat === null) known.delete(its.labware_id)
     }
     return [...known.values()]
@@ -307,8 +310,8 @@ export class Shelf {
     return [...labware.values()].flatMap(({ state, held_by, ...its }) => {
       const isMoved = scheduler.whose(its.labware_id) !== null || (state !== 'ENDED' && scheduler.whereIs(its.labware_id) === undefined)
       if (isMoved && !force) return []
-      if (isMoved && held_by !== null) this.#options.lost(inGripper(its.name, held_by))
-      return { seat: (!(isMoved && held_by !== null) && scheduler.whereIs(its.labware_id)) || null, ...its }
+      const held = held_by === null ? {} : { held_by }
+      return { seat: scheduler.whereIs(its.labware_id) ?? null, ...its, ...held }
     })
   }
 }

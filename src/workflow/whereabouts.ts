@@ -4,7 +4,7 @@ import * as v from 'valibot'
 import { LabError } from '../errors.ts'
 import { didYouMean } from '../kit/did_you_mean.ts'
 import { ShownLabware } from './snapshot.ts'
-import type { Labware } from './threads/labware.ts'
+import { type Labware, placeOf } from './threads/labware.ts'
 import { knowsBetter } from './threads/moving.ts'
 import type { LabwareThread } from './threads/thread.ts'
 import { runModes, type World } from './threads/world.ts'
@@ -15,7 +15,8 @@ export const Whereabouts = v.strictObject({
   ...ShownLabware.entries,
   run_mode: v.picklist(runModes),
   position: v.pipe(MaybeText, v.description('null for what is not there yet')),
-  held_by: v.pipe(MaybeText, v.description('The transporter that has it in its gripper; its position is where it was taken up')),
+  held_by: v.pipe(MaybeText, v.description('The transporter that may have it in its gripper; its position is where it was taken up')),
+  place: v.pipe(v.string(), v.description('In words: each place where it may be')),
   execution_id: v.pipe(MaybeText, v.description('Of the thread that moves it')),
   thread_id: v.pipe(MaybeText, v.description('null for what just stands there')),
   thread_name: MaybeText,
@@ -27,11 +28,13 @@ export type Piece = { labware: Labware; world: World; thread: LabwareThread | nu
 
 export function whereaboutsOf({ labware, world, thread }: Piece): Whereabouts {
   const { labware_id, name, template, type, kind, barcode, tips_left, held_by } = labware
+  const position = world.scheduler.whereIs(labware_id) ?? null
   return {
     ...{ labware_id, name, template, type, kind, barcode, tips_left },
     run_mode: world.mode,
-    position: world.scheduler.whereIs(labware_id) ?? null,
+    position,
     held_by,
+    place: placeOf(labware, position),
     execution_id: thread?.execution.execution_id ?? null,
     thread_id: thread?.thread_id ?? null,
     thread_name: thread?.name ?? null,
@@ -39,11 +42,13 @@ export function whereaboutsOf({ labware, world, thread }: Piece): Whereabouts {
 }
 
 /** Of what stood there when its topology was unloaded. */
-export function rememberedAt({ labware_id, name, template, type, kind, barcode, tips_left }: Known, position: string | null): Whereabouts {
-  return { labware_id, name, template, type, kind, barcode, tips_left, run_mode: 'LIVE', position, held_by: null, ...nobody }
+export function rememberedAt(known: Known, position: string | null): Whereabouts {
+  const { labware_id, name, template, type, kind, barcode, tips_left, placing, held_by = null } = known
+  const what = { labware_id, name, template, type, kind, barcode, tips_left }
+  return { ...what, run_mode: 'LIVE', position, held_by, place: placeOf({ held_by, placing }, position), ...nobody }
 }
 
-type Known = Omit<Labware, 'state' | 'held_by'>
+type Known = Omit<Labware, 'state' | 'held_by'> & { held_by?: string | undefined }
 const nobody = { execution_id: null, thread_id: null, thread_name: null }
 
 /** All that stands somewhere, and what threads are yet to bring. */
@@ -64,8 +69,10 @@ export function relocate(piece: Piece, position: string | null): void {
   if (thread) mustRest(thread)
   const device = position === null ? null : mustBeFree(piece, position)
   if (position !== null && (thread || !scheduler.graph.seats.get(position)!.storage))
-    scheduler.put(labware.labware_id, position, thread?.thread_id ?? null)
+    scheduler.put(labware.labware_id, position, thread?.thread_id ?? labware.labware_id)
   else takeOff(piece)
+  // Where it may have been was kept in its own name.
+  if (!thread) scheduler.forget(labware.labware_id)
   letGo(piece)
   thread?.touch()
   if (thread) knowsBetter(thread)
@@ -112,7 +119,8 @@ function mustBeFree({ labware, world, thread }: Piece, position: string): string
     if (labware_id !== null && labware_id !== labware.labware_id)
       throw refused(`${world.labware.get(labware_id)?.name ?? labware_id} stands ${name === position ? 'there' : `at ${name}`}`)
   }
-  if (reserved_for !== null && reserved_for !== thread?.thread_id) throw refused(`it is reserved for thread ${reserved_for}`)
+  if (reserved_for !== null && reserved_for !== (thread?.thread_id ?? labware.labware_id))
+    throw refused(`it is reserved for thread ${reserved_for}`)
   const holder = device === null ? undefined : scheduler.holder(device)
   const isOurs = holder === undefined || holder === thread?.thread_id || holder === thread?.joining?.owner.thread_id
   if (!isOurs) throw refused(`thread ${holder} holds ${device}`)
@@ -129,6 +137,7 @@ function takeOff({ labware, world, thread }: Piece): void {
 function letGo({ labware, world, thread }: Piece): void {
   const { held_by } = labware
   labware.held_by = null
+  delete labware.placing
   if (held_by !== null && thread) world.scheduler.giveBack(held_by, thread.thread_id)
 }
 

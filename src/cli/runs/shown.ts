@@ -56,7 +56,7 @@ export function stateOf({ status, phase, paused }: Pick<ExecutionSummary, 'statu
 export function threadRows({ threads, moves }: Pick<ExecutionSnapshot, 'threads' | 'moves'>): string[][] {
   return threads.map(({ thread_id, thread_name, status, position, held_by, last_error, waiting }) => {
     const move = moves.find((move) => move.thread_id === thread_id)
-    const where = move ? `${move.from} -> ${move.to}` : (position ?? (held_by ? `in ${held_by}` : ''))
+    const where = move ? `${move.from} -> ${move.to}` : [position, held_by && `in ${held_by}`].filter(Boolean).join(' or ')
     return [short(thread_id), thread_name, status, where, atShell(waiting?.what ?? last_error ?? '')]
   })
 }

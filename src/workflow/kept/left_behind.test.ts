@@ -45,11 +45,11 @@ const cases: [string, { stands: string | null; left: Left; now: string | null; l
   ['one that was taken off is not there any more', { stands: 'b', left: { seat: null, status: 'COMPLETED' }, now: null }],
   ['one that was yet to come is nowhere', { stands: null, left: { seat: null, status: 'CREATED' }, now: null }],
   [
-    'one in a gripper is to be looked for',
+    'one in a gripper is to be looked for, and the place where it was taken up is kept',
     {
       stands: 'a',
       left: { seat: 'a', status: 'MOVING', held_by: 'arm' },
-      now: null,
+      now: 'a',
       lost: { category: 'LEDGER_CONTRADICTED', what: /gripper of arm/ },
     },
   ],

@@ -22,13 +22,15 @@ export function leaveBehind({ scheduler, labware: known }: World, threads: reado
       known.delete(labware_id)
     }
     if (seat === null) return []
-    known.set(labware_id, { ...labware, state: 'ENDED', held_by: null })
-    if (held_by !== null) return [inGripper(name, held_by)]
+    const placing = thread.placing ?? labware.placing
+    known.set(labware_id, { ...labware, state: 'ENDED', placing })
+    const lost = held_by === null ? [] : [inGripper(name, held_by)]
     try {
       scheduler.put(labware_id, seat, null)
-      return []
+      if (placing !== undefined && scheduler.graph.seats.has(placing)) scheduler.keep(labware_id, placing)
+      return lost
     } catch (error) {
-      return [cannotBe(name, { seat, why: messageOf(error) })]
+      return [...lost, cannotBe(name, { seat, why: messageOf(error) })]
     }
   })
 }

@@ -225,6 +225,7 @@ function threadOf(thread: LabwareThread): SavedThread {
     move,
     window,
   } = thread
+  const isPicking = move?.status.current === 'PICKING'
   return {
     thread_id,
     name,
@@ -233,7 +234,7 @@ function threadOf(thread: LabwareThread): SavedThread {
     starts_at: startsAt,
     status: status.current,
     last_error,
-    labware,
+    labware: isPicking ? { ...labware, held_by: move!.hop.transporter } : labware,
     seat: world.scheduler.whereIs(labware.labware_id) ?? null,
     frames: frames.map(({ path, steps, next, isLoop, inserted }) => ({ path, next, is_loop: isLoop, inserted: placesOf(steps, inserted) })),
     seen: Object.fromEntries(seen),
@@ -246,6 +247,7 @@ function threadOf(thread: LabwareThread): SavedThread {
       ? { action_id: action.action_id, path: action.plan.path, name: action.plan.name, status: action.status.current }
       : thread.interrupted,
     window: window && { after: window.after, allowed_s: window.allowed_s, until: window.until, is_told: window.isTold },
+    picking: isPicking || thread.picking,
     placing: move?.status.current === 'PLACING' && move.hop.to !== move.hop.from ? move.hop.to : thread.placing,
     move: move && { action_id: move.action_id, path: '', name: null, status: move.status.current },
   }

@@ -135,7 +135,7 @@ test('a workflow whose code was changed meanwhile is not taken up; one without c
   t.ok(trace(taken.told).includes('ACTION mix COMPLETED'), 'it has both actions')
 })
 
-test('what an arm has picked is on the card before it places it', async (t) => {
+test('that an arm may have it is on the card before it picks', async (t) => {
   const kept = new Kept()
   const held: unknown[] = []
   class Watched extends PureEquipment {
@@ -148,9 +148,9 @@ test('what an arm has picked is on the card before it places it', async (t) => {
   const simulate: RuntimeOptions['simulate'] = ({ document }, clock) => new Watched({ clock, transporters: document.transporters })
   await run(testRuntime([topology, workflow], { keep: () => kept, simulate }).runtime, { workflow: 'mixed' })
   t.same(held, [
-    ['pick', null],
+    ['pick', 'arm'],
     ['place', 'arm'],
-    ['pick', null],
+    ['pick', 'arm'],
     ['place', 'arm'],
   ])
 })

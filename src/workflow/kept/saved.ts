@@ -18,6 +18,7 @@ const Labware = v.object({
   state: v.picklist(['AVAILABLE', 'IN_JOURNEY', 'PARKED', 'ENDED']),
   held_by: Text,
   last_run: v.optional(v.string()),
+  placing: v.optional(v.string()),
 })
 
 /** An action or a move that had begun, and may be done or not. */
@@ -53,6 +54,7 @@ export const SavedThread = v.object({
   interrupted: v.nullable(Interrupted),
   move: v.nullable(Interrupted),
   placing: v.optional(v.pipe(Text, v.description('Where it was being put down: it may stand there already')), null),
+  picking: v.optional(v.pipe(v.boolean(), v.description('It was being picked up: it may be in the gripper, or where it stood')), false),
   window: v.optional(
     v.nullable(
       v.object({

@@ -3,6 +3,7 @@
 import * as v from 'valibot'
 import type { LatchedFault } from '../equipment/equipment.ts'
 import type { Obstacle } from '../scheduler/request.ts'
+import { placeOf } from '../threads/labware.ts'
 import type { PauseSite } from '../threads/recovery.ts'
 import type { LabwareThread } from '../threads/thread.ts'
 import type { Execution } from './execution.ts'
@@ -199,8 +200,10 @@ const remediesAt: Partial<Record<PauseSite, (thread: LabwareThread) => string>> 
   },
 }
 
-function whereIs({ labware: { labware_id, held_by }, world }: LabwareThread): string {
-  return held_by ? `in the gripper of ${held_by}` : `at ${world.scheduler.whereIs(labware_id) ?? 'no place'}`
+function whereIs({ labware: { labware_id, held_by }, world, picking }: LabwareThread): string {
+  const position = world.scheduler.whereIs(labware_id)
+  if (held_by && picking) return placeOf({ held_by }, position ?? null)
+  return held_by ? `in the gripper of ${held_by}` : `at ${position ?? 'no place'}`
 }
 
 function elsewhere({ labware: { name, labware_id } }: LabwareThread): string {
@@ -243,7 +246,10 @@ function worded({ wanted, reason, thread_id, labware_id }: Obstacle, execution: 
 
 function nameOf(thread_id: string | null, execution: Execution): string {
   const thread = thread_id === null ? undefined : execution.find(thread_id)
-  return thread ? `${calledBy(thread, execution)}, which is ${thread.status.current}` : 'somebody'
+  if (thread) return `${calledBy(thread, execution)}, which is ${thread.status.current}`
+  // It may stand there since its move was cut off.
+  const left = thread_id === null ? undefined : execution.world.labware.get(thread_id)
+  return left ? `${left.name}, which may stand there: look, and say where it is (benchd labware put ${left.labware_id} PLACE)` : 'somebody'
 }
 
 function calledBy({ name, execution }: LabwareThread, { execution_id }: Execution): string {

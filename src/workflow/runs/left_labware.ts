@@ -2,6 +2,7 @@
 
 import * as v from 'valibot'
 import { actionsOf } from '../plans/plan.ts'
+import { placeOf } from '../threads/labware.ts'
 import type { World } from '../threads/world.ts'
 import type { Execution } from './execution.ts'
 
@@ -16,7 +17,13 @@ export type LeftLabware = v.InferOutput<typeof LeftLabware>
 
 /** What stands at a position and no thread moves; undefined for a free one, and for a storage, which takes as much as is wanted. */
 export function leftAt({ scheduler, labware }: Pick<World, 'scheduler' | 'labware'>, position: string): LeftLabware | undefined {
-  const { labware_id } = scheduler.seat(position)
+  const { labware_id, reserved_for } = scheduler.seat(position)
+  const cut = labware_id === null && reserved_for !== null ? labware.get(reserved_for) : undefined
+  if (cut) {
+    const place = placeOf(cut, scheduler.whereIs(cut.labware_id) ?? null)
+    const message = `${position} is kept for ${cut.name}, which is ${place}; look, and say where it is: benchd labware put ${cut.labware_id} PLACE`
+    return { position, labware_id: cut.labware_id, labware_name: cut.name, execution_id: cut.last_run ?? null, message }
+  }
   if (labware_id === null || scheduler.whose(labware_id) !== null || scheduler.graph.seats.get(position)?.storage) return undefined
   const { name = labware_id, last_run = null } = labware.get(labware_id) ?? {}
   const since = last_run === null ? '' : ` since run ${last_run.slice(0, 8)}`

@@ -71,7 +71,11 @@ export class Stall {
     this.picture = picture
     const { world } = this.#execution
     const positions = obstacles.flatMap(({ thread_id, labware_id }) =>
-      thread_id === null && labware_id !== null ? (world.scheduler.whereIs(labware_id) ?? []) : [],
+      thread_id !== null
+        ? (world.labware.get(thread_id)?.placing ?? [])
+        : labware_id !== null
+          ? (world.scheduler.whereIs(labware_id) ?? [])
+          : [],
     )
     this.#left = [...new Set(positions)].flatMap((position) => leftAt(world, position) ?? [])
     const words = this.#left.length > 0 ? `${picture}; ${inWords(this.#left)}` : picture

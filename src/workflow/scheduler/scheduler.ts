@@ -263,6 +263,15 @@ export class Scheduler {
     return true
   }
 
+  /** Keeps a position that is reserved for one claimant for another: nobody else gets it in between. */
+  bequeath(thread_id: string, heir_id: string, seat: string): void {
+    const zone = this.#occupancy.zone(seat)
+    const claimant = this.#occupancy.claimants.get(thread_id)
+    if (zone.placement || (zone.reservedFor && zone.reservedFor !== claimant)) return
+    claimant?.reserved.delete(zone)
+    this.#occupancy.reserve(zone, this.#occupancy.claimant(heir_id), true)
+  }
+
   /** Frees a position that was reserved for the thread. */
   letGo(thread_id: string, seat: string): void {
     const zone = this.#occupancy.zone(seat)

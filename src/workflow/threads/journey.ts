@@ -9,7 +9,7 @@ import { placesOnItsWay } from './ahead.ts'
 import { join } from './joining.ts'
 import { MethodRun } from './method.ts'
 import { emitOf } from './method_events.ts'
-import { goTo, setBack } from './moving.ts'
+import { goTo, leaveUncertain, setBack } from './moving.ts'
 import { Fatal, Unwind } from './recovery.ts'
 import { idle, request } from './requesting.ts'
 import type { Frame, LabwareThread } from './thread.ts'
@@ -39,6 +39,7 @@ function end(thread: LabwareThread, status: 'COMPLETED' | 'STOPPED' | 'ABORTED' 
   // One that was taken up after a restart may end before it is in them again.
   thread.method?.end(false)
   thread.joining?.leave(thread)
+  leaveUncertain(thread)
   world.scheduler.forget(thread.thread_id)
   thread.become(status)
 }

@@ -5,6 +5,7 @@ import type { Hop } from '../plans/graph.ts'
 import type { Candidate, Obstacle } from '../scheduler/request.ts'
 import { type ActionStatus, actionTransitions, Status } from '../statuses.ts'
 import { categoryOf } from './causes.ts'
+import { placeOf } from './labware.ts'
 import { Unwind } from './recovery.ts'
 import type { LabwareThread } from './thread.ts'
 import { secondsAt } from './world.ts'
@@ -67,6 +68,7 @@ export async function setBack(thread: LabwareThread): Promise<void> {
 export function knowsBetter(thread: LabwareThread): void {
   const { placing, world, thread_id } = thread
   thread.placing = null
+  thread.picking = false
   thread.touch()
   if (placing !== null) world.scheduler.letGo(thread_id, placing)
 }
@@ -100,9 +102,15 @@ async function ride(thread: LabwareThread, hop: Hop): Promise<void> {
     } catch (error) {
       const isCutOff = error instanceof Unwind || thread.signal.aborted
       move.status.become(isCutOff ? 'ABORTED' : 'ERRORED')
+      if (isCutOff) mayBeElsewhere(thread, move)
       if (isCutOff) throw new Unwind('abort')
       isAsked = true
-      await decide(thread, hop, error, isThere)
+      try {
+        await decide(thread, hop, { error, isThere })
+      } catch (unwind) {
+        mayBeElsewhere(thread, move)
+        throw unwind
+      }
       // Whoever put it elsewhere took it out of the gripper.
       if (scheduler.whereIs(labware.labware_id) !== hop.from) letGo(thread)
       if (isThere() || scheduler.whereIs(labware.labware_id) !== hop.from) return
@@ -114,7 +122,13 @@ async function ride(thread: LabwareThread, hop: Hop): Promise<void> {
 }
 
 /** Throws `conflict`, for somebody to look: a real storage may have brought up its next one, and one would be put upon the other. */
-function mayGoBack({ labware, world }: LabwareThread, { to, transporter }: Hop): void {
+function mayGoBack({ labware, world, picking }: LabwareThread, { to, transporter }: Hop): void {
+  // Without drivers there is no gripper to look at.
+  if (picking && world.mode !== 'PURE_SIM')
+    throw new LabError(
+      'conflict',
+      `the service ended while ${transporter} picked ${labware.name} up; look, and say where it is (benchd labware put ${labware.labware_id} PLACE)`,
+    )
   if (!world.scheduler.graph.seats.get(to)?.storage || !world.equipment.isReal?.(transporter)) return
   throw new LabError(
     'conflict',
@@ -122,13 +136,38 @@ function mayGoBack({ labware, world }: LabwareThread, { to, transporter }: Hop):
   )
 }
 
-async function decide(thread: LabwareThread, { from, to, transporter }: Hop, error: unknown, isThere: () => boolean): Promise<void> {
+/** Marks labware whose move is given up from the pick on: it may be where it stood, in the gripper, or where it was being put down. */
+function mayBeElsewhere({ labware, world }: LabwareThread, { hop, picked_ms, isPlacing }: MoveRun): void {
+  if (world.scheduler.whereIs(labware.labware_id) === hop.from && picked_ms !== null) labware.held_by ??= hop.transporter
+  if (labware.held_by !== null && isPlacing && hop.to !== hop.from) labware.placing = hop.to
+}
+
+/** Reports labware that its thread leaves in a gripper, perhaps, and keeps each place where it may be until somebody says where it is. */
+export function leaveUncertain(thread: LabwareThread): void {
+  const { execution, labware, placing, thread_id, world } = thread
+  const { labware_id, name } = labware
+  if (labware.held_by === null) return
+  if (placing !== null) labware.placing ??= placing
+  if (labware.placing !== undefined) world.scheduler.bequeath(thread_id, labware_id, labware.placing)
+  const place = placeOf(labware, world.scheduler.whereIs(labware_id) ?? null)
+  const message = `the move of ${name} was cut off: it is ${place}; look, and say where it is (benchd labware put ${labware_id} PLACE)`
+  execution.incident('LEDGER_CONTRADICTED', message, thread)
+}
+
+type Failed = { error: unknown; isThere: () => boolean }
+
+async function decide(thread: LabwareThread, { from, to, transporter }: Hop, { error, isThere }: Failed): Promise<void> {
   const { execution, labware } = thread
   const already = thread.placing === null ? '' : `, or it stands at ${thread.placing} already`
-  const where = labware.held_by ? `as far as is known it is in the gripper of ${labware.held_by}${already}` : `it should stand at ${from}`
+  const where =
+    labware.held_by && !thread.picking
+      ? `as far as is known it is in the gripper of ${labware.held_by}${already}`
+      : thread.picking
+        ? `it is ${placeOf(labware, from)}`
+        : `it should stand at ${from}`
   const what = from === to ? `set back at ${to}` : `brought from ${from} to ${to}`
   execution.incident(
-    categoryOf(error, 'MOVE_FAILED'),
+    thread.picking ? 'LEDGER_CONTRADICTED' : categoryOf(error, 'MOVE_FAILED'),
     `${labware.name} was not ${what} by ${transporter}: ${messageOf(error)}; ${where}`,
     thread,
     {
@@ -138,9 +177,11 @@ async function decide(thread: LabwareThread, { from, to, transporter }: Hop, err
   )
   const decision = await thread.decisionAt('MOVE', error, {
     refuses: (decision) =>
-      decision === 'CONTINUE' && !isThere()
-        ? `${labware.name} is not known to be at ${to}; put it there and edit its position first`
-        : undefined,
+      decision === 'RETRY' && thread.picking && thread.world.mode !== 'PURE_SIM'
+        ? `nobody has said where ${labware.name} is; look, and say it: benchd labware put ${labware.labware_id} PLACE`
+        : decision === 'CONTINUE' && !isThere()
+          ? `${labware.name} is not known to be at ${to}; put it there and edit its position first`
+          : undefined,
   })
   if (decision === 'ABORT_THREAD') throw new Unwind('abort')
   if (decision === 'CONTINUE')
@@ -170,13 +211,13 @@ async function carry(thread: LabwareThread, move: MoveRun, isThere: () => boolea
       for (const seat of [from, to]) await open(seat)
       move.status.become('PICKING')
       move.picked_ms = world.clock.now()
+      await kept(thread)
       await equipment.carry(transporter, 'pick', from, signal)
       labware.held_by = transporter
     }
     move.status.become('PLACING')
-    // Should the power fail from here on, the card knows where it is; where that cannot be written, a full gripper is no better place.
-    const kept = thread.execution.memory?.kept()
-    if (kept) await kept.catch(() => undefined)
+    move.isPlacing = true
+    await kept(thread)
     await equipment.carry(transporter, 'place', to, signal)
     // In one go: whoever is kept in between would have it stand where it was picked.
     labware.held_by = null
@@ -188,6 +229,11 @@ async function carry(thread: LabwareThread, move: MoveRun, isThere: () => boolea
     // What is in its gripper is nobody else's to carry on.
     if (labware.held_by !== transporter) scheduler.giveBack(transporter, thread.thread_id)
   }
+}
+
+/** Should the power fail from here on, the card knows where it may be; where that cannot be written, nothing else would be better. */
+async function kept({ execution }: LabwareThread): Promise<void> {
+  await execution.memory?.kept().catch(() => undefined)
 }
 
 /** Waits for a turn with the transporter, unless it is ours because of what is in its gripper. */
@@ -226,6 +272,8 @@ export class MoveRun {
   readonly hop: Hop
   /** When the pick was commanded, on the clock of the world. */
   picked_ms: number | null = null
+  /** Whether the place was commanded. */
+  isPlacing = false
   readonly status: Status<ActionStatus>
 
   constructor(thread: LabwareThread, hop: Hop) {

@@ -95,6 +95,8 @@ export class LabwareThread {
   move: MoveRun | null = null
   /** Where its labware was being put down when the service ended: it may stand there already. Kept for it, until somebody knows better. */
   placing: string | null
+  /** Whether its labware was being picked up when the service ended: it is where it stood, or in the gripper, until somebody knows better. */
+  picking: boolean
   /** That hop, under way. */
   carrying: Promise<void> | null = null
   /** What it was doing when the service ended: done, begun, or not at all, nobody knows. */
@@ -138,6 +140,7 @@ export class LabwareThread {
     for (const [event, count] of Object.entries(saved?.seen ?? {})) this.seen.set(event, count)
     this.interrupted = saved?.interrupted ?? null
     this.placing = saved?.placing ?? null
+    this.picking = saved?.picking ?? false
     const publish = (status: ThreadStatus) => this.#publish(status)
     this.status = new Status(threadTransitions, (saved?.status as ThreadStatus) ?? 'CREATED', publish, { isTold })
   }
