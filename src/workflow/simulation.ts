@@ -7,12 +7,12 @@ import type { Clock } from '../kit/clock.ts'
 import { restarted } from './kept/restoring.ts'
 import type { Execution } from './runs/execution.ts'
 import { blockers } from './runs/explaining.ts'
-import type { Scheduler } from './scheduler/scheduler.ts'
 import { RestlessOperator } from './simulation_operator.ts'
 import { Dice, type Scene, sceneOf } from './simulation_scene.ts'
 import { Service } from './simulation_service.ts'
 import { Watch } from './simulation_watch.ts'
 import type { LabwareThread } from './threads/thread.ts'
+import type { World } from './threads/world.ts'
 
 /** How often an operator looks before he gives a run up: he interferes at first, and then he helps. */
 const mostRounds = 60
@@ -218,7 +218,7 @@ class Simulation {
   #checkEnd(): void {
     if (this.#operator.open().length > 0) return
     const fault = (what: string) => this.#watch.fault(what)
-    for (const { world } of this.#executions()) checkGivenBack(world.scheduler, this.#scene, fault)
+    for (const { world } of this.#executions()) checkGivenBack(world, this.#scene, fault)
     if (this.#service.held > 0) fault(`${this.#service.held} devices are still kept from others`)
     const steps = this.#service.runtime.operator.steps()
     if (steps.length > 0) fault(`${steps.map(({ step_id }) => step_id)} still wait to be confirmed`)
@@ -256,13 +256,20 @@ function isStanding(execution: Execution): boolean {
   return execution.isOver || execution.live().every((thread) => isHeld(thread))
 }
 
-/** Nothing is kept for threads that are no more: whoever comes next gets all that is free. */
-function checkGivenBack(scheduler: Scheduler, { topology }: Scene, fault: (what: string) => void): void {
+/** Nothing is kept for threads that are no more, but where labware may stand since its move was cut off: whoever comes next gets all that is free. */
+function checkGivenBack({ scheduler, labware }: World, { topology }: Scene, fault: (what: string) => void): void {
   for (const device of scheduler.graph.devices)
     if (scheduler.holder(device)) fault(`${device} is held by ${scheduler.holder(device)} after the end`)
-  for (const { seat, reserved_for } of scheduler.seats()) if (reserved_for) fault(`${seat} is reserved for ${reserved_for} after the end`)
   const seats = scheduler.seats()
-  const taken = new Set(seats.flatMap(({ labware_id, device }) => (labware_id !== null && device !== null ? [device] : [])))
+  const mayStandAt = new Set(
+    [...labware.values()].flatMap(({ held_by, placing }) =>
+      held_by !== null && placing ? scheduler.graph.samePad(placing).map(({ name }) => name) : [],
+    ),
+  )
+  for (const { seat, reserved_for } of seats)
+    if (reserved_for && !(labware.has(reserved_for) && mayStandAt.has(seat))) fault(`${seat} is reserved for ${reserved_for} after the end`)
+  const isTaken = ({ seat, labware_id }: (typeof seats)[number]) => labware_id !== null || mayStandAt.has(seat)
+  const taken = new Set(seats.flatMap((state) => (isTaken(state) && state.device !== null ? [state.device] : [])))
   for (const device of scheduler.graph.devices) {
     if (taken.has(device)) continue
     const asked = scheduler.request({ thread_id: 'whoever comes next', priority: 1, candidates: [{ device }], granted: () => {} })

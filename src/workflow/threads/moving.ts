@@ -102,13 +102,12 @@ async function ride(thread: LabwareThread, hop: Hop): Promise<void> {
     } catch (error) {
       const isCutOff = error instanceof Unwind || thread.signal.aborted
       move.status.become(isCutOff ? 'ABORTED' : 'ERRORED')
-      if (isCutOff) mayBeElsewhere(thread, move)
       if (isCutOff) throw new Unwind('abort')
       isAsked = true
       try {
         await decide(thread, hop, { error, isThere })
       } catch (unwind) {
-        mayBeElsewhere(thread, move)
+        mayStandThere(thread, move)
         throw unwind
       }
       // Whoever put it elsewhere took it out of the gripper.
@@ -136,9 +135,8 @@ function mayGoBack({ labware, world, picking }: LabwareThread, { to, transporter
   )
 }
 
-/** Marks labware whose move is given up from the pick on: it may be where it stood, in the gripper, or where it was being put down. */
-function mayBeElsewhere({ labware, world }: LabwareThread, { hop, picked_ms, isPlacing }: MoveRun): void {
-  if (world.scheduler.whereIs(labware.labware_id) === hop.from && picked_ms !== null) labware.held_by ??= hop.transporter
+/** Marks labware whose move is given up while it is being put down: it may stand there already. */
+function mayStandThere({ labware }: LabwareThread, { hop, isPlacing }: MoveRun): void {
   if (labware.held_by !== null && isPlacing && hop.to !== hop.from) labware.placing = hop.to
 }
 
@@ -224,6 +222,11 @@ async function carry(thread: LabwareThread, move: MoveRun, isThere: () => boolea
     if (!isThere()) scheduler.arrive(labware.labware_id, to)
     if (world.mode !== 'PURE_SIM' && move.picked_ms !== null)
       world.durations?.carried(transporter, secondsAt(transporter, move.picked_ms, world))
+  } catch (error) {
+    // Before the transporter is given back: nobody else may have it while its gripper may be full.
+    if (signal.aborted && move.picked_ms !== null && scheduler.whereIs(labware.labware_id) === from) labware.held_by ??= transporter
+    if (signal.aborted) mayStandThere(thread, move)
+    throw error
   } finally {
     letGo?.()
     // What is in its gripper is nobody else's to carry on.
