@@ -1,4 +1,4 @@
-// What the settings of devices on pins have in common.
+// Settings that all devices on pins share.
 
 import * as v from 'valibot'
 import { type BoardPlan, PinWiring } from './transports/wiring.ts'

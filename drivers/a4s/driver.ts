@@ -109,7 +109,7 @@ class A4s {
         const { temperature } = await this.#feed.current()
         return { temperature, target: this.#guard.target }
       },
-      /** It cannot be asked; but nothing else speaks like this. */
+      /** The sealer has no identity query: its unsolicited status lines identify it. */
       identify: async () => {
         await this.#feed.next()
         return this.#identity()

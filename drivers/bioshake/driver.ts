@@ -302,7 +302,7 @@ class BioShake {
   }
 }
 
-/** One look comes just before it may be home: what breaks off before that has not shaken long enough. */
+/** Milliseconds until the next status query. One query falls just before the earliest regular end, so that a shake which broke off is noticed. */
 function untilNextLook(shaken: number, { duration, enough }: { duration: number; enough: number }): number {
   const early = (enough - shaken) * 1000 - lookSoon_ms
   if (early > 0) return Math.min(look_ms, early)

@@ -121,7 +121,7 @@ class Endeavor {
     await this.#tell('START_SHAKE', signal)
     const began = this.#clock.now()
     // A run of a second may be over by now, and the table still turns.
-    await this.#shows(signal, 3, moves, 'it was told to shake')
+    await this.#shows(signal, 3, moves, 'the shaker did not start')
     await this.#untilShaken(began, asked, signal)
     await this.#rest(signal)
   }
@@ -131,7 +131,12 @@ class Endeavor {
     await this.#tell(`TARGET_SPEED ${speed}`, signal)
     await this.#tell(`TIMER ${clockFace(duration)}`, signal)
     const taken = ({ target, timer_s }: State) => target === speed && timer_s === duration
-    await this.#shows(signal, 3, taken, `it was told ${speed} rpm and ${clockFace(duration)}; see that the settings have its limits`)
+    await this.#shows(
+      signal,
+      3,
+      taken,
+      `the shaker did not take ${speed} rpm and ${clockFace(duration)}; check that the settings have its limits`,
+    )
   }
 
   async #untilShaken(began: number, asked: Asked, signal: AbortSignal): Promise<void> {
@@ -146,7 +151,7 @@ class Endeavor {
   }
 
   #rest(signal: AbortSignal): Promise<void> {
-    return this.#shows(signal, 30, atRest, 'it should be at rest; switch it off and on')
+    return this.#shows(signal, 30, atRest, 'the shaker does not come to rest; switch it off and on')
   }
 
   /** Looks until it is as it should be. */

@@ -63,7 +63,7 @@ class SimulatedHeaterShaker implements Simulator {
     } else {
       this.#present.delete(fault)
       if (fault === 'overtemperature') this.#heater.setTooHot(false)
-      // Whoever frees the motor switches it off and on.
+      // A jammed motor is freed with the power off: the error is gone afterwards.
       if (fault === 'jam') this.#motorError = undefined
     }
     return true

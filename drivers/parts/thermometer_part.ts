@@ -4,10 +4,10 @@ import type { I2cDevice } from '../transports/i2c.ts'
 
 /** Temperatures are in °C. */
 export type ThermometerPart = {
-  /** What it can measure; anything else is a fault of the sensor. */
+  /** The measuring range in °C. A reading outside it is a fault of the sensor. */
   range: { min: number; max: number }
   /** Throws `device_failed` unless the part at that address says that it is this one. */
   mustBeThere(part: I2cDevice): Promise<void>
-  /** What it says, whether that can be or not. */
+  /** Reads the temperature in °C, also one outside the range. */
   read(part: I2cDevice): Promise<number>
 }

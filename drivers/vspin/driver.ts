@@ -83,7 +83,7 @@ class VSpin {
       centrifuge: this.#going.operation((params, signal) => this.#centrifuge(params, signal)),
       open: this.#going.operation((params, signal) => this.#openDoor(params, signal)),
       close: this.#going.operation((params, signal) => this.#closeDoor(params, signal)),
-      // It tells who it is only after a cold start, which moves it.
+      // The centrifuge identifies itself only after a cold start, which moves it.
       identify: async (): Promise<Identity | null> => null,
       check: () => this.#check(),
       halt: () => this.#halt(),

@@ -13,7 +13,7 @@ type Wish = {
   folder: string
   /** Whether somebody named the folder. */
   isNamed: boolean
-  /** What is done to the folder, as in `the key is made`. */
+  /** The sentence for the change to the folder, as in `the key is made`. */
   what: string
 }
 

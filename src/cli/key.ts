@@ -102,7 +102,7 @@ type Work<Result> = {
   online(service: Service): Promise<Result>
   /** Nobody serves the folder, so its file is ours to change. */
   offline(folder: string): Promise<Result>
-  /** What is done to the folder, as in `the key is made`; absent for work that changes nothing. */
+  /** The sentence for the change to the folder, as in `the key is made`; absent for work that changes nothing. */
   what?: string
 }
 

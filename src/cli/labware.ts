@@ -5,6 +5,7 @@ import { shows, tells } from './asking.ts'
 import { short } from './at_shell.ts'
 import { CliError } from './exit.ts'
 import { labwarePathOf } from './runs/ids.ts'
+import { whereOf } from './runs/shown.ts'
 import { table } from './table.ts'
 
 const labwareList = shows({
@@ -30,13 +31,5 @@ const labwarePut = tells({
 export const commands = [labwareList, labwarePut]
 
 function row({ labware_id, name, type, barcode, position, held_by, thread_name, run_mode }: Whereabouts): string[] {
-  return [
-    short(labware_id),
-    name,
-    type,
-    barcode ?? '',
-    [position, held_by && `in ${held_by}`].filter(Boolean).join(' or '),
-    thread_name ?? '',
-    run_mode,
-  ]
+  return [short(labware_id), name, type, barcode ?? '', whereOf({ position, held_by }), thread_name ?? '', run_mode]
 }

@@ -13,7 +13,7 @@ const page = 1000
 const wait_s = 5
 
 /**
- * Answers the exit code: 0 if the execution is COMPLETED. Throws `standing` when all its threads wait and one of them, or the run, was
+ * Returns the exit code: 0 if the execution is COMPLETED. Throws `standing` when all its threads wait and one of them, or the run, was
  * paused, broke off or stalled: it does not go on by itself. A run that waits for a manual step or an event is followed further.
  */
 export async function follow(service: Service, execution_id: string, asJson: boolean): Promise<number> {
@@ -33,10 +33,10 @@ export async function follow(service: Service, execution_id: string, asJson: boo
   }
 }
 
-/** What a person has to decide about; all others are part of the workflow, or follow from these. */
+/** The blockers that a person must clear. The other kinds are part of the workflow, or follow from these. */
 const breaks: ReadonlySet<Blocker['kind']> = new Set(['safe_mode', 'error', 'stall', 'orphaned', 'paused'])
 
-/** Tells once of each thing in the way of a run, and whether a part of the run is held. Throws `standing` when nothing goes on. */
+/** Prints each blocker of the run once, and returns whether a part of the run is held. Throws `standing` when all its threads wait. */
 async function look(service: Service, execution_id: string, noted: Set<string>): Promise<boolean> {
   const path = `/api/executions/${execution_id}`
   const { blockers } = await ask<{ blockers: Blocker[] }>(service, 'GET', `${path}/blockers`)

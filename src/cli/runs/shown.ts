@@ -56,7 +56,7 @@ export function stateOf({ status, phase, paused }: Pick<ExecutionSummary, 'statu
 export function threadRows({ threads, moves }: Pick<ExecutionSnapshot, 'threads' | 'moves'>): string[][] {
   return threads.map(({ thread_id, thread_name, status, position, held_by, last_error, waiting }) => {
     const move = moves.find((move) => move.thread_id === thread_id)
-    const where = move ? `${move.from} -> ${move.to}` : [position, held_by && `in ${held_by}`].filter(Boolean).join(' or ')
+    const where = move ? `${move.from} -> ${move.to}` : whereOf({ position, held_by })
     return [short(thread_id), thread_name, status, where, atShell(waiting?.what ?? last_error ?? '')]
   })
 }
@@ -86,4 +86,9 @@ function described(snapshot: ExecutionSnapshot): string {
 function groupRow({ group_id, outcome, open, ended }: GroupOutcome): string[] {
   const counts = Object.entries({ ...ended, ...(open > 0 && { open }) })
   return [group_id, outcome, counts.map(([status, count]) => `${count} ${status}`).join(', ')]
+}
+
+/** Says where labware is, in a few words; both places while its move was cut off: `pad_1 or in arm-1`. */
+export function whereOf({ position, held_by }: { position: string | null; held_by: string | null }): string {
+  return [position, held_by && `in ${held_by}`].filter(Boolean).join(' or ')
 }

@@ -263,13 +263,13 @@ export class Scheduler {
     return true
   }
 
-  /** Keeps a position that is reserved for one claimant for another: nobody else gets it in between. */
-  bequeath(thread_id: string, heir_id: string, seat: string): void {
+  /** Hands the reservation of a position from one claimant to another, so that nobody else gets it in between. */
+  transferReservation(thread_id: string, to_id: string, seat: string): void {
     const zone = this.#occupancy.zone(seat)
     const claimant = this.#occupancy.claimants.get(thread_id)
     if (zone.placement || (zone.reservedFor && zone.reservedFor !== claimant)) return
     claimant?.reserved.delete(zone)
-    this.#occupancy.reserve(zone, this.#occupancy.claimant(heir_id), true)
+    this.#occupancy.reserve(zone, this.#occupancy.claimant(to_id), true)
   }
 
   /** Frees a position that was reserved for the thread. */

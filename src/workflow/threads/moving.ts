@@ -146,7 +146,7 @@ export function leaveUncertain(thread: LabwareThread): void {
   const { labware_id, name } = labware
   if (labware.held_by === null) return
   if (placing !== null) labware.placing ??= placing
-  if (labware.placing !== undefined) world.scheduler.bequeath(thread_id, labware_id, labware.placing)
+  if (labware.placing !== undefined) world.scheduler.transferReservation(thread_id, labware_id, labware.placing)
   const place = placeOf(labware, world.scheduler.whereIs(labware_id) ?? null)
   const message = `the move of ${name} was cut off: it is ${place}; look, and say where it is (benchd labware put ${labware_id} PLACE)`
   execution.incident('LEDGER_CONTRADICTED', message, thread)
