@@ -9,11 +9,14 @@ import { serialPort } from './transports/serial_port.ts'
 import { simulatedBoard } from './transports/simulated_board.ts'
 import { simulatedLine } from './transports/simulated_line.ts'
 import type { Breakable } from './transports/simulation.ts'
+import { tcpLine } from './transports/tcp_line.ts'
 
 export type Attached = { device: Device; link: Link & { onWire(watch: OnWire): void } }
 
-/** A serial port for a driver on a line, nothing but its name for one on pins: the settings say which. */
-export type RealTransport = { kind: 'serial'; path: string } | { kind: 'pins' }
+/** Where the line of an instrument ends: at a serial port of this computer, or at a box on the network that has one. */
+export type LineTransport = { kind: 'serial'; path: string } | { kind: 'tcp'; host: string; port: number }
+/** A line for a driver on one, nothing but its name for one on pins: the settings say which. */
+export type RealTransport = LineTransport | { kind: 'pins' }
 
 /** Opens nothing yet. `hardware` gives the pins and buses, one for all devices. The transport is of the driver's kind. */
 export function attached(
@@ -24,8 +27,9 @@ export function attached(
     const link = board(driver.plan(settings), hardware, clock)
     return { device: driver.open({ board: link, clock, settings }), link }
   }
-  const path = transport.kind === 'serial' ? transport.path : ''
-  const link = serialPort({ path, serial: driver.serial })
+  if (transport.kind === 'pins') throw new Error('a driver on a line was given pins')
+  const link =
+    transport.kind === 'tcp' ? tcpLine({ ...transport, serial: driver.serial }) : serialPort({ ...transport, serial: driver.serial })
   return { device: driver.open({ line: link, clock, settings }), link }
 }
 

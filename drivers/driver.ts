@@ -1,7 +1,7 @@
-// What each folder beside this file exports as `driver`.
+// The record that each folder beside this file exports as `driver`.
 
 import type * as v from 'valibot'
-import type { Device, DeviceType, Profile } from '../src/devices/device.ts'
+import type { Device, DeviceType, Profile, Typical } from '../src/devices/device.ts'
 import type { Clock } from '../src/kit/clock.ts'
 import type { ErrorTable } from './reported.ts'
 import type { Board } from './transports/board.ts'
@@ -25,19 +25,29 @@ type Common<Settings> = {
   readonly about: About
   /** A strict object; every member has a default, so that `{}` is a device out of the box. */
   readonly settings: v.GenericSchema<unknown, Settings>
-  /** What this model can do, before it has been asked. */
+  /** Says what this model can do, before the instrument has been asked. */
   profile(settings: Settings): Profile
+  /** How long the instrument takes to initialize and to heat, as its simulator does; forecasts count with it until the bench has shown it. */
+  readonly typical: Typical
   /** The error table of the instrument; absent where the instrument reports no error by number. */
   errors?(settings: Settings): ErrorTable
 }
 
+/** The parts that a device on a serial line is made with. */
+export type SerialMount<Settings> = { line: Line; clock: Clock; settings: Settings }
+
+/** The parts that a device on pins is made with. */
+export type PinsMount<Settings> = { board: Board; clock: Clock; settings: Settings }
+
 /** For an instrument on a serial line. */
 export interface Driver<Settings = unknown> extends Common<Settings> {
   readonly serial: SerialSettings
+  /** It changes the speed of the line while it talks, which no box on the network does for it. */
+  readonly changes_speed?: true
   /** How long it may not hear after its port was opened, in seconds: whoever switches it off in a hurry waits so much longer. */
   readonly deaf_s?: number
   /** The device at the far end of a line. Opens nothing and writes nothing by itself. */
-  open(at: { line: Line; clock: Clock; settings: Settings }): Device
+  open(at: SerialMount<Settings>): Device
   /** An instrument that speaks the same protocol, to be put at the far end of a line. */
   readonly simulate: Simulate<Settings>
 }
@@ -47,11 +57,11 @@ export interface Driver<Settings = unknown> extends Common<Settings> {
  * are those of the simulation, and a configuration with real pins has to say them.
  */
 export interface PinsDriver<Settings = unknown> extends Common<Settings> {
-  /** What has to be opened, by the names that the driver uses. */
+  /** Lists the pins and parts that have to be opened, by the names that the driver uses. */
   plan(settings: Settings): BoardPlan
   /** The device on a board with that plan. Opens nothing and writes nothing by itself. */
-  open(at: { board: Board; clock: Clock; settings: Settings }): Device
-  /** What is wired to the pins and the bus. */
+  open(at: PinsMount<Settings>): Device
+  /** Makes the simulation of everything that is wired to the pins and the bus. */
   readonly simulate: SimulateBoard<Settings>
 }
 

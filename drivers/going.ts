@@ -1,23 +1,30 @@
-// What goes on in a device, and what ends it: the operation's own signal, a stop, the loss of the line.
+// The operations that run on a device. Each ends with its own signal, with a stop, and with the loss of the line.
 
 import type { Link } from '../src/devices/device.ts'
 import { connectionLost } from '../src/devices/failure.ts'
 import type { LabError } from '../src/errors.ts'
+import { EarlyEnd } from './early_end.ts'
 
 export class Going {
-  /** One for each operation. `AbortSignal.any` with a signal that lasts would leave a trace of each there for good (Node 20). */
+  /** A controller for each operation. `AbortSignal.any` with a signal that lasts would leave a trace of each there for good (Node 20). */
   readonly #now = new Set<AbortController>()
+  /** The gentle end of the operation that runs. */
+  readonly early = new EarlyEnd()
 
   constructor(line: Pick<Link, 'onLost'>) {
     line.onLost((reason) => this.end(connectionLost(reason)))
   }
 
-  /** Whatever goes on ends with this error, and puts nothing more on the wire. */
+  get isIdle(): boolean {
+    return this.#now.size === 0
+  }
+
+  /** Ends every operation with this error; none puts anything more on the wire. */
   end(error: LabError): void {
     for (const going of this.#now) going.abort(error)
   }
 
-  /** An operation as the service calls it; `work` is given a signal that any of the ends aborts. */
+  /** Makes an operation as the service calls it. `work` receives a signal that is aborted by whatever ends the operation. */
   operation<Params, Result>(work: (params: Params, going: AbortSignal) => Promise<Result>) {
     return async (params: Params, signal: AbortSignal): Promise<Result> => {
       signal.throwIfAborted()
@@ -31,6 +38,7 @@ export class Going {
         return result
       } finally {
         this.#now.delete(going)
+        if (this.isIdle) this.early.forget()
         signal.removeEventListener('abort', end)
       }
     }

@@ -1,4 +1,4 @@
-// Whether an instrument that was told to heat does so: each reading is held against the one before and against what was set.
+// Watches whether an instrument heats as it was set to: each reading is held against the one before and against what was set.
 
 import { LabError } from '../src/errors.ts'
 import type { Clock } from '../src/kit/clock.ts'
@@ -27,7 +27,7 @@ export class HeatWatch {
     this.#warming = warming
   }
 
-  /** What it was told to go to; null when it is not told to heat. */
+  /** The set point in °C; null while it is not to heat. */
   get target(): number | null {
     return this.#heating?.target ?? null
   }
@@ -43,17 +43,41 @@ export class HeatWatch {
     this.#heating = undefined
   }
 
-  /** What is wrong, in words; undefined when nothing is. */
-  wrongWith(temperature: number): string | undefined {
-    if (temperature > this.#warming.hottest) return `it has ${temperature} °C, hotter than it may ever be`
-    return this.#heating && this.#wrongWhileHeating(this.#heating, temperature)
+  /**
+   * Reads a temperature, if there is one to be read, and throws `device_failed` where it is wrong. Calls `switchOff` before it throws that, and also where the reading
+   * fails while the instrument heats, for then nobody sees what the heater does.
+   */
+  async check(read: () => Promise<number | undefined>, switchOff: () => void): Promise<void> {
+    try {
+      const temperature = await read()
+      const wrong = temperature !== undefined && this.wrongWith(temperature)
+      if (!wrong) return
+      this.end()
+      switchOff()
+      throw new LabError('device_failed', `${wrong}; its heater was switched off, see to it, then initialize`)
+    } catch (error) {
+      if (isBlind(error) && this.target !== null) {
+        this.end()
+        switchOff()
+      }
+      throw error
+    }
   }
 
-  #wrongWhileHeating(heating: Heating, temperature: number): string | undefined {
+  /** Says what is wrong with a reading, in words; undefined when nothing is. */
+  wrongWith(temperature: number): string | undefined {
+    if (temperature > this.#warming.hottest) return `it has ${temperature} °C, hotter than it may ever be`
+    return this.wrongWhileHeating(temperature)
+  }
+
+  /** The same, but for `hottest`. */
+  wrongWhileHeating(temperature: number): string | undefined {
+    const heating = this.#heating
+    if (!heating) return undefined
     const { overshoot, gain, within_s, below } = this.#warming
     const { target, ceiling, mark } = heating
     if (temperature > ceiling) return `it has ${temperature} °C and was set to ${target} °C`
-    // It may cool down to a lower target, but not warm up again on the way.
+    // The instrument may cool down to a lower target, but not warm up again on the way.
     heating.ceiling = Math.max(target + overshoot, Math.min(ceiling, temperature + overshoot))
     const now = this.#clock.now()
     const warm = temperature > target - below || temperature >= mark.temperature + gain

@@ -2,18 +2,35 @@
 
 import { LabError } from '../src/errors.ts'
 import { type Clock, sleep } from '../src/kit/clock.ts'
+import type { EarlyEnd } from './early_end.ts'
 
 /** Between two looks at an instrument that shakes. */
 const look_ms = 2000
+/** In which an instrument must be seen to slow down after a stop. */
+const halting_ms = 5000
 
-/** Waits `duration` seconds; `look` is called every two seconds and once at the end, with the seconds gone by, and throws if it is not well. */
+export type Keeping = {
+  clock: Clock
+  duration: number
+  going: AbortSignal
+  early: EarlyEnd
+  /** Begins to slow the instrument down before its time; resolves when it has acknowledged that. Its caller stops it all the same. */
+  slowDown(): Promise<unknown>
+}
+
+/**
+ * Waits `duration` seconds, or until somebody asks for an early end and the instrument slows down. `look` is called every two seconds and
+ * once at the end, with the seconds gone by, and throws if it is not well.
+ */
 export async function keepTime(
-  { clock, duration, going }: { clock: Clock; duration: number; going: AbortSignal },
+  { clock, duration, going, early, slowDown }: Keeping,
   look: (seconds: number) => Promise<void>,
 ): Promise<void> {
   const began = clock.now()
-  for (let left = duration * 1000; left > 0; left = began + duration * 1000 - clock.now()) {
-    await sleep(clock, Math.min(look_ms, left), going)
+  const left_ms = () => began + duration * 1000 - clock.now()
+  for (let left = left_ms(); left > 0; left = left_ms()) {
+    await early.sleep(clock, Math.min(look_ms, left), going)
+    if (await early.carriedOut({ seconds_left: left_ms() / 1000, going }, slowDown)) return
     await look((clock.now() - began) / 1000)
   }
 }
@@ -28,6 +45,29 @@ export function mustTurn({ asked, actual, tolerance, seconds, ramp_s }: Turning)
     'device_failed',
     `it turns at ${actual} rpm after ${Math.round(seconds)} s and should turn at ${asked} rpm; see what blocks it, then initialize`,
   )
+}
+
+/**
+ * Waits until a shaker that was stopped is at rest or seen to slow down, and repeats the stop by `again` between two looks. `speed`
+ * answers rpm. Throws `device_failed` after five seconds.
+ */
+export async function mustSlowDown(clock: Clock, rest: number, speed: () => Promise<number>, again: () => Promise<unknown>): Promise<void> {
+  const end = clock.now() + halting_ms
+  for (let before: number | undefined; ; ) {
+    const now = await speed()
+    if (now < rest || (before !== undefined && now < before - 1)) return
+    if (clock.now() > end) throw new LabError('device_failed', `it still turns at ${now} rpm after a stop; use its power switch`)
+    if (before !== undefined) await again()
+    before = now
+  }
+}
+
+/** Repeats a command that the instrument does not acknowledge until it is seen to have obeyed; throws `device_failed` after five repetitions. */
+export async function repeatUntil(obeyed: () => Promise<boolean>, again: () => Promise<void>, otherwise: string): Promise<void> {
+  for (let left = 5; !(await obeyed()); left--) {
+    if (left === 0) throw new LabError('device_failed', `${otherwise}; use its power switch`)
+    await again()
+  }
 }
 
 export type Looking = { clock: Clock; going: AbortSignal; within_s: number; every_ms: number }

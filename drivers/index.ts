@@ -22,7 +22,7 @@ export const drivers = {
 
 export type DriverName = keyof typeof drivers
 export const driverNames = Object.keys(drivers) as DriverName[]
-/** Those on a serial line. */
+/** The drivers of instruments on a serial line. */
 export type SerialDriverName = {
   [Name in DriverName]: Awaited<ReturnType<(typeof drivers)[Name]>> extends Driver ? Name : never
 }[DriverName]

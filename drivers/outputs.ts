@@ -29,7 +29,7 @@ export class Outputs {
   }
 }
 
-/** What is said of a device that was to be switched off because of `why`, and could not be. */
+/** Makes the error for a device that was to be switched off because of `why`, and could not be. */
 export function stillOn(why: LabError, cause: unknown): LabError {
   if (!(cause instanceof LabError && cause.code === 'stop_not_sent')) return why
   return new LabError('device_failed', `${why.message}. That could not be done (${cause.message}): use its red button`, { cause })

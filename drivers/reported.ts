@@ -11,7 +11,7 @@ export type ErrorTable = {
   readonly groups?: readonly { holds(code: number): boolean; meaning: Meaning }[]
   /** Where numbers without a meaning are looked up, such as `the manual of the a4S`. */
   readonly manual: string
-  /** How the instrument writes a number; `error 12` unless said. */
+  /** How the instrument writes a number; `error 12` by default. */
   readonly write?: (code: number) => string
 }
 

@@ -1,4 +1,4 @@
-// What simulated shakers are made of. None of it holds a timer: where a thing is now follows from when it was last told.
+// The parts of simulated shakers. Tables and heaters hold no timer: where a part is now follows from when it was last set.
 
 import type { Clock } from '../src/kit/clock.ts'
 
@@ -28,7 +28,7 @@ export class Table {
     return this.speed > 0 || this.#target > 0
   }
 
-  /** How many seconds it takes from now to the speed that it was told. */
+  /** How many seconds it takes from now to the speed that was set. */
   get seconds(): number {
     return Math.abs(this.#target - this.speed) / this.#rpmPerSecond
   }
@@ -68,7 +68,7 @@ export class Heater {
     return this.#target !== undefined
   }
 
-  /** What its sensor says. */
+  /** The reading of the sensor, in °C. */
   get temperature(): number {
     return this.#tooHot ? this.#tooHot_c : this.#real
   }

@@ -1,35 +1,29 @@
-// A press that is not there, and the carriage that brings the plate under it: what the simulated sealers have in common.
+// A simulated press, and the carriage that brings the plate under it: the common part of the simulated sealers.
 
 import type { Clock } from '../src/kit/clock.ts'
+import { Mounted } from './mounted.ts'
 import { Timers } from './simulated_parts.ts'
 
-export type Place = 'in' | 'between' | 'out'
+export type CarriagePosition = 'in' | 'between' | 'out'
 
 type Options = {
   clock: Clock
   /** Where the carriage stands at first, and how long it takes from one end to the other. */
-  place: Place
+  place: CarriagePosition
   carriage_ms: number
   jammed(): boolean
   /** Is called instead of a motion that a jam prevents. */
   fail(part: 'carriage' | 'press'): void
 }
 
-export class SimulatedPress {
-  readonly #options: Options
-  readonly #motion: Timers
-  #place: Place
+export class SimulatedPress extends Mounted<Options> {
+  readonly #motion = new Timers(this.at.clock)
+  #place = this.at.place
   #pressed = false
   #moving = false
   #seals = 0
 
-  constructor(options: Options) {
-    this.#options = options
-    this.#motion = new Timers(options.clock)
-    this.#place = options.place
-  }
-
-  get place(): Place {
+  get place(): CarriagePosition {
     return this.#place
   }
 
@@ -47,12 +41,12 @@ export class SimulatedPress {
   }
 
   /** Moves the carriage, and calls `then` when it has arrived, or at once when it is there. */
-  travel(to: Place, then: () => void): void {
+  travel(to: CarriagePosition, then: () => void): void {
     if (this.#place === to) then()
-    else if (this.#options.jammed()) this.#options.fail('carriage')
+    else if (this.at.jammed()) this.at.fail('carriage')
     else {
       this.#place = 'between'
-      this.takes(this.#options.carriage_ms, () => {
+      this.takes(this.at.carriage_ms, () => {
         this.#place = to
         then()
       })
@@ -61,8 +55,8 @@ export class SimulatedPress {
 
   /** Presses for so long, which includes the way down and up. */
   press(ms: number, then: () => void): void {
-    if (this.#options.jammed()) {
-      this.#options.fail('press')
+    if (this.at.jammed()) {
+      this.at.fail('press')
       return
     }
     this.#pressed = true
@@ -91,7 +85,7 @@ export class SimulatedPress {
   }
 
   /** Ends every motion and puts the carriage there. */
-  standAt(place: Place): void {
+  standAt(place: CarriagePosition): void {
     this.stand()
     this.#place = place
   }

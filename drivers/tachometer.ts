@@ -15,7 +15,7 @@ export class Tachometer {
   readonly #pulsesPerTurn: number
   #pulses: number[] = []
   #end = () => {}
-  /** Of all pulses since it began to count. */
+  /** The number of pulses since it began to count. */
   count = 0
 
   constructor(pin: Pin, clock: Clock, pulsesPerTurn: number) {
@@ -45,7 +45,7 @@ export class Tachometer {
     const pulses = this.#pulses.filter((at) => now - at <= window_ms)
     const [first, last] = [pulses[0], pulses.at(-1)]
     if (first === undefined || last === undefined || last === first || now - last > rest_ms) return 0
-    // Those that were told together came one after the other before that.
+    // Pulses that were reported together came one after the other before that moment.
     const counted = pulses.filter((at) => at > first).length
     const interval_ms = Math.max((last - first) / counted, now - last)
     return 60_000 / (interval_ms * this.#pulsesPerTurn)

@@ -18,8 +18,10 @@ for (const path of readdirSync('dist', { recursive: true }).filter((path) => !pa
   if ((source !== path || isShipped) && !existsSync(source) && !existsSync(path)) rmSync(`dist/${path}`, { recursive: true, force: true })
 }
 for (const folder of ['src', 'drivers']) {
-  cpSync(folder, `dist/${folder}`, { recursive: true, filter: (path) => !/\.(ts|md)$/.test(path) })
+  cpSync(folder, `dist/${folder}`, { recursive: true, filter: (path) => !/\.(tsx?|md)$/.test(path) && !path.startsWith('src/web') })
 }
 // The committed document is laid out for reviewers; clients get it without white space, which is half of its size.
 writeFileSync('dist/src/http/openapi.json', `${JSON.stringify(JSON.parse(readFileSync('src/http/openapi.json', 'utf8')))}\n`)
+execFileSync(process.execPath, ['scripts/web.mjs'], { stdio: 'inherit' })
+execFileSync(process.execPath, ['scripts/guides.mjs'], { stdio: 'inherit' })
 execFileSync(process.execPath, ['scripts/bundle.mjs'], { stdio: 'inherit' })

@@ -21,6 +21,7 @@ const noHttp2 = '\0no-http2'
 /** What each module imports, but for what it imports later. */
 const imports = new Map()
 
+const inEveryCommand = neededBy('src/cli/main.js', 'src/cli/help.js')
 const inCommands = neededBy('src/cli/commands.js', 'src/devices/operations.js')
 const inClient = neededBy('src/cli/client.js')
 const inService = neededBy('src/cli/serve.js', 'src/config.js', 'src/main.js')
@@ -56,7 +57,8 @@ const { output } = await bundle.generate({
   chunkFileNames: '[name].js',
   codeSplitting: {
     groups: [
-      // What they all need, what the service needs at its start, what several drivers have in common.
+      // What the first words of a command line need, what most commands need, what the service needs at its start, what several drivers share.
+      { name: 'first', test: inEveryCommand },
       { name: 'shell', test: (id) => inCommands(id) || (inClient(id) && inService(id)) },
       { name: 'service', test: inService },
       { name: 'drivers', test: (id) => dirname(relative(dist, id)).startsWith('drivers'), minShareCount: 2 },

@@ -7,23 +7,25 @@ import { type Test, test } from 'tap'
 
 const script = fileURLToPath(new URL('../../.ci/run', import.meta.url))
 const counts = '#!/bin/sh\necho "1 passed, 0 failed"\n'
-const npm = '#!/bin/sh\ncase $1 in test) cat "$SAID"; exit "$STATUS" ;; *) echo "1 passed, 0 failed" ;; esac\n'
+const tested = (left: string) =>
+  `#!/bin/sh\ncase "$*" in test | tap* | *test:long) ${left} cat "$SAID"; exit "$STATUS" ;; *) echo "1 passed, 0 failed" ;; esac\n`
 
-/** Runs a copy of it, where `npm test` says this and ends so. `maySkip` stands at the beginning of the list of tests that may skip. */
-function run(t: Test, said: string, { status = 0, maySkip = '', service = 'echo "1 passed, 0 failed"' } = {}) {
+/** Runs a copy of it, where `npm test` and `npx tap` say this and end so. `maySkip` stands at the beginning of the list of tests that may skip. */
+function run(t: Test, said: string, { status = 0, maySkip = '', service = 'echo "1 passed, 0 failed"', left = '' } = {}) {
   const top = t.testdir({ '.ci': {}, bin: {}, said, dist: { scripts: { browser: {}, guest: {} } }, scripts: { guest: {} } })
   const text = readFileSync(script, 'utf8')
   writeFileSync(`${top}/.ci/run`, text.replace("may_skip='\n", `may_skip='\n${maySkip}`))
-  for (const [name, program] of Object.entries({ npm, node: counts, 'apt-get': '#!/bin/sh\n' }))
+  for (const [name, program] of Object.entries({ npm: tested(left), npx: tested(left), node: counts, 'apt-get': '#!/bin/sh\n' }))
     writeFileSync(`${top}/bin/${name}`, program, { mode: 0o755 })
   writeFileSync(`${top}/scripts/guest/service-test.sh`, `#!/bin/sh\n${service}\n`, { mode: 0o755 })
+  writeFileSync(`${top}/scripts/guest/test.sh`, counts, { mode: 0o755 })
   const env = { PATH: `${top}/bin:${process.env.PATH}`, SAID: `${top}/said`, STATUS: String(status) }
   const { status: code, stdout } = spawnSync('bash', [`${top}/.ci/run`], { encoding: 'utf8', env, stdio: ['ignore', 'pipe', 'pipe'] })
   return { code, stdout, last: stdout.trimEnd().split('\n').at(-1) }
 }
 
-/** `npm test` runs here, without what is compiled, on Node 22 and on 24. */
-const times = 4
+/** Tests run here, the long ones too, without what is compiled, on Node 22 and on 24. */
+const times = 5
 
 test('what passed is added up in one plain line', (t) => {
   const { code, last } = run(t, 'ok 1 - it works\n# { total: 10, pass: 10 }\n')
@@ -55,5 +57,11 @@ test('what goes on beside the others counts as they do', (t) => {
   const failing = run(t, '# { total: 10, pass: 10 }\n', { service: 'echo "2 passed, 1 failed"; exit 1' })
   t.match(failing, { code: 1, last: /, 1 failed$/, stdout: /== FAILED: the package under systemd, in the guest 2 passed, 1 failed/ })
   t.match(run(t, '# { total: 10, pass: 10 }\n', { service: 'exit 1' }), { code: 1, last: /, 1 failed$/ })
+  t.end()
+})
+
+test('a process that a test leaves behind holds nothing up', (t) => {
+  const left = run(t, '# { total: 10, pass: 10 }\n', { left: 'sleep 60 &' })
+  t.match(left, { code: 0, last: /^\d+ passed, 0 failed$/ })
   t.end()
 })

@@ -1,4 +1,4 @@
-// The README's table of drivers, made from their catalogue.
+// The tables of drivers in the READMEs, made from their catalogue.
 
 import * as v from 'valibot'
 import { type AnyDriver, isOnPins } from '../drivers/driver.ts'
@@ -9,25 +9,41 @@ import type { Device } from '../src/devices/device.ts'
 import { operations, readings } from '../src/devices/operations.ts'
 import { VirtualClock } from '../src/kit/clock.ts'
 
-/** Replaces the table between the two marks of a document. */
-export async function withDrivers(document: string): Promise<string> {
-  const table = await driverTable()
+/** How a table tells of a driver: `folder` is where its README lies. */
+type Row = (about: { name: DriverName; type: string; instrument: string; folder: string; operations: string }) => string
+
+/** The tables, by the document that has them: the README at the top names the instruments, that of the drivers says what each can do. */
+const tables: Record<string, { head: string; row: Row; external: string }> = {
+  'README.md': {
+    head: '| | instrument | driver |\n|---|---|---|',
+    row: ({ name, type, instrument, folder }) => `| ${type} | ${instrument} | [\`${name}\`](drivers/${folder}/README.md) |`,
+    external: '| arm | any robot that another program drives; benchd keeps its teachpoints | `external` |',
+  },
+  'drivers/README.md': {
+    head: '| driver | type | instrument | operations besides `initialize` and `stop` |\n|---|---|---|---|',
+    row: ({ name, type, instrument, folder, operations }) =>
+      `| [\`${name}\`](${folder}/README.md) | ${type} | ${instrument} |${operations} |`,
+    external: '| `external` | transporter | a robot that is driven elsewhere: it holds teachpoints | |',
+  },
+}
+
+export const documents = Object.keys(tables)
+
+/** Replaces the table between the two marks of one of the `documents`. */
+export async function withDrivers(path: string, document: string): Promise<string> {
+  const { head, row, external } = tables[path]!
+  const rows = await Promise.all(driverNames.map(async (name) => row(aboutOf(name, await drivers[name]()))))
+  const table = [head, ...rows, external].join('\n')
   return document.replace(/(<!-- drivers -->).*(<!-- \/drivers -->)/s, (_, begin, end) => `${begin}\n\n${table}\n\n${end}`)
 }
 
-async function driverTable(): Promise<string> {
-  const head = ['| driver | type | instrument | operations besides `initialize` and `stop` |', '|---|---|---|---|']
-  const rows = await Promise.all(driverNames.map(async (name) => rowOf(name, await drivers[name]())))
-  const external = '| `external` | transporter | a robot that is driven elsewhere: it holds teachpoints | |'
-  return [...head, ...rows, external].join('\n')
-}
-
-function rowOf(name: DriverName, driver: AnyDriver): string {
+function aboutOf(name: DriverName, driver: AnyDriver): Parameters<Row>[0] {
   const { instrument, operations: dependence, folder = name } = driver.about
   const device = deviceOf(driver)
-  const names = [...Object.keys(operations), ...Object.keys(readings)].filter((name) => name !== 'initialize' && name in device)
+  const offered = [...Object.keys(operations), ...Object.keys(readings)].filter((name) => name !== 'initialize')
+  const names = offered.filter((name) => device[name as keyof Device] !== undefined)
   const can = names.length ? ` \`${names.join(' ')}\`${dependence ? `, ${dependence}` : ''}` : ''
-  return `| [\`${name}\`](drivers/${folder}/README.md) | ${driver.type} | ${instrument} |${can} |`
+  return { name, type: driver.type, instrument, folder, operations: can }
 }
 
 /** Opens the driver with its default settings, on a simulation that nobody asks anything. */

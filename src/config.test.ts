@@ -41,6 +41,97 @@ test('what is wrong is told with its place and what was meant', async (t) => {
   for (const [content, message] of cases) await t.rejects(config(content), { code: 'config', message }, String(message))
 })
 
+test('all mistakes of a configuration are told at once, each with its place', async (t) => {
+  const content = {
+    lisen: {},
+    time_scael: 2,
+    devices: [
+      { device_id: 'shaker-1', drvier: 'bioshake', transport: { kind: 'simulated' } },
+      { ...shaker, driver: 'bioshaek' },
+      { ...shaker, device_id: 'shaker-3', transport: { kind: 'serail' } },
+      { ...shaker, device_id: 'shaker-4', settings: { modle: 1, modell: 2 }, transport: undefined },
+      { ...shaker, device_id: 'shaker-5', limits: { sped: { max: 5 }, speed: { max: 9000 } } },
+      { ...shaker, device_id: 'shaker-5' },
+      { device_id: 'robot-1', driver: 'external', transport: { kind: 'simulated' }, limits: { speed: {} } },
+    ],
+  }
+  const message = await config(content).then(
+    () => '',
+    (error: Error) => error.message,
+  )
+  const [first, ...mistakes] = message.split('\n')
+  t.equal(first, 'config.json has 14 mistakes:')
+  const wanted = [
+    /^ {2}there is no member lisen; did you mean "listen"\?$/,
+    /^ {2}there is no member time_scael; did you mean "time_scale"\?$/,
+    /^ {2}there is no member devices\[0\]\.drvier; did you mean "driver"\?$/,
+    /^ {2}devices\[1\]\.driver must be one of .*, not "bioshaek"; did you mean "bioshake"\?$/,
+    /^ {2}devices\[2\]\.transport\.kind must be one of .*, not "serail"; did you mean "serial"\?$/,
+    /^ {2}two devices are called shaker-1/,
+    /^ {2}two devices are called shaker-5/,
+    /^ {2}shaker-4: transport is missing/,
+    /^ {2}shaker-4\.settings: there is no member modle; did you mean "model"\?$/,
+    /^ {2}shaker-4\.settings: there is no member modell; did you mean "model"\?$/,
+    /^ {2}shaker-5\.limits: there is no limit "sped"; did you mean "speed"\?$/,
+    /^ {2}shaker-5\.limits\.speed: the model takes 200 to 3000 rpm/,
+    /^ {2}robot-1: .* takes no transport$/,
+    /^ {2}robot-1: .* takes no limits$/,
+  ]
+  for (const pattern of wanted)
+    t.ok(
+      mistakes.some((mistake) => pattern.test(mistake)),
+      String(pattern),
+    )
+  t.notMatch(message, /driver is missing/, 'the misspelled member is reported once')
+})
+
+async function mistakesOf(content: object): Promise<string[]> {
+  const error = await config(content).then(
+    () => new Error(''),
+    (error: Error) => error,
+  )
+  return error.message.split('\n')
+}
+
+test('of very many mistakes a hundred are listed, and the others counted', async (t) => {
+  const more = Object.fromEntries(Array.from({ length: 120 }, (_, i) => [`unknown_${i}`, i]))
+  const lines = await mistakesOf({ ...more, devices: [{ ...shaker, ...more }], time_scale: 0 })
+  t.equal(lines[0], 'config.json has 241 mistakes:')
+  t.equal(lines.length, 102)
+  t.equal(lines.at(-1), '  and 141 more')
+})
+
+test('the right parts of a device that has a wrong shape are checked all the same', async (t) => {
+  const pins = wired({ enable: { bcm: 17 } })
+  t.same(
+    await mistakesOf({
+      time_scale: 0,
+      stop_input: { bcm: 17 },
+      devices: [
+        { ...shaker, name: 5, settings: { modle: '' }, transport: { kind: 'serail' } },
+        { ...shaker, device_id: 'a b', limits: { sped: { max: 5 } } },
+        { ...shaker, transprot: { kind: 'simulated' }, transport: undefined },
+        { ...pins, device_id: 'wired-1', on_restart: 'stay' },
+        null,
+      ],
+    }).then((lines) => lines.map((line) => line.replace(/must be one of .*, not/, 'must be one of …, not'))),
+    [
+      'config.json has 11 mistakes:',
+      '  there is no member devices[2].transprot; did you mean "transport"?',
+      '  time_scale must be at least 1, not 0',
+      '  devices[0].name must be string, not 5',
+      '  devices[0].transport.kind must be one of …, not "serail"; did you mean "serial"?',
+      '  devices[1].device_id: must be 1 to 64 letters, digits, hyphens and underscores',
+      '  devices[3].on_restart must be one of …, not "stay"',
+      '  devices[4] must be an object, not null',
+      '  two devices are called shaker-1; give each an id of its own',
+      '  shaker-1.settings: there is no member modle; did you mean "model"?',
+      '  devices[1].limits: there is no limit "sped"; did you mean "speed"?',
+      '  stop_input and wired-1 both use GPIO 17: that is one line; see which of them is there',
+    ],
+  )
+})
+
 test('a member that JavaScript keeps for itself is refused and named, and not passed over', async (t) => {
   const text = '{"format": 1, "devices": [{"device_id": "a", "driver": "external", "limits": {"constructor": {"max": 5}}}]}'
   await t.rejects(parseConfig(text, 'it'), { code: 'config', message: /^it has a member called constructor/ })
@@ -57,6 +148,23 @@ test('two devices cannot be on one port, whatever it is called', async (t) => {
   const onPort = (device_id: string, path: string) => ({ ...shaker, device_id, transport: { kind: 'serial', path } })
   const devices = [onPort('a', `${folder}/port`), onPort('b', `${folder}/byId`)]
   await t.rejects(config({ devices }), { code: 'config', message: /a and b are on one port/ })
+})
+
+test('a device on a line may be behind a box on the network, unless its driver changes the speed of the line', async (t) => {
+  const at = (more: object = {}) => ({ ...shaker, transport: { kind: 'tcp', host: '192.168.1.20', port: 4001, ...more } })
+  const { devices } = await config({ devices: [at()] })
+  t.match(devices[0], { kind: 'driven', transport: { kind: 'tcp', host: '192.168.1.20', port: 4001 } })
+  for (const [wrong, message] of [
+    [[at({ port: 0 })], /devices\[0\]\.transport\.port/],
+    [[at({ port: 70_000 })], /devices\[0\]\.transport\.port/],
+    [[at({ host: 'tcp://box' })], /transport\.host: must be a name or an address, without a scheme or a port/],
+    [[at({ host: '' })], /transport\.host/],
+    [[at({ path: '/dev/ttyS0' })], /there is no member devices\[0\]\.transport\.path/],
+    [[{ ...at(), driver: 'vspin' }], /shaker-1: its driver changes the speed of the line while it talks, which a box .*"serial"/],
+    [[{ ...at(), driver: 'gpio_shaker' }], /shaker-1: its transport must be \{"kind": "pins"\}/],
+    [[at({ host: 'Box' }), { ...at({ host: 'box' }), device_id: 'shaker-2' }], /shaker-1 and shaker-2 are on one port, box:4001/],
+  ] as const)
+    await t.rejects(config({ devices: wrong }), { code: 'config', message })
 })
 
 test('an external device takes no transport', async (t) => {

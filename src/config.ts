@@ -7,12 +7,14 @@ import { type AnyDriver, isOnPins } from '../drivers/driver.ts'
 import { type DriverName, driverNames, drivers } from '../drivers/index.ts'
 import { atOdds, type Claim, claimsOf, lineClaim } from '../drivers/transports/claims.ts'
 import { ContactWiring } from '../drivers/transports/wiring.ts'
+import { Notify } from './config/notify.ts'
 import { LabError, messageOf } from './errors.ts'
-import { didYouMean } from './kit/did_you_mean.ts'
+import { didYouMean, nearest } from './kit/did_you_mean.ts'
+import { readError } from './kit/durable.ts'
 import { installation } from './kit/installation.ts'
 import { parseJsonWithComments } from './kit/json.ts'
 import { Id } from './kit/name.ts'
-import { checked } from './kit/schema.ts'
+import { judged } from './kit/schema.ts'
 
 /** Words that stand where a device's id would stand in the paths of the teachpoints, and those that JavaScript keeps for itself. */
 const takenIds = ['bulk', 'export', 'constructor', 'prototype', '__proto__']
@@ -23,6 +25,11 @@ const DeviceId = v.pipe(
 
 const Transport = v.variant('kind', [
   v.strictObject({ kind: v.literal('serial'), path: v.pipe(v.string(), v.nonEmpty()) }),
+  v.strictObject({
+    kind: v.literal('tcp'),
+    host: v.pipe(v.string(), v.regex(/^[\w.:-]{1,253}$/, 'must be a name or an address, without a scheme or a port')),
+    port: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(65535)),
+  }),
   v.strictObject({ kind: v.literal('pins') }),
   v.strictObject({ kind: v.literal('simulated') }),
 ])
@@ -94,6 +101,7 @@ export const ConfigFile = v.strictObject({
     {},
   ),
   limits: v.optional(Limits, {}),
+  notify: v.optional(Notify, []),
 })
 export type ConfigFile = v.InferOutput<typeof ConfigFile>
 
@@ -113,7 +121,7 @@ export async function readConfig(path: string): Promise<Config> {
   try {
     text = await readFile(path, 'utf8')
   } catch (error) {
-    throw new LabError('config', `the configuration ${path} cannot be read: ${messageOf(error)}`, { cause: error })
+    throw readError(`the configuration ${path}`, error, 'config')
   }
   return parseConfig(text, path)
 }
@@ -128,13 +136,50 @@ export async function parseConfig(text: string, origin: string): Promise<Config>
   }
 }
 
-/** Checks what such a file holds. */
+/** Checks what such a file holds. Throws `config`, naming its mistakes. */
 export async function checkConfig(content: unknown, origin: string): Promise<Config> {
-  const file = checked(ConfigFile, content, origin, 'config')
-  await refuseDoubles(file.devices, origin)
-  const devices = await Promise.all(file.devices.map((device) => checkDevice(device, origin)))
-  refuseSharedPins(file.stop_input, devices, origin)
-  return { ...file, devices }
+  const file = judged(ConfigFile, content)
+  // Where the file as a whole is wrong, its right parts are checked all the same: people mend all mistakes in one go.
+  const [whole, mistakes] = 'output' in file ? [rightParts(file.output), []] : [rightParts(content), file.mistakes]
+  const checked = await Promise.all(whole.devices.map(checkDevice))
+  const devices = checked.flatMap((one) => ('device' in one ? [one.device] : []))
+  const all = [
+    ...mistakes,
+    ...(await doublesIn(whole.devices)),
+    ...checked.flatMap((one) => ('device' in one ? [] : one.mistakes)),
+    ...clashesIn(whole.stop_input, devices),
+  ]
+  if ('output' in file && all.length === 0) return { ...file.output, devices }
+  throw new LabError('config', all.length === 1 ? `${origin}: ${all[0]}` : `${origin} has ${all.length} mistakes:${listed(all)}`)
+}
+
+/** The largest number of mistakes that a message lists. */
+const mostListed = 100
+
+function listed(mistakes: readonly string[]): string {
+  const more = mistakes.length > mostListed ? [`and ${mistakes.length - mostListed} more`] : []
+  return [...mistakes.slice(0, mostListed), ...more].map((line) => `\n  ${line}`).join('')
+}
+
+/** A device of the file. The members whose names are in `wrong` do not have the right shape, and stand-ins are in their place. */
+type ReadDevice = { device: ConfigFile['devices'][number]; wrong: ReadonlySet<string> }
+
+function rightParts(content: unknown): { devices: ReadDevice[]; stop_input: ConfigFile['stop_input'] } {
+  const { devices, stop_input } = Object(content) as { devices?: unknown; stop_input?: unknown }
+  const contact = v.safeParse(ContactWiring, stop_input)
+  return { devices: (Array.isArray(devices) ? devices : []).map(readDevice), stop_input: contact.success ? contact.output : undefined }
+}
+
+function readDevice(written: unknown, index: number): ReadDevice {
+  const members: Record<string, unknown> = { ...Object(written) }
+  const known = Object.keys(DeviceConfig.entries)
+  // A misspelled member counts as a wrong one, and not as one that is missing.
+  const misspelled = Object.keys(members).flatMap((name) => (known.includes(name) ? [] : (nearest(name, known) ?? [])))
+  const wrong = new Set(misspelled.filter((name) => !(name in members)))
+  for (const [name, schema] of Object.entries(DeviceConfig.entries)) if (!v.is(schema, members[name])) wrong.add(name)
+  const right = Object.fromEntries(Object.entries(members).filter(([name]) => known.includes(name) && !wrong.has(name)))
+  const device = v.parse(DeviceConfig, { device_id: 'none', driver: 'external', ...right })
+  return { device: wrong.has('device_id') ? { ...device, device_id: `devices[${index}]` } : device, wrong }
 }
 
 type Paths = { cert: string; key: string }
@@ -146,7 +191,7 @@ export async function readTls(paths: Paths): Promise<Certificate> {
     try {
       return await readFile(path, 'utf8')
     } catch (error) {
-      throw new LabError('config', `listen.tls: ${path} cannot be read: ${messageOf(error)}`, { cause: error })
+      throw readError(`listen.tls: ${path}`, error, 'config')
     }
   }
   const pair = { cert: await read(paths.cert), key: await read(paths.key) }
@@ -167,95 +212,109 @@ function mustFit({ cert, key }: Paths, paths: Paths): { fingerprint: string; val
 }
 
 /** Two devices on one port would change each other's settings before the lock of the port is even tried. */
-async function refuseDoubles(devices: ConfigFile['devices'], origin: string): Promise<void> {
+async function doublesIn(devices: readonly ReadDevice[]): Promise<string[]> {
+  const mistakes: string[] = []
   const ids = new Set<string>()
   const ports = new Map<string, string>()
-  for (const { device_id, transport } of devices) {
-    if (ids.has(device_id)) throw new LabError('config', `${origin}: two devices are called ${device_id}; give each an id of its own`)
+  for (const { device } of devices) {
+    const { device_id, transport } = device
+    if (ids.has(device_id)) mistakes.push(`two devices are called ${device_id}; give each an id of its own`)
     ids.add(device_id)
-    if (transport?.kind !== 'serial') continue
-    const port = await realpath(transport.path).catch(() => transport.path)
+    if (transport?.kind !== 'serial' && transport?.kind !== 'tcp') continue
+    const named = transport.kind === 'tcp' ? `${transport.host.toLowerCase()}:${transport.port}` : transport.path
+    const port = transport.kind === 'tcp' ? named : await realpath(named).catch(() => named)
     const other = ports.get(port)
-    if (other)
-      throw new LabError('config', `${origin}: ${other} and ${device_id} are on one port, ${transport.path}; see which of them is there`)
-    ports.set(port, device_id)
+    if (other !== undefined) mistakes.push(`${other} and ${device_id} are on one port, ${named}; see which of them is there`)
+    else ports.set(port, device_id)
   }
+  return mistakes
 }
 
-async function checkDevice(device: ConfigFile['devices'][number], origin: string): Promise<DeviceConfig> {
+type CheckedDevice = { device: DeviceConfig } | { mistakes: string[] }
+
+async function checkDevice({ device, wrong }: ReadDevice): Promise<CheckedDevice> {
   const { device_id, name = device_id, driver, transport, settings, ...rest } = device
-  const what = `${origin}: ${device_id}`
+  if (wrong.has('driver')) return { mistakes: [] }
   if (driver === 'external') {
-    if (transport) throw new LabError('config', `${what}: an external device is driven elsewhere and takes no transport`)
-    for (const [member, given] of Object.entries({ settings, limits: device.limits })) {
-      if (Object.keys(given).length) throw new LabError('config', `${what}: an external device is driven elsewhere and takes no ${member}`)
-    }
-    return { ...rest, device_id, name, driver, kind: 'external' }
+    const given = { transport, settings, limits: device.limits }
+    const mistakes = Object.entries(given)
+      .filter(([, value]) => value !== undefined && Object.keys(value).length > 0)
+      .map(([member]) => `${device_id}: an external device is driven elsewhere and takes no ${member}`)
+    return mistakes.length ? { mistakes } : { device: { ...rest, device_id, name, driver, kind: 'external' } }
   }
-  if (!transport)
-    throw new LabError(
-      'config',
-      `${what}: transport is missing; {"kind": "simulated"}, {"kind": "serial", "path": "/dev/serial/by-id/…"} or {"kind": "pins"}`,
-    )
   const driven_by: AnyDriver = await drivers[driver]()
-  refuseWrongTransport(driven_by, { transport, settings }, what)
-  const own = checked(driven_by.settings, settings, `${what}.settings`, 'config')
-  refuseWideBounds(device.limits, driven_by.profile(own).limits, what)
-  return { ...rest, device_id, name, driver, kind: 'driven', transport, driven_by, settings: own }
+  const own = judged(driven_by.settings, settings)
+  if (wrong.has('settings')) return { mistakes: [] }
+  const mistakes = [
+    ...(wrong.has('transport') ? [] : mistakesOfTransport(driven_by, { transport, settings }, device_id)),
+    ...('output' in own
+      ? wideBounds(device.limits, driven_by.profile(own.output).limits, device_id)
+      : own.mistakes.map((mistake) => `${device_id}.settings: ${mistake}`)),
+  ]
+  if (!transport || !('output' in own) || mistakes.length > 0) return { mistakes }
+  return { device: { ...rest, device_id, name, driver, kind: 'driven', transport, driven_by, settings: own.output } }
 }
 
 /** The defaults of the wiring are the simulation's: on real pins they would drive whatever hangs there. */
-function refuseWrongTransport(
+function mistakesOfTransport(
   driver: AnyDriver,
-  { transport, settings }: { transport: { kind: string }; settings: Record<string, unknown> },
-  what: string,
-): void {
-  if (transport.kind === 'simulated') return
+  { transport, settings }: Pick<ConfigFile['devices'][number], 'transport' | 'settings'>,
+  device_id: string,
+): string[] {
+  if (!transport)
+    return [
+      `${device_id}: transport is missing; {"kind": "simulated"}, {"kind": "serial", "path": "/dev/serial/by-id/…"}, {"kind": "tcp", "host": "…", "port": 4001} or {"kind": "pins"}`,
+    ]
+  if (transport.kind === 'simulated') return []
   const wanted = isOnPins(driver) ? 'pins' : 'serial'
+  if (transport.kind === 'tcp' && !isOnPins(driver))
+    return driver.changes_speed
+      ? [
+          `${device_id}: its driver changes the speed of the line while it talks, which a box on the network does not; use {"kind": "serial"}`,
+        ]
+      : []
   if (transport.kind !== wanted)
-    throw new LabError('config', `${what}: its transport must be {"kind": "${wanted}"${wanted === 'serial' ? ', "path": "…"' : ''}}`)
-  for (const member of wanted === 'pins' ? ['pins', 'i2c'] : []) {
-    if (!(member in settings)) throw new LabError('config', `${what}.settings.${member} is missing: say how it is wired`)
-  }
+    return [`${device_id}: its transport must be {"kind": "${wanted}"${wanted === 'serial' ? ', "path": "…"' : ''}}`]
+  return (wanted === 'pins' ? ['pins', 'i2c'] : [])
+    .filter((member) => !(member in settings))
+    .map((member) => `${device_id}.settings.${member} is missing: say how it is wired`)
 }
 
-function refuseSharedPins(stop_input: ConfigFile['stop_input'], devices: readonly DeviceConfig[], origin: string): void {
+function clashesIn(stop_input: ConfigFile['stop_input'], devices: readonly DeviceConfig[]): string[] {
+  const mistakes: string[] = []
   const taken: (Claim & { by: string })[] = stop_input ? [{ ...lineClaim(stop_input), by: 'stop_input' }] : []
   for (const device of devices) {
     if (device.kind !== 'driven' || device.transport.kind !== 'pins' || !isOnPins(device.driven_by)) continue
     for (const claim of claimsOf(device.driven_by.plan(device.settings))) {
       const mine = { ...claim, by: device.device_id }
-      for (const other of taken) refuseClash(other, mine, origin)
+      mistakes.push(...taken.flatMap((other) => clashOf(other, mine)))
       taken.push(mine)
     }
   }
+  return mistakes
 }
 
-function refuseClash(one: Claim & { by: string }, other: Claim & { by: string }, origin: string): void {
+function clashOf(one: Claim & { by: string }, other: Claim & { by: string }): string[] {
   const why = atOdds(one, other)
-  if (!why) return
+  if (!why) return []
   const both = one.by === other.by ? `${one.by} uses ${one.words} twice` : `${one.by} and ${other.by} both use ${one.words}`
   const uses = one.words === other.words ? both : `${one.by} uses ${one.words}, and ${other.by} ${other.words}`
-  throw new LabError('config', `${origin}: ${uses}: ${why}`)
+  return [`${uses}: ${why}`]
 }
 
 /** Limits of the configuration are there to narrow what the model takes. */
-function refuseWideBounds(
+function wideBounds(
   bounds: ConfigFile['devices'][number]['limits'],
   limits: Record<string, { min: number; max: number; unit: string }>,
-  what: string,
-): void {
-  for (const [name, { min, max }] of Object.entries(bounds)) {
+  device_id: string,
+): string[] {
+  return Object.entries(bounds).flatMap(([name, { min, max }]) => {
     const limit = limits[name]
-    if (!limit)
-      throw new LabError('config', `${what}.limits: there is no limit ${JSON.stringify(name)}${didYouMean(name, Object.keys(limits))}`)
+    const place = `${device_id}.limits`
+    if (!limit) return [`${place}: there is no limit ${JSON.stringify(name)}${didYouMean(name, Object.keys(limits))}`]
     const [least, most] = [min ?? limit.min, max ?? limit.max]
-    if (least > most) throw new LabError('config', `${what}.limits.${name}: min ${least} is above max ${most}`)
-    if (least < limit.min || most > limit.max) {
-      throw new LabError(
-        'config',
-        `${what}.limits.${name}: the model takes ${limit.min} to ${limit.max} ${limit.unit}; limits here can only narrow that`,
-      )
-    }
-  }
+    if (least > most) return [`${place}.${name}: min ${least} is above max ${most}`]
+    if (least >= limit.min && most <= limit.max) return []
+    return [`${place}.${name}: the model takes ${limit.min} to ${limit.max} ${limit.unit}; limits here can only narrow that`]
+  })
 }

@@ -7,13 +7,15 @@ import { Backups } from './care/backups.ts'
 import { type Host, type HostFacts, thisHost } from './care/host.ts'
 import { HostWatch } from './care/host_watch.ts'
 import type { Certificate, Config, DeviceConfig } from './config.ts'
-import { KeptOperations } from './devices/kept_operations.ts'
 import { Latches } from './devices/latches.ts'
 import { Leases } from './devices/leases.ts'
 import { Ledger } from './devices/ledger.ts'
+import { OperationHistory } from './devices/operation_history.ts'
+import { OperationJournal } from './devices/operation_journal.ts'
+import { Readings } from './devices/readings.ts'
 import { Registry } from './devices/registry.ts'
-import { RunJournal } from './devices/run_journal.ts'
 import type { LabError } from './errors.ts'
+import type { DeviceReloadContext } from './events/contexts.ts'
 import type { Hub } from './events/hub.ts'
 import type { Incident } from './events/incidents.ts'
 import { Load } from './events/load.ts'
@@ -26,14 +28,18 @@ import { LongRequests } from './keys/long_requests.ts'
 import { Pairing } from './keys/pairing.ts'
 import { type Clock, systemClock } from './kit/clock.ts'
 import type { Report } from './kit/json_file.ts'
+import { saysItsLength } from './kit/json_lines.ts'
 import type { Log } from './kit/log.ts'
 import { packageVersion } from './kit/package_version.ts'
 import { Refusals } from './kit/refusals.ts'
 import { configured } from './lab/bench.ts'
 import { exchangeDevices } from './lab/device_exchange.ts'
+import type { ReloadedDevice } from './lab/differences.ts'
 import { LateRuns } from './lab/late_runs.ts'
 import { Reloading, type Source } from './lab/reloading.ts'
 import type { Runs } from './lab/runs.ts'
+import { messageOfStart } from './notify/messages.ts'
+import { Notifier, type NotifierOptions } from './notify/notifier.ts'
 import { Teachpoints } from './teachpoints/store.ts'
 
 export const healthStates = ['ok', 'degraded', 'starting', 'stopping'] as const
@@ -52,6 +58,8 @@ export type Lab = {
   hub: Hub
   ledger: Ledger
   registry: Registry
+  /** What devices told of themselves in the last hour. */
+  readings: Readings
   teachpoints: Teachpoints
   keys: Keys
   /** Programs that ask for a key. */
@@ -66,6 +74,8 @@ export type Lab = {
   long_requests: LongRequests
   /** Those of the data folder; one is made each day. */
   backups: Backups
+  /** Calls the webhooks of the configuration when somebody is needed. */
+  notifier: Notifier
   /** Workflows: what can be run, what runs, what became of it. There from `openRuns` on. */
   readonly runs: Runs
   /** Opens the workflows unless they are open: at the start that is done only where any were used before. */
@@ -77,7 +87,7 @@ export type Lab = {
   /** What was last seen of the computer; undefined until it was looked at. */
   readonly host: HostFacts | undefined
   health(): Health
-  /** Told of a write that the disk refused: a full one is then seen at once. */
+  /** Is called when the disk refused a write, so that a full disk is seen at once. */
   onRefusedWrite(error: LabError): void
   /** In safe mode the incident that ends it when it is acknowledged: until then nothing may be moved. */
   readonly safe_mode: Incident | undefined
@@ -89,7 +99,7 @@ type Options = {
   data_dir: string
   /** The file that the configuration is from, for backups and to be read again. */
   source?: Source | undefined
-  /** What the service is known by, and who is told when a reload changes that, or what it takes. */
+  /** What the service is known by, and who is called when a reload changes that, or what it takes. */
   certificate?: Certificate | undefined
   taken?: ((config: Config, certificate: Certificate | undefined) => void) | undefined
   topologies?: string | undefined
@@ -118,22 +128,26 @@ export async function openLab(config: Config, options: Options): Promise<Lab> {
 async function open(config: Config, options: Options, opened: (() => unknown)[]): Promise<Lab> {
   const { data_dir, source, topologies, safe, log, clock = systemClock, host = thisHost({ data_dir }) } = options
   const { refusals = new Refusals({ log, clock }) } = options
-  const kept = <Room extends { close(): unknown }>(room: Room) => {
+  const closedOnFailure = <Room extends { close(): unknown }>(room: Room) => {
     opened.push(() => room.close())
     return room
   }
   const version = packageVersion()
   const began = clock.now()
-  const hub = kept(await openEvents({ folder: data_dir, config, clock, log }))
+  const hub = closedOnFailure(await openEvents({ folder: data_dir, config, clock, log }))
   const report: Report = reportsTo(hub, log)
+  const ending = () => ({ certificate: reloading.certificate, keys: keys.list() })
+  const isReal = (execution_id: string) => !runs.isRehearsed(execution_id)
+  const notifying = { folder: data_dir, system_id: config.system_id, clock, log, report, targets: config.notify, isReal, ending }
+  const notifier = closedOnFailure(await openNotifier(hub, { version, safe }, notifying))
   const safeMode = safe === undefined ? () => undefined : beginSafely(hub, log, safe)
   const load = new Load(hub, clock)
-  const ledger = kept(new Ledger({ kept: new KeptOperations({ folder: data_dir, report }) }))
+  const ledger = closedOnFailure(new Ledger({ history: new OperationHistory({ folder: data_dir, report }) }))
   const latches = await Latches.open(data_dir, report)
   const leases = await Leases.open(data_dir, report, (key_id) => keys.isOver(key_id))
-  const journal = kept(await RunJournal.open(data_dir, report))
-  const teachpoints = await Teachpoints.open({ folder: data_dir, report })
-  const keys = kept(await Keys.open({ folder: data_dir, report, passed: () => passed(hub) }))
+  const journal = closedOnFailure(await OperationJournal.open(data_dir, report))
+  const teachpoints = closedOnFailure(await Teachpoints.open({ folder: data_dir, report }))
+  const keys = closedOnFailure(await Keys.open({ folder: data_dir, report, passed: () => passed(hub) }))
   const long_requests = new LongRequests({ keys, clock, refusals, limits: () => reloading.config.limits })
   const pairing = new Pairing({
     keys,
@@ -141,26 +155,23 @@ async function open(config: Config, options: Options, opened: (() => unknown)[])
     perAddress: () => reloading.config.limits.pairings_per_address,
     refused: (message) => refusals.count('pairings_per_address', message),
   })
-  const tellLost = (message: string) => {
-    log.error(message)
-    const open = unacknowledged(hub, hub.incident('STORAGE', message, { stays: true }))
-    return () => open() === undefined
-  }
-  const idempotency = kept(await Idempotency.open({ folder: data_dir, tellLost }))
-  const audit = kept(new Audit({ folder: data_dir, log, report, clock }))
+  // Versions that write what operations came to with its length make the file of requests before anything is carried out.
+  const isUsed = await saysItsLength(`${data_dir}/operations.jsonl`)
+  const idempotency = closedOnFailure(await Idempotency.open({ folder: data_dir, isUsed, tellLost: lossTeller(hub, log) }))
+  const audit = closedOnFailure(new Audit({ folder: data_dir, log, report, clock }))
   audit.note({ ...byService, what: `start ${version}` })
   const simulations = new Map<string, Simulation>()
   const hardware = thisComputer()
   const make = (device: DeviceConfig, simulations: Map<string, Simulation>) =>
     configured(device, config.time_scale, { clock, log, simulations, hardware })
   const devices = config.devices.map((device) => make(device, simulations))
-  const registry = kept(new Registry(devices, { clock, hub, ledger, latches, leases, journal, log }))
+  const registry = closedOnFailure(new Registry(devices, { clock, hub, ledger, latches, leases, journal, log }))
   opened.push(() => powerOff(simulations))
   registry.start()
-  const input = config.stop_input && kept(stopsAll(config.stop_input, { hardware, clock, log, hub, audit, registry }))
-  const watch = kept(watched(host, clock, hub))
+  const input = config.stop_input && closedOnFailure(stopsAll(config.stop_input, { hardware, clock, log, hub, audit, registry }))
+  const watch = closedOnFailure(watched(host, clock, hub))
   const sources = { data_dir, config: source?.path, topologies, version, system_id: config.system_id }
-  const backups = kept(new Backups({ sources, log, report, clock }))
+  const backups = closedOnFailure(new Backups({ sources, log, report, clock }))
   const runs: LateRuns = new LateRuns({
     get config() {
       return reloading.config
@@ -173,17 +184,16 @@ async function open(config: Config, options: Options, opened: (() => unknown)[])
     certificate: options.certificate,
     exchange: (changed, changes) =>
       exchangeDevices(changed, changes, { registry, simulations, make, usedBy: (device_id) => runs.usedBy(device_id) }),
-    taken(changed, certificate) {
-      hub.streams.allow(changed.limits.subscribers)
-      for (const { device_id, name, limits: bounds } of changed.devices) registry.find(device_id).adapt({ name, bounds })
+    taken(changed, certificate, reloaded) {
+      takeOver(changed, reloaded, { hub, registry, audit, notifier })
       options.taken?.(changed, certificate)
     },
   })
   await runs.openIfUsed()
   await backups.start()
 
-  const shown = { reloading, log, version, clock, hub, ledger, registry, teachpoints, keys, pairing, idempotency, audit, refusals, backups }
-  return labOf({ ...shown, long_requests, simulations, load, runs, watch, input, latches, journal, safeMode, began })
+  const shown = { reloading, log, version, clock, hub, ledger, registry, teachpoints, keys, pairing, idempotency, audit, refusals }
+  return labOf({ ...shown, backups, notifier, long_requests, simulations, load, runs, watch, input, latches, journal, safeMode, began })
 }
 
 /** The rooms of an open lab that only the lab itself uses. */
@@ -192,24 +202,30 @@ type Hidden = {
   watch: HostWatch
   input: ReturnType<typeof stopInput> | undefined
   latches: Latches
-  journal: RunJournal
+  journal: OperationJournal
   safeMode(): Incident | undefined
   /** When the lab was opened. */
   began: number
 }
 
 /** The rooms that the lab shows as they are. */
-type Shown = Omit<Lab, 'config' | 'runs' | 'openRuns' | 'host' | 'health' | 'onRefusedWrite' | 'safe_mode' | 'close' | 'simulations'> & {
+type Shown = Omit<
+  Lab,
+  'config' | 'readings' | 'runs' | 'openRuns' | 'host' | 'health' | 'onRefusedWrite' | 'safe_mode' | 'close' | 'simulations'
+> & {
   simulations: Map<string, Simulation>
 }
 
 /** Puts the open rooms together, and closes them in the order in which they need each other. */
 function labOf(rooms: Shown & Hidden): Lab {
   const { runs, watch, input, latches, journal, safeMode, began, ...shown } = rooms
-  const { reloading, version, clock, hub, ledger, registry, keys, idempotency, audit, backups, simulations, load } = rooms
+  const { reloading, version, clock, hub, ledger, registry, teachpoints, keys, idempotency, audit, backups, notifier, load } = rooms
+  const { simulations } = rooms
+  const readings = new Readings({ devices: () => registry.all(), clock })
   let stopping = false
   return {
     ...shown,
+    readings,
     get config() {
       return reloading.config
     },
@@ -236,6 +252,7 @@ function labOf(rooms: Shown & Hidden): Lab {
       stopping = true
       load.stop()
       watch.close()
+      readings.close()
       const packed = backups.close()
       // Before the devices go, and while those who watch can still see it.
       await runs.abort()
@@ -248,13 +265,52 @@ function labOf(rooms: Shown & Hidden): Lab {
       await packed
       await runs.close()
       await keys.close()
+      await teachpoints.close()
       await idempotency.close()
       await ledger.close()
       audit.note({ ...byService, what: 'stop' })
       await audit.close()
+      await notifier.close()
       await hub.close()
     },
   }
+}
+
+/** What a reload takes over at once, and who is told. */
+function takeOver(
+  config: Config,
+  devices: readonly ReloadedDevice[],
+  { hub, registry, audit, notifier }: Pick<Lab, 'hub' | 'registry' | 'audit' | 'notifier'>,
+): void {
+  hub.streams.allow(config.limits.subscribers)
+  notifier.reload(config.notify)
+  for (const { device_id, name, limits: bounds } of config.devices) registry.find(device_id).adapt({ name, bounds })
+  for (const { device_id, status, changed: settings } of devices) {
+    hub.emit(`DEVICE.${device_id}.${status}`, { device_name: device_id, changed: settings } satisfies DeviceReloadContext)
+    const details = settings.length ? `: ${settings.join(', ')}` : ''
+    audit.note({ ...byService, what: `device ${device_id} ${status.toLowerCase()} by a reload${details}` })
+  }
+}
+
+/** Tells of requests that may be forgotten; the answer says whether somebody has acknowledged that since. */
+function lossTeller(hub: Hub, log: Log): (message: string) => () => boolean {
+  return (message) => {
+    log.error(message)
+    const open = unacknowledged(hub, hub.incident('STORAGE', message, { stays: true }))
+    return () => open() === undefined
+  }
+}
+
+/** It hears of every event, and tells of this start where there was one before. */
+async function openNotifier(
+  hub: Hub,
+  { version, safe }: { version: string; safe: string | undefined },
+  options: NotifierOptions,
+): Promise<Notifier> {
+  const notifier = await Notifier.open(options)
+  if (hub.log.newest_us > 0) notifier.tell(messageOfStart(version, safe))
+  hub.registerSink(notifier)
+  return notifier
 }
 
 /** Tells damaged files to the log and to the people at the bench. */

@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import { sleep } from '../../src/kit/clock.ts'
-import { type Bench, calm, onSimulator } from '../testing.ts'
+import { type Bench, calm, onSimulator } from '../../src/testing/drivers.ts'
 import { driver } from './driver.ts'
 
 const reset = '*00SR=zz!'

@@ -1,14 +1,14 @@
 // The a4S roll heat sealer: a status about every second without being asked, and short commands at 19200 baud.
 
 import * as v from 'valibot'
-import type { Device, Identity, Learned, Profile } from '../../src/devices/device.ts'
-import { connectionLost } from '../../src/devices/failure.ts'
+import type { Device, Identity, Profile } from '../../src/devices/device.ts'
+import type { Params } from '../../src/devices/operations.ts'
 import { LabError } from '../../src/errors.ts'
-import type { Clock } from '../../src/kit/clock.ts'
-import type { Driver } from '../driver.ts'
+import type { Driver, SerialMount } from '../driver.ts'
+import { Going } from '../going.ts'
+import { Mounted } from '../mounted.ts'
 import { reports } from '../reported.ts'
 import { Exchange } from '../transports/exchange.ts'
-import type { Line } from '../transports/line.ts'
 import { errorTable, errorTableWithOpenDoor } from './errors.ts'
 import { HeatGuard } from './heat_guard.ts'
 import {
@@ -28,27 +28,28 @@ import {
 import { simulate } from './simulator.ts'
 import { StatusFeed } from './status.ts'
 
-/** There is nothing to set. */
+/** The sealer has no settings. */
 export const settings = v.strictObject({})
 export type Settings = v.InferOutput<typeof settings>
 
 export const driver: Driver<Settings> = {
   type: 'sealer',
   about: { instrument: 'Azenta (4titude) a4S' },
+  typical: { initialize_s: 3, heating_s: 1.54 },
   settings,
   serial: { baud: 19200 },
   profile,
   errors: () => errorTable,
-  open,
+  open: (at) => new A4s(at),
   simulate,
 }
 
-/** An answer may come with the status that follows, so up to a second later. */
+/** The answer to a command may come with the next status, so up to a second later. */
 const answer_ms = 3000
 const stateChange_s = 20
 const shuttle_s = 30
 const heating_s = 300
-/** Shuttle in, down, up and out, besides the time of pressing. */
+/** The time of a cycle besides the time of pressing: shuttle in, down, up and out. */
 const cycle_s = 60
 const tolerance = 0.5
 
@@ -63,60 +64,28 @@ function profile(): Profile {
   }
 }
 
-type At = { line: Line; clock: Clock }
-
-function open(at: At): Device {
-  return new A4s(at).device()
-}
-
 /** Turns the operations of an a4S into its frames. */
-class A4s {
-  readonly #clock: Clock
+class A4s extends Mounted<SerialMount<Settings>> implements Device {
   #tag: string | null = null
-  /** What tripped while nobody was waiting for anything. */
+  /** The reason of a trip that happened while nobody was waiting for anything. */
   #tripped: LabError | undefined
-  readonly #running = new Set<AbortController>()
-  readonly #feed: StatusFeed
-  readonly #guard: HeatGuard
-  readonly #exchange: Exchange<string, string>
+  readonly #going = new Going(this.at.line)
+  readonly #feed: StatusFeed = new StatusFeed(this.at.line, () => this.#exchange.dropped)
+  readonly #guard = new HeatGuard({ clock: this.at.clock, wire: this.at.line.clock, trip: (error) => this.#trip(error) })
+  readonly #exchange = new Exchange<string, string>(this.at.line, {
+    framer: nextFrame,
+    encode: (frame) => Buffer.from(frame, 'latin1'),
+    gap_ms: 100,
+    resync: { recognises: (frame) => readStatus(frame) !== undefined, deadline_ms: 1500 },
+    unsolicited: (frame) => this.#notice(frame),
+  })
+  readonly open = this.#going.operation((_params: object, going) => this.#move(openShuttle, 'open', going))
+  readonly close = this.#going.operation((_params: object, going) => this.#move(closeShuttle, 'closed', going))
+  readonly set_temperature = this.#going.operation((params: Params<'set_temperature'>, going) => this.#setTemperature(params, going))
 
-  constructor({ line, clock }: At) {
-    this.#clock = clock
-    this.#feed = new StatusFeed(line, () => this.#exchange.dropped)
-    this.#guard = new HeatGuard({ clock, wire: line.clock }, (error) => this.#trip(error))
-    this.#exchange = new Exchange<string, string>(line, {
-      framer: nextFrame,
-      encode: (frame) => Buffer.from(frame, 'latin1'),
-      gap_ms: 100,
-      resync: { recognises: (frame) => readStatus(frame) !== undefined, deadline_ms: 1500 },
-      unsolicited: (frame) => this.#notice(frame),
-    })
-    line.onLost((reason) => {
-      this.#guard.pause()
-      this.#interrupt(connectionLost(reason))
-    })
-  }
-
-  /** Has a method for each operation that this model knows. */
-  device(): Device {
-    return {
-      initialize: this.#operation((params, going) => this.#initialize(params, going)),
-      seal: this.#operation((params, going) => this.#seal(params, going)),
-      open: this.#operation((_params: object, going) => this.#move(openShuttle, 'open', going)),
-      close: this.#operation((_params: object, going) => this.#move(closeShuttle, 'closed', going)),
-      set_temperature: this.#operation((params, going) => this.#setTemperature(params, going)),
-      get_temperature: async () => {
-        const { temperature } = await this.#feed.current()
-        return { temperature, target: this.#guard.target }
-      },
-      /** The sealer has no identity query: its unsolicited status lines identify it. */
-      identify: async () => {
-        await this.#feed.next()
-        return this.#identity()
-      },
-      check: () => this.#check(),
-      halt: () => this.#halt(),
-    }
+  constructor(at: SerialMount<Settings>) {
+    super(at)
+    at.line.onLost(() => this.#guard.pause())
   }
 
   #notice(frame: string): boolean {
@@ -129,28 +98,6 @@ class A4s {
     return status !== undefined || readTag(frame) !== undefined
   }
 
-  /** Whatever goes on ends with this error, and puts nothing more on the wire. */
-  #interrupt(error: LabError): void {
-    for (const controller of this.#running) controller.abort(error)
-  }
-
-  /** An operation, ended by its own signal, and by a stop, a trip or a loss. */
-  #operation<P, R>(work: (params: P, going: AbortSignal) => Promise<R>) {
-    return async (params: P, signal: AbortSignal): Promise<R> => {
-      signal.throwIfAborted()
-      const controller = new AbortController()
-      const onAbort = () => controller.abort(signal.reason)
-      signal.addEventListener('abort', onAbort, { once: true })
-      this.#running.add(controller)
-      try {
-        return await work(params, controller.signal)
-      } finally {
-        this.#running.delete(controller)
-        signal.removeEventListener('abort', onAbort)
-      }
-    }
-  }
-
   #stopAndCool(): void {
     try {
       this.#exchange.interrupt(reset)
@@ -161,17 +108,13 @@ class A4s {
 
   #trip(error: LabError): void {
     this.#tripped = error
-    this.#interrupt(error)
+    this.#going.end(error)
     try {
       this.#stopAndCool()
     } catch (cause) {
-      this.#tripped = new LabError(
-        error.code,
-        `${error.message}; and it could not be told to switch its heater off: use its power switch`,
-        {
-          cause,
-        },
-      )
+      this.#tripped = new LabError(error.code, `${error.message}; and its heater could not be switched off: use its power switch`, {
+        cause,
+      })
     }
   }
 
@@ -187,40 +130,40 @@ class A4s {
     throw new LabError('device_failed', `it refused ${frame}: it answered ${answer}; see its display, then initialize`)
   }
 
-  /** Waits for a status that passes; an error of the instrument ends it. */
+  /** Waits for a status that passes; throws when the instrument reports an error, or after `within_s`. */
   async #until(what: string, within_s: number, going: AbortSignal, passes: (status: Status) => boolean): Promise<void> {
-    const end = this.#clock.now() + within_s * 1000
+    const end = this.at.clock.now() + within_s * 1000
     for (;;) {
       const status = await this.#feed.next(going)
       going.throwIfAborted()
       mustBeWell(status)
       if (passes(status)) return
-      if (this.#clock.now() > end) {
+      if (this.at.clock.now() > end) {
         throw new LabError('device_failed', `not ${what} within ${within_s} s: it is ${inWords(status)}; see to it, then initialize`)
       }
     }
   }
 
-  async #initialize(_params: object, going: AbortSignal): Promise<Learned> {
+  readonly initialize = this.#going.operation(async (_params: object, going) => {
     this.#tripped = undefined
     const { system } = await this.#feed.next(going)
     if (isSealing(system)) throw new LabError('interlock', 'it is sealing; wait until it has finished, or stop it, then initialize')
     await this.#command(reset, going)
-    // One word may have been under way already.
+    // A status may have been under way already.
     await this.#feed.next(going)
     await this.#until('idle', stateChange_s, going, (status) => status.system === 'idle')
     return { identity: this.#identity() }
-  }
+  })
 
   async #setTemperature({ temperature }: { temperature: number }, going: AbortSignal): Promise<void> {
     const status = this.#ready()
     going.throwIfAborted()
-    // Before the answer: from the moment it is told, it may heat.
+    // Before the answer: from the moment it hears the command, it may heat.
     this.#guard.begin(temperature, status.temperature)
     await this.#command(heatTo(temperature), going)
   }
 
-  async #seal({ temperature, duration }: { temperature: number; duration: number }, going: AbortSignal): Promise<void> {
+  readonly seal = this.#going.operation(async ({ temperature, duration }: { temperature: number; duration: number }, going) => {
     if (!this.#ready().sensors.roll) throw new LabError('interlock', 'there is no seal roll in it; put one in')
     await this.#setTemperature({ temperature }, going)
     await this.#until(`at ${temperature} °C`, heating_s, going, (status) => {
@@ -230,16 +173,16 @@ class A4s {
     })
     await this.#command(sealFor(duration), going)
     if (!this.#feed.fresh().sensors.door_closed) throw new LabError('device_failed', 'its clean door was opened; close it, then initialize')
-    const began = this.#clock.now()
+    const began = this.at.clock.now()
     await this.#command(go, going)
     await this.#until('sealing', stateChange_s, going, ({ system }) => isSealing(system))
     await this.#until('finished', duration + cycle_s, going, ({ system }) => system === 'idle' || system === 'finish')
-    const seconds = (this.#clock.now() - began) / 1000
+    const seconds = (this.at.clock.now() - began) / 1000
     if (seconds < duration) {
       const sentence = `its cycle ended after at most ${seconds.toFixed(1)} s and should have pressed for ${duration} s; see its display, then initialize`
       throw new LabError('device_failed', sentence)
     }
-  }
+  })
 
   async #move(frame: string, place: 'open' | 'closed', going: AbortSignal): Promise<void> {
     this.#ready()
@@ -247,7 +190,7 @@ class A4s {
     await this.#until(place, shuttle_s, going, ({ sensors }) => sensors[place])
   }
 
-  /** A reading that may be acted upon. Refuses what cannot begin now. */
+  /** Returns a status that may be acted upon. Throws `interlock` when no operation can begin now. */
   #ready(): Status {
     const status = this.#feed.fresh()
     if (isSealing(status.system)) throw new LabError('interlock', 'it is sealing; wait until it has finished')
@@ -256,23 +199,34 @@ class A4s {
     return status
   }
 
-  async #check(): Promise<void> {
+  async get_temperature(): Promise<{ temperature: number; target: number | null }> {
+    const { temperature } = await this.#feed.current()
+    return { temperature, target: this.#guard.target }
+  }
+
+  /** The sealer has no identity query: its unsolicited status lines identify it. */
+  async identify(): Promise<Identity> {
+    await this.#feed.next()
+    return this.#identity()
+  }
+
+  async check(): Promise<void> {
     const error = this.#tripped
     this.#tripped = undefined
     if (error) throw error
     mustBeWell(await this.#feed.current())
   }
 
-  /** Reset and heater off go out together; what it says next tells whether it took them. */
-  async #halt(): Promise<void> {
+  /** Sends reset and heater off together; the next status shows whether the sealer took them. */
+  async halt(): Promise<void> {
     this.#guard.end()
-    this.#interrupt(new LabError('stopped', 'interrupted by a stop'))
+    this.#going.end(new LabError('stopped', 'interrupted by a stop'))
     this.#stopAndCool()
     for (let left = stateChange_s; this.#guard.target === null; left--) {
       const { system, heater } = await this.#feed.next()
       if (heater === 'off' && (system === 'idle' || system === 'error')) return
-      if (left === 0) throw new LabError('device_failed', `it was told to stop and is ${system}, heater ${heater}; use its power switch`)
-      // The first word may have been under way already.
+      if (left === 0) throw new LabError('device_failed', `after a stop it is ${system}, heater ${heater}; use its power switch`)
+      // The first status may have been under way already.
       const heard = left < stateChange_s
       if (heard && heater !== 'off' && this.#guard.target === null) await this.#exchange.tell(heaterOff)
     }

@@ -7,7 +7,7 @@ import type { Status } from './protocol.ts'
 function guarded() {
   const clock = new VirtualClock()
   const trips: LabError[] = []
-  const guard = new HeatGuard({ clock, wire: clock }, (error) => trips.push(error))
+  const guard = new HeatGuard({ clock, wire: clock, trip: (error) => trips.push(error) })
   /** A word each second, for so many seconds. */
   const hear = async (seconds: number, temperature: (second: number) => number, heater: Status['heater'] = 'heating') => {
     for (let second = 1; second <= seconds; second++) {

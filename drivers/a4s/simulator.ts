@@ -1,14 +1,14 @@
-// An a4S that is not there: block, shuttle, press and roll, and the frames that tell of them.
+// A simulated a4S: block, shuttle, press and roll, and the frames that report them.
 
-import type { Clock } from '../../src/kit/clock.ts'
-import type { MechanicalFault, Simulate, Simulator } from '../transports/simulator.ts'
+import { Mounted } from '../mounted.ts'
+import type { InstrumentEnd, MechanicalFault, Simulate, Simulator } from '../transports/simulator.ts'
 import { checksum, heaters, sensorBits, systems } from './protocol.ts'
 
 const status_ms = 1000
 const travel_ms = 3000
 const press_ms = 1000
 const finish_ms = 1000
-/** Of what a host sends; more than that without an end is noise. */
+/** The longest frame of a host; more characters without an end are noise. */
 const longest = 64
 const room = 25
 /** The block would end up so hot if nothing regulated it, and follows this slowly: 165 °C after about four minutes. */
@@ -17,14 +17,12 @@ const block = { hottest: 600, heats_s: 800, cools_s: 600 }
 const runaway = { rate: 10, hottest: 260 }
 const errors = { none: '00', jam: '12', door: '03' }
 
-type Place = 'open' | 'middle' | 'closed'
-type Answer = 'Y00' | 'N00' | 'N01' | 'X00'
+type ShuttlePosition = 'open' | 'middle' | 'closed'
+type AckCode = 'Y00' | 'N00' | 'N01' | 'X00'
 
-export const simulate: Simulate<unknown> = ({ send, clock }) => new A4s(send, clock)
+export const simulate: Simulate<unknown> = (at) => new A4s(at)
 
-class A4s implements Simulator {
-  readonly #send: (bytes: Uint8Array) => void
-  readonly #clock: Clock
+class A4s extends Mounted<InstrumentEnd<unknown>> implements Simulator {
   readonly #faults = new Set<MechanicalFault>()
   #input = ''
   #temperature = room
@@ -32,7 +30,7 @@ class A4s implements Simulator {
   #heating = false
   #system: (typeof systems)[number] = 'idle'
   #error = errors.none
-  #place: Place = 'closed'
+  #place: ShuttlePosition = 'closed'
   #pressed = false
   #moving = false
   #tenths = 30
@@ -41,9 +39,8 @@ class A4s implements Simulator {
   #cancelStatus = () => {}
   #cancelMotion = () => {}
 
-  constructor(send: (bytes: Uint8Array) => void, clock: Clock) {
-    this.#send = send
-    this.#clock = clock
+  constructor(at: InstrumentEnd<unknown>) {
+    super(at)
     this.#tick()
   }
 
@@ -91,7 +88,7 @@ class A4s implements Simulator {
     return found[1] ?? found[2]
   }
 
-  #obey(frame: string): Answer {
+  #obey(frame: string): AckCode {
     const body = frame.slice(0, -2)
     const trailer = frame.slice(-2)
     if (trailer.toLowerCase() !== 'zz' && trailer !== checksum(body)) return 'N01'
@@ -100,7 +97,7 @@ class A4s implements Simulator {
     return this.#command(found[1]!, found[2]!)
   }
 
-  #command(name: string, digits: string): Answer {
+  #command(name: string, digits: string): AckCode {
     switch (name) {
       case 'SR':
         return this.#reset()
@@ -130,14 +127,14 @@ class A4s implements Simulator {
     }
   }
 
-  #set(digits: string, least: number, most: number, take: (value: number) => void): Answer {
+  #set(digits: string, least: number, most: number, take: (value: number) => void): AckCode {
     const value = Number(digits)
     if (!/^\d{3,4}$/.test(digits) || value < least || value > most) return 'N01'
     take(value)
     return 'Y00'
   }
 
-  #unlessBusy(begin: () => void): Answer {
+  #unlessBusy(begin: () => void): AckCode {
     if (this.#moving || this.#system === 'error') return 'X00'
     this.#cancelMotion()
     this.#system = 'idle'
@@ -145,7 +142,7 @@ class A4s implements Simulator {
     return 'Y00'
   }
 
-  #reset(): Answer {
+  #reset(): AckCode {
     this.#cancelMotion()
     this.#moving = false
     this.#system = 'idle'
@@ -166,7 +163,7 @@ class A4s implements Simulator {
 
   #cycle(): void {
     this.#system = 'single cycle'
-    this.#endsAt = this.#clock.now() + 2 * travel_ms + 2 * press_ms + this.#tenths * 100
+    this.#endsAt = this.at.clock.now() + 2 * travel_ms + 2 * press_ms + this.#tenths * 100
     this.#travel('closed', () => this.#press())
   }
 
@@ -181,12 +178,12 @@ class A4s implements Simulator {
 
   #finish(): void {
     this.#system = 'finish'
-    this.#cancelMotion = this.#clock.after(finish_ms, () => {
+    this.#cancelMotion = this.at.clock.after(finish_ms, () => {
       this.#system = 'idle'
     })
   }
 
-  #travel(to: Place, arrived: () => void): void {
+  #travel(to: ShuttlePosition, arrived: () => void): void {
     if (this.#place === to) arrived()
     else if (this.#faults.has('jam')) this.#fail(errors.jam)
     else {
@@ -200,7 +197,7 @@ class A4s implements Simulator {
 
   #after(ms: number, then: () => void): void {
     this.#moving = true
-    this.#cancelMotion = this.#clock.after(ms, () => {
+    this.#cancelMotion = this.at.clock.after(ms, () => {
       this.#moving = false
       then()
     })
@@ -215,8 +212,8 @@ class A4s implements Simulator {
 
   #tick(): void {
     this.#temperature = this.#nextTemperature()
-    this.#send(Buffer.from(`${framed(this.#status())}\r`, 'latin1'))
-    this.#cancelStatus = this.#clock.after(status_ms, () => this.#tick())
+    this.at.send(Buffer.from(`${framed(this.#status())}\r`, 'latin1'))
+    this.#cancelStatus = this.at.clock.after(status_ms, () => this.#tick())
   }
 
   #nextTemperature(): number {
@@ -230,18 +227,18 @@ class A4s implements Simulator {
   }
 
   /** As captures show it: the answer comes in one group with a status. */
-  #answer(answer: Answer): void {
+  #answer(answer: AckCode): void {
     this.#say(this.#status(), answer)
   }
 
   #say(...bodies: string[]): void {
-    this.#send(Buffer.from(`${bodies.map(framed).join('')}\r`, 'latin1'))
+    this.at.send(Buffer.from(`${bodies.map(framed).join('')}\r`, 'latin1'))
   }
 
   #status(): string {
-    const seconds = Math.floor(this.#clock.now() / 1000)
+    const seconds = Math.floor(this.at.clock.now() / 1000)
     const time = [seconds / 3600, (seconds / 60) % 60, seconds % 60].map((part) => String(Math.floor(part)).padStart(2, '0')).join(':')
-    const left = this.#system === 'single cycle' ? Math.max(0, Math.round((this.#endsAt - this.#clock.now()) / 100)) : 0
+    const left = this.#system === 'single cycle' ? Math.max(0, Math.round((this.#endsAt - this.at.clock.now()) / 100)) : 0
     const fields = [
       String(Math.round(this.#temperature * 10)).padStart(4, '0'),
       systems.indexOf(this.#system),

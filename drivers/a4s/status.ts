@@ -1,4 +1,4 @@
-// What the instrument says of itself without being asked: the newest word, its age, and who waits for the next.
+// The status lines that the sealer sends without a question: the newest one, its age, and who waits for the next.
 
 import { connectionLost, notOpen } from '../../src/devices/failure.ts'
 import { LabError } from '../../src/errors.ts'
@@ -7,13 +7,13 @@ import { strange } from '../transports/exchange.ts'
 import type { Line } from '../transports/line.ts'
 import type { Status } from './protocol.ts'
 
-/** It speaks about once a second; this long without a word is silence. */
+/** The sealer sends a status about once a second; so many milliseconds without one are silence. */
 export const silence_ms = 3000
 
 export class StatusFeed {
   readonly #clock: Clock
   readonly #line: Pick<Line, 'state'>
-  /** How much came that is no word of such an instrument; and how much had come with the newest word. */
+  /** Counts the bytes that are no status; `#droppedBefore` is their number when the newest status came. */
   readonly #dropped: () => number
   #droppedBefore = 0
   #newest: { status: Status; at: number } | undefined
@@ -32,13 +32,13 @@ export class StatusFeed {
     for (const { tell } of this.#waiting) tell(status)
   }
 
-  /** What was heard over a line that is gone says nothing of now. */
+  /** Forgets the newest status: one from before the line was lost says nothing of now. */
   #lose(error: LabError): void {
     this.#newest = undefined
     for (const { fail } of this.#waiting) fail(error)
   }
 
-  /** The newest word; throws `no_reply` when it is too old to be acted upon. */
+  /** Returns the newest status; throws `no_reply` when it is too old to be acted upon. */
   fresh(): Status {
     if (!this.#newest || this.#clock.now() - this.#newest.at > silence_ms) throw this.#silent()
     return this.#newest.status
@@ -48,12 +48,12 @@ export class StatusFeed {
     return this.#dropped() > this.#droppedBefore ? new LabError('no_reply', strange) : silent()
   }
 
-  /** The newest word; waits for the first when there has been none. */
+  /** Returns the newest status; waits for the first when there has been none. */
   async current(): Promise<Status> {
     return this.#newest ? this.fresh() : this.next()
   }
 
-  /** The next word; rejects with `no_reply` when it does not come, with `disconnected` when it cannot, and with the signal's reason when that is aborted. */
+  /** Returns the next status; rejects with `no_reply` when it does not come, with `disconnected` when it cannot, and with the signal's reason when that is aborted. */
   next(signal?: AbortSignal): Promise<Status> {
     return new Promise((resolve, reject) => {
       signal?.throwIfAborted()

@@ -1,11 +1,13 @@
 // Plate sealers of the ALPS family (Thermo ALPS, KBiosystems Ultraseal): one letter a command, at 9600 baud.
 
-import type { Device, Identity, Learned } from '../../src/devices/device.ts'
+import type { Device, Identity } from '../../src/devices/device.ts'
+import type { Params } from '../../src/devices/operations.ts'
 import { LabError, messageOf } from '../../src/errors.ts'
 import { type Clock, sleep } from '../../src/kit/clock.ts'
 import type { About, Driver } from '../driver.ts'
 import { Going } from '../going.ts'
 import { HeatWatch } from '../heat_watch.ts'
+import { Mounted } from '../mounted.ts'
 import type { Line } from '../transports/line.ts'
 import { errorTableOf } from './errors.ts'
 import { alpsModels, type Flag, type Model, profileOf, type Settings, settingsOf, ultrasealModels } from './models.ts'
@@ -28,7 +30,7 @@ const busy_s = 60
 /** A stop and the shuttle say `ok`, and whether before or after they have moved is not known. */
 const motion_ms = 12_000
 
-/** What stands in the way of a seal, and what to do about it. */
+/** The flags that prevent a seal, each with a sentence that says what to do. */
 const obstacles: Partial<Record<Flag, string>> = {
   busy: 'it is busy; wait until it has finished',
   no_foil: 'it has no foil; put some in',
@@ -44,70 +46,48 @@ function driverOf(make: string, models: Readonly<Record<string, Model>>, usual: 
   return {
     type: 'sealer',
     about,
+    typical: { initialize_s: 4, heating_s: 1.28 },
     settings: settingsOf(models, usual),
     serial: { baud: 9600 },
     deaf_s,
     profile: (settings) => profileOf(make, modelOf(settings), settings),
     errors: (settings) => errorTableOf(modelOf(settings)),
-    open: ({ line, clock, settings }) => open({ line, clock, model: modelOf(settings) }),
+    open: ({ line, clock, settings }) => new Alps({ line, clock, model: modelOf(settings) }),
     simulate: (at) => simulate({ ...at, settings: { model: modelOf(at.settings) } }),
   }
 }
 
-type At = { line: Line; clock: Clock; model: Model }
-
-function open(at: At): Device {
-  return new Alps(at).device()
-}
-
 /** Turns the operations of an ALPS or Ultraseal into its commands. */
-class Alps {
-  readonly #clock: Clock
-  readonly #model: Model
-  readonly #going: Going
-  readonly #talk: Talk
-  readonly #watch: HeatWatch
-  /** There is no switching it off: this is as cold as it can be set. */
-  readonly #coldest: number
+class Alps extends Mounted<{ line: Line; clock: Clock; model: Model }> implements Device {
+  readonly #going = new Going(this.at.line)
+  readonly #talk = new Talk(this.at)
+  readonly #watch = new HeatWatch(this.at.clock, { hottest: 215, overshoot: 15, gain: 2, within_s: 60, below: 5 })
+  /** The lowest set point, in °C. The sealer has no command that switches its heater off. */
+  readonly #coldest = this.at.model.temperature.min
+  readonly open = this.at.model.shuttle && this.#going.operation((_params: object, signal) => this.#moveShuttle('out', signal))
+  readonly close = this.at.model.shuttle && this.#going.operation((_params: object, signal) => this.#moveShuttle('in', signal))
+  readonly set_temperature = this.#going.operation((params: Params<'set_temperature'>, signal) => this.#setTemperature(params, signal))
 
-  constructor({ line, clock, model }: At) {
-    this.#clock = clock
-    this.#model = model
-    this.#going = new Going(line)
-    this.#talk = new Talk(line, model)
-    this.#watch = new HeatWatch(clock, { hottest: 215, overshoot: 15, gain: 2, within_s: 60, below: 5 })
-    this.#coldest = model.temperature.min
+  async check(): Promise<void> {
+    await this.#look()
   }
 
-  /** Has a method for each operation that this model knows. */
-  device(): Device {
-    return {
-      initialize: this.#going.operation((params, signal) => this.#initialize(params, signal)),
-      seal: this.#going.operation((params, signal) => this.#seal(params, signal)),
-      ...(this.#model.shuttle && {
-        open: this.#going.operation((_params: object, signal) => this.#moveShuttle('out', signal)),
-        close: this.#going.operation((_params: object, signal) => this.#moveShuttle('in', signal)),
-      }),
-      set_temperature: this.#going.operation((params, signal) => this.#setTemperature(params, signal)),
-      get_temperature: async () => ({ temperature: await this.#talk.temperature(), target: this.#watch.target }),
-      identify: () => this.#identify(),
-      check: async () => void (await this.#look()),
-      halt: () => this.#halt(),
-    }
+  async get_temperature(): Promise<{ temperature: number; target: number | null }> {
+    return { temperature: await this.#talk.temperature(), target: this.#watch.target }
   }
 
-  async #initialize(_params: object, signal: AbortSignal): Promise<Learned> {
+  readonly initialize = this.#going.operation(async (_params: object, signal) => {
     await this.#talk.awake()
     const status = await this.#talk.status()
     if (status.has('busy')) throw new LabError('interlock', 'it is busy; wait until it has finished, then initialize')
-    if (this.#model.reset && (status.has('error') || status.has('not_ready'))) await this.#move(this.#model.reset, signal)
+    if (this.at.model.reset && (status.has('error') || status.has('not_ready'))) await this.#move(this.at.model.reset, signal)
     if ((await this.#talk.mustBeWell()).has('not_ready'))
       throw new LabError('device_failed', 'it was initialized and says that it is not; switch it off and on, then initialize')
     await this.#watchWhatIsSet(signal)
-    return { identity: await this.#identify() }
-  }
+    return { identity: await this.identify() }
+  })
 
-  /** It keeps its set point when it is switched off, and heats when it is switched on. */
+  /** Begins to watch the heater: the sealer keeps its set point while it is switched off, and heats when it is switched on. */
   async #watchWhatIsSet(signal: AbortSignal): Promise<void> {
     const setPoint = await this.#talk.setPoint()
     const reading = await this.#talk.temperature()
@@ -119,29 +99,29 @@ class Alps {
   async #setTemperature({ temperature }: { temperature: number }, signal: AbortSignal): Promise<void> {
     const reading = await this.#talk.temperature()
     signal.throwIfAborted()
-    // Before the answer: from the moment it is told, it may heat.
+    // Before the answer: from the moment it hears the command, it may heat.
     this.#watch.begin(temperature, reading)
     await this.#talk.order(heatTo(temperature), signal)
   }
 
-  async #seal({ temperature, duration }: { temperature: number; duration: number }, signal: AbortSignal): Promise<void> {
+  readonly seal = this.#going.operation(async ({ temperature, duration }: { temperature: number; duration: number }, signal) => {
     refuseObstacles(await this.#talk.mustBeWell())
     signal.throwIfAborted()
     await this.#setTemperature({ temperature }, signal)
     await this.#talk.order(sealFor(duration), signal)
-    await sleep(this.#clock, heed_ms, signal)
+    await sleep(this.at.clock, heed_ms, signal)
     await this.#until(`at ${temperature} °C`, heating_s, signal, (status) => !status.has('cold'))
     mustStillBeFree(await this.#talk.mustBeWell())
     signal.throwIfAborted()
     await this.#mustStillBeSet(temperature)
     await this.#talk.order(startSeal, signal)
-    const began = this.#clock.now()
+    const began = this.at.clock.now()
     // A status of before it began would say that it has ended.
-    const pressed = () => this.#clock.now() - began >= duration * 1000
+    const pressed = () => this.at.clock.now() - began >= duration * 1000
     await this.#until('finished', duration + busy_s, signal, (status) => !status.has('busy') && pressed())
-  }
+  })
 
-  /** It says that it is at its temperature, whichever that is: somebody may have set another at the instrument. */
+  /** Throws unless the set point is still the one of this seal: somebody may have set another at the instrument. */
   async #mustStillBeSet(temperature: number): Promise<void> {
     const setPoint = await this.#talk.setPoint()
     if (setPoint === temperature) return
@@ -150,32 +130,32 @@ class Alps {
 
   async #moveShuttle(where: 'out' | 'in', signal: AbortSignal): Promise<void> {
     refuseObstacles(await this.#talk.mustBeWell(), ['busy', 'not_ready'])
-    await this.#move(this.#model.shuttle![where], signal)
-    if (this.#model.bits.parked === undefined) return
+    await this.#move(this.at.model.shuttle![where], signal)
+    if (this.at.model.bits.parked === undefined) return
     const parked = (await this.#talk.mustBeWell()).has('parked')
     if (parked !== (where === 'in')) throw new LabError('device_failed', `its shuttle did not go ${where}; see to it, then initialize`)
   }
 
   async #move(command: string, signal: AbortSignal): Promise<void> {
     await this.#talk.order(command, signal, motion_ms)
-    await sleep(this.#clock, look_ms, signal)
+    await sleep(this.at.clock, look_ms, signal)
     await this.#until('done', busy_s, signal, (status) => !status.has('busy'))
   }
 
   async #until(what: string, within_s: number, signal: AbortSignal, passes: (status: ReadonlySet<Flag>) => boolean): Promise<void> {
-    const latest = this.#clock.now() + within_s * 1000
+    const latest = this.at.clock.now() + within_s * 1000
     for (;;) {
       const status = await this.#look()
       signal.throwIfAborted()
       if (passes(status)) return
-      if (this.#clock.now() > latest) {
+      if (this.at.clock.now() > latest) {
         throw new LabError('device_failed', `not ${what} within ${within_s} s: it says ${inWords(status)}; see to it, then initialize`)
       }
-      await sleep(this.#clock, look_ms, signal)
+      await sleep(this.at.clock, look_ms, signal)
     }
   }
 
-  /** Its status, if it is well; while it heats, the heat is looked at too. */
+  /** Returns the status; throws when the sealer is not well, or its temperature is wrong while it heats. */
   async #look(): Promise<ReadonlySet<Flag>> {
     const status = await this.#talk.mustBeWell()
     if (this.#watch.target === null) return status
@@ -187,11 +167,11 @@ class Alps {
   }
 
   /** Only the XT Pro has a command that may end a motion; any other goes on to the end of what it has begun. */
-  async #halt(): Promise<void> {
+  async halt(): Promise<void> {
     this.#going.end(new LabError('stopped', 'interrupted by a stop'))
     this.#watch.end()
     try {
-      if (this.#model.reset && this.#model.stops) this.#talk.interrupt(this.#model.reset)
+      if (this.at.model.reset && this.at.model.stops) this.#talk.interrupt(this.at.model.reset)
     } finally {
       this.#talk.interrupt(heatTo(this.#coldest))
     }
@@ -202,17 +182,17 @@ class Alps {
   }
 
   async #untilItStands(): Promise<void> {
-    const latest = this.#clock.now() + busy_s * 1000
+    const latest = this.at.clock.now() + busy_s * 1000
     while ((await this.#talk.status()).has('busy')) {
-      if (this.#clock.now() > latest)
-        throw new LabError('device_failed', `it was told to stop and is still busy after ${busy_s} s; use its power switch`)
-      await sleep(this.#clock, look_ms)
+      if (this.at.clock.now() > latest)
+        throw new LabError('device_failed', `it is still busy ${busy_s} s after a stop; use its power switch`)
+      await sleep(this.at.clock, look_ms)
     }
   }
 
-  /** Most models cannot be asked; they take commands, and that is all that is known of them. */
-  async #identify(): Promise<Identity | null> {
-    if (!this.#model.tells) return null
+  /** Returns null for most models: they have no identity query. */
+  async identify(): Promise<Identity | null> {
+    if (!this.at.model.tells) return null
     return { model: null, serial_number: null, firmware_version: await this.#talk.version() }
   }
 }
@@ -222,7 +202,7 @@ function refuseObstacles(status: ReadonlySet<Flag>, flags = Object.keys(obstacle
   if (found) throw new LabError('interlock', obstacles[found]!)
 }
 
-/** It heats already: to stand in its way now is not to refuse it. */
+/** Throws `device_failed` for an obstacle, not `interlock`: the sealer heats already, so something was done. */
 function mustStillBeFree(status: ReadonlySet<Flag>): void {
   try {
     refuseObstacles(status)

@@ -14,7 +14,7 @@ const press: Readonly<Record<number, Meaning>> = {
   2: ['press did not go up', freePress],
 }
 
-/** Of the ALPS 3000. */
+/** The errors of the ALPS 3000. */
 export const errors3000: Readonly<Record<number, Meaning>> = {
   ...press,
   3: ['shuttle did not go in', freeShuttle],
@@ -25,7 +25,7 @@ export const errors3000: Readonly<Record<number, Meaning>> = {
   13: ['no air from the mains', 'Check the compressed air'],
 }
 
-/** Of the ALPS 5000 and the Ultraseal ePRO. */
+/** The errors of the ALPS 5000 and the Ultraseal ePRO. */
 export const errors5000: Readonly<Record<number, Meaning>> = {
   ...press,
   3: ['shuttle jammed', freeShuttle],

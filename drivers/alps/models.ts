@@ -5,7 +5,7 @@ import type { Limits, Profile } from '../../src/devices/device.ts'
 import type { Meaning } from '../reported.ts'
 import { errors3000, errors5000 } from './errors.ts'
 
-/** What a bit of the status byte can mean. */
+/** The meanings of the bits of the status byte. */
 export type Flag = 'error' | 'busy' | 'cold' | 'no_foil' | 'plate_absent' | 'low_air' | 'foil_load' | 'door_open' | 'not_ready' | 'parked'
 
 export type Model = {
@@ -13,7 +13,7 @@ export type Model = {
   temperature: { min: number; max: number }
   /** A flag is up when any of its bits is. */
   bits: Partial<Record<Flag, number>>
-  /** What its error numbers mean, as far as that is known. */
+  /** The meanings of its error numbers, as far as they are known. */
   errors: Readonly<Record<number, Meaning>>
   shuttle?: { out: string; in: string }
   /** Brings it to where it takes commands, and clears its error. */

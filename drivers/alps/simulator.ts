@@ -1,10 +1,10 @@
-// A sealer of the ALPS family that is not there: heater, press and, where the model has one, a shuttle.
+// A simulated sealer of the ALPS family: heater, press and, where the model has one, a shuttle.
 
-import type { Clock } from '../../src/kit/clock.ts'
-import { Heater, Timers } from '../simulated_parts.ts'
+import { Mounted } from '../mounted.ts'
+import { Heater } from '../simulated_parts.ts'
+import { TextPort } from '../simulated_port.ts'
 import { SimulatedPress } from '../simulated_press.ts'
-import { lineReader } from '../text_lines.ts'
-import type { MechanicalFault, Simulate, Simulator } from '../transports/simulator.ts'
+import type { InstrumentEnd, MechanicalFault, Simulate, Simulator } from '../transports/simulator.ts'
 import type { Flag, Model } from './models.ts'
 
 const deaf_ms = 3000
@@ -23,46 +23,26 @@ const longest = 32
 /** `echo`: whether it puts the question in front of its answer. */
 type Simulated = { model: Model; echo?: boolean }
 
-export const simulate: Simulate<Simulated> = ({ send, clock, settings, baud = () => 9600 }) =>
-  new SimulatedSealer({ send, clock, baud, ...settings })
+export const simulate: Simulate<Simulated> = (at) => new SimulatedSealer(at)
 
-class SimulatedSealer implements Simulator {
-  readonly #send: (bytes: Uint8Array) => void
-  readonly #clock: Clock
-  readonly #baud: () => number
-  readonly #model: Model
-  readonly #echo: boolean
-  readonly #lines = lineReader(longest)
-  readonly #answers: Timers
-  readonly #press: SimulatedPress
-  readonly #heater: Heater
-  readonly #hearsAt: number
+class SimulatedSealer extends Mounted<InstrumentEnd<Simulated>> implements Simulator {
+  readonly #model = this.at.settings.model
+  readonly #port = new TextPort({ ...this.at, answer_ms, longest, ending: '\r', speed: 9600, hear: (command) => this.#answer(command) })
+  readonly #press = new SimulatedPress({
+    clock: this.at.clock,
+    place: 'out',
+    carriage_ms: shuttle_ms,
+    jammed: () => this.#faults.has('jam'),
+    fail: (part) => this.#fail(part === 'carriage' ? 3 : 1),
+  })
+  readonly #heater = new Heater(this.at.clock, timeConstant_s, tooHot_c)
+  readonly #hearsAt = this.at.clock.now() + deaf_ms
   readonly #faults = new Set<MechanicalFault>()
-  #off = false
   #error = 0
-  #setPoint: number
+  #setPoint = this.#model.temperature.min
   #heedsAt = 0
   #tenths = 30
   #ready = true
-
-  constructor(at: { send(bytes: Uint8Array): void; clock: Clock; baud(): number } & Simulated) {
-    this.#send = at.send
-    this.#clock = at.clock
-    this.#baud = at.baud
-    this.#model = at.model
-    this.#echo = at.echo ?? false
-    this.#answers = new Timers(at.clock)
-    this.#press = new SimulatedPress({
-      clock: at.clock,
-      place: 'out',
-      carriage_ms: shuttle_ms,
-      jammed: () => this.#faults.has('jam'),
-      fail: (part) => this.#fail(part === 'carriage' ? 3 : 1),
-    })
-    this.#heater = new Heater(at.clock, timeConstant_s, tooHot_c)
-    this.#hearsAt = at.clock.now() + deaf_ms
-    this.#setPoint = at.model.temperature.min
-  }
 
   get world() {
     return {
@@ -77,8 +57,7 @@ class SimulatedSealer implements Simulator {
   }
 
   receive(bytes: Uint8Array): void {
-    if (this.#off || this.#baud() !== 9600 || this.#clock.now() < this.#hearsAt) return
-    for (const command of this.#lines(bytes)) this.#answer(command)
+    if (this.at.clock.now() >= this.#hearsAt) this.#port.receive(bytes)
   }
 
   setFault(fault: MechanicalFault, present: boolean): boolean {
@@ -88,14 +67,13 @@ class SimulatedSealer implements Simulator {
     if (fault === 'overtemperature') this.#heater.setTooHot(present)
     if (fault === 'interlock_open' && present && this.#press.moving) this.#fail(1)
     if (fault === 'jam' && present && this.#press.moving) this.#fail(this.#press.pressed ? 2 : 1)
-    // What has no reset is mended at the instrument.
+    // A model without a reset is mended at the instrument.
     if (!present && !this.#model.reset) this.#error = 0
     return true
   }
 
   powerOff(): void {
-    this.#off = true
-    this.#answers.clear()
+    this.#port.powerOff()
     this.#press.stand()
     this.#heater.heatTo(undefined)
   }
@@ -103,9 +81,8 @@ class SimulatedSealer implements Simulator {
   #answer(command: string): void {
     const answer = this.#obey(command)
     if (answer === undefined) return
-    const lines = Array.isArray(answer) ? answer : [answer]
-    const text = `${this.#echo ? command : ''}${lines.join('\r')}\r`
-    this.#answers.after(answer_ms, () => this.#send(Buffer.from(text, 'latin1')))
+    const lines = Array.isArray(answer) ? answer.join('\r') : answer
+    this.#port.say(`${this.at.settings.echo ? command : ''}${lines}`)
   }
 
   #obey(command: string): string | string[] | undefined {
@@ -153,7 +130,7 @@ class SimulatedSealer implements Simulator {
     const celsius = Number(digits)
     if (digits.length !== 3 || celsius < min || celsius > max) return 'err'
     this.#setPoint = celsius
-    this.#heedsAt = this.#clock.now() + heed_ms
+    this.#heedsAt = this.at.clock.now() + heed_ms
     this.#heater.heatTo(celsius > min ? celsius : undefined)
     return 'ok'
   }
@@ -166,7 +143,7 @@ class SimulatedSealer implements Simulator {
 
   #flags(): Record<Flag, boolean> {
     // Until it heeds a new set point it goes by the old one, and says so.
-    const heeds = this.#clock.now() >= this.#heedsAt
+    const heeds = this.at.clock.now() >= this.#heedsAt
     return {
       error: this.#error !== 0,
       busy: this.#press.moving,

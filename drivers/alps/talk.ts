@@ -1,6 +1,7 @@
-// Talking with a sealer of the ALPS family: each kind of question, and what may be its answer.
+// The conversation with a sealer of the ALPS family: each kind of question, and its possible answers.
 
 import { LabError } from '../../src/errors.ts'
+import { Mounted } from '../mounted.ts'
 import { reports } from '../reported.ts'
 import { Exchange, strange } from '../transports/exchange.ts'
 import type { Line } from '../transports/line.ts'
@@ -24,27 +25,27 @@ import {
 } from './protocol.ts'
 
 const short_ms = 2000
-/** It is deaf for 2 to 5 s after its port was opened. */
+/** The sealer is deaf for 2 to 5 s after its port was opened. */
 const deafTries = 6
 const deaf_ms = 1000
 export const deaf_s = (deafTries * deaf_ms) / 1000
 
-export class Talk {
-  readonly #exchange: Exchange<string, string>
-  readonly #model: Model
-  #awake = false
+type Parts = { line: Line; model: Model }
 
-  constructor(line: Line, model: Model) {
-    this.#model = model
-    this.#exchange = new Exchange<string, string>(line, {
-      framer: nextAnswer,
-      encode,
-      // Known hosts wait so long between writing and reading.
-      gap_ms: 200,
-      // Three digits: no status and no `ok`. A temperature that comes late is mistaken for it, and harms nothing.
-      resync: { question: askSetPoint, recognises: isTemperature },
-    })
-    line.onLost(() => {
+export class Talk extends Mounted<Parts> {
+  #awake = false
+  readonly #exchange = new Exchange<string, string>(this.at.line, {
+    framer: nextAnswer,
+    encode,
+    // Known hosts wait so long between writing and reading.
+    gap_ms: 200,
+    // Three digits: no status and no `ok`. A temperature that comes late is mistaken for it, and harms nothing.
+    resync: { question: askSetPoint, recognises: isTemperature },
+  })
+
+  constructor(at: Parts) {
+    super(at)
+    at.line.onLost(() => {
       this.#awake = false
     })
   }
@@ -62,14 +63,14 @@ export class Talk {
   }
 
   async status(): Promise<Set<Flag>> {
-    return readStatus(await this.#ask(askStatus, isStatus), this.#model)
+    return readStatus(await this.#ask(askStatus, isStatus), this.at.model)
   }
 
   /** Its status; throws `device_failed`, with the error in words, when it has one. */
   async mustBeWell(): Promise<Set<Flag>> {
     const status = await this.status()
     if (!status.has('error')) return status
-    throw reports(errorTableOf(this.#model), [Number(await this.#ask(askError, isErrorNumber))])
+    throw reports(errorTableOf(this.at.model), [Number(await this.#ask(askError, isErrorNumber))])
   }
 
   /** In °C. */
@@ -86,7 +87,7 @@ export class Talk {
     return this.#ask(askVersion, isVersion)
   }
 
-  /** Tells it to do something; resolves with its `ok`. */
+  /** Sends a command; resolves with its `ok`. */
   async order(command: string, signal?: AbortSignal, deadline_ms = short_ms): Promise<void> {
     signal?.throwIfAborted()
     const answer = await this.#exchange.command(command, { deadline_ms, accepts: (text) => isDone(text) || isRefused(text) })

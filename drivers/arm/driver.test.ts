@@ -1,6 +1,6 @@
 import { test } from 'tap'
-import { type Hand, tampered } from '../tampered.ts'
-import { type Bench, calm, onSimulator } from '../testing.ts'
+import { type Hand, tampered } from '../../src/testing/drivers/tampered.ts'
+import { type Bench, calm, onSimulator } from '../../src/testing/drivers.ts'
 import { type Arm, driver, isArm } from './driver.ts'
 import type { Pose } from './protocol.ts'
 

@@ -1,15 +1,15 @@
 // A robot arm that carries plates: home, pick and place, over a line protocol of our own (see the README).
 
 import * as v from 'valibot'
-import type { Device, Identity, Learned, Profile } from '../../src/devices/device.ts'
+import type { Device, Identity, Profile } from '../../src/devices/device.ts'
 import { LabError } from '../../src/errors.ts'
 import { sleep } from '../../src/kit/clock.ts'
 import { SerialQueue } from '../../src/kit/serial_queue.ts'
-import type { Driver } from '../driver.ts'
+import type { Driver, SerialMount } from '../driver.ts'
 import { Going } from '../going.ts'
+import { Mounted } from '../mounted.ts'
 import { Exchange } from '../transports/exchange.ts'
-import type { Line } from '../transports/line.ts'
-import { type Answer, axes, encode, errors, moveTo, nextAnswer, type Pose, readWhere, type Where } from './protocol.ts'
+import { type ArmReply, axes, encode, errors, moveTo, nextAnswer, type Pose, readWhere, type Where } from './protocol.ts'
 import { simulate } from './simulator.ts'
 
 /** `speed` is the simulator's, in mm/s; a real arm goes at its own. `move_timeout_s` is how long one move may take. */
@@ -31,10 +31,11 @@ export type Arm = Device & {
 export const driver = {
   type: 'transporter',
   about: { instrument: 'simulated robot arm, and whatever speaks its line protocol' },
+  typical: { initialize_s: 6 },
   settings,
   serial: { baud: 115_200 },
   profile,
-  open,
+  open: (at: Omit<SerialMount<Settings>, 'clock'>) => new LineArm(at),
   simulate,
 } satisfies Driver<Settings>
 
@@ -51,52 +52,27 @@ function profile(): Profile {
   return { model: 'arm', limits: {}, features: {} }
 }
 
-type At = { line: Line; settings: Settings }
-
-function open(at: At): Device {
-  return new LineArm(at).device()
-}
-
 /** Turns the operations of an arm into lines of its protocol. */
-class LineArm {
-  readonly #line: Line
-  readonly #settings: Settings
-  readonly #exchange: Exchange<Answer, string>
-  readonly #going: Going
+class LineArm extends Mounted<Omit<SerialMount<Settings>, 'clock'>> implements Arm {
+  readonly #exchange = new Exchange<ArmReply, string>(this.at.line, {
+    framer: nextAnswer,
+    encode,
+    gap_ms: 5,
+    resync: { question: 'where', recognises: ({ verb }) => verb === 'where', deadline_ms: short_ms },
+    unsolicited: (answer) => {
+      if (!isMove(answer.verb)) return false
+      this.#arrived(answer)
+      return true
+    },
+  })
+  readonly #going = new Going(this.at.line)
   readonly #queue = new SerialQueue(mostWaiting)
   /** Takes the answers to moves. */
-  #arrived: (answer: Answer) => void = () => {}
+  #arrived: (answer: ArmReply) => void = () => {}
+  readonly pick = this.#going.operation(async (pose: Pose, signal) => this.#go(moveTo('pick', checked(pose)), signal))
+  readonly place = this.#going.operation(async (pose: Pose, signal) => this.#go(moveTo('place', checked(pose)), signal))
 
-  constructor({ line, settings }: At) {
-    this.#line = line
-    this.#settings = settings
-    this.#exchange = new Exchange<Answer, string>(line, {
-      framer: nextAnswer,
-      encode,
-      gap_ms: 5,
-      resync: { question: 'where', recognises: ({ verb }) => verb === 'where', deadline_ms: short_ms },
-      unsolicited: (answer) => {
-        if (!isMove(answer.verb)) return false
-        this.#arrived(answer)
-        return true
-      },
-    })
-    this.#going = new Going(line)
-  }
-
-  /** Has a method for each operation that this model knows. */
-  device(): Device {
-    return {
-      initialize: this.#going.operation((params, signal) => this.#initialize(params, signal)),
-      identify: () => this.#identify(),
-      check: () => this.#check(),
-      halt: () => this.#halt(),
-      pick: this.#going.operation(async (pose: Pose, signal) => this.#go(moveTo('pick', checked(pose)), signal)),
-      place: this.#going.operation(async (pose: Pose, signal) => this.#go(moveTo('place', checked(pose)), signal)),
-    }
-  }
-
-  async #ask(verb: 'where' | 'who'): Promise<Answer> {
+  async #ask(verb: 'where' | 'who'): Promise<ArmReply> {
     const answer = await this.#exchange.query(verb, { deadline_ms: short_ms, accepts: (frame) => frame.verb === verb })
     if (!answer.ok) throw refusal(verb, answer)
     return answer
@@ -110,7 +86,7 @@ class LineArm {
     return found
   }
 
-  async #identify(): Promise<Identity> {
+  async identify(): Promise<Identity> {
     const [model = null, serial_number = null, firmware_version = null] = (await this.#ask('who')).text.split(' ').filter(Boolean)
     return { model, serial_number, firmware_version }
   }
@@ -131,23 +107,23 @@ class LineArm {
 
   async #walk(question: string, signal: AbortSignal): Promise<void> {
     const verb = question.split(' ', 1)[0]!
-    const latest = this.#line.clock.now() + this.#settings.move_timeout_s * 1000
+    const latest = this.at.line.clock.now() + this.at.settings.move_timeout_s * 1000
     const ear = this.#listen(verb)
     try {
       signal.throwIfAborted()
       await this.#exchange.tell(question)
       while (!(await this.#hasArrived(verb, await ear.next(signal)))) {
         signal.throwIfAborted()
-        if (this.#line.clock.now() > latest)
-          throw new LabError('no_reply', `it did not arrive within ${this.#settings.move_timeout_s} s; see what it does`)
+        if (this.at.line.clock.now() > latest)
+          throw new LabError('no_reply', `it did not arrive within ${this.at.settings.move_timeout_s} s; see what it does`)
       }
     } finally {
       this.#arrived = () => {}
     }
   }
 
-  /** What says that it has arrived while it moves is the answer to a move of before. */
-  async #hasArrived(verb: string, answer: Answer | undefined): Promise<boolean> {
+  /** Whether the move has ended. An answer that comes while the arm still moves belongs to an earlier move. */
+  async #hasArrived(verb: string, answer: ArmReply | undefined): Promise<boolean> {
     if (answer?.ok) return (await this.#where()).state !== 'moving'
     if (answer) throw refusal(verb, answer)
     await this.#mustSpeak()
@@ -156,20 +132,20 @@ class LineArm {
 
   /** The answers to a move as they come; undefined when none came for a while. */
   #listen(verb: string) {
-    let said: Answer | undefined
+    let said: ArmReply | undefined
     let wake = () => {}
     this.#arrived = (answer) => {
       if (answer.verb === verb) said = answer
       wake()
     }
     return {
-      next: async (signal: AbortSignal): Promise<Answer | undefined> => {
+      next: async (signal: AbortSignal): Promise<ArmReply | undefined> => {
         signal.throwIfAborted()
         const awake = new AbortController()
         const stir = () => awake.abort()
         wake = stir
         signal.addEventListener('abort', stir)
-        if (!said) await sleep(this.#line.clock, look_ms, awake.signal).catch(() => undefined)
+        if (!said) await sleep(this.at.line.clock, look_ms, awake.signal).catch(() => undefined)
         signal.removeEventListener('abort', stir)
         signal.throwIfAborted()
         const answer = said
@@ -180,31 +156,31 @@ class LineArm {
   }
 
   async #mustSpeak(): Promise<void> {
-    const look = { deadline_ms: look_ms, accepts: ({ verb }: Answer) => verb === 'where' }
+    const look = { deadline_ms: look_ms, accepts: ({ verb }: ArmReply) => verb === 'where' }
     if ((await this.#exchange.probe('where', look)) ?? (await this.#exchange.probe('where', look))) return
     throw new LabError('no_reply', 'it does not answer while it moves; see its cable and its power, then initialize')
   }
 
-  async #initialize(_params: object, signal: AbortSignal): Promise<Learned> {
+  readonly initialize = this.#going.operation(async (_params: object, signal) => {
     await this.#mustStand('wait, or stop it, then initialize')
-    const identity = await this.#identify()
+    const identity = await this.identify()
     await unlessAborted(
       this.#queue.run(() => this.#walk('home', signal)),
       signal,
     )
     return { identity }
-  }
+  })
 
-  async #check(): Promise<void> {
+  async check(): Promise<void> {
     const { state } = await this.#where()
     if (state === 'error') throw new LabError('device_failed', 'it reports an error; see what is in its way, then initialize')
   }
 
-  async #halt(): Promise<void> {
+  async halt(): Promise<void> {
     this.#going.end(new LabError('stopped', 'interrupted by a stop'))
     this.#exchange.interrupt('stop')
     const { state } = await this.#where()
-    if (state === 'moving') throw new LabError('device_failed', 'it was told to stop and still moves; use its red button')
+    if (state === 'moving') throw new LabError('device_failed', 'it still moves after a stop; use its red button')
   }
 }
 
@@ -219,8 +195,8 @@ function checked(pose: Pose): Pose {
   return pose
 }
 
-/** What is thrown for an `err`. Where it says that nothing was done, so does the code. */
-function refusal(verb: string, { number, text }: Answer): LabError {
+/** Makes the error for an `err`. Where the arm says that nothing was done, so does the code. */
+function refusal(verb: string, { number, text }: ArmReply): LabError {
   const sentence = `it refused ${verb}: ${text}`
   switch (number) {
     case errors.parameter:

@@ -10,7 +10,7 @@ export const axes = ['x', 'y', 'z', 'yaw', 'pitch', 'roll'] as const
 export const states = ['unhomed', 'idle', 'moving', 'stopped', 'error'] as const
 export type State = (typeof states)[number]
 
-/** What the numbers after `err` mean. */
+/** The numbers after `err`. */
 export const errors = {
   unknown: 1,
   parameter: 2,
@@ -21,7 +21,7 @@ export const errors = {
   gripper: 7,
 } as const
 
-export type Answer = { ok: boolean; verb: string; number: number; text: string }
+export type ArmReply = { ok: boolean; verb: string; number: number; text: string }
 export type Where = { state: State; pose: Pose; gripper: 'empty' | 'full' }
 
 export function encode(question: string): Uint8Array {
@@ -34,7 +34,7 @@ export function moveTo(verb: 'pick' | 'place', pose: Pose): string {
 }
 
 /** The next answer. A line that is none is skipped. */
-export function nextAnswer(buffer: Buffer): Found<Answer> | undefined {
+export function nextAnswer(buffer: Buffer): Found<ArmReply> | undefined {
   const end = buffer.indexOf(0x0a)
   if (end < 0) return undefined
   const frame = readAnswer(buffer.toString('latin1', 0, end).trim())
@@ -42,7 +42,7 @@ export function nextAnswer(buffer: Buffer): Found<Answer> | undefined {
 }
 
 /** Undefined when the answer does not tell it. */
-export function readWhere({ text }: Answer): Where | undefined {
+export function readWhere({ text }: ArmReply): Where | undefined {
   const [state, ...rest] = text.split(' ')
   const numbers = rest.slice(0, axes.length).map(Number)
   const gripper = rest[axes.length]
@@ -52,7 +52,7 @@ export function readWhere({ text }: Answer): Where | undefined {
   return { state, pose: { x, y, z, yaw, pitch, roll }, gripper }
 }
 
-function readAnswer(line: string): Answer | undefined {
+function readAnswer(line: string): ArmReply | undefined {
   const ok = /^ok (\w+) ?([ -~]*)$/.exec(line)
   if (ok) return { ok: true, verb: ok[1]!, number: 0, text: ok[2]! }
   const err = /^err (\d+) (\w+): ([ -~]*)$/.exec(line)

@@ -1,7 +1,7 @@
-// An arm that is not there: it takes as long as the way is, and forgets where it is when it is stopped.
+// A simulated arm: a move takes as long as its way is, and a stopped arm forgets where it is.
 
-import type { Clock } from '../../src/kit/clock.ts'
-import type { MechanicalFault, Simulate, Simulator } from '../transports/simulator.ts'
+import { Mounted } from '../mounted.ts'
+import type { InstrumentEnd, MechanicalFault, Simulate, Simulator } from '../transports/simulator.ts'
 import { axes, errors, type Pose, type State } from './protocol.ts'
 
 const homePose: Pose = { x: 0, y: 200, z: 300, yaw: 0, pitch: 0, roll: 0 }
@@ -16,12 +16,9 @@ const longest = 256
 
 type Motion = { verb: string; from: Pose; to: Pose; began: number; travel_ms: number; cancel(): void }
 
-export const simulate: Simulate<{ speed: number }> = ({ send, clock, settings }) => new SimulatedArm(send, clock, settings.speed)
+export const simulate: Simulate<{ speed: number }> = (at) => new SimulatedArm(at)
 
-class SimulatedArm implements Simulator {
-  readonly #send: (bytes: Uint8Array) => void
-  readonly #clock: Clock
-  readonly #speed: number
+class SimulatedArm extends Mounted<InstrumentEnd<{ speed: number }>> implements Simulator {
   #input = ''
   #state: Exclude<State, 'moving'> = 'unhomed'
   #pose = homePose
@@ -30,12 +27,6 @@ class SimulatedArm implements Simulator {
   #wasFreed = false
   #motion: Motion | undefined
   #jammed = false
-
-  constructor(send: (bytes: Uint8Array) => void, clock: Clock, speed: number) {
-    this.#send = send
-    this.#clock = clock
-    this.#speed = speed
-  }
 
   get world() {
     return {
@@ -100,7 +91,7 @@ class SimulatedArm implements Simulator {
     }
     const [x, y, z, yaw, pitch, roll] = numbers as [number, number, number, number, number, number]
     const to = { x, y, z, yaw, pitch, roll }
-    const travel_ms = (distance(this.#pose, to) / this.#speed) * 1000
+    const travel_ms = (distance(this.#pose, to) / this.at.settings.speed) * 1000
     this.#begin(verb, to, travel_ms, travel_ms + 2 * approach_ms + grip_ms, () => {
       this.#gripper = verb === 'pick' ? 'full' : 'empty'
       this.#wasFreed = false
@@ -120,13 +111,13 @@ class SimulatedArm implements Simulator {
   }
 
   #begin(verb: string, to: Pose, travel_ms: number, ms: number, arrived: () => void): void {
-    const cancel = this.#clock.after(ms, () => {
+    const cancel = this.at.clock.after(ms, () => {
       this.#motion = undefined
       this.#pose = to
       arrived()
       this.#say(`ok ${verb}`)
     })
-    this.#motion = { verb, from: this.#pose, to, began: this.#clock.now(), travel_ms, cancel }
+    this.#motion = { verb, from: this.#pose, to, began: this.at.clock.now(), travel_ms, cancel }
     if (this.#jammed) this.#break(errors.jam, 'something is in its way', 'error')
   }
 
@@ -144,7 +135,7 @@ class SimulatedArm implements Simulator {
   #where(): Pose {
     if (!this.#motion) return this.#pose
     const { from, to, began, travel_ms } = this.#motion
-    const part = Math.min(1, travel_ms === 0 ? 1 : (this.#clock.now() - began) / travel_ms)
+    const part = Math.min(1, travel_ms === 0 ? 1 : (this.at.clock.now() - began) / travel_ms)
     const at = (axis: keyof Pose) => from[axis] + (to[axis] - from[axis]) * part
     return { x: at('x'), y: at('y'), z: at('z'), yaw: at('yaw'), pitch: at('pitch'), roll: at('roll') }
   }
@@ -154,7 +145,7 @@ class SimulatedArm implements Simulator {
   }
 
   #say(text: string): void {
-    this.#send(Buffer.from(`${text}\n`, 'latin1'))
+    this.at.send(Buffer.from(`${text}\n`, 'latin1'))
   }
 }
 

@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import * as v from 'valibot'
-import { type Bench, calm, onSimulator } from '../testing.ts'
+import { type Bench, calm, onSimulator } from '../../src/testing/drivers.ts'
 import { driver, settings } from './driver.ts'
 
 async function bench(chosen: object = {}): Promise<Bench> {
@@ -28,6 +28,7 @@ test('it shakes and nothing else, at 60 to 3570 rpm', async (t) => {
       duration: { min: 1, max: 86_400, unit: 's', step: 0.1 },
     },
     features: { autonomous_timer: false },
+    ends_early: ['shake'],
   })
   const { device } = await onSimulator(driver)
   for (const name of ['lock_plate', 'open', 'set_temperature', 'get_temperature']) t.notOk(name in device, name)

@@ -1,15 +1,15 @@
-// BigBear orbital shaker, a single unit. It answers one question only, so whatever it was told is looked for in that answer.
+// BigBear orbital shaker, a single unit. It answers one question only, so the effect of every command is looked for in that answer.
 
 import * as v from 'valibot'
-import type { Device, Identity, Learned, Profile } from '../../src/devices/device.ts'
+import type { Device, Identity, Profile } from '../../src/devices/device.ts'
 import { LabError } from '../../src/errors.ts'
-import { type Clock, sleep } from '../../src/kit/clock.ts'
-import type { Driver } from '../driver.ts'
+import { sleep } from '../../src/kit/clock.ts'
+import type { Driver, SerialMount } from '../driver.ts'
 import { Going } from '../going.ts'
-import { keepTime, until } from '../host_timed.ts'
+import { keepTime, repeatUntil, until } from '../host_timed.ts'
+import { Mounted } from '../mounted.ts'
 import { nextLine } from '../text_lines.ts'
 import { Exchange } from '../transports/exchange.ts'
-import type { Line } from '../transports/line.ts'
 import { ask, encode, findHome, isRefusal, readState, type State, start, stop } from './protocol.ts'
 import { simulate } from './simulator.ts'
 
@@ -32,22 +32,22 @@ export type Settings = v.InferOutput<typeof settings>
 export const driver: Driver<Settings> = {
   type: 'shaker',
   about: { instrument: 'BigBear orbital' },
+  typical: { initialize_s: 2.3 },
   settings,
   // Some send one stop bit and some two: who sends two and takes one gets on with both.
   serial: { baud: 9600, stop_bits: 2 },
   profile,
-  open,
+  open: (at) => new BigBear(at),
   simulate,
 }
 
 const reply_ms = 1000
-/** After it was told to go home it says for a while what it was before. */
+/** For so long after a command to go home the shaker reports the state from before. */
 const homing_ms = 1000
 const homing_s = 30
 const stopping_s = 60
 const ramp_s = 30
 const look_ms = 500
-const tries = 5
 
 function profile(): Profile {
   return {
@@ -57,52 +57,25 @@ function profile(): Profile {
       duration: { min: 1, max: 86_400, unit: 's', step: 0.1 },
     },
     features: { autonomous_timer: false },
+    ends_early: ['shake'],
   }
-}
-
-type At = { line: Line; clock: Clock; settings: Settings }
-
-function open(at: At): Device {
-  return new BigBear(at).device()
 }
 
 /** Turns the operations of a BigBear shaker into its commands. */
-class BigBear {
-  readonly #clock: Clock
-  readonly #settings: Settings
-  readonly #going: Going
-  /** It refused something since that was last looked at. */
+class BigBear extends Mounted<SerialMount<Settings>> implements Device {
+  readonly #going = new Going(this.at.line)
+  /** Whether the shaker refused something since the last look. */
   #refused = false
-  readonly #exchange: Exchange<string, string>
-
-  constructor({ line, clock, settings }: At) {
-    this.#clock = clock
-    this.#settings = settings
-    this.#going = new Going(line)
-    this.#exchange = new Exchange<string, string>(line, {
-      framer: nextLine,
-      encode,
-      gap_ms: 100,
-      resync: { question: ask, recognises: (text) => readState(text) !== undefined },
-      unsolicited: (text) => {
-        this.#refused ||= isRefusal(text)
-        return isRefusal(text)
-      },
-    })
-  }
-
-  /** Has a method for each operation that this model knows. */
-  device(): Device {
-    return {
-      initialize: this.#going.operation((params, signal) => this.#initialize(params, signal)),
-      shake: this.#going.operation((params, signal) => this.#shake(params, signal)),
-      identify: () => this.#identify(),
-      check: async () => {
-        await this.#state()
-      },
-      halt: () => this.#halt(),
-    }
-  }
+  readonly #exchange = new Exchange<string, string>(this.at.line, {
+    framer: nextLine,
+    encode,
+    gap_ms: 100,
+    resync: { question: ask, recognises: (text) => readState(text) !== undefined },
+    unsolicited: (text) => {
+      this.#refused ||= isRefusal(text)
+      return isRefusal(text)
+    },
+  })
 
   async #state(): Promise<State> {
     return readState(await this.#exchange.query(ask, { deadline_ms: reply_ms, accepts: (text) => readState(text) !== undefined }))!
@@ -123,18 +96,18 @@ class BigBear {
     return now
   }
 
-  /** It cannot be asked who it is; but nothing else speaks like this. */
-  async #identify(): Promise<Identity> {
+  /** The shaker has no identity query; but no other instrument speaks like this. */
+  async identify(): Promise<Identity> {
     await this.#state()
     return { model: 'BigBear', serial_number: null, firmware_version: null }
   }
 
-  async #initialize(_params: object, signal: AbortSignal): Promise<Learned> {
+  readonly initialize = this.#going.operation(async (_params: object, signal) => {
     await this.#mustRest('initialize')
-    if (this.#settings.acceleration !== null) await this.#tellAndLook(`A${this.#settings.acceleration}`, signal)
+    if (this.at.settings.acceleration !== null) await this.#tellAndLook(`A${this.at.settings.acceleration}`, signal)
     await this.#goHome(signal)
-    return { identity: await this.#identify() }
-  }
+    return { identity: await this.identify() }
+  })
 
   async #mustRest(what: string): Promise<void> {
     const now = await this.#state()
@@ -144,10 +117,11 @@ class BigBear {
   async #goHome(signal: AbortSignal): Promise<void> {
     this.#refused = false
     await this.#tell(findHome, signal)
-    await sleep(this.#clock, homing_ms, signal)
+    await sleep(this.at.clock, homing_ms, signal)
     const late = (now: State) => `it did not find home: it says ${now}; see what blocks it, then initialize`
+    const homing = { clock: this.at.clock, going: signal, within_s: homing_s, every_ms: look_ms }
     await until(
-      { clock: this.#clock, going: signal, within_s: homing_s, every_ms: look_ms },
+      homing,
       () => this.#state(),
       (now) => now === 'STOP',
       late,
@@ -155,16 +129,26 @@ class BigBear {
     if (this.#refused) throw new LabError('device_failed', 'it refused to find home; see what blocks it, then initialize')
   }
 
-  async #shake({ speed, duration }: { speed: number; duration: number }, signal: AbortSignal): Promise<void> {
+  readonly shake = this.#going.operation(async ({ speed, duration }: { speed: number; duration: number }, signal) => {
     await this.#mustRest('shake')
     await this.#tellAndLook(`V${speed}`, signal)
     await this.#tellAndLook(start, signal)
-    await keepTime({ clock: this.#clock, duration, going: signal }, async (seconds) => mustShake(await this.#state(), seconds))
+    const keeping = { clock: this.at.clock, duration, going: signal, early: this.#going.early, slowDown: () => this.#slowDown() }
+    await keepTime(keeping, async (seconds) => mustShake(await this.#state(), seconds))
     await this.#stopTurning(signal)
     await this.#goHome(signal)
+  })
+
+  readonly end = () => this.#going.early.ask()
+
+  /** Tells it to stop until it says that it slows down. */
+  async #slowDown(): Promise<void> {
+    await this.#exchange.tell(stop)
+    const obeyed = async () => !isDriven(await this.#state())
+    await repeatUntil(obeyed, () => this.#exchange.tell(stop), 'it still turns after a stop')
   }
 
-  /** It does not say that it heard, so it is told again while it does not slow down. */
+  /** The shaker does not acknowledge a stop, so the stop is repeated while it does not slow down. */
   async #stopTurning(signal: AbortSignal): Promise<void> {
     const look = async () => {
       const now = await this.#state()
@@ -172,17 +156,19 @@ class BigBear {
       return now
     }
     await this.#tell(stop, signal)
-    const late = (now: State) => `it was told to stop and says ${now}; use its power switch`
-    await until({ clock: this.#clock, going: signal, within_s: stopping_s, every_ms: look_ms }, look, (now) => now === 'STOP', late)
+    const late = (now: State) => `after a stop it says ${now}; use its power switch`
+    await until({ clock: this.at.clock, going: signal, within_s: stopping_s, every_ms: look_ms }, look, (now) => now === 'STOP', late)
   }
 
-  async #halt(): Promise<void> {
+  async check(): Promise<void> {
+    await this.#state()
+  }
+
+  async halt(): Promise<void> {
     this.#going.end(new LabError('stopped', 'interrupted by a stop'))
     this.#exchange.interrupt(stop)
-    for (let left = tries; isDriven(await this.#state()); left--) {
-      if (left === 0) throw new LabError('device_failed', 'it was told to stop and still turns; use its power switch')
-      await this.#exchange.tell(stop)
-    }
+    const obeyed = async () => !isDriven(await this.#state())
+    await repeatUntil(obeyed, () => this.#exchange.tell(stop), 'it still turns after a stop')
   }
 }
 
@@ -191,7 +177,7 @@ function mustShake(now: State, seconds: number): void {
   throw new LabError('device_failed', `it says ${now} after ${Math.round(seconds)} s and should shake; see what blocks it, then initialize`)
 }
 
-/** It turns, and nobody has told it to stop. */
+/** Whether it turns, and nobody has stopped it. */
 function isDriven(state: State): boolean {
   return state === 'RUN' || state === 'RAMP+'
 }

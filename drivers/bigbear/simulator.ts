@@ -1,7 +1,8 @@
-// A BigBear shaker that is not there: it does what single letters say, and answers one of them.
+// A simulated BigBear shaker: it obeys single letters, and answers one of them.
 
+import { Mounted } from '../mounted.ts'
 import { Table, Timers } from '../simulated_parts.ts'
-import { lineReader } from '../text_lines.ts'
+import { TextPort } from '../simulated_port.ts'
 import type { InstrumentEnd, MechanicalFault, Simulate, Simulator } from '../transports/simulator.ts'
 import { findHome, ask as question, type State, start, stop } from './protocol.ts'
 
@@ -11,27 +12,18 @@ const rpmPerSecond = 700
 const homing_ms = 2000
 
 /** Answers as a BigBear shaker does, on the clock that it is given. */
-class SimulatedBigBear implements Simulator {
-  readonly #send: (bytes: Uint8Array) => void
-  readonly #table: Table
-  readonly #answers: Timers
-  readonly #motions: Timers
-  readonly #read = lineReader(longest)
+class SimulatedBigBear extends Mounted<InstrumentEnd<unknown>> implements Simulator {
+  readonly #port = new TextPort({ ...this.at, answer_ms, longest, ending: '\r', hear: (line) => this.#hear(line) })
+  readonly #table = new Table(this.at.clock, rpmPerSecond)
+  readonly #motions = new Timers(this.at.clock)
   #speed = 60
   #acceleration = 5
   #homing = false
   #home = false
   #jammed = false
 
-  constructor({ send, clock }: InstrumentEnd<unknown>) {
-    this.#send = send
-    this.#table = new Table(clock, rpmPerSecond)
-    this.#answers = new Timers(clock)
-    this.#motions = new Timers(clock)
-  }
-
   receive(bytes: Uint8Array): void {
-    for (const line of this.#read(bytes)) this.#hear(line)
+    this.#port.receive(bytes)
   }
 
   setFault(fault: MechanicalFault, isPresent: boolean): boolean {
@@ -44,7 +36,7 @@ class SimulatedBigBear implements Simulator {
   }
 
   powerOff(): void {
-    this.#answers.clear()
+    this.#port.clear()
     this.#leaveHome()
     this.#table.block()
   }
@@ -59,20 +51,16 @@ class SimulatedBigBear implements Simulator {
     }
   }
 
-  #say(text: string): void {
-    this.#answers.after(answer_ms, () => this.#send(Buffer.from(`${text}\r`, 'latin1')))
-  }
-
   #hear(line: string): void {
     const [, letter = '', digits] = /^([A-Z])(\d+)?$/.exec(line) ?? []
     const number = digits === undefined ? undefined : Number(digits)
     if (letter === 'V' && within(number, 60, 3570)) this.#turnAt(number)
     else if (letter === 'A' && within(number, 0, 10)) this.#acceleration = number
-    else if (line === question) this.#say(this.#state())
+    else if (line === question) this.#port.say(this.#state())
     else if (line === start) this.#begin()
     else if (line === stop) this.#end()
     else if (line === findHome) this.#goHome()
-    else this.#say('?:')
+    else this.#port.say('?:')
   }
 
   #state(): State {
@@ -100,7 +88,7 @@ class SimulatedBigBear implements Simulator {
 
   #goHome(): void {
     if (this.#jammed || this.#table.moving) {
-      this.#say('?:')
+      this.#port.say('?:')
       return
     }
     this.#leaveHome()

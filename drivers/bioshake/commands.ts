@@ -3,7 +3,7 @@
 import type { Ending, Heater, Motor, PlateLock } from './mechanism.ts'
 import type { Model, Settings } from './models.ts'
 
-/** What the commands work on. */
+/** The parts and the state that the commands work on. */
 export type Instrument = {
   readonly model: Model
   readonly settings: Settings
@@ -25,12 +25,12 @@ export type Instrument = {
 }
 
 /** Called once, now or when a motion has ended. */
-export type Answer = (text: string) => void
+export type Respond = (text: string) => void
 export type Command = {
   /** Least and most of the whole number that it takes; absent for a command that takes none. */
   takes?: readonly [number, number]
   /** Answers what it says at once; undefined where `answer` is called later, or nothing is said. */
-  run(argument: number, answer: Answer): string | undefined
+  run(argument: number, answer: Respond): string | undefined
 }
 export type Commands = Record<string, Command>
 
@@ -206,7 +206,7 @@ function emergency({ motor, lock }: Instrument): void {
   motor.emergency()
 }
 
-function goHome({ motor, canMove, recovered }: Instrument, answer: Answer): string | undefined {
+function goHome({ motor, canMove, recovered }: Instrument, answer: Respond): string | undefined {
   if (!canMove()) return 'e'
   motor.goHome(() => {
     recovered()
@@ -215,7 +215,7 @@ function goHome({ motor, canMove, recovered }: Instrument, answer: Answer): stri
   return undefined
 }
 
-function moveLock({ motor, lock, canMove, recovered }: Instrument, to: 'locked' | 'unlocked', answer: Answer): string | undefined {
+function moveLock({ motor, lock, canMove, recovered }: Instrument, to: 'locked' | 'unlocked', answer: Respond): string | undefined {
   if (!canMove() || motor.moving) return 'e'
   lock.move(to, () => {
     recovered()

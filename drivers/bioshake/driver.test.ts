@@ -1,8 +1,8 @@
 import { test } from 'tap'
 import * as v from 'valibot'
 import { VirtualClock } from '../../src/kit/clock.ts'
-import { tampered } from '../tampered.ts'
-import { type Bench, calm, onSimulator } from '../testing.ts'
+import { tampered } from '../../src/testing/drivers/tampered.ts'
+import { type Bench, calm, onSimulator } from '../../src/testing/drivers.ts'
 import { simulatedLine } from '../transports/simulated_line.ts'
 import { driver } from './driver.ts'
 import { settings } from './models.ts'
@@ -37,6 +37,7 @@ test('a BioShake out of the box is a 3000-T elm', async (t) => {
       temperature: { min: 0, max: 99, unit: '°C', step: 0.1 },
     },
     features: { locking: true, heating: true, cooling: false, autonomous_timer: true },
+    ends_early: ['shake'],
   })
 })
 
@@ -49,7 +50,7 @@ test('a model or a setting that there is not is refused', async (t) => {
 test('what a device can do depends on its model', async (t) => {
   const can = async (model: string) => {
     const { device } = await onSimulator(driver, { model })
-    return ['shake', 'lock_plate', 'unlock_plate', 'set_temperature', 'get_temperature'].filter((name) => name in device)
+    return (['shake', 'lock_plate', 'unlock_plate', 'set_temperature', 'get_temperature'] as const).filter((name) => device[name])
   }
   t.same(await can('3000'), ['shake'])
   t.same(await can('5000 elm'), ['shake', 'lock_plate', 'unlock_plate'])

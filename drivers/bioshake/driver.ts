@@ -1,14 +1,15 @@
 // QInstruments BioShake: plate shakers, heated or cooled or neither, with or without a plate lock, and their plates.
 
-import type { Device, Identity, Learned, Limit, Limits, UnderWay } from '../../src/devices/device.ts'
+import type { Device, EndedEarly, Identity, Limit, Limits, UnderWay } from '../../src/devices/device.ts'
 import { LabError } from '../../src/errors.ts'
-import { type Clock, sleep } from '../../src/kit/clock.ts'
-import type { Driver } from '../driver.ts'
+import { sleep } from '../../src/kit/clock.ts'
+import type { Driver, SerialMount } from '../driver.ts'
+import { heardOrObeyed } from '../early_end.ts'
 import { Going } from '../going.ts'
-import { HeatWatch, isBlind } from '../heat_watch.ts'
-import type { Line } from '../transports/line.ts'
+import { HeatWatch } from '../heat_watch.ts'
+import { Mounted } from '../mounted.ts'
 import { errorTable } from './errors.ts'
-import { type Model, modelOf, profile, type Settings, settings } from './models.ts'
+import { modelOf, profile, type Settings, settings } from './models.ts'
 import { atHome, booting, driven, elmLocked, elmStates, elmUnlocked, ending, inEco, inService, moving, shakeStates } from './protocol.ts'
 import { simulate } from './simulator.ts'
 import { motion_ms, Talk } from './talk.ts'
@@ -16,11 +17,12 @@ import { motion_ms, Talk } from './talk.ts'
 export const driver: Driver<Settings> = {
   type: 'shaker',
   about: { instrument: 'QInstruments BioShake', operations: 'by model' },
+  typical: { initialize_s: 4 },
   settings,
   serial: { baud: 9600 },
   profile,
   errors: () => errorTable,
-  open,
+  open: (at) => new BioShake(at),
   simulate,
 }
 
@@ -37,58 +39,20 @@ const drift = 0.001
 const believable = { min: -50, max: 150 }
 /** A full plate of the largest size takes its time; the instrument itself goes to 99 °C. */
 const warming = { hottest: 115, overshoot: 15, gain: 2, within_s: 600, below: 5 }
-/** For what nobody aborts. */
+/** A signal that nobody aborts. */
 const nobodys = new AbortController().signal
 
-type At = { line: Line; clock: Clock; settings: Settings }
-
-function open(at: At): Device {
-  return new BioShake(at).device()
-}
-
 /** Turns the operations of a BioShake into its commands. */
-class BioShake {
-  readonly #line: Line
-  readonly #clock: Clock
-  readonly #settings: Settings
-  readonly #model: Model
-  readonly #talk: Talk
-  readonly #going: Going
-  readonly #heat: HeatWatch
+class BioShake extends Mounted<SerialMount<Settings>> implements Device {
+  readonly #model = modelOf(this.at.settings)
+  readonly #talk = new Talk(this.at.line)
+  readonly #going = new Going(this.at.line)
+  readonly #heat = new HeatWatch(this.at.clock, warming)
+  readonly underWay = this.#model.rpm && (() => this.#underWay())
+  readonly end = this.#model.rpm && (() => this.#end())
+  readonly get_temperature = this.#model.heating ? () => this.#getTemperature() : undefined
 
-  constructor({ line, clock, settings }: At) {
-    this.#line = line
-    this.#clock = clock
-    this.#settings = settings
-    this.#model = modelOf(settings)
-    this.#talk = new Talk(line)
-    this.#going = new Going(line)
-    this.#heat = new HeatWatch(clock, warming)
-  }
-
-  /** Has a method for each operation that this model knows. */
-  device(): Device {
-    return {
-      initialize: this.#going.operation((params, signal) => this.#initialize(params, signal)),
-      identify: () => this.#identify(),
-      check: () => this.#mustBeWell(),
-      halt: () => this.#halt(),
-      ...(this.#model.rpm && {
-        shake: this.#going.operation((params, signal) => this.#shake(params, signal)),
-        underWay: () => this.#underWay(),
-      }),
-      ...(this.#model.locking && {
-        lock_plate: this.#going.operation((params, signal) => this.#lock(params, signal)),
-        unlock_plate: this.#going.operation((params, signal) => this.#unlock(params, signal)),
-      }),
-      ...(this.#model.heating && {
-        set_temperature: this.#going.operation((params, signal) => this.#setTemperature(params, signal)),
-        get_temperature: () => this.#getTemperature(),
-      }),
-    }
-  }
-
-  async #identify(): Promise<Identity> {
+  async identify(): Promise<Identity> {
     return {
       model: await this.#talk.text('getDescription'),
       serial_number: await this.#talk.text('getSerial'),
@@ -96,21 +60,21 @@ class BioShake {
     }
   }
 
-  async #initialize(_params: object, signal: AbortSignal): Promise<Learned> {
+  readonly initialize = this.#going.operation(async (_params: object, signal) => {
     this.#talk.forgetRestart()
     if (this.#model.rpm) await this.#awake(signal)
     // The last word of a start may come beside the answer that says that it is over.
     this.#talk.forgetRestart()
-    const identity = await this.#identify()
+    const identity = await this.identify()
     if (this.#model.rpm) await this.#home(signal)
     if (this.#model.heating) await this.#watchWhatIsOn()
-    await this.#mustBeWell()
-    if (this.#model.rpm && this.#settings.acceleration !== null)
-      await this.#talk.order(`setShakeAcceleration${this.#settings.acceleration}`, signal)
+    await this.check()
+    if (this.#model.rpm && this.at.settings.acceleration !== null)
+      await this.#talk.order(`setShakeAcceleration${this.at.settings.acceleration}`, signal)
     return { identity, limits: await this.#limits() }
-  }
+  })
 
-  /** It goes on heating whatever we do, and is watched from now on. */
+  /** Begins to watch a heater that is on already: the instrument goes on heating while it is initialized. */
   async #watchWhatIsOn(): Promise<void> {
     this.#heat.end()
     const { temperature, target } = await this.#getTemperature()
@@ -130,7 +94,7 @@ class BioShake {
         throw new LabError('interlock', `it is ${shakeStates[state]}; wait until it is at rest, or stop it, then initialize`)
       }
       if (state !== booting) return
-      await sleep(this.#clock, look_ms, signal)
+      await sleep(this.at.clock, look_ms, signal)
       this.#talk.forgetRestart()
     }
   }
@@ -141,18 +105,18 @@ class BioShake {
   }
 
   async #untilHome(signal: AbortSignal): Promise<void> {
-    const began = this.#clock.now()
+    const began = this.at.clock.now()
     for (;;) {
       const state = await this.#talk.number('getShakeState')
       if (state === atHome) return
       if (!moving.has(state)) await this.#talk.mustBeWell()
-      if (this.#clock.now() - began > arrival_s * 1000) throw new LabError('device_failed', `it did not go home: it is ${inWords(state)}`)
-      await sleep(this.#clock, lookSoon_ms, signal)
+      if (this.at.clock.now() - began > arrival_s * 1000) throw new LabError('device_failed', `it did not go home: it is ${inWords(state)}`)
+      await sleep(this.at.clock, lookSoon_ms, signal)
     }
   }
 
   async #limits(): Promise<Limits> {
-    const { limits: known } = profile(this.#settings)
+    const { limits: known } = profile(this.at.settings)
     const limits: Limits = { ...known }
     if (known.speed)
       limits.speed = between(known.speed, await this.#talk.number('getShakeMinRpm'), await this.#talk.number('getShakeMaxRpm'))
@@ -161,22 +125,26 @@ class BioShake {
     return limits
   }
 
-  async #shake({ speed, duration }: { speed: number; duration: number }, signal: AbortSignal): Promise<void> {
-    await this.#mustBeHome()
-    if (this.#model.locking) await this.#mustBeLocked()
-    await this.#talk.order(`setShakeTargetSpeed${speed}`, signal)
-    const began = this.#clock.now()
-    await this.#talk.order(`shakeOnWithRuntime${duration}`, signal)
-    await this.#untilShaken(began, duration, signal)
-  }
+  readonly shake =
+    this.#model.rpm &&
+    this.#going.operation(async ({ speed, duration }: { speed: number; duration: number }, signal) => {
+      await this.#mustBeHome()
+      if (this.#model.locking) await this.#mustBeLocked()
+      await this.#talk.order(`setShakeTargetSpeed${speed}`, signal)
+      const began = this.at.clock.now()
+      await this.#talk.order(`shakeOnWithRuntime${duration}`, signal)
+      await this.#untilShaken(began, duration, signal)
+    })
 
   async #untilShaken(began: number, duration: number, signal: AbortSignal): Promise<void> {
     const enough = duration * (1 - drift) - early_s
     for (;;) {
-      await sleep(this.#clock, untilNextLook(this.#seconds(began), { duration, enough }), signal)
+      await this.#going.early.sleep(this.at.clock, untilNextLook(this.#seconds(began), { duration, enough }), signal)
+      const ended = { seconds_left: duration - this.#seconds(began), going: signal }
+      if (await this.#going.early.carriedOut(ended, () => this.#shakeOff(signal))) return this.#untilHome(signal)
       const state = await this.#talk.number('getShakeState')
       const shaken = this.#seconds(began)
-      await this.#mustBeWell()
+      await this.check()
       if (state === atHome && shaken >= enough) return
       if (state === atHome || (ending.has(state) && shaken < enough))
         throw new LabError(
@@ -187,6 +155,20 @@ class BioShake {
         throw new LabError('device_failed', `it did not end its run as it should: it is ${inWords(state)}; see to it, then initialize`)
       }
     }
+  }
+
+  async #end(): Promise<EndedEarly> {
+    if (!this.#going.isIdle) return this.#going.early.ask()
+    // A run from before this start.
+    const seconds_left = await this.#talk.number('getShakeRemainingTime')
+    await this.#shakeOff(nobodys)
+    return { seconds_left }
+  }
+
+  /** It ramps down and goes home. */
+  #shakeOff(signal: AbortSignal): Promise<void> {
+    const obeyed = async () => !driven.has(await this.#talk.number('getShakeState'))
+    return heardOrObeyed(() => this.#talk.order('shakeOff', signal), obeyed)
   }
 
   async #underWay(): Promise<UnderWay | null> {
@@ -216,23 +198,29 @@ class BioShake {
     )
   }
 
-  async #lock(_params: object, signal: AbortSignal): Promise<void> {
-    await this.#moveLock('setElmLockPos', elmLocked, signal)
-  }
+  readonly lock_plate = this.#model.locking
+    ? this.#going.operation(async (_params: object, signal) => {
+        await this.#moveLock('setElmLockPos', elmLocked, signal)
+      })
+    : undefined
 
-  async #unlock(_params: object, signal: AbortSignal): Promise<void> {
-    await this.#mustBeHome()
-    await this.#moveLock('setElmUnlockPos', elmUnlocked, signal)
-  }
+  readonly unlock_plate = this.#model.locking
+    ? this.#going.operation(async (_params: object, signal) => {
+        await this.#mustBeHome()
+        await this.#moveLock('setElmUnlockPos', elmUnlocked, signal)
+      })
+    : undefined
 
-  async #setTemperature({ temperature: target }: { temperature: number }, signal: AbortSignal): Promise<void> {
-    const temperature = await this.#readTemperature()
-    await this.#talk.order(`setTempTarget${Math.round(target * 10)}`, signal)
-    signal.throwIfAborted()
-    // Before the answer: from the moment it is told, it may heat.
-    this.#heat.begin(target, temperature)
-    await this.#talk.order('tempOn', signal)
-  }
+  readonly set_temperature = this.#model.heating
+    ? this.#going.operation(async ({ temperature: target }: { temperature: number }, signal) => {
+        const temperature = await this.#readTemperature()
+        await this.#talk.order(`setTempTarget${Math.round(target * 10)}`, signal)
+        signal.throwIfAborted()
+        // Before the answer: from the moment it hears the command, it may heat.
+        this.#heat.begin(target, temperature)
+        await this.#talk.order('tempOn', signal)
+      })
+    : undefined
 
   async #readTemperature(): Promise<number> {
     const temperature = await this.#talk.number('getTempActual')
@@ -246,30 +234,20 @@ class BioShake {
     return { temperature, target: on ? await this.#talk.number('getTempTarget') : null }
   }
 
-  /** Its own errors first. Too hot, not getting warm or not to be asked: the heater is switched off before that is said. */
-  async #mustBeWell(): Promise<void> {
-    try {
+  /** The instrument's own errors come first. */
+  async check(): Promise<void> {
+    const read = async () => {
       await this.#talk.mustBeWell()
-      if (this.#heat.target === null) return
-      const wrong = this.#heat.wrongWith(await this.#readTemperature())
-      if (wrong) throw new LabError('device_failed', `${wrong}; its heater was switched off, see to it, then initialize`)
-    } catch (error) {
-      if (isBlind(error) && this.#heat.target !== null) this.#coolDown()
-      throw error
+      return this.#heat.target === null ? undefined : this.#readTemperature()
     }
-  }
-
-  /** Told without waiting: whoever heard the error halts it as well. */
-  #coolDown(): void {
-    this.#heat.end()
-    if (this.#line.state === 'open') this.#talk.tellNow('tempOff')
+    await this.#heat.check(read, () => this.at.line.state === 'open' && this.#talk.tellNow('tempOff'))
   }
 
   /**
    * An emergency stop leaves it where it happens to be, so it has to be initialized after. Both commands go out without waiting
    * for an answer in between: it keeps a few in its buffer.
    */
-  async #halt(): Promise<void> {
+  async halt(): Promise<void> {
     this.#talk.forgetRestart()
     const commands = [...(this.#model.rpm ? ['shakeEmergencyOff'] : []), ...(this.#model.heating ? ['tempOff'] : [])]
     // The bytes first: what goes on hears of it a tenth of a millisecond later.
@@ -293,12 +271,12 @@ class BioShake {
     for (let looks = 1; ; looks++) {
       const state = await this.#talk.number('getShakeState')
       if (!driven.has(state)) return
-      if (looks === 5) throw new LabError('device_failed', `it was told to stop and is still ${inWords(state)}; use its power switch`)
+      if (looks === 5) throw new LabError('device_failed', `after a stop it is still ${inWords(state)}; use its power switch`)
     }
   }
 
   #seconds(since: number): number {
-    return (this.#clock.now() - since) / 1000
+    return (this.at.clock.now() - since) / 1000
   }
 }
 

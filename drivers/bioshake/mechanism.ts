@@ -1,6 +1,7 @@
-// What moves and warms inside a simulated BioShake, with the timing of the real one.
+// The motor, the plate lock and the heater of a simulated BioShake, with the timing of the real one.
 
 import type { Clock } from '../../src/kit/clock.ts'
+import { Mounted } from '../mounted.ts'
 import { Timers } from '../simulated_parts.ts'
 
 /** Where the motor is, by the number that `getShakeState` answers and the word of `getShakeStateAsString`. */
@@ -27,20 +28,14 @@ const braking_ms = 150
 const release_ms = 1000
 
 /** The orbiting table: a speed that goes up and down in ramps, and a home position. */
-export class Motor {
-  readonly #clock: Clock
-  readonly #timers: Timers
+export class Motor extends Mounted<Clock> {
+  readonly #timers = new Timers(this.at)
   #ramp = { from: 0, to: 0, since: 0, ms: 0 }
   #endsAt: number | undefined
   phase: Phase = 'home'
   target = 0
   acceleration_s = 3
   direction = 0
-
-  constructor(clock: Clock) {
-    this.#clock = clock
-    this.#timers = new Timers(clock)
-  }
 
   get code(): number {
     return phases[this.phase][0]
@@ -56,12 +51,12 @@ export class Motor {
 
   get speed(): number {
     const { from, to, since, ms } = this.#ramp
-    const done = ms ? Math.min(1, (this.#clock.now() - since) / ms) : 1
+    const done = ms ? Math.min(1, (this.at.now() - since) / ms) : 1
     return from + (to - from) * done
   }
 
   get remaining_s(): number {
-    return this.#endsAt === undefined ? 0 : Math.max(0, (this.#endsAt - this.#clock.now()) / 1000)
+    return this.#endsAt === undefined ? 0 : Math.max(0, (this.#endsAt - this.at.now()) / 1000)
   }
 
   start(runtime_s?: number): void {
@@ -71,7 +66,7 @@ export class Motor {
       this.phase = 'running'
     })
     if (runtime_s === undefined) return
-    this.#endsAt = this.#clock.now() + runtime_s * 1000
+    this.#endsAt = this.at.now() + runtime_s * 1000
     this.#timers.after(runtime_s * 1000, () => this.stop('home'))
   }
 
@@ -127,7 +122,7 @@ export class Motor {
     const from = this.speed
     const ms = from === rpm ? 0 : this.acceleration_s * 1000
     this.phase = phase
-    this.#ramp = { from, to: rpm, since: this.#clock.now(), ms }
+    this.#ramp = { from, to: rpm, since: this.at.now(), ms }
     this.#timers.after(ms, reached)
   }
 }
@@ -143,13 +138,9 @@ const lockPositions = {
 } as const
 
 /** The edge locking mechanism, ELM. */
-export class PlateLock {
-  readonly #timers: Timers
+export class PlateLock extends Mounted<Clock> {
+  readonly #timers = new Timers(this.at)
   state: keyof typeof lockPositions = 'unlocked'
-
-  constructor(clock: Clock) {
-    this.#timers = new Timers(clock)
-  }
 
   get code(): number {
     return lockPositions[this.state][0]
@@ -178,7 +169,7 @@ const ambient_c = 22
 /** In this time two thirds of the way to a new temperature are done. */
 const timeConstant_s = 90
 
-/** The plate that is heated, or cooled. It takes no timer: how warm it is follows from when it was last told. */
+/** The plate that is heated, or cooled. It takes no timer: how warm it is follows from when its heater was last set. */
 export class Heater {
   readonly #clock: Clock
   readonly #cooling: boolean

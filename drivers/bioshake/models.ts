@@ -74,5 +74,6 @@ export function profile(chosen: Settings): Profile {
     model: `BioShake ${chosen.model}`,
     limits,
     features: { locking, heating, cooling, autonomous_timer: rpm !== undefined },
+    ends_early: rpm ? ['shake'] : [],
   }
 }

@@ -1,4 +1,4 @@
-// What goes over a BioShake's line: the lines, the numbers, the states and the errors, each with its words.
+// The protocol of the BioShake: its lines, numbers, states and errors, each with its words.
 
 import type { Found } from '../transports/exchange.ts'
 
@@ -24,7 +24,7 @@ export function isRefusal(answer: string): boolean {
   return /^e\b/.test(answer)
 }
 
-/** It does not know the command. */
+/** Whether the instrument answers that it does not know the command. */
 export function isUnknown(answer: string, command: string): boolean {
   return answer === `u -> ${command}`
 }
@@ -63,7 +63,7 @@ export function isBootDone(answer: string): boolean {
 /** The answers to `getShakeState`. */
 export const shakeStates: Record<number, string> = {
   0: 'shaking',
-  1: 'told to stop',
+  1: 'about to stop',
   2: 'braking',
   3: 'stopped, at home and locked there',
   4: 'moved by hand or from outside',
@@ -82,9 +82,9 @@ export const inEco = 90
 export const booting = 99
 /** In these it moves, or may. */
 export const moving: ReadonlySet<number> = new Set([0, 1, 2, 4, 5, 6, 7, 8])
-/** In these it comes to rest: its time is over, or it was told to. */
+/** In these it comes to rest: its time is over, or it was stopped. */
 export const ending: ReadonlySet<number> = new Set([1, 2, 7, 8])
-/** In these it moves, and nobody has told it to stop. */
+/** In these it moves, and nobody has stopped it. */
 export const driven: ReadonlySet<number> = new Set([0, 4, 5, 6])
 
 /** The answers to `getElmState`. */

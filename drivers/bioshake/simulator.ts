@@ -1,8 +1,9 @@
-// A BioShake that is not there: hears what its host says, one command after the other, and can be broken.
+// A simulated BioShake: it obeys one command after the other, and can be broken.
 
+import { Mounted } from '../mounted.ts'
 import { Timers } from '../simulated_parts.ts'
 import type { InstrumentEnd, MechanicalFault, Simulate, Simulator } from '../transports/simulator.ts'
-import { type Answer, type Commands, commandTable, type Instrument, shortNames } from './commands.ts'
+import { commandTable, type Instrument, type Respond, shortNames } from './commands.ts'
 import { Heater, Motor, PlateLock } from './mechanism.ts'
 import { type Model, modelOf, type Settings } from './models.ts'
 
@@ -16,57 +17,47 @@ const longestCommand = 80
 const faultErrors: Record<MechanicalFault, number> = { jam: 102, overtemperature: 210, interlock_open: 303 }
 
 /** Answers as a BioShake does, on the clock that it is given. */
-class SimulatedBioShake implements Simulator {
-  readonly #send: (bytes: Uint8Array) => void
-  readonly #baud: () => number
-  readonly #model: Model
-  readonly #motor: Motor
-  readonly #lock: PlateLock
-  readonly #heater: Heater
+class SimulatedBioShake extends Mounted<InstrumentEnd<Settings>> implements Simulator {
+  readonly #model = modelOf(this.at.settings)
+  readonly #motor = new Motor(this.at.clock)
+  readonly #lock = new PlateLock(this.at.clock)
+  readonly #heater = new Heater(this.at.clock, this.#model.cooling === true)
+  readonly #timers = new Timers(this.at.clock)
   readonly #errors = new Set<number>()
   readonly #stored = new Map<string, number>()
-  readonly #timers: Timers
   readonly #present = new Set<MechanicalFault>()
   readonly #waiting: string[] = []
   #received = ''
-  #answering: Answer | undefined
+  #answering: Respond | undefined
   #booting = false
   #off = false
-  readonly #instrument: Instrument
-  readonly #commands: Commands
-
-  constructor({ send, clock, settings, baud = () => 9600 }: InstrumentEnd<Settings>) {
-    this.#send = send
-    this.#baud = baud
-    this.#model = modelOf(settings)
-    this.#motor = new Motor(clock)
-    this.#lock = new PlateLock(clock)
-    this.#heater = new Heater(clock, this.#model.cooling === true)
-    const title = `Q.MTP-BioShake ${settings.model} (simulated)`
-    this.#timers = new Timers(clock)
-    this.#instrument = {
-      model: this.#model,
-      settings,
-      motor: this.#motor,
-      lock: this.#lock,
-      heater: this.#heater,
-      errors: this.#errors,
-      stored: this.#stored,
-      canMove: () => !this.#present.has('jam') && !this.#present.has('interlock_open'),
-      canHeat: () => !this.#present.has('overtemperature'),
-      // Whether the real one forgets an error by itself is not known.
-      recovered: () => {
-        this.#errors.clear()
-        for (const fault of this.#present) this.#errors.add(faultErrors[fault])
-      },
-      title: () => ['Quantifoil Instruments GmbH', `Device:  ${title}`, 'Version: v0.0.0-simulated', 'Serial:  SIM-0001'],
-      restartSoon: () => this.#timers.after(2 * answer_ms, () => this.#restart()),
-    }
-    this.#commands = commandTable(this.#instrument)
+  readonly #instrument: Instrument = {
+    model: this.#model,
+    settings: this.at.settings,
+    motor: this.#motor,
+    lock: this.#lock,
+    heater: this.#heater,
+    errors: this.#errors,
+    stored: this.#stored,
+    canMove: () => !this.#present.has('jam') && !this.#present.has('interlock_open'),
+    canHeat: () => !this.#present.has('overtemperature'),
+    // Whether the real one forgets an error by itself is not known.
+    recovered: () => {
+      this.#errors.clear()
+      for (const fault of this.#present) this.#errors.add(faultErrors[fault])
+    },
+    title: () => [
+      'Quantifoil Instruments GmbH',
+      `Device:  Q.MTP-BioShake ${this.at.settings.model} (simulated)`,
+      'Version: v0.0.0-simulated',
+      'Serial:  SIM-0001',
+    ],
+    restartSoon: () => this.#timers.after(2 * answer_ms, () => this.#restart()),
   }
+  readonly #commands = commandTable(this.#instrument)
 
   receive(bytes: Uint8Array): void {
-    if (this.#off || this.#baud() !== 9600) return
+    if (this.#off || (this.at.baud?.() ?? 9600) !== 9600) return
     this.#received += Buffer.from(bytes).toString('latin1')
     const lines = this.#received.split(/[\r\n]+/)
     this.#received = lines.pop()!.slice(-longestCommand)
@@ -102,7 +93,7 @@ class SimulatedBioShake implements Simulator {
   }
 
   #say(text: string): void {
-    if (!this.#off) this.#send(Buffer.from(`${text}\r\n`, 'latin1'))
+    if (!this.#off) this.at.send(Buffer.from(`${text}\r\n`, 'latin1'))
   }
 
   #hear(text: string): void {
@@ -113,7 +104,7 @@ class SimulatedBioShake implements Simulator {
     this.#next()
   }
 
-  /** Goes before all else; a motion that is under way is cut short, and whoever waits for its end is told `e`. */
+  /** Takes an emergency command before all others. It cuts a motion short, and the command that waits for the end of that motion is answered `e`. */
   #hearEmergency(text: string): void {
     this.#waiting.unshift(text)
     if (this.#model.rpm) this.#answering?.('e')
@@ -136,7 +127,7 @@ class SimulatedBioShake implements Simulator {
     this.#obey(text, answer)
   }
 
-  #obey(text: string, answer: Answer): void {
+  #obey(text: string, answer: Respond): void {
     const { name, argument } = parse(text)
     const reply = this.#refusal(text, name, argument) ?? this.#commands[name]?.run(argument ?? 0, answer)
     if (reply !== undefined) answer(reply)

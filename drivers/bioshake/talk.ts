@@ -1,6 +1,7 @@
-// Talking with a BioShake: each kind of question, what may be its answer, and what is thrown for any other.
+// The conversation with a BioShake: each kind of question, its possible answers, and the error for any other answer.
 
 import { LabError, messageOf } from '../../src/errors.ts'
+import { Mounted } from '../mounted.ts'
 import { refused, reports } from '../reported.ts'
 import { Exchange } from '../transports/exchange.ts'
 import type { Line } from '../transports/line.ts'
@@ -25,24 +26,20 @@ const acknowledge_ms = 300
 /** Home and the plate lock say `ok` when they have arrived: 4 s and 3 s at most, says the manual. */
 export const motion_ms = 5000
 
-export class Talk {
-  readonly #exchange: Exchange<string, string>
+export class Talk extends Mounted<Line> {
+  readonly #exchange = new Exchange<string, string>(this.at, {
+    framer: nextLine,
+    encode,
+    gap_ms: 50,
+    resync: {
+      question: 'getShakeStateAsString',
+      recognises: (answer) => isStateName(answer) || isUnknown(answer, 'getShakeStateAsString'),
+    },
+    unsolicited: (answer) => this.#noticeRestart(answer),
+  })
   #restarted = false
 
-  constructor(line: Line) {
-    this.#exchange = new Exchange<string, string>(line, {
-      framer: nextLine,
-      encode,
-      gap_ms: 50,
-      resync: {
-        question: 'getShakeStateAsString',
-        recognises: (answer) => isStateName(answer) || isUnknown(answer, 'getShakeStateAsString'),
-      },
-      unsolicited: (answer) => this.#noticeRestart(answer),
-    })
-  }
-
-  /** Tells it to do something; resolves with its `ok`. */
+  /** Sends a command; resolves with its `ok`. */
   async order(command: string, signal: AbortSignal, deadline_ms = short_ms): Promise<void> {
     signal.throwIfAborted()
     this.#mustBeTheSame()
@@ -64,7 +61,7 @@ export class Talk {
     return Number(answer)
   }
 
-  /** What it says of itself; null when it does not know the question. */
+  /** Asks for a text about the instrument itself; null when the instrument does not know the question. */
   async text(command: string): Promise<string | null> {
     const answer = await this.#ask(command, isText)
     if (isUnknown(answer, command)) return null

@@ -1,7 +1,7 @@
 import { test } from 'tap'
 import * as v from 'valibot'
+import { calm, onPins } from '../../src/testing/drivers.ts'
 import { simulatedThermometer } from '../parts/simulated_parts.ts'
-import { calm, onPins } from '../testing.ts'
 import { driver } from './driver.ts'
 
 async function ready(settings: object = {}) {
@@ -42,6 +42,23 @@ test('it seals: hot first, then the clamp for as long as it is asked, and hot af
   t.ok(Math.abs(downTo - downFrom - 3300) < 100, `${downTo - downFrom} ms down, with its stroke`)
   t.ok(coldest > 117.5, `at least ${coldest} °C`)
   t.match(await clock.run(device.get_temperature!()), { target: 120 })
+})
+
+test('a seal that is ended early lets go of the plate where it presses, and does not press where it heats', async (t) => {
+  const { device, clock, world, run } = await hot()
+  const sealing = device.seal!({ temperature: 120, duration: 10 }, calm)
+  await clock.advance(4000)
+  t.equal(world().clamp_down, true)
+  const ended = await run(device.end!())
+  t.ok(ended.seconds_left > 5 && ended.seconds_left < 7, `${ended.seconds_left} s left`)
+  await run(sealing)
+  t.equal(world().clamp_down, false)
+  const heating = device.seal!({ temperature: 150, duration: 10 }, calm)
+  await clock.advance(500)
+  t.same(await run(device.end!()), { seconds_left: 10 })
+  await run(heating)
+  t.equal(world().clamp_down, false)
+  t.match(await run(device.get_temperature!()), { target: 150 })
 })
 
 test('it keeps a temperature within a degree, and comes up to it without much more', async (t) => {

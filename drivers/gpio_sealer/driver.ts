@@ -1,15 +1,16 @@
 // A plate sealer put together from a clamp, a heater and a thermometer on I2C. The host keeps the temperature and the time.
 
-import type { Device, Learned } from '../../src/devices/device.ts'
+import type { Device } from '../../src/devices/device.ts'
+import type { Params } from '../../src/devices/operations.ts'
 import { LabError } from '../../src/errors.ts'
-import { type Clock, sleep } from '../../src/kit/clock.ts'
-import type { PinsDriver } from '../driver.ts'
-import { until } from '../host_timed.ts'
+import { sleep } from '../../src/kit/clock.ts'
+import type { PinsDriver, PinsMount } from '../driver.ts'
+import type { Warming } from '../heat_watch.ts'
+import { keepTime, until } from '../host_timed.ts'
 import { Interlocks } from '../interlocks.ts'
+import { Mounted } from '../mounted.ts'
 import { Outputs } from '../outputs.ts'
 import { Thermometer } from '../parts/thermometer.ts'
-import type { Board } from '../transports/board.ts'
-import type { Pin } from '../transports/pin.ts'
 import { Tripwire } from '../tripwire.ts'
 import { hottest, plan, profile, type Settings, settings } from './settings.ts'
 import { simulate } from './simulator.ts'
@@ -18,81 +19,53 @@ import { Thermostat } from './thermostat.ts'
 export const driver: PinsDriver<Settings> = {
   type: 'sealer',
   about: { instrument: 'one of your own, on GPIO and I2C', operations: 'as it is wired' },
+  typical: { initialize_s: 1, heating_s: 0.52 },
   settings,
   profile,
   plan,
-  open,
+  open: (at) => new GpioSealer(at),
   simulate,
 }
 
 const heat_s = 300
 const look_ms = 250
 
-type At = { board: Board; clock: Clock; settings: Settings }
-
-function open(at: At): Device {
-  return new GpioSealer(at).device()
-}
-
 /** Runs a clamp and a heater as a plate sealer. */
-class GpioSealer {
-  readonly #clock: Clock
-  readonly #settings: Settings
-  readonly #heater: Pin
-  readonly #clamp: Pin
-  readonly #clamped: Pin | undefined
-  readonly #sensor: Thermometer
-  readonly #thermostat: Thermostat
-  readonly #tripwire: Tripwire
-  /** The one while the clamp may move, the other as long as it is hot. */
-  readonly #guard: Interlocks
-  readonly #estop: Interlocks
-  readonly #outputs: Outputs
+class GpioSealer extends Mounted<PinsMount<Settings>> implements Device {
+  readonly #tripwire = new Tripwire(this.at.board, () => this.#allOff())
+  readonly #heater = this.at.board.pin('heater')
+  readonly #clamp = this.at.board.pin('clamp')
+  readonly #clamped = this.at.board.has('clamped') ? this.at.board.pin('clamped') : undefined
+  readonly #sensor = new Thermometer(this.at.settings.i2c.sensor.part, this.at.board.part('sensor'))
+  readonly #thermostat = new Thermostat({
+    sensor: this.#sensor,
+    heater: this.#heater,
+    clock: this.at.clock,
+    wire: this.at.board.clock,
+    warming: warmingOf(this.at.settings),
+    trip: this.#tripwire.trip,
+  })
+  /** Armed while the clamp may move. */
+  readonly #guard = new Interlocks(this.at.board, { guard: 'its guard' }, this.#tripwire.trip)
+  /** Armed as long as the plate is hot. */
+  readonly #estop = new Interlocks(this.at.board, { estop: 'the contact of its emergency stop' }, this.#tripwire.trip)
+  readonly #early = this.#tripwire.going.early
+  readonly #outputs = new Outputs([this.#heater, this.#clamp])
+  readonly set_temperature = this.#tripwire.going.operation((params: Params<'set_temperature'>, signal) =>
+    this.#setTemperature(params, signal),
+  )
 
-  constructor({ board, clock, settings }: At) {
-    this.#clock = clock
-    this.#tripwire = new Tripwire(board, () => this.#allOff())
-    this.#settings = settings
-    const { warm_up, within_c } = settings
-    this.#heater = board.pin('heater')
-    this.#clamp = board.pin('clamp')
-    this.#clamped = board.has('clamped') ? board.pin('clamped') : undefined
-    this.#sensor = new Thermometer(settings.i2c.sensor.part, board.part('sensor'))
-    const warming = {
-      hottest: hottest(settings),
-      overshoot: warm_up.overshoot_c,
-      gain: warm_up.gain_c,
-      within_s: warm_up.within_s,
-      below: within_c + 3,
-    }
-    this.#thermostat = new Thermostat({
-      sensor: this.#sensor,
-      heater: this.#heater,
-      clock,
-      wire: board.clock,
-      warming,
-      trip: this.#tripwire.trip,
-    })
-    this.#guard = new Interlocks(board, { guard: 'its guard' }, this.#tripwire.trip)
-    this.#estop = new Interlocks(board, { estop: 'the contact of its emergency stop' }, this.#tripwire.trip)
-    this.#outputs = new Outputs([this.#heater, this.#clamp])
+  async get_temperature(): Promise<{ temperature: number; target: number | null }> {
+    return { temperature: await this.#thermostat.read(), target: this.#thermostat.target }
   }
 
-  /** Has a method for each operation that this model knows. */
-  device(): Device {
-    const { going } = this.#tripwire
-    return {
-      initialize: going.operation((params, signal) => this.#initialize(params, signal)),
-      seal: going.operation((params, signal) => this.#seal(params, signal)),
-      set_temperature: going.operation((params, signal) => this.#setTemperature(params, signal)),
-      get_temperature: async () => ({ temperature: await this.#thermostat.read(), target: this.#thermostat.target }),
-      identify: async () => {
-        await this.#sensor.mustBeThere()
-        return null
-      },
-      check: () => this.#check(),
-      halt: () => this.#tripwire.halt('its heater', this.#heater),
-    }
+  async identify(): Promise<null> {
+    await this.#sensor.mustBeThere()
+    return null
+  }
+
+  halt(): Promise<void> {
+    return this.#tripwire.halt('its heater', this.#heater)
   }
 
   /** The pins are set when this returns. */
@@ -103,69 +76,84 @@ class GpioSealer {
     await this.#outputs.offNow()
   }
 
-  async #initialize(_params: object, signal: AbortSignal): Promise<Learned> {
+  readonly initialize = this.#tripwire.going.operation(async (_params: object, signal) => {
     this.#thermostat.end()
     await this.#heater.write(false)
     await this.#clamp.write(false)
-    await sleep(this.#clock, this.#settings.clamp_s * 1000, signal)
+    await sleep(this.at.clock, this.at.settings.clamp_s * 1000, signal)
     this.#tripwire.reset()
     await this.#sensor.mustBeThere()
-    await this.#check()
+    await this.check()
     return { identity: null }
-  }
+  })
 
   async #setTemperature({ temperature }: { temperature: number }, signal: AbortSignal): Promise<void> {
     if (!this.#estop.armed) await this.#estop.arm(signal)
     await this.#thermostat.heatTo(temperature, signal)
   }
 
-  /** It stays hot afterwards. */
-  async #seal({ temperature, duration }: { temperature: number; duration: number }, signal: AbortSignal): Promise<void> {
+  /** Heats, presses, and leaves the plate hot. */
+  readonly seal = this.#tripwire.going.operation(async ({ temperature, duration }: { temperature: number; duration: number }, signal) => {
     await this.#guard.arm(signal)
     try {
       await this.#setTemperature({ temperature }, signal)
       await this.#untilWarm(temperature, signal)
-      await this.#press(duration, signal)
+      if (!(await this.#early.carriedOut({ seconds_left: duration, going: signal }, async () => {}))) await this.#press(duration, signal)
     } finally {
       this.#guard.disarm()
     }
-  }
+  })
 
+  readonly end = () => this.#early.ask()
+
+  /** Or until somebody asks for an early end. */
   async #untilWarm(temperature: number, signal: AbortSignal): Promise<void> {
-    const warm = (now: number) => Math.abs(now - temperature) <= this.#settings.within_c
+    const warm = (now: number) => this.#early.isAsked || Math.abs(now - temperature) <= this.at.settings.within_c
     const late = (now: number) =>
       `it has ${now.toFixed(1)} °C after ${heat_s} s, set to ${temperature} °C; set the temperature first, and wait`
-    await until({ clock: this.#clock, going: signal, within_s: heat_s, every_ms: look_ms }, () => this.#thermostat.read(), warm, late)
+    await until({ clock: this.at.clock, going: signal, within_s: heat_s, every_ms: look_ms }, () => this.#thermostat.read(), warm, late)
   }
 
   async #press(duration: number, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted()
     await this.#clamp.write(true)
     await this.#clampMustBe(true, signal)
-    await sleep(this.#clock, duration * 1000, signal)
+    const slowDown = () => this.#clamp.write(false)
+    await keepTime({ clock: this.at.clock, duration, going: signal, early: this.#early, slowDown }, async () => {})
     await this.#clamp.write(false)
     await this.#clampMustBe(false, signal)
   }
 
   async #clampMustBe(down: boolean, signal: AbortSignal): Promise<void> {
     const clamped = this.#clamped
-    if (!clamped) return sleep(this.#clock, this.#settings.clamp_s * 1000, signal)
+    if (!clamped) return sleep(this.at.clock, this.at.settings.clamp_s * 1000, signal)
     const late = () =>
-      `its clamp was to go ${down ? 'down' : 'up'} and did not within ${this.#settings.clamp_s} s; see to it, then initialize`
+      `its clamp was to go ${down ? 'down' : 'up'} and did not within ${this.at.settings.clamp_s} s; see to it, then initialize`
     await until(
-      { clock: this.#clock, going: signal, within_s: this.#settings.clamp_s, every_ms: 20 },
+      { clock: this.at.clock, going: signal, within_s: this.at.settings.clamp_s, every_ms: 20 },
       () => clamped.read(),
       (isDown) => isDown === down,
       late,
     )
   }
 
-  async #check(): Promise<void> {
+  async check(): Promise<void> {
     this.#tripwire.mustBeIntact()
     await this.#thermostat.read()
     await this.#clamp.read()
     if (this.#thermostat.target === null && (await this.#heater.read())) {
       throw new LabError('device_failed', 'its heater was switched on by somebody else; see to that, then initialize')
     }
+  }
+}
+
+function warmingOf(settings: Settings): Warming {
+  const { within_c, warm_up } = settings
+  return {
+    hottest: hottest(settings),
+    overshoot: warm_up.overshoot_c,
+    gain: warm_up.gain_c,
+    within_s: warm_up.within_s,
+    below: within_c + 3,
   }
 }

@@ -83,5 +83,5 @@ export function profile(chosen: Settings): Profile {
     temperature: { min, max: Math.min(max, hottest(chosen) - headroom_c), unit: '°C', step: 0.1 },
     duration: { min: 0.1, max: 30, unit: 's', step: 0.1 },
   }
-  return { model: 'sealer on GPIO pins', limits, features: { heating: true, autonomous_timer: false } }
+  return { model: 'sealer on GPIO pins', limits, features: { heating: true, autonomous_timer: false }, ends_early: ['seal'] }
 }

@@ -1,4 +1,4 @@
-// A hot plate, its relay, a clamp and a guard, none of which is there.
+// A simulated hot plate, its relay, a clamp and a guard.
 
 import { simulatedThermometer } from '../parts/simulated_parts.ts'
 import { Timers } from '../simulated_parts.ts'
@@ -35,7 +35,7 @@ export const simulate: SimulateBoard<Settings> = ({ wires, clock, settings }) =>
     return goal + (from.temperature - goal) * Math.exp(-(clock.now() - from.at) / 1000 / timeConstant_s)
   }
 
-  /** What is too hot is within what the sensor can say, but above what the plate may have. */
+  /** A plate that is too hot is within the range of the sensor, but above the hottest that the plate may have. */
   function sensed(): number {
     return present.has('overtemperature') ? hottest(settings) + tooHot_c : temperature()
   }

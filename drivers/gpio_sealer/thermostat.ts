@@ -4,6 +4,7 @@
 import { LabError } from '../../src/errors.ts'
 import { type Clock, sleep } from '../../src/kit/clock.ts'
 import { HeatWatch, isBlind, type Warming } from '../heat_watch.ts'
+import { Mounted } from '../mounted.ts'
 import type { Thermometer } from '../parts/thermometer.ts'
 import type { Pin } from '../transports/pin.ts'
 
@@ -27,20 +28,14 @@ type Parts = {
   trip(error: LabError): void
 }
 
-export class Thermostat {
-  readonly #parts: Parts
-  readonly #watch: HeatWatch
+export class Thermostat extends Mounted<Parts> {
+  readonly #watch = new HeatWatch(this.at.clock, this.at.warming)
   #loop = new AbortController()
   #cancelStale = () => {}
   /** The share of the time that the heater has to be on, in steady state. */
   #holding = 0
-  /** What was not switched on yet of what should have been, in steps. */
+  /** How many steps the heater should have been on and was not yet. */
   #owed = 0
-
-  constructor(parts: Parts) {
-    this.#parts = parts
-    this.#watch = new HeatWatch(parts.clock, parts.warming)
-  }
 
   /** In °C; null when it does not heat. */
   get target(): number | null {
@@ -49,7 +44,7 @@ export class Thermostat {
 
   /** Heats until it is ended. Rejects, and does not heat, when the temperature cannot be read now. */
   async heatTo(target: number, signal: AbortSignal): Promise<void> {
-    const reading = await this.#parts.sensor.read()
+    const reading = await this.at.sensor.read()
     signal.throwIfAborted()
     const running = this.#watch.target !== null
     this.#watch.begin(target, reading)
@@ -71,7 +66,7 @@ export class Thermostat {
   /** In °C. Trips, and throws, when the reading is not as it should be. */
   async read(): Promise<number> {
     try {
-      const temperature = await this.#parts.sensor.read()
+      const temperature = await this.at.sensor.read()
       const wrong = this.#watch.wrongWith(temperature)
       if (wrong) throw new LabError('device_failed', `${wrong}; its heater was switched off, see to it, then initialize`)
       return temperature
@@ -85,7 +80,7 @@ export class Thermostat {
     try {
       while (!going.aborted) {
         await this.#step(going)
-        await sleep(this.#parts.clock, step_ms, going)
+        await sleep(this.at.clock, step_ms, going)
       }
     } catch (error) {
       if (!going.aborted) this.#trip(asLabError(error))
@@ -94,7 +89,7 @@ export class Thermostat {
 
   /** A reading that is missing switches off at once, and trips when none has come for two seconds. */
   async #step(going: AbortSignal): Promise<void> {
-    const { heater } = this.#parts
+    const { heater } = this.at
     try {
       const temperature = await this.read()
       if (going.aborted) return
@@ -118,7 +113,7 @@ export class Thermostat {
 
   #expectReading(): void {
     this.#cancelStale()
-    this.#cancelStale = this.#parts.wire.after(stale_ms, () => {
+    this.#cancelStale = this.at.wire.after(stale_ms, () => {
       const sentence = `its temperature could not be read for ${stale_ms / 1000} s; its heater was switched off, see to the sensor, then initialize`
       this.#trip(new LabError('no_reply', sentence))
     })
@@ -126,7 +121,7 @@ export class Thermostat {
 
   #trip(error: LabError): void {
     this.end()
-    this.#parts.trip(error)
+    this.at.trip(error)
   }
 }
 

@@ -1,18 +1,16 @@
 // A shaker put together from a motor behind a relay and a converter for its speed. The host keeps the time, and sees to its interlocks.
 
-import type { Device, Learned } from '../../src/devices/device.ts'
+import type { Device } from '../../src/devices/device.ts'
 import { LabError } from '../../src/errors.ts'
-import { type Clock, sleep } from '../../src/kit/clock.ts'
-import type { PinsDriver } from '../driver.ts'
+import { sleep } from '../../src/kit/clock.ts'
+import type { PinsDriver, PinsMount } from '../driver.ts'
 import { keepTime, mustTurn, until } from '../host_timed.ts'
 import { Interlocks } from '../interlocks.ts'
+import { Mounted } from '../mounted.ts'
 import { Outputs } from '../outputs.ts'
 import { Thermometer } from '../parts/thermometer.ts'
-import type { Throttle } from '../parts/throttle.ts'
 import { throttle } from '../parts/throttles.ts'
 import { rest_ms, Tachometer } from '../tachometer.ts'
-import type { Board } from '../transports/board.ts'
-import type { Pin } from '../transports/pin.ts'
 import { Tripwire } from '../tripwire.ts'
 import { plan, profile, type Settings, settings } from './settings.ts'
 import { simulate } from './simulator.ts'
@@ -20,75 +18,44 @@ import { simulate } from './simulator.ts'
 export const driver: PinsDriver<Settings> = {
   type: 'shaker',
   about: { instrument: 'one of your own, on GPIO and I2C', operations: 'as it is wired' },
+  typical: { initialize_s: 1.5 },
   settings,
   profile,
   plan,
-  open,
+  open: (at) => new GpioShaker(at),
   simulate,
 }
 
-/** What a solenoid, and what it moves, needs. */
+/** The time that a solenoid and the lock on it need. */
 const settle_ms = 300
 const look_ms = 250
 
-type At = { board: Board; clock: Clock; settings: Settings }
-
-function open(at: At): Device {
-  return new GpioShaker(at).device()
-}
-
 /** Runs a motor, its relay and what else is wired as a shaker. */
-class GpioShaker {
-  readonly #board: Board
-  readonly #clock: Clock
-  readonly #settings: Settings
-  readonly #enable: Pin
-  readonly #solenoid: Pin | undefined
-  readonly #motor: Throttle
-  readonly #sensor: Thermometer | undefined
-  readonly #tach: Tachometer | undefined
-  readonly #tripwire: Tripwire
-  readonly #interlocks: Interlocks
-  readonly #outputs: Outputs
+class GpioShaker extends Mounted<PinsMount<Settings>> implements Device {
+  readonly #enable = this.at.board.pin('enable')
+  readonly #solenoid = this.at.board.has('solenoid') ? this.at.board.pin('solenoid') : undefined
+  readonly #relays = [this.#enable, ...(this.#solenoid ? [this.#solenoid] : [])]
+  readonly #motor = throttle(this.at.settings.i2c.speed.part, this.at.board.part('speed'), this.at.settings.i2c.speed.channel)
+  readonly #sensor = this.at.settings.i2c.sensor && new Thermometer(this.at.settings.i2c.sensor.part, this.at.board.part('sensor'))
+  readonly #tach = this.at.board.has('tach')
+    ? new Tachometer(this.at.board.pin('tach'), this.at.clock, this.at.settings.pulses_per_turn)
+    : undefined
+  readonly #tripwire = new Tripwire(this.at.board, () => this.#allOff())
+  readonly #interlocks = new Interlocks(this.at.board, { lid: 'its lid', estop: 'the contact of its emergency stop' }, this.#tripwire.trip)
+  readonly #outputs = new Outputs(this.#relays, [this.#motor])
   #unlocked = false
   #slipped = false
   #counted = 0
   #cancelRelock = () => {}
+  readonly get_temperature = this.#sensor && (async () => ({ temperature: await this.#sensor!.read(), target: null }))
 
-  constructor({ board, clock, settings }: At) {
-    this.#board = board
-    this.#clock = clock
-    this.#settings = settings
-    const { i2c } = settings
-    this.#enable = board.pin('enable')
-    this.#solenoid = board.has('solenoid') ? board.pin('solenoid') : undefined
-    this.#motor = throttle(i2c.speed.part, board.part('speed'), i2c.speed.channel)
-    this.#sensor = i2c.sensor && new Thermometer(i2c.sensor.part, board.part('sensor'))
-    this.#tach = board.has('tach') ? new Tachometer(board.pin('tach'), clock, settings.pulses_per_turn) : undefined
-    this.#tripwire = new Tripwire(board, () => this.#allOff())
-    this.#interlocks = new Interlocks(board, { lid: 'its lid', estop: 'the contact of its emergency stop' }, this.#tripwire.trip)
-    this.#outputs = new Outputs([this.#enable, ...(this.#solenoid ? [this.#solenoid] : [])], [this.#motor])
+  async identify(): Promise<null> {
+    await this.#sensor?.mustBeThere()
+    return null
   }
 
-  /** Has a method for each operation that this model knows. */
-  device(): Device {
-    const { going } = this.#tripwire
-    const sensor = this.#sensor
-    return {
-      initialize: going.operation((params, signal) => this.#initialize(params, signal)),
-      shake: going.operation((params, signal) => this.#shake(params, signal)),
-      ...(this.#solenoid && {
-        lock_plate: going.operation((params, signal) => this.#lock(params, signal)),
-        unlock_plate: going.operation((params, signal) => this.#unlock(params, signal)),
-      }),
-      ...(sensor && { get_temperature: async () => ({ temperature: await sensor.read(), target: null }) }),
-      identify: async () => {
-        await sensor?.mustBeThere()
-        return null
-      },
-      check: () => this.#check(),
-      halt: () => this.#tripwire.halt('its relay', this.#enable),
-    }
+  halt(): Promise<void> {
+    return this.#tripwire.halt('its relay', this.#enable)
   }
 
   /** The pins are set when this returns. */
@@ -99,41 +66,48 @@ class GpioShaker {
     await this.#outputs.offNow()
   }
 
-  async #initialize(_params: object, signal: AbortSignal): Promise<Learned> {
+  readonly initialize = this.#tripwire.going.operation(async (_params: object, signal) => {
     await this.#mustRest(signal)
     this.#tripwire.reset()
-    for (const pin of [this.#enable, ...(this.#solenoid ? [this.#solenoid] : [])]) await pin.write(false)
+    for (const pin of this.#relays) await pin.write(false)
     this.#cancelRelock()
     this.#unlocked = false
     signal.throwIfAborted()
     await this.#motor.prepare()
     await this.#sensor?.mustBeThere()
-    await this.#check()
+    await this.check()
     return { identity: null }
-  }
+  })
 
   async #mustRest(signal: AbortSignal): Promise<void> {
     const tach = this.#tach
     if (!tach) return
     await this.#measuring(async () => {
-      await sleep(this.#clock, rest_ms, signal)
+      await sleep(this.at.clock, rest_ms, signal)
       if (tach.rpm > 0) throw new LabError('interlock', 'it turns; wait until it is at rest, or stop it, then initialize')
     })
   }
 
-  async #shake({ speed, duration }: { speed: number; duration: number }, signal: AbortSignal): Promise<void> {
+  readonly shake = this.#tripwire.going.operation(async ({ speed, duration }: { speed: number; duration: number }, signal) => {
     if (this.#unlocked) throw new LabError('interlock', 'its plate is not locked; lock_plate first')
     await this.#interlocks.arm(signal)
     try {
       await this.#measuring(async () => {
         await this.#start(speed, signal)
-        await keepTime({ clock: this.#clock, duration, going: signal }, (seconds) => this.#mustTurnAt(speed, seconds, seconds >= duration))
+        const keeping = {
+          clock: this.at.clock,
+          duration,
+          going: signal,
+          early: this.#tripwire.going.early,
+          slowDown: () => this.#slowDown(),
+        }
+        await keepTime(keeping, (seconds) => this.#mustTurnAt(speed, seconds, seconds >= duration))
         await this.#stopTurning(signal)
       })
     } finally {
       this.#interlocks.disarm()
     }
-  }
+  })
 
   async #measuring(work: () => Promise<void>): Promise<void> {
     this.#tach?.begin()
@@ -148,12 +122,12 @@ class GpioShaker {
   async #start(speed: number, signal: AbortSignal): Promise<void> {
     this.#slipped = false
     this.#counted = 0
-    if (this.#board.has('direction')) await this.#board.pin('direction').write(this.#settings.counter_clockwise)
+    if (this.at.board.has('direction')) await this.at.board.pin('direction').write(this.at.settings.counter_clockwise)
     await this.#motor.set(0)
     signal.throwIfAborted()
     await this.#enable.write(true)
     signal.throwIfAborted()
-    await this.#motor.set(speed / this.#settings.full_scale_rpm)
+    await this.#motor.set(speed / this.at.settings.full_scale_rpm)
   }
 
   async #mustTurnAt(asked: number, seconds: number, last: boolean): Promise<void> {
@@ -165,7 +139,7 @@ class GpioShaker {
 
   /** In a simulation that is made faster the time between pulses says nothing: then it is only seen that there are any. */
   #measured(tach: Tachometer, asked: number): number {
-    if (this.#clock === this.#board.clock) return Math.round(tach.rpm)
+    if (this.at.clock === this.at.board.clock) return Math.round(tach.rpm)
     const turned = tach.count > this.#counted
     this.#counted = tach.count
     return turned ? asked : 0
@@ -174,7 +148,7 @@ class GpioShaker {
   /** Pulses are counted by us, who may have been busy: it takes two looks in a row, or standing at the last one. */
   #turnsAsAsked({ asked, actual, seconds, last }: { asked: number; actual: number; seconds: number; last: boolean }): void {
     try {
-      mustTurn({ asked, actual, tolerance: Math.max(50, asked * 0.1), seconds, ramp_s: this.#settings.ramp_s })
+      mustTurn({ asked, actual, tolerance: Math.max(50, asked * 0.1), seconds, ramp_s: this.at.settings.ramp_s })
       this.#slipped = false
     } catch (error) {
       if (this.#slipped || (last && actual < asked / 2)) throw error
@@ -182,14 +156,20 @@ class GpioShaker {
     }
   }
 
-  async #stopTurning(signal: AbortSignal): Promise<void> {
+  readonly end = () => this.#tripwire.going.early.ask()
+
+  async #slowDown(): Promise<void> {
     await this.#enable.write(false)
     await this.#motor.set(0)
+  }
+
+  async #stopTurning(signal: AbortSignal): Promise<void> {
+    await this.#slowDown()
     const tach = this.#tach
-    if (!tach) return sleep(this.#clock, this.#settings.coast_s * 1000, signal)
+    if (!tach) return sleep(this.at.clock, this.at.settings.coast_s * 1000, signal)
     const late = (rpm: number) => `it was switched off and still turns at ${Math.round(rpm)} rpm; see its relay`
     await until(
-      { clock: this.#clock, going: signal, within_s: this.#settings.coast_s, every_ms: look_ms },
+      { clock: this.at.clock, going: signal, within_s: this.at.settings.coast_s, every_ms: look_ms },
       async () => tach.rpm,
       (rpm) => rpm === 0,
       late,
@@ -197,23 +177,27 @@ class GpioShaker {
   }
 
   /** A spring locks it. */
-  async #lock(_params: object, signal: AbortSignal): Promise<void> {
-    this.#cancelRelock()
-    await this.#solenoid?.write(false)
-    await sleep(this.#clock, settle_ms, signal)
-    this.#unlocked = false
-    await this.#motor.mustHold()
-  }
+  readonly lock_plate =
+    this.#solenoid &&
+    this.#tripwire.going.operation(async (_params: object, signal) => {
+      this.#cancelRelock()
+      await this.#solenoid?.write(false)
+      await sleep(this.at.clock, settle_ms, signal)
+      this.#unlocked = false
+      await this.#motor.mustHold()
+    })
 
   /** For so long as the solenoid stands it; then the spring locks it again. */
-  async #unlock(_params: object, signal: AbortSignal): Promise<void> {
-    this.#cancelRelock()
-    this.#cancelRelock = this.#clock.after(this.#settings.solenoid_s * 1000, () => void this.#relock())
-    this.#unlocked = true
-    await this.#solenoid?.write(true)
-    await sleep(this.#clock, settle_ms, signal)
-    await this.#motor.mustHold()
-  }
+  readonly unlock_plate =
+    this.#solenoid &&
+    this.#tripwire.going.operation(async (_params: object, signal) => {
+      this.#cancelRelock()
+      this.#cancelRelock = this.at.clock.after(this.at.settings.solenoid_s * 1000, () => void this.#relock())
+      this.#unlocked = true
+      await this.#solenoid?.write(true)
+      await sleep(this.at.clock, settle_ms, signal)
+      await this.#motor.mustHold()
+    })
 
   async #relock(): Promise<void> {
     this.#unlocked = false
@@ -226,7 +210,7 @@ class GpioShaker {
     }
   }
 
-  async #check(): Promise<void> {
+  async check(): Promise<void> {
     this.#tripwire.mustBeIntact()
     await this.#motor.mustHold()
     await this.#enable.read()

@@ -85,5 +85,10 @@ export function profile({ pins, rpm, full_scale_rpm, longest_s }: Settings): Pro
     speed: { min: rpm.min, max: Math.min(rpm.max, full_scale_rpm), unit: 'rpm', step: 1 },
     duration: { min: 1, max: longest_s, unit: 's', step: 0.1 },
   }
-  return { model: 'shaker on GPIO pins', limits, features: { locking: pins.solenoid !== undefined, autonomous_timer: false } }
+  return {
+    model: 'shaker on GPIO pins',
+    limits,
+    features: { locking: pins.solenoid !== undefined, autonomous_timer: false },
+    ends_early: ['shake'],
+  }
 }

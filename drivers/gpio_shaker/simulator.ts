@@ -1,4 +1,4 @@
-// A motor, its relay and converter, a plate lock, a lid and a tachometer, none of which is there.
+// A simulated motor, its relay and converter, a plate lock, a lid and a tachometer.
 
 import { simulatedThermometer, simulatedThrottle } from '../parts/simulated_parts.ts'
 import { Table, Timers } from '../simulated_parts.ts'

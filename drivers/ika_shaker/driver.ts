@@ -1,26 +1,27 @@
 // IKA orbital shakers with NAMUR commands, heated or not. The host keeps the time; the instrument's own watchdog ends what the host forgets.
 
-import type { Device, Identity, Learned } from '../../src/devices/device.ts'
+import type { Device, Identity } from '../../src/devices/device.ts'
 import { LabError } from '../../src/errors.ts'
-import { type Clock, sleep } from '../../src/kit/clock.ts'
-import type { Driver } from '../driver.ts'
+import { sleep } from '../../src/kit/clock.ts'
+import type { Driver, SerialMount } from '../driver.ts'
 import { Going } from '../going.ts'
 import { HeatWatch, isBlind } from '../heat_watch.ts'
-import { keepTime, mustTurn, until } from '../host_timed.ts'
+import { keepTime, mustSlowDown, mustTurn, until } from '../host_timed.ts'
+import { Mounted } from '../mounted.ts'
 import { nextLine } from '../text_lines.ts'
 import { Exchange } from '../transports/exchange.ts'
-import type { Line } from '../transports/line.ts'
-import { type Model, modelOf, profile, type Settings, settings } from './models.ts'
+import { modelOf, profile, type Settings, settings } from './models.ts'
 import { echoes, encode, isText, motor, plate, readValue } from './protocol.ts'
 import { simulate } from './simulator.ts'
 
 export const driver: Driver<Settings> = {
   type: 'shaker',
   about: { instrument: 'IKA MATRIX ORBITAL, KS', operations: 'by model' },
+  typical: { initialize_s: 1.3 },
   settings,
   serial: { baud: 9600, data_bits: 7, parity: 'even' },
   profile,
-  open,
+  open: (at) => new IkaShaker(at),
   simulate,
 }
 
@@ -35,58 +36,26 @@ const slowing_s = 60
 /** After RESET it is given a moment. */
 const reset_ms = 1000
 const look_ms = 250
-/** In which it must be seen to slow down once it was told to stop. */
-const halting_ms = 5000
 /** A plate has no other temperature; whatever says so is not a thermometer. */
 const believable = { min: -50, max: 150 }
 const warming = { hottest: 115, overshoot: 15, gain: 2, within_s: 600, below: 5 }
 
-type At = { line: Line; clock: Clock; settings: Settings }
-
-function open(at: At): Device {
-  return new IkaShaker(at).device()
-}
-
 /** Turns the operations of an IKA shaker into its commands. */
-class IkaShaker {
-  readonly #line: Line
-  readonly #clock: Clock
-  readonly #model: Model
-  readonly #heat: HeatWatch
-  readonly #going: Going
+class IkaShaker extends Mounted<SerialMount<Settings>> implements Device {
+  readonly #model = modelOf(this.at.settings)
+  readonly #heat = new HeatWatch(this.at.clock, warming)
+  readonly #going = new Going(this.at.line)
   #name: string | undefined
   /** When its watchdog was last armed. */
   #armedAt = Number.NEGATIVE_INFINITY
-  readonly #exchange: Exchange<string, string>
-
-  constructor({ line, clock, settings }: At) {
-    this.#line = line
-    this.#clock = clock
-    this.#model = modelOf(settings)
-    this.#heat = new HeatWatch(clock, warming)
-    this.#going = new Going(line)
-    this.#exchange = new Exchange<string, string>(line, {
-      framer: nextLine,
-      encode,
-      gap_ms: 50,
-      resync: { question: 'IN_NAME', recognises: (text) => (this.#name === undefined ? isText(text) : text === this.#name) },
-    })
-  }
-
-  /** Has a method for each operation that this model knows. */
-  device(): Device {
-    return {
-      initialize: this.#going.operation((params, signal) => this.#initialize(params, signal)),
-      shake: this.#going.operation((params, signal) => this.#shake(params, signal)),
-      identify: () => this.#identify(),
-      check: () => this.#check(),
-      halt: () => this.#halt(),
-      ...(this.#model.temperature && {
-        set_temperature: this.#going.operation((params, signal) => this.#setTemperature(params, signal)),
-        get_temperature: async () => ({ temperature: await this.#readTemperature(), target: this.#heat.target }),
-      }),
-    }
-  }
+  readonly #exchange = new Exchange<string, string>(this.at.line, {
+    framer: nextLine,
+    encode,
+    gap_ms: 50,
+    resync: { question: 'IN_NAME', recognises: (text) => (this.#name === undefined ? isText(text) : text === this.#name) },
+  })
+  readonly get_temperature =
+    this.#model.temperature && (async () => ({ temperature: await this.#readTemperature(), target: this.#heat.target }))
 
   async #read(kind: 'PV' | 'SP', channel: number): Promise<number> {
     const accepts = (text: string) => readValue(text, channel) !== undefined
@@ -107,7 +76,7 @@ class IkaShaker {
     throw new LabError('device_failed', `it was set to ${value} and says ${taken}; see that its settings take that, then initialize`)
   }
 
-  async #identify(): Promise<Identity> {
+  async identify(): Promise<Identity> {
     const accepts = (text: string) => isText(text)
     this.#name = await this.#exchange.query('IN_NAME', { deadline_ms: reply_ms, accepts })
     const firmware_version = await this.#exchange.probe(this.#model.version, {
@@ -118,18 +87,18 @@ class IkaShaker {
   }
 
   /** RESET switches all off, and clears what the watchdog latched. */
-  async #initialize(_params: object, signal: AbortSignal): Promise<Learned> {
+  readonly initialize = this.#going.operation(async (_params: object, signal) => {
     const speed = await this.#read('PV', motor)
     if (speed >= rest) throw new LabError('interlock', `it turns at ${speed} rpm; wait until it is at rest, or stop it, then initialize`)
     this.#heat.end()
     await this.#tell('RESET', signal)
-    await sleep(this.#clock, reset_ms, signal)
-    const identity = await this.#identify()
+    await sleep(this.at.clock, reset_ms, signal)
+    const identity = await this.identify()
     await this.#mustBeWell()
     return { identity }
-  }
+  })
 
-  async #shake({ speed, duration }: { speed: number; duration: number }, signal: AbortSignal): Promise<void> {
+  readonly shake = this.#going.operation(async ({ speed, duration }: { speed: number; duration: number }, signal) => {
     const now = await this.#read('PV', motor)
     if (now >= rest) throw new LabError('interlock', `it turns already, at ${now} rpm; stop it, then initialize`)
     await this.#set(motor, speed, signal)
@@ -138,15 +107,25 @@ class IkaShaker {
     await this.#tell(`START_${motor}`, signal)
     await this.#turn(speed, duration, signal)
     await this.#stopTurning(signal)
-  }
+  })
 
   async #turn(asked: number, duration: number, signal: AbortSignal): Promise<void> {
-    await keepTime({ clock: this.#clock, duration, going: signal }, async (seconds) => {
+    const keeping = { clock: this.at.clock, duration, going: signal, early: this.#going.early, slowDown: () => this.#slowDown() }
+    await keepTime(keeping, async (seconds) => {
       mustTurn({ asked, actual: await this.#read('PV', motor), tolerance: Math.max(20, asked * 0.05), seconds, ramp_s })
       await this.#mustBeWell()
       signal.throwIfAborted()
       await this.#stayArmed()
     })
+  }
+
+  readonly end = () => this.#going.early.ask()
+
+  /** The shaker does not acknowledge a stop, so its motor has to show that it obeys. */
+  async #slowDown(): Promise<void> {
+    const stop = () => this.#exchange.tell(`STOP_${motor}`)
+    await stop()
+    await mustSlowDown(this.at.clock, rest, () => this.#read('PV', motor), stop)
   }
 
   /** Whether other words than this one feed the watchdog is not known: the manuals disagree. */
@@ -159,31 +138,33 @@ class IkaShaker {
       const sentence = `it did not confirm ${command}, its watchdog, and nothing goes on without it; see that its firmware knows OUT_WD1, and its cable`
       throw new LabError('no_reply', sentence, { cause: error })
     }
-    this.#armedAt = this.#clock.now()
+    this.#armedAt = this.at.clock.now()
   }
 
   async #stayArmed(): Promise<void> {
-    if (this.#clock.now() - this.#armedAt >= refresh_s * 1000) await this.#arm()
+    if (this.at.clock.now() - this.#armedAt >= refresh_s * 1000) await this.#arm()
   }
 
-  /** It does not say that it heard, so it is told again while it turns. */
+  /** The shaker does not acknowledge a stop, so the stop is repeated while it turns. */
   async #stopTurning(signal: AbortSignal): Promise<void> {
     const look = async () => {
       await this.#tell(`STOP_${motor}`, signal)
       return this.#read('PV', motor)
     }
-    const late = (speed: number) => `it was told to stop and still turns at ${speed} rpm; use its power switch`
-    await until({ clock: this.#clock, going: signal, within_s: slowing_s, every_ms: look_ms }, look, (speed) => speed < rest, late)
+    const late = (speed: number) => `it still turns at ${speed} rpm after a stop; use its power switch`
+    await until({ clock: this.at.clock, going: signal, within_s: slowing_s, every_ms: look_ms }, look, (speed) => speed < rest, late)
   }
 
-  async #setTemperature({ temperature }: { temperature: number }, signal: AbortSignal): Promise<void> {
-    const now = await this.#readTemperature()
-    await this.#set(plate, temperature, signal)
-    signal.throwIfAborted()
-    await this.#arm()
-    this.#heat.begin(temperature, now)
-    await this.#tell(`START_${plate}`, signal)
-  }
+  readonly set_temperature =
+    this.#model.temperature &&
+    this.#going.operation(async ({ temperature }: { temperature: number }, signal) => {
+      const now = await this.#readTemperature()
+      await this.#set(plate, temperature, signal)
+      signal.throwIfAborted()
+      await this.#arm()
+      this.#heat.begin(temperature, now)
+      await this.#tell(`START_${plate}`, signal)
+    })
 
   async #readTemperature(): Promise<number> {
     const temperature = await this.#read('PV', plate)
@@ -207,21 +188,27 @@ class IkaShaker {
 
   #cool(): void {
     this.#heat.end()
-    if (this.#line.state === 'open') this.#exchange.interrupt(`STOP_${plate}`)
+    if (this.at.line.state === 'open') this.#exchange.interrupt(`STOP_${plate}`)
   }
 
-  async #check(): Promise<void> {
+  async check(): Promise<void> {
     if (this.#model.temperature) await this.#mustBeWell()
     else await this.#read('PV', motor)
   }
 
   /** Both commands go out in one go, and the second once more: nobody knows whether it hears two without a pause in between. */
-  async #halt(): Promise<void> {
+  async halt(): Promise<void> {
     this.#going.end(new LabError('stopped', 'interrupted by a stop'))
     this.#heat.end()
     this.#exchange.interrupt(`STOP_${motor}`)
     if (this.#model.temperature) this.#exchange.interrupt(`STOP_${plate}`)
-    await this.#mustSlowDown()
+    // The shaker does not acknowledge a stop, so its motor has to show that it obeys.
+    await mustSlowDown(
+      this.at.clock,
+      rest,
+      () => this.#read('PV', motor),
+      () => this.#exchange.tell(`STOP_${motor}`),
+    )
     if (this.#model.temperature) await this.#tellPlateAgain()
   }
 
@@ -229,18 +216,5 @@ class IkaShaker {
   async #tellPlateAgain(): Promise<void> {
     await this.#exchange.tell(`STOP_${plate}`)
     await this.#exchange.command(`IN_PV_${motor}`, { deadline_ms: reply_ms, accepts: (text) => readValue(text, motor) !== undefined })
-  }
-
-  /** It answers nothing to a stop, so the motor has to show that it heard. */
-  async #mustSlowDown(): Promise<void> {
-    const end = this.#clock.now() + halting_ms
-    for (let before: number | undefined; ; ) {
-      const speed = await this.#read('PV', motor)
-      if (speed < rest || (before !== undefined && speed < before - 1)) return
-      if (this.#clock.now() > end)
-        throw new LabError('device_failed', `it was told to stop and still turns at ${speed} rpm; use its power switch`)
-      if (before !== undefined) await this.#exchange.tell(`STOP_${motor}`)
-      before = speed
-    }
   }
 }

@@ -40,5 +40,5 @@ export function profile(chosen: Settings): Profile {
   }
   if (temperature) limits.temperature = { ...temperature, unit: '°C', step: 0.1 }
   const features = { heating: temperature !== undefined, host_watchdog: true, autonomous_timer: false }
-  return { model: `IKA ${chosen.model}`, limits, features }
+  return { model: `IKA ${chosen.model}`, limits, features, ends_early: ['shake'] }
 }

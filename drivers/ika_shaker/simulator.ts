@@ -1,9 +1,10 @@
-// An IKA shaker that is not there: it talks when it is asked, keeps silent when it is told, and stops when its host has gone.
+// A simulated IKA shaker: it answers questions, does not acknowledge commands, and stops when its host has gone.
 
+import { Mounted } from '../mounted.ts'
 import { Heater, Table, Timers } from '../simulated_parts.ts'
-import { lineReader } from '../text_lines.ts'
+import { TextPort } from '../simulated_port.ts'
 import type { InstrumentEnd, MechanicalFault, Simulate, Simulator } from '../transports/simulator.ts'
-import { type Model, modelOf, type Settings } from './models.ts'
+import { modelOf, type Settings } from './models.ts'
 
 const answer_ms = 10
 const longest = 80
@@ -12,35 +13,20 @@ const timeConstant_s = 300
 const watchdog = { least_s: 20, most_s: 1500 }
 
 /** Answers as an IKA shaker does, on the clock that it is given. */
-class SimulatedIka implements Simulator {
-  readonly #send: (bytes: Uint8Array) => void
-  readonly #settings: Settings
-  readonly #model: Model
-  readonly #table: Table
-  readonly #heater: Heater
-  readonly #answers: Timers
-  readonly #dog: Timers
-  readonly #read = lineReader(longest)
+class SimulatedIka extends Mounted<InstrumentEnd<Settings>> implements Simulator {
+  readonly #port = new TextPort({ ...this.at, answer_ms, longest, ending: ' \r\n', hear: (line) => this.#hear(line) })
+  readonly #model = modelOf(this.at.settings)
+  readonly #table = new Table(this.at.clock, rpmPerSecond)
+  readonly #heater = new Heater(this.at.clock, timeConstant_s)
+  readonly #dog = new Timers(this.at.clock)
   readonly #present = new Set<MechanicalFault>()
-  readonly #set: Record<number, number>
+  readonly #set: Record<number, number> = { 2: this.#model.temperature?.min ?? 0, 4: this.#model.rpm.min }
   #watchdog_s = 0
   #tripped = false
   #direction: 'CW' | 'CCW' = 'CW'
 
-  constructor({ send, clock, settings }: InstrumentEnd<Settings>) {
-    this.#send = send
-    this.#settings = settings
-    this.#model = modelOf(settings)
-    const { rpm, temperature } = this.#model
-    this.#table = new Table(clock, rpmPerSecond)
-    this.#heater = new Heater(clock, timeConstant_s)
-    this.#answers = new Timers(clock)
-    this.#dog = new Timers(clock)
-    this.#set = { 2: temperature?.min ?? 0, 4: rpm.min }
-  }
-
   receive(bytes: Uint8Array): void {
-    for (const line of this.#read(bytes)) this.#hear(line)
+    this.#port.receive(bytes)
   }
 
   setFault(fault: MechanicalFault, isPresent: boolean): boolean {
@@ -53,7 +39,7 @@ class SimulatedIka implements Simulator {
   }
 
   powerOff(): void {
-    this.#answers.clear()
+    this.#port.clear()
     this.#dog.clear()
     this.#table.block()
     this.#heater.heatTo(undefined)
@@ -71,10 +57,6 @@ class SimulatedIka implements Simulator {
       watchdog_s: this.#watchdog_s,
       tripped: this.#tripped,
     }
-  }
-
-  #say(text: string): void {
-    this.#answers.after(answer_ms, () => this.#send(Buffer.from(`${text} \r\n`, 'latin1')))
   }
 
   /** The manuals disagree on what feeds it; this one wants to be armed again, which is the least that all of them take. */
@@ -118,8 +100,8 @@ class SimulatedIka implements Simulator {
 
   #ask(line: string): void {
     const values: Record<string, string | undefined> = {
-      IN_NAME: this.#settings.model,
-      IN_TYPE: this.#settings.model,
+      IN_NAME: this.at.settings.model,
+      IN_TYPE: this.at.settings.model,
       [this.#model.version]: 'V0.0 simulated',
       IN_SOFTWARE_ID: 'ID 0 simulated',
       IN_PV_4: `${this.#table.speed.toFixed(1)} 4`,
@@ -128,7 +110,7 @@ class SimulatedIka implements Simulator {
       IN_SP_2: this.#model.temperature && `${this.#set[2]!.toFixed(1)} 2`,
     }
     const value = values[line]
-    if (value !== undefined) this.#say(value)
+    if (value !== undefined) this.#port.say(value)
   }
 
   #take(channel: number, value: number): void {
@@ -139,7 +121,7 @@ class SimulatedIka implements Simulator {
     if (channel === 2 && this.#heater.on) this.#heater.heatTo(value)
   }
 
-  /** What it does after its watchdog has tripped is not known; it is made to want RESET. */
+  /** A real shaker whose watchdog has tripped was never observed; the simulated one wants RESET first. */
   #turnOrHeat(line: string): void {
     if (line === 'STOP_4') this.#table.goTo(0)
     else if (line === 'STOP_2') this.#heater.heatTo(undefined)
@@ -152,7 +134,7 @@ class SimulatedIka implements Simulator {
     if (seconds !== 0 && !(seconds >= watchdog.least_s && seconds <= watchdog.most_s)) return
     this.#watchdog_s = seconds
     this.#feed()
-    this.#say(`${seconds}`)
+    this.#port.say(`${seconds}`)
   }
 }
 

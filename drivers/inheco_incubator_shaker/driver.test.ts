@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import * as v from 'valibot'
-import { type Bench, calm, onSimulator } from '../testing.ts'
+import { type Bench, calm, onSimulator } from '../../src/testing/drivers.ts'
 import type { Simulator } from '../transports/simulator.ts'
 import { driver } from './driver.ts'
 import { settings } from './models.ts'
@@ -37,7 +37,7 @@ test('what a unit can do depends on its model, and speeds go in steps of a tenth
   })
   t.notOk('speed' in driver.profile(v.parse(settings, { model: 'MP' })).limits)
   const { device } = await onSimulator(driver, { model: 'DWP' })
-  t.notOk('shake' in device)
+  t.notOk(device.shake)
   t.throws(() => v.parse(settings, { amplitude: 31 }))
   t.throws(() => v.parse(settings, { unit: 6 }))
 })

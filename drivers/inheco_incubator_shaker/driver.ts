@@ -1,38 +1,38 @@
 // Inheco incubator shaker, one unit of a stack: a drawer, a heated chamber, and in some a shaker. The host keeps the time of a shake.
 
-import type { Device, Identity, Learned } from '../../src/devices/device.ts'
+import type { Device, Identity } from '../../src/devices/device.ts'
 import { LabError } from '../../src/errors.ts'
-import type { Clock } from '../../src/kit/clock.ts'
-import type { Driver } from '../driver.ts'
+import type { Driver, SerialMount } from '../driver.ts'
+import { heardOrObeyed } from '../early_end.ts'
 import { Going } from '../going.ts'
-import { HeatWatch, isBlind } from '../heat_watch.ts'
-import { keepTime, until } from '../host_timed.ts'
+import { HeatWatch } from '../heat_watch.ts'
+import { keepTime, repeatUntil, until } from '../host_timed.ts'
+import { Mounted } from '../mounted.ts'
 import { refused } from '../reported.ts'
 import { Exchange } from '../transports/exchange.ts'
-import type { Line } from '../transports/line.ts'
 import { errorTable } from './errors.ts'
-import { type Model, modelOf, profile, type Settings, settings } from './models.ts'
+import { modelOf, profile, type Settings, settings } from './models.ts'
 import { errors, framer, isDigit, isDone, isTenths, isText, type Reply, request } from './protocol.ts'
 import { simulate } from './simulator.ts'
 
 export const driver: Driver<Settings> = {
   type: 'shaker',
   about: { instrument: 'Inheco incubator shaker', operations: 'by model' },
+  typical: { initialize_s: 0.5 },
   settings,
   serial: { baud: 19_200 },
   profile,
   errors: () => errorTable,
-  open,
+  open: (at) => new IncubatorShaker(at),
   simulate,
 }
 
 const reply_ms = 2000
-/** It may answer when the drawer has arrived. */
+/** The answer may come only when the drawer has arrived. */
 const drawer_ms = 15_000
 const drawer_s = 10
 const stopping_s = 20
 const look_ms = 500
-const tries = 5
 /** So that the table swings in a circle, one axis follows the other by a quarter of a turn. */
 const phase = 90
 const rpmPerTenthHertz = 6
@@ -45,54 +45,22 @@ const initialized = new Set(['0', '2'])
 /** A chamber of thick walls: it takes minutes for two degrees. */
 const warming = { hottest: 95, overshoot: 8, gain: 1, within_s: 900, below: 3 }
 
-type At = { line: Line; clock: Clock; settings: Settings }
-
-function open(at: At): Device {
-  return new IncubatorShaker(at).device()
-}
-
 /** Turns the operations of an Inheco incubator shaker into its commands. */
-class IncubatorShaker {
-  readonly #line: Line
-  readonly #clock: Clock
-  readonly #settings: Settings
-  readonly #model: Model
-  readonly #heat: HeatWatch
-  readonly #going: Going
+class IncubatorShaker extends Mounted<SerialMount<Settings>> implements Device {
+  readonly #model = modelOf(this.at.settings)
+  readonly #heat = new HeatWatch(this.at.clock, warming)
+  readonly #going = new Going(this.at.line)
   #version: string | undefined
-  /** It has been initialized by us, and must stay so. */
+  /** Whether the service initialized it; the instrument must stay so. */
   #ready = false
-  readonly #exchange: Exchange<Reply, string>
-
-  constructor({ line, clock, settings }: At) {
-    this.#line = line
-    this.#clock = clock
-    this.#settings = settings
-    this.#model = modelOf(settings)
-    this.#heat = new HeatWatch(clock, warming)
-    this.#going = new Going(line)
-    this.#exchange = new Exchange<Reply, string>(line, {
-      framer: framer(settings.dip),
-      encode: (command) => request(command, settings),
-      gap_ms: 50,
-      resync: { question: 'RFV0', recognises: (reply) => isText(reply) && (this.#version === undefined || reply.data === this.#version) },
-    })
-  }
-
-  /** Has a method for each operation that this model knows. */
-  device(): Device {
-    return {
-      initialize: this.#going.operation((params, signal) => this.#initialize(params, signal)),
-      ...(this.#model.shakes && { shake: this.#going.operation((params, signal) => this.#shake(params, signal)) }),
-      open: this.#going.operation((_params: object, signal) => this.#moveDrawer('AOD', open_, signal)),
-      close: this.#going.operation((_params: object, signal) => this.#moveDrawer('ACD', closed, signal)),
-      set_temperature: this.#going.operation((params, signal) => this.#setTemperature(params, signal)),
-      get_temperature: () => this.#getTemperature(),
-      identify: () => this.#identify(),
-      check: () => this.#mustBeWell(),
-      halt: () => this.#halt(),
-    }
-  }
+  readonly #exchange = new Exchange<Reply, string>(this.at.line, {
+    framer: framer(this.at.settings.dip),
+    encode: (command) => request(command, this.at.settings),
+    gap_ms: 50,
+    resync: { question: 'RFV0', recognises: (reply) => isText(reply) && (this.#version === undefined || reply.data === this.#version) },
+  })
+  readonly open = this.#going.operation((_params: object, signal) => this.#moveDrawer('AOD', open_, signal))
+  readonly close = this.#going.operation((_params: object, signal) => this.#moveDrawer('ACD', closed, signal))
 
   async #ask(command: string, isAnswer: (reply: Reply) => boolean): Promise<string> {
     const accepts = (reply: Reply) => isAnswer(reply) || reply.error !== 0
@@ -114,16 +82,16 @@ class IncubatorShaker {
   }
 
   /** DTR and RTS off, as far as the port has them: it is said to want that, and opening a port raises both. */
-  async #identify(): Promise<Identity> {
-    if (this.#line.state === 'open') await this.#line.setModem({ dtr: false, rts: false })
+  async identify(): Promise<Identity> {
+    if (this.at.line.state === 'open') await this.at.line.setModem({ dtr: false, rts: false })
     this.#version = await this.#ask('RFV0', isText)
     const serial_number = await this.#ask('RFV2', (reply) => reply.data.length > 1)
-    return { model: `Inheco incubator ${this.#settings.model}`, serial_number, firmware_version: this.#version }
+    return { model: `Inheco incubator ${this.at.settings.model}`, serial_number, firmware_version: this.#version }
   }
 
   /** AID closes the drawer, and switches heater and shaker off. */
-  async #initialize(_params: object, signal: AbortSignal): Promise<Learned> {
-    const identity = await this.#identify()
+  readonly initialize = this.#going.operation(async (_params: object, signal) => {
+    const identity = await this.identify()
     const type = await this.#ask('RTS', isDigit)
     if (type !== this.#model.type)
       throw new LabError('device_failed', `it says that it is of type ${type} and not ${this.#model.type}; see the model in its settings`)
@@ -132,9 +100,9 @@ class IncubatorShaker {
     await this.#order('AID', signal, drawer_ms)
     await this.#drawerMustCome(closed, signal)
     this.#ready = true
-    await this.#mustBeWell()
+    await this.check()
     return { identity }
-  }
+  })
 
   async #mustNotShake(what: string): Promise<void> {
     if (this.#model.shakes && (await this.#ask('RSE', isDigit)) !== atRest)
@@ -151,21 +119,35 @@ class IncubatorShaker {
   async #drawerMustCome(wanted: string, signal: AbortSignal): Promise<void> {
     const late = () => `its drawer should be ${wanted === open_ ? 'open' : 'closed'} and is not; see what is in its way, then initialize`
     const look = () => this.#ask('RDS', isDigit)
-    await until({ clock: this.#clock, going: signal, within_s: drawer_s, every_ms: look_ms }, look, (seen) => seen === wanted, late)
+    await until({ clock: this.at.clock, going: signal, within_s: drawer_s, every_ms: look_ms }, look, (seen) => seen === wanted, late)
   }
 
-  async #shake({ speed, duration }: { speed: number; duration: number }, signal: AbortSignal): Promise<void> {
-    await this.#mustNotShake('shake')
-    if ((await this.#ask('RDS', isDigit)) !== closed) throw new LabError('interlock', 'its drawer is open; close it first')
-    const { amplitude } = this.#settings
-    const frequency = Math.round(speed / rpmPerTenthHertz)
-    await this.#order(`SSP${amplitude},${amplitude},${frequency},${frequency},${phase}`, signal)
-    await this.#order('ASEND', signal)
-    await keepTime({ clock: this.#clock, duration, going: signal }, (seconds) => this.#mustShake(seconds))
-    await this.#order('ASE0', signal)
-    const late = () => 'it was told to stop and still shakes; use its power switch'
-    const look = () => this.#ask('RSE', isDigit)
-    await until({ clock: this.#clock, going: signal, within_s: stopping_s, every_ms: look_ms }, look, (seen) => seen === atRest, late)
+  readonly shake = this.#model.shakes
+    ? this.#going.operation(async ({ speed, duration }: { speed: number; duration: number }, signal) => {
+        await this.#mustNotShake('shake')
+        if ((await this.#ask('RDS', isDigit)) !== closed) throw new LabError('interlock', 'its drawer is open; close it first')
+        const { amplitude } = this.at.settings
+        const frequency = Math.round(speed / rpmPerTenthHertz)
+        await this.#order(`SSP${amplitude},${amplitude},${frequency},${frequency},${phase}`, signal)
+        await this.#order('ASEND', signal)
+        const slowDown = () =>
+          heardOrObeyed(
+            () => this.#order('ASE0', signal),
+            () => this.#isSlowingDown(),
+          )
+        const keeping = { clock: this.at.clock, duration, going: signal, early: this.#going.early, slowDown }
+        await keepTime(keeping, (seconds) => this.#mustShake(seconds))
+        await this.#order('ASE0', signal)
+        const late = () => 'it still shakes after a stop; use its power switch'
+        const look = () => this.#ask('RSE', isDigit)
+        await until({ clock: this.at.clock, going: signal, within_s: stopping_s, every_ms: look_ms }, look, (seen) => seen === atRest, late)
+      })
+    : undefined
+
+  readonly end = this.#model.shakes ? () => this.#going.early.ask() : undefined
+
+  async #isSlowingDown(): Promise<boolean> {
+    return (await this.#ask('RSE', isDigit)) !== running
   }
 
   async #mustShake(seconds: number): Promise<void> {
@@ -173,40 +155,34 @@ class IncubatorShaker {
       throw new LabError('device_failed', `it does not shake any more after ${Math.round(seconds)} s; see why, then initialize`)
     if ((await this.#ask('RDS', isDigit)) !== closed)
       throw new LabError('device_failed', 'its drawer was opened while it shakes; see that the plate is safe, then initialize')
-    await this.#mustBeWell()
+    await this.check()
   }
 
-  async #setTemperature({ temperature }: { temperature: number }, signal: AbortSignal): Promise<void> {
+  readonly set_temperature = this.#going.operation(async ({ temperature }: { temperature: number }, signal) => {
     const now = await this.#temperatureNow()
     await this.#order(`STT${Math.round(temperature * 10)}`, signal)
     this.#heat.begin(temperature, now)
     await this.#order('SHE1', signal)
     if ((await this.#ask('RHE', isDigit)) === atRest)
-      throw new LabError('device_failed', 'it was told to heat and does not; see to it, then initialize')
-  }
+      throw new LabError('device_failed', 'it does not heat though it was set to; see to it, then initialize')
+  })
 
   async #temperatureNow(): Promise<number> {
     return Number(await this.#ask('RAT1', isTenths)) / 10
   }
 
-  async #getTemperature(): Promise<{ temperature: number; target: number | null }> {
+  async get_temperature(): Promise<{ temperature: number; target: number | null }> {
     const temperature = await this.#temperatureNow()
     const on = (await this.#ask('RHE', isDigit)) !== atRest
     return { temperature, target: on ? Number(await this.#ask('RTT', isTenths)) / 10 : null }
   }
 
-  /** Too hot, not getting warm or not to be asked: the heater is switched off before that is said. */
-  async #mustBeWell(): Promise<void> {
-    try {
+  async check(): Promise<void> {
+    const read = async () => {
       await this.#mustBeTheSame()
-      const wrong = this.#heat.wrongWith(await this.#temperatureNow())
-      if (!wrong) return
-      this.#heatOff()
-      throw new LabError('device_failed', `${wrong}; its heater was switched off, see to it, then initialize`)
-    } catch (error) {
-      if (isBlind(error) && this.#heat.target !== null) this.#heatOff()
-      throw error
+      return this.#temperatureNow()
     }
+    await this.#heat.check(read, () => this.at.line.state === 'open' && this.#exchange.interrupt('SHE0'))
   }
 
   async #mustBeTheSame(): Promise<void> {
@@ -215,25 +191,18 @@ class IncubatorShaker {
     throw new LabError('device_failed', 'it restarted by itself; see that its power supply is sound, then initialize')
   }
 
-  #heatOff(): void {
-    this.#heat.end()
-    if (this.#line.state === 'open') this.#exchange.interrupt('SHE0')
-  }
-
   /** A drawer that moves comes to its end: nothing is known that stops it. */
-  async #halt(): Promise<void> {
+  async halt(): Promise<void> {
     this.#going.end(new LabError('stopped', 'interrupted by a stop'))
     this.#heat.end()
     if (this.#model.shakes) this.#exchange.interrupt('ASE0')
     this.#exchange.interrupt('SHE0')
-    if (this.#model.shakes) await this.#isTold('ASE0', async () => (await this.#ask('RSE', isDigit)) !== running)
-    await this.#isTold('SHE0', async () => (await this.#ask('RHE', isDigit)) === atRest)
+    if (this.#model.shakes) await this.#insist('ASE0', () => this.#isSlowingDown())
+    await this.#insist('SHE0', async () => (await this.#ask('RHE', isDigit)) === atRest)
   }
 
-  async #isTold(command: string, heard: () => Promise<boolean>): Promise<void> {
-    for (let left = tries; !(await heard()); left--) {
-      if (left === 0) throw new LabError('device_failed', `it does not take ${command}; use its power switch`)
-      await this.#exchange.tell(command)
-    }
+  /** Repeats a command until the instrument is seen to have obeyed it. */
+  #insist(command: string, obeyed: () => Promise<boolean>): Promise<void> {
+    return repeatUntil(obeyed, () => this.#exchange.tell(command), `it does not take ${command}`)
   }
 }

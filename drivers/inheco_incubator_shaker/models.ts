@@ -42,7 +42,7 @@ export function modelOf({ model }: Settings): Model {
   return models[model]
 }
 
-/** It knows tenths of a hertz: that is steps of 6 rpm. */
+/** The shaker counts in tenths of a hertz, which are steps of 6 rpm. */
 export function profile(chosen: Settings): Profile {
   const { shakes } = modelOf(chosen)
   const limits: Limits = { temperature: { min: 4, max: 85, unit: '°C', step: 0.1 } }
@@ -54,5 +54,6 @@ export function profile(chosen: Settings): Profile {
     model: `Inheco incubator ${chosen.model}`,
     limits,
     features: { heating: true, door: true, autonomous_timer: false },
+    ends_early: shakes ? ['shake'] : [],
   }
 }

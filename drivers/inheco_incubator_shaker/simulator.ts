@@ -1,8 +1,9 @@
-// An Inheco incubator shaker that is not there: frames in, blocks out, and behind them a drawer, a heater and a table.
+// A simulated Inheco incubator shaker: frames in, blocks out, and behind them a drawer, a heater and a table.
 
+import { Mounted } from '../mounted.ts'
 import { Heater, Table, Timers } from '../simulated_parts.ts'
 import type { InstrumentEnd, MechanicalFault, Simulate, Simulator } from '../transports/simulator.ts'
-import { type Model, modelOf, type Settings } from './models.ts'
+import { modelOf, type Settings } from './models.ts'
 import { checksum, errors } from './protocol.ts'
 
 const answer_ms = 10
@@ -17,33 +18,20 @@ const bad = { command: 2, operand: 3, protocol: 4, notNow: 8, drawer: 9 }
 type Shaking = { amplitude: number; frequency: number; phase: number }
 
 /** Answers as an Inheco incubator shaker does, on the clock that it is given. */
-class SimulatedIncubatorShaker implements Simulator {
-  readonly #send: (bytes: Uint8Array) => void
-  readonly #settings: Settings
-  readonly #model: Model
-  readonly #table: Table
-  readonly #heater: Heater
-  readonly #answers: Timers
-  readonly #motions: Timers
+class SimulatedIncubatorShaker extends Mounted<InstrumentEnd<Settings>> implements Simulator {
+  readonly #model = modelOf(this.at.settings)
+  readonly #table = new Table(this.at.clock, rpmPerSecond)
+  readonly #heater = new Heater(this.at.clock, timeConstant_s)
+  readonly #answers = new Timers(this.at.clock)
+  readonly #motions = new Timers(this.at.clock)
   readonly #present = new Set<MechanicalFault>()
   #buffer = Buffer.alloc(0)
   #initialized = false
   #drawer: 'open' | 'closed' | 'moving' = 'closed'
   #target = 37
   #wanted: Shaking = { amplitude: 20, frequency: 66, phase: 90 }
-  /** What the table took over when it last started from rest. */
-  #latched: Shaking
-
-  constructor({ send, clock, settings }: InstrumentEnd<Settings>) {
-    this.#send = send
-    this.#settings = settings
-    this.#model = modelOf(settings)
-    this.#table = new Table(clock, rpmPerSecond)
-    this.#heater = new Heater(clock, timeConstant_s)
-    this.#answers = new Timers(clock)
-    this.#motions = new Timers(clock)
-    this.#latched = this.#wanted
-  }
+  /** The values that the table took over when it last started from rest. */
+  #latched = this.#wanted
 
   receive(bytes: Uint8Array): void {
     this.#buffer = Buffer.concat([this.#buffer, bytes]).subarray(-mostBuffered)
@@ -82,12 +70,12 @@ class SimulatedIncubatorShaker implements Simulator {
   }
 
   #say(error: number, text = ''): void {
-    const header = 0xb0 + this.#settings.dip
+    const header = 0xb0 + this.at.settings.dip
     const blocks: number[] = [header]
     for (let from = 0; from < text.length; from += blockLength)
       blocks.push(...Buffer.from(text.slice(from, from + blockLength), 'latin1'), header)
     const frame = text ? [...blocks.slice(0, -1), header] : blocks
-    this.#answers.after(answer_ms, () => this.#send(Buffer.from([...frame, 0x20 + error, 0x60])))
+    this.#answers.after(answer_ms, () => this.at.send(Buffer.from([...frame, 0x20 + error, 0x60])))
   }
 
   /** A frame is as long as its first byte says, and the checksum. */
@@ -105,11 +93,11 @@ class SimulatedIncubatorShaker implements Simulator {
   }
 
   #take(frame: Buffer): void {
-    if (frame[1] !== 0x30 + this.#settings.dip) return
+    if (frame[1] !== 0x30 + this.at.settings.dip) return
     const body = frame.subarray(0, -1)
     const text = body.toString('latin1', 3)
     if (checksum(body) !== frame.at(-1)) this.#say(bad.protocol)
-    else if (text.startsWith(`T0${this.#settings.unit}`)) this.#hear(text.slice(3))
+    else if (text.startsWith(`T0${this.at.settings.unit}`)) this.#hear(text.slice(3))
   }
 
   #hear(command: string): void {
@@ -189,7 +177,7 @@ class SimulatedIncubatorShaker implements Simulator {
     this.#moveDrawer('closed')
   }
 
-  /** It answers when the drawer has arrived. */
+  /** Moves the drawer, and answers when it has arrived. */
   #moveDrawer(to: 'open' | 'closed'): void {
     if (this.#present.has('jam')) {
       this.#say(bad.drawer)

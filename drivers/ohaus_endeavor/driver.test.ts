@@ -1,7 +1,7 @@
 import { test } from 'tap'
 import * as v from 'valibot'
 import { scaled } from '../../src/kit/clock.ts'
-import { type Bench, calm, onSimulator } from '../testing.ts'
+import { type Bench, calm, onSimulator } from '../../src/testing/drivers.ts'
 import { driver, settings } from './driver.ts'
 
 async function bench(chosen: object = {}, instrument = driver): Promise<Bench> {
@@ -42,6 +42,7 @@ test('it shakes and nothing else, at the speeds of the settings', async (t) => {
     model: 'Endeavor 5000',
     limits: { speed: { min: 20, max: 300, unit: 'rpm', step: 1 }, duration: { min: 1, max: 359_999, unit: 's', step: 1 } },
     features: { autonomous_timer: true },
+    ends_early: ['shake'],
   })
   t.throws(() => v.parse(settings, { min_speed: 600 }), /min_speed has to be less than max_speed/)
   const { device } = await onSimulator(driver)

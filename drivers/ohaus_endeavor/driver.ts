@@ -1,16 +1,16 @@
 // Shakes on an OHAUS Endeavor 5000. Its own timer ends the run; what it did is read from its state and from nothing else.
 
 import * as v from 'valibot'
-import type { Device, Identity, Learned, UnderWay } from '../../src/devices/device.ts'
+import type { Device, EndedEarly, Identity, UnderWay } from '../../src/devices/device.ts'
 import { LabError } from '../../src/errors.ts'
-import { type Clock, sleep } from '../../src/kit/clock.ts'
-import type { Driver } from '../driver.ts'
+import { sleep } from '../../src/kit/clock.ts'
+import type { Driver, SerialMount } from '../driver.ts'
 import { Going } from '../going.ts'
-import { mustTurn, until } from '../host_timed.ts'
+import { mustTurn, repeatUntil, until } from '../host_timed.ts'
+import { Mounted } from '../mounted.ts'
 import { inWords as errorsInWords, reports } from '../reported.ts'
 import { nextLine } from '../text_lines.ts'
 import { Exchange } from '../transports/exchange.ts'
-import type { Line } from '../transports/line.ts'
 import { errorTable } from './errors.ts'
 import { askState, clockFace, parseState, type State } from './protocol.ts'
 import { simulate } from './simulator.ts'
@@ -25,7 +25,7 @@ export const settings = v.pipe(
 )
 export type Settings = v.InferOutput<typeof settings>
 
-type Asked = { speed: number; duration: number }
+type Shaking = { speed: number; duration: number }
 
 /** The most that hh:mm:ss can say. */
 const longest_s = 99 * 3600 + 59 * 60 + 59
@@ -33,7 +33,6 @@ const reply_ms = 1000
 /** Between two looks at one that shakes, and at one that is about to do something. */
 const look_ms = 2000
 const lookSoon_ms = 300
-const stopTries = 5
 const ramp_s = 20
 /** Its clock and ours drift apart: what a run may be off by, besides what is noticed late. */
 const drift = 0.001
@@ -43,6 +42,7 @@ const overrun_s = 15
 export const driver: Driver<Settings> = {
   type: 'shaker',
   about: { instrument: 'OHAUS Endeavor 5000' },
+  typical: { initialize_s: 0.1 },
   settings,
   serial: { baud: 9600 },
   errors: () => errorTable,
@@ -53,45 +53,21 @@ export const driver: Driver<Settings> = {
       duration: { min: 1, max: longest_s, unit: 's', step: 1 },
     },
     features: { autonomous_timer: true },
+    ends_early: ['shake'],
   }),
-  open: ({ line, clock }) => endeavor(line, clock),
+  open: (at) => new Endeavor(at),
   simulate,
 }
 
-function endeavor(line: Line, clock: Clock): Device {
-  return new Endeavor(line, clock).device()
-}
-
 /** Turns the operations of an Endeavor shaker into its commands. */
-class Endeavor {
-  readonly #clock: Clock
-  readonly #going: Going
-  readonly #exchange: Exchange<string, string>
-
-  constructor(line: Line, clock: Clock) {
-    this.#clock = clock
-    this.#going = new Going(line)
-    this.#exchange = new Exchange<string, string>(line, {
-      framer: nextLine,
-      encode: (words) => Buffer.from(`${words}\r\n`, 'latin1'),
-      gap_ms: 50,
-      resync: { question: askState, recognises: isState, deadline_ms: reply_ms },
-    })
-  }
-
-  /** Has a method for each operation that this model knows. */
-  device(): Device {
-    return {
-      initialize: this.#going.operation((params, signal) => this.#initialize(params, signal)),
-      shake: this.#going.operation((asked, signal) => this.#shake(asked, signal)),
-      identify: () => this.#identify(),
-      check: async () => {
-        mustBeWell(await this.#look())
-      },
-      underWay: () => this.#underWay(),
-      halt: () => this.#halt(),
-    }
-  }
+class Endeavor extends Mounted<SerialMount<Settings>> implements Device {
+  readonly #going = new Going(this.at.line)
+  readonly #exchange = new Exchange<string, string>(this.at.line, {
+    framer: nextLine,
+    encode: (words) => Buffer.from(`${words}\r\n`, 'latin1'),
+    gap_ms: 50,
+    resync: { question: askState, recognises: isState, deadline_ms: reply_ms },
+  })
 
   async #look(): Promise<State> {
     return parseState(await this.#exchange.query(askState, { deadline_ms: reply_ms, accepts: isState }))!
@@ -103,31 +79,31 @@ class Endeavor {
     await this.#exchange.tell(words)
   }
 
-  async #identify(): Promise<Identity> {
+  async identify(): Promise<Identity> {
     return identityOf(await this.#look())
   }
 
-  async #initialize(_params: object, signal: AbortSignal): Promise<Learned> {
+  readonly initialize = this.#going.operation(async (_params: object, signal) => {
     const found = await this.#look()
     if (moves(found)) throw new LabError('interlock', `it moves (${inWords(found)}); wait until it is at rest, or stop it, then initialize`)
     if (found.mode !== 'idle') await this.#tell('STOP_SHAKE', signal)
     await this.#rest(signal)
     return { identity: identityOf(found) }
-  }
+  })
 
-  async #shake(asked: Asked, signal: AbortSignal): Promise<void> {
+  readonly shake = this.#going.operation(async (asked: Shaking, signal) => {
     mustBeFree(await this.#look())
     await this.#prepare(asked, signal)
     await this.#tell('START_SHAKE', signal)
-    const began = this.#clock.now()
+    const began = this.at.clock.now()
     // A run of a second may be over by now, and the table still turns.
     await this.#shows(signal, 3, moves, 'the shaker did not start')
     await this.#untilShaken(began, asked, signal)
     await this.#rest(signal)
-  }
+  })
 
-  /** It is not started unless it is seen to have taken both: then it ends the run itself, whatever becomes of us. */
-  async #prepare({ speed, duration }: Asked, signal: AbortSignal): Promise<void> {
+  /** Sets speed and timer, and throws unless both are seen to be set: then the shaker ends the run by itself, even if the service ends. */
+  async #prepare({ speed, duration }: Shaking, signal: AbortSignal): Promise<void> {
     await this.#tell(`TARGET_SPEED ${speed}`, signal)
     await this.#tell(`TIMER ${clockFace(duration)}`, signal)
     const taken = ({ target, timer_s }: State) => target === speed && timer_s === duration
@@ -139,15 +115,36 @@ class Endeavor {
     )
   }
 
-  async #untilShaken(began: number, asked: Asked, signal: AbortSignal): Promise<void> {
+  async #untilShaken(began: number, asked: Shaking, signal: AbortSignal): Promise<void> {
     for (;;) {
-      const left = began + asked.duration * 1000 - this.#clock.now()
-      await sleep(this.#clock, left > 0 ? Math.min(left, look_ms) : lookSoon_ms, signal)
+      const left = began + asked.duration * 1000 - this.at.clock.now()
+      await this.#going.early.sleep(this.at.clock, left > 0 ? Math.min(left, look_ms) : lookSoon_ms, signal)
+      const ended = { seconds_left: asked.duration - (this.at.clock.now() - began) / 1000, going: signal }
+      if (await this.#going.early.carriedOut(ended, () => this.#stopShaking())) return
       const state = await this.#look()
-      const seconds = (this.#clock.now() - began) / 1000
+      const seconds = (this.at.clock.now() - began) / 1000
       if (hasEnded(state, seconds, asked)) return
       mustGoOn(state, seconds, asked)
     }
+  }
+
+  async end(): Promise<EndedEarly> {
+    if (!this.#going.isIdle) return this.#going.early.ask()
+    // A run from before this start.
+    const { timer_s } = await this.#look()
+    await this.#stopShaking()
+    return { seconds_left: timer_s }
+  }
+
+  /** The shaker does not acknowledge a stop, so the stop is repeated while it shakes. */
+  async #stopShaking(): Promise<void> {
+    const tell = () => this.#exchange.tell('STOP_SHAKE')
+    await tell()
+    await this.#mustHaveStopped(tell)
+  }
+
+  async #mustHaveStopped(again: () => Promise<void>): Promise<void> {
+    await repeatUntil(async () => hasStopped(await this.#look()), again, 'it still shakes after a stop')
   }
 
   #rest(signal: AbortSignal): Promise<void> {
@@ -157,26 +154,26 @@ class Endeavor {
   /** Looks until it is as it should be. */
   #shows(signal: AbortSignal, within_s: number, passes: (state: State) => boolean, otherwise: string): Promise<void> {
     const late = (state: State) => `${otherwise}; it shows ${inWords(state)}; then initialize`
-    return until({ clock: this.#clock, going: signal, within_s, every_ms: lookSoon_ms }, () => this.#look(), passes, late)
+    return until({ clock: this.at.clock, going: signal, within_s, every_ms: lookSoon_ms }, () => this.#look(), passes, late)
   }
 
   /** Two looks: a timer that counts up ends nothing, and a glance does not tell it from one that counts down. */
-  async #underWay(): Promise<UnderWay | null> {
+  async underWay(): Promise<UnderWay | null> {
     const before = await this.#look()
     if (before.mode !== 'shaking') return null
-    await sleep(this.#clock, 1500)
+    await sleep(this.at.clock, 1500)
     const { mode, timer_s } = await this.#look()
     return mode === 'shaking' && timer_s < before.timer_s ? { operation: 'shake', seconds_left: timer_s } : null
   }
 
-  /** It does not say that it heard, so it is told again while it shakes. */
-  async #halt(): Promise<void> {
+  async check(): Promise<void> {
+    mustBeWell(await this.#look())
+  }
+
+  async halt(): Promise<void> {
     this.#going.end(new LabError('stopped', 'interrupted by a stop'))
     this.#exchange.interrupt('STOP_SHAKE')
-    for (let left = stopTries; !hasStopped(await this.#look()); left--) {
-      if (left === 0) throw new LabError('device_failed', 'it was told to stop and still shakes; use its power switch')
-      await this.#exchange.tell('STOP_SHAKE')
-    }
+    await this.#mustHaveStopped(() => this.#exchange.tell('STOP_SHAKE'))
   }
 }
 
@@ -192,19 +189,19 @@ function atRest({ mode, measured }: State): boolean {
   return mode === 'idle' && measured === 0
 }
 
-/** One that reports an error drives nothing; it need not leave that for a stop to have arrived. */
+/** Whether a stop has arrived. A shaker that reports an error drives nothing, and may stay in that state. */
 function hasStopped({ mode, measured }: State): boolean {
   return mode === 'idle' || (mode === 'error' && measured === 0)
 }
 
 /** Throws `device_failed` when it is idle too early: somebody stopped it, or it restarted. */
-function hasEnded({ mode }: State, seconds: number, { duration }: Asked): boolean {
+function hasEnded({ mode }: State, seconds: number, { duration }: Shaking): boolean {
   if (mode !== 'idle') return false
   if (seconds >= duration * (1 - drift) - 2) return true
   throw failed(`it stopped after ${Math.round(seconds)} s of ${duration} s; see who stopped it, or whether it lost its power`)
 }
 
-function mustGoOn(state: State, seconds: number, { speed, duration }: Asked): void {
+function mustGoOn(state: State, seconds: number, { speed, duration }: Shaking): void {
   mustBeWell(state)
   if (state.mode === 'paused') throw failed('somebody paused it at its buttons')
   if (seconds > duration * (1 + drift) + overrun_s)

@@ -1,57 +1,26 @@
 // An OHAUS Endeavor 5000 at the far end of the wire. What it does where the manual is silent is marked in README.md.
 
-import type { Clock } from '../../src/kit/clock.ts'
+import { Mounted } from '../mounted.ts'
 import { Table, Timers } from '../simulated_parts.ts'
 import { lineReader } from '../text_lines.ts'
-import type { MechanicalFault, Simulate, Simulator } from '../transports/simulator.ts'
+import type { InstrumentEnd, MechanicalFault, Simulate, Simulator } from '../transports/simulator.ts'
 
 const rpmPerSecond = 100
 const longestLine = 64
 const codes = { idle: 0, shaking: 1, paused: 2, error: 99 }
 
-export const simulate: Simulate<{ min_speed: number; max_speed: number }> = ({ send, clock, settings }) => {
-  const shaker = new Shaker(clock, settings)
-  const reader = lineReader(longestLine)
-  const periodic = new Timers(clock)
-  const say = (text: string | number) => send(Buffer.from(`${text}\r\n`, 'latin1'))
-  const report = (every_s: number) => {
-    say(shaker.state)
-    if (every_s > 0) periodic.after(every_s * 1000, () => report(every_s))
-  }
-  const hear = (words: string) => {
-    const [word, value] = words.split(/\s+/, 2)
-    if (word === 'PARAM' && /^\d{1,4}$/.test(value ?? '')) {
-      periodic.clear()
-      report(Number(value))
-      return
-    }
-    const answer = shaker.told(word!, value)
-    if (answer !== undefined) say(answer)
-  }
-  const simulator: Simulator = {
-    receive(bytes) {
-      for (const words of reader(bytes)) hear(words)
-    },
-    setFault: (fault, present) => shaker.setFault(fault, present),
-    powerOff() {
-      periodic.clear()
-      shaker.powerOff()
-    },
-    get world() {
-      return shaker.world
-    },
-  }
-  return simulator
-}
+type Range = { min_speed: number; max_speed: number }
 
-class Shaker {
-  readonly #clock: Clock
-  readonly #range: { min_speed: number; max_speed: number }
-  readonly #table: Table
-  readonly #timers: Timers
+export const simulate: Simulate<Range> = (at) => new SimulatedEndeavor(at)
+
+class SimulatedEndeavor extends Mounted<InstrumentEnd<Range>> implements Simulator {
+  readonly #lines = lineReader(longestLine)
+  readonly #periodic = new Timers(this.at.clock)
+  readonly #table = new Table(this.at.clock, rpmPerSecond)
+  readonly #timers = new Timers(this.at.clock)
   #mode: keyof typeof codes = 'idle'
   #id = 9999
-  #target: number
+  #target = this.at.settings.min_speed
   #error = 0
   #locked = false
   #jammed = false
@@ -60,25 +29,41 @@ class Shaker {
   #counted_s = 0
   #countsSince: number | undefined
 
-  constructor(clock: Clock, range: { min_speed: number; max_speed: number }) {
-    this.#clock = clock
-    this.#range = range
-    this.#target = range.min_speed
-    this.#table = new Table(clock, rpmPerSecond)
-    this.#timers = new Timers(clock)
+  receive(bytes: Uint8Array): void {
+    for (const words of this.#lines(bytes)) this.#hear(words)
   }
 
   get world() {
     return { moving: this.#table.moving, heating: false, mode: this.#mode, buttons_locked: this.#locked }
   }
 
-  /** As `PARAM` tells it. */
-  get state(): string {
+  /** As `PARAM` reports it. */
+  get #state(): string {
     return `${[this.#shown, this.#id, codes[this.#mode], this.#target, this.#measured, this.#error].join(', ')},`
   }
 
-  /** What it answers, if anything. */
-  told(word: string, value: string | undefined): string | number | undefined {
+  #hear(words: string): void {
+    const [word = '', value] = words.split(/\s+/, 2)
+    if (word === 'PARAM' && /^\d{1,4}$/.test(value ?? '')) {
+      this.#periodic.clear()
+      this.#report(Number(value))
+      return
+    }
+    const answer = this.#obey(word, value)
+    if (answer !== undefined) this.#say(answer)
+  }
+
+  #say(text: string | number): void {
+    this.at.send(Buffer.from(`${text}\r\n`, 'latin1'))
+  }
+
+  #report(every_s: number): void {
+    this.#say(this.#state)
+    if (every_s > 0) this.#periodic.after(every_s * 1000, () => this.#report(every_s))
+  }
+
+  /** Carries out a command, or answers a question; returns the answer, if there is one. */
+  #obey(word: string, value: string | undefined): string | number | undefined {
     if (value !== undefined) return this.#set(word, value)
     if (word === 'START_SHAKE') return this.#start()
     if (word === 'PAUSE_SHAKE') return this.#pause()
@@ -101,6 +86,7 @@ class Shaker {
   }
 
   powerOff(): void {
+    this.#periodic.clear()
     this.#stop()
     this.#table.block()
   }
@@ -111,7 +97,7 @@ class Shaker {
 
   get #elapsed_s(): number {
     const since = this.#countsSince
-    return this.#counted_s + (since === undefined ? 0 : (this.#clock.now() - since) / 1000)
+    return this.#counted_s + (since === undefined ? 0 : (this.at.clock.now() - since) / 1000)
   }
 
   get #shown(): string {
@@ -120,7 +106,7 @@ class Shaker {
     return parts.map((part) => String(part).padStart(2, '0')).join(':')
   }
 
-  /** What it does not take, it leaves as it was. */
+  /** Sets a value; one that the shaker does not take changes nothing. */
   #set(word: string, value: string): undefined {
     const number = /^\d{1,4}$/.test(value) ? Number(value) : Number.NaN
     if (word === 'ID' && number >= 1) this.#id = number
@@ -129,7 +115,7 @@ class Shaker {
   }
 
   #setSpeed(rpm: number): void {
-    if (!(rpm >= this.#range.min_speed && rpm <= this.#range.max_speed)) return
+    if (!(rpm >= this.at.settings.min_speed && rpm <= this.at.settings.max_speed)) return
     this.#target = rpm
     if (this.#mode === 'shaking') this.#table.goTo(rpm)
   }
@@ -153,7 +139,7 @@ class Shaker {
 
   #count(): void {
     this.#timers.clear()
-    this.#countsSince = this.#clock.now()
+    this.#countsSince = this.at.clock.now()
     if (this.#countFrom_s > 0) this.#timers.after((this.#countFrom_s - this.#counted_s) * 1000, () => this.#stop())
   }
 

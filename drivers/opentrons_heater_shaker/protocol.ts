@@ -24,14 +24,14 @@ export function numberOf(line: string, key: string): number | undefined {
   return text !== undefined && /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : undefined
 }
 
-/** What an error says of itself: its number, and whether it came without a question. */
-export type Told = { number: number; isUnasked: boolean }
+/** An error as the shaker reports it: its number, and whether it came without a question. */
+export type ReportedError = { number: number; isUnasked: boolean }
 
 /**
  * The error that a line tells, `ERR126:…`, with or without an OK at its end; undefined for any other line. Since September 2022 the
  * firmware puts `async` before an error that answers nothing; before that nobody could tell.
  */
-export function errorOf(line: string): Told | undefined {
+export function errorOf(line: string): ReportedError | undefined {
   const [, unasked, digits] = /^(async )?ERR(\d{3})\b/.exec(line) ?? []
   return digits === undefined ? undefined : { number: Number(digits), isUnasked: unasked !== undefined }
 }

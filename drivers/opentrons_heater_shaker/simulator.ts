@@ -1,14 +1,15 @@
-// An Opentrons Heater-Shaker that is not there: motor, latch and heater, each with its rules, behind G-codes.
+// A simulated Opentrons Heater-Shaker: motor, latch and heater, each with its rules, behind G-codes.
 
+import { Mounted } from '../mounted.ts'
 import { Heater, Table, Timers } from '../simulated_parts.ts'
-import { lineReader } from '../text_lines.ts'
+import { TextPort } from '../simulated_port.ts'
 import type { InstrumentEnd, MechanicalFault, Simulate, Simulator } from '../transports/simulator.ts'
 
 const answer_ms = 3
 const longest = 80
 const rpmPerSecond = 1000
 const homing_ms = 1500
-/** It goes home slowly. */
+/** The speed at which the shaker goes home. */
 const homing_rpm = 200
 const latch_ms = 1200
 const timeConstant_s = 240
@@ -29,13 +30,11 @@ const texts: Record<number, string> = {
 type Latch = 'IDLE_OPEN' | 'IDLE_CLOSED' | 'IDLE_UNKNOWN' | 'OPENING' | 'CLOSING'
 
 /** Answers as an Opentrons Heater-Shaker does, on the clock that it is given. */
-class SimulatedHeaterShaker implements Simulator {
-  readonly #send: (bytes: Uint8Array) => void
-  readonly #table: Table
-  readonly #heater: Heater
-  readonly #answers: Timers
-  readonly #motions: Timers
-  readonly #read = lineReader(longest)
+class SimulatedHeaterShaker extends Mounted<InstrumentEnd<unknown>> implements Simulator {
+  readonly #port = new TextPort({ ...this.at, answer_ms, longest, ending: '\n', hear: (line) => this.#hear(line) })
+  readonly #table = new Table(this.at.clock, rpmPerSecond)
+  readonly #heater = new Heater(this.at.clock, timeConstant_s)
+  readonly #motions = new Timers(this.at.clock)
   readonly #present = new Set<MechanicalFault>()
   #latch: Latch = 'IDLE_OPEN'
   #home = true
@@ -44,16 +43,8 @@ class SimulatedHeaterShaker implements Simulator {
   /** The motor has failed, and says nothing else until it is switched off and on. */
   #motorError: number | undefined
 
-  constructor({ send, clock }: InstrumentEnd<unknown>) {
-    this.#send = send
-    this.#table = new Table(clock, rpmPerSecond)
-    this.#heater = new Heater(clock, timeConstant_s)
-    this.#answers = new Timers(clock)
-    this.#motions = new Timers(clock)
-  }
-
   receive(bytes: Uint8Array): void {
-    for (const line of this.#read(bytes)) this.#hear(line)
+    this.#port.receive(bytes)
   }
 
   setFault(fault: MechanicalFault, isPresent: boolean): boolean {
@@ -70,7 +61,7 @@ class SimulatedHeaterShaker implements Simulator {
   }
 
   powerOff(): void {
-    this.#answers.clear()
+    this.#port.clear()
     this.#motions.clear()
     this.#homing = false
     this.#table.block()
@@ -88,29 +79,25 @@ class SimulatedHeaterShaker implements Simulator {
     }
   }
 
-  #say(text: string): void {
-    this.#answers.after(answer_ms, () => this.#send(Buffer.from(`${text}\n`, 'latin1')))
-  }
-
   #fail(error: number): void {
-    this.#say(`ERR${String(error).padStart(3, '0')}:${texts[error]} OK`)
+    this.#port.say(`ERR${String(error).padStart(3, '0')}:${texts[error]} OK`)
   }
 
   /** Without being asked. */
   #tell(error: number): void {
-    this.#say(`async ERR${error}:${texts[error]} OK`)
+    this.#port.say(`async ERR${error}:${texts[error]} OK`)
   }
 
   #hear(line: string): void {
     const [code = '', argument = ''] = line.split(/\s+/)
     const number = /^S-?\d+(\.\d+)?$/.test(argument) ? Number(argument.slice(1)) : undefined
     const commands: Record<string, (() => void) | undefined> = {
-      M115: () => this.#say('M115 FW:v0.0.0-simulated HW:simulated SerialNo:SIM-0001 OK'),
-      M123: () => this.#unlessFailed(() => this.#say(`M123 C:${Math.round(this.#speed())} T:${Math.round(this.#table.target)} OK`)),
-      M105: () => this.#say(`M105 C:${this.#heater.temperature.toFixed(2)} T:${this.#target?.toFixed(2) ?? 'None'} OK`),
-      M241: () => this.#say(`M241 STATUS:${this.#latch} OK`),
+      M115: () => this.#port.say('M115 FW:v0.0.0-simulated HW:simulated SerialNo:SIM-0001 OK'),
+      M123: () => this.#unlessFailed(() => this.#port.say(`M123 C:${Math.round(this.#speed())} T:${Math.round(this.#table.target)} OK`)),
+      M105: () => this.#port.say(`M105 C:${this.#heater.temperature.toFixed(2)} T:${this.#target?.toFixed(2) ?? 'None'} OK`),
+      M241: () => this.#port.say(`M241 STATUS:${this.#latch} OK`),
       M3: number === undefined ? undefined : () => this.#unlessFailed(() => this.#spin(number)),
-      M204: number === undefined ? undefined : () => this.#say('M204 OK'),
+      M204: number === undefined ? undefined : () => this.#port.say('M204 OK'),
       M104: number === undefined ? undefined : () => this.#warm(number),
       M106: () => this.#warm(undefined),
       M242: () => this.#moveLatch('M242', 'OPENING', 'IDLE_OPEN'),
@@ -138,7 +125,7 @@ class SimulatedHeaterShaker implements Simulator {
     else {
       if (rpm !== 0 || this.#table.moving) this.#home = false
       if (!this.#present.has('jam')) this.#table.goTo(rpm)
-      this.#say('M3 OK')
+      this.#port.say('M3 OK')
     }
   }
 
@@ -162,7 +149,7 @@ class SimulatedHeaterShaker implements Simulator {
     this.#motions.after(this.#table.seconds * 1000 + homing_ms, () => {
       this.#homing = false
       this.#home = true
-      this.#say('G28 OK')
+      this.#port.say('G28 OK')
     })
   }
 
@@ -174,7 +161,7 @@ class SimulatedHeaterShaker implements Simulator {
       this.#motions.clear()
       this.#motions.after(latch_ms, () => {
         this.#latch = arrived
-        this.#say(`${code} OK`)
+        this.#port.say(`${code} OK`)
       })
     }
   }
@@ -186,10 +173,10 @@ class SimulatedHeaterShaker implements Simulator {
     }
     this.#target = to
     this.#heater.heatTo(this.#present.has('overtemperature') ? undefined : to)
-    this.#say(to === undefined ? 'M106 OK' : 'M104 OK')
+    this.#port.say(to === undefined ? 'M106 OK' : 'M104 OK')
   }
 
-  /** What the real one does when its latch is forced open is not known; here it goes on, and tells where the latch is. */
+  /** A real shaker whose latch is forced open was never observed; the simulated one goes on, and reports where its latch is. */
   #breakDown(fault: MechanicalFault): void {
     if (fault === 'interlock_open') {
       this.#latch = 'IDLE_UNKNOWN'

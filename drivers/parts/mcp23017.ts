@@ -6,7 +6,7 @@ import { type Pin, type PinUse, polled } from '../transports/pin.ts'
 import type { Expander } from './expander.ts'
 import { wasReset } from './reset.ts'
 
-/** Of port A; those of port B are one higher. */
+/** The registers of port A; those of port B are one higher. */
 export const mcp23017Registers = { iodir: 0x00, gppu: 0x0c, gpio: 0x12, olat: 0x14 } as const
 
 /** As the host wants a port, for which of its pins that holds, and what it wrote last. */
@@ -71,7 +71,7 @@ export class Mcp23017 implements Expander {
     port.olat = high ? port.olat | bit : port.olat & ~bit
   }
 
-  /** What is wanted when it is written: a write that waited does not undo a stop. */
+  /** The levels that are wanted at the moment of the write: a write that waited does not undo a stop. */
   #latch(at: 0 | 1): Write {
     const port = this.#ports[at]
     port.written = port.olat

@@ -9,7 +9,7 @@ import { wasReset } from './reset.ts'
 
 export class Pcf8574 implements Expander {
   readonly #part: I2cDevice
-  /** What is written; a pin that is read must have a one here. */
+  /** The byte that is written; a pin that is read must have a one here. */
   #wanted = 0xff
   #written = 0xff
   #owned = 0

@@ -47,7 +47,7 @@ class WordChip implements SimulatedChip {
   }
 }
 
-/** What a part makes of the speed, from 0 to 1. */
+/** A simulated converter; `fraction` is its output, from 0 to 1. */
 export type SimulatedThrottle = SimulatedChip & { readonly fraction: number }
 
 /** `changed` is called after each write. */

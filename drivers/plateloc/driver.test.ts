@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { type Bench, calm, onSimulator } from '../testing.ts'
+import { type Bench, calm, onSimulator } from '../../src/testing/drivers.ts'
 import { driver } from './driver.ts'
 
 const stop = ['AC 00\r', 'ST 0.020\r']
@@ -33,7 +33,7 @@ async function warmBench(): Promise<Bench> {
 
 test('it tells no temperature', async (t) => {
   const { device } = await onSimulator(driver)
-  t.notOk('get_temperature' in device)
+  t.notOk(device.get_temperature)
 })
 
 test('initialize asks whether a cycle runs, and clears its error', async (t) => {

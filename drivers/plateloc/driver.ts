@@ -1,15 +1,16 @@
 // The PlateLoc plate sealer: short commands at 19200 baud, each acknowledged. It tells no temperature and no position.
 
 import * as v from 'valibot'
-import type { Device, Identity, Learned, Profile } from '../../src/devices/device.ts'
+import type { Device, Identity, Profile } from '../../src/devices/device.ts'
+import type { Params } from '../../src/devices/operations.ts'
 import { LabError } from '../../src/errors.ts'
-import { type Clock, sleep } from '../../src/kit/clock.ts'
-import type { Driver } from '../driver.ts'
+import { sleep } from '../../src/kit/clock.ts'
+import type { Driver, SerialMount } from '../driver.ts'
 import { Going } from '../going.ts'
+import { Mounted } from '../mounted.ts'
 import { Exchange, strange } from '../transports/exchange.ts'
-import type { Line } from '../transports/line.ts'
 import {
-  type Answer,
+  type Acknowledgement,
   abortCycle,
   clearError,
   encode,
@@ -24,17 +25,18 @@ import {
 } from './protocol.ts'
 import { simulate } from './simulator.ts'
 
-/** There is nothing to set. */
+/** The sealer has no settings. */
 export const settings = v.strictObject({})
 export type Settings = v.InferOutput<typeof settings>
 
 export const driver: Driver<Settings> = {
   type: 'sealer',
   about: { instrument: 'Agilent PlateLoc' },
+  typical: { initialize_s: 0.3 },
   settings,
   serial: { baud: 19200 },
   profile,
-  open,
+  open: (at) => new PlateLoc(at),
   simulate,
 }
 
@@ -62,55 +64,30 @@ function profile(): Profile {
   }
 }
 
-type At = { line: Line; clock: Clock }
-
-function open(at: At): Device {
-  return new PlateLoc(at).device()
-}
-
 /** Turns the operations of a PlateLoc into its commands. */
-class PlateLoc {
-  readonly #clock: Clock
-  readonly #going: Going
-  /** What it said to the last stop. */
-  #aborted: Answer | undefined
+class PlateLoc extends Mounted<SerialMount<Settings>> implements Device {
+  readonly #going = new Going(this.at.line)
+  /** The answer to the last stop. */
+  #aborted: Acknowledgement | undefined
   /** When the stage has arrived, as far as can be known. */
-  #arrived: number
-  readonly #exchange: Exchange<Answer, string>
+  #arrived = this.at.clock.now()
+  readonly #exchange = new Exchange<Acknowledgement, string>(this.at.line, {
+    framer: nextAnswer,
+    encode,
+    gap_ms: 50,
+    resync: { question: isComplete, recognises: ({ verb }) => verb === verbOf(isComplete), deadline_ms: query_ms },
+    unsolicited: (answer) => {
+      if (answer.verb === verbOf(abortCycle)) this.#aborted = answer
+      return false
+    },
+  })
+  readonly open = this.#going.operation((_params: object, signal) => this.#moveStage(stageOut, signal))
+  readonly close = this.#going.operation((_params: object, signal) => this.#moveStage(stageIn, signal))
+  readonly set_temperature = this.#going.operation(({ temperature }: Params<'set_temperature'>, signal) =>
+    this.#order(heatTo(temperature), signal),
+  )
 
-  constructor({ line, clock }: At) {
-    this.#clock = clock
-    this.#going = new Going(line)
-    this.#arrived = clock.now()
-    this.#exchange = new Exchange<Answer, string>(line, {
-      framer: nextAnswer,
-      encode,
-      gap_ms: 50,
-      resync: { question: isComplete, recognises: ({ verb }) => verb === verbOf(isComplete), deadline_ms: query_ms },
-      unsolicited: (answer) => {
-        if (answer.verb === verbOf(abortCycle)) this.#aborted = answer
-        return false
-      },
-    })
-  }
-
-  /** Has a method for each operation that this model knows. */
-  device(): Device {
-    return {
-      initialize: this.#going.operation((params, signal) => this.#initialize(params, signal)),
-      seal: this.#going.operation((params, signal) => this.#seal(params, signal)),
-      open: this.#going.operation((_params: object, signal) => this.#moveStage(stageOut, signal)),
-      close: this.#going.operation((_params: object, signal) => this.#moveStage(stageIn, signal)),
-      set_temperature: this.#going.operation(({ temperature }: { temperature: number }, signal) =>
-        this.#order(heatTo(temperature), signal),
-      ),
-      identify: () => this.#identify(),
-      check: async () => void (await this.#complete()),
-      halt: () => this.#halt(),
-    }
-  }
-
-  #ask(command: string): Promise<Answer> {
+  #ask(command: string): Promise<Acknowledgement> {
     return this.#exchange.command(command, { deadline_ms: acknowledge_ms, accepts: ({ verb }) => verb === verbOf(command) })
   }
 
@@ -120,51 +97,51 @@ class PlateLoc {
     signal.throwIfAborted()
   }
 
-  /** Whether it says that its cycle is complete. */
+  /** Asks whether the cycle is complete. */
   async #complete(): Promise<boolean> {
     const { ok } = await this.#exchange.query(isComplete, { deadline_ms: query_ms, accepts: ({ verb }) => verb === verbOf(isComplete) })
     return ok
   }
 
-  async #initialize(_params: object, signal: AbortSignal): Promise<Learned> {
+  readonly initialize = this.#going.operation(async (_params: object, signal) => {
     await this.#mustHear()
     signal.throwIfAborted()
     await this.#untilItStands(signal)
     await this.#order(clearError, signal)
-    return { identity: await this.#identify() }
-  }
+    return { identity: await this.identify() }
+  })
 
-  /** Asked twice and no more: to find the line again takes much longer, and is of no use on one that is dead. */
+  /** Throws `no_reply` after two questions without an answer: to find the line again takes much longer, and is of no use on a dead one. */
   async #mustHear(): Promise<void> {
-    const ask = { deadline_ms: query_ms, accepts: ({ verb }: Answer) => verb === verbOf(isComplete) }
+    const ask = { deadline_ms: query_ms, accepts: ({ verb }: Acknowledgement) => verb === verbOf(isComplete) }
     const { dropped } = this.#exchange
     if ((await this.#exchange.probe(isComplete, ask)) ?? (await this.#exchange.probe(isComplete, ask))) return
     const why = this.#exchange.dropped === dropped ? 'see that it is switched on and connected' : strange
     throw new LabError('no_reply', `it does not answer; ${why}`)
   }
 
-  /** What it answers when no cycle was ever begun, or one was aborted, is not known; but none lasts longer than this. */
+  /** Waits for the longest time of a cycle. The answer of a sealer that never began one, or that was aborted, is not known. */
   async #untilItStands(signal: AbortSignal): Promise<void> {
-    const latest = this.#clock.now() + cycle_s * 1000
-    while (!(await this.#complete()) && this.#clock.now() < latest) await sleep(this.#clock, poll_ms, signal)
+    const latest = this.at.clock.now() + cycle_s * 1000
+    while (!(await this.#complete()) && this.at.clock.now() < latest) await sleep(this.at.clock, poll_ms, signal)
     await this.#untilArrived(signal)
   }
 
   async #untilArrived(signal?: AbortSignal): Promise<void> {
-    await sleep(this.#clock, Math.max(0, this.#arrived - this.#clock.now()), signal)
+    await sleep(this.at.clock, Math.max(0, this.#arrived - this.at.clock.now()), signal)
   }
 
-  async #seal({ temperature, duration }: { temperature: number; duration: number }, signal: AbortSignal): Promise<void> {
+  readonly seal = this.#going.operation(async ({ temperature, duration }: { temperature: number; duration: number }, signal) => {
     await this.#start({ temperature, duration }, signal)
     await this.#untilSealed(duration, signal)
-  }
+  })
 
   /**
    * Where it refuses because it has not the temperature yet, it is asked again until it has. What it is set to cannot be read
-   * back, so it is told each time: somebody may have set it otherwise in the meantime, or it may have lost its power.
+   * back, so it is set each time: somebody may have set it otherwise in the meantime, or it may have lost its power.
    */
   async #start({ temperature, duration }: { temperature: number; duration: number }, signal: AbortSignal): Promise<void> {
-    const latest = this.#clock.now() + heating_s * 1000
+    const latest = this.at.clock.now() + heating_s * 1000
     for (;;) {
       await this.#order(heatTo(temperature), signal)
       await this.#order(sealFor(duration), signal)
@@ -172,19 +149,19 @@ class PlateLoc {
       const answer = await this.#ask(startCycle)
       if (answer.ok) return
       if (!/temp/i.test(answer.reason)) mustBeTaken(startCycle, answer)
-      if (this.#clock.now() > latest)
+      if (this.at.clock.now() > latest)
         throw new LabError('device_failed', `it is not at its temperature after ${heating_s} s: ${answer.reason}`)
-      await sleep(this.#clock, askAgain_ms, signal)
+      await sleep(this.at.clock, askAgain_ms, signal)
     }
   }
 
   async #untilSealed(duration: number, signal: AbortSignal): Promise<void> {
-    const began = this.#clock.now()
+    const began = this.at.clock.now()
     for (;;) {
-      await sleep(this.#clock, poll_ms, signal)
+      await sleep(this.at.clock, poll_ms, signal)
       const sealed = await this.#complete()
       signal.throwIfAborted()
-      const seconds = (this.#clock.now() - began) / 1000
+      const seconds = (this.at.clock.now() - began) / 1000
       // A word of the cycle before would come sooner than any seal.
       if (sealed && seconds >= duration) return
       if (seconds > duration + cycle_s) {
@@ -195,16 +172,20 @@ class PlateLoc {
 
   async #moveStage(command: string, signal: AbortSignal): Promise<void> {
     await this.#untilArrived(signal)
-    this.#arrived = this.#clock.now() + stage_ms
+    this.#arrived = this.at.clock.now() + stage_ms
     await this.#order(command, signal)
-    this.#arrived = this.#clock.now() + stage_ms
+    this.#arrived = this.at.clock.now() + stage_ms
     await this.#untilArrived(signal)
     // Where it is now it does not tell, but whether it is still there.
     await this.#complete()
   }
 
+  async check(): Promise<void> {
+    await this.#complete()
+  }
+
   /** The cycle is aborted and the set point put to the coldest in one go. */
-  async #halt(): Promise<void> {
+  async halt(): Promise<void> {
     this.#going.end(new LabError('stopped', 'interrupted by a stop'))
     this.#aborted = undefined
     try {
@@ -218,14 +199,14 @@ class PlateLoc {
     await this.#untilArrived()
   }
 
-  /** It cannot be asked who it is; but nothing else answers like this. */
-  async #identify(): Promise<Identity> {
+  /** The sealer has no identity query; but no other instrument answers like this. */
+  async identify(): Promise<Identity> {
     await this.#complete()
     return { model: 'PlateLoc', serial_number: null, firmware_version: null }
   }
 }
 
-function mustBeTaken(command: string, { ok, reason }: Answer): void {
+function mustBeTaken(command: string, { ok, reason }: Acknowledgement): void {
   if (ok) return
   throw new LabError('device_failed', `it refused ${command}${reason && `: ${reason}`}; see its display, then initialize`)
 }

@@ -3,7 +3,7 @@
 import { nextLine } from '../text_lines.ts'
 import type { Found } from '../transports/exchange.ts'
 
-export type Answer = {
+export type Acknowledgement = {
   /** The two letters of the command. */
   verb: string
   ok: boolean
@@ -38,9 +38,9 @@ export function verbOf(command: string): string {
 }
 
 /** The next answer; a line that is none is skipped. */
-export function nextAnswer(buffer: Buffer): Found<Answer> | undefined {
+export function nextAnswer(buffer: Buffer): Found<Acknowledgement> | undefined {
   const line = nextLine(buffer)
-  if (line?.frame === undefined) return line as Found<Answer> | undefined
+  if (line?.frame === undefined) return line as Found<Acknowledgement> | undefined
   const [, verb, letter, reason = ''] = /^([A-Z0-9]{2})([AN])K(?:\((.*)\))?$/.exec(line.frame) ?? []
   return verb ? { used: line.used, frame: { verb, ok: letter === 'A', reason } } : { used: line.used }
 }

@@ -1,10 +1,10 @@
-// A PlateLoc that is not there: block, stage and press, and the acknowledgements of what it was told.
+// A simulated PlateLoc: block, stage and press, and the acknowledgements of its commands.
 
-import type { Clock } from '../../src/kit/clock.ts'
-import { Heater, Timers } from '../simulated_parts.ts'
+import { Mounted } from '../mounted.ts'
+import { Heater } from '../simulated_parts.ts'
+import { TextPort } from '../simulated_port.ts'
 import { SimulatedPress } from '../simulated_press.ts'
-import { lineReader } from '../text_lines.ts'
-import type { MechanicalFault, Simulate, Simulator } from '../transports/simulator.ts'
+import type { InstrumentEnd, MechanicalFault, Simulate, Simulator } from '../transports/simulator.ts'
 
 const answer_ms = 20
 const stage_ms = 4000
@@ -15,41 +15,34 @@ const tolerance = 2
 const room = 22
 const longest = 64
 
-export const simulate: Simulate<unknown> = ({ send, clock, baud = () => 19200 }) => new SimulatedPlateLoc(send, clock, baud)
+export const simulate: Simulate<unknown> = (at) => new SimulatedPlateLoc(at)
 
-class SimulatedPlateLoc implements Simulator {
-  readonly #send: (bytes: Uint8Array) => void
-  readonly #baud: () => number
-  readonly #lines = lineReader(longest)
-  readonly #answers: Timers
-  readonly #press: SimulatedPress
-  readonly #heater: Heater
-  readonly #words: Record<string, (payload: string) => string | undefined>
-  #off = false
+class SimulatedPlateLoc extends Mounted<InstrumentEnd<unknown>> implements Simulator {
+  readonly #port = new TextPort({ ...this.at, answer_ms, longest, ending: '\r', speed: 19200, hear: (line) => this.#answer(line) })
+  readonly #press = new SimulatedPress({
+    clock: this.at.clock,
+    place: 'in',
+    carriage_ms: stage_ms,
+    jammed: () => this.#jammed,
+    fail: () => this.#fail(),
+  })
+  readonly #heater = new Heater(this.at.clock, timeConstant_s)
+  readonly #words: Record<string, (payload: string) => string | undefined> = {
+    ST: (payload) => this.#setTemperature(payload),
+    SS: (payload) => this.#setTime(payload),
+    GO: () => this.#unlessBusy(() => this.#cycle()),
+    AS: () => this.#unlessBusy(() => this.#pressDown()),
+    SO: () => this.#unlessBusy(() => this.#travel('out')),
+    SI: () => this.#unlessBusy(() => this.#travel('in')),
+    AC: () => this.#abort(),
+    CL: () => this.#clear(),
+    CC: () => (this.#inCycle ? '' : undefined),
+  }
   #jammed = false
   #error = ''
   #setPoint = room
   #tenths = 30
   #inCycle = false
-
-  constructor(send: (bytes: Uint8Array) => void, clock: Clock, baud: () => number) {
-    this.#send = send
-    this.#baud = baud
-    this.#answers = new Timers(clock)
-    this.#press = new SimulatedPress({ clock, place: 'in', carriage_ms: stage_ms, jammed: () => this.#jammed, fail: () => this.#fail() })
-    this.#heater = new Heater(clock, timeConstant_s)
-    this.#words = {
-      ST: (payload) => this.#setTemperature(payload),
-      SS: (payload) => this.#setTime(payload),
-      GO: () => this.#unlessBusy(() => this.#cycle()),
-      AS: () => this.#unlessBusy(() => this.#pressDown()),
-      SO: () => this.#unlessBusy(() => this.#travel('out')),
-      SI: () => this.#unlessBusy(() => this.#travel('in')),
-      AC: () => this.#abort(),
-      CL: () => this.#clear(),
-      CC: () => (this.#inCycle ? '' : undefined),
-    }
-  }
 
   get world() {
     return {
@@ -65,8 +58,7 @@ class SimulatedPlateLoc implements Simulator {
   }
 
   receive(bytes: Uint8Array): void {
-    if (this.#off || this.#baud() !== 19200) return
-    for (const line of this.#lines(bytes)) this.#answer(line)
+    this.#port.receive(bytes)
   }
 
   setFault(fault: MechanicalFault, present: boolean): boolean {
@@ -77,8 +69,7 @@ class SimulatedPlateLoc implements Simulator {
   }
 
   powerOff(): void {
-    this.#off = true
-    this.#answers.clear()
+    this.#port.powerOff()
     this.#rest()
     this.#heater.heatTo(undefined)
   }
@@ -87,8 +78,7 @@ class SimulatedPlateLoc implements Simulator {
     const [, verb = line.slice(0, 2), payload = ''] = /^([A-Z]{2}) (\d\S*)$/.exec(line) ?? []
     const word = this.#words[verb]
     const refusal = word && payload ? word(payload) : 'Unknown Command'
-    const text = refusal === undefined ? `${verb}AK` : `${verb}NK${refusal && `(${refusal})`}`
-    this.#answers.after(answer_ms, () => this.#send(Buffer.from(`${text}\r`, 'latin1')))
+    this.#port.say(refusal === undefined ? `${verb}AK` : `${verb}NK${refusal && `(${refusal})`}`)
   }
 
   #setTemperature(payload: string): string | undefined {
@@ -131,7 +121,7 @@ class SimulatedPlateLoc implements Simulator {
     this.#inCycle = false
   }
 
-  /** It ends a cycle; a stage that was sent by itself goes on to where it was sent. */
+  /** Ends a cycle; a stage that was sent by itself goes on to its end. */
   #abort(): undefined {
     if (!this.#inCycle) return
     this.#rest()

@@ -1,4 +1,4 @@
-// What a driver on pins gets instead of a line: the pins and parts of its plan, by name, opened and closed as one.
+// A board is to a driver on pins what a line is to others: the pins and parts of its plan, by name, opened and closed as one.
 
 import type { Link } from '../../src/devices/device.ts'
 import { notOpen } from '../../src/devices/failure.ts'
@@ -163,7 +163,7 @@ class BoardPin implements Pin {
   readonly #name: string
   readonly #show: (direction: Parameters<OnWire>[0], text: string) => void
   #pin: Pin | undefined
-  /** What the wire log says that it is. */
+  /** The name of the board in the wire log. */
   #shown: boolean | undefined
 
   constructor(name: string, show: (direction: Parameters<OnWire>[0], text: string) => void) {

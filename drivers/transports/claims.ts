@@ -1,4 +1,4 @@
-// What of this computer a configuration gives to a device, and which of it cannot be given twice.
+// The resources of this computer that a configuration gives to a device, and which of them cannot be given twice.
 
 import { type GpioPlace, headerChips } from './pin.ts'
 import { type BoardPlan, type ExpanderPlace, type PartWiring, placeOf } from './wiring.ts'

@@ -1,20 +1,20 @@
 import { test } from 'tap'
 import type { LabError } from '../../src/errors.ts'
-import { VirtualClock } from '../../src/kit/clock.ts'
+import { scaled, VirtualClock } from '../../src/kit/clock.ts'
 import { Exchange, type Options } from './exchange.ts'
 import { simulatedLine } from './simulated_line.ts'
 
 const soon = { deadline_ms: 100 }
 
-type Answer = (question: string, send: (text: string) => void, clock: VirtualClock) => void
+type Responder = (question: string, send: (text: string) => void, clock: VirtualClock) => void
 
-/** An instrument that answers each line as the test says. `say` makes it speak by itself. */
-async function bench(answer: Answer, options: Partial<Options<string, string>> = {}) {
+/** An instrument that answers each line as the test says; `pace` of its seconds go by in one. `say` makes it speak by itself. */
+async function bench(answer: Responder, options: Partial<Options<string, string>> = {}, pace = 1) {
   const clock = new VirtualClock()
   const heard: string[] = []
   let say: (text: string) => void = () => {}
   const line = simulatedLine({
-    clock,
+    clock: scaled(clock, pace),
     wire: clock,
     serial: { baud: 115_200 },
     settings: {},
@@ -69,6 +69,16 @@ test('questions go out one at a time, in the order they were asked', async (t) =
   t.same(texts(), ['a'])
   t.same(await run(answers), ['ok a', 'ok b', 'ok c'])
   t.same(texts(), ['a', 'b', 'c'])
+})
+
+test('where time is fast silence is short, and long enough for an answer that the timers hold up', async (t) => {
+  const late: Responder = (question, send, clock) => question === 'late' && clock.after(5, () => send('ok\n'))
+  const { exchange, run, clock } = await bench(late, {}, 1000)
+  const ask = { deadline_ms: 150, isLikelySilent: true }
+  t.equal(await run(exchange.probe('late', ask)), 'ok')
+  const before = clock.now()
+  t.equal(await run(exchange.probe('nobody', ask)), undefined)
+  t.ok(clock.now() - before < 50, 'shorter than 150 ms, or even the 60 ms of a line that falls quiet')
 })
 
 test('there is silence between an answer and the next question', async (t) => {

@@ -2,11 +2,11 @@
 
 import { connectionLost } from '../../src/devices/failure.ts'
 import { LabError, messageOf } from '../../src/errors.ts'
-import { sleep } from '../../src/kit/clock.ts'
+import { type Clock, sleep } from '../../src/kit/clock.ts'
 import { SerialQueue } from '../../src/kit/serial_queue.ts'
 import type { Line } from './line.ts'
 
-/** What a framer found at the beginning of the buffer: a frame, or nothing but bytes to be skipped. */
+/** A finding of a framer at the beginning of the buffer: a frame, or nothing but bytes to be skipped. */
 export type Found<Frame> = { used: number; frame?: Frame }
 /** Looks for the next frame; undefined while there is not enough. Knows what is being asked, where that decides the length. */
 export type Framer<Frame, Question> = (buffer: Buffer, question: Question | undefined) => Found<Frame> | undefined
@@ -28,6 +28,8 @@ export type Options<Frame, Question> = {
 
 export type Ask<Frame> = {
   deadline_ms: number
+  /** The deadline counts as a pause between frames does, because often nobody answers. */
+  isLikelySilent?: boolean
   /** Whether a frame can be the answer. What cannot be is dropped and counted. */
   accepts?(frame: Frame): boolean
 }
@@ -39,10 +41,10 @@ type Outstanding<Frame, Question> = {
   fail(error: LabError): void
 }
 
-/** What is told of an instrument whose bytes arrive and never make an answer. */
+/** The words for an instrument whose bytes arrive and never make an answer. */
 export const strange = 'it speaks, but not as this driver expects; see the settings of its port, and that the driver is the right one'
 
-/** What fits a serial line's buffer; an instrument that sends more without an end of frame is not well. */
+/** The size of a serial line's buffer, in bytes; an instrument that sends more without an end of frame is not well. */
 const mostBuffered = 4096
 const mostWaiting = 64
 const quiet_ms = 60
@@ -52,6 +54,8 @@ export class Exchange<Frame, Question> {
   readonly #line: Line
   readonly #options: Options<Frame, Question>
   readonly #queue = new SerialQueue(mostWaiting)
+  readonly #pacing: Clock
+  readonly #silence: Clock
   #buffer = Buffer.alloc(0)
   #outstanding: Outstanding<Frame, Question> | undefined
   #lastWrite = Number.NEGATIVE_INFINITY
@@ -67,6 +71,8 @@ export class Exchange<Frame, Question> {
   constructor(line: Line, options: Options<Frame, Question>) {
     this.#line = line
     this.#options = options
+    this.#pacing = line.pacing ?? line.clock
+    this.#silence = silenceOf(line)
     line.onBytes((bytes) => this.#receive(bytes))
     line.onLost((reason) => this.#abandon(connectionLost(reason)))
   }
@@ -111,7 +117,7 @@ export class Exchange<Frame, Question> {
     })
   }
 
-  /** Writes at once, ahead of everything; whoever waits for an answer is told `stopped`. */
+  /** Writes at once, ahead of everything. Questions that wait for an answer reject with `stopped`. */
   interrupt(question: Question): void {
     try {
       this.#write(question)
@@ -154,7 +160,8 @@ export class Exchange<Frame, Question> {
   }
 
   /** Without a question it only listens. */
-  #exchange(turn: AbortSignal, question: Question | undefined, { deadline_ms, accepts = () => true }: Ask<Frame>): Promise<Frame> {
+  #exchange(turn: AbortSignal, question: Question | undefined, ask: Ask<Frame>): Promise<Frame> {
+    const { deadline_ms, accepts = () => true, isLikelySilent = false } = ask
     return new Promise((resolve, reject) => {
       turn.throwIfAborted()
       const dropped = this.dropped
@@ -162,7 +169,7 @@ export class Exchange<Frame, Question> {
         cancel()
         this.#outstanding = undefined
       }
-      const cancel = this.#line.clock.after(deadline_ms, () => {
+      const cancel = (isLikelySilent ? this.#silence : this.#line.clock).after(deadline_ms, () => {
         end()
         this.#outOfStep = true
         const isSilent = this.dropped === dropped && this.#buffer.length === 0
@@ -229,18 +236,18 @@ export class Exchange<Frame, Question> {
   }
 
   async #quiet(turn: AbortSignal): Promise<void> {
-    const { clock } = this.#line
+    const clock = this.#silence
     const end = clock.now() + 10 * quiet_ms
     while (clock.now() - this.#lastByte < quiet_ms && clock.now() < end) await sleep(clock, quiet_ms, turn)
   }
 
   async #gap(turn: AbortSignal): Promise<void> {
-    const left = Math.max(this.#lastWrite, this.#lastByte) + this.#options.gap_ms - this.#line.clock.now()
-    if (left > 0) await sleep(this.#line.clock, left, turn)
+    const left = Math.max(this.#lastWrite, this.#lastByte) + this.#options.gap_ms - this.#pacing.now()
+    if (left > 0) await sleep(this.#pacing, left, turn)
   }
 
   #write(question: Question): void {
-    this.#lastWrite = this.#line.clock.now()
+    this.#lastWrite = this.#pacing.now()
     this.#line.write(this.#options.encode(question))
   }
 
@@ -253,7 +260,7 @@ export class Exchange<Frame, Question> {
   }
 
   #receive(bytes: Uint8Array): void {
-    this.#lastByte = this.#line.clock.now()
+    this.#lastByte = this.#pacing.now()
     this.#buffer = Buffer.concat([this.#buffer, bytes])
     for (let found = this.#next(); found; found = this.#next()) {
       this.#buffer = this.#buffer.subarray(found.used)
@@ -281,6 +288,28 @@ export class Exchange<Frame, Question> {
     this.#outstanding?.fail(
       new LabError('device_failed', 'it sent more than 4 KiB without an end of frame; see that the baud rate is right'),
     )
+  }
+}
+
+/** The turns of the timers that an answer of a simulated instrument may take, and a few more. */
+const graceTurns = 10
+
+/**
+ * Returns the clock by which silence is measured. A simulated line may be faster than the timers: after the time of the instrument they turn
+ * a few times more, so that an answer that is under way arrives first, however slow the computer is.
+ */
+function silenceOf({ clock, pacing = clock }: Line): Clock {
+  if (pacing === clock) return clock
+  return {
+    now: () => pacing.now(),
+    after(ms, call) {
+      const turn = (left: number) => {
+        if (left === 0) call()
+        else cancel = clock.after(1, () => turn(left - 1))
+      }
+      let cancel = pacing.after(ms, () => turn(graceTurns))
+      return () => cancel()
+    },
   }
 }
 

@@ -1,4 +1,4 @@
-// What can happen to an instrument's words on the way to the host.
+// The faults that can happen to an instrument's bytes on the way to the host.
 
 import type { Clock } from '../../src/kit/clock.ts'
 

@@ -20,7 +20,7 @@ export async function probePins(elsewhere?: { root: string; trouble: string | un
   return Promise.all([probeOnoff({ folder: `${root}${sysfs}`, trouble }), probeGpiod(`${root}/usr/bin`)])
 }
 
-/** One for the whole process: a bus is one bus, whoever uses it. */
+/** Returns the hardware of this computer. The process has one such object, since all devices on a bus share that bus. */
 export function thisComputer(probe: () => Promise<Probe[]> = () => probePins()): Hardware {
   const buses = new Map<number, I2cBus>()
   const bus = (number: number) => {

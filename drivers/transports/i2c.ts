@@ -5,7 +5,7 @@ import { LabError, messageOf } from '../../src/errors.ts'
 import { type Clock, sleep, systemClock } from '../../src/kit/clock.ts'
 import { SerialQueue } from '../../src/kit/serial_queue.ts'
 
-/** One transfer, by the verbs of SMBus; `receive` alone is plain I2C. A word has its low byte first on the wire. */
+/** A transfer, by the verbs of SMBus; `receive` alone is plain I2C. A word has its low byte first on the wire. */
 export type Transfer = Read | Write
 export type Read =
   | { verb: 'receive_byte' }
@@ -17,7 +17,7 @@ export type Write =
   | { verb: 'write_byte' | 'write_word'; register: number; value: number }
   | { verb: 'write_block'; register: number; bytes: Uint8Array }
 
-/** What does the transfers. It rejects with what the system said, `errno` in it. */
+/** Carries out transfers. Rejects with the error of the system, which has an `errno`. */
 export interface I2cPort {
   /** Answers the bytes that were read, none for a write. Does not hold up the event loop. */
   transfer(address: number, transfer: Transfer): Promise<Uint8Array>
@@ -36,7 +36,7 @@ const pause_ms = 10
 const mostWaiting = 64
 
 export class I2cBus {
-  /** What messages call it: `I2C bus 1`. */
+  /** The name of the bus in messages: `I2C bus 1`. */
   readonly name: string
   readonly clock: Clock
   readonly #open: () => Promise<I2cPort>
@@ -141,7 +141,7 @@ export class I2cBus {
   }
 }
 
-/** One part on a bus. Its verbs are those of SMBus. */
+/** A part on a bus. Its verbs are those of SMBus. */
 export class I2cDevice {
   readonly bus: I2cBus
   readonly address: number
@@ -244,7 +244,7 @@ export function swapped(word: number): number {
   return ((word & 0xff) << 8) | (word >> 8)
 }
 
-/** What the host puts on the wire, and how many bytes it reads then. */
+/** The bytes that the host puts on the wire, and how many bytes it reads then. */
 export function wireOf(transfer: Transfer): { written: Uint8Array; length: number } {
   switch (transfer.verb) {
     case 'receive_byte':

@@ -6,12 +6,14 @@ import type { Clock } from '../../src/kit/clock.ts'
 export interface Line extends Link {
   /** Runs at the speed of the wire: answers are awaited on this clock, which no simulation makes faster. */
   readonly clock: Clock
+  /** Clock for pauses between frames. A simulated line counts them in the instrument's time, which may be faster. Default: `clock`. */
+  readonly pacing?: Clock
   /**
    * Writes all of it at once, before this returns, so that a stop never lands inside another frame.
    * Throws `disconnected` unless the line is open.
    */
   write(bytes: Uint8Array): void
-  /** One listener: whoever reads this line. */
+  /** Registers the one listener of the line. */
   onBytes(listen: (bytes: Uint8Array) => void): void
   /** Sees all that passes, as it is written and as it comes in. */
   onWire(watch: OnWire): void

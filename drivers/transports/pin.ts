@@ -35,7 +35,7 @@ export interface Pin {
   close(): Promise<void>
 }
 
-/** What gives pins: one for each way to reach them. */
+/** A back end opens pins: one for each way to reach them. */
 export interface PinBackend {
   readonly name: 'onoff' | 'gpiod' | 'simulated'
   /**
@@ -46,7 +46,7 @@ export interface PinBackend {
   open(place: GpioPlace, use: PinUse, lost: (reason: string) => void): Promise<Pin>
 }
 
-/** What a back end says of itself on this computer. `reason` is a sentence. */
+/** Whether a back end works on this computer. `reason` is a sentence. */
 export type Probe = { name: PinBackend['name']; backend: PinBackend } | { name: PinBackend['name']; reason: string }
 
 /** The chips with the pins of a Raspberry Pi's header, all models. */

@@ -26,7 +26,7 @@ type Words = {
   /** As `set`, and takes `set line=level` and `get line` from its input; the latter is answered `"line"=active` or `inactive`. */
   obey?: ((chip: string) => string[]) | undefined
   monitor(chip: string, line: number, pull: PinUse['pull']): string[]
-  /** What gpiomon prints for a rising edge. */
+  /** The line that gpiomon prints for a rising edge. */
   rising: string
 }
 
@@ -286,7 +286,7 @@ sleep 1
 end
 `
 
-/** The same with one gpioset that is told. At the end of its input it would ask again for ever: it is told to exit. */
+/** The same with one gpioset that takes commands. At the end of its input it would ask again for ever, so it is sent an exit. */
 const tells = (obey: string[], line: number, safe: string) => `
 read -r level || exit
 [ "$level" = end ] && exit
@@ -353,7 +353,7 @@ class Output implements Pin {
     this.#keeper.on('error', (error) => this.#onEnd(error.message)).on('exit', () => this.#onEnd(this.#said))
   }
 
-  /** What was set, if the line is still held. */
+  /** The value that was set, if the line is still held. */
   async read(): Promise<boolean> {
     if (this.#held()) return this.#active
     throw new LabError('device_failed', `line ${this.#line} of ${this.#chip} is not driven any more: ${this.#said || 'gpioset has ended'}`)

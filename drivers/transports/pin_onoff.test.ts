@@ -2,7 +2,7 @@ import type { Gpio } from 'onoff'
 import { test } from 'tap'
 import { onoffPin } from './pin_onoff.ts'
 
-test('an input whose edges are not told any more is lost, once', (t) => {
+test('an input whose edges are not reported any more is lost, once', (t) => {
   let call: (error: Error | null, value: 0 | 1) => void = () => {}
   const gpio = {
     watch(listen: typeof call) {
@@ -16,6 +16,6 @@ test('an input whose edges are not told any more is lost, once', (t) => {
   call(new Error('EIO'), 0)
   call(new Error('EIO'), 0)
   t.same(seen, [true])
-  t.same(lost, ['its edges are not told any more: EIO'])
+  t.same(lost, ['its edges are not reported any more: EIO'])
   t.end()
 })

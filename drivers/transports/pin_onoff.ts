@@ -131,7 +131,7 @@ function direction({ mode, active_low, initial = false }: PinUse): 'in' | 'high'
   return initial !== active_low ? 'high' : 'low'
 }
 
-/** `lost` is told, once, of an input whose edges do not come any more. */
+/** `lost` is called, once, for an input whose edges do not come any more. */
 export function onoffPin(gpio: Gpio, { mode }: PinUse, lost: (reason: string) => void): Pin {
   let isLost = false
   const set = (active: boolean) => gpio.writeSync(active ? 1 : 0)
@@ -144,7 +144,7 @@ export function onoffPin(gpio: Gpio, { mode }: PinUse, lost: (reason: string) =>
     onEdge(listen) {
       const call = (error: Error | null | undefined, value: 0 | 1) => {
         if (!error) return listen(value === 1)
-        if (!isLost) lost(`its edges are not told any more: ${error.message}`)
+        if (!isLost) lost(`its edges are not reported any more: ${error.message}`)
         isLost = true
       }
       gpio.watch(call)

@@ -1,4 +1,4 @@
-// What can be said about the path of a serial port: which name of it lasts, and why it cannot be opened.
+// The path of a serial port: which of its names lasts, and why a path cannot be opened.
 
 import { readdir, readFile, readlink, stat } from 'node:fs/promises'
 import { userInfo } from 'node:os'

@@ -3,7 +3,7 @@
 import { readdir, readFile, readlink, realpath } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 
-/** What the adapter tells of itself; null where it tells nothing, as a port on the board. */
+/** The identity of the adapter; a member is null where the adapter has none, as a port on the board. */
 export type SerialPort = {
   /** As the kernel calls it: another one after a restart, maybe. */
   path: string
@@ -40,16 +40,16 @@ async function portOf(name: string, { dev, sys }: { dev: string; sys: string }):
   // A port of the board without a chip behind it has the type 0 (PORT_UNKNOWN of the kernel).
   if (!device || (await textOf(join(sys, name, 'type'))) === '0') return undefined
   const usb = await usbOf(device)
-  const told = (file: string) => (usb === undefined ? null : textOf(join(usb, file)))
+  const fromUsb = (file: string) => (usb === undefined ? null : textOf(join(usb, file)))
   return {
     path: join(dev, name),
     by_id: null,
     by_path: null,
-    vendor_id: await told('idVendor'),
-    product_id: await told('idProduct'),
-    manufacturer: await told('manufacturer'),
-    product: await told('product'),
-    serial_number: await told('serial'),
+    vendor_id: await fromUsb('idVendor'),
+    product_id: await fromUsb('idProduct'),
+    manufacturer: await fromUsb('manufacturer'),
+    product: await fromUsb('product'),
+    serial_number: await fromUsb('serial'),
   }
 }
 

@@ -8,7 +8,7 @@ import { LabError, messageOf } from '../../src/errors.ts'
 export interface Pty {
   /** Where others open it: the link if one was asked for, else `/dev/pts/…`. */
   readonly path: string
-  /** One listener: what whoever opened it writes. */
+  /** Registers the one listener of the bytes that a program on the other side writes. */
   onBytes(listen: (bytes: Uint8Array) => void): void
   /** To whoever has it open. What nobody fetches is kept, up to a bound. */
   write(bytes: Uint8Array): void
@@ -101,6 +101,6 @@ function removeLink(device: string, link: string): void {
   try {
     if (readlinkSync(link) === device) unlinkSync(link)
   } catch {
-    // It is gone, or it is no link.
+    // The path is gone, or is no link.
   }
 }

@@ -8,7 +8,7 @@ import type { Line, OnWire } from './line.ts'
 export type Recorded = { at: number; direction: 'to_device' | 'to_host'; hex: string }
 
 export type ReplayedLine = Line & {
-  /** What was recorded and has not been said again. */
+  /** The recorded bytes that were not played yet. */
   readonly left: readonly Recorded[]
   /** The first frame that was not the one recorded. */
   readonly differs: LabError | undefined

@@ -239,6 +239,35 @@ test('the speed can be changed, and is what it was at the next opening', async (
   t.equal(await speedOf(pty), 9600)
 })
 
+test('a stop that is written before or while the speed is set arrives', async (t) => {
+  const { pty, line } = await plugged(t)
+  const arrives = async (what: string, writing: () => Promise<void>) => {
+    const there = new Promise<string>((resolve) => {
+      let all = ''
+      pty.onBytes((bytes) => {
+        all += Buffer.from(bytes)
+        if (all.endsWith('.')) resolve(all)
+      })
+    })
+    await writing()
+    line.write(Buffer.from('.'))
+    if (!(await there).startsWith('halt')) t.fail(what)
+  }
+  for (let round = 0; round < 30; round++) {
+    await arrives('before a speed that is set already', async () => {
+      line.write(Buffer.from('halt'))
+      await line.setBaud(9600)
+    })
+    for (const baud of [57600, 9600]) {
+      await arrives('while the speed is changed', async () => {
+        const changed = line.setBaud(baud)
+        line.write(Buffer.from('halt'))
+        await changed
+      })
+    }
+  }
+})
+
 test('modem lines that are not there are told from those that were set', async (t) => {
   const { line } = await plugged(t)
   t.equal(await line.setModem({ rts: false }), false)

@@ -7,6 +7,7 @@ import type { SerialPort } from 'serialport'
 import { notOpen } from '../../src/devices/failure.ts'
 import { LabError, messageOf } from '../../src/errors.ts'
 import { type Clock, systemClock } from '../../src/kit/clock.ts'
+import { SerialQueue } from '../../src/kit/serial_queue.ts'
 import type { Line, OnWire, SerialSettings } from './line.ts'
 import { whyNotOpen } from './port_path.ts'
 
@@ -19,7 +20,7 @@ export function serialPort(options: { path: string; serial: SerialSettings; cloc
 const watch_ms = 1000
 /** How long a port may take no bytes before it counts as lost. */
 const stuck_ms = 100
-/** What opening a port sets. */
+/** The settings with which a port is opened. */
 const modemAfterOpen = { rts: true, dtr: true }
 
 class SerialLine implements Line {
@@ -36,6 +37,11 @@ class SerialLine implements Line {
   #released: Promise<void> = Promise.resolve()
   #turn = 0
   #modem = modemAfterOpen
+  #baud = 0
+  /** Changes of the speed, one after the other. */
+  readonly #speeds = new SerialQueue(16)
+  /** For each change of the speed that was asked for: what was written since. */
+  readonly #atRisk = new Set<Uint8Array[]>()
   #listener: (bytes: Uint8Array) => void = () => {}
   #stopWatching = () => {}
 
@@ -68,6 +74,7 @@ class SerialLine implements Line {
     try {
       writeWhole(fd, bytes, this.clock)
       this.#show('to_device', bytes)
+      for (const written of this.#atRisk) written.push(bytes)
     } catch (error) {
       const reason = `${this.#path} took no more bytes (${messageOf(error)})`
       this.#lose(reason)
@@ -87,15 +94,27 @@ class SerialLine implements Line {
     this.#lost.push(call)
   }
 
-  /** What was written goes out at the old speed first: setting the speed throws away what waits in the port. */
-  async setBaud(baud: number): Promise<void> {
-    const { port } = this.#opened()
-    try {
-      await called((done) => port.drain(done))
-      await called((done) => port.update({ baudRate: baud }, done))
-    } catch (error) {
-      throw new LabError('device_failed', `${this.#path} cannot be set to ${baud} baud: ${messageOf(error)}`, { cause: error })
-    }
+  /**
+   * Setting the speed throws away what waits in the port (`tcflush` in the package), so what was written goes out at the old speed first,
+   * and what is written meanwhile, which can only be a stop, is written again at the new one. A speed that is set already is left alone.
+   */
+  setBaud(baud: number): Promise<void> {
+    const atRisk: Uint8Array[] = []
+    this.#atRisk.add(atRisk)
+    const isSet = this.#speeds.run(async () => {
+      const { port } = this.#opened()
+      if (baud === this.#baud) return
+      try {
+        await called((done) => port.drain(done))
+        await called((done) => port.update({ baudRate: baud }, done))
+        this.#baud = baud
+      } catch (error) {
+        throw new LabError('device_failed', `${this.#path} cannot be set to ${baud} baud: ${messageOf(error)}`, { cause: error })
+      }
+      this.#atRisk.delete(atRisk)
+      for (const bytes of atRisk) this.write(bytes)
+    })
+    return isSet.finally(() => this.#atRisk.delete(atRisk))
   }
 
   /**
@@ -133,6 +152,7 @@ class SerialLine implements Line {
   #take(port: SerialPort): void {
     this.#port = port
     this.#modem = modemAfterOpen
+    this.#baud = this.#serial.baud
     this.#state = 'open'
     port.on('data', (bytes: Buffer) => {
       if (this.#port !== port) return
@@ -200,7 +220,7 @@ async function openPort(path: string, serial: SerialSettings): Promise<SerialPor
   })
   try {
     await called((done) => port.open(done))
-    // What came in while nobody listened is no answer to anything.
+    // Bytes that came in while nobody listened answer nothing.
     await called((done) => port.flush(done))
     return port
   } catch (error) {

@@ -18,12 +18,12 @@ export class Wire {
   #level: boolean | undefined
   readonly #listeners = new Set<() => void>()
 
-  /** What the host makes of it. */
+  /** The level that the host sets. */
   get driven(): boolean | undefined {
     return this.#driven
   }
 
-  /** What the host reads: what hangs on it makes the level. */
+  /** The level that the host reads; the part on the wire makes it. */
   get level(): boolean {
     const strong = this.#weakly ? undefined : this.#driven
     return strong ?? this.#level ?? this.#driven ?? true
@@ -61,7 +61,7 @@ export interface FarEnd {
   isActive(name: string): boolean
   /** Calls when an output has changed. */
   onChange(name: string, call: () => void): void
-  /** What the host reads at an input. Until it is set, a wire that is cut: high. */
+  /** Sets the level that the host reads at an input. Until then the wire is as if cut: high. */
   setActive(name: string, active: boolean): void
   has(name: string): boolean
   /** Puts a chip where the plan has the part of that name. */

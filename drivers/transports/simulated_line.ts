@@ -45,6 +45,8 @@ class LineToSimulator<Settings> implements SimulatedLine {
   readonly faults = new Set<Fault>()
   /** The wire's time. */
   readonly clock: Clock
+  /** Pauses between frames are the instrument's time: they shrink with the rest of the simulation. */
+  readonly pacing: Clock
   readonly #options: SimulatedLineOptions<Settings>
   readonly #instrument: Clock
   readonly #lost: ((reason: string) => void)[] = []
@@ -61,6 +63,7 @@ class LineToSimulator<Settings> implements SimulatedLine {
     this.#options = options
     this.#instrument = clock
     this.clock = wire
+    this.pacing = clock
     this.#baud = serial.baud
     this.simulator = simulate({
       clock,

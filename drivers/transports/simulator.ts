@@ -1,8 +1,8 @@
-// What a simulated instrument is: bytes in, bytes out, and a world in between that keeps the instrument's timing.
+// A simulated instrument: bytes in, bytes out, and a world in between that keeps the instrument's timing.
 
 import type { Clock } from '../../src/kit/clock.ts'
 
-/** What can go wrong inside an instrument, as opposed to on its line. */
+/** The faults inside an instrument, as opposed to those of its line. */
 export const mechanicalFaults = ['jam', 'overtemperature', 'interlock_open'] as const
 export type MechanicalFault = (typeof mechanicalFaults)[number]
 

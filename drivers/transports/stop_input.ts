@@ -18,10 +18,10 @@ export type StopInput = {
   close(): Promise<void>
 }
 
-type Told = {
-  /** It is active: at the start too, and after it could not be read. */
+type Listener = {
+  /** The input is active: called at the start too, and after the pin could not be read. */
   pressed(): void
-  /** It cannot be read; told once until it can. */
+  /** The pin cannot be read; called once until it can. */
   failed(reason: string): void
 }
 
@@ -32,7 +32,7 @@ const again_ms = 2000
 const poll_ms = 100
 
 /** Opens the pin, and opens it anew for as long as it cannot be had. */
-export function stopInput(place: StopInputPlace, hardware: Opens, clock: Clock, told: Told): StopInput {
+export function stopInput(place: StopInputPlace, hardware: Opens, clock: Clock, listener: Listener): StopInput {
   let trouble: string | undefined
   let held: Held | undefined
   let closing: Promise<void> = Promise.resolve()
@@ -47,7 +47,7 @@ export function stopInput(place: StopInputPlace, hardware: Opens, clock: Clock, 
   }
   const fail = (reason: string) => {
     if (closed) return
-    if (trouble === undefined) told.failed(reason)
+    if (trouble === undefined) listener.failed(reason)
     trouble = reason
     void letGo()
     cancel()
@@ -56,7 +56,7 @@ export function stopInput(place: StopInputPlace, hardware: Opens, clock: Clock, 
   const open = async () => {
     await closing
     if (closed) return
-    const mine = new Held(clock, told.pressed, (reason) => held === mine && fail(reason))
+    const mine = new Held(clock, listener.pressed, (reason) => held === mine && fail(reason))
     held = mine
     try {
       await mine.open(place, hardware)
@@ -79,7 +79,7 @@ export function stopInput(place: StopInputPlace, hardware: Opens, clock: Clock, 
   }
 }
 
-/** One opening of the pin. */
+/** Holds the pin from one opening to the next loss. */
 class Held {
   readonly #clock: Clock
   readonly #pressed: () => void

@@ -63,7 +63,7 @@ export type PartWiring = { part: string; bus: number; address: number }
 /** `counted`: its edges are too many to be shown one by one. */
 export type PinPlan = PinWiring & Pick<PinUse, 'mode' | 'initial'> & { counted?: boolean }
 
-/** What a driver wants opened, by the names it uses. */
+/** The pins and parts that a driver wants opened, by the names it uses. */
 export type BoardPlan = {
   pins: Readonly<Record<string, PinPlan>>
   i2c: Readonly<Record<string, PartWiring>>

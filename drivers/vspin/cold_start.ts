@@ -7,7 +7,7 @@ import { turns } from './rotor.ts'
 import type { Talk } from './talk.ts'
 import * as words from './words.ts'
 
-/** They are deaf for some 100 ms after a reset; this is more than 5 s. */
+/** The modules are deaf for some 100 ms after a reset; so many tries are more than 5 s. */
 const addressTries = 25
 const addressDeadline_ms = 200
 /** How long a module that should not be there has to say so. */
@@ -33,12 +33,12 @@ export async function coldStart(talk: Talk, learn: (servoId: Buffer) => void): P
   learn(servo)
   await talk.order(words.setAddress(2))
   const io = await talk.order(words.readIoId)
-  if (await talk.probe(words.setAddress(3), thirdModule_ms)) {
+  if (await talk.probeSilent(words.setAddress(3), thirdModule_ms)) {
     throw new LabError('device_failed', 'a third module answered on its bus, and a VSpin has two; see what is connected to this port')
   }
   await toRunningSpeed(talk)
   await talk.order(words.defineServoStatus)
-  // It may have coasted through the reset, if its answers were lost before; the motor must not grip it then.
+  // The rotor may have coasted through the reset, if its answers were lost before; the motor must not grip it then.
   if (await turns(talk)) throw new LabError('device_failed', 'its rotor is turning; wait until it is at rest, then initialize')
   await outputsReady(talk)
   return {
@@ -59,7 +59,7 @@ async function resetAll(talk: Talk): Promise<void> {
 
 async function firstAddress(talk: Talk): Promise<void> {
   for (let tries = 1; tries <= addressTries; tries++) {
-    if (await talk.probe(words.setAddress(1), addressDeadline_ms)) return
+    if (await talk.probeSilent(words.setAddress(1), addressDeadline_ms)) return
   }
   throw new LabError('no_reply', 'it does not answer; see that it is switched on and connected')
 }

@@ -1,4 +1,4 @@
-// The door and the lock of the buckets: each an air cylinder that is told where to go, and watched until it is there.
+// The door and the lock of the buckets: each an air cylinder that is sent to one end, and watched until it is there.
 
 import { LabError } from '../../src/errors.ts'
 import type { Inputs } from './nmc.ts'

@@ -1,13 +1,12 @@
 // Agilent (Velocity11) VSpin: a centrifuge for two plates, with a door of its own. Without the Access2 loader.
 
-import type { Device, Identity, Learned } from '../../src/devices/device.ts'
+import type { Device, Identity } from '../../src/devices/device.ts'
 import { connectionLost, notOpen } from '../../src/devices/failure.ts'
 import { LabError } from '../../src/errors.ts'
-import type { Clock } from '../../src/kit/clock.ts'
-import type { Driver } from '../driver.ts'
+import type { Driver, SerialMount } from '../driver.ts'
 import { Going } from '../going.ts'
+import { Mounted } from '../mounted.ts'
 import { Exchange } from '../transports/exchange.ts'
-import type { Line } from '../transports/line.ts'
 import { coldStart } from './cold_start.ts'
 import * as door from './door.ts'
 import { framer, type Question, type Servo, servoOf, status } from './nmc.ts'
@@ -20,11 +19,13 @@ import * as words from './words.ts'
 export const driver: Driver<Settings> = {
   type: 'centrifuge',
   about: { instrument: 'Agilent (Velocity11) VSpin' },
+  typical: { initialize_s: 15 },
   settings: Settings,
   // The speed after a cold start, so that a stop reaches one that still spins from an earlier session.
   serial: { baud: words.runningBaud },
+  changes_speed: true,
   profile,
-  open,
+  open: (at) => new VSpin(at),
   simulate,
 }
 
@@ -32,62 +33,35 @@ const gap_ms = 50
 /** For a first word after which silence means something. */
 const hello_ms = 150
 const helloTries = 3
-/** In which a rotor that was told to stop must be seen to slow down. */
+/** In which a rotor must be seen to slow down after a stop. */
 const slowing_ms = 2000
 const slowingLook_ms = 150
 /** A stop slows down as fast as the motor may. */
 const fastest = 1
 
-type At = { line: Line; clock: Clock; settings: Settings }
-
-function open(at: At): Device {
-  return new VSpin(at).device()
-}
-
 /** Turns the operations of a VSpin into the words of its motor controller. */
-class VSpin {
-  readonly #line: Line
-  readonly #clock: Clock
-  readonly #settings: Settings
+class VSpin extends Mounted<SerialMount<Settings>> implements Device {
   #servoId: Buffer | undefined
-  /** It has been initialized and neither stopped nor lost since: it hears, and the positions mean something. */
+  /** Whether the centrifuge was initialized and neither stopped nor lost since: then it hears, and its positions mean something. */
   #ready = false
-  /** For what is asked without an operation, and to tell that there was a stop. */
+  /** Ends questions that belong to no operation, and shows that there was a stop. */
   #halting = new AbortController()
-  readonly #going: Going
+  readonly #going = new Going(this.at.line)
   #confirming: Promise<void> = Promise.resolve()
-  readonly #exchange: Exchange<Buffer<ArrayBufferLike>, Question>
+  readonly #exchange = new Exchange<Buffer, Question>(this.at.line, {
+    framer,
+    encode: ({ bytes }) => bytes,
+    gap_ms,
+    // Shorter than any other answer of the servo, and known after the first time.
+    resync: {
+      question: words.readServoId,
+      recognises: (frame) => frame.length === 4 && (!this.#servoId || this.#servoId.subarray(1, 3).equals(frame.subarray(1, 3))),
+    },
+  })
 
-  constructor({ line, clock, settings }: At) {
-    this.#line = line
-    this.#clock = clock
-    this.#settings = settings
-    this.#going = new Going(line)
-    this.#exchange = new Exchange<Buffer, Question>(line, {
-      framer,
-      encode: ({ bytes }) => bytes,
-      gap_ms,
-      // Shorter than any other answer of the servo, and known after the first time.
-      resync: {
-        question: words.readServoId,
-        recognises: (frame) => frame.length === 4 && (!this.#servoId || this.#servoId.subarray(1, 3).equals(frame.subarray(1, 3))),
-      },
-    })
-    line.onLost((reason) => this.#end(connectionLost(reason)))
-  }
-
-  /** Has a method for each operation that this model knows. */
-  device(): Device {
-    return {
-      initialize: this.#going.operation((params, signal) => this.#initialize(params, signal)),
-      centrifuge: this.#going.operation((params, signal) => this.#centrifuge(params, signal)),
-      open: this.#going.operation((params, signal) => this.#openDoor(params, signal)),
-      close: this.#going.operation((params, signal) => this.#closeDoor(params, signal)),
-      // The centrifuge identifies itself only after a cold start, which moves it.
-      identify: async (): Promise<Identity | null> => null,
-      check: () => this.#check(),
-      halt: () => this.#halt(),
-    }
+  constructor(at: SerialMount<Settings>) {
+    super(at)
+    at.line.onLost((reason) => this.#end(connectionLost(reason)))
   }
 
   #end(reason: LabError): void {
@@ -98,13 +72,13 @@ class VSpin {
   }
 
   #talkUntil(signal = this.#halting.signal): Talk {
-    return new Talk({ exchange: this.#exchange, line: this.#line, clock: this.#clock, signal })
+    return new Talk({ exchange: this.#exchange, line: this.at.line, clock: this.at.clock, signal })
   }
 
-  async #initialize(_params: object, signal: AbortSignal): Promise<Learned> {
+  readonly initialize = this.#going.operation(async (_params: object, signal) => {
     const talk = this.#talkUntil(signal)
     await this.#confirming.catch(() => undefined)
-    await this.#line.setBaud(words.runningBaud)
+    await this.at.line.setBaud(words.runningBaud)
     await mustNotStillTurn(talk)
     this.#ready = false
     this.#servoId = undefined
@@ -114,16 +88,16 @@ class VSpin {
     await this.#slowedDownOtherwise(() => this.#homeAndPresent(talk))
     this.#ready = true
     return { identity }
-  }
+  })
 
   async #homeAndPresent(talk: Talk): Promise<void> {
     const home = await rotor.home(talk)
-    await rotor.goToBucket(talk, { home, remainder: this.#settings.remainder, bucket: this.#settings.bucket })
+    await rotor.goToBucket(talk, { home, remainder: this.at.settings.remainder, bucket: this.at.settings.bucket })
   }
 
-  async #centrifuge({ g, duration }: { g: number; duration: number }, signal: AbortSignal): Promise<void> {
+  readonly centrifuge = this.#going.operation(async ({ g, duration }: { g: number; duration: number }, signal) => {
     const talk = this.#initialized(signal)
-    const spin = { rpm: words.rpmOf(g), duration, acceleration: this.#settings.acceleration, deceleration: this.#settings.deceleration }
+    const spin = { rpm: words.rpmOf(g), duration, acceleration: this.at.settings.acceleration, deceleration: this.at.settings.deceleration }
     if (spin.rpm > words.highest_rpm)
       throw new LabError('invalid', `${g} ×g would be ${Math.round(spin.rpm)} rpm, more than ${words.highest_rpm} rpm`)
     rotor.plan(spin, (await talk.servo()).position)
@@ -131,10 +105,12 @@ class VSpin {
     if ((await talk.inputs()).doorOpen) throw new LabError('interlock', 'its door is open; close it first')
     await door.freeForSpinning(talk)
     await this.#slowedDownOtherwise(async () => {
-      await rotor.spin(talk, spin)
+      await rotor.spin(talk, spin, { early: this.#going.early, going: signal })
       await this.#homeAndPresent(talk)
     })
-  }
+  })
+
+  readonly end = () => this.#going.early.ask()
 
   /** Does what turns the rotor. If it fails the rotor is slowed down, unless a stop has done so already. */
   async #slowedDownOtherwise(work: () => Promise<void>): Promise<void> {
@@ -158,17 +134,17 @@ class VSpin {
     }
   }
 
-  async #openDoor(_params: object, signal: AbortSignal): Promise<void> {
+  readonly open = this.#going.operation(async (_params: object, signal) => {
     const talk = this.#initialized(signal)
     await mustNotTurn(talk)
     await door.open(talk)
-  }
+  })
 
-  async #closeDoor(_params: object, signal: AbortSignal): Promise<void> {
+  readonly close = this.#going.operation(async (_params: object, signal) => {
     const talk = this.#initialized(signal)
     await mustNotTurn(talk)
     await door.close(talk)
-  }
+  })
 
   #initialized(signal: AbortSignal): Talk {
     if (!this.#ready)
@@ -176,8 +152,13 @@ class VSpin {
     return this.#talkUntil(signal)
   }
 
-  async #check(): Promise<void> {
-    if (this.#line.state !== 'open') throw notOpen('the line')
+  /** The centrifuge identifies itself only after a cold start, which moves it. */
+  async identify(): Promise<Identity | null> {
+    return null
+  }
+
+  async check(): Promise<void> {
+    if (this.at.line.state !== 'open') throw notOpen('the line')
     // A cold one is silent at this speed, and not ill.
     if (this.#ready) rotor.mustRestWell(await this.#talkUntil().servo())
   }
@@ -186,7 +167,7 @@ class VSpin {
    * Slows the rotor down: an abrupt stop at speed would tear at it. The door and the lock of the buckets have air behind them
    * and stay where their valves send them.
    */
-  async #halt(): Promise<void> {
+  async halt(): Promise<void> {
     const wasReady = this.#ready
     try {
       this.#exchange.interrupt(words.slowDown(fastest))
@@ -202,7 +183,7 @@ class VSpin {
   }
 
   async #confirm(talk: Talk, wasReady: boolean): Promise<void> {
-    if (!wasReady) await this.#line.setBaud(words.runningBaud)
+    if (!wasReady) await this.at.line.setBaud(words.runningBaud)
     for (let tries = 1; tries <= helloTries; tries++) {
       const seen = await look(talk)
       if (seen) return this.#mustSlowDown(talk, seen)
@@ -211,35 +192,35 @@ class VSpin {
     throw new LabError('no_reply', 'it did not answer the stop; if its rotor turns, switch it off')
   }
 
-  /** One that was reset and has not been spoken to since has no power on its motor: as good as stopped. */
+  /** Whether the controller was reset and not addressed since: then its motor has no power, which is as good as a stop. */
   async #isCold(talk: Talk): Promise<boolean> {
-    await this.#line.setBaud(words.coldBaud)
+    await this.at.line.setBaud(words.coldBaud)
     try {
       const asked = [words.areYouCold, words.areYouAddressed]
       for (const question of asked) if (await talk.probe(question, hello_ms)) return true
       return false
     } finally {
-      await this.#line.setBaud(words.runningBaud)
+      await this.at.line.setBaud(words.runningBaud)
     }
   }
 
   async #mustSlowDown(talk: Talk, first: Servo): Promise<void> {
-    const end = this.#line.clock.now() + slowing_ms
-    for (let before = first; this.#line.clock.now() < end; ) {
+    const end = this.at.line.clock.now() + slowing_ms
+    for (let before = first; this.at.line.clock.now() < end; ) {
       await talk.pause(slowingLook_ms - gap_ms)
       const seen = await look(talk)
       if (!seen) continue
       if (!rotor.isTurning(before, seen) || Math.abs(seen.velocity) < Math.abs(first.velocity)) return
       before = seen
     }
-    throw new LabError('device_failed', 'it was told to stop and does not slow down; switch it off')
+    throw new LabError('device_failed', 'it does not slow down after a stop; switch it off')
   }
 }
 
 /** A cold one does not answer at this speed, and cannot turn. */
 async function mustNotStillTurn(talk: Talk): Promise<void> {
   for (let tries = 1; tries <= helloTries; tries++) {
-    if (await talk.probe(words.defineServoStatus, hello_ms)) return mustNotTurn(talk)
+    if (await talk.probeSilent(words.defineServoStatus, hello_ms)) return mustNotTurn(talk)
   }
 }
 

@@ -2,7 +2,7 @@
 
 import type { Found } from '../transports/exchange.ts'
 
-/** What goes onto the wire, and how many bytes come back: an answer has neither header nor end. */
+/** The bytes of a question, and how many bytes come back: an answer has neither header nor end. */
 export type Question = { bytes: Uint8Array; reply: number }
 
 /** Low half of the command byte; the high half counts the bytes of data. `outputs` is the I/O module's meaning of `gains`. */
@@ -50,7 +50,7 @@ export const trajectory = {
   startNow: 0x80,
 } as const
 
-/** What may be wanted in a status answer, in the order in which it comes; `bytes` of each. */
+/** The items of a status answer, in the order in which they come, each with its number of bytes. */
 export const servoItems = {
   position: { bit: 0x01, bytes: 4 },
   analog: { bit: 0x02, bytes: 1 },
@@ -97,7 +97,7 @@ export function framer(buffer: Buffer, question: Question | undefined): Found<Bu
   return sound ? { used: question.reply, frame } : { used: buffer.length }
 }
 
-/** What the servo tells once its status is defined as 0x1F. Position and home in counts, velocity in counts in a tick. */
+/** The status of the servo once it is defined as 0x1F. Position and home in counts, velocity in counts in a tick. */
 export type Servo = { status: number; position: number; velocity: number; aux: number; home: number }
 
 export function servoOf(frame: Buffer): Servo {
@@ -110,7 +110,7 @@ export function servoOf(frame: Buffer): Servo {
   }
 }
 
-/** What the I/O module tells once its status is defined as 0x03. */
+/** The status of the I/O module once it is defined as 0x03. */
 export type Inputs = { settled: boolean; bucketLocked: boolean; doorOpen: boolean; doorUnlocked: boolean }
 
 /** Set while the pneumatics move: 08, 80, 88 and 30 were seen then, 00 and 10 at rest. */

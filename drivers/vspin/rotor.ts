@@ -1,6 +1,7 @@
 // How the rotor turns: home, to a bucket, up to speed and down again. Whatever ends a motion early slows the rotor down.
 
 import { LabError } from '../../src/errors.ts'
+import { type EarlyEnd, heardOrObeyed } from '../early_end.ts'
 import { type Servo, servoOf, status } from './nmc.ts'
 import type { Talk } from './talk.ts'
 import * as words from './words.ts'
@@ -86,33 +87,57 @@ export function plan({ rpm, duration, acceleration, deceleration }: Spin, from: 
   return { target, up_s, down_s }
 }
 
-/** Up, as long as asked at speed, and down to a standstill. The positions mean nothing after it. */
-export async function spin(talk: Talk, asked: Spin): Promise<void> {
+type Ending = { early: EarlyEnd; going: AbortSignal }
+
+/** Up, as long as asked at speed or until somebody ends it, and down to a standstill. The positions mean nothing after it. */
+export async function spin(talk: Talk, asked: Spin, { early, going }: Ending): Promise<void> {
   const { target, up_s, down_s } = plan(asked, (await talk.servo()).position)
   await talk.orders(words.enableMotor)
   await talk.order(words.gainsForSpinning)
   await talk.order(words.spinTo(target, asked.rpm, asked.acceleration))
+  const brake = async () => {
+    await talk.order(words.gainsForSpinning)
+    await talk.order(words.slowDown(asked.deceleration))
+  }
+  // Brakes twice where the first was not acknowledged.
+  const twice = () => heardOrObeyed(brake, () => brake().then(() => true))
+  const endsEarly = (seconds_left: number) => early.carriedOut({ seconds_left, going }, twice)
   const speedUp_ms = (1.5 * up_s + 15) * 1000
-  await talk.until(
-    () => watched(talk),
-    (seen) => isFast(seen, asked.rpm),
-    speedUp_ms,
-    (seen) => failed(`it reached ${Math.round(words.rpmOfTachometer(seen.velocity))} rpm instead of ${Math.round(asked.rpm)} rpm`),
-  )
-  await hold(talk, asked)
-  await talk.order(words.gainsForSpinning)
-  await talk.order(words.slowDown(asked.deceleration))
+  if (!(await isEndedBeforeFast(talk, { asked, speedUp_ms, early, endsEarly })) && !(await isEndedAtSpeed(talk, { asked, endsEarly })))
+    await brake()
   await standstill(talk, Math.max(standstill_ms, (1.5 * down_s + 15) * 1000))
 }
 
-async function hold(talk: Talk, { rpm, duration }: Spin): Promise<void> {
+type Turning = { asked: Spin; endsEarly(seconds_left: number): Promise<boolean> }
+
+/** Speeds up, and answers whether somebody ended that. */
+async function isEndedBeforeFast(
+  talk: Talk,
+  { asked, speedUp_ms, early, endsEarly }: Turning & { speedUp_ms: number; early: EarlyEnd },
+): Promise<boolean> {
+  for (;;) {
+    const seen = await talk.until(
+      () => watched(talk),
+      (seen) => early.isAsked || isFast(seen, asked.rpm),
+      speedUp_ms,
+      (seen) => failed(`it reached ${Math.round(words.rpmOfTachometer(seen.velocity))} rpm instead of ${Math.round(asked.rpm)} rpm`),
+    )
+    if (await endsEarly(asked.duration)) return true
+    if (isFast(seen, asked.rpm)) return false
+  }
+}
+
+/** Keeps the speed for as long as asked, and answers whether somebody ended that. */
+async function isEndedAtSpeed(talk: Talk, { asked: { rpm, duration }, endsEarly }: Turning): Promise<boolean> {
   const end = talk.clock.now() + duration * 1000
   while (talk.clock.now() < end) {
+    if (await endsEarly((end - talk.clock.now()) / 1000)) return true
     const seen = await watched(talk)
     if (isFast(seen, rpm) || talk.clock.now() >= end) continue
     const left = Math.ceil((end - talk.clock.now()) / 1000)
     throw failed(`it slowed down to ${Math.round(words.rpmOfTachometer(seen.velocity))} rpm with ${left} s to go`)
   }
+  return false
 }
 
 async function standstill(talk: Talk, limit_ms: number): Promise<void> {

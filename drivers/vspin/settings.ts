@@ -30,5 +30,6 @@ export function profile(): Profile {
       duration: { min: 1, max: 10_800, unit: 's', step: 1 },
     },
     features: { door: true },
+    ends_early: ['centrifuge'],
   }
 }

@@ -1,6 +1,7 @@
 // A door, its lock and the lock of the buckets, each moved by air when its valve switches.
 
 import type { Clock } from '../../src/kit/clock.ts'
+import { Mounted } from '../mounted.ts'
 import { freeBucket, lockBucket, openDoor, unlockDoor } from './words.ts'
 
 const door_ms = 1500
@@ -8,21 +9,10 @@ const doorLock_ms = 300
 const bucketLock_ms = 400
 
 /** Two ends and a way between them. */
-class Cylinder {
-  readonly #clock: Clock
-  readonly #travel_ms: number
-  readonly #arrived: () => void
+class Cylinder extends Mounted<{ clock: Clock; out: boolean; travel_ms: number; arrived(): void }> {
   #cancel: (() => void) | undefined
-  #goal: boolean
-  out: boolean
-
-  constructor(clock: Clock, at: { out: boolean; travel_ms: number; arrived(): void }) {
-    this.#clock = clock
-    this.#travel_ms = at.travel_ms
-    this.#arrived = at.arrived
-    this.#goal = at.out
-    this.out = at.out
-  }
+  #goal = this.at.out
+  out = this.at.out
 
   get moving(): boolean {
     return this.#cancel !== undefined
@@ -32,10 +22,10 @@ class Cylinder {
     if (out === this.#goal) return
     this.stop()
     this.#goal = out
-    this.#cancel = this.#clock.after(this.#travel_ms, () => {
+    this.#cancel = this.at.clock.after(this.at.travel_ms, () => {
       this.#cancel = undefined
       this.out = out
-      this.#arrived()
+      this.at.arrived()
     })
   }
 
@@ -45,21 +35,18 @@ class Cylinder {
   }
 }
 
-export class Door {
-  readonly #door: Cylinder
-  readonly #lock: Cylinder
-  readonly #bucketLock: Cylinder
+/** At first it is closed and locked, and the buckets are free. */
+export class Door extends Mounted<Clock> {
+  readonly #door = this.#cylinder(false, door_ms)
+  readonly #lock = this.#cylinder(true, doorLock_ms)
+  readonly #bucketLock = this.#cylinder(false, bucketLock_ms)
   #low = 0
   #high = 0
   /** The switches at the door say open, whatever it is. */
   switchesOpen = false
 
-  /** Closed and locked, the buckets free. */
-  constructor(clock: Clock) {
-    const arrived = () => this.#push()
-    this.#door = new Cylinder(clock, { out: false, travel_ms: door_ms, arrived })
-    this.#lock = new Cylinder(clock, { out: true, travel_ms: doorLock_ms, arrived })
-    this.#bucketLock = new Cylinder(clock, { out: false, travel_ms: bucketLock_ms, arrived })
+  #cylinder(out: boolean, travel_ms: number): Cylinder {
+    return new Cylinder({ clock: this.at, out, travel_ms, arrived: () => this.#push() })
   }
 
   get state(): 'open' | 'closed' | 'moving' {
@@ -82,7 +69,7 @@ export class Door {
     this.#push()
   }
 
-  /** What the switches tell: the two bytes of inputs. */
+  /** The levels of the switches: the two bytes of inputs. */
   inputs(): [number, number] {
     const low = (this.#door.moving ? 0x80 : 0) | (this.#lock.moving ? 0x08 : 0) | (this.#bucketLock.moving ? 0x30 : 0)
     const open = this.switchesOpen || this.state !== 'closed'

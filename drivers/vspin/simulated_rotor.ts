@@ -1,6 +1,7 @@
 // A rotor, its motor and its encoder, moved on whenever somebody looks.
 
 import type { Clock } from '../../src/kit/clock.ts'
+import { Mounted } from '../mounted.ts'
 import { accelerationOfWord, countsPerTurn } from './words.ts'
 
 type Goal =
@@ -9,33 +10,30 @@ type Goal =
   | { kind: 'position'; angle: number; velocity: number; acceleration: number }
 
 const step_s = 0.005
-/** What a rotor without a motor loses, in counts/s². */
+/** The deceleration of a rotor without a motor, in counts/s². */
 const friction = 2000
 /** Where it happens to stand when it is switched on; the index is at every whole turn. */
 const firstAngle = 2345
 
+type Parts = {
+  clock: Clock
+  /** Whether something keeps the rotor from turning. */
+  held(): boolean
+  /** Whether the motor may drive it. */
+  powered(): boolean
+}
+
 /** Angles in counts since it was switched on, speeds in counts/s, accelerations in counts/s². */
-export class Rotor {
-  readonly #clock: Clock
-  readonly #held: () => boolean
-  readonly #powered: () => boolean
-  #at: number
+export class Rotor extends Mounted<Parts> {
+  #at_ms = this.at.clock.now()
   #angle = firstAngle
   #zero = firstAngle
   #goal: Goal = { kind: 'none' }
   #velocity = 0
   #home = firstAngle
   #seeking = false
-  /** Set when the motor could not do what it was told. */
+  /** Set when the motor could not do what it was commanded. */
   positionError = true
-
-  /** `held`: something keeps the rotor from turning. `powered`: the motor may drive it. */
-  constructor(clock: Clock, held: () => boolean, powered: () => boolean) {
-    this.#clock = clock
-    this.#held = held
-    this.#powered = powered
-    this.#at = clock.now()
-  }
 
   get velocity(): number {
     this.advance()
@@ -47,7 +45,7 @@ export class Rotor {
     return this.#angle
   }
 
-  /** What the servo counts. */
+  /** The position as the servo counts it. */
   get position(): number {
     this.advance()
     return Math.round(this.#angle - this.#zero)
@@ -118,8 +116,8 @@ export class Rotor {
   }
 
   advance(): void {
-    let left = (this.#clock.now() - this.#at) / 1000
-    this.#at = this.#clock.now()
+    let left = (this.at.clock.now() - this.#at_ms) / 1000
+    this.#at_ms = this.at.clock.now()
     for (; left > 0 && !this.#atRest(); left -= step_s) this.#move(Math.min(left, step_s))
   }
 
@@ -130,8 +128,8 @@ export class Rotor {
   }
 
   #move(seconds: number): void {
-    if (this.#held() || !this.#powered()) this.#fail()
-    if (this.#held()) {
+    if (this.at.held() || !this.at.powered()) this.#fail()
+    if (this.at.held()) {
       this.#velocity = 0
       return
     }

@@ -1,6 +1,7 @@
 // A VSpin as it is seen from its port: a bus with a servo and an I/O module, a rotor on the one and a door on the other.
 
 import type { Clock } from '../../src/kit/clock.ts'
+import { Mounted } from '../mounted.ts'
 import type { InstrumentEnd, MechanicalFault, Simulate, Simulator } from '../transports/simulator.ts'
 import { aux, checksum, command, decode, divisors, type Packet, servoItems, status, trajectory, u32 } from './nmc.ts'
 import type { Settings } from './settings.ts'
@@ -21,46 +22,31 @@ const visible = 1
 type Module = {
   address: number
   items: number
-  /** Does what it was told; answers nothing. */
+  /** Carries out a command; answers nothing. */
   obey(packet: Packet): void
   reset(): void
   statusByte(): number
-  /** What it tells of itself, as the bits of `items` say. */
+  /** The items of its status that the bits of `items` choose. */
   report(items: number): number[]
 }
 
 /** Answers as a VSpin does, on the clock that it is given. */
-class SimulatedVSpin implements Simulator {
-  readonly #send: (bytes: Uint8Array) => void
-  readonly #clock: Clock
-  readonly #settings: Settings
-  readonly #baud: (() => number) | undefined
+class SimulatedVSpin extends Mounted<InstrumentEnd<Settings>> implements Simulator {
   #jammed = false
-  #deafUntil: number
+  #deafUntil = this.at.clock.now()
   #speed = words.coldBaud
   #buffer = Buffer.alloc(0)
-  readonly #door: Door
-  readonly #servo: Module & { rotor: Rotor }
-  readonly #modules: Module[]
-
-  constructor({ send, clock, settings, baud }: InstrumentEnd<Settings>) {
-    this.#send = send
-    this.#clock = clock
-    this.#settings = settings
-    this.#baud = baud
-    this.#deafUntil = clock.now()
-    this.#door = new Door(clock)
-    this.#servo = servoModule(
-      clock,
-      () => this.#jammed || this.#door.bucketLocked,
-      () => this.#door.locked,
-    )
-    this.#modules = [this.#servo, ioModule(this.#door)]
-  }
+  readonly #door = new Door(this.at.clock)
+  readonly #servo = servoModule(
+    this.at.clock,
+    () => this.#jammed || this.#door.bucketLocked,
+    () => this.#door.locked,
+  )
+  readonly #modules: Module[] = [this.#servo, ioModule(this.#door)]
 
   receive(bytes: Uint8Array): void {
     // At another speed it sees bytes, but not these.
-    if (this.#clock.now() < this.#deafUntil || (this.#baud && this.#baud() !== this.#speed)) {
+    if (this.at.clock.now() < this.#deafUntil || (this.at.baud && this.at.baud() !== this.#speed)) {
       this.#buffer = Buffer.alloc(0)
       return
     }
@@ -93,7 +79,7 @@ class SimulatedVSpin implements Simulator {
       door: this.#door.state,
       door_locked: this.#door.locked,
       bucket_locked: this.#door.bucketLocked,
-      bucket: bucketAtDoor(rotor.angle, this.#settings.remainder),
+      bucket: bucketAtDoor(rotor.angle, this.at.settings.remainder),
       baud: this.#speed,
     }
   }
@@ -104,7 +90,7 @@ class SimulatedVSpin implements Simulator {
       module.reset()
     }
     this.#speed = words.coldBaud
-    this.#deafUntil = this.#clock.now() + deaf_ms
+    this.#deafUntil = this.at.clock.now() + deaf_ms
     this.#buffer = Buffer.alloc(0)
   }
 
@@ -118,7 +104,7 @@ class SimulatedVSpin implements Simulator {
     if (packet.sound) obey(module, packet)
     const items = packet.sound && packet.command === command.readStatus ? packet.data[0]! : module.items
     const body = [module.statusByte() | (packet.sound ? 0 : status.checksumError), ...module.report(items)]
-    this.#send(Uint8Array.from([...body, checksum(body)]))
+    this.at.send(Uint8Array.from([...body, checksum(body)]))
   }
 
   #toAll(packet: Packet): void {
@@ -147,7 +133,7 @@ type Trajectory = { bits: number; position: number; velocity: number; accelerati
 function servoModule(clock: Clock, held: () => boolean, doorLocked: () => boolean): Module & { rotor: Rotor } {
   let amplifier = false
   let loaded: Trajectory = { bits: 0, position: 0, velocity: 0, acceleration: 0 }
-  const rotor = new Rotor(clock, held, () => amplifier && doorLocked())
+  const rotor = new Rotor({ clock, held, powered: () => amplifier && doorLocked() })
 
   function start(): void {
     const direction = (loaded.bits & trajectory.reverse) !== 0 ? -1 : 1
@@ -214,7 +200,7 @@ function servoModule(clock: Clock, held: () => boolean, doorLocked: () => boolea
   }
 }
 
-/** What a frame leaves out stays as it was loaded before. */
+/** Reads a trajectory; a member that the frame leaves out stays as it was loaded before. */
 function trajectoryOf(data: Buffer, before: Trajectory): Trajectory {
   const bits = data[0] ?? 0
   let at = 1

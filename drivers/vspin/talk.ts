@@ -1,33 +1,26 @@
-// What one operation says to a VSpin: nothing more once it is not wanted any longer, and nothing to a module that did not hear well.
+// The conversation of one operation with a VSpin. It ends when the operation is aborted, or a module did not hear well.
 
 import { LabError } from '../../src/errors.ts'
 import { type Clock, sleep } from '../../src/kit/clock.ts'
+import { Mounted } from '../mounted.ts'
 import type { Exchange } from '../transports/exchange.ts'
 import type { Line } from '../transports/line.ts'
 import { type Inputs, inputsOf, type Question, type Servo, servoOf, status } from './nmc.ts'
 import { ioStatus, servoStatus } from './words.ts'
 
-/** Answers come at once; a USB adapter keeps them for up to 16 ms. */
 /** The instrument answers within milliseconds; a busy computer may take its time to hear of it. */
 const reply_ms = 1000
 
-export class Talk {
-  readonly #exchange: Exchange<Buffer, Question>
-  readonly #signal: AbortSignal
-  readonly line: Line
-  readonly clock: Clock
+type Parts = { exchange: Exchange<Buffer, Question>; line: Line; clock: Clock; signal: AbortSignal }
 
-  constructor(at: { exchange: Exchange<Buffer, Question>; line: Line; clock: Clock; signal: AbortSignal }) {
-    this.#exchange = at.exchange
-    this.#signal = at.signal
-    this.line = at.line
-    this.clock = at.clock
-  }
+export class Talk extends Mounted<Parts> {
+  readonly clock = this.at.clock
+  readonly line = this.at.line
 
   /** Has it do something; resolves with its answer. */
   async order(question: Question): Promise<Buffer> {
-    this.#signal.throwIfAborted()
-    return heard(await this.#exchange.command(question, { deadline_ms: reply_ms }))
+    this.at.signal.throwIfAborted()
+    return heard(await this.at.exchange.command(question, { deadline_ms: reply_ms }))
   }
 
   async orders(questions: readonly Question[]): Promise<void> {
@@ -36,14 +29,14 @@ export class Talk {
 
   /** Says what is not answered. */
   async tell(question: Question): Promise<void> {
-    this.#signal.throwIfAborted()
-    await this.#exchange.tell(question)
+    this.at.signal.throwIfAborted()
+    await this.at.exchange.tell(question)
   }
 
   /** Asks what may go without an answer. */
   async probe(question: Question, deadline_ms: number): Promise<Buffer | undefined> {
-    this.#signal.throwIfAborted()
-    return this.#exchange.probe(question, { deadline_ms })
+    this.at.signal.throwIfAborted()
+    return this.at.exchange.probe(question, { deadline_ms })
   }
 
   async servo(): Promise<Servo> {
@@ -54,9 +47,15 @@ export class Talk {
     return inputsOf(await this.#query(ioStatus))
   }
 
-  /** Of the wire's time. */
+  /** Waits between two frames. */
   pause(ms: number): Promise<void> {
-    return sleep(this.line.clock, ms, this.#signal)
+    return sleep(this.line.pacing ?? this.line.clock, ms, this.at.signal)
+  }
+
+  /** Asks a module that may be deaf or not there; resolves with its answer, or with undefined after `ms` of the instrument's time. */
+  async probeSilent(question: Question, ms: number): Promise<Buffer | undefined> {
+    this.at.signal.throwIfAborted()
+    return this.at.exchange.probe(question, { deadline_ms: ms, isLikelySilent: true })
   }
 
   /** Asks until it is as wanted, at least once; rejects with what `late` answers after `limit_ms`. */
@@ -70,8 +69,8 @@ export class Talk {
   }
 
   async #query(question: Question): Promise<Buffer> {
-    this.#signal.throwIfAborted()
-    return heard(await this.#exchange.query(question, { deadline_ms: reply_ms }))
+    this.at.signal.throwIfAborted()
+    return heard(await this.at.exchange.query(question, { deadline_ms: reply_ms }))
   }
 }
 

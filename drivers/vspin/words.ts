@@ -19,7 +19,7 @@ export const highest_rpm = 3000
 /** Measured at the full word, in counts/s²: a quarter of what the word would be in the servo's own unit. */
 export const fullAcceleration = 12903
 const fullAccelerationWord = 915
-/** One unit of the tachometer. */
+/** A unit of the tachometer. */
 export const tachometer_rpm = 60 / (countsPerTurn * tick)
 
 export function rpmOf(g: number): number {
@@ -44,7 +44,7 @@ export function accelerationWord(fraction: number): number {
   return Math.round(fraction * fullAccelerationWord)
 }
 
-/** What the motor really does with an acceleration word, in counts/s². */
+/** The real acceleration of the motor for an acceleration word, in counts/s². */
 export function accelerationOfWord(word: number): number {
   return (word / fullAccelerationWord) * fullAcceleration
 }

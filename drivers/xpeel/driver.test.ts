@@ -1,7 +1,7 @@
 import { test } from 'tap'
 import * as v from 'valibot'
 import { operations } from '../../src/devices/operations.ts'
-import { type Bench, calm, onSimulator } from '../testing.ts'
+import { type Bench, calm, onSimulator } from '../../src/testing/drivers.ts'
 import { driver } from './driver.ts'
 import type { SimulatedXPeel } from './simulator.ts'
 

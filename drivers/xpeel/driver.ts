@@ -1,12 +1,12 @@
 // The XPeel plate seal remover: commands with a star at 9600 baud, acknowledged at once and answered again when they are done.
 
 import * as v from 'valibot'
-import type { Device, Identity, Learned, Profile } from '../../src/devices/device.ts'
+import type { Device, Identity, Profile } from '../../src/devices/device.ts'
+import type { Params } from '../../src/devices/operations.ts'
 import { LabError } from '../../src/errors.ts'
-import type { Clock } from '../../src/kit/clock.ts'
-import type { Driver } from '../driver.ts'
+import type { Driver, SerialMount } from '../driver.ts'
 import { Going } from '../going.ts'
-import type { Line } from '../transports/line.ts'
+import { Mounted } from '../mounted.ts'
 import { errorTable } from './errors.ts'
 import { askVersion, conveyorIn, conveyorOut, peel, reset } from './protocol.ts'
 import { simulate } from './simulator.ts'
@@ -29,11 +29,12 @@ export type Settings = v.InferOutput<typeof settings>
 export const driver: Driver<Settings> = {
   type: 'peeler',
   about: { instrument: 'Azenta XPeel' },
+  typical: { initialize_s: 6 },
   settings,
   serial: { baud: 9600 },
   profile,
   errors: () => errorTable,
-  open,
+  open: (at) => new XPeel(at),
   simulate,
 }
 
@@ -52,49 +53,47 @@ function profile(): Profile {
   }
 }
 
-function open({ line, clock, settings }: { line: Line; clock: Clock; settings: Settings }): Device {
-  const going = new Going(line)
-  const talk = new Talk(line, clock)
+/** Turns the operations of an XPeel into its commands. */
+class XPeel extends Mounted<SerialMount<Settings>> implements Device {
+  readonly #going = new Going(this.at.line)
+  readonly #talk = new Talk(this.at)
+  readonly close = this.#going.operation((_params: object, signal) => this.#talk.move(conveyorIn, step_s, signal))
 
   /** A motion clears the codes of the one before, and a reset is one that brings it to where it takes a plate. */
-  async function initialize(_params: object, signal: AbortSignal): Promise<Learned> {
-    await talk.still()
-    talk.forgetRestart()
-    const found = await identify()
-    await talk.codes()
-    await talk.move(reset, reset_s, signal)
-    return { identity: found }
+  readonly initialize = this.#going.operation(async (_params: object, signal) => {
+    await this.#talk.still()
+    this.#talk.forgetRestart()
+    const identity = await this.identify()
+    await this.#talk.codes()
+    await this.#talk.move(reset, reset_s, signal)
+    return { identity }
+  })
+
+  readonly peel = this.#going.operation(async ({ parameter_set, adhere }: Params<'peel'>, signal) => {
+    await this.#talk.move(peel(parameter_set, adhere), peel_s, signal)
+  })
+
+  readonly open = this.#going.operation(async (_params: object, signal) => {
+    for (let step = 0; step < this.at.settings.outward_steps; step++) await this.#talk.move(conveyorOut, step_s, signal)
+  })
+
+  async identify(): Promise<Identity> {
+    return { model: 'XPeel', serial_number: null, firmware_version: await this.#talk.version() }
   }
 
-  async function identify(): Promise<Identity> {
-    return { model: 'XPeel', serial_number: null, firmware_version: await talk.version() }
-  }
-
-  async function moveOut(signal: AbortSignal): Promise<void> {
-    for (let step = 0; step < settings.outward_steps; step++) await talk.move(conveyorOut, step_s, signal)
+  check(): Promise<void> {
+    return this.#talk.mustBeWell()
   }
 
   /**
    * No command is known that ends a motion, and those that home it would begin another. So what is written is a question that
    * moves nothing, and it is halted when it has said that its motion is done, and answers.
    */
-  async function halt(): Promise<void> {
-    going.end(new LabError('stopped', 'interrupted by a stop'))
-    talk.interrupt(askVersion)
-    await talk.still()
-    talk.forgetRestart()
-    await talk.codes()
-  }
-
-  return {
-    initialize: going.operation(initialize),
-    peel: going.operation(({ parameter_set, adhere }: { parameter_set: number; adhere: number }, signal) =>
-      talk.move(peel(parameter_set, adhere), peel_s, signal),
-    ),
-    open: going.operation((_params: object, signal) => moveOut(signal)),
-    close: going.operation((_params: object, signal) => talk.move(conveyorIn, step_s, signal)),
-    identify,
-    check: () => talk.mustBeWell(),
-    halt,
+  async halt(): Promise<void> {
+    this.#going.end(new LabError('stopped', 'interrupted by a stop'))
+    this.#talk.interrupt(askVersion)
+    await this.#talk.still()
+    this.#talk.forgetRestart()
+    await this.#talk.codes()
   }
 }

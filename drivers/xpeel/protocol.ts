@@ -35,22 +35,22 @@ export function readyCodes(line: string): number[] | undefined {
   return /^\*ready:(\d\d),(\d\d),(\d\d)$/.exec(line)?.slice(1).map(Number)
 }
 
-/** What it calls itself is not known; so whatever is none of its other words. */
+/** Whether a line may be the version. How the peeler words it is not known, so any line that is none of its other words may be. */
 export function isVersion(line: string): boolean {
   return !/^\*(ack|ready|tape|manual|setup|poweron|homing|xpeel)/.test(line)
 }
 
-/** What it says when it was switched on, or restarted itself. */
+/** Whether a line says that the peeler was switched on, or restarted itself. */
 export function isRestart(line: string): boolean {
   return line.startsWith('*poweron')
 }
 
-/** What begins something that nobody asked for over the line, and that ends with a `*ready` of its own. */
+/** Whether a line begins a motion that nobody asked for over the line, and that ends with a `*ready` of its own. */
 export function beginsUnasked(line: string): boolean {
   return /^\*(manual|poweron|homing)/.test(line)
 }
 
-/** What somebody does at its panel and that ends with nothing. */
+/** Whether a line reports a key of the panel that begins nothing. */
 export function isNotice(line: string): boolean {
   return /^\*(setup.*|xpeel)$/.test(line)
 }

@@ -1,9 +1,9 @@
-// An XPeel that is not there: conveyor, elevator and tape, the lines it says, and the buttons on its front.
+// A simulated XPeel: conveyor, elevator and tape, the lines that it sends, and the buttons on its front.
 
-import type { Clock } from '../../src/kit/clock.ts'
+import { Mounted } from '../mounted.ts'
 import { Timers } from '../simulated_parts.ts'
-import { lineReader } from '../text_lines.ts'
-import type { MechanicalFault, Simulate, Simulator } from '../transports/simulator.ts'
+import { TextPort } from '../simulated_port.ts'
+import type { InstrumentEnd, MechanicalFault, Simulator } from '../transports/simulator.ts'
 
 const answer_ms = 20
 const home_ms = 6000
@@ -35,20 +35,34 @@ export type SimulatedXPeel = Simulator & {
   putInRoll(seals: number): void
 }
 
-export const simulate: Simulate<unknown> & ((at: Parameters<Simulate<unknown>>[0]) => SimulatedXPeel) = ({
-  send,
-  clock,
-  baud = () => 9600,
-}) => new Peeler(send, clock, baud)
+export const simulate = (at: InstrumentEnd<unknown>): SimulatedXPeel => new Peeler(at)
 
-class Peeler implements SimulatedXPeel {
-  readonly #send: (bytes: Uint8Array) => void
-  readonly #baud: () => number
-  readonly #lines = lineReader(longest)
-  readonly #answers: Timers
-  readonly #motion: Timers
-  readonly #words: Readonly<Record<string, () => void>>
-  #off = false
+class Peeler extends Mounted<InstrumentEnd<unknown>> implements SimulatedXPeel {
+  readonly #port = new TextPort({
+    ...this.at,
+    ...{ answer_ms, longest, ending: '\r\n', speed: 9600 },
+    // Whether it hears anything while it moves is not known: this one does not.
+    hear: (line) => !this.#moving && this.#obey(line),
+  })
+  readonly #motion = new Timers(this.at.clock)
+  readonly #words: Readonly<Record<string, () => void>> = {
+    '*stat': () => this.#ready(),
+    '*version': () => this.#port.say('simulated 1.00'),
+    '*tapeleft': () => {
+      this.#port.say(`*tape:${this.#tape()}`)
+      this.#ready()
+    },
+    '*reset': () => this.#acknowledged(() => this.#moves(home_ms, () => this.#home())),
+    '*restart': () => this.#acknowledged(() => this.#start()),
+    '*sealcheck': () => this.#acknowledged(() => this.#moves(home_ms, () => {})),
+    '*movein': () => this.#acknowledged(() => this.#conveyor(travel_mm)),
+    '*moveout': () => this.#acknowledged(() => this.#stepOut()),
+    '*moveup': () => this.#acknowledged(() => this.#moves(step_ms, () => {})),
+    '*movedown': () => this.#acknowledged(() => this.#moves(elevator_ms, () => {})),
+    '*movespool': () => this.#acknowledged(() => this.#moves(step_ms, () => {})),
+    '*platecheck:y': () => this.#acknowledged(() => this.#ready()),
+    '*platecheck:n': () => this.#acknowledged(() => this.#ready()),
+  }
   #jammed = false
   #coverOpen = false
   #codes: number[] = []
@@ -58,31 +72,6 @@ class Peeler implements SimulatedXPeel {
   #left = seals
   #taken = 0
   #peels = 0
-
-  constructor(send: (bytes: Uint8Array) => void, clock: Clock, baud: () => number) {
-    this.#send = send
-    this.#baud = baud
-    this.#answers = new Timers(clock)
-    this.#motion = new Timers(clock)
-    this.#words = {
-      '*stat': () => this.#ready(),
-      '*version': () => this.#say('simulated 1.00'),
-      '*tapeleft': () => {
-        this.#say(`*tape:${this.#tape()}`)
-        this.#ready()
-      },
-      '*reset': () => this.#acknowledged(() => this.#moves(home_ms, () => this.#home())),
-      '*restart': () => this.#acknowledged(() => this.#start()),
-      '*sealcheck': () => this.#acknowledged(() => this.#moves(home_ms, () => {})),
-      '*movein': () => this.#acknowledged(() => this.#conveyor(travel_mm)),
-      '*moveout': () => this.#acknowledged(() => this.#stepOut()),
-      '*moveup': () => this.#acknowledged(() => this.#moves(step_ms, () => {})),
-      '*movedown': () => this.#acknowledged(() => this.#moves(elevator_ms, () => {})),
-      '*movespool': () => this.#acknowledged(() => this.#moves(step_ms, () => {})),
-      '*platecheck:y': () => this.#acknowledged(() => this.#ready()),
-      '*platecheck:n': () => this.#acknowledged(() => this.#ready()),
-    }
-  }
 
   get world() {
     return {
@@ -96,9 +85,7 @@ class Peeler implements SimulatedXPeel {
   }
 
   receive(bytes: Uint8Array): void {
-    if (this.#off || this.#baud() !== 9600) return
-    // Whether it hears anything while it moves is not known: this one does not.
-    for (const line of this.#lines(bytes)) if (!this.#moving) this.#obey(line)
+    this.#port.receive(bytes)
   }
 
   setFault(fault: MechanicalFault, present: boolean): boolean {
@@ -110,14 +97,13 @@ class Peeler implements SimulatedXPeel {
   }
 
   powerOff(): void {
-    this.#off = true
     this.#rest()
-    this.#answers.clear()
+    this.#port.powerOff()
   }
 
   pressPeel(): void {
-    this.#say('*manual')
-    this.#say('*xpeel')
+    this.#port.say('*manual')
+    this.#port.say('*xpeel')
     this.#peel(4, 1)
   }
 
@@ -127,7 +113,7 @@ class Peeler implements SimulatedXPeel {
 
   cutPower(): void {
     this.#rest()
-    this.#answers.clear()
+    this.#port.clear()
     this.#start()
   }
 
@@ -147,14 +133,14 @@ class Peeler implements SimulatedXPeel {
   }
 
   #acknowledged(then: () => void): void {
-    this.#say('*ack')
+    this.#port.say('*ack')
     then()
   }
 
   #start(): void {
     this.#codes = []
-    this.#say('*poweron')
-    this.#say('*homing')
+    this.#port.say('*poweron')
+    this.#port.say('*homing')
     this.#moves(home_ms, () => this.#home())
   }
 
@@ -217,11 +203,7 @@ class Peeler implements SimulatedXPeel {
   }
 
   #ready(): void {
-    this.#say(`*ready:${[0, 1, 2].map((place) => twoDigits(this.#codes[place] ?? 0)).join()}`)
-  }
-
-  #say(line: string): void {
-    this.#answers.after(answer_ms, () => this.#send(Buffer.from(`${line}\r\n`, 'latin1')))
+    this.#port.say(`*ready:${[0, 1, 2].map((place) => twoDigits(this.#codes[place] ?? 0)).join()}`)
   }
 }
 

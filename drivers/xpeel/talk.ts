@@ -3,6 +3,7 @@
 import { connectionLost } from '../../src/devices/failure.ts'
 import { LabError } from '../../src/errors.ts'
 import type { Clock } from '../../src/kit/clock.ts'
+import { Mounted } from '../mounted.ts'
 import { reports } from '../reported.ts'
 import { Exchange } from '../transports/exchange.ts'
 import type { Line } from '../transports/line.ts'
@@ -29,28 +30,26 @@ const unasked_s = 60
 /** Something that goes on there, whoever waits for it here. */
 type Motion = { acknowledged: boolean; ended: Promise<number[]>; end(codes: number[]): void; fail(error: LabError): void }
 
-export class Talk {
-  readonly #clock: Clock
-  readonly #line: Line
-  readonly #exchange: Exchange<string, string>
-  /** What was asked for over this line. */
+type Parts = { line: Line; clock: Clock }
+
+export class Talk extends Mounted<Parts> {
+  readonly #exchange = new Exchange<string, string>(this.at.line, {
+    framer: nextAnswer,
+    encode,
+    gap_ms: 50,
+    resync: { question: askStatus, recognises: isReady },
+    unsolicited: (answer) => this.#notice(answer),
+  })
+  /** The motion that was asked for over this line. */
   #motion: Motion | undefined
-  /** What was not: done at its panel, or by itself when it was switched on. Ends with a `*ready` too. */
+  /** A motion that was not: begun at the panel, or by the peeler when it was switched on. It ends with a `*ready` too. */
   #unasked: Motion | undefined
   #restarted = false
 
   /** `clock` is the instrument's. */
-  constructor(line: Line, clock: Clock) {
-    this.#clock = clock
-    this.#line = line
-    this.#exchange = new Exchange<string, string>(line, {
-      framer: nextAnswer,
-      encode,
-      gap_ms: 50,
-      resync: { question: askStatus, recognises: isReady },
-      unsolicited: (answer) => this.#notice(answer),
-    })
-    line.onLost((reason) => {
+  constructor(at: Parts) {
+    super(at)
+    at.line.onLost((reason) => {
       this.#motion?.fail(connectionLost(reason))
       this.#unasked?.end([])
     })
@@ -116,7 +115,7 @@ export class Talk {
       fail = reject
     })
     const motion: Motion = { acknowledged: false, ended, end, fail }
-    const cancel = this.#clock.after(within_s * 1000, () => {
+    const cancel = this.at.clock.after(within_s * 1000, () => {
       fail(new LabError('no_reply', `it has not said within ${within_s} s that it is done; see what it does, then initialize`))
     })
     const done = () => {
@@ -128,9 +127,9 @@ export class Talk {
     return motion
   }
 
-  /** What was written and cut short may have begun: then it is acknowledged soon. */
+  /** A command that was cut short may have begun its motion: then the peeler acknowledges it soon. */
   #forgetUnlessAcknowledged(motion: Motion): void {
-    this.#line.clock.after(short_ms, () => {
+    this.at.line.clock.after(short_ms, () => {
       if (!motion.acknowledged) motion.end([])
     })
   }
@@ -171,7 +170,7 @@ function throwErrors(codes: number[]): void {
   if (errors.length) throw reports(errorTable, errors)
 }
 
-/** Who aborts is not kept waiting: the motion goes on without them. */
+/** Rejects as soon as the signal is aborted; the motion itself goes on. */
 function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const onAbort = () => reject(signal.reason)

@@ -12,7 +12,10 @@ const get = (path: string, key?: string) => `GET ${path} HTTP/1.1\r\nHost: local
 const bulk = (key: string) =>
   `POST /api/teachpoints/bulk HTTP/1.1\r\nHost: localhost\r\nX-API-Key: ${key}\r\nContent-Type: application/json\r\nContent-Length: 2097152\r\n\r\n`
 
-/** By name; of each the attacker keeps so many connections, and comes back when it is cut off. */
+/**
+ * By name. By default the attacker has the same address as the client that stops, as behind one router; `--from 127.0.0.2` gives it its own.
+ * Of each the attacker keeps so many connections, and comes back when it is cut off.
+ */
 const attacks: Record<string, (keys: Target['keys']) => Attacking[]> = {
   'pipelined /openapi.json': () => [{ connections: 1, head: get('/openapi.json').repeat(1000) }],
   'pipelined /health': () => [{ connections: 16, head: get('/health').repeat(1000), reads: true }],
@@ -35,21 +38,22 @@ const most = { rss_mib: 200, stop_ms: 500, free_s: 15 }
 export const attacksBench = bench({
   name: 'attacks',
   summary: `while it is attacked: memory (at most ${most.rss_mib} MiB), stops (${most.stop_ms} ms), and places free again (${most.free_s} s)`,
-  options: { stops: 20, events: 20_000, only: '', over: 'plain,tls' },
-  async run({ stops, events, only, over }) {
+  options: { stops: 20, events: 20_000, only: '', over: 'plain,tls', from: '127.0.0.1' },
+  async run({ stops, events, only, over, from }) {
     const rows: Row[] = []
     for (const way of over.split(',')) {
       for (const [name, attack] of Object.entries(attacks)) {
-        if (name.includes(only)) rows.push(...(await attacked({ name: `${name}, ${way}`, attack, tls: way === 'tls', stops, events })))
+        if (name.includes(only))
+          rows.push(...(await attacked({ name: `${name}, ${way}`, attack, tls: way === 'tls', stops, events, from })))
       }
     }
     return rows
   },
 })
 
-type Trial = { name: string; attack: (keys: Target['keys']) => Attacking[]; tls: boolean; stops: number; events: number }
+type Trial = { name: string; attack: (keys: Target['keys']) => Attacking[]; tls: boolean; stops: number; events: number; from: string }
 
-async function attacked({ name, attack, tls, stops, events }: Trial): Promise<Row[]> {
+async function attacked({ name, attack, tls, stops, events, from }: Trial): Promise<Row[]> {
   const target = await startTarget({ tls, events })
   const attacker = await startChild<object>('./attacks/attacker.js')
   try {
@@ -57,7 +61,7 @@ async function attacked({ name, attack, tls, stops, events }: Trial): Promise<Ro
     const own: number[] = []
     for (let i = 0; i < 5; i++) own.push((await target.stop()) ?? Number.POSITIVE_INFINITY)
     for (const { tls: how, ...its } of attack(target.keys)) {
-      const whole: Attack = { filler: { bytes: 0, times: 0 }, reads: false, ...its, port: target.port, tls: tls && how !== 'silent' }
+      const whole: Attack = { filler: { bytes: 0, times: 0 }, reads: false, ...its, port: target.port, from, tls: tls && how !== 'silent' }
       await attacker.ask({ do: 'attack', attack: whole })
     }
     await wait(1500)

@@ -2,7 +2,8 @@
 
 import { Agent, request as requestHttp } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { drivers } from '../../drivers/index.ts'
+import { isOnPins } from '../../drivers/driver.ts'
+import { type DriverName, driverNames, drivers } from '../../drivers/index.ts'
 import { openPty } from '../../drivers/transports/pty.ts'
 import { scaled, systemClock } from '../../src/kit/clock.ts'
 import { bench, type Row } from './bench.ts'
@@ -69,12 +70,39 @@ export const estop = bench({
   },
 })
 
+/** Each driver on a line of its own that is quiet: the bytes of the stop are the first that come. */
+export const estopDrivers = bench({
+  name: 'estop-drivers',
+  summary: 'stop of every driver with a serial line that is quiet: from the request to the first byte',
+  options: { stops: 100, only: '' },
+  async run({ stops, only }) {
+    const rows: Row[] = []
+    for (const name of driverNames.filter((name) => name.includes(only))) {
+      if (isOnPins(await drivers[name]())) continue
+      const end = await farEnd('stoppable', name)
+      try {
+        const times: number[] = []
+        while (times.length < stops) {
+          times.push(await end.stopped())
+          await sleep(pause_ms * (0.5 + Math.random()))
+        }
+        rows.push({ what: `${name}, p50`, unit: 'ms', value: percentile(times, 0.5) })
+        rows.push({ what: `${name}, p99`, unit: 'ms', value: percentile(times, 0.99), target: { of: 'value', most: 10, wall: true } })
+      } finally {
+        await end.end()
+      }
+    }
+    return rows
+  },
+})
+
 type FarEnd = { server: Child<Stoppable>; stopped(): Promise<number>; end(): Promise<void> }
 
 /** A server and the instrument that it talks to; `stopped` presses stop and answers after how many milliseconds that arrived. */
-async function farEnd(kind: 'stoppable' | 'raw_stoppable'): Promise<FarEnd> {
+async function farEnd(kind: 'stoppable' | 'raw_stoppable', name: DriverName = 'bioshake'): Promise<FarEnd> {
   const pty = await openPty()
-  const driver = await drivers.bioshake()
+  const driver = await drivers[name]()
+  if (isOnPins(driver)) throw new Error(`${name} has no serial line`)
   const simulator = driver.simulate({
     clock: scaled(systemClock, 50),
     settings: (await import('valibot')).parse(driver.settings, {}),
@@ -83,10 +111,10 @@ async function farEnd(kind: 'stoppable' | 'raw_stoppable'): Promise<FarEnd> {
   let arrived = (_at: number) => {}
   pty.onBytes((bytes) => {
     const at = performance.now()
-    if (Buffer.from(bytes).includes('shakeEmergencyOff')) arrived(at)
+    if (name !== 'bioshake' || Buffer.from(bytes).includes('shakeEmergencyOff')) arrived(at)
     simulator.receive(bytes)
   })
-  const server = await startChild<Stoppable>(`./servers/${kind}.js`, { args: [pty.path] })
+  const server = await startChild<Stoppable>(`./servers/${kind}.js`, { args: [pty.path, name] })
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   return {
     server,

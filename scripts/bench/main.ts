@@ -4,7 +4,8 @@
 import { parseArgs } from 'node:util'
 import { attacksBench } from './attacks.ts'
 import { type Bench, meets, type Options } from './bench.ts'
-import { estop } from './estop.ts'
+import { commands } from './commands.ts'
+import { estop, estopDrivers } from './estop.ts'
 import { eventCost } from './event_cost.ts'
 import { eventFull } from './event_full.ts'
 import { footprint } from './footprint.ts'
@@ -37,12 +38,14 @@ const benches: readonly Bench[] = [
   logSince,
   logStart,
   estop,
+  estopDrivers,
   attacksBench,
   serial,
   runtimeThreads,
   journal,
   smc,
   start,
+  commands,
   footprint,
   sdCard,
   soak,

@@ -9,7 +9,7 @@ import { createInterface } from 'node:readline'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { demoBench } from '../../src/examples/demo_bench.ts'
-import { bench, median, type Row } from './bench.ts'
+import { bench, childrenCpu, median, type Row } from './bench.ts'
 
 /**
  * `benchd serve` on the demo's four simulated devices, and the demo itself, which opens the workflows too, as they ship. CPU time is what the kernel counts for the whole process,
@@ -100,13 +100,6 @@ async function firstAnswer(child: ChildProcess): Promise<void> {
     throw new Error(`/health answered ${status}`)
   }
   throw new Error('benchd ended before it listened')
-}
-
-/** What all children that have ended have used, in milliseconds; the kernel tells it in hundredths of a second (proc(5), cutime). */
-function childrenCpu(): number {
-  const stat = readFileSync('/proc/self/stat', 'utf8')
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  return (Number(fields[13]) + Number(fields[14])) * 10
 }
 
 /** The hundredths even out over the rounds; in a median they would not. */

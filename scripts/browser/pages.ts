@@ -4,134 +4,40 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import type { Locator, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { type Bench, openBench } from './bench.ts'
-
-type Check = (bench: Bench) => Promise<void>
+import { benchPageChecks, type Check } from './bench_page.ts'
 
 const run = promisify(execFile)
 const pictures = process.env.BENCHD_SCREENSHOTS
 
 const checks: Record<string, Check> = {
-  async 'a browser without a key is asked for one, told when it is wrong, and not asked again'(bench) {
-    const page = await bench.open('/', { withKey: false })
-    await page.getByLabel('API key of this browser').fill('bk_wrong')
-    await page.getByRole('button', { name: 'Use this key' }).click()
-    await page.getByText('This key is wrong, expired or revoked').waitFor()
-    await page.getByLabel('API key of this browser').fill(bench.api_key)
-    await page.getByRole('button', { name: 'Use this key' }).click()
-    await row(page, 'shaker-1').waitFor()
-    await page.reload()
-    await row(page, 'shaker-1').waitFor()
-    assert.equal(await page.locator('#key').isVisible(), false)
-    await page.getByRole('button', { name: 'Forget the key' }).click()
-    await page.locator('#key').waitFor()
-  },
+  ...benchPageChecks,
 
-  async 'every device is listed with its state and marked as simulated'(bench) {
-    const page = await bench.open('/')
-    await row(page, 'shaker-1').waitFor()
-    for (const id of ['shaker-1', 'sealer-1', 'centrifuge-1', 'arm-1']) {
-      assert.match(await textOf(row(page, id)), /SIMULATED[\s\S]*not initialized[\s\S]*no/)
-    }
-    await page.getByText('nothing on this bench is real').waitFor()
-    await picture(page, 'bench-1280x800')
-  },
-
-  async 'an operation shows with the seconds that are left'(bench) {
-    await ready(bench)
-    const page = await bench.open('/', { width: 800, height: 480 })
-    await bench.ask('POST', '/api/devices/shaker-1/lock_plate')
-    const shaking = bench.ask('POST', '/api/devices/shaker-1/shake', { speed: 500, duration: 200 })
-    await row(page, 'shaker-1')
-      .getByText(/shake, \d+ s left/)
-      .waitFor()
-    await picture(page, 'bench-busy-800x480')
-    await bench.ask('POST', '/api/devices/shaker-1/stop')
-    await shaking
-  },
-
-  async 'Stop all acts when it is pressed down, asks nothing, and leaves every device stopped'(bench) {
-    await ready(bench)
-    const page = await bench.open('/', { width: 800, height: 480 })
-    await row(page, 'shaker-1').getByText('ready', { exact: true }).waitFor()
-    const { x, y, width, height } = (await page.locator('#stop-all').boundingBox())!
-    await page.mouse.move(x + width / 2, y + height / 2)
-    await page.mouse.down()
-    await row(page, 'shaker-1').getByText('stopped', { exact: true }).waitFor()
-    await page.mouse.up()
-    for (const id of ['shaker-1', 'sealer-1', 'centrifuge-1', 'arm-1']) {
-      assert.equal((await bench.ask('GET', `/api/devices/${id}`)).state, 'stopped', id)
-    }
-    await page.locator('#events').getByText('DEVICE.shaker-1.FAULTED').waitFor()
-    // Where the machine is slow, an instrument may acknowledge later than the service waits.
-    await page
-      .locator('#said')
-      .getByText(/^(Stopped|STOP NOT CONFIRMED) \d\d:/)
-      .waitFor()
-    assert.match(await textOf(page.locator('#faults')), /Fault on shaker-1/)
-    await picture(page, 'bench-stopped-800x480')
-    await picture(await bench.open('/', { dark: true }), 'bench-stopped-dark-1280x800')
-  },
-
-  async 'Stop all can be pressed with the keyboard, and a single device has a Stop of its own'(bench) {
-    await ready(bench)
-    const page = await bench.open('/')
-    await page.getByRole('button', { name: 'Stop shaker-1' }).click()
-    await row(page, 'shaker-1').getByText('stopped', { exact: true }).waitFor()
-    assert.equal((await bench.ask('GET', '/api/devices/sealer-1')).state, 'ready')
-    await page.locator('#stop-all').focus()
-    await page.keyboard.press('Enter')
-    await row(page, 'sealer-1').getByText('stopped', { exact: true }).waitFor()
-  },
-
-  async 'events come in, the newest first, two hundred at most, and never as markup'(bench) {
-    const page = await bench.open('/')
-    await page.getByText('live', { exact: true }).waitFor()
-    const context = { value: '<img src=x onerror=alert(1)>' }
-    for (let n = 1; n <= 210; n++) await bench.ask('POST', '/api/sim/events', { event_name: `CUSTOM.n${n}.EMITTED`, context })
-    await page.locator('#events').getByText('CUSTOM.n210.EMITTED').waitFor()
-    assert.match(await textOf(page.locator('#events li').first()), /CUSTOM\.n210\.EMITTED .*<img src=x/)
-    assert.equal(await page.locator('#events li').count(), 200)
-    assert.equal(await page.locator('#events img').count(), 0)
-  },
-
-  async 'when the service goes away the page says so, comes back by itself, and has missed nothing'(bench) {
-    const page = await bench.open('/')
-    await page.getByText('live', { exact: true }).waitFor()
-    await bench.ask('POST', '/api/sim/events', { event_name: 'CUSTOM.before.EMITTED' })
-    await page.locator('#events').getByText('CUSTOM.before.EMITTED').waitFor()
-    const back = bench.restart()
-    await page.getByText(/no events since/).waitFor()
-    await back
-    await bench.ask('POST', '/api/sim/events', { event_name: 'CUSTOM.while_away.EMITTED' })
-    await page.locator('#events').getByText('CUSTOM.while_away.EMITTED').waitFor()
-    await page.getByText('live', { exact: true }).waitFor()
-  },
-
-  async 'a revoked key is told to the person, who can give another'(bench) {
-    const { api_key, key_id } = await bench.ask('POST', '/api/keys', { name: 'short-lived', scope: 'read' })
-    const page = await bench.open('/', { withKey: false })
-    await page.getByLabel('API key of this browser').fill(String(api_key))
-    await page.keyboard.press('Enter')
-    await row(page, 'shaker-1').waitFor()
-    await bench.ask('DELETE', `/api/keys/${key_id}`)
-    await page.getByText('wrong, expired or revoked; give another').waitFor()
-  },
-
-  async 'both pages fit the bench screen, a phone and a desk'(bench) {
+  async 'the page of the API fits the bench screen, a phone and a desk'(bench) {
     for (const [width, height] of [
       [800, 480],
       [375, 667],
       [1280, 800],
     ] as const) {
-      for (const path of ['/', '/docs']) {
-        const page = await bench.open(path, { width, height })
-        await (path === '/' ? row(page, 'shaker-1') : page.locator('#shakeDevice')).waitFor()
-        await picture(page, `${path === '/' ? 'bench' : 'docs'}-${width}x${height}`)
-        assert.ok(Number(await page.evaluate('document.documentElement.scrollWidth')) <= width, `${path} is wider than ${width}`)
-        if (path === '/') await notCovered(page)
-      }
+      const page = await bench.open('/docs', { width, height })
+      await page.locator('#shakeDevice').waitFor()
+      await picture(page, `docs-${width}x${height}`)
+      assert.ok(Number(await page.evaluate('document.documentElement.scrollWidth')) <= width, `/docs is wider than ${width}`)
+    }
+  },
+
+  async 'the guides can be read on a bench screen and a phone, and lead to each other'(bench) {
+    for (const [width, height] of [
+      [800, 480],
+      [390, 844],
+    ] as const) {
+      const page = await bench.open('/docs/guides/care', { width, height })
+      await page.getByRole('heading', { name: 'Messages to your phone' }).waitFor()
+      await picture(page, `guide-${width}x${height}`)
+      assert.ok(Number(await page.evaluate('document.documentElement.scrollWidth')) <= width, `the guide is wider than ${width}`)
+      await page.getByRole('navigation').getByRole('link', { name: 'Workflows' }).click()
+      await page.getByRole('heading', { name: 'Workflows', level: 1 }).waitFor()
     }
   },
 
@@ -233,25 +139,8 @@ const checks: Record<string, Check> = {
   },
 }
 
-function row(page: Page, device_id: string) {
-  return page.locator(`tr[data-device="${device_id}"]`)
-}
-
-async function textOf(locator: Locator): Promise<string> {
-  return (await locator.textContent()) ?? ''
-}
-
 async function ready({ ask }: Bench): Promise<void> {
   for (const id of ['shaker-1', 'sealer-1']) await ask('POST', `/api/devices/${id}/initialize`)
-}
-
-/** Stop all is in view, and covers none of the buttons of the devices beside it. */
-async function notCovered(page: Page): Promise<void> {
-  const { x, y, width, height } = (await page.locator('#stop-all').boundingBox())!
-  const view = page.viewportSize()!
-  assert.ok(x >= 0 && y >= 0 && x + width <= view.width && y + height <= view.height, 'Stop all is out of view')
-  const button = (await page.getByRole('button', { name: 'Stop shaker-1' }).boundingBox())!
-  assert.ok(button.x + button.width <= (x || view.width), `the button of a device is covered at ${view.width}`)
 }
 
 async function picture(page: Page, name: string): Promise<void> {

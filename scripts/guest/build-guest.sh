@@ -41,6 +41,9 @@ if [[ -z $node_binary ]]; then node_package=nodejs; else node_binary=$(readlink 
 own_suite=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
 [[ $own_suite == bookworm || $own_suite == trixie ]] || give_up "must be run on Debian 12 or 13"
 mkdir -p "$cache"
+# One at a time: apt has locks of its own, and does not wait for them.
+exec 9>"$cache/lock"
+flock 9
 
 need() { # PACKAGE…: installs what is missing on this machine
   local package missing=()

@@ -26,7 +26,7 @@ const File = v.strictObject({
 /** Stands last in the archive: an archive that ends earlier has none. */
 export const Manifest = v.strictObject({
   format: v.literal(backupFormat),
-  /** Of benchd. */
+  /** The version of benchd. */
   version: v.string(),
   /** Unix time. */
   made_at: v.number(),
@@ -34,18 +34,18 @@ export const Manifest = v.strictObject({
   with_keys: v.boolean(),
   with_events: v.boolean(),
   files: v.array(File),
-  /** What was there and is not in it, each with the reason. */
+  /** The files that were left out, each with the reason. */
   left_out: v.array(v.string()),
 })
 export type Manifest = v.InferOutput<typeof Manifest>
 
-/** What a backup is made of. */
+/** The sources of a backup. */
 export type Sources = {
   data_dir: string
   /** The file; undefined where there is none, as for the demo. */
   config: string | undefined
   topologies: string | undefined
-  /** What is packed of these two, where whoever makes the backup may not read them himself. */
+  /** The content of these two, where the maker of the backup may not read them himself. */
   configuration?: Configuration
   version: string
   system_id: string
@@ -101,8 +101,8 @@ async function partsOf(sources: Sources, wanted: Wanted): Promise<Sorted> {
   const state = await stateParts(sources.data_dir, wanted)
   const sorted = fitting<Part>({ parts: [...config.parts, ...state.parts], left_out: [...config.left_out, ...state.left_out] })
   if (sorted.parts.length >= mostFiles) throw tooMany()
-  if (sorted.left_out.length > mostTold)
-    sorted.left_out.splice(mostTold, Number.POSITIVE_INFINITY, `and ${sorted.left_out.length - mostTold} more`)
+  if (sorted.left_out.length > mostNamed)
+    sorted.left_out.splice(mostNamed, Number.POSITIVE_INFINITY, `and ${sorted.left_out.length - mostNamed} more`)
   return sorted
 }
 
@@ -113,13 +113,13 @@ function tooMany(): LabError {
   )
 }
 
-const mostTold = 100
+const mostNamed = 100
 
 function readParts({ files, left_out }: Configuration): Sorted {
   return { parts: files.map(({ name, content }) => ({ part: { name, text: content }, size: content.length })), left_out }
 }
 
-/** What a restore would refuse is left out: one strange file must not cost all the others. */
+/** Leaves out files that a restore would refuse: one strange file must not cost all the others. */
 function fitting<Its extends Part>({ parts, left_out }: Sorted<Its>): Sorted<Its> {
   const fits: Sorted<Its> = { parts: [], left_out: [...left_out] }
   const configs = { files: 0, bytes: 0 }
@@ -194,7 +194,7 @@ function isWanted(kind: ReturnType<typeof kindOf>, { with_keys, with_events }: W
   return kind !== undefined && kind !== 'unknown' && (kind !== 'keys' || with_keys) && (kind !== 'events' || with_events)
 }
 
-/** What the text of a manifest says. Throws `config` for a newer format, `storage` for what is none. */
+/** Reads the text of a manifest. Throws `config` for a newer format, `storage` for a text that is no manifest. */
 export function manifestOf(text: string): Manifest {
   let value: unknown
   try {

@@ -1,4 +1,4 @@
-// What of a data folder goes into a backup, and which of it belongs together when it is put back.
+// The files of a data folder that go into a backup, and which of them belong together in a restore.
 
 /**
  * `setup`: what people have put in, and what was learned of how long things take. `runs`: what ran, what became of it, what stands open, and
@@ -14,13 +14,13 @@ const kinds: readonly (readonly [RegExp, Kind])[] = [
   [/^events\/[^/]*$/, 'events'],
   [/^keys\.json(\.bak)?$/, 'keys'],
   [/^audit(-refused)?(-\d+)?\.jsonl$/, 'audit'],
-  [/^(teachpoints|workflows|durations)\.json(\.bak)?$/, 'setup'],
+  [/^((teachpoints|workflows|durations)\.json(\.bak)?|teachpoint_history\.jsonl)$/, 'setup'],
   [/^(executions\/[^/]*|records\.jsonl|incidents\.jsonl|labware\.json(\.bak)?)$/, 'runs'],
   [/^(latches\.json(\.bak)?|leases\.json(\.bak)?|runs\.jsonl|idempotency\.jsonl|operations\.jsonl)$/, 'bench'],
 ]
 
 /** Half made, put aside, or worth nothing elsewhere. */
-const passing = /(\.tmp|\.sock|\.torn|\.newer|\.corrupt-[^/]*)$|^(starts|event_ids)\.json(\.bak)?$/
+const passing = /(\.tmp|\.sock|\.torn|\.newer|\.corrupt-[^/]*)$|^notify\.jsonl$|^(starts|event_ids)\.json(\.bak)?$/
 
 /**
  * undefined for what no version has ever packed; `unknown` for a file that is none of benchd's, a `.bashrc` as an example: older versions
@@ -36,13 +36,13 @@ export function isOfTools(name: string): boolean {
   return /(^|\/)(\.[^/]*|node_modules)(\/|$)/.test(name)
 }
 
-/** What a reader takes: a maker packs no more. The configuration is read into memory, in bytes. */
+/** The limits of a reader, in bytes: a maker packs no more. The configuration is read into memory. */
 export const longestConfig = 4 * 1024 * 1024
 export const longestConfigs = 16 * 1024 * 1024
 export const mostConfigs = 1000
-/** Of files in all. */
+/** The largest number of files. */
 export const mostFiles = 20_000
-/** Of the list at the end, in bytes. */
+/** The longest list at the end, in bytes. */
 export const longestManifest = 8 * 1024 * 1024
 
 /** The folder that keeps what a restore of that moment has replaced. */

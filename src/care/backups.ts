@@ -50,7 +50,7 @@ type Options = {
   clock?: Clock
   /** Unix milliseconds. */
   now?: () => number
-  /** Of the file system of the data folder. */
+  /** Returns the space of the file system of the data folder. */
   room?: () => Promise<Room>
 }
 
@@ -83,7 +83,7 @@ export class Backups {
     for (const name of (await namesIn(this.#folder)).filter((one) => one.endsWith('.tmp'))) await removeFile(`${this.#folder}/${name}`)
     const last = (await this.list()).find(({ is_daily }) => is_daily)
     const age_ms = last ? this.#now() - last.made_at * 1000 : day_ms
-    // One of a time to come was made while the clock was wrong.
+    // A backup of a time to come was made while the clock was wrong.
     this.#next(age_ms < 0 ? first_ms : Math.max(first_ms, day_ms - age_ms))
   }
 

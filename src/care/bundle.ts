@@ -13,7 +13,7 @@ export type Piece = {
 
 export type Bundle = {
   pieces: readonly Piece[]
-  /** What could not be had, and why. */
+  /** The parts that could not be had, each with the reason. */
   missing: readonly { name: string; why: string }[]
 }
 
@@ -31,7 +31,7 @@ export async function writeBundle(path: string, { pieces, missing }: Bundle, at:
 export function contentsOf({ pieces, missing }: Bundle, at: Date): string {
   const width = Math.max(0, ...[...pieces, ...missing].map(({ name }) => name.length)) + 2
   return [
-    `What a benchd told of itself on ${at.toISOString()}, for whoever is asked for help.`,
+    `This benchd wrote this report on ${at.toISOString()}, for the people who are asked for help.`,
     'API keys, their hashes and whatever else is named like a secret were taken out.',
     '',
     ...pieces.map(({ name, what, text }) => `${name.padEnd(width)}${what}, ${Buffer.byteLength(text)} bytes`),
@@ -43,8 +43,15 @@ export function contentsOf({ pieces, missing }: Bundle, at: Date): string {
 
 /** A configuration without its comments, and without what its names call a secret. Throws `invalid` for what is no JSON. */
 export function configWithoutSecrets(text: string, origin: string): string {
-  const hide = (name: string, value: unknown) => (secretNames.test(name) && typeof value !== 'object' ? hidden : value)
+  const hide = (name: string, value: unknown) =>
+    secretNames.test(name) && typeof value !== 'object' ? hidden : name === 'notify' ? withoutAddresses(value) : value
   return `${JSON.stringify(parseJsonWithComments(text, origin), hide, 2)}\n`
+}
+
+/** The path of a webhook's address and its headers are what lets one write there. */
+function withoutAddresses(notify: unknown): unknown {
+  if (!Array.isArray(notify)) return hidden
+  return notify.map(({ on, format, every_s }) => ({ url: hidden, on, format, headers: hidden, every_s }))
 }
 
 const secrets: readonly (readonly [RegExp, string])[] = [

@@ -1,8 +1,8 @@
 import { rmSync } from 'node:fs'
 import { test } from 'tap'
 import { HostFiles } from '../kit/host_files.ts'
+import { layOut, wellPi } from '../testing/care.ts'
 import { boardOf, levelOf, roomInWords, thisHost } from './host.ts'
-import { layOut, wellPi } from './testing.ts'
 
 test('a Raspberry Pi tells of its clock, its voltage and its processor', async (t) => {
   const root = t.testdir()

@@ -1,4 +1,4 @@
-// What can be known of the computer that a service runs on, from its files alone: whether its clock is set, its power good, its
+// The facts about the computer that a service runs on, from its files alone: whether its clock is set, its power good, its
 // processor cool and its disk roomy. All of it can be read by a user without rights, under the hardening of the unit too.
 
 import { HostFiles, roomOn } from '../kit/host_files.ts'
@@ -6,11 +6,11 @@ import { HostFiles, roomOn } from '../kit/host_files.ts'
 /** null where this computer cannot tell. */
 export type HostFacts = {
   clock_synced: boolean | null
-  /** That the voltage was too low in the last two seconds. */
+  /** Whether the voltage was too low in the last two seconds. */
   under_voltage: boolean | null
   /** °C, and what is too hot for this processor. */
   temperature: { celsius: number; hot: number } | null
-  /** Of the file system of the data folder, in bytes. */
+  /** The space of the file system of the data folder, in bytes. */
   room: Room | null
   /** The wall clock less the monotonic one: it changes when somebody sets the clock, and when the computer slept. */
   wall_ahead_ms: number
@@ -40,7 +40,7 @@ export function thisHost({ data_dir, root = '' }: { data_dir: string; root?: str
   }
 }
 
-/** One of which nothing is known. */
+/** A computer of which nothing is known. */
 export const unknownHost: Host = {
   look: async () => ({ clock_synced: null, under_voltage: null, temperature: null, room: null, wall_ahead_ms: 0 }),
   underVoltage: async () => null,

@@ -1,7 +1,7 @@
 import { type Test, test } from 'tap'
 import { VirtualClock } from '../kit/clock.ts'
+import { HandHost } from '../testing/care.ts'
 import { HostWatch } from './host_watch.ts'
-import { HandHost } from './testing.ts'
 
 const minute = 60_000
 

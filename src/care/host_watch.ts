@@ -6,7 +6,7 @@ import { type Host, type HostFacts, levelOf, roomInWords } from './host.ts'
 
 type HostReason = 'clock' | 'disk' | 'under_voltage' | 'temperature'
 
-/** What is told of it to people. */
+/** Reports a trouble to people. */
 type Tell = (category: IncidentCategory, message: string, more: Pick<NewIncident, 'severity' | 'detail'>) => void
 
 type Options = {
@@ -20,7 +20,7 @@ type Options = {
 const look_ms = 60_000
 /** As often as the kernel asks the board: a dip shows for so long and no longer. */
 const lookAtPower_ms = 2000
-/** The same is not told again for so long. */
+/** The same trouble is not reported again for so long. */
 const again_ms = 3_600_000
 /** A clock that is kept in step is never moved by so much at once. */
 const step_ms = 1000
@@ -90,7 +90,7 @@ export class HostWatch {
     for (const reason of Object.keys(troubles) as HostReason[]) this.#states.set(reason, {})
   }
 
-  /** What it last saw; undefined before the first look. */
+  /** The facts of the last look; undefined before the first. */
   get facts(): HostFacts | undefined {
     return this.#facts
   }
@@ -107,7 +107,7 @@ export class HostWatch {
     if (this.#facts?.under_voltage !== null) this.#again(1, lookAtPower_ms, () => this.#lookAtPower())
   }
 
-  /** A write was refused for want of room: that is told without waiting for the next look, which judges anew. */
+  /** Reports that a write was refused for want of room, without waiting for the next look, which judges anew. */
   refusedForRoom(): void {
     if (!this.#ended && this.#facts) this.#judge('disk', this.#facts, fullDisk)
   }
@@ -153,12 +153,12 @@ export class HostWatch {
       state.since ??= now
       state.last = now
     } else if (!wasActive || trouble.stays_ms === 0) state.since = undefined
-    if (wasActive || !isActive(state, trouble, now) || now - (state.told ?? Number.NEGATIVE_INFINITY) < again_ms) return
-    state.told = now
+    if (wasActive || !isActive(state, trouble, now) || now - (state.reported ?? Number.NEGATIVE_INFINITY) < again_ms) return
+    state.reported = now
     this.#options.tell(trouble.category, trouble.words(facts), { severity: 'WARNING', detail: { reason } })
   }
 
-  /** A log that is ahead of a clock that was set back tells that with its next event, and is not told here as well. */
+  /** A log that is ahead of a clock that was set back reports that with its next event, and is not reported here as well. */
   #compareClocks(before: HostFacts, facts: HostFacts): void {
     const step = facts.wall_ahead_ms - before.wall_ahead_ms
     if (Math.abs(step) <= step_ms || this.#options.isBehindLog()) return
@@ -171,8 +171,8 @@ export class HostWatch {
   }
 }
 
-/** `since` when it is there without a break, when it was last seen, when it was last told; monotonic ms. */
-type State = { since?: number | undefined; last?: number; told?: number }
+/** When the trouble began without a break, when it was last seen, when it was last reported; monotonic ms. */
+type State = { since?: number | undefined; last?: number; reported?: number }
 
 function isActive({ since, last }: State, { settles_ms, stays_ms }: Trouble, now: number): boolean {
   if (since === undefined || last === undefined || last - since < settles_ms) return false

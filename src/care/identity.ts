@@ -1,6 +1,6 @@
-// Who an instrument says it is, and whether that is who it was taught to be. Only questions are sent, and nothing moves.
+// The identity that an instrument reports, compared with the one in the configuration. Only questions are sent, and nothing moves.
 
-import { attached } from '../../drivers/attach.ts'
+import { attached, type LineTransport } from '../../drivers/attach.ts'
 import type { AnyDriver } from '../../drivers/driver.ts'
 import { thisComputer } from '../../drivers/transports/hardware.ts'
 import type { Identity } from '../devices/device.ts'
@@ -14,11 +14,7 @@ const patience_ms = 10_000
 type Taught = { [Member in keyof Identity]?: string | null | undefined }
 
 /** Opens its port, asks, and closes that again: pins would be driven by being opened. null when it cannot be asked without moving it. Rejects when it does not answer. */
-export async function askWhoItIs(device: {
-  driven_by: AnyDriver
-  settings: unknown
-  transport: { kind: 'serial'; path: string }
-}): Promise<Identity | null> {
+export async function askWhoItIs(device: { driven_by: AnyDriver; settings: unknown; transport: LineTransport }): Promise<Identity | null> {
   const { driven_by, settings, transport } = device
   const { device: instrument, link } = attached(driven_by, { transport, settings, clock: systemClock, hardware: thisComputer() })
   const deaf_ms = 'deaf_s' in driven_by ? (driven_by.deaf_s ?? 0) * 1000 : 0
@@ -35,14 +31,14 @@ export async function askWhoItIs(device: {
   }
 }
 
-/** What it says otherwise than it was taught: `serial number "4712" instead of "4711"`. */
+/** Words the differences to the identity in the configuration: `serial number "4712" instead of "4711"`. */
 export function differences(says: Identity, taught: Taught): string[] {
   return (Object.keys(says) as (keyof Identity)[])
     .filter((member) => typeof taught[member] === 'string' && says[member] !== taught[member])
     .map((member) => `${member.replace('_', ' ')} ${JSON.stringify(says[member])} instead of ${JSON.stringify(taught[member])}`)
 }
 
-/** What of it is worth teaching: firmware is renewed, and the instrument is the same. */
+/** The members that are worth storing: firmware is renewed, and the instrument is the same. */
 export function worthTeaching({ model, serial_number }: Identity): Taught {
   return { ...(model !== null && { model }), ...(serial_number !== null && { serial_number }) }
 }

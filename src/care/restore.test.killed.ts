@@ -1,4 +1,4 @@
-// The process that `restore_kills.test.ts` kills: puts a backup back, or ends what was interrupted, and is killed before its nth call that
+// The process that `restore_kills.long.test.ts` kills: puts a backup back, or ends what was interrupted, and is killed before its nth call that
 // changes something on the disk.
 //
 //   node restore.test.killed.js N FOLDER [ARCHIVE]

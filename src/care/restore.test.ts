@@ -5,11 +5,11 @@ import { dirname } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { type Test, test } from 'tap'
-import { emitMany, onBench, Socket } from '../events/testing.ts'
 import { tarEnd, tarFill, tarHead } from '../kit/tar.ts'
 import { sha256Of, treeOf } from '../kit/tree.ts'
+import { emitMany, onBench, Socket } from '../testing/events.ts'
 import { type Manifest, makeBackup } from './backup.ts'
-import { type Change, openBackup, type Parts, planOf, restore } from './restore.ts'
+import { type FileChange, openBackup, type Parts, planOf, restore } from './restore.ts'
 import { configPlanOf, restoreConfig } from './restore_config.ts'
 
 const whole: Parts = { all: true, keys: true }
@@ -60,7 +60,7 @@ async function prepared(t: Test, here: object, wanted = { with_keys: true, with_
   return { folder, path, opened, here: `${folder}/here` }
 }
 
-function worded(plan: readonly Change[]): string[] {
+function worded(plan: readonly FileChange[]): string[] {
   return plan.map(({ name, change }) => `${change}: ${name}`)
 }
 

@@ -29,7 +29,7 @@ export type Parts = {
   keys: boolean
 }
 
-export type Change = {
+export type FileChange = {
   /** Below the data folder. */
   name: string
   change: 'added' | 'replaced' | 'the same' | 'taken away' | 'left alone'
@@ -69,12 +69,12 @@ export async function openBackup(path: string): Promise<Opened> {
   }
 }
 
-/** What is in an archive. */
+/** The content of an archive. */
 class Looked {
   readonly found = new Map<string, Packed>()
   readonly config = new Map<string, Buffer>()
   readonly passedOver: string[] = []
-  /** Of the configuration, which is held in memory. */
+  /** The size of the configuration files, which are held in memory. */
   #bytes = 0
 
   async at(file: TarFile, content: AsyncIterable<Uint8Array>): Promise<void> {
@@ -120,8 +120,8 @@ function notWhole(why: string): LabError {
   return new LabError('storage', `the archive is no whole backup: ${why}; nothing was changed, take another archive`)
 }
 
-/** What a restore would do to the data folder, file by file. */
-export async function planOf({ manifest }: Pick<Opened, 'manifest'>, data_dir: string, parts: Parts): Promise<Change[]> {
+/** Plans a restore of the data folder, file by file. */
+export async function planOf({ manifest }: Pick<Opened, 'manifest'>, data_dir: string, parts: Parts): Promise<FileChange[]> {
   const packed = new Map(
     manifest.files
       .filter(({ name }) => name.startsWith(stateFolder))
@@ -135,7 +135,7 @@ export async function planOf({ manifest }: Pick<Opened, 'manifest'>, data_dir: s
     // Keys let people in, on a machine that has none too.
     return mayReplace(kind, manifest, parts) || (kind !== 'keys' && !kindsHere.has(kind))
   }
-  const changes = [...new Set([...packed.keys(), ...here])].sort().map(async (name): Promise<Change> => {
+  const changes = [...new Set([...packed.keys(), ...here])].sort().map(async (name): Promise<FileChange> => {
     if (!isTaken(name)) return { name, change: 'left alone' }
     if (!packed.has(name)) return { name, change: 'taken away' }
     if (!here.has(name)) return { name, change: 'added' }
@@ -164,10 +164,10 @@ function mayReplace(kind: Kind, { with_keys, with_events }: Manifest, { all, key
 export async function restore(
   { archive, manifest }: Pick<Opened, 'archive' | 'manifest'>,
   data_dir: string,
-  plan: readonly Change[],
+  plan: readonly FileChange[],
   at: Date,
 ): Promise<string | undefined> {
-  const named = (wanted: Change['change']) => plan.filter(({ change }) => change === wanted).map(({ name }) => name)
+  const named = (wanted: FileChange['change']) => plan.filter(({ change }) => change === wanted).map(({ name }) => name)
   const put = new Set([...named('added'), ...named('replaced')])
   const take = named('taken away')
   if (put.size === 0 && take.length === 0) return undefined
@@ -184,7 +184,7 @@ export async function restore(
       if (!put.has(name.slice(stateFolder.length)) || !name.startsWith(stateFolder)) for await (const _ of hashed);
       else {
         await transaction.put(name.slice(stateFolder.length), hashed)
-        // It was whole a moment ago: the stick that it is on may fail.
+        // The archive was whole a moment ago: the stick that it is on may fail.
         if (hash.digest('hex') !== sizes.get(name)?.sha256) throw notWhole(`${name} reads otherwise the second time`)
       }
     })

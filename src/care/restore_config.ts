@@ -6,16 +6,16 @@ import { exists } from '../kit/folder.ts'
 import { replaceFile } from '../kit/replace_file.ts'
 import { sha256Of } from '../kit/tree.ts'
 import { configFolder } from './backup.ts'
-import type { Change, Opened } from './restore.ts'
+import type { FileChange, Opened } from './restore.ts'
 
 /** Where the configuration of this machine is. */
 type ConfigPlaces = { config: string; topologies: string }
 
-/** What it would do; the names are the paths on this machine. Topologies that the backup has not stay. */
-export function configPlanOf({ manifest, config }: Opened, places: ConfigPlaces): Promise<Change[]> {
+/** Plans the restore of the configuration; the names are the paths on this machine. Topologies that the backup has not stay. */
+export function configPlanOf({ manifest, config }: Opened, places: ConfigPlaces): Promise<FileChange[]> {
   const hashes = new Map(manifest.files.map(({ name, sha256 }) => [name, sha256]))
   return Promise.all(
-    [...config.keys()].map(async (name): Promise<Change> => {
+    [...config.keys()].map(async (name): Promise<FileChange> => {
       const path = pathOf(name, places)
       if (!exists(path)) return { name: path, change: 'added' }
       return { name: path, change: (await sha256Of(path)) === hashes.get(configFolder + name) ? 'the same' : 'replaced' }
@@ -24,7 +24,7 @@ export function configPlanOf({ manifest, config }: Opened, places: ConfigPlaces)
 }
 
 /** Rejects with `storage` or `forbidden`; then those before it are in place. */
-export async function restoreConfig({ config }: Opened, places: ConfigPlaces, plan: readonly Change[], at: Date): Promise<void> {
+export async function restoreConfig({ config }: Opened, places: ConfigPlaces, plan: readonly FileChange[], at: Date): Promise<void> {
   const wanted = new Set(plan.filter(({ change }) => change === 'added' || change === 'replaced').map(({ name }) => name))
   for (const [name, content] of config) {
     const path = pathOf(name, places)

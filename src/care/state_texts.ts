@@ -1,9 +1,9 @@
-// What the folder of the state tells by itself, for a bundle, where no service answers.
+// Texts about the folder of the state, for a bundle, where no service answers.
 
 import { namesIn } from '../kit/files.ts'
 import { tailOf, treeOf } from '../kit/tree.ts'
 
-/** Of a log that no service reads out. */
+/** The text about a log that no service reads. */
 const tailBytes = 1024 * 1024
 
 export const stateTexts = {

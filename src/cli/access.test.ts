@@ -6,7 +6,7 @@ import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'nod
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { t as file, type Test, test } from 'tap'
-import { benchd, running } from './testing.ts'
+import { benchd, running } from '../testing/cli.ts'
 
 // A slow machine is not a failure.
 file.setTimeout(0)

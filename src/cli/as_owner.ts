@@ -11,7 +11,7 @@ import { createInterface } from 'node:readline'
 import { type ErrorCode, LabError, messageOf } from '../errors.ts'
 import { command } from './command.ts'
 import { CliError } from './exit.ts'
-import { type Place, tasks } from './offline_tasks.ts'
+import { type TaskFolder, tasks } from './offline_tasks.ts'
 import { forTerminal } from './table.ts'
 
 type Job = { folder: string; name: keyof typeof tasks; input: unknown }
@@ -69,7 +69,7 @@ export const commands = [
       if (!process.send) throw new CliError('usage', `benchd ${word} is called by benchd itself`)
       const breakOff = () => process.exit(1)
       process.once('disconnect', breakOff)
-      const [job] = (await once(process, 'message')) as [Job & Place]
+      const [job] = (await once(process, 'message')) as [Job & TaskFolder]
       const outcome = await outcomeOf(job)
       process.off('disconnect', breakOff)
       process.send(outcome, () => process.disconnect?.())
@@ -78,9 +78,9 @@ export const commands = [
   }),
 ]
 
-async function outcomeOf({ folder, file, name, input }: Job & Place): Promise<Outcome> {
+async function outcomeOf({ folder, file, name, input }: Job & TaskFolder): Promise<Outcome> {
   try {
-    const task = tasks[name] as (place: Place, input: unknown) => Promise<unknown>
+    const task = tasks[name] as (place: TaskFolder, input: unknown) => Promise<unknown>
     return { result: await task({ folder, file }, input) }
   } catch (error) {
     const isOurs = error instanceof LabError

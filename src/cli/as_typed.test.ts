@@ -2,7 +2,7 @@
 
 import { execFileSync } from 'node:child_process'
 import { test } from 'tap'
-import { benchd, fakeProgram } from './testing.ts'
+import { benchd, fakeProgram } from '../testing/cli.ts'
 
 /** Nothing called benchd is on it. */
 const unlinked = { PATH: execFileSync('dirname', [process.execPath], { encoding: 'utf8' }).trim() }

@@ -3,9 +3,9 @@
 import { ask, patiently, type Service, serviceOf, serviceOptions } from './client.ts'
 import { type Command, command, type commonOptions, type Given, type Options } from './command.ts'
 import { print } from './table.ts'
-import { type Answer, mustBeSure, say, yesOption } from './terminal.ts'
+import { mustBeSure, type OperationAnswer, say, yesOption } from './terminal.ts'
 
-type Asked<Own extends Options> = {
+type CommandInput<Own extends Options> = {
   service: Service
   options: Given<Own & typeof serviceOptions & typeof commonOptions>
   operands: readonly string[]
@@ -20,8 +20,8 @@ export function shows<Shown, Own extends Options = Record<never, never>>({
   also = () => undefined,
   ...its
 }: Definition<Own> & {
-  path(asked: Asked<Own>): string | Promise<string>
-  text(shown: Shown, asked: Asked<Own>): string
+  path(asked: CommandInput<Own>): string | Promise<string>
+  text(shown: Shown, asked: CommandInput<Own>): string
   also?(shown: Shown): void
 }): Command {
   return command({
@@ -29,7 +29,7 @@ export function shows<Shown, Own extends Options = Record<never, never>>({
     options: { ...(its.options as Own), ...serviceOptions },
     async run({ options, operands }) {
       const service = serviceOf(options)
-      const asked = { service, options, operands } as Asked<Own>
+      const asked = { service, options, operands } as CommandInput<Own>
       const shown = await ask<Shown>(service, 'GET', await path(asked))
       print(options.json ? JSON.stringify(shown) : text(shown, asked))
       also(shown)
@@ -47,7 +47,7 @@ export function tells<Own extends Options = Record<never, never>>({
   deed,
   ...its
 }: Definition<Own> & {
-  tell(asked: Asked<Own>): Telling | Promise<Telling>
+  tell(asked: CommandInput<Own>): Telling | Promise<Telling>
   deed?(operands: readonly string[]): string
 }): Command {
   return command({
@@ -56,9 +56,9 @@ export function tells<Own extends Options = Record<never, never>>({
     async run({ options, operands }) {
       if (deed) await mustBeSure(options as Given<typeof yesOption>, deed(operands))
       const service = serviceOf(options)
-      const { method = 'POST', path, body, headers, patient } = await tell({ service, options, operands } as Asked<Own>)
+      const { method = 'POST', path, body, headers, patient } = await tell({ service, options, operands } as CommandInput<Own>)
       return say(
-        await ask<Answer>(patient ? patiently(service) : service, method, path, body, { headers }),
+        await ask<OperationAnswer>(patient ? patiently(service) : service, method, path, body, { headers }),
         options.json as boolean | undefined,
       )
     },

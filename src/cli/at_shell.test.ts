@@ -10,6 +10,11 @@ test('routes become commands, and paths below them stay', async (t) => {
     ['no topology is loaded; load one of /api/topologies', 'no topology is loaded; load one of benchd topology list'],
     ['send POST /api/labware again', 'send POST /api/labware again'],
     ['see /api/devices/shaker-1', 'see /api/devices/shaker-1'],
+    ['say where (benchd labware put 00587302-845d-4722-ae43-d8ec9b9c54b4 PLACE)', 'say where (benchd labware put 00587302 PLACE)'],
+    [
+      'see /events?execution_id=x and /api/threads/00587302-845d-4722-ae43-d8ec9b9c54b4',
+      'see /events?execution_id=x and /api/threads/00587302-845d-4722-ae43-d8ec9b9c54b4',
+    ],
     ['the body: coords.yaw is missing', 'coords.yaw is missing'],
     ['the body.speed is missing', 'speed is missing'],
     ['then POST /api/devices/shaker-1/initialize', 'then benchd devices init shaker-1'],

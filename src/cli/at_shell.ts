@@ -15,6 +15,8 @@ const typed: readonly (readonly [RegExp, string])[] = [
   [/(?<![A-Z] )\/api\/executions\b(?!\/)/g, 'benchd runs list'],
   [/(?<![A-Z] )\/api\/topologies\b(?!\/)/g, 'benchd topology list'],
   [/(?<![A-Z] )\/api\/(devices|labware|incidents|workflows)\b(?!\/)/g, 'benchd $1 list'],
+  // Of an id so much as every command accepts. In a path of the API it stays whole.
+  [new RegExp(`(?<![/\\w-])${id}(?![\\w-])`, 'g'), '$1'],
   // What a command sends as its body was typed as operands and options.
   [/^the body(: |\.)/, ''],
 ]

@@ -35,7 +35,11 @@ const auditVerify = command({
   summary: 'Follow the chains of hashes through the audit trail - what was done, what was refused - here, without the service',
   operands: ['[FILE]'],
   options: {
-    head: { type: 'string', value: 'HASH', help: 'This hash, which the log has told, must be in it: else its end was cut off' },
+    head: {
+      type: 'string',
+      value: 'HASH',
+      help: 'A hash from the log that must be in the file; without it the end of the file was cut off',
+    },
     'data-dir': serviceOptions['data-dir'],
   },
   example: 'benchd audit verify --head "$(journalctl -u benchd -g "audit: line" -n 1 -o cat | grep -oE "[0-9a-f]{64}")"',

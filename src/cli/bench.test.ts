@@ -6,8 +6,8 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { stripVTControlCharacters } from 'node:util'
 import { t as file, type Test, test } from 'tap'
+import { benchd, demo, type Outcome, patient } from '../testing/cli.ts'
 import { frame, type View } from './frame.ts'
-import { benchd, demo, type Outcome, patient } from './testing.ts'
 
 // A slow machine is not a failure.
 file.setTimeout(0)
@@ -111,7 +111,10 @@ test('discover lists what Avahi hears, and without Avahi says what to do', async
 test('status of a service that is not there, or does not answer, ends with 69', async (t) => {
   t.teardown(() => undefined)
   const home = t.testdir({})
-  t.match(await benchd(home, ['status', '--data-dir', `${home}/none`]), { code: 69, stderr: /no service answers/ })
+  t.match(await benchd(home, ['status', '--data-dir', `${home}/none`]), {
+    code: 69,
+    stderr: /no service answers at the folder \S+: no service runs on it; start one \((npx )?benchd serve/,
+  })
   t.match(await benchd(home, ['top', '--data-dir', `${home}/none`]), { code: 69 })
   const deaf = spawn(process.execPath, [
     '-e',

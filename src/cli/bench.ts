@@ -36,8 +36,8 @@ export type Host = {
 /** What `/health` says also while the service starts and stops, when it answers nothing else. */
 export async function healthOf(service: Service): Promise<{ health: Health; clock_ahead_s: number | null }> {
   const response = await open(service, 'GET', '/health', { also: 503 })
-  const told = Date.parse(response.headers.date ?? '')
-  const ahead_s = (told - Date.now()) / 1000
+  const date = Date.parse(response.headers.date ?? '')
+  const ahead_s = (date - Date.now()) / 1000
   return { health: JSON.parse(await textOf(response)) as Health, clock_ahead_s: Number.isNaN(ahead_s) ? null : Math.round(ahead_s) }
 }
 

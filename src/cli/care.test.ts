@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { t as file, type Test, test } from 'tap'
 import { kindOf } from '../care/backup_files.ts'
 import { verifyChain } from '../kit/chained_lines.ts'
-import { benchd, demo, fakeProgram, running } from './testing.ts'
+import { benchd, demo, fakeProgram, running } from '../testing/cli.ts'
 
 // A slow machine is not a failure.
 file.setTimeout(0)
@@ -274,6 +274,24 @@ test('the log is read from the journal, in plain words; where there is none, tha
   t.match(JSON.parse(lines[0]!), { level: 4, message: 'there is no key yet' })
   t.match(await benchd(home, ['logs', '--lines', 'many'], { PATH }), { code: 2 })
   t.match(await benchd(home, ['logs'], { PATH: `${home}/nothing` }), { code: 3, stderr: /there is no journal of systemd here/ })
+  const ending = (name: string, ...end: string[]) => ({ PATH: fakeProgram(`${home}/${name}`, 'journalctl', end.join('; ')) })
+  const empty = {
+    code: 3,
+    stdout: '',
+    stderr: /the journal has no entry of benchd; to see if systemd runs it here: systemctl status benchd/,
+  }
+  t.match(await benchd(home, ['logs'], ending('nothing-0', 'exit 0')), empty)
+  t.match(await benchd(home, ['logs'], ending('nothing-1', 'exit 1')), empty)
+  t.match(await benchd(home, ['logs', '--errors'], ending('well', 'exit 0')), {
+    code: 0,
+    stdout: '',
+    stderr: /the journal has no error of benchd/,
+  })
+  t.match(await benchd(home, ['logs'], ending('broken', 'echo "Bad message" >&2', 'exit 1')), {
+    code: 1,
+    stderr: /journalctl failed \(exit code 1\): Bad message; to see more: systemctl status benchd/,
+  })
+  t.match(await benchd(home, ['logs'], ending('killed', 'kill -9 $$')), { code: 1, stderr: /journalctl was ended by SIGKILL/ })
   const refusing = fakeProgram(`${home}/bin2`, 'journalctl', 'echo "No journal files were opened due to insufficient permissions." >&2')
   t.match(await benchd(home, ['logs'], { PATH: refusing }), { code: 3, stderr: /you may not read it/ })
 })

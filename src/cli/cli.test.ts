@@ -1,9 +1,13 @@
 // `benchd …` as a person types it: what it prints, and the code it ends with.
 
-import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { t as file, type Test, test } from 'tap'
-import { benchd, running } from './testing.ts'
+import { benchd, running } from '../testing/cli.ts'
+import { table } from './commands.ts'
+import { overviewOf } from './help.ts'
 
 // A slow machine is not a failure.
 file.setTimeout(0)
@@ -22,6 +26,10 @@ test('version is one line, and help names every command', async (t) => {
   for (const args of [[], ['--help'], ['-h'], ['help', '--help']]) t.same(await benchd(home, args), help)
   t.match(await benchd(home, ['serve', '--help']), { code: 0, stdout: /^Usage: benchd serve/ })
   t.match(await benchd(home, ['help', 'key']), { code: 0, stdout: /key create[\s\S]*key list[\s\S]*key revoke/ })
+  t.equal(help.stdout, `${overviewOf(await table())}\n`, 'src/cli/help.txt is that of the table; run npm run generate')
+  const runs = (await benchd(home, ['help', 'runs'])).stdout
+  for (const option of ['--url URL', '--json', '--no-color']) t.equal(runs.split(`  ${option} `).length, 2, `${option} is listed once`)
+  t.match(runs, /^Options of all these commands:\n\n {2}--url URL/m)
   t.match(await benchd(home, ['help', 'exit-codes']), { code: 0, stdout: /^ +69 +\S/m })
 })
 
@@ -48,7 +56,10 @@ test('what is not there ends with 3, what cannot be reached with 69', async (t) 
   t.match(await benchd(home, ['sim', 'bioshaek', '--pty']), { code: 3, stderr: /did you mean "bioshake"/ })
   t.match(await benchd(home, ['key', 'revoke', 'aaaaaaaa', '--yes', '--data-dir', `${home}/data`]), { code: 3, stderr: /no key/ })
   const port = await freePort()
-  t.match(await benchd(home, ['key', 'list', '--url', `http://127.0.0.1:${port}`]), { code: 69, stderr: /no service answers at/ })
+  t.match(await benchd(home, ['key', 'list', '--url', `http://127.0.0.1:${port}`]), {
+    code: 69,
+    stderr: /no service answers at \S+: nothing listens there; see that the service runs/,
+  })
 })
 
 test('config check says what a file holds, or what is wrong with it, and where', async (t) => {
@@ -56,6 +67,10 @@ test('config check says what a file holds, or what is wrong with it, and where',
   t.match(await benchd(home, ['config', 'check', `${home}/good.json`]), { code: 0, stdout: /good\.json is good: 1 devices/, stderr: '' })
   t.match(await benchd(home, ['config', 'check'], { BENCHD_CONFIG: `${home}/good.json` }), { code: 0 })
   const simulated = { device_id: 's', driver: 'bioshake', transport: { kind: 'simulated' } }
+  const boxed = { device_id: 'ika', driver: 'ika_shaker', transport: { kind: 'tcp', host: 'box', port: 4001 } }
+  writeFileSync(`${home}/boxed.json`, JSON.stringify({ ...good, devices: [boxed] }))
+  const must = 'ika: the box at box:4001 must have raw TCP, 9600 baud, 7 data bits, even parity, 1 stop bit and no flow control'
+  t.match(await benchd(home, ['config', 'check', `${home}/boxed.json`]), { code: 0, stdout: new RegExp(`\\n${must}\\n`) })
   for (const [content, sentence] of [
     ['{', /not JSON/],
     [{ ...good, lisen: {} }, /lisen.*did you mean "listen"/],
@@ -66,7 +81,10 @@ test('config check says what a file holds, or what is wrong with it, and where',
     writeFileSync(file, typeof content === 'string' ? content : JSON.stringify(content))
     t.match(await benchd(home, ['config', 'check', file]), { code: 78, stdout: '', stderr: sentence })
   }
-  t.match(await benchd(home, ['config', 'check', `${home}/none.json`]), { code: 78, stderr: /none\.json cannot be read/ })
+  t.match(await benchd(home, ['config', 'check', `${home}/none.json`]), {
+    code: 78,
+    stderr: /none\.json cannot be read: there is no such file; check the path \(ENOENT\)/,
+  })
   t.match(await benchd(home, ['serve', '--config', `${home}/bad.json`, '--data-dir', `${home}/data`]), { code: 78 })
   t.match(await benchd(home, ['serve', '--data-dir', `${home}/data`]), { code: 78, stderr: /no configuration/ })
 })
@@ -78,7 +96,7 @@ test('keys are made, listed and revoked where no service runs', async (t) => {
   t.match(created, {
     code: 0,
     stdout: /^bk_[a-z0-9]{8}_[\w-]{43}\n$/,
-    stderr: /^benchd: no service runs on the data folder \S+: the key is made for the next service that uses it\n$/,
+    stderr: /^benchd: no service runs on the data folder \S+( \((one|others) .*\))?: the key is made for the next service that uses it\n$/,
   })
   const id = created.stdout.slice(3, 11)
   const secret = created.stdout.trim().slice(12)
@@ -91,6 +109,31 @@ test('keys are made, listed and revoked where no service runs', async (t) => {
   t.match(await benchd(home, ['key', 'revoke', id, '--yes', ...dir]), { code: 0, stdout: `key ${id} is revoked\n` })
   const { keys } = JSON.parse((await benchd(home, ['key', 'list', '--json', ...dir])).stdout) as { keys: { revoked_at: number }[] }
   t.type(keys[0]?.revoked_at, 'number')
+})
+
+test('key create beside a demo names its folder, and makes no key that the demo does not know', async (t) => {
+  const home = t.testdir({})
+  const folder = mkdtempSync(join(tmpdir(), 'benchd-key-'))
+  const demo = running(t, home, ['demo', '--port', '0', '--data-dir', folder])
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  await demo.line(/^ +key +bk_/)
+  const create = (...more: string[]) => benchd(home, ['key', 'create', '--name', 'browser', '--scope', 'operate', ...more])
+  const refused = await create()
+  t.match(refused, {
+    code: 2,
+    stdout: '',
+    stderr: /no service runs on the data folder \S+, but on this computer .*; to use it: --data-dir /,
+  })
+  t.match(refused.stderr, folder)
+  t.notOk(existsSync(`${home}/.local`))
+  t.match(await create('--data-dir', folder), { code: 0, stdout: /^bk_/, stderr: '' })
+  t.match(
+    (await create('--data-dir', `${home}/other`)).stderr,
+    new RegExp(`^benchd: no service runs on .*other \\(.*${folder}.*\\): the key is made`),
+  )
+  demo.child.stdout.resume()
+  demo.child.kill('SIGTERM')
+  await demo.ended
 })
 
 test('keys are made, listed and revoked in a service that runs: at once, over its socket, or with a key over the network', async (t) => {

@@ -176,6 +176,24 @@ function controlSocket(service: { socket_of: string }): string {
 
 const selfSigned = new Set(['DEPTH_ZERO_SELF_SIGNED_CERT', 'SELF_SIGNED_CERT_IN_CHAIN', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE'])
 
+const notServed = 'no service runs on it; start one (benchd serve, benchd demo), or name its folder by --data-dir or its address by --url'
+const farAway = 'its computer cannot be reached; see that it is on and in the same network'
+
+/** Why nobody answers at an address. */
+const unanswered: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'nothing listens there; see that the service runs, and that its port is right (benchd discover)',
+  ENOTFOUND: 'nobody knows the name of its computer; check it, or write its address (benchd discover)',
+  EAI_AGAIN: 'the name of its computer cannot be looked up now; check the network, or write its address',
+  EHOSTUNREACH: farAway,
+  ENETUNREACH: farAway,
+  ETIMEDOUT: farAway,
+  ECONNRESET: 'the connection broke off; try again',
+  EPIPE: 'the connection broke off; try again',
+}
+
+/** Why nobody answers at the socket of a data folder. */
+const unserved: Readonly<Record<string, string>> = { ENOENT: notServed, ECONNREFUSED: notServed }
+
 function unreachable(service: Service, error: Error): CliError {
   if ((error as NodeJS.ErrnoException).code === 'EACCES') {
     return new CliError('not_allowed', `you may not use ${error.message.split(' ').at(-1)}: be a member of the group benchd, or use sudo`, {
@@ -191,5 +209,6 @@ function unreachable(service: Service, error: Error): CliError {
   if ((error as NodeJS.ErrnoException).code === 'EPROTO' && 'url' in service)
     return new CliError('unreachable', `${service.url} does not speak TLS; write http://`, { cause: error })
   const where = 'url' in service ? service.url : `the folder ${service.socket_of}`
-  return new CliError('unreachable', `no service answers at ${where}: ${error.message}`, { cause: error })
+  const reason = ('url' in service ? unanswered : unserved)[(error as NodeJS.ErrnoException).code ?? ''] ?? error.message
+  return new CliError('unreachable', `no service answers at ${where}: ${reason}`, { cause: error })
 }

@@ -59,14 +59,26 @@ function usageOf({ name, operands }: Command): string {
   return ['benchd', name, ...operands, '[options]'].join(' ')
 }
 
-/** What `--help` shows. */
-export function helpOf(command: Command): string {
+/** What `--help` shows. `elsewhere` has the options that are listed in another place. */
+export function helpOf(command: Command, elsewhere: Options = {}): string {
   const { summary, aliases = [], example } = command
-  const lines = Object.entries(optionsOf(command)).map(
-    ([option, { short, value, help }]) => `  ${`${short ? `-${short}, ` : ''}--${option}${value ? ` ${value}` : ''}`.padEnd(22)}${help}`,
-  )
+  const own = Object.entries(optionsOf(command)).filter(([name]) => !(name in elsewhere))
   const also = aliases.length ? [`Also: ${aliases.map((alias) => `benchd ${alias}`).join(', ')}`, ''] : []
-  return [`Usage: ${usageOf(command)}`, '', ...also, summary, '', ...lines, ...(example ? ['', `Example: ${example}`] : [])].join('\n')
+  const options = own.length ? ['', ...own.map(optionLine)] : []
+  return [`Usage: ${usageOf(command)}`, '', ...also, summary, ...options, ...(example ? ['', `Example: ${example}`] : [])].join('\n')
+}
+
+/** The help of several commands: the options that all of them take are listed once, at the end. */
+export function helpOfAll(commands: readonly Command[]): string {
+  const [first, ...others] = commands.map(optionsOf)
+  const isShared = ([name, { help }]: [string, Option]) => others.every((options) => options[name]?.help === help)
+  const shared = Object.entries(first ?? {}).filter(isShared)
+  const each = commands.map((command) => helpOf(command, Object.fromEntries(shared)))
+  return [...each, ['Options of all these commands:', '', ...shared.map(optionLine)].join('\n')].join('\n\n')
+}
+
+function optionLine([name, { short, value, help }]: [string, Option]): string {
+  return `  ${`${short ? `-${short}, ` : ''}--${name}${value ? ` ${value}` : ''}`.padEnd(22)}${help}`
 }
 
 /** Throws a usage error that says what to write instead. */

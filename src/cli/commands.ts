@@ -37,6 +37,7 @@ const sections = {
     restore: () => import('./restore.ts'),
     bundle: () => import('./bundle.ts'),
     logs: () => import('./logs.ts'),
+    notify: () => import('./notify.ts'),
     update: () => import('./update.ts'),
     doctor: () => import('./doctor.ts'),
     config: () => import('./config.ts'),

@@ -18,13 +18,19 @@ const check = command({
   example: 'benchd config check ./config.json',
   async run({ options, operands: [file] }) {
     const { readConfig, readTls } = await import('../config.ts')
+    const { boxWords } = await import('../../drivers/transports/tcp_line.ts')
     const path = configPath(file ?? options.config)
     const { devices, listen } = await readConfig(path)
     const { valid_to, fingerprint } = (listen.tls && (await readTls(listen.tls))) ?? {}
     const certificate = valid_to === undefined ? null : { valid_to, fingerprint }
-    if (options.json) print(JSON.stringify({ path, devices: devices.map(({ device_id }) => device_id), certificate }))
+    const boxes = devices.flatMap((device) => {
+      if (device.kind !== 'driven' || device.transport.kind !== 'tcp' || !('serial' in device.driven_by)) return []
+      return [{ device_id: device.device_id, must_have: boxWords(device.transport, device.driven_by.serial) }]
+    })
+    if (options.json) print(JSON.stringify({ path, devices: devices.map(({ device_id }) => device_id), certificate, boxes }))
     else {
       print(`${path} is good: ${devices.length} devices`)
+      for (const { device_id, must_have } of boxes) print(`${device_id}: ${must_have}`)
       if (certificate) print(`TLS certificate until ${valid_to}, SHA-256 ${fingerprint}`)
     }
     return 0

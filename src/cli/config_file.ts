@@ -5,10 +5,11 @@ import { LabError, messageOf } from '../errors.ts'
 import { parseJsonWithComments } from '../kit/json.ts'
 import { withValue } from '../kit/json_edit.ts'
 import { replaceFile } from '../kit/replace_file.ts'
+import { ask } from './client.ts'
 import { tellNoService } from './elsewhere.ts'
 import { CliError } from './exit.ts'
 import type { LocalService } from './local_service.ts'
-import { howToRestart, isOf, reload, todo } from './reload.ts'
+import { howToRestart, isOf, type Reload, reload, todo } from './reload.ts'
 
 const mostTimes = 10
 
@@ -71,22 +72,41 @@ export async function written({ path, text, before, service }: Writing): Promise
   return { old_copy, ...(await reloaded(service, path)) }
 }
 
-type Reloaded = { words: string; restart_needed: boolean }
+/** `reload_refused`: the running service knows the file and keeps its old configuration, for example because a device is in use. */
+type Reloaded = { words: string; restart_needed: boolean; reload_refused: boolean }
 
 /** Has a service read the file that was written, and says what came of it. */
 async function reloaded(service: LocalService, path: string): Promise<Reloaded> {
+  const nothingToDo = { restart_needed: false, reload_refused: false }
   if (service.is === 'absent')
-    return { words: `no service runs on the data folder ${service.folder}: the file is read when one starts`, restart_needed: false }
-  if (service.is === 'closed') return { words: `the service could not be told (${service.why}); ${howToRestart()}`, restart_needed: true }
+    return { words: `no service runs on the data folder ${service.folder}: the file is read when one starts`, ...nothingToDo }
+  if (service.is === 'closed')
+    return { words: `the service could not be reached (${service.why}); ${howToRestart()}`, restart_needed: true, reload_refused: false }
   try {
     const answer = await reload(service.service)
     if (!(await isOf(answer, path))) {
       const its = answer.config_file === null ? 'no configuration file' : `another configuration, ${answer.config_file}`
-      return { words: `the service that runs has ${its}: this one is not for it`, restart_needed: false }
+      return { words: `the service that runs has ${its}: this one is not for it`, ...nothingToDo }
     }
     const rest = todo(answer)
-    return { words: [`reload: ${answer.message}`, ...(rest ? [rest] : [])].join('\n'), restart_needed: rest !== undefined }
+    return {
+      words: [`reload: ${answer.message}`, ...(rest ? [rest] : [])].join('\n'),
+      restart_needed: rest !== undefined,
+      reload_refused: false,
+    }
   } catch (error) {
-    return { words: `reload: ${messageOf(error)}; to try again: benchd config reload; or ${howToRestart()}`, restart_needed: true }
+    return refused(service, error)
   }
+}
+
+/** After a refusal a later reload is enough, unless the file also changes what only a restart takes over. */
+async function refused({ service }: Extract<LocalService, { is: 'answering' }>, error: unknown): Promise<Reloaded> {
+  const again = `reload: ${messageOf(error)}; to try again: benchd config reload`
+  if (error instanceof CliError && error.exit === 'unreachable')
+    return { words: `${again}; or ${howToRestart()}`, restart_needed: true, reload_refused: false }
+  const changes = await ask<Pick<Reload, 'needs_restart'>>(service, 'GET', '/api/system/changes').catch(() => ({
+    needs_restart: [] as string[],
+  }))
+  const rest = todo(changes)
+  return { words: [again, ...(rest ? [rest] : [])].join('\n'), restart_needed: rest !== undefined, reload_refused: true }
 }

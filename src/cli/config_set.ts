@@ -15,7 +15,7 @@ export const configSet = command({
   operands: ['PATH', 'VALUE'],
   options: {
     config: { type: 'string', value: 'FILE', help: 'Configuration; default /etc/benchd/config.json' },
-    'data-dir': { type: 'string', value: 'DIR', help: 'Data folder of the service that is told' },
+    'data-dir': { type: 'string', value: 'DIR', help: 'Data folder of the service that takes the change' },
   },
   example: 'sudo benchd config set devices.shaker-1.limits.speed.max 1500',
   run: again(async ({ options, operands: [name = '', value = ''] }) => {
@@ -24,13 +24,17 @@ export const configSet = command({
     const text = withDeep(before, placeOf(name, before, path), literal(value))
     await checked(text, path)
     if (text === before) {
-      print(options.json ? JSON.stringify({ config: path, old_copy: null, restart_needed: false }) : `${path} says so already`)
+      print(
+        options.json
+          ? JSON.stringify({ config: path, old_copy: null, restart_needed: false, reload_refused: false })
+          : `${path} says so already`,
+      )
       return 0
     }
     const service = await serviceOn(dataDir(options['data-dir']))
-    const { old_copy, words, restart_needed } = await written({ path, text, before, service })
-    if (options.json) print(JSON.stringify({ config: path, old_copy, restart_needed, message: words }))
-    else print([`wrote ${path} (old copy: ${old_copy})`, words].join('\n'))
+    const { words, ...rest } = await written({ path, text, before, service })
+    if (options.json) print(JSON.stringify({ config: path, ...rest, message: words }))
+    else print([`wrote ${path} (old copy: ${rest.old_copy})`, words].join('\n'))
     return 0
   }),
 })

@@ -2,12 +2,14 @@
 
 import { get } from 'node:http'
 import { text } from 'node:stream/consumers'
+import { servedFolders } from '../kit/folder_lock.ts'
+import { ask } from './client.ts'
 import { CliError } from './exit.ts'
 import { note } from './terminal.ts'
 
 /** The address of `benchd demo` and `benchd serve` by default: `listen.port` in src/config.ts, which is not loaded for this. */
 const usualUrl = 'http://127.0.0.1:8520'
-const patience_ms = 500
+const patience_s = 0.5
 
 type Wish = {
   folder: string
@@ -17,27 +19,47 @@ type Wish = {
   what: string
 }
 
+/** The services with other data folders: in words, and how to name one of them to a command. */
+type Other = { words: string; byOption: string }
+
 /**
  * Says on stderr that no service runs on the folder and what is done instead. Throws a usage error when nobody named the folder and a service
- * with another one answers on this computer.
+ * with another one runs on this computer.
  */
 export async function tellNoService({ folder, isNamed, what }: Wish): Promise<void> {
-  const isElsewhere = await answersThere()
-  if (isElsewhere && !isNamed) {
-    const sentence = `no service runs on the data folder ${folder}, but one with another folder answers at ${usualUrl}`
-    throw new CliError(
-      'usage',
-      `${sentence}; for that service: --url ${usualUrl} and its admin key in BENCHD_API_KEY; for the folder: --data-dir ${folder}`,
-    )
+  const other = await otherServices(folder)
+  if (other && !isNamed) {
+    const sentence = `no service runs on the data folder ${folder}, but on this computer ${other.words}`
+    throw new CliError('usage', `${sentence}; to use it: ${other.byOption}; to change the folder all the same: --data-dir ${folder}`)
   }
-  const other = isElsewhere ? ` (the service at ${usualUrl} uses another folder)` : ''
-  note(`no service runs on the data folder ${folder}${other}: ${what} for the next service that uses it`)
+  note(`no service runs on the data folder ${folder}${other ? ` (${other.words})` : ''}: ${what} for the next service that uses it`)
+}
+
+async function otherServices(folder: string): Promise<Other | undefined> {
+  const folders = (await servedFolders()).filter((other) => other !== folder)
+  const served = await Promise.all(folders.map(async (other) => ((await isService(other)) ? [other] : [])))
+  const [first, ...more] = served.flat()
+  if (more.length > 0)
+    return { words: `others run on ${[first, ...more].join(', ')}`, byOption: '--data-dir with the folder of one of them' }
+  if (first) return { words: `one runs on ${first}`, byOption: `--data-dir ${first}` }
+  const byOption = `--url ${usualUrl} and its admin key in BENCHD_API_KEY`
+  return (await answersThere()) ? { words: `one with another folder answers at ${usualUrl}`, byOption } : undefined
+}
+
+/** Whether a benchd has the folder: other programs have a control.sock too. */
+async function isService(folder: string): Promise<boolean> {
+  try {
+    const health = await ask<unknown>({ socket_of: folder, wait_s: patience_s }, 'GET', '/health', undefined, { also: 503 })
+    return 'uptime_s' in Object(health)
+  } catch (error) {
+    return error instanceof CliError && error.exit === 'not_allowed' && folder.includes('benchd')
+  }
 }
 
 /** Whether a benchd answers at the usual address. */
 async function answersThere(): Promise<boolean> {
   const answer = await new Promise<string>((resolve) => {
-    const asking = get(`${usualUrl}/health`, { timeout: patience_ms }, (response) => resolve(text(response).catch(() => '')))
+    const asking = get(`${usualUrl}/health`, { timeout: patience_s * 1000 }, (response) => resolve(text(response).catch(() => '')))
     asking.on('timeout', () => asking.destroy())
     asking.on('error', () => resolve(''))
   })

@@ -9,8 +9,8 @@ import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { t as file, type Test, test } from 'tap'
 import type { RuntimeEvent } from '../events/event.ts'
+import { benchd, type Running, running } from '../testing/cli.ts'
 import { parseCsv } from './csv.ts'
-import { benchd, type Running, running } from './testing.ts'
 
 // A slow machine is not a failure.
 file.setTimeout(0)

@@ -8,7 +8,7 @@ import { csvLine } from './csv.ts'
 import { CliError } from './exit.ts'
 import { offline } from './offline.ts'
 import { dataDir } from './places.ts'
-import { runIdOf } from './runs/ids.ts'
+import { shownRunIdOf } from './runs/ids.ts'
 import { serverSentEvents } from './sse.ts'
 import { print } from './table.ts'
 import { note } from './terminal.ts'
@@ -39,6 +39,7 @@ const eventsTail = command({
         opened = true
         for await (const { id, data } of serverSentEvents(body, tellGap)) {
           last = id
+          if (!data) continue
           const event = JSON.parse(data) as RuntimeEvent
           if (wanted(event)) print(options.json ? data : line(event))
         }
@@ -126,7 +127,7 @@ async function* eventsFrom(service: Service, since: number, options: Given<typeo
 /** The log may have events of runs that are not in the list any more, so a word that names none of the list is taken for a whole id. */
 async function runOf(service: Service, { execution }: Given<typeof filters>): Promise<string | undefined> {
   if (execution === undefined) return undefined
-  return runIdOf(service, execution).catch((error) => {
+  return shownRunIdOf(service, execution).catch((error) => {
     if (error instanceof CliError && error.exit === 'not_found') return execution
     throw error
   })

@@ -3,10 +3,10 @@
 import { writeFileSync } from 'node:fs'
 import { constants } from 'node:os'
 import { t as file, type Test, test } from 'tap'
+import { benchd, demo, fakeProgram, running } from '../testing/cli.ts'
+import { type Awaited, type Called, type Ongoing, type Scene, scenes } from '../testing/cli_scenes.ts'
 import { table } from './commands.ts'
 import { exitCodes } from './exit.ts'
-import { type Awaited, type Called, type Ongoing, type Scene, scenes } from './scenes.ts'
-import { benchd, demo, fakeProgram, running } from './testing.ts'
 
 // A slow machine is not a failure.
 file.setTimeout(0)

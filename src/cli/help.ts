@@ -1,6 +1,8 @@
-// `benchd help`: all from the table of commands.
+// `benchd help`: all from the table of commands. The overview is kept as text, for it is wanted most and loads no command so.
 
-import { commonOptions, helpOf } from './command.ts'
+import { readShipped } from '../kit/shipped.ts'
+import type { Section } from './command.ts'
+import { commonOptions, helpOf, helpOfAll } from './command.ts'
 import { table } from './commands.ts'
 import { environment } from './environment.ts'
 import { CliError, exitCodes } from './exit.ts'
@@ -8,16 +10,17 @@ import { CliError, exitCodes } from './exit.ts'
 /** The help for some words: all of it, a noun, a command, or `exit-codes`. */
 export async function helpText(words: readonly string[]): Promise<string> {
   const topic = words.join(' ')
-  if (topic === '') return overview()
+  if (topic === '') return new TextDecoder().decode(await readShipped(new URL('./help.txt', import.meta.url)))
   if (topic === 'exit-codes') return exitCodeText()
   const commands = (await table()).flatMap((section) => section.commands)
   const found = commands.filter(({ name }) => name === topic || name.startsWith(`${topic} `))
-  if (found.length === 0) throw new CliError('usage', `there is no command ${topic}; see: benchd help`)
-  return found.map(helpOf).join('\n\n')
+  const [first, ...more] = found
+  if (!first) throw new CliError('usage', `there is no command ${topic}; see: benchd help`)
+  return more.length ? helpOfAll(found) : helpOf(first)
 }
 
-async function overview(): Promise<string> {
-  const parts = await table()
+/** Lists all commands; `npm run generate` writes it into help.txt. */
+export function overviewOf(parts: readonly Section[]): string {
   const usage = ({ name, operands }: { name: string; operands: readonly string[] }) => [name, ...operands].join(' ')
   const width = Math.max(...parts.flatMap(({ commands }) => commands.map((command) => usage(command).length))) + 2
   const lines = parts.flatMap(({ heading, commands }) => [

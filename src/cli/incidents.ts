@@ -3,7 +3,7 @@
 import type { Incident } from '../events/incidents.ts'
 import { shows, tells } from './asking.ts'
 import { atShell, short } from './at_shell.ts'
-import { incidentPathOf, runIdOf } from './runs/ids.ts'
+import { incidentPathOf, shownRunIdOf } from './runs/ids.ts'
 import { date, table } from './table.ts'
 import { colored } from './terminal.ts'
 
@@ -20,7 +20,7 @@ const incidentsList = shows({
   example: 'benchd incidents list --new',
   async path({ service, options }) {
     const { limit = '20', execution } = options
-    const execution_id = execution && (await runIdOf(service, execution))
+    const execution_id = execution && (await shownRunIdOf(service, execution))
     return `/api/incidents?${new URLSearchParams({ limit, ...(execution_id && { execution_id }), ...(options.new && { acknowledged: 'false' }) })}`
   },
   text: ({ incidents }: { incidents: Incident[] }) => table(['ID', 'WHEN', 'SEVERITY', 'CATEGORY', 'SEEN BY', 'WHAT'], incidents.map(row)),
@@ -70,6 +70,9 @@ function commandsFor({ incident_id, category, severity, execution_id, thread_id,
     ...(execution_id ? [`benchd runs why ${short(execution_id)}`] : []),
     ...(isLateCall ? [`benchd runs extend ${id} SECONDS`, `benchd runs abort-call ${id}`, `benchd runs complete-call ${id}`] : []),
     ...(thread_id && decision ? [`benchd runs recover ${short(thread_id)} ${decision}`] : []),
+    ...(thread_id && Array.isArray(detail.retry_on)
+      ? detail.retry_on.map((device) => `benchd runs recover ${short(thread_id)} RETRY --on ${device}`)
+      : []),
     ...(execution_id && recovery_action === 'RESUME_EXECUTION' ? [`benchd runs resume ${short(execution_id)}`] : []),
   ]
 }

@@ -25,13 +25,19 @@ export async function* journalOf({ lines, errors, follow, unit = 'benchd' }: Jou
   const said = text(child.stderr)
   try {
     for await (const line of createInterface({ input: child.stdout })) yield* entryOf(line)
-    const [code] = await ended
+    const [code, signal] = (await ended) as [number | null, NodeJS.Signals | null]
     const complaint = (await said).trim()
-    if (code !== 0) throw new CliError('failed', `journalctl ended with ${code}: ${complaint}`)
     if (/No journal files were (found|opened)/.test(complaint)) throw noJournal(new Error(complaint))
+    // Some versions of journalctl end with 1, and say nothing, when there is no entry.
+    if (code !== 0 && !(code === 1 && complaint === '')) throw new CliError('failed', endOf({ code, signal, complaint }))
   } finally {
     child.kill()
   }
+}
+
+function endOf({ code, signal, complaint }: { code: number | null; signal: string | null; complaint: string }): string {
+  const end = code === null ? `journalctl was ended by ${signal}` : `journalctl failed (exit code ${code})`
+  return `${end}${complaint ? `: ${complaint}` : ''}; to see more: systemctl status benchd`
 }
 
 function noJournal(error: Error): CliError {

@@ -13,7 +13,7 @@ const logs = command({
   options: {
     follow: { type: 'boolean', short: 'f', help: 'Go on until Ctrl-C' },
     lines: { type: 'string', value: 'N', help: 'So many of the newest; default 200' },
-    errors: { type: 'boolean', help: 'Errors alone' },
+    errors: { type: 'boolean', help: 'Errors alone; none is said on stderr, with exit code 0' },
   },
   example: 'benchd logs -f',
   async run({ options }) {
@@ -26,8 +26,10 @@ const logs = command({
       const word = level <= 3 ? colored('red', 'error') : level === 4 ? colored('yellow', 'warn ') : 'info '
       print(options.json ? JSON.stringify(entry) : `${new Date(at * 1000).toISOString()} ${word} ${message}`)
     }
-    if (count === 0)
-      note(`the journal has nothing ${errors ? 'that is an error ' : ''}of benchd; does systemd run it here? systemctl status benchd`)
+    if (count > 0 || follow || Number(lines) === 0) return 0
+    if (!errors)
+      throw new CliError('not_found', 'the journal has no entry of benchd; to see if systemd runs it here: systemctl status benchd')
+    note('the journal has no error of benchd')
     return 0
   },
 })

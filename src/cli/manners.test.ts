@@ -7,10 +7,10 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { t as file, test } from 'tap'
+import { benchd, demo } from '../testing/cli.ts'
 import { optionsOf } from './command.ts'
 import { table } from './commands.ts'
 import { table as columns, forTerminal } from './table.ts'
-import { benchd, demo } from './testing.ts'
 
 // A slow machine is not a failure.
 file.setTimeout(0)
@@ -85,8 +85,8 @@ test('the credentials of a person come behind flags and environment, and are for
   }
   keep(JSON.stringify({ url, api_key: key }))
   const who = (args: string[] = [], env = {}) => benchd(home, ['whoami', ...args], env)
-  t.match(await who(), { code: 0, stdout: /^benchd demo \(/ })
-  t.match(await who(['--url', url]), { code: 0, stdout: /^benchd demo/ }, 'the key of the same service')
+  t.match(await who(), { code: 0, stdout: /^the demo \(/ })
+  t.match(await who(['--url', url]), { code: 0, stdout: /^the demo/ }, 'the key of the same service')
   t.match(await who(['--url', url, '--key', 'bk_wrong']), { code: 4 }, 'a flag goes before it')
   t.match(await who([], { BENCHD_API_KEY: 'bk_wrong' }), { code: 4 }, 'the environment too')
   t.match(await who(dir), { code: 0, stdout: /^local/ })
@@ -180,7 +180,7 @@ test('a service below a path is asked there, and one that speaks no TLS is told'
   t.teardown(() => proxy.close())
   await once(proxy.listen(0, '127.0.0.1'), 'listening')
   const { port } = proxy.address() as AddressInfo
-  t.match(await benchd(home, ['whoami', '--url', `http://127.0.0.1:${port}/bench/`]), { code: 0, stdout: /^benchd demo/ })
+  t.match(await benchd(home, ['whoami', '--url', `http://127.0.0.1:${port}/bench/`]), { code: 0, stdout: /^the demo/ })
   t.match(await benchd(home, ['whoami', '--url', url.replace('http', 'https'), '--key', key]), {
     code: 69,
     stderr: /does not speak TLS; write http/,

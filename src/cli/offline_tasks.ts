@@ -3,9 +3,9 @@
 import { join } from 'node:path'
 import type { Sources } from '../care/backup.ts'
 import type { Backup, MadeBackup, Making } from '../care/backups.ts'
-import type { Change, Opened, Parts } from '../care/restore.ts'
+import type { FileChange, Opened, Parts } from '../care/restore.ts'
 import type { stateTexts } from '../care/state_texts.ts'
-import type { RunJournal } from '../devices/run_journal.ts'
+import type { OperationJournal } from '../devices/operation_journal.ts'
 import type { Verified as VerifiedLog } from '../events/log_verify.ts'
 import type { CreatedKey, KeyRequest, Keys, PublicKey, Rotation } from '../keys/keys.ts'
 import type { Verified } from '../kit/chained_lines.ts'
@@ -16,15 +16,15 @@ import { silent } from '../kit/log.ts'
 import { date, forTerminal } from './table.ts'
 
 /** `file` is the descriptor of a file that the caller has opened. */
-export type Place = { folder: string; file?: number | undefined }
+export type TaskFolder = { folder: string; file?: number | undefined }
 
 /** Each takes and answers what JSON can say. */
 export const tasks = {
-  'key list': (place: Place): Promise<PublicKey[]> => withKeys(place, async (keys) => keys.list()),
+  'key list': (at: TaskFolder): Promise<PublicKey[]> => withKeys(at, async (keys) => keys.list()),
 
-  'key create': (place: Place, wish: KeyRequest): Promise<CreatedKey> =>
+  'key create': (at: TaskFolder, wish: KeyRequest): Promise<CreatedKey> =>
     withKeys(
-      place,
+      at,
       async (keys) => {
         const [{ KeyRequest }, { checked }] = await Promise.all([import('../keys/keys.ts'), import('../kit/schema.ts')])
         return keys.create(checked(KeyRequest, wish, 'the key'))
@@ -32,37 +32,37 @@ export const tasks = {
       `key create --name ${wish.name} --scope ${wish.scope}`,
     ),
 
-  'key rotate': (place: Place, { key_id, ...wish }: { key_id: string } & Rotation): Promise<CreatedKey> =>
-    withKeys(place, (keys) => keys.rotate(key_id, wish), `key rotate ${key_id}`),
+  'key rotate': (at: TaskFolder, { key_id, ...wish }: { key_id: string } & Rotation): Promise<CreatedKey> =>
+    withKeys(at, (keys) => keys.rotate(key_id, wish), `key rotate ${key_id}`),
 
-  'key revoke': (place: Place, { key_id }: { key_id: string }): Promise<PublicKey> =>
-    withKeys(place, (keys) => keys.revoke(key_id), `key revoke ${key_id}`),
+  'key revoke': (at: TaskFolder, { key_id }: { key_id: string }): Promise<PublicKey> =>
+    withKeys(at, (keys) => keys.revoke(key_id), `key revoke ${key_id}`),
 
   /** Of a file in the folder: also where a service runs, and without changing anything. */
-  'audit verify': async ({ folder }: Place, { file, wanted }: { file: string; wanted: string | undefined }): Promise<Verified> => {
+  'audit verify': async ({ folder }: TaskFolder, { file, wanted }: { file: string; wanted: string | undefined }): Promise<Verified> => {
     const { verifyChain } = await import('../kit/chained_lines.ts')
     return verifyChain(join(folder, file), { wanted })
   },
 
-  'events verify': async ({ folder }: Place): Promise<VerifiedLog> => {
+  'events verify': async ({ folder }: TaskFolder): Promise<VerifiedLog> => {
     const { verifyLog } = await import('../events/log_verify.ts')
     return verifyLog(join(folder, 'events'))
   },
 
-  'state text': async ({ folder }: Place, { text }: { text: keyof typeof stateTexts }): Promise<string> => {
+  'state text': async ({ folder }: TaskFolder, { text }: { text: keyof typeof stateTexts }): Promise<string> => {
     const { stateTexts } = await import('../care/state_texts.ts')
     return stateTexts[text](folder)
   },
 
   /** The devices that were left on. */
-  'left on': (place: Place): Promise<string[]> => withRuns(place, async (runs) => runs.on),
+  'left on': (at: TaskFolder): Promise<string[]> => withRuns(at, async (runs) => runs.on),
 
-  'switched off': (place: Place, { devices }: { devices: string[] }): Promise<void> =>
-    withRuns(place, async (runs) => {
+  'switched off': (at: TaskFolder, { devices }: { devices: string[] }): Promise<void> =>
+    withRuns(at, async (runs) => {
       for (const device_id of devices) await runs.switchedOff(device_id)
     }),
 
-  'backup make': ({ folder }: Place, { wanted, sources }: { wanted: Making; sources: BackupSources }): Promise<MadeBackup> =>
+  'backup make': ({ folder }: TaskFolder, { wanted, sources }: { wanted: Making; sources: BackupSources }): Promise<MadeBackup> =>
     alone(folder, async () => {
       const { files, left_out } = sources.configuration
       const configuration = { files: files.map(({ name, base64 }) => ({ name, content: Buffer.from(base64, 'base64') })), left_out }
@@ -71,24 +71,24 @@ export const tasks = {
       return made
     }),
 
-  'backup list': async ({ folder }: Place): Promise<Backup[]> => (await backupsIn(folder)).list(),
+  'backup list': async ({ folder }: TaskFolder): Promise<Backup[]> => (await backupsIn(folder)).list(),
 
   /** Into `file`. */
-  'backup copy': async ({ folder, file }: Place, { name }: { name: string }): Promise<void> => {
+  'backup copy': async ({ folder, file }: TaskFolder, { name }: { name: string }): Promise<void> => {
     const { writeOpen } = await import('../kit/open_file.ts')
     const backups = await backupsIn(folder)
     await writeOpen(file as number, backups.read(await backups.get(name)))
   },
 
-  'backup remove': async ({ folder }: Place, { name }: { name: string }): Promise<void> => (await backupsIn(folder)).remove(name),
+  'backup remove': async ({ folder }: TaskFolder, { name }: { name: string }): Promise<void> => (await backupsIn(folder)).remove(name),
 
-  'restore plan': async ({ folder }: Place, { manifest, parts }: Restoring): Promise<Change[]> => {
+  'restore plan': async ({ folder }: TaskFolder, { manifest, parts }: Restoring): Promise<FileChange[]> => {
     const { planOf } = await import('../care/restore.ts')
     return planOf({ manifest }, folder, parts)
   },
 
   /** Of the archive that `file` is. `at` is in Unix milliseconds. */
-  restore: ({ folder, file }: Place, { manifest, parts, at }: Restoring & { at: number }): Promise<string | undefined> =>
+  restore: ({ folder, file }: TaskFolder, { manifest, parts, at }: Restoring & { at: number }): Promise<string | undefined> =>
     alone(folder, async () => {
       const [{ planOf, restore }, { Archive }] = await Promise.all([import('../care/restore.ts'), import('../kit/archive.ts')])
       const archive = new Archive('the backup', file as number)
@@ -115,7 +115,7 @@ function alone<Result>(folder: string, work: () => Promise<Result>): Promise<Res
 }
 
 /** Two of these at once take turns, or the record's chain would fork. `deed` is what it is called in there; absent for what changes nothing. */
-function withKeys<Result>({ folder }: Place, work: (keys: Keys) => Promise<Result>, deed?: string): Promise<Result> {
+function withKeys<Result>({ folder }: TaskFolder, work: (keys: Keys) => Promise<Result>, deed?: string): Promise<Result> {
   return alone(folder, async () => {
     const { Keys } = await import('../keys/keys.ts')
     const keys = await Keys.open({ folder, report })
@@ -129,9 +129,9 @@ function withKeys<Result>({ folder }: Place, work: (keys: Keys) => Promise<Resul
   })
 }
 
-async function withRuns<Result>({ folder }: Place, work: (runs: RunJournal) => Promise<Result>): Promise<Result> {
-  const { RunJournal } = await import('../devices/run_journal.ts')
-  const runs = await RunJournal.open(folder, report)
+async function withRuns<Result>({ folder }: TaskFolder, work: (runs: OperationJournal) => Promise<Result>): Promise<Result> {
+  const { OperationJournal } = await import('../devices/operation_journal.ts')
+  const runs = await OperationJournal.open(folder, report)
   try {
     return await work(runs)
   } finally {

@@ -86,7 +86,7 @@ async function keyIn(path: string): Promise<Buffer | undefined> {
   if (await isOfOthers(path))
     throw new CliError('config', `${path} could have been put there by others: sudo chown root: ${path}; sudo chmod 644 ${path}`)
   return readBytes(path).catch((error) => {
-    throw new CliError('config', `${path} cannot be read: ${error.message}`, { cause: error })
+    throw new CliError('config', error.message, { cause: error })
   })
 }
 

@@ -9,7 +9,7 @@ import { command } from './command.ts'
 import { CliError } from './exit.ts'
 import { expiresOption, expiryOf } from './expiry.ts'
 import { date, print, table } from './table.ts'
-import { type Answer, say } from './terminal.ts'
+import { type OperationAnswer, say } from './terminal.ts'
 
 const again_ms = 1000
 
@@ -57,8 +57,8 @@ const keyApprove = command({
     if (!request) throw new CliError('not_found', `nobody who asks for a key shows the code ${code}; see: benchd key requests`)
     const path = `/api/keys/requests/${request.request_id}`
     const answer = await (options.deny
-      ? ask<Answer>(service, 'DELETE', path)
-      : ask<Answer>(service, 'POST', `${path}/approve`, expiryOf(options)))
+      ? ask<OperationAnswer>(service, 'DELETE', path)
+      : ask<OperationAnswer>(service, 'POST', `${path}/approve`, expiryOf(options)))
     return say(answer, options.json)
   },
 })

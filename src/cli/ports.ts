@@ -73,10 +73,10 @@ async function identified(look: Look, tell: (port: Port) => void): Promise<numbe
   return back ? 0 : 1
 }
 
-type Change = { gone: Port | undefined; come: Port | undefined }
+type PortChange = { gone: Port | undefined; come: Port | undefined }
 
 /** The first port that has gone or come, once the system has made its names. */
-async function changed(look: Look, before: readonly Port[]): Promise<Change> {
+async function changed(look: Look, before: readonly Port[]): Promise<PortChange> {
   for (;;) {
     if (isChange(difference(before, await look()))) {
       await sleep(settle_ms)
@@ -87,12 +87,12 @@ async function changed(look: Look, before: readonly Port[]): Promise<Change> {
   }
 }
 
-function difference(before: readonly Port[], now: readonly Port[]): Change {
+function difference(before: readonly Port[], now: readonly Port[]): PortChange {
   const without = (these: readonly Port[], those: readonly Port[]) => these.find(({ path }) => !those.some((other) => other.path === path))
   return { gone: without(before, now), come: without(now, before) }
 }
 
-function isChange({ gone, come }: Change): boolean {
+function isChange({ gone, come }: PortChange): boolean {
   return gone !== undefined || come !== undefined
 }
 

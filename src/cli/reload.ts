@@ -5,7 +5,7 @@ import { HostFiles } from '../kit/host_files.ts'
 import { ask, type Service } from './client.ts'
 import type { Fault } from './workflows.ts'
 
-type Reload = {
+export type Reload = {
   success: true
   message: string
   config_file: string | null

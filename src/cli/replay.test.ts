@@ -3,10 +3,10 @@ import { writeFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { test } from 'tap'
 import { drivers, type SerialDriverName } from '../../drivers/index.ts'
-import { onSimulator } from '../../drivers/testing.ts'
 import type { Device } from '../devices/device.ts'
 import { WireLog } from '../devices/wire_log.ts'
 import { sleep } from '../kit/clock.ts'
+import { onSimulator } from '../testing/drivers.ts'
 
 const benchd = new URL('./main.js', import.meta.url).pathname
 const run = promisify(execFile)

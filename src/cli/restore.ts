@@ -1,7 +1,7 @@
 // `benchd restore`: puts a backup back, on this machine, while no service has the data folder.
 
 import { resolve } from 'node:path'
-import type { Change, Opened, Parts } from '../care/restore.ts'
+import type { FileChange, Opened, Parts } from '../care/restore.ts'
 import { LabError } from '../errors.ts'
 import { isServed } from '../kit/folder_lock.ts'
 import { command } from './command.ts'
@@ -41,15 +41,15 @@ const restore = command({
       const { manifest } = opened
       const plan = await offline(folder, 'restore plan', { manifest, parts })
       const configPlan = places ? await configPlanOf(opened, places) : []
-      const told = { opened, plan: [...plan, ...configPlan], folder }
-      if (options['dry-run']) return show(told, parts, options.json)
+      const restored = { opened, plan: [...plan, ...configPlan], folder }
+      if (options['dry-run']) return show(restored, parts, options.json)
       if (await isServed(folder))
         throw new LabError('in_use', `a benchd runs on the data folder ${folder}; end it first: sudo systemctl stop benchd`)
-      if (!options.json) show(told, parts, false)
+      if (!options.json) show(restored, parts, false)
       await mustBeSure(options, `change ${folder} to what it was on ${date(manifest.made_at)}`)
       const before = await offline(folder, 'restore', { manifest, parts, at: at.getTime() }, opened.archive.descriptor)
       if (places) await restoreConfig(opened, places, configPlan, at)
-      return tell({ ...told, before }, options.json)
+      return tell({ ...restored, before }, options.json)
     } finally {
       await opened.archive.close()
     }
@@ -58,7 +58,7 @@ const restore = command({
 
 export const commands = [restore]
 
-type Told = { opened: Opened; plan: readonly Change[]; folder: string; before?: string | undefined }
+type Restored = { opened: Opened; plan: readonly FileChange[]; folder: string; before?: string | undefined }
 
 function placesOf(named: string | undefined): { config: string; topologies: string } {
   const config = configOrDefault(named)
@@ -74,19 +74,19 @@ function configOrDefault(named: string | undefined): string {
   }
 }
 
-function show(told: Told, parts: Parts, asJson: boolean | undefined): number {
+function show(restored: Restored, parts: Parts, asJson: boolean | undefined): number {
   if (asJson) {
-    print(asJsonText(told))
+    print(asJsonText(restored))
     return 0
   }
-  const { opened, plan, folder } = told
+  const { opened, plan, folder } = restored
   const { manifest, passed_over } = opened
   print(
     `backup of ${manifest.system_id}, made ${date(manifest.made_at)} by benchd ${manifest.version}: whole, ${manifest.files.length} files`,
   )
   for (const { name, change } of plan.filter(({ change }) => change !== 'left alone' && change !== 'the same'))
     print(`  ${change.padEnd(12)}${name}`)
-  const count = (wanted: Change['change']) => plan.filter(({ change }) => change === wanted).length
+  const count = (wanted: FileChange['change']) => plan.filter(({ change }) => change === wanted).length
   print(`  ${count('the same')} files are the same, ${count('left alone')} are left alone`)
   for (const hint of hints(plan, parts, manifest)) note(hint)
   if (manifest.left_out.length) note(`left out of the backup when it was made: ${manifest.left_out.join('; ')}`)
@@ -95,10 +95,10 @@ function show(told: Told, parts: Parts, asJson: boolean | undefined): number {
   return 0
 }
 
-function tell(told: Told, asJson: boolean | undefined): number {
-  if (asJson) print(asJsonText(told))
+function tell(restored: Restored, asJson: boolean | undefined): number {
+  if (asJson) print(asJsonText(restored))
   else {
-    const { opened, folder, before } = told
+    const { opened, folder, before } = restored
     print(`${folder} is as it was on ${date(opened.manifest.made_at)}`)
     if (before) print(`what was there before is in ${folder}/${before}`)
     note('to go on: sudo systemctl start benchd; runs that stand open are paused, and nothing moves until somebody resumes them')
@@ -106,13 +106,13 @@ function tell(told: Told, asJson: boolean | undefined): number {
   return 0
 }
 
-function asJsonText({ opened, plan, before }: Told): string {
+function asJsonText({ opened, plan, before }: Restored): string {
   const { made_at, version, system_id } = opened.manifest
   return JSON.stringify({ made_at, version, system_id, changes: plan, passed_over: opened.passed_over, before: before ?? null })
 }
 
 /** What somebody may have expected, and has to ask for. */
-function hints(plan: readonly Change[], { all, keys }: Parts, { with_keys, with_events }: Opened['manifest']): string[] {
+function hints(plan: readonly FileChange[], { all, keys }: Parts, { with_keys, with_events }: Opened['manifest']): string[] {
   const stays = (pattern: RegExp) => plan.some(({ name, change }) => change === 'left alone' && pattern.test(name))
   const goesOn = plan.some(({ name, change }) => change === 'replaced' && name === 'workflows.json') && stays(/^executions\//)
   return [

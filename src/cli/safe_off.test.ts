@@ -24,7 +24,9 @@ async function serving(t: Test, { name = 'bioshake', on_restart = 'halt', driver
     for (const end of ending.reverse()) await end()
   })
   const folder = t.testdir()
-  const served = await serveOnPty(driver ?? (await drivers[name]()), {}, { time_scale: 20 })
+  // By a name that nobody else gets: the number of a pseudo-terminal that is gone goes to the next one, and a service that still looks for the
+  // old one would open it.
+  const served = await serveOnPty(driver ?? (await drivers[name]()), {}, { time_scale: 20, link: `${folder}/port` })
   ending.push(() => served.close())
   const device = { device_id: 'shaker-1', driver: name, on_restart, transport: { kind: 'serial', path: served.path } }
   await writeFile(`${folder}/config.json`, JSON.stringify({ format: 1, listen: { host: '127.0.0.1', port: 0 }, devices: [device] }))

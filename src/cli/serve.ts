@@ -1,4 +1,4 @@
-// `benchd serve` and `benchd demo`: the service in the foreground, until it is told to end.
+// `benchd serve` and `benchd demo`: the service in the foreground, until a signal ends it.
 
 import type { Config } from '../config.ts'
 import { log } from '../kit/log.ts'
@@ -52,14 +52,14 @@ const demo = command({
   operands: [],
   options: {
     ...listenOptions,
-    'time-scale': { type: 'string', value: 'N', help: 'Simulated seconds in one of yours; default 10' },
+    'time-scale': { type: 'string', value: 'N', help: 'Simulated seconds in one of yours; default 16' },
   },
   no_json: 'it speaks to people; ask it with benchd status --json',
   example: 'benchd demo --time-scale 1',
   async run({ options }) {
     const { demoConfig, prepareDemo, welcome } = await import('../examples/demo.ts')
     const { makeThrowAwayFolder, removeFolder } = await import('../kit/folder.ts')
-    const config = listening(await demoConfig(timeScale(options['time-scale'] ?? '10')), options)
+    const config = listening(await demoConfig(timeScale(options['time-scale'] ?? '16')), options)
     const kept = options['data-dir']
     const folder = kept ? dataDir(kept) : await makeThrowAwayFolder('benchd-demo')
     try {

@@ -3,7 +3,7 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { test } from 'tap'
-import { running } from './testing.ts'
+import { running } from '../testing/cli.ts'
 
 test('who types getShakeState at a simulated shaker reads 3', async (t) => {
   const home = t.testdir({})

@@ -2,7 +2,7 @@
 
 type ServerSentEvent = { id: string; data: string }
 
-/** The events of a body; comments are told to `comment`. A frame that the end cut off is left out. */
+/** The events of a body; `comment` receives the comments. A frame with an id alone has no data. A frame that the end cut off is left out. */
 export async function* serverSentEvents(body: AsyncIterable<Uint8Array>, comment: (text: string) => void): AsyncGenerator<ServerSentEvent> {
   const decoder = new TextDecoder()
   let text = ''
@@ -24,5 +24,5 @@ function parsed(frame: string, comment: (text: string) => void): ServerSentEvent
     else if (line.startsWith('id: ')) event.id = line.slice(4)
     else if (line.startsWith('data: ')) event.data += line.slice(6)
   }
-  return event.data ? event : undefined
+  return event.data || event.id ? event : undefined
 }

@@ -17,7 +17,7 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
     .join('\n')
 }
 
-/** `2026-01-31T08:00Z`, of Unix time; what is beyond the calendar is told as it is. */
+/** `2026-01-31T08:00Z`, of Unix time; what is beyond the calendar is printed as it is. */
 export function date(seconds: number): string {
   if (!(Math.abs(seconds) < beyond)) return `${seconds} s`
   return `${new Date(seconds * 1000).toISOString().slice(0, 16)}Z`

@@ -31,10 +31,10 @@ export function isWatched(): boolean {
   return process.stderr.isTTY === true && process.env.TERM !== 'dumb' && !isQuiet
 }
 
-export type Answer = { success: boolean; message: string }
+export type OperationAnswer = { success: boolean; message: string }
 
 /** Prints what came of it; answers the exit code. */
-export function say(answer: Answer, asJson = false): number {
+export function say(answer: OperationAnswer, asJson = false): number {
   if (asJson) print(JSON.stringify(answer))
   else if (!isQuiet || !answer.success) print(answer.message)
   return answer.success ? 0 : 1

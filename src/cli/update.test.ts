@@ -5,8 +5,8 @@ import { createHash } from 'node:crypto'
 import { chmodSync, chownSync, copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { t as file, type Test, test } from 'tap'
+import { benchd, fakeProgram } from '../testing/cli.ts'
 import { signatureOf } from './package_signature.ts'
-import { benchd, fakeProgram } from './testing.ts'
 
 // A slow machine is not a failure.
 file.setTimeout(0)
@@ -26,7 +26,7 @@ test('an update refuses what is no newer benchd for this computer, before anythi
   const { home, update } = prepared(t)
   writeFileSync(`${home}/config.json`, '{}')
   const other = architecture === 'arm64' ? 'amd64' : 'arm64'
-  t.match(await update(`${home}/none.deb`), { code: 3, stderr: /there is no file/ })
+  t.match(await update(`${home}/none.deb`), { code: 3, stderr: /none\.deb cannot be read: there is no such file/ })
   t.match(await update(`${home}/config.json`), { code: 1, stderr: /is no Debian package/ })
   t.match(await update(debianPackage(home, 'other', '1.0', architecture)), { code: 2, stderr: /is the package other, not benchd/ })
   t.match(await update(debianPackage(home, 'benchd', '1.0', other)), {

@@ -1,9 +1,10 @@
-// What a device can do, as a document: from the table of operations, and the limits as they are now.
+// The capabilities of a device as a document, made from the table of operations and the present limits.
 
 import * as v from 'valibot'
-import type { Limit, Limits } from './device.ts'
+import type { Limit, Limits, Typical } from './device.ts'
 import { isOptional, type OperationName, operations, type ReadingName, readings } from './operations.ts'
 import type { Capabilities } from './records.ts'
+import { usualSeconds } from './usual_time.ts'
 
 const safety =
   'The stop of this service is not a safety function: it can be late or lost. Keep a hard-wired red button within reach, and use that one first.'
@@ -11,19 +12,25 @@ const safety =
 export function capabilities(
   device: Pick<Capabilities, 'device_id' | 'type' | 'driver' | 'model' | 'simulated' | 'source' | 'limits' | 'features'>,
   can: readonly (OperationName | ReadingName)[],
+  { ends_early, typical }: { ends_early: readonly OperationName[]; typical: Typical | undefined },
 ): Capabilities {
-  return { ...device, operations: can.map((name) => entry(name, device.limits)), safety }
+  const entries = can.map((name) => ({ ...entry(name, device.limits, typical), can_end_early: ends_early.some((one) => one === name) }))
+  return { ...device, operations: entries, safety }
 }
 
-function entry(name: OperationName | ReadingName, limits: Limits): Capabilities['operations'][number] {
+function entry(
+  name: OperationName | ReadingName,
+  limits: Limits,
+  typical: Typical | undefined,
+): Omit<Capabilities['operations'][number], 'can_end_early'> {
   if (name in readings) return { name, method: 'GET', params: paramsSchema({}, {}), typical_seconds: 1, max_seconds: 5 }
-  const { params, typical_seconds, margin_seconds } = operations[name as OperationName]
+  const { params, margin_seconds } = operations[name as OperationName]
   const longest = 'duration' in params.entries ? (limits.duration?.max ?? 0) : 0
   return {
     name,
     method: 'POST',
     params: paramsSchema(params.entries, limits),
-    typical_seconds,
+    typical_seconds: usualSeconds(name as OperationName, typical),
     max_seconds: longest + margin_seconds,
   }
 }

@@ -4,11 +4,11 @@ import { type Test, test } from 'tap'
 import * as v from 'valibot'
 import { driver } from '../../drivers/arm/driver.ts'
 import { simulatedLine } from '../../drivers/transports/simulated_line.ts'
-import { openBench } from '../http/testing.ts'
 import { VirtualClock } from '../kit/clock.ts'
 import { silent } from '../kit/log.ts'
+import { openBench } from '../testing/http.ts'
 import { Ledger } from './ledger.ts'
-import { nothingKept } from './nothing_kept.ts'
+import { noStores } from './no_stores.ts'
 import { Registry } from './registry.ts'
 import { WireLog } from './wire_log.ts'
 
@@ -35,7 +35,7 @@ async function bench(t: Test) {
     hub: { emit() {} },
     ledger,
     log: silent,
-    ...nothingKept,
+    ...noStores,
   })
   registry.start()
   await clock.advance(1000)

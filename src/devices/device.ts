@@ -1,27 +1,40 @@
-// What a driver gives, and what the registry needs of the thing it hangs on.
+// The device that a driver makes, and the link that it hangs on.
 
 import type { MoveName, OperationName, Params, Performable } from './operations.ts'
 
 export const deviceTypes = ['shaker', 'sealer', 'peeler', 'centrifuge', 'transporter'] as const
 export type DeviceType = (typeof deviceTypes)[number]
 
-/** Who an instrument says it is. A member is null where the instrument cannot tell. */
+/** The identity that an instrument reports. A member is null where the instrument cannot report it. */
 export type Identity = { model: string | null; serial_number: string | null; firmware_version: string | null }
 
-/** What a device takes of a parameter, both ends included; `step` is the finest difference it knows. No unit is ''. */
+/** The range of a parameter, both ends included; `step` is the finest difference it knows. No unit is ''. */
 export type Limit = { min: number; max: number; unit: string; step?: number }
 /** By name of parameter: `speed`, `duration`, `temperature`, `g`. */
 export type Limits = Record<string, Limit>
 
-/** What is there to be used, besides the operations. `uninterruptible`: no stop is known that ends a motion that has begun. */
+/** The features of a device besides its operations. `uninterruptible`: no stop is known that ends a motion that has begun. */
 export type Features = Partial<
   Record<'locking' | 'heating' | 'cooling' | 'door' | 'host_watchdog' | 'autonomous_timer' | 'uninterruptible', boolean>
 >
 
-/** What is known of a model before it has been asked. */
-export type Profile = { model: string; limits: Limits; features: Features }
+/** The properties of a model that are known before the instrument was asked. */
+export type Profile = {
+  model: string
+  limits: Limits
+  features: Features
+  /** The operations that `end` ends before their time; none by default. */
+  ends_early?: readonly Performable[]
+}
 
-/** What an instrument tells of itself while it is initialized. Limits of the instrument replace those of the model. */
+/** How long an instrument usually takes, in seconds of its own. */
+export type Typical = {
+  initialize_s: number
+  /** For each °C. Absent where an operation heats nothing first, or the device cannot tell its temperature. */
+  heating_s?: number
+}
+
+/** The identity and the limits that an instrument reports while it is initialized. Its limits replace those of the model. */
 export type Learned = { identity: Identity | null; limits?: Limits }
 
 /** Where a transporter grips: mm and degrees, in its own frame. The `coords` of a cartesian teachpoint. */
@@ -32,7 +45,7 @@ type Commands = {
 } & { [Name in MoveName]?: (pose: Pose, signal: AbortSignal) => Promise<void> }
 
 /**
- * An instrument, made by its driver: a method for each operation that it knows, and no other. A transporter has its moves besides:
+ * An instrument, made by its driver: a method for each operation that this model has; the others are undefined. A transporter has its moves besides:
  * each resolves when the labware is gripped, or let go, and the gripper is clear of the place.
  *
  * An operation resolves when the instrument has done it and rejects with a `LabError` otherwise; it gives up soon after
@@ -47,8 +60,14 @@ export type Device = Commands & {
   identify(): Promise<Identity | null>
   /** A harmless question, asked every two seconds while nothing runs. Rejects when the instrument is not well. */
   check(): Promise<void>
-  /** What it does and ends by itself, if it does anything; for an instrument that was left alone. Only asks. */
+  /** Asks an instrument that was left alone for a run that ends by itself; null when there is none. */
   underWay?(): Promise<UnderWay | null>
+  /**
+   * Ends a running operation that the profile lists in `ends_early` in an orderly way: a shaker ramps down and goes home, a centrifuge
+   * brakes. Resolves when the instrument has acknowledged, and the operation resolves when it is done. Rejects when it did not, and the
+   * operation goes on.
+   */
+  end?(): Promise<EndedEarly>
   /**
    * Stops motion and heat. The bytes are on the wire when this returns; a `stop_not_sent` thrown or rejected says that they
    * are not. Resolves when the instrument has acknowledged.
@@ -56,9 +75,12 @@ export type Device = Commands & {
   halt(): Promise<void>
 }
 
+/** How much of the `duration` asked for was left when it was ended. */
+export type EndedEarly = { seconds_left: number }
+
 export type UnderWay = { operation: Performable; seconds_left: number }
 
-/** What a device hangs on: a port, a bus, a simulated line. */
+/** The link of a device: a port, a bus, a simulated line. */
 export interface Link {
   readonly state: 'closed' | 'open' | 'lost'
   /** Opens anew; after a loss too. Nothing written before is ever delivered after. */

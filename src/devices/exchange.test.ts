@@ -3,7 +3,7 @@
 import { type Test, test } from 'tap'
 import type { Driver } from '../../drivers/driver.ts'
 import { drivers } from '../../drivers/index.ts'
-import { oneDevice } from './testing.ts'
+import { oneDevice } from '../testing/devices.ts'
 
 /** A shaker that heats. */
 async function heated(t: Test) {

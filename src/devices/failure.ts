@@ -1,4 +1,4 @@
-// What went wrong with a device, in words and as a fault.
+// The failures of a device, in words and as a fault.
 
 import { LabError, messageOf } from '../errors.ts'
 import type { Fault } from './records.ts'
@@ -10,7 +10,7 @@ export function isHarmless(error: unknown): error is LabError {
   return error instanceof LabError && harmless.has(error.code)
 }
 
-/** What a driver says when it has done nothing of what it was asked. */
+/** Whether an error of a driver means that nothing was done. */
 export function isRefusal(error: unknown): boolean {
   return error instanceof LabError && (error.code === 'invalid' || error.code === 'interlock')
 }

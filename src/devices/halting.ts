@@ -4,9 +4,9 @@ import { LabError, messageOf } from '../errors.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { OperationResult } from './records.ts'
 
-/** What somebody who pressed stop waits for at most. */
+/** The longest that the answer to a stop waits for the instrument. */
 export const acknowledge_ms = 400
-/** What they wait for the link to be opened, besides. */
+/** How long that answer waits for the link to be opened, besides. */
 const opening_ms = 2000
 /** How long a device that failed may take to acknowledge that it is halted. */
 const patience_ms = 2000
@@ -19,7 +19,7 @@ export function inTime(clock: Clock, acknowledged: Promise<void>, ms = patience_
   })
 }
 
-/** What it throws is what it rejects with. */
+/** Calls `halt`, and turns an error that it throws into a rejection. */
 export function promised(halt: () => Promise<void>): Promise<void> {
   try {
     return halt()

@@ -17,7 +17,7 @@ export class Halts {
   /** The last halt, unless it was acknowledged. */
   #owed: Sent | undefined
 
-  /** `late` is called when a halt is acknowledged after it was told that it was not. */
+  /** `late` is called when a halt is acknowledged after it was reported that it was not. */
   constructor({ clock, leftOn, late }: { clock: Clock; leftOn: LeftOn; late: () => void }) {
     this.#clock = clock
     this.#leftOn = leftOn

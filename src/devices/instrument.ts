@@ -1,10 +1,10 @@
-// One device of the bench: what it is, what it is doing, and what is latched on it.
+// A device of the bench: its identity, its present operation, and its latch.
 
 import { LabError, messageOf } from '../errors.ts'
 import { type Clock, sleep } from '../kit/clock.ts'
 import type { Log } from '../kit/log.ts'
 import { capabilities } from './capabilities.ts'
-import type { Device, DeviceType, Identity, Limits, Link, Pose, Profile, UnderWay } from './device.ts'
+import type { Device, DeviceType, Identity, Limits, Link, Pose, Profile, Typical, UnderWay } from './device.ts'
 import { connectionLost, faultOf, isHarmless, isRefusal, worded } from './failure.ts'
 import { answerToStop, onceOpen, promised } from './halting.ts'
 import { Halts } from './halts.ts'
@@ -15,11 +15,12 @@ import type { Ledger } from './ledger.ts'
 import { LeftOn } from './left_on.ts'
 import { type Bounds, checkLimits, narrowed } from './limits.ts'
 import { type Caller, DeviceLock } from './lock.ts'
+import type { RunStore } from './operation_journal.ts'
 import { type MoveName, type OperationName, operations, type Performable, type ReadingName, type TaskName } from './operations.ts'
 import { Presence, watch_ms } from './presence.ts'
 import type { Capabilities, DeviceInfo, DeviceState, DeviceSummary, LeaseWish, Lock, OperationRecord, OperationResult } from './records.ts'
 import { Run } from './run.ts'
-import type { RunStore } from './run_journal.ts'
+import { usualSeconds } from './usual_time.ts'
 import type { Wire, WireLog } from './wire_log.ts'
 
 /** A device as it is configured. `time_scale` is how many seconds of the instrument go by in one of ours. */
@@ -33,12 +34,13 @@ export type Configured = {
   bounds: Bounds
   /** Whether it is halted at start when it was left on. */
   on_restart: 'halt' | 'leave'
-  /** What it must say it is; a member left out may be anything. */
+  /** The identity that the instrument must report; a member left out may be anything. */
   identity: Partial<Identity>
-  /** What the driver made, and what that hangs on; absent for a device that somebody else drives. */
+  /** The device that the driver made, and its link; absent for a device that somebody else drives. */
   driven?: Driven
 }
-type Driven = { device: Device; link: Link; profile: Profile; wire: WireLog }
+/** Without `typical` the table of operations tells how long things take. */
+type Driven = { device: Device; link: Link; profile: Profile; typical?: Typical; wire: WireLog }
 
 export type Surroundings = {
   clock: Clock
@@ -51,13 +53,13 @@ export type Surroundings = {
 }
 
 /**
- * Who asks for it, if not an execution, which only a lease keeps out; who is told of its record before anything is on the wire; and
- * whether the caller looks after how long it may take.
+ * How an operation is asked for. `by`: the caller; without one an execution asks, which only a lease keeps out. `begun` is called with the
+ * record of the operation before anything is on the wire. `deadline`: whether the instrument or the caller ends an operation that takes too long.
  */
 export type Asking = { by?: Caller; begun?: (record: OperationRecord) => void; deadline?: 'own' | 'caller' }
 
 /** A place by its name, and where it is. */
-export type Place = { at: string; pose: Pose }
+export type MoveTarget = { at: string; pose: Pose }
 
 export class Instrument {
   #configured: Configured
@@ -70,7 +72,7 @@ export class Instrument {
   readonly #presence: Presence | undefined
   /** The operations and readings that the device knows. */
   readonly #can: readonly (OperationName | ReadingName)[]
-  /** The model's, replaced by what the instrument told, narrowed by the configuration. */
+  /** The model's, replaced by those that the instrument reported, narrowed by the configuration. */
   #limits: Limits
   #learned: Limits | undefined
   #initialized = false
@@ -123,6 +125,11 @@ export class Instrument {
     return this.#initialized
   }
 
+  /** How long the device usually takes to initialize and to heat; undefined where nobody has said it. */
+  get typical(): Typical | undefined {
+    return this.#configured.driven?.typical
+  }
+
   /** Derived from what is so, never set. */
   get state(): DeviceState {
     const { driven } = this.#configured
@@ -147,20 +154,41 @@ export class Instrument {
       simulated,
       state: this.state,
       operation: run
-        ? { operation_id: run.record.operation_id, name: run.name, started: run.record.started, seconds_left: run.secondsLeft }
+        ? {
+            operation_id: run.record.operation_id,
+            name: run.name,
+            started: run.record.started,
+            ending: run.ending,
+            notice: run.record.notice,
+            seconds_left: run.secondsLeft,
+          }
         : null,
       last_operation: this.#last,
       fault: this.#latch.fault,
       identity: this.#presence?.identity ?? null,
-      lock: this.#lock.told,
+      lock: this.#lock.shown,
     }
+  }
+
+  /** Finds its last operation in the history, unless one has ended since this start. */
+  async recall(): Promise<void> {
+    if (this.#last) return
+    const last = await this.#around.ledger.lastOf(this.device_id)
+    this.#last ??= last
   }
 
   capabilities(): Capabilities {
     const { device_id, type, driver, simulated, driven } = this.#configured
-    const { model, features } = driven?.profile ?? { model: 'external', features: {} }
+    const {
+      model,
+      features,
+      ends_early = [],
+    }: Partial<Profile> & Pick<Profile, 'model' | 'features'> = driven?.profile ?? { model: 'external', features: {} }
     const source = this.#learned ? 'instrument' : 'model'
-    return capabilities({ device_id, type, driver, model, simulated, source, limits: this.#limits, features }, this.#can)
+    return capabilities({ device_id, type, driver, model, simulated, source, limits: this.#limits, features }, this.#can, {
+      ends_early,
+      typical: this.typical,
+    })
   }
 
   /** The last words between it and us. */
@@ -202,7 +230,9 @@ export class Instrument {
       await this.#leftOn.before(name)
       run.signal.throwIfAborted()
       try {
-        await run.end(this.#drive(device, name, params, run.signal), asking.deadline)
+        const driving = this.#drive(device, name, params, run.signal)
+        run.isDriven()
+        await run.end(driving, asking.deadline)
       } catch (error) {
         if (isRefusal(error)) await this.#leftOn.refused()
         throw error
@@ -212,11 +242,32 @@ export class Instrument {
   }
 
   /** Takes labware up at a place, or sets it down there. Answers and rejects as `perform`; `invalid` for a place out of this world. */
-  async carry(verb: MoveName, { at, pose }: Place, asking: Asking = {}): Promise<OperationResult> {
+  async carry(verb: MoveName, { at, pose }: MoveTarget, asking: Asking = {}): Promise<OperationResult> {
     const device = this.#configured.driven?.device
     if (!device?.[verb]) throw new LabError('invalid', `${this.device_id} cannot ${verb}: that takes an arm with a driver`)
     checkLimits(this.device_id, pose, { ...world, ...this.#limits })
     return this.#undertake(verb, { at, ...pose }, asking, (run) => run.end(device[verb]!(pose, run.signal)))
+  }
+
+  /**
+   * Ends the running operation with this id before its time, in an orderly way; asked again, nothing more is done. Its record tells what
+   * comes of it. Throws `locked` when somebody else has the device, and `conflict` when the operation belongs to a run, has ended, or
+   * cannot end early.
+   */
+  endEarly(operation_id: string, by: Caller): void {
+    const run = this.#run
+    if (run?.record.operation_id !== operation_id) throw new LabError('conflict', `${this.device_id} does not run this operation any more`)
+    if (run.execution_id !== null) {
+      const verbs = `POST /api/executions/${run.execution_id}/skip, or complete its incident`
+      throw new LabError('conflict', `${run.name} of ${this.device_id} belongs to a run; use the verbs of the run: ${verbs}`)
+    }
+    this.#lock.admit(by)
+    const { device, profile } = this.#mustBeDriven('stop')
+    if (!device.end || !profile.ends_early?.some((name) => name === run.name)) {
+      const stop = `POST /api/devices/${this.device_id}/stop`
+      throw new LabError('conflict', `${this.device_id} cannot end ${run.name} early; wait for its end, or stop the device: ${stop}`)
+    }
+    if (!run.ending) run.endEarly(() => device.end!())
   }
 
   /** Keeps it for an execution, and answers how to let go of it. Throws `locked` when another execution has it. */
@@ -242,6 +293,22 @@ export class Instrument {
       return await device.get_temperature!()
     } catch (error) {
       throw await this.#unwell('get_temperature', error)
+    }
+  }
+
+  /**
+   * In °C, as a question in the background: it latches nothing and never rejects. Undefined where the instrument is not asked, or does not
+   * answer. It is asked only while it is initialized and well: a question after a fault would tell its watchdog that all is well.
+   */
+  async sample(): Promise<{ temperature: number; target: number | null } | undefined> {
+    const { driven } = this.#configured
+    const isWell = this.#initialized && !this.#latch.fault && !this.#halts.isOwed && !this.#halts.isPending && !this.#closing
+    if (!driven || !isWell || driven.link.state !== 'open') return undefined
+    // An instrument that is not well is found by `check`, or by the operation that runs.
+    try {
+      return await driven.device.get_temperature?.()
+    } catch {
+      return undefined
     }
   }
 
@@ -293,8 +360,8 @@ export class Instrument {
   /** Throws `conflict`, saying what or who, while something runs on it or somebody has it for themselves. */
   mustBeFree(): void {
     if (this.#run) throw new LabError('conflict', `${this.device_id} is running ${this.#run.name}; wait for that or stop it, then reload`)
-    const { told } = this.#lock
-    if (told) throw new LabError('conflict', `${this.device_id} is kept by ${told.owner}; ask them to let go of it, or wait, then reload`)
+    const { shown } = this.#lock
+    if (shown) throw new LabError('conflict', `${this.device_id} is kept by ${shown.owner}; ask them to let go of it, or wait, then reload`)
   }
 
   /** Throws `conflict` while the device may be moving or hot, or has not acknowledged a halt: nobody would repeat the halt any more. */
@@ -332,6 +399,18 @@ export class Instrument {
     return driven
   }
 
+  /** Throws what keeps a run from it now: `locked` for a lease, `disconnected`, `busy`. Whether it is latched is not looked at. */
+  mustBeUsable(): void {
+    this.#lock.admit(undefined)
+    this.#presence?.mustBeConnected()
+    this.mustBeIdle()
+  }
+
+  /** Throws `busy` while it does something. */
+  mustBeIdle(): void {
+    if (this.#run) throw this.#busy(this.#run)
+  }
+
   /** Refuses what cannot begin now. */
   #refuse(name: TaskName): void {
     if (this.#closing) throw new LabError('stopping', `${this.#closing}; ask again when it is back`, { retry_after_s: 5 })
@@ -353,7 +432,7 @@ export class Instrument {
     return `POST /api/devices/${this.device_id}/initialize`
   }
 
-  /** What all that is done with it has in common: nobody else's turn, one at a time, a deadline, a record, a latch on what goes wrong. */
+  /** Runs anything that is done with the device: checks the lock, one run at a time, with a deadline, a record, and a latch on a failure. */
   async #undertake(
     name: TaskName,
     params: Record<string, unknown>,
@@ -362,14 +441,20 @@ export class Instrument {
   ): Promise<OperationResult> {
     this.#lock.admit(by)
     this.#refuse(name)
-    const run = this.#begin(name, params)
+    const run = this.#begin(name, params, by ? null : this.#lock.execution_id)
     begun?.(run.record)
     return this.#completed(run, () => work(run))
   }
 
-  #begin(name: TaskName, params: Record<string, unknown>): Run {
+  #begin(name: TaskName, params: Record<string, unknown>, execution_id: string | null): Run {
     const { clock, ledger } = this.#around
-    const run = new Run(ledger.begin(this.device_id, name, params), { clock, time_scale: this.#configured.time_scale })
+    const usual_s = usualSeconds(name, this.typical)
+    const run = new Run(ledger.begin(this.device_id, name, params), {
+      clock,
+      time_scale: this.#configured.time_scale,
+      usual_s,
+      execution_id,
+    })
     this.#run = run
     return run
   }
@@ -418,13 +503,14 @@ export class Instrument {
   /** Writes down how a run ended, and answers it; `detail` says why it failed. */
   #finished(run: Run, detail: string | null = null): OperationResult {
     const result = detail === null ? run.result() : { success: false, message: detail }
-    this.#around.ledger.end(run.record, { result, detail })
+    const ended_early = run.endedEarly && result.success
+    this.#around.ledger.end(run.record, { result, detail, ended_early, ...(ended_early && { notice: null }) })
     this.#last = run.record
     this.#run = undefined
     return result
   }
 
-  /** What is thrown for what went wrong in a run; halts the device and latches a fault unless nothing was done. */
+  /** Makes the error for a run that failed; halts the device and latches a fault unless nothing was done. */
   async #failure(run: Run, error: unknown): Promise<LabError> {
     if (run.cut === 'stopping') {
       const sentence = `the service is stopping; ${this.device_id} may still run ${run.name}`
@@ -442,7 +528,7 @@ export class Instrument {
 
   /** As `suspect`, outside a run; a heater that we switched on is switched off first, and with it ends what runs, for the same cause. */
   #unwell(command: string, error: unknown): Promise<LabError> {
-    // What is asked while the link is being closed tells nothing of the instrument.
+    // A question while the link is being closed says nothing of the instrument.
     if (this.#closing) return Promise.resolve(worded(this.device_id, error))
     const isHot = this.#leftOn.hot && !isHarmless(error)
     const failure = isHot ? this.#cooled(command, error) : Promise.resolve(this.#suspect(command, error, this.#mayBeOn))
@@ -494,7 +580,7 @@ export class Instrument {
     return this.#leftOn.mayBeOn || this.#halts.isOwed
   }
 
-  /** It must be the one that the configuration names, and must have acknowledged its last halt. */
+  /** Throws unless the instrument is the one that the configuration names and has acknowledged its last halt. */
   async #beforeInitialize(device: Device): Promise<void> {
     await this.#presence?.mustBeTheOne()
     if (this.#halts.isOwed && !this.#halts.isPending) await this.#mustBeHalted(device, unheard)
@@ -532,15 +618,16 @@ export class Instrument {
     if (going && !this.#run) void this.#adopt(device, going)
   }
 
-  /** What the instrument was doing before we came, and ends by itself: until then it is busy. */
+  /** Takes over a run that the instrument began before this start and ends by itself: until then the device is busy. */
   async #adopt(device: Device, { operation, seconds_left }: UnderWay): Promise<void> {
-    const run = this.#begin(operation, { duration: seconds_left })
+    const run = this.#begin(operation, { duration: seconds_left }, null)
     run.done = `${operation} that was under way has ended`
     this.#around.log.info(`${this.device_id} is running ${operation} by itself, about ${seconds_left} s left`)
     const wait = async () => {
       do await sleep(this.#around.clock, watch_ms, run.signal)
       while (await device.underWay?.())
     }
+    run.isDriven()
     await this.#completed(run, () => run.end(wait())).catch((error) => {
       this.#around.log.warn(`${this.device_id}: ${operation} that was under way: ${messageOf(error)}`)
     })
@@ -554,7 +641,7 @@ function withRemedy(error: string, request: string): string {
 }
 
 const unheard =
-  'it has not acknowledged that it was halted, and is told again until it does; see that it stands and is cold, or use its red button'
+  'it has not acknowledged that it was halted, and is halted again until it does; see that it stands and is cold, or use its red button'
 const unheeded =
   'it was left on when the service ended, and has not acknowledged that it was halted; see that it stands and is cold, or use its red button'
 
@@ -564,6 +651,6 @@ const turns = { min: -3600, max: 3600, unit: '°' }
 const world: Limits = { x: metres, y: metres, z: metres, yaw: turns, pitch: turns, roll: turns }
 
 function namesOf(device: Device): (OperationName | ReadingName)[] {
-  const known = (Object.keys(operations) as OperationName[]).filter((name) => name === 'stop' || name in device)
-  return [...known, 'initialized', ...('get_temperature' in device ? (['get_temperature'] as const) : [])]
+  const known = (Object.keys(operations) as OperationName[]).filter((name) => name === 'stop' || device[name] !== undefined)
+  return [...known, 'initialized', ...(device.get_temperature ? (['get_temperature'] as const) : [])]
 }

@@ -1,4 +1,4 @@
-// What is latched on one device: the first fault, and whether it was stopped. Each change is an event, and is kept over a restart.
+// The latch of a device: its first fault, and whether it was stopped. Each change is an event, and outlasts a restart.
 
 import type { Context } from '../events/event.ts'
 import type { Log } from '../kit/log.ts'
@@ -6,7 +6,7 @@ import type { Latch, LatchStore } from './latches.ts'
 import type { Fault } from './records.ts'
 import type { WireLog } from './wire_log.ts'
 
-/** Who fires the events of a device: the hub, or somebody before it. */
+/** Fires the events of a device: the hub, or a stage before it. */
 export type Emitter = { emit(event_name: string, context: Context, execution_id?: string): unknown }
 
 type NewFault = Omit<Fault, 'since'>

@@ -1,4 +1,4 @@
-// What is latched on which device, over a restart too.
+// The latches of all devices, in a file that outlasts a restart.
 
 import * as v from 'valibot'
 import { JsonFile, type Report } from '../kit/json_file.ts'
@@ -41,7 +41,7 @@ export class Latches {
   async set(device_id: string, latch: Latch | undefined): Promise<void> {
     const { [device_id]: _before, ...others } = this.#latches
     this.#latches = latch ? { ...others, [device_id]: latch } : others
-    // One write takes all that has changed before it: however often somebody presses stop, none is refused.
+    // A write takes all changes before it: however often somebody presses stop, no stop is refused.
     this.#next ??= this.#write()
     await this.#next
   }

@@ -1,4 +1,4 @@
-// Who has leased which device, over a restart too: one who has their hands in a machine counts on it.
+// The leases of devices. They outlast a restart, for a person who has their hands in a machine counts on a lease.
 
 import * as v from 'valibot'
 import { JsonFile, type Report } from '../kit/json_file.ts'

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { type Test, test } from 'tap'
-import { KeptOperations } from './kept_operations.ts'
 import { Ledger } from './ledger.ts'
+import { OperationHistory } from './operation_history.ts'
 import type { OperationRecord } from './records.ts'
 
 const good = { result: { success: true, message: 'done' }, detail: null }
@@ -10,8 +10,8 @@ function begin(t: Test) {
   const folder = t.testdir({})
   const time = { now: 1e9 }
   const report = ({ message }: { message: string }) => t.fail(message)
-  const open = () => new Ledger({ kept: new KeptOperations({ folder, report }), now: () => time.now })
-  const lines = () => readFileSync(`${folder}/operations.jsonl`, 'utf8').trim().split('\n').slice(1)
+  const open = () => new Ledger({ history: new OperationHistory({ folder, report }), now: () => time.now })
+  const lines = () => readFileSync(`${folder}/operations.jsonl`, 'utf8').trim().split('\n').slice(2)
   return { time, open, lines }
 }
 

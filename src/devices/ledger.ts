@@ -1,10 +1,10 @@
 // The operations that run and that ran: there a client that went away finds how its own ended.
 
 import { flatId } from '../kit/flat_id.ts'
-import type { KeptOperations } from './kept_operations.ts'
+import type { OperationHistory } from './operation_history.ts'
 import type { OperationRecord } from './records.ts'
 
-const kept = 1000
+const mostKept = 1000
 /** So many more before the oldest are forgotten: together, as that looks at all. */
 const atOnce = 100
 const keptSeconds = 24 * 3600
@@ -15,13 +15,13 @@ export class Ledger {
   /** Oldest first. Not a `Map`: one that forgets as it learns keeps the collector of garbage busy. */
   #records: OperationRecord[] = []
   readonly #counts = new Map<string, OperationCount>()
-  readonly #kept: KeptOperations | undefined
+  readonly #history: OperationHistory | undefined
   readonly #now: () => number
   #recalling: Promise<void> | undefined
 
-  /** Without `kept` a restart forgets them. `now` tells Unix seconds. */
-  constructor({ kept, now = () => Date.now() / 1000 }: { kept?: KeptOperations; now?: () => number } = {}) {
-    this.#kept = kept
+  /** Without `history` a restart forgets them. `now` tells Unix seconds. */
+  constructor({ history, now = () => Date.now() / 1000 }: { history?: OperationHistory; now?: () => number } = {}) {
+    this.#history = history
     this.#now = now
   }
 
@@ -35,18 +35,20 @@ export class Ledger {
       status: 'running',
       result: null,
       detail: null,
+      ended_early: false,
+      notice: null,
       started: this.#now(),
       ended: null,
     }
     this.#records.push(record)
-    if (this.#records.length >= kept + atOnce) this.#forget()
+    if (this.#records.length >= mostKept + atOnce) this.#forget()
     return record
   }
 
-  end(record: OperationRecord, outcome: Pick<OperationRecord, 'result' | 'detail'>): void {
+  end(record: OperationRecord, outcome: Pick<OperationRecord, 'result' | 'detail'> & Partial<OperationRecord>): void {
     Object.assign(record, outcome, { status: 'ended', ended: this.#now() })
     this.#count(record)
-    this.#kept?.add(record, () => this.#ended())
+    this.#history?.add(record, () => this.#ended())
   }
 
   /** How often each ended how, since the service began. */
@@ -54,7 +56,7 @@ export class Ledger {
     return [...this.#counts.values()]
   }
 
-  /** Of this start, or recalled already. */
+  /** Finds an operation of this start, or one that was already read from the history. */
   get(operation_id: string): OperationRecord | undefined {
     this.#forget()
     return this.#records.find((record) => record.operation_id === operation_id)
@@ -66,14 +68,14 @@ export class Ledger {
     return this.get(operation_id)
   }
 
-  /** What ended last on a device, also before this start. */
+  /** Returns the operation that ended last on a device, also before this start. */
   async lastOf(device_id: string): Promise<OperationRecord | null> {
     return (await this.#ended()).findLast((record) => record.device_id === device_id) ?? null
   }
 
   /** Resolves when all that ended is written, or was refused. */
   async close(): Promise<void> {
-    await this.#kept?.close()
+    await this.#history?.close()
   }
 
   async #ended(): Promise<OperationRecord[]> {
@@ -82,10 +84,10 @@ export class Ledger {
     return this.#records.filter(({ status }) => status === 'ended')
   }
 
-  /** Reads what is kept, once: not at the start, where nobody has asked yet. */
+  /** Reads the history once, when somebody first asks for an operation. */
   async #recall(): Promise<void> {
-    if (!this.#kept) return
-    this.#recalling ??= this.#kept.before().then((before) => {
+    if (!this.#history) return
+    this.#recalling ??= this.#history.before().then((before) => {
       this.#records = [...before, ...this.#records]
     })
     await this.#recalling
@@ -102,7 +104,7 @@ export class Ledger {
   /** Keeps the newest of the last day, and what still runs. */
   #forget(): void {
     const oldest = this.#now() - keptSeconds
-    const newest = this.#records.length - kept
+    const newest = this.#records.length - mostKept
     this.#records = this.#records.filter(({ status, started }, i) => status === 'running' || (i >= newest && started >= oldest))
   }
 }

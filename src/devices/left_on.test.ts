@@ -3,8 +3,10 @@
 import { test } from 'tap'
 import { driver as bioshake } from '../../drivers/bioshake/driver.ts'
 import { driver as gpioShaker } from '../../drivers/gpio_shaker/driver.ts'
-import { tampered } from '../../drivers/tampered.ts'
-import { oneDevice } from './testing.ts'
+import { silent } from '../kit/log.ts'
+import { oneDevice } from '../testing/devices.ts'
+import { tampered } from '../testing/drivers/tampered.ts'
+import { LeftOn } from './left_on.ts'
 
 test('a run that was refused leaves nothing on', async (t) => {
   const { leftOn, link, start, perform } = await oneDevice(t, gpioShaker)
@@ -71,6 +73,27 @@ test('a heater that initialize finds on is switched off as soon as it hears agai
   t.equal(link.simulator.world.heating, false)
   t.same(leftOn(), [])
 })
+
+test('a device that was seen off is off, though the journal says so only later', async (t) => {
+  const leftOn = leftOnBefore({ simulated: false })
+  t.equal(leftOn.mayBeOn, true)
+  leftOn.off()
+  t.equal(leftOn.mayBeOn, false)
+  await leftOn.before('set_temperature')
+  t.equal(leftOn.mayBeOn, true)
+})
+
+test('a simulator that is off says nothing of the instrument that was there before', async (t) => {
+  const leftOn = leftOnBefore({ simulated: true })
+  leftOn.off()
+  t.equal(leftOn.mayBeOn, true)
+})
+
+/** What the journal says was on when the service ended, on a disk that crosses nothing out. */
+function leftOnBefore({ simulated }: { simulated: boolean }): LeftOn {
+  const journal = { on: ['d'], haltsOwed: [], switchedOn: async () => {}, switchedOff: async () => {} }
+  return new LeftOn({ device_id: 'd', simulated, timesItself: false }, { journal, log: silent })
+}
 
 async function heated(t: Parameters<typeof oneDevice>[0]) {
   const made = await oneDevice(t, bioshake)

@@ -1,8 +1,8 @@
-// What a device would go on doing if we ended now: written down before it begins, and crossed out when it is known to be off.
+// Motion and heat that would go on if the service ended now: recorded before they begin, and crossed out when the device is known to be off.
 
 import type { Log } from '../kit/log.ts'
+import type { RunStore } from './operation_journal.ts'
 import { operations, type Performable } from './operations.ts'
-import type { RunStore } from './run_journal.ts'
 
 type Known = {
   device_id: string
@@ -17,6 +17,8 @@ export class LeftOn {
   readonly #journal: RunStore
   readonly #log: Log
   #hot = false
+  /** Whether the instrument was seen off since it was last switched on: the journal may say so a moment later. */
+  #isOff = false
   /** Resolves when all that was to be written down so far is, or was refused. */
   #written: Promise<void> = Promise.resolve()
   /** As it was before what was begun last. */
@@ -35,7 +37,7 @@ export class LeftOn {
 
   /** Whether it was on when the service ended, and has not been seen off since. */
   get fromBefore(): boolean {
-    return this.#journal.on.includes(this.#known.device_id)
+    return !this.#isOff && this.#journal.on.includes(this.#known.device_id)
   }
 
   /** Whether it may be hot, or move, with nothing running. */
@@ -64,10 +66,11 @@ export class LeftOn {
     await this.#written
     this.#before = { hot: this.#hot, fromBefore: this.fromBefore }
     if (left && !this.#known.simulated) await this.#journal.switchedOn(this.#known.device_id, name)
+    if (left) this.#isOff = false
     if (left === 'heat') this.#hot = true
   }
 
-  /** It was refused: nothing was done. */
+  /** Takes back what was recorded last: the operation was refused, and nothing was done. */
   async refused(): Promise<void> {
     this.#hot = this.#before.hot
     if (!this.#before.hot && !this.#before.fromBefore) await this.#crossOut()
@@ -78,7 +81,7 @@ export class LeftOn {
     if (this.#leaves(name) === 'motion' && !this.#hot) this.off()
   }
 
-  /** It has acknowledged that it stands and is cold. */
+  /** Records that the device has acknowledged that it stands and is cold. */
   off(): void {
     this.#hot = false
     void this.#crossOut()
@@ -86,8 +89,9 @@ export class LeftOn {
 
   #crossOut(): Promise<void> {
     const { device_id, simulated } = this.#known
-    // What a simulator acknowledges says nothing of an instrument that was here before.
+    // The acknowledgement of a simulator says nothing of an instrument that was here before.
     if (simulated) return Promise.resolve()
+    this.#isOff = true
     const failed = `${device_id}: it could not be written down that it is off; it will be switched off once more`
     return this.#inOrder(() => this.#journal.switchedOff(device_id), failed)
   }

@@ -1,9 +1,9 @@
-// What a device takes of a parameter: its model's range, narrowed by the configuration and by the instrument itself.
+// The range of a parameter: that of the model, narrowed by the configuration and by the instrument itself.
 
 import { LabError } from '../errors.ts'
 import type { Limit, Limits } from './device.ts'
 
-/** What a configuration may say of a parameter. */
+/** The bounds that a configuration may set for a parameter. */
 export type Bounds = Record<string, { min?: number | undefined; max?: number | undefined }>
 
 /** The limits with the configured bounds put on them. A bound outside the limits changes nothing. */

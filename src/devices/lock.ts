@@ -1,4 +1,4 @@
-// Who has a device for itself: an execution that runs, or a key that has leased it for a while. What others ask of it is refused
+// The lock of a device: an execution that runs, or a key that has leased the device for a while. Requests of others are refused
 // meanwhile, but for readings and a stop. A lease goes before an execution: whoever leases a machine may have their hands in it.
 
 import { LabError } from '../errors.ts'
@@ -9,7 +9,7 @@ import type { LeaseWish, Lock } from './records.ts'
 /** Somebody outside. `override` is the word of one who may say that a lock does not count. */
 export type Caller = { key_id: string; override: boolean }
 
-/** Whoever asks over the control socket and does not say who they are: there may be several of these. */
+/** The caller over the control socket who does not say who they are: there may be several of these. */
 const anyoneHere = 'local'
 
 type Around = { clock: Clock; leases: LeaseStore }
@@ -33,15 +33,15 @@ export class DeviceLock {
     if (kept) this.#leased = this.#from(kept, Math.min(kept.ttl_s, kept.expires_at - Date.now() / 1000))
   }
 
-  /** Of the execution that holds it. */
+  /** The id of the execution that holds the device. */
   get execution_id(): string | null {
     return this.#execution_id
   }
 
-  /** As it is told; null when anybody may use the device. */
-  get told(): Lock | null {
+  /** The lock as it is shown; null when anybody may use the device. */
+  get shown(): Lock | null {
     const lease = this.#lease
-    if (lease) return toldOf(lease)
+    if (lease) return shownOf(lease)
     return this.#execution_id === null ? null : { owner: `execution ${this.#execution_id}`, note: null, expires_at: null }
   }
 
@@ -72,7 +72,7 @@ export class DeviceLock {
     if (before?.key_id === anyoneHere && before.owner !== owner && !by.override) throw this.#leasedBy(before)
     const lease = { key_id: by.key_id, owner, note: note ?? null, ttl_s, expires_at: Date.now() / 1000 + ttl_s }
     await this.#change(this.#from(lease, ttl_s))
-    return toldOf(lease)
+    return shownOf(lease)
   }
 
   /** Ends the lease, and answers whether there was one. Rejects with `locked` when it is another's, and with `storage`. */
@@ -125,6 +125,6 @@ export class DeviceLock {
 
 const pass = 'pass with a key of scope admin and X-Override: true'
 
-function toldOf({ owner, note, expires_at }: Lease): Lock {
+function shownOf({ owner, note, expires_at }: Lease): Lock {
   return { owner, note, expires_at }
 }

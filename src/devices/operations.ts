@@ -1,4 +1,4 @@
-// What a device can do. Routes, driver types, capabilities, commands and the OpenAPI text all come from the tables of operations and readings.
+// The tables of operations and readings. Routes, driver types, capabilities, commands and the OpenAPI text are all made from them.
 
 import * as v from 'valibot'
 
@@ -56,7 +56,8 @@ export const operations = {
       temperature: quantity('°C', 'Temperature of the sealing plate'),
       duration: quantity('s', 'Time under the sealing plate'),
     }),
-    typical_seconds: 60,
+    // Of a sealer that is hot already. Heating is counted separately.
+    typical_seconds: 12,
     margin_seconds: 420,
     leaves_on: 'heat',
     done: ({ temperature, duration }: { temperature: number; duration: number }) => `sealed at ${temperature} °C for ${duration} s`,
@@ -74,7 +75,7 @@ export const operations = {
       `peeled with parameter set ${parameter_set}, adhere ${adhere}`,
   },
   stop: {
-    summary: 'Emergency stop; latched until initialize. Not a safety function: a red button it is not',
+    summary: 'Emergency stop; latched until initialize. Not a safety function: it does not replace an emergency stop button',
     params: Nothing,
     typical_seconds: 1,
     margin_seconds: 10,
@@ -122,12 +123,12 @@ type OperationShape = TaskShape & {
 }
 
 export type OperationName = keyof typeof operations
-/** What can be performed; a stop goes its own way. */
+/** The operations that can be performed; a stop goes its own way. */
 export type Performable = Exclude<OperationName, 'stop'>
 export type MoveName = keyof typeof moves
 export type TaskName = keyof typeof tasks
 export type ReadingName = keyof typeof readings
-/** What the body of an operation holds. */
+/** The parameters of an operation: the members of its body. */
 export type Params<Name extends OperationName> = v.InferOutput<(typeof operations)[Name]['params']>
 
 /** Whether a member of a body may be left out. */

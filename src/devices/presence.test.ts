@@ -7,8 +7,8 @@ import { driver as bigbear } from '../../drivers/bigbear/driver.ts'
 import { driver as bioshake } from '../../drivers/bioshake/driver.ts'
 import { driver as gpioShaker } from '../../drivers/gpio_shaker/driver.ts'
 import { LabError } from '../errors.ts'
+import { oneDevice } from '../testing/devices.ts'
 import type { Link } from './device.ts'
-import { oneDevice } from './testing.ts'
 
 test('what was left on is halted when it answers at last, however late that is', async (t) => {
   const { clock, instrument, link, leftOn, written, start } = await oneDevice(t, bigbear, { wasOn: true })

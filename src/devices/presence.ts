@@ -12,18 +12,21 @@ type Known = {
   device_id: string
   device: Device
   link: Link
-  /** What it must say it is; a member left out may be anything. */
+  /** The identity that the instrument must report; a member left out may be anything. */
   wanted: Partial<Identity>
 }
 
 type Owner = {
   /** Whether something runs on it, which sees for itself how it is. */
   isRunning(): boolean
-  /** It is there again, after it was not; nothing has been asked but who it is. When this rejects it is called again at the next look. */
+  /**
+   * Is called when the instrument is there again, before any question but the one for its identity. When this rejects it is called again at
+   * the next look.
+   */
   connected(): Promise<void>
   /** Nothing runs on it: it is seen whether it is well. Rejects when it is not. */
   look(): Promise<void>
-  /** It does not answer as it should. */
+  /** Is called when the instrument does not answer as it should. */
   unwell(error: unknown): Promise<unknown>
 }
 
@@ -37,7 +40,7 @@ export class Presence {
   #isMet = false
   #meeting: Promise<void> | undefined
   #opening: Promise<void> | undefined
-  /** Why it cannot be reached, as it was last told. */
+  /** Why the device cannot be reached, as it was last reported. */
   #unreachable = ''
   #ended = false
   #cancelLook = () => {}
@@ -49,7 +52,7 @@ export class Presence {
     this.#log = log
   }
 
-  /** What it last said it is. */
+  /** The identity that the instrument last reported. */
   get identity(): Identity | null {
     return this.#identity
   }
@@ -89,9 +92,9 @@ export class Presence {
 
   /** Throws `invalid` when the configuration names what the instrument does not tell: it could be any. */
   mustTell(identity: Identity | null): void {
-    const untold = this.#wanted.map(([member]) => member).filter((member) => (identity?.[member] ?? null) === null)
-    if (!untold.length) return
-    const sentence = `it does not tell its ${untold.join(' and ')}, so that nobody can see whether it is the right one; take that out of its identity in the configuration`
+    const unknown = this.#wanted.map(([member]) => member).filter((member) => (identity?.[member] ?? null) === null)
+    if (!unknown.length) return
+    const sentence = `it does not tell its ${unknown.join(' and ')}, so that nobody can see whether it is the right one; take that out of its identity in the configuration`
     throw new LabError('invalid', sentence)
   }
 

@@ -1,4 +1,4 @@
-// What the registry tells of its devices: one schema a record, its type of the same name.
+// The records that the registry shows of its devices: a schema each, with a type of the same name.
 
 import * as v from 'valibot'
 import { Name } from '../kit/name.ts'
@@ -16,11 +16,16 @@ export const DeviceSummary = v.strictObject({
 })
 export type DeviceSummary = v.InferOutput<typeof DeviceSummary>
 
-/** What an operation came to. */
+/** The result of an operation. */
 export const OperationResult = v.strictObject({ success: v.boolean(), message: v.string() })
 export type OperationResult = v.InferOutput<typeof OperationResult>
 
-/** One operation, from its start until a day after its end. */
+const Notice = v.pipe(
+  Nullable.text,
+  v.description('What became of a request to end it early, until it has ended so; null when there was none'),
+)
+
+/** An operation, from its start until a day after its end. */
 export const OperationRecord = v.strictObject({
   operation_id: v.string(),
   device_id: v.string(),
@@ -29,6 +34,8 @@ export const OperationRecord = v.strictObject({
   status: v.picklist(['running', 'ended']),
   result: v.nullable(OperationResult),
   detail: v.pipe(Nullable.text, v.description('Why it failed; null while it runs and when it did not')),
+  ended_early: v.optional(v.pipe(v.boolean(), v.description('Whether somebody ended it before its time, and it ended well')), false),
+  notice: v.optional(Notice, null),
   started: UnixSeconds,
   ended: v.nullable(UnixSeconds),
 })
@@ -47,9 +54,9 @@ export type Fault = v.InferOutput<typeof Fault>
 
 export const Identity = v.strictObject({ model: Nullable.text, serial_number: Nullable.text, firmware_version: Nullable.text })
 
-/** What somebody asks who wants a device for themselves for a while. */
+/** The request for a lease: the device for one key alone, for a while. */
 export const LeaseWish = v.strictObject({
-  owner: v.pipe(Name, v.description('Who is told to whoever asks; the key of this request is the one that may use the device')),
+  owner: v.pipe(Name, v.description('The name that others see; the key of this request is the one that may use the device')),
   note: v.optional(v.pipe(v.string(), v.maxLength(200, 'has more than 200 characters'), v.description('What for'))),
   ttl_s: v.pipe(
     v.number(),
@@ -61,7 +68,7 @@ export const LeaseWish = v.strictObject({
 })
 export type LeaseWish = v.InferOutput<typeof LeaseWish>
 
-/** Who has a device for itself. */
+/** The holder of a device. */
 export const Lock = v.strictObject({
   owner: v.pipe(v.string(), v.description('Who has it: the owner that a lease names, or `execution` and the id of one that runs')),
   note: Nullable.text,
@@ -82,6 +89,8 @@ export const DeviceInfo = v.strictObject({
       operation_id: v.string(),
       name: v.string(),
       started: UnixSeconds,
+      ending: v.pipe(v.boolean(), v.description('Whether somebody has asked to end it early, and it is doing so')),
+      notice: Notice,
       seconds_left: v.pipe(v.number(), v.description('As far as can be said'), v.metadata({ unit: 's' })),
     }),
   ),
@@ -108,7 +117,7 @@ export const Capabilities = v.strictObject({
   driver: v.string(),
   model: v.string(),
   simulated: v.boolean(),
-  source: v.pipe(v.picklist(['model', 'instrument']), v.description('Who told the limits')),
+  source: v.pipe(v.picklist(['model', 'instrument']), v.description('Where the limits are from')),
   operations: v.array(
     v.strictObject({
       name: v.string(),
@@ -116,6 +125,7 @@ export const Capabilities = v.strictObject({
       params: v.pipe(v.record(v.string(), v.unknown()), v.description('JSON Schema of the body')),
       typical_seconds: v.number(),
       max_seconds: v.number(),
+      can_end_early: v.pipe(v.boolean(), v.description('Whether DELETE of the running operation ends it in an orderly way')),
     }),
   ),
   limits: v.record(v.string(), Limit),
@@ -124,7 +134,7 @@ export const Capabilities = v.strictObject({
 })
 export type Capabilities = v.InferOutput<typeof Capabilities>
 
-/** What stopping came to, device by device. */
+/** The result of stopping, device by device. */
 export const StopAllResult = v.strictObject({
   ...OperationResult.entries,
   devices: v.array(v.strictObject({ device_id: v.string(), ...OperationResult.entries })),

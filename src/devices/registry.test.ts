@@ -8,9 +8,9 @@ import type { Configured } from './instrument.ts'
 import { Latches } from './latches.ts'
 import { Ledger } from './ledger.ts'
 import type { Bounds } from './limits.ts'
-import { nothingKept } from './nothing_kept.ts'
+import { noStores } from './no_stores.ts'
+import { OperationJournal } from './operation_journal.ts'
 import { Registry } from './registry.ts'
-import { RunJournal } from './run_journal.ts'
 import { WireLog } from './wire_log.ts'
 
 type Emitted = { name: string; context: Record<string, unknown> }
@@ -72,7 +72,7 @@ async function bench(t: Test, options: { folder?: string; bounds?: Bounds } = {}
     },
   }
   const latches = await Latches.open(folder, ({ message }) => t.fail(message))
-  const journal = await RunJournal.open(folder, ({ message }) => t.fail(message))
+  const journal = await OperationJournal.open(folder, ({ message }) => t.fail(message))
   const devices = [await device('shaker-1', 'bioshake', options.bounds), await device('sealer-1', 'a4s')]
   const robot: Configured = {
     device_id: 'robot-1',
@@ -85,7 +85,7 @@ async function bench(t: Test, options: { folder?: string; bounds?: Bounds } = {}
     identity: {},
     on_restart: 'halt',
   }
-  const registry = new Registry([...devices, robot], { clock, hub, ledger, latches, leases: nothingKept.leases, journal, log: silent })
+  const registry = new Registry([...devices, robot], { clock, hub, ledger, latches, leases: noStores.leases, journal, log: silent })
   lines['shaker-1']!.onWire((direction, bytes) => {
     if (direction === 'to_device') written.push(Buffer.from(bytes).toString('latin1'))
   })

@@ -10,7 +10,7 @@ import type { OperationResult, StopAllResult } from './records.ts'
 export class Registry {
   readonly #around: Surroundings
   #instruments: ReadonlyMap<string, Instrument>
-  /** Those that were replaced or removed and are not closed yet. A stop reaches them too. */
+  /** The devices that were replaced or removed and are not closed yet. A stop reaches them too. */
   readonly #leaving = new Set<Instrument>()
   /** Resolves when all that were leaving so far are closed. */
   #left: Promise<unknown> = Promise.resolve()
@@ -133,7 +133,7 @@ function openedAfter(others: () => Promise<unknown>, link: Link): Link {
   }
 }
 
-/** Whether they hear it is told by the devices in their places. */
+/** Halts instruments that were replaced. The devices in their places report whether the halt was acknowledged. */
 function haltQuietly(instruments: readonly Instrument[]): void {
   for (const instrument of instruments) if (instrument.driven) instrument.halt().catch(() => undefined)
 }

@@ -1,7 +1,8 @@
-// One operation or move under way: its record, its deadline, and how it can be cut short.
+// An operation or move under way: its record, its deadline, and how it can be cut short.
 
-import { LabError } from '../errors.ts'
+import { LabError, messageOf } from '../errors.ts'
 import { type Clock, sleep } from '../kit/clock.ts'
+import type { EndedEarly } from './device.ts'
 import { type TaskName, tasks } from './operations.ts'
 import type { OperationRecord, OperationResult } from './records.ts'
 
@@ -13,19 +14,33 @@ export class Run {
   readonly #clock: Clock
   readonly #began: number
   readonly #time_scale: number
+  readonly #usual_s: number
   readonly #abort = new AbortController()
+  /** Whether the driver has begun with it. */
+  #isDriven = false
+  /** Asks the instrument to end it early. */
+  #end: (() => Promise<EndedEarly>) | undefined
+  /** How much of the duration was done when the instrument ended it early, in seconds. */
+  #endedAfter: number | undefined
   /** Why it was cut short. */
   cut: 'stopped' | 'stopping' | undefined
-  /** What went wrong besides it and ended it, once that is known. */
+  /** The error from elsewhere that ended the run, once there is one. */
   cause: Promise<LabError> | undefined
-  /** What is said of its good end, in place of the table's words. */
+  /** The execution that asked for it, if one did. */
+  readonly execution_id: string | null
+  /** The message for a good end, in place of the table's words. */
   done: string | undefined
 
-  /** `time_scale` is how many seconds of the instrument go by in one of ours. */
-  constructor(record: OperationRecord, { clock, time_scale }: { clock: Clock; time_scale: number }) {
+  /** `time_scale` is how many seconds of the instrument go by in one of ours; `usual_s` how many the operation takes on top of its duration. */
+  constructor(
+    record: OperationRecord,
+    { clock, time_scale, usual_s, execution_id }: { clock: Clock; time_scale: number; usual_s: number; execution_id: string | null },
+  ) {
     this.record = record
+    this.execution_id = execution_id
     this.#clock = clock
     this.#time_scale = time_scale
+    this.#usual_s = usual_s
     this.#began = clock.now()
   }
 
@@ -38,10 +53,43 @@ export class Run {
     return this.#abort.signal
   }
 
-  /** Of the instrument's seconds, as far as can be said. */
+  /** Whether it is being ended early. */
+  get ending(): boolean {
+    return this.#end !== undefined
+  }
+
+  /** Whether it has come to its end, and before its time because somebody asked for that. */
+  get endedEarly(): boolean {
+    return this.#endedAfter !== undefined && this.cut === undefined
+  }
+
+  /** Has the instrument end it early; `end` is called as soon as the driver has begun with it. When that fails, it goes on and says so. */
+  endEarly(end: () => Promise<EndedEarly>): void {
+    this.#end = end
+    this.record.notice = 'it is being ended early'
+    if (this.#isDriven) void this.#askToEnd(end)
+  }
+
+  /** From here on the driver is at work on it. */
+  isDriven(): void {
+    this.#isDriven = true
+    if (this.#end) void this.#askToEnd(this.#end)
+  }
+
+  async #askToEnd(end: () => Promise<EndedEarly>): Promise<void> {
+    try {
+      const { seconds_left } = await end()
+      this.#endedAfter = Math.max(0, Math.round((this.#duration - seconds_left) * 10) / 10)
+    } catch (error) {
+      this.#end = undefined
+      this.record.notice = `it was asked to end early, which failed, so it goes on: ${messageOf(error)}`
+    }
+  }
+
+  /** The time that is left, in seconds of the instrument, as far as it is known. */
   get secondsLeft(): number {
     const gone = ((this.#clock.now() - this.#began) / 1000) * this.#time_scale
-    const left = this.#duration + tasks[this.name].typical_seconds - gone
+    const left = (this.#endedAfter ?? this.#duration) + this.#usual_s - gone
     return Math.round(Math.max(0, left) * 1000) / 1000
   }
 
@@ -73,9 +121,13 @@ export class Run {
     }
   }
 
-  /** What it came to, once it has ended. */
+  /** The result, once the run has ended. */
   result(): OperationResult {
     if (this.cut === 'stopped') return { success: false, message: 'stopped' }
+    if (this.#endedAfter !== undefined) {
+      const message = `${this.record.device_id}: ended after ${this.#endedAfter} s of ${this.#duration} s`
+      return { success: true, message }
+    }
     const done = tasks[this.name].done as (params: object) => string
     return { success: true, message: `${this.record.device_id}: ${this.done ?? done(this.record.params)}` }
   }

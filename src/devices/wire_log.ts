@@ -58,7 +58,7 @@ export class WireLog {
     }))
   }
 
-  /** Those before the fault that is latched. */
+  /** The frames before the fault that is latched. */
   get faultFrames(): WireFrame[] | null {
     return this.#kept
   }

@@ -1,4 +1,4 @@
-// What an event carries, by the type of its entity. Closed records: a member that is not here is refused.
+// The context of an event, by the type of its entity. Closed records: a member that is not here is refused.
 
 import * as v from 'valibot'
 
@@ -117,3 +117,10 @@ export const DeviceFaultContext = v.strictObject({
   execution_id: MaybeText,
 })
 export type DeviceFaultContext = v.InferOutput<typeof DeviceFaultContext>
+
+export const DeviceReloadContext = v.strictObject({
+  device_name: v.string(),
+  /** The settings that differ, by their place in the device's configuration. */
+  changed: v.array(v.string()),
+})
+export type DeviceReloadContext = v.InferOutput<typeof DeviceReloadContext>

@@ -1,4 +1,4 @@
-// One thing that happened: a closed record that nothing can change any more.
+// An event: a closed record that nothing can change any more.
 
 import * as v from 'valibot'
 import { LabError } from '../errors.ts'
@@ -49,7 +49,7 @@ export const eventNameRule = v.pipe(
   v.check((name) => !name.startsWith('OPERATOR.CONFIRM.'), 'OPERATOR.CONFIRM.* is a wait inside the runtime, not an event'),
 )
 
-/** What must be on the card, not just in the file, before anybody is shown it. */
+/** Whether an event must be on the card, not just in the file, before anybody is shown it. */
 export function isSyncedFirst({ entity_type, status, event_name }: RuntimeEvent): boolean {
   switch (entity_type) {
     case 'INCIDENT':

@@ -1,6 +1,6 @@
 import { test } from 'tap'
+import { counted, emitMany, onBench, upTo } from '../testing/events.ts'
 import type { RuntimeEvent } from './event.ts'
-import { counted, emitMany, onBench, upTo } from './testing.ts'
 
 test('every sink hears of every event, at the emission, in the order of emission', async (t) => {
   const { hub } = await onBench(t.testdir())

@@ -20,7 +20,7 @@ export type HubOptions = {
   warn(message: string): void
 }
 
-export type Asked = {
+export type EventRequest = {
   /** Unix time in seconds, itself included. */
   since?: number | undefined
   execution_id?: string | undefined
@@ -63,7 +63,7 @@ export class Hub {
   }
 
   /**
-   * Fires an event. Every sink has heard of it when this returns, unless a sink itself called: then it is told next. What is
+   * Fires an event. Every sink has heard of it when this returns, unless a sink itself called: then the sinks hear of it next. What is
    * handed over is frozen. Throws `invalid` for a context that JSON cannot hold.
    */
   emit(event_name: string, context: Context, execution_id: string = this.system_id): RuntimeEvent {
@@ -101,7 +101,7 @@ export class Hub {
   }
 
   /** As the lists, for logs too long to be one. */
-  async *events(asked: Asked = {}): AsyncGenerator<RuntimeEvent> {
+  async *events(asked: EventRequest = {}): AsyncGenerator<RuntimeEvent> {
     for await (const events of this.#pieces(asked)) yield* events
   }
 
@@ -135,13 +135,13 @@ export class Hub {
     await this.log.close()
   }
 
-  async #all(asked: Asked): Promise<RuntimeEvent[]> {
+  async #all(asked: EventRequest): Promise<RuntimeEvent[]> {
     const all: RuntimeEvent[] = []
     for await (const events of this.#pieces(asked)) for (const event of events) all.push(event)
     return all
   }
 
-  async *#pieces({ since = 0, execution_id }: Asked): AsyncGenerator<RuntimeEvent[]> {
+  async *#pieces({ since = 0, execution_id }: EventRequest): AsyncGenerator<RuntimeEvent[]> {
     await this.log.until()
     const query = { since_us: microseconds(since), execution_id }
     for await (const { bytes } of this.log.read(query, 'array')) {
@@ -150,7 +150,7 @@ export class Hub {
     }
   }
 
-  /** A simulation may name its own as it likes: so many are told apart. */
+  /** Counts the event by its type. A simulation may name types as it likes, so only so many are counted by name. */
   #count(type: string): void {
     const known = this.#counts.get(type)
     const name = known !== undefined || (this.#counts.size < mostTypes && /^[A-Z_]{1,32}$/.test(type)) ? type : 'other'

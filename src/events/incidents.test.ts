@@ -1,8 +1,8 @@
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { test } from 'tap'
 import * as v from 'valibot'
+import { onBench } from '../testing/events.ts'
 import { IncidentContext } from './contexts.ts'
-import { onBench } from './testing.ts'
 
 test('an incident is an event with its summary, and a record with its detail that outlasts a restart', async (t) => {
   const folder = t.testdir()

@@ -1,4 +1,4 @@
-// What went wrong and somebody has to know of: each one an event, and a record with all its detail that outlasts a restart.
+// Incidents: failures that a person has to know of. Each is an event, and a record with all its detail that outlasts a restart.
 
 import * as v from 'valibot'
 import { LabError, messageOf } from '../errors.ts'
@@ -19,6 +19,7 @@ export const incidentCategories = [
   'RECOVERABLE_TIMEOUT',
   'ACTION_FAILED',
   'ACTION_CONTINUED',
+  'ACTION_REDIRECTED',
   'MOVE_FAILED',
   'MOVE_CONTINUED',
   'DEVICE_INIT_FAILED',
@@ -76,7 +77,7 @@ export type IncidentsOptions = {
   /** Unix time, seconds. */
   now(): number
   warn(message: string): void
-  /** Told of damage to the file. */
+  /** Is called when the file is found damaged. */
   report: Report
 }
 
@@ -91,7 +92,7 @@ export class Incidents {
   readonly #file: LineFile<Incident>
   readonly #queue = new SerialQueue(mostWaiting)
   readonly #incidents = new Map<string, Incident>()
-  /** Of those, what is not on the card yet. */
+  /** The incidents among them that are not on the card yet. */
   readonly #unwritten = new Set<Incident>()
   readonly #staying = new Set<string>()
   #lines = 0

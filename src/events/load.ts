@@ -18,7 +18,7 @@ const mostAtOnce = 64
 /** No more are fired while so many wait for the card: the rate falls to what that takes. */
 const mostWaiting = 20_000
 
-/** One flow at a time; each event is `SIM.load.EMITTED` with a counter `n`, from 0, in its context. */
+/** A flow of events, one at a time; each event is `SIM.load.EMITTED` with a counter `n`, from 0, in its context. */
 export class Load {
   readonly #hub: Events
   readonly #clock: Clock

@@ -1,10 +1,10 @@
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { crc32 } from 'node:zlib'
 import { test } from 'tap'
+import { type Bench, Card, counted, emitMany, onBench, Socket, someDay, upTo } from '../testing/events.ts'
 import type { RuntimeEvent } from './event.ts'
 import type { Query } from './log_reader.ts'
 import { verifyLog } from './log_verify.ts'
-import { type Bench, Card, counted, emitMany, onBench, Socket, someDay, upTo } from './testing.ts'
 
 /** So small that a segment holds a few hundred of `emitMany`. */
 const small = { segment_mib: 0.1 }

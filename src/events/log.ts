@@ -1,4 +1,4 @@
-// What happened, on the card: every event once, in the order of emission, and shown only when it is in the file.
+// The event log on the card: every event once, in the order of emission, and shown only when it is in the file.
 
 import { randomBytes } from 'node:crypto'
 import { statfs } from 'node:fs/promises'
@@ -16,7 +16,7 @@ import { SequenceNumbers } from './sequence_numbers.ts'
 import type { Wall } from './timestamps.ts'
 
 export type LogOptions = {
-  /** Of the segments alone. */
+  /** The folder of the segments alone. */
   folder: string
   /** The file that outlasts the folder: which sequence numbers were given. */
   numbers: string
@@ -47,7 +47,7 @@ export class EventLog {
   #newest_us: number
   #shown: { seq: number; us: number }
   #closed = false
-  #toldLost = 0
+  #reportedLost = 0
   /** Called when it cannot be written any more. */
   onNotStored: () => void = () => {}
 
@@ -132,7 +132,7 @@ export class EventLog {
     return this.#files.bytes
   }
 
-  /** Of its file system, in bytes. */
+  /** Returns the space of its file system, in bytes. */
   async room(): Promise<{ free: number; total: number }> {
     const { bavail, blocks, bsize } = await statfs(this.#files.folder)
     return { free: bavail * bsize, total: blocks * bsize }
@@ -157,7 +157,7 @@ export class EventLog {
     return new Promise((done) => this.#waiting.push({ us, done }))
   }
 
-  /** How much an answer to the query would have to read, in bytes, as far as can be told without reading: never too little by much. */
+  /** How much an answer to the query would have to read, in bytes, as far as can be known without reading: never too little by much. */
   bytesToRead(query: Query): number {
     return bytesToRead(this.#files.segments, query)
   }
@@ -195,7 +195,7 @@ export class EventLog {
     if (this.#waiting.length) this.#release(us)
   }
 
-  /** What goes wrong with one who listens is no reason to stop writing. */
+  /** Calls a listener. Its error does not stop the writing. */
   #hand(entries: readonly Entry[], listener: OnShown): void {
     try {
       listener(entries)
@@ -220,11 +220,11 @@ export class EventLog {
     } else this.#tellLost(state)
   }
 
-  /** How many were lost that nobody has been told of yet. */
+  /** Reports how many events were lost since the last report. */
   #tellLost(state: 'recovered' | 'overrun'): void {
     const { report, say } = this.#options
-    const lost = this.lost - this.#toldLost
-    this.#toldLost = this.lost
+    const lost = this.lost - this.#reportedLost
+    this.#reportedLost = this.lost
     const isAgain = state === 'recovered'
     if (lost && isAgain) report({ kind: 'storage', message: `the event log can be written again, but ${lost} events are not in it` })
     else if (lost) report({ kind: 'storage', message: `${lost} events are not in the log: more were fired than the card takes` })

@@ -9,9 +9,9 @@ import { emptySegment, type Noted, note, type OpenFile, readSidecar, type Segmen
 export type FilesOptions = {
   folder: string
   segment_bytes: number
-  /** Told of what was found damaged, in words. */
+  /** Receives what was found damaged, in words. */
   onDamage(what: string): void
-  /** Told that events with the numbers between these two, which may have been shown, are lost. */
+  /** Is called when the events with the numbers between these two, which may have been shown, are lost. */
   onLost(after: number, before: number): void
   /** In place of the file system's own, for trying what a failing card does. */
   open?: OpenFile
@@ -23,7 +23,7 @@ export class LogFiles {
   readonly #segmentBytes: number
   readonly #onDamage: (what: string) => void
   readonly #onLost: (after: number, before: number) => void
-  readonly #told = new Set<string>()
+  readonly #reported = new Set<string>()
   /** In order; the last is the one that is written to. A new array with each change. */
   #segments: readonly Segment[] = []
   #file: FileHandle | undefined
@@ -36,7 +36,7 @@ export class LogFiles {
   #syncing: Promise<void> = Promise.resolve()
   /** Bytes at the end that nobody has been shown, and that will come again. */
   #unshown = 0
-  /** Of the newest segment, whether it can be read or not. */
+  /** The number of the newest segment, whether it can be read or not. */
   #newest = 0
   /** Called when a segment will not be written to any more. */
   onSealed: () => void = () => {}
@@ -94,7 +94,7 @@ export class LogFiles {
   sync(): Promise<void> {
     const segment = this.#segments.at(-1)
     const end = segment?.bytes ?? 0
-    // One after the other: the kernel tells of a failure once, and the sync after it succeeds although the bytes are gone.
+    // The syncs run one after the other: the kernel reports a failure once, and the sync after it succeeds although the bytes are gone.
     this.#syncing = this.#syncing.catch(() => undefined).then(() => this.#sync(segment, end))
     return this.#syncing
   }
@@ -121,8 +121,8 @@ export class LogFiles {
   }
 
   #tellOnce(key: string, what: string): void {
-    if (this.#told.has(key) || this.#told.size > 1000) return
-    this.#told.add(key)
+    if (this.#reported.has(key) || this.#reported.size > 1000) return
+    this.#reported.add(key)
     this.#onDamage(what)
   }
 
@@ -211,7 +211,7 @@ export class LogFiles {
     this.onSealed()
   }
 
-  /** What was not synced of the last segment is read back and put on the card in a new one. */
+  /** Reads back the part of the last segment that was not synced, and writes it into a new segment. */
   async #giveUp(): Promise<void> {
     const last = this.#segments.at(-1)
     if (!last) return
@@ -301,7 +301,7 @@ function namesIn(folder: string): string[] {
   }
 }
 
-/** Who opens a pipe to read it waits for ever. */
+/** Throws unless the path is a plain file: a reader of a pipe would wait for ever. */
 function plainFile(path: string): Stats {
   const stats = statSync(path)
   if (!stats.isFile()) throw new Error('it is no plain file')

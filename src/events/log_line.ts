@@ -10,7 +10,7 @@ import { crc32 } from 'node:zlib'
 export const newline = 0x0a
 /** Where the event begins. */
 export const eventAt = 100
-/** What a line has beside its event, the newline included. */
+/** The length of a line besides its event, the newline included. */
 export const lineOverhead = eventAt + 2
 const digestAt = 8
 const summedFrom = 18
@@ -19,7 +19,7 @@ const seqEnd = 40
 
 const monoEnd = 82
 
-/** What many lines have in common. The numbers are put into it without making strings, for this is done with every event. */
+/** Makes the common part of many lines. Numbers are put into it without making strings, for this is done with every event. */
 export function envelope(boot: string, in_step: boolean): Buffer {
   const blank = ' '.repeat(16)
   return Buffer.from(`{"crc":"00000000","seq":${blank},"boot":"${boot}","mono":${blank},"sync":${in_step ? 1 : 0},"event":`, 'latin1')
@@ -110,7 +110,7 @@ export function microsecondsOf(buffer: Buffer, at: number): number {
   return Math.round(Number(buffer.toString('latin1', from, buffer.indexOf(0x2c, from))) * 1e6)
 }
 
-/** What finds the lines of one execution in a block, without looking at the others. */
+/** Returns the bytes by which the lines of one execution are found in a block, without looking at the others. */
 export function executionNeedle(execution_id: string): Buffer {
   return Buffer.from(`","execution_id":${wellFormed(JSON.stringify(execution_id))},"timestamp":`)
 }

@@ -31,7 +31,7 @@ export type Piece = {
   through: number
 }
 
-/** What was there to be seen when the question was asked. */
+/** The end of the log at the moment of the question. */
 export type Snapshot = { through: number; tail: readonly Entry[]; removed: ReadonlyMap<string, number> }
 
 export async function* readLog(files: LogFiles, query: Query, form: Form, { through, tail, removed }: Snapshot): AsyncGenerator<Piece> {
@@ -88,7 +88,7 @@ async function openNext(files: LogFiles, from: number, cutter: Cutter): Promise<
   }
 }
 
-/** What the card does not give back costs the events of that segment, and is told. Throws what may pass. */
+/** Reports a segment that cannot be read, whose events are passed over. Throws an error that may pass. */
 function passOver(files: LogFiles, segment: Segment, error: unknown): void {
   const damage = asDamage(error)
   if (!(damage instanceof Damage)) throw error
@@ -148,7 +148,7 @@ class Cutter {
     }
   }
 
-  /** What is in memory and not in the file yet. */
+  /** Makes a piece of events that are in memory and not in the file yet. */
   entries(entries: readonly Entry[]): Piece {
     const chosen = entries.filter((entry) => this.#chooses(entry)).slice(0, Math.max(0, this.#limit - this.#count))
     const texts = chosen.map((entry) => (this.#frames ? frame(jsonOf(entry), entry.seq) : jsonOf(entry)))

@@ -1,4 +1,4 @@
-// What is known of one segment of the log without reading it, and the sidecar that keeps this over a restart.
+// The facts about a segment of the log that are known without reading it, and the sidecar that stores them.
 
 import { readFileSync, statSync } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'

@@ -14,7 +14,7 @@ export type Verified = {
   damaged: { file: string; offset: number; bytes: number; problem: string; torn: boolean }[]
 }
 
-/** Of the folder of the segments; `newest_only` reads the last one alone. Rejects with `not_found` when there is none. */
+/** Verifies the log in the folder of the segments; `newest_only` reads the last one alone. Rejects with `not_found` when there is none. */
 export async function verifyLog(folder: string, { newest_only = false } = {}): Promise<Verified> {
   const verified: Verified = { files: 0, events: 0, damaged: [] }
   let last_seq = 0

@@ -41,7 +41,7 @@ export type WriterOptions = {
 
 /**
  * `failing`: events are in memory only. `recovered`: they are in the file after all. `distrusted`: a sync failed, another file is
- * begun. `overrun`: so many waited that some were lost; told when that begins, and again when nothing waits any more.
+ * begun. `overrun`: so many waited that some were lost; reported when that begins, and again when nothing waits any more.
  */
 export type WriterState = 'failing' | 'recovered' | 'distrusted' | 'overrun'
 
@@ -50,7 +50,7 @@ type Batch = { bytes: Buffer; entries: Entry[]; notes: Noted[] }
 /** Newest events that are kept while the log cannot be written. */
 const memoryTail = 10_000
 const batchBytes = 262_144
-/** What may wait for a card that is slow; then the oldest is lost. */
+/** So many events may wait for a slow card; then the oldest is lost. */
 const mostWaiting = 100_000
 const retry_ms = 1000
 
@@ -68,7 +68,7 @@ export class LogWriter {
   /** Some were lost since the queue was last empty. */
   #isOverrun = false
   #syncFailures = 0
-  #toldError: unknown
+  #reportedError: unknown
   #running: Promise<void> | undefined
   #cancelSync: (() => void) | undefined
   #cancelRetry: (() => void) | undefined
@@ -95,7 +95,7 @@ export class LogWriter {
     return this.#queue.length + (this.#prepared?.entries.length ?? 0)
   }
 
-  /** What can be seen though it is not in the file. */
+  /** The events that can be seen though they are not in the file. */
   get tail(): readonly Entry[] {
     return [...this.#inFlight, ...(this.#prepared?.entries ?? []), ...this.#queue].filter(({ shown }) => shown)
   }
@@ -254,7 +254,7 @@ export class LogWriter {
     if (!this.#failing) this.#beginOverrun()
   }
 
-  /** Told in a later turn, for what tells of it fires an event, and this may be in the middle of firing one. */
+  /** Reports the overrun in a later turn, for the report fires an event, and this may be in the middle of firing one. */
   #beginOverrun(): void {
     if (this.#isOverrun) return
     this.#isOverrun = true
@@ -282,8 +282,8 @@ export class LogWriter {
 
   /** Once, also when it stands in the way of another sync. */
   #tellSyncFailed(error: unknown): void {
-    if (error === this.#toldError) return
-    this.#toldError = error
+    if (error === this.#reportedError) return
+    this.#reportedError = error
     this.#options.onState('distrusted', messageOf(error))
   }
 }

@@ -1,8 +1,8 @@
 import { cpSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { type Test, test } from 'tap'
+import { type Bench, Card, emitMany, HandWall, onBench, Socket, someDay, upTo } from '../testing/events.ts'
 import { verifyLog } from './log_verify.ts'
 import { SequenceNumbers } from './sequence_numbers.ts'
-import { type Bench, Card, emitMany, HandWall, onBench, Socket, someDay, upTo } from './testing.ts'
 
 type Hub = Bench['hub']
 

@@ -18,7 +18,7 @@ type Gap = v.InferOutput<typeof Gap>
 const Content = v.strictObject({
   /** No higher number was given. */
   reserved: v.number(),
-  /** Of the last orderly end: the last number given, and the last that is in the log. null while the service runs. */
+  /** The record of the last orderly end: the last number given, and the last that is in the log. null while the service runs. */
   ended: v.nullable(v.strictObject({ given: v.number(), stored: v.number() })),
   gaps: v.array(Gap),
 })
@@ -50,7 +50,7 @@ export class SequenceNumbers {
   #reserveAt = 0
   #gaps: readonly Gap[]
   #isWritten = false
-  #isTold = false
+  #isReported = false
 
   /** Reserves the first range. On a card that cannot be written numbers begin far away, at random. */
   static async open({ path, stored, removed, report }: Options): Promise<SequenceNumbers> {
@@ -116,7 +116,7 @@ export class SequenceNumbers {
     const newest = this.#gaps.at(-1)
     const isJoined = newest?.is_certain === gap.is_certain && gap.after < newest.before
     this.#gaps = isJoined ? [...this.#gaps.slice(0, -1), joined(newest, gap)] : [...this.#gaps, gap]
-    // Then some readers are told of a gap without need, and none is left without it.
+    // Then some readers hear of a gap without need, and none misses one.
     const [first, second, ...others] = this.#gaps
     if (this.#gaps.length > mostGaps) this.#gaps = [joined(first!, second!), ...others]
     this.#isWritten = false
@@ -134,7 +134,7 @@ export class SequenceNumbers {
     void this.#write(null)
   }
 
-  /** What the card does not take, a later start knows nothing of: chance keeps its numbers apart from these. */
+  /** Leaps to random numbers. A later start does not know numbers that the card did not take, and chance keeps its own apart from these. */
   #leap(): void {
     this.#skip(this.#last, nextRange(this.#last) + randomInt(1, randomRanges) * range)
     this.#reserved = this.#last + range
@@ -154,8 +154,8 @@ export class SequenceNumbers {
       return true
     } catch (error) {
       this.#isWritten = false
-      if (!this.#isTold) this.#report({ kind: 'storage', message: `the numbers of events cannot be reserved: ${messageOf(error)}` })
-      this.#isTold = true
+      if (!this.#isReported) this.#report({ kind: 'storage', message: `the numbers of events cannot be reserved: ${messageOf(error)}` })
+      this.#isReported = true
       return false
     }
   }

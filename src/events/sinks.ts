@@ -1,4 +1,4 @@
-// Those inside the process who hear of every event: called one after the other, none in another's way.
+// The sinks: listeners inside the process that receive every event, one after the other. A sink that fails does not disturb the others.
 
 import { messageOf } from '../errors.ts'
 import type { Clock } from '../kit/clock.ts'
@@ -13,7 +13,7 @@ export interface Sink {
 
 export type SinksOptions = {
   clock: Clock
-  /** A sink has thrown three times in a row; not told again before it has succeeded. */
+  /** Is called when a sink has thrown three times in a row, and not again before it has succeeded. */
   onBroken(name: string, error: unknown): void
   warn(message: string): void
 }
@@ -44,8 +44,8 @@ export class Sinks {
   }
 
   /**
-   * Tells every sink; `now_ms` is by the clock. What a sink emits is told after what it was told of, so that all hear of it
-   * in one order.
+   * Tells every sink; `now_ms` is by the clock. An event that a sink emits is dispatched after the one it received, so that
+   * all sinks receive events in one order.
    */
   dispatch(event: RuntimeEvent, now_ms: number): void {
     if (this.#dispatching) {
@@ -61,7 +61,7 @@ export class Sinks {
     }
   }
 
-  /** Answers the time when all have been told. */
+  /** Calls every sink, and returns the time when the last has returned. */
   #tellAll(event: RuntimeEvent, began: number): number {
     if (this.#timesEach) return this.#tellEachTimed(event, began)
     for (const one of this.#sinks) this.#tell(one, event)

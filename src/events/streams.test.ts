@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { type Bench, BusySocket, Card, emitMany, onBench, Socket, upTo } from './testing.ts'
+import { type Bench, BusySocket, Card, emitMany, onBench, Socket, upTo } from '../testing/events.ts'
 
 type Hub = Bench['hub']
 
@@ -9,7 +9,7 @@ test('a frame is an event line, a data line with one JSON object, an id and an e
   hub.streams.subscribe({ outlet: socket })
   const event = hub.emit('CUSTOM.a.EMITTED', { text: 'a\r\ndata: x\n\nevent: y\n\u2028' }, 'run-1')
   await hub.stored(event)
-  t.equal(socket.text, `retry: 2000\n\nevent: runtime_event\ndata: ${JSON.stringify(event)}\nid: 1\n\n`)
+  t.equal(socket.text, `retry: 2000\nid: 0\n\nevent: runtime_event\ndata: ${JSON.stringify(event)}\nid: 1\n\n`)
   await hub.close()
 })
 

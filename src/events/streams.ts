@@ -11,7 +11,7 @@ import { Ring } from './ring.ts'
 export interface Outlet {
   /** False when it wants no more until it has drained. What is written is not changed afterwards. */
   write(bytes: Buffer | string): boolean
-  /** Called once, now, to be told each time it has drained. */
+  /** Registers `call`, which the outlet calls each time it has drained. Called once. */
   onDrain(call: () => void): void
   /** Nothing more comes. `cut`: without waiting for what it has not taken. */
   end(how: 'ended' | 'cut'): void
@@ -41,7 +41,7 @@ export type StreamsOptions = {
   /** Events that wait for a subscriber at most; then the oldest is dropped. */
   queue: number
   subscribers: number
-  /** Told of what went wrong inside. */
+  /** Receives what went wrong inside, in words. */
   warn(message: string): void
 }
 
@@ -55,6 +55,7 @@ export class Streams {
   readonly #channels = new Map<string | undefined, Channel>()
   #cancelTick: (() => void) | undefined
   #dropped = 0
+  #others = 0
   #closed = false
 
   constructor(options: StreamsOptions) {
@@ -64,7 +65,18 @@ export class Streams {
   }
 
   get subscribers(): number {
-    return this.#all().length
+    return this.#all().length + this.#others
+  }
+
+  /** Counts a stream of another kind among the subscribers until the answer is called. Throws as `mustHaveRoom`. */
+  enter(): () => void {
+    this.mustHaveRoom()
+    this.#others++
+    let isIn = true
+    return () => {
+      if (isIn) this.#others--
+      isIn = false
+    }
   }
 
   /** Events that subscribers have lost, all together. */
@@ -93,7 +105,7 @@ export class Streams {
     const reader = new Reader(outlet, channel, { clock, heartbeat_ms: heartbeat_s * 1000 })
     channel.readers.add(reader)
     outlet.onDrain(() => this.#onDrain(reader))
-    reader.note('retry: 2000\n\n')
+    reader.note(opening(after_seq === undefined ? log.shown.seq : undefined))
     if (log.failing) reader.note(': not stored\n\n')
     if (after_seq !== undefined && log.isGapBehind(after_seq)) reader.note(': gap\n\n')
     if (after_seq !== undefined && after_seq < log.shown.seq) void this.#replay(reader, after_seq, execution_id)
@@ -199,7 +211,7 @@ export class Streams {
       if (reader.isStalled) this.#end(reader, 'cut')
       else if (reader.takesPing()) this.#ping(reader)
     }
-    this.#cancelTick = this.subscribers ? this.#options.clock.after(tick_ms, () => this.#tick()) : undefined
+    this.#cancelTick = this.#channels.size ? this.#options.clock.after(tick_ms, () => this.#tick()) : undefined
   }
 
   #ping(reader: Reader): void {
@@ -225,6 +237,11 @@ export class Streams {
 }
 
 type Channel = { execution_id: string | undefined; ring: Ring; readers: Set<Reader> }
+
+/** What a stream begins with. A new one gets the id it begins behind, so that a client that it breaks off for before the first event misses none. */
+function opening(behind: number | undefined): string {
+  return `retry: 2000\n${behind === undefined ? '' : `id: ${behind}\n`}\n`
+}
 
 /** Frames that all have stay only for those who are on their way from the log. */
 function release({ ring, readers }: Channel): void {

@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { emitMany, HandWall, onBench, someDay } from './testing.ts'
+import { emitMany, HandWall, onBench, someDay } from '../testing/events.ts'
 import { Timestamps } from './timestamps.ts'
 
 test('timestamps are the wall clock, and rise by a microsecond where that does not', async (t) => {

@@ -18,8 +18,8 @@ export class Timestamps {
   readonly #wall: Wall
   #last: number
   #behind = 0
-  #told = false
-  #toldAgainAt = Number.POSITIVE_INFINITY
+  #isReported = false
+  #reportAgainAt = Number.POSITIVE_INFINITY
 
   /** `last` is that of the newest event in the log, in microseconds; 0 when there is none. */
   constructor(wall: Wall, last: number) {
@@ -37,18 +37,19 @@ export class Timestamps {
 
   /** Whether there may be something to say about the wall clock: see `complaint`. */
   get isBehind(): boolean {
-    return this.#behind > behind_us || this.#told
+    return this.#behind > behind_us || this.#isReported
   }
 
   /**
-   * What is wrong with the wall clock since the last `next`, told once until it has caught up; every hour while it is in
-   * step with the network and yet a day behind, for then the log was once written in the future. `now_ms` is monotonic.
+   * Returns a sentence about what is wrong with the wall clock since the last `next`; undefined if nothing is, or if that was reported
+   * already. While the clock is in step with the network and yet a day behind, the sentence is returned every hour: then the log was once
+   * written in the future. `now_ms` is monotonic.
    */
   complaint(now_ms: number): string | undefined {
-    if (this.#behind <= 0) this.#told = false
-    if (this.#behind <= behind_us || (this.#told && !(this.#isInFuture() && now_ms >= this.#toldAgainAt))) return undefined
-    this.#told = true
-    this.#toldAgainAt = now_ms + again_ms
+    if (this.#behind <= 0) this.#isReported = false
+    if (this.#behind <= behind_us || (this.#isReported && !(this.#isInFuture() && now_ms >= this.#reportAgainAt))) return undefined
+    this.#isReported = true
+    this.#reportAgainAt = now_ms + again_ms
     const seconds = Math.round(this.#behind / 1e6)
     if (this.#isInFuture()) {
       return `the event log was once written with a clock ${seconds} s in the future; events keep their order but not their time; move the log aside to begin anew`

@@ -1,9 +1,9 @@
 import { test } from 'tap'
-import { openBench } from '../http/testing.ts'
+import { openBench } from '../testing/http.ts'
 import { benchOf } from '../workflow/plans/bench.ts'
 import { compileLibrary } from '../workflow/plans/library.ts'
 import { refusalFor } from '../workflow/plans/refusal.ts'
-import { runModes } from '../workflow/threads/world.ts'
+import { runModes } from '../workflow/threads/run_environment.ts'
 import { demoTeachpoints } from './demo_bench.ts'
 import { demoTopology, sealAndSpin } from './seal_and_spin.ts'
 

@@ -1,11 +1,11 @@
 import { type Test, test } from 'tap'
+import { legacyAssay, legacyTopology } from '../testing/legacy_assay.ts'
 import type { Bench } from '../workflow/plans/bench.ts'
 import { compileWorkflow } from '../workflow/plans/compile.ts'
 import type { ActionPlan, StepPlan, ThreadPlan, Workflow } from '../workflow/plans/plan.ts'
 import { refusalFor } from '../workflow/plans/refusal.ts'
 import { secondsOf } from '../workflow/plans/timing.ts'
 import { compileTopology } from '../workflow/plans/topology.ts'
-import { legacyAssay, legacyTopology } from './legacy.ts'
 import { smcAssay, smcTopology } from './smc_assay.ts'
 
 const empty: Bench = { devices: [], hasTeachpoint: () => false }
@@ -16,19 +16,19 @@ const legacy = compiled(legacyTopology, legacyAssay)
 
 /** The places that the labware has to be at, one after the other: of those that are alike, the first. */
 function visits(thread: ThreadPlan, workflow: Workflow, { resting = true } = {}): string[] {
-  const seatOf = ({ devices }: ActionPlan) => workflow.topology.graph.seatsOf(devices[0]!)[0]!.name
-  const atMethod = (name: string) => workflow.methods.get(name)!.actions.map(seatOf)
+  const positionOf = ({ devices }: ActionPlan) => workflow.topology.graph.positionsOf(devices[0]!)[0]!.name
+  const atMethod = (name: string) => workflow.methods.get(name)!.actions.map(positionOf)
   const ofSteps = (steps: readonly StepPlan[]): string[] => steps.flatMap(ofStep)
   const ofStep = (step: StepPlan): string[] => {
-    if (step.kind === 'method') return step.method.actions.map(seatOf)
+    if (step.kind === 'method') return step.method.actions.map(positionOf)
     if (step.kind === 'join') return atMethod(step.methods[0]!)
     if (step.kind !== 'while_more_work') return []
     const [join, park] = step.body.steps
-    const rest = resting && park?.kind === 'park' ? [park.seats[0]!] : []
+    const rest = resting && park?.kind === 'park' ? [park.positions[0]!] : []
     const rounds = join?.kind === 'join' ? join.methods.map(atMethod) : []
-    return rounds.flatMap((seats, i) => (i < rounds.length - 1 ? [...seats, ...rest] : seats))
+    return rounds.flatMap((positions, i) => (i < rounds.length - 1 ? [...positions, ...rest] : positions))
   }
-  return [thread.start.seat, ...ofSteps(thread.steps), thread.end.seats[0]!]
+  return [thread.start.position, ...ofSteps(thread.steps), thread.end.positions[0]!]
 }
 
 function hops(workflow: Workflow, name: string, options?: { resting: boolean }): number {

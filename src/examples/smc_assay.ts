@@ -2,7 +2,7 @@
 // needs its devices: it runs in PURE_SIM anywhere. The times of protocols are ours; those of shakers and centrifuge are the assay's.
 
 import { topology, workflow } from '../workflow/plans/author.ts'
-import { delid, each, instruments, many, nests, protocol, readOn, shake, shakers, spin, stations, translators, zone } from './smc_parts.ts'
+import { delid, each, instruments, many, protocol, readOn, shake, shakers, sites, spin, stations, translators, zone } from './smc_parts.ts'
 
 const stackers = many('stacker', 8)
 const hotel = many('hotel_pad', 12)
@@ -17,7 +17,7 @@ export const smcTopology = topology({
     ddr_3: zone('biotek_2', 'bravo_384', hotel, 'smc_pro', 'delidder', 'waste_2', many('pad', 3, 7), 'translator_2_end'),
   },
   positions: {
-    ...nests(['biotek_1', 'biotek_2', 'bravo_96', 'bravo_384', 'centrifuge', 'sealer', 'smc_pro', 'delidder', ...shakers]),
+    ...sites(['biotek_1', 'biotek_2', 'bravo_96', 'bravo_384', 'centrifuge', 'sealer', 'smc_pro', 'delidder', ...shakers]),
     ...each([...stackers, 'waste_1', 'waste_2'], { storage: true }),
     ...each(many('pad', 9), { parking: true }),
     ...each([...hotel, ...stations], {}),

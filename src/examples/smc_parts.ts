@@ -29,7 +29,7 @@ export function each(names: readonly string[], position: TopologyInput['position
 }
 
 /** Each the nest of the device of its name. */
-export function nests(names: readonly string[]): TopologyInput['positions'] {
+export function sites(names: readonly string[]): TopologyInput['positions'] {
   return Object.fromEntries(names.map((name) => [name, { device: name }]))
 }
 

@@ -1,7 +1,7 @@
 // Same input, same order of events.
 
 import { test } from 'tap'
-import { run, testRuntime, trace } from '../workflow/testing.ts'
+import { run, testRuntime, trace } from '../testing/workflow.ts'
 import { smcAssay, smcTopology } from './smc_assay.ts'
 
 test('the same submission tells the same events in the same order', async (t) => {

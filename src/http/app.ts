@@ -70,7 +70,7 @@ function plain(lab: Lab): Hono<Env> {
 
 type Shared = { lab: Lab; bodies: BodyReader }
 
-function addRoutes(hono: Hono<Env>, shared: Shared, routes: readonly Route[]): void {
+function addRoutes(hono: Hono<Env>, shared: Shared, routes: readonly Route<Lab>[]): void {
   for (const route of routes) hono.on(route.method, route.path, (c) => call(shared, route, c))
   for (const [path, methods] of methodsByPath(hono)) hono.all(path, (c) => notAllowed(c, methods))
 }
@@ -96,7 +96,7 @@ async function appOfRuns(lab: Lab, bodies: BodyReader): Promise<Hono<Env>> {
   return hono
 }
 
-/** One that no browser sends before a request across origins. */
+/** Whether this is an OPTIONS request that no browser sends before a request across origins. */
 function isPlainOptions(c: Context<Env>): boolean {
   return c.req.method === 'OPTIONS' && !(c.req.header('origin') && c.req.header('access-control-request-method'))
 }
@@ -119,12 +119,12 @@ function methodsByPath({ routes }: Hono<Env>): Map<string, string[]> {
   return found
 }
 
-async function call({ lab, bodies }: Shared, route: Route, c: Context<Env>): Promise<Response> {
+async function call({ lab, bodies }: Shared, route: Route<Lab>, c: Context<Env>): Promise<Response> {
   mustBeAllowed(route, c)
   mustNotBeSafeMode(lab, route)
   mustKnowParameters(route, c)
   const { bytes, release } = route.body ? await bodies.read(c, route.body_limit ?? usualLimit) : noBody
-  // Whoever is still sending can be replaced by others, and so can one without a key.
+  // A connection whose body still comes can be replaced by others, and so can one without a key.
   if (route.scope !== 'public') protectConnection(c.env?.incoming, c.env?.outgoing)
   try {
     return await idempotent(lab, route, c, bytes, async () =>

@@ -20,7 +20,7 @@ const mostHandshakes = 16
 const hello_ms = 20
 /** While connections still come, one is handed over this often all the same. */
 const patience_ms = 10
-/** One of this many connections that are handed over is the oldest. */
+/** Of so many connections that are handed over one is the oldest. */
 const oldestOf = 3
 /** Twice as many connections may wait as may be open: a client whose connection is closed only comes again. */
 const overshoot = 2
@@ -121,7 +121,7 @@ class Waiting {
     return undefined
   }
 
-  /** Of the address that has most. */
+  /** Takes a connection of the address that has most. */
   takeOldest(): Socket | undefined {
     const [most] = [...this.#byAddress].toSorted(([, a], [, b]) => b.length - a.length)
     return most && this.#remove(most[0], 0)

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { test } from 'tap'
 import type { AuditEntry } from '../keys/audit_entry.ts'
 import { verifyChain } from '../kit/chained_lines.ts'
-import { isRefusal, openBench, openService } from './testing.ts'
+import { isRefusal, openBench, openService } from '../testing/http.ts'
 
 type Line = AuditEntry & { file: string; seq: number; hash: string }
 type Ask = Awaited<ReturnType<typeof openBench>>['ask']

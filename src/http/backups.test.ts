@@ -6,10 +6,10 @@ import { openBackup, planOf, restore } from '../care/restore.ts'
 import { demoTeachpoints } from '../examples/demo_bench.ts'
 import type { VirtualClock } from '../kit/clock.ts'
 import { silent } from '../kit/log.ts'
-import { diskClock } from '../kit/testing.ts'
 import { openLab } from '../lab.ts'
+import { atTheEnd, type Bench, benchConfig, isRefusal, openBench } from '../testing/http.ts'
+import { diskClock } from '../testing/kit.ts'
 import { examples } from './openapi_examples.ts'
-import { atTheEnd, type Bench, benchConfig, isRefusal, openBench } from './testing.ts'
 
 type Made = { name: string; size: number }
 

@@ -2,15 +2,20 @@
 // `benchd restore`.
 
 import * as v from 'valibot'
-import { Backup, MadeBackup } from '../care/backups.ts'
+import { Backup, type Backups, MadeBackup } from '../care/backups.ts'
 import { OperationResult } from '../devices/records.ts'
-import { json, type Route, route } from './contract.ts'
-import { pacedBody } from './paced_body.ts'
+import { json, type Route, routesOf } from './contract.ts'
+import { type Pacing, pacedBody } from './paced_body.ts'
 import { apiVersion } from './version.ts'
+
+/** The rooms of the lab that these routes use. */
+type Rooms = { backups: Backups } & Pacing
+
+const route = routesOf<Rooms>()
 
 const path = '/api/system/backups'
 
-export const backupRoutes: Route[] = [
+export const backupRoutes: Route<Rooms>[] = [
   route({
     method: 'GET',
     path,

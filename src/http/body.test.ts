@@ -2,8 +2,8 @@
 
 import type { Context } from 'hono'
 import { test } from 'tap'
+import { openBench, usualBounds } from '../testing/http.ts'
 import { BodyReader } from './body.ts'
-import { openBench, usualBounds } from './testing.ts'
 
 const kib = 1024
 const mib = 1024 * kib

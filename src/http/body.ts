@@ -2,8 +2,12 @@
 
 import { IncomingMessage } from 'node:http'
 import type { Context } from 'hono'
+import type { Config } from '../config.ts'
 import { LabError } from '../errors.ts'
-import type { Lab } from '../lab.ts'
+import type { Refusals } from '../kit/refusals.ts'
+
+/** The rooms of the lab that the reader of bodies uses. */
+type Rooms = { config: Config; refusals: Refusals }
 
 export const usualLimit = 256 * 1024
 
@@ -22,11 +26,11 @@ export type Body = {
 
 /** Reads the bodies of all requests. */
 export class BodyReader {
-  readonly #lab: Pick<Lab, 'config' | 'refusals'>
+  readonly #lab: Rooms
   /** Bytes of bodies that are being read or in use. */
   #held = 0
 
-  constructor(lab: Pick<Lab, 'config' | 'refusals'>) {
+  constructor(lab: Rooms) {
     this.#lab = lab
   }
 
@@ -45,7 +49,7 @@ export class BodyReader {
     if (length > limit) throw tooLarge(limit)
     const stream = streamOf(c, chunked || length > 0)
     if (!stream) return { bytes: nothing, release() {} }
-    // What cannot fit is not read first.
+    // A body that cannot fit is refused before it is read.
     if (chunked || length > small_bytes) this.#mustHaveRoom(length)
     return this.#readAtMost(stream, { type, limit })
   }

@@ -3,7 +3,7 @@
 import { test } from 'tap'
 import type { DeviceInfo, OperationRecord } from '../devices/records.ts'
 import { noTypeScript } from '../kit/modules.test.typescript.ts'
-import { beginRun, plateRun, type Scripted, seal, shake } from './run_testing.ts'
+import { beginRun, plateRun, type Scripted, seal, shake } from '../testing/http_runs.ts'
 
 /** An action that is data, one that is code and calls the shaker twice, and one that is data again. */
 const coded = `

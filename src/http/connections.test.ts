@@ -12,9 +12,9 @@ import { type Test, test } from 'tap'
 import { VirtualClock } from '../kit/clock.ts'
 import { silent } from '../kit/log.ts'
 import { type Bound, Refusals } from '../kit/refusals.ts'
+import { usualBounds } from '../testing/http.ts'
 import { Connections, protectConnection } from './connections.ts'
 import { closeServer, listen, serverOf } from './server.ts'
-import { usualBounds } from './testing.ts'
 
 type Limits = ConstructorParameters<typeof Connections>[1]['limits'] extends () => infer Its ? Its : never
 type Handle = (request: IncomingMessage, response: ServerResponse) => void

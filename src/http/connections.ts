@@ -26,15 +26,15 @@ const overshoot = 2
 const addUpEvery_ms = 100
 const mib = 1024 * 1024
 
-type Place = {
-  /** What is destroyed: under TLS the TCP socket below. */
+type Connection = {
+  /** The socket that is destroyed: under TLS the TCP socket below. */
   readonly socket: Socket
   readonly address: string
   /** When it came, or was last protected; on the clock. */
   since: number
   /** Requests that are not answered to the last byte. */
   readonly unfinished: Set<ServerResponse>
-  /** Those of them that protect the connection. */
+  /** The requests among them that protect the connection. */
   readonly protecting: Set<ServerResponse>
   /** The request whose turn it is, and those that come after it. */
   turn: ServerResponse | undefined
@@ -49,12 +49,12 @@ const overloaded = new LabError('overloaded', 'an earlier request of this connec
 
 const isStop = /^\/api\/(devices\/[^/]+\/)?stop(\?|$)/
 
-const places = new WeakMap<Socket, { place: Place; connections: Connections }>()
+const bySocket = new WeakMap<Socket, { connection: Connection; connections: Connections }>()
 
 /** Keeps the connection of a request open, whoever else wants a place, until the request is answered. */
 export function protectConnection(request: IncomingMessage | undefined, response: ServerResponse | undefined): void {
-  const found = request && places.get(request.socket)
-  if (found && response) found.connections.protect(found.place, response)
+  const found = request && bySocket.get(request.socket)
+  if (found && response) found.connections.protect(found.connection, response)
 }
 
 /** Names a client by address and port: the same for a TLS socket and for the TCP socket below it. */
@@ -64,11 +64,11 @@ export function peerOf({ remoteAddress, remotePort }: Socket): string {
 
 export class Connections {
   readonly #options: Options
-  readonly #all = new Set<Place>()
+  readonly #all = new Set<Connection>()
   /** Unprotected ones by address, the longest unprotected first. An address without any is not in the map. */
-  readonly #replaceable = new Map<string, Set<Place>>()
+  readonly #replaceable = new Map<string, Set<Connection>>()
   /** By the client's address and port. */
-  readonly #byPeer = new Map<string, Place>()
+  readonly #byPeer = new Map<string, Connection>()
   #trimsLater = false
   #addedUpAt = 0
 
@@ -86,24 +86,24 @@ export class Connections {
 
   /** Whether requests can come over this socket: false for one that is still in its TLS handshake. */
   knows(socket: Socket): boolean {
-    return places.has(socket)
+    return bySocket.has(socket)
   }
 
   /** Takes a request in. False when its connection is closed for sending too many at once. */
   begin(request: IncomingMessage, response: ServerResponse): boolean {
     const { socket } = request
-    const place = places.get(socket)?.place
-    if (socket.destroyed || !place) return !socket.destroyed
+    const connection = bySocket.get(socket)?.connection
+    if (socket.destroyed || !connection) return !socket.destroyed
     const { requests_per_connection } = this.#options.limits()
-    if (place.unfinished.size >= requests_per_connection) {
-      const sentence = `${place.address} sent over ${requests_per_connection} requests without waiting for the first answer: its connection is closed`
-      this.#close(place, 'requests_per_connection', sentence)
+    if (connection.unfinished.size >= requests_per_connection) {
+      const sentence = `${connection.address} sent over ${requests_per_connection} requests without waiting for the first answer: its connection is closed`
+      this.#close(connection, 'requests_per_connection', sentence)
       stopParsing(socket)
       return false
     }
-    place.unfinished.add(response)
-    response.on('prefinish', () => this.#answered(place, socket))
-    response.on('close', () => this.#finished(place, response, socket))
+    connection.unfinished.add(response)
+    response.on('prefinish', () => this.#answered(connection, socket))
+    response.on('close', () => this.#finished(connection, response, socket))
     this.#addUpAnswers()
     return true
   }
@@ -113,23 +113,23 @@ export class Connections {
    * that sends eight requests at once gets no more turns of the event loop than others. Calls it at once for a stop, which takes no turn.
    */
   inTurn({ socket, url = '' }: IncomingMessage, response: ServerResponse, handle: () => void): void {
-    const place = places.get(socket)?.place
-    const takesTurn = place && !isStop.test(url)
-    if (takesTurn && place.turn) return void place.waiting.push({ response, handle })
-    if (takesTurn) place.turn = response
+    const connection = bySocket.get(socket)?.connection
+    const takesTurn = connection && !isStop.test(url)
+    if (takesTurn && connection.turn) return void connection.waiting.push({ response, handle })
+    if (takesTurn) connection.turn = response
     handle()
   }
 
   /** As `protectConnection`. */
-  protect(place: Place, response: ServerResponse): void {
-    if (!place.unfinished.has(response)) return
-    if (place.protecting.size === 0) this.#unlist(place)
-    place.protecting.add(response)
+  protect(connection: Connection, response: ServerResponse): void {
+    if (!connection.unfinished.has(response)) return
+    if (connection.protecting.size === 0) this.#unlist(connection)
+    connection.protecting.add(response)
   }
 
   #add(socket: Socket): void {
     const { remoteAddress: address = 'local', remotePort } = socket
-    const place: Place = {
+    const connection: Connection = {
       socket,
       address,
       since: 0,
@@ -139,36 +139,36 @@ export class Connections {
       waiting: [],
       isTimed: false,
     }
-    places.set(socket, { place, connections: this })
+    bySocket.set(socket, { connection, connections: this })
     const peer = peerOf(socket)
-    if (remotePort !== undefined) this.#byPeer.set(peer, place)
-    this.#all.add(place)
-    this.#list(place)
+    if (remotePort !== undefined) this.#byPeer.set(peer, connection)
+    this.#all.add(connection)
+    this.#list(connection)
     socket.on('close', () => {
-      this.#all.delete(place)
-      this.#unlist(place)
-      if (this.#byPeer.get(peer) === place) this.#byPeer.delete(peer)
-      endWaiting(place)
+      this.#all.delete(connection)
+      this.#unlist(connection)
+      if (this.#byPeer.get(peer) === connection) this.#byPeer.delete(peer)
+      endWaiting(connection)
     })
     this.#trim([address])
   }
 
   /** Requests name the TLS socket, places are held by the TCP socket below. */
   #addSecured(socket: Socket): void {
-    const place = this.#byPeer.get(peerOf(socket))
-    if (place) places.set(socket, { place, connections: this })
+    const connection = this.#byPeer.get(peerOf(socket))
+    if (connection) bySocket.set(socket, { connection, connections: this })
   }
 
-  #list(place: Place): void {
-    place.since = this.#options.clock.now()
-    const same = this.#replaceable.get(place.address)
-    if (same) same.add(place)
-    else this.#replaceable.set(place.address, new Set([place]))
+  #list(connection: Connection): void {
+    connection.since = this.#options.clock.now()
+    const same = this.#replaceable.get(connection.address)
+    if (same) same.add(connection)
+    else this.#replaceable.set(connection.address, new Set([connection]))
   }
 
-  #unlist(place: Place): void {
-    const same = this.#replaceable.get(place.address)
-    if (same?.delete(place) && same.size === 0) this.#replaceable.delete(place.address)
+  #unlist(connection: Connection): void {
+    const same = this.#replaceable.get(connection.address)
+    if (same?.delete(connection) && same.size === 0) this.#replaceable.delete(connection.address)
   }
 
   /** Closes connections until there are as many as may be; those in their first second go later, unless there are far too many. */
@@ -188,11 +188,11 @@ export class Connections {
   #trimAll(): boolean {
     const { connections } = this.#options.limits()
     while (this.#all.size > connections) {
-      const place = this.#mostReplaceable()
-      if (!place) return false
-      if (this.#isYoung(place) && this.#all.size <= connections * overshoot) return true
-      const sentence = `all ${connections} connections are taken: the oldest that asked nothing is closed, of ${place.address}; limits.connections of the configuration says how many there may be`
-      this.#close(place, 'connections', sentence)
+      const connection = this.#mostReplaceable()
+      if (!connection) return false
+      if (this.#isYoung(connection) && this.#all.size <= connections * overshoot) return true
+      const sentence = `all ${connections} connections are taken: the oldest that asked nothing is closed, of ${connection.address}; limits.connections of the configuration says how many there may be`
+      this.#close(connection, 'connections', sentence)
     }
     return false
   }
@@ -200,17 +200,17 @@ export class Connections {
   /** The same for one address. */
   #trimAddress(address: string): boolean {
     const { connections_per_address: most } = this.#options.limits()
-    const places = this.#replaceable.get(address) ?? []
-    for (const place of places) {
+    const sameAddress = this.#replaceable.get(address) ?? []
+    for (const connection of sameAddress) {
       if (this.#replaceable.get(address)!.size <= most) return false
-      if (this.#isYoung(place)) return true
+      if (this.#isYoung(connection)) return true
       const sentence = `${address} holds over ${most} connections that ask nothing: the oldest is closed; limits.connections_per_address of the configuration says how many it may hold`
-      this.#close(place, 'connections_per_address', sentence)
+      this.#close(connection, 'connections_per_address', sentence)
     }
     return false
   }
 
-  #isYoung({ since }: Place): boolean {
+  #isYoung({ since }: Connection): boolean {
     return this.#options.clock.now() - since < grace_ms
   }
 
@@ -218,8 +218,8 @@ export class Connections {
    * The oldest of the address that has most. Where that is the newest connection of all, one that is protected and whose answers only wait
    * for their client goes before it. Undefined when each is protected.
    */
-  #mostReplaceable(): Place | undefined {
-    let most: Set<Place> | undefined
+  #mostReplaceable(): Connection | undefined {
+    let most: Set<Connection> | undefined
     for (const same of this.#replaceable.values()) {
       if (!most || same.size > most.size || (same.size === most.size && first(same).since < first(most).since)) most = same
     }
@@ -230,21 +230,21 @@ export class Connections {
   }
 
   /** The answer is complete, and its client has to take it now. */
-  #answered(place: Place, socket: Socket): void {
+  #answered(connection: Connection, socket: Socket): void {
     if (socket.writableLength === 0) return
-    place.isTimed = true
+    connection.isTimed = true
     socket.setTimeout(this.#options.limits().answer_s * 1000)
   }
 
-  #finished(place: Place, response: ServerResponse, socket: Socket): void {
-    place.unfinished.delete(response)
-    if (response.statusCode === 503 && place.waiting.length > 0) this.#linger(place)
-    if (place.turn === response) this.#nextTurn(place)
+  #finished(connection: Connection, response: ServerResponse, socket: Socket): void {
+    connection.unfinished.delete(response)
+    if (response.statusCode === 503 && connection.waiting.length > 0) this.#linger(connection)
+    if (connection.turn === response) this.#nextTurn(connection)
     // Without another request Node has set the timer of an idle connection just now.
-    if (place.isTimed && place.unfinished.size > 0) socket.setTimeout(0)
-    place.isTimed = false
-    if (place.protecting.delete(response) && place.protecting.size === 0 && this.#all.has(place)) {
-      this.#list(place)
+    if (connection.isTimed && connection.unfinished.size > 0) socket.setTimeout(0)
+    connection.isTimed = false
+    if (connection.protecting.delete(response) && connection.protecting.size === 0 && this.#all.has(connection)) {
+      this.#list(connection)
     }
   }
 
@@ -252,27 +252,27 @@ export class Connections {
    * Refuses the further requests of a connection of which one was refused because too much is going on. The connection ends a little later: a
    * client that is cut off at once comes back at once, and its handshake costs more than the requests.
    */
-  #linger(place: Place): void {
-    for (const { response } of place.waiting.splice(0)) refuse(response, overloaded)
+  #linger(connection: Connection): void {
+    for (const { response } of connection.waiting.splice(0)) refuse(response, overloaded)
     // A request that came since is answered, and its client may go on.
-    this.#options.clock.after(linger_ms, () => void (place.unfinished.size === 0 && place.socket.destroy()))
+    this.#options.clock.after(linger_ms, () => void (connection.unfinished.size === 0 && connection.socket.destroy()))
   }
 
-  #nextTurn(place: Place): void {
-    const next = place.waiting.shift()
-    place.turn = next?.response
+  #nextTurn(connection: Connection): void {
+    const next = connection.waiting.shift()
+    connection.turn = next?.response
     if (!next) return
     setImmediate(() => {
       if (!next.response.destroyed) next.handle()
-      else if (place.turn === next.response) this.#nextTurn(place)
+      else if (connection.turn === next.response) this.#nextTurn(connection)
     })
   }
 
   #timedOut(socket: Socket): void {
-    const place = places.get(socket)?.place
-    if (!place?.isTimed) return void socket.destroy()
+    const connection = bySocket.get(socket)?.connection
+    if (!connection?.isTimed) return void socket.destroy()
     const { answer_s } = this.#options.limits()
-    this.#close(place, 'answer_s', `${place.address} took nothing of an answer for ${answer_s} s: its connection is closed`)
+    this.#close(connection, 'answer_s', `${connection.address} took nothing of an answer for ${answer_s} s: its connection is closed`)
   }
 
   /** Closes the connections with the largest answers until those that are not taken yet are within their bound. */
@@ -281,28 +281,28 @@ export class Connections {
     if (now - this.#addedUpAt < addUpEvery_ms) return
     this.#addedUpAt = now
     const { answers_mib } = this.#options.limits()
-    const waiting = [...this.#all].map((place) => ({ place, bytes: bytesWaiting(place) })).filter(({ bytes }) => bytes > 0)
+    const waiting = [...this.#all].map((connection) => ({ connection, bytes: bytesWaiting(connection) })).filter(({ bytes }) => bytes > 0)
     let total = waiting.reduce((sum, { bytes }) => sum + bytes, 0)
     if (total <= answers_mib * mib) return
-    for (const { place, bytes } of waiting.toSorted((a, b) => b.bytes - a.bytes)) {
-      const sentence = `answers of over ${answers_mib} MiB wait for their clients: the largest is given up, of ${place.address}`
-      this.#close(place, 'answers_mib', sentence)
+    for (const { connection, bytes } of waiting.toSorted((a, b) => b.bytes - a.bytes)) {
+      const sentence = `answers of over ${answers_mib} MiB wait for their clients: the largest is given up, of ${connection.address}`
+      this.#close(connection, 'answers_mib', sentence)
       total -= bytes
       if (total <= answers_mib * mib) return
     }
   }
 
-  #close(place: Place, bound: Bound, sentence: string): void {
+  #close(connection: Connection, bound: Bound, sentence: string): void {
     this.#options.refusals.count(bound, sentence)
-    // What counts is told by `close`, but in a later turn.
-    this.#all.delete(place)
-    this.#unlist(place)
-    place.socket.destroy()
+    // `close` reports what counts, but in a later turn.
+    this.#all.delete(connection)
+    this.#unlist(connection)
+    connection.socket.destroy()
   }
 }
 
 /** Node tells only the answer whose turn it is that its connection is gone; those behind it would be made, and kept, for nobody. */
-function endWaiting({ unfinished }: Place): void {
+function endWaiting({ unfinished }: Connection): void {
   for (const response of unfinished) {
     if (response.socket) continue
     response.destroy()
@@ -328,13 +328,13 @@ function stopParsing(socket: Socket & { parser?: Parser }): void {
   })
 }
 
-/** Of answers that are complete; streams have bounds of their own. */
-function bytesWaiting({ unfinished }: Place): number {
+/** Counts the bytes of complete answers that wait; streams have bounds of their own. */
+function bytesWaiting({ unfinished }: Connection): number {
   let bytes = 0
   for (const response of unfinished) if (response.writableEnded) bytes += response.writableLength
   return bytes
 }
 
-function first(places: Set<Place>): Place {
-  return places.values().next().value!
+function first(connections: Set<Connection>): Connection {
+  return connections.values().next().value!
 }

@@ -1,17 +1,16 @@
-// What a route is: a record that makes the routing, the checks and the OpenAPI text alike.
+// A route is a record from which the routing, the checks and the OpenAPI text are made.
 
 import type { HttpBindings } from '@hono/node-server'
 import type { Context } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import type * as v from 'valibot'
 import type { Scope } from '../keys/keys.ts'
-import type { Lab } from '../lab.ts'
 import { apiVersion } from './version.ts'
 
-/** Who asks. Over the control socket that is somebody with a shell on this machine. */
+/** The holder of the key of a request. Over the control socket that is somebody with a shell on this machine. */
 export type Principal = { key_id: string; name: string; scope: Scope }
 
-/** What is known of a request on its way: `operation_id` once one has begun. */
+/** The properties of a request on its way: `operation_id` once an operation has begun. */
 type Variables = { principal: Principal; request_id: string; operation_id?: string }
 
 /** `principal` and `request_id` where another app has found them out. */
@@ -19,9 +18,10 @@ type Bindings = Partial<HttpBindings> & { local?: boolean; principal?: Principal
 
 export type Env = { Bindings: Bindings | undefined; Variables: Variables }
 
-/** One request, past the checks that all have in common. */
-export type Call<Body, Query> = {
-  lab: Lab
+/** A request that has passed the checks that all routes share. */
+export type Call<Rooms, Body, Query> = {
+  /** The rooms of the lab that the handler uses. */
+  lab: Rooms
   c: Context<Env>
   /** A parameter of the path, decoded. */
   param(name: string): string
@@ -31,7 +31,8 @@ export type Call<Body, Query> = {
   body(): Body
 }
 
-export type Route<Body = unknown, Query = unknown> = {
+/** `Rooms` are the rooms of the lab that its handler uses; without them it can be described, and not called. */
+export type Route<Rooms = never, Body = unknown, Query = unknown> = {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   /** With Hono's `:name` for parameters. */
   path: string
@@ -39,14 +40,14 @@ export type Route<Body = unknown, Query = unknown> = {
   tag: 'devices' | 'teachpoints' | 'workflows' | 'runs' | 'events' | 'keys' | 'system' | 'simulation'
   summary: string
   description?: string
-  /** Who may: the smallest scope, `any` valid key, or `public` without one. */
+  /** The smallest scope that may call the route, `any` for every valid key, or `public` without one. */
   scope: Scope | 'any' | 'public'
   query?: v.GenericSchema<unknown, Query> & { entries: Record<string, v.GenericSchema> }
   /** Absent: a body is neither wanted nor read. */
   body?: v.GenericSchema<unknown, Body>
   /** An empty body stands for `{}`. */
   body_may_be_empty?: boolean
-  /** In bytes; 256 KiB unless said. */
+  /** In bytes; 256 KiB by default. */
   body_limit?: number
   success: {
     status: 200 | 201 | 202
@@ -62,16 +63,16 @@ export type Route<Body = unknown, Query = unknown> = {
   conditional?: true
   /** Its answer holds a secret, and is written down nowhere. */
   is_secret?: true
-  /** What it answers with 202 and a `Location` when it is asked with `Prefer: respond-async`. */
+  /** The answer with 202 and a `Location` to a request with `Prefer: respond-async`. */
   accepted?: { description: string; schema: v.GenericSchema }
   /** The statuses it answers besides those that every route can. */
   errors: readonly ContentfulStatusCode[]
-  handle(call: Call<Body, Query>): Response | Promise<Response>
+  handle(call: Call<Rooms, Body, Query>): Response | Promise<Response>
 }
 
-/** Keeps the types of a route's body and query for its handler. */
-export function route<Body = unknown, Query = unknown>(definition: Route<Body, Query>): Route {
-  return definition as Route
+/** Makes the function that declares the routes of one file. It keeps the types of a route's body and query for the route's handler. */
+export function routesOf<Rooms>() {
+  return <Body = unknown, Query = unknown>(definition: Route<Rooms, Body, Query>): Route<Rooms> => definition as Route<Rooms>
 }
 
 /**

@@ -5,7 +5,7 @@ import { test } from 'tap'
 import { socketPath } from '../kit/folder.ts'
 import { silent } from '../kit/log.ts'
 import { startService } from '../main.ts'
-import { atTheEnd, benchConfig } from './testing.ts'
+import { atTheEnd, benchConfig } from '../testing/http.ts'
 
 test('a second socket is for the group: it is an administrator without a key, and is taken from a service that died', async (t) => {
   const ending = atTheEnd(t)

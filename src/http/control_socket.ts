@@ -7,7 +7,7 @@ import { claimSocket } from '../kit/folder_lock.ts'
 
 /**
  * Takes the folder by listening on its socket. Rejects with `in_use` when another service answers there; a dead one is replaced.
- * On a card that has become read-only there is no socket, which `warn` is told: nothing can be written there, so nothing has to be
+ * On a card that has become read-only there is no socket, and `warn` receives why: nothing can be written there, so nothing has to be
  * locked, and the instruments can still be stopped.
  */
 export async function claimFolder(folder: string, server: Server, warn: (message: string) => void): Promise<void> {

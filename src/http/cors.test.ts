@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { openBench, openService } from './testing.ts'
+import { openBench, openService } from '../testing/http.ts'
 
 const origin = 'https://dashboard.lab.example'
 const headers = { Origin: origin, 'Access-Control-Request-Method': 'POST', 'Access-Control-Request-Headers': 'x-api-key' }

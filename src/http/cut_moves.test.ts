@@ -1,9 +1,9 @@
 // Moves that are cut off between the pick and the place: nobody knows where the labware is until a person has said it.
 
-import { test } from 'tap'
+import { type Test, test } from 'tap'
 import { threadRows } from '../cli/runs/shown.ts'
-import { beginRun, plateRun } from './run_testing.ts'
-import { isRefusal } from './testing.ts'
+import { isRefusal } from '../testing/http.ts'
+import { beginRun, plateRun } from '../testing/http_runs.ts'
 
 type Run = Awaited<ReturnType<typeof beginRun>>
 
@@ -55,11 +55,73 @@ test('after a power cut while it is picked up nothing moves before somebody has 
   const { thread_id } = await run.thread('plate', 'PAUSED')
   const place = 'at pad_1 or in the gripper of arm-1'
   t.match(await run.labware(), [{ position: 'pad_1', held_by: 'arm-1', place }])
+  t.match(threadRows(await run.snapshot())[0]![3], 'pad_1 or in arm-1')
+  const isTold = { category: 'LEDGER_CONTRADICTED', message: new RegExp(`it is ${place}; look, and say where it is .benchd labware put`) }
+  t.match(await run.incidents(), [isTold], 'as soon as the service is up')
   await run.post(`/api/executions/${run.execution_id}/resume`)
   t.match(await run.heldAgain('plate', 'MOVE'), { last_error: /while arm-1 picked plate up; look, and say where it is/ })
-  t.match(await run.incidents(), [{ category: 'LEDGER_CONTRADICTED', message: new RegExp(place) }])
+  t.match(await run.incidents(), [isTold, { category: 'MOVE_FAILED', message: new RegExp(place) }])
   t.match((await run.recover(thread_id, 'RETRY')).body, { detail: /nobody has said where plate is/ })
   await run.carries('plate', 'pad_1')
   await run.recover(thread_id, 'RETRY')
   t.equal(await run.over(), 'COMPLETED')
+})
+
+test('after a power cut while it is put down each place is named, and an incident is there before the run is resumed', async (t) => {
+  const before = await beginRun(t, { workflow: plateRun([{ method: 'shake_it' }]) })
+  await isIn(before, 'PLACING')
+  await before.until('it on the card', async () => before.isOnTheCard('"placing":"shaker_in"'), 100)
+  const run = await before.afterPowerCut()
+  await run.thread('plate', 'PAUSED')
+  const place = 'at pad_1 or in the gripper of arm-1 or at shaker_in'
+  t.match(await run.labware(), [{ held_by: 'arm-1', place }])
+  t.match(await run.incidents(), [{ category: 'LEDGER_CONTRADICTED', message: new RegExp(`it is ${place}; look`) }])
+  await run.carries('plate', 'shaker_in')
+  await run.post(`/api/executions/${run.execution_id}/resume`)
+  t.equal(await run.over(), 'COMPLETED')
+})
+
+test('a topology that is unloaded by force while labware is picked up leaves it where it may be', async (t) => {
+  const run = await beginRun(t, { workflow: plateRun([{ method: 'shake_it' }]) })
+  await isIn(run, 'PICKING')
+  await run.post('/api/topology/unload', { force: true })
+  await run.over()
+  const place = 'at pad_1 or in the gripper of arm-1'
+  t.match(await run.incidents(), [{ category: 'LEDGER_CONTRADICTED', message: new RegExp(`it is ${place}; look`) }])
+  t.match(await run.labware(), [{ position: 'pad_1', held_by: 'arm-1', place }], 'while none is loaded')
+  await run.post('/api/topology/load', { name: 'island' })
+  t.match(await run.labware(), [{ position: 'pad_1', held_by: 'arm-1', place }])
+  isRefusal(t, await run.ask('POST', '/api/submissions', { workflow: 'work', run_mode: 'LIVE' }), 409, 'conflict')
+  await run.carries('plate', 'pad_2')
+  t.match(await run.labware(), [{ position: 'pad_2', held_by: null, place: 'at pad_2' }])
+})
+
+/** The pick of the plate fails in the midst of it. */
+async function failedPick(t: Test): Promise<{ run: Run; thread_id: string }> {
+  const run = await beginRun(t, { workflow: plateRun([{ method: 'shake_it' }]) })
+  await run.does('arm-1', 'pick')
+  await run.breaks('arm-1', 'jam')
+  return { run, thread_id: (await run.heldAgain('plate', 'MOVE')).thread_id }
+}
+
+test('labware whose pick failed is where it stood or in the gripper when its thread is given up', async (t) => {
+  const { run, thread_id } = await failedPick(t)
+  await run.recover(thread_id, 'ABORT_THREAD')
+  await run.over()
+  const place = 'at pad_1 or in the gripper of arm-1'
+  const [left] = await run.labware()
+  t.match(left, { position: 'pad_1', held_by: 'arm-1', place })
+  t.ok((await run.incidents()).some(({ category, message }) => category === 'LEDGER_CONTRADICTED' && message.includes(place)))
+  isRefusal(t, await run.ask('POST', '/api/submissions', { workflow: 'work', run_mode: 'LIVE' }), 409, 'conflict')
+  await run.carries('plate', 'pad_1')
+  t.match(await run.labware(), [{ position: 'pad_1', held_by: null, place: 'at pad_1' }])
+})
+
+test('labware about which somebody has said where it is since its pick failed is there', async (t) => {
+  const { run, thread_id } = await failedPick(t)
+  await run.carries('plate', 'pad_1')
+  await run.recover(thread_id, 'ABORT_THREAD')
+  await run.over()
+  t.match(await run.labware(), [{ position: 'pad_1', held_by: null, place: 'at pad_1' }])
+  t.notOk((await run.incidents()).some(({ category }) => category === 'LEDGER_CONTRADICTED'))
 })

@@ -1,8 +1,8 @@
 // systemd/grafana-dashboard.json, held against what /metrics tells.
 
 import { test } from 'tap'
-import { readShipped } from '../kit/files.ts'
-import { openBench } from './testing.ts'
+import { readShipped } from '../kit/shipped.ts'
+import { openBench } from '../testing/http.ts'
 
 type Place = { x: number; y: number; w: number; h: number }
 type Target = { refId: string; expr: string; datasource: { type: string; uid: string } }

@@ -1,11 +1,15 @@
-// What `/metrics` tells of each device: its state, its temperature, and the speed of the operation that runs.
+// The metrics of each device: its state, its temperature, and the speed of the operation that runs.
 
 import type { Instrument } from '../devices/instrument.ts'
+import type { Ledger } from '../devices/ledger.ts'
 import { deviceStates } from '../devices/records.ts'
+import type { Registry } from '../devices/registry.ts'
 import { type Clock, sleep } from '../kit/clock.ts'
-import type { Lab } from '../lab.ts'
 
-/** One line of a metric: its labels and its value. */
+/** The rooms of the lab that these metrics use. */
+type Rooms = { registry: Registry; ledger: Ledger; clock: Clock }
+
+/** A line of a metric: its labels and its value. */
 export type Sample = { labels?: Record<string, string>; value: number }
 export type Metric = { name: string; help: string; type: 'gauge' | 'counter'; values: Sample[] }
 
@@ -17,7 +21,7 @@ const patience = 1000
 /** Only these are asked: a question to any other device would fail, or latch a fault anew. */
 const readable: readonly string[] = ['ready', 'busy']
 
-export async function deviceMetrics({ registry, ledger, clock }: Lab): Promise<Metric[]> {
+export async function deviceMetrics({ registry, ledger, clock }: Rooms): Promise<Metric[]> {
   const devices = registry.all()
   const readings = await Promise.all(devices.map(async (device) => ({ device, reading: await readingOf(device, clock) })))
   const read = (value: (reading: Reading) => number | null) =>
@@ -75,7 +79,7 @@ async function readingOf(device: Instrument, clock: Clock): Promise<Reading | nu
 }
 
 /** In rpm; null while nothing runs that has a speed. */
-function speedOf(device: Instrument, ledger: Lab['ledger']): number | null {
+function speedOf(device: Instrument, ledger: Ledger): number | null {
   const { operation } = device.info()
   const speed = operation && ledger.get(operation.operation_id)?.params.speed
   return typeof speed === 'number' ? speed : null

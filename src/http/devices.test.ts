@@ -2,7 +2,7 @@
 
 import { type Test, test } from 'tap'
 import type { OperationRecord } from '../devices/records.ts'
-import { atTheEnd, type Bench, isRefusal, openBench, openService, type Reply } from './testing.ts'
+import { atTheEnd, type Bench, isRefusal, openBench, openService, type Reply } from '../testing/http.ts'
 
 const shaker = '/api/devices/shaker-1'
 const gentle = { speed: 500, duration: 60 }
@@ -118,7 +118,13 @@ test('capabilities tell each operation with the schema of its body, and the limi
     },
     typical_seconds: 5,
     max_seconds: 100_029,
+    can_end_early: true,
   })
+  t.match(operations[0], { name: 'initialize', typical_seconds: 4 }, 'as its driver says')
+  await ask('POST', `${shaker}/initialize`, { headers: { Prefer: 'respond-async' } })
+  const { operation } = (await ask('GET', shaker)).body as { operation: { seconds_left: number } }
+  t.ok(operation.seconds_left > 0 && operation.seconds_left <= 4, `${operation.seconds_left} s are left`)
+  await ask('POST', `${shaker}/stop`)
   await ask('POST', `${shaker}/initialize`)
   t.match((await ask('GET', `${shaker}/capabilities`)).body, { source: 'instrument' })
 })
@@ -205,6 +211,8 @@ test('an operation has an id, under which its outcome stands', async (t) => {
     status: 'ended',
     result: answer.body,
     detail: null,
+    ended_early: false,
+    notice: null,
   })
   t.ok(ended! >= started && started > 1e9)
   t.strictSame((await ask('GET', shaker)).body, { ...((await ask('GET', shaker)).body as object), last_operation: record.body })
@@ -223,6 +231,8 @@ test('who does not want to wait is answered at once, and finds the outcome later
     'status',
     'result',
     'detail',
+    'ended_early',
+    'notice',
     'started',
     'ended',
   ])

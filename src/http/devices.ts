@@ -1,8 +1,10 @@
 // The devices and what they can do: a route for each row of the table of operations.
 
 import * as v from 'valibot'
+import type { Ledger } from '../devices/ledger.ts'
 import type { Caller } from '../devices/lock.ts'
 import { isOptional, type OperationName, operations, readings } from '../devices/operations.ts'
+import { Reading, type Readings } from '../devices/readings.ts'
 import {
   Capabilities,
   DeviceInfo,
@@ -15,15 +17,22 @@ import {
   StopAllResult,
   Temperature,
 } from '../devices/records.ts'
+import type { Registry } from '../devices/registry.ts'
 import { Wire } from '../devices/wire_log.ts'
 import { LabError } from '../errors.ts'
-import { type Call, json, type Route, route } from './contract.ts'
+import { type Call, json, type Route, routesOf } from './contract.ts'
+import { decimal, Numeral } from './numeral.ts'
+
+/** The rooms of the lab that these routes use. */
+type Rooms = { registry: Registry; ledger: Ledger; readings: Readings }
+
+const route = routesOf<Rooms>()
 
 type Doing = Exclude<OperationName, 'stop'>
 
 const path = '/api/devices/:device_id'
 
-export const deviceRoutes: Route[] = [
+export const deviceRoutes: Route<Rooms>[] = [
   route({
     method: 'GET',
     path: '/api/devices',
@@ -49,8 +58,9 @@ export const deviceRoutes: Route[] = [
     success: { status: 200, description: 'The device, what it is doing, and what is latched on it', schema: DeviceInfo },
     errors: [404],
     async handle({ lab, param }) {
-      const info = lab.registry.find(param('device_id')).info()
-      return json(info.last_operation ? info : { ...info, last_operation: await lab.ledger.lastOf(info.device_id) })
+      const instrument = lab.registry.find(param('device_id'))
+      await instrument.recall()
+      return json(instrument.info())
     },
   }),
   route({
@@ -90,6 +100,32 @@ export const deviceRoutes: Route[] = [
     async handle({ lab, param }) {
       const device_id = param('device_id')
       return json({ device_id, ...(await lab.registry.find(device_id).getTemperature()) })
+    },
+  }),
+  route({
+    method: 'GET',
+    path: `${path}/readings`,
+    operation_id: 'getDeviceReadings',
+    tag: 'devices',
+    summary: 'Get the temperatures of the last hour',
+    description:
+      'A device that can tell its temperature is asked every 10 s, and every 2 s while somebody follows `GET /api/live`; never while it is not ' +
+      'initialized or has a fault. Kept in memory: empty after a restart, and for a device that cannot tell its temperature.',
+    scope: 'read',
+    query: v.object({
+      since: v.optional(
+        v.pipe(Numeral(decimal, 'it is Unix time in seconds'), v.description('Unix time, inclusive'), v.metadata({ unit: 's' })),
+      ),
+    }),
+    success: {
+      status: 200,
+      description: 'The readings, oldest first; at most 1,800',
+      schema: v.strictObject({ device_id: v.string(), readings: v.array(Reading) }),
+    },
+    errors: [400, 404],
+    handle({ lab, param, query }) {
+      const { device_id } = lab.registry.find(param('device_id'))
+      return json({ device_id, readings: lab.readings.since(device_id, query().since) })
     },
   }),
   ...(Object.keys(operations) as OperationName[]).filter((name) => name !== 'stop').map(operationRoute),
@@ -144,7 +180,7 @@ export const deviceRoutes: Route[] = [
     summary: 'Lease a device: keep it for this key for a while, or renew that',
     description:
       'What other keys and executions ask of it is refused meanwhile, but for readings and a stop; an operation that is under way goes on. ' +
-      'An execution that needs it pauses with that reason, and goes on when it is told to retry. Kept over a restart, and over with its key. ' +
+      'An execution that needs it pauses with that reason, and goes on at a retry. Kept over a restart, and over with its key. ' +
       'On the control socket, where everybody is `local`, the header `X-Local-User` tells them apart.',
     scope: 'operate',
     body: LeaseWish,
@@ -191,16 +227,37 @@ export const deviceRoutes: Route[] = [
     scope: 'read',
     success: { status: 200, description: 'The operation', schema: OperationRecord },
     errors: [404],
-    async handle({ lab, param }) {
-      const record = await lab.ledger.find(param('operation_id'))
-      if (record) return json(record)
-      const sentence = `there is no operation ${JSON.stringify(param('operation_id'))}; they are kept for a day, but for one that was under way when the service broke off`
-      throw new LabError('not_found', sentence)
+    handle: async ({ lab, param }) => json(await operationOf(lab, param('operation_id'))),
+  }),
+  route({
+    method: 'DELETE',
+    path: '/api/operations/:operation_id',
+    operation_id: 'endOperation',
+    tag: 'devices',
+    summary: 'End a running operation early, in an orderly way: a shaker ramps down and goes home, a centrifuge brakes',
+    description:
+      'No stop, and nothing is latched: the operation ends with `ended_early: true` and `success: true`. `can_end_early` in the capabilities tells which operations can. ' +
+      'An instrument that does not acknowledge goes on, and `notice` of the operation says so. Asked again while it ends, nothing more is done.',
+    scope: 'operate',
+    success: { status: 202, also: [200], description: 'It is being ended; 200 when it had ended already', schema: OperationRecord },
+    errors: [404, 409, 423],
+    async handle({ lab, c, param }) {
+      const record = await operationOf(lab, param('operation_id'))
+      if (record.status === 'ended') return json(record)
+      lab.registry.find(record.device_id).endEarly(record.operation_id, callerOf(c))
+      return json(record, 202)
     },
   }),
 ]
 
-function operationRoute(name: OperationName): Route {
+async function operationOf({ ledger }: Pick<Rooms, 'ledger'>, operation_id: string): Promise<OperationRecord> {
+  const record = await ledger.find(operation_id)
+  if (record) return record
+  const sentence = `there is no operation ${JSON.stringify(operation_id)}; they are kept for a day, but for one that was under way when the service broke off`
+  throw new LabError('not_found', sentence)
+}
+
+function operationRoute(name: OperationName): Route<Rooms> {
   const { summary, params, ...more } = operations[name]
   const extension = 'extension' in more ? 'An extension of ours. ' : ''
   return route({
@@ -225,7 +282,7 @@ function operationRoute(name: OperationName): Route {
   })
 }
 
-async function operate({ lab, c, param, body }: Call<Record<string, unknown>, unknown>, name: Doing): Promise<Response> {
+async function operate({ lab, c, param, body }: Call<Rooms, Record<string, unknown>, unknown>, name: Doing): Promise<Response> {
   const instrument = lab.registry.find(param('device_id'))
   instrument.mustKnow(name)
   let record: OperationRecord | undefined
@@ -237,7 +294,7 @@ async function operate({ lab, c, param, body }: Call<Record<string, unknown>, un
   const done = instrument.perform(name, body(), { by, begun })
   const its: Record<string, string> = record ? { 'Operation-Id': record.operation_id } : {}
   if (record && prefersAsync(c.req.header('prefer'))) {
-    // Whoever asked for it reads the outcome there.
+    // The client reads the outcome there.
     done.catch(() => undefined)
     return json(record, 202, { ...its, Location: `/api/operations/${record.operation_id}`, 'Preference-Applied': 'respond-async' })
   }
@@ -250,7 +307,7 @@ async function operate({ lab, c, param, body }: Call<Record<string, unknown>, un
 }
 
 /** On the control socket everybody is `local`; who says there who they are is held apart from the others. */
-function callerOf(c: Call<unknown, unknown>['c']): Caller {
+function callerOf(c: Call<Rooms, unknown, unknown>['c']): Caller {
   const { key_id, scope } = c.get('principal')
   const user = c.env?.local ? c.req.header('x-local-user')?.slice(0, 64) : undefined
   return {

@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { isRefusal, openBench } from './testing.ts'
+import { isRefusal, openBench } from '../testing/http.ts'
 
 test('a submission is tried out, and nothing of it is to be seen afterwards', async (t) => {
   const { ask } = await openBench(t)

@@ -1,10 +1,16 @@
 // A submission tried out before it is made.
 
+import type { Runs } from '../lab/runs.ts'
 import { DryRun } from '../workflow/dry_run.ts'
 import { SubmissionRequest } from '../workflow/runs/submission.ts'
-import { json, type Route, route } from './contract.ts'
+import { json, type Route, routesOf } from './contract.ts'
 
-export const dryRunRoutes: Route[] = [
+/** The rooms of the lab that these routes use. */
+type Rooms = { runs: Runs }
+
+const route = routesOf<Rooms>()
+
+export const dryRunRoutes: Route<Rooms>[] = [
   route({
     method: 'POST',
     path: '/api/simulations',

@@ -4,18 +4,24 @@
 import { randomUUID } from 'node:crypto'
 import { hostname, networkInterfaces } from 'node:os'
 import type { Context, MiddlewareHandler } from 'hono'
+import type { Config } from '../config.ts'
 import { LabError } from '../errors.ts'
+import type { Audit } from '../keys/audit.ts'
+import type { Keys } from '../keys/keys.ts'
 import { withoutSecrets } from '../keys/secret.ts'
 import { commandHere } from '../kit/installation.ts'
-import type { Lab } from '../lab.ts'
+import type { Refusals } from '../kit/refusals.ts'
 import type { Env, Principal } from './contract.ts'
 import { answerError } from './errors.ts'
 import { WrongKeys } from './wrong_keys.ts'
 
+/** The rooms of the lab that the entrance uses. */
+type Rooms = { config: Config; keys: Keys; refusals: Refusals; audit: Audit }
+
 const local: Principal = { key_id: 'local', name: 'local', scope: 'admin' }
 
 /** `isPublic` tells of a method and a path whether they need no key. */
-export function entrance(lab: Lab, isPublic: (method: string, path: string) => boolean): MiddlewareHandler<Env> {
+export function entrance(lab: Rooms, isPublic: (method: string, path: string) => boolean): MiddlewareHandler<Env> {
   const ours = ourHosts(() => lab.config.hosts)
   const wrongKeys = new WrongKeys((address) =>
     lab.refusals.count('wrong_keys', `${address} has tried too many wrong keys: its requests are refused for a while`),
@@ -69,7 +75,7 @@ function identified(c: Context<Env>): (answer: Response) => Response {
 }
 
 /** Whatever may have changed something, and what was refused that. */
-function takeDown(lab: Lab, c: Context<Env>, answer: Response): void {
+function takeDown(lab: Rooms, c: Context<Env>, answer: Response): void {
   const { method, path } = c.req
   if (method === 'GET' || method === 'HEAD' || method === 'OPTIONS') return
   const { key_id = null, name = null, scope = null } = c.get('principal') ?? {}
@@ -97,7 +103,7 @@ function keyOf(c: Context<Env>): string | undefined {
   return key ?? bearer
 }
 
-function admitted(lab: Lab, wrongKeys: WrongKeys, header: string | undefined, address: () => string): Principal {
+function admitted(lab: Rooms, wrongKeys: WrongKeys, header: string | undefined, address: () => string): Principal {
   const key = header === undefined ? undefined : lab.keys.check(header)
   if (key) return key
   if (header !== undefined) wrongKeys.count(address())

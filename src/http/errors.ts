@@ -44,7 +44,7 @@ export const statuses: Record<ErrorCode, ContentfulStatusCode> = {
 
 const longestDetail = 300
 
-/** Any thrown thing as an answer. What we did not foresee is told to the log, not to the client. */
+/** Any thrown thing as an answer. An error that nobody foresaw is logged, and not shown to the client. */
 export function errorAnswer(error: unknown): { status: ContentfulStatusCode; body: { detail: string }; headers: Record<string, string> } {
   const { code, message, retry_after_s } =
     error instanceof LabError ? error : new LabError('internal', 'something went wrong inside the service; its log says what')
@@ -77,7 +77,7 @@ export function answerError(c: Context, error: unknown): Response {
   return c.body(`${JSON.stringify(body)}\n`, status, { 'Content-Type': 'application/json', ...headers, ...closing })
 }
 
-/** As `answerError`; what we did not foresee is told to the log. */
+/** As `answerError`; an error that nobody foresaw is logged. */
 export function answerFailure(log: Log, c: Context, error: unknown): Response {
   if (!(error instanceof LabError)) log.error(`${c.req.method} ${withoutSecrets(c.req.path)} failed, request ${c.get('request_id')}`, error)
   return answerError(c, error)

@@ -2,9 +2,12 @@
 
 import type { ServerResponse } from 'node:http'
 import type { LabError } from '../errors.ts'
+import type { Hub } from '../events/hub.ts'
 import type { Piece, Query } from '../events/log_reader.ts'
-import type { Lab } from '../lab.ts'
-import { pacedBody } from './paced_body.ts'
+import { type Pacing, pacedBody } from './paced_body.ts'
+
+/** The rooms of the lab that an answer of events uses. */
+type Rooms = { hub: Hub } & Pacing
 
 /** An answer that reads more of the log than this waits for its turn before it reads anything. */
 const large_bytes = 128 * 1024
@@ -24,7 +27,7 @@ type Reading = {
 
 /** Throws `overloaded`, and the reason of `ended`. */
 export async function answerEvents(
-  lab: Lab,
+  lab: Rooms,
   query: Query,
   { gone, ended, response, onEnd }: Reading,
 ): Promise<Buffer | ReadableStream<Uint8Array>> {
@@ -56,7 +59,7 @@ export async function answerEvents(
   return body
 }
 
-async function turn({ hub, refusals }: Lab, gone: AbortSignal): Promise<() => void> {
+async function turn({ hub, refusals }: Rooms, gone: AbortSignal): Promise<() => void> {
   try {
     return await hub.wholeAnswers.acquire(gone)
   } catch (error) {

@@ -2,9 +2,9 @@ import type { Socket } from 'node:net'
 import { test } from 'tap'
 import type { RuntimeEvent } from '../events/event.ts'
 import type { Lab } from '../lab.ts'
-import { dialled, isRefusal, openBench, openService } from './testing.ts'
+import { dialled, isRefusal, openBench, openService } from '../testing/http.ts'
 
-type Answer = { events: RuntimeEvent[]; next_since: number }
+type EventsPage = { events: RuntimeEvent[]; next_since: number }
 
 test('GET /events answers what was fired at or after a time, and when to ask from next', async (t) => {
   const { ask, lab } = await openBench(t)
@@ -16,15 +16,19 @@ test('GET /events answers what was fired at or after a time, and when to ask fro
   t.equal(got.status, 200)
   t.match(got.headers.get('content-type'), 'application/json')
   t.equal(got.headers.get('cache-control'), 'no-store')
-  const { events, next_since } = got.body as Answer
+  const { events, next_since } = got.body as EventsPage
   t.same(events, fired)
   t.same(Object.keys(events[0]!), ['event_name', 'execution_id', 'timestamp', 'entity_type', 'entity_id', 'status', 'context'])
   t.ok(next_since > fired[4]!.timestamp)
   const [more] = fire(lab, 1)
   await lab.hub.log.until()
-  t.same(((await ask('GET', `/events?since=${next_since}`)).body as Answer).events, [more])
-  t.same(((await ask('GET', `/events?execution_id=run-1&since=${fired[3]!.timestamp}`)).body as Answer).events, [fired[3], fired[4], more])
-  t.same(((await ask('GET', '/events?execution_id=run-1&limit=2')).body as Answer).events, fired.slice(0, 2))
+  t.same(((await ask('GET', `/events?since=${next_since}`)).body as EventsPage).events, [more])
+  t.same(((await ask('GET', `/events?execution_id=run-1&since=${fired[3]!.timestamp}`)).body as EventsPage).events, [
+    fired[3],
+    fired[4],
+    more,
+  ])
+  t.same(((await ask('GET', '/events?execution_id=run-1&limit=2')).body as EventsPage).events, fired.slice(0, 2))
 })
 
 test('asking on with next_since and a limit misses nothing and gets nothing twice', async (t) => {
@@ -33,7 +37,7 @@ test('asking on with next_since and a limit misses nothing and gets nothing twic
   await lab.hub.log.until()
   const seen: unknown[] = []
   for (let since = 0, count = 7; count === 7; ) {
-    const { events, next_since } = (await ask('GET', `/events?since=${since}&limit=7&execution_id=run-1`)).body as Answer
+    const { events, next_since } = (await ask('GET', `/events?since=${since}&limit=7&execution_id=run-1`)).body as EventsPage
     seen.push(...events.map(({ context }) => context.n))
     since = next_since
     count = events.length
@@ -83,14 +87,14 @@ test('a question that waits is answered by the first event it asks for', async (
   await turns(20)
   t.notOk(answered)
   fire(lab, 1, 'run-2')
-  const { events } = (await (await waiting).json()) as Answer
+  const { events } = (await (await waiting).json()) as EventsPage
   t.same(
     events.map(({ execution_id }) => execution_id),
     ['run-2'],
   )
   const before = clock.now()
   const empty = await clock.run(Promise.resolve(hono.request('/events?execution_id=run-3&wait=2.5', { headers })))
-  t.same(((await empty.json()) as Answer).events, [])
+  t.same(((await empty.json()) as EventsPage).events, [])
   t.ok(clock.now() - before >= 2500)
 })
 
@@ -107,7 +111,7 @@ test('an answer over much of the log comes in pieces: two at a time, sixteen wai
   const refused = await get()
   t.equal(refused.status, 503)
   t.ok(refused.headers.get('retry-after'))
-  const { events, next_since } = (await answers[0]!.json()) as Answer
+  const { events, next_since } = (await answers[0]!.json()) as EventsPage
   t.same([events.length, next_since > fired[2999]!.timestamp], [3000, true])
   // One that hangs up, and two that nobody takes for a minute, leave their places to others.
   await (await nextOf(letIn)).body!.cancel()
@@ -115,7 +119,7 @@ test('an answer over much of the log comes in pieces: two at a time, sixteen wai
   untaken.closed.catch(() => undefined)
   await untaken.read()
   await clock.advance(61_000)
-  for (let i = 0; i < 14; i++) t.equal(((await (await nextOf(letIn)).json()) as Answer).events.length, 3000)
+  for (let i = 0; i < 14; i++) t.equal(((await (await nextOf(letIn)).json()) as EventsPage).events.length, 3000)
   await t.rejects(answers[1]!.text())
   t.equal(lab.hub.wholeAnswers.waiting, 0)
 })
@@ -135,9 +139,9 @@ test('a stream has its headers, its frames, and is taken up again behind the las
   const fired = fire(lab, 5)
   fire(lab, 1, 'run-2')
   await live.until(/"n":4/)
-  t.match(live.text, /^retry: 2000\n\nevent: runtime_event\ndata: \{.*\}\nid: \d+\n\nevent/)
+  t.match(live.text, /^retry: 2000\nid: \d+\n\nevent: runtime_event\ndata: \{.*\}\nid: \d+\n\nevent/)
   t.same(eventsIn(live.text), fired)
-  const [, id] = /^id: (\d+)$/m.exec(live.text)!
+  const [, id] = /\}\nid: (\d+)$/m.exec(live.text)!
   const byHeader = await opened(port, secrets.read, '/events/stream?execution_id=run-1', { 'Last-Event-ID': id! })
   const byQuery = await opened(port, secrets.read, `/events/stream?execution_id=run-1&last_event_id=${id}`)
   for (const again of [byHeader, byQuery]) {

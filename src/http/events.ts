@@ -1,22 +1,26 @@
-// What happened, asked for or streamed.
+// The routes of events: a page of them, or a stream.
 
-import type { Context } from 'hono'
 import * as v from 'valibot'
 import { LabError } from '../errors.ts'
 import { RuntimeEvent } from '../events/event.ts'
-import { microseconds } from '../events/hub.ts'
+import { type Hub, microseconds } from '../events/hub.ts'
 import type { Query } from '../events/log_reader.ts'
 import { usualHeartbeat_s } from '../events/streams.ts'
-import type { Lab } from '../lab.ts'
-import { type Env, type Route, route } from './contract.ts'
+import type { LongRequests } from '../keys/long_requests.ts'
+import { type Route, routesOf } from './contract.ts'
 import { answerEvents } from './event_answer.ts'
 import { decimal, Numeral, whole } from './numeral.ts'
-import { bodyOutlet, socketOutlet } from './outlets.ts'
-import { apiVersion } from './version.ts'
+import { answerHeaders, keyOf, openStream } from './open_stream.ts'
+import type { Pacing } from './paced_body.ts'
+
+/** The rooms of the lab that these routes use. */
+type Rooms = { hub: Hub; long_requests: LongRequests } & Pacing
+
+const route = routesOf<Rooms>()
 
 const ExecutionId = v.pipe(v.string(), v.nonEmpty(), v.maxLength(256), v.description('Only events of this execution'))
 
-const Asked = v.object({
+const EventParameters = v.object({
   since: v.optional(
     v.pipe(
       Numeral(decimal, 'it is Unix time in seconds, 0 or more'),
@@ -47,13 +51,13 @@ const Streamed = v.object({
       Numeral(whole, 'it is a whole number of seconds'),
       v.minValue(1),
       v.maxValue(60),
-      v.description(`Seconds between pings; ${usualHeartbeat_s} unless said`),
+      v.description(`Seconds between pings; ${usualHeartbeat_s} by default`),
       v.metadata({ unit: 's' }),
     ),
   ),
 })
 
-export const eventRoutes: Route[] = [
+export const eventRoutes: Route<Rooms>[] = [
   route({
     method: 'GET',
     path: '/events',
@@ -62,7 +66,7 @@ export const eventRoutes: Route[] = [
     summary: 'Events recorded at or after a time',
     description: 'In the order they were fired. Ask next with `since` = `next_since`: nothing is missed and nothing comes twice.',
     scope: 'read',
-    query: Asked,
+    query: EventParameters,
     success: {
       status: 200,
       description: 'The events, and the `since` of the next question',
@@ -72,16 +76,16 @@ export const eventRoutes: Route[] = [
     async handle({ lab, c, query }) {
       const asked = query()
       const wanted = { since_us: microseconds(asked.since ?? 0), execution_id: asked.execution_id, limit: asked.limit }
-      if (c.req.method === 'HEAD') return new Response(null, { headers: headersOf('application/json') })
+      if (c.req.method === 'HEAD') return new Response(null, { headers: answerHeaders('application/json') })
       const ended = new AbortController()
       const leave = lab.long_requests.enter(keyOf(c), () => ended.abort(keyEnded()))
       const reading = { gone: c.req.raw.signal, ended: ended.signal, response: c.env?.outgoing, onEnd: leave }
       try {
         if (asked.wait) await somethingThere(lab, wanted, asked.wait * 1000, reading)
-        // Who was told elsewhere that something has ended finds the event of it here.
+        // A client that knows from elsewhere that something has ended finds the event of it here.
         await lab.hub.log.until()
         const body = await answerEvents(lab, wanted, reading)
-        return new Response(body, { headers: headersOf('application/json') })
+        return new Response(body, { headers: answerHeaders('application/json') })
       } catch (error) {
         leave()
         throw error
@@ -95,8 +99,9 @@ export const eventRoutes: Route[] = [
     tag: 'events',
     summary: 'Live events, as Server-Sent Events',
     description:
-      'Each frame is `event: runtime_event`, `data:` with one RuntimeEvent, and `id:`. After a break, ask with the last id: what came in between follows. ' +
-      'A reader that falls 1000 events behind loses the oldest, and is told by the comment `: dropped N`. ' +
+      'Each frame is `event: runtime_event`, `data:` with one RuntimeEvent, and `id:`. A new stream begins with an `id:` alone, behind which its events come. ' +
+      'After a break, ask with the last id: what came in between follows. ' +
+      'A reader that falls 1000 events behind loses the oldest, and receives the comment `: dropped N`. ' +
       'Ids rise, with holes; none is given twice, also after a power cut. The comment `: gap` says that events behind the last id are lost: ' +
       'a power cut or a full disk took them, or the id is not in this log. What follows is all there is; read the state anew.',
     scope: 'read',
@@ -106,53 +111,13 @@ export const eventRoutes: Route[] = [
     handle({ lab, c, query }) {
       const { execution_id, last_event_id, heartbeat } = query()
       const after_seq = sequenceNumber(c.req.header('last-event-id') || last_event_id)
-      return stream(lab, c, { after_seq, execution_id, heartbeat_s: heartbeat })
+      return openStream(lab, c, (outlet) => lab.hub.streams.subscribe({ outlet, after_seq, execution_id, heartbeat_s: heartbeat }))
     },
   }),
 ]
 
-type Wanted = { after_seq: number | undefined; execution_id: string | undefined; heartbeat_s: number | undefined }
-
-async function stream(lab: Lab, c: Context<Env>, wanted: Wanted): Promise<Response> {
-  const headers = { ...headersOf('text/event-stream'), 'X-Accel-Buffering': 'no' }
-  if (c.req.method === 'HEAD') return c.body(null, 200, headers)
-  mustHaveRoom(lab)
-  const leave = lab.long_requests.enter(keyOf(c), () => subscription.end())
-  const close = () => {
-    leave()
-    subscription?.close()
-  }
-  // A page of another origin needs the headers that a middleware adds to the answer, so there has to be one.
-  const response = c.req.header('origin') === undefined ? c.env?.outgoing : undefined
-  const { outlet, body } = response ? { outlet: socketOutlet(response, headers, close), body: null } : bodyOutlet(close, c.env?.outgoing)
-  const subscription = lab.hub.streams.subscribe({ outlet, ...wanted })
-  if (body) return c.body(body, 200, headers)
-  const { RESPONSE_ALREADY_SENT } = await import('@hono/node-server/utils/response')
-  // A copy is one of Node's own: of a light one the mark is not seen, and it would be sent.
-  return RESPONSE_ALREADY_SENT.clone()
-}
-
-/** Throws as `Streams.mustHaveRoom`. */
-function mustHaveRoom({ hub, refusals }: Lab): void {
-  try {
-    hub.streams.mustHaveRoom()
-  } catch (error) {
-    if (error instanceof LabError && error.code === 'overloaded') refusals.count('subscribers', `a stream was refused: ${error.message}`)
-    throw error
-  }
-}
-
-/** Undefined on the control socket, which nobody needs a key for. */
-function keyOf(c: Context<Env>): string | undefined {
-  return c.env?.local ? undefined : c.get('principal').key_id
-}
-
 function keyEnded(): LabError {
   return new LabError('unauthorized', 'the key of this request was revoked or has expired meanwhile; ask again with a valid key')
-}
-
-function headersOf(type: string): Record<string, string> {
-  return { 'Content-Type': type, 'Cache-Control': 'no-store', 'X-API-Version': apiVersion }
 }
 
 function sequenceNumber(text: string | undefined): number | undefined {
@@ -164,7 +129,7 @@ function sequenceNumber(text: string | undefined): number | undefined {
 type Ends = { gone: AbortSignal; ended: AbortSignal }
 
 /** Resolves when there is an event to answer, when the time is up, or when nobody waits any more. Rejects with the reason of `ended`. */
-async function somethingThere(lab: Lab, query: Query, wait_ms: number, { gone, ended }: Ends): Promise<void> {
+async function somethingThere(lab: Rooms, query: Query, wait_ms: number, { gone, ended }: Ends): Promise<void> {
   const { log, closing } = lab.hub
   const { promise, resolve } = withResolver()
   const ends = [
@@ -183,7 +148,7 @@ async function somethingThere(lab: Lab, query: Query, wait_ms: number, { gone, e
   }
 }
 
-async function isThere(lab: Lab, query: Query): Promise<boolean> {
+async function isThere(lab: Rooms, query: Query): Promise<boolean> {
   // Most who wait have seen all there is, and cost no look at the card.
   if (lab.hub.log.shown.us < query.since_us!) return false
   for await (const { count } of lab.hub.log.read({ ...query, limit: 1 }, 'array')) if (count > 0) return true

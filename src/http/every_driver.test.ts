@@ -4,10 +4,10 @@ import { type Test, test } from 'tap'
 import * as v from 'valibot'
 import { isOnPins } from '../../drivers/driver.ts'
 import { type DriverName, driverNames, drivers } from '../../drivers/index.ts'
-import { calm, onSimulator } from '../../drivers/testing.ts'
 import type { Limit } from '../devices/device.ts'
 import { operations, type Performable } from '../devices/operations.ts'
-import { openBench } from './testing.ts'
+import { calm, onSimulator } from '../testing/drivers.ts'
+import { openBench } from '../testing/http.ts'
 
 /** What has to be done before an operation, so that it may be done. */
 const before: Partial<Record<Performable, Performable[]>> = {

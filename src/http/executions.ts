@@ -3,9 +3,11 @@
 import * as v from 'valibot'
 import { OperationResult } from '../devices/records.ts'
 import { LabError } from '../errors.ts'
+import type { Hub } from '../events/hub.ts'
+import type { Incident } from '../events/incidents.ts'
 import { Id, Name } from '../kit/name.ts'
-import type { Lab } from '../lab.ts'
-import { recordStatuses } from '../workflow/kept/records.ts'
+import type { Runs } from '../lab/runs.ts'
+import { recordStatuses } from '../workflow/journal/records.ts'
 import { JsonStep } from '../workflow/plans/documents.ts'
 import type { Execution } from '../workflow/runs/execution.ts'
 import { Blocker, blockers, Reason, why } from '../workflow/runs/explaining.ts'
@@ -19,8 +21,13 @@ import {
   summaryOf,
   threadsOf,
 } from '../workflow/snapshot.ts'
-import { type Call, json, type Route, route } from './contract.ts'
+import { type Call, json, type Route, routesOf } from './contract.ts'
 import { Limit, Numeral, whole } from './numeral.ts'
+
+/** The rooms of the lab that these routes use. */
+type Rooms = { hub: Hub; runs: Runs; safe_mode: Incident | undefined }
+
+const route = routesOf<Rooms>()
 
 const path = '/api/executions/:execution_id'
 const Nothing = v.strictObject({})
@@ -39,7 +46,7 @@ const mostUnwritten = 200
 
 const Offset = v.optional(v.pipe(Numeral(whole, 'it is a whole number'), v.description('Begins behind so many')), '0')
 
-export const executionRoutes: Route[] = [
+export const executionRoutes: Route<Rooms>[] = [
   route({
     method: 'GET',
     path: '/api/executions',
@@ -289,8 +296,8 @@ export const executionRoutes: Route[] = [
   }),
 ]
 
-/** What is told to a run that is open, with no more to say than that. */
-function verb(name: string, summary: string, tell: (execution: Execution) => string): Route {
+/** The route of a verb for an open run that takes no more than its name. */
+function verb(name: string, summary: string, tell: (execution: Execution) => string): Route<Rooms> {
   return route({
     method: 'POST',
     path: `${path}/${name}`,
@@ -300,7 +307,7 @@ function verb(name: string, summary: string, tell: (execution: Execution) => str
     scope: 'operate',
     body: Nothing,
     body_may_be_empty: true,
-    success: { status: 200, description: 'Told', schema: OperationResult },
+    success: { status: 200, description: 'The run has taken the request.', schema: OperationResult },
     errors: [404, 409],
     handle(call) {
       const execution = openOne(call)
@@ -310,7 +317,7 @@ function verb(name: string, summary: string, tell: (execution: Execution) => str
   })
 }
 
-/** What a resume of the execution will have done, in words. */
+/** Words the effect of a resume of the execution. */
 function resumedIn({ paused, slots }: Execution): string {
   const orphaned = slots.list().flatMap(({ isOrphaned, labware }) => (isOrphaned ? labware : []))
   if (orphaned.length > 0) return `resumed: it goes on without ${orphaned.join(', ')}, which nobody brings any more`
@@ -318,7 +325,7 @@ function resumedIn({ paused, slots }: Execution): string {
 }
 
 /** Throws `not_found`. */
-function knownBy({ runs }: Lab, execution_id: string): Known {
+function knownBy({ runs }: Pick<Rooms, 'runs'>, execution_id: string): Known {
   const { records } = runs.runtime
   const row = records.execution(execution_id)
   if (!row) throw new LabError('not_found', `there is no execution ${JSON.stringify(execution_id)}; /api/executions shows what there is`)
@@ -326,14 +333,14 @@ function knownBy({ runs }: Lab, execution_id: string): Known {
 }
 
 /** Throws `not_found`, and `conflict` for one that has ended. */
-export function openOne({ lab, param }: Pick<Call<unknown, unknown>, 'lab' | 'param'>): Execution {
+export function openOne({ lab, param }: Pick<Call<Pick<Rooms, 'runs'>, unknown, unknown>, 'lab' | 'param'>): Execution {
   const { execution, row } = knownBy(lab, param('execution_id'))
   if (execution && !execution.isOver) return execution
   throw new LabError('conflict', `execution ${row.execution_id} has ended: ${row.status}`)
 }
 
 /** Older executions than are kept have events still, which nothing else would ever take out of the log. */
-async function mustHaveEvents(lab: Lab, execution_id: string): Promise<void> {
+async function mustHaveEvents(lab: Rooms, execution_id: string): Promise<void> {
   if (lab.runs.runtime.records.execution(execution_id)) return
   if (/^[0-9a-f-]{36}$/.test(execution_id)) {
     for await (const _ of lab.hub.events({ execution_id })) return

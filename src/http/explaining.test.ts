@@ -1,7 +1,7 @@
 // What a run says of why it stands, and what it learned, over the API.
 
 import { t as file, test } from 'tap'
-import { atPad1, beginRun, plateRun, seal } from './run_testing.ts'
+import { atPad1, beginRun, plateRun, seal } from '../testing/http_runs.ts'
 
 // A slow machine is not a failure.
 file.setTimeout(0)
@@ -36,14 +36,15 @@ test('what is learned on a fast simulator is in its own seconds', async (t) => {
     await t.test(`at ${time_scale} times the pace`, async (t) => {
       const run = await beginRun(t, { workflow: plateRun([{ method: 'shake_it' }]), time_scale })
       t.equal(await run.over(), 'COMPLETED')
-      const { durations } = run.bench.lab.runs.runtime.worlds.live!
+      const { durations } = run.bench.lab.runs.runtime.environments.live!
       learned.push({ hop: durations!.hop('arm-1')!, beyond: durations!.beyond('shaker-1', 'shake')! })
     })
   }
   const [real, fast] = learned as [(typeof learned)[0], (typeof learned)[0]]
   t.ok(real.hop > 5)
-  t.ok(Math.abs(fast.hop - real.hop) < real.hop / 3, `${fast.hop} s, and ${real.hop} s in real time`)
-  t.ok(Math.abs(fast.beyond - real.beyond) < 10, `${fast.beyond} s, and ${real.beyond} s in real time`)
+  // Seconds of ours would be a twentieth. On a slow machine it takes longer, so that nothing is said here of too much: see forecast.test.ts.
+  for (const part of ['hop', 'beyond'] as const)
+    t.ok(fast[part] > real[part] / 3, `${part}: ${fast[part]} s, and ${real[part]} s at the pace of 1`)
 })
 
 test('resume says which labware a run goes on without', async (t) => {

@@ -1,10 +1,10 @@
 // What people do with their hands in a run, told over the API: steps they confirm, labware they bring, carry and take away.
 
 import { type Test, test } from 'tap'
+import { isRefusal } from '../testing/http.ts'
+import { atPad1, beginRun, plateRun, type Scripted, seal, shake } from '../testing/http_runs.ts'
 import type { ShownThread } from '../workflow/snapshot.ts'
 import type { Whereabouts } from '../workflow/whereabouts.ts'
-import { atPad1, beginRun, plateRun, type Scripted, seal, shake } from './run_testing.ts'
-import { isRefusal } from './testing.ts'
 
 type Steps = { steps: { step_id: string; instruction: string }[] }
 

@@ -1,7 +1,7 @@
 import { test } from 'tap'
-import { HandHost } from '../care/testing.ts'
 import { LabError } from '../errors.ts'
-import { openBench } from './testing.ts'
+import { HandHost } from '../testing/care.ts'
+import { openBench } from '../testing/http.ts'
 
 test('what is not well with the computer is a word of /health, an incident and a figure', async (t) => {
   const host = new HandHost()

@@ -4,10 +4,10 @@ import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { t as file, test } from 'tap'
 import { scopes } from '../keys/keys.ts'
+import { type Bench, openBench, openService, repliesIn, said } from '../testing/http.ts'
 import type { Route } from './contract.ts'
 import { examples } from './openapi_examples.ts'
 import { routes } from './routes.ts'
-import { type Bench, openBench, openService, repliesIn, said } from './testing.ts'
 
 // A slow machine is not a failure.
 file.setTimeout(0)
@@ -24,6 +24,7 @@ const good: Record<string, object> = {
   setTemperature: { temperature: 40 },
   createTeachpoint: { ...home, access: { access_type: 'vertical' }, gateway: 'b' },
   updateTeachpoint: { coord_type: 'joint', coords: { base: 1, shoulder: 2, elbow: 3, wrist: 4 } },
+  restoreTeachpoint: { version: '0123456789abcdef' },
   importTeachpoints: { device_id: 'arm-1', teachpoints: [home, { ...home, name: 'b' }], overwrite: true },
   loadTopology: { name: 'demo', force: true },
   putWorkflow: examples.putWorkflow!.body as object,

@@ -1,12 +1,12 @@
 // A request under an Idempotency-Key is done once, whoever asks how often, over a restart too.
 
-import { readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { type Test, test } from 'tap'
 import { silent } from '../kit/log.ts'
-import { diskClock } from '../kit/testing.ts'
 import { type Lab, openLab } from '../lab.ts'
+import { type Asking, benchConfig, isRefusal, openBench } from '../testing/http.ts'
+import { diskClock } from '../testing/kit.ts'
 import { app } from './app.ts'
-import { type Asking, benchConfig, isRefusal, openBench } from './testing.ts'
 
 const shaker = '/api/devices/shaker-1'
 const gentle = { speed: 500, duration: 5 }
@@ -140,6 +140,8 @@ test('the record is on the card before the first byte is on the wire, and where 
   renameSync(data_dir, `${data_dir}-away`)
   isRefusal(t, await ask('POST', `${shaker}/shake`, under('b', { json: gentle })), 503, 'storage')
   t.equal(shakes(), 1)
+  // The event log may have begun the folder anew.
+  rmSync(data_dir, { recursive: true, force: true })
   renameSync(`${data_dir}-away`, data_dir)
   t.equal((await ask('POST', `${shaker}/shake`, under('b', { json: gentle }))).status, 200)
 })

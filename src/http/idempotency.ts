@@ -1,11 +1,15 @@
 // Carries out a POST with an Idempotency-Key once, and repeats its answer to later requests with the same key. Other requests pass through.
 
 import type { Context } from 'hono'
+import type { Ledger } from '../devices/ledger.ts'
 import { LabError } from '../errors.ts'
-import { type Answer, type IdempotentRequest, interrupted, type Worth } from '../keys/idempotency.ts'
-import type { Lab } from '../lab.ts'
+import { type Idempotency, type IdempotentRequest, interrupted, type StoredAnswer, type Worth } from '../keys/idempotency.ts'
+import type { Log } from '../kit/log.ts'
 import type { Env, Route } from './contract.ts'
 import { answerFailure } from './errors.ts'
+
+/** The rooms of the lab that idempotency uses. */
+type Rooms = { idempotency: Idempotency; ledger: Ledger; log: Log }
 
 /** Whether such a key means anything there: a stop is never held back by one, and who has no key of ours is nobody to remember. */
 export function takesIdempotencyKey({ method, scope }: Route): boolean {
@@ -14,7 +18,7 @@ export function takesIdempotencyKey({ method, scope }: Route): boolean {
 
 /** Answers what `handle` answers, or what it answered before. Throws as `Once.begin`, and `invalid` for a key that is none. */
 export async function idempotent(
-  lab: Lab,
+  lab: Rooms,
   route: Route,
   c: Context<Env>,
   body: ArrayBuffer | Uint8Array,
@@ -42,8 +46,11 @@ export async function idempotent(
   return new Response(answer.body, answer)
 }
 
-/** Of an operation that was answered before its end: what it came to. Throws `conflict` where a restart has interrupted it. */
-async function bodyNow(lab: Lab, asked: IdempotentRequest, { status, headers, body }: Answer): Promise<string> {
+/**
+ * Returns the body of a repeated answer: the present outcome of an operation that was answered before its end. Throws `conflict` where a
+ * restart interrupted the operation.
+ */
+async function bodyNow(lab: Rooms, asked: IdempotentRequest, { status, headers, body }: StoredAnswer): Promise<string> {
   const operation_id = headers['operation-id']
   if (status !== 202 || operation_id === undefined) return body
   const record = await lab.ledger.find(operation_id)
@@ -51,7 +58,10 @@ async function bodyNow(lab: Lab, asked: IdempotentRequest, { status, headers, bo
   return record ? `${JSON.stringify(record)}\n` : body
 }
 
-/** What was refused was not done, so it may be tried again under the same key; what began and failed may not. */
+/**
+ * Says how long an answer is stored. A refused request was not done, so it may be tried again under the same key; one that began and failed
+ * may not.
+ */
 function worthOf({ is_secret }: Route, { status, headers }: Response): Worth {
   const isDone = status < 400 || status === 500 || (status > 500 && headers.has('operation-id'))
   if (!isDone) return 'forget'

@@ -3,8 +3,8 @@
 import { test } from 'tap'
 import type { Incident } from '../events/incidents.ts'
 import { noTypeScript } from '../kit/modules.test.typescript.ts'
-import { atPad1, beginRun, ended, plateRun, type Scripted, shake } from './run_testing.ts'
-import { isRefusal } from './testing.ts'
+import { isRefusal } from '../testing/http.ts'
+import { atPad1, beginRun, ended, plateRun, type Scripted, shake } from '../testing/http_runs.ts'
 
 const oneShake = plateRun([{ method: 'shake_it' }])
 

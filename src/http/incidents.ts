@@ -1,21 +1,28 @@
-// What went wrong and somebody has to know of.
+// The routes of incidents: failures that a person has to know of.
 
 import * as v from 'valibot'
 import { OperationResult } from '../devices/records.ts'
+import type { Hub } from '../events/hub.ts'
 import { Incident } from '../events/incidents.ts'
+import type { Runs } from '../lab/runs.ts'
 import type { Runtime } from '../workflow/runtime.ts'
-import { json, type Route, route } from './contract.ts'
+import { json, type Route, routesOf } from './contract.ts'
 import { Limit } from './numeral.ts'
+
+/** The rooms of the lab that these routes use. */
+type Rooms = { hub: Hub; runs: Runs }
+
+const route = routesOf<Rooms>()
 
 const path = '/api/incidents/:incident_id'
 
-const Asked = v.object({
+const IncidentParameters = v.object({
   limit: Limit,
   execution_id: v.optional(v.pipe(v.string(), v.description('Those of this execution alone'))),
   acknowledged: v.optional(v.pipe(v.picklist(['true', 'false']), v.description('Those alone that somebody has seen, or nobody'))),
 })
 
-export const incidentRoutes: Route[] = [
+export const incidentRoutes: Route<Rooms>[] = [
   route({
     method: 'GET',
     path: '/api/incidents',
@@ -24,7 +31,7 @@ export const incidentRoutes: Route[] = [
     summary: 'List incidents',
     description: 'The newest thousand are kept; older ones remain as events.',
     scope: 'read',
-    query: Asked,
+    query: IncidentParameters,
     success: { status: 200, description: 'The newest first', schema: v.strictObject({ incidents: v.array(Incident) }) },
     errors: [400],
     handle({ lab, query }) {
@@ -95,8 +102,8 @@ type LateCall<Body> = {
   tell(runtime: Runtime, incident_id: string, body: Body): string
 }
 
-/** What an operator says about the call of a RECOVERABLE_TIMEOUT, as long as it goes on. */
-function lateCall<Body>({ name, summary, body, tell }: LateCall<Body>): Route {
+/** The route of a decision about the call of a RECOVERABLE_TIMEOUT, as long as the call goes on. */
+function lateCall<Body>({ name, summary, body, tell }: LateCall<Body>): Route<Rooms> {
   return route<Body>({
     method: 'POST',
     path: `${path}/${name}`,
@@ -109,7 +116,7 @@ function lateCall<Body>({ name, summary, body, tell }: LateCall<Body>): Route {
     scope: 'operate',
     body,
     body_may_be_empty: name !== 'extend',
-    success: { status: 200, description: 'Told', schema: OperationResult },
+    success: { status: 200, description: 'The decision about the call was recorded.', schema: OperationResult },
     errors: name === 'extend' ? [400, 404, 409] : [404, 409],
     handle(call) {
       const { incident_id } = call.lab.hub.incidents.get(call.param('incident_id'))

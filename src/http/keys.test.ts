@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { openBench } from './testing.ts'
+import { openBench } from '../testing/http.ts'
 
 type Key = { key_id: string; api_key: string; name: string; scope: string; revoked_at: number | null }
 

@@ -2,10 +2,16 @@
 
 import * as v from 'valibot'
 import { OperationResult } from '../devices/records.ts'
-import { CreatedKey, KeyEnd, KeyRequest, PublicKey } from '../keys/keys.ts'
-import { PairingAnswer, PairingRequest, PairingWish } from '../keys/pairing.ts'
-import { json, type Route, route } from './contract.ts'
+import { CreatedKey, KeyEnd, KeyRequest, type Keys, PublicKey } from '../keys/keys.ts'
+import { type Pairing, PairingAnswer, PairingRequest, PairingWish } from '../keys/pairing.ts'
+import type { Log } from '../kit/log.ts'
+import { json, type Route, routesOf } from './contract.ts'
 import { remoteAddress } from './entrance.ts'
+
+/** The rooms of the lab that these routes use. */
+type Rooms = { keys: Keys; pairing: Pairing; log: Log }
+
+const route = routesOf<Rooms>()
 
 const Rotation = v.strictObject({
   overlap_s: v.optional(
@@ -18,7 +24,7 @@ const Approval = v.strictObject({ expires_at: KeyEnd })
 
 const requestPath = '/api/keys/requests/:request_id'
 
-export const keyRoutes: Route[] = [
+export const keyRoutes: Route<Rooms>[] = [
   route({
     method: 'GET',
     path: '/api/keys',

@@ -3,10 +3,16 @@
 import * as v from 'valibot'
 import { OperationResult } from '../devices/records.ts'
 import { Name } from '../kit/name.ts'
+import type { Runs } from '../lab/runs.ts'
 import { Whereabouts } from '../workflow/whereabouts.ts'
-import { json, type Route, route } from './contract.ts'
+import { json, type Route, routesOf } from './contract.ts'
 
-export const labwareRoutes: Route[] = [
+/** The rooms of the lab that these routes use. */
+type Rooms = { runs: Runs }
+
+const route = routesOf<Rooms>()
+
+export const labwareRoutes: Route<Rooms>[] = [
   route({
     method: 'GET',
     path: '/api/labware',
@@ -21,7 +27,7 @@ export const labwareRoutes: Route[] = [
       schema: v.strictObject({ labware: v.array(Whereabouts) }),
     },
     errors: [],
-    handle: ({ lab }) => json({ labware: lab.runs.shelf.labware() }),
+    handle: ({ lab }) => json({ labware: lab.runs.catalog.labware() }),
   }),
   route({
     method: 'PUT',
@@ -38,7 +44,7 @@ export const labwareRoutes: Route[] = [
     errors: [400, 404, 409, 503],
     async handle({ lab, param, body }) {
       const { position } = body()
-      const name = await lab.runs.shelf.relocate(param('labware_id'), { position })
+      const name = await lab.runs.catalog.relocate(param('labware_id'), { position })
       return json({ success: true, message: position === null ? `${name} is off the bench` : `${name} stands at ${position}` })
     },
   }),

@@ -1,9 +1,9 @@
 // A device call that takes too long, as an operator deals with it over the API: on a shaker whose own time goes too slowly.
 
 import { type Test, test } from 'tap'
+import { isRefusal } from '../testing/http.ts'
+import { beginRun, ended, plateRun, type Scripted, seal, shake } from '../testing/http_runs.ts'
 import type { ShownThread } from '../workflow/snapshot.ts'
-import { beginRun, ended, plateRun, type Scripted, seal, shake } from './run_testing.ts'
-import { isRefusal } from './testing.ts'
 
 /** Takes 250 s, and has 200 s and the margin of 30 s. */
 const methods = { shake_it: [{ ...shake, with: { speed: 500, duration: 200 } }], seal_it: [seal] }

@@ -4,10 +4,10 @@ import { rename, rm, writeFile } from 'node:fs/promises'
 import { type Test, test } from 'tap'
 import { demoTeachpoints } from '../examples/demo_bench.ts'
 import { silent } from '../kit/log.ts'
-import { diskClock } from '../kit/testing.ts'
 import { openLab } from '../lab.ts'
+import { type Asking, type Bench, benchConfig, isRefusal, openBench } from '../testing/http.ts'
+import { diskClock } from '../testing/kit.ts'
 import { examples } from './openapi_examples.ts'
-import { type Asking, type Bench, benchConfig, isRefusal, openBench } from './testing.ts'
 
 const shaker = '/api/devices/shaker-1'
 const lock = `${shaker}/lock`

@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import type { RuntimeEvent } from '../events/event.ts'
-import { isRefusal, openBench } from './testing.ts'
+import { isRefusal, openBench } from '../testing/http.ts'
 
 test('a load has its rate, a counter without gaps, and the execution it was asked for, until it is over', async (t) => {
   const { ask, lab, clock } = await openBench(t)

@@ -1,7 +1,8 @@
 // What a device that an execution holds answers to everybody else.
 
 import { type Test, test } from 'tap'
-import { type Bench, isRefusal, openBench } from './testing.ts'
+import { type Bench, isRefusal, openBench } from '../testing/http.ts'
+import { beginRun, plateRun } from '../testing/http_runs.ts'
 
 const execution_id = 'b1f3c9a2-6f5e-4a53-9c3d-0d6b7f1f3a10'
 const shaker = '/api/devices/shaker-1'
@@ -102,4 +103,19 @@ test('a fault while an execution holds the device is an event of that execution'
     { event_name: 'DEVICE.shaker-1.FAULTED', execution_id, context: { execution_id } },
     { event_name: 'DEVICE.shaker-1.FAULT_CLEARED', execution_id: lab.hub.system_id, context: { execution_id: null } },
   ])
+})
+
+test('a device is kept from others as long as the arm of a run reaches in, to bring labware and to fetch it', async (t) => {
+  const run = await beginRun(t, { workflow: plateRun([{ method: 'shake_it' }]) })
+  for (const [from, to] of [
+    ['pad_1', 'shaker_in'],
+    ['shaker_in', 'pad_1'],
+  ]) {
+    const isUnderWay = async () =>
+      (await run.snapshot()).moves.some((move) => move.from === from && move.to === to && /^P(ICK|LAC)ING$/.test(move.status))
+    await run.until(`the move to ${to}`, isUnderWay, 100)
+    isRefusal(t, await run.ask('POST', `${shaker}/shake`, gentle), 423, 'locked')
+  }
+  t.equal(await run.over(), 'COMPLETED')
+  t.equal((await run.get(shaker)).lock, null)
 })

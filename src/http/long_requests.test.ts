@@ -1,7 +1,7 @@
 // Streams, waits and reads of the log: bounded for each key, and over when their key is.
 
 import { test } from 'tap'
-import { type Bench, isRefusal, openBench } from './testing.ts'
+import { type Bench, isRefusal, openBench } from '../testing/http.ts'
 
 type Opened = { key_id: string; get(path: string): Promise<Response> }
 

@@ -1,6 +1,6 @@
 import { test } from 'tap'
+import { atTheEnd, dialled, heard, isRefusal, openBench, openService, repliesIn, said, usualBounds } from '../testing/http.ts'
 import { serverOf } from './server.ts'
-import { atTheEnd, dialled, heard, isRefusal, openBench, openService, repliesIn, said, usualBounds } from './testing.ts'
 
 const home = { x: 0, y: 0, z: 0, yaw: 0, pitch: 0, roll: 0 }
 const point = (name: string) => ({ device_id: 'arm-1', name, coord_type: 'cartesian', coords: home })

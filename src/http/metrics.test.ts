@@ -1,5 +1,9 @@
+import { spawnSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { test } from 'tap'
-import { openBench } from './testing.ts'
+import { openBench } from '../testing/http.ts'
+
+const noPromtool = spawnSync('promtool', ['--version']).status === 0 ? false : 'promtool is not installed here'
 
 test('figures are told in lines that Prometheus reads', async (t) => {
   const { ask, lab } = await openBench(t)
@@ -43,10 +47,37 @@ test('a device that is initialized tells its temperature, its target and the spe
   t.match(text, /^benchd_device_speed_rpm\{device_id="shaker-1"\} 500$/m)
   t.notMatch(text, /^benchd_device_speed_rpm\{device_id="spare-1"\}/m)
 
+  if (!noPromtool) t.same(complaintsOf(text), '', 'promtool has nothing to say against it')
+
   await ask('POST', '/api/sim/devices/spare-1/faults', { json: { fault: 'no_reply' } })
   const before = lab.clock.now()
   const silent = await metrics()
   t.notMatch(silent, /^benchd_device_temperature_celsius\{device_id="spare-1"\}/m)
   t.match(silent, /^benchd_device_temperature_celsius\{device_id="shaker-1"\}/m)
   t.ok(lab.clock.now() - before <= 1000, 'a silent instrument does not hold the others up')
+})
+
+/** What `promtool check metrics` says about figures: it parses them, and knows the conventions of their names, units and help. */
+function complaintsOf(text: string): string {
+  const { status, stdout, stderr } = spawnSync('promtool', ['check', 'metrics'], { input: text, encoding: 'utf8' })
+  return status === 0 ? `${stdout}${stderr}` : `promtool ended with ${status}: ${stdout}${stderr}`
+}
+
+test('promtool finds what is wrong with figures', { skip: noPromtool }, (t) => {
+  t.match(complaintsOf('# TYPE benchd_x_total gauge\nbenchd_x_total 1\n'), /benchd_x_total no help text/)
+  t.match(complaintsOf('benchd_x one\n'), /^promtool ended with [1-9]/)
+  t.end()
+})
+
+test('the configuration for Prometheus in the guide is one that Prometheus takes', { skip: noPromtool }, (t) => {
+  const guide = readFileSync(new URL('../../../systemd/README.md', import.meta.url), 'utf8')
+  const [, yaml = ''] = /```yaml\n(scrape_configs:[\s\S]*?)```/.exec(guide) ?? []
+  t.match(yaml, 'authorization')
+  const file = `${t.testdir()}/prometheus.yml`
+  const check = () => spawnSync('promtool', ['check', 'config', file], { encoding: 'utf8' })
+  writeFileSync(file, yaml)
+  t.match(check(), { status: 0, stdout: /SUCCESS/ })
+  writeFileSync(file, yaml.replace('authorization', 'authorisation'))
+  t.match(check(), { status: 1, stderr: /field authorisation not found/ })
+  t.end()
 })

@@ -1,14 +1,34 @@
-// What can be counted, for whoever watches many benches: the text format of Prometheus, version 0.0.4.
+// The metrics of the service in the text format of Prometheus, version 0.0.4.
 
-import { healthReasons, type Lab } from '../lab.ts'
-import { type Route, route } from './contract.ts'
+import type { HostFacts } from '../care/host.ts'
+import type { Ledger } from '../devices/ledger.ts'
+import type { Registry } from '../devices/registry.ts'
+import type { Hub } from '../events/hub.ts'
+import type { Clock } from '../kit/clock.ts'
+import type { Refusals } from '../kit/refusals.ts'
+import { type Health, healthReasons } from '../lab.ts'
+import { type Route, routesOf } from './contract.ts'
 import { deviceMetrics, type Metric } from './device_metrics.ts'
 import { apiVersion } from './version.ts'
+
+/** The rooms of the lab that these routes use. */
+type Rooms = {
+  version: string
+  hub: Hub
+  registry: Registry
+  ledger: Ledger
+  clock: Clock
+  refusals: Refusals
+  host: HostFacts | undefined
+  health(): Health
+}
+
+const route = routesOf<Rooms>()
 
 /** Bytes; what getrusage(2) counts written blocks in. */
 const block = 512
 
-export const metricRoutes: Route[] = [
+export const metricRoutes: Route<Rooms>[] = [
   route({
     method: 'GET',
     path: '/metrics',
@@ -25,7 +45,7 @@ export const metricRoutes: Route[] = [
   }),
 ]
 
-async function metricsOf(lab: Lab): Promise<Metric[]> {
+async function metricsOf(lab: Rooms): Promise<Metric[]> {
   const { log, streams, counts } = lab.hub
   const health = lab.health()
   const lag_s = await lag()
@@ -93,8 +113,8 @@ async function lag(): Promise<number> {
   return (performance.now() - began) / 1000
 }
 
-/** What this computer cannot tell has no value. */
-function hostMetrics({ host }: Lab): Metric[] {
+/** A figure that this computer does not know has no value. */
+function hostMetrics({ host }: Rooms): Metric[] {
   const known = (name: string, help: string, value: number | boolean | null | undefined): Metric => {
     return { name, type: 'gauge', help, values: value === null || value === undefined ? [] : [{ value: Number(value) }] }
   }

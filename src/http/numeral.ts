@@ -6,8 +6,13 @@ export const Numeral = (rule: RegExp, words: string) => v.pipe(v.string(), v.reg
 export const whole = /^\d{1,15}$/
 export const decimal = /^\d+(\.\d*)?([eE][+-]?\d{1,2})?$/
 
-/** Of a list that is answered the newest first. */
+/** The `limit` of a list that is answered the newest first. */
 export const Limit = v.optional(
-  v.pipe(Numeral(whole, 'it is a whole number'), v.minValue(1), v.maxValue(10_000), v.description('At most so many; 100 unless said')),
+  v.pipe(
+    Numeral(whole, 'it is a whole number'),
+    v.minValue(1),
+    v.maxValue(10_000),
+    v.description('The largest number of entries in the answer; 100 by default'),
+  ),
   '100',
 )

@@ -1,7 +1,7 @@
 import { test } from 'tap'
 import * as v from 'valibot'
 import { operations } from '../devices/operations.ts'
-import { readShipped } from '../kit/files.ts'
+import { readShipped } from '../kit/shipped.ts'
 import { statuses } from './errors.ts'
 import { openapi } from './openapi.ts'
 import { examples } from './openapi_examples.ts'

@@ -3,6 +3,7 @@
 import * as v from 'valibot'
 import { Backup } from '../care/backups.ts'
 import { type OperationName, operations } from '../devices/operations.ts'
+import { Reading } from '../devices/readings.ts'
 import {
   Capabilities,
   DeviceInfo,
@@ -25,7 +26,7 @@ import { CreatedKey, KeyRequest, PublicKey } from '../keys/keys.ts'
 import { PairingAnswer, PairingRequest, PairingWish } from '../keys/pairing.ts'
 import { anyOf, type JsonSchema, jsonSchema, jsonSchemas } from '../kit/json_schema.ts'
 import { Access, AddressedTeachpoint, Teachpoint } from '../teachpoints/teachpoint.ts'
-import { GroupOutcome, SubmissionRecord } from '../workflow/kept/records.ts'
+import { GroupOutcome, SubmissionRecord } from '../workflow/journal/records.ts'
 import { JsonAction, JsonMethod, JsonStep, JsonWorkflow } from '../workflow/plans/documents.ts'
 import { Group, SubmissionRequest } from '../workflow/runs/submission.ts'
 import {
@@ -45,7 +46,7 @@ import { examples, usual } from './openapi_examples.ts'
 import { about, meanings, parameters, reasons, tags } from './openapi_words.ts'
 import { apiVersion } from './version.ts'
 
-/** What every error answers. */
+/** The body of every error. */
 const ErrorBody = v.strictObject({
   detail: v.pipe(v.string(), v.description('What happened, to which device or value, and what to do about it')),
 })
@@ -58,6 +59,7 @@ const named: Record<string, v.GenericSchema> = {
   Identity,
   Initialized,
   Temperature,
+  Reading,
   Capabilities,
   OperationResult,
   OperationRecord,
@@ -298,7 +300,7 @@ function responses(route: Route, names: Names): object {
   return { ...Object.fromEntries(answers), default: { $ref: '#/components/responses/Other' } }
 }
 
-/** Those of the route, and those that follow from what it is. */
+/** The statuses of the route, and those that follow from its properties. */
 function errorsOf({ errors, scope, body }: Route): number[] {
   const all = new Set<number>([...errors, 400, 500])
   if (scope !== 'public') all.add(401).add(429)
@@ -381,7 +383,7 @@ function responseName(status: number): string {
   return `Error${status}`
 }
 
-/** What deserves a name: an object, or a choice of such. */
+/** Whether a schema deserves a name: an object, or a choice of objects. */
 function isRecord(schema: v.GenericSchema): boolean {
   return ['strict_object', 'object', 'variant', 'union'].includes(schema.type)
 }

@@ -1,4 +1,4 @@
-// What a request of each kind looks like on the demo's bench; the snippets of /docs are made of these.
+// An example request of each kind for the demo's bench; the snippets of /docs are made of these.
 
 type Example = {
   /** Parameters of the path and of the query, where they differ from `usual`. */
@@ -44,6 +44,7 @@ export const examples: Record<string, Example> = {
   getTeachpoint: onArm,
   deleteTeachpoint: onArm,
   createTeachpoint: { body: { device_id: 'arm-1', name: 'pad_5', ...padOne } },
+  restoreTeachpoint: { ...onArm, body: { version: '3f9a02c1d4b7e6580a1c2d3e4f506172' } },
   updateTeachpoint: { ...onArm, body: padOne },
   importTeachpoints: { body: { device_id: 'arm-1', teachpoints: [{ device_id: 'arm-1', name: 'pad_1', ...padOne }], overwrite: true } },
   loadTopology: { body: { name: 'demo' } },

@@ -1,4 +1,4 @@
-// What the API's tags, parameters, statuses and reasons mean, in words.
+// The meanings of the API's tags, parameters, statuses and reasons, in words.
 
 import * as v from 'valibot'
 import type { ErrorCode } from '../errors.ts'
@@ -8,7 +8,7 @@ import type { Route } from './contract.ts'
 export const about = [
   'Instruments, teachpoints, workflows and events of one bench. Every error answers `{"detail": "…"}`, and a word for programs in the header',
   '`X-Reason`. Speeds are in rpm, times in seconds, temperatures in °C, lengths in mm, angles in degrees. Times of day are Unix',
-  'seconds. What a device takes of a value is told by its capabilities. The stop of this service is not a safety function.',
+  'seconds. The capabilities of a device say which values it takes. The stop of this service is not a safety function.',
 ].join(' ')
 
 export const tags: Record<Route['tag'], string> = {
@@ -22,7 +22,7 @@ export const tags: Record<Route['tag'], string> = {
   system: 'The service itself.',
 }
 
-/** Those of paths. */
+/** The parameters of paths. */
 export const parameters: Record<string, { description: string; schema: v.GenericSchema }> = {
   device_id: { description: 'Id of the device, as in the list of devices', schema: Id },
   name: { description: 'Name of the teachpoint, percent-encoded as UTF-8 where it has spaces, slashes or the like', schema: Name },

@@ -5,7 +5,8 @@ import { rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { type Test, test } from 'tap'
 import type { OperationRecord } from '../devices/records.ts'
-import { type Bench, openBench } from './testing.ts'
+import { lengthLine } from '../kit/length_line.ts'
+import { type Bench, openBench } from '../testing/http.ts'
 
 const shaker = '/api/devices/shaker-1'
 const later = (key: string) => ({ headers: { Prefer: 'respond-async', 'Idempotency-Key': key } })
@@ -22,6 +23,17 @@ async function brokenOff({ data_dir, lab }: Bench): Promise<string> {
   cpSync(data_dir, folder, { recursive: true })
   await rm(`${folder}/keys.json`, { force: true })
   return folder
+}
+
+/** The live stream as far as `ready`. */
+async function opening({ hono, secrets }: Bench): Promise<string> {
+  const { body } = await hono.request('/api/live', { headers: { Host: 'localhost', 'X-API-Key': secrets.read } })
+  const reader = body!.getReader()
+  const decoder = new TextDecoder()
+  let text = ''
+  while (!text.includes('event: ready')) text += decoder.decode((await reader.read()).value, { stream: true })
+  await reader.cancel()
+  return text
 }
 
 test('an operation that has ended is told as it ended after a restart; one that was under way is not known', async (t) => {
@@ -41,6 +53,7 @@ test('an operation that has ended is told as it ended after a restart; one that 
   t.equal(cut?.status, 'running')
 
   const again = await openBench(t, {}, { folder: await brokenOff(bench) })
+  t.match(await opening(again), `"last_operation":{"operation_id":"${operation_id}"`, 'the live stream tells it, also to who asks first')
   t.same((await again.ask('GET', `/api/operations/${operation_id}`)).body, ended)
   t.same(((await again.ask('GET', shaker)).body as { last_operation: unknown }).last_operation, ended)
   const unknown = await again.ask('GET', `/api/operations/${cut?.operation_id}`)
@@ -55,13 +68,13 @@ test('nothing is written nor read until an operation ends or somebody asks, and 
   await bench.ask('POST', `${shaker}/initialize`)
   const folder = await brokenOff(bench)
   const path = `${folder}/operations.jsonl`
-  t.equal(readFileSync(path, 'utf8').trim().split('\n').length, 2, 'its format, and one operation')
-  const newer = `{"format": 3}\n${readFileSync(path, 'utf8')}`
+  t.equal(readFileSync(path, 'utf8').trim().split('\n').length, 3, 'its format, its length and one operation')
+  const newer = `{"format":4}\n${lengthLine({ format: 4, bytes: 100 })}${readFileSync(path, 'utf8')}`
   writeFileSync(path, newer)
   const { ask, logged, lab } = await openBench(t, {}, { folder })
   t.notMatch(logged.join('\n'), /operations\.jsonl/)
   t.match((await ask('GET', shaker)).body, { last_operation: null })
-  t.match(logged.join('\n'), /operations\.jsonl has format 3/)
+  t.match(logged.join('\n'), /operations\.jsonl has format 4/)
   await ask('POST', `${shaker}/initialize`)
   await lab.ledger.close()
   t.equal(readFileSync(path, 'utf8'), newer)

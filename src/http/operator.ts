@@ -1,8 +1,14 @@
-// What people are asked to do in runs.
+// The routes of manual steps, which people are asked to do in runs.
 
 import * as v from 'valibot'
 import { OperationResult } from '../devices/records.ts'
-import { json, type Route, route } from './contract.ts'
+import type { Runs } from '../lab/runs.ts'
+import { json, type Route, routesOf } from './contract.ts'
+
+/** The rooms of the lab that these routes use. */
+type Rooms = { runs: Runs }
+
+const route = routesOf<Rooms>()
 
 const ManualStep = v.strictObject({
   step_id: v.string(),
@@ -12,7 +18,7 @@ const ManualStep = v.strictObject({
   since: v.pipe(v.number(), v.description('Unix time'), v.metadata({ unit: 's' })),
 })
 
-export const operatorRoutes: Route[] = [
+export const operatorRoutes: Route<Rooms>[] = [
   route({
     method: 'GET',
     path: '/api/operator/steps',

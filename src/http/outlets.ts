@@ -9,9 +9,9 @@ export function socketOutlet(response: ServerResponse, headers: Record<string, s
   response.writeHead(200, { ...headers, Connection: 'close' })
   response.flushHeaders()
   response.on('close', onClose)
-  // Who hangs up is no error of ours.
+  // A client that hangs up is no error of the service.
   response.on('error', () => undefined)
-  // What the response itself does to each piece costs as much as the write. It has no socket while an answer before it is under way.
+  // The work of the response on each piece costs as much as the write. It has no socket while an answer before it is under way.
   const way = response.socket ?? response
   return {
     write: (bytes) => way.write(bytes),
@@ -46,7 +46,7 @@ export function bodyOutlet(onClose: () => void, response?: ServerResponse): { ou
     end(how) {
       onClose()
       if (how === 'ended') controller.close()
-      // An error of the body would be told in the log, once for each.
+      // An error of the body would be logged, once for each.
       else if (response) response.destroy()
       else controller.error(new Error('it took nothing for a minute'))
     },

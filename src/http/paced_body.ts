@@ -1,8 +1,10 @@
 // A body that is made piece by piece, at the pace of whoever takes it.
 
 import type { ServerResponse } from 'node:http'
+import type { Config } from '../config.ts'
 import { LabError } from '../errors.ts'
-import type { Lab } from '../lab.ts'
+import type { Clock } from '../kit/clock.ts'
+import type { Refusals } from '../kit/refusals.ts'
 
 export type PacedBody = {
   body: ReadableStream<Uint8Array>
@@ -10,7 +12,7 @@ export type PacedBody = {
   cut(why: LabError): void
 }
 
-export type Pacing = Pick<Lab, 'clock' | 'config' | 'refusals'>
+export type Pacing = { clock: Clock; config: Config; refusals: Refusals }
 
 type Pieces = {
   /** Goes before the pieces. */
@@ -40,7 +42,7 @@ export function pacedBody({ clock, config, refusals }: Pacing, { head, pieces, r
   }
   const cut = (why: LabError) => {
     if (isOver) return
-    // An error of the body would be told in the log, once for each.
+    // An error of the body would be logged, once for each.
     if (response) response.destroy()
     else controller.error(why)
     end()

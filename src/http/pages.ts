@@ -1,12 +1,12 @@
-// The files that anybody gets without a key: the page of the bench, the page of the API, the OpenAPI document, and the schemas of what people
-// write.
+// The files that anybody gets without a key: the page of the bench, the page of the API, the OpenAPI document, the clients, and the
+// schemas of what people write.
 
 import { createHash } from 'node:crypto'
 import type { TLSSocket } from 'node:tls'
 import type { Context, Hono, MiddlewareHandler } from 'hono'
 import { secureHeaders } from 'hono/secure-headers'
 import { LabError } from '../errors.ts'
-import { readShipped } from '../kit/files.ts'
+import { readShipped } from '../kit/shipped.ts'
 import { TokenBuckets } from '../kit/token_buckets.ts'
 import type { Env } from './contract.ts'
 import { remoteAddress } from './entrance.ts'
@@ -20,16 +20,19 @@ const javascript = 'text/javascript; charset=utf-8'
 
 /** By path: the file beside this module, and what it is. */
 const files: Record<string, [file: string, type: string]> = {
-  '/': ['pages/index.html', html],
-  '/page.css': ['pages/page.css', css],
-  '/page.js': ['pages/page.js', javascript],
-  '/key.js': ['pages/key.js', javascript],
-  '/live.js': ['pages/live.js', javascript],
-  '/icon.svg': ['pages/icon.svg', 'image/svg+xml'],
+  '/': ['../../web/index.html', html],
+  '/page.css': ['../../web/page.css', css],
+  '/page.js': ['../../web/page.js', javascript],
+  '/icon.svg': ['../../web/icon.svg', 'image/svg+xml'],
+  '/clients/benchd.ts': ['../../web/clients/benchd.ts', 'text/plain; charset=utf-8'],
+  '/clients/benchd.py': ['../../web/clients/benchd.py', 'text/x-python; charset=utf-8'],
+  '/clients/benchd_pylabrobot.py': ['../../web/clients/benchd_pylabrobot.py', 'text/x-python; charset=utf-8'],
+  '/clients/benchd.js': ['../../web/clients/benchd.js', javascript],
   '/docs': ['docs/index.html', html],
   '/docs/docs.css': ['docs/docs.css', css],
   '/docs/docs.js': ['docs/docs.js', javascript],
   '/docs/element.js': ['docs/element.js', javascript],
+  '/docs/key.js': ['docs/key.js', javascript],
   '/docs/request.js': ['docs/request.js', javascript],
   '/docs/schema.js': ['docs/schema.js', javascript],
   '/openapi.json': ['openapi.json', 'application/json'],
@@ -37,6 +40,10 @@ const files: Record<string, [file: string, type: string]> = {
   '/schemas/topology.schema.json': ['../schemas/topology.schema.json', schema],
   '/schemas/config.schema.json': ['../schemas/config.schema.json', schema],
 }
+
+/** The guides, made by scripts/guides.mjs. */
+for (const guide of ['care', 'workflows', 'commands', 'api', 'clients', 'drivers'])
+  files[`/docs/guides/${guide}`] = [`../../web/guides/${guide}.html`, html]
 
 /** `GET /path` of each: what needs no key. */
 export const publicPages: readonly string[] = Object.keys(files).map((path) => `GET ${path}`)
@@ -68,7 +75,7 @@ export function servePages(hono: Hono<Env>, pacing: Pacing): void {
     hono.use(path, versioned, secure)
     hono.get(path, async (c) => {
       shipped ??= read(url)
-      // One that cannot be read now may be there later.
+      // A page that cannot be read now may be there later.
       shipped.catch(() => {
         shipped = undefined
       })

@@ -1,7 +1,7 @@
 import { type Test, test } from 'tap'
-import { isRefusal, openBench } from './testing.ts'
+import { isRefusal, openBench } from '../testing/http.ts'
 
-type Answer = { request_id: string; request_secret: string; code: string }
+type PairingAnswer = { request_id: string; request_secret: string; code: string }
 const wish = { app_name: 'Dashboard', scope: 'operate' }
 
 async function begin(t: Test, more: object = {}) {
@@ -13,10 +13,10 @@ async function begin(t: Test, more: object = {}) {
     const init = { method: 'POST', headers: { Host: 'localhost', 'Content-Type': 'application/json' }, body: JSON.stringify(json) }
     const env = { incoming: { socket: { remoteAddress: address } } }
     const response = await clock.run(Promise.resolve(hono.request('/api/keys/requests', init, env)))
-    return { status: response.status, headers: response.headers, ...((await response.json()) as Answer & { detail?: string }) }
+    return { status: response.status, headers: response.headers, ...((await response.json()) as PairingAnswer & { detail?: string }) }
   }
   const refusedTimes = () => lab.refusals.counts.find(({ bound }) => bound === 'pairings_per_address')?.times
-  const request = async (json: object = wish) => (await ask('POST', '/api/keys/requests', { key: null, json })).body as Answer
+  const request = async (json: object = wish) => (await ask('POST', '/api/keys/requests', { key: null, json })).body as PairingAnswer
   const poll = (id: string, secret: string) =>
     ask('GET', `/api/keys/requests/${id}`, { key: null, headers: { 'X-Request-Secret': secret } })
   const pending = async () => ((await ask('GET', '/api/keys/requests')).body as { requests: { request_id: string }[] }).requests
@@ -39,7 +39,7 @@ test('who asks for a key waits until it is approved, fetches it once, and may wh
   const before = lab.keys.list().length
   const made = await ask('POST', '/api/keys/requests', { key: null, json: wish })
   t.equal(made.status, 201)
-  const { request_id, request_secret, code } = made.body as Answer
+  const { request_id, request_secret, code } = made.body as PairingAnswer
   t.match(code, /^[2-9A-Z]{3}-[2-9A-Z]{3}$/)
   t.equal(made.headers.get('location'), `/api/keys/requests/${request_id}`)
   t.match(await pending(), [{ request_id, code, app_name: 'Dashboard', scope: 'operate' }])
@@ -107,7 +107,7 @@ test('one address has two that wait, and keeps nobody else out', async (t) => {
 
 test('where three addresses have taken all places, who has none takes that of the oldest of who has most', async (t) => {
   const { ask, pending, poll, requestFrom, refusedTimes } = await begin(t)
-  const asked: Answer[] = []
+  const asked: PairingAnswer[] = []
   for (const n of [1, 1, 2, 2, 3]) asked.push(await requestFrom(`10.0.0.6${n}`))
   const honest = await requestFrom('10.0.0.7')
   t.equal(honest.status, 201)
@@ -126,7 +126,7 @@ test('where three addresses have taken all places, who has none takes that of th
 
 test('what is approved gives way to nobody', async (t) => {
   const { ask, poll, requestFrom } = await begin(t, { limits: { pairings_per_address: 5 } })
-  const asked: Answer[] = []
+  const asked: PairingAnswer[] = []
   for (let i = 0; i < 5; i++) asked.push(await requestFrom('10.0.0.7'))
   for (const { request_id } of asked.slice(0, 3)) await ask('POST', `/api/keys/requests/${request_id}/approve`)
   t.equal((await requestFrom('10.0.0.8')).status, 201)

@@ -1,5 +1,5 @@
 import { type Test, test } from 'tap'
-import { openBench } from './testing.ts'
+import { openBench } from '../testing/http.ts'
 
 const peel = '/api/devices/peeler-1/peel'
 

@@ -1,7 +1,7 @@
 // A walk through the whole service with devices on pins, simulated.
 
 import { type Test, test } from 'tap'
-import { openBench } from './testing.ts'
+import { openBench } from '../testing/http.ts'
 
 const devices = [
   { device_id: 'shaker-1', driver: 'gpio_shaker', transport: { kind: 'simulated' } },

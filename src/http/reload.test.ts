@@ -3,6 +3,7 @@
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { connect } from 'node:tls'
 import { fileURLToPath } from 'node:url'
 import { type Test, test } from 'tap'
@@ -13,7 +14,7 @@ import { serialPort } from '../../drivers/transports/serial_port.ts'
 import { readConfig } from '../config.ts'
 import { silent } from '../kit/log.ts'
 import { startService } from '../main.ts'
-import { atTheEnd, dialled, isRefusal, openBench, said } from './testing.ts'
+import { atTheEnd, dialled, isRefusal, openBench, said } from '../testing/http.ts'
 
 const robot = { device_id: 'robot-1', driver: 'external' }
 /** A topology with a shaker that no configuration has yet, and workflows on it. */
@@ -101,7 +102,7 @@ test('a reload takes over what can change without a restart, and names the rest'
   })
   t.equal(await asHost('old.lab'), '200', 'who asks changes nothing')
   t.match((await ask('POST', '/api/system/reload')).body, {
-    message: /^taken over: hosts, cors\.origins, .*; needs a restart: system_id; 2 topologies/,
+    message: /^taken over: hosts, cors\.origins, .*; needs a restart: system_id; \d+ topolog/,
     applied: taken,
     needs_restart: rest,
   })
@@ -203,6 +204,23 @@ test('devices are added, changed and removed while the service runs', async (t) 
   t.match((body as Reloaded).faults, [
     { origin: 'workflows.json', reason: /speed 1200 rpm is outside what shaker-2 takes: \d+ to 900 rpm/ },
   ])
+  const { events } = (await ask('GET', '/events?limit=1000')).body as { events: { event_name: string; context: object }[] }
+  t.match(
+    events.filter(({ event_name }) => /\.(ADDED|CHANGED|REMOVED)$/.test(event_name)),
+    [
+      { event_name: 'DEVICE.sealer-1.REMOVED', context: { device_name: 'sealer-1', changed: [] } },
+      { event_name: 'DEVICE.shaker-2.ADDED', context: { device_name: 'shaker-2', changed: [] } },
+      { event_name: 'DEVICE.shaker-1.CHANGED', context: { device_name: 'shaker-1', changed: ['settings.model'] } },
+    ],
+  )
+  const { entries } = (await ask('GET', '/api/system/audit?limit=1000&outcome=done')).body as { entries: { what: string }[] }
+  t.same(
+    entries
+      .map(({ what }) => what)
+      .filter((what) => / by a reload/.test(what))
+      .toSorted(),
+    ['device sealer-1 removed by a reload', 'device shaker-1 changed by a reload: settings.model', 'device shaker-2 added by a reload'],
+  )
   const ids = ['shaker-2', 'robot-1', 'shaker-1']
   t.match(await ask('GET', '/api/devices'), { body: { devices: ids.map((device_id) => ({ device_id })) } })
   const metrics = await (await fetch(`${service.url}/metrics`, { headers: { 'X-API-Key': api_key } })).text()
@@ -269,7 +287,8 @@ async function waiting(
 
 test('two instruments whose cables were swapped are exchanged, heat is off, and a stop counts all the while', async (t) => {
   const driver = (await drivers.bioshake()) as Driver
-  const [left, right] = [await serveOnPty(driver, {}, { time_scale: 1000 }), await serveOnPty(driver, {}, { time_scale: 1000 })]
+  const plugged = (side: string) => serveOnPty(driver, {}, { time_scale: 1000, link: `${tmpdir()}/benchd-${process.pid}-${side}` })
+  const [left, right] = [await plugged('left'), await plugged('right')]
   for (const one of [left, right]) t.teardown(() => one.close())
   const on = (device_id: string, { path }: Served) => ({ device_id, driver: 'bioshake', transport: { kind: 'serial', path } })
   const { ask, write, service } = await plain(t, { devices: [on('shaker-1', left), on('shaker-2', right)] })
@@ -302,7 +321,8 @@ test('two instruments whose cables were swapped are exchanged, heat is off, and 
   write({ devices: [on('shaker-1', right)] })
   t.equal((await ask('POST', '/api/devices/shaker-2/stop')).status, 200)
   t.notOk(left.simulator.world.heating, 'somebody sees that it is off before it is let go')
-  t.equal((await ask('POST', '/api/system/reload')).status, 200)
+  const gone = await ask('POST', '/api/system/reload')
+  t.equal(gone.status, 200, gone.text)
   const port = serialPort({ path: left.path, serial: driver.serial })
   await port.open()
   await port.close()
@@ -362,7 +382,7 @@ test('without a file that is said', async (t) => {
   const { ask } = await openBench(t)
   t.match(await ask('POST', '/api/system/reload'), {
     status: 200,
-    body: { message: /^there is no configuration file to read; \d+ topologies/, config_file: null, applied: [], needs_restart: [] },
+    body: { message: /^there is no configuration file to read; \d+ topolog/, config_file: null, applied: [], needs_restart: [] },
   })
 })
 

@@ -3,7 +3,7 @@
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { test } from 'tap'
-import { dialled, heard, isRefusal, openBench, openService, repliesIn, said } from './testing.ts'
+import { dialled, heard, isRefusal, openBench, openService, repliesIn, said } from '../testing/http.ts'
 
 test('a key is taken as a bearer token too, and two that differ are refused', async (t) => {
   const { ask, secrets } = await openBench(t)

@@ -2,8 +2,8 @@
 
 import { test } from 'tap'
 import { noTypeScript } from '../kit/modules.test.typescript.ts'
-import { atPad1, beginRun, plateRun, seal, shake } from './run_testing.ts'
-import { isRefusal } from './testing.ts'
+import { isRefusal } from '../testing/http.ts'
+import { atPad1, beginRun, plateRun, seal, shake } from '../testing/http_runs.ts'
 
 const lid = {
   labware: 'lid',

@@ -1,10 +1,10 @@
 import { test } from 'tap'
 import { silent } from '../kit/log.ts'
 import { openLab } from '../lab.ts'
+import { benchConfig } from '../testing/http.ts'
 import { app } from './app.ts'
 import { runRoutes } from './run_routes.ts'
 import { runPaths, serviceRoutes } from './service_routes.ts'
-import { benchConfig } from './testing.ts'
 
 test('workflows are opened when the first of them is asked for, and at the start where they were used before', async (t) => {
   const folder = t.testdir({ data: {}, topologies: {} })
@@ -32,7 +32,7 @@ test('workflows are opened when the first of them is asked for, and at the start
   await lab.close()
 
   const again = await open()
-  t.equal(again.runs.runtime.worlds.topology?.name, 'demo')
+  t.equal(again.runs.runtime.environments.topology?.name, 'demo')
   await again.close()
 })
 

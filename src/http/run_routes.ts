@@ -1,17 +1,19 @@
 // The routes about workflows, noun by noun; none is public. Their paths stand in `service_routes.ts` too.
 
+import type { Lab } from '../lab.ts'
 import type { Route } from './contract.ts'
 import { dryRunRoutes } from './dry_runs.ts'
 import { executionRoutes } from './executions.ts'
 import { incidentRoutes } from './incidents.ts'
 import { labwareRoutes } from './labware.ts'
+import { liveRoutes } from './live.ts'
 import { operatorRoutes } from './operator.ts'
 import { submissionRoutes } from './submissions.ts'
 import { threadRoutes } from './threads.ts'
 import { topologyRoutes } from './topology.ts'
 import { workflowRoutes } from './workflows.ts'
 
-export const runRoutes: readonly Route[] = [
+export const runRoutes: readonly Route<Lab>[] = [
   ...topologyRoutes,
   ...workflowRoutes,
   ...submissionRoutes,
@@ -21,4 +23,5 @@ export const runRoutes: readonly Route[] = [
   ...operatorRoutes,
   ...incidentRoutes,
   ...labwareRoutes,
+  ...liveRoutes,
 ]

@@ -3,8 +3,8 @@
 import { readFileSync } from 'node:fs'
 import { type Test, test } from 'tap'
 import { demoTeachpoints } from '../examples/demo_bench.ts'
+import { type Bench, isRefusal, openBench, type Reply } from '../testing/http.ts'
 import { examples } from './openapi_examples.ts'
-import { type Bench, isRefusal, openBench, type Reply } from './testing.ts'
 
 const justShake = examples.putWorkflow!.body as Record<string, unknown>
 const nobody = '00000000-0000-4000-8000-000000000000'

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Test, test } from 'tap'
 import { demoTeachpoints } from '../examples/demo_bench.ts'
+import { type Bench, isRefusal, openBench, type Reply } from '../testing/http.ts'
 import { examples } from './openapi_examples.ts'
-import { type Bench, isRefusal, openBench, type Reply } from './testing.ts'
 
 const justShake = examples.putWorkflow!.body as Record<string, unknown>
 const nobody = '00000000-0000-4000-8000-000000000000'
@@ -65,17 +65,19 @@ const threadsOf = (body: Body) => body.threads as [Body & { thread_id: string }]
 const comesTo = (bench: Bench, id: string, status: string) =>
   until(bench, `/api/executions/${id}`, (body) => threadsOf(body).some((thread) => thread.status === status))
 
-test('the examples are there: three topologies, three workflows, no faults', async (t) => {
+test('the examples are there: two topologies, two workflows, no faults', async (t) => {
   const { ask } = await openBench(t)
   t.match(await bodyOf(ask('GET', '/api/topologies', { key: 'read' })), {
-    topologies: [{ name: 'demo', loaded: false, workflows: ['seal-and-spin'] }, { name: 'smc', positions: 53 }, { name: 'smc-legacy' }],
+    topologies: [
+      { name: 'demo', loaded: false, workflows: ['seal-and-spin'] },
+      { name: 'smc', positions: 53 },
+    ],
     faults: [],
   })
   t.match(await bodyOf(ask('GET', '/api/workflows', { key: 'read' })), {
     workflows: [
       { name: 'seal-and-spin', topology: 'demo', source: 'example', form: 'typescript', has_code: false, hash: /^[0-9a-f]{64}$/ },
       { name: 'smc_assay' },
-      { name: 'smc_assay_legacy' },
     ],
     faults: [],
   })
@@ -84,7 +86,7 @@ test('the examples are there: three topologies, three workflows, no faults', asy
 test('what is answered of a workflow is put in again as it is', async (t) => {
   const { ask } = await openBench(t)
   const { workflows } = (await bodyOf(ask('GET', '/api/workflows'))) as { workflows: { name: string }[] }
-  t.equal(workflows.length, 3)
+  t.equal(workflows.length, 2)
   for (const { name } of workflows) {
     const { document } = (await bodyOf(ask('GET', `/api/workflows/${name}`))) as { document: Body }
     const put = await ask('PUT', `/api/workflows/my-${name}`, { json: { ...document, name: `my-${name}` } })

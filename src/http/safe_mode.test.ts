@@ -3,9 +3,9 @@ import { t as file, test } from 'tap'
 import { silent } from '../kit/log.ts'
 import type { Lab } from '../lab.ts'
 import { startService } from '../main.ts'
+import { atTheEnd, benchConfig, isRefusal, openBench } from '../testing/http.ts'
 import { routes } from './routes.ts'
 import { mustNotBeSafeMode } from './safe_mode.ts'
-import { atTheEnd, benchConfig, isRefusal, openBench } from './testing.ts'
 
 file.setTimeout(0)
 

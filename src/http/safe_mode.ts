@@ -2,10 +2,13 @@
 // until somebody has looked and acknowledged its incident.
 
 import { LabError } from '../errors.ts'
-import type { Lab } from '../lab.ts'
+import type { Incident } from '../events/incidents.ts'
 import type { Route } from './contract.ts'
 
-/** Of what a key of scope operate may: these move nothing. A route that is not named here is taken to move something. */
+/** The part of the lab that says whether it is in safe mode. */
+type Rooms = { safe_mode: Incident | undefined }
+
+/** The routes of scope operate that move nothing. A route that is not named here is taken to move something. */
 const movesNothing = new Set([
   'acknowledgeIncident',
   'clearDeviceFault',
@@ -15,6 +18,7 @@ const movesNothing = new Set([
   'importTeachpoints',
   'updateTeachpoint',
   'deleteTeachpoint',
+  'restoreTeachpoint',
   'pauseExecution',
   'stopExecution',
   'closeExecution',
@@ -25,7 +29,7 @@ const movesNothing = new Set([
 ])
 
 /** Throws `safe_mode`, naming the incident to acknowledge. */
-export function mustNotBeSafeMode({ safe_mode }: Lab, { scope, operation_id }: Route): void {
+export function mustNotBeSafeMode({ safe_mode }: Rooms, { scope, operation_id }: Route): void {
   if (!safe_mode || scope !== 'operate' || movesNothing.has(operation_id)) return
   const { incident_id } = safe_mode
   throw new LabError(

@@ -2,8 +2,8 @@
 
 import { test } from 'tap'
 import { allows, scopes } from '../keys/keys.ts'
+import { openBench } from '../testing/http.ts'
 import { routes } from './routes.ts'
-import { openBench } from './testing.ts'
 
 /** What is not `read` for GET and `operate` for all else, and why. A route that is not here and differs is a mistake. */
 const exceptions: Record<string, string> = {
@@ -26,6 +26,7 @@ const exceptions: Record<string, string> = {
   fetchBackup: 'admin',
   deleteBackup: 'admin',
   reloadSystem: 'admin',
+  testNotify: 'admin',
   loadTopology: 'admin',
   unloadTopology: 'admin',
   putWorkflow: 'admin',

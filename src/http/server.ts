@@ -106,7 +106,7 @@ function answerUnreadable(cause: unknown): Response {
 }
 
 function answerClientError(error: NodeJS.ErrnoException, socket: Socket & { _httpMessage?: ServerResponse }): void {
-  // What Node itself looks at before it answers: nothing may get into an answer that has begun.
+  // Node itself looks at this before it answers: nothing may get into an answer that has begun.
   const begun = socket._httpMessage?.headersSent ?? false
   if (error.code === 'ECONNRESET' || !socket.writable || begun) return void socket.destroy()
   const { status, body, headers } = errorAnswer(parserError(error.code))

@@ -1,16 +1,18 @@
 // The routes that are there from the start, noun by noun.
 
+import type { Lab } from '../lab.ts'
 import { backupRoutes } from './backups.ts'
 import type { Route } from './contract.ts'
 import { deviceRoutes } from './devices.ts'
 import { eventRoutes } from './events.ts'
 import { keyRoutes } from './keys.ts'
 import { metricRoutes } from './metrics.ts'
+import { notifyRoutes } from './notify.ts'
 import { simulationRoutes } from './simulation.ts'
 import { systemRoutes } from './system.ts'
 import { teachpointRoutes } from './teachpoints.ts'
 
-export const serviceRoutes: readonly Route[] = [
+export const serviceRoutes: readonly Route<Lab>[] = [
   ...deviceRoutes,
   ...teachpointRoutes,
   ...eventRoutes,
@@ -18,6 +20,7 @@ export const serviceRoutes: readonly Route[] = [
   ...keyRoutes,
   ...systemRoutes,
   ...backupRoutes,
+  ...notifyRoutes,
   ...metricRoutes,
 ]
 
@@ -34,4 +37,5 @@ export const runPaths = [
   '/api/operator/*',
   '/api/incidents/*',
   '/api/labware/*',
+  '/api/live',
 ] as const

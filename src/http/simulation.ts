@@ -1,16 +1,25 @@
-// What only a simulated bench has: faults to order, and events as if the engine had fired them.
+// The routes of a simulated bench: faults to order, and events as if the engine had fired them.
 
 import * as v from 'valibot'
 import { lineFaults } from '../../drivers/transports/faults.ts'
+import type { Simulation } from '../../drivers/transports/simulation.ts'
 import { mechanicalFaults } from '../../drivers/transports/simulator.ts'
 import { OperationResult } from '../devices/records.ts'
+import type { Registry } from '../devices/registry.ts'
 import { LabError } from '../errors.ts'
 import { eventNameRule, RuntimeEvent } from '../events/event.ts'
+import type { Hub } from '../events/hub.ts'
+import type { Load } from '../events/load.ts'
 import { Id } from '../kit/name.ts'
-import type { Lab } from '../lab.ts'
+import type { Runs } from '../lab/runs.ts'
 import type { SimulatorHand } from '../workflow/equipment/equipment.ts'
-import { type Call, json, type Route, route } from './contract.ts'
+import { type Call, json, type Route, routesOf } from './contract.ts'
 import { openOne } from './executions.ts'
+
+/** The rooms of the lab that these routes use. */
+type Rooms = { hub: Hub; load: Load; registry: Registry; runs: Runs; simulations: ReadonlyMap<string, Simulation> }
+
+const route = routesOf<Rooms>()
 
 const Fault = v.strictObject({
   fault: v.picklist([...lineFaults, 'unplug', ...mechanicalFaults]),
@@ -40,7 +49,7 @@ const Flow = v.strictObject({
 const faultPath = '/api/sim/devices/:device_id/faults'
 const runFaultPath = '/api/sim/executions/:execution_id/devices/:device_id/faults'
 
-export const simulationRoutes: Route[] = [
+export const simulationRoutes: Route<Rooms>[] = [
   route({
     method: 'POST',
     path: faultPath,
@@ -157,9 +166,9 @@ function broken(simulator: SimulatorHand, { device_id, fault, after = 0 }: v.Inf
 }
 
 /** Throws `not_found`; `conflict` for a run that has ended, or has no simulators of its own. */
-function simulatorOfRun({ lab, param }: Pick<Call<unknown, unknown>, 'lab' | 'param'>): SimulatorHand {
+function simulatorOfRun({ lab, param }: Pick<Call<Rooms, unknown, unknown>, 'lab' | 'param'>): SimulatorHand {
   const execution = openOne({ lab, param })
-  const { mode, equipment } = execution.world
+  const { mode, equipment } = execution.environment
   if (mode !== 'DEVICE_SIM') {
     throw new LabError(
       'conflict',
@@ -172,14 +181,14 @@ function simulatorOfRun({ lab, param }: Pick<Call<unknown, unknown>, 'lab' | 'pa
   throw new LabError('not_found', `${device_id} has no simulator: it has no driver here; faults can be ordered for devices with a driver`)
 }
 
-function simulationOf({ lab, param }: Pick<Call<unknown, unknown>, 'lab' | 'param'>) {
+function simulationOf({ lab, param }: Pick<Call<Rooms, unknown, unknown>, 'lab' | 'param'>) {
   const { device_id } = lab.registry.find(param('device_id'))
   const simulation = lab.simulations.get(device_id)
   if (simulation) return simulation
   throw new LabError('not_found', `${device_id} is not simulated; faults can be ordered from simulated devices alone`)
 }
 
-function mustBeSimulated(lab: Lab): void {
+function mustBeSimulated(lab: Rooms): void {
   if (lab.registry.allSimulated) return
   throw new LabError('not_found', 'this bench has real devices; events can be put in by hand only where every device is simulated')
 }

@@ -1,4 +1,4 @@
-// What is answered before the lab is open.
+// The answers before the lab is open.
 
 import { Hono } from 'hono'
 import { packageVersion } from '../kit/package_version.ts'

@@ -3,7 +3,7 @@
 import { mkdir } from 'node:fs/promises'
 import { test } from 'tap'
 import { drivers } from '../../drivers/index.ts'
-import { atTheEnd, type Bench, isRefusal, openBench } from './testing.ts'
+import { atTheEnd, type Bench, isRefusal, openBench } from '../testing/http.ts'
 
 const shaker = '/api/devices/shaker-1'
 const gentle = { speed: 500, duration: 60 }
@@ -65,12 +65,10 @@ test('what throws in a driver is an internal error in words of ours, halts the d
   ending.push(async () => {
     driver.open = open
   })
-  driver.open = (at) => ({
-    ...open(at),
-    async lock_plate() {
-      throw new TypeError('secret of the house')
-    },
-  })
+  const lock_plate = async () => {
+    throw new TypeError('secret of the house')
+  }
+  driver.open = (at) => Object.assign(open(at), { lock_plate })
   const bench = await openBench(t)
   const { ask, logged } = bench
   await states.ready!(bench)

@@ -1,19 +1,25 @@
-// What somebody asks the runtime to run.
+// The routes of submissions.
 
 import * as v from 'valibot'
 import { LabError } from '../errors.ts'
-import { SubmissionRecord } from '../workflow/kept/records.ts'
-import { inTheWayOf, LeftLabware } from '../workflow/runs/left_labware.ts'
+import type { Runs } from '../lab/runs.ts'
+import { SubmissionRecord } from '../workflow/journal/records.ts'
+import { inTheWayOf, LabwareInTheWay } from '../workflow/runs/in_the_way.ts'
 import { SubmissionRequest } from '../workflow/runs/submission.ts'
-import { json, type Route, route } from './contract.ts'
+import { json, type Route, routesOf } from './contract.ts'
 import { Limit } from './numeral.ts'
 
+/** The rooms of the lab that these routes use. */
+type Rooms = { runs: Runs }
+
+const route = routesOf<Rooms>()
+
 const InTheWay = v.pipe(
-  v.array(LeftLabware),
+  v.array(LabwareInTheWay),
   v.description('Labware that earlier runs left at places that it needs: it waits there until somebody takes that away'),
 )
 
-export const submissionRoutes: Route[] = [
+export const submissionRoutes: Route<Rooms>[] = [
   route({
     method: 'GET',
     path: '/api/submissions',
@@ -51,7 +57,7 @@ export const submissionRoutes: Route[] = [
     errors: [400, 404, 409, 503],
     async handle({ lab, body }) {
       const { submission_id, execution_id } = await lab.runs.runtime.submit(body())
-      // It runs whether or not its record can be kept; that it cannot is an incident.
+      // The submission runs also when its record cannot be written, which is an incident.
       await lab.runs.written().catch(() => undefined)
       const execution = lab.runs.runtime.execution(execution_id)
       const answer = { submission_id, execution_id, status: 'IN_PROGRESS' as const, in_the_way: execution ? inTheWayOf(execution) : [] }

@@ -2,13 +2,21 @@
 
 import * as v from 'valibot'
 import { portBehind, serialPorts } from '../../drivers/transports/ports.ts'
-import { auditFiles, auditOutcomes } from '../keys/audit.ts'
+import type { HostFacts } from '../care/host.ts'
+import type { Config } from '../config.ts'
+import { type Audit, auditFiles, auditOutcomes } from '../keys/audit.ts'
 import { AuditEntry } from '../keys/audit_entry.ts'
 import { HostFiles } from '../kit/host_files.ts'
-import { healthStates, type Lab } from '../lab.ts'
-import { json, type Route, route } from './contract.ts'
+import type { Reloading } from '../lab/reloading.ts'
+import { type Health as HealthNow, healthStates } from '../lab.ts'
+import { json, type Route, routesOf } from './contract.ts'
 import { Limit } from './numeral.ts'
 import { apiVersion } from './version.ts'
+
+/** The rooms of the lab that these routes use. */
+type Rooms = { config: Config; version: string; reloading: Reloading; audit: Audit; host: HostFacts | undefined; health(): HealthNow }
+
+const route = routesOf<Rooms>()
 
 const Health = v.strictObject({
   status: v.picklist(healthStates),
@@ -46,7 +54,7 @@ export const Changes = v.strictObject({
 const Hash = v.pipe(v.string(), v.description('SHA-256 of the hash before it and of the line'))
 const Head = v.strictObject({ seq: v.number(), hash: Hash })
 
-export const systemRoutes: Route[] = [
+export const systemRoutes: Route<Rooms>[] = [
   route({
     method: 'GET',
     path: '/health',
@@ -165,7 +173,9 @@ export const systemRoutes: Route[] = [
     scope: 'admin',
     query: v.object({
       limit: Limit,
-      outcome: v.optional(v.pipe(v.picklist(auditOutcomes), v.description('What was done, or what was refused; both unless said'))),
+      outcome: v.optional(
+        v.pipe(v.picklist(auditOutcomes), v.description('Only requests that were done, or only refused ones; both by default')),
+      ),
     }),
     success: {
       status: 200,
@@ -184,14 +194,14 @@ export const systemRoutes: Route[] = [
   }),
 ]
 
-async function devicesByPort({ config }: Lab): Promise<Map<string, string>> {
+async function devicesByPort({ config }: Rooms): Promise<Map<string, string>> {
   const wired = config.devices.flatMap((device) =>
     device.kind === 'driven' && device.transport.kind === 'serial' ? [{ ...device, path: device.transport.path }] : [],
   )
   return new Map(await Promise.all(wired.map(async ({ device_id, path }) => [await portBehind(path), device_id] as const)))
 }
 
-async function timeOf({ health, host }: Lab): Promise<object> {
+async function timeOf({ health, host }: Rooms): Promise<object> {
   const now = Date.now()
   const boot_id = (await new HostFiles().text('/proc/sys/kernel/random/boot_id')) ?? null
   return {

@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { t as file, test } from 'tap'
 import { Keys } from '../keys/keys.ts'
-import { atTheEnd, isRefusal, openBench } from './testing.ts'
+import { atTheEnd, isRefusal, openBench } from '../testing/http.ts'
 
 // A slow machine is not a failure.
 file.setTimeout(0)
@@ -175,7 +175,7 @@ test('a body may be 2 MiB for an import, and 256 KiB elsewhere', async (t) => {
 })
 
 // The store alone is killed a hundred times in src/teachpoints; each of these is a start of the whole service.
-const kills = 30
+const kills = 12
 const writers = 4
 
 test('a service that is killed at any moment has every write that it answered, and starts again', async (t) => {

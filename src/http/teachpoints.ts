@@ -2,11 +2,18 @@
 
 import * as v from 'valibot'
 import { OperationResult } from '../devices/records.ts'
+import type { Registry } from '../devices/registry.ts'
 import { LabError } from '../errors.ts'
 import { checked } from '../kit/schema.ts'
-import { tagOf } from '../teachpoints/store.ts'
+import { Version, versionOf } from '../teachpoints/history.ts'
+import type { Teachpoints } from '../teachpoints/store.ts'
 import { AddressedTeachpoint, Teachpoint } from '../teachpoints/teachpoint.ts'
-import { type Call, json, type Route, route } from './contract.ts'
+import { type Call, json, type Route, routesOf } from './contract.ts'
+
+/** The rooms of the lab that these routes use. */
+type Rooms = { registry: Registry; teachpoints: Teachpoints }
+
+const route = routesOf<Rooms>()
 
 const bulkLimit = 2 * 1024 * 1024
 const point = '/api/teachpoints/:device_id/:name'
@@ -17,7 +24,7 @@ const Bulk = v.union([
   Points,
 ])
 
-export const teachpointRoutes: Route[] = [
+export const teachpointRoutes: Route<Rooms>[] = [
   route({
     method: 'GET',
     path: '/api/teachpoints',
@@ -70,10 +77,10 @@ export const teachpointRoutes: Route[] = [
     body: Teachpoint,
     success: { status: 201, description: 'The point; on the card when this is answered', schema: Teachpoint, headers: ['Location'] },
     errors: [400, 404, 409, 503],
-    async handle({ lab, body }) {
+    async handle({ lab, body, c }) {
       const wanted = body()
       lab.registry.find(wanted.device_id)
-      const created = await lab.teachpoints.create(wanted)
+      const created = await lab.teachpoints.create(wanted, whose(c))
       return json(created, 201, { Location: addressOf(created) })
     },
   }),
@@ -94,13 +101,46 @@ export const teachpointRoutes: Route[] = [
       schema: v.strictObject({ ...OperationResult.entries, created: v.number(), updated: v.number() }),
     },
     errors: [400, 404, 409, 503],
-    async handle({ lab, body }) {
+    async handle({ lab, body, c }) {
       const { teachpoints, overwrite, device_id } = unwrapped(body())
       const ids = teachpoints.map((teachpoint) => teachpoint.device_id)
       for (const id of new Set(device_id === undefined ? ids : [device_id, ...ids])) lab.registry.find(id)
       mustBelongTo(device_id, teachpoints)
-      const { created, updated } = await lab.teachpoints.importAll(teachpoints, { overwrite })
+      const { created, updated } = await lab.teachpoints.importAll(teachpoints, { overwrite, ...whose(c) })
       return json({ success: true, message: `${created} created, ${updated} updated`, created, updated })
+    },
+  }),
+  route({
+    method: 'GET',
+    path: `${point}/history`,
+    operation_id: 'listTeachpointVersions',
+    tag: 'teachpoints',
+    summary: 'List the newest twenty versions of a teachpoint, also of one that was deleted',
+    description: 'The newest first: how the point is now. A bulk import is one version of each point that it changes.',
+    scope: 'read',
+    success: { status: 200, description: 'The versions', schema: v.strictObject({ versions: v.array(Version) }) },
+    errors: [404],
+    handle({ lab, param }) {
+      const { device_id } = lab.registry.find(param('device_id'))
+      return json({ versions: lab.teachpoints.history(device_id, param('name')) })
+    },
+  }),
+  route({
+    method: 'POST',
+    path: `${point}/restore`,
+    operation_id: 'restoreTeachpoint',
+    tag: 'teachpoints',
+    summary: 'Make a teachpoint what it was in one of its versions',
+    description: 'Also one that was deleted. With `If-Match` only while nobody else has changed it. That is a new version in turn.',
+    scope: 'operate',
+    body: v.strictObject({ version: v.pipe(v.string(), v.description('Of the history')) }),
+    conditional: true,
+    success: { status: 200, description: 'The point as it is now', schema: Teachpoint, headers: ['ETag'] },
+    errors: [400, 404, 409, 503],
+    async handle(call) {
+      const { device_id } = call.lab.registry.find(call.param('device_id'))
+      const { version } = call.body()
+      return tagged(await call.lab.teachpoints.restore(device_id, call.param('name'), version, { tag: wantedTag(call), ...whose(call.c) }))
     },
   }),
   route({
@@ -120,7 +160,7 @@ export const teachpointRoutes: Route[] = [
       const { device_id, name } = existing(call)
       const wanted = call.body()
       const point = checked(Teachpoint, { device_id, name, ...wanted }, 'the body')
-      return tagged(await call.lab.teachpoints.replace(device_id, name, point, wantedTag(call)))
+      return tagged(await call.lab.teachpoints.replace(device_id, name, point, { tag: wantedTag(call), ...whose(call.c) }))
     },
   }),
   route({
@@ -134,23 +174,27 @@ export const teachpointRoutes: Route[] = [
     errors: [404, 503],
     async handle(call) {
       const { device_id, name } = existing(call)
-      await call.lab.teachpoints.delete(device_id, name)
+      await call.lab.teachpoints.delete(device_id, name, whose(call.c))
       return json({ success: true, message: `deleted ${JSON.stringify(name)} of ${device_id}` })
     },
   }),
 ]
 
-function existing({ lab, param }: Pick<Call<unknown, unknown>, 'lab' | 'param'>): Teachpoint {
+function existing({ lab, param }: Pick<Call<Rooms, unknown, unknown>, 'lab' | 'param'>): Teachpoint {
   const { device_id } = lab.registry.find(param('device_id'))
   return lab.teachpoints.get(device_id, param('name'))
 }
 
+function whose(c: Call<Rooms, unknown, unknown>['c']): { by: string } {
+  return { by: c.get('principal').name }
+}
+
 function tagged(teachpoint: Teachpoint): Response {
-  return json(teachpoint, 200, { ETag: `"${tagOf(teachpoint)}"` })
+  return json(teachpoint, 200, { ETag: `"${versionOf(teachpoint)}"` })
 }
 
 /** undefined where any will do. */
-function wantedTag({ c }: Pick<Call<unknown, unknown>, 'c'>): string | undefined {
+function wantedTag({ c }: Pick<Call<Rooms, unknown, unknown>, 'c'>): string | undefined {
   const header = c.req.header('if-match')?.trim()
   return header === undefined || header === '*' ? undefined : header.replace(/^"(.*)"$/, '$1')
 }

@@ -1,12 +1,18 @@
-// One labware's journey, and what an operator tells it.
+// The routes of threads: the journey of one labware, and the requests of an operator to it.
 
 import * as v from 'valibot'
 import { OperationResult } from '../devices/records.ts'
 import { LabError } from '../errors.ts'
-import type { Lab } from '../lab.ts'
+import type { Runs } from '../lab/runs.ts'
+import { recover } from '../workflow/runs/retrying.ts'
 import { decisions } from '../workflow/threads/recovery.ts'
 import type { LabwareThread } from '../workflow/threads/thread.ts'
-import { json, type Route, route } from './contract.ts'
+import { json, type Route, routesOf } from './contract.ts'
+
+/** The rooms of the lab that these routes use. */
+type Rooms = { runs: Runs }
+
+const route = routesOf<Rooms>()
 
 type Verb<Body> = {
   name: string
@@ -14,10 +20,10 @@ type Verb<Body> = {
   description?: string
   body?: v.GenericSchema<unknown, Body>
   /** Answers what has come of it, in words. */
-  tell(thread: LabwareThread, body: Body, lab: Lab): string
+  tell(thread: LabwareThread, body: Body, lab: Rooms): string
 }
 
-export const threadRoutes: Route[] = [
+export const threadRoutes: Route<Rooms>[] = [
   verb({
     name: 'pause',
     summary: 'Pause a thread at its next safe point',
@@ -41,11 +47,17 @@ export const threadRoutes: Route[] = [
     summary: 'Decide about the error that holds a thread',
     description:
       'RETRY does all of it again, RETRY_OP the failed call alone; CONTINUE is your word that it is dealt with; ABORT_ACTION goes on with the next action, ' +
-      'ABORT_METHOD with the next method, ABORT_THREAD ends it. A decision that is not possible there is a conflict that says which are.',
-    body: v.strictObject({ decision: v.picklist(decisions) }),
-    tell(thread, { decision }) {
-      thread.recover(decision)
-      return `${decision} it is`
+      'ABORT_METHOD with the next method, ABORT_THREAD ends it. RETRY with `on` does the action at that device of its pool, and brings the labware there ' +
+      '(`retry_on` of the thread names them); a device that is busy, stopped or taken is refused. A decision that is not possible there is a conflict that says which are.',
+    body: v.strictObject({
+      decision: v.picklist(decisions),
+      on: v.optional(
+        v.pipe(v.string(), v.minLength(1), v.maxLength(128), v.description('With RETRY: the device at which the action is done')),
+      ),
+    }),
+    tell(thread, { decision, on }) {
+      recover(thread, decision, on)
+      return `the decision about ${thread.name} is ${decision}${on === undefined ? '' : ` at ${on}`}`
     },
   }),
   verb({
@@ -67,7 +79,7 @@ export const threadRoutes: Route[] = [
   }),
 ]
 
-function verb<Body = unknown>({ name, summary, description, body, tell }: Verb<Body>): Route {
+function verb<Body = unknown>({ name, summary, description, body, tell }: Verb<Body>): Route<Rooms> {
   return route<Body>({
     method: 'POST',
     path: `/api/threads/:thread_id/${name}`,
@@ -78,7 +90,7 @@ function verb<Body = unknown>({ name, summary, description, body, tell }: Verb<B
     scope: 'operate',
     body: body ?? (v.strictObject({}) as unknown as v.GenericSchema<unknown, Body>),
     body_may_be_empty: name !== 'recover',
-    success: { status: 200, description: 'Told', schema: OperationResult },
+    success: { status: 200, description: 'The thread has taken the request.', schema: OperationResult },
     errors: [404, 409],
     handle({ lab, param, body }) {
       const thread = lab.runs.runtime.thread(param('thread_id'))

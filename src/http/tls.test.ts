@@ -10,7 +10,7 @@ import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { type Test, test } from 'tap'
 import { readTls } from '../config.ts'
-import { openService } from './testing.ts'
+import { openService } from '../testing/http.ts'
 
 const script = fileURLToPath(new URL('../../../scripts/make-cert.sh', import.meta.url))
 

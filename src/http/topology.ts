@@ -4,10 +4,17 @@ import * as v from 'valibot'
 import { OperationResult } from '../devices/records.ts'
 import { LabError } from '../errors.ts'
 import { Id } from '../kit/name.ts'
+import type { Reloading } from '../lab/reloading.ts'
+import type { Runs } from '../lab/runs.ts'
 import type { Library } from '../workflow/plans/library.ts'
 import { ShownTopology, topologyOf } from '../workflow/snapshot.ts'
-import { json, type Route, route } from './contract.ts'
+import { json, type Route, routesOf } from './contract.ts'
 import { Changes } from './system.ts'
+
+/** The rooms of the lab that these routes use. */
+type Rooms = { runs: Runs; reloading: Reloading }
+
+const route = routesOf<Rooms>()
 
 const Force = v.pipe(v.optional(v.boolean(), false), v.description('Aborts the runs that are open'))
 
@@ -16,7 +23,7 @@ export const Faults = v.pipe(v.array(Fault), v.description('Files and documents 
 
 const isLimits = /^devices: [\w-]+\.limits(\.|$)/
 
-export const topologyRoutes: Route[] = [
+export const topologyRoutes: Route<Rooms>[] = [
   route({
     method: 'GET',
     path: '/api/topologies',
@@ -42,8 +49,8 @@ export const topologyRoutes: Route[] = [
     },
     errors: [],
     handle({ lab }) {
-      const { library, worlds } = lab.runs.runtime
-      const loaded = worlds.topology
+      const { library, environments } = lab.runs.runtime
+      const loaded = environments.topology
       const workflowsOn = (name: string) => [...library.workflows.values()].filter(({ topology }) => topology.name === name)
       const topologies = [...library.topologies.values()].map(({ name, document, devices }) => ({
         name,
@@ -65,7 +72,7 @@ export const topologyRoutes: Route[] = [
     success: { status: 200, description: 'The topology; labware is that of LIVE runs', schema: ShownTopology },
     errors: [404],
     handle({ lab }) {
-      const { topology, live } = lab.runs.runtime.worlds
+      const { topology, live } = lab.runs.runtime.environments
       if (!topology) throw new LabError('not_found', 'no topology is loaded; load one of /api/topologies')
       return json(topologyOf(topology, live))
     },
@@ -84,7 +91,7 @@ export const topologyRoutes: Route[] = [
     errors: [400, 404, 409, 503],
     async handle({ lab, body }) {
       const { name, force } = body()
-      await lab.runs.shelf.load(name, { force })
+      await lab.runs.catalog.load(name, { force })
       return json({ success: true, message: `topology ${name} is loaded` })
     },
   }),
@@ -101,10 +108,10 @@ export const topologyRoutes: Route[] = [
     success: { status: 200, description: 'None is loaded', schema: OperationResult },
     errors: [400, 409, 503],
     async handle({ lab, body }) {
-      const { shelf, runtime } = lab.runs
+      const { catalog, runtime } = lab.runs
       const { force } = body()
-      const name = runtime.worlds.topology?.name
-      await shelf.unload({ force })
+      const name = runtime.environments.topology?.name
+      await catalog.unload({ force })
       return json({ success: true, message: name ? `topology ${name} is unloaded` : 'no topology was loaded' })
     },
   }),
@@ -137,11 +144,11 @@ export const topologyRoutes: Route[] = [
     errors: [400, 409, 503],
     async handle({ lab, body }) {
       body()
-      const { shelf } = lab.runs
-      const { done, at_once: applied, ...rest } = await lab.reloading.take(() => shelf.read())
-      await shelf.keepPlaced()
+      const { catalog } = lab.runs
+      const { done, at_once: applied, ...rest } = await lab.reloading.take(() => catalog.read())
+      await catalog.keepPlaced()
       // The limits are in force only after the files were found right: what was read is held against them once more.
-      const library = applied.some((place) => isLimits.test(place)) ? shelf.compileAnew() : done
+      const library = applied.some((place) => isLimits.test(place)) ? catalog.compileAnew() : done
       const { config_file, needs_restart } = rest
       const { faults } = library
       const message = [ofConfiguration({ config_file, applied, needs_restart }), ofFolder(library)].join('; ')
@@ -162,6 +169,10 @@ function ofConfiguration({ config_file, applied, needs_restart }: Taken): string
 }
 
 function ofFolder({ topologies, workflows, faults }: Library): string {
-  const found = `${topologies.size} topologies and ${workflows.size} workflows`
+  const found = `${counted(topologies.size, 'topology', 'topologies')} and ${counted(workflows.size, 'workflow', 'workflows')}`
   return faults.length ? `${found}; ${faults.length} left out` : found
+}
+
+function counted(count: number, one: string, many: string): string {
+  return `${count} ${count === 1 ? one : many}`
 }

@@ -1,14 +1,19 @@
-// What can be run: the workflows of the topologies folder, those that came over the API, and the examples.
+// The routes of workflows: those of the topologies folder, those that came over the API, and the examples.
 
 import * as v from 'valibot'
 import { OperationResult } from '../devices/records.ts'
 import { Id } from '../kit/name.ts'
-import type { Lab } from '../lab.ts'
+import type { Runs } from '../lab/runs.ts'
+import { workflowSources } from '../workflow/catalog.ts'
 import type { Workflow } from '../workflow/plans/plan.ts'
-import { workflowSources } from '../workflow/shelf.ts'
 import { shownDocument } from '../workflow/snapshot.ts'
-import { json, type Route, route } from './contract.ts'
+import { json, type Route, routesOf } from './contract.ts'
 import { Faults } from './topology.ts'
+
+/** The rooms of the lab that these routes use. */
+type Rooms = { runs: Runs }
+
+const route = routesOf<Rooms>()
 
 const path = '/api/workflows/:workflow_name'
 const longest = 1024 * 1024
@@ -35,7 +40,7 @@ const WorkflowBody = v.pipe(
   v.description('A workflow in its JSON form: /schemas/workflow.schema.json is its schema, for editors too'),
 )
 
-export const workflowRoutes: Route[] = [
+export const workflowRoutes: Route<Rooms>[] = [
   route({
     method: 'GET',
     path: '/api/workflows',
@@ -75,7 +80,7 @@ export const workflowRoutes: Route[] = [
     tag: 'workflows',
     summary: 'Create or replace a workflow in its JSON form',
     description:
-      'It is checked first: what is wrong is told with its place. On the card when answered. Runs that are open go on as they began.',
+      'It is checked first: each fault is answered with its place. On the card when answered. Runs that are open go on as they began.',
     scope: 'admin',
     body: WorkflowBody,
     body_limit: longest,
@@ -88,7 +93,7 @@ export const workflowRoutes: Route[] = [
     },
     errors: [400, 409, 503],
     async handle({ lab, param, body }) {
-      const { workflow, isNew } = await lab.runs.shelf.put(param('workflow_name'), body())
+      const { workflow, isNew } = await lab.runs.catalog.put(param('workflow_name'), body())
       const headers: Record<string, string> = isNew ? { Location: `/api/workflows/${workflow.name}` } : {}
       return json(summaryOf(lab, workflow), isNew ? 201 : 200, headers)
     },
@@ -104,13 +109,13 @@ export const workflowRoutes: Route[] = [
     errors: [404, 409, 503],
     async handle({ lab, param }) {
       const name = param('workflow_name')
-      await lab.runs.shelf.delete(name)
+      await lab.runs.catalog.delete(name)
       return json({ success: true, message: `workflow ${name} is deleted` })
     },
   }),
 ]
 
-function summaryOf({ runs }: Lab, { name, topology, form, hash, hasCode, document }: Workflow): v.InferOutput<typeof WorkflowSummary> {
+function summaryOf({ runs }: Rooms, { name, topology, form, hash, hasCode, document }: Workflow): v.InferOutput<typeof WorkflowSummary> {
   const { variables } = document
-  return { name, topology: topology.name, form, source: runs.shelf.sourceOf(name), hash, has_code: hasCode, variables }
+  return { name, topology: topology.name, form, source: runs.catalog.sourceOf(name), hash, has_code: hasCode, variables }
 }

@@ -7,7 +7,7 @@ export class WrongKeys {
   readonly #tries: TokenBuckets
   readonly #onRefused: (address: string) => void
 
-  /** `onRefused` is told of each request that an address has no try left for; `now` in milliseconds. */
+  /** `onRefused` is called for each request that an address has no try left for; `now` in milliseconds. */
   constructor(onRefused: (address: string) => void, now: () => number = () => performance.now()) {
     this.#onRefused = onRefused
     this.#tries = new TokenBuckets({ burst: 20, perSecond: 1, now })

@@ -1,5 +1,5 @@
 // The audit trail: a line for each request that changes something, chained by hashes, in `audit.jsonl`, and for each that was refused that
-// in `audit-refused.jsonl`. No request waits for it. The heads of both chains are told to the log, so that the journal of the system can
+// in `audit-refused.jsonl`. No request waits for it. The heads of both chains are logged, so that the journal of the system can
 // witness that no end was cut off.
 
 import type { Head } from '../kit/chained_lines.ts'
@@ -11,13 +11,16 @@ import type { AuditEntry } from './audit_entry.ts'
 import { AuditFile } from './audit_file.ts'
 import { withoutSecrets } from './secret.ts'
 
-/** What happened; what is left out is null. */
+/** An entry for the audit; a member that is left out is null. */
 export type Deed = { what: string } & Partial<Omit<AuditEntry, 'at' | 'what' | 'left_out' | 'times'>>
 
-/** What the service itself does. */
+/** The author of entries about the service itself. */
 export const byService = { key_id: 'service', name: 'service' } as const
 
-/** What was done, and what was refused. Each is a chain of its own, so that no flood of refusals pushes out what was done. */
+/**
+ * The files of the audit: a chain of requests that were carried out, and a chain of refused ones, so that no flood of refusals pushes out the
+ * others.
+ */
 export const auditFiles = { done: 'audit.jsonl', refused: 'audit-refused.jsonl' } as const
 export const auditOutcomes = ['done', 'refused'] as const
 export type AuditOutcome = (typeof auditOutcomes)[number]
@@ -29,7 +32,7 @@ const headEveryMs = 3_600_000
 const longestWhat = 300
 /** Refusals of one key, or of all strangers together, and repeats of one request of one key: so many at once, then one a second. */
 const lines = { burst: 20, perSecond: 1 }
-/** What was not worth a line of its own is told after this time. */
+/** The number of entries without a line of their own is written after this time. */
 const foldedFor_ms = 10_000
 
 type Options = { folder: string; log: Log; report: Report; clock?: Clock; now?: () => number }

@@ -1,4 +1,4 @@
-// One line of the audit files.
+// A line of the audit files.
 
 import * as v from 'valibot'
 

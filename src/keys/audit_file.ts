@@ -1,4 +1,4 @@
-// One file of the audit trail: what is to be written waits here, a flood is written in batches, and what does not fit is counted.
+// A file of the audit trail. Entries wait here to be written, a flood is written in batches, and entries that do not fit are counted.
 
 import { messageOf } from '../errors.ts'
 import { ChainedLines, type Head } from '../kit/chained_lines.ts'
@@ -24,7 +24,7 @@ export class AuditFile {
   /** The newest of those that were left out; it is not among them if it is written after all. */
   #lastLeftOut: AuditEntry | undefined
   #isWell = true
-  #told = ''
+  #loggedHash = ''
   #hurry = () => {}
   #isAwaited = false
   #isClosed = false
@@ -77,11 +77,11 @@ export class AuditFile {
     this.#isAwaited = false
   }
 
-  /** Tells the head to the log, unless it was told before. `name` begins the sentence. */
+  /** Logs the head, unless it was logged before. `name` begins the sentence. */
   tellHead(name: string, log: Log): void {
     const { seq, hash } = this.#lines.head
-    if (seq === 0 || hash === this.#told) return
-    this.#told = hash
+    if (seq === 0 || hash === this.#loggedHash) return
+    this.#loggedHash = hash
     log.info(`${name}: line ${seq} has the hash ${hash}`)
   }
 

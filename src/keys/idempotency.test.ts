@@ -1,4 +1,4 @@
-import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { type Test, test } from 'tap'
 import { Idempotency, type IdempotentRequest } from './idempotency.ts'
 
@@ -22,8 +22,8 @@ async function begin(t: Test) {
     told.push(message)
     return () => operator.hasLooked
   }
-  const open = async () => {
-    const once = await Idempotency.open({ folder, now: () => time.now, tellLost })
+  const open = async (isUsed = opened.length > 0) => {
+    const once = await Idempotency.open({ folder, isUsed, now: () => time.now, tellLost })
     opened.push(once)
     return once
   }
@@ -72,7 +72,20 @@ const damages: Record<string, (path: string) => void> = {
     rmSync(path)
     mkdirSync(path)
   },
+  'the file removed': (path) => rmSync(path),
+  'its last lines cut off': (path) => truncateSync(path, readFileSync(path).lastIndexOf('{"crc"')),
+  'its last line cut in two': (path) => truncateSync(path, readFileSync(path).length - 20),
+  'only its format left': (path) => writeFileSync(path, '{"format":3}\n'),
+  'its format flipped': (path) => writeFileSync(path, '{"format":7}\n'),
 }
+
+test('where nothing was ever done, nothing is missing', async (t) => {
+  const { once, open, told, folder } = await begin(t)
+  await once.close()
+  rmSync(`${folder}/idempotency.jsonl`)
+  t.equal(await (await open(false)).begin(asked('a')), undefined)
+  t.same(told, [])
+})
 
 for (const [what, damage] of Object.entries(damages)) {
   test(`after ${what} in the file nothing is done that may have been done, until somebody has looked or a day is over`, async (t) => {
@@ -123,7 +136,7 @@ test('what is whole in a damaged file is answered as before', async (t) => {
   await once.close()
   const lines = readFileSync(path, 'utf8').split('\n')
   // Of b that it began, and what it came to.
-  writeFileSync(path, lines.map((line, i) => (i === 3 || i === 4 ? line.replace('"at":', '"aт":') : line)).join('\n'))
+  writeFileSync(path, lines.map((line, i) => (i === 4 || i === 5 ? line.replace('"at":', '"aт":') : line)).join('\n'))
   const after = await open()
   t.same(await after.begin(asked('a')), answer)
   t.same(await after.begin(asked('c')), answer)
@@ -134,7 +147,6 @@ test('a line that the power cut off is no damage: nobody was told that it is the
   const { once, open, folder, told } = await begin(t)
   await once.begin(asked('a'))
   await once.end(asked('a'), answer, 'keep')
-  await once.close()
   appendFileSync(`${folder}/idempotency.jsonl`, '{"crc":"00000000","id":"b')
   const after = await open()
   t.equal(await after.begin(asked('b')), undefined)

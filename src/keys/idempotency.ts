@@ -8,18 +8,18 @@ import { LineFile } from '../kit/json_lines.ts'
 import { SerialQueue } from '../kit/serial_queue.ts'
 
 /** An answer that can be repeated. */
-export const Answer = v.strictObject({ status: v.number(), headers: v.record(v.string(), v.string()), body: v.string() })
-export type Answer = v.InferOutput<typeof Answer>
+export const StoredAnswer = v.strictObject({ status: v.number(), headers: v.record(v.string(), v.string()), body: v.string() })
+export type StoredAnswer = v.InferOutput<typeof StoredAnswer>
 
 const Entry = v.strictObject({
   /** Hash of who asked, for what, under which key. */
   id: v.string(),
-  /** Of the body. */
+  /** The hash of the body. */
   sha256: v.string(),
   at: v.number(),
   state: v.picklist(['running', 'ended', 'forgotten']),
   /** null also for one that is not to be kept here: it holds a secret, or is long. */
-  answer: v.nullable(Answer),
+  answer: v.nullable(StoredAnswer),
 })
 type Entry = v.InferOutput<typeof Entry>
 
@@ -29,10 +29,10 @@ type Line = Entry | v.InferOutput<typeof LostLine>
 /** `isSettled` once somebody has looked what became of them. */
 type Lost = { at: number; isSettled(): boolean }
 
-/** One request. */
+/** A request with an Idempotency-Key. */
 export type IdempotentRequest = { key_id: string; method: string; path: string; idempotency_key: string; body: Uint8Array }
 
-/** What an answer is worth: `keep` it, keep it as long as the service runs (`secret`), or `forget` it, as nothing was done. */
+/** How long an answer is stored: `keep` for a day, `secret` as long as the service runs, `forget` not at all, as nothing was done. */
 export type Worth = 'keep' | 'secret' | 'forget'
 
 const kept = 1000
@@ -44,6 +44,8 @@ const consequence =
 
 type Options = {
   folder: string
+  /** Whether this service has carried out anything in that folder before: then the file of its requests must be there. */
+  isUsed: boolean
   /** Tells an operator that requests may be forgotten. The answer says whether somebody has acknowledged that since. */
   tellLost(message: string): () => boolean
   now?: () => number
@@ -56,27 +58,30 @@ export class Idempotency {
   /** Oldest first, as they are on the card. Those that say `running` and do not run were interrupted by a restart. */
   readonly #entries: Map<string, Entry>
   readonly #running = new Set<string>()
-  /** Those that were answered before their end, and before this start. */
+  /** The requests that were answered before their end, and before this start. */
   readonly #left = new Set<string>()
   /** Answers that are not for the card. */
-  readonly #secrets = new Map<string, Answer>()
+  readonly #secrets = new Map<string, StoredAnswer>()
   /** Requests that are not known may have been made before that moment. */
   #lost: Lost | undefined
   #lines = 0
-  /** What the file holds besides the entries has changed. */
+  /** Whether the content of the file besides the entries has changed. */
   #isOutdated = false
 
-  static async open({ folder, tellLost, now = () => Date.now() / 1000 }: Options): Promise<Idempotency> {
+  static async open({ folder, isUsed, tellLost, now = () => Date.now() / 1000 }: Options): Promise<Idempotency> {
     let isSettled: Lost['isSettled'] | undefined
     const file = new LineFile<Line>({
       path: `${folder}/idempotency.jsonl`,
       schema: v.union([Entry, LostLine]),
+      isExpected: isUsed,
       loss: `requests with an Idempotency-Key may be forgotten; ${consequence}`,
       report: ({ message }) => {
         isSettled = tellLost(message)
       },
     })
     const lines = await file.read((whole) => [...whole, { lost_at: now() }])
+    // So that it is missed where it is not there any more. A disk that refuses it does so again when it is needed.
+    if (lines.length === 0 && !file.isOpen) await file.begin([]).catch(() => undefined)
     const lost_at = Math.max(...lines.map((line) => ('lost_at' in line ? line.lost_at : 0)), 0)
     // At each start until it is over: who is refused looks for the reason.
     if (lost_at >= now() - keptSeconds)
@@ -102,7 +107,7 @@ export class Idempotency {
    * `in_progress` while it runs, `invalid` for another body, `conflict` when a restart interrupted it, when its answer was not kept, or when
    * it may be one that was forgotten, and `storage`.
    */
-  async begin(asked: IdempotentRequest): Promise<Answer | undefined> {
+  async begin(asked: IdempotentRequest): Promise<StoredAnswer | undefined> {
     const [id, sha256] = [idOf(asked), hash('sha256', asked.body)]
     this.#forgetOld()
     const before = this.#entries.get(id)
@@ -127,7 +132,7 @@ export class Idempotency {
   }
 
   /** Resolves when it is on the card; when the disk refuses it, it is known for as long as the service runs, and was interrupted after that. */
-  async end(asked: IdempotentRequest, answer: Answer, worth: Worth): Promise<void> {
+  async end(asked: IdempotentRequest, answer: StoredAnswer, worth: Worth): Promise<void> {
     const id = idOf(asked)
     const entry = this.#entries.get(id)
     this.#running.delete(id)
@@ -184,7 +189,7 @@ export class Idempotency {
     }
   }
 
-  #answerOf({ id, sha256, state, answer }: Entry, wanted: string): Answer {
+  #answerOf({ id, sha256, state, answer }: Entry, wanted: string): StoredAnswer {
     if (sha256 !== wanted)
       throw new LabError('invalid', 'this Idempotency-Key was used with another body; take a new one for a new request')
     if (this.#running.has(id))

@@ -258,7 +258,7 @@ test('rights of others to the key file are taken away', async (t) => {
 
 async function begin(t: Test, name = 'state') {
   const folder = `${t.testdirName}-${name}`
-  rmSync(folder, { recursive: true, force: true })
+  rmSync(folder, { recursive: true, force: true, maxRetries: 10 })
   const reports: string[] = []
   const clock = new VirtualClock()
   const time = { now: 1e9 }
@@ -267,7 +267,7 @@ async function begin(t: Test, name = 'state') {
   t.teardown(async () => {
     // What is written behind the test's back is written by then.
     await keys.reload().catch(() => undefined)
-    rmSync(folder, { recursive: true, force: true })
+    rmSync(folder, { recursive: true, force: true, maxRetries: 10 })
   })
   return { folder, reports, clock, time, open, keys }
 }

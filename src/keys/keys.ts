@@ -1,4 +1,4 @@
-// Who may come in: the keys of the service, hashed, in `keys.json`. Keys that others put there are taken up within seconds;
+// The keys of the service, hashed, in `keys.json`. Keys that others put there are taken up within seconds;
 // when the file is broken, the last good set stays, and where there never was one, nobody comes in.
 
 import { timingSafeEqual } from 'node:crypto'
@@ -37,7 +37,7 @@ export const KeyEnd = v.optional(
 export const KeyRequest = v.strictObject({ name: Name, scope: Scope, expires_at: KeyEnd })
 export type KeyRequest = v.InferOutput<typeof KeyRequest>
 
-/** What anybody may know of a key. */
+/** The public part of a key. */
 export const PublicKey = v.strictObject({
   key_id: v.pipe(v.string(), v.regex(/^[a-z0-9]{8}$/, 'must be 8 of a-z and 0-9')),
   name: Name,
@@ -49,7 +49,7 @@ export const PublicKey = v.strictObject({
 })
 export type PublicKey = v.InferOutput<typeof PublicKey>
 
-/** A key on the one occasion when its text is told. */
+/** A key with its text, which is shown only once. */
 export const CreatedKey = v.strictObject({ ...PublicKey.entries, api_key: v.string() })
 export type CreatedKey = v.InferOutput<typeof CreatedKey>
 

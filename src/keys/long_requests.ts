@@ -16,7 +16,7 @@ const share = 3 / 4
 
 export class LongRequests {
   readonly #options: Options
-  /** What ends each, by key. A key without any is not in the map. */
+  /** The functions that end the requests, by key. A key without requests is not in the map. */
   readonly #open = new Map<string, Set<() => void>>()
   #size = 0
   #cancelLook: (() => void) | undefined

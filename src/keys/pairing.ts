@@ -7,7 +7,7 @@ import { type Clock, systemClock } from '../kit/clock.ts'
 import { type KeyRequest, type Keys, Scope } from './keys.ts'
 import { digestOf } from './secret.ts'
 
-/** Whoever decides reads it beside a command, so it holds nothing that could end a quotation or begin another line. */
+/** The name of a program. It is shown beside a command, so it holds nothing that could end a quotation or begin another line. */
 const AppName = v.pipe(
   v.string(),
   v.regex(
@@ -22,7 +22,7 @@ export type PairingWish = v.InferOutput<typeof PairingWish>
 
 const UnixSeconds = v.pipe(v.number(), v.description('Unix time'), v.metadata({ unit: 's' }))
 
-/** What whoever decides sees. */
+/** A request for a key, as the person who decides sees it. */
 export const PairingRequest = v.strictObject({
   request_id: v.string(),
   app_name: v.string(),
@@ -34,7 +34,7 @@ export const PairingRequest = v.strictObject({
 })
 export type PairingRequest = v.InferOutput<typeof PairingRequest>
 
-/** What the program that asks is told. */
+/** The answer to the program that asks. */
 export const PairingAnswer = v.strictObject({ request_id: v.string(), request_secret: v.string(), code: v.string() })
 export type PairingAnswer = v.InferOutput<typeof PairingAnswer>
 
@@ -45,7 +45,7 @@ type Pending = PairingRequest & {
   digest: Buffer
   ends: number
   state: 'asked' | 'approved' | 'fetched'
-  /** Of the key that is made for it. */
+  /** When the key that is made for the request ends. */
   key_ends: KeyRequest['expires_at']
 }
 
@@ -53,7 +53,7 @@ type Options = {
   keys: Pick<Keys, 'create' | 'mustLieAhead'>
   /** So many of one address may wait. */
   perAddress(): number
-  /** Is told of each request that is turned away, or gives way. */
+  /** Is called for each request that is turned away, or gives way. */
   refused(message: string): void
   clock?: Clock
   now?: () => number
@@ -80,17 +80,17 @@ export class Pairing {
     this.#makeRoomFor(from)
     const [request_id, request_secret, code] = [randomUUID(), randomBytes(32).toString('base64url'), newCode()]
     const requested_at = this.#now()
-    const told = { request_id, app_name, scope, code, from, requested_at, expires_at: requested_at + pairing_s }
+    const shown = { request_id, app_name, scope, code, from, requested_at, expires_at: requested_at + pairing_s }
     const ends = this.#clock.now() + pairing_s * 1000
-    this.#pending.set(request_id, { ...told, digest: digestOf(request_secret), ends, state: 'asked', key_ends: null })
+    this.#pending.set(request_id, { ...shown, digest: digestOf(request_secret), ends, state: 'asked', key_ends: null })
     return { request_id, request_secret, code }
   }
 
-  /** Those that wait for a decision, the oldest first. */
+  /** Lists the requests that wait for a decision, the oldest first. */
   list(): PairingRequest[] {
     return this.#all()
       .filter(({ state }) => state === 'asked')
-      .map(({ digest: _, ends: __, state: ___, key_ends: ____, ...told }) => told)
+      .map(({ digest: _, ends: __, state: ___, key_ends: ____, ...shown }) => shown)
   }
 
   /** The key, once; nothing while nobody has decided. Throws `not_found` for whatever else, a wrong secret too; rejects with `storage`. */
@@ -174,7 +174,7 @@ export class Pairing {
   }
 }
 
-/** Of the address that holds the most of them, if that is more than one; what was approved stays. */
+/** Finds the oldest request of the address that holds the most, if that is more than one; approved requests stay. */
 function oldestOfMost(all: readonly Pending[]): Pending | undefined {
   const asked = all.filter(({ state }) => state === 'asked')
   const held = (address: string | null) => asked.filter(({ from }) => from === address).length

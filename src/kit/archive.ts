@@ -7,8 +7,8 @@ import { basename, dirname, join, resolve } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip, createGzip } from 'node:zlib'
-import { LabError, messageOf } from '../errors.ts'
-import { errnoOf, remove, storageError, syncFolder } from './durable.ts'
+import { LabError } from '../errors.ts'
+import { errnoOf, readError, remove, storageError, syncFolder } from './durable.ts'
 import { readOpen } from './open_file.ts'
 import { readTar, type TarFile, tarEnd, tarFill, tarHead } from './tar.ts'
 
@@ -185,7 +185,7 @@ export class Archive {
       await handle.close()
       throw new Error('it is no file')
     } catch (error) {
-      throw new LabError('not_found', `${path} cannot be read: ${messageOf(error)}`, { cause: error })
+      throw readError(path, error)
     }
   }
 

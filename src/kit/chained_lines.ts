@@ -1,5 +1,5 @@
 // Lines of JSON of which each carries the hash of itself and of all before it, so that what is changed or taken out later is seen. The
-// newest files are kept, the rest is thrown away. Whoever cuts off the end is found out only by a hash that was told elsewhere before.
+// newest files are kept, the rest is thrown away. Whoever cuts off the end is found out only by a hash that was published elsewhere before.
 
 import { hash } from 'node:crypto'
 import { type FileHandle, open, readdir, rename } from 'node:fs/promises'
@@ -16,7 +16,7 @@ type ChainedLine = Head & { entry: Record<string, unknown> }
 
 type Options = {
   path: string
-  /** Told of damage to the file. */
+  /** Is called when the file is found damaged. */
   report: Report
   /** In bytes; then the file is put aside and a new one begun. */
   longest?: number

@@ -42,7 +42,7 @@ export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<v
 }
 
 /**
- * A clock that stands still until it is told to go on. Timers of the same moment ring in the order they were set,
+ * A clock that stands still until a test advances it. Timers of the same moment ring in the order they were set,
  * so a run on it is the same every time.
  */
 export class VirtualClock implements Clock {

@@ -1,7 +1,8 @@
 // A copy of a file that others may change or take away: what is looked over is what is used.
 
 import { copyFile, stat } from 'node:fs/promises'
-import { LabError, messageOf } from '../errors.ts'
+import { LabError } from '../errors.ts'
+import { readError, storageError } from './durable.ts'
 import { statusOf } from './host_files.ts'
 
 /**
@@ -10,13 +11,13 @@ import { statusOf } from './host_files.ts'
  */
 export async function copyOf(path: string, to: string, most_bytes: number): Promise<void> {
   const found = await stat(path).catch((error) => {
-    throw new LabError('not_found', error.code === 'ENOENT' ? `there is no file ${path}` : `${path} cannot be read: ${messageOf(error)}`)
+    throw readError(path, error)
   })
   if (!found.isFile() || found.size > most_bytes) throw new LabError('too_large', `${path} is no file, or larger than ${most_bytes} bytes`)
   try {
     await copyFile(path, to)
   } catch (error) {
-    throw new LabError('storage', `${path} cannot be copied to ${to}: ${messageOf(error)}`, { cause: error })
+    throw storageError(`${path} was not copied to ${to}`, error)
   }
 }
 

@@ -1,5 +1,5 @@
 // Files of the state that are not as the service wrote them: zeros, a folder or a device in their place, rights that were taken away.
-// They keep nobody from starting. They are told, and kept under another name before anything is written in their place.
+// They keep nobody from starting. They are reported, and kept under another name before anything is written in their place.
 
 import { type FileHandle, link, lstat, open, opendir, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'

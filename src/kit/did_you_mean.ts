@@ -2,11 +2,14 @@
 
 /** `; did you mean "speed"?` when a known word is near enough, else nothing. */
 export function didYouMean(word: string, known: readonly string[]): string {
-  const nearest = known
-    .map((other) => ({ other, away: distance(word.toLowerCase(), other.toLowerCase()) }))
-    .sort((a, b) => a.away - b.away)[0]
-  const near = nearest && nearest.away <= Math.ceil(Math.min(word.length, nearest.other.length) / 3)
-  return near ? `; did you mean ${JSON.stringify(nearest.other)}?` : ''
+  const meant = nearest(word, known)
+  return meant === undefined ? '' : `; did you mean ${JSON.stringify(meant)}?`
+}
+
+/** The known word that is nearest to this one, if it is near enough. */
+export function nearest(word: string, known: readonly string[]): string | undefined {
+  const [best] = known.map((other) => ({ other, away: distance(word.toLowerCase(), other.toLowerCase()) })).sort((a, b) => a.away - b.away)
+  return best && best.away <= Math.ceil(Math.min(word.length, best.other.length) / 3) ? best.other : undefined
 }
 
 /** Of Levenshtein, over the first 64 characters. */

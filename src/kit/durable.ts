@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import type { BigIntStats } from 'node:fs'
 import { chmod, mkdir, open, rename, rm, rmdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { LabError, messageOf } from '../errors.ts'
+import { type ErrorCode, LabError, messageOf } from '../errors.ts'
 
 /** A file that was not there before. After an error it is to be thrown away: a second fsync may succeed though the data is gone. */
 export async function writeSynced(path: string, text: string | Uint8Array): Promise<string> {
@@ -80,6 +80,27 @@ export function storageError(what: string, error: unknown): LabError {
   const errno = errnoOf(error)
   const advice = adviceFor[errno] ?? 'look into the log, then try again'
   return new LabError('storage', `${what} (${errno}): ${advice}`, { cause: error, retry_after_s: 5 })
+}
+
+/** A file or folder that cannot be read, with the reason in words and what to do. `what` names the file, with its path. */
+export function readError(what: string, error: unknown, code: ErrorCode = 'not_found'): LabError {
+  const errno = errnoOf(error)
+  const reason = unreadableFor[errno]
+  return new LabError(code, `${what} cannot be read: ${reason ? `${reason} (${errno})` : messageOf(error)}`, { cause: error })
+}
+
+const forbidden = 'its permissions forbid it; use sudo, or give its reader the right to it'
+
+const unreadableFor: Record<string, string> = {
+  ENOENT: 'there is no such file; check the path',
+  ENOTDIR: 'a part of its path is a file and not a folder; check the path',
+  EISDIR: 'it is a folder; name a file in it',
+  EACCES: forbidden,
+  EPERM: forbidden,
+  ELOOP: 'its symbolic links lead in a circle; name another file',
+  ENAMETOOLONG: 'its path is too long; check the path',
+  EIO: 'the disk failed; replace it',
+  EMFILE: 'too many files are open; try again in a few seconds',
 }
 
 const mayNot = 'whoever this runs as, the service or you, may not use that'

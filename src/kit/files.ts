@@ -1,21 +1,15 @@
-// Files that come with the program, and files that somebody names.
+// Files that somebody names.
 
 import { readFileSync, statSync } from 'node:fs'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
-import { LabError, messageOf } from '../errors.ts'
-import { storageError } from './durable.ts'
-
-/** The bytes of a file that lies beside a module. */
-export async function readShipped(path: URL): Promise<Uint8Array<ArrayBuffer>> {
-  return new Uint8Array(await readFile(path))
-}
+import { readError, storageError } from './durable.ts'
 
 /** A file that somebody named. Throws `not_found`. */
 export async function readText(path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8')
   } catch (error) {
-    throw new LabError('not_found', `${path} cannot be read: ${messageOf(error)}`, { cause: error })
+    throw readError(path, error)
   }
 }
 
@@ -24,7 +18,7 @@ export async function readBytes(path: string): Promise<Uint8Array> {
   try {
     return await readFile(path)
   } catch (error) {
-    throw new LabError('not_found', `${path} cannot be read: ${messageOf(error)}`, { cause: error })
+    throw readError(path, error)
   }
 }
 
@@ -46,7 +40,7 @@ export function readPrivate(path: string): { text: string; isOpenToOthers: boole
     const { code = '', syscall } = error as NodeJS.ErrnoException
     // In a folder that is hidden from us, as the home of whoever we were before setpriv or sudo.
     if (['ENOENT', 'ENOTDIR'].includes(code) || (code === 'EACCES' && syscall === 'stat')) return undefined
-    throw new LabError('config', `${path} cannot be read: ${messageOf(error)}`, { cause: error })
+    throw readError(path, error, 'config')
   }
 }
 
@@ -56,6 +50,6 @@ export async function namesIn(folder: string): Promise<string[]> {
     return (await readdir(folder)).sort()
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
-    throw new LabError('not_found', `${folder} cannot be read: ${messageOf(error)}`, { cause: error })
+    throw readError(folder, error)
   }
 }

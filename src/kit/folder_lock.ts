@@ -7,6 +7,7 @@ import { LabError } from '../errors.ts'
 import { type Clock, sleep, systemClock } from './clock.ts'
 import { setAside } from './damage.ts'
 import { makePrivateFolder, removeFile, socketPath } from './folder.ts'
+import { HostFiles } from './host_files.ts'
 
 const ofService = 'control.sock'
 const ofCommand = 'offline.sock'
@@ -30,6 +31,17 @@ export function claimSocket(folder: string, name: string, server: Server): Promi
 /** Whether a service holds the folder. */
 export function isServed(folder: string): Promise<boolean> {
   return isHeld(folder, ofService)
+}
+
+/** Returns the data folders of the services of this computer, as far as the kernel's list of sockets names them; empty without such a list. */
+export async function servedFolders(files = new HostFiles()): Promise<string[]> {
+  const ending = `/${ofService}`
+  // Num RefCount Protocol Flags Type St Inode Path; the flag is that of a socket which listens.
+  const paths = ((await files.text('/proc/net/unix')) ?? '').split('\n').flatMap((line) => {
+    const [, path] = /^\S+ \S+ \S+ 00010000 \S+ \S+ +\d+ (\/.*)$/.exec(line) ?? []
+    return path?.endsWith(ending) && !path.startsWith('/proc/') ? [path.slice(0, -ending.length)] : []
+  })
+  return [...new Set(paths)].sort()
 }
 
 /**

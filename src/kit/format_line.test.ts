@@ -5,6 +5,7 @@ import { Incidents } from '../events/incidents.ts'
 import { ChainedLines } from './chained_lines.ts'
 import { LineFile } from './json_lines.ts'
 import { KeyedJournal, readKeyedJournal } from './keyed_journal.ts'
+import { lengthLine } from './length_line.ts'
 
 const report = ({ message }: { message: string }) => {
   throw new Error(message)
@@ -13,9 +14,9 @@ const report = ({ message }: { message: string }) => {
 const loss = 'something is lost'
 
 test('a file of lines of a newer format is refused with what to do, and left as it is', async (t) => {
-  const text = '{"format":3}\n{"a":1}\n'
+  const text = `{"format":4}\n${lengthLine({ format: 4, bytes: 20 })}{"a":1}\n`
   const path = `${t.testdir({ 'it.jsonl': text })}/it.jsonl`
-  const refusal = { message: /it\.jsonl has format 3; this version knows up to [12]: install a newer version/ }
+  const refusal = { message: /it\.jsonl has format 4; this version knows up to [13]: install a newer version/ }
   await t.rejects(new LineFile({ path, schema: v.object({}), report, loss }).read(), { code: 'config', ...refusal })
   await t.rejects(readKeyedJournal(path), { code: 'config', ...refusal })
   await t.rejects(Incidents.open({ path, emit: () => 0, now: () => 0, warn: report as never, report }), { code: 'config', ...refusal })

@@ -43,7 +43,7 @@ export function installation(folder = top): Installation {
 
 let known: Installation['command'] | undefined
 
-/** Says how commands are typed on this computer; looked up once. `benchd` where its own files are missing, so that an error can still be told. */
+/** Says how commands are typed on this computer; looked up once. `benchd` where its own files are missing, so that an error can still be printed. */
 export function commandHere(): Installation['command'] {
   try {
     known ??= installation().command

@@ -23,7 +23,7 @@ test('what was added is there after a restart, and only what still matters', asy
   t.same(second.live, [{ name: 'b', on: true }])
   await second.append({ name: 'c', on: true })
   await second.close()
-  t.equal((await readFile(path, 'utf8')).split('\n').length, 4, 'and the file began anew with it, behind its format')
+  t.equal((await readFile(path, 'utf8')).split('\n').length, 5, 'and the file began anew with it, behind its format and its length')
 })
 
 test('a torn last line costs nothing but itself, and is no trouble', async (t) => {

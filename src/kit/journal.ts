@@ -27,7 +27,7 @@ export class Journal<Entry extends object> {
   #entries: Entry[]
   #lines = 0
 
-  /** Lines that are damaged are left out, and told. */
+  /** Opens the journal. Damaged lines are left out, and reported. */
   static async open<Entry extends object>(options: Options<Entry>): Promise<Journal<Entry>> {
     const file = new LineFile(options)
     return new Journal(options.live, file, options.live(await file.read(options.live)))

@@ -22,7 +22,7 @@ type Options<Content> = {
   /** The content while there is no file. */
   empty: Content
   report: Report
-  /** Nobody but its owner may read it: rights that go further are taken away, and told. */
+  /** Nobody but its owner may read it: rights that go further are taken away, and that is reported. */
   secret?: boolean
 }
 
@@ -47,7 +47,7 @@ export class JsonFile<Content extends object> {
   readonly #damaged = new Set<string>()
   /** The last write failed so late that the disk may show it or not. */
   #inDoubt = false
-  #told = ''
+  #reported = ''
 
   /** Rejects with `config` when the format is a newer one, and with `storage` when a file cannot be opened for a reason that may pass. */
   static async open<Content extends object>(options: Options<Content>): Promise<JsonFile<Content>> {
@@ -89,7 +89,7 @@ export class JsonFile<Content extends object> {
     return this.#queue.run(async () => {})
   }
 
-  /** Takes over a file that somebody else has put in place; a broken one is told, and what was there before stays in force. */
+  /** Takes over a file that somebody else has put in place; a broken one is reported, and the content from before stays in force. */
   reload(): Promise<void> {
     return this.#queue.run(() => this.#look())
   }
@@ -290,8 +290,8 @@ export class JsonFile<Content extends object> {
 
   /** The same words are not said twice running. */
   #tell(message: string): void {
-    if (message !== this.#told) this.#options.report({ kind: 'storage', message })
-    this.#told = message
+    if (message !== this.#reported) this.#options.report({ kind: 'storage', message })
+    this.#reported = message
   }
 }
 

@@ -19,12 +19,15 @@ async function read(path: string, mend?: (whole: Entry[]) => Entry[]): Promise<R
   return { found, told }
 }
 
-/** Written as the service does. */
-async function written(path: string): Promise<Buffer> {
+/** Written as the service does, and left in order, or as a kill leaves it: then the last line is not acknowledged. */
+async function written(path: string, end: 'killed' | 'closed' = 'closed'): Promise<Buffer> {
   const file = new LineFile({ path, schema: Entry, report: () => {}, loss: '' })
   await file.begin(entries.slice(0, 1))
-  await file.add(entries.slice(1), { isSynced: true })
+  await file.add(entries.slice(1, 2), { isSynced: true })
+  await file.add(entries.slice(2), { isSynced: false })
+  const killed = readFileSync(path)
   await file.close()
+  if (end === 'killed') writeFileSync(path, killed)
   return readFileSync(path)
 }
 
@@ -56,29 +59,67 @@ test('a byte that is flipped anywhere is told, and the file is kept as it was fo
 
 test('a line that a power cut tore costs itself alone, wherever it was torn, and is no trouble', async (t) => {
   const path = `${t.testdir()}/it.jsonl`
-  const whole = await written(path)
+  const whole = await written(path, 'killed')
   const last = whole.lastIndexOf('\n', whole.length - 2) + 1
   for (let length = last; length < whole.length; length++) {
     writeFileSync(path, whole.subarray(0, length))
     const { found, told } = await read(path)
     t.same(told, [], `cut at ${length}`)
-    t.same(found, length === whole.length - 1 ? entries : entries.slice(0, 2))
+    t.same(found, entries.slice(0, 2))
   }
   t.same(asides(path), [])
+})
+
+test('a file that is shorter than it was when its lines were acknowledged has lost some, wherever it was cut', async (t) => {
+  const path = `${t.testdir()}/it.jsonl`
+  for (const end of ['closed', 'killed'] as const) {
+    const whole = await written(path, end)
+    const acknowledged = end === 'closed' ? whole.length : whole.lastIndexOf('\n', whole.length - 2) + 1
+    for (let length = 0; length < acknowledged; length++) {
+      writeFileSync(path, whole.subarray(0, length))
+      const { found, told } = await read(path)
+      t.match(told, [/^it\.jsonl is damaged \(/], `cut at ${length}`)
+      t.same(found, entries.slice(0, found.length))
+      for (const name of asides(path)) rmSync(`${dirname(path)}/${name}`)
+      t.same(await read(path), { found, told: [] }, 'it is told once')
+    }
+  }
+})
+
+test('a file that is missing where it is expected is told, and there is one then', async (t) => {
+  const path = `${t.testdir()}/it.jsonl`
+  const told: string[] = []
+  const options = {
+    path,
+    schema: Entry,
+    report: ({ message }: { message: string }) => void told.push(message),
+    loss: 'numbers may be lost',
+  }
+  const file = new LineFile<Entry>({ ...options, isExpected: true })
+  t.same(await file.read(() => entries), entries)
+  await file.close()
+  t.same(told, ['it.jsonl is damaged (it is missing): numbers may be lost. A new file takes its place.'])
+  t.same(await read(path), { found: entries, told: [] })
+})
+
+test('what a power cut leaves behind the lines that were on the card costs nothing: zeros, a torn line, anything without a line end', async (t) => {
+  const path = `${t.testdir()}/it.jsonl`
+  for (const end of [Buffer.alloc(4096), Buffer.from('{"crc":"12\0'), 'x'.repeat(10_000)]) {
+    await written(path)
+    appendFileSync(path, end)
+    t.same(await read(path), { found: entries, told: [] })
+  }
+  await written(path)
+  appendFileSync(path, 'x\n')
+  t.match((await read(path)).told, [/1 of 4 lines are not whole/])
 })
 
 test('zeros, an empty file, or what is none of ours in its place is told and kept', async (t) => {
   const folder = t.testdir()
   const damages: Record<string, [(path: string) => void, RegExp]> = {
     'as many zeros': [(path) => writeFileSync(path, Buffer.alloc(readFileSync(path).length)), /none of its lines is whole/],
-    'zeros at the end': [
-      (path) => writeFileSync(path, Buffer.concat([readFileSync(path), Buffer.alloc(4096)])),
-      /1 of 4 lines are not whole/,
-    ],
-    'a torn end of zeros': [(path) => writeFileSync(path, Buffer.concat([readFileSync(path), Buffer.from('{"crc":"12\0')])), /1 of 4/],
     'nothing in it': [(path) => writeFileSync(path, ''), /it is empty/],
     'a large file of something else': [(path) => writeFileSync(path, 'x'.repeat(10_000)), /none of its lines is whole/],
-    'an end of something else': [(path) => appendFileSync(path, 'x'.repeat(10_000)), /1 of 4 lines are not whole/],
     'a length that no file of ours has': [(path) => truncateSync(path, 700 * 1024 * 1024), /larger than any file of the service/],
     'a folder': [
       (path) => {
@@ -139,7 +180,20 @@ test('a file of a version before, without checksums, is read, torn or not, and w
   const file = new LineFile({ path, schema: Entry, report: () => {}, loss: '' })
   t.match(await file.read(), entries.toSpliced(1, 1))
   await file.close()
-  t.match(readFileSync(path, 'utf8'), /^\{"format":2\}\n(\{"crc":"[0-9a-f]{8}","n":\d,.*\}\n){2}$/)
+  t.match(
+    readFileSync(path, 'utf8'),
+    /^\{"format":3\}\n\{"crc":"[0-9a-f]{8}","format":3,"bytes":"0{9}\d{3}"\}\n(\{"crc":"[0-9a-f]{8}","n":\d,.*\}\n){2}$/,
+  )
+})
+
+test('a file of the version before, which does not say how long it was, is read, and is written with that', async (t) => {
+  const path = `${t.testdir()}/it.jsonl`
+  const [, , ...lines] = (await written(path)).toString().split('\n')
+  writeFileSync(path, `{"format":2}\n${lines.join('\n')}`)
+  t.same(await read(path), { found: entries, told: [] })
+  writeFileSync(path, `{"format":2}\n${lines[1]}\nx\n`)
+  t.match((await read(path)).told, [/1 of 2 lines/])
+  t.match(readFileSync(path, 'utf8'), /^\{"format":3\}\n.*"bytes"/)
 })
 
 test('a damaged file stays as it is while it cannot be kept under another name, and is before anything is written in its place', async (t) => {

@@ -1,5 +1,5 @@
-// A file of JSON lines that is added to: damaged lines are passed over and told, and a new file takes the place of the old one whole or not
-// at all. Each line has a checksum. Files of format 1, which have none, are read too.
+// A file of JSON lines that is added to: damaged and missing lines are reported, and a new file takes the place of the old one whole or not at
+// all. Each line has a checksum. Files of format 2, which do not say how long they were, and of format 1, without checksums, are read too.
 
 import { type FileHandle, open } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
@@ -9,6 +9,7 @@ import { Damage, keepAside, makeRoom, putInPlace, readPlain } from './damage.ts'
 import { errnoOf, remove, storageError, syncFolder } from './durable.ts'
 import { formatOf, isFormatLine, mustKnowFormat } from './format_line.ts'
 import type { Report } from './json_file.ts'
+import { type LengthLine, lengthLine, readLengthLine } from './length_line.ts'
 
 type Options<Entry> = {
   path: string
@@ -16,11 +17,16 @@ type Options<Entry> = {
   report: Report
   /** What may be lost where the file is damaged, and what to do then; the end of a sentence. */
   loss: string
+  /** Whether it is damage that there is no such file. */
+  isExpected?: boolean
 }
 
-type Found<Entry> = { entries: Entry[]; damage?: string }
+type Found<Entry> = { entries: Entry[]; damage?: string | undefined }
 
-const format = 2
+const format = 3
+const firstLine = `{"format":${format}}\n`
+/** Up to this format a file does not say how long it was. */
+const lastWithoutLength = 2
 /** So many are made into text between two turns of the event loop. */
 const batch = 500
 /** A file that was torn before its first line had ended is no longer than this. */
@@ -29,12 +35,23 @@ const longestTorn = 4096
 const longest = 16 * 1024 * 1024
 const mostTimes = 2
 
+/** Whether there is such a file, and of a version that says how long it was. */
+export async function saysItsLength(path: string): Promise<boolean> {
+  const text = await readPlain(path).catch(() => undefined)
+  return (
+    text !== undefined &&
+    readLengthLine(text.toString('latin1', firstLine.length, firstLine.length + longestTorn).split('\n', 1)[0]!) !== undefined
+  )
+}
+
 /** For one at a time: whoever has it puts a lane before it. */
 export class LineFile<Entry extends object> {
   readonly #options: Options<Entry>
   readonly #path: string
   readonly #name: string
   #handle: FileHandle | undefined
+  /** The same file, for its second line. */
+  #head: FileHandle | undefined
   #bytes = 0
   #most = longest
   /** What is there is to be kept under another name before it is replaced. */
@@ -49,8 +66,8 @@ export class LineFile<Entry extends object> {
   }
 
   /**
-   * What the lines hold; none if there is no such file. A damaged file is kept under another name, and told; it begins anew with what
-   * `mend` makes of the lines that are whole. Rejects with `config` for a newer format, and with `storage`.
+   * Reads the entries of all lines; none if there is no such file. A damaged file is kept under another name, and reported; the new file
+   * begins with what `mend` makes of the lines that are whole. Rejects with `config` for a newer format, and with `storage`.
    */
   async read(mend: (whole: Entry[]) => Entry[] = (whole) => whole): Promise<Entry[]> {
     const { entries: whole, damage } = await this.#find()
@@ -58,7 +75,7 @@ export class LineFile<Entry extends object> {
     this.#isDamaged = true
     const entries = mend(whole)
     const outcome = await this.begin(entries).then(
-      () => `The damaged file is kept as ${this.#aside}.`,
+      () => (this.#aside === undefined ? 'A new file takes its place.' : `The damaged file is kept as ${this.#aside}.`),
       (error) => `It stays as it is until it can be kept under another name (${errnoOf(error.cause ?? error)}).`,
     )
     const { report, loss } = this.#options
@@ -82,9 +99,11 @@ export class LineFile<Entry extends object> {
     try {
       const handle = await open(temporary, 'wx', 0o600)
       try {
-        await handle.appendFile(`{"format":${format}}\n`)
-        this.#bytes = await addLines(handle, entries)
+        const beginning = firstLine + lengthLine({ format, bytes: 0 })
+        await handle.appendFile(beginning)
+        this.#bytes = Buffer.byteLength(beginning) + (await addLines(handle, entries))
         this.#most = Math.max(longest, mostTimes * this.#bytes)
+        await writeLength(handle, this.#bytes)
         await handle.sync()
       } finally {
         await handle.close()
@@ -95,6 +114,7 @@ export class LineFile<Entry extends object> {
       this.#isDamaged = false
       await syncFolder(dirname(this.#path))
       this.#handle = await open(this.#path, 'a', 0o600)
+      this.#head = await open(this.#path, 'r+')
     } catch (error) {
       await remove(temporary)
       throw this.#failure(error)
@@ -107,26 +127,35 @@ export class LineFile<Entry extends object> {
     if (!handle) throw new Error(`${this.#path} was not begun`)
     try {
       this.#bytes += await addLines(handle, entries)
-      if (isSynced) await handle.datasync()
+      if (isSynced) await this.#sync(handle)
     } catch (error) {
-      await this.close()
+      await this.#letGo()
       throw this.#failure(error)
     }
   }
 
   async close(): Promise<void> {
-    const handle = this.#handle
-    this.#handle = undefined
-    await handle?.close().catch(() => undefined)
+    if (this.#handle) await this.#sync(this.#handle).catch(() => undefined)
+    await this.#letGo()
+  }
+
+  /** The length is written when the lines are on the card, so that the power may fail between the two. */
+  async #sync(handle: FileHandle): Promise<void> {
+    await handle.datasync()
+    await writeLength(this.#head!, this.#bytes)
+  }
+
+  async #letGo(): Promise<void> {
+    const handles = [this.#handle, this.#head]
+    this.#handle = this.#head = undefined
+    for (const handle of handles) await handle?.close().catch(() => undefined)
   }
 
   async #find(): Promise<Found<Entry>> {
     try {
       const bytes = await readPlain(this.#path)
-      if (!bytes) return { entries: [] }
-      const text = bytes.toString()
-      mustKnowFormat(text, this.#path, format)
-      return linesOf(text, this.#options.schema)
+      if (!bytes) return { entries: [], ...(this.#options.isExpected && { damage: 'it is missing' }) }
+      return contentOf(bytes, this.#path, this.#options.schema)
     } catch (error) {
       if (error instanceof Damage) return { entries: [], damage: error.message }
       if (error instanceof Error && 'syscall' in error) throw storageError(`${this.#name} could not be read`, error)
@@ -155,10 +184,45 @@ async function addLines(handle: FileHandle, entries: readonly object[]): Promise
   return bytes
 }
 
-function linesOf<Entry>(text: string, schema: v.GenericSchema<unknown, Entry>): Found<Entry> {
+async function writeLength(handle: FileHandle, bytes: number): Promise<void> {
+  await handle.write(lengthLine({ format, bytes }), firstLine.length)
+}
+
+/** Throws `config` for a newer format. */
+function contentOf<Entry>(bytes: Buffer, path: string, schema: v.GenericSchema<unknown, Entry>): Found<Entry> {
+  const text = bytes.toString()
   if (text === '') return { entries: [], damage: 'it is empty' }
+  if (firstLine.startsWith(text)) return { entries: [], damage: 'its first line is not whole' }
+  const told = formatOf(text)
+  if (told <= lastWithoutLength) return linesOf(text, schema, told > 1)
+  const [first = '', second = ''] = text.split('\n', 2)
+  const length = readLengthLine(second)
+  // A newer format is one only where the second line says so too.
+  if (length?.format === told) mustKnowFormat(text, path, format)
+  const { entries, damage } = linesOf(
+    acknowledged(bytes, length)
+      .toString()
+      .slice(first.length + second.length + 2),
+    schema,
+    true,
+  )
+  return { entries, damage: whyNotWhole(told, length, bytes.length) ?? damage }
+}
+
+/** A line without an end, behind those that were on the card, was acknowledged to nobody, whatever a power cut made of it. */
+function acknowledged(bytes: Buffer, length: LengthLine | undefined): Buffer {
+  const end = bytes.lastIndexOf('\n') + 1
+  return length && end >= length.bytes ? bytes.subarray(0, end) : bytes
+}
+
+function whyNotWhole(told: number, length: LengthLine | undefined, bytes: number): string | undefined {
+  if (!length) return 'its second line is not whole'
+  if (length.format !== told) return 'its first line is not whole'
+  return length.bytes > bytes ? `it was at least ${length.bytes} bytes long and has ${bytes}` : undefined
+}
+
+function linesOf<Entry>(text: string, schema: v.GenericSchema<unknown, Entry>, isSummed: boolean): Found<Entry> {
   const lines = text.split('\n').filter((line) => line !== '' && !isFormatLine(line))
-  const isSummed = formatOf(text) > 1
   const read = lines.map((line) => parsed(line, schema, isSummed))
   const entries = read.filter((entry) => entry !== undefined)
   const damaged = lines.length - entries.length
@@ -171,7 +235,7 @@ function linesOf<Entry>(text: string, schema: v.GenericSchema<unknown, Entry>): 
   return { entries, damage: damaged === lines.length ? 'none of its lines is whole' : `${damaged} of ${lines.length} lines are not whole` }
 }
 
-/** As a power cut leaves the line that was being written: nobody was told that it is there. */
+/** As a power cut leaves the line that was being written: the write was acknowledged to nobody. */
 function isTorn(text: string, last: string, isSummed: boolean): boolean {
   return text.endsWith(last) && !last.includes('\0') && isBegunWith(last, isSummed ? checksumBeginning : '{"')
 }

@@ -147,21 +147,21 @@ function draftOf(path: string): string {
   return `${path}.tmp`
 }
 
-export type Kept = {
+export type KeyedContent = {
   /** What stood last. */
   keys: Map<string, unknown>
-  /** Why that may be wrong: something that was there whole is not so any more. undefined also for a torn end, of which nobody was told. */
+  /** Why that may be wrong: something that was there whole is not so any more. undefined also for a torn end, which was acknowledged to nobody. */
   damage: string | undefined
 }
 
 /** Changes that are not there whole are left out. Rejects with `config` for a newer format, and with `storage` where it may be read another time. */
-export async function readKeyedJournal(path: string): Promise<Kept> {
+export async function readKeyedJournal(path: string): Promise<KeyedContent> {
   const { keys, damage } = await readingOf(path)
   return { keys, damage }
 }
 
 /** As `readKeyedJournal`, of a text. */
-export function keptIn(text: string): Kept {
+export function keptIn(text: string): KeyedContent {
   const { keys, damage } = new Reading(text)
   return { keys, damage }
 }
@@ -177,7 +177,7 @@ async function readingOf(path: string): Promise<Reading> {
   }
 }
 
-type Change = { line: string; key: string; value: unknown }
+type PendingWrite = { line: string; key: string; value: unknown }
 type Ending = { together: number; crc?: string }
 
 /** A file that is continued has no torn ends of before: see `KeyedJournal`. Files without checksums, of versions before, have. */
@@ -187,7 +187,7 @@ class Reading {
   /** All of it is whole. */
   isWhole = true
   readonly bytes: number
-  #changes: Change[] = []
+  #changes: PendingWrite[] = []
   /** What was passed over since the last whole changes: what a power cut may leave of the last ones, or something else. */
   #passed: 'nothing' | 'torn' | 'strange' = 'nothing'
 

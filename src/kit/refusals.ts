@@ -1,4 +1,4 @@
-// What the bounds of the service turned away: counted for `/metrics`, and told in the log once a minute at most.
+// What the bounds of the service turned away: counted for `/metrics`, and logged once a minute at most.
 
 import type { Clock } from './clock.ts'
 import type { Log } from './log.ts'
@@ -30,7 +30,7 @@ export class Refusals {
   readonly #log: Log
   readonly #clock: Clock
   readonly #counts = new Map<Bound, number>()
-  readonly #told = new Map<Bound, { at: number; count: number }>()
+  readonly #logged = new Map<Bound, { at: number; count: number }>()
 
   constructor({ log, clock }: { log: Log; clock: Clock }) {
     this.#log = log
@@ -46,11 +46,11 @@ export class Refusals {
   count(bound: Bound, message: string): void {
     const count = (this.#counts.get(bound) ?? 0) + 1
     this.#counts.set(bound, count)
-    const told = this.#told.get(bound)
+    const logged = this.#logged.get(bound)
     const now = this.#clock.now()
-    if (told && now - told.at < silence_ms) return
-    const more = count - (told?.count ?? 0) - 1
-    this.#told.set(bound, { at: now, count })
+    if (logged && now - logged.at < silence_ms) return
+    const more = count - (logged?.count ?? 0) - 1
+    this.#logged.set(bound, { at: now, count })
     this.#log.warn(more > 0 ? `${message} (${more} more like it before)` : message)
   }
 }

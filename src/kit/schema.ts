@@ -2,7 +2,7 @@
 
 import * as v from 'valibot'
 import { type ErrorCode, LabError } from '../errors.ts'
-import { didYouMean } from './did_you_mean.ts'
+import { didYouMean, nearest } from './did_you_mean.ts'
 
 /** What the schema makes of the input. Throws `code`, naming the member and what it must be. `what` begins the sentence. */
 export function checked<Schema extends v.GenericSchema>(
@@ -26,6 +26,49 @@ export function checked<Schema extends v.GenericSchema>(
   // A member that nobody knows often explains why another is missing.
   const issue = result.issues.find(isUnknownMember) ?? result.issues[0]
   throw new LabError(code, `${what}: ${worded(issue, schema)}`)
+}
+
+/**
+ * Returns what the schema makes of the input, or a sentence for each mistake. Meant for files that somebody wrote: unlike `checked` it does
+ * not stop at the first mistake of a large input.
+ */
+export function judged<Schema extends v.GenericSchema>(
+  schema: Schema,
+  input: unknown,
+): { output: v.InferOutput<Schema> } | { mistakes: string[] } {
+  if (schema.type === 'strict_object' && Array.isArray(input)) return { mistakes: ['it must be an object, not an array'] }
+  const rest = structuredClone(input)
+  const unknown: v.BaseIssue<unknown>[] = []
+  const misspelled = new Set<string>()
+  // Valibot names one unknown member of each object, and what it says of the others holds only when those are gone.
+  for (;;) {
+    const { issues = [], output } = v.safeParse(schema, rest)
+    const found = issues.filter(isUnknownMember).flatMap((issue) => unknownMembersBeside(issue, schema))
+    if (found.length === 0) {
+      const others = issues.filter((issue) => !(isMissing(issue) && misspelled.has(written(keysOf(issue)))))
+      const mistakes = [...unknown, ...others].map((issue) => worded(issue, schema))
+      const array = issues.length === 0 ? arrayTakenForObject(input, output, []) : undefined
+      if (array) mistakes.push(`${array.length ? written(array) : 'it'} must be an object, not an array`)
+      return mistakes.length ? { mistakes } : { output: output as v.InferOutput<Schema> }
+    }
+    for (const issue of found) {
+      unknown.push(issue)
+      const keys = keysOf(issue)
+      const meant = nearest(String(keys.at(-1)), membersAt(schema as Shape, issue.path as PathStep[]))
+      if (meant !== undefined) misspelled.add(written([...keys.slice(0, -1), meant]))
+      const { input: holder, key } = issue.path!.at(-1) as { input: Record<string, unknown>; key: string }
+      delete holder[key]
+    }
+  }
+}
+
+/** The issue, and one like it for each other member of that object which no shape of the schema knows. */
+function unknownMembersBeside(issue: v.BaseIssue<unknown>, schema: v.GenericSchema): v.BaseIssue<unknown>[] {
+  const path = issue.path!
+  const last = path.at(-1) as v.ObjectPathItem
+  const known = new Set(membersAt(schema as Shape, path as unknown as PathStep[]))
+  const others = known.size === 0 ? [] : Object.keys(last.input).filter((key) => key !== last.key && !known.has(key))
+  return [issue, ...others.map((key) => ({ ...issue, path: [...path.slice(0, -1), { ...last, key }] as unknown as typeof path }))]
 }
 
 /** So many values are checked to the end: the member that nobody knows may stand behind one that is missing because of it. */
@@ -66,16 +109,17 @@ function arrayTakenForObject(input: unknown, output: unknown, path: readonly (st
 }
 
 function worded(issue: v.BaseIssue<unknown>, schema: v.GenericSchema): string {
-  const keys = (issue.path ?? []).map(({ key }) => key as string | number)
+  const keys = keysOf(issue)
   const place = keys.length ? written(keys) : 'it'
   if (isUnknownMember(issue))
-    return `there is no member ${place}${didYouMean(String(keys.at(-1)), membersAt(schema as Shape, issue.path as Place[]))}`
-  if (issue.kind === 'schema' && issue.received === 'undefined') return `${place} is missing`
+    return `there is no member ${place}${didYouMean(String(keys.at(-1)), membersAt(schema as Shape, issue.path as PathStep[]))}`
+  if (isMissing(issue)) return `${place} is missing`
   // Which of its shapes was meant nobody can tell: the schema says what there is.
   if (issue.type === 'union' && issue.message.startsWith('must be')) return `${place} ${issue.message}`
   // Of several shapes it is none, and an object all the same.
   if (issue.type === 'union' && issue.expected === issue.received) return `${place} has none of the shapes that it may have`
-  if (issue.kind === 'schema') return `${place} must be ${expectation(issue)}, not ${inWords(issue.received).slice(0, 80)}`
+  if (issue.kind === 'schema')
+    return `${place} must be ${expectation(issue)}, not ${inWords(issue.received).slice(0, 80)}${didYouMean(String(issue.input), wordsOf(issue))}`
   const bound = issue.message.startsWith('Invalid') ? bounds[issue.type] : undefined
   return bound ? `${place} must ${bound(issue)}` : `${place}: ${issue.message}`
 }
@@ -93,6 +137,20 @@ const bounds: Readonly<Record<string, (issue: v.BaseIssue<unknown>) => string>> 
 
 function isUnknownMember(issue: v.BaseIssue<unknown>): boolean {
   return issue.kind === 'schema' && issue.expected === 'never'
+}
+
+function isMissing(issue: v.BaseIssue<unknown>): boolean {
+  return issue.kind === 'schema' && issue.received === 'undefined'
+}
+
+function keysOf({ path }: v.BaseIssue<unknown>): (string | number)[] {
+  return (path ?? []).map(({ key }) => key as string | number)
+}
+
+/** The words of which one was expected, where the input was a word. */
+function wordsOf({ expected, input }: v.BaseIssue<unknown>): string[] {
+  if (typeof input !== 'string' || !expected?.startsWith('(')) return []
+  return [...expected.matchAll(/"([^"]*)"/g)].map(([, word]) => word!)
 }
 
 /** `devices[0].transport.path` */
@@ -118,11 +176,11 @@ type Shape = {
   getter?: (input: unknown) => Shape
 }
 /** A step down, and what it leads down from. */
-type Place = { key: string | number; input: unknown }
+type PathStep = { key: string | number; input: unknown }
 
 /** The members that the schema knows where the last step of the path begins. */
-function membersAt(schema: Shape, path: readonly Place[]): string[] {
-  const [{ key, input }, ...rest] = path as [Place, ...Place[]]
+function membersAt(schema: Shape, path: readonly PathStep[]): string[] {
+  const [{ key, input }, ...rest] = path as [PathStep, ...PathStep[]]
   const plain = schema.wrapped ?? schema
   const shape = plain.getter?.(input) ?? plain
   if (rest.length === 0) return Object.keys(shape.entries ?? {}).concat((shape.options ?? []).flatMap((option) => membersAt(option, path)))

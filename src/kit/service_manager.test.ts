@@ -9,7 +9,8 @@ import { ServiceManager } from './service_manager.ts'
 function listening(t: Test): AsyncIterator<string> {
   const folder = t.testdir({})
   execFileSync('mkfifo', [`${folder}/told`])
-  writeFileSync(`${folder}/systemd-notify`, `#!/bin/sh\necho "$*" >>${folder}/told\n`)
+  // Opened for both ways: to write alone, it would wait for ever once nobody reads any more.
+  writeFileSync(`${folder}/systemd-notify`, `#!/bin/sh\necho "$*" 1<>${folder}/told\n`)
   chmodSync(`${folder}/systemd-notify`, 0o755)
   const { PATH } = process.env
   process.env.PATH = `${folder}:${PATH}`

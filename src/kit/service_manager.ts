@@ -1,4 +1,4 @@
-// What systemd is told: that the service is ready, and every so often that its event loop still turns.
+// Notifies systemd that the service is ready, and every so often that its event loop still turns.
 //
 // Node has no datagram sockets of the Unix family, so `systemd-notify` tells it. One shell is begun at the start and calls it at our
 // word: Node itself, which is large, forks nothing while a bench runs, and a loop that hangs gives no word.
@@ -9,13 +9,13 @@ const helper = 'while read -r words; do systemd-notify "$words"; done'
 
 export class ServiceManager {
   readonly #watchdog_ms: number
-  readonly #told: boolean
+  readonly #isWatched: boolean
   #helper: ChildProcess | undefined
   #feeding: NodeJS.Timeout | undefined
 
   /** Without `NOTIFY_SOCKET` in the environment nobody listens, and nothing is done. */
   constructor(env: Readonly<Record<string, string | undefined>> = process.env) {
-    this.#told = Boolean(env.NOTIFY_SOCKET)
+    this.#isWatched = Boolean(env.NOTIFY_SOCKET)
     this.#watchdog_ms = Number(env.WATCHDOG_USEC ?? 0) / 1000
   }
 
@@ -36,7 +36,7 @@ export class ServiceManager {
   }
 
   #tell(words: string): void {
-    if (this.#told) this.#listener().stdin?.write(`${words}\n`)
+    if (this.#isWatched) this.#listener().stdin?.write(`${words}\n`)
   }
 
   /** Begun anew when somebody has killed it. */

@@ -11,6 +11,10 @@ export class SmallSet<Item> {
     return this.#items.length
   }
 
+  has(item: Item): boolean {
+    return this.#items.includes(item)
+  }
+
   add(item: Item): void {
     if (!this.#items.includes(item)) this.#items.push(item)
   }

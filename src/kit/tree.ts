@@ -4,9 +4,8 @@ import { createHash } from 'node:crypto'
 import { createReadStream, type Dirent } from 'node:fs'
 import { readdir, stat } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
-import { LabError, messageOf } from '../errors.ts'
 import { openPlain } from './damage.ts'
-import { errnoOf } from './durable.ts'
+import { errnoOf, readError } from './durable.ts'
 
 export type Tree = {
   /** Plain files, by their paths below the folder, in order. */
@@ -41,7 +40,7 @@ async function collect(folder: string, below: string, isWanted: (name: string) =
 async function entriesOf(folder: string): Promise<Dirent[]> {
   const entries = await readdir(folder, { withFileTypes: true }).catch((error) => {
     if (errnoOf(error) === 'ENOENT') return []
-    throw new LabError('storage', `${folder} cannot be read: ${messageOf(error)}`, { cause: error })
+    throw readError(folder, error, 'storage')
   })
   return entries.sort((a, b) => (a.name < b.name ? -1 : 1))
 }

@@ -1,15 +1,15 @@
 // A bench that outlasts every service which drives it: where labware really is, which instruments are at work, what they have done.
 
-import type { Interrupted } from '../workflow/kept/saved.ts'
+import type { Interrupted } from '../workflow/journal/checkpoint.ts'
 
 /** Where a labware is: at a place, or in a gripper. */
-export type Place = { seat: string } | { arm: string }
+export type Place = { position: string } | { arm: string }
 
 /** What an instrument does, or a person by hand. `name` is that of the action, over restarts too; its id is new each time it is begun. */
 export type Deed =
   | { performs: string; device_id: string; action_id: string; name: string }
   | { performed: string }
-  | { arm: string; verb: 'pick' | 'place'; seat: string; labware_id: string | null }
+  | { arm: string; verb: 'pick' | 'place'; position: string; labware_id: string | null }
   | { arm: string; isDone: true }
   | { by_hand: string; labware_id: string }
 
@@ -42,7 +42,7 @@ export class Bench {
     else if ('performed' in deed) this.#ends(deed.performed)
     else if ('verb' in deed) this.#takes(deed)
     else if ('arm' in deed) this.#carries(deed.arm)
-    else this.#places.set(deed.labware_id, { seat: deed.by_hand })
+    else this.#places.set(deed.labware_id, { position: deed.by_hand })
   }
 
   /** Nobody drives it any more: each thing that is under way comes to its end, or never will. Answers what was. */
@@ -66,7 +66,7 @@ export class Bench {
 
   whereIs(labware_id: string): string {
     const place = this.#places.get(labware_id)
-    return place === undefined ? 'nowhere' : 'seat' in place ? place.seat : `the gripper of ${place.arm}`
+    return place === undefined ? 'nowhere' : 'position' in place ? place.position : `the gripper of ${place.arm}`
   }
 
   /** Each action as often as it was done. */
@@ -88,19 +88,19 @@ export class Bench {
 
   /** What comes out of a storage is seen for the first time when it is picked. */
   #takes(move: Extract<Deed, { verb: string }>): void {
-    const { arm, verb, seat, labware_id } = move
+    const { arm, verb, position, labware_id } = move
     const [gripped] = [...this.#places].find(([, place]) => 'arm' in place && place.arm === arm) ?? []
     const known = this.#places.get(labware_id ?? '')
-    const wrong = (why: string) => this.problems.push(`${arm} is to ${verb} ${labware_id} at ${seat}: ${why}`)
+    const wrong = (why: string) => this.problems.push(`${arm} is to ${verb} ${labware_id} at ${position}: ${why}`)
     if (verb === 'pick' && gripped) wrong(`${gripped} is in its gripper`)
-    if (verb === 'pick' && known && !('seat' in known && known.seat === seat)) wrong(`it is at ${this.whereIs(labware_id!)}`)
+    if (verb === 'pick' && known && !('position' in known && known.position === position)) wrong(`it is at ${this.whereIs(labware_id!)}`)
     if (verb === 'place' && (!gripped || gripped !== labware_id)) wrong(`${gripped ?? 'nothing'} is in its gripper`)
     this.#moves.set(arm, move)
   }
 
   #carries(arm: string): void {
-    const { verb, seat, labware_id } = this.#moves.get(arm)!
-    this.#places.set(labware_id ?? '', verb === 'pick' ? { arm } : { seat })
+    const { verb, position, labware_id } = this.#moves.get(arm)!
+    this.#places.set(labware_id ?? '', verb === 'pick' ? { arm } : { position })
     this.#moves.delete(arm)
   }
 }

@@ -11,16 +11,16 @@ import { systemClock } from '../kit/clock.ts'
 import type { KeyedJournal } from '../kit/keyed_journal.ts'
 import { Refusals } from '../kit/refusals.ts'
 import { Teachpoints } from '../teachpoints/store.ts'
+import { until } from '../testing/workflow.ts'
 import type { Performing } from '../workflow/equipment/equipment.ts'
 import { PureEquipment } from '../workflow/equipment/pure_equipment.ts'
 import { movesOf } from '../workflow/plans/timing.ts'
 import type { Execution } from '../workflow/runs/execution.ts'
-import { until } from '../workflow/testing.ts'
 import type { LabwareThread } from '../workflow/threads/thread.ts'
 import type { Deed, EndedThread, Said } from './assay_kills.test.bench.ts'
 import type { Orders } from './assay_kills.test.chain.ts'
 import { simulatedBench } from './bench.ts'
-import { keptIn } from './kept_runs.ts'
+import { keptIn } from './persisted_runs.ts'
 import { openRuns } from './runs.ts'
 
 const orders = JSON.parse(process.argv[2]!) as Orders
@@ -46,11 +46,11 @@ class Watched extends PureEquipment {
     return answer
   }
 
-  override async carry(arm: string, verb: 'pick' | 'place', seat: string, signal: AbortSignal): Promise<void> {
-    const { scheduler, labware } = running()!.world
+  override async carry(arm: string, verb: 'pick' | 'place', position: string, signal: AbortSignal): Promise<void> {
+    const { scheduler, labware } = running()!.environment
     const gripped = [...labware.values()].find(({ held_by }) => held_by === arm)?.labware_id ?? null
-    begins({ arm, verb, seat, labware_id: verb === 'pick' ? scheduler.seat(seat).labware_id : gripped })
-    await super.carry(arm, verb, seat, signal)
+    begins({ arm, verb, position, labware_id: verb === 'pick' ? scheduler.position(position).labware_id : gripped })
+    await super.carry(arm, verb, position, signal)
     say({ arm, isDone: true })
   }
 }
@@ -106,7 +106,7 @@ function keep(execution_id: string): Pick<KeyedJournal, 'put' | 'synced' | 'remo
   return {
     put: (changes) => journal.put(changes),
     async synced() {
-      const release = running()?.world.steps.hold()
+      const release = running()?.environment.steps.hold()
       await journal.synced()
       release?.()
     },
@@ -130,14 +130,14 @@ async function takeUp(execution: Execution): Promise<void> {
 }
 
 /** What is in a gripper and should stand somewhere is put there by hand; where something stands and nobody knows, that is told. */
-function putRight({ world }: Execution, { labware_id, name, held_by }: LabwareThread['labware']): void {
+function putRight({ environment }: Execution, { labware_id, name, held_by }: LabwareThread['labware']): void {
   const is = orders.places[labware_id]
-  const seat = world.scheduler.whereIs(labware_id)
+  const position = environment.scheduler.whereIs(labware_id)
   if (!is) return
-  if ('arm' in is && held_by === null && seat !== undefined) say({ by_hand: seat, labware_id })
-  else if ('seat' in is && held_by !== null) runtime.relocate(labware_id, { position: is.seat })
-  else if ('arm' in is ? held_by !== is.arm : seat !== is.seat)
-    fail(`${name} is ${JSON.stringify(is)}, and is said to be at ${seat}, in the gripper of ${held_by}`)
+  if ('arm' in is && held_by === null && position !== undefined) say({ by_hand: position, labware_id })
+  else if ('position' in is && held_by !== null) runtime.relocate(labware_id, { position: is.position })
+  else if ('arm' in is ? held_by !== is.arm : position !== is.position)
+    fail(`${name} is ${JSON.stringify(is)}, and is said to be at ${position}, in the gripper of ${held_by}`)
 }
 
 function onEvent(event: RuntimeEvent): void {
@@ -154,7 +154,7 @@ function onEvent(event: RuntimeEvent): void {
   if (orders.instant === 'begun') stopsAtDeed = true
   else {
     // Time goes no further.
-    running()!.world.steps.hold()
+    running()!.environment.steps.hold()
     void hub.stored(event).then(stopInItsTracks)
   }
 }
@@ -178,7 +178,9 @@ function stopInItsTracks(): void {
 
 /** The second rack of a group is `g1 tips_96 2`: which number the run gave it depends on the other groups. */
 function nameOf({ execution, plan, origin, thread_id }: LabwareThread): string {
-  const alike = [...execution.threads.values()].filter((other) => other.plan === plan && other.origin.group_id === origin.group_id)
+  const alike = [...runs.runtime.execution(execution.execution_id)!.threads.values()].filter(
+    (other) => other.plan === plan && other.origin.group_id === origin.group_id,
+  )
   const at = alike.findIndex((other) => other.thread_id === thread_id)
   return `${origin.group_id ?? 'all'} ${plan.name}${at > 0 ? ` ${at + 1}` : ''}`
 }

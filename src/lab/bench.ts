@@ -1,15 +1,17 @@
 // The devices of a configuration, each made by its driver: on what it hangs on, or over its own simulator.
 
 import { type Attached, attached, simulated } from '../../drivers/attach.ts'
+import { isOnPins } from '../../drivers/driver.ts'
 import type { Hardware } from '../../drivers/transports/board.ts'
 import { portWarning } from '../../drivers/transports/port_path.ts'
 import { Simulation } from '../../drivers/transports/simulation.ts'
+import { boxWords } from '../../drivers/transports/tcp_line.ts'
 import type { Config, DeviceConfig } from '../config.ts'
 import type { Link } from '../devices/device.ts'
 import type { Configured } from '../devices/instrument.ts'
 import type { Emitter } from '../devices/latch.ts'
 import { Ledger } from '../devices/ledger.ts'
-import { nothingKept } from '../devices/nothing_kept.ts'
+import { noStores } from '../devices/no_stores.ts'
 import { Registry } from '../devices/registry.ts'
 import { WireLog } from '../devices/wire_log.ts'
 import type { Hub } from '../events/hub.ts'
@@ -34,6 +36,7 @@ export function configured(device: DeviceConfig, time_scale: number, { clock, lo
     return made
   }
   if (transport.kind === 'serial') void portWarning(transport.path).then((warning) => warning && log.warn(`${device_id}: ${warning}`))
+  if (transport.kind === 'tcp' && !isOnPins(driven_by)) log.info(`${device_id}: ${boxWords(transport, driven_by.serial)}`)
   const real = attached(driven_by, { transport, settings, clock, hardware })
   return { ...common(device), type: driven_by.type, simulated: false, time_scale: 1, driven: driven(device, real) }
 }
@@ -56,7 +59,7 @@ export function simulatedBench(
   }
   const registry = new Registry(
     devices.map((device) => rehearsing(device, { time_scale, clock, hands })),
-    { clock, log: told(log, 'rehearsal'), hub: ofExecutions, ledger: new Ledger(), ...nothingKept },
+    { clock, log: prefixed(log, 'rehearsal'), hub: ofExecutions, ledger: new Ledger(), ...noStores },
   )
   registry.start()
   return registry
@@ -101,7 +104,7 @@ function onSimulator(device: DrivenConfig, time_scale: number, clock: Clock) {
 }
 
 function driven({ driven_by, settings }: DrivenConfig, { device, link }: Attached) {
-  return { device, link, profile: driven_by.profile(settings), wire: wireLogOf(link) }
+  return { device, link, profile: driven_by.profile(settings), typical: driven_by.typical, wire: wireLogOf(link) }
 }
 
 function common({ device_id, name, driver, limits: bounds, identity, on_restart }: DeviceConfig) {
@@ -109,7 +112,7 @@ function common({ device_id, name, driver, limits: bounds, identity, on_restart 
 }
 
 /** A log whose lines say of whom they are. */
-function told(log: Log, who: string): Log {
+function prefixed(log: Log, who: string): Log {
   return {
     info: (message) => log.info(`${who}: ${message}`),
     warn: (message) => log.warn(`${who}: ${message}`),

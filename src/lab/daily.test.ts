@@ -1,7 +1,7 @@
 // That what makes the daily backup is begun with everything else.
 
 import { test } from 'tap'
-import { openBench } from '../http/testing.ts'
+import { openBench } from '../testing/http.ts'
 
 test('a service that has no backup of today makes one by itself, a minute after its start at the latest', async (t) => {
   const { lab, clock } = await openBench(t)

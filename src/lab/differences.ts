@@ -35,6 +35,23 @@ export function deviceChanges({ devices: had }: Pick<Config, 'devices'>, { devic
   return { opened: has.filter(isAnother), gone: had.map(({ device_id }) => device_id).filter((id) => !after.has(id)) }
 }
 
+/** `changed` names the settings that differ, as `differences` does; it is empty for a device that was added or removed. */
+export type ReloadedDevice = { device_id: string; status: 'ADDED' | 'CHANGED' | 'REMOVED'; changed: string[] }
+
+/** Lists the devices that a reload adds, changes or removes. Unlike `deviceChanges`, it includes those that differ in name or limits alone. */
+export function reloadedDevices({ devices: had }: Pick<Config, 'devices'>, { devices: has }: Pick<Config, 'devices'>): ReloadedDevice[] {
+  const [before, after] = [byId(had), byId(has)]
+  const removed = had.filter(({ device_id }) => !after.has(device_id))
+  const others = has.flatMap((device): ReloadedDevice[] => {
+    const { device_id } = device
+    const known = before.get(device_id)
+    if (!known) return [{ device_id, status: 'ADDED', changed: [] }]
+    const changed = places(plain(known), plain(device))
+    return changed.length > 0 ? [{ device_id, status: 'CHANGED', changed }] : []
+  })
+  return [...removed.map(({ device_id }) => ({ device_id, status: 'REMOVED' as const, changed: [] })), ...others]
+}
+
 function byId(devices: Config['devices']): Map<string, Config['devices'][number]> {
   return new Map(devices.map((device) => [device.device_id, device]))
 }

@@ -16,11 +16,11 @@ export class LateRuns {
     this.#rooms = rooms
   }
 
-  /** At the start: what was open is taken up again, and what is wrong with a file is told. */
+  /** At the start: what was open is taken up again, and what is wrong with a file is reported. */
   async openIfUsed(): Promise<void> {
     const { data_dir, topologies } = this.#rooms
     const wasUsed = (await namesIn(data_dir)).some((name) => traces.test(name))
-    // A folder that cannot be read is told of by who reads it.
+    // A folder that cannot be read is reported by who reads it.
     const files = topologies === undefined ? [] : await namesIn(topologies).catch(() => [topologies])
     if (wasUsed || files.length) await this.open()
   }
@@ -43,6 +43,11 @@ export class LateRuns {
   /** The open run that uses a device, as a clause; undefined when none does. */
   usedBy(device_id: string): string | undefined {
     return this.#opened?.usedBy(device_id)
+  }
+
+  /** Whether a run is known and goes on the clock alone. */
+  isRehearsed(execution_id: string): boolean {
+    return this.#opened?.runtime.execution(execution_id)?.environment.mode === 'PURE_SIM'
   }
 
   async abort(): Promise<void> {

@@ -21,6 +21,23 @@ test('what was learned is known after a restart, each mode for itself', async (t
   t.equal(clock.timers, 0)
 })
 
+test('a file of a version that learned no initialization and no heating is read, and what it knows stays', async (t) => {
+  const old = { operations: { 'sealer-1 seal': [12] }, hops: { 'arm-1': [9] } }
+  const data_dir = t.testdir({ 'durations.json': JSON.stringify({ format: 1, LIVE: old, DEVICE_SIM: { operations: {}, hops: {} } }) })
+  const open = () => openLearned({ data_dir, clock: new VirtualClock(), report: (trouble) => t.fail(trouble.message) })
+  const learned = await open()
+  t.same([learned.LIVE.beyond('sealer-1', 'seal'), learned.LIVE.hop('arm-1')], [12, 9])
+  t.same([learned.LIVE.initialization('sealer-1'), learned.LIVE.heating('sealer-1')], [undefined, undefined])
+  learned.LIVE.initialized('sealer-1', 3)
+  learned.LIVE.heated('sealer-1', { seconds: 30, degrees: 20 })
+  for (const seconds of [0, 4]) learned.LIVE.opened('sealer-1', seconds)
+  await learned.close()
+  const again = await open()
+  const { LIVE } = again
+  t.same([LIVE.initialization('sealer-1'), LIVE.heating('sealer-1'), LIVE.opening('sealer-1'), LIVE.hop('arm-1')], [3, 1.5, 2, 9])
+  await again.close()
+})
+
 test('it is written once a minute however much is learned, and not at all while nothing is', async (t) => {
   const data_dir = t.testdir()
   const clock = new VirtualClock()

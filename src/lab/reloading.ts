@@ -5,7 +5,7 @@ import { type Certificate, type Config, readTls } from '../config.ts'
 import { LabError } from '../errors.ts'
 import { SerialQueue } from '../kit/serial_queue.ts'
 import type { DeviceExchange } from './device_exchange.ts'
-import { type DeviceChanges, deviceChanges, differences } from './differences.ts'
+import { type DeviceChanges, deviceChanges, differences, type ReloadedDevice, reloadedDevices } from './differences.ts'
 
 export type Source = {
   /** The file. */
@@ -24,8 +24,8 @@ type Options = {
   certificate: Certificate | undefined
   /** Begins to exchange the devices. Throws `conflict` where one of them is in use; nothing has changed then. */
   exchange(config: Config, changes: DeviceChanges): DeviceExchange
-  /** Told of what is in force from now on. Must not throw. */
-  taken(config: Config, certificate: Certificate | undefined): void
+  /** Is called with what is in force from now on, and with the devices that differ. Must not throw. */
+  taken(config: Config, certificate: Certificate | undefined, devices: readonly ReloadedDevice[]): void
 }
 
 /** Everything else is read where things are opened, once. */
@@ -51,6 +51,11 @@ export class Reloading {
     return this.#config
   }
 
+  /** The certificate that is served; undefined without TLS. */
+  get certificate(): Certificate | undefined {
+    return this.#certificate
+  }
+
   /** SHA-256 of the certificate that is served; undefined without TLS. */
   get fingerprint(): string | undefined {
     return this.#certificate?.fingerprint
@@ -74,10 +79,11 @@ export class Reloading {
       // From here to `complete` in one turn: every request sees the devices of before, or those of afterwards.
       const exchange = this.#options.exchange(config, devices)
       const done = attempted(() => takeOver(exchange.devices), exchange.undo)
+      const reloaded = reloadedDevices(this.#config, config)
       this.#config = config
       this.#certificate = certificate
       const completed = exchange.complete()
-      if (changes.at_once.length) this.#options.taken(config, certificate)
+      if (changes.at_once.length) this.#options.taken(config, certificate, reloaded)
       await completed
       return { ...changes, done }
     })
@@ -91,7 +97,11 @@ export class Reloading {
     const all = differences(running.config, file)
     const isTls = certificate !== undefined && running.certificate !== undefined
     const can = (place: string) =>
-      atOnce.has(place) || place.startsWith('limits.') || place.startsWith('devices: ') || (isTls && place.startsWith('listen.tls.'))
+      atOnce.has(place) ||
+      place.startsWith('limits.') ||
+      /^notify(\.|$)/.test(place) ||
+      place.startsWith('devices: ') ||
+      (isTls && place.startsWith('listen.tls.'))
     return {
       config_file: source.path,
       at_once: [...all.filter(can), ...(isTls && !isSame(certificate, running.certificate!) ? [newCertificate] : [])],
@@ -101,6 +111,7 @@ export class Reloading {
         hosts: file.hosts,
         cors: file.cors,
         limits: file.limits,
+        notify: file.notify,
         devices: file.devices,
         listen: isTls ? { ...running.config.listen, tls: file.listen.tls } : running.config.listen,
       },

@@ -4,7 +4,6 @@ import type { Simulation } from '../../drivers/transports/simulation.ts'
 import type { Config } from '../config.ts'
 import type { Registry } from '../devices/registry.ts'
 import type { Hub } from '../events/hub.ts'
-import { legacyAssay, legacyTopology } from '../examples/legacy.ts'
 import { demoTopology, sealAndSpin } from '../examples/seal_and_spin.ts'
 import { smcAssay, smcTopology } from '../examples/smc_assay.ts'
 import { type Clock, sleep } from '../kit/clock.ts'
@@ -13,20 +12,20 @@ import type { Report } from '../kit/json_file.ts'
 import type { Log } from '../kit/log.ts'
 import type { Refusals } from '../kit/refusals.ts'
 import type { Teachpoints } from '../teachpoints/store.ts'
+import { Catalog } from '../workflow/catalog.ts'
 import { DrivenEquipment } from '../workflow/equipment/driven_equipment.ts'
-import { abortLeftOpen } from '../workflow/kept/left_open.ts'
-import { RecordFile } from '../workflow/kept/record_file.ts'
+import { abortOrphanedRuns } from '../workflow/journal/orphaned_runs.ts'
+import { RecordFile } from '../workflow/journal/record_file.ts'
 import { benchOf } from '../workflow/plans/bench.ts'
 import type { Source } from '../workflow/plans/library.ts'
 import { hasDevice } from '../workflow/plans/topology.ts'
 import { Runtime, type RuntimeOptions } from '../workflow/runtime.ts'
-import { Shelf } from '../workflow/shelf.ts'
 import { simulatedBench } from './bench.ts'
-import { keptIn, takeUp } from './kept_runs.ts'
 import { openLearned } from './learned.ts'
+import { keptIn, takeUp } from './persisted_runs.ts'
 
 export type Runs = {
-  shelf: Shelf
+  catalog: Catalog
   runtime: Runtime
   /** The open run on whose topology a device is, as a clause; undefined where there is none. A run in PURE_SIM uses no device. */
   usedBy(device_id: string): string | undefined
@@ -51,7 +50,7 @@ export type Rooms = {
   report: Report
 }
 
-const shipped = [demoTopology, sealAndSpin, smcTopology, smcAssay, legacyTopology, legacyAssay].map(
+const shipped = [demoTopology, sealAndSpin, smcTopology, smcAssay].map(
   (input): Source => ({ origin: `example ${input.name}`, form: 'typescript', input }),
 )
 
@@ -80,7 +79,7 @@ export async function openRuns(rooms: Rooms, instead: Partial<RuntimeOptions> = 
     const equipment = new DrivenEquipment({ ...driven, registry: rehearsal, forgives: true, simulators })
     return { equipment, close: () => rehearsal.close() }
   }
-  const shelf: Shelf = await Shelf.open(
+  const catalog: Catalog = await Catalog.open(
     {
       ...{ data_dir, topologies, shipped, bench, report, warn },
       lost: ({ category, what }) => hub.incident(category, `${what}; say where it is`),
@@ -98,7 +97,7 @@ export async function openRuns(rooms: Rooms, instead: Partial<RuntimeOptions> = 
         records: file.records,
         durations: learned,
         keep: keptIn(data_dir, hub),
-        atRest: () => shelf.keepPlaced(),
+        atRest: () => catalog.keepPlaced(),
         admission: {
           limits: () => rooms.config.limits,
           refused: (bound, message) => refusals.count(bound, `a run is refused: ${message}`),
@@ -107,15 +106,15 @@ export async function openRuns(rooms: Rooms, instead: Partial<RuntimeOptions> = 
         ...instead,
       }),
   )
-  const { runtime } = shelf
-  await restore(shelf, file, rooms)
+  const { runtime } = catalog
+  await restore(catalog, file, rooms)
   return {
-    shelf,
+    catalog,
     runtime,
     usedBy(device_id) {
       const used = runtime
         .executions()
-        .find(({ isOver, world, workflow }) => !isOver && world.mode !== 'PURE_SIM' && hasDevice(workflow.topology, device_id))
+        .find(({ isOver, environment, workflow }) => !isOver && environment.mode !== 'PURE_SIM' && hasDevice(workflow.topology, device_id))
       return used && `execution ${used.execution_id} (${used.workflow.name})`
     },
     written: () => file.written(),
@@ -126,7 +125,7 @@ export async function openRuns(rooms: Rooms, instead: Partial<RuntimeOptions> = 
       done.abort()
     },
     async close() {
-      await shelf.close()
+      await catalog.close()
       await file.close()
       await learned.close()
     },
@@ -134,10 +133,10 @@ export async function openRuns(rooms: Rooms, instead: Partial<RuntimeOptions> = 
 }
 
 /** Takes up the runs that were open when the service ended, and aborts those that cannot be taken up. */
-async function restore(shelf: Shelf, file: RecordFile, { data_dir, hub, report, log }: Rooms): Promise<void> {
-  const { runtime } = shelf
+async function restore(catalog: Catalog, file: RecordFile, { data_dir, hub, report, log }: Rooms): Promise<void> {
+  const { runtime } = catalog
   const reasons = new Map<string, string>()
-  await takeUp(shelf, data_dir, {
+  await takeUp(catalog, data_dir, {
     failed(execution_id, reason) {
       reasons.set(execution_id, reason)
       hub.incident('OTHER', `execution ${execution_id} cannot be taken up again and is aborted: ${reason}`, { execution_id })
@@ -146,7 +145,7 @@ async function restore(shelf: Shelf, file: RecordFile, { data_dir, hub, report, 
     lost: (execution_id, { category, what }) => hub.incident(category, `look for it: ${what}; say where it is`, { execution_id }),
   })
   const isOpen = (execution_id: string) => runtime.execution(execution_id) !== undefined
-  const aborted = await abortLeftOpen(file.records, {
+  const aborted = await abortOrphanedRuns(file.records, {
     isTakenUp: isOpen,
     reasons,
     events: (execution_id) => runtime.events({ execution_id }),

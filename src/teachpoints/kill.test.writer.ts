@@ -2,8 +2,8 @@
 //
 //   node kill.test.writer.js FOLDER ROUND…    one writer for each device, each goes on after the round it is given
 
+import { write } from '../testing/teachpoints.ts'
 import { Teachpoints } from './store.ts'
-import { write } from './testing.ts'
 
 const [folder = '', ...rounds] = process.argv.slice(2)
 const report = ({ message }: { message: string }) => say(`report ${message}`)

@@ -1,10 +1,10 @@
 // Where things are: the teachpoints of each device, in `teachpoints.json`. What was answered is on the card.
 
-import { createHash } from 'node:crypto'
 import * as v from 'valibot'
 import { LabError } from '../errors.ts'
 import { JsonFile, type Report } from '../kit/json_file.ts'
 import { byCodePoint } from '../kit/name.ts'
+import { type Change, TeachpointHistory, type Version, versionOf } from './history.ts'
 import { Teachpoint } from './teachpoint.ts'
 
 /** So many points a device may have. */
@@ -20,20 +20,24 @@ type Content = v.InferOutput<typeof Content>
 
 type Points = Map<string, Teachpoint>
 
+/** Who changes something: the name of a key. */
+type By = { by?: string }
+
 /** Records are frozen. Each method that changes something rejects with `storage` when it is not known to be stored. */
 export class Teachpoints {
   readonly #file: JsonFile<Content>
+  readonly #history: TeachpointHistory
   #indexed: Content | undefined
   #points: Points = new Map()
 
   static async open({ folder, report }: { folder: string; report: Report }): Promise<Teachpoints> {
-    return new Teachpoints(
-      await JsonFile.open({ path: `${folder}/teachpoints.json`, format: 1, schema: Content, empty: { teachpoints: [] }, report }),
-    )
+    const options = { path: `${folder}/teachpoints.json`, format: 1, schema: Content, empty: { teachpoints: [] }, report }
+    return new Teachpoints(await JsonFile.open(options), await TeachpointHistory.open({ folder, report }))
   }
 
-  private constructor(file: JsonFile<Content>) {
+  private constructor(file: JsonFile<Content>, history: TeachpointHistory) {
     this.#file = file
+    this.#history = history
   }
 
   /** By name, in the order of code points. Points of a device that is no longer configured are kept. */
@@ -46,10 +50,42 @@ export class Teachpoints {
     return found(this.#index(), device_id, name)
   }
 
+  /** The newest versions of a point, also of one that was deleted; the first is how it is now. Throws `not_found` where there never was one. */
+  history(device_id: string, name: string): Version[] {
+    const now = this.#index().get(keyOf({ device_id, name }))
+    const versions = this.#history.of(keyOf({ device_id, name }), now)
+    if (versions.length === 0) found(this.#index(), device_id, name)
+    return versions
+  }
+
+  /**
+   * Makes the point what it was in one of its versions; with a tag, only while that is the one of what is there. `by` says who does it, here and
+   * below. Rejects with `not_found` for another version, with `invalid` for a deletion, and with `conflict`.
+   */
+  async restore(
+    device_id: string,
+    name: string,
+    version: string,
+    { tag, by }: By & { tag?: string | undefined } = {},
+  ): Promise<Teachpoint> {
+    const wanted = this.history(device_id, name).find((one) => one.version === version)
+    if (!wanted)
+      throw new LabError('not_found', `teachpoint ${name} of ${device_id} has no version ${version}; its history tells which it has`)
+    const { point } = wanted
+    if (!point)
+      throw new LabError('invalid', `in this version teachpoint ${name} of ${device_id} is deleted: delete it, or name another version`)
+    await this.#change(by, (points) => {
+      mustBe(tag, points.get(keyOf(point)), point)
+      points.set(keyOf(point), point)
+      checkNumber(points, [point])
+    })
+    return point
+  }
+
   /** Rejects with `exists`, and with `invalid` when the device has `mostPoints`. */
-  async create(point: Teachpoint): Promise<Teachpoint> {
+  async create(point: Teachpoint, { by }: By = {}): Promise<Teachpoint> {
     checkGateways([point])
-    await this.#change((points) => {
+    await this.#change(by, (points) => {
       if (points.has(keyOf(point))) throw existing(point)
       points.set(keyOf(point), point)
       checkNumber(points, [point])
@@ -61,7 +97,12 @@ export class Teachpoints {
    * Puts the point in the place of the one it bears the name of; with a tag, only while that is the one of what is there. Rejects with
    * `not_found`, with `invalid` for another name, and with `conflict`.
    */
-  async replace(device_id: string, name: string, point: Teachpoint, tag?: string): Promise<Teachpoint> {
+  async replace(
+    device_id: string,
+    name: string,
+    point: Teachpoint,
+    { tag, by }: By & { tag?: string | undefined } = {},
+  ): Promise<Teachpoint> {
     if (point.device_id !== device_id || point.name !== name) {
       throw new LabError(
         'invalid',
@@ -69,28 +110,29 @@ export class Teachpoints {
       )
     }
     checkGateways([point])
-    await this.#change((points) => {
-      const before = found(points, device_id, name)
-      if (tag !== undefined && tag !== tagOf(before))
-        throw new LabError('conflict', `teachpoint ${name} of ${device_id} has been changed meanwhile; look at it, then try again`)
+    await this.#change(by, (points) => {
+      mustBe(tag, found(points, device_id, name), point)
       points.set(keyOf(point), point)
     })
     return point
   }
 
   /** Rejects with `not_found`. */
-  async delete(device_id: string, name: string): Promise<void> {
-    await this.#change((points) => {
+  async delete(device_id: string, name: string, { by }: By = {}): Promise<void> {
+    await this.#change(by, (points) => {
       points.delete(keyOf(found(points, device_id, name)))
     })
   }
 
   /** All or nothing. Rejects with `invalid` for a name that is there twice, and with `exists` unless what exists may be overwritten. */
-  async importAll(imported: readonly Teachpoint[], { overwrite }: { overwrite: boolean }): Promise<{ created: number; updated: number }> {
+  async importAll(
+    imported: readonly Teachpoint[],
+    { overwrite, by }: By & { overwrite: boolean },
+  ): Promise<{ created: number; updated: number }> {
     checkDistinct(imported)
     checkGateways(imported)
     let updated = 0
-    await this.#change((points) => {
+    await this.#change(by, (points) => {
       const existed = imported.filter((point) => points.has(keyOf(point)))
       if (existed[0] && !overwrite) throw existing(existed[0])
       updated = existed.length
@@ -100,12 +142,19 @@ export class Teachpoints {
     return { created: imported.length - updated, updated }
   }
 
-  async #change(edit: (points: Points) => void): Promise<void> {
+  async close(): Promise<void> {
+    await this.#history.close()
+  }
+
+  async #change(by: string | undefined, edit: (points: Points) => void): Promise<void> {
+    let changes: Change[] = []
     await this.#file.change((content) => {
-      const points = keyed(content.teachpoints)
+      const [before, points] = [keyed(content.teachpoints), keyed(content.teachpoints)]
       edit(points)
+      changes = changesOf(before, points)
       return { teachpoints: sorted(points) }
     })
+    if (changes.length) await this.#history.add(changes, by ?? null)
   }
 
   #index(): Points {
@@ -118,9 +167,18 @@ export class Teachpoints {
   }
 }
 
-/** Another one for another content. */
-export function tagOf(point: Teachpoint): string {
-  return createHash('sha256').update(JSON.stringify(point)).digest('hex').slice(0, 32)
+/** Throws `conflict` unless the tag, if there is one, is that of what is there. */
+function mustBe(tag: string | undefined, before: Teachpoint | undefined, { device_id, name }: Teachpoint): void {
+  if (tag === undefined || tag === versionOf(before)) return
+  throw new LabError('conflict', `teachpoint ${name} of ${device_id} has been changed meanwhile; look at it, then try again`)
+}
+
+function changesOf(before: Points, after: Points): Change[] {
+  const keys = new Set([...before.keys(), ...after.keys()])
+  return [...keys].flatMap((key) => {
+    const change = { key, before: before.get(key), after: after.get(key) }
+    return versionOf(change.before) === versionOf(change.after) ? [] : [change]
+  })
 }
 
 /** An id has no slash in it, so that no two points share a key. */

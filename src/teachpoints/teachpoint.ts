@@ -27,7 +27,7 @@ export const Access = v.strictObject({
 })
 export type Access = v.InferOutput<typeof Access>
 
-/** What a point may say besides; what it does not say stays absent. */
+/** The optional members of a point; a member that is left out stays absent. */
 const advice = {
   orientation: v.optional(v.pipe(v.picklist(['left', 'right']), v.description('To which side the elbow bends'))),
   access: v.optional(v.pipe(v.union([Name, Access]), v.description('How to come and go: the name of a pattern, or the pattern'))),

@@ -1,8 +1,8 @@
 // How much may run at once.
 
 import { test } from 'tap'
+import { begin, liveRuntime } from '../testing/workflow.ts'
 import type { TopologyInput } from './plans/documents.ts'
-import { begin, liveRuntime } from './testing.ts'
 
 const topology: TopologyInput = {
   format: 1,

@@ -11,7 +11,7 @@ export type RunLimits = { open_simulations: number; open_runs: number; open_thre
 export type AdmissionOptions = {
   /** As they are now. */
   limits(): RunLimits
-  /** Is told of each run that is refused. */
+  /** Is called with each run that is refused. */
   refused(bound: keyof RunLimits, message: string): void
 }
 
@@ -38,7 +38,7 @@ export class Admission {
     const open = this.#open()
     const { open_simulations, open_runs, open_threads } = this.#options.limits()
     const isSimulation = request.run_mode === 'PURE_SIM'
-    const alike = open.filter(({ world }) => (world.mode === 'PURE_SIM') === isSimulation).length
+    const alike = open.filter(({ environment }) => (environment.mode === 'PURE_SIM') === isSimulation).length
     const simulations = alike + this.#dryRuns.size
     if (!joined && isSimulation && simulations >= open_simulations)
       this.#refuse('open_simulations', open_simulations, `${simulations} simulations are open`)

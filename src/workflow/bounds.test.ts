@@ -1,7 +1,7 @@
 // What a run that goes on for days, or one run after the other, must not fill the memory with.
 
 import { test } from 'tap'
-import { begin, run, testRuntime } from './testing.ts'
+import { begin, run, testRuntime } from '../testing/workflow.ts'
 import { LateCalls } from './threads/late_calls.ts'
 
 const topology = {

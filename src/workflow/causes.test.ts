@@ -1,7 +1,7 @@
 // What is said of the cause when an action cannot be done: a variable, labware that does not come.
 
 import { test } from 'tap'
-import { begin, testRuntime, threadIn, until } from './testing.ts'
+import { begin, testRuntime, threadIn, until } from '../testing/workflow.ts'
 
 const topology = {
   format: 1,

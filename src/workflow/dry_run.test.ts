@@ -1,12 +1,12 @@
 import { test } from 'tap'
 import { VirtualTime } from '../kit/virtual_time.ts'
+import type { Loose } from '../testing/plans.ts'
+import { begin, testRuntime, trace, until } from '../testing/workflow.ts'
 import type { DryRun } from './dry_run.ts'
 import { PureEquipment } from './equipment/pure_equipment.ts'
 import type { Bench } from './plans/bench.ts'
 import { Durations } from './plans/durations.ts'
-import type { Loose } from './plans/plan_testing.ts'
 import type { SubmissionRequest } from './runs/submission.ts'
-import { begin, testRuntime, trace, until } from './testing.ts'
 
 /** Two devices that one arm reaches, a hop takes 12 s; and a place to park, if there is to be one. */
 const topology = (pads: string[] = ['pad']): Loose => ({

@@ -1,13 +1,13 @@
-// A submission tried out before it is made: the same engine on time that jumps, with nobody told and nothing touched.
+// A submission tried out before it is made: the same engine on time that jumps, with nothing published and nothing touched.
 
 import * as v from 'valibot'
 import type { Workflow } from './plans/plan.ts'
+import type { Rehearsal } from './run_environments.ts'
 import { Execution } from './runs/execution.ts'
 import { Reason, why } from './runs/explaining.ts'
 import { Operator } from './runs/operator.ts'
 import { Submission, type SubmissionRequest } from './runs/submission.ts'
 import type { TimelineRow } from './runs/timeline.ts'
-import type { Rehearsal } from './worlds.ts'
 
 const Seconds = v.pipe(v.number(), v.metadata({ unit: 's' }))
 
@@ -56,8 +56,8 @@ type Trial = Rehearsal & {
 /** Then it is broken off. */
 const most = { moves: 100_000, moments: 100_000 }
 
-/** Handlers are told nothing; the code of actions runs. */
-export async function dryRun({ workflow, request, world, idle, onMoment, began }: Trial): Promise<DryRun> {
+/** Handlers hear nothing; the code of actions runs. */
+export async function dryRun({ workflow, request, environment, idle, onMoment, began }: Trial): Promise<DryRun> {
   const conflicts: string[] = []
   const counts = { moves: 0, moments: 0 }
   let isEndless = false
@@ -67,8 +67,8 @@ export async function dryRun({ workflow, request, world, idle, onMoment, began }
     execution.abort('it does not come to an end')
   }
   onMoment(() => count('moments'))
-  const untold = { ...workflow, document: { ...workflow.document, on: {} } }
-  const execution: Execution = new Execution(untold, world, {
+  const silent = { ...workflow, document: { ...workflow.document, on: {} } }
+  const execution: Execution = new Execution(silent, environment, {
     isJoinable: request.batch_mode === 'JOIN_EXISTING',
     around: {
       hub: {
@@ -78,7 +78,7 @@ export async function dryRun({ workflow, request, world, idle, onMoment, began }
         },
         incident(category, message) {
           if (!isNotice.has(category)) conflicts.push(`${category}: ${message}`)
-          return { ...nobodyIsTold, category, message }
+          return { ...unpublished, category, message }
         },
       },
       operator: new Operator(() => 0),
@@ -89,13 +89,13 @@ export async function dryRun({ workflow, request, world, idle, onMoment, began }
     },
   })
   began(execution)
-  const ids = { submission_id: world.newId(), execution_id: execution.execution_id }
+  const ids = { submission_id: environment.newId(), execution_id: execution.execution_id }
   execution.start(new Submission({ ...ids, request, submitted_at: 0 }, 'PENDING', () => {}))
   await idle
   return summed(execution, { conflicts, isEndless })
 }
 
-const nobodyIsTold = {
+const unpublished = {
   incident_id: '',
   severity: 'INFO',
   recovery_action: 'NONE',
@@ -107,7 +107,7 @@ const nobodyIsTold = {
 } as const
 
 /** They tell of something that was dealt with. */
-const isNotice = new Set(['ACTION_CONTINUED', 'MOVE_CONTINUED', 'RESERVATION_DEADLOCK'])
+const isNotice = new Set(['ACTION_CONTINUED', 'ACTION_REDIRECTED', 'MOVE_CONTINUED', 'RESERVATION_DEADLOCK'])
 
 function summed(execution: Execution, { conflicts, isEndless }: { conflicts: readonly string[]; isEndless: boolean }): DryRun {
   const { timeline, phase, workflow } = execution

@@ -1,11 +1,11 @@
 // Every status there is, told by runs that are made to; and who hears of it.
 
 import { type Test, test } from 'tap'
+import { begin, liveRuntime, run, testRuntime, threadIn, trace, until } from '../testing/workflow.ts'
 import type { InjectedFault } from './equipment/pure_equipment.ts'
 import type { Execution } from './runs/execution.ts'
 import { blockers } from './runs/explaining.ts'
 import { actionTransitions, methodTransitions, type ThreadStatus, threadTransitions, workflowTransitions } from './statuses.ts'
-import { begin, liveRuntime, run, testRuntime, threadIn, trace, until } from './testing.ts'
 
 const topology = {
   format: 1 as const,
@@ -512,7 +512,7 @@ test('a handler that keeps failing is an incident, once, and hinders nothing', a
 
 test('there are no handlers of incidents, so that none can call forth the next', (t: Test) => {
   t.throws(() => testRuntime([topology, { ...mixing([mix]), on: { 'INCIDENT.OTHER': [() => {}] } }]), {
-    message: /told to sinks and streams/,
+    message: /go to sinks and streams/,
   })
   t.end()
 })
@@ -540,7 +540,7 @@ test('in LIVE labware is brought and taken away by hand, and both are told with 
   const { runtime, told } = liveRuntime(topology, [mixing([mix])])
   const execution = await begin(runtime, { workflow: 'work', run_mode: 'LIVE' })
   const thread = await threadIn(execution, 'plate', 'AWAITING_MANUAL_PLACE')
-  t.equal(thread.world.scheduler.whereIs(thread.labware.labware_id), undefined)
+  t.equal(thread.environment.scheduler.whereIs(thread.labware.labware_id), undefined)
   const { labware_id } = thread.labware
   const labware = { labware_id, labware_name: 'plate', labware_template_name: 'plate', target_location: 'pad_1' }
   t.match(told.at(-1)!.context, labware)
@@ -552,5 +552,5 @@ test('in LIVE labware is brought and taken away by hand, and both are told with 
   t.equal(execution.isOver, false)
   runtime.operator.done(thread, 'remove', null)
   await runtime.over(execution)
-  t.equal(thread.world.scheduler.seat('pad_1').labware_id, null)
+  t.equal(thread.environment.scheduler.position('pad_1').labware_id, null)
 })

@@ -1,7 +1,7 @@
 import { test } from 'tap'
+import { begin, instantBench, liveRuntime, testRuntime, threadIn, until } from '../testing/workflow.ts'
 import type { InjectedFault } from './equipment/pure_equipment.ts'
 import { blockers, why } from './runs/explaining.ts'
-import { begin, instantBench, liveRuntime, testRuntime, threadIn, until } from './testing.ts'
 
 const topology = {
   format: 1 as const,
@@ -52,7 +52,7 @@ test('an error is worse than a pause, and a fault of a device worse than both', 
   await threadIn(execution, 'second', 'PAUSED')
   const fault = { error: 'it is jammed', since: 1_000 }
   const faults = () => ['mixer', 'unused', 'far_arm', 'arm'].map((device_id) => ({ ...fault, device_id }))
-  Object.assign(execution.world.equipment, { faults })
+  Object.assign(execution.environment.equipment, { faults })
   const found = blockers(execution)
   t.same(
     found.map(({ kind }) => kind),

@@ -1,7 +1,7 @@
 // Code that forgets to wait for what it calls.
 
 import { test } from 'tap'
-import { begin, run, testRuntime, threadIn, trace } from './testing.ts'
+import { begin, run, testRuntime, threadIn, trace } from '../testing/workflow.ts'
 
 const topology = {
   format: 1,

@@ -1,7 +1,9 @@
 // What random runs found, once more by itself.
 
 import { test } from 'tap'
-import { begin, testRuntime, threadIn, trace, until } from './testing.ts'
+import { simulate } from '../testing/simulation/simulation.ts'
+import { leaveAlone } from '../testing/simulation/unattended.ts'
+import { begin, testRuntime, threadIn, trace, until } from '../testing/workflow.ts'
 
 const topology = {
   format: 1,
@@ -47,7 +49,7 @@ test('labware that stands already where it is to be parked goes on to wait for a
 test('a thread whose action is skipped while it waits for the device can go on to wait for an event', async (t) => {
   const { runtime, incidents } = testRuntime([topology, workflow([{ action: { do: 'mix', on: 'mixer' } }, { wait_for: 'go' }])])
   const execution = await begin(runtime, { workflow: 'mixed' })
-  execution.world.scheduler.request({ thread_id: 'a stranger', priority: 1, candidates: [{ device: 'mixer' }], granted: () => {} })
+  execution.environment.scheduler.request({ thread_id: 'a stranger', priority: 1, candidates: [{ device: 'mixer' }], granted: () => {} })
   await threadIn(execution, 'plate', 'AWAITING_ACTION_RESERVATION')
   execution.skip('mix')
   await threadIn(execution, 'plate', 'AWAITING_EVENT')
@@ -128,7 +130,7 @@ test('the stations of a shuttle are one place, for labware that is put there by 
   const { runtime } = testRuntime([shuttle, workflow([{ wait_for: 'go' }])])
   const execution = await begin(runtime, { workflow: 'mixed' })
   const plate = await threadIn(execution, 'plate', 'AWAITING_EVENT')
-  execution.world.scheduler.put('a stranger', 'left', null)
+  execution.environment.scheduler.put('a stranger', 'left', null)
   t.throws(() => runtime.relocate(plate.labware.labware_id, { position: 'right' }), { code: 'conflict', message: /stands at left/ })
   execution.abort('that was all')
   await runtime.over(execution)
@@ -154,4 +156,14 @@ test('who says that labware is where it was going, and then that it is elsewhere
     await runtime.over(execution)
     t.ok(trace(told).includes('THREAD plate COMPLETED'), `move ${call}`)
   }
+})
+
+test('labware whose way out of a device comes free at the moment in which the device begins to work there leaves first', async (t) => {
+  const { faults } = await simulate(2791, 'PURE_SIM')
+  t.same(faults, [])
+})
+
+test('nothing is kept for a thread that waits for the transporter of a held one', async (t) => {
+  const { missed } = await leaveAlone(4266)
+  t.same(missed, [])
 })

@@ -1,9 +1,9 @@
 // One thread is held, and nobody comes: the others go on all the same.
 
 import { test } from 'tap'
+import { begin, testRuntime, until } from '../testing/workflow.ts'
 import type { Execution } from './runs/execution.ts'
 import { blockers } from './runs/explaining.ts'
-import { begin, testRuntime, until } from './testing.ts'
 
 const topology = {
   format: 1,

@@ -1,7 +1,7 @@
 // Labware that rests on a device of several sites between two methods, and the owner of the next.
 
 import { test } from 'tap'
-import { run, testRuntime } from './testing.ts'
+import { run, testRuntime } from '../testing/workflow.ts'
 
 const place = { start: { at: 'store', mode: 'DISPENSE' }, end: { at: ['store'], mode: 'LEAVE_IN_PLACE' } }
 const groups = ['g1', 'g2', 'g3'].map((group_id) => ({ group_id, members: {} }))

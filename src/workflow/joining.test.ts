@@ -1,7 +1,7 @@
 // Groups that are put into a run that is open already.
 
 import { test } from 'tap'
-import { begin, testRuntime, threadIn, until } from './testing.ts'
+import { begin, testRuntime, threadIn, until } from '../testing/workflow.ts'
 
 const topology = {
   format: 1,

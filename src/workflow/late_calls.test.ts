@@ -3,15 +3,15 @@
 import { type Test, test } from 'tap'
 import type { Device, Link } from '../devices/device.ts'
 import { Ledger } from '../devices/ledger.ts'
-import { nothingKept } from '../devices/nothing_kept.ts'
+import { noStores } from '../devices/no_stores.ts'
 import { Registry } from '../devices/registry.ts'
 import { WireLog } from '../devices/wire_log.ts'
 import { sleep, VirtualClock } from '../kit/clock.ts'
 import { silent } from '../kit/log.ts'
+import { testRuntime, threadIn } from '../testing/workflow.ts'
 import { DrivenEquipment } from './equipment/driven_equipment.ts'
 import type { Bench } from './plans/bench.ts'
 import { compileLibrary } from './plans/library.ts'
-import { testRuntime, threadIn } from './testing.ts'
 
 const topology = { format: 1, name: 'bench', transporters: { arm: { positions: ['nest'] } }, positions: { nest: { device: 'shaker-1' } } }
 const workflow = {
@@ -76,7 +76,7 @@ async function shaking(t: Test) {
     on_restart: 'leave',
     driven,
   } as const
-  const registry = new Registry([shaker], { ...nothingKept, clock, hub: { emit: () => ({}) as never }, ledger: new Ledger(), log: silent })
+  const registry = new Registry([shaker], { ...noStores, clock, hub: { emit: () => ({}) as never }, ledger: new Ledger(), log: silent })
   const live = new DrivenEquipment({ registry, teachpoints: { get: () => t.fail() as never }, forgives: false, clock })
   t.ok(live.isReal('shaker-1') && !live.isReal('arm'), 'what is an instrument is known')
   const library = compileLibrary(

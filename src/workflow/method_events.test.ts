@@ -1,9 +1,9 @@
 // The custom events that a method emits itself.
 
 import { test } from 'tap'
+import { begin, run, testRuntime, threadIn, type trace, until } from '../testing/workflow.ts'
 import type { MethodDoing } from './plans/author.ts'
 import type { Execution } from './runs/execution.ts'
-import { begin, run, testRuntime, threadIn, type trace, until } from './testing.ts'
 
 const topology = {
   format: 1 as const,

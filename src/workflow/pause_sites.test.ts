@@ -2,10 +2,10 @@
 
 import { readFile } from 'node:fs/promises'
 import { test } from 'tap'
-import { savedOf } from './kept/saved.ts'
+import { begin, Kept, run, testRuntime, threadIn, trace, until } from '../testing/workflow.ts'
+import { checkpointOf } from './journal/checkpoint.ts'
 import type { Execution } from './runs/execution.ts'
 import type { Runtime } from './runtime.ts'
-import { begin, Kept, run, testRuntime, threadIn, trace, until } from './testing.ts'
 import { type Decision, decisions, type PauseSite } from './threads/recovery.ts'
 import type { LabwareThread } from './threads/thread.ts'
 
@@ -258,7 +258,7 @@ const scenes: Record<PauseSite, Scene> = {
       const kept = new Kept()
       await run(testRuntime([topology, workflow()], { keep: () => kept }).runtime, { workflow: 'work' })
       const begun = (value: unknown) => (value as { interrupted?: { status: string } }).interrupted?.status === 'EXECUTING_ACTION'
-      const saved = savedOf(kept.all.find((keys) => [...keys.values()].some(begun))!)!
+      const saved = checkpointOf(kept.all.find((keys) => [...keys.values()].some(begun))!)!
       const { runtime, told } = testRuntime([topology, workflow()], { ids: 1_000_000 })
       const execution = await runtime.restore(saved)
       const thread = await threadIn(execution, 'plate', 'PAUSED')

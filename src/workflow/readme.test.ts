@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { test } from 'tap'
+import { smallBench } from '../testing/plans.ts'
 import { withDiagrams } from './diagrams.ts'
 import { compileLibrary, readFolder } from './plans/library.ts'
-import { smallBench } from './plans/plan_testing.ts'
 
 const readme = await readFile(new URL('../../../src/workflow/README.md', import.meta.url), 'utf8')
 

@@ -1,8 +1,8 @@
 // Where an error holds a thread, and what each decision does there.
 
 import { test } from 'tap'
+import { begin, run, testRuntime, threadIn, trace, until } from '../testing/workflow.ts'
 import type { InjectedFault } from './equipment/pure_equipment.ts'
-import { begin, run, testRuntime, threadIn, trace, until } from './testing.ts'
 import { type Decision, decisions, type PauseSite, pauseSites } from './threads/recovery.ts'
 
 const topology = {
@@ -114,7 +114,7 @@ test('ABORT_THREAD ends the thread, with its error, and leaves the labware where
   t.ok(events.includes('THREAD plate ABORTED'))
   t.match(told.findLast(({ entity_type }) => entity_type === 'THREAD')!.context.last_error, /mix/)
   t.equal(execution.phase.current, 'completed', 'aborted threads alone do not make a run fail')
-  t.equal(execution.world.scheduler.seat('nest').labware_id, [...execution.threads.values()][0]!.labware.labware_id)
+  t.equal(execution.environment.scheduler.position('nest').labware_id, [...execution.threads.values()][0]!.labware.labware_id)
 })
 
 test('with on_failure ABORT nobody is asked: the thread and the execution have failed', async (t) => {
@@ -163,7 +163,7 @@ test('a device that cannot be made ready holds the thread before anything is bou
   const { thread, decide, incidents, execution } = await held([{ operation: 'ready', device_id: 'mixer', call: 1, does: 'fail' }])
   t.equal(thread.pausedAt, 'ACTION_RESOLUTION')
   t.ok(incidents.some(({ category }) => category === 'DEVICE_INIT_FAILED'))
-  t.equal(execution.world.scheduler.holder('mixer'), undefined, 'it is free for others meanwhile')
+  t.equal(execution.environment.scheduler.holder('mixer'), undefined, 'it is free for others meanwhile')
   await decide('RETRY')
   t.equal(execution.phase.current, 'completed')
 })
@@ -281,7 +281,7 @@ test('a stop ends the thread without the move to its end, and does not wait for 
     t.equal(thread.status.current, 'STOPPING')
     await runtime.over(execution)
     t.equal(thread.status.current, 'STOPPED')
-    t.equal(execution.world.scheduler.seat('nest').labware_id, thread.labware.labware_id)
+    t.equal(execution.environment.scheduler.position('nest').labware_id, thread.labware.labware_id)
     t.ok(trace(told).includes('METHOD mix_it PARTIAL_COMPLETE'))
   }
 })
@@ -310,7 +310,7 @@ test('a thread that begins during a pause is held before its labware comes onto 
   const execution = await begin(runtime, { workflow: 'mixed' })
   execution.pause('manual')
   const thread = await threadIn(execution, 'plate', 'PAUSED')
-  t.equal(execution.world.scheduler.whereIs(thread.labware.labware_id), undefined)
+  t.equal(execution.environment.scheduler.whereIs(thread.labware.labware_id), undefined)
   execution.resume()
   await runtime.over(execution)
   t.equal(execution.phase.current, 'completed')

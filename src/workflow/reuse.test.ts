@@ -1,9 +1,9 @@
 // A thread that uses labware again which stands at its start: what is known of that, and what is not.
 
 import { test } from 'tap'
+import { begin, instantBench, liveRuntime, threadIn, until } from '../testing/workflow.ts'
 import type { TopologyInput } from './plans/documents.ts'
 import { why } from './runs/explaining.ts'
-import { begin, instantBench, liveRuntime, threadIn, until } from './testing.ts'
 
 const topology: TopologyInput = {
   format: 1,
@@ -67,7 +67,7 @@ test('where nothing is known to stand before an arm that is real, a person is as
   const first = await submit('again-pad_1-96-well')
   const thread = await threadIn(first, 'plate', 'AWAITING_MANUAL_PLACE')
   t.same(
-    runtime.labware().map(({ world }) => world.scheduler.whereIs(thread.labware.labware_id)),
+    runtime.labware().map(({ environment }) => environment.scheduler.whereIs(thread.labware.labware_id)),
     [undefined],
     'nothing is taken for granted',
   )

@@ -8,29 +8,29 @@ import { didYouMean } from '../kit/did_you_mean.ts'
 import { flatId } from '../kit/flat_id.ts'
 import { Admission, type AdmissionOptions, unbounded } from './admission.ts'
 import { type DryRun, dryRun } from './dry_run.ts'
-import { Memory } from './kept/memory.ts'
-import { type RecordStore, Records } from './kept/records.ts'
-import { restore } from './kept/restoring.ts'
-import type { Saved } from './kept/saved.ts'
-import { Told } from './kept/told.ts'
-import { ExecutionTrackingSink } from './kept/tracking_sink.ts'
+import type { Checkpoint } from './journal/checkpoint.ts'
+import { LogReplay } from './journal/log_replay.ts'
+import { type RecordStore, Records } from './journal/records.ts'
+import { restore } from './journal/restoring.ts'
+import { RunJournal } from './journal/run_journal.ts'
+import { ExecutionTrackingSink } from './journal/tracking_sink.ts'
 import type { Bench } from './plans/bench.ts'
 import { compileWorkflow } from './plans/compile.ts'
 import type { Library } from './plans/library.ts'
 import type { Workflow } from './plans/plan.ts'
 import type { Topology } from './plans/topology.ts'
+import { type RunEnvironmentOptions, RunEnvironments } from './run_environments.ts'
 import { checkSubmission, startsMustBeFree } from './runs/checking.ts'
 import { Execution, mostThreads, type Surroundings } from './runs/execution.ts'
 import { Operator } from './runs/operator.ts'
 import { Submission, type SubmissionRequest } from './runs/submission.ts'
 import type { SubmissionStatus } from './statuses.ts'
 import type { LateCalls } from './threads/late_calls.ts'
+import type { RunEnvironment, RunMode } from './threads/run_environment.ts'
 import type { LabwareThread } from './threads/thread.ts'
-import type { RunMode, World } from './threads/world.ts'
 import { type Piece, piecesOf, relocate } from './whereabouts.ts'
-import { type WorldOptions, Worlds } from './worlds.ts'
 
-export type RuntimeOptions = Omit<WorldOptions, 'newId'> & {
+export type RuntimeOptions = Omit<RunEnvironmentOptions, 'newId'> & {
   hub: Pick<Hub, 'emit' | 'incident' | 'registerSink' | 'unregisterSink' | 'getEventsSince' | 'getEventsForExecution' | 'events' | 'remove'>
   /** Unix time, s. */
   now(): number
@@ -38,15 +38,15 @@ export type RuntimeOptions = Omit<WorldOptions, 'newId'> & {
   /** The devices and points there are. */
   bench: Bench
   library: Library
-  /** Where its sink mirrors what becomes of each run; unless said, in memory alone. */
+  /** Where its sink keeps the record of each run; in memory alone by default. */
   records?: Records
-  /** Somebody else's, which is told the same. */
+  /** A sink of somebody else, which gets the same events. */
   recordService?: RecordStore
   /** Where an execution of this mode is kept, so that it can be taken up again; undefined for one that is not. */
-  keep?(execution_id: string, mode: RunMode): ConstructorParameters<typeof Memory>[1] | undefined
+  keep?(execution_id: string, mode: RunMode): ConstructorParameters<typeof RunJournal>[1] | undefined
   /** Resolves when what stands around is on the card. */
   atRest?(): Promise<unknown>
-  /** How much may run at once; unless said, any number. */
+  /** How much may run at once; no limit by default. */
   admission?: AdmissionOptions
   /** What bound handlers see as the system. */
   system?: unknown
@@ -70,7 +70,7 @@ export class Runtime {
   readonly operator: Operator
   readonly records: Records
   library: Library
-  readonly worlds: Worlds
+  readonly environments: RunEnvironments
   readonly #executions = new Map<string, Execution>()
   readonly #submissions = new Map<string, Submission>()
   readonly #idle = new Map<string, () => void>()
@@ -80,7 +80,7 @@ export class Runtime {
     this.#options = options
     this.library = options.library
     this.#admission = new Admission(options.admission ?? unbounded, () => this.#open())
-    this.worlds = new Worlds({ ...options, newId: () => this.#newId() }, () => this.#open())
+    this.environments = new RunEnvironments({ ...options, newId: () => this.#newId() }, () => this.#open())
     this.operator = new Operator(options.now)
     this.records = options.records ?? new Records()
     const stores = options.recordService ? [this.records, options.recordService] : [this.records]
@@ -122,22 +122,22 @@ export class Runtime {
   /** Throws `not_found`; `conflict` while another is loaded, or runs are open on it, unless `force`, which aborts them. */
   load(name: string, { force = false }: { force?: boolean } = {}): Topology {
     const topology = found(this.library.topologies, name, 'topology')
-    const loaded = this.worlds.topology
+    const loaded = this.environments.topology
     if (loaded && !force) throw new LabError('conflict', `topology ${loaded.name} is loaded; unload it first, or load ${name} with force`)
     this.unload({ force })
-    this.worlds.load(topology)
+    this.environments.load(topology)
     return topology
   }
 
   /** Throws `conflict` while runs are open on it, unless `force`, which aborts them. Streams of events live on. */
   unload({ force = false }: { force?: boolean } = {}): void {
-    const open = this.#open().filter(({ world }) => world.mode !== 'PURE_SIM')
+    const open = this.#open().filter(({ environment }) => environment.mode !== 'PURE_SIM')
     if (open.length > 0 && !force) {
       const many = open.length === 1 ? 'a run is' : `${open.length} runs are`
-      throw new LabError('conflict', `${many} open on topology ${this.worlds.topology?.name}; stop that first, or unload with force`)
+      throw new LabError('conflict', `${many} open on topology ${this.environments.topology?.name}; stop that first, or unload with force`)
     }
     for (const execution of open) execution.abort('the topology was unloaded')
-    this.worlds.unload()
+    this.environments.unload()
   }
 
   /** Throws `not_found`. */
@@ -183,11 +183,11 @@ export class Runtime {
     const joined = this.#joined(workflow, request)
     checkSubmission(workflow, request, { bench: this.#options.bench, others: joined?.submissions })
     if (this.#isClosing) throw new LabError('stopping', `the service stops; submit ${workflow.name} once it runs again`)
-    const world = await this.worlds.of(workflow, request.run_mode)
-    if (request.run_mode === 'LIVE') startsMustBeFree(workflow, request, world)
+    const environment = await this.environments.of(workflow, request.run_mode)
+    if (request.run_mode === 'LIVE') startsMustBeFree(workflow, request, environment)
     const open = this.#joined(workflow, request)
     this.#admission.mustHaveRoom(workflow, request, open)
-    const execution = open ?? this.#begin(workflow, world, request)
+    const execution = open ?? this.#begin(workflow, environment, request)
     const submission = this.#submission(execution, {
       submission_id: this.#newId(),
       request,
@@ -201,7 +201,7 @@ export class Runtime {
   /** Who was answered finds it after a restart. Rejects with `storage`; a run of that one submission is given up then. */
   async #kept(execution: Execution): Promise<void> {
     try {
-      await execution.memory?.kept()
+      await execution.journal?.kept()
     } catch (error) {
       if (execution.submissions.length === 1) execution.abort(messageOf(error))
       throw error
@@ -226,27 +226,27 @@ export class Runtime {
    * Takes up what was kept when the service ended: it stands paused, and nothing moves before somebody resumes it. Its topology
    * must be loaded. Throws `conflict` or `not_found` when that cannot be.
    */
-  async restore(saved: Saved): Promise<Execution> {
+  async restore(saved: Checkpoint): Promise<Execution> {
     const { execution_id, run_mode, is_joinable } = saved.execution
     const workflow = this.#workflowOf(saved)
-    const world = await this.worlds.of(workflow, run_mode)
-    const told = new Told()
-    for await (const event of this.events({ execution_id })) told.see(event)
-    const execution = new Execution(workflow, world, { isJoinable: is_joinable, around: this.#around, saved: saved.execution })
+    const environment = await this.environments.of(workflow, run_mode)
+    const replay = new LogReplay()
+    for await (const event of this.events({ execution_id })) replay.see(event)
+    const execution = new Execution(workflow, environment, { isJoinable: is_joinable, around: this.#around, saved: saved.execution })
     const submissions = saved.submissions.map(({ submission_id, request, submitted_at, status }) =>
-      this.#submission(execution, { submission_id, request, submitted_at, status: submissionStatus(told, { submission_id, status }) }),
+      this.#submission(execution, { submission_id, request, submitted_at, status: submissionStatus(replay, { submission_id, status }) }),
     )
-    restore(execution, saved, { submissions, now: this.#options.now(), told })
+    restore(execution, saved, { submissions, now: this.#options.now(), replay })
     this.#add(execution)
-    execution.memory?.changed()
+    execution.journal?.changed()
     return execution
   }
 
   /** As it was when the run began, where it holds no code; else as it is, which must be the same. Throws `not_found`, `conflict`, `invalid`. */
-  #workflowOf({ execution: { workflow: name, hash, topology: on }, document }: Saved): Workflow {
+  #workflowOf({ execution: { workflow: name, hash, topology: on }, document }: Checkpoint): Workflow {
     const known = this.library.workflows.get(name)
     if (known?.hash === hash || document === null) return this.workflow(name)
-    const { topology: loaded } = this.worlds
+    const { topology: loaded } = this.environments
     const topology = loaded?.name === on ? loaded : found(this.library.topologies, on, 'topology')
     return compileWorkflow(document, topology, `workflow ${name}, as it was when the run began`, 'json')
   }
@@ -254,9 +254,9 @@ export class Runtime {
   /** Every labware there is: what runs that are open move, and what stands around in LIVE and DEVICE_SIM. */
   labware(): Piece[] {
     const open = this.#open()
-    const worlds = new Set([...this.worlds.shared(), ...open.map(({ world }) => world)])
+    const environments = new Set([...this.environments.shared(), ...open.map(({ environment }) => environment)])
     return piecesOf(
-      worlds,
+      environments,
       open.flatMap((execution) => execution.live()),
     )
   }
@@ -290,14 +290,15 @@ export class Runtime {
   }
 
   /**
-   * What would become of a submission, told without touching anything; LIVE positions that are taken are taken in it too. Rejects as
+   * Reports what would become of a submission, without touching anything; LIVE positions that are taken are taken in it too. Rejects as
    * `submit` does.
    */
   async simulate(request: SubmissionRequest): Promise<DryRun> {
     const workflow = this.workflow(request.workflow)
     checkSubmission(workflow, { ...request, run_mode: 'PURE_SIM' }, { bench: this.#options.bench })
+    const conditions = await this.environments.conditions(workflow.topology, request.run_mode)
     return this.#admission.dryRun(workflow, request, (began) =>
-      dryRun({ workflow, request, began, ...this.worlds.rehearsal(workflow.topology, request.run_mode) }),
+      dryRun({ workflow, request, began, ...this.environments.rehearsal(workflow.topology, request.run_mode, conditions) }),
     )
   }
 
@@ -326,10 +327,10 @@ export class Runtime {
   async close(patience: Promise<unknown> = Promise.resolve()): Promise<void> {
     this.#isClosing = true
     const open = this.#open()
-    const standing = open.map((execution) => (execution.memory ? null : this.over(execution)))
+    const standing = open.map((execution) => (execution.journal ? null : this.over(execution)))
     const stood = open.map((execution) => execution.standDown(patience).catch((error) => this.#options.warn(messageOf(error))))
     await Promise.all([...standing, ...stood])
-    await this.worlds.close()
+    await this.environments.close()
   }
 
   #newId(): string {
@@ -343,8 +344,11 @@ export class Runtime {
     const open = all.find(({ phase }) => phase.current === 'accepting') ?? all[0]
     if (!open) return undefined
     const id = open.execution_id
-    if (open.world.mode !== run_mode)
-      throw new LabError('conflict', `execution ${id} of ${workflow.name} runs in ${open.world.mode}; submit in that mode, or STANDALONE`)
+    if (open.environment.mode !== run_mode)
+      throw new LabError(
+        'conflict',
+        `execution ${id} of ${workflow.name} runs in ${open.environment.mode}; submit in that mode, or STANDALONE`,
+      )
     if (open.phase.current !== 'accepting')
       throw new LabError('conflict', `execution ${id} of ${workflow.name} takes no more: it is ${open.phase.current}`)
     if (open.slots.list().some(({ isOrphaned }) => isOrphaned))
@@ -360,26 +364,26 @@ export class Runtime {
     return open
   }
 
-  #begin(workflow: Workflow, world: World, { batch_mode }: SubmissionRequest): Execution {
-    const execution = new Execution(workflow, world, { isJoinable: batch_mode === 'JOIN_EXISTING', around: this.#around })
+  #begin(workflow: Workflow, environment: RunEnvironment, { batch_mode }: SubmissionRequest): Execution {
+    const execution = new Execution(workflow, environment, { isJoinable: batch_mode === 'JOIN_EXISTING', around: this.#around })
     this.#add(execution)
     return execution
   }
 
   #add(execution: Execution): void {
     this.#executions.set(execution.execution_id, execution)
-    const journal = this.#options.keep?.(execution.execution_id, execution.world.mode)
+    const journal = this.#options.keep?.(execution.execution_id, execution.environment.mode)
     // One whose threads had all ended has ended as it was taken up.
     if (execution.isOver) void journal?.remove()
-    else if (journal) execution.memory = new Memory(execution, journal)
+    else if (journal) execution.journal = new RunJournal(execution, journal)
   }
 
   #ended(execution: Execution): void {
     this.#idle.get(execution.execution_id)?.()
     this.#idle.delete(execution.execution_id)
     this.#forgetOldest()
-    for (const other of this.executions()) if (!other.isOver && other.world === execution.world) other.stall.suspect()
-    void this.worlds.tidy()
+    for (const other of this.executions()) if (!other.isOver && other.environment === execution.environment) other.stall.suspect()
+    void this.environments.tidy()
   }
 
   #forgetOldest(): void {
@@ -399,9 +403,9 @@ export class Runtime {
   }
 }
 
-/** What was told last of it; PENDING, where nothing was told. */
-function submissionStatus(told: Told, { submission_id, status }: { submission_id: string; status: string }): SubmissionStatus {
-  const last = told.isEmpty ? status : (told.statusOf(submission_id) ?? 'PENDING')
+/** The last status of the submission in the event log; PENDING without one. */
+function submissionStatus(replay: LogReplay, { submission_id, status }: { submission_id: string; status: string }): SubmissionStatus {
+  const last = replay.isEmpty ? status : (replay.statusOf(submission_id) ?? 'PENDING')
   return (last === 'ACCEPTED' ? status : last) as SubmissionStatus
 }
 

@@ -1,10 +1,10 @@
 // What is shown of a workflow can be put in again, as it is.
 
 import { test } from 'tap'
+import { type Loose, smallBench, topologyDocument, workflowDocument } from '../testing/plans.ts'
+import { Dice, sceneOf } from '../testing/simulation/scene.ts'
 import { compileWorkflow } from './plans/compile.ts'
-import { type Loose, smallBench, topologyDocument, workflowDocument } from './plans/plan_testing.ts'
 import { compileTopology } from './plans/topology.ts'
-import { Dice, sceneOf } from './simulation_scene.ts'
 import { shownDocument } from './snapshot.ts'
 
 /** Compiles it, and what is shown of it as if it had come over the API. */

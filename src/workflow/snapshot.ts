@@ -2,15 +2,16 @@
 // longer known to its depth, what its record says.
 
 import * as v from 'valibot'
-import { type ExecutionRow, GroupOutcome, type Records, ExecutionRow as Row, SubmissionRecord, ThreadRecord } from './kept/records.ts'
+import { type ExecutionRow, GroupOutcome, type Records, ExecutionRow as Row, SubmissionRecord, ThreadRecord } from './journal/records.ts'
 import type { Workflow } from './plans/plan.ts'
 import type { Topology } from './plans/topology.ts'
 import type { Execution } from './runs/execution.ts'
+import { retriesOn } from './runs/held_action.ts'
 import type { TimelineRow } from './runs/timeline.ts'
 import { type ActionStatus, actionTransitions } from './statuses.ts'
 import { decisions } from './threads/recovery.ts'
+import type { RunEnvironment } from './threads/run_environment.ts'
 import type { LabwareThread } from './threads/thread.ts'
-import type { World } from './threads/world.ts'
 
 const MaybeText = v.nullable(v.string())
 const ActionStatusWord = v.picklist(Object.keys(actionTransitions) as ActionStatus[])
@@ -40,6 +41,7 @@ export type ShownMove = v.InferOutput<typeof ShownMove>
 export const ShownThread = v.strictObject({
   ...ThreadRecord.entries,
   decisions: v.pipe(v.array(v.picklist(decisions)), v.description('What can be decided about the error that holds it')),
+  retry_on: v.pipe(v.array(v.string()), v.description('The other devices at which RETRY can do the action that an error holds (`on`)')),
   labware: v.pipe(v.nullable(ShownLabware), v.description('null once only its record is kept')),
   position: v.pipe(MaybeText, v.description('Where its labware stands')),
   held_by: v.pipe(MaybeText, v.description('The transporter that has its labware in the gripper')),
@@ -167,27 +169,29 @@ export function snapshotOf(known: Known, now: number): ExecutionSnapshot {
 
 /** Those that are open, in the order they came; then the others, the newest first. */
 export function threadsOf({ row, execution, records }: Known, now: number): ShownThread[] {
-  const all = records.threads(row.execution_id).map((record) => shown(record, execution?.threads.get(record.thread_id), now))
+  const all = records.threads(row.execution_id).map((record) => shownThread(record, execution?.threads.get(record.thread_id), now))
   const isOpen = ({ thread_id }: ShownThread) => execution?.threads.get(thread_id)?.isOver === false
   return [...all.filter(isOpen), ...all.filter((thread) => !isOpen(thread)).reverse()]
 }
 
-function shown(record: ThreadRecord, thread: LabwareThread | undefined, now: number): ShownThread {
+/** `now` is Unix time, s. Without the thread itself, what its record says. */
+export function shownThread(record: ThreadRecord, thread: LabwareThread | undefined, now: number): ShownThread {
   if (!thread) return { ...record, ...unknown }
-  const { labware, world, waiting, method, joining, device, decisions } = thread
+  const { labware, environment, waiting, method, joining, device, decisions } = thread
   return {
     ...record,
     decisions: [...decisions],
+    retry_on: [...retriesOn(thread)],
     labware: labwareOf(labware),
-    position: world.scheduler.whereIs(labware.labware_id) ?? null,
+    position: environment.scheduler.whereIs(labware.labware_id) ?? null,
     held_by: labware.held_by,
     method: (method ?? joining)?.plan.name ?? null,
     device,
-    waiting: waiting && { kind: waiting.kind, what: waiting.what, since: now - (world.clock.now() - waiting.since_ms) / 1000 },
+    waiting: waiting && { kind: waiting.kind, what: waiting.what, since: now - (environment.clock.now() - waiting.since_ms) / 1000 },
   }
 }
 
-const unknown = { decisions: [], labware: null, position: null, held_by: null, method: null, device: null, waiting: null }
+const unknown = { decisions: [], retry_on: [], labware: null, position: null, held_by: null, method: null, device: null, waiting: null }
 
 function labwareOf({ labware_id, name, template, type, kind, barcode, tips_left }: LabwareThread['labware']): ShownLabware {
   return { labware_id, name, template, type, kind, barcode, tips_left }
@@ -217,18 +221,18 @@ function slotsOf({ slots }: Execution): ExecutionSnapshot['slots'] {
   }))
 }
 
-/** With what stands where in LIVE runs; `world` is null where there are no devices for those. */
-export function topologyOf({ name, document, devices, graph }: Topology, world: World | null): ShownTopology {
-  const states = new Map(world?.scheduler.seats().map((state) => [state.seat, state]))
+/** With what stands where in LIVE runs; `environment` is null where there are no devices for those. */
+export function topologyOf({ name, document, devices, graph }: Topology, environment: RunEnvironment | null): ShownTopology {
+  const states = new Map(environment?.scheduler.positions().map((state) => [state.position, state]))
   return {
     name,
     transporters: Object.entries(document.transporters).map(([device_id, { positions }]) => ({ device_id, positions })),
     translators: Object.entries(document.translators).map(([name, stations]) => ({ name, stations })),
     pools: document.pools,
     devices: [...devices.values()].map(({ device_id, configured, sites }) => ({ device_id, configured, sites })),
-    positions: [...graph.seats.values()].map(({ name, device, parking, storage }) => {
+    positions: [...graph.positions.values()].map(({ name, device, parking, storage }) => {
       const { labware_id = null, reserved_for = null } = states.get(name) ?? {}
-      const labware = labware_id === null ? undefined : world?.labware.get(labware_id)
+      const labware = labware_id === null ? undefined : environment?.labware.get(labware_id)
       return { name, device, parking, storage, labware: labware ? labwareOf(labware) : null, reserved_for }
     }),
   }

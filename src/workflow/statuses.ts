@@ -201,12 +201,12 @@ export class Status<Name extends string> {
   readonly #publish: (status: Name) => void
   #current: Name
 
-  /** `publish` is called with the first status too, unless that was told before. */
-  constructor(table: Transitions<Name>, first: Name, publish: (status: Name) => void, { isTold = false } = {}) {
+  /** `publish` is called with the first status too, unless that was published before. */
+  constructor(table: Transitions<Name>, first: Name, publish: (status: Name) => void, { isPublished = false } = {}) {
     this.#table = table
     this.#publish = publish
     this.#current = first
-    if (!isTold) publish(first)
+    if (!isPublished) publish(first)
   }
 
   get current(): Name {

@@ -1,7 +1,7 @@
 // A storage that much labware comes out of and goes back to, where there is little room or none to put anything aside.
 
 import { test } from 'tap'
-import { run, testRuntime } from './testing.ts'
+import { run, testRuntime } from '../testing/workflow.ts'
 
 type Bench = { pads: number; devices: number; groups: number; tips: boolean }
 

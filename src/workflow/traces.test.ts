@@ -1,7 +1,7 @@
 // What a client may rely on: the order of events, as golden traces.
 
 import { test } from 'tap'
-import { run, testRuntime, trace } from './testing.ts'
+import { run, testRuntime, trace } from '../testing/workflow.ts'
 
 const topology = {
   format: 1,

@@ -1,11 +1,11 @@
 // What schedulers like this one have got wrong: each a promise. Those about places alone are in scheduler/scheduler.test.ts.
 
 import { type Test, test } from 'tap'
+import { begin, instantBench, liveRuntime, run, testRuntime, threadIn, trace, until } from '../testing/workflow.ts'
 import type { Equipment } from './equipment/equipment.ts'
-import { Records } from './kept/records.ts'
-import { ExecutionTrackingSink } from './kept/tracking_sink.ts'
+import { Records } from './journal/records.ts'
+import { ExecutionTrackingSink } from './journal/tracking_sink.ts'
 import type { Execution } from './runs/execution.ts'
-import { begin, instantBench, liveRuntime, run, testRuntime, threadIn, trace, until } from './testing.ts'
 
 const topology = {
   format: 1 as const,
@@ -75,7 +75,7 @@ test('1: what a thread waited for when it was aborted is never granted to it', a
   const atItsEnd = told.length
   first.recover('RETRY_OP')
   await runtime.over(execution)
-  t.equal(execution.world.scheduler.holder('mixer'), undefined)
+  t.equal(execution.environment.scheduler.holder('mixer'), undefined)
   t.same(
     told.slice(atItsEnd).filter(({ context }) => context.thread_id === second.thread_id),
     [],
@@ -86,7 +86,7 @@ test('4: one that takes part never asks for the device: it has what its owner ha
   const { runtime, told } = testRuntime([topology, pouring(joining)])
   const execution = await begin(runtime, { workflow: 'work' })
   const cup = await threadIn(execution, 'cup', 'EXECUTING_ACTION')
-  t.equal(execution.world.scheduler.holder('robot'), named(execution, 'plate').thread_id)
+  t.equal(execution.environment.scheduler.holder('robot'), named(execution, 'plate').thread_id)
   await runtime.over(execution)
   t.same(
     told.filter(
@@ -195,7 +195,7 @@ test('8: a thread that is paused between actions holds no device, neither here n
   plate.pause('manual')
   await until(() => plate.status.current === 'PAUSED')
   t.equal(holds, 0)
-  t.equal(execution.world.scheduler.holder('mixer'), undefined)
+  t.equal(execution.environment.scheduler.holder('mixer'), undefined)
   execution.resume()
   await runtime.over(execution)
   t.equal(holds, 0)
@@ -206,7 +206,7 @@ test('9: nothing of a thread that begins during a pause is asked for, and a paus
   const execution = await begin(runtime, { workflow: 'work', run_mode: 'LIVE' })
   execution.pause('manual')
   const plate = await threadIn(execution, 'plate', 'PAUSED')
-  t.equal(execution.world.scheduler.seat('pad_1').reserved_for, null)
+  t.equal(execution.environment.scheduler.position('pad_1').reserved_for, null)
   execution.resume()
   await until(() => plate.status.current === 'AWAITING_MANUAL_PLACE')
   runtime.operator.done(plate, 'place', 'AB12')
@@ -222,7 +222,7 @@ async function heldMove(verb: 'pick' | 'place') {
   })
   const execution = await begin(tested.runtime, { workflow: 'work' })
   const plate = await threadIn(execution, 'plate', 'PAUSED')
-  return { ...tested, execution, plate, scheduler: execution.world.scheduler, id: plate.labware.labware_id }
+  return { ...tested, execution, plate, scheduler: execution.environment.scheduler, id: plate.labware.labware_id }
 }
 
 test('10: labware that was carried to its target by hand is there: the move is complete without moving', async (t) => {
@@ -256,15 +256,15 @@ test('10: where a stranger stands now, nothing can be put or picked', async (t) 
 /** What the arm was told, with what has stood where then. */
 function watchedArm(look: () => string) {
   const log: string[] = []
-  const carry: Equipment['carry'] = async (_, verb, seat) => {
-    log.push(`${verb} ${seat}: ${look()}`)
+  const carry: Equipment['carry'] = async (_, verb, position) => {
+    log.push(`${verb} ${position}: ${look()}`)
   }
   return { log, live: instantBench({ carry }) }
 }
 
 test('11: a place is not free before what was picked there has been set down elsewhere', async (t) => {
   let execution: Execution | undefined
-  const { log, live } = watchedArm(() => `${execution?.world.scheduler.seat('nest').labware_id === null}`)
+  const { log, live } = watchedArm(() => `${execution?.environment.scheduler.position('nest').labware_id === null}`)
   const { runtime } = liveRuntime(topology, [workflow({ plate: journey('plate', 'rack_out', steps('mix_it')) })], { live })
   execution = await begin(runtime, { workflow: 'work', run_mode: 'LIVE' })
   await runtime.over(execution)
@@ -299,7 +299,7 @@ test('12: what a thread that has ended left in a gripper is not forgotten: nobod
   first.recover('ABORT_THREAD')
   await until(() => second.pausedAt === 'MOVE')
   t.match(second.last_error, /first is in the gripper of arm; take it out by hand/)
-  execution.world.labware.delete(first.labware.labware_id)
+  execution.environment.labware.delete(first.labware.labware_id)
   second.recover('RETRY')
   await runtime.over(execution)
   t.equal(second.status.current, 'COMPLETED')
@@ -426,7 +426,7 @@ test('20: a thread that is stopped in its last action stays where it is', async 
   first.stop()
   await until(() => first.isOver)
   t.equal(first.status.current, 'STOPPED')
-  t.equal(execution.world.scheduler.whereIs(first.labware.labware_id), 'nest')
+  t.equal(execution.environment.scheduler.whereIs(first.labware.labware_id), 'nest')
   execution.abort('enough')
   await runtime.over(execution)
 })
@@ -465,8 +465,8 @@ test('who takes part keeps an arm out of a device that is at work', async (t) =>
     working.delete(device)
     return {}
   }
-  const carry: Equipment['carry'] = async (_, _verb, seat) => {
-    if (seat.startsWith('deck') && working.has('robot')) reaches.push(seat)
+  const carry: Equipment['carry'] = async (_, _verb, position) => {
+    if (position.startsWith('deck') && working.has('robot')) reaches.push(position)
   }
   const document = pouring(joining, { methods })
   const threads = { ...document.threads, plate: journey('plate', 'rack_out', steps('pour_it')) }
@@ -526,6 +526,6 @@ test('what an earlier run left in its place is used again', async (t) => {
     const execution = await begin(runtime, { workflow: 'work', run_mode: 'LIVE' })
     await runtime.over(execution)
     t.equal(execution.phase.current, 'completed')
-    t.equal(execution.world.labware.size, 1)
+    t.equal(execution.environment.labware.size, 1)
   }
 })

@@ -2,10 +2,10 @@
 
 import { type Test, test } from 'tap'
 import { VirtualTime } from '../kit/virtual_time.ts'
+import { begin, Kept, testRuntime, threadIn, trace, until } from '../testing/workflow.ts'
 import { type InjectedFault, PureEquipment } from './equipment/pure_equipment.ts'
-import { savedOf } from './kept/saved.ts'
+import { checkpointOf } from './journal/checkpoint.ts'
 import type { Bench } from './plans/bench.ts'
-import { begin, Kept, testRuntime, threadIn, trace, until } from './testing.ts'
 
 const topology = {
   format: 1,
@@ -89,7 +89,7 @@ test('what has begun is not skipped, nor what is ambiguous, nor what is not ther
 
 test('an action is skipped while it waits for its device, and the device is free for the next', async (t) => {
   const { execution, over } = await started(workflow(plateSteps, { start: ['plate', 'other'] }))
-  execution.world.scheduler.request({ thread_id: 'a stranger', priority: 1, candidates: [{ device: 'mixer' }], granted: () => {} })
+  execution.environment.scheduler.request({ thread_id: 'a stranger', priority: 1, candidates: [{ device: 'mixer' }], granted: () => {} })
   await threadIn(execution, 'plate', 'AWAITING_ACTION_RESERVATION')
   t.equal(execution.skip('mix'), 'plate/mix_it/mix')
   t.equal(execution.skip('spin'), 'plate/mix_it/spin')
@@ -324,7 +324,7 @@ test('what was put in and what was to be skipped outlast the service, cut at any
     ],
   )
   for (const [i, keys] of kept.all.slice(first - 1).entries()) {
-    const saved = savedOf(keys)
+    const saved = checkpointOf(keys)
     if (!saved) continue
     const again = testRuntime(documents, { ids: 1_000_000 })
     const taken = await again.runtime.restore(saved)
@@ -349,7 +349,7 @@ test('a thread is put into a run, also while it is paused: then it is held befor
   execution.pause('manual')
   const other = execution.spawnNow('other', 'pad_2')
   await threadIn(execution, 'other', 'PAUSED')
-  t.equal(execution.world.scheduler.whereIs(other.labware.labware_id), undefined)
+  t.equal(execution.environment.scheduler.whereIs(other.labware.labware_id), undefined)
   execution.resume()
   const events = await over()
   t.ok(events.includes('THREAD other COMPLETED'))
@@ -377,7 +377,7 @@ test('a device call that takes too long holds the thread, and goes on', async (t
     incidents.map(({ category }) => category),
     ['RECOVERABLE_TIMEOUT'],
   )
-  t.equal(execution.world.scheduler.holder('mixer'), plate.thread_id, 'nobody else gets the device')
+  t.equal(execution.environment.scheduler.holder('mixer'), plate.thread_id, 'nobody else gets the device')
   plate.stop()
   const events = await over()
   t.ok(events.includes('ACTION mix ABORTED') && events.includes('THREAD plate ABORTED'))
@@ -413,10 +413,10 @@ test('complete takes an operator at his word, and cuts the call off; so does CON
 test('extend gives it more time, and then it is late once more', async (t) => {
   const { runtime, id, plate, execution, incidents, over } = await late()
   const first = id()
-  const at = execution.world.clock.now()
+  const at = execution.environment.clock.now()
   runtime.extend(first, { seconds: 90 })
   await until(() => incidents.length === 2 && plate.pausedAt === 'DEVICE_TIMEOUT')
-  t.equal(execution.world.clock.now() - at, 90_000)
+  t.equal(execution.environment.clock.now() - at, 90_000)
   t.throws(() => runtime.extend(first, { seconds: 5 }), { code: 'conflict' })
   runtime.completeCall(id())
   t.ok((await over()).includes('ACTION mix COMPLETED'))
@@ -523,7 +523,7 @@ test('labware in a gripper is put by hand where it was going, and CONTINUE goes 
   t.match(runtime.labware(), [{ labware: { labware_id: id, held_by: 'arm' }, thread: { name: 'plate' } }])
   runtime.relocate(id, { position: 'nest' })
   t.equal(plate.labware.held_by, null)
-  t.equal(execution.world.scheduler.userOf('arm'), undefined, 'the gripper is free for others')
+  t.equal(execution.environment.scheduler.userOf('arm'), undefined, 'the gripper is free for others')
   plate.recover('CONTINUE')
   const events = await over()
   t.ok(events.includes('METHOD mix_it COMPLETED'))
@@ -546,7 +546,7 @@ test('labware that is put elsewhere by hand is fetched from there on RETRY', asy
 
 test('a thread that waits for a device comes from where its labware was put', async (t) => {
   const { runtime, execution, over } = await started()
-  const asked = execution.world.scheduler.request({
+  const asked = execution.environment.scheduler.request({
     thread_id: 'a stranger',
     priority: 1,
     candidates: [{ device: 'mixer' }],
@@ -574,7 +574,7 @@ test('labware that waits for its way begins it where it was put', async (t) => {
   const { runtime } = testRuntime([two, document])
   const execution = await begin(runtime, { workflow: 'mixed' })
   const thread = await threadIn(execution, 'plate', 'AWAITING_EVENT')
-  execution.world.scheduler.put('a stranger', 'middle', null)
+  execution.environment.scheduler.put('a stranger', 'middle', null)
   execution.emitCustom('go', { value: null, data: {} }, null)
   await until(() => thread.waiting?.what === 'the way to end')
   runtime.relocate(thread.labware.labware_id, { position: 'beside' })
@@ -594,7 +594,7 @@ test('labware that was taken from its device before the action began is brought 
   await threadIn(execution, 'plate', 'PAUSED')
   runtime.relocate(plate.labware.labware_id, { position: 'pad_2' })
   plate.resume()
-  await until(() => plate.waiting?.kind === 'peer' && execution.world.scheduler.whereIs(plate.labware.labware_id) !== 'pad_2')
+  await until(() => plate.waiting?.kind === 'peer' && execution.environment.scheduler.whereIs(plate.labware.labware_id) !== 'pad_2')
   execution.emitCustom('go', { value: null, data: {} }, null)
   await runtime.over(execution)
   const moves = execution.timeline.rows().filter(({ kind, thread_name }) => kind === 'move' && thread_name === 'plate')
@@ -615,7 +615,7 @@ test('labware is not moved on paper while it is under way, nor to where somethin
   t.throws(put('pad_9'), { code: 'not_found', message: /did you mean/ })
   t.throws(put(null), { code: 'conflict', message: /stop it before/ })
   const other = [...execution.threads.values()].find(({ name }) => name === 'other')!
-  const there = execution.world.scheduler.whereIs(other.labware.labware_id)
+  const there = execution.environment.scheduler.whereIs(other.labware.labware_id)
   if (there !== undefined) t.throws(put(there), { code: 'conflict', message: /other stands there/ })
   put('pad_2')()
   plate.resume()
@@ -636,9 +636,9 @@ test('labware that nobody moves is put elsewhere, and taken off the bench', asyn
   const [stands] = runtime.labware().filter(({ thread }) => thread === null)
   const { labware_id } = stands!.labware
   runtime.relocate(labware_id, { position: 'pad_2' })
-  t.equal(execution.world.scheduler.whereIs(labware_id), 'pad_2')
+  t.equal(execution.environment.scheduler.whereIs(labware_id), 'pad_2')
   runtime.relocate(labware_id, { position: null })
-  t.equal(execution.world.scheduler.whereIs(labware_id), undefined)
+  t.equal(execution.environment.scheduler.whereIs(labware_id), undefined)
   t.throws(() => runtime.relocate(labware_id, { position: 'pad_2' }), { code: 'not_found' })
   execution.emitCustom('go', { value: null, data: {} }, null)
   await over()

@@ -6,8 +6,8 @@ import { didYouMean } from '../kit/did_you_mean.ts'
 import { ShownLabware } from './snapshot.ts'
 import { type Labware, placeOf } from './threads/labware.ts'
 import { knowsBetter } from './threads/moving.ts'
+import { type RunEnvironment, runModes } from './threads/run_environment.ts'
 import type { LabwareThread } from './threads/thread.ts'
-import { runModes, type World } from './threads/world.ts'
 
 const MaybeText = v.nullable(v.string())
 
@@ -24,17 +24,17 @@ export const Whereabouts = v.strictObject({
 export type Whereabouts = v.InferOutput<typeof Whereabouts>
 
 /** `thread` is the one that moves it, if there is one. */
-export type Piece = { labware: Labware; world: World; thread: LabwareThread | null }
+export type Piece = { labware: Labware; environment: RunEnvironment; thread: LabwareThread | null }
 
-export function whereaboutsOf({ labware, world, thread }: Piece): Whereabouts {
+export function whereaboutsOf({ labware, environment, thread }: Piece): Whereabouts {
   const { labware_id, name, template, type, kind, barcode, tips_left, held_by } = labware
-  const position = world.scheduler.whereIs(labware_id) ?? null
+  const position = environment.scheduler.whereIs(labware_id) ?? null
   return {
     ...{ labware_id, name, template, type, kind, barcode, tips_left },
-    run_mode: world.mode,
+    run_mode: environment.mode,
     position,
     held_by,
-    place: placeOf(labware, position),
+    place: placeOf({ held_by, placing: labware.placing ?? thread?.placing ?? undefined }, position),
     execution_id: thread?.execution.execution_id ?? null,
     thread_id: thread?.thread_id ?? null,
     thread_name: thread?.name ?? null,
@@ -52,10 +52,12 @@ type Known = Omit<Labware, 'state' | 'held_by'> & { held_by?: string | undefined
 const nobody = { execution_id: null, thread_id: null, thread_name: null }
 
 /** All that stands somewhere, and what threads are yet to bring. */
-export function piecesOf(worlds: Iterable<World>, threads: readonly LabwareThread[]): Piece[] {
-  const moved = threads.map((thread) => ({ labware: thread.labware, world: thread.world, thread }))
+export function piecesOf(environments: Iterable<RunEnvironment>, threads: readonly LabwareThread[]): Piece[] {
+  const moved = threads.map((thread) => ({ labware: thread.labware, environment: thread.environment, thread }))
   const ids = new Set(moved.map(({ labware }) => labware.labware_id))
-  const standing = [...worlds].flatMap((world) => [...world.labware.values()].map((labware) => ({ labware, world, thread: null })))
+  const standing = [...environments].flatMap((environment) =>
+    [...environment.labware.values()].map((labware) => ({ labware, environment, thread: null })),
+  )
   return [...moved, ...standing.filter(({ labware }) => !ids.has(labware.labware_id))]
 }
 
@@ -64,11 +66,11 @@ export function piecesOf(worlds: Iterable<World>, threads: readonly LabwareThrea
  * is not; `conflict` while it is under way, and for a place that is not free.
  */
 export function relocate(piece: Piece, position: string | null): void {
-  const { labware, world, thread } = piece
-  const { scheduler } = world
+  const { labware, environment, thread } = piece
+  const { scheduler } = environment
   if (thread) mustRest(thread)
   const device = position === null ? null : mustBeFree(piece, position)
-  if (position !== null && (thread || !scheduler.graph.seats.get(position)!.storage))
+  if (position !== null && (thread || !scheduler.graph.positions.get(position)!.storage))
     scheduler.put(labware.labware_id, position, thread?.thread_id ?? labware.labware_id)
   else takeOff(piece)
   // Where it may have been was kept in its own name.
@@ -78,21 +80,21 @@ export function relocate(piece: Piece, position: string | null): void {
   if (thread) knowsBetter(thread)
   if (thread) takeAway(thread, device)
   // Whether that can be is said before the next thing moves.
-  thread?.execution.memory?.kept().catch(() => undefined)
+  thread?.execution.journal?.kept().catch(() => undefined)
 }
 
 /** Throws `conflict` while something happens to its labware. */
 function mustRest(thread: LabwareThread): void {
-  const { name, world, labware } = thread
+  const { name, environment, labware } = thread
   const why = underWay(thread)
   if (why) throw new LabError('conflict', `${labware.name} is under way: ${why}; pause thread ${name}, and try again when it stands`)
-  if (world.scheduler.whereIs(labware.labware_id) === undefined)
+  if (environment.scheduler.whereIs(labware.labware_id) === undefined)
     throw new LabError('conflict', `${labware.name} is not on the bench: thread ${name} is ${thread.status.current}`)
 }
 
 function underWay(thread: LabwareThread): string | undefined {
-  const { move, pausedAt, status, waiting, joining, action } = thread
-  const owner = joining?.owner ?? thread
+  const { move, pausedAt, status, waiting, joining, action, execution } = thread
+  const owner = (joining && execution.find(joining.owner.thread_id)) ?? thread
   if (owner.pausedAt === 'DEVICE_TIMEOUT') return `${owner.device} may still work on it`
   if (pausedAt === 'MOVE') return undefined
   if (move) return `${move.hop.transporter} brings it from ${move.hop.from} to ${move.hop.to}`
@@ -106,18 +108,18 @@ function underWay(thread: LabwareThread): string | undefined {
 }
 
 /** Throws `not_found` and `conflict`. Answers the device whose nest it is. */
-function mustBeFree({ labware, world, thread }: Piece, position: string): string | null {
-  const { scheduler } = world
-  const { seats } = scheduler.graph
-  if (!seats.has(position))
-    throw new LabError('not_found', `the topology has no place ${position}${didYouMean(position, [...seats.keys()])}`)
-  const { reserved_for, device } = scheduler.seat(position)
+function mustBeFree({ labware, environment, thread }: Piece, position: string): string | null {
+  const { scheduler } = environment
+  const { positions } = scheduler.graph
+  if (!positions.has(position))
+    throw new LabError('not_found', `the topology has no place ${position}${didYouMean(position, [...positions.keys()])}`)
+  const { reserved_for, device } = scheduler.position(position)
   const refused = (why: string) => new LabError('conflict', `${labware.name} cannot be at ${position}: ${why}`)
   // The stations of a shuttle are one place.
-  for (const { name } of scheduler.graph.samePad(position)) {
-    const { labware_id } = scheduler.seat(name)
+  for (const { name } of scheduler.graph.sameZone(position)) {
+    const { labware_id } = scheduler.position(name)
     if (labware_id !== null && labware_id !== labware.labware_id)
-      throw refused(`${world.labware.get(labware_id)?.name ?? labware_id} stands ${name === position ? 'there' : `at ${name}`}`)
+      throw refused(`${environment.labware.get(labware_id)?.name ?? labware_id} stands ${name === position ? 'there' : `at ${name}`}`)
   }
   if (reserved_for !== null && reserved_for !== (thread?.thread_id ?? labware.labware_id))
     throw refused(`it is reserved for thread ${reserved_for}`)
@@ -127,18 +129,18 @@ function mustBeFree({ labware, world, thread }: Piece, position: string): string
   return device
 }
 
-function takeOff({ labware, world, thread }: Piece): void {
+function takeOff({ labware, environment, thread }: Piece): void {
   if (thread) throw new LabError('conflict', `thread ${thread.name} still has ${labware.name}; stop it before its labware is taken away`)
-  world.scheduler.remove(labware.labware_id)
-  world.labware.delete(labware.labware_id)
+  environment.scheduler.remove(labware.labware_id)
+  environment.labware.delete(labware.labware_id)
 }
 
 /** Whoever put it elsewhere took it out of the gripper. */
-function letGo({ labware, world, thread }: Piece): void {
+function letGo({ labware, environment, thread }: Piece): void {
   const { held_by } = labware
   labware.held_by = null
   delete labware.placing
-  if (held_by !== null && thread) world.scheduler.giveBack(held_by, thread.thread_id)
+  if (held_by !== null && thread) environment.scheduler.giveBack(held_by, thread.thread_id)
 }
 
 /** An action for which it had come, and that has not begun, waits for it anew. */

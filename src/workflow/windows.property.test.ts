@@ -1,8 +1,8 @@
 import { test } from 'tap'
+import type { Loose } from '../testing/plans.ts'
+import { Dice } from '../testing/simulation/scene.ts'
+import { testRuntime } from '../testing/workflow.ts'
 import type { Bar } from './dry_run.ts'
-import type { Loose } from './plans/plan_testing.ts'
-import { Dice } from './simulation_scene.ts'
-import { testRuntime } from './testing.ts'
 
 const hop_s = 12
 

@@ -1,10 +1,10 @@
 import { test } from 'tap'
+import { type Loose, says } from '../testing/plans.ts'
+import { begin, emptyBench, run, testRuntime, threadIn, until } from '../testing/workflow.ts'
 import { compileWorkflow } from './plans/compile.ts'
-import { type Loose, says } from './plans/plan_testing.ts'
 import { compileTopology } from './plans/topology.ts'
 import { why } from './runs/explaining.ts'
 import type { Runtime } from './runtime.ts'
-import { begin, emptyBench, run, testRuntime, threadIn, until } from './testing.ts'
 
 /** Plates come out of a stack, are kept warm, spun, and go into a bin. A hop takes 12 s. */
 const topology = (incubators: number, centrifuges = 1): Loose => {
@@ -159,7 +159,7 @@ test('a window that is missed is told once, at once, with what is waited for, an
   const execution = await begin(runtime, { workflow: 'warm-and-spin', groups: groups(1) })
   const thread = await threadIn(execution, 'plate', 'EXECUTING_ACTION')
   await until(() => thread.waiting?.kind === 'event')
-  execution.world.clock.after(100_000, () => execution.emitCustom('go', { value: null, data: {} }, null))
+  execution.environment.clock.after(100_000, () => execution.emitCustom('go', { value: null, data: {} }, null))
   await runtime.over(execution)
   t.equal(execution.phase.current, 'completed')
   t.same(
@@ -205,7 +205,7 @@ test('a window runs on while the run is paused, and is told while there is still
   await until(() => plate.window !== null)
   other.abort('it is given up in time')
   await runtime.over(other)
-  other.world.clock.after(100_000, () => t.pass('time went on'))
-  await until(() => other.world.clock.now() > 700_000)
+  other.environment.clock.after(100_000, () => t.pass('time went on'))
+  await until(() => other.environment.clock.now() > 700_000)
   t.equal(incidents.length, 1)
 })

@@ -6,6 +6,8 @@ import { answerParent } from '../child.ts'
 
 export type Attack = {
   port: number
+  /** The attacker's own address. */
+  from: string
   /** Undefined sends plain bytes, `handshake` makes a TLS connection first. */
   tls: boolean
   connections: number
@@ -32,13 +34,13 @@ answerParent<Asked>({}, (asked) => {
 
 function hold(attack: Attack): void {
   came++
-  const { port, tls, head, filler, reads } = attack
-  const host = '127.0.0.1'
+  const { port, from, tls, head, filler, reads } = attack
+  const to = { host: '127.0.0.1', port, localAddress: from }
   const send = () => {
     socket.write(head)
     for (let i = 0; i < filler.times; i++) socket.write(Buffer.alloc(filler.bytes, 0x20))
   }
-  const socket: Socket = tls ? connectTls({ port, host, rejectUnauthorized: false }, send) : connect({ port, host }, send)
+  const socket: Socket = tls ? connectTls({ ...to, rejectUnauthorized: false }, send) : connect(to, send)
   if (reads) socket.resume()
   else socket.pause()
   if (!reads) setTimeout(() => socket.destroy(), blind_ms * (0.5 + Math.random())).unref()

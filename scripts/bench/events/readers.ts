@@ -106,7 +106,7 @@ async function resume(frames: number): Promise<Resumed> {
   await quiet(() => stalled.reduce((sum, { bytes }) => sum + bytes, 0), Number.POSITIVE_INFINITY, shortSilence_ms)
   const seen = stalled.map(({ text }) => {
     const all = text!.join('')
-    const ids = Array.from(all.matchAll(/^id: (\d+)$/gm), ([, id]) => Number(id))
+    const ids = Array.from(all.matchAll(/\}\nid: (\d+)$/gm), ([, id]) => Number(id))
     const dropped = Array.from(all.matchAll(/^: dropped (\d+)$/gm)).reduce((sum, [, count]) => sum + Number(count), 0)
     let tail = 1
     while (tail < ids.length && ids.at(-tail - 1) === ids.at(-tail)! - 1) tail++

@@ -16,6 +16,7 @@ const nobody = { model: null, serial_number: null, firmware_version: null }
 const instant: Driver = {
   type: 'shaker',
   about: { instrument: 'none: it answers at once' },
+  typical: { initialize_s: 0 },
   settings: v.strictObject({}),
   serial: { baud: 9600 },
   profile: () => ({

@@ -1,4 +1,4 @@
-// The service with a shaker on a pseudo-terminal, and what keeps it busy while somebody presses stop.
+// The service with one device (a shaker by default) on a pseudo-terminal, and what keeps it busy while somebody presses stop.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -13,18 +13,18 @@ export type Stoppable = { port: number; key: string; path: string }
 /** What goes on beside: questions on the port without a pause, so many events a second, every thread of the pool at work. */
 export type Beside = { port_busy?: boolean; events?: number; pool_full?: boolean }
 
-const [, , pty = ''] = process.argv
+const [, , pty = '', driver = 'bioshake'] = process.argv
 
 const data_dir = mkdtempSync(join(tmpdir(), 'benchd-stop-'))
 process.on('exit', () => rmSync(data_dir, { recursive: true, force: true }))
-const shaker = { device_id: 'shaker-1', driver: 'bioshake', transport: { kind: 'serial', path: pty } }
-const config = await checkConfig({ format: 1, listen: { host: '127.0.0.1', port: 0 }, devices: [shaker] }, 'the bench')
+const device = { device_id: 'device-1', driver, transport: { kind: 'serial', path: pty } }
+const config = await checkConfig({ format: 1, listen: { host: '127.0.0.1', port: 0 }, devices: [device] }, 'the bench')
 const { lab, url } = await startService(config, { data_dir, log: silent })
 const { api_key } = await lab.keys.create({ name: 'bench', scope: 'operate' })
-const instrument = lab.registry.find('shaker-1')
+const instrument = lab.registry.find('device-1')
 const going: Beside = {}
 
-const stoppable: Stoppable = { port: Number(new URL(url).port), key: api_key, path: '/api/devices/shaker-1/stop' }
+const stoppable: Stoppable = { port: Number(new URL(url).port), key: api_key, path: '/api/devices/device-1/stop' }
 answerParent(stoppable, ({ port_busy = false, events = 0, pool_full = false }: Beside) => {
   const before = { ...going }
   Object.assign(going, { port_busy, events, pool_full })

@@ -1,8 +1,8 @@
 // One process that runs the bead assay once on virtual time, with the runtime alone.
 
-import { legacyAssay, legacyTopology } from '../../../src/examples/legacy.ts'
 import { smcAssay, smcTopology } from '../../../src/examples/smc_assay.ts'
-import { run, testRuntime } from '../../../src/workflow/testing.ts'
+import { legacyAssay, legacyTopology } from '../../../src/testing/legacy_assay.ts'
+import { run, testRuntime } from '../../../src/testing/workflow.ts'
 import { answerParent } from '../child.ts'
 import { usage } from '../events/usage.ts'
 
@@ -31,7 +31,7 @@ async function assay({ legacy, groups }: Asked): Promise<Done> {
   const { runtime, told, incidents } = testRuntime(documents)
   const before = { ...usage(), at: performance.now() }
   const list = Array.from({ length: groups }, (_, i) => ({ group_id: `g${i + 1}`, members: {} }))
-  const { phase, timeline, world, workflow } = await run(runtime, { workflow: documents[1]!.name, groups: list })
+  const { phase, timeline, environment, workflow } = await run(runtime, { workflow: documents[1]!.name, groups: list })
   const seconds = (performance.now() - before.at) / 1000
   const { cpu_us } = usage()
   const began = performance.now()
@@ -39,15 +39,15 @@ async function assay({ legacy, groups }: Asked): Promise<Done> {
   const { verdict } = await runtime.simulate({ ...asked, workflow: workflow.name })
   if (verdict !== 'completes') throw new Error(`tried out, ${workflow.name} ${verdict}`)
   const dry_seconds = (performance.now() - began) / 1000
-  const { seats } = workflow.topology.graph
+  const { positions } = workflow.topology.graph
   return {
     phase: phase.current,
     hops: timeline.moves,
-    parks: timeline.rows().filter(({ to }) => to !== null && seats.get(to)?.parking).length,
+    parks: timeline.rows().filter(({ to }) => to !== null && positions.get(to)?.parking).length,
     grants: timeline.actions + timeline.moves,
     events: told.length,
     incidents: incidents.length,
-    makespan_s: world.clock.now() / 1000,
+    makespan_s: environment.clock.now() / 1000,
     seconds,
     dry_seconds,
     cpu_us: cpu_us - before.cpu_us,

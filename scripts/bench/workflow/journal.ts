@@ -2,7 +2,7 @@
 
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { Changes } from '../../../src/kit/keyed_journal.ts'
-import { run, testRuntime } from '../../../src/workflow/testing.ts'
+import { run, testRuntime } from '../../../src/testing/workflow.ts'
 import { answerParent } from '../child.ts'
 import { usage } from '../events/usage.ts'
 import { laneTopology, laneWorkflow } from './lanes.ts'

@@ -12,18 +12,19 @@ const here = (name) => fileURLToPath(new URL(name, import.meta.url))
 // By default ext4 flushes a file that replaces another by itself, which hides a missing fsync.
 const unforgiving = ['--mount-options', 'noatime,noauto_da_alloc']
 const few = ['--cuts', '60', '--reorder', '40']
+const some = ['--cuts', '150', '--reorder', '60']
 
 const trials = [
   { scenario: 'teachpoint-store', options: [], holds: true },
-  { scenario: 'teachpoint-store', options: [...unforgiving, '--seed', '2'], holds: true },
+  { scenario: 'teachpoint-store', options: [...some, ...unforgiving, '--seed', '2'], holds: true },
   { scenario: 'teachpoint-store-files-unsynced', options: [...few, ...unforgiving], holds: false },
   { scenario: 'teachpoint-store-folders-unsynced', options: few, holds: false },
   { scenario: 'restore', options: [], holds: true },
   { scenario: 'restore', options: [...few, ...unforgiving, '--seed', '2'], holds: true },
   { scenario: 'restore-files-unsynced', options: [...few, ...unforgiving], holds: false },
   { scenario: 'event-log', options: [], holds: true },
-  { scenario: 'event-log', options: [...unforgiving, '--seed', '2'], holds: true },
-  { scenario: 'event-log', options: ['--syncs', '--seed', '3'], holds: true },
+  { scenario: 'event-log', options: [...some, ...unforgiving, '--seed', '2'], holds: true },
+  { scenario: 'event-log', options: [...some, '--syncs', '--seed', '3'], holds: true },
   { scenario: 'event-log-unsynced', options: few, holds: false },
 ]
 

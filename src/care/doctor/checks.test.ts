@@ -9,16 +9,19 @@ import { test } from 'tap'
 import { checkConfig } from '../../config.ts'
 import { HostFiles } from '../../kit/host_files.ts'
 import { installation } from '../../kit/installation.ts'
+import { boxes } from './boxes.ts'
 import { node } from './machine.ts'
 import { certificate, network } from './network.ts'
 import type { Patient, ServiceView } from './patient.ts'
 import { service } from './service.ts'
 
-async function patient({ listen = {}, seen = { is: 'absent' } }: { listen?: object; seen?: ServiceView } = {}): Promise<Patient> {
+type Given = { listen?: object; devices?: object[]; seen?: ServiceView }
+
+async function patient({ listen = {}, devices = [], seen = { is: 'absent' } }: Given = {}): Promise<Patient> {
   return {
     files: new HostFiles(),
     data_dir: '/none',
-    config: await checkConfig({ format: 1, listen }, 'the bench'),
+    config: await checkConfig({ format: 1, listen, devices }, 'the bench'),
     service: seen,
     as: { name: 'me', uid: 0, gids: [] },
     is_this: true,
@@ -39,6 +42,17 @@ test('a Node that is too old fails', async (t) => {
     ['22.1.0', 'OK'],
   ] as const)
     t.equal((await node(version)).level, level, version)
+})
+
+test('a device behind a box on the network is told as open to everybody there, with what the box must be set to', async (t) => {
+  const at = (device_id: string, host: string) => ({ device_id, driver: 'bioshake', transport: { kind: 'tcp', host, port: 4001 } })
+  const found = await boxes(await patient({ devices: [at('shaker-1', '192.168.1.20'), at('shaker-2', '127.0.0.1')] }))
+  t.equal(found.length, 1)
+  t.match(found[0], {
+    level: 'WARN',
+    finding: /shaker-1: its line to 192\.168\.1\.20:4001 is unencrypted and has no key/,
+    fix: /9600 baud/,
+  })
 })
 
 test('a service that is degraded says with what, and each word has its fix', async (t) => {

@@ -6,8 +6,8 @@ import { openEvents } from '../../events/open.ts'
 import { Keys } from '../../keys/keys.ts'
 import { HostFiles } from '../../kit/host_files.ts'
 import { silent } from '../../kit/log.ts'
+import { type Layout, layOut, wellPi } from '../../testing/care.ts'
 import type { Room } from '../host.ts'
-import { type Layout, layOut, wellPi } from '../testing.ts'
 import { type Examined, examine } from './doctor.ts'
 import type { Finding, Level } from './finding.ts'
 import { serviceUser, type Who } from './patient.ts'
@@ -436,7 +436,7 @@ test('a folder that others can read, and a network that nobody has a key for, ar
 test('a name on the network that leads to another port is told', async (t) => {
   const { look } = await machine(t, avahi(8000))
   only(t, (await look()).filter(isBad), [
-    { check: 'avahi', level: 'WARN', finding: /tells port 8000 and tls=0, and the configuration has 8520/ },
+    { check: 'avahi', level: 'WARN', finding: /announces port 8000 and tls=0, and the configuration has 8520/ },
   ])
 })
 

@@ -4,6 +4,7 @@ import { createRequire } from 'node:module'
 import { probePins } from '../../../drivers/transports/hardware.ts'
 import { HostFiles, roomOn, syncTime } from '../../kit/host_files.ts'
 import { type Installation, installation } from '../../kit/installation.ts'
+import { boxes } from './boxes.ts'
 import { type Finding, tried } from './finding.ts'
 import { instruments } from './instruments.ts'
 import { board, clock, node, power, temperature } from './machine.ts'
@@ -43,6 +44,7 @@ const checks: Record<string, (patient: Patient) => Promise<Finding | Finding[]>>
   power,
   temperature,
   serial: ports,
+  boxes,
   gpio,
   i2c,
   modules,
@@ -81,7 +83,7 @@ export async function examine({
     pins: async () => probePins(files.root ? { root: files.root, trouble: await whyItDoesNotLoad('onoff', patient) } : undefined),
   }
   const found: Finding[] = []
-  // One after the other: they are about one computer, which may be a small one, and a port is opened once at a time.
+  // The checks run one after the other: they are about one computer, which may be a small one, and a port is opened once at a time.
   for (const [check, look] of Object.entries(checks)) {
     if (check === 'config') found.push(...findings)
     found.push(...(await tried(check, () => look(patient))))

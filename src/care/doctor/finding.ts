@@ -1,4 +1,4 @@
-// What a check finds: a word for how it is, one line about it, and what to do where it is not well.
+// The finding of a check: a level, one line about it, and what to do where something is not well.
 
 import { messageOf } from '../../errors.ts'
 
@@ -8,7 +8,7 @@ export type Level = (typeof levels)[number]
 
 export type Finding = { check: string; level: Level; finding: string; fix?: string }
 
-/** One check's ways to say it. */
+/** Makes the findings of one check. */
 export function finder(check: string) {
   return {
     ok: (finding: string): Finding => ({ check, level: 'OK', finding }),
@@ -18,7 +18,7 @@ export function finder(check: string) {
   }
 }
 
-/** A check that breaks is told as such, and keeps none of the others from being made. */
+/** Runs a check. A check that breaks is a finding, and keeps none of the others from being made. */
 export async function tried(check: string, look: () => Promise<Finding | Finding[]>): Promise<Finding[]> {
   try {
     return [await look()].flat()

@@ -1,5 +1,6 @@
 // Whether each instrument is the one that its device was taught: cables that were swapped are found before anything moves.
 
+import type { LineTransport } from '../../../drivers/attach.ts'
 import type { Identity } from '../../devices/device.ts'
 import type { DeviceInfo } from '../../devices/records.ts'
 import { messageOf } from '../../errors.ts'
@@ -41,7 +42,7 @@ async function otherwise({ service }: Patient, { device, message }: Silent, sile
   const fix = strangers.length
     ? `see that it is switched on and connected, and not in the socket of ${strangers.map((one) => one.device.device_id).join(' or ')}`
     : 'see that it is switched on and connected'
-  if (transport.kind !== 'serial' || service.is !== 'absent') return warn(words, fix)
+  if (!isOnLine(transport) || service.is !== 'absent') return warn(words, fix)
   for (const { device: other } of strangers) {
     const says = await askWhoItIs({ driven_by: other.driven_by, settings: other.settings, transport }).catch(() => null)
     if (says === null) continue
@@ -69,8 +70,12 @@ async function instrument(patient: Patient, device: Driven, all: readonly Driven
 async function whoIsThere({ service }: Patient, device: Driven): Promise<Identity | null> {
   if (service.is === 'answering') return (await service.get<DeviceInfo>(`/api/devices/${device.device_id}`)).identity
   const { transport } = device
-  // What hangs on pins cannot say who it is, and pins are driven by being opened.
-  return transport.kind === 'serial' ? askWhoItIs({ ...device, transport }) : null
+  // A device on pins has no identity, and opening pins drives them.
+  return isOnLine(transport) ? askWhoItIs({ ...device, transport }) : null
+}
+
+function isOnLine(transport: Driven['transport']): transport is LineTransport {
+  return transport.kind === 'serial' || transport.kind === 'tcp'
 }
 
 function judged({ device_id, identity: taught }: Driven, says: Identity, all: readonly Driven[]): Finding {

@@ -33,9 +33,9 @@ export async function clock({ files, data_dir, is_this }: Patient): Promise<Find
   if (clock_synced === true) return ok('set by a time server since the start (timesyncd)')
   if (clock_synced === false) return warn('not synchronized: timesyncd runs and has no answer from a time server', fix)
   // Knows of chrony and others as well: it asks the kernel. Takes a while, so the service itself does not.
-  const told = is_this ? (await properties('timedatectl', ['show']))?.NTPSynchronized : undefined
-  if (told === 'yes') return ok('synchronized, says the kernel')
-  if (told === 'no') return warn('not synchronized, says the kernel', fix)
+  const synchronized = is_this ? (await properties('timedatectl', ['show']))?.NTPSynchronized : undefined
+  if (synchronized === 'yes') return ok('synchronized, says the kernel')
+  if (synchronized === 'no') return warn('not synchronized, says the kernel', fix)
   return skip('nothing here tells whether the clock is set by a time server')
 }
 

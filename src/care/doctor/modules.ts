@@ -1,4 +1,4 @@
-// The packages with native code: not installed, built for another processor, and not loading are told apart.
+// The packages with native code: not installed, built for another processor, and not loading are three findings.
 
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
@@ -42,7 +42,7 @@ function isOnBus({ transport, settings }: ReturnType<typeof realDevices>[number]
   return transport.kind === 'pins' && (Object.keys(i2c).length > 0 || JSON.stringify(settings).includes('"expander"'))
 }
 
-/** undefined when it does, as far as can be told: of another computer by its files alone. */
+/** Returns why the package does not load, undefined when it does. Of another computer only its files can be judged. */
 export async function whyItDoesNotLoad(name: Package['name'], patient: Patient): Promise<string | undefined> {
   const trouble = await troubleWith(packages.find((one) => one.name === name)!, patient)
   return trouble?.words
@@ -86,7 +86,7 @@ async function folderOf(folders: readonly string[], name: string): Promise<strin
   return undefined
 }
 
-/** What was built here goes before what came built. */
+/** A module that was built here is loaded before one that came built. */
 async function codeIn(folder: string): Promise<string[]> {
   const places = [join(folder, 'build/Release'), join(folder, `prebuilds/${process.platform}-${process.arch}`)]
   const found = await Promise.all(places.map(async (place) => (await new HostFiles().names(place)).map((name) => join(place, name))))

@@ -25,7 +25,7 @@ export async function network({ config, service, is_this }: Patient): Promise<Fi
   return [warn('this computer has no address on any network', 'see its cable or its wireless network: ip addr')]
 }
 
-/** Those that other computers can use. */
+/** The addresses that other computers can use. */
 function addresses(): string[] {
   const all = Object.values(networkInterfaces()).flatMap((list) => list ?? [])
   return all.filter(({ internal, address }) => !internal && !address.startsWith('fe80:')).map(({ address }) => address)
@@ -75,16 +75,16 @@ export async function certificate({ config, files, installation }: Patient, now 
 export async function avahi({ files, config }: Patient): Promise<Finding> {
   const { ok, warn, skip } = finder('avahi')
   const text = await files.text('/etc/avahi/services/benchd.service')
-  if (text === undefined) return skip('the bench is not told on the network by name; its address works all the same')
+  if (text === undefined) return skip('the bench is not announced on the network by name; its address works all the same')
   if (!(await files.has('/run/avahi-daemon/pid')))
     return warn('avahi-daemon does not run', 'sudo apt install avahi-daemon; sudo systemctl start avahi-daemon')
-  if (!config) return ok('it tells the bench by name')
+  if (!config) return ok('it announces the bench by name')
   const { port, tls } = config.listen
-  const told = { port: /<port>(\d+)<\/port>/.exec(text)?.[1], tls: /tls=(\d)/.exec(text)?.[1] }
+  const announced = { port: /<port>(\d+)<\/port>/.exec(text)?.[1], tls: /tls=(\d)/.exec(text)?.[1] }
   const wanted = { port: String(port), tls: tls ? '1' : '0' }
-  if (told.port === wanted.port && told.tls === wanted.tls) return ok(`it tells the bench by name, on port ${port}`)
+  if (announced.port === wanted.port && announced.tls === wanted.tls) return ok(`it announces the bench by name, on port ${port}`)
   return warn(
-    `it tells port ${told.port} and tls=${told.tls}, and the configuration has ${wanted.port} and tls=${wanted.tls}`,
+    `it announces port ${announced.port} and tls=${announced.tls}, and the configuration has ${wanted.port} and tls=${wanted.tls}`,
     'change /etc/avahi/services/benchd.service; it is taken up at once',
   )
 }

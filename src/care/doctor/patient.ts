@@ -9,7 +9,7 @@ import type { Room } from '../host.ts'
 /** The service on the data folder, as far as it can be asked. */
 export type ServiceView =
   | { is: 'absent' }
-  /** It is there, but does not answer us. */
+  /** The service is there, but does not answer. */
   | { is: 'closed'; why: string }
   | { is: 'answering'; get<Answer>(path: string): Promise<Answer> }
 
@@ -19,7 +19,7 @@ export type Who = { name: string; uid: number; gids: readonly number[] }
 export type Patient = {
   files: HostFiles
   data_dir: string
-  /** What the configuration says; undefined where it is not right. */
+  /** The configuration; undefined where it is not right. */
   config: Config | undefined
   config_path?: string | undefined
   service: ServiceView

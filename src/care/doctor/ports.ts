@@ -18,7 +18,7 @@ export async function ports(patient: Patient): Promise<Finding[]> {
   return [...(wired.length ? found.flat() : [none]), ...alike(there, files.root)]
 }
 
-/** What is wrong with a port, the first that is; besides, whether its name is one that lasts. */
+/** Finds the first fault of a port; besides, whether its name is one that lasts. */
 async function port(patient: Patient, device_id: string, path: string, there: readonly SerialPort[]): Promise<Finding[]> {
   const { files, as } = patient
   const status = await files.status(path)

@@ -1,4 +1,4 @@
-// What programs of the system say; undefined where there is no such program, or it has nothing to say.
+// The output of programs of the system; undefined where there is no such program, or it prints nothing.
 
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'

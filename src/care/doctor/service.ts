@@ -9,7 +9,7 @@ import { properties } from './programs.ts'
 
 type Health = { status: string; version: string; uptime_s: number; reasons: string[] }
 
-/** What to do about each word of `/health`. */
+/** The remedy for each reason of `/health`. */
 const fixes: Record<string, string> = {
   storage: 'the disk cannot be written: see storage below, and the log of the service',
   disk: 'free some space, or delete old executions: benchd runs list',

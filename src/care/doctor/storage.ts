@@ -55,7 +55,7 @@ async function room({ data_dir, room: roomOn }: Patient): Promise<Finding> {
   return level === 'enough' ? ok(words) : (level === 'scarce' ? warn : fail)(words, fix)
 }
 
-/** Of the JSON files at the top of the folder, and of those that were set aside. */
+/** Checks the JSON files at the top of the folder, and names those that were set aside. */
 async function wholeness(data_dir: string, uid: number): Promise<Finding[]> {
   const { ok, warn, fail, skip } = finder('storage')
   const names = await namesIn(data_dir).catch(() => undefined)
@@ -71,12 +71,17 @@ async function wholeness(data_dir: string, uid: number): Promise<Finding[]> {
   })
   const closed = damages.filter(({ why }) => isClosed(why)).map(({ name }) => name)
   const aside = names.filter((name) => name.includes('.corrupt-'))
-  const told = aside.map((name) =>
+  const setAside = aside.map((name) =>
     warn(`${name} was set aside because it was damaged`, `look what is missing, then: sudo rm ${join(data_dir, name)}`),
   )
   const unread = closed.length ? [skip(`you may not read ${closed.join(', ')}`, 'sudo benchd doctor')] : []
   const whole = documents.length - closed.length
-  return [...broken, ...unread, ...(broken.length || (whole === 0 && closed.length) ? [] : [ok(`${whole} JSON files are whole`)]), ...told]
+  return [
+    ...broken,
+    ...unread,
+    ...(broken.length || (whole === 0 && closed.length) ? [] : [ok(`${whole} JSON files are whole`)]),
+    ...setAside,
+  ]
 }
 
 function mending(name: string, names: readonly string[]): string {
@@ -85,10 +90,10 @@ function mending(name: string, names: readonly string[]): string {
 
 /** An error is what keeps it from being read, which is no damage. */
 async function damage(path: string, uid: number): Promise<string | Error | undefined> {
-  // Who opens a pipe to read it waits for ever.
+  // A reader of a pipe would wait for ever.
   const found = await statusOf(path)
   if (found?.kind === 'device' || found?.kind === 'other') return new Error('it is a pipe, a socket or a device')
-  // What is told of a damage has some of the content in it.
+  // The words for a damage have some of the content in them.
   if (found && found.uid !== uid) return new Error('it belongs to another user, or is a link to what does')
   const bytes = await readBytes(path).catch((error: Error) => error)
   return bytes instanceof Error ? bytes : damageOf(bytes)
@@ -110,7 +115,7 @@ export async function eventLog({ data_dir, service }: Patient): Promise<Finding>
   if (!found) return skip('you may not read the event log', 'sudo benchd doctor')
   const { files, events, damaged } = found
   if (damaged.some(({ problem }) => problem.includes('EACCES'))) return skip('you may not read the event log', 'sudo benchd doctor')
-  // What a running service is about to write need not be whole yet, and what a power cut left it cuts off at its start.
+  // The end of a file that a running service writes need not be whole yet; a torn end after a power cut is cut off at the next start.
   const rotten = damaged.filter(({ torn }) => !torn)
   if (rotten.length) {
     const fix = 'nothing else is lost; see all of it: benchd events verify. A card that does this is worn out'

@@ -1,4 +1,4 @@
-// The script for bash, also an old one and one that is told to stop at unset variables.
+// The script for bash, also an old one and one that stops at unset variables.
 
 import { casesOf, devices, type Tree, type Values, valued } from './tree.ts'
 

@@ -3,9 +3,9 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { chmodSync, writeFileSync } from 'node:fs'
 import { type Test, test } from 'tap'
+import { benchd } from '../../testing/cli.ts'
 import { optionsOf } from '../command.ts'
 import { table } from '../commands.ts'
-import { benchd } from '../testing.ts'
 
 const isThere = (shell: string) => spawnSync(shell, ['-c', 'exit 0']).status === 0
 const noZsh = isThere('zsh') ? false : 'zsh is not installed here'

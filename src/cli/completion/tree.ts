@@ -19,7 +19,7 @@ export type Tree = {
   firsts: readonly Word[]
   /** By first word. */
   seconds: ReadonlyMap<string, readonly Word[]>
-  /** Of two words, then of one: what is told of the one is so unless it is the other. */
+  /** Commands of two words, then of one: the first that fits is the one that was typed. */
   commands: readonly Named[]
 }
 

@@ -2,7 +2,9 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { type Test, test } from 'tap'
 import { driver } from '../../../drivers/bioshake/driver.ts'
 import { serveOnPty } from '../../../drivers/serve.ts'
-import { benchd, running } from '../testing.ts'
+import { systemClock } from '../../kit/clock.ts'
+import { benchd, running } from '../../testing/cli.ts'
+import { openBox } from '../../testing/drivers/box.ts'
 
 const empty = `{
   // What this bench has.
@@ -19,7 +21,7 @@ async function bench(t: Test, config = empty) {
     for (const end of ending.reverse()) await end()
   })
   const home = t.testdir({ 'config.json': config })
-  const shaker = await serveOnPty(driver, { model: '3000-T elm' })
+  const shaker = await serveOnPty(driver, { model: '3000-T elm' }, { link: `${home}/port` })
   ending.push(() => shaker.close())
   const path = `${home}/config.json`
   const places = ['--config', path, '--data-dir', `${home}/data`]
@@ -73,6 +75,20 @@ test('an instrument that does not answer is added all the same, and one that is 
   const simulated = await devices('add', 'sealer-1', '--driver', 'a4s', '--port', 'simulated', '--no-ask', '--json')
   t.match(JSON.parse(simulated.stdout), { success: true, device_id: 'sealer-1', said: null, restart_needed: false })
   t.equal((await devices('add', 'robot-1', '--driver', 'external')).code, 0)
+})
+
+test('a device behind a box on the network is added, and asked through it', async (t) => {
+  const { devices, text } = await bench(t)
+  const box = await openBox((bytes) => simulator.receive(bytes))
+  t.teardown(() => box.close())
+  const settings = { model: '3000-T elm', acceleration: null } as const
+  const simulator = driver.simulate({ clock: systemClock, settings, send: (bytes) => box.send(bytes) })
+  const add = (port: string) => devices('add', 'shaker-1', '--driver', 'bioshake', '--port', port)
+  t.match(await add('tcp://127.0.0.1'), { code: 2, stderr: /--port tcp:\/\/127\.0\.0\.1 is not tcp:\/\/HOST:PORT/ })
+  t.match(await add(`tcp://127.0.0.1:${box.port}`), { code: 0, stdout: /^asked the device: BIOSHAKE 3000-T elm/ })
+  t.match(text(), new RegExp(`"kind": "tcp",\\s+"host": "127\\.0\\.0\\.1",\\s+"port": ${box.port}`))
+  await box.setFault('refuse')
+  t.match(await devices('set', 'shaker-1', '--ask'), { code: 1, stderr: /nothing was changed: .*refuses the connection/ })
 })
 
 test('what would make the configuration wrong is refused, and nothing is written', async (t) => {
@@ -148,7 +164,7 @@ test('beside a service a change is in force at once, unless the device is in use
   const added = await devices('add', 'sealer-1', '--driver', 'a4s', '--port', 'simulated')
   t.match(added, {
     code: 0,
-    stdout: /\nreload: taken over: devices: sealer-1 is new; 2 topologies.*\n$/,
+    stdout: /\nreload: taken over: devices: sealer-1 is new; 1 topology.*\n$/,
   })
   const taught = await devices('set', 'shaker-1', '--ask')
   t.equal(taught.code, 0, taught.stderr)
@@ -158,7 +174,23 @@ test('beside a service a change is in force at once, unless the device is in use
   const removed = await devices('remove', 'sealer-1', '--json')
   const { restart_needed, message } = JSON.parse(removed.stdout) as { restart_needed: boolean; message: string }
   t.equal(restart_needed, false)
-  t.match(message, /^reload: taken over: devices: sealer-1 is gone; 2 topologies/)
+  t.match(message, /^reload: taken over: devices: sealer-1 is gone; 1 topology/)
+  service.child.kill('SIGTERM')
+  await service.ended
+})
+
+test('a reload that the service refuses needs no restart, unless the file changes what only a restart takes over', async (t) => {
+  const { devices, home, places, path } = await bench(t)
+  for (const id of ['robot-1', 'robot-2']) await devices('add', id, '--driver', 'external')
+  const service = running(t, home, ['serve', ...places])
+  await service.line(/(http:\/\/[\d.]+:\d+)/)
+  const lease = await benchd(home, ['devices', 'lock', 'robot-1', '--data-dir', `${home}/data`])
+  t.equal(lease.code, 0, lease.stderr)
+  const busy = await devices('remove', 'robot-1', '--json')
+  t.match(JSON.parse(busy.stdout), { restart_needed: false, reload_refused: true, message: /^reload: robot-1 is .*config reload$/ })
+  const set = (...args: string[]) => benchd(home, ['config', 'set', ...args, '--config', path, '--data-dir', `${home}/data`, '--json'])
+  const both = await set('events.queue', '50')
+  t.match(JSON.parse(both.stdout), { restart_needed: true, reload_refused: true, message: /robot-1 .*config reload\nwhen nothing runs/ })
   service.child.kill('SIGTERM')
   await service.ended
 })

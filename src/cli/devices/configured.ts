@@ -1,5 +1,6 @@
 // `benchd devices add|set|remove`: the devices of the configuration file, whose comments stay.
 
+import type { LineTransport } from '../../../drivers/attach.ts'
 import type { Config } from '../../config.ts'
 import type { Identity } from '../../devices/device.ts'
 import { messageOf } from '../../errors.ts'
@@ -15,12 +16,12 @@ import { print } from '../table.ts'
 
 const fileOptions = {
   config: { type: 'string', value: 'FILE', help: 'Configuration; default /etc/benchd/config.json' },
-  'data-dir': { type: 'string', value: 'DIR', help: 'Data folder of the service that is told' },
+  'data-dir': { type: 'string', value: 'DIR', help: 'Data folder of the service that takes the change' },
 } as const
 
 const deviceOptions = {
   driver: { type: 'string', value: 'DRIVER', help: 'Its driver: bioshake, a4s, … or external' },
-  port: { type: 'string', value: 'PORT', help: 'A path below /dev/serial/by-id, or: simulated, pins' },
+  port: { type: 'string', value: 'PORT', help: 'A path below /dev/serial/by-id, or: tcp://HOST:PORT, simulated, pins' },
   name: { type: 'string', value: 'NAME', help: 'What people call it' },
   set: { type: 'string', value: 'KEY=VALUE', multiple: true, help: 'A setting of its driver, as model="3000-T elm" or pins.lid.bcm=27' },
 } as const
@@ -45,7 +46,7 @@ const add = command({
     const config = await checked(plain, file.path)
     const said = options['no-ask'] ? undefined : await whoIs(id, config, file.service)
     const text = said?.identity ? await taught(plain, at, said.identity) : plain
-    return told(options, file, { id, text, said: said?.words })
+    return stored(options, file, { id, text, said: said?.words })
   }),
 })
 
@@ -77,7 +78,7 @@ const set = command({
     const said = options.ask ? await whoIs(id, config, file.service, { isMoved: port !== undefined }) : undefined
     if (said && !said.identity) throw new CliError('failed', `nothing was changed: ${said.words}`)
     const text = said?.identity ? await taught(plain, at, said.identity) : plain
-    return told(options, file, { id, text, said: said?.words })
+    return stored(options, file, { id, text, said: said?.words })
   }),
 })
 
@@ -90,7 +91,7 @@ const remove = command({
     const file = await opened(options)
     const text = withoutValue(file.text, ['devices', placeOf(id, file)])
     await checked(text, file.path)
-    return told(options, file, { id, text })
+    return stored(options, file, { id, text })
   }),
 })
 
@@ -112,7 +113,7 @@ async function opened(options: Given<typeof fileOptions>): Promise<File> {
   return { path, text, devices: devices ?? [], isListed: devices !== undefined, service: await serviceOn(dataDir(options['data-dir'])) }
 }
 
-/** What is not right in it is told once it is changed, with its place. */
+/** Parses the file as far as it can be: faults are reported with their places once it is changed. */
 function parsed(text: string, path: string): { devices?: { device_id?: unknown }[] } {
   try {
     const content = parseJsonWithComments(text, path) as { devices?: unknown } | null
@@ -135,7 +136,11 @@ function mustBeNamed(name: string | undefined): void {
 }
 
 function transportOf(port: string): object {
-  return port === 'simulated' || port === 'pins' ? { kind: port } : { kind: 'serial', path: port }
+  if (port === 'simulated' || port === 'pins') return { kind: port }
+  if (!port.startsWith('tcp:')) return { kind: 'serial', path: port }
+  const [, host, number] = /^tcp:\/\/\[?([^/[\]]+?)\]?:(\d{1,5})$/.exec(port) ?? []
+  if (host === undefined) throw new CliError('usage', `--port ${port} is not tcp://HOST:PORT`)
+  return { kind: 'tcp', host, port: Number(number) }
 }
 
 /** Each below the last object that is there. */
@@ -152,12 +157,12 @@ type Said = { identity: Identity | null; words: string }
 /** Only questions are sent; a port that a service has is left to that. undefined for what cannot say it. */
 async function whoIs(id: string, { devices }: Config, service: LocalService, { isMoved = false } = {}): Promise<Said | undefined> {
   const device = devices.find(({ device_id }) => device_id === id)
-  if (device?.kind !== 'driven' || device.transport.kind !== 'serial') return undefined
+  if (device?.kind !== 'driven') return undefined
+  const { transport } = device
+  if (transport.kind !== 'serial' && transport.kind !== 'tcp') return undefined
   const { askWhoItIs, identityInWords } = await import('../../care/identity.ts')
   try {
-    const identity =
-      (await asService(isMoved ? undefined : id, device.transport.path, service)) ??
-      (await askWhoItIs({ ...device, transport: device.transport }))
+    const identity = (await asService(isMoved ? undefined : id, transport, service)) ?? (await askWhoItIs({ ...device, transport }))
     if (!identity) return { identity, words: 'it does not say who it is before it is initialized' }
     return { identity, words: `asked the device: ${identityInWords(identity)}` }
   } catch (error) {
@@ -166,15 +171,17 @@ async function whoIs(id: string, { devices }: Config, service: LocalService, { i
 }
 
 /** What a service that has the device of that id, and so the port, knows; undefined when the port is free to be opened. */
-async function asService(id: string | undefined, path: string, service: LocalService): Promise<Identity | null | undefined> {
+async function asService(id: string | undefined, transport: LineTransport, service: LocalService): Promise<Identity | null | undefined> {
   if (service.is === 'absent') return undefined
   if (service.is === 'closed') throw new Error(`a service runs that may have the port (${service.why})`)
   const { devices } = await service.get<{ devices: { device_id: string }[] }>('/api/devices')
   if (devices.some(({ device_id }) => device_id === id))
     return (await service.get<{ identity: Identity | null }>(`/api/devices/${id}`)).identity
+  // A box says by itself that another program is connected to it.
+  if (transport.kind === 'tcp') return undefined
   const { portBehind } = await import('../../../drivers/transports/ports.ts')
   const { ports } = await service.get<{ ports: { path: string; device_id: string | null }[] }>('/api/system/ports')
-  const real = await portBehind(path)
+  const real = await portBehind(transport.path)
   const owner = ports.find((port) => port.path === real)?.device_id
   if (owner) throw new Error(`the service has that port for ${owner}`)
   return undefined
@@ -185,15 +192,19 @@ async function taught(text: string, at: readonly (string | number)[], identity: 
   return withValue(text, [...at, 'identity'], worthTeaching(identity))
 }
 
-type Change = { id: string; text: string; said?: string | undefined }
+type DeviceEdit = { id: string; text: string; said?: string | undefined }
 
-/** Writes it, tells the service, and says what came of it. */
-async function told(options: Given<typeof fileOptions> & { json?: boolean }, file: File, { id, text, said }: Change): Promise<number> {
+/** Writes the edited file, has the service take it, and prints what came of it. */
+async function stored(
+  options: Given<typeof fileOptions> & { json?: boolean },
+  file: File,
+  { id, text, said }: DeviceEdit,
+): Promise<number> {
   await checked(text, file.path)
   const { path, text: before, service } = file
-  const { old_copy, words, restart_needed } = await written({ path, text, before, service })
+  const { words, old_copy, ...rest } = await written({ path, text, before, service })
   if (options.json)
-    print(JSON.stringify({ success: true, device_id: id, config: file.path, old_copy, said: said ?? null, restart_needed, message: words }))
+    print(JSON.stringify({ success: true, device_id: id, config: file.path, old_copy, said: said ?? null, ...rest, message: words }))
   else print([...(said ? [said] : []), `wrote ${file.path} (old copy: ${old_copy})`, words].join('\n'))
   return 0
 }

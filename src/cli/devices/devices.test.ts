@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { t as file, test } from 'tap'
 import { operations, readings } from '../../devices/operations.ts'
 import type { DeviceInfo } from '../../devices/records.ts'
-import { benchd, demo, running } from '../testing.ts'
+import { benchd, demo, running } from '../../testing/cli.ts'
 import { commands } from './devices.ts'
 
 // A slow machine is not a failure.
@@ -94,6 +94,17 @@ test('Ctrl-C leaves the device running and says so; with --stop-on-interrupt it 
   stopped.child.kill('SIGINT')
   t.match(await stopped.ended, { code: 130, stderr: /shaker-1 stopped/ })
   await inState(bench, 'stopped')
+})
+
+test('an operation is ended early with what it came to, and one that cannot end so says what there is instead', async (t) => {
+  const bench = await ready(t)
+  const { home, dir, run } = bench
+  const left = running(t, home, [...long, ...dir])
+  await inState(bench, 'busy')
+  t.match(await run('devices', 'end', 'shaker-1'), { code: 0, stdout: /^shaker-1: ended after [\d.]+ s of \d+ s\n$/ })
+  t.match(await left.ended, { code: 0 })
+  t.match(await run('devices', 'show', 'shaker-1'), { stdout: /ready[\s\S]*shake.*: shaker-1: ended after/ })
+  t.match(await run('devices', 'caps', 'shaker-1'), { stdout: /ENDS EARLY[\s\S]*shake .* yes\n/ })
 })
 
 test('an operation that somebody stops has failed, and on a terminal the time that is left runs down', async (t) => {

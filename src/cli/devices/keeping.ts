@@ -17,7 +17,7 @@ const devicesLock = command({
   options: {
     note: { type: 'string', value: 'TEXT', help: 'What for' },
     ttl: { type: 'string', value: 'S', help: 'Seconds after which it ends by itself; default 3600' },
-    owner: { type: 'string', value: 'WHO', help: 'Who is told to whoever asks; default you, at this machine' },
+    owner: { type: 'string', value: 'WHO', help: 'The name that others see; default you, at this machine' },
     ...overrideOption,
     ...serviceOptions,
   },

@@ -5,7 +5,7 @@ import type { DeviceInfo } from '../../devices/records.ts'
 import { ask, patiently, type Service } from '../client.ts'
 import { exitCodes } from '../exit.ts'
 import { clock, forTerminal } from '../table.ts'
-import { type Answer, isWatched, say } from '../terminal.ts'
+import { isWatched, type OperationAnswer, say } from '../terminal.ts'
 
 type Wanted = {
   device_id: string
@@ -26,7 +26,7 @@ export async function perform(service: Service, wanted: Wanted): Promise<number>
   const over = new AbortController()
   const interrupted = new Promise<'interrupted'>((resolve) => process.once('SIGINT', () => resolve('interrupted')))
   const asked = { headers, signal: over.signal }
-  const answer = ask<Answer>(patiently(service), 'POST', `${pathOf(device_id)}/${operation}`, body, asked)
+  const answer = ask<OperationAnswer>(patiently(service), 'POST', `${pathOf(device_id)}/${operation}`, body, asked)
   const progress = isWatched() && !asJson ? showProgress(service, wanted, over.signal).catch(() => undefined) : undefined
   const outcome = await Promise.race([answer, interrupted]).finally(() => {
     over.abort()
@@ -37,7 +37,7 @@ export async function perform(service: Service, wanted: Wanted): Promise<number>
   return leave(service, wanted)
 }
 
-function named({ success, message }: Answer, device_id: string): Answer {
+function named({ success, message }: OperationAnswer, device_id: string): OperationAnswer {
   return { success, message: message.startsWith(device_id) ? message : `${device_id}: ${message}` }
 }
 
@@ -60,7 +60,7 @@ async function showProgress(service: Service, { device_id, operation }: Wanted, 
 /** What Ctrl-C leaves behind is said, however quiet it was to be. */
 async function leave(service: Service, { device_id, operation, stops }: Wanted): Promise<number> {
   const left = `${operation} was not stopped: ${device_id} goes on with it; to stop it: benchd stop ${device_id}`
-  const said = stops ? (await ask<Answer>(service, 'POST', `${pathOf(device_id)}/stop`)).message : left
+  const said = stops ? (await ask<OperationAnswer>(service, 'POST', `${pathOf(device_id)}/stop`)).message : left
   process.stderr.write(`benchd: ${forTerminal(said)}\n`)
   return exitCodes.interrupted[0]
 }

@@ -72,7 +72,7 @@ const colors: Partial<Record<DeviceState, Parameters<typeof colored>[0]>> = {
 export function stateOf({ state, operation, fault, lock, simulated }: DeviceInfo): string {
   const color = colors[state]
   const more = [
-    operation && `${operation.name}, ${clock(operation.seconds_left)} left`,
+    operation && `${operation.name}, ${operation.ending ? 'ending early' : `${clock(operation.seconds_left)} left`}`,
     fault?.error,
     lock && `kept by ${lock.owner}`,
     simulated && 'simulated',
@@ -97,13 +97,14 @@ function described(device: DeviceInfo): string {
 }
 
 function capabilities({ device_id, type, driver, model, source, operations, limits, features, safety }: Capabilities): string {
-  const rows = operations.map(({ name, params, typical_seconds, max_seconds }) => {
+  const rows = operations.map(({ name, params, typical_seconds, max_seconds, can_end_early }) => {
     const wanted = Object.keys(Object(params.properties))
     return [
       name.replaceAll('_', '-'),
       wanted.map((param) => `--${param.replaceAll('_', '-')}`).join(' '),
       `${typical_seconds} s`,
       `${max_seconds} s`,
+      can_end_early ? 'yes' : '',
     ]
   })
   const bounds = Object.entries(limits).map(([name, { min, max, unit, step }]) => [
@@ -115,8 +116,8 @@ function capabilities({ device_id, type, driver, model, source, operations, limi
   ])
   const has = Object.keys(features).filter((name) => features[name])
   return [
-    `${device_id}  ${type}  ${driver}  ${model}; limits told by the ${source}`,
-    table(['OPERATION', 'WITH', 'USUALLY', 'AT MOST'], rows),
+    `${device_id}  ${type}  ${driver}  ${model}; limits of the ${source}`,
+    table(['OPERATION', 'WITH', 'USUALLY', 'AT MOST', 'ENDS EARLY'], rows),
     ...(bounds.length ? [table(['LIMIT', 'FROM', 'TO', 'STEP', 'UNIT'], bounds)] : []),
     ...(has.length ? [`has: ${has.join(', ')}`] : []),
     safety,

@@ -1,5 +1,6 @@
 // Prints the events of a run, line by line, until the run ends or stands.
 
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { RuntimeEvent } from '../../events/event.ts'
 import type { Blocker, Reason } from '../../workflow/runs/explaining.ts'
 import { atShell, short } from '../at_shell.ts'
@@ -11,25 +12,46 @@ import { note } from '../terminal.ts'
 const page = 1000
 /** Seconds without an event after which the run is asked what it waits for. */
 const wait_s = 5
+/** Pause between two attempts to reach a service that is away, and the number of attempts: a restart takes less than a minute. */
+const again_ms = 1000
+const mostAttempts = 60
 
 /**
  * Returns the exit code: 0 if the execution is COMPLETED. Throws `standing` when all its threads wait and one of them, or the run, was
- * paused, broke off or stalled: it does not go on by itself. A run that waits for a manual step or an event is followed further.
+ * paused, broke off or stalled: it does not go on by itself. A run that waits for a manual step or an event is followed further, and so is one
+ * whose service restarts. Throws `unreachable` when the service stays away.
  */
 export async function follow(service: Service, execution_id: string, asJson: boolean): Promise<number> {
   const noted = new Set<string>()
   let isHeld = false
   for (let since = 0; ; ) {
     const query = new URLSearchParams({ execution_id, since: String(since), limit: String(page), wait: String(wait_s) })
-    const { events, next_since } = await ask<{ events: RuntimeEvent[]; next_since: number }>(service, 'GET', `/events?${query}`)
+    const read = () => ask<{ events: RuntimeEvent[]; next_since: number }>(service, 'GET', `/events?${query}`)
+    const { events, next_since } = await overRestarts(read, execution_id, since > 0)
     for (const event of events) {
       const text = asJson ? JSON.stringify(event) : line(event)
       if (text !== undefined) print(text)
       if (event.entity_type === 'EXECUTION') return event.status === 'COMPLETED' ? 0 : 1
       isHeld ||= event.entity_type === 'INCIDENT' || event.status === 'PAUSED'
     }
-    if (isHeld || events.length === 0) isHeld = await look(service, execution_id, noted)
+    if (isHeld || events.length === 0) isHeld = await overRestarts(() => look(service, execution_id, noted), execution_id, true)
     since = next_since
+  }
+}
+
+/** Asks again while the service is away, if it has answered before. */
+async function overRestarts<Answer>(attempt: () => Promise<Answer>, execution_id: string, hasAnswered: boolean): Promise<Answer> {
+  for (let attempts = 1; ; attempts++) {
+    try {
+      return await attempt()
+    } catch (error) {
+      // A service that stops or starts answers 503, which is `failed`.
+      if (!hasAnswered || !(error instanceof CliError) || !['unreachable', 'failed'].includes(error.exit)) throw error
+      const later = `benchd runs follow ${short(execution_id)}`
+      if (attempts === mostAttempts) throw new CliError(error.exit, `${error.message}; once it answers: ${later}`, { cause: error })
+      if (attempts === 1) note('the service does not answer; trying again for a minute. Ctrl-C ends this command, and not the run')
+      await sleep(again_ms)
+    }
   }
 }
 
@@ -43,9 +65,12 @@ async function look(service: Service, execution_id: string, noted: Set<string>):
   const { threads } = await ask<{ threads: Reason[] }>(service, 'GET', `${path}/why`)
   const held = blockers.filter(({ kind }) => breaks.has(kind))
   const why = `benchd runs why ${short(execution_id)}`
-  if (held.length > 0 && threads.length > 0 && threads.every(({ waits_for }) => waits_for !== null)) {
-    const after = `benchd events tail --execution ${short(execution_id)}`
-    throw new CliError('standing', `the run stands: ${worded(held[0]!)}; what to do: ${why}; to follow it afterwards: ${after}`)
+  const [first] = held
+  if (first && threads.length > 0 && threads.every(({ waits_for }) => waits_for !== null)) {
+    // Of a run that is paused with its threads, these say why.
+    const told = held.find(({ kind, thread_name }) => kind === first.kind && thread_name !== null) ?? first
+    const after = `benchd runs follow ${short(execution_id)}`
+    throw new CliError('standing', `the run stands: ${worded(told)}; what to do: ${why}; to follow it afterwards: ${after}`)
   }
   for (const blocker of blockers.filter(({ kind }) => kind !== 'waiting')) {
     const words = `${worded(blocker)}; what to do: ${why}`
@@ -59,11 +84,11 @@ function worded({ thread_name, message }: Blocker): string {
   return atShell(thread_name === null ? message : `${thread_name}: ${message}`)
 }
 
-type Told = Readonly<Record<string, string | null | undefined>>
+type Shown = Readonly<Record<string, string | null | undefined>>
 
 /** Undefined for what is left out: methods, submissions, the workflow. */
 function line({ timestamp, entity_type, status, context }: RuntimeEvent): string | undefined {
-  const its = context as Told
+  const its = context as Shown
   const words = {
     THREAD: () => [its.thread_name, status, its.last_error],
     ACTION: () => [its.thread_name, its.action_name ?? 'move', status],

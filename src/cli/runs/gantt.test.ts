@@ -4,7 +4,7 @@ import type { Bar, DryRun } from '../../workflow/dry_run.ts'
 import { clock } from '../table.ts'
 import { gantt } from './gantt.ts'
 
-const bar = (thread_name: string, device: string, [from_s, to_s]: [number, number], kind: Bar['kind'] = 'action'): Bar => ({
+const bar = (thread_name: string, device: string | null, [from_s, to_s]: [number, number], kind: Bar['kind'] = 'action'): Bar => ({
   thread_name,
   kind,
   name: 'x',
@@ -39,6 +39,13 @@ test('each thread is a row, in which a device is a letter, a move an arrow, and 
     '',
     'A mixer  B spinner  > moves  · waits',
   ])
+})
+
+test('the legend says in words that a step has no device', async (t) => {
+  const lines = gantt(runOf([bar('one', null, [0, 8]), bar('one', 'mixer', [8, 40])], 40), { columns: 80, color: false }).split('\n')
+  t.equal(lines.at(-1), 'A steps without a device  B mixer  > moves  · waits')
+  const event = gantt(runOf([bar('one', null, [8, 8]), bar('one', 'mixer', [8, 40])], 40), { columns: 80, color: false }).split('\n')
+  t.equal(event.at(-1), 'A mixer  > moves  · waits', 'an event takes no time, and is not drawn')
 })
 
 test('it is 80 to 120 columns wide whatever the terminal is, and what is too short for a column is still there', async (t) => {

@@ -13,20 +13,23 @@ const longestName = 24
 const signs = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789#']
 const move = '>'
 const wait = '·'
+/** The legend of steps without a device: manual steps, events, code. */
+const noDevice = 'steps without a device'
 const colors = [36, 33, 35, 32, 34, 31]
 
-/** Lines of 80 to 120 columns; with escape sequences only if `color`. */
+/** Lines of 80 to 120 columns; with escape sequences only if `color`. Steps without a device that take no time, such as events, are left out. */
 export function gantt(run: DryRun, { columns, color }: Look): string {
   const width = Math.min(widest, Math.max(narrowest, columns))
   const threads = [...new Set(run.gantt.map(({ thread_name }) => thread_name))]
   if (threads.length === 0) return 'nothing happens in it'
   const names = Math.min(longestName, Math.max(...threads.map(({ length }) => length)))
   const axis: Axis = { cells: width - names - 1, end: run.makespan_s || 1 }
-  const keys = keysOf(run.gantt)
+  const bars = run.gantt.filter(({ kind, device, from_s, to_s }) => kind === 'move' || device !== null || to_s > from_s)
+  const keys = keysOf(bars)
   const paint = (cell: string) => (color ? painted(cell, [...keys.values()].indexOf(cell)) : cell)
   const rows = threads.map((thread) => {
     const cells = rowOf(
-      run.gantt.filter(({ thread_name }) => thread_name === thread),
+      bars.filter(({ thread_name }) => thread_name === thread),
       axis,
       keys,
     )
@@ -41,7 +44,7 @@ type Axis = { cells: number; end: number }
 function keysOf(bars: readonly Bar[]): Map<string, string> {
   const keys = new Map<string, string>()
   for (const { kind, device } of bars) {
-    const name = device ?? '-'
+    const name = device ?? noDevice
     if (kind === 'action' && !keys.has(name)) keys.set(name, signs[Math.min(keys.size, signs.length - 1)]!)
   }
   return keys
@@ -59,11 +62,11 @@ function rowOf(bars: readonly Bar[], { cells, end }: Axis, keys: ReadonlyMap<str
     const [from, to] = [at(from_s), at(to_s)]
     for (let cell = Math.floor(from); cell < Math.min(cells, Math.max(Math.ceil(to), Math.floor(from) + 1)); cell++) {
       const share = Math.min(to, cell + 1) - Math.max(from, cell)
-      // A move is told only where nothing else is.
+      // A move is drawn only where nothing else is.
       const weight = kind === 'move' ? share / 1000 : share
       if (row[cell] !== wait && row[cell] !== ' ' && weight <= most[cell]!) continue
       most[cell] = weight
-      row[cell] = kind === 'move' ? move : keys.get(device ?? '-')!
+      row[cell] = kind === 'move' ? move : keys.get(device ?? noDevice)!
     }
   }
   return row

@@ -2,7 +2,7 @@
 
 import { writeFileSync } from 'node:fs'
 import { t as file, test } from 'tap'
-import { demo, patient } from '../testing.ts'
+import { demo, patient } from '../../testing/cli.ts'
 
 // A slow machine is not a failure.
 file.setTimeout(0)

@@ -13,17 +13,35 @@ export async function pathOf(service: Service, word: string): Promise<string> {
   return `/api/executions/${await runIdOf(service, word)}`
 }
 
+/** The same, for a command that only shows the run. */
+export async function shownPathOf(service: Service, word: string): Promise<string> {
+  return `/api/executions/${await shownRunIdOf(service, word)}`
+}
+
 /** Id of the run whose id begins so, or of the one open run of that workflow. */
-export async function runIdOf(service: Service, word: string): Promise<string> {
+export function runIdOf(service: Service, word: string): Promise<string> {
+  return runNamed(service, word, (runs) => runs.filter(isOpen))
+}
+
+/** The same, for a command that only shows the run: where no run of that workflow is open, its newest run. */
+export function shownRunIdOf(service: Service, word: string): Promise<string> {
+  return runNamed(service, word, (runs) => {
+    const open = runs.filter(isOpen)
+    return open.length > 0 ? open : runs.slice(0, 1)
+  })
+}
+
+const isOpen = ({ status }: ExecutionSummary) => status === 'IN_PROGRESS'
+
+/** `meant` chooses from the runs of one workflow, the newest first, those that its name stands for. */
+async function runNamed(service: Service, word: string, meant: (runs: ExecutionSummary[]) => ExecutionSummary[]): Promise<string> {
   const runs = isWhole(word) ? [] : await listed(service, '?limit=10000')
-  const candidates = runs.map(({ execution_id: id, status, workflow_name }) => ({
-    id,
-    names: status === 'IN_PROGRESS' ? [workflow_name] : [],
-  }))
+  const named = meant(runs.filter(({ workflow_name }) => workflow_name === word))
+  const candidates = runs.map((run) => ({ id: run.execution_id, names: named.includes(run) ? [run.workflow_name] : [] }))
   return theOne('run', word, candidates, 'benchd runs list')
 }
 
-/** Path of a thread of an open run: only those can be told anything. By id, by name, or by the place where its labware stands. */
+/** Path of a thread of an open run: only those take requests. By id, by name, or by the place where its labware stands. */
 export async function threadPathOf(service: Service, word: string): Promise<string> {
   const candidates: Candidate[] = []
   for (const { execution_id } of isWhole(word) ? [] : await listed(service, '?status=IN_PROGRESS&limit=10000')) {

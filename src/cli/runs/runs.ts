@@ -1,9 +1,9 @@
-// `benchd runs …`: workflows that are submitted, what they do, and what an operator tells them.
+// `benchd runs …`: workflows that are submitted, what they do, and the requests of an operator.
 
 import { faults } from './faults.ts'
 import { shown } from './shown.ts'
 import { runsSimulate } from './simulate.ts'
-import { runsSubmit } from './submit.ts'
-import { told } from './told.ts'
+import { runsFollow, runsSubmit } from './submit.ts'
+import { runVerbs } from './verbs.ts'
 
-export const commands = [runsSubmit, runsSimulate, ...shown, ...told, ...faults]
+export const commands = [runsSubmit, runsFollow, runsSimulate, ...shown, ...runVerbs, ...faults]

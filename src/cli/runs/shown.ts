@@ -1,12 +1,12 @@
 // What there is to see of runs: the list, one of them, and what it did when.
 
-import type { GroupOutcome } from '../../workflow/kept/records.ts'
+import type { GroupOutcome } from '../../workflow/journal/records.ts'
 import type { TimelineRow } from '../../workflow/runs/timeline.ts'
 import type { ExecutionSnapshot, ExecutionSummary } from '../../workflow/snapshot.ts'
 import { shows } from '../asking.ts'
 import { atShell, short } from '../at_shell.ts'
 import { date, table } from '../table.ts'
-import { pathOf } from './ids.ts'
+import { shownPathOf } from './ids.ts'
 import { runsWhy } from './why.ts'
 
 const runsList = shows({
@@ -31,7 +31,7 @@ const runsShow = shows({
   name: 'runs show',
   summary: 'Show a run: its threads, where their labware is, what they wait for',
   operands: ['ID'],
-  path: ({ service, operands: [id = ''] }) => pathOf(service, id),
+  path: ({ service, operands: [id = ''] }) => shownPathOf(service, id),
   text: described,
 })
 
@@ -39,7 +39,7 @@ const runsTimeline = shows({
   name: 'runs timeline',
   summary: 'Show what a run did when, in seconds since it began',
   operands: ['ID'],
-  path: async ({ service, operands: [id = ''] }) => `${await pathOf(service, id)}/timeline`,
+  path: async ({ service, operands: [id = ''] }) => `${await shownPathOf(service, id)}/timeline`,
   text: ({ rows }: { rows: TimelineRow[] }) =>
     table(['THREAD', 'WHAT', 'BY', 'STATUS', 'WANTED', 'STARTED', 'ENDED'], rows.map(timelineRow)),
 })

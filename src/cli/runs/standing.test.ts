@@ -2,10 +2,10 @@
 // network, on a service whose time the test lets go by.
 
 import { t as file, type Test, test } from 'tap'
-import { atPad1, beginRun, ended, plateRun, type Scripted, seal, shake } from '../../http/run_testing.ts'
 import { closeServer, listen, serverOf } from '../../http/server.ts'
-import { atTheEnd, usualBounds } from '../../http/testing.ts'
-import { benchd } from '../testing.ts'
+import { benchd, running } from '../../testing/cli.ts'
+import { atTheEnd, usualBounds } from '../../testing/http.ts'
+import { atPad1, beginRun, ended, plateRun, type Scripted, seal, shake } from '../../testing/http_runs.ts'
 
 // A slow machine is not a failure.
 file.setTimeout(0)
@@ -20,8 +20,17 @@ async function reached(t: Test, run: Scripted) {
   const server = serverOf(() => hono, await usualBounds())
   const { port } = await listen(server, '127.0.0.1', 0)
   atTheEnd(t).push(async () => closeServer(server, 0))
-  const cli = (...args: string[]) => benchd(data_dir, [...args, '--url', `http://127.0.0.1:${port}`], { BENCHD_API_KEY: secrets.operate })
-  return { run, cli, id: run.execution_id }
+  const [url, env] = [['--url', `http://127.0.0.1:${port}`], { BENCHD_API_KEY: secrets.operate }]
+  const cli = (...args: string[]) => benchd(data_dir, [...args, ...url], env)
+  return { run, cli, id: run.execution_id, url, env }
+}
+
+/** What `--follow` and `runs follow` end with. */
+function standing(id: string, why: string): RegExp {
+  const run = id.slice(0, 8)
+  return new RegExp(
+    `^benchd: the run stands: ${why}.*; what to do: benchd runs why ${run}; to follow it afterwards: benchd runs follow ${run}\n$`,
+  )
 }
 
 /** A run that stands because of it, and its incident. */
@@ -85,7 +94,10 @@ test('abort-call stops the device, and then somebody decides about the call that
   t.match(stdout, /shaker-1 has a fault: shaker-1 was stopped\n.*\n +benchd devices init shaker-1\n/)
   t.match(stdout, /plate: shake of shaker-1 for plate was cut off: it had not ended within 230 s\n[\s\S]*RETRY_OP +make the call again/)
   await run.post('/api/devices/shaker-1/initialize')
-  t.match(await cli('runs', 'recover', thread_id.slice(0, 8), 'ABORT_METHOD'), { code: 0, stdout: 'ABORT_METHOD it is\n' })
+  t.match(await cli('runs', 'recover', thread_id.slice(0, 8), 'ABORT_METHOD'), {
+    code: 0,
+    stdout: 'the decision about plate is ABORT_METHOD\n',
+  })
   t.equal(await run.over(), 'COMPLETED')
   t.match(ended(await run.events()), ['ACTION shake ERRORED', 'METHOD shake_it PARTIAL_COMPLETE', 'ACTION seal COMPLETED'])
 })
@@ -97,7 +109,7 @@ test('complete-call counts it as done, and the labware is fetched once the devic
   const { labware_id } = (await run.labware())[0]!
   const { stdout } = await cli('runs', 'why', id)
   t.match(stdout, /plate: shaker-1 was stopped; see that it is safe, then benchd devices init shaker-1\n/)
-  t.match(stdout, new RegExp(`say where \\(benchd labware put ${labware_id} PLACE\\)`))
+  t.match(stdout, new RegExp(`say where \\(benchd labware put ${labware_id.slice(0, 8)} PLACE\\)`))
   t.match((await cli('incidents')).stdout, /MOVE_FAILED +plate was not brought from shaker_in to sealer_in by arm-1: shaker-1 was stopped/)
   await run.post('/api/devices/shaker-1/initialize')
   t.match(await cli('runs', 'recover', thread_id, 'RETRY'), { code: 0 })
@@ -119,6 +131,11 @@ test('after a restart runs why says what was interrupted, and what each decision
     '       CONTINUE      it is dealt with: go on after it',
   ].join('\n')
   t.match((await cli('runs', 'why', id)).stdout, wanted)
+  t.match(await cli('runs', 'follow', id), {
+    code: 6,
+    stdout: /shake {2}EXECUTING/,
+    stderr: standing(id, 'plate: the service restarted in the midst of shake'),
+  })
 })
 
 test('runs why begins with safe mode and the command that ends it', async (t) => {
@@ -131,6 +148,7 @@ test('runs why begins with safe mode and the command that ends it', async (t) =>
     stdout,
     /^In the way:\nthe service is in safe mode, .*\n {2}-> look at the bench and at the log; when all is well: benchd incidents ack [0-9a-f-]+\n/,
   )
+  t.match(await cli('runs', 'follow', id), { code: 6, stderr: standing(id, 'the service is in safe mode') })
   const [, incident = ''] = /incidents ack ([\w-]+)/.exec(stdout) ?? []
   t.match(await cli('runs', 'resume', id), { code: 5, stderr: /safe mode.*benchd incidents ack/ })
   t.match(await cli('incidents', 'ack', incident), { code: 0 })
@@ -169,7 +187,75 @@ test('runs submit says which place is taken by labware of an earlier run, and wh
     code: 0,
     stdout: /^[0-9a-f-]{36}\n$/,
     stderr: new RegExp(
-      `^benchd: shaker_in is taken: plate has stood there since run ${id.slice(0, 8)}, .*: benchd labware put ${labware_id} --off\n$`,
+      `^benchd: shaker_in is taken: plate has stood there since run ${id.slice(0, 8)}, .*: benchd labware put ${labware_id.slice(0, 8)} --off\n$`,
     ),
   })
+})
+
+test('--follow ends when nothing can move any more', async (t) => {
+  const { run, cli, incident, url, env } = await late(t)
+  await cli('runs', 'abort-call', incident, '--yes')
+  const { thread_id } = await run.heldAgain('plate', 'DEVICE_OP')
+  await cli('runs', 'recover', thread_id, 'ABORT_THREAD')
+  await run.over()
+  await run.post('/api/devices/shaker-1/initialize')
+  const following = running(t, run.bench.data_dir, ['runs', 'submit', 'work', '--mode', 'LIVE', '--follow', ...url], env)
+  const id = await following.line(/^[0-9a-f-]{36}$/)
+  await run.of(id).thread('plate', 'PAUSED')
+  await following.line(/incident {2}SYSTEM_STALL {2}nothing can move any more/)
+  const { code, stderr } = await following.ended
+  t.equal(code, 6)
+  t.match(stderr.split('\n').slice(1).join('\n'), standing(id, 'nothing could move any more: plate waits for shaker-1'))
+})
+
+test('runs follow goes on after a restart of the service, and says that the run stands', async (t) => {
+  const before = await beginRun(t, { workflow })
+  await before.does('shaker-1', 'shake')
+  const [id, key] = [before.execution_id, before.bench.secrets.operate]
+  const first = serverOf(() => before.bench.hono, await usualBounds())
+  const { port } = await listen(first, '127.0.0.1', 0)
+  const url = ['--url', `http://127.0.0.1:${port}`]
+  const following = running(t, before.bench.data_dir, ['runs', 'follow', id, ...url], { BENCHD_API_KEY: key })
+  await following.line(/shake {2}EXECUTING/)
+  await closeServer(first, 0)
+  const { bench } = await before.afterPowerCut()
+  const second = serverOf(() => bench.hono, await usualBounds())
+  await listen(second, '127.0.0.1', port)
+  atTheEnd(t).push(async () => closeServer(second, 0))
+  await following.line(/plate {2}PAUSED/)
+  const { code, stderr } = await following.ended
+  t.equal(code, 6)
+  const [away = '', ...rest] = stderr.split('\n')
+  t.match(away, /^benchd: the service does not answer; trying again for a minute\. Ctrl-C ends this command, and not the run$/)
+  t.match(rest.join('\n'), standing(id, 'plate: the service restarted in the midst of shake'))
+})
+
+test('runs why and incidents show name the other device of the pool, and runs recover --on has the action done there', async (t) => {
+  const methods = { shake_it: [{ ...shake, on: 'shakers' }] }
+  const run = await beginRun(t, { workflow: plateRun([{ method: 'shake_it' }], { methods }), has_second_shaker: true })
+  await run.does('shaker-1', 'shake')
+  await run.breaks('shaker-1', 'jam')
+  const { thread_id } = await run.heldAgain('plate', 'DEVICE_OP')
+  const { cli, id } = await reached(t, run)
+  const thread = thread_id.slice(0, 8)
+  t.match(
+    (await cli('runs', 'why', id)).stdout,
+    /\n {7}RETRY {9}do it again, all of it\n {7}RETRY --on shaker-2 {2}do it again, at shaker-2\n/,
+  )
+  const [{ incident_id = '' } = {}] = await run.incidents()
+  t.match((await cli('incidents', 'show', incident_id)).stdout, new RegExp(`benchd runs recover ${thread} RETRY --on shaker-2\n`))
+  t.match(await cli('runs', 'recover', thread, 'RETRY', '--on', 'sealer-1'), {
+    code: 2,
+    stderr: /shake can be done at shaker-1 or shaker-2/,
+  })
+  await run.mends('shaker-1')
+  t.match(await cli('runs', 'recover', thread, 'retry', '--on', 'shaker-2'), {
+    code: 0,
+    stdout: 'the decision about plate is RETRY at shaker-2\n',
+  })
+  t.equal(await run.over(), 'COMPLETED')
+  t.match(
+    (await cli('incidents', '--execution', id)).stdout,
+    /ACTION_REDIRECTED +an operator has shake of plate done at shaker-2 instead of shaker-1/,
+  )
 })

@@ -4,7 +4,7 @@ import type { Given } from '../command.ts'
 import { CliError } from '../exit.ts'
 
 export const submissionOptions = {
-  groups: { type: 'string', value: 'N', help: 'So many groups, g1 to gN; none unless said' },
+  groups: { type: 'string', value: 'N', help: 'Number of groups, named g1 to gN; default: no groups' },
   mode: { type: 'string', value: 'MODE', one_of: ['LIVE', 'DEVICE_SIM', 'PURE_SIM'], help: 'LIVE, DEVICE_SIM or PURE_SIM; default LIVE' },
   var: { type: 'string', multiple: true, value: 'NAME=VALUE', help: 'A variable; as often as there are some' },
 } as const

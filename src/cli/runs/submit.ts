@@ -1,12 +1,13 @@
-// `benchd runs submit`: a workflow is run, and, if wanted, followed to its end.
+// `benchd runs submit` and `runs follow`: a workflow is run, and followed until it ends or stands.
 
-import type { LeftLabware } from '../../workflow/runs/left_labware.ts'
+import type { LabwareInTheWay } from '../../workflow/runs/in_the_way.ts'
 import { atShell } from '../at_shell.ts'
 import { ask, serviceOf, serviceOptions } from '../client.ts'
 import { command } from '../command.ts'
 import { print } from '../table.ts'
 import { note } from '../terminal.ts'
 import { follow } from './follow.ts'
+import { shownRunIdOf } from './ids.ts'
 import { submissionOf, submissionOptions } from './submission.ts'
 
 export const runsSubmit = command({
@@ -23,7 +24,7 @@ export const runsSubmit = command({
   example: 'benchd runs submit seal-and-spin --var speed=600 --follow',
   async run({ options, operands: [workflow = ''] }) {
     const service = serviceOf(options)
-    const submission = await ask<{ submission_id: string; execution_id: string; in_the_way: LeftLabware[] }>(
+    const submission = await ask<{ submission_id: string; execution_id: string; in_the_way: LabwareInTheWay[] }>(
       service,
       'POST',
       '/api/submissions',
@@ -36,5 +37,17 @@ export const runsSubmit = command({
     print(options.json ? JSON.stringify(submission) : submission.execution_id)
     if (!options.json) for (const { message } of submission.in_the_way) note(atShell(message))
     return options.follow ? follow(service, submission.execution_id, options.json ?? false) : 0
+  },
+})
+
+export const runsFollow = command({
+  name: 'runs follow',
+  summary: 'Print the events of a run from its beginning until it ends or stands; the exit code is 0 if it is COMPLETED, 6 if it stands',
+  operands: ['ID'],
+  options: serviceOptions,
+  example: 'benchd runs follow 7b1c',
+  async run({ options, operands: [id = ''] }) {
+    const service = serviceOf(options)
+    return follow(service, await shownRunIdOf(service, id), options.json ?? false)
   },
 })

@@ -7,7 +7,7 @@ import { atShell, short } from '../at_shell.ts'
 import { ask, serviceOf, serviceOptions } from '../client.ts'
 import { command } from '../command.ts'
 import { clock, print } from '../table.ts'
-import { pathOf } from './ids.ts'
+import { shownPathOf } from './ids.ts'
 
 export const runsWhy = command({
   name: 'runs why',
@@ -16,7 +16,7 @@ export const runsWhy = command({
   options: serviceOptions,
   async run({ options, operands: [id = ''] }) {
     const service = serviceOf(options)
-    const path = await pathOf(service, id)
+    const path = await shownPathOf(service, id)
     const { blockers } = await ask<{ blockers: Blocker[] }>(service, 'GET', `${path}/blockers`)
     const { threads } = await ask<{ threads: Reason[] }>(service, 'GET', `${path}/why`)
     if (options.json) print(JSON.stringify({ blockers, threads }))
@@ -32,12 +32,15 @@ type Standing = { run: string; blockers: readonly Blocker[]; reasons: readonly R
 
 function worded({ run, blockers, reasons, threads }: Standing): string {
   if (reasons.length === 0) return 'it has ended: nothing waits'
-  const decisions = new Map(threads.map(({ thread_id, decisions }) => [thread_id, decisions]))
-  const inTheWay = blockers.map((blocker) => inTheWayOf(blocker, { run, decisions: decisions.get(blocker.thread_id ?? '') ?? [] }))
+  const shown = new Map(threads.map((thread) => [thread.thread_id, thread]))
+  const inTheWay = blockers.map((blocker) => inTheWayOf(blocker, { run, ...(shown.get(blocker.thread_id ?? '') ?? undecided) }))
   return [...(inTheWay.length ? ['In the way:', ...inTheWay, ''] : []), ...reasons.map((reason) => waitOf(reason, blockers))].join('\n')
 }
 
-function inTheWayOf(blocker: Blocker, { run, decisions }: { run: string; decisions: readonly Decision[] }): string {
+const undecided = { decisions: [], retry_on: [] }
+type Decidable = { run: string; decisions: readonly Decision[]; retry_on: readonly string[] }
+
+function inTheWayOf(blocker: Blocker, { run, decisions, retry_on }: Decidable): string {
   const { thread_id, thread_name, device_id, message, remedy, kind } = blocker
   const command = commands[kind]?.({ run, thread: short(thread_id ?? ''), device_id, hasThread: thread_id !== null })
   return [
@@ -45,18 +48,21 @@ function inTheWayOf(blocker: Blocker, { run, decisions }: { run: string; decisio
     `  -> ${atShell(remedy)}`,
     ...(command ? [`     ${command}`] : []),
     ...(decisions.length ? [`     benchd runs recover ${short(thread_id!)} DECISION, which is one of`] : []),
-    ...decisions.map((decision) => `       ${decision.padEnd(12)}  ${meanings[decision]}`),
+    ...decisions.flatMap((decision) => [
+      `       ${decision.padEnd(12)}  ${meanings[decision]}`,
+      ...(decision === 'RETRY' ? retry_on.map((device) => `       RETRY --on ${device}  do it again, at ${device}`) : []),
+    ]),
   ].join('\n')
 }
 
-/** One that is told of above is not told of again. */
+/** Words a wait. A wait that is listed among the blockers is not worded again. */
 function waitOf({ thread_id, thread_name, status, waits_for, since_s, because }: Reason, blockers: readonly Blocker[]): string {
-  const isTold = blockers.some((blocker) => blocker.thread_id === thread_id && blocker.message === waits_for)
+  const isListed = blockers.some((blocker) => blocker.thread_id === thread_id && blocker.message === waits_for)
   const time = since_s < 60 ? `${Math.round(since_s)} s` : clock(since_s)
   const what =
     waits_for === null
       ? 'is at work'
-      : isTold
+      : isListed
         ? `has stood for ${time}: see above`
         : `waits for ${withoutDecisions(atShell(waits_for))}, for ${time}`
   return [`${thread_name} (${status}) ${what}`, ...because.map((sentence) => `  ${sentence}`)].join('\n')

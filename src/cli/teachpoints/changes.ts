@@ -5,7 +5,7 @@ import type { Teachpoint } from '../../teachpoints/teachpoint.ts'
 import { colored } from '../terminal.ts'
 import { coordColumns } from './columns.ts'
 
-export type Change = {
+export type TeachpointChange = {
   name: string
   what: 'new' | 'changed' | 'same' | 'missing'
   /** By member; `coords.x`. */
@@ -13,13 +13,13 @@ export type Change = {
 }
 
 /** By name; `missing` is what the wanted ones do not have. */
-export function changesFrom(there: readonly Teachpoint[], wanted: readonly Teachpoint[]): Change[] {
+export function changesFrom(there: readonly Teachpoint[], wanted: readonly Teachpoint[]): TeachpointChange[] {
   const names = [...new Set([...there, ...wanted].map(({ name }) => name))].sort()
   const called = (points: readonly Teachpoint[], name: string) => points.find((point) => point.name === name)
   return names.map((name) => changeOf(name, called(there, name), called(wanted, name)))
 }
 
-function changeOf(name: string, from: Teachpoint | undefined, to: Teachpoint | undefined): Change {
+function changeOf(name: string, from: Teachpoint | undefined, to: Teachpoint | undefined): TeachpointChange {
   if (!from || !to) return { name, what: from ? 'missing' : 'new', members: {} }
   const [before, after] = [flat(from), flat(to)]
   const keys = [...new Set([...Object.keys(before), ...Object.keys(after)])].filter((key) => !isDeepStrictEqual(before[key], after[key]))
@@ -34,7 +34,7 @@ function flat({ coords, ...rest }: Teachpoint): Record<string, unknown> {
 const signs = { new: ['+', 'green'], changed: ['~', 'yellow'], missing: ['-', 'red'], same: ['=', 'dim'] } as const
 
 /** A line for each but those that are the same. */
-export function worded(changes: readonly Change[]): string[] {
+export function worded(changes: readonly TeachpointChange[]): string[] {
   return changes
     .filter(({ what }) => what !== 'same')
     .map(({ name, what, members }) => {

@@ -2,7 +2,7 @@
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { t as file, type Test, test } from 'tap'
-import { demo } from '../testing.ts'
+import { demo } from '../../testing/cli.ts'
 
 // A slow machine is not a failure.
 file.setTimeout(0)

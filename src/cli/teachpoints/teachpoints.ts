@@ -2,6 +2,7 @@
 
 import { text as textOf } from 'node:stream/consumers'
 import { writeText } from '../../kit/files.ts'
+import type { Version } from '../../teachpoints/history.ts'
 import type { Teachpoint } from '../../teachpoints/teachpoint.ts'
 import { shows, tells } from '../asking.ts'
 import { ask, open, type Service, serviceOf, serviceOptions } from '../client.ts'
@@ -67,6 +68,43 @@ const teachpointsSet = command({
     }))
     if (options.json) print(JSON.stringify(point))
     else say({ success: true, message: `${name} is ${isNew ? 'new' : 'changed'}: ${pairs(point.coords)}` })
+    return 0
+  },
+})
+
+const teachpointsHistory = shows({
+  name: 'teachpoints history',
+  summary: 'List the newest versions of a teachpoint, also of one that was deleted; the first is how it is now',
+  operands: ['DEVICE', 'NAME'],
+  path: ({ operands: [device_id = '', name = ''] }) => `${pathOf(device_id, name)}/history`,
+  text: ({ versions }: { versions: Version[] }) =>
+    table(
+      ['VERSION', 'WHEN', 'BY', 'COORDS'],
+      versions.map(({ version, at, by, point }) => [
+        point ? version.slice(0, 8) : '-',
+        at === null ? '-' : `${new Date(at * 1000).toISOString().slice(0, 16)}Z`,
+        by ?? '-',
+        point ? pairs(point.coords) : 'deleted',
+      ]),
+    ),
+})
+
+const teachpointsRestore = command({
+  name: 'teachpoints restore',
+  summary: 'Make a teachpoint what it was in a version of its history, also one that was deleted',
+  operands: ['DEVICE', 'NAME', 'VERSION'],
+  options: serviceOptions,
+  example: 'benchd teachpoints restore arm-1 pad_1 3f9a02c1',
+  async run({ options, operands: [device_id = '', name = '', short = ''] }) {
+    const service = serviceOf(options)
+    const path = pathOf(device_id, name)
+    const { versions } = await ask<{ versions: Version[] }>(service, 'GET', `${path}/history`)
+    const known = new Set(versions.flatMap(({ version, point }) => (point && version.startsWith(short) ? [version] : [])))
+    if (known.size > 1) throw new CliError('usage', `${short} begins several versions: ${[...known].join(', ')}; name more of it`)
+    const [version = short] = known
+    const point = await ask<Teachpoint>(service, 'POST', `${path}/restore`, { version })
+    if (options.json) print(JSON.stringify(point))
+    else say({ success: true, message: `${name} is as it was: ${pairs(point.coords)}` })
     return 0
   },
 })
@@ -141,6 +179,8 @@ export const commands = [
   teachpointsList,
   teachpointsGet,
   teachpointsSet,
+  teachpointsHistory,
+  teachpointsRestore,
   teachpointsRm,
   teachpointsImport,
   teachpointsExport,
@@ -155,9 +195,9 @@ async function pointsOf(service: Service, device_id: string): Promise<Teachpoint
   return (await ask<{ teachpoints: Teachpoint[] }>(service, 'GET', `/api/teachpoints/export/${encodeURIComponent(device_id)}`)).teachpoints
 }
 
-type Place = { device_id: string; name: string }
+type PointName = { device_id: string; name: string }
 
-async function existing(service: Service, { device_id, name }: Place): Promise<{ before?: Teachpoint; tag?: string | undefined }> {
+async function existing(service: Service, { device_id, name }: PointName): Promise<{ before?: Teachpoint; tag?: string | undefined }> {
   try {
     const answer = await open(service, 'GET', pathOf(device_id, name))
     return { before: JSON.parse(await textOf(answer)) as Teachpoint, tag: answer.headers.etag }
@@ -172,7 +212,7 @@ const mostTimes = 10
 /** Only over what it was made from: who finds it changed, made or gone since then makes it anew. */
 async function stored(
   service: Service,
-  place: Place,
+  place: PointName,
   edited: (before: Teachpoint | undefined) => object,
 ): Promise<{ point: Teachpoint; isNew: boolean }> {
   for (let times = 1; ; times++) {

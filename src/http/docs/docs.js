@@ -1,7 +1,7 @@
 // The page of the API: what /openapi.json says, to be read, copied and tried.
 
-import { askForKey, forgetKey, KeyRefused, request, storedKey } from '../key.js'
 import { element, prose, table } from './element.js'
+import { askForKey, forgetKey, KeyRefused, request, storedKey } from './key.js'
 import { languages, requestOf } from './request.js'
 import { members, rangeOf, resolved, typeOf } from './schema.js'
 

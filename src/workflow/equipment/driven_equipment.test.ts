@@ -1,13 +1,13 @@
 import { type Test, test } from 'tap'
-import { demoTeachpoints } from '../../examples/demo_bench.ts'
-import { openBench } from '../../http/testing.ts'
+import { demoBench, demoTeachpoints } from '../../examples/demo_bench.ts'
+import { openBench } from '../../testing/http.ts'
 import { DrivenEquipment } from './driven_equipment.ts'
 
 const calm = new AbortController().signal
 
 /** The demo bench, as a run in LIVE reaches it, and the operations and moves it did. */
-async function bench(t: Test, { forgives = false } = {}) {
-  const { lab, clock, ask } = await openBench(t)
+async function bench(t: Test, { forgives = false, more = [] as object[] } = {}) {
+  const { lab, clock, ask } = await openBench(t, more.length > 0 ? { devices: [...demoBench.devices, ...more] } : {})
   await clock.run(lab.teachpoints.importAll(demoTeachpoints, { overwrite: false }))
   const equipment = new DrivenEquipment({ ...lab, forgives, clock })
   const did: string[] = []
@@ -62,6 +62,18 @@ test("somebody else's operation that is soon over is waited for, a longer one is
   await t.rejects(run(equipment.open('shaker-1', calm)), { code: 'busy', message: /is running shake, about \d+ s left/ })
   t.ok(clock.now() - before < 1000, 'it is said at once')
   t.match(await run(long), { success: true })
+})
+
+test('no arm reaches into a device that is at work, though it has neither door nor clamp', async (t) => {
+  const { equipment, run, find } = await bench(t, {
+    more: [{ device_id: 'tray-1', driver: 'ika_shaker', transport: { kind: 'simulated' } }],
+  })
+  await run(equipment.ready('tray-1', calm))
+  t.notOk(find('tray-1').knows('open') || find('tray-1').knows('unlock_plate'))
+  const shaking = find('tray-1').perform('shake', { speed: 300, duration: 12 })
+  await t.rejects(run(equipment.open('tray-1', calm)), { code: 'busy', message: /tray-1 is running shake, about \d+ s left/ })
+  t.match(await run(shaking), { success: true })
+  await run(equipment.open('tray-1', calm))
 })
 
 test('a device that somebody else drives is refused', async (t) => {

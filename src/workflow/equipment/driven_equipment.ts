@@ -1,7 +1,7 @@
 // The bench as its drivers drive it: real instruments, or each one's own simulator.
 
 import type * as v from 'valibot'
-import type { Instrument, Place } from '../../devices/instrument.ts'
+import type { Instrument, MoveTarget } from '../../devices/instrument.ts'
 import { type MoveName, type OperationName, operations, type Performable, readings } from '../../devices/operations.ts'
 import type { OperationRecord, OperationResult } from '../../devices/records.ts'
 import type { Registry } from '../../devices/registry.ts'
@@ -11,7 +11,7 @@ import { checked } from '../../kit/schema.ts'
 import { SerialQueue } from '../../kit/serial_queue.ts'
 import type { Teachpoints } from '../../teachpoints/store.ts'
 import type { Teachpoint } from '../../teachpoints/teachpoint.ts'
-import type { Equipment, LatchedFault, Performing, SimulatorHand } from './equipment.ts'
+import type { Condition, Equipment, LatchedFault, Performing, SimulatorHand } from './equipment.ts'
 
 type Options = {
   registry: Registry
@@ -27,15 +27,15 @@ type Options = {
 }
 
 /**
- * What a device is told before an operation, as far as it knows it. It is told each time: no device says how it stands, and
- * being told twice moves nothing. A sealer or peeler draws its plate in by itself.
+ * The operations that a device gets before another one, as far as it knows them. They are sent each time: no device reports its position, and
+ * a repeated one moves nothing. A sealer or peeler draws its plate in by itself.
  */
 const before: Partial<Record<Performable, readonly Performable[]>> = {
   shake: ['lock_plate', 'close'],
   centrifuge: ['close'],
 }
 
-/** What a device is told before an arm reaches in, as far as it knows it. */
+/** The operations that a device gets before an arm reaches in, as far as it knows them. */
 const toReachIn: readonly Performable[] = ['unlock_plate', 'open']
 /** Somebody else's operation that is over within so long is waited for. No operation may take longer than that and seem late because of it. */
 const patience_ms = 8000
@@ -63,6 +63,12 @@ export class DrivenEquipment implements Equipment {
     return this.#registry.all().some((device) => device.device_id === device_id && device.driven && !device.simulated)
   }
 
+  mustBeUsable(device_id: string): void {
+    const instrument = this.#registry.find(device_id)
+    if (!this.#forgives) instrument.mustNotBeLatched()
+    instrument.mustBeUsable()
+  }
+
   timeScale(device_id: string): number {
     return this.#registry.find(device_id).time_scale
   }
@@ -81,6 +87,23 @@ export class DrivenEquipment implements Equipment {
   /** Keeps a device for an execution, and answers how to let go of it. Throws `locked` when another execution has it. */
   hold(device_id: string, execution_id: string): () => void {
     return this.#registry.find(device_id).hold(execution_id)
+  }
+
+  isInitialized(device_id: string): boolean {
+    return this.#registry.find(device_id).initialized
+  }
+
+  async conditionOf(device_id: string): Promise<Condition> {
+    const instrument = this.#registry.find(device_id)
+    const { initialized, typical } = instrument
+    // A question to one that is not ready would fail, or latch a fault anew.
+    const isAsked = initialized && instrument.knows('get_temperature')
+    const reading = isAsked ? await instrument.getTemperature().catch(() => null) : null
+    return { initialized, temperature: reading?.temperature ?? null, typical }
+  }
+
+  conditionWhenNew(device_id: string): Condition {
+    return { initialized: false, temperature: null, typical: this.#registry.find(device_id).typical }
   }
 
   async ready(device_id: string, signal: AbortSignal): Promise<void> {
@@ -119,13 +142,15 @@ export class DrivenEquipment implements Equipment {
     await this.#inTurn(device_id, async () => {
       const instrument = await this.#initialized(device_id, signal)
       await this.#tellAll(instrument, toReachIn, signal)
+      // A device that has no door and no clamp refuses nothing by itself.
+      await this.#patiently(async () => instrument.mustBeIdle(), signal)
     })
   }
 
-  async carry(transporter_id: string, verb: MoveName, seat: string, signal: AbortSignal): Promise<void> {
+  async carry(transporter_id: string, verb: MoveName, position: string, signal: AbortSignal): Promise<void> {
     await this.ready(transporter_id, signal)
     const instrument = this.#registry.find(transporter_id)
-    const place = this.#place(transporter_id, seat)
+    const place = this.#place(transporter_id, position)
     await this.#untilAborted(instrument, signal, (begun) => instrument.carry(verb, place, { begun }))
   }
 
@@ -195,7 +220,7 @@ export class DrivenEquipment implements Equipment {
   }
 
   /** Tries again while the device is busy, as long as it is said to be free in time. */
-  async #patiently(attempt: () => Promise<OperationResult>, signal: AbortSignal): Promise<OperationResult> {
+  async #patiently<Answer>(attempt: () => Promise<Answer>, signal: AbortSignal): Promise<Answer> {
     const until_ms = this.#clock.now() + patience_ms
     for (;;) {
       try {
@@ -210,20 +235,20 @@ export class DrivenEquipment implements Equipment {
   }
 
   /** As it is taught now. Throws what to teach when it is not, or not so that an arm can be sent there. */
-  #place(transporter_id: string, seat: string): Place {
-    const point = this.#taught(transporter_id, seat)
-    if (point.coord_type === 'cartesian') return { at: seat, pose: point.coords }
+  #place(transporter_id: string, position: string): MoveTarget {
+    const point = this.#taught(transporter_id, position)
+    if (point.coord_type === 'cartesian') return { at: position, pose: point.coords }
     throw new LabError(
       'invalid',
-      `the teachpoint ${seat} of ${transporter_id} is in ${point.coord_type} coordinates, and arms are sent to cartesian ones; teach it anew`,
+      `the teachpoint ${position} of ${transporter_id} is in ${point.coord_type} coordinates, and arms are sent to cartesian ones; teach it anew`,
     )
   }
 
-  #taught(transporter_id: string, seat: string): Teachpoint {
+  #taught(transporter_id: string, position: string): Teachpoint {
     try {
-      return this.#teachpoints.get(transporter_id, seat)
+      return this.#teachpoints.get(transporter_id, position)
     } catch (cause) {
-      throw new LabError('not_found', `${transporter_id} has no teachpoint ${seat}; teach it that place, in cartesian coordinates`, {
+      throw new LabError('not_found', `${transporter_id} has no teachpoint ${position}; teach it that place, in cartesian coordinates`, {
         cause,
       })
     }

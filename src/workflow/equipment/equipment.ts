@@ -1,6 +1,7 @@
 // How a run reaches the instruments: as they are configured, each over its own simulator, or not at all.
 
 import type { Fault as SimulatedFault } from '../../../drivers/transports/simulated_line.ts'
+import type { Typical } from '../../devices/device.ts'
 
 /** A device that must be initialized before it is used again, and why. */
 export type LatchedFault = {
@@ -8,6 +9,15 @@ export type LatchedFault = {
   error: string
   /** Unix time, s. */
   since: number
+}
+
+/** What a forecast has to know of a device before a run begins. */
+export type Condition = {
+  initialized: boolean
+  /** In °C; null where the device cannot tell it now. */
+  temperature: number | null
+  /** How long the device usually takes to initialize and to heat; undefined where nobody has said it. */
+  typical: Typical | undefined
 }
 
 /** The hand that breaks a simulator of a run, and mends it. */
@@ -22,6 +32,14 @@ export type SimulatorHand = {
 export interface Equipment {
   /** Brings a device or transporter to where it takes commands, unless it is there. Rejects for one that is stopped or faulted. */
   ready(device_id: string, signal: AbortSignal): Promise<void>
+  /** Throws what refuses the device now: `stopped`, `faulted`, `busy`, `locked`, `disconnected`. Absent where nothing can. */
+  mustBeUsable?(device_id: string): void
+  /** Whether a device is initialized; absent where nothing is driven. Throws `not_found`. */
+  isInitialized?(device_id: string): boolean
+  /** The condition of a device; absent where nothing is driven. Rejects with `not_found`. */
+  conditionOf?(device_id: string): Promise<Condition>
+  /** The condition of the same device just switched on; absent where nothing is driven. Throws `not_found`. */
+  conditionWhenNew?(device_id: string): Condition
   /** Whether it is an instrument, and no simulator of one; absent where nothing is. */
   isReal?(device_id: string): boolean
   /** How many seconds of the device go by in one of ours; 1 where this is absent. */
@@ -36,8 +54,8 @@ export interface Equipment {
   perform(device_id: string, operation: string, params: Readonly<Record<string, unknown>>, how: Performing): Promise<unknown>
   /** Makes the nest of a device such that a transporter can reach in: the door open, the plate free. */
   open(device_id: string, signal: AbortSignal): Promise<void>
-  /** Takes labware up at a seat, or sets it down there. The pick of a hop comes before its place. */
-  carry(transporter_id: string, verb: 'pick' | 'place', seat: string, signal: AbortSignal): Promise<void>
+  /** Takes labware up at a position, or sets it down there. The pick of a hop comes before its place. */
+  carry(transporter_id: string, verb: 'pick' | 'place', position: string, signal: AbortSignal): Promise<void>
 }
 
 export type Performing = {

@@ -1,13 +1,15 @@
 import { test } from 'tap'
 import { VirtualClock } from '../../kit/clock.ts'
+import { Durations } from '../plans/durations.ts'
+import type { Condition } from './equipment.ts'
 import { type InjectedFault, PureEquipment } from './pure_equipment.ts'
 
 const calm = new AbortController().signal
 const arm = { seconds: { pick: 4, move: 3, place: 1 } }
 
-function bench(faults: InjectedFault[] = []) {
+function bench(faults: InjectedFault[] = [], known: { conditions?: Map<string, Condition>; durations?: Durations } = {}) {
   const clock = new VirtualClock()
-  const pure = new PureEquipment({ clock, transporters: { 'arm-1': arm }, faults })
+  const pure = new PureEquipment({ clock, transporters: { 'arm-1': arm }, faults, ...known })
   const taken = async (work: Promise<unknown>) => {
     const began = clock.now()
     await clock.run(work)
@@ -23,6 +25,31 @@ test('an operation takes the seconds of its action, or else its duration', async
   t.equal(await taken(pure.perform('washer-1', 'run_protocol', { protocol: 'a' }, { signal: calm })), 0)
   t.match(await pure.perform('x', 'read', {}, { signal: calm }), { success: true, message: /^x: read/ })
   t.same(await pure.perform('x', 'get_temperature', {}, { signal: calm }), { temperature: 25, target: null })
+})
+
+test('a device is initialized and heated once, as long as its driver says, or as the bench has shown', async (t) => {
+  const typical = { initialize_s: 3, heating_s: 1.5 }
+  const conditions = new Map<string, Condition>([
+    ['cold', { initialized: false, temperature: null, typical }],
+    ['warm', { initialized: true, temperature: 105, typical }],
+    ['unknown', { initialized: false, temperature: null, typical: undefined }],
+  ])
+  const durations = new Durations()
+  const { pure, taken } = bench([], { conditions, durations })
+  const ready = (device: string) => taken(pure.ready(device, calm))
+  const seal = (device: string, temperature: number) =>
+    taken(pure.perform(device, 'seal', { temperature, duration: 3 }, { signal: calm, seconds: 10 }))
+  t.same([await ready('cold'), await ready('cold'), await ready('warm'), await ready('nobody')], [3, 0, 0, 0])
+  t.equal(await ready('unknown'), 30, 'as the table of operations says')
+  t.same([await seal('cold', 125), await seal('cold', 125), await seal('cold', 128)], [10 + 100 * 1.5, 10, 10])
+  t.same([await seal('warm', 125), await seal('warm', 50)], [10 + 20 * 1.5, 10], 'a device that has to cool down is not waited for')
+  t.equal(await seal('unknown', 125), 10)
+  t.equal(await taken(pure.perform('cold', 'set_temperature', { temperature: 200 }, { signal: calm, seconds: 1 })), 1)
+  durations.heated('cold', { seconds: 20, degrees: 10 })
+  durations.initialized('late', 7)
+  t.equal(await seal('cold', 228), 10 + 100 * 2)
+  const again = bench([], { conditions: new Map([['late', { initialized: false, temperature: null, typical }]]), durations })
+  t.equal(await again.taken(again.pure.ready('late', calm)), 7)
 })
 
 test('a move takes the time of its transporter, and a ride twelve seconds', async (t) => {

@@ -2,8 +2,9 @@
 
 import { LabError } from '../../errors.ts'
 import { type Clock, sleep } from '../../kit/clock.ts'
-import { type MoveSeconds, usualMove } from '../plans/timing.ts'
-import type { Equipment, Performing } from './equipment.ts'
+import type { Durations } from '../plans/durations.ts'
+import { degreesToHeat, heatingSeconds, initializationSeconds, type MoveSeconds, temperatureFor, usualMove } from '../plans/timing.ts'
+import type { Condition, Equipment, Performing } from './equipment.ts'
 
 /** Makes one call go wrong, in a test: the `call`-th of an operation (or of `ready`, `open`, `pick`, `place`), of one device or of any. */
 export type InjectedFault = {
@@ -19,6 +20,10 @@ type Options = {
   /** Of the topology. One that is not there is a translator. */
   transporters: Readonly<Record<string, { seconds: MoveSeconds }>>
   faults?: readonly InjectedFault[]
+  /** Of the real devices, for a forecast; without them each device is ready and warm. */
+  conditions?: ReadonlyMap<string, Condition> | undefined
+  /** How long it takes to initialize, to heat and to open a device. */
+  durations?: Durations | undefined
 }
 
 /** What something simulated has that nobody heats. */
@@ -27,32 +32,49 @@ const room = { temperature: 25, target: null }
 export class PureEquipment implements Equipment {
   readonly #clock: Clock
   readonly #transporters: Options['transporters']
+  readonly #conditions: Map<string, Condition>
+  readonly #durations: Durations | undefined
   readonly #faults: { fault: InjectedFault; calls: number }[]
 
-  constructor({ clock, transporters, faults = [] }: Options) {
+  constructor({ clock, transporters, faults = [], conditions, durations }: Options) {
+    this.#conditions = new Map(conditions)
+    this.#durations = durations
     this.#clock = clock
     this.#transporters = transporters
     this.#faults = faults.map((fault) => ({ fault, calls: 0 }))
   }
 
   async ready(device_id: string, signal: AbortSignal): Promise<void> {
-    await this.#take(device_id, 'ready', 0, signal)
+    const condition = this.#conditions.get(device_id)
+    const seconds = condition?.initialized === false ? initializationSeconds(device_id, condition.typical, this.#durations) : 0
+    await this.#take(device_id, 'ready', seconds, signal)
+    if (condition) this.#conditions.set(device_id, { ...condition, initialized: true })
   }
 
   async open(device_id: string, signal: AbortSignal): Promise<void> {
-    await this.#take(device_id, 'open', 0, signal)
+    await this.#take(device_id, 'open', this.#durations?.opening(device_id) ?? 0, signal)
   }
 
-  /** Takes the `seconds` of the action; without any, the `duration` that is asked for. */
-  async perform(device_id: string, operation: string, { duration }: Readonly<Record<string, unknown>>, how: Performing): Promise<unknown> {
+  /** Takes the `seconds` of the action, or the `duration` that is asked for where it says none; and the time to heat the device. */
+  async perform(device_id: string, operation: string, params: Readonly<Record<string, unknown>>, how: Performing): Promise<unknown> {
+    const { duration } = params
     const { signal, seconds = typeof duration === 'number' ? duration : 0 } = how
-    await this.#take(device_id, operation, seconds, signal)
+    await this.#take(device_id, operation, seconds + this.#heat(device_id, temperatureFor(operation, params)), signal)
     return operation === 'get_temperature' ? room : { success: true, message: `${device_id}: ${operation}, on the clock alone` }
   }
 
-  async carry(transporter_id: string, verb: 'pick' | 'place', _seat: string, signal: AbortSignal): Promise<void> {
+  async carry(transporter_id: string, verb: 'pick' | 'place', _position: string, signal: AbortSignal): Promise<void> {
     const { pick, move, place } = this.#transporters[transporter_id]?.seconds ?? usualMove
     await this.#take(transporter_id, verb, verb === 'pick' ? pick : move + place, signal)
+  }
+
+  /** Seconds until the device has that temperature, which it keeps. A device that nobody can ask counts as cold. */
+  #heat(device_id: string, temperature: number | undefined): number {
+    const condition = this.#conditions.get(device_id)
+    if (!condition || temperature === undefined) return 0
+    this.#conditions.set(device_id, { ...condition, temperature })
+    const degrees = degreesToHeat(condition.temperature ?? room.temperature, temperature)
+    return heatingSeconds(degrees, this.#durations?.heating(device_id) ?? condition.typical?.heating_s)
   }
 
   /** Lets the time go by, without a timer if there is none; or does what was injected. */
@@ -75,7 +97,7 @@ export class PureEquipment implements Equipment {
   ): Promise<void> {
     if (does === 'hang') await aborted(signal)
     if (does === 'break off') await sleep(this.#clock, seconds * 500, signal)
-    throw new LabError('device_failed', `${device_id}: ${operation} failed, as it was told to; try again`)
+    throw new LabError('device_failed', `${device_id}: ${operation} failed, as was asked for; try again`)
   }
 }
 

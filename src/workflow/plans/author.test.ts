@@ -1,7 +1,7 @@
 import { test } from 'tap'
+import { topologyWith } from '../../testing/plans.ts'
 import { type Doing, workflow } from './author.ts'
 import { compileWorkflow } from './compile.ts'
-import { topologyWith } from './plan_testing.ts'
 
 /** Never called: what the types know of a context. */
 async function body(ctx: Doing<'plate'>): Promise<void> {

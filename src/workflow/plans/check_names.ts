@@ -11,7 +11,7 @@ import {
   threadTransitions,
   workflowTransitions,
 } from '../statuses.ts'
-import type { Draft } from './compile.ts'
+import type { Draft } from './outline.ts'
 import { actionsOf, own } from './plan.ts'
 import { member, mustBeKnown, mustBeOnce, mustHave, wrong } from './wrong.ts'
 
@@ -83,7 +83,7 @@ const ends = <Status extends string>(table: Transitions<Status>) =>
   Object.keys(table).filter((status) => isTerminal(table, status as Status))
 
 /** What the bus of an execution tells, by type of entity; null where the status is anything. Incidents and faults go past it. */
-const told: Readonly<Record<string, readonly string[] | null>> = {
+const published: Readonly<Record<string, readonly string[] | null>> = {
   ACTION: Object.keys(actionTransitions),
   METHOD: Object.keys(methodTransitions),
   THREAD: Object.keys(threadTransitions),
@@ -98,7 +98,7 @@ const told: Readonly<Record<string, readonly string[] | null>> = {
   OPERATOR: ['INSTRUCTION'],
 }
 
-/** A handler of a name that is never told would wait in silence. */
+/** A handler of a name that is never published would wait in silence. */
 function handlersHear({ document, where }: Draft): void {
   for (const name of Object.keys(document.on)) {
     const at = `${where}: ${member('on', name)}`
@@ -106,8 +106,8 @@ function handlersHear({ document, where }: Draft): void {
     if (rest.length === 0 || rest.length > 2 || rest.includes(''))
       throw wrong(at, 'an event is called THREAD.COMPLETED or THREAD.<id>.COMPLETED')
     if (type === 'INCIDENT')
-      throw wrong(at, 'incidents are told to sinks and streams, not to the handlers of a workflow: what one does may be why')
-    mustBeKnown('type of event', type, Object.keys(told), at)
-    mustHave(type, 'status', { word: rest.at(-1)!, known: told[type] ?? [] }, at)
+      throw wrong(at, 'incidents go to sinks and streams, not to the handlers of a workflow: what one does may be why')
+    mustBeKnown('type of event', type, Object.keys(published), at)
+    mustHave(type, 'status', { word: rest.at(-1)!, known: published[type] ?? [] }, at)
   }
 }

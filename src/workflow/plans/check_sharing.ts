@@ -1,7 +1,7 @@
 // What must be so of the methods that several threads take part in: somebody owns them, and all they want is brought.
 
 import { didYouMean } from '../../kit/did_you_mean.ts'
-import type { Draft } from './compile.ts'
+import type { Draft } from './outline.ts'
 import { allSteps, listsIn, type MethodPlan, own, type StepPlan, type ThreadPlan } from './plan.ts'
 import { wrong } from './wrong.ts'
 

@@ -1,6 +1,6 @@
 // What must be so of the places of a workflow: what starts, ends and rests there may, and there is a way from each to the next.
 
-import type { Draft } from './compile.ts'
+import type { Draft } from './outline.ts'
 import { type ActionPlan, type StepPlan, type ThreadPlan, takes } from './plan.ts'
 import { wrong } from './wrong.ts'
 
@@ -16,25 +16,25 @@ export function checkWays(draft: Draft): void {
 function checkRests(thread: ThreadPlan, { topology, where }: Draft): void {
   const at = `${where}: threads.${thread.name}`
   const stations = new Set(Object.values(topology.document.translators).flat())
-  const mustRest = (seat: string, place: string) => {
-    if (stations.has(seat)) throw wrong(place, `${seat} is a station of a translator, where nothing rests`)
+  const mustRest = (position: string, place: string) => {
+    if (stations.has(position)) throw wrong(place, `${position} is a station of a translator, where nothing rests`)
   }
-  const isStorage = (seat: string) => topology.graph.seats.get(seat)!.storage
-  mustRest(thread.start.seat, `${at}.start.at`)
-  for (const seat of thread.end.seats) mustRest(seat, `${at}.end.at`)
-  if (thread.start.mode === 'DISPENSE' && !isStorage(thread.start.seat)) {
-    throw wrong(`${at}.start`, `labware is dispensed from a storage, and ${thread.start.seat} is none`)
+  const isStorage = (position: string) => topology.graph.positions.get(position)!.storage
+  mustRest(thread.start.position, `${at}.start.at`)
+  for (const position of thread.end.positions) mustRest(position, `${at}.end.at`)
+  if (thread.start.mode === 'DISPENSE' && !isStorage(thread.start.position)) {
+    throw wrong(`${at}.start`, `labware is dispensed from a storage, and ${thread.start.position} is none`)
   }
   for (const step of [...thread.lists.values()].flat()) {
     if (step.kind !== 'park') continue
-    for (const seat of step.seats) {
-      mustRest(seat, `${where}: ${step.path}.park`)
-      if (isStorage(seat)) throw wrong(`${where}: ${step.path}.park`, `${seat} is a storage: what is put there cannot be had back`)
+    for (const position of step.positions) {
+      mustRest(position, `${where}: ${step.path}.park`)
+      if (isStorage(position)) throw wrong(`${where}: ${step.path}.park`, `${position} is a storage: what is put there cannot be had back`)
     }
   }
 }
 
-/** Where a labware may be, as seats. */
+/** Where a labware may be, as positions. */
 type Places = ReadonlySet<string>
 
 class Ways {
@@ -47,8 +47,8 @@ class Ways {
   }
 
   check(thread: ThreadPlan): void {
-    const last = this.#through(thread.steps, new Set([thread.start.seat]), thread)
-    this.#go(last, thread.end.seats, `threads.${thread.name}.end.at`)
+    const last = this.#through(thread.steps, new Set([thread.start.position]), thread)
+    this.#go(last, thread.end.positions, `threads.${thread.name}.end.at`)
   }
 
   #through(steps: readonly StepPlan[], from: Places, thread: ThreadPlan): Places {
@@ -64,7 +64,7 @@ class Ways {
       case 'join':
         return union(step.methods.map((name) => this.#actions(this.#draft.methods.get(name)!.actions, from, thread)))
       case 'park':
-        return this.#go(from, step.seats, `${step.path}.park`)
+        return this.#go(from, step.positions, `${step.path}.park`)
       case 'branch':
         return union([...step.cases.values(), step.otherwise].map(({ steps }) => this.#through(steps, from, thread)))
       case 'while_more_work': {
@@ -83,20 +83,20 @@ class Ways {
 
   #toDevices({ devices, path }: ActionPlan, from: Places): Places {
     const { graph } = this.#draft.topology
-    const seats = devices.flatMap((device) => onePerPosition(graph.seatsOf(device)))
-    return seats.length ? this.#go(from, seats, path) : from
+    const positions = devices.flatMap((device) => onePerEntry(graph.positionsOf(device)))
+    return positions.length ? this.#go(from, positions, path) : from
   }
 
   #go(from: Places, to: readonly string[], path: string): Places {
-    for (const seat of from) for (const next of to) this.#mustLead(seat, next, path)
+    for (const position of from) for (const next of to) this.#mustLead(position, next, path)
     return new Set(to)
   }
 
   #mustLead(from: string, to: string, path: string): void {
     const way = JSON.stringify([from, to])
     const { graph } = this.#draft.topology
-    const device = graph.seats.get(from)!.device
-    const staysThere = device !== null && device === graph.seats.get(to)!.device
+    const device = graph.positions.get(from)!.device
+    const staysThere = device !== null && device === graph.positions.get(to)!.device
     if (from === to || staysThere || this.#known.has(way)) return
     if (!graph.route(from, to))
       throw wrong(`${this.#draft.where}: ${path}`, `there is no way from ${from} to ${to}; see which transporters reach them`)
@@ -104,9 +104,9 @@ class Ways {
   }
 }
 
-/** All sites of a device that have one position are reached alike. */
-function onePerPosition(seats: readonly { name: string; position: string }[]): string[] {
-  return seats.filter((seat, i) => seats.findIndex(({ position }) => position === seat.position) === i).map(({ name }) => name)
+/** The sites of a device at one entry of the topology are reached alike: one of each suffices. */
+function onePerEntry(positions: readonly { name: string; entry: string }[]): string[] {
+  return positions.filter((position, i) => positions.findIndex(({ entry }) => entry === position.entry) === i).map(({ name }) => name)
 }
 
 function union(places: readonly Places[]): Places {

@@ -1,6 +1,6 @@
 // What must be so of the times between actions: no way from one to the next is longer than the time that is allowed.
 
-import type { Draft } from './compile.ts'
+import type { Draft } from './outline.ts'
 import { type ActionPlan, listsIn, type StepPlan, type ThreadPlan, takes } from './plan.ts'
 import { Hops } from './timing.ts'
 import { wrong } from './wrong.ts'
@@ -82,7 +82,7 @@ class Windows {
   #seconds(from: string, to: string): number {
     if (from === to) return 0
     const { graph } = this.#draft.topology
-    const ways = graph.seatsOf(from).flatMap((a) => graph.seatsOf(to).map((b) => this.#hops.way(graph.route(a.name, b.name))))
+    const ways = graph.positionsOf(from).flatMap((a) => graph.positionsOf(to).map((b) => this.#hops.way(graph.route(a.name, b.name))))
     return Math.min(...ways)
   }
 }

@@ -1,6 +1,6 @@
 import { test } from 'tap'
+import { compiled, type Loose, says } from '../../testing/plans.ts'
 import { allSteps, mayFeed, type StepPlan, takes } from './plan.ts'
-import { compiled, type Loose, says } from './plan_testing.ts'
 
 test('each step and action has a name of its own, and a path that finds it again', async (t) => {
   const { threads, methods } = compiled({
@@ -62,11 +62,11 @@ test('a method of several threads wants the labware of whichever does it', async
   t.notOk(takes(seal!, 'plate', 'tips'))
 })
 
-test('places are seats: the sites of a device that has several are all of them', async (t) => {
+test('places are positions: the sites of a device that has several are all of them', async (t) => {
   const { threads } = compiled({ workflow: (d) => (d.threads.plate.end.at = ['pad_2', 'washer_in']) })
-  t.same(threads.get('plate')!.start, { seat: 'pad_1', mode: 'REUSE_EXISTING' })
-  t.same(threads.get('plate')!.end.seats, ['pad_2', 'washer_in/site-1', 'washer_in/site-2'])
-  t.same(threads.get('tips')!.end, { seats: ['rack'], mode: 'MANUAL_REMOVE' })
+  t.same(threads.get('plate')!.start, { position: 'pad_1', mode: 'REUSE_EXISTING' })
+  t.same(threads.get('plate')!.end.positions, ['pad_2', 'washer_in/site-1', 'washer_in/site-2'])
+  t.same(threads.get('tips')!.end, { positions: ['rack'], mode: 'MANUAL_REMOVE' })
 })
 
 test('a step feeds what its methods want, what those bring along, and what its thread says it feeds', async (t) => {

@@ -11,13 +11,10 @@ import { checkWays } from './check_ways.ts'
 import { checkWindows } from './check_windows.ts'
 import { JsonWorkflow, WorkflowDocument } from './documents.ts'
 import { fillFeeds } from './feeding.ts'
-import { type Outline, outline } from './outline.ts'
+import { type Draft, outline } from './outline.ts'
 import { actionsOf, type MethodPlan, type Workflow } from './plan.ts'
 import type { Topology } from './topology.ts'
 import { wrong } from './wrong.ts'
-
-/** What the checks are given. `where` begins their sentences. */
-export type Draft = Outline & { document: WorkflowDocument; topology: Topology; where: string }
 
 /**
  * Throws `invalid`, naming the place: `workflow seal-and-spin: threads.plate.steps[1].method: there is no method shke_it`.

@@ -117,7 +117,7 @@ const Code = v.strictObject({
 
 const WaitAction = v.strictObject({ ...Wait, ...AnyAction })
 
-/** One of several shapes, each told by its first word: so what is wrong is said of the shape that was meant. */
+/** One of several shapes, each known by its first word: so what is wrong is said of the shape that was meant. */
 function whicheverHas<Option extends v.GenericSchema>(what: string, shapes: () => Record<string, Option>) {
   let any: v.UnionSchema<Option[], string> | undefined
   let options: Record<string, Option> | undefined

@@ -1,8 +1,8 @@
 import { test } from 'tap'
 import { sleep } from '../../kit/clock.ts'
 import { VirtualTime } from '../../kit/virtual_time.ts'
+import { begin, testRuntime, until } from '../../testing/workflow.ts'
 import type { Equipment } from '../equipment/equipment.ts'
-import { begin, testRuntime, until } from '../testing.ts'
 import type { Bench } from './bench.ts'
 import { Durations, type LearnedDurations } from './durations.ts'
 

@@ -1,4 +1,5 @@
-// What was seen of how long things take on a bench: of each operation the time beyond the `duration` asked for, of each transporter a hop.
+// How long things took on a bench, learned apart from each other: operations (beyond the `duration` asked for), hops of transporters,
+// initializations, and heating up.
 
 import * as v from 'valibot'
 
@@ -8,6 +9,12 @@ const Sample = v.pipe(v.number(), v.finite(), v.minValue(0))
 export const LearnedDurations = v.strictObject({
   operations: v.record(v.string(), v.array(Sample)),
   hops: v.record(v.string(), v.array(Sample)),
+  /** By device. */
+  initializations: v.optional(v.record(v.string(), v.array(Sample)), {}),
+  /** By device, in seconds for one °C. */
+  heating: v.optional(v.record(v.string(), v.array(Sample)), {}),
+  /** By device: each time that an arm was to reach in, also where the device was open already. */
+  openings: v.optional(v.record(v.string(), v.array(Sample)), {}),
 })
 export type LearnedDurations = v.InferOutput<typeof LearnedDurations>
 
@@ -18,13 +25,20 @@ const mostKept = 1000
 export class Durations {
   readonly #operations: Map<string, readonly number[]>
   readonly #hops: Map<string, readonly number[]>
+  readonly #initializations: Map<string, readonly number[]>
+  readonly #heating: Map<string, readonly number[]>
+  readonly #openings: Map<string, readonly number[]>
   readonly #onLearned: () => void
 
   /** `onLearned` is called each time. */
-  constructor({ operations, hops }: LearnedDurations = { operations: {}, hops: {} }, onLearned = () => {}) {
+  constructor(learned: Partial<LearnedDurations> = {}, onLearned = () => {}) {
+    const { operations = {}, hops = {}, initializations = {}, heating = {}, openings = {} } = learned
     this.#onLearned = onLearned
     this.#operations = new Map(Object.entries(operations))
     this.#hops = new Map(Object.entries(hops))
+    this.#initializations = new Map(Object.entries(initializations))
+    this.#heating = new Map(Object.entries(heating))
+    this.#openings = new Map(Object.entries(openings))
   }
 
   /** Seconds beyond the `duration`; undefined for what was not seen yet. */
@@ -35,6 +49,33 @@ export class Durations {
   /** Seconds of a pick and place. */
   hop(transporter: string): number | undefined {
     return median(this.#hops.get(transporter))
+  }
+
+  /** Seconds until a device that was not initialized is. */
+  initialization(device: string): number | undefined {
+    return median(this.#initializations.get(device))
+  }
+
+  /** Seconds for one °C. */
+  heating(device: string): number | undefined {
+    return median(this.#heating.get(device))
+  }
+
+  /** Seconds until an arm can reach into a device, on average: some of the time the device is open already. */
+  opening(device: string): number | undefined {
+    return mean(this.#openings.get(device))
+  }
+
+  initialized(device: string, seconds: number): void {
+    this.#note(this.#initializations, device, seconds)
+  }
+
+  heated(device: string, { seconds, degrees }: { seconds: number; degrees: number }): void {
+    this.#note(this.#heating, device, seconds / degrees)
+  }
+
+  opened(device: string, seconds: number): void {
+    this.#note(this.#openings, device, seconds)
   }
 
   performed(device: string, operation: string, { seconds, params }: { seconds: number; params: Readonly<Record<string, unknown>> }): void {
@@ -56,8 +97,18 @@ export class Durations {
   }
 
   toJSON(): LearnedDurations {
-    return { operations: plain(this.#operations), hops: plain(this.#hops) }
+    return {
+      operations: plain(this.#operations),
+      hops: plain(this.#hops),
+      initializations: plain(this.#initializations),
+      heating: plain(this.#heating),
+      openings: plain(this.#openings),
+    }
   }
+}
+
+function mean(samples: readonly number[] | undefined): number | undefined {
+  return samples && samples.reduce((sum, sample) => sum + sample, 0) / samples.length
 }
 
 /** Of an even number the longer of the two in the middle. */

@@ -1,20 +1,20 @@
 import { test } from 'tap'
 import * as v from 'valibot'
-import { graphOf, smc } from '../scheduler/scheduler_testing.ts'
+import { graphOf, smc } from '../../testing/scheduler.ts'
 import { TopologyDocument } from './documents.ts'
 import { Graph } from './graph.ts'
 
 const route = (graph: Graph, from: string, to: string) => graph.route(from, to)?.map((hop) => `${hop.from} ${hop.transporter} ${hop.to}`)
 
-test('a device with sites has a seat for each, one without has the seat of its position', (t) => {
+test('a device with sites has a position for each, one without has the position of its entry', (t) => {
   const graph = smc()
-  t.equal(graph.seats.size, 53 + 8 + 8)
+  t.equal(graph.positions.size, 53 + 8 + 8)
   t.same(
-    graph.seatsOf('bravo_96').map(({ name }) => name),
+    graph.positionsOf('bravo_96').map(({ name }) => name),
     Array.from({ length: 9 }, (_, i) => `bravo_96/site-${i + 1}`),
   )
-  t.same(graph.seatsOf('sealer'), [{ name: 'sealer', position: 'sealer', device: 'sealer', parking: false, storage: false }])
-  t.same(graph.seatsOf('nothing'), [])
+  t.same(graph.positionsOf('sealer'), [{ name: 'sealer', entry: 'sealer', device: 'sealer', parking: false, storage: false }])
+  t.same(graph.positionsOf('nothing'), [])
   t.end()
 })
 
@@ -45,8 +45,8 @@ test('a route goes hop by hop, each by who reaches both of its ends', (t) => {
 test('the hops of the labware of the assay are the fewest there can be', (t) => {
   const graph = smc()
   const hops = (words: string) => {
-    const seats = words.split(' ')
-    return seats.slice(1).reduce((sum, seat, i) => sum + graph.hops(seats[i]!, seat)!, 0)
+    const positions = words.split(' ')
+    return positions.slice(1).reduce((sum, position, i) => sum + graph.hops(positions[i]!, position)!, 0)
   }
   const [b96, b384] = ['bravo_96/site-1', 'bravo_384/site-1']
   t.equal(
@@ -92,7 +92,7 @@ test('among ways of one length the first in the document is taken', (t) => {
 test('a detour goes round what is closed', (t) => {
   const graph = graphOf({ left: 'd1 h1 p1', right: 'h1 p1 d2' })
   t.same(
-    graph.detour('d1', 'd2', (seat) => seat === 'h1')?.map(({ to }) => to),
+    graph.detour('d1', 'd2', (position) => position === 'h1')?.map(({ to }) => to),
     ['p1', 'd2'],
   )
   t.equal(
@@ -130,18 +130,18 @@ test('the stations of a shuttle are one pad', (t) => {
   const stations = ['translator_1_start', 'translator_1_end']
   for (const station of stations) {
     t.same(
-      graph.samePad(station).map(({ name }) => name),
+      graph.sameZone(station).map(({ name }) => name),
       stations,
     )
   }
   t.same(
-    graph.samePad('pad_1').map(({ name }) => name),
+    graph.sameZone('pad_1').map(({ name }) => name),
     ['pad_1'],
   )
   t.end()
 })
 
-test('several positions may be nests of one device, which has one seat in each', (t) => {
+test('several entries may be positions of one device, which has one position in each', (t) => {
   const graph = new Graph(
     v.parse(TopologyDocument, {
       format: 1,
@@ -152,7 +152,7 @@ test('several positions may be nests of one device, which has one seat in each',
     }),
   )
   t.same(
-    graph.seatsOf('d1').map(({ name }) => name),
+    graph.positionsOf('d1').map(({ name }) => name),
     ['left', 'right'],
   )
   t.end()
@@ -167,7 +167,7 @@ test('labware is handed over where two transporters reach', (t) => {
     true,
   )
   t.equal(
-    graph.canDoWithout('p1', (seat) => seat === 'h1'),
+    graph.canDoWithout('p1', (position) => position === 'h1'),
     false,
   )
   t.end()

@@ -1,4 +1,4 @@
-// Where labware can stand, and the shortest way from one seat to another.
+// Where labware can stand, and the shortest way from one position to another.
 
 import { LabError } from '../../errors.ts'
 import type { TopologyDocument } from './documents.ts'
@@ -6,19 +6,20 @@ import type { TopologyDocument } from './documents.ts'
 /** One pick and place. */
 export type Hop = { from: string; to: string; transporter: string }
 
-/** A place for one labware: a position, or one site of a device that has several. */
-export type Seat = {
+/** A place for one labware: an entry of the topology's `positions`, or one site of a device that has several (`nest/site-1`). */
+export type Position = {
   name: string
-  position: string
+  /** The name of the entry in the topology's document. */
+  entry: string
   device: string | null
   parking: boolean
   storage: boolean
 }
 
-/** All seats of one position are reached alike. */
+/** One entry of the topology. All its positions are reached alike. */
 type Node = {
-  position: string
-  seats: readonly Seat[]
+  entry: string
+  positions: readonly Position[]
   arms: Arm[]
   /** The other station of the shuttle that this is a station of. */
   ride: { translator: string; to: Node } | null
@@ -28,32 +29,32 @@ type Node = {
 
 type Arm = { transporter: string; nodes: Node[] }
 
-/** A hop whose seats are not filled in; the last goes to wherever the way ends. */
+/** A hop whose positions are not filled in; the last goes to wherever the way ends. */
 type Leg = { transporter: string; to: Node }
 
 export class Graph {
-  readonly seats: ReadonlyMap<string, Seat>
+  readonly positions: ReadonlyMap<string, Position>
   readonly #nodes = new Map<string, Node>()
-  readonly #devices = new Map<string, Seat[]>()
+  readonly #devices = new Map<string, Position[]>()
   readonly #kinds: number
   readonly #islands: ReadonlyMap<Node, number>
   /** By kind and kind; null where there is no way. */
   readonly #ways: (readonly Leg[] | null | undefined)[] = []
 
   constructor(document: TopologyDocument) {
-    const nests = nestsOf(document)
-    const nodes = new Map(Object.keys(document.positions).map((position) => [position, nodeOf(position, document, nests)]))
+    const entries = entriesOf(document)
+    const nodes = new Map(Object.keys(document.positions).map((entry) => [entry, nodeOf(entry, document, entries)]))
     connect(nodes, document)
     this.#kinds = sortIntoKinds(nodes.values())
-    const seats = new Map<string, Seat>()
+    const positions = new Map<string, Position>()
     for (const node of nodes.values()) {
-      for (const seat of node.seats) {
-        seats.set(seat.name, seat)
-        this.#nodes.set(seat.name, node)
-        if (seat.device !== null) this.#devices.set(seat.device, [...(this.#devices.get(seat.device) ?? []), seat])
+      for (const position of node.positions) {
+        positions.set(position.name, position)
+        this.#nodes.set(position.name, node)
+        if (position.device !== null) this.#devices.set(position.device, [...(this.#devices.get(position.device) ?? []), position])
       }
     }
-    this.seats = seats
+    this.positions = positions
     this.#islands = this.#numbered()
   }
 
@@ -62,7 +63,7 @@ export class Graph {
   }
 
   /** In the order of its sites; several positions may name one device. Empty for one without a position. */
-  seatsOf(device: string): readonly Seat[] {
+  positionsOf(device: string): readonly Position[] {
     return this.#devices.get(device) ?? []
   }
 
@@ -82,60 +83,60 @@ export class Graph {
     return this.#way(this.#node(from), this.#node(to))?.length
   }
 
-  /** A way that stops at no seat that is closed, for as long as something stands where the route would go. Not remembered. */
-  detour(from: string, to: string, isClosed: (seat: string) => boolean): readonly Hop[] | undefined {
+  /** A way that stops at no position that is closed, for as long as something stands where the route would go. Not remembered. */
+  detour(from: string, to: string, isClosed: (position: string) => boolean): readonly Hop[] | undefined {
     if (from === to) return []
     const [start, end] = [this.#node(from), this.#node(to)]
-    const isOpen = (node: Node) => passesOn(node) && !node.seats.every(({ name }) => isClosed(name))
+    const isOpen = (node: Node) => passesOn(node) && !node.positions.every(({ name }) => isClosed(name))
     const legs = search(start, end, (node) => isOpen(node) && !isParking(node)) ?? search(start, end, isOpen)
     return legs ? filledIn(legs, from, to) : undefined
   }
 
-  /** What a route goes through, and only one can go through at a time: names of translators, and seats between its hops. */
+  /** What a route goes through, and only one can go through at a time: names of translators, and positions between its hops. */
   corridors(route: readonly Hop[]): readonly string[] {
     const names = new Set<string>()
     for (const { from, to } of route) {
-      for (const seat of [from, to]) {
-        const { ride } = this.#node(seat)
+      for (const position of [from, to]) {
+        const { ride } = this.#node(position)
         if (ride) names.add(ride.translator)
-        else if (seat !== route[0]?.from && seat !== route.at(-1)?.to) names.add(seat)
+        else if (position !== route[0]?.from && position !== route.at(-1)?.to) names.add(position)
       }
     }
     return [...names]
   }
 
-  /** The seats that are the same pad as this one, in the order of the document: both stations of a translator, else the seat alone. */
-  samePad(seat: string): readonly Seat[] {
-    const { ride, seats, kind } = this.#node(seat)
-    if (!ride) return [this.seats.get(seat)!]
-    return kind < ride.to.kind ? [...seats, ...ride.to.seats] : [...ride.to.seats, ...seats]
+  /** The positions that are the same pad as this one, in the order of the document: both stations of a translator, else the position alone. */
+  sameZone(position: string): readonly Position[] {
+    const { ride, positions, kind } = this.#node(position)
+    if (!ride) return [this.positions.get(position)!]
+    return kind < ride.to.kind ? [...positions, ...ride.to.positions] : [...ride.to.positions, ...positions]
   }
 
   /** Labware is handed over here from one transporter to another, so that what rests here is in the way. */
-  isHandOver(seat: string): boolean {
-    const node = this.#node(seat)
+  isHandOver(position: string): boolean {
+    const node = this.#node(position)
     return passesOn(node) && links(node) > 1
   }
 
   /** Those that it links stay linked when it is closed too. */
-  canDoWithout(seat: string, isClosed: (seat: string) => boolean): boolean {
-    const node = this.#node(seat)
-    const isOpen = (other: Node) => other !== node && !other.seats.some(({ name }) => isClosed(name))
-    const isEnd = (other: Node) => isOpen(other) || (other !== node && !this.isHandOver(other.seats[0]!.name))
+  canDoWithout(position: string, isClosed: (position: string) => boolean): boolean {
+    const node = this.#node(position)
+    const isOpen = (other: Node) => other !== node && !other.positions.some(({ name }) => isClosed(name))
+    const isEnd = (other: Node) => isOpen(other) || (other !== node && !this.isHandOver(other.positions[0]!.name))
     const ends = node.arms.map(({ nodes }) => nodes.find(isEnd) ?? nodes.find((other) => other !== node))
     const [from, ...others] = [...ends, node.ride?.to].filter((other) => other !== undefined)
     return others.every((to) => from === to || search(from!, to, (other) => passesOn(other) && isOpen(other)) !== undefined)
   }
 
-  /** There is a route from this seat to each to which labware could be brought at all, if need be through devices. */
-  reachesAll(seat: string): boolean {
-    const node = this.#node(seat)
+  /** There is a route from this position to each to which labware could be brought at all, if need be through devices. */
+  reachesAll(position: string): boolean {
+    const node = this.#node(position)
     return island(node).every((other) => this.#way(node, other) !== null)
   }
 
   /** Numbers what hangs together: labware here is never in the way of labware of another number. */
-  islandOf(seat: string): number {
-    return this.#islands.get(this.#node(seat))!
+  islandOf(position: string): number {
+    return this.#islands.get(this.#node(position))!
   }
 
   /** The nests of a device hang together too. */
@@ -149,17 +150,17 @@ export class Graph {
         for (const node of hangingTogether(waiting.pop()!)) {
           if (numbers.has(node)) continue
           numbers.set(node, number)
-          for (const { device } of node.seats)
-            if (device !== null) for (const { name } of this.seatsOf(device)) waiting.push(this.#node(name))
+          for (const { device } of node.positions)
+            if (device !== null) for (const { name } of this.positionsOf(device)) waiting.push(this.#node(name))
         }
       }
     }
     return numbers
   }
 
-  #node(seat: string): Node {
-    const node = this.#nodes.get(seat)
-    if (!node) throw new LabError('not_found', `the topology has no seat ${seat}`)
+  #node(position: string): Node {
+    const node = this.#nodes.get(position)
+    if (!node) throw new LabError('not_found', `the topology has no position ${position}`)
     return node
   }
 
@@ -173,24 +174,24 @@ export class Graph {
   }
 }
 
-/** How many positions each device has. */
-function nestsOf({ positions }: TopologyDocument): ReadonlyMap<string, number> {
-  const nests = new Map<string, number>()
-  for (const { device } of Object.values(positions)) if (device !== undefined) nests.set(device, (nests.get(device) ?? 0) + 1)
-  return nests
+/** How many entries of the topology each device has. */
+function entriesOf({ positions }: TopologyDocument): ReadonlyMap<string, number> {
+  const entries = new Map<string, number>()
+  for (const { device } of Object.values(positions)) if (device !== undefined) entries.set(device, (entries.get(device) ?? 0) + 1)
+  return entries
 }
 
-function nodeOf(position: string, { positions, devices }: TopologyDocument, nests: ReadonlyMap<string, number>): Node {
-  const { device = null, parking, storage } = positions[position]!
-  const sites = device === null || nests.get(device) !== 1 ? 1 : (devices[device]?.sites ?? 1)
-  const names = sites === 1 ? [position] : Array.from({ length: sites }, (_, i) => `${position}/site-${i + 1}`)
-  return { position, seats: names.map((name) => ({ name, position, device, parking, storage })), arms: [], ride: null, kind: 0 }
+function nodeOf(entry: string, { positions, devices }: TopologyDocument, entries: ReadonlyMap<string, number>): Node {
+  const { device = null, parking, storage } = positions[entry]!
+  const sites = device === null || entries.get(device) !== 1 ? 1 : (devices[device]?.sites ?? 1)
+  const names = sites === 1 ? [entry] : Array.from({ length: sites }, (_, i) => `${entry}/site-${i + 1}`)
+  return { entry, positions: names.map((name) => ({ name, entry, device, parking, storage })), arms: [], ride: null, kind: 0 }
 }
 
 function connect(nodes: ReadonlyMap<string, Node>, { transporters, translators }: TopologyDocument): void {
-  const nodeAt = (position: string) => {
-    const node = nodes.get(position)
-    if (!node) throw new LabError('not_found', `the topology has no position ${position}`)
+  const nodeAt = (entry: string) => {
+    const node = nodes.get(entry)
+    if (!node) throw new LabError('not_found', `the topology has no position ${entry}`)
     return node
   }
   for (const [transporter, { positions }] of Object.entries(transporters)) {
@@ -207,7 +208,7 @@ function connect(nodes: ReadonlyMap<string, Node>, { transporters, translators }
 function sortIntoKinds(nodes: Iterable<Node>): number {
   const kinds = new Map<string, number>()
   for (const node of nodes) {
-    const key = JSON.stringify([node.arms.map(({ transporter }) => transporter), node.ride ? node.position : null])
+    const key = JSON.stringify([node.arms.map(({ transporter }) => transporter), node.ride ? node.entry : null])
     if (!kinds.has(key)) kinds.set(key, kinds.size)
     node.kind = kinds.get(key)!
   }
@@ -261,19 +262,19 @@ function links({ arms, ride }: Node): number {
   return arms.length + (ride ? 1 : 0)
 }
 
-function passesOn({ seats }: Node): boolean {
-  const { device, storage } = seats[0]!
+function passesOn({ positions }: Node): boolean {
+  const { device, storage } = positions[0]!
   return device === null && !storage
 }
 
-function isParking({ seats }: Node): boolean {
-  return seats[0]!.parking
+function isParking({ positions }: Node): boolean {
+  return positions[0]!.parking
 }
 
 function filledIn(legs: readonly Leg[], from: string, to: string): readonly Hop[] {
   let here = from
   return legs.map(({ transporter, to: node }, i) => {
-    const hop = { from: here, to: i === legs.length - 1 ? to : node.seats[0]!.name, transporter }
+    const hop = { from: here, to: i === legs.length - 1 ? to : node.positions[0]!.name, transporter }
     here = hop.to
     return hop
   })

@@ -2,8 +2,8 @@ import { writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { test } from 'tap'
 import { noTypeScript } from '../../kit/modules.test.typescript.ts'
+import { smallBench, topologyDocument, workflowDocument } from '../../testing/plans.ts'
 import { compileLibrary, readFolder } from './library.ts'
-import { smallBench, topologyDocument, workflowDocument } from './plan_testing.ts'
 
 const asJson = (document: object) => JSON.stringify(document, null, 2)
 
@@ -111,7 +111,7 @@ test('a folder that is not there holds nothing', async (t) => {
   t.same(await readFolder(`${t.testdir()}/none`), { sources: [], faults: [] })
   const file = join(t.testdir({ file: '' }), 'file')
   const { faults } = await readFolder(file)
-  t.match(faults[0]?.reason, /file cannot be read: ENOTDIR/)
+  t.match(faults[0]?.reason, /file cannot be read: a part of its path is a file/)
 })
 
 test('a workflow that is no object is told, not tripped over', async (t) => {

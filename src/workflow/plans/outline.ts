@@ -7,6 +7,9 @@ import { member, mustBeKnown, mustBeOnce, wrong } from './wrong.ts'
 
 export type Outline = { methods: ReadonlyMap<string, MethodPlan>; threads: ReadonlyMap<string, ThreadPlan> }
 
+/** What the checks are given. `where` begins their sentences. */
+export type Draft = Outline & { document: WorkflowDocument; topology: Topology; where: string }
+
 /** Throws `invalid` for a name of a method, device, pool or position that there is not, and for one given twice. */
 export function outline(document: WorkflowDocument, topology: Topology): Outline {
   const where = `workflow ${document.name}`
@@ -72,11 +75,11 @@ function devicesOf(on: string, { devices, pools }: Topology, where: string): rea
   return pools.get(on) ?? [on]
 }
 
-/** The seats at a place: itself, or all the sites of a device that has several there. */
-function seatsAt(place: string, { graph }: Topology, where: string): readonly string[] {
-  const seats = [...graph.seats.values()]
-  mustBeKnown('position', place, new Set(seats.flatMap(({ name, position }) => [position, name])), where)
-  return seats.filter(({ name, position }) => name === place || position === place).map(({ name }) => name)
+/** The positions at a place: itself, or all the sites of a device that has several there. */
+function positionsAt(place: string, { graph }: Topology, where: string): readonly string[] {
+  const positions = [...graph.positions.values()]
+  mustBeKnown('position', place, new Set(positions.flatMap(({ name, entry }) => [entry, name])), where)
+  return positions.filter(({ name, entry }) => name === place || entry === place).map(({ name }) => name)
 }
 
 type Journey = {
@@ -101,15 +104,15 @@ class StepPlanner {
     const { name, template, where } = this.#journey
     const path = `threads.${name}`
     const { steps } = this.#list(template.steps, `${path}.steps`)
-    const [seat, ...others] = this.#seats([template.start.at], `${path}.start.at`)
+    const [position, ...others] = this.#positions([template.start.at], `${path}.start.at`)
     if (others.length)
-      throw wrong(`${where}: ${path}.start.at`, `there are several places at ${template.start.at}; say ${seat}, for example`)
+      throw wrong(`${where}: ${path}.start.at`, `there are several places at ${template.start.at}; say ${position}, for example`)
     return {
       name,
       template,
       labware: template.labware,
-      start: { seat: seat!, mode: template.start.mode },
-      end: { seats: this.#seats(template.end.at, `${path}.end.at`), mode: template.end.mode },
+      start: { position: position!, mode: template.start.mode },
+      end: { positions: this.#positions(template.end.at, `${path}.end.at`), mode: template.end.mode },
       steps,
       lists: this.#lists,
     }
@@ -131,7 +134,7 @@ class StepPlanner {
       return { ...shared, name: name(action.name), kind: 'action', action }
     }
     if ('join' in step) return { ...shared, name: name('join'), kind: 'join', methods: this.#joined(step.join, `${path}.join`) }
-    if ('park' in step) return { ...shared, name: name('park'), kind: 'park', seats: this.#seats(step.park, `${path}.park`) }
+    if ('park' in step) return { ...shared, name: name('park'), kind: 'park', positions: this.#positions(step.park, `${path}.park`) }
     if ('wait_for' in step) return { ...shared, name: name('wait_for'), kind: 'wait_for', event: step.wait_for, timeout: step.timeout }
     if ('while_more_work' in step) {
       return {
@@ -164,10 +167,10 @@ class StepPlanner {
     return names
   }
 
-  #seats(places: readonly string[], path: string): readonly string[] {
+  #positions(places: readonly string[], path: string): readonly string[] {
     const { topology, where } = this.#journey
     mustBeOnce(places, `${where}: ${path}`)
-    return places.flatMap((place, i) => seatsAt(place, topology, `${where}: ${path}[${i}]`))
+    return places.flatMap((place, i) => positionsAt(place, topology, `${where}: ${path}[${i}]`))
   }
 }
 

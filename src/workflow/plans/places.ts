@@ -5,7 +5,7 @@ import { mustBeKnown, mustBeOnce, wrong } from './wrong.ts'
 
 /** Throws `invalid`, naming the place. */
 export function checkPlaces(document: TopologyDocument, where: string): void {
-  for (const check of [eachIsReached, eachIsOneKind, sitesAreToldOnce, seatNamesAreFree, translatorsAreShuttles]) check(document, where)
+  for (const check of [eachIsReached, eachIsOneKind, sitesAreDeclaredOnce, siteNamesAreFree, translatorsAreShuttles]) check(document, where)
 }
 
 function eachIsReached({ positions, transporters }: TopologyDocument, where: string): void {
@@ -38,16 +38,16 @@ function eachIsOneKind({ positions }: TopologyDocument, where: string): void {
 }
 
 /** Either one position has all the sites of a device, or each has one. */
-function sitesAreToldOnce({ positions, devices }: TopologyDocument, where: string): void {
+function sitesAreDeclaredOnce({ positions, devices }: TopologyDocument, where: string): void {
   for (const [id, { sites }] of Object.entries(devices)) {
-    const nests = Object.values(positions).filter(({ device }) => device === id).length
-    if (nests < 2 || sites === 1 || sites === nests) continue
-    throw wrong(`${where}: devices.${id}.sites`, `${nests} positions are nests of ${id}, each of one labware; leave sites out`)
+    const entries = Object.values(positions).filter(({ device }) => device === id).length
+    if (entries < 2 || sites === 1 || sites === entries) continue
+    throw wrong(`${where}: devices.${id}.sites`, `${entries} positions are nests of ${id}, each of one labware; leave sites out`)
   }
 }
 
-/** A seat of a device with several sites is called like its position, with `/site-1` and so on. */
-function seatNamesAreFree({ positions, devices }: TopologyDocument, where: string): void {
+/** A position of a device with several sites is called like its position, with `/site-1` and so on. */
+function siteNamesAreFree({ positions, devices }: TopologyDocument, where: string): void {
   for (const name of Object.keys(positions)) {
     const [position = '', site = ''] = name.split(/\/site-(?=\d+$)/)
     const device = Object.hasOwn(positions, position) ? positions[position]?.device : undefined

@@ -23,9 +23,9 @@ export type ThreadPlan = {
   template: ThreadTemplate
   /** The template of the labware it carries. */
   labware: string
-  start: { seat: string; mode: ThreadTemplate['start']['mode'] }
+  start: { position: string; mode: ThreadTemplate['start']['mode'] }
   /** Any of these. */
-  end: { seats: readonly string[]; mode: ThreadTemplate['end']['mode'] }
+  end: { positions: readonly string[]; mode: ThreadTemplate['end']['mode'] }
   steps: readonly StepPlan[]
   /** Every list of steps in it, by its path: `threads.plate.steps`, `threads.plate.steps[2].cases.complete`. */
   lists: ReadonlyMap<string, readonly StepPlan[]>
@@ -42,7 +42,7 @@ export type StepPlan = {
   | { kind: 'method'; method: MethodPlan }
   | { kind: 'action'; action: ActionPlan }
   | { kind: 'join'; methods: readonly string[] }
-  | { kind: 'park'; seats: readonly string[] }
+  | { kind: 'park'; positions: readonly string[] }
   | { kind: 'wait_for'; event: string; timeout: number }
   | { kind: 'branch'; event: string; timeout: number; cases: ReadonlyMap<string, StepList>; otherwise: StepList }
   | { kind: 'while_more_work'; body: StepList }

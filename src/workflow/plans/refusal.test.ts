@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { compiled, type Loose, smallBench } from './plan_testing.ts'
+import { compiled, type Loose, smallBench } from '../../testing/plans.ts'
 import { refusalFor } from './refusal.ts'
 
 const drivenOnly = (d: Loose) => {

@@ -1,7 +1,7 @@
 // Why a workflow cannot run in a mode: what is not there, and what was not taught.
 
 import { didYouMean } from '../../kit/did_you_mean.ts'
-import type { RunMode } from '../threads/world.ts'
+import type { RunMode } from '../threads/run_environment.ts'
 import type { Bench } from './bench.ts'
 import { actionsOf, type Workflow } from './plan.ts'
 import type { Topology } from './topology.ts'
@@ -38,8 +38,8 @@ function shuttles({ document }: Topology): string[] {
 function untaught({ document, graph }: Topology, bench: Bench): string[] {
   return Object.entries(document.transporters).flatMap(([id, { positions }]) => {
     if (!bench.devices.some(({ device_id, driven }) => device_id === id && driven)) return []
-    const seats = [...graph.seats.values()].filter(({ position }) => positions.includes(position))
-    const missing = seats.map(({ name }) => name).filter((name) => !bench.hasTeachpoint(id, name))
+    const reached = [...graph.positions.values()].filter(({ entry }) => positions.includes(entry))
+    const missing = reached.map(({ name }) => name).filter((name) => !bench.hasTeachpoint(id, name))
     return missing.length ? `${id} was not taught ${missing.join(', ')}` : []
   })
 }

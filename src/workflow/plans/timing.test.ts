@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { topologyWith } from './plan_testing.ts'
+import { topologyWith } from '../../testing/plans.ts'
 import { secondsOf } from './timing.ts'
 
 test('the time of an operation is what the action says, else the topology, else the table, and then the duration on top', async (t) => {

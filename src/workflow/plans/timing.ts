@@ -1,6 +1,8 @@
 // How long things take, as far as somebody knows: what is declared, else what was learned, else what is usual.
 
+import type { Typical } from '../../devices/device.ts'
 import { operations } from '../../devices/operations.ts'
+import { usualSeconds } from '../../devices/usual_time.ts'
 import type { TopologyDocument } from './documents.ts'
 import type { Durations } from './durations.ts'
 import type { Hop } from './graph.ts'
@@ -38,8 +40,31 @@ function durationOf({ params: { duration } }: Known): number {
 }
 
 /** What the table says; nothing for what it does not know, and for readings. */
-function usual(operation: string): number {
+export function usual(operation: string): number {
   return Object.hasOwn(operations, operation) ? operations[operation as keyof typeof operations].typical_seconds : 0
+}
+
+/** So near in °C, a device heats no longer. */
+const warmEnough = 5
+
+/** The temperature that a device has to have before an operation begins; undefined where it need not wait for one. */
+export function temperatureFor(operation: string, { temperature }: Given): number | undefined {
+  return operation !== 'set_temperature' && typeof temperature === 'number' ? temperature : undefined
+}
+
+/** How many °C a device has still to be heated; 0 for one that is warm enough, or has to cool down. */
+export function degreesToHeat(from: number, to: number): number {
+  return to - from > warmEnough ? to - from : 0
+}
+
+/** Seconds until a device is hotter by so many °C; 0 where nobody knows how fast it heats: its operations are learned with the heating. */
+export function heatingSeconds(degrees: number, seconds_per_degree = 0): number {
+  return degrees * seconds_per_degree
+}
+
+/** Seconds until a device that is not initialized is. */
+export function initializationSeconds(device_id: string, typical: Typical | undefined, learned?: Durations): number {
+  return learned?.initialization(device_id) ?? usualSeconds('initialize', typical)
 }
 
 /** What the two halves of a hop take, s. The way there belongs to the place. */

@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { type Loose, says, smallBench, topologyWith } from './plan_testing.ts'
+import { type Loose, says, smallBench, topologyWith } from '../../testing/plans.ts'
 import { compileTopology } from './topology.ts'
 
 test('a topology knows its devices: what they can do, how many labware they hold, and whether there is a driver', async (t) => {

@@ -68,7 +68,7 @@ function knownDevice(device_id: string, document: TopologyDocument, bench: Bench
     device_id,
     configured: driven !== undefined,
     type: driven?.type ?? null,
-    sites: graph.seatsOf(device_id).length,
+    sites: graph.positionsOf(device_id).length,
     operations: new Map([...own, ...declared]),
     limits: driven?.limits ?? {},
   }
@@ -86,7 +86,7 @@ function checkTransporters({ transporters, devices }: TopologyDocument, bench: B
 function checkDevices(document: TopologyDocument, bench: Bench, where: string): void {
   const configured = new Map(bench.devices.map((device) => [device.device_id, device]))
   for (const [name, { device }] of Object.entries(document.positions)) {
-    if (device !== undefined) checkNest(device, `${where}: positions.${name}.device`)
+    if (device !== undefined) checkSite(device, `${where}: positions.${name}.device`)
   }
   for (const [id, { operations }] of Object.entries(document.devices)) {
     const at = `${where}: devices.${id}`
@@ -97,7 +97,7 @@ function checkDevices(document: TopologyDocument, bench: Bench, where: string): 
       mustHave(id, 'operation', { word: operation, known: driven.operations }, `${at}.operations`)
   }
 
-  function checkNest(device: string, at: string): void {
+  function checkSite(device: string, at: string): void {
     const known = configured.get(device)
     if (known?.type === 'transporter' || Object.hasOwn(document.transporters, device))
       throw wrong(at, `${device} is a transporter, and has no nest`)

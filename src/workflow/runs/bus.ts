@@ -7,7 +7,7 @@ import type { Handler } from '../plans/documents.ts'
 type BusOptions = {
   /** Hears of every event, under its specific name. */
   forward(eventName: string, context: Context): void
-  /** A handler has thrown three times running; not told again before it has succeeded. */
+  /** A handler has thrown three times running. This is not reported again before it has succeeded. */
   onBroken(name: string, eventName: string, error: unknown): void
   warn(message: string): void
 }

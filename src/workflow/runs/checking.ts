@@ -4,13 +4,13 @@ import { LabError } from '../../errors.ts'
 import { didYouMean } from '../../kit/did_you_mean.ts'
 import type { Bench } from '../plans/bench.ts'
 import { checkVariables } from '../plans/check_variables.ts'
-import type { Seat } from '../plans/graph.ts'
+import type { Position } from '../plans/graph.ts'
 import type { Workflow } from '../plans/plan.ts'
 import { refusalFor } from '../plans/refusal.ts'
 import { mustBeKnown } from '../plans/wrong.ts'
-import type { World } from '../threads/world.ts'
-import { barcodeOf, mustBeFree, seatOf } from './births.ts'
+import type { RunEnvironment } from '../threads/run_environment.ts'
 import type { Acquisition, Group, Submission, SubmissionRequest } from './submission.ts'
+import { barcodeOf, mustBeFree, positionOf } from './thread_factory.ts'
 
 /** `others`: the submissions of the run that it is put into; what it does not say of variables, they may. Throws `invalid`. */
 export function checkSubmission(
@@ -29,11 +29,11 @@ export function checkSubmission(
 }
 
 /** Where the first threads of a run begin nothing may stand that nobody moves. Throws `conflict`. */
-export function startsMustBeFree(workflow: Workflow, { groups }: SubmissionRequest, world: World): void {
+export function startsMustBeFree(workflow: Workflow, { groups }: SubmissionRequest, environment: RunEnvironment): void {
   for (const name of workflow.document.start) {
     const plan = workflow.threads.get(name)!
     for (const { members } of groups.length > 0 ? groups : [{ members: {} as Group['members'] }])
-      mustBeFree(world, seatOf(plan, members[name]), workflow, plan, barcodeOf(members[name]))
+      mustBeFree(environment, positionOf(plan, members[name]), workflow, plan, barcodeOf(members[name]))
   }
 }
 
@@ -42,12 +42,12 @@ function checkMembers({ name: workflow, threads, topology }: Workflow, { group_i
     const where = `groups: ${group_id}.members.${name}`
     if (!threads.has(name))
       throw new LabError('invalid', `${where}: workflow ${workflow} has no thread ${name}${didYouMean(name, [...threads.keys()])}`)
-    checkPlace(acquisition, [...topology.graph.seats.values()], where)
+    checkPlace(acquisition, [...topology.graph.positions.values()], where)
   }
 }
 
-function checkPlace(acquisition: Acquisition, seats: readonly Seat[], where: string): void {
-  const named = (some: readonly Seat[]) => some.map(({ name }) => name)
-  if ('pool' in acquisition) mustBeKnown('storage', acquisition.pool, named(seats.filter(({ storage }) => storage)), where)
-  else if ('location' in acquisition) mustBeKnown('place', acquisition.location, named(seats), where)
+function checkPlace(acquisition: Acquisition, positions: readonly Position[], where: string): void {
+  const named = (some: readonly Position[]) => some.map(({ name }) => name)
+  if ('pool' in acquisition) mustBeKnown('storage', acquisition.pool, named(positions.filter(({ storage }) => storage)), where)
+  else if ('location' in acquisition) mustBeKnown('place', acquisition.location, named(positions), where)
 }

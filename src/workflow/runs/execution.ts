@@ -3,26 +3,26 @@
 import { LabError, messageOf } from '../../errors.ts'
 import type { Context } from '../../events/event.ts'
 import type { Hub } from '../../events/hub.ts'
-import type { IncidentCategory, NewIncident } from '../../events/incidents.ts'
-import type { Memory } from '../kept/memory.ts'
-import type { SavedExecution } from '../kept/saved.ts'
+import type { IncidentCategory } from '../../events/incidents.ts'
+import type { ExecutionState } from '../journal/checkpoint.ts'
 import { itemKey, type ThreadPlan, type Workflow } from '../plans/plan.ts'
 import { type Phase, phaseTransitions, Status, type WorkflowStatus, workflowTransitions } from '../statuses.ts'
+import type { NoteworthyError, ThreadOrigin } from '../threads/carrier.ts'
 import { travel } from '../threads/journey.ts'
 import { LateCalls } from '../threads/late_calls.ts'
+import type { RunEnvironment } from '../threads/run_environment.ts'
 import { Slots } from '../threads/slots.ts'
-import type { LabwareThread, ThreadOrigin } from '../threads/thread.ts'
-import type { World } from '../threads/world.ts'
-import { Births } from './births.ts'
+import type { Confirmation, LabwareThread, RunPorts } from '../threads/thread.ts'
 import { Bus } from './bus.ts'
 import { Channels, type Published } from './channels.ts'
 import { Flood, flooding } from './flood.ts'
 import { Groups } from './groups.ts'
 import { type InsertRequest, Inserts } from './inserts.ts'
 import { theOneAhead } from './named.ts'
-import type { Confirmation, Operator } from './operator.ts'
+import type { Operator } from './operator.ts'
 import { Stall } from './stall.ts'
 import type { Submission } from './submission.ts'
+import { ThreadFactory } from './thread_factory.ts'
 import { Timeline } from './timeline.ts'
 
 /** What all executions of a service have around them. */
@@ -43,17 +43,15 @@ export type Surroundings = {
 }
 
 /** `saved` is what is taken up again; `restore` does the rest. */
-type Beginning = { isJoinable: boolean; around: Surroundings; saved?: SavedExecution }
-
-type NoteworthyError = Partial<Pick<NewIncident, 'severity' | 'recovery_action' | 'detail'>> & { error?: unknown }
+type Beginning = { isJoinable: boolean; around: Surroundings; saved?: ExecutionState }
 
 /** One that is open takes no more groups or threads after so many, for all its threads are known until it has ended. */
 export const mostThreads = 5000
 
-export class Execution {
+export class Execution implements RunPorts {
   readonly execution_id: string
   readonly workflow: Workflow
-  readonly world: World
+  readonly environment: RunEnvironment
   readonly submissions: Submission[] = []
   readonly threads = new Map<string, LabwareThread>()
   /** Threads whose entry in the journal may be out of date. */
@@ -63,7 +61,7 @@ export class Execution {
   readonly groups: Groups
   readonly inserts: Inserts
   readonly lateCalls = new LateCalls()
-  readonly births: Births
+  readonly threadFactory: ThreadFactory
   readonly #flood: Flood
   readonly stall: Stall
   readonly timeline: Timeline
@@ -77,7 +75,7 @@ export class Execution {
   reason: string | null = null
   #status: Status<WorkflowStatus> | undefined
   /** Keeps it on the card, where it is to outlast the service. */
-  memory: Memory | null = null
+  journal: (NonNullable<RunPorts['journal']> & { end(): Promise<void> }) | null = null
   readonly #around: Surroundings
   readonly #bus: Bus
   readonly #live = new Set<LabwareThread>()
@@ -86,14 +84,14 @@ export class Execution {
   /** Stood down: what still happens is nobody's business. */
   #isSilent = false
 
-  constructor(workflow: Workflow, world: World, { isJoinable, around, saved }: Beginning) {
-    this.execution_id = saved?.execution_id ?? world.newId()
+  constructor(workflow: Workflow, environment: RunEnvironment, { isJoinable, around, saved }: Beginning) {
+    this.execution_id = saved?.execution_id ?? environment.newId()
     this.workflow = workflow
-    this.world = world
+    this.environment = environment
     this.isJoinable = isJoinable
     this.#around = around
     this.#context = { execution_id: this.execution_id, workflow_name: workflow.name }
-    this.births = new Births(this)
+    this.threadFactory = new ThreadFactory(this)
     this.#flood = new Flood(() => around.now())
     this.stall = new Stall(this)
     this.slots = new Slots(this)
@@ -101,9 +99,9 @@ export class Execution {
     this.groups = new Groups(({ submission_id, group_id }) =>
       this.emit('GROUP', group_id, 'COMPLETED', { ...this.#context, submission_id, group_id }),
     )
-    const began = world.clock.now()
+    const began = environment.clock.now()
     this.started_at = saved?.started_at ?? around.now()
-    this.timeline = new Timeline(() => Math.round(world.clock.now() - began) / 1000)
+    this.timeline = new Timeline(() => Math.round(environment.clock.now() - began) / 1000)
     this.#bus = new Bus({
       forward: (name, context) => around.hub.emit(name, context, this.execution_id),
       warn: (message) => around.warn(`${workflow.name}: ${message}`),
@@ -138,7 +136,7 @@ export class Execution {
 
   /** Other open runs that share its places. */
   beside(): Execution[] {
-    return this.#around.open?.().filter((other) => other !== this && other.world === this.world) ?? []
+    return this.#around.open?.().filter((other) => other !== this && other.environment === this.environment) ?? []
   }
 
   /** A fresh one each time: what an event carries is frozen. */
@@ -149,14 +147,14 @@ export class Execution {
   emit(type: string, id: string, status: string, context: Context): void {
     if (this.#isSilent) return
     this.#bus.emit(type, id, status, context)
-    this.memory?.changed()
+    this.journal?.changed()
   }
 
   /** Records an incident of a thread, and answers its id. */
   incident(
     category: IncidentCategory,
     message: string,
-    thread: LabwareThread | null,
+    thread: { thread_id: string } | null,
     { error, detail, ...more }: NoteworthyError = {},
   ): string {
     if (this.#isSilent) return ''
@@ -193,7 +191,7 @@ export class Execution {
 
   /** Makes a thread; it goes on in one of the next turns. */
   spawn(plan: ThreadPlan, origin: ThreadOrigin, start?: string): LabwareThread {
-    const thread = this.births.thread(plan, origin, start)
+    const thread = this.threadFactory.thread(plan, origin, start)
     this.threads.set(thread.thread_id, thread)
     this.stall.reconsider()
     this.groups.began(thread)
@@ -212,7 +210,7 @@ export class Execution {
       throw new LabError('conflict', `execution ${this.execution_id} is ${this.phase.current}; it takes no more threads`)
     if (this.threads.size >= mostThreads)
       throw new LabError('conflict', `execution ${this.execution_id} has had ${this.threads.size} threads; submit what is to come anew`)
-    return this.spawn(this.births.planOf(name, start), this.#originOfAnother(), start)
+    return this.spawn(this.threadFactory.planOf(name, start), this.#originOfAnother(), start)
   }
 
   /** Of the submission that came last; of its group, if there is but one. */
@@ -226,15 +224,15 @@ export class Execution {
     this.#live.add(thread)
     if (this.paused) thread.pause(this.paused.reason)
     if (this.phase.current === 'stopping') thread.cutOff(this.reason ?? 'the execution was aborted')
-    this.world.steps.push(() => {
+    this.environment.steps.push(() => {
       thread.setsOff()
       void travel(thread).then(() => this.#threadEnded(thread))
     })
   }
 
-  /** After a restart: `told` is the last that was told of its workflow. */
-  reopen(told: WorkflowStatus | undefined): void {
-    this.#status = this.#workflowStatus(told)
+  /** After a restart: `published` is the last status of the workflow in the event log. */
+  reopen(published: WorkflowStatus | undefined): void {
+    this.#status = this.#workflowStatus(published)
   }
 
   /** Its threads are there. */
@@ -242,9 +240,9 @@ export class Execution {
     if (this.#status?.current === 'CREATED') this.#status.become('IN_PROGRESS')
   }
 
-  #workflowStatus(told?: WorkflowStatus): Status<WorkflowStatus> {
+  #workflowStatus(published?: WorkflowStatus): Status<WorkflowStatus> {
     const publish = (status: WorkflowStatus) => this.emit('WORKFLOW', this.execution_id, status, this.context())
-    return new Status<WorkflowStatus>(workflowTransitions, told ?? 'CREATED', publish, { isTold: told !== undefined })
+    return new Status<WorkflowStatus>(workflowTransitions, published ?? 'CREATED', publish, { isPublished: published !== undefined })
   }
 
   /** It is what it was when it was saved: all threads stand, and go on when it is resumed. */
@@ -274,7 +272,7 @@ export class Execution {
   emitCustom(name: string, published: Published, thread_id: string | null): void {
     mustBeEmittable(name)
     if (this.isOver) return
-    if (this.world.mode !== 'PURE_SIM' && this.#flood.isBeginning()) {
+    if (this.environment.mode !== 'PURE_SIM' && this.#flood.isBeginning()) {
       const { events, within_s } = flooding
       this.incident('EVENT_FLOOD', `more than ${events} custom events within ${within_s} s; none is dropped`, null, { severity: 'WARNING' })
     }
@@ -341,7 +339,7 @@ export class Execution {
     const { thread, step, action, name } = theOneAhead(this.live(), item)
     thread.skip(itemKey(step, action))
     this.stall.reconsider()
-    this.memory?.changed()
+    this.journal?.changed()
     return name
   }
 
@@ -358,22 +356,22 @@ export class Execution {
 
   /**
    * The service ends, and the run goes on after it: nothing new is begun, hops under way are finished as long as there is patience,
-   * then what stands is kept and nothing is told any more. What a device is doing is for the devices to end. Rejects with `storage`.
+   * then the state stays in the journal and nothing more is published. What a device is doing is for the devices to end. Rejects with `storage`.
    */
   async standDown(patience: Promise<unknown>): Promise<void> {
-    if (!this.memory) return this.abort('the service stops')
+    if (!this.journal) return this.abort('the service stops')
     this.#isStandingDown = true
     const hops = this.live().flatMap(({ carrying }) => carrying ?? [])
     await Promise.race([Promise.allSettled(hops), patience])
-    const kept = this.memory.kept()
-    this.memory = null
+    const kept = this.journal.kept()
+    this.journal = null
     this.#isSilent = true
     await kept
   }
 
   /** Resolves when something may move: where everything is, and what is to be done, is on the card. Never, when the service ends. */
   beforeMotion(): Promise<void> | undefined {
-    return this.#isStandingDown ? new Promise(() => {}) : this.memory?.kept()
+    return this.#isStandingDown ? new Promise(() => {}) : this.journal?.kept()
   }
 
   /** Cuts all threads off; it is aborted when they have unwound. */
@@ -383,7 +381,7 @@ export class Execution {
     this.reason = why
     for (const thread of this.#live) thread.cutOff(why)
     // It may be in the midst of making its first.
-    this.world.steps.push(() => this.#endIfAllHave())
+    this.environment.steps.push(() => this.#endIfAllHave())
   }
 
   #threadEnded(thread: LabwareThread): void {
@@ -425,11 +423,11 @@ export class Execution {
 
   /** Its journal is the only one that knows where its labware is, until what stands around is on the card. */
   async #forget(): Promise<void> {
-    const { memory } = this
-    if (!memory) return
+    const { journal } = this
+    if (!journal) return
     try {
       await this.#around.atRest?.()
-      await memory.end()
+      await journal.end()
     } catch (error) {
       this.#around.warn(`the journal of ${this.execution_id} stays: ${messageOf(error)}`)
     }

@@ -5,8 +5,9 @@ import type { LatchedFault } from '../equipment/equipment.ts'
 import type { Obstacle } from '../scheduler/request.ts'
 import { placeOf } from '../threads/labware.ts'
 import type { PauseSite } from '../threads/recovery.ts'
-import type { LabwareThread } from '../threads/thread.ts'
+import type { LabwareThread, RunPorts } from '../threads/thread.ts'
 import type { Execution } from './execution.ts'
+import { retriesOn } from './held_action.ts'
 import { usedBy } from './used.ts'
 
 const Since = v.pipe(v.number(), v.description('For so long, by the clock of the run'), v.metadata({ unit: 's' }))
@@ -50,7 +51,7 @@ export type Blocker = v.InferOutput<typeof Blocker>
 
 /** Of each thread that has not ended, in the order they came. */
 export function why(execution: Execution): Reason[] {
-  const now = execution.world.clock.now()
+  const now = execution.environment.clock.now()
   return execution.live().map((thread) => {
     const { thread_id, name, status, waiting } = thread
     const because = waiting ? unique(waiting.obstacles().map((obstacle) => worded(obstacle, execution))) : []
@@ -92,7 +93,7 @@ function blockerOfSafeMode(execution: Execution, { incident_id, timestamp }: Saf
 
 /** Of the devices that this run uses: in DEVICE_SIM these are its own simulators. */
 function faultsOf(execution: Execution): Blocker[] {
-  const { equipment, mode } = execution.world
+  const { equipment, mode } = execution.environment
   const faults = equipment.faults?.() ?? []
   if (faults.length === 0) return []
   const used = usedBy(execution)
@@ -136,13 +137,15 @@ function orphansOf(execution: Execution): Blocker[] {
 function blockerOf(thread: LabwareThread): Blocker[] {
   const { waiting, pausedAt, undecidedAt, status, execution } = thread
   if (!waiting) return []
-  const since_s = seconds(execution.world.clock.now() - waiting.since_ms)
+  const since_s = seconds(execution.environment.clock.now() - waiting.since_ms)
   const about = { thread_id: thread.thread_id, thread_name: thread.name, device_id: thread.device, since_s }
   const kind = pausedAt
     ? 'error'
     : (kinds[status.current] ?? (waiting.kind === 'operator' ? 'operator_step' : waiting.kind === 'event' ? 'event' : undefined))
   const remedy = (undecidedAt && remediesAt[undecidedAt]?.(thread)) ?? (kind && remedies[kind])
-  if (kind && remedy) return [{ ...about, kind, message: waiting.what, remedy }]
+  const others = retriesOn(thread)
+  const orThere = others.length > 0 ? `; or have it done at ${others.join(' or ')}: RETRY with "on"` : ''
+  if (kind && remedy) return [{ ...about, kind, message: waiting.what, remedy: `${remedy}${orThere}` }]
   const inTheWay = waiting.obstacles()
   const obstacles = unique(inTheWay.map((obstacle) => worded(obstacle, execution)))
   const isStuck = obstacles.length > 0 || waiting.kind === 'peer'
@@ -200,8 +203,8 @@ const remediesAt: Partial<Record<PauseSite, (thread: LabwareThread) => string>> 
   },
 }
 
-function whereIs({ labware: { labware_id, held_by }, world, picking }: LabwareThread): string {
-  const position = world.scheduler.whereIs(labware_id)
+function whereIs({ labware: { labware_id, held_by }, environment, picking }: LabwareThread): string {
+  const position = environment.scheduler.whereIs(labware_id)
   if (held_by && picking) return placeOf({ held_by }, position ?? null)
   return held_by ? `in the gripper of ${held_by}` : `at ${position ?? 'no place'}`
 }
@@ -215,7 +218,7 @@ function saying(labware_id: string): string {
 }
 
 /** Others may stand until somebody sees to them, and others again wait for those. */
-function remedyFor(inTheWay: readonly Obstacle[], execution: Execution): string {
+function remedyFor(inTheWay: readonly Obstacle[], execution: RunPorts): string {
   const holdersOf = (obstacles: readonly Obstacle[]) =>
     obstacles.flatMap(({ thread_id }) => (thread_id !== null && execution.find(thread_id)) || [])
   const direct = new Set(holdersOf(inTheWay))
@@ -228,9 +231,10 @@ function remedyFor(inTheWay: readonly Obstacle[], execution: Execution): string 
   return remedies.waiting
 }
 
-function worded({ wanted, reason, thread_id, labware_id }: Obstacle, execution: Execution): string {
+/** A sentence for what is in the way. */
+export function worded({ wanted, reason, thread_id, labware_id }: Obstacle, execution: RunPorts): string {
   const holder = nameOf(thread_id, execution)
-  const labware = (labware_id !== null && execution.world.labware.get(labware_id)?.name) || labware_id
+  const labware = (labware_id !== null && execution.environment.labware.get(labware_id)?.name) || labware_id
   const sentences: Record<Obstacle['reason'], string> = {
     held: `${wanted} is held by ${holder}`,
     occupied: `${labware} stands at ${wanted}${thread_id === null ? ', and no thread moves it' : ` (${holder})`}`,
@@ -239,20 +243,22 @@ function worded({ wanted, reason, thread_id, labware_id }: Obstacle, execution: 
     unsafe: `${wanted} is free, but ${holder} could then never go on`,
     unreachable: `there is no way to ${wanted}`,
     booked: `${wanted} is booked for ${holder}`,
+    at_work: `the way to ${wanted} begins or ends in a device that is at work for ${holder}: no arm reaches in before that has ended`,
+    reached_into: `an arm reaches into ${wanted} for ${holder}, or is about to`,
     window: `${wanted}, to which it must go in time afterwards, is not sure to be free then${thread_id === null ? '' : ` (${holder})`}`,
   }
   return sentences[reason]
 }
 
-function nameOf(thread_id: string | null, execution: Execution): string {
+function nameOf(thread_id: string | null, execution: RunPorts): string {
   const thread = thread_id === null ? undefined : execution.find(thread_id)
   if (thread) return `${calledBy(thread, execution)}, which is ${thread.status.current}`
   // It may stand there since its move was cut off.
-  const left = thread_id === null ? undefined : execution.world.labware.get(thread_id)
+  const left = thread_id === null ? undefined : execution.environment.labware.get(thread_id)
   return left ? `${left.name}, which may stand there: look, and say where it is (benchd labware put ${left.labware_id} PLACE)` : 'somebody'
 }
 
-function calledBy({ name, execution }: LabwareThread, { execution_id }: Execution): string {
+function calledBy({ name, execution }: LabwareThread, { execution_id }: RunPorts): string {
   return execution.execution_id === execution_id ? name : `${name} of ${execution.workflow.name} (run ${execution.execution_id})`
 }
 

@@ -9,7 +9,7 @@ export class Flood {
   /** Of the newest, the oldest where the next will be put. */
   readonly #times: number[] = []
   #next = 0
-  #isTold = false
+  #isReported = false
 
   constructor(now: () => number) {
     this.#now = now
@@ -17,13 +17,13 @@ export class Flood {
 
   /** Counts one more; true once, when they have become too many. */
   isBeginning(): boolean {
-    if (this.#isTold) return false
+    if (this.#isReported) return false
     const now = this.#now()
     const oldest = this.#times[this.#next]
     this.#times[this.#next] = now
     this.#next = (this.#next + 1) % flooding.events
-    this.#isTold = oldest !== undefined && now - oldest < flooding.within_s
-    if (this.#isTold) this.#times.length = 0
-    return this.#isTold
+    this.#isReported = oldest !== undefined && now - oldest < flooding.within_s
+    if (this.#isReported) this.#times.length = 0
+    return this.#isReported
   }
 }

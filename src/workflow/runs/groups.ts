@@ -1,7 +1,7 @@
 // The groups of a submission: each is complete when all its threads have ended, in whatever way.
 
 import type { ThreadStatus } from '../statuses.ts'
-import type { LabwareThread, ThreadOrigin } from '../threads/thread.ts'
+import type { Carrier, ThreadOrigin } from '../threads/carrier.ts'
 
 type GroupRecord = {
   submission_id: string
@@ -27,8 +27,8 @@ export class Groups {
     return [...this.#groups.values()].map((group) => ({ ...group, ended: { ...group.ended } }))
   }
 
-  /** As it stands with these threads. `isComplete`: that was told. */
-  restore(threads: Iterable<LabwareThread>, isComplete: (group: GroupRecord) => boolean): void {
+  /** Restores the group with these threads. `isComplete`: its completion was published. */
+  restore(threads: Iterable<Carrier>, isComplete: (group: GroupRecord) => boolean): void {
     for (const { origin, status, isOver } of threads) {
       const group = this.#of(origin)
       if (group && isOver) group.ended[status.current] = (group.ended[status.current] ?? 0) + 1
@@ -43,14 +43,14 @@ export class Groups {
   }
 
   /** A thread without a group belongs to none, and holds none open. */
-  began({ origin }: LabwareThread): void {
+  began({ origin }: Carrier): void {
     const group = this.#of(origin)
     if (!group) return
     group.open++
     this.dirty.add(group)
   }
 
-  ended({ origin, status }: LabwareThread): void {
+  ended({ origin, status }: Carrier): void {
     const group = this.#of(origin)
     if (!group) return
     group.open--

@@ -3,14 +3,14 @@
 
 import { LabError } from '../../errors.ts'
 import { checked } from '../../kit/schema.ts'
-import type { SavedInsert } from '../kept/saved.ts'
+import type { InsertState } from '../journal/checkpoint.ts'
 import { compileWorkflow } from '../plans/compile.ts'
 import { type Action, actionsIn, JsonStep, type Step } from '../plans/documents.ts'
 import { type ActionPlan, allSteps, itemKey, listsIn, type StepPlan, type Workflow } from '../plans/plan.ts'
 import { wrong } from '../plans/wrong.ts'
+import type { Frame } from '../threads/ahead.ts'
 import type { MethodRun } from '../threads/method.ts'
-import type { Frame, LabwareThread } from '../threads/thread.ts'
-import type { Execution } from './execution.ts'
+import type { LabwareThread, RunPorts } from '../threads/thread.ts'
 import { ahead, isCalled, itemsOf, mustBeOne, mustBeThere, type Named } from './named.ts'
 
 type Anchor = { before: string } | { after: string }
@@ -25,18 +25,22 @@ const mostInserts = 500
 type Insert = { anchor: string; where: Where; item: Step; isDone: boolean; paths: Map<string, string> }
 
 /** An insert into a lane that is not open yet. `path` is that of what is put in, `key` of what it stands beside. */
-export type Awaited = { insert: Insert; key: string; path: string }
+type Awaited = { insert: Insert; key: string; path: string }
+
+type Run = RunPorts & { live(): LabwareThread[] }
 
 export class Inserts {
-  readonly #execution: Execution
+  readonly #execution: Run
   readonly #all: Insert[] = []
+  /** What each thread has yet to come to. */
+  readonly #awaited = new Map<LabwareThread, Awaited[]>()
   /** What was added to each lane, behind all that its document has: so each has a path and a name of its own. */
   readonly #added = new Map<string, Step[]>()
   readonly #steps = new Map<string, StepPlan>()
   readonly #actions = new Map<string, ActionPlan>()
   readonly #lists = new Map<string, readonly StepPlan[]>()
 
-  constructor(execution: Execution) {
+  constructor(execution: Run) {
     this.#execution = execution
   }
 
@@ -57,7 +61,7 @@ export class Inserts {
     this.#addAll([...new Set(lanes)], insert)
     this.#all.push(insert)
     for (const named of found) this.#await(named, insert)
-    this.#execution.memory?.changed()
+    this.#execution.journal?.changed()
     if (found.length > 0) return `it is put ${where} ${found.map(({ name }) => name).join(', ')}`
     return `${anchor} is ahead of no thread now; it is put ${where} it when one comes to have it`
   }
@@ -73,12 +77,12 @@ export class Inserts {
 
   /** A lane of a thread was opened: puts in what waits for a place in it. */
   opened(thread: LabwareThread): void {
-    if (thread.awaited.length === 0) return
-    for (const awaited of [...thread.awaited]) {
+    const all = this.#awaited.get(thread) ?? []
+    for (const awaited of [...all]) {
       if (!this.#place(thread, awaited)) continue
       awaited.insert.isDone = true
       thread.touch()
-      thread.awaited.splice(thread.awaited.indexOf(awaited), 1)
+      all.splice(all.indexOf(awaited), 1)
     }
   }
 
@@ -104,7 +108,7 @@ export class Inserts {
     return this.#lists.get(path)
   }
 
-  list(): SavedInsert[] {
+  list(): InsertState[] {
     return this.#all.map(({ anchor, where, item, isDone, paths }) => ({
       anchor,
       where,
@@ -115,7 +119,7 @@ export class Inserts {
   }
 
   /** As they were listed. */
-  restore(saved: readonly SavedInsert[]): void {
+  restore(saved: readonly InsertState[]): void {
     for (const { anchor, where, item, is_done, lanes } of saved) {
       const insert: Insert = { anchor, where, item: checked(JsonStep, item, 'an insert'), isDone: is_done, paths: new Map() }
       for (const lane of lanes) this.#add(lane, insert)
@@ -124,14 +128,14 @@ export class Inserts {
   }
 
   /** What a thread waited for, by the number of the insert in the list. */
-  awaitedBy({ awaited }: LabwareThread): { insert: number; key: string; path: string }[] {
-    return awaited.map(({ insert, key, path }) => ({ insert: this.#all.indexOf(insert), key, path }))
+  awaitedBy(thread: LabwareThread): { insert: number; key: string; path: string }[] {
+    return (this.#awaited.get(thread) ?? []).map(({ insert, key, path }) => ({ insert: this.#all.indexOf(insert), key, path }))
   }
 
   restoreAwaited(thread: LabwareThread, saved: readonly { insert: number; key: string; path: string }[]): void {
     for (const { insert, key, path } of saved) {
       const known = this.#all[insert]
-      if (known) thread.awaited.push({ insert: known, key, path })
+      if (known) this.#expect(thread, { insert: known, key, path })
     }
   }
 
@@ -197,13 +201,19 @@ export class Inserts {
 
   #await(named: Named, insert: Insert): void {
     const { thread, step, action } = named
-    thread.awaited.push({ insert, key: itemKey(step, action), path: insert.paths.get(laneOf(named))! })
+    this.#expect(thread, { insert, key: itemKey(step, action), path: insert.paths.get(laneOf(named))! })
     thread.touch()
     this.opened(thread)
   }
 
+  #expect(thread: LabwareThread, awaited: Awaited): void {
+    const all = this.#awaited.get(thread)
+    if (all) all.push(awaited)
+    else this.#awaited.set(thread, [awaited])
+  }
+
   #isAwaited(insert: Insert): boolean {
-    return this.#execution.live().some(({ awaited }) => awaited.some((one) => one.insert === insert))
+    return this.#execution.live().some((thread) => this.#awaited.get(thread)?.some((one) => one.insert === insert))
   }
 
   /** Answers whether there is a lane with its place. */

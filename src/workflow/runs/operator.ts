@@ -1,17 +1,10 @@
 // What people are asked to do in a run: instructions to confirm, labware to bring and to take away.
 
 import { LabError } from '../../errors.ts'
-import type { LabwareThread } from '../threads/thread.ts'
-import type { Execution } from './execution.ts'
+import type { Publisher } from '../threads/carrier.ts'
+import type { Confirmation, LabwareThread } from '../threads/thread.ts'
 
 export type ManualStep = { step_id: string; execution_id: string; thread_id: string; instruction: string; since: number }
-
-export interface Confirmation {
-  /** Calls once it is confirmed, at once if it is. The answer calls it off. */
-  wait(confirmed: () => void): () => void
-  /** Nobody waits for it any more. */
-  withdraw(): void
-}
 
 type ByHand = 'place' | 'remove'
 type Pending = ManualStep & { isConfirmed: boolean; tell: () => void }
@@ -36,12 +29,12 @@ export class Operator {
   }
 
   /** In PURE_SIM, where nobody is there to do it, it is confirmed at once. */
-  instruct(execution: Execution, instruction: string, thread_id: string): Confirmation {
-    const step_id = this.#newId(execution)
-    const isConfirmed = execution.world.mode === 'PURE_SIM'
+  instruct(run: Publisher, instruction: string, thread_id: string): Confirmation {
+    const step_id = this.#newId(run)
+    const isConfirmed = run.environment.mode === 'PURE_SIM'
     const step: Pending = {
       step_id,
-      execution_id: execution.execution_id,
+      execution_id: run.execution_id,
       thread_id,
       instruction,
       since: this.#now(),
@@ -49,7 +42,7 @@ export class Operator {
       tell: () => {},
     }
     this.#steps.set(step_id, step)
-    execution.emit('OPERATOR', '', 'INSTRUCTION', { ...execution.context(), thread_id, instruction, step_id })
+    run.emit('OPERATOR', '', 'INSTRUCTION', { ...run.context(), thread_id, instruction, step_id })
     return {
       wait(confirmed) {
         if (step.isConfirmed) confirmed()
@@ -108,9 +101,9 @@ export class Operator {
   }
 
   /** `manual_step-` and four hex digits, none of them twice. */
-  #newId({ world }: Execution): string {
+  #newId({ environment }: Publisher): string {
     for (;;) {
-      const step_id = `manual_step-${world.newId().replaceAll('-', '').slice(-4)}`
+      const step_id = `manual_step-${environment.newId().replaceAll('-', '').slice(-4)}`
       if (!this.#steps.has(step_id)) return step_id
     }
   }

@@ -1,21 +1,32 @@
 // Whether anything in a run can still move: looked at when all its threads wait.
 
 import { LabError } from '../../errors.ts'
-import { isBlocked } from '../threads/thread.ts'
-import type { Execution } from './execution.ts'
-import { type LeftLabware, leftAt } from './left_labware.ts'
+import { isBlocked, type Publisher, type Waiting } from '../threads/carrier.ts'
+import { inTheWayAt, type LabwareInTheWay } from './in_the_way.ts'
+
+/** What is looked at of a run, and done to one that stands. */
+interface Run extends Publisher {
+  readonly isOver: boolean
+  readonly paused: unknown
+  readonly threads: ReadonlyMap<string, unknown>
+  readonly liveCount: number
+  live(): readonly { readonly name: string; readonly waiting: Waiting | null }[]
+  /** Other open runs that share its places. */
+  beside(): readonly Run[]
+  pause(reason: 'system'): void
+}
 
 export class Stall {
-  readonly #execution: Execution
+  readonly #execution: Run
   /** Threads that wait for others. */
   #blocked = 0
   #isLooking = false
   /** What nobody could get past, for a run that stands because of it. */
   picture: string | null = null
   /** The labware in its way that no thread moves. */
-  #left: readonly LeftLabware[] = []
+  #left: readonly LabwareInTheWay[] = []
 
-  constructor(execution: Execution) {
+  constructor(execution: Run) {
     this.#execution = execution
   }
 
@@ -29,13 +40,13 @@ export class Stall {
   suspect(): void {
     if (this.#blocked < this.#execution.liveCount || this.#isLooking) return
     this.#isLooking = true
-    this.#execution.world.steps.push(() => {
+    this.#execution.environment.steps.push(() => {
       this.#isLooking = false
       this.#look()
     })
   }
 
-  /** An operator has seen to it: the same again is told again. */
+  /** An operator has seen to the stall: the same stall is reported again. */
   forget(): void {
     this.picture = null
     this.#left = []
@@ -48,8 +59,8 @@ export class Stall {
 
   /** What has to be taken away before it can go on, in words; undefined as soon as any of it is gone. */
   get remedy(): string | undefined {
-    const { world } = this.#execution
-    const isThere = ({ position, labware_id }: LeftLabware) => leftAt(world, position)?.labware_id === labware_id
+    const { environment } = this.#execution
+    const isThere = ({ position, labware_id }: LabwareInTheWay) => inTheWayAt(environment, position)?.labware_id === labware_id
     return this.#left.length > 0 && this.#left.every(isThere) ? inWords(this.#left) : undefined
   }
 
@@ -69,15 +80,15 @@ export class Stall {
     const picture = live.map(({ waiting, name }) => `${name} waits for ${waiting!.what}`).join('; ')
     if (picture === this.picture) return
     this.picture = picture
-    const { world } = this.#execution
+    const { environment } = this.#execution
     const positions = obstacles.flatMap(({ thread_id, labware_id }) =>
       thread_id !== null
-        ? (world.labware.get(thread_id)?.placing ?? [])
+        ? (environment.labware.get(thread_id)?.placing ?? [])
         : labware_id !== null
-          ? (world.scheduler.whereIs(labware_id) ?? [])
+          ? (environment.scheduler.whereIs(labware_id) ?? [])
           : [],
     )
-    this.#left = [...new Set(positions)].flatMap((position) => leftAt(world, position) ?? [])
+    this.#left = [...new Set(positions)].flatMap((position) => inTheWayAt(environment, position) ?? [])
     const words = this.#left.length > 0 ? `${picture}; ${inWords(this.#left)}` : picture
     this.#execution.incident('SYSTEM_STALL', `nothing can move any more: ${words}`, null, { recovery_action: 'RESUME_EXECUTION' })
     this.#execution.pause('system')
@@ -85,11 +96,11 @@ export class Stall {
 }
 
 /** All that moves in it waits for others. One that is paused goes on when somebody says so. */
-function isBlockedWhole(execution: Execution): boolean {
+function isBlockedWhole(execution: Run): boolean {
   const live = execution.live()
   return !execution.paused && !execution.isOver && live.length > 0 && live.every(({ waiting }) => waiting && isBlocked(waiting))
 }
 
-function inWords(left: readonly LeftLabware[]): string {
+function inWords(left: readonly LabwareInTheWay[]): string {
   return left.map(({ message }) => message).join('; ')
 }

@@ -3,7 +3,7 @@
 import * as v from 'valibot'
 import { Id, Name } from '../../kit/name.ts'
 import { Status, type SubmissionStatus, submissionTransitions } from '../statuses.ts'
-import { runModes } from '../threads/world.ts'
+import { runModes } from '../threads/run_environment.ts'
 
 /** As `placed` takes it. */
 const Barcode = v.pipe(v.string(), v.minLength(1), v.maxLength(128))
@@ -71,6 +71,6 @@ export class Submission {
     const tell = (status: SubmissionStatus) => {
       if (status !== 'IN_PROGRESS') publish(this, status)
     }
-    this.status = new Status<SubmissionStatus>(submissionTransitions, status, tell, { isTold: true })
+    this.status = new Status<SubmissionStatus>(submissionTransitions, status, tell, { isPublished: true })
   }
 }

@@ -1,8 +1,7 @@
 // What an execution has done and when: a row for each action and each hop, the newest ten thousand of them.
 
+import type { Hop } from '../plans/graph.ts'
 import { type ActionStatus, actionTransitions, isTerminal } from '../statuses.ts'
-import type { ActionRun } from '../threads/action.ts'
-import type { MoveRun } from '../threads/moving.ts'
 
 export type TimelineRow = {
   action_id: string
@@ -24,6 +23,17 @@ export type TimelineRow = {
   started: number | null
   ended: number | null
 }
+
+type Named = { readonly name: string }
+type Thread = Named & { readonly thread_id: string }
+type TimedAction = {
+  readonly action_id: string
+  readonly owner: Thread
+  readonly plan: Named
+  readonly method: { readonly method_id: string; readonly plan: Named } | null
+  readonly device: string | null
+}
+type TimedMove = { readonly action_id: string; readonly thread: Thread; readonly hop: Hop }
 
 const mostKept = 10_000
 
@@ -48,13 +58,17 @@ export class Timeline {
     return [...this.#rows.values()]
   }
 
-  action(run: ActionRun, status: ActionStatus): void {
+  row(action_id: string): TimelineRow | undefined {
+    return this.#rows.get(action_id)
+  }
+
+  action(run: TimedAction, status: ActionStatus): void {
     const row = this.#rows.get(run.action_id) ?? this.#begin(rowOf(run, this.#now()))
     row.device = run.device
     this.#note(row, status, 'EXECUTING_ACTION')
   }
 
-  move(run: MoveRun, status: ActionStatus): void {
+  move(run: TimedMove, status: ActionStatus): void {
     const row = this.#rows.get(run.action_id) ?? this.#begin(rowOf(run, this.#now()))
     this.#note(row, status, 'PREPARING_TO_MOVE')
   }
@@ -77,7 +91,7 @@ export class Timeline {
   }
 }
 
-function rowOf(run: ActionRun | MoveRun, created: number): TimelineRow {
+function rowOf(run: TimedAction | TimedMove, created: number): TimelineRow {
   const isMove = 'hop' in run
   const { thread_id, name } = isMove ? run.thread : run.owner
   const { plan, method } = isMove ? { plan: null, method: null } : run

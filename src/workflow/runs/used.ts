@@ -8,7 +8,7 @@ export function usedBy(execution: Execution): ReadonlySet<string> {
   const actions = [...actionsOf(execution.workflow), ...putIn(execution)]
   const devices = new Set(actions.flatMap(({ devices }) => devices))
   const { graph } = execution.workflow.topology
-  const places = new Set([...placesOf(execution), ...[...devices].flatMap((device) => graph.seatsOf(device).map(({ name }) => name))])
+  const places = new Set([...placesOf(execution), ...[...devices].flatMap((device) => graph.positionsOf(device).map(({ name }) => name))])
   return new Set([...devices, ...carriersBetween([...places], execution.workflow)])
 }
 
@@ -19,13 +19,13 @@ function putIn(execution: Execution): ActionPlan[] {
 
 /** Where its labware comes from, stands now, may rest and goes to. */
 function placesOf(execution: Execution): string[] {
-  const { workflow, world } = execution
+  const { workflow, environment } = execution
   const planned = [...workflow.threads.values()].flatMap(({ start, end, steps }) => [
-    start.seat,
-    ...end.seats,
-    ...[...allSteps(steps)].flatMap((step) => (step.kind === 'park' ? step.seats : [])),
+    start.position,
+    ...end.positions,
+    ...[...allSteps(steps)].flatMap((step) => (step.kind === 'park' ? step.positions : [])),
   ])
-  const now = execution.live().flatMap(({ startsAt, labware }) => [startsAt, world.scheduler.whereIs(labware.labware_id) ?? startsAt])
+  const now = execution.live().flatMap(({ startsAt, labware }) => [startsAt, environment.scheduler.whereIs(labware.labware_id) ?? startsAt])
   return [...planned, ...now]
 }
 

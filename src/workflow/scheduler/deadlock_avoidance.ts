@@ -1,9 +1,9 @@
 // Deadlock avoidance: whether all labware can still finish after a grant, checked before the grant is given (a safe-state check as in the
 // banker's algorithm).
 
-import type { Claimant, Occupancy, Resource, Zone } from './occupancy.ts'
-import { DeviceSites } from './occupancy.ts'
-import type { Ticket } from './ticket.ts'
+import type { Claimant, Resource, Ticket, Zone } from './model.ts'
+import { DeviceSites } from './model.ts'
+import type { Occupancy } from './occupancy.ts'
 
 type Lists = readonly (readonly Resource[])[]
 
@@ -21,7 +21,7 @@ export class DeadlockAvoidance {
   constructor(occupancy: Occupancy) {
     this.#occupancy = occupancy
     this.#parkingZones = occupancy.parking.filter(
-      (parkingZone) => !parkingZone.isHandOver && occupancy.graph.reachesAll(parkingZone.seats[0]!.name),
+      (parkingZone) => !parkingZone.isHandOver && occupancy.graph.reachesAll(parkingZone.positions[0]!.name),
     )
   }
 
@@ -36,7 +36,7 @@ export class DeadlockAvoidance {
     // Hundreds of threads that are yet to come may request the same: the answer is the same for all of them.
     if (this.#seen !== this.#occupancy.version) this.#known.clear()
     this.#seen = this.#occupancy.version
-    const wish = `${ticket.wish} with ${ticket.inputs} at ${seatOf(resource)}`
+    const wish = `${ticket.wish} with ${ticket.inputs} at ${positionOf(resource)}`
     let trapped = this.#known.get(wish)
     if (!trapped) {
       trapped = this.#isHeard() ? nobody : this.#trapped(ticket, resource)
@@ -51,7 +51,7 @@ export class DeadlockAvoidance {
     if (resource.promisedTo === ticket.claimant || isThere(ticket.claimant, resource) || this.#leavesRoom(resource)) return nobody
     if (!restsOnPad && ticket.later.every((resources) => resources.some((next) => !next.isClosedTo(ticket.claimant, ticket.inputs))))
       return nobody
-    const island = this.#occupancy.graph.islandOf(seatOf(resource))
+    const island = this.#occupancy.graph.islandOf(positionOf(resource))
     const locked = lockedIn(this.#occupancy, island, ticket, resource)
     if (locked.size === 0) return nobody
     for (const claimant of lockedIn(this.#occupancy, island)) locked.delete(claimant)
@@ -67,10 +67,12 @@ export class DeadlockAvoidance {
   }
 
   #leavesRoom(resource: Resource): boolean {
-    const seat = seatOf(resource)
+    const position = positionOf(resource)
     return this.#parkingZones.some(
       (parkingZone) =>
-        parkingZone !== resource && isFree(parkingZone) && this.#occupancy.graph.hops(parkingZone.seats[0]!.name, seat) !== undefined,
+        parkingZone !== resource &&
+        isFree(parkingZone) &&
+        this.#occupancy.graph.hops(parkingZone.positions[0]!.name, position) !== undefined,
     )
   }
 }
@@ -165,7 +167,7 @@ function makeRoom(
     const { placement } = claimant
     if (!placement || parked.has(claimant) || !(claimant.ticket ?? claimant.last)?.canPark || !board.standsIn(claimant, wanted)) continue
     const parkingZone = parking.find(
-      (zone) => !zone.isHandOver && board.isEmpty(zone) && graph.hops(placement.seat, zone.seats[0]!.name) !== undefined,
+      (zone) => !zone.isHandOver && board.isEmpty(zone) && graph.hops(placement.position, zone.positions[0]!.name) !== undefined,
     )
     if (!parkingZone) continue
     board.set(claimant, [parkingZone])
@@ -181,7 +183,7 @@ class Board {
   readonly #takers = new Map<Resource, Claimant[]>()
 
   constructor({ claimants, graph }: Occupancy, island: number) {
-    const isHere = (resource: Resource) => graph.islandOf(seatOf(resource)) === island
+    const isHere = (resource: Resource) => graph.islandOf(positionOf(resource)) === island
     for (const claimant of claimants.values()) {
       const here = resourcesOf(claimant, isHere)
       if (here.length > 0) this.set(claimant, here)
@@ -225,8 +227,8 @@ class Board {
   }
 }
 
-function seatOf(resource: Resource): string {
-  return resource instanceof DeviceSites ? resource.doors[0]! : resource.seats[0]!.name
+function positionOf(resource: Resource): string {
+  return resource instanceof DeviceSites ? resource.doors[0]! : resource.positions[0]!.name
 }
 
 /** The resources of a claimant on the island. It may have some on several islands, after its labware was carried by hand. */

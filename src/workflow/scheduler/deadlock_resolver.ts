@@ -2,13 +2,14 @@
 
 import { SmallSet } from '../../kit/small_set.ts'
 import { isFree } from './deadlock_avoidance.ts'
-import { type Claimant, DeviceSites, type Occupancy, type Placement, type Resource, type Zone } from './occupancy.ts'
+import type { Ticket } from './model.ts'
+import { type Claimant, DeviceSites, type Placement, type Resource, type Zone } from './model.ts'
+import type { Occupancy } from './occupancy.ts'
 import { Parking } from './parking.ts'
 import { compare, type Ranked } from './ranked_queue.ts'
 import type { RequestQueue } from './request_queue.ts'
 import type { Reservations } from './reservations.ts'
 import type { RouteGrants } from './route_grants.ts'
-import type { Ticket } from './ticket.ts'
 import { canGoOn, doubting, WaitForGraph } from './wait_for_graph.ts'
 
 export type OnDeadlock = (thread_ids: readonly string[], victim: string) => void
@@ -165,7 +166,7 @@ export class DeadlockResolver {
     this.#vacated = this.#occupancy.vacated
     for (const [claimant, members] of this.#stuck) {
       for (const { placement } of members)
-        if (placement && this.#parking.padsNear(placement.seat).some(isFree)) this.#deadlocked.add(claimant)
+        if (placement && this.#parking.parkingNear(placement.position).some(isFree)) this.#deadlocked.add(claimant)
       if (this.#deadlocked.has(claimant)) this.#stuck.delete(claimant)
     }
   }
@@ -203,7 +204,7 @@ export class DeadlockResolver {
       // A claimant that waits for a cycle without being part of it would only use up the parking position; one that waits for a held thread may wait for hours.
       if (helps === 0 || (!isInRing && !(isOneHeld && helps === 2))) continue
       const parkingZone = this.#parking.nearestPad(claimant)
-      const hops = parkingZone ? this.#occupancy.graph.hops(placement.seat, parkingZone.seats[0]!.name)! : Number.POSITIVE_INFINITY
+      const hops = parkingZone ? this.#occupancy.graph.hops(placement.position, parkingZone.positions[0]!.name)! : Number.POSITIVE_INFINITY
       const cost = [
         parkingZone ? 0 : 1,
         isInRing ? 0 : 1,
@@ -282,7 +283,7 @@ export class DeadlockResolver {
     if (victim && this.#occupancy.parking.some((parkingZone) => isHopeful(parkingZone, members))) return false
     const calls = victim && !victim.isIdle ? victim : (firstOf(members) ?? this.#keptOut(members))
     if (!calls) return false
-    calls.isTold = true
+    calls.isReported = true
     this.#occupancy.version++
     // Others may have waited for this one to move.
     this.suspectAll()
@@ -305,7 +306,7 @@ export class DeadlockResolver {
       const first = tickets.find(
         (ticket) => !ticket.isIdle && !canGoOn(this.#waitForGraph.waysOf(ticket.claimant, doubting) ?? [], members),
       )
-      if (first && !tickets.some(({ isTold }) => isTold)) return first
+      if (first && !tickets.some(({ isReported }) => isReported)) return first
     }
     return undefined
   }
@@ -349,7 +350,7 @@ function firstOf(members: ReadonlySet<Claimant>): Ticket | undefined {
 /** Whether the labware there, or on its way there, may leave. */
 function isHopeful({ placement, reservedFor }: Zone, members: ReadonlySet<Claimant>): boolean {
   const claimant = placement ? placement.claimant : reservedFor
-  return claimant !== null && !members.has(claimant) && !claimant.ticket?.isTold
+  return claimant !== null && !members.has(claimant) && !claimant.ticket?.isReported
 }
 
 function* restingIn(members: ReadonlySet<Claimant>): Generator<{ claimant: Claimant; ticket: Ticket; placement: Placement }> {
@@ -360,5 +361,5 @@ function* restingIn(members: ReadonlySet<Claimant>): Generator<{ claimant: Claim
 }
 
 function namesOf({ request }: Ticket): string {
-  return request.candidates.map((candidate) => ('device' in candidate ? candidate.device : candidate.seat)).join(' or ')
+  return request.candidates.map((candidate) => ('device' in candidate ? candidate.device : candidate.position)).join(' or ')
 }

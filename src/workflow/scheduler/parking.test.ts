@@ -1,7 +1,7 @@
 // Labware that is in the way of others goes aside, and takes up again what it wanted.
 
 import { test } from 'tap'
-import { run, testRuntime, trace } from '../testing.ts'
+import { run, testRuntime, trace } from '../../testing/workflow.ts'
 
 const topology = {
   format: 1,

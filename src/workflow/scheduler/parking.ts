@@ -1,9 +1,9 @@
 // Which labware may be parked, and where: positions that take labware out of the way for a while.
 
 import { isFree } from './deadlock_avoidance.ts'
-import type { Claimant, Occupancy, Zone } from './occupancy.ts'
+import type { Claimant, Ticket, Zone } from './model.ts'
+import type { Occupancy } from './occupancy.ts'
 import type { RequestQueue } from './request_queue.ts'
-import type { Ticket } from './ticket.ts'
 
 /** A labware that was parked more often than this goes around in circles. */
 const parksOfOne = 3
@@ -12,7 +12,7 @@ export class Parking {
   readonly #occupancy: Occupancy
   readonly #requests: RequestQueue
   /** The parking positions that can be reached from a position, the nearest first. */
-  readonly #padsFrom = new Map<string, readonly Zone[]>()
+  readonly #parkingFrom = new Map<string, readonly Zone[]>()
 
   constructor(occupancy: Occupancy, requests: RequestQueue) {
     this.#occupancy = occupancy
@@ -36,32 +36,32 @@ export class Parking {
   /** The nearest free parking position. One where labware is handed over counts only if there is a way around it. */
   nearestPad({ placement }: Claimant): Zone | undefined {
     if (!placement) return undefined
-    return this.padsNear(placement.seat).find(
+    return this.parkingNear(placement.position).find(
       (parkingZone) => isFree(parkingZone) && !(parkingZone.isHandOver && this.#isNeeded(parkingZone)),
     )
   }
 
   /** Parking positions by distance, free or not. */
-  padsNear(seat: string): readonly Zone[] {
-    let parkingZones = this.#padsFrom.get(seat)
+  parkingNear(position: string): readonly Zone[] {
+    let parkingZones = this.#parkingFrom.get(position)
     if (!parkingZones) {
-      parkingZones = padsFrom(seat, this.#occupancy)
-      this.#padsFrom.set(seat, parkingZones)
+      parkingZones = parkingFrom(position, this.#occupancy)
+      this.#parkingFrom.set(position, parkingZones)
     }
     return parkingZones
   }
 
-  #isNeeded({ seats }: Zone): boolean {
-    return !this.#occupancy.graph.canDoWithout(seats[0]!.name, (seat) => !isFree(this.#occupancy.zone(seat)))
+  #isNeeded({ positions }: Zone): boolean {
+    return !this.#occupancy.graph.canDoWithout(positions[0]!.name, (position) => !isFree(this.#occupancy.zone(position)))
   }
 }
 
 /** Further away than any position. */
 const handOver = 1e6
 
-function padsFrom(from: string, { graph, parking }: Occupancy): readonly Zone[] {
+function parkingFrom(from: string, { graph, parking }: Occupancy): readonly Zone[] {
   const reached = parking.flatMap((parkingZone) => {
-    const hops = graph.hops(from, parkingZone.seats[0]!.name)
+    const hops = graph.hops(from, parkingZone.positions[0]!.name)
     return hops === undefined ? [] : [{ parkingZone, far: hops + (parkingZone.isHandOver ? handOver : 0) }]
   })
   return reached.sort((a, b) => a.far - b.far).map(({ parkingZone }) => parkingZone)

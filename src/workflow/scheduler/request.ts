@@ -1,7 +1,7 @@
 // The interface of the scheduler: what a thread requests, and what it is granted.
 
 /** A device with all its sites, or one position. */
-export type Candidate = { device: string } | { seat: string }
+export type Candidate = { device: string } | { position: string }
 
 /**
  * A thread requests one of several resources. The scheduler calls `granted` once, in the same turn as the change that made it possible, which
@@ -28,7 +28,7 @@ export type Request = {
    * Called when the labware is in the way of others: it is to go to this position, which is reserved for it, and make its request anew from
    * there (`again` keeps its rank). Absent for labware that must stay where it is.
    */
-  park?(seat: string, again: Again): void
+  park?(position: string, again: Again): void
   /** Called when the request is part of a deadlock that the scheduler cannot resolve, since no parking position is free. */
   stuck?(why: string): void
 }
@@ -61,7 +61,7 @@ export interface RequestHandle {
 export type Obstacle = {
   /** The device or position that is wanted. */
   wanted: string
-  reason: 'held' | 'occupied' | 'reserved' | 'corridor' | 'unsafe' | 'unreachable' | 'booked' | 'window'
+  reason: 'held' | 'occupied' | 'reserved' | 'corridor' | 'unsafe' | 'unreachable' | 'booked' | 'window' | 'at_work' | 'reached_into'
   /** The thread that holds it, if one does. */
   thread_id: string | null
   /** The labware that stands there, if any. */
@@ -69,8 +69,8 @@ export type Obstacle = {
 }
 
 /** The state of a position. */
-export type SeatState = {
-  seat: string
+export type PositionState = {
+  position: string
   device: string | null
   labware_id: string | null
   /** The thread for whose labware it is reserved. */

@@ -2,11 +2,12 @@
 
 import { LabError } from '../../errors.ts'
 import type { DeadlockAvoidance } from './deadlock_avoidance.ts'
-import { DeviceSites, type ObstacleVisitor, type Occupancy, type Resource, type Zone } from './occupancy.ts'
+import type { Ticket } from './model.ts'
+import { DeviceSites, type ObstacleVisitor, type Resource, type Zone } from './model.ts'
+import type { Occupancy } from './occupancy.ts'
 import { compare, RankedQueue } from './ranked_queue.ts'
 import type { Obstacle } from './request.ts'
 import type { Reservations } from './reservations.ts'
-import type { Ticket } from './ticket.ts'
 
 export class RequestQueue {
   readonly #occupancy: Occupancy
@@ -212,7 +213,7 @@ export class RequestQueue {
     ticket.state = 'withdrawn'
     this.#occupancy.reserve(parkingZone, claimant)
     claimant.parking = parkingZone
-    request.park?.(parkingZone.seats[0]!.name, { sequence, parked: parked + 1 })
+    request.park?.(parkingZone.positions[0]!.name, { sequence, parked: parked + 1 })
   }
 
   /** Calls `tell` with each obstacle between the ticket and one of its candidates. */
@@ -239,7 +240,7 @@ export class RequestQueue {
     const obstacles: Obstacle[] = []
     if (ticket.state !== 'waiting') return obstacles
     ticket.request.candidates.forEach((candidate, i) => {
-      const wanted = 'device' in candidate ? candidate.device : candidate.seat
+      const wanted = 'device' in candidate ? candidate.device : candidate.position
       this.obstacles(ticket, i, (reason, by, placement) => {
         obstacles.push({ wanted, reason, thread_id: by?.thread_id ?? null, labware_id: placement?.labware_id ?? null })
       })

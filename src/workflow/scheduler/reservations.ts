@@ -2,9 +2,10 @@
 
 import type { Clock } from '../../kit/clock.ts'
 import type { Hops } from '../plans/timing.ts'
-import { type Claimant, DeviceSites, type Occupancy, type Resource } from './occupancy.ts'
+import type { Ticket } from './model.ts'
+import { type Claimant, DeviceSites, type Resource } from './model.ts'
+import type { Occupancy } from './occupancy.ts'
 import type { Keep } from './request.ts'
-import type { Ticket } from './ticket.ts'
 
 /** What planning ahead needs: the clock, and the durations of hops. */
 export type Ahead = { clock: Clock; hops: Hops }
@@ -233,7 +234,7 @@ export class Reservations {
   }
 
   #wayTo({ placement }: Claimant, sites: DeviceSites): number {
-    return !placement || placement.zone.device === sites ? 0 : this.#way(placement.seat, sites)
+    return !placement || placement.zone.device === sites ? 0 : this.#way(placement.position, sites)
   }
 
   #between(from: DeviceSites, to: DeviceSites): number {

@@ -2,50 +2,15 @@
 
 import { LabError } from '../../errors.ts'
 import type { Hop } from '../plans/graph.ts'
-import type { Claimant, ObstacleVisitor, Occupancy, Placement, Zone } from './occupancy.ts'
-import type { Ranked } from './ranked_queue.ts'
+import { type Claimant, type ObstacleVisitor, type Placement, RouteGrant, type Zone } from './model.ts'
+import type { Occupancy } from './occupancy.ts'
 import type { Obstacle } from './request.ts'
-
-/** Its functions are bound: they can be passed on alone. */
-export class RouteGrant implements Ranked {
-  readonly claimant: Claimant
-  readonly placement: Placement
-  readonly to: string
-  readonly target: Zone
-  readonly granted: (route: readonly Hop[]) => void
-  /** Labware that stands in a corridor goes before all others, since they wait for it. */
-  readonly priority: number
-  readonly sequence: number
-  readonly withdraw: () => void
-  readonly explain: () => Obstacle[]
-  state: 'waiting' | 'granted' | 'over' = 'waiting'
-  /** Whether it is to be looked at again. */
-  isFresh = false
-  route: readonly Hop[] = []
-  /** The zones that it passes, without those where it stands and where it goes. */
-  passages: readonly Zone[] = []
-
-  constructor(
-    order: { placement: Placement; claimant: Claimant; to: string; target: Zone; granted(route: readonly Hop[]): void } & Ranked,
-    calls: { withdraw(routeGrant: RouteGrant): void; explain(routeGrant: RouteGrant): Obstacle[] },
-  ) {
-    this.claimant = order.claimant
-    this.placement = order.placement
-    this.to = order.to
-    this.target = order.target
-    this.granted = order.granted
-    this.priority = order.priority
-    this.sequence = order.sequence
-    this.withdraw = () => calls.withdraw(this)
-    this.explain = () => calls.explain(this)
-  }
-}
 
 export class RouteGrants {
   readonly #occupancy: Occupancy
   /** Route requests to be looked at again. */
   readonly #fresh: RouteGrant[] = []
-  /** Route requests with labware at rest in their way. */
+  /** Route requests with labware at rest in their way, and those whose device is at work. */
   readonly #stalled = new Set<RouteGrant>()
   readonly #calls: { withdraw(routeGrant: RouteGrant): void; explain(routeGrant: RouteGrant): Obstacle[] }
   #count = 0
@@ -68,10 +33,10 @@ export class RouteGrants {
         `${to} is not reserved for thread ${claimant.thread_id}; ask for it before ${labware_id} travels there`,
       )
     }
-    const route = graph.route(placement.seat, to)
-    if (!route) throw new LabError('not_found', `there is no way from ${placement.seat} to ${to}`)
+    const route = graph.route(placement.position, to)
+    if (!route) throw new LabError('not_found', `there is no way from ${placement.position} to ${to}`)
     this.endOf(placement)
-    const priority = graph.isHandOver(placement.seat) ? 2 : isPressed ? 1 : 0
+    const priority = graph.isHandOver(placement.position) ? 2 : isPressed ? 1 : 0
     const routeGrant = new RouteGrant({ claimant, placement, to, target, granted, priority, sequence: this.#count++ }, this.#calls)
     claimant.routeGrants.add(routeGrant)
     // It may close a cycle of threads that wait for each other.
@@ -116,19 +81,19 @@ export class RouteGrants {
 
   #attempt(routeGrant: RouteGrant): boolean {
     if (isStalled(routeGrant)) this.#evade(routeGrant)
-    if (isStalled(routeGrant)) this.#stalled.add(routeGrant)
+    if (isHeldBack(routeGrant)) this.#stalled.add(routeGrant)
     else this.#stalled.delete(routeGrant)
-    const isOpen = routeGrant.passages.every((zone) => isPassable(zone, routeGrant) && firstOf(zone) === routeGrant)
+    const isOpen = !isShut(routeGrant) && routeGrant.passages.every((zone) => isPassable(zone, routeGrant) && firstOf(zone) === routeGrant)
     if (isOpen) this.#grant(routeGrant)
     return isOpen
   }
 
   #evade(routeGrant: RouteGrant): void {
-    const isClosed = (seat: string) => {
-      const zone = this.#occupancy.zone(seat)
+    const isClosed = (position: string) => {
+      const zone = this.#occupancy.zone(position)
       return restsFor(zone, routeGrant) || (zone.reservedFor !== null && zone.reservedFor !== routeGrant.claimant && !zone.isPassage)
     }
-    const detour = this.#occupancy.graph.detour(routeGrant.placement.seat, routeGrant.to, isClosed)
+    const detour = this.#occupancy.graph.detour(routeGrant.placement.position, routeGrant.to, isClosed)
     if (detour) this.#lead(routeGrant, detour)
   }
 
@@ -152,7 +117,7 @@ export class RouteGrants {
   /** Ends the route of labware that has arrived. */
   arrived(placement: Placement): void {
     const { routeGrant } = placement
-    if (routeGrant && routeGrant.target === placement.zone && routeGrant.to === placement.seat) this.end(routeGrant)
+    if (routeGrant && routeGrant.target === placement.zone && routeGrant.to === placement.position) this.end(routeGrant)
   }
 
   /** Ends all routes of the labware. */
@@ -183,6 +148,9 @@ export class RouteGrants {
       const first = firstOf(zone)
       if (first && first !== routeGrant) visit('corridor', first.claimant, null)
     }
+    const { placement, target } = routeGrant
+    if (placement.zone.device?.isShut) visit('at_work', placement.zone.device.holder, null)
+    if (target.device?.isShut && target.device !== placement.zone.device) visit('at_work', target.device.holder, null)
   }
 
   #explain(routeGrant: RouteGrant): Obstacle[] {
@@ -199,10 +167,19 @@ function isPassable(zone: Zone, { placement, claimant }: RouteGrant): boolean {
   return (!zone.placement || zone.placement === placement) && (!zone.reservedFor || zone.reservedFor === claimant)
 }
 
-/** The first in the queue of a zone. A request that waits for labware at rest holds up no others. */
+/** The first in the queue of a zone. A request that waits for labware at rest, or for a device, holds up no others. */
 function firstOf(zone: Zone): RouteGrant | undefined {
-  for (const routeGrant of zone.passers) if (!isStalled(routeGrant)) return routeGrant
+  for (const routeGrant of zone.passers) if (!isHeldBack(routeGrant)) return routeGrant
   return undefined
+}
+
+function isHeldBack(routeGrant: RouteGrant): boolean {
+  return isShut(routeGrant) || isStalled(routeGrant)
+}
+
+/** Whether it begins or ends in a device into which no arm may reach now. */
+function isShut({ placement, target }: RouteGrant): boolean {
+  return placement.zone.device?.isShut === true || target.device?.isShut === true
 }
 
 function isStalled(routeGrant: RouteGrant): boolean {

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check'
 import { test } from 'tap'
-import { Run, type Shape } from './scheduler_runs.ts'
+import { Run, type Shape } from '../../testing/scheduler_runs.ts'
 
 const anyShape: fc.Arbitrary<Shape> = fc.record({
   seed: fc.nat(),

@@ -1,20 +1,20 @@
 import { test } from 'tap'
-import { graphOf, resources, Stage, smc } from './scheduler_testing.ts'
+import { graphOf, resources, Stage, smc } from '../../testing/scheduler.ts'
 
 const two = () => new Stage(graphOf({ arm: 'd1 d2 d3 p1 s1' }))
 const without = () => new Stage(graphOf({ arm: 'd1 d2 d3 s1 s2' }))
 
-test('a seat holds one labware, and only who it is reserved for comes to it', (t) => {
+test('a position holds one labware, and only who it is reserved for comes to it', (t) => {
   const { scheduler } = two().stand(['a', 'd1'])
   t.throws(() => scheduler.put('b', 'd1', 'b'), { code: 'exists', message: 'labware a stands at d1; take it away before b is put at d1' })
   scheduler.request({ thread_id: 'b', priority: 1, candidates: resources('s1'), granted: () => undefined })
   t.throws(() => scheduler.put('c', 's1', 'c'), { code: 'exists', message: 's1 is reserved for thread b; put c elsewhere' })
   scheduler.put('b', 's1', 'b')
   t.throws(() => scheduler.arrive('a', 's1'), { code: 'exists' })
-  t.same(scheduler.seat('s1'), { seat: 's1', device: null, labware_id: 'b', reserved_for: null })
+  t.same(scheduler.position('s1'), { position: 's1', device: null, labware_id: 'b', reserved_for: null })
   scheduler.put('a', 'd2', null)
   t.same(
-    scheduler.seats().flatMap(({ seat, labware_id }) => (labware_id ? [`${labware_id} ${seat}`] : [])),
+    scheduler.positions().flatMap(({ position, labware_id }) => (labware_id ? [`${labware_id} ${position}`] : [])),
     ['a d2', 'b s1'],
   )
   scheduler.remove('b')
@@ -106,7 +106,7 @@ test('the same place named twice is asked for once', (t) => {
   t.same(stage.news, ['a gets translator_1_end'])
   asked.withdraw()
   t.same(
-    stage.scheduler.seats().filter(({ reserved_for }) => reserved_for),
+    stage.scheduler.positions().filter(({ reserved_for }) => reserved_for),
     [],
   )
   t.end()
@@ -331,7 +331,7 @@ test('who is forgotten while it waits is granted nothing, and what it had is fre
   t.same(stage.news, ['c gets d2'])
   stage.scheduler.forget('c')
   t.same(stage.news, ['d gets d2'])
-  t.same(stage.scheduler.seat('s1').labware_id, 'b', 'its labware stays')
+  t.same(stage.scheduler.position('s1').labware_id, 'b', 'its labware stays')
   stage.scheduler.assign('b', 'e')
   stage.wish('e', 's1')
   t.same(stage.news, ['e gets s1'])
@@ -346,7 +346,7 @@ test('who is forgotten on its way leaves the corridor to others', (t) => {
   stage.go('b')
   stage.scheduler.forget('a')
   t.equal(stage.scheduler.whereIs('b'), 'p4')
-  t.same(stage.scheduler.seat('p3').reserved_for, null)
+  t.same(stage.scheduler.position('p3').reserved_for, null)
   t.end()
 })
 
@@ -362,7 +362,7 @@ test('two that want each other’s places are parted by parking the younger', (t
   stage.visit('a')
   t.same(stage.news, ['b gets d1'])
   stage.visit('b')
-  t.same(stage.scheduler.seat('p1').labware_id, null)
+  t.same(stage.scheduler.position('p1').labware_id, null)
   t.end()
 })
 
@@ -477,7 +477,7 @@ test('one that was parked keeps its place in the order, and what it wanted', (t)
 test('parks are counted until what was wanted is reached, not until the parking place is', (t) => {
   const stage = two().stand(['a', 'd1'], ['b', 'd2'])
   const parked: number[] = []
-  const park = (_seat: string, again: { sequence: number; parked: number }) => {
+  const park = (_position: string, again: { sequence: number; parked: number }) => {
     parked.push(again.parked)
     // It does not go; asked anew from where it stands, it is told again: round and round.
     if (parked.length < 20) stage.wish('b', 'd1', { park }, again)
@@ -580,14 +580,14 @@ test('a parking place that is not gone to is free again with the next ask, or wh
   const stage = two().stand(['a', 'd1'], ['b', 's1'])
   stage.wish('a', '')
   stage.wish('b', 'd1')
-  t.equal(stage.scheduler.seat('p1').reserved_for, 'a')
+  t.equal(stage.scheduler.position('p1').reserved_for, 'a')
   stage.scheduler.letGo('a', 'p1')
-  t.equal(stage.scheduler.seat('p1').reserved_for, null)
+  t.equal(stage.scheduler.position('p1').reserved_for, null)
   const other = two().stand(['a', 'd1'], ['b', 's1'])
   other.wish('a', '')
   other.wish('b', 'd1')
   other.wish('a', 'd2')
-  t.equal(other.scheduler.seat('p1').reserved_for, null)
+  t.equal(other.scheduler.position('p1').reserved_for, null)
   t.end()
 })
 
@@ -622,7 +622,7 @@ test('labware that was carried away is looked out for where it stands now, and w
   const reserving = islands().stand(['a', 's8'], ['b', 's1'])
   reserving.wish('a', 's9', { after: ['d2', 's2'] })
   reserving.scheduler.put('a', 'd1', 'a')
-  t.equal(reserving.scheduler.seat('s9').reserved_for, 'a')
+  t.equal(reserving.scheduler.position('s9').reserved_for, 'a')
   const holding = islands().stand(['a', 's2'], ['b', 's1'])
   holding.wish('a', 'd1', { after: ['d2', 's2'] })
   holding.go('a')

@@ -4,12 +4,13 @@
 import type { Graph, Hop } from '../plans/graph.ts'
 import { DeadlockAvoidance } from './deadlock_avoidance.ts'
 import { DeadlockResolver, type OnDeadlock } from './deadlock_resolver.ts'
-import { Occupancy, type Zone } from './occupancy.ts'
-import type { Again, Candidate, Obstacle, Request, RequestHandle, SeatState } from './request.ts'
+import { type AccessHandle, DeviceAccess } from './device_access.ts'
+import { type Claimant, type DeviceSites, Ticket, type Zone } from './model.ts'
+import { Occupancy } from './occupancy.ts'
+import type { Again, Candidate, Obstacle, PositionState, Request, RequestHandle } from './request.ts'
 import { RequestQueue } from './request_queue.ts'
 import { type Ahead, Reservations } from './reservations.ts'
 import { RouteGrants } from './route_grants.ts'
-import { Ticket } from './ticket.ts'
 import { TransporterQueue } from './transporter_queue.ts'
 
 /**
@@ -25,6 +26,7 @@ export class Scheduler {
   readonly #routeGrants: RouteGrants
   readonly #deadlocks: DeadlockResolver
   readonly #transporterQueue: TransporterQueue
+  readonly #access: DeviceAccess
   #sequence = 0
   #isSettling = false
 
@@ -34,6 +36,10 @@ export class Scheduler {
     this.#occupancy = new Occupancy(graph)
     this.#reservations = new Reservations(this.#occupancy, ahead, () => this.#settle())
     this.#transporterQueue = new TransporterQueue((thread_id) => this.#isPressed(thread_id))
+    this.#access = new DeviceAccess(this.#occupancy, {
+      isHeldUp: (claimant) => this.#isHeldUp(claimant),
+      settle: () => this.#settle(),
+    })
     this.#requests = new RequestQueue(this.#occupancy, {
       avoidance: new DeadlockAvoidance(this.#occupancy),
       reservations: this.#reservations,
@@ -59,14 +65,14 @@ export class Scheduler {
   // Where labware is
 
   /** Puts labware at a position, also after it was carried by hand. Throws `exists` when another stands there, or is to come there. */
-  put(labware_id: string, seat: string, thread_id: string | null): void {
+  put(labware_id: string, position: string, thread_id: string | null): void {
     const claimant = thread_id === null ? null : this.#occupancy.claimant(thread_id)
-    this.#occupancy.mustBeFree(seat, claimant, labware_id)
+    this.#occupancy.mustBeFree(position, claimant, labware_id)
     const placement = this.#occupancy.placements.get(labware_id)
-    if (!placement) this.#occupancy.add(labware_id, seat, claimant)
+    if (!placement) this.#occupancy.add(labware_id, position, claimant)
     else {
       this.#occupancy.assign(placement, claimant)
-      this.#occupancy.move(placement, seat)
+      this.#occupancy.move(placement, position)
     }
     this.#rearranged(labware_id)
   }
@@ -82,7 +88,7 @@ export class Scheduler {
   }
 
   whereIs(labware_id: string): string | undefined {
-    return this.#occupancy.placements.get(labware_id)?.seat
+    return this.#occupancy.placements.get(labware_id)?.position
   }
 
   /** The thread that moves the labware; null when none does, or it is not on the deck. */
@@ -108,13 +114,13 @@ export class Scheduler {
   }
 
   /** Throws `not_found` for what the topology does not have. */
-  seat(name: string): SeatState {
+  position(name: string): PositionState {
     return stateOf(name, this.#occupancy.zone(name))
   }
 
   /** In the order of the topology. */
-  seats(): SeatState[] {
-    return [...this.graph.seats.keys()].map((name) => this.seat(name))
+  positions(): PositionState[] {
+    return [...this.graph.positions.keys()].map((name) => this.position(name))
   }
 
   // Asking
@@ -150,6 +156,17 @@ export class Scheduler {
     const claimant = this.#occupancy.claimants.get(thread_id)
     if (!claimant) return true
     return candidates.some((candidate) => this.#occupancy.hops(claimant, candidate, this.#occupancy.resource(candidate)) !== undefined)
+  }
+
+  /** Returns what keeps the thread from a device now. The labware of `inputs` may stand there already. */
+  obstaclesTo(thread_id: string, device: string, inputs: readonly string[]): Obstacle[] {
+    const obstacles: Obstacle[] = []
+    const claimant = this.#occupancy.claimants.get(thread_id)
+    if (!claimant) return obstacles
+    this.#occupancy.device(device).isClosedTo(claimant, inputs, (reason, by, placement) => {
+      obstacles.push({ wanted: device, reason, thread_id: by?.thread_id ?? null, labware_id: placement?.labware_id ?? null })
+    })
+    return obstacles
   }
 
   // Being in time
@@ -188,10 +205,14 @@ export class Scheduler {
     if (!claimant || claimant.isHeld === isHeld) return
     claimant.isHeld = isHeld
     this.#occupancy.version++
-    // The resource that was promised to it goes to others.
-    if (isHeld) this.#occupancy.breakPromise(claimant)
+    if (isHeld) this.#breakPromises()
     if (isHeld) this.#deadlocks.suspectAll()
     this.#settle()
+  }
+
+  /** Gives to others what was promised to claimants that stand: also to one that waits for a transporter which a held thread has. */
+  #breakPromises(): void {
+    for (const claimant of [...this.#occupancy.promised]) if (this.#isHeldUp(claimant)) this.#occupancy.breakPromise(claimant)
   }
 
   #isPressed(thread_id: string): boolean {
@@ -242,7 +263,7 @@ export class Scheduler {
     const sites = this.#occupancy.device(device)
     const claimant = this.#occupancy.claimant(thread_id)
     const own = sites.zones.find(({ placement }) => placement?.claimant === claimant)
-    if (own) return own.placement?.seat
+    if (own) return own.placement?.position
     if (!sites.holder || (holder !== undefined && sites.holder.thread_id !== holder)) return undefined
     const wanted = site === undefined ? sites.zones : sites.zones.slice(site - 1, site)
     const zone =
@@ -252,20 +273,20 @@ export class Scheduler {
     if (zone.reservedFor !== claimant) this.#occupancy.reserve(zone, claimant)
     if (claimant.ticket) this.#deadlocks.suspectAll()
     this.#settle()
-    return zone.seats[0]!.name
+    return zone.positions[0]!.name
   }
 
   /** Reserves a position that nothing else may take; false when it is not free. */
-  keep(thread_id: string, seat: string): boolean {
-    const zone = this.#occupancy.zone(seat)
+  keep(thread_id: string, position: string): boolean {
+    const zone = this.#occupancy.zone(position)
     if (zone.placement || zone.reservedFor) return false
     this.#occupancy.reserve(zone, this.#occupancy.claimant(thread_id), true)
     return true
   }
 
   /** Hands the reservation of a position from one claimant to another, so that nobody else gets it in between. */
-  transferReservation(thread_id: string, to_id: string, seat: string): void {
-    const zone = this.#occupancy.zone(seat)
+  transferReservation(thread_id: string, to_id: string, position: string): void {
+    const zone = this.#occupancy.zone(position)
     const claimant = this.#occupancy.claimants.get(thread_id)
     if (zone.placement || (zone.reservedFor && zone.reservedFor !== claimant)) return
     claimant?.reserved.delete(zone)
@@ -273,11 +294,70 @@ export class Scheduler {
   }
 
   /** Frees a position that was reserved for the thread. */
-  letGo(thread_id: string, seat: string): void {
-    const zone = this.#occupancy.zone(seat)
+  letGo(thread_id: string, position: string): void {
+    const zone = this.#occupancy.zone(position)
     const claimant = this.#occupancy.claimants.get(thread_id)
     if (claimant) this.#occupancy.unreserve(zone, claimant)
     this.#settle()
+  }
+
+  // Reaching into devices
+
+  /**
+   * Lets an arm reach into the devices of these positions for the thread, until `reachedIn` or a call with others. Returns false, and
+   * changes nothing, while one of them is at work.
+   */
+  reachIn(thread_id: string, positions: readonly string[]): boolean {
+    return this.#access.reachIn(this.#occupancy.claimant(thread_id), this.#devicesAt(positions))
+  }
+
+  /** Calls `granted` once no device of these positions is at work, which may be before this returns. */
+  awaitRest(thread_id: string, positions: readonly string[], granted: () => void): AccessHandle {
+    return this.#access.awaitRest(this.#occupancy.claimant(thread_id), this.#devicesAt(positions), granted)
+  }
+
+  /** Says that no arm reaches into a device for the thread any more. */
+  reachedIn(thread_id: string): void {
+    const claimant = this.#occupancy.claimants.get(thread_id)
+    if (claimant) this.#access.reachedIn(claimant)
+  }
+
+  /** Leaves the devices into which an arm reached for a thread to another claimant: something of it may still be in there. */
+  transferReach(thread_id: string, to_id: string): void {
+    const claimant = this.#occupancy.claimants.get(thread_id)
+    if (!claimant || claimant.reaches.length === 0) return
+    const left = this.#occupancy.claimant(to_id)
+    left.isHeld = true
+    this.#access.reachIn(left, claimant.reaches)
+  }
+
+  /**
+   * Begins a call of a device, and calls `granted`, once no arm reaches in, which may be before this returns: until `worked` none does.
+   * With `yields`, labware that is about to leave the device, or to arrive there, goes first.
+   */
+  work(thread_id: string, device: string, { yields, granted }: { yields: boolean; granted: () => void }): AccessHandle {
+    return this.#access.work(this.#occupancy.claimant(thread_id), this.#occupancy.device(device), yields, granted)
+  }
+
+  /** Says that a call of the device has ended. */
+  worked(device: string): void {
+    this.#access.worked(this.#occupancy.device(device))
+  }
+
+  #devicesAt(positions: readonly string[]): readonly DeviceSites[] {
+    const devices = positions.flatMap((position) => this.#occupancy.zone(position).device ?? [])
+    return [...new Set(devices)]
+  }
+
+  /** Whether labware of the claimant that has a route stands all the same: somebody has to come first, or a device to end its work. */
+  #isHeldUp(claimant: Claimant, seen: readonly Claimant[] = []): boolean {
+    if (claimant.isHeld || this.#access.isKeptOut(claimant)) return true
+    if (seen.includes(claimant)) return false
+    for (const thread_id of this.#transporterQueue.awaited(claimant.thread_id)) {
+      const holder = this.#occupancy.claimants.get(thread_id)
+      if (holder && this.#isHeldUp(holder, [...seen, claimant])) return true
+    }
+    return false
   }
 
   // Going
@@ -298,10 +378,10 @@ export class Scheduler {
   }
 
   /** Says that the labware arrived by one hop. Throws `exists` when another stands there, or is to come there. */
-  arrive(labware_id: string, seat: string): void {
+  arrive(labware_id: string, position: string): void {
     const placement = this.#occupancy.placement(labware_id)
-    this.#occupancy.mustBeFree(seat, placement.claimant, labware_id)
-    this.#occupancy.move(placement, seat)
+    this.#occupancy.mustBeFree(position, placement.claimant, labware_id)
+    this.#occupancy.move(placement, position)
     this.#routeGrants.arrived(placement)
     if (placement.claimant?.ticket) this.#requests.refresh(placement.claimant.ticket)
     this.#settle()
@@ -309,12 +389,21 @@ export class Scheduler {
 
   /** Queues for a transporter, first come, first served. May call `granted` before it returns. */
   take(transporter: string, thread_id: string, granted: () => void): { withdraw(): void } {
-    return this.#transporterQueue.take(transporter, thread_id, granted)
+    const turn = this.#transporterQueue.take(transporter, thread_id, granted)
+    if (this.#transporterQueue.holder(transporter) === thread_id) return turn
+    this.#breakPromises()
+    this.#settle()
+    return turn
   }
 
   /** The thread that has the transporter. */
   userOf(transporter: string): string | undefined {
     return this.#transporterQueue.holder(transporter)
+  }
+
+  /** How often the transporter was granted: whether somebody else has had it since. */
+  turnsOf(transporter: string): number {
+    return this.#transporterQueue.turns(transporter)
   }
 
   /** Gives the transporter back. Does nothing if the thread does not have it. */
@@ -332,6 +421,7 @@ export class Scheduler {
     this.#occupancy.breakPromise(claimant)
     this.#reservations.giveUp(claimant)
     for (const routeGrant of [...claimant.routeGrants]) this.#routeGrants.end(routeGrant)
+    this.#access.forget(claimant)
     for (const sites of [...claimant.holds]) this.#occupancy.letGo(sites, claimant)
     for (const zone of [...claimant.reserved]) this.#occupancy.unreserve(zone, claimant)
     if (claimant.placements.size > 0) this.#deadlocks.suspectAll()
@@ -364,15 +454,15 @@ export class Scheduler {
       routeGrant.granted(routeGrant.route)
       return true
     }
-    return this.#requests.reconsider() || this.#deadlocks.examine()
+    return this.#access.next() || this.#requests.reconsider() || this.#deadlocks.examine()
   }
 }
 
-function stateOf(seat: string, { seats, placement, reservedFor, device }: Zone): SeatState {
+function stateOf(position: string, { positions, placement, reservedFor, device }: Zone): PositionState {
   return {
-    seat,
+    position,
     device: device?.name ?? null,
-    labware_id: placement && (placement.seat === seat || seats.length === 1) ? placement.labware_id : null,
+    labware_id: placement && (placement.position === position || positions.length === 1) ? placement.labware_id : null,
     reserved_for: reservedFor?.thread_id ?? null,
   }
 }

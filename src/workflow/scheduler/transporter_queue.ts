@@ -8,6 +8,7 @@ export class TransporterQueue {
   readonly #holders = new Map<string, Turn>()
   readonly #queues = new Map<string, SmallSet<Turn>>()
   readonly #granted: Turn[] = []
+  readonly #turns = new Map<string, number>()
   readonly #isPressed: ((thread_id: string) => boolean) | undefined
   #isCalling = false
 
@@ -30,6 +31,20 @@ export class TransporterQueue {
 
   holder(transporter: string): string | undefined {
     return this.#holders.get(transporter)?.thread_id
+  }
+
+  /** How often the transporter was granted. */
+  turns(transporter: string): number {
+    return this.#turns.get(transporter) ?? 0
+  }
+
+  /** The threads that have the transporters for which the thread waits. */
+  *awaited(thread_id: string): Generator<string> {
+    for (const [transporter, queue] of this.#queues) {
+      const holder = this.#holders.get(transporter)
+      if (!holder) continue
+      for (const turn of queue) if (turn.thread_id === thread_id) yield holder.thread_id
+    }
   }
 
   /** Ends the thread's turn. Does nothing if the thread does not have the transporter. */
@@ -61,6 +76,7 @@ export class TransporterQueue {
     if (turn) {
       queue.delete(turn)
       this.#holders.set(transporter, turn)
+      this.#turns.set(transporter, this.turns(transporter) + 1)
       this.#granted.push(turn)
     }
     this.#call()

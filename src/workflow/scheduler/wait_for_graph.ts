@@ -1,10 +1,10 @@
 // The wait-for graph (AND-OR): the ways in which each claimant could go on, whom each way needs, and the claimants that are deadlocked.
 
-import type { Claimant, Occupancy, Placement, Resource } from './occupancy.ts'
+import type { Claimant, Placement, Resource, Ticket } from './model.ts'
+import type { Occupancy } from './occupancy.ts'
 import type { Obstacle } from './request.ts'
 import type { Reservations } from './reservations.ts'
 import type { RouteGrants } from './route_grants.ts'
-import type { Ticket } from './ticket.ts'
 
 /** Which claimants are taken to stay where they are. */
 export type View = {
@@ -71,7 +71,7 @@ export class WaitForGraph {
   waysOf(claimant: Claimant, view: View): Ways | undefined {
     const { ticket, routeGrants } = claimant
     if (claimant.isHeld) return view.held ? [] : undefined
-    if (ticket && !ticket.isIdle) return ticket.isTold && !view.calls ? undefined : this.#waysOfWait(ticket, view)
+    if (ticket && !ticket.isIdle) return ticket.isReported && !view.calls ? undefined : this.#waysOfWait(ticket, view)
     for (const routeGrant of routeGrants) if (routeGrant.state === 'waiting') return this.#waysOfTravel(claimant, view)
     if (ticket && claimant.awaits.length === 0) return view.idle ? [] : undefined
     return this.#waysOfFollower(claimant)

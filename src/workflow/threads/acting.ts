@@ -2,19 +2,22 @@
 
 import { LabError, messageOf } from '../../errors.ts'
 import type { IncidentCategory } from '../../events/incidents.ts'
-import { once } from '../../kit/change.ts'
+import { once } from '../../kit/signal.ts'
 import type { ActionPlan } from '../plans/plan.ts'
 import { ActionRun } from './action.ts'
 import { devicesOf, placesAhead, tipsUsed } from './ahead.ts'
 import { BodyRun, timer } from './body.ts'
+import type { Carrier } from './carrier.ts'
 import { categoryOf, caused } from './causes.ts'
 import { isLow, isSpent, type Labware } from './labware.ts'
+import { getReady } from './learning.ts'
 import type { MethodRun } from './method.ts'
 import { goTo } from './moving.ts'
-import { type Decision, Fatal, Leave, type PauseSite, Unwind } from './recovery.ts'
+import { toGetReady } from './reaching.ts'
+import { ActionExit, type Decision, Fatal, Interrupt, type PauseSite } from './recovery.ts'
 import { request } from './requesting.ts'
 import type { LabwareThread } from './thread.ts'
-import { continued, leaveFor, verdict } from './verdicts.ts'
+import { continued, elsewhere, leaveFor, verdict } from './verdicts.ts'
 import { beginIn, keepsOf, openWindow, useOf } from './windows.ts'
 
 export type Outcome = 'done' | 'action_left' | 'method_left'
@@ -25,23 +28,24 @@ export async function act(
   plan: ActionPlan,
   { method, key }: { method: MethodRun | null; key: string },
 ): Promise<Outcome> {
+  const passed = (outcome: Outcome) => pass(thread, method, outcome)
   for (;;) {
     thread.become('RESOLVING_ACTION_LOCATION')
     const decided = thread.verdictOn(plan.path)
     const isSkipped = thread.skips.has(key)
-    if (decided && decided !== 'RETRY' && !isSkipped) return passed(method, decidedAfterRestart(thread, plan, { method, decided }))
+    if (decided && decided !== 'RETRY' && !isSkipped) return passed(decidedAfterRestart(thread, plan, { method, decided }))
     const action = new ActionRun(thread, plan, method)
     thread.action = action
     try {
-      if (isSkipped) throw new Unwind('skip')
+      if (isSkipped) throw new Interrupt('skip')
       await attempt(thread, action, key)
       action.end('COMPLETED', 'clean')
       openWindow(thread, plan)
       useTips(thread, plan, [...action.arrived.values()])
-      return passed(method, 'done')
+      return passed('done')
     } catch (error) {
       const left = await leave(thread, action, error)
-      if (left !== 'again') return passed(method, left)
+      if (left !== 'again') return passed(left)
     } finally {
       thread.skips.delete(key)
       thread.letGo()
@@ -51,7 +55,8 @@ export async function act(
 }
 
 /** In the same turn in which the thread is in it no longer: in between nobody may put anything beside it. */
-function passed(method: MethodRun | null, outcome: Outcome): Outcome {
+function pass(thread: LabwareThread, method: MethodRun | null, outcome: Outcome): Outcome {
+  thread.retryOn = null
   method?.passed()
   return outcome
 }
@@ -64,7 +69,7 @@ async function attempt(thread: LabwareThread, action: ActionRun, key: string): P
     do await come(thread, action, key)
     while (missing(action).length > 0)
   } else await thread.skippable(key, () => thread.safePoint())
-  if (thread.skips.has(key)) throw new Unwind('skip')
+  if (thread.skips.has(key)) throw new Interrupt('skip')
   thread.become('EXECUTING_ACTION')
   action.status.become('AWAITING_CO_THREADS')
   action.begin()
@@ -75,7 +80,7 @@ async function attempt(thread: LabwareThread, action: ActionRun, key: string): P
 /** Brings the owner's labware, and waits for that of the others. */
 async function come(thread: LabwareThread, action: ActionRun, key: string): Promise<void> {
   const isInput = action.inputs.includes(thread.labware.template)
-  if (isInput) await goTo(thread, () => action.seatFor(thread))
+  if (isInput) await goTo(thread, () => action.positionFor(thread))
   thread.become('AWAITING_CO_THREADS')
   if (isInput) action.arrive(thread)
   await thread.skippable(key, async () => {
@@ -90,14 +95,20 @@ async function keepAhead(thread: LabwareThread, action: ActionRun): Promise<void
   const { plan, device } = action
   const keeps = keepsOf(thread, plan)
   if (!keeps || device === null) return
-  const ask = { candidates: [{ device }], inputs: () => present(action), after: placesAhead(thread), use: useOf(thread, plan), keeps }
+  const ask = {
+    candidates: [{ device }],
+    inputs: () => present(thread, action),
+    after: placesAhead(thread),
+    use: useOf(thread, plan),
+    keeps,
+  }
   const what = `${keeps[0]!.candidates.map(({ device }) => device).join(' or ')} to be free in time after ${plan.name}`
   for (;;) {
     try {
       await request(thread, { ...ask, what, mayPark: false })
       return
     } catch (error) {
-      if (!(error instanceof Unwind) || error.kind !== 'pause') throw error
+      if (!(error instanceof Interrupt) || error.kind !== 'pause') throw error
       await thread.safePoint('AWAITING_CO_THREADS')
     }
   }
@@ -109,17 +120,17 @@ function missing({ inputs, arrived }: ActionRun): string[] {
 
 /** Ends the action as what was thrown wants it, and answers how the owner goes on. Throws what ends the thread. */
 async function leave(thread: LabwareThread, action: ActionRun, error: unknown): Promise<Outcome | 'again'> {
-  if (error instanceof Unwind && error.kind === 'skip') {
+  if (error instanceof Interrupt && error.kind === 'skip') {
     action.end('SKIPPED', 'left')
     // It does not wait for a device any more.
     thread.become('RESOLVING_ACTION_LOCATION')
     return 'action_left'
   }
-  if (error instanceof Unwind) {
+  if (error instanceof Interrupt) {
     action.end('ABORTED', thread.last_error !== null && error.kind === 'abort' ? 'thread_aborted' : 'left')
     throw error
   }
-  if (error instanceof Leave) return left(action, error)
+  if (error instanceof ActionExit) return left(action, error)
   if (error instanceof Fatal || action.plan.action.on_failure === 'ABORT') {
     action.end('ERRORED', 'left')
     throw error instanceof Fatal ? error : new Fatal(error)
@@ -130,23 +141,24 @@ async function leave(thread: LabwareThread, action: ActionRun, error: unknown): 
   execution.incident(categoryOf(error, 'ACTION_FAILED'), `${action.plan.name} of ${thread.name} failed: ${messageOf(error)}`, thread, {
     recovery_action: 'THREAD_RECOVER_RETRY',
     error,
+    detail: elsewhere(action.plan, action.device),
   })
   try {
     const decision = await thread.decisionAt('ACTION_BODY', error)
     if (decision === 'CONTINUE') continued(thread, action.plan)
     return left(action, verdict(thread, decision))
-  } catch (unwind) {
+  } catch (interrupt) {
     action.end('ABORTED', 'thread_aborted')
-    throw unwind
+    throw interrupt
   }
 }
 
 const outcomes = { again: 'again', done: 'done', action: 'action_left', method: 'method_left' } as const satisfies Record<
-  Leave['what'],
+  ActionExit['what'],
   Outcome | 'again'
 >
 
-function left(action: ActionRun, { what }: Leave): Outcome | 'again' {
+function left(action: ActionRun, { what }: ActionExit): Outcome | 'again' {
   action.end('ERRORED', what === 'again' ? 'again' : 'left')
   return outcomes[what]
 }
@@ -154,15 +166,14 @@ function left(action: ActionRun, { what }: Leave): Outcome | 'again' {
 /** Gets one of the devices, and brings it to where it takes commands. */
 async function bind(thread: LabwareThread, action: ActionRun): Promise<void> {
   const { plan } = action
-  const { equipment, scheduler } = thread.world
+  const { scheduler } = thread.environment
   action.status.become('AWAITING_LOCATION_RESERVATION')
   const keeps = keepsOf(thread, plan)
   const device = await insist(thread, 'ACTION_RESOLUTION', async () => {
     const asking = thread.pausable(() =>
       request(thread, {
-        what: plan.devices.join(' or '),
-        candidates: devicesOf(plan),
-        inputs: () => present(action),
+        ...wishOf(thread, plan),
+        inputs: () => present(thread, action),
         guests: thread.execution.slots.changed,
         after: placesAhead(thread),
         use: useOf(thread, plan),
@@ -175,19 +186,27 @@ async function bind(thread: LabwareThread, action: ActionRun): Promise<void> {
       }),
     )
     const candidate = await asking.catch((error) => {
-      if (!(error instanceof Unwind)) tell(thread, 'MOVE_RESOLUTION', error)
+      if (!(error instanceof Interrupt)) tell(thread, 'MOVE_RESOLUTION', error)
       throw error
     })
     thread.become('RESOLVING_ACTION_LOCATION')
     const { device } = candidate as { device: string }
     try {
-      await equipment.ready(device, thread.signal)
+      const clear = toGetReady(thread, device)
+      if (clear) await clear
+      try {
+        await getReady(thread.environment, device, thread.signal)
+      } finally {
+        scheduler.worked(device)
+      }
     } catch (error) {
       scheduler.release(thread.thread_id, device)
-      if (thread.signal.aborted) throw new Unwind('abort')
+      if (error instanceof Interrupt) throw error
+      if (thread.signal.aborted) throw new Interrupt('abort')
       thread.execution.incident(categoryOf(error, 'DEVICE_INIT_FAILED'), `${device} cannot be used: ${messageOf(error)}`, thread, {
         recovery_action: 'THREAD_RECOVER_RETRY',
         error,
+        detail: elsewhere(plan, device),
       })
       throw error
     }
@@ -199,18 +218,24 @@ async function bind(thread: LabwareThread, action: ActionRun): Promise<void> {
   action.bind(device)
 }
 
+/** The action asks for any device of its plan, or for the one that an operator has chosen. */
+function wishOf({ retryOn }: LabwareThread, plan: ActionPlan) {
+  if (retryOn?.path === plan.path) return { what: retryOn.device, candidates: [{ device: retryOn.device }] }
+  return { what: plan.devices.join(' or '), candidates: devicesOf(plan) }
+}
+
 /**
  * Labware of those who take part already may stand at the device, and of those who will be sent for; that of those who are not needed
  * now only if there is room for it.
  */
-function present({ method, plan, inputs, owner }: ActionRun): string[] {
+function present({ method, execution }: LabwareThread, { plan, inputs, owner }: ActionRun): string[] {
   const all = method?.participants ?? []
-  const { devices } = owner.execution.workflow.topology
+  const { devices } = execution.workflow.topology
   const sites = Math.min(...plan.devices.map((device) => devices.get(device)!.sites))
   const needed = all.filter(({ labware }) => inputs.includes(labware.template))
   const hasRoom = all.length - needed.length + inputs.length <= sites
   const others = inputs.filter((template) => template !== owner.labware.template)
-  const called = method ? owner.execution.slots.likely(method, others) : []
+  const called = method ? execution.slots.likely(method, others) : []
   return [...new Set([...(hasRoom ? all : needed), ...called])].map(({ labware }) => labware.labware_id)
 }
 
@@ -220,17 +245,17 @@ export async function insist<Value>(thread: LabwareThread, site: PauseSite, work
     try {
       return await work()
     } catch (error) {
-      if (error instanceof Unwind || error instanceof Leave || error instanceof Fatal) throw error
-      if (thread.signal.aborted) throw new Unwind('abort')
+      if (error instanceof Interrupt || error instanceof ActionExit || error instanceof Fatal) throw error
+      if (thread.signal.aborted) throw new Interrupt('abort')
       tell(thread, site, error)
       const decision = await thread.decisionAt(site, error)
-      if (decision !== 'RETRY') throw new Unwind('abort')
+      if (decision !== 'RETRY') throw new Interrupt('abort')
       thread.recovered()
     }
   }
 }
 
-/** What a person has to be called for; a device that cannot be used, or had, was told where that was found. */
+/** What a person has to be called for; a device that cannot be used, or had, was reported where that was found. */
 const categories: Partial<Record<PauseSite, IncidentCategory>> = {
   MOVE_RESOLUTION: 'MOVE_FAILED',
   SPAWN_CAPACITY: 'AUTO_SPAWN_FAILED',
@@ -247,7 +272,8 @@ function tell(thread: LabwareThread, site: PauseSite, error: unknown): void {
 
 /** The others come when the device is held: any sooner and they would crowd the ways to it. */
 async function sendForOthers(thread: LabwareThread, action: ActionRun): Promise<void> {
-  const { method, plan } = action
+  const { plan } = action
+  const { method } = thread
   const others = action.inputs.filter((template) => template !== thread.labware.template)
   if (!method || others.length === 0) return
   let isRetry = false
@@ -260,13 +286,13 @@ async function sendForOthers(thread: LabwareThread, action: ActionRun): Promise<
 
 /** Until all labware is there. */
 async function gather(thread: LabwareThread, action: ActionRun): Promise<void> {
-  const { method } = action
+  const { method } = thread
   while (method && isWaitedFor(thread, action)) {
     await thread.safePoint('AWAITING_CO_THREADS')
     try {
       await untilHere(thread, action, method)
     } catch (error) {
-      if (!(error instanceof Unwind) || error.kind !== 'pause') throw error
+      if (!(error instanceof Interrupt) || error.kind !== 'pause') throw error
     }
   }
 }
@@ -279,21 +305,21 @@ function isWaitedFor(thread: LabwareThread, action: ActionRun): boolean {
 
 /** Rejects with `no_reply` where it takes longer than the action allows; that counts anew after a pause. */
 function untilHere(thread: LabwareThread, action: ActionRun, method: MethodRun): Promise<void> {
-  const { execution, world, thread_id } = thread
+  const { execution, environment, thread_id } = thread
   const bearers = () => execution.slots.bearers(method, missing(action))
   const what = `${missing(action).join(' and ')} to come to ${action.device}`
   return thread.wait<void>({ kind: 'peer', what, awaits: bearers }, (resolve, reject) => {
-    const cancelTimeout = timer(world.clock, timeoutOf(action.plan), () => {
+    const cancelTimeout = timer(environment.clock, timeoutOf(action.plan), () => {
       callOff()
-      reject(tooLate(action, execution.slots.bearers(method, missing(action))))
+      reject(tooLate(thread, action, execution.slots.bearers(method, missing(action))))
     })
     const over = (end: () => void) => {
       cancelTimeout()
       end()
     }
     const callOff = once(method.changed, () => {
-      if (method.isAbandoned) over(() => reject(new Leave('method')))
-      else world.scheduler.awaits(thread_id, bearers())
+      if (method.isAbandoned) over(() => reject(new ActionExit('method')))
+      else environment.scheduler.awaits(thread_id, bearers())
       return !isWaitedFor(thread, action) || undefined
     })(() => over(resolve))
     return () => over(callOff)
@@ -305,10 +331,10 @@ function timeoutOf({ action }: ActionPlan): number {
 }
 
 /** With what keeps those who bring it. */
-function tooLate(action: ActionRun, bearers: readonly string[]): unknown {
-  const { plan, owner, device } = action
+function tooLate({ execution }: LabwareThread, action: ActionRun, bearers: readonly string[]): unknown {
+  const { plan, device } = action
   const absent = missing(action).join(' and ')
-  const names = bearers.flatMap((id) => owner.execution.find(id) ?? []).map((thread) => `${thread.name} ${doing(thread)}`)
+  const names = bearers.flatMap((id) => execution.find(id) ?? []).map((thread) => `${thread.name} ${doing(thread)}`)
   const why = names.length > 0 ? names.join('; ') : 'nobody brings it'
   return caused(
     'CO_LABWARE_TIMEOUT',
@@ -335,7 +361,7 @@ function decidedAfterRestart(
 }
 
 /** Takes what was used from the racks, and tells when one is low or empty. */
-function useTips(thread: LabwareThread, plan: ActionPlan, carriers: readonly LabwareThread[]): void {
+function useTips(thread: LabwareThread, plan: ActionPlan, carriers: readonly Carrier[]): void {
   for (const carrier of carriers) {
     const { labware } = carrier
     const used = tipsUsed(plan, labware.template)
@@ -348,7 +374,7 @@ function useTips(thread: LabwareThread, plan: ActionPlan, carriers: readonly Lab
 }
 
 /** Who used the tips, and which rack it is. */
-function rackContext(thread: LabwareThread, { labware_id, name, template, tips_left }: Labware) {
-  const position = thread.world.scheduler.whereIs(labware_id) ?? null
+function rackContext(thread: Carrier, { labware_id, name, template, tips_left }: Labware) {
+  const position = thread.environment.scheduler.whereIs(labware_id) ?? null
   return { ...thread.context(), labware_id, labware_name: name, labware_template_name: template, position, tips_left }
 }

@@ -1,35 +1,44 @@
 // One action of a method, from the moment it is wanted; a retry is a new one.
 
 import { LabError } from '../../errors.ts'
-import { Change } from '../../kit/change.ts'
+import { Signal } from '../../kit/signal.ts'
 import type { ActionPlan } from '../plans/plan.ts'
 import { type ActionStatus, actionTransitions, Status } from '../statuses.ts'
 import { inputsOf } from './ahead.ts'
-import type { MethodRun } from './method.ts'
-import type { LabwareThread } from './thread.ts'
+import type { Carrier } from './carrier.ts'
 
 /** How it ended for those who took part. */
 export type Ending = 'clean' | 'left' | 'again' | 'thread_aborted'
 
+/** The method that an action belongs to, as the action knows it. */
+export interface OwningMethod {
+  readonly method_id: string
+  readonly plan: { readonly name: string }
+  readonly participants: readonly Carrier[]
+  readonly changed: Signal
+  action: ActionRun | null
+  threadIds(): string[]
+}
+
 export class ActionRun {
   readonly action_id: string
   readonly plan: ActionPlan
-  readonly owner: LabwareThread
-  readonly method: MethodRun | null
+  readonly owner: Carrier
+  readonly method: OwningMethod | null
   readonly status: Status<ActionStatus>
   /** A device was bound, labware arrived, it began, is held up, has ended. */
-  readonly changed = new Change()
+  readonly changed = new Signal()
   /** What must be at the device, by template. */
   readonly inputs: readonly string[]
   device: string | null = null
   /** Whose labware is at the device, by template. */
-  readonly arrived = new Map<string, LabwareThread>()
+  readonly arrived = new Map<string, Carrier>()
   /** The error about which somebody must decide. */
   heldBy: string | null = null
   ending: Ending | null = null
 
-  constructor(owner: LabwareThread, plan: ActionPlan, method: MethodRun | null) {
-    this.action_id = owner.world.newId()
+  constructor(owner: Carrier, plan: ActionPlan, method: OwningMethod | null) {
+    this.action_id = owner.environment.newId()
     this.owner = owner
     this.plan = plan
     this.method = method
@@ -45,8 +54,7 @@ export class ActionRun {
     const { owner, method, plan, action_id } = this
     const { execution, thread_id, name } = owner
     return {
-      execution_id: execution.execution_id,
-      workflow_name: execution.workflow.name,
+      ...execution.context(),
       method_id: method?.method_id ?? null,
       method_name: method?.plan.name ?? null,
       thread_id,
@@ -64,21 +72,21 @@ export class ActionRun {
   }
 
   /** Where labware of the thread goes at the device, reserved for it. Throws `conflict` when all sites are taken. */
-  seatFor(thread: LabwareThread): string {
+  positionFor(thread: Carrier): string {
     const { device, plan } = this
     const site = 'sites' in plan.action ? plan.action.sites[thread.labware.template] : undefined
-    const seat = device === null ? undefined : thread.world.scheduler.nest(device, thread.thread_id, site, this.owner.thread_id)
-    if (seat === undefined) throw new LabError('conflict', `there is no free site at ${device} for ${thread.labware.name}`)
-    return seat
+    const position = device === null ? undefined : thread.environment.scheduler.nest(device, thread.thread_id, site, this.owner.thread_id)
+    if (position === undefined) throw new LabError('conflict', `there is no free site at ${device} for ${thread.labware.name}`)
+    return position
   }
 
-  arrive(thread: LabwareThread): void {
+  arrive(thread: Carrier): void {
     this.arrived.set(thread.labware.template, thread)
     this.#tell()
   }
 
   /** Its labware is elsewhere, and has to come anew. Nothing changes once the body has begun. */
-  takenAway(thread: LabwareThread): void {
+  takenAway(thread: Carrier): void {
     if (this.status.isTerminal || this.status.current === 'EXECUTING_ACTION') return
     if (this.arrived.get(thread.labware.template) !== thread) return
     this.arrived.delete(thread.labware.template)

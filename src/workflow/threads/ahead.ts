@@ -2,10 +2,27 @@
 
 import { type ActionPlan, listsIn, own, type StepPlan, type Workflow } from '../plans/plan.ts'
 import type { Candidate } from '../scheduler/request.ts'
-import type { LabwareThread } from './thread.ts'
+
+/** Steps that are being gone through; a loop begins anew at its end. What an operator put in is done once. */
+export type Frame = {
+  readonly path: string
+  readonly steps: StepPlan[]
+  next: number
+  readonly isLoop: boolean
+  readonly inserted: Set<StepPlan>
+}
+
+/** A thread, as far as its way goes. */
+type Traveller = {
+  readonly frames: readonly Frame[]
+  readonly method: { readonly actions: readonly ActionPlan[]; readonly next: number } | null
+  readonly labware: { readonly template: string }
+  readonly ends: readonly Candidate[]
+  readonly execution: { readonly workflow: Workflow }
+}
 
 /** The steps it has still to do, the one it is in included; of a loop all. */
-export function remaining({ frames }: LabwareThread): StepPlan[] {
+export function remaining({ frames }: Pick<Traveller, 'frames'>): StepPlan[] {
   return frames.flatMap(({ steps, next, isLoop }) => (isLoop ? steps : steps.slice(next)))
 }
 
@@ -45,17 +62,17 @@ export function tipsUsed({ action }: ActionPlan, labware: string): number {
 const farthest = 6
 
 /** Where the labware will want to go after what it is in, as far as that is known. */
-export function placesAhead(thread: LabwareThread): (readonly Candidate[])[] {
+export function placesAhead(thread: Traveller): (readonly Candidate[])[] {
   return placesFrom(thread, 1)
 }
 
 /** Where it will want to go once it is on the deck. */
-export function placesOnItsWay(thread: LabwareThread): (readonly Candidate[])[] {
+export function placesOnItsWay(thread: Traveller): (readonly Candidate[])[] {
   return placesFrom(thread, 0)
 }
 
 /** Without the steps that are done, and so many more. */
-function placesFrom(thread: LabwareThread, skipped: 0 | 1): (readonly Candidate[])[] {
+function placesFrom(thread: Traveller, skipped: 0 | 1): (readonly Candidate[])[] {
   const places: (readonly Candidate[])[] = []
   const { method, frames, execution } = thread
   for (const action of method?.actions.slice(method.next + skipped) ?? []) if (action.devices.length) places.push(devicesOf(action))

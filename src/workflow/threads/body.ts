@@ -15,16 +15,17 @@ import { contextOf } from './body_context.ts'
 import { categoryOf, causing } from './causes.ts'
 import { DeviceCall } from './device_call.ts'
 import type { LateVerdict } from './late_calls.ts'
-import { type Decision, Leave, Unwind } from './recovery.ts'
+import { timed } from './learning.ts'
+import { toWork } from './reaching.ts'
+import { ActionExit, type Decision, Interrupt } from './recovery.ts'
 import type { LabwareThread } from './thread.ts'
-import { continued, verdict } from './verdicts.ts'
-import { secondsAt } from './world.ts'
+import { continued, elsewhere, verdict } from './verdicts.ts'
 
 export class BodyRun {
   readonly #thread: LabwareThread
   readonly #action: ActionRun
   /** A decision made in the body: code that catches it is not rid of it. */
-  #left: Leave | Unwind | undefined
+  #left: ActionExit | Interrupt | undefined
   /** Calls of the context that have not been answered. While there are none, the body itself is at work. */
   #calls = 0
   #release: (() => void) | undefined
@@ -44,7 +45,7 @@ export class BodyRun {
       await bodies[kind](this, action as never)
       if (this.#left) throw this.#left
     } catch (error) {
-      throw this.#left ?? (this.#thread.signal.aborted ? new Unwind('abort') : error)
+      throw this.#left ?? (this.#thread.signal.aborted ? new Interrupt('abort') : error)
     } finally {
       this.#release?.()
     }
@@ -74,8 +75,8 @@ export class BodyRun {
   /** One operation of the bound device. Where it fails, or takes too long, somebody decides. */
   async call(operation: string, params: Record<string, unknown>): Promise<unknown> {
     const { device, plan } = this.#action
-    const { signal, world } = this.#thread
-    const { equipment, clock, durations } = world
+    const { signal, environment } = this.#thread
+    const { equipment, clock, durations, scheduler } = environment
     if (device === null) throw new LabError('invalid', `${plan.path} has no device: say on which it is`)
     const known = this.#thread.execution.workflow.topology.devices.get(device)!
     const timing = { params, said: plan.seconds, learned: durations }
@@ -84,26 +85,26 @@ export class BodyRun {
       for (;;) {
         try {
           await this.#thread.execution.beforeMotion()
-          const perform = (given: Pick<Performing, 'signal' | 'begun'>) =>
-            equipment.perform(device, operation, params, { ...given, seconds })
-          const call = new DeviceCall((given) => this.#timed(operation, params, () => perform(given)), { clock, limit_s, signal })
-          return await this.#outcomeOf(call, operation, limit_s)
+          const clear = toWork(this.#thread, device)
+          if (clear) await clear
+          try {
+            const perform = (given: Pick<Performing, 'signal' | 'begun'>) =>
+              equipment.perform(device, operation, params, { ...given, seconds })
+            const call = new DeviceCall((given) => timed(environment, { device, operation, params }, () => perform(given)), {
+              clock,
+              limit_s,
+              signal,
+            })
+            return await this.#outcomeOf(call, operation, limit_s)
+          } finally {
+            scheduler.worked(device)
+          }
         } catch (error) {
-          if (error instanceof Unwind) throw error
+          if (error instanceof Interrupt) throw error
           if (!(await this.#failed(operation, error))) return undefined
         }
       }
     })
-  }
-
-  /** What is driven shows how long it takes. */
-  async #timed(operation: string, params: Record<string, unknown>, work: () => Promise<unknown>): Promise<unknown> {
-    const { world } = this.#thread
-    const device = this.#action.device!
-    const began = world.clock.now()
-    const answer = await work()
-    if (world.mode !== 'PURE_SIM') world.durations?.performed(device, operation, { seconds: secondsAt(device, began, world), params })
-    return answer
   }
 
   async #outcomeOf(call: DeviceCall, operation: string, limit_s: number): Promise<unknown> {
@@ -162,13 +163,13 @@ export class BodyRun {
     }
     try {
       const decided: Decision | LateVerdict = await thread.decisionAt<LateVerdict>('DEVICE_TIMEOUT', new Error(why), { otherwise })
-      if (decided === 'ABORT_THREAD') throw new Unwind('abort')
+      if (decided === 'ABORT_THREAD') throw new Interrupt('abort')
       thread.recovered('EXECUTING_ACTION')
       return decided === 'CONTINUE' ? 'complete' : (decided as LateVerdict)
-    } catch (unwind) {
+    } catch (interrupt) {
       call.cutOff(new LabError('stopped', `${thread.name} was ended`))
       await call.over
-      throw unwind
+      throw interrupt
     } finally {
       late.close()
       this.#action.hold(null)
@@ -179,7 +180,7 @@ export class BodyRun {
   async #failed(operation: string, error: unknown): Promise<boolean> {
     const thread = this.#thread
     const action = this.#action
-    if (thread.signal.aborted) throw new Unwind('abort')
+    if (thread.signal.aborted) throw new Interrupt('abort')
     thread.execution.emit('DEVICE_OP', operation, 'FAILED', { ...thread.context(), last_error: messageOf(error) })
     if (action.plan.action.on_failure === 'ABORT') throw error
     thread.execution.incident(
@@ -189,6 +190,7 @@ export class BodyRun {
       {
         recovery_action: 'THREAD_RECOVER_RETRY_OP',
         error,
+        detail: elsewhere(action.plan, action.device),
       },
     )
     action.hold(messageOf(error))
@@ -215,20 +217,20 @@ export class BodyRun {
   /** Labware may have been taken away from the device meanwhile. */
   #whyNotAgain(): string | undefined {
     const { arrived, device } = this.#action
-    const { scheduler } = this.#thread.world
+    const { scheduler } = this.#thread.environment
     for (const { labware } of arrived.values()) {
-      const seat = scheduler.whereIs(labware.labware_id)
-      if (seat === undefined || scheduler.graph.seats.get(seat)?.device !== device)
-        return `${labware.name} is not at ${device}: it stands at ${seat ?? 'no place'}; RETRY brings it there`
+      const position = scheduler.whereIs(labware.labware_id)
+      if (position === undefined || scheduler.graph.positions.get(position)?.device !== device)
+        return `${labware.name} is not at ${device}: it stands at ${position ?? 'no place'}; RETRY brings it there`
     }
     return undefined
   }
 
   /** Resolves with the latest once there is one that this thread has not seen. */
   waitFor(name: string, timeout: number): Promise<Published> {
-    const { execution, seen, world } = this.#thread
+    const { execution, seen, environment } = this.#thread
     return this.#patiently({ kind: 'event', what: `custom event ${name}` }, (resolve, reject) => {
-      const cancelTimeout = timer(world.clock, timeout, () => {
+      const cancelTimeout = timer(environment.clock, timeout, () => {
         callOff()
         reject(new LabError('no_reply', `${name} was not emitted within ${timeout} s`))
       })
@@ -246,10 +248,10 @@ export class BodyRun {
 
   /** Asks a person to do something, and resolves when that is confirmed. */
   instruct(instruction: string, timeout: number): Promise<void> {
-    const { execution, world, thread_id } = this.#thread
+    const { execution, environment, thread_id } = this.#thread
     const confirmed = execution.instruct(instruction, thread_id)
     return this.#patiently<void>({ kind: 'operator', what: `an operator to confirm: ${instruction}` }, (resolve, reject) => {
-      const cancelTimeout = timer(world.clock, timeout, () => {
+      const cancelTimeout = timer(environment.clock, timeout, () => {
         confirmed.withdraw()
         reject(new LabError('no_reply', `nobody confirmed within ${timeout} s: ${instruction}`))
       })
@@ -267,7 +269,7 @@ export class BodyRun {
   sleep(seconds: number): Promise<void> {
     return this.#outside(() =>
       this.#thread.wait<void>({ kind: 'device', what: `${seconds} s`, interruptedBy: 'abort' }, (resolve) =>
-        this.#thread.world.clock.after(seconds * 1000, resolve),
+        this.#thread.environment.clock.after(seconds * 1000, resolve),
       ),
     )
   }
@@ -278,7 +280,7 @@ export class BodyRun {
 
   /** Code runs with a context; while it is at work by itself, virtual time stands still. */
   async code(code: Code): Promise<void> {
-    this.#release = this.#thread.world.steps.hold()
+    this.#release = this.#thread.environment.steps.hold()
     try {
       await code.body(contextOf(this, this.#thread, this.#action))
     } finally {
@@ -306,7 +308,7 @@ export class BodyRun {
         try {
           return await this.#thread.wait<Value>(waiting, begin)
         } catch (error) {
-          if (!(error instanceof Unwind) || error.kind !== 'pause') throw error
+          if (!(error instanceof Interrupt) || error.kind !== 'pause') throw error
           await this.#thread.safePoint('EXECUTING_ACTION')
         }
       }
@@ -322,14 +324,14 @@ export class BodyRun {
     try {
       return await work()
     } catch (error) {
-      if (error instanceof Leave || error instanceof Unwind) this.#left = error
+      if (error instanceof ActionExit || error instanceof Interrupt) this.#left = error
       if (this.#whenAnswered) this.#forgotten ??= error
       throw error
     } finally {
       this.#calls--
       if (isCode && this.#calls === 0) {
         if (this.#whenAnswered) this.#whenAnswered()
-        else this.#release = this.#thread.world.steps.hold()
+        else this.#release = this.#thread.environment.steps.hold()
       }
     }
   }

@@ -3,12 +3,21 @@
 import { operations, readings } from '../../devices/operations.ts'
 import { LabError } from '../../errors.ts'
 import type { BoundDevice, Doing } from '../plans/author.ts'
+import type { Published } from '../runs/channels.ts'
 import type { ActionRun } from './action.ts'
-import type { BodyRun } from './body.ts'
 import { causing } from './causes.ts'
 import type { LabwareThread } from './thread.ts'
 
-export function contextOf(run: BodyRun, thread: LabwareThread, action: ActionRun): Doing {
+/** What the code may have done, by the body that runs it. */
+type Calls = {
+  call(operation: string, params: Record<string, unknown>): Promise<unknown>
+  emit(name: string, value: string | null, data: Record<string, unknown>): void
+  waitFor(name: string, timeout: number): Promise<Published>
+  instruct(instruction: string, timeout: number): Promise<void>
+  sleep(seconds: number): Promise<void>
+}
+
+export function contextOf(run: Calls, thread: LabwareThread, action: ActionRun): Doing {
   const { execution, thread_id, signal, origin } = thread
   const carriers = action.arrived.size > 0 ? [...action.arrived.values()] : [thread]
   return {
@@ -27,7 +36,7 @@ export function contextOf(run: BodyRun, thread: LabwareThread, action: ActionRun
   }
 }
 
-function boundDevice(run: BodyRun, device_id: string | null): BoundDevice {
+function boundDevice(run: Calls, device_id: string | null): BoundDevice {
   const names = [...Object.keys(operations), ...Object.keys(readings)]
   const perform = (operation: string, params = {}) => heeded(run.call(operation, params))
   const calls = Object.fromEntries(names.map((name) => [name, (params = {}) => perform(name, params)]))

@@ -1,10 +1,10 @@
 // Taking part in a method that another thread owns: bring the labware when the owner has its device, and follow the owner.
 
-import { once } from '../../kit/change.ts'
+import { once } from '../../kit/signal.ts'
 import type { ActionRun } from './action.ts'
 import type { MethodRun } from './method.ts'
 import { goTo } from './moving.ts'
-import { Unwind } from './recovery.ts'
+import { Interrupt } from './recovery.ts'
 import { idle } from './requesting.ts'
 import type { LabwareThread } from './thread.ts'
 
@@ -77,7 +77,7 @@ function nextFor(thread: LabwareThread, method: MethodRun, done: ActionRun | und
 }
 
 async function bring(thread: LabwareThread, action: ActionRun): Promise<void> {
-  await goTo(thread, () => action.seatFor(thread))
+  await goTo(thread, () => action.positionFor(thread))
   action.arrive(thread)
   thread.become('AWAITING_CO_THREADS')
 }
@@ -99,7 +99,7 @@ async function follow(thread: LabwareThread, action: ActionRun): Promise<'ended'
   }
   if (action.ending === 'thread_aborted') {
     thread.last_error ??= owner.last_error
-    throw new Unwind('abort')
+    throw new Interrupt('abort')
   }
   return 'ended'
 }
@@ -116,7 +116,7 @@ function news(thread: LabwareThread, { ending, heldBy, status, arrived }: Action
 }
 
 function hold(thread: LabwareThread, { owner, heldBy }: ActionRun): void {
-  thread.following = owner
+  thread.following = thread.execution.find(owner.thread_id) ?? null
   thread.pause_reason = 'error'
   thread.last_error = `${owner.name}: ${heldBy}`
   thread.become('PAUSED')

@@ -1,18 +1,18 @@
 // A thread from its start place through its steps to its end place.
 
 import { LabError, messageOf } from '../../errors.ts'
-import { once } from '../../kit/change.ts'
+import { once } from '../../kit/signal.ts'
 import { itemKey, type StepList, type StepPlan } from '../plans/plan.ts'
 import type { Candidate } from '../scheduler/request.ts'
 import { act, insist } from './acting.ts'
-import { placesOnItsWay } from './ahead.ts'
+import { type Frame, placesOnItsWay } from './ahead.ts'
 import { join } from './joining.ts'
 import { MethodRun } from './method.ts'
 import { emitOf } from './method_events.ts'
 import { goTo, leaveUncertain, setBack } from './moving.ts'
-import { Fatal, Unwind } from './recovery.ts'
+import { Fatal, Interrupt } from './recovery.ts'
 import { idle, request } from './requesting.ts'
-import type { Frame, LabwareThread } from './thread.ts'
+import type { LabwareThread } from './thread.ts'
 import { closeWindow } from './windows.ts'
 
 /** Resolves when the thread is terminal; never rejects. */
@@ -23,31 +23,31 @@ export async function travel(thread: LabwareThread): Promise<void> {
     await finish(thread)
     end(thread, 'COMPLETED')
   } catch (error) {
-    if (error instanceof Unwind) end(thread, error.kind === 'stop' ? 'STOPPED' : 'ABORTED')
+    if (error instanceof Interrupt) end(thread, error.kind === 'stop' ? 'STOPPED' : 'ABORTED')
     else die(thread, error instanceof Fatal ? error.cause : error)
   }
 }
 
 /** Whoever hears of it can rely on it that nothing is kept for the thread any more. */
 function end(thread: LabwareThread, status: 'COMPLETED' | 'STOPPED' | 'ABORTED' | 'FAILED'): void {
-  const { labware, world } = thread
-  const seat = world.scheduler.whereIs(labware.labware_id)
+  const { labware, environment } = thread
+  const position = environment.scheduler.whereIs(labware.labware_id)
   labware.state = 'ENDED'
   closeWindow(thread)
   // A storage has room for others all the same.
-  if (seat !== undefined && labware.held_by === null && isStorage(thread, seat)) takeOff(thread)
+  if (position !== undefined && labware.held_by === null && isStorage(thread, position)) takeOff(thread)
   // One that was taken up after a restart may end before it is in them again.
   thread.method?.end(false)
   thread.joining?.leave(thread)
   leaveUncertain(thread)
-  world.scheduler.forget(thread.thread_id)
+  environment.scheduler.forget(thread.thread_id)
   thread.become(status)
 }
 
 function die(thread: LabwareThread, error: unknown): void {
-  const { execution, labware, world } = thread
+  const { execution, labware, environment } = thread
   thread.last_error = messageOf(error)
-  const where = labware.held_by ?? world.scheduler.whereIs(labware.labware_id) ?? 'nowhere'
+  const where = labware.held_by ?? environment.scheduler.whereIs(labware.labware_id) ?? 'nowhere'
   execution.incident('THREAD_DIED', `thread ${thread.name} died: ${messageOf(error)}; ${labware.name} is at ${where}`, thread, {
     severity: 'CRITICAL',
     recovery_action: 'RESTART_EXECUTION',
@@ -58,31 +58,31 @@ function die(thread: LabwareThread, error: unknown): void {
 
 /** Brings the labware onto the deck. */
 async function begin(thread: LabwareThread): Promise<void> {
-  const { plan, world, labware, execution } = thread
+  const { plan, environment, labware, execution } = thread
   const { mode } = plan.template.start
   // Taken up after a restart.
-  if (world.scheduler.whereIs(labware.labware_id) !== undefined) return setBack(thread)
-  const isByHand = world.mode === 'LIVE' && (mode === 'MANUAL_PLACE' || (mode === 'REUSE_EXISTING' && mustBeSeen(thread)))
+  if (environment.scheduler.whereIs(labware.labware_id) !== undefined) return setBack(thread)
+  const isByHand = environment.mode === 'LIVE' && (mode === 'MANUAL_PLACE' || (mode === 'REUSE_EXISTING' && mustBeSeen(thread)))
   // What is in a storage is not in the way of others before it is taken out: it need not be, as long as they could not get past it.
   const after = isStorage(thread, thread.startsAt) ? placesOnItsWay(thread) : []
-  const wish = { what: thread.startsAt, candidates: seats([thread.startsAt]), after, priority: isByHand ? 0 : 1 } as const
-  const { seat } = (await thread.pausable(() => request(thread, wish))) as { seat: string }
+  const wish = { what: thread.startsAt, candidates: positions([thread.startsAt]), after, priority: isByHand ? 0 : 1 } as const
+  const { position } = (await thread.pausable(() => request(thread, wish))) as { position: string }
   if (isByHand) await execution.placed(thread)
   // That the place was free is on the card before it is known to be taken.
   const kept = execution.beforeMotion()
   if (kept) await kept
-  world.labware.set(labware.labware_id, labware)
-  world.scheduler.put(labware.labware_id, seat, thread.thread_id)
+  environment.labware.set(labware.labware_id, labware)
+  environment.scheduler.put(labware.labware_id, position, thread.thread_id)
   labware.state = 'IN_JOURNEY'
 }
 
 /** Nobody knows of any that stands there: where a real arm would reach for it, or its barcode is to be read, somebody has to look. */
-function mustBeSeen({ labware, startsAt, world, execution }: LabwareThread): boolean {
+function mustBeSeen({ labware, startsAt, environment, execution }: LabwareThread): boolean {
   if (labware.barcode !== null) return true
   const { document, graph } = execution.workflow.topology
-  const { position } = graph.seats.get(startsAt)!
-  const reaching = Object.entries(document.transporters).filter(([, { positions }]) => positions.includes(position))
-  return reaching.some(([transporter]) => world.equipment.isReal?.(transporter))
+  const { entry } = graph.positions.get(startsAt)!
+  const reaching = Object.entries(document.transporters).filter(([, { positions }]) => positions.includes(entry))
+  return reaching.some(([transporter]) => environment.equipment.isReal?.(transporter))
 }
 
 /** The frame with steps that are not done; frames that are done are left. */
@@ -139,7 +139,7 @@ async function takeUnlessSkipped(thread: LabwareThread, step: StepPlan): Promise
   try {
     return await take(thread, step)
   } catch (error) {
-    if (!(error instanceof Unwind) || error.kind !== 'skip') throw error
+    if (!(error instanceof Interrupt) || error.kind !== 'skip') throw error
     thread.skips.delete(itemKey(step))
     return undefined
   }
@@ -158,7 +158,7 @@ async function take(thread: LabwareThread, step: StepPlan): Promise<Frame | unde
       if (!(await join(thread, step.methods, itemKey(step)))) leaveLoop(thread)
       return undefined
     case 'park':
-      await park(thread, step.seats)
+      await park(thread, step.positions)
       return undefined
     case 'wait_for':
       await thread.skippable(itemKey(step), () => awaitEvent(thread, step.event, thread.seen.get(step.event) ?? 0, step.timeout))
@@ -200,7 +200,7 @@ async function own(thread: LabwareThread, step: StepPlan & { kind: 'method' }): 
       if (isSkipped() || method.isAbandoned) return
       if (method.status.current === 'CREATED') {
         method.status.become('IN_PROGRESS')
-        await emitOf(method, 'on_start')
+        await emitOf(thread, method, 'on_start')
       }
       method.isTaken = true
       const action = method.actions[method.next]!
@@ -208,7 +208,7 @@ async function own(thread: LabwareThread, step: StepPlan & { kind: 'method' }): 
       if (outcome !== 'done') method.isWhole = false
       if (outcome === 'method_left') break
     }
-    if (method.isWhole && method.status.current === 'IN_PROGRESS') await emitOf(method, 'on_end')
+    if (method.isWhole && method.status.current === 'IN_PROGRESS') await emitOf(thread, method, 'on_end')
     method.end(true)
   } finally {
     method.end(false)
@@ -217,18 +217,18 @@ async function own(thread: LabwareThread, step: StepPlan & { kind: 'method' }): 
   }
 }
 
-/** Rests at one of the seats, unless there is work, or will never be. */
+/** Rests at one of the positions, unless there is work, or will never be. */
 async function park(thread: LabwareThread, places: readonly string[]): Promise<void> {
   const { slots } = thread.execution
   const isInLoop = thread.frames.some(({ isLoop }) => isLoop)
   const isUnneeded = () => slots.hasWork(thread) || (isInLoop && !slots.hasMore(thread)) || undefined
-  const wish = { what: places.join(' or '), candidates: seats(places), unless: once(slots.changed, isUnneeded) }
+  const wish = { what: places.join(' or '), candidates: positions(places), unless: once(slots.changed, isUnneeded) }
   const found = await thread.pausable(() => {
     thread.become('AWAITING_MOVE_RESERVATION')
     return request(thread, wish)
   })
   if (found) {
-    await goTo(thread, (found as { seat: string }).seat)
+    await goTo(thread, (found as { position: string }).position)
     thread.labware.state = 'PARKED'
   }
   // It may stand there already.
@@ -237,7 +237,7 @@ async function park(thread: LabwareThread, places: readonly string[]): Promise<v
 
 /** Waits until a custom event was published more often than `seen`. */
 async function awaitEvent(thread: LabwareThread, event: string, seen: number, timeout: number) {
-  const { execution, world } = thread
+  const { execution, environment } = thread
   return insist(thread, 'WAIT_EVENT_TIMEOUT', () =>
     thread.pausable(async () => {
       thread.become('AWAITING_EVENT')
@@ -248,7 +248,7 @@ async function awaitEvent(thread: LabwareThread, event: string, seen: number, ti
         (resolve, reject) => {
           if (timeout > 0) {
             const late = () => reject(new LabError('no_reply', `${event} was not emitted within ${timeout} s`))
-            cancelTimeout = world.clock.after(timeout * 1000, late)
+            cancelTimeout = environment.clock.after(timeout * 1000, late)
           }
           const callOff = execution.channels.wait(event, seen, resolve)
           return () => {
@@ -266,38 +266,38 @@ async function awaitEvent(thread: LabwareThread, event: string, seen: number, ti
 
 /** Brings the labware to its end, and off the deck unless it is to stay. */
 async function finish(thread: LabwareThread): Promise<void> {
-  const { plan, world, labware, execution } = thread
+  const { plan, environment, labware, execution } = thread
   const { mode } = plan.template.end
   const wish = {
-    what: plan.end.seats.join(' or '),
+    what: plan.end.positions.join(' or '),
     candidates: thread.ends,
     onWait: () => thread.become('AWAITING_MOVE_RESERVATION'),
   }
-  const seat = await insist(thread, 'MOVE_RESOLUTION', async () => {
-    const { seat } = (await thread.pausable(() => request(thread, wish))) as { seat: string }
-    await goTo(thread, seat)
-    return seat
+  const position = await insist(thread, 'MOVE_RESOLUTION', async () => {
+    const { position } = (await thread.pausable(() => request(thread, wish))) as { position: string }
+    await goTo(thread, position)
+    return position
   })
   await thread.safePoint()
   labware.state = 'ENDED'
-  const isStored = isStorage(thread, seat)
+  const isStored = isStorage(thread, position)
   if (mode === 'LEAVE_IN_PLACE' && !isStored) {
-    world.scheduler.assign(labware.labware_id, null)
+    environment.scheduler.assign(labware.labware_id, null)
     return
   }
-  if (mode === 'MANUAL_REMOVE' && world.mode === 'LIVE' && !isStored) await execution.removed(thread)
+  if (mode === 'MANUAL_REMOVE' && environment.mode === 'LIVE' && !isStored) await execution.removed(thread)
   takeOff(thread)
 }
 
-function takeOff({ world, labware }: LabwareThread): void {
-  world.scheduler.remove(labware.labware_id)
-  world.labware.delete(labware.labware_id)
+function takeOff({ environment, labware }: LabwareThread): void {
+  environment.scheduler.remove(labware.labware_id)
+  environment.labware.delete(labware.labware_id)
 }
 
-function isStorage({ world }: LabwareThread, seat: string): boolean {
-  return world.scheduler.graph.seats.get(seat)?.storage === true
+function isStorage({ environment }: LabwareThread, position: string): boolean {
+  return environment.scheduler.graph.positions.get(position)?.storage === true
 }
 
-function seats(names: readonly string[]): Candidate[] {
-  return names.map((seat) => ({ seat }))
+function positions(names: readonly string[]): Candidate[] {
+  return names.map((position) => ({ position }))
 }

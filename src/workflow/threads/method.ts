@@ -1,20 +1,28 @@
 // A method under way: its owner goes through its actions, other threads take part in them.
 
-import { Change } from '../../kit/change.ts'
-import type { SavedMethod } from '../kept/saved.ts'
+import { Signal } from '../../kit/signal.ts'
+import type { MethodState } from '../journal/checkpoint.ts'
 import type { ActionPlan, MethodPlan } from '../plans/plan.ts'
 import { type MethodStatus, methodTransitions, Status } from '../statuses.ts'
-import type { ActionRun } from './action.ts'
-import type { LabwareThread } from './thread.ts'
+import type { ActionRun, OwningMethod } from './action.ts'
+import type { Carrier, Publisher } from './carrier.ts'
 
-export class MethodRun {
+/** The thread that owns a method; its run knows the actions that an operator put in, and the slots to which the method's labware belongs. */
+type Owner = Carrier & {
+  readonly execution: Publisher & {
+    readonly inserts: { actionAt(path: string): ActionPlan }
+    readonly slots: { methodEnded(method: MethodRun): void }
+  }
+}
+
+export class MethodRun implements OwningMethod {
   readonly method_id: string
   readonly plan: MethodPlan
-  readonly owner: LabwareThread
+  readonly owner: Owner
   readonly status: Status<MethodStatus>
-  readonly #participants = new Set<LabwareThread>()
+  readonly #participants = new Set<Carrier>()
   /** A new action, a participant more or less, the end. */
-  readonly changed = new Change()
+  readonly changed = new Signal()
   /** The action that the owner is in. */
   action: ActionRun | null = null
   readonly actions: ActionPlan[]
@@ -31,9 +39,9 @@ export class MethodRun {
   /** The labware that was to come never will: the owner goes on without. */
   isAbandoned = false
 
-  /** `isTold`: of one that was saved, its status is in the log. */
-  constructor(owner: LabwareThread, plan: MethodPlan, saved?: SavedMethod & { isTold: boolean }) {
-    this.method_id = saved?.method_id ?? owner.world.newId()
+  /** `isPublished`: the status of the saved method is in the event log. */
+  constructor(owner: Owner, plan: MethodPlan, saved?: MethodState & { isPublished: boolean }) {
+    this.method_id = saved?.method_id ?? owner.environment.newId()
     this.owner = owner
     this.plan = plan
     this.actions = [...plan.actions]
@@ -49,7 +57,9 @@ export class MethodRun {
       for (const labware of saved.wanted) this.wanted.add(labware)
     }
     const publish = (status: MethodStatus) => owner.execution.emit('METHOD', this.method_id, status, this.context())
-    this.status = new Status(methodTransitions, (saved?.status as MethodStatus) ?? 'CREATED', publish, { isTold: saved?.isTold === true })
+    this.status = new Status(methodTransitions, (saved?.status as MethodStatus) ?? 'CREATED', publish, {
+      isPublished: saved?.isPublished === true,
+    })
   }
 
   get isOver(): boolean {
@@ -60,8 +70,7 @@ export class MethodRun {
     const { owner, plan, method_id } = this
     const { execution, thread_id, name } = owner
     return {
-      execution_id: execution.execution_id,
-      workflow_name: execution.workflow.name,
+      ...execution.context(),
       method_id,
       method_name: plan.name,
       thread_id,
@@ -77,24 +86,24 @@ export class MethodRun {
     return ids
   }
 
-  enter(thread: LabwareThread): void {
+  enter(thread: Carrier): void {
     this.#participants.add(thread)
     this.changed.tell()
   }
 
-  leave(thread: LabwareThread): void {
+  leave(thread: Carrier): void {
     this.#participants.delete(thread)
     this.changed.tell()
   }
 
   /** Who brings this labware, once it has come to take part. */
-  carrierOf(labware: string): LabwareThread | undefined {
+  carrierOf(labware: string): Carrier | undefined {
     if (this.owner.labware.template === labware) return this.owner
     for (const thread of this.#participants) if (thread.labware.template === labware) return thread
     return undefined
   }
 
-  get participants(): readonly LabwareThread[] {
+  get participants(): readonly Carrier[] {
     return [...this.#participants]
   }
 

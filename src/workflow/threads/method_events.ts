@@ -6,21 +6,21 @@ import { insist } from './acting.ts'
 import { mustBeRecord, mustBeText, onceAwaited } from './body_context.ts'
 import { causing } from './causes.ts'
 import type { MethodRun } from './method.ts'
+import type { LabwareThread } from './thread.ts'
 
 /** Where its code throws, somebody decides: RETRY runs that again. */
-export async function emitOf(method: MethodRun, when: 'on_start' | 'on_end'): Promise<void> {
+export async function emitOf(owner: LabwareThread, method: MethodRun, when: 'on_start' | 'on_end'): Promise<void> {
   const emissions = method.plan.emits[when]
   if (!emissions) return
   if (typeof emissions !== 'function') {
-    for (const { emit, value, data } of emissions) publish(method, emit, { value, data })
+    for (const { emit, value, data } of emissions) publish(owner, method, emit, { value, data })
     return
   }
-  const { owner } = method
   await insist(owner, 'THREAD_STEP', async () => {
     // While it is at work virtual time stands still.
-    const release = owner.world.steps.hold()
+    const release = owner.environment.steps.hold()
     try {
-      await emissions(doingOf(method))
+      await emissions(doingOf(owner, method))
     } finally {
       release()
     }
@@ -29,26 +29,26 @@ export async function emitOf(method: MethodRun, when: 'on_start' | 'on_end'): Pr
 
 /** The event is of no one thread when several take part. */
 function publish(
-  { owner, participants }: MethodRun,
+  owner: LabwareThread,
+  { participants }: MethodRun,
   name: string,
   published: { value: string | null; data: Record<string, unknown> },
 ): void {
   owner.execution.emitCustom(name, published, participants.length > 0 ? null : owner.thread_id)
 }
 
-function doingOf(method: MethodRun): MethodDoing {
-  const { owner, method_id } = method
+function doingOf(owner: LabwareThread, method: MethodRun): MethodDoing {
   const { execution, thread_id, signal, origin } = owner
   return {
     execution_id: execution.execution_id,
     thread_id,
-    method_id,
+    method_id: method.method_id,
     signal,
     variable: (name) => causing('VARIABLE_RESOLUTION', () => execution.variable(name, origin.submission_id)) ?? null,
     emit: (name, value = null, data = {}) =>
       onceAwaited(() => {
         if (signal.aborted) throw new LabError('stopped', `${owner.name} was ended`)
-        publish(method, name, { value: mustBeText(value), data: mustBeRecord(data) })
+        publish(owner, method, name, { value: mustBeText(value), data: mustBeRecord(data) })
       }),
   }
 }

@@ -1,46 +1,56 @@
-// Bringing labware from where it stands to a seat that is reserved for it, hop by hop.
+// Bringing labware from where it stands to a position that is reserved for it, hop by hop.
 
+import { isHarmless } from '../../devices/failure.ts'
 import { LabError, messageOf } from '../../errors.ts'
 import type { Hop } from '../plans/graph.ts'
-import type { Candidate, Obstacle } from '../scheduler/request.ts'
-import { type ActionStatus, actionTransitions, Status } from '../statuses.ts'
+import type { Candidate } from '../scheduler/request.ts'
 import { categoryOf } from './causes.ts'
-import { placeOf } from './labware.ts'
-import { Unwind } from './recovery.ts'
+import { type Labware, placeOf } from './labware.ts'
+import { getReady, openUp } from './learning.ts'
+import { MoveRun } from './move.ts'
+import { reachIn, take } from './reaching.ts'
+import { ActionExit, Interrupt } from './recovery.ts'
+import { secondsAt } from './run_environment.ts'
 import type { LabwareThread } from './thread.ts'
-import { secondsAt } from './world.ts'
+import { elsewhere, verdict } from './verdicts.ts'
 
 /**
  * The whole way is granted at once, so that nothing ever waits where it blocks others. A stop waits for the arrival. `reserve` answers the
- * seat to go to, each time anew. Throws `conflict` when that is not kept for it any more.
+ * position to go to, each time anew. Throws `conflict` when that is not kept for it any more.
  */
 export async function goTo(thread: LabwareThread, reserve: string | (() => string)): Promise<void> {
-  const { scheduler } = thread.world
+  const { scheduler } = thread.environment
   const { labware, thread_id } = thread
   const { labware_id } = labware
   for (;;) {
-    const seat = typeof reserve === 'string' ? reserve : reserve()
-    if (scheduler.whereIs(labware_id) === seat) return
+    const position = typeof reserve === 'string' ? reserve : reserve()
+    if (scheduler.whereIs(labware_id) === position) return
     // Somebody put it there by hand, and then elsewhere: that used the reservation up.
-    if (scheduler.seat(seat).reserved_for !== thread_id)
-      throw new LabError('conflict', `${seat} is kept for ${labware.name} no longer, which was put elsewhere by hand; try again`)
-    mustLead(thread, seat, [{ seat }])
+    if (scheduler.position(position).reserved_for !== thread_id)
+      throw new LabError('conflict', `${position} is kept for ${labware.name} no longer, which was put elsewhere by hand; try again`)
+    mustLead(thread, position, [{ position }])
     thread.become('AWAITING_MOVE_RESERVATION')
     let travel: ReturnType<typeof scheduler.requestRoute> | undefined
     const route = await thread.wait<readonly Hop[]>(
-      { kind: 'reservation', what: `the way to ${seat}`, interruptedBy: 'abort', obstacles: () => travel?.explain() ?? [] },
+      { kind: 'reservation', what: `the way to ${position}`, interruptedBy: 'abort', obstacles: () => travel?.explain() ?? [] },
       (resolve) => {
-        travel = scheduler.requestRoute(thread.thread_id, labware_id, seat, resolve)
+        travel = scheduler.requestRoute(thread.thread_id, labware_id, position, resolve)
         return travel.withdraw
       },
     )
-    for (const hop of route) {
-      if (scheduler.whereIs(labware_id) !== hop.from) break
-      thread.become('AWAITING_MOVE_RESERVATION')
-      thread.become('AWAITING_MOVE_TARGET_AVAILABILITY')
-      thread.become('MOVING')
-      thread.labware.state = 'IN_JOURNEY'
-      await ride(thread, hop)
+    try {
+      for (const hop of route) {
+        if (scheduler.whereIs(labware_id) !== hop.from) break
+        thread.become('AWAITING_MOVE_RESERVATION')
+        thread.become('AWAITING_MOVE_TARGET_AVAILABILITY')
+        thread.become('MOVING')
+        thread.labware.state = 'IN_JOURNEY'
+        await ride(thread, hop)
+      }
+    } catch (error) {
+      // The labware goes to another device.
+      if (error instanceof ActionExit) travel?.withdraw()
+      throw error
     }
     // Over already, unless somebody put the labware elsewhere, or there.
     travel?.withdraw()
@@ -52,31 +62,33 @@ export async function goTo(thread: LabwareThread, reserve: string | (() => strin
  * a full gripper whoever is wanted first could not come by.
  */
 export async function setBack(thread: LabwareThread): Promise<void> {
-  const { labware, world } = thread
-  const seat = world.scheduler.whereIs(labware.labware_id)
-  if (labware.held_by === null || seat === undefined) return
+  const { labware, environment } = thread
+  const position = environment.scheduler.whereIs(labware.labware_id)
+  if (labware.held_by === null || position === undefined) return
   await thread.safePoint()
   thread.become('AWAITING_MOVE_RESERVATION')
   thread.become('AWAITING_MOVE_TARGET_AVAILABILITY')
   thread.become('MOVING')
   // By hand, meanwhile.
-  if (labware.held_by !== null) await ride(thread, { from: seat, to: seat, transporter: labware.held_by })
+  if (labware.held_by !== null) await ride(thread, { from: position, to: position, transporter: labware.held_by })
   knowsBetter(thread)
+  environment.scheduler.reachedIn(thread.thread_id)
 }
 
 /** Where it was being put down when the service ended it does not stand, or it is known to. */
 export function knowsBetter(thread: LabwareThread): void {
-  const { placing, world, thread_id } = thread
+  const { placing, environment, thread_id } = thread
   thread.placing = null
   thread.picking = false
+  if (thread.move) thread.move.failedPick = null
   thread.touch()
-  if (placing !== null) world.scheduler.letGo(thread_id, placing)
+  if (placing !== null) environment.scheduler.letGo(thread_id, placing)
 }
 
 /** Throws `conflict` where somebody has carried it to a place from which there is no way to any of these. */
-export function mustLead({ thread_id, labware, world }: LabwareThread, what: string, candidates: readonly Candidate[]): void {
-  if (world.scheduler.canReach(thread_id, candidates)) return
-  const from = world.scheduler.whereIs(labware.labware_id)
+export function mustLead({ thread_id, labware, environment }: LabwareThread, what: string, candidates: readonly Candidate[]): void {
+  if (environment.scheduler.canReach(thread_id, candidates)) return
+  const from = environment.scheduler.whereIs(labware.labware_id)
   throw new LabError(
     'conflict',
     `there is no way from ${from} to ${what}; carry ${labware.name} to where there is one, and say that it stands there`,
@@ -85,7 +97,7 @@ export function mustLead({ thread_id, labware, world }: LabwareThread, what: str
 
 /** One hop, as often as it takes: each attempt is a new move. */
 async function ride(thread: LabwareThread, hop: Hop): Promise<void> {
-  const { scheduler } = thread.world
+  const { scheduler } = thread.environment
   const { labware } = thread
   const isSetBack = hop.from === hop.to
   const isThere = () => (isSetBack ? labware.held_by === null : scheduler.whereIs(labware.labware_id) === hop.to)
@@ -100,19 +112,22 @@ async function ride(thread: LabwareThread, hop: Hop): Promise<void> {
       move.status.become('COMPLETED')
       return
     } catch (error) {
-      const isCutOff = error instanceof Unwind || thread.signal.aborted
+      const isCutOff = error instanceof Interrupt || thread.signal.aborted
       move.status.become(isCutOff ? 'ABORTED' : 'ERRORED')
-      if (isCutOff) throw new Unwind('abort')
+      if (isCutOff) throw new Interrupt('abort')
       isAsked = true
       try {
         await decide(thread, hop, { error, isThere })
-      } catch (unwind) {
+      } catch (interrupt) {
         mayStandThere(thread, move)
-        throw unwind
+        if (interrupt instanceof Interrupt) mayBeInGripper(thread, move)
+        throw interrupt
       }
       // Whoever put it elsewhere took it out of the gripper.
       if (scheduler.whereIs(labware.labware_id) !== hop.from) letGo(thread)
-      if (isThere() || scheduler.whereIs(labware.labware_id) !== hop.from) return
+      if (!isThere() && scheduler.whereIs(labware.labware_id) === hop.from) continue
+      scheduler.reachedIn(thread.thread_id)
+      return
     } finally {
       thread.move = null
       thread.carrying = null
@@ -121,14 +136,14 @@ async function ride(thread: LabwareThread, hop: Hop): Promise<void> {
 }
 
 /** Throws `conflict`, for somebody to look: a real storage may have brought up its next one, and one would be put upon the other. */
-function mayGoBack({ labware, world, picking }: LabwareThread, { to, transporter }: Hop): void {
+function mayGoBack({ labware, environment, picking }: LabwareThread, { to, transporter }: Hop): void {
   // Without drivers there is no gripper to look at.
-  if (picking && world.mode !== 'PURE_SIM')
+  if (picking && environment.mode !== 'PURE_SIM')
     throw new LabError(
       'conflict',
       `the service ended while ${transporter} picked ${labware.name} up; look, and say where it is (benchd labware put ${labware.labware_id} PLACE)`,
     )
-  if (!world.scheduler.graph.seats.get(to)?.storage || !world.equipment.isReal?.(transporter)) return
+  if (!environment.scheduler.graph.positions.get(to)?.storage || !environment.equipment.isReal?.(transporter)) return
   throw new LabError(
     'conflict',
     `${to} may have brought up its next one since ${labware.name} was taken out of it; look, and RETRY where it can be put back, or take it out of the gripper and say where it is`,
@@ -140,14 +155,50 @@ function mayStandThere({ labware }: LabwareThread, { hop, isPlacing }: MoveRun):
   if (labware.held_by !== null && isPlacing && hop.to !== hop.from) labware.placing = hop.to
 }
 
+/**
+ * Marks labware whose pick failed, and about which nobody has said where it is: it may be in the gripper. Not once another thread has had
+ * the transporter, which would not have begun with something in its gripper, nor on the clock alone.
+ */
+function mayBeInGripper({ labware, environment, thread_id }: LabwareThread, { hop, failedPick }: MoveRun): void {
+  const { transporter, from } = hop
+  const { scheduler, mode } = environment
+  if (failedPick === null || mode === 'PURE_SIM' || labware.held_by !== null || scheduler.whereIs(labware.labware_id) !== from) return
+  if (scheduler.turnsOf(transporter) !== failedPick || scheduler.userOf(transporter) !== undefined) return
+  scheduler.take(transporter, thread_id, () => {})
+  labware.held_by = transporter
+}
+
+/** Where labware may be whose thread is cut off now: the gripper that may have it, and the position where it may stand already. */
+export function mayBe({ labware, move, placing }: LabwareThread): Pick<Labware, 'held_by' | 'placing'> {
+  const isPicked = move !== null && (move.status.current === 'PICKING' || move.failedPick !== null)
+  const held_by = labware.held_by ?? (isPicked ? move.hop.transporter : null)
+  if (held_by === null) return { held_by }
+  const target = move?.isPlacing && move.hop.to !== move.hop.from ? move.hop.to : (placing ?? labware.placing)
+  return target === undefined ? { held_by } : { held_by, placing: target }
+}
+
+/** After a restart: reports labware whose move the end of the service cut off, and keeps arms and devices apart where it may be. */
+export function reportUncertain(thread: LabwareThread): void {
+  const { execution, labware, placing, picking, thread_id, environment } = thread
+  const { labware_id, name, held_by } = labware
+  const position = environment.scheduler.whereIs(labware_id)
+  if (held_by === null || position === undefined || (!picking && placing === null)) return
+  environment.scheduler.reachIn(thread_id, [position, ...(placing === null ? [] : [placing])])
+  if (environment.mode === 'PURE_SIM') return
+  const place = placeOf({ held_by, placing: placing ?? undefined }, position)
+  const remedy = `look, and say where it is (benchd labware put ${labware_id} PLACE), before the run is resumed`
+  execution.incident('LEDGER_CONTRADICTED', `the service ended while ${held_by} moved ${name}: it is ${place}; ${remedy}`, thread)
+}
+
 /** Reports labware that its thread leaves in a gripper, perhaps, and keeps each place where it may be until somebody says where it is. */
 export function leaveUncertain(thread: LabwareThread): void {
-  const { execution, labware, placing, thread_id, world } = thread
+  const { execution, labware, placing, thread_id, environment } = thread
   const { labware_id, name } = labware
   if (labware.held_by === null) return
   if (placing !== null) labware.placing ??= placing
-  if (labware.placing !== undefined) world.scheduler.transferReservation(thread_id, labware_id, labware.placing)
-  const place = placeOf(labware, world.scheduler.whereIs(labware_id) ?? null)
+  if (labware.placing !== undefined) environment.scheduler.transferReservation(thread_id, labware_id, labware.placing)
+  environment.scheduler.transferReach(thread_id, labware_id)
+  const place = placeOf(labware, environment.scheduler.whereIs(labware_id) ?? null)
   const message = `the move of ${name} was cut off: it is ${place}; look, and say where it is (benchd labware put ${labware_id} PLACE)`
   execution.incident('LEDGER_CONTRADICTED', message, thread)
 }
@@ -165,50 +216,58 @@ async function decide(thread: LabwareThread, { from, to, transporter }: Hop, { e
         : `it should stand at ${from}`
   const what = from === to ? `set back at ${to}` : `brought from ${from} to ${to}`
   execution.incident(
-    thread.picking ? 'LEDGER_CONTRADICTED' : categoryOf(error, 'MOVE_FAILED'),
-    `${labware.name} was not ${what} by ${transporter}: ${messageOf(error)}; ${where}`,
+    categoryOf(error, 'MOVE_FAILED'),
+    `${labware.name} was not ${what} by ${transporter}: ${messageOf(error).replace(/\.$/, '')}; ${where}`,
     thread,
     {
       recovery_action: 'THREAD_RECOVER_RETRY',
       error,
+      detail: { ...(thread.action && labware.held_by === null && elsewhere(thread.action.plan, thread.action.device)) },
     },
   )
+  const before = thread.retryOn
   const decision = await thread.decisionAt('MOVE', error, {
     refuses: (decision) =>
-      decision === 'RETRY' && thread.picking && thread.world.mode !== 'PURE_SIM'
+      decision === 'RETRY' && thread.picking && thread.environment.mode !== 'PURE_SIM'
         ? `nobody has said where ${labware.name} is; look, and say it: benchd labware put ${labware.labware_id} PLACE`
         : decision === 'CONTINUE' && !isThere()
           ? `${labware.name} is not known to be at ${to}; put it there and edit its position first`
           : undefined,
   })
-  if (decision === 'ABORT_THREAD') throw new Unwind('abort')
+  if (decision === 'ABORT_THREAD') throw new Interrupt('abort')
+  // The action is to be done at another device.
+  if (thread.retryOn !== before) throw verdict(thread, decision)
   if (decision === 'CONTINUE')
     execution.incident('MOVE_CONTINUED', `an operator says that ${labware.name} is at ${to}`, thread, { severity: 'INFO' })
   thread.recovered('MOVING')
 }
 
 async function carry(thread: LabwareThread, move: MoveRun, isThere: () => boolean): Promise<void> {
-  const { labware, signal, world } = thread
+  const { labware, signal, environment } = thread
   const { from, to, transporter } = move.hop
-  const { scheduler, equipment } = world
+  const { scheduler, equipment } = environment
   if (isThere()) return
   await take(thread, transporter)
+  for (let rest = reachIn(thread, move.hop); rest; rest = reachIn(thread, move.hop)) {
+    await rest
+    await take(thread, transporter)
+  }
   let letGo: (() => void) | undefined
   try {
     await thread.execution.beforeMotion()
-    letGo = equipment.hold?.(transporter, thread.execution.execution_id)
-    const open = async (seat: string) => {
-      const device = scheduler.graph.seats.get(seat)?.device
-      if (device) await equipment.open(device, signal)
+    letGo = holdAll(thread, move.hop)
+    const open = async (position: string) => {
+      const device = scheduler.graph.positions.get(position)?.device
+      if (device) await openUp(environment, device, signal)
     }
     if (labware.held_by === transporter) await open(to)
     else {
       mustBeEmpty(transporter, thread)
       move.status.become('PREPARING_TO_MOVE')
-      await equipment.ready(transporter, signal)
-      for (const seat of [from, to]) await open(seat)
+      await getReady(environment, transporter, signal)
+      for (const position of [from, to]) await open(position)
       move.status.become('PICKING')
-      move.picked_ms = world.clock.now()
+      move.picked_ms = environment.clock.now()
       await kept(thread)
       await equipment.carry(transporter, 'pick', from, signal)
       labware.held_by = transporter
@@ -220,39 +279,48 @@ async function carry(thread: LabwareThread, move: MoveRun, isThere: () => boolea
     // In one go: whoever is kept in between would have it stand where it was picked.
     labware.held_by = null
     if (!isThere()) scheduler.arrive(labware.labware_id, to)
-    if (world.mode !== 'PURE_SIM' && move.picked_ms !== null)
-      world.durations?.carried(transporter, secondsAt(transporter, move.picked_ms, world))
+    if (environment.mode !== 'PURE_SIM' && move.picked_ms !== null)
+      environment.durations?.carried(transporter, secondsAt(transporter, move.picked_ms, environment))
   } catch (error) {
     // Before the transporter is given back: nobody else may have it while its gripper may be full.
     if (signal.aborted && move.picked_ms !== null && scheduler.whereIs(labware.labware_id) === from) labware.held_by ??= transporter
     if (signal.aborted) mayStandThere(thread, move)
+    // An arm that refused has not moved.
+    if (!signal.aborted && move.status.current === 'PICKING' && !isHarmless(error)) move.failedPick = scheduler.turnsOf(transporter)
     throw error
   } finally {
     letGo?.()
+    // Where it broke off in a motion, the arm may still be in the device.
+    if ((move.picked_ms === null && !move.isPlacing) || isThere()) scheduler.reachedIn(thread.thread_id)
     // What is in its gripper is nobody else's to carry on.
     if (labware.held_by !== transporter) scheduler.giveBack(transporter, thread.thread_id)
   }
 }
 
-/** Should the power fail from here on, the card knows where it may be; where that cannot be written, nothing else would be better. */
-async function kept({ execution }: LabwareThread): Promise<void> {
-  await execution.memory?.kept().catch(() => undefined)
+/** Keeps the transporter, and the devices into which it reaches, for the execution; the answer lets go of them. Throws `locked`. */
+function holdAll({ environment, execution }: LabwareThread, { from, to, transporter }: Hop): () => void {
+  const devices = [from, to].flatMap((position) => environment.scheduler.graph.positions.get(position)?.device ?? [])
+  const held: (() => void)[] = []
+  const letGo = () => {
+    for (const one of held) one()
+  }
+  try {
+    for (const device of [transporter, ...devices]) held.push(environment.equipment.hold?.(device, execution.execution_id) ?? (() => {}))
+  } catch (error) {
+    letGo()
+    throw error
+  }
+  return letGo
 }
 
-/** Waits for a turn with the transporter, unless it is ours because of what is in its gripper. */
-async function take(thread: LabwareThread, transporter: string): Promise<void> {
-  const { scheduler } = thread.world
-  if (scheduler.userOf(transporter) === thread.thread_id) return
-  const obstacles = (): Obstacle[] => [
-    { wanted: transporter, reason: 'held', thread_id: scheduler.userOf(transporter) ?? null, labware_id: null },
-  ]
-  const waiting = { kind: 'reservation', what: `transporter ${transporter}`, interruptedBy: 'abort', obstacles } as const
-  await thread.wait<void>(waiting, (resolve) => scheduler.take(transporter, thread.thread_id, () => resolve()).withdraw)
+/** Should the power fail from here on, the card knows where it may be; where that cannot be written, nothing else would be better. */
+async function kept({ execution }: LabwareThread): Promise<void> {
+  await execution.journal?.kept().catch(() => undefined)
 }
 
 /** Throws `conflict` when another gripper has the labware, or a thread that has ended left something in this one. */
-function mustBeEmpty(transporter: string, { world, labware }: LabwareThread): void {
-  const others = [...world.labware.values()].filter(({ held_by }) => held_by === transporter)
+function mustBeEmpty(transporter: string, { environment, labware }: LabwareThread): void {
+  const others = [...environment.labware.values()].filter(({ held_by }) => held_by === transporter)
   const held = labware.held_by ? labware : others[0]
   if (!held) return
   throw new LabError(
@@ -261,36 +329,9 @@ function mustBeEmpty(transporter: string, { world, labware }: LabwareThread): vo
   )
 }
 
-function letGo({ labware, world, thread_id }: LabwareThread): void {
+function letGo({ labware, environment, thread_id }: LabwareThread): void {
   if (labware.held_by === null) return
   const transporter = labware.held_by
   labware.held_by = null
-  world.scheduler.giveBack(transporter, thread_id)
-}
-
-/** One attempt at a hop. */
-export class MoveRun {
-  readonly action_id: string
-  readonly thread: LabwareThread
-  readonly hop: Hop
-  /** When the pick was commanded, on the clock of the world. */
-  picked_ms: number | null = null
-  /** Whether the place was commanded. */
-  isPlacing = false
-  readonly status: Status<ActionStatus>
-
-  constructor(thread: LabwareThread, hop: Hop) {
-    this.action_id = thread.world.newId()
-    this.thread = thread
-    this.hop = hop
-    this.status = new Status<ActionStatus>(actionTransitions, 'CREATED', (status) => this.#publish(status))
-    this.status.become('AWAITING_MOVE_RESERVATION')
-  }
-
-  #publish(action_status: ActionStatus): void {
-    const { thread, action_id } = this
-    const { execution } = thread
-    execution.emit('ACTION', action_id, action_status, Object.assign(thread.context(), { action_id, action_status, action_name: null }))
-    execution.timeline.move(this, action_status)
-  }
+  environment.scheduler.giveBack(transporter, thread_id)
 }

@@ -33,10 +33,10 @@ export function honours(site: PauseSite, decision: Decision): boolean {
 export type PauseReason = 'manual' | 'system' | 'error'
 
 /** Thrown through a thread's own code to bring it to where it can pause, or to its end. Never an error of anything. */
-export class Unwind {
+export class Interrupt {
   /** `skip`: what it waits in is not to be done. Only what is `skippable` yields to that. */
   readonly kind: 'pause' | 'skip' | 'stop' | 'abort'
-  constructor(kind: Unwind['kind']) {
+  constructor(kind: Interrupt['kind']) {
     this.kind = kind
   }
 }
@@ -50,7 +50,7 @@ export class Fatal {
 }
 
 /** Thrown through the body of an action by a decision about it. */
-export class Leave {
+export class ActionExit {
   readonly what: 'action' | 'method' | 'again' | 'done'
   constructor(what: 'action' | 'method' | 'again' | 'done') {
     this.what = what

@@ -1,20 +1,20 @@
 // Requests a place from the scheduler, and makes room for others while the thread waits for it.
 
-import type { Change } from '../../kit/change.ts'
+import type { Signal } from '../../kit/signal.ts'
 import { actionsOf, type Workflow } from '../plans/plan.ts'
 import type { Again, Candidate, Request, RequestHandle } from '../scheduler/request.ts'
 import { goTo, mustLead } from './moving.ts'
-import { Unwind } from './recovery.ts'
+import { Interrupt } from './recovery.ts'
 import type { LabwareThread } from './thread.ts'
 
-type Answer = { granted: Candidate | undefined } | { seat: string; again: Again } | { stuck: string }
+type Answer = { granted: Candidate | undefined } | { position: string; again: Again } | { stuck: string }
 
 export type ThreadRequest = Pick<Request, 'candidates' | 'after' | 'use' | 'keeps'> & {
   what: string
   /** See `Ask`; looked up anew when `guests` tells. */
   inputs?(): readonly string[]
-  guests?: Change
-  /** Its labware may be put out of the way meanwhile; it may, unless said. */
+  guests?: Signal
+  /** Its labware may be parked elsewhere meanwhile; true by default. */
   mayPark?: boolean
   priority?: Request['priority']
   /** It cannot be had at once. */
@@ -70,14 +70,14 @@ export async function request(
         alone: isAlone(thread.execution.workflow),
         granted: (granted) => answered({ granted }),
         stuck: (stuck) => answered({ stuck }),
-        ...(mayPark && parkable(thread, (seat, again) => answered({ seat, again }))),
+        ...(mayPark && parkable(thread, (position, again) => answered({ position, again }))),
       }
       const end = () => {
         callOff()
         unwatch?.()
         asked?.withdraw()
       }
-      asked = thread.world.scheduler.request(ask, again)
+      asked = thread.environment.scheduler.request(ask, again)
       try {
         if (asked.state === 'waiting') onWait?.()
       } catch (error) {
@@ -92,7 +92,7 @@ export async function request(
       await decideDeadlock(thread, answer.stuck)
       continue
     }
-    await park(thread, answer.seat)
+    await park(thread, answer.position)
     again = answer.again
   }
 }
@@ -117,14 +117,14 @@ async function decideDeadlock(thread: LabwareThread, stuck: string): Promise<voi
   const why = inNames(stuck, thread)
   thread.execution.incident('UNRESOLVABLE_DEADLOCK', `${thread.name}: ${why}`, thread, { recovery_action: 'THREAD_RECOVER_RETRY' })
   const decision = await thread.decisionAt('DEADLOCK', new Error(why))
-  if (decision !== 'RETRY') throw new Unwind('abort')
+  if (decision !== 'RETRY') throw new Interrupt('abort')
   thread.recovered()
 }
 
 /** The scheduler knows threads by id. */
-function inNames(text: string, { execution, world }: LabwareThread): string {
+function inNames(text: string, { execution, environment }: LabwareThread): string {
   return text.replace(/\b(labware|thread) ([\w-]+)/g, (whole, kind: string, id: string) => {
-    const name = kind === 'labware' ? world.labware.get(id)?.name : execution.find(id)?.name
+    const name = kind === 'labware' ? environment.labware.get(id)?.name : execution.find(id)?.name
     return name ?? whole
   })
 }
@@ -138,7 +138,7 @@ export async function idle<Value>(
   const status = thread.status.current
   let again: Again | undefined
   for (;;) {
-    const answer = await thread.wait<{ value: Value } | { seat: string; again: Again }>(waiting, (resolve, reject) => {
+    const answer = await thread.wait<{ value: Value } | { position: string; again: Again }>(waiting, (resolve, reject) => {
       let asked: RequestHandle | undefined
       let isOver = false
       const end = () => {
@@ -157,18 +157,21 @@ export async function idle<Value>(
       )
       // Whoever has something to do is not in the way for long.
       if (isOver) return callOff
-      const out = parkable(thread, (seat, again) => {
+      const out = parkable(thread, (position, again) => {
         callOff()
-        resolve({ seat, again })
+        resolve({ position, again })
       })
-      asked = thread.world.scheduler.request({ thread_id: thread.thread_id, priority: 1, candidates: [], granted: () => {}, ...out }, again)
+      asked = thread.environment.scheduler.request(
+        { thread_id: thread.thread_id, priority: 1, candidates: [], granted: () => {}, ...out },
+        again,
+      )
       return () => {
         asked?.withdraw()
         callOff()
       }
     })
-    if ('seat' in answer) {
-      await park(thread, answer.seat)
+    if ('position' in answer) {
+      await park(thread, answer.position)
       thread.become(status)
       again = answer.again
       continue
@@ -177,13 +180,13 @@ export async function idle<Value>(
   }
 }
 
-async function park(thread: LabwareThread, seat: string): Promise<void> {
-  await goTo(thread, seat)
+async function park(thread: LabwareThread, position: string): Promise<void> {
+  await goTo(thread, position)
   thread.labware.state = 'PARKED'
 }
 
 function parkable(thread: LabwareThread, park: NonNullable<Request['park']>): Pick<Request, 'park'> {
-  const { plan, labware, world } = thread
-  const isOnDeck = world.scheduler.whereIs(labware.labware_id) !== undefined
+  const { plan, labware, environment } = thread
+  const isOnDeck = environment.scheduler.whereIs(labware.labware_id) !== undefined
   return isOnDeck && !plan.template.immovable ? { park } : {}
 }

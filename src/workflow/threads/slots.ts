@@ -1,16 +1,33 @@
 // Who brings the labware that other threads' methods need: a queue of methods for each labware and scope, and one receiver at a time.
 
 import { LabError } from '../../errors.ts'
-import { Change } from '../../kit/change.ts'
+import { Signal } from '../../kit/signal.ts'
 import type { ThreadPlan } from '../plans/plan.ts'
 import { mayFeed } from '../plans/plan.ts'
-import type { Execution } from '../runs/execution.ts'
 import type { SlotStatus } from '../statuses.ts'
-import { joinsAhead, remaining, tipsOf } from './ahead.ts'
+import { type Frame, joinsAhead, remaining, tipsOf } from './ahead.ts'
+import type { Carrier, Publisher, ThreadOrigin } from './carrier.ts'
 import { isSpent } from './labware.ts'
 import type { MethodRun } from './method.ts'
 import { Fatal } from './recovery.ts'
-import type { LabwareThread } from './thread.ts'
+
+/** A thread, as its slot knows it. */
+type Receiver = Carrier & {
+  readonly frames: readonly Frame[]
+  /** The method of another thread in which it takes part. */
+  readonly joining: MethodRun | null
+  readonly isStopping: boolean
+  pause(reason: 'system'): unknown
+}
+
+/** What slots use of their run. */
+interface Run extends Publisher {
+  /** Whether labware that may be batched is shared by all its submissions. */
+  readonly isJoinable: boolean
+  live(): readonly Receiver[]
+  /** Makes a thread, which adopts its slot. */
+  spawn(plan: ThreadPlan, origin: ThreadOrigin): unknown
+}
 
 export type Slot = {
   /** `<labware>:<group or *>:<submission or *>` */
@@ -22,7 +39,7 @@ export type Slot = {
   readonly queue: MethodRun[]
   /** Methods for the receiver after this one. */
   readonly pending: MethodRun[]
-  receiver: LabwareThread | null
+  receiver: Receiver | null
   /** In how many methods the receiver takes part, or is to; when there is none any more, in how many the last one took part. */
   contributions: number
   /** Nobody is left who could bring it work. */
@@ -34,16 +51,16 @@ export type Slot = {
 type Scope = { labware: string; group_id: string | null; submission_id: string | null }
 
 export class Slots {
-  readonly #execution: Execution
+  readonly #execution: Run
   readonly #slots = new Map<string, Slot>()
   /** Those whose entry in the journal is out of date. */
   readonly dirty = new Set<Slot>()
   /** Receivers that wait with nothing in the queue. */
-  readonly #emptyHanded = new Set<LabwareThread>()
+  readonly #emptyHanded = new Set<Receiver>()
   /** Work has come, or a slot was closed. */
-  readonly changed = new Change()
+  readonly changed = new Signal()
 
-  constructor(execution: Execution) {
+  constructor(execution: Run) {
     this.#execution = execution
   }
 
@@ -56,12 +73,12 @@ export class Slots {
   }
 
   /** The slot whose labware a thread carries. */
-  of({ labware, origin }: LabwareThread): Slot {
+  of({ labware, origin }: Receiver): Slot {
     return this.#slot(this.#scope(labware.template, origin))
   }
 
   /** A thread that carries labware for which nobody else is there becomes its receiver. */
-  adopt(thread: LabwareThread): void {
+  adopt(thread: Receiver): void {
     const slot = this.of(thread)
     if (slot.receiver && !slot.receiver.isOver) return
     slot.receiver = thread
@@ -100,25 +117,25 @@ export class Slots {
   }
 
   /** The first method in the queue that the receiver may take part in; 'closed' when none will come any more. */
-  next(thread: LabwareThread, allows: readonly string[]): MethodRun | 'closed' | undefined {
+  next(thread: Receiver, allows: readonly string[]): MethodRun | 'closed' | undefined {
     const slot = this.of(thread)
     if (slot.receiver !== thread) return 'closed'
     const method = slot.queue.find((method) => allows.includes(method.plan.name) && !method.isOver)
     return method ?? (slot.isClosed || this.#isUsedUp(slot) ? 'closed' : undefined)
   }
 
-  take(thread: LabwareThread, method: MethodRun): void {
+  take(thread: Receiver, method: MethodRun): void {
     const slot = this.of(thread)
     remove(slot.queue, method)
     this.dirty.add(slot)
   }
 
-  hasWork(thread: LabwareThread): boolean {
+  hasWork(thread: Receiver): boolean {
     return this.of(thread).receiver === thread && this.of(thread).queue.some((method) => !method.isOver)
   }
 
   /** Whether a loop of the receiver has more to do, or may have. */
-  hasMore(thread: LabwareThread): boolean {
+  hasMore(thread: Receiver): boolean {
     const slot = this.of(thread)
     if (slot.receiver !== thread || isSpent(thread.labware)) return false
     return slot.queue.some((method) => !method.isOver) || !(slot.isClosed || this.#isUsedUp(slot))
@@ -141,7 +158,7 @@ export class Slots {
   }
 
   /** Those that would be sent for if this labware were wanted now, and are there already. */
-  likely(method: MethodRun, labware: readonly string[]): LabwareThread[] {
+  likely(method: MethodRun, labware: readonly string[]): Receiver[] {
     return labware.flatMap((template) => {
       const slot = this.#slots.get(scopeKey(this.#scope(template, method.owner.origin)))
       const receiver = slot?.receiver
@@ -151,7 +168,7 @@ export class Slots {
   }
 
   /** A thread has ended: what it was to take part in goes to another, or waits for an operator if it ended badly. */
-  ended(thread: LabwareThread): void {
+  ended(thread: Receiver): void {
     const slot = this.of(thread)
     const work = thread.joining ? [thread.joining] : []
     this.dirty.add(slot)
@@ -168,7 +185,7 @@ export class Slots {
   }
 
   /** The receiver waits for work; the answer is called when it does no longer. */
-  waits(thread: LabwareThread): () => void {
+  waits(thread: Receiver): () => void {
     this.#emptyHanded.add(thread)
     return () => this.#emptyHanded.delete(thread)
   }
@@ -178,8 +195,7 @@ export class Slots {
     for (const receiver of this.#emptyHanded) {
       const slot = this.of(receiver)
       if (slot.isClosed || slot.receiver !== receiver || slot.queue.some((method) => !method.isOver)) continue
-      const mayCome = (thread: LabwareThread) =>
-        thread !== receiver && this.#isInScope(slot, thread) && mayFeed(remaining(thread), slot.labware)
+      const mayCome = (thread: Receiver) => thread !== receiver && this.#isInScope(slot, thread) && mayFeed(remaining(thread), slot.labware)
       if (this.#execution.live().some(mayCome)) continue
       slot.isClosed = true
       this.dirty.add(slot)
@@ -235,14 +251,14 @@ export class Slots {
     return max !== undefined && slot.contributions >= max
   }
 
-  /** One labware more is needed because others are full: told once for each, whenever these end. */
+  /** Whether one labware more is needed because others are full: published once for each, whenever these end. */
   #overflows(slot: Slot): boolean {
     const { max, when_full } = this.#carrier(slot).template.capacity ?? {}
     return when_full === 'NEW' && max !== undefined && this.#isFull(slot) && slot.pending.length % max === 0
   }
 
   /** A receiver that has no join left for it, though it has not ended, takes on nothing new; nor one with too few tips. */
-  #canTakeOn(receiver: LabwareThread, method: MethodRun): boolean {
+  #canTakeOn(receiver: Receiver, method: MethodRun): boolean {
     if (receiver.isOver || receiver.isStopping) return false
     const { labware, joining } = receiver
     const ahead = [...(joining ? [joining] : []), ...this.of(receiver).queue]
@@ -251,7 +267,7 @@ export class Slots {
     return labware.tips_left === null || pledged <= labware.tips_left
   }
 
-  #orphan(slot: Slot, thread: LabwareThread, work: MethodRun[]): void {
+  #orphan(slot: Slot, thread: Receiver, work: MethodRun[]): void {
     const others = this.#execution.live().filter((other) => other !== thread && this.#isInScope(slot, other))
     if (others.length === 0) return
     slot.isOrphaned = true
@@ -279,7 +295,7 @@ export class Slots {
     return threads.get(carrier(labware)!)!
   }
 
-  #isInScope(slot: Slot, { origin }: LabwareThread): boolean {
+  #isInScope(slot: Slot, { origin }: Receiver): boolean {
     const isGroup = slot.group_id === null || origin.group_id === null || slot.group_id === origin.group_id
     return isGroup && (slot.submission_id === null || slot.submission_id === origin.submission_id)
   }

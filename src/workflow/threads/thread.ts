@@ -1,36 +1,25 @@
 // The journey of one labware: its status, what it waits for, and how it is paused, stopped and let go on.
 
 import { LabError, messageOf } from '../../errors.ts'
-import type { Interrupted, SavedThread } from '../kept/saved.ts'
-import type { StepPlan, ThreadPlan } from '../plans/plan.ts'
-import type { Execution } from '../runs/execution.ts'
-import type { Awaited } from '../runs/inserts.ts'
+import type { Interrupted, ThreadState } from '../journal/checkpoint.ts'
+import type { ActionPlan, StepPlan, ThreadPlan } from '../plans/plan.ts'
+import type { Channels, Published } from '../runs/channels.ts'
 import type { Candidate, Obstacle } from '../scheduler/request.ts'
 import { isTerminal, Status, type ThreadStatus, threadTransitions } from '../statuses.ts'
 import type { ActionRun } from './action.ts'
+import type { Frame } from './ahead.ts'
+import { isBlocked, type Publisher, type ThreadOrigin, type Waiting, type Window } from './carrier.ts'
 import type { Labware } from './labware.ts'
+import type { LateCalls } from './late_calls.ts'
 import type { MethodRun } from './method.ts'
-import type { MoveRun } from './moving.ts'
-import { type Decision, honours, type PauseReason, type PauseSite, pauseSites, Unwind } from './recovery.ts'
-import type { Window } from './windows.ts'
-import type { World } from './world.ts'
-
-/** What a thread waits for, for those who ask why nothing moves. `peer`: it is for another thread to go on. */
-export type Waiting = {
-  kind: 'reservation' | 'peer' | 'event' | 'operator' | 'device'
-  what: string
-  since_ms: number
-  obstacles(): Obstacle[]
-}
+import type { MoveRun } from './move.ts'
+import { type Decision, honours, Interrupt, type PauseReason, type PauseSite, pauseSites } from './recovery.ts'
+import type { RunEnvironment } from './run_environment.ts'
+import type { Slots } from './slots.ts'
 
 /** What may interrupt a wait: everything, all but a pause, or only that the thread is cut off. */
 type Interruption = 'pause' | 'stop' | 'abort'
-const severity = { pause: 0, skip: 0, stop: 1, abort: 2 } as const satisfies Record<Unwind['kind'], number>
-
-/** Whether it is for others to go on. */
-export function isBlocked({ kind }: Waiting): boolean {
-  return kind === 'peer' || kind === 'reservation'
-}
+const severity = { pause: 0, skip: 0, stop: 1, abort: 2 } as const satisfies Record<Interrupt['kind'], number>
 
 type WaitFor = Pick<Waiting, 'kind' | 'what'> & {
   obstacles?(): Obstacle[]
@@ -42,36 +31,67 @@ type WaitFor = Pick<Waiting, 'kind' | 'what'> & {
 /** Why a decision cannot be taken now, beyond what the place honours. */
 type Refuses = (decision: Decision) => string | undefined
 
-/** Steps that are being gone through; a loop begins anew at its end. What an operator put in is done once. */
-export type Frame = {
-  readonly path: string
-  readonly steps: StepPlan[]
-  next: number
-  readonly isLoop: boolean
-  readonly inserted: Set<StepPlan>
+/** The answer of a person to an instruction. */
+export interface Confirmation {
+  /** Calls once it is confirmed, at once if it is. The answer calls it off. */
+  wait(confirmed: () => void): () => void
+  /** Nobody waits for it any more. */
+  withdraw(): void
 }
 
-/** What brought a thread into being. */
-export type ThreadOrigin = { group_id: string | null; submission_id: string }
+/** What a thread uses of its run. */
+export interface RunPorts extends Publisher {
+  readonly slots: Slots
+  readonly channels: Channels
+  readonly lateCalls: LateCalls
+  /** What an operator put in; `opened` is called when a thread has come to steps or actions that it had not reached. */
+  readonly inserts: {
+    actionAt(path: string): ActionPlan
+    stepAt(path: string): StepPlan
+    listAt(path: string): readonly StepPlan[] | undefined
+    opened(thread: LabwareThread): void
+  }
+  readonly stall: { blocked(more: 1 | -1): void }
+  /** The file from which the run is taken up after a restart; `kept` resolves when the file has all that has changed. */
+  readonly journal: { changed(): void; kept(): Promise<void> } | null
+  /** Threads whose entry in the journal may be out of date. */
+  readonly dirty: Set<LabwareThread>
+  readonly paused: { readonly reason: 'manual' | 'system' } | null
+  /** Unix time, s. */
+  now(): number
+  /** A thread of this run, or of another that shares its places. */
+  find(thread_id: string): LabwareThread | undefined
+  /** Undefined where there is none. Throws `invalid` for a variable that the workflow does not have. */
+  variable(name: string, submission_id: string): unknown
+  emitCustom(name: string, published: Published, thread_id: string | null): void
+  instruct(instruction: string, thread_id: string): Confirmation
+  /** Resolves when a person has put the labware at its start. */
+  placed(thread: LabwareThread): Promise<void>
+  /** Resolves when a person has taken the labware away from its end. */
+  removed(thread: LabwareThread): Promise<void>
+  /** Resolves when something may move; undefined where nothing keeps it. */
+  beforeMotion(): Promise<void> | undefined
+}
+
 type NewThread = {
   name: string
   labware: Labware
   origin: ThreadOrigin
   startsAt: string
   /** How far it had come, for one that is taken up again. */
-  saved?: SavedThread
+  saved?: ThreadState
   /** The status that was saved is in the log. */
-  isTold?: boolean
+  isPublished?: boolean
 }
 
 export class LabwareThread {
   readonly thread_id: string
   readonly name: string
   readonly plan: ThreadPlan
-  readonly execution: Execution
+  readonly execution: RunPorts
   readonly labware: Labware
   readonly origin: ThreadOrigin
-  /** The seat where its labware comes onto the deck. */
+  /** The position where its labware comes onto the deck. */
   readonly startsAt: string
   /** Any of these is its end. */
   readonly ends: readonly Candidate[]
@@ -81,8 +101,6 @@ export class LabwareThread {
   step: StepPlan | null = null
   /** What an operator wants passed over, by its key (see `ahead.ts`), until it comes to it. */
   readonly skips: Set<string>
-  /** What an operator wants put in, at places that it has yet to come to. */
-  readonly awaited: Awaited[] = []
   /** How often each custom event had been published when this thread last saw it. */
   readonly seen = new Map<string, number>()
   /** The method it owns and is in. */
@@ -101,6 +119,8 @@ export class LabwareThread {
   carrying: Promise<void> | null = null
   /** What it was doing when the service ended: done, begun, or not at all, nobody knows. */
   interrupted: Interrupted | null
+  /** Where an operator wants an action done again, by the path of its plan; until it is done, or somebody decides otherwise. */
+  retryOn: { path: string; device: string } | null
   /** What somebody decided about that. */
   #verdict: Exclude<Decision, 'ABORT_THREAD'> = 'RETRY'
   #isGivenUp = false
@@ -114,7 +134,7 @@ export class LabwareThread {
   /** The owner about whose error somebody must decide; this thread takes part in its action. */
   following: LabwareThread | null = null
   #wanted: { pause: 'manual' | 'system' | null; stop: boolean; abort: boolean } = { pause: null, stop: false, abort: false }
-  #interrupt: ((unwind: Unwind) => void) | null = null
+  #interrupt: ((interrupt: Interrupt) => void) | null = null
   #site: PauseSite | null = null
   #decide: ((decision: Decision) => void) | null = null
   #refuses: Refuses = () => undefined
@@ -125,15 +145,15 @@ export class LabwareThread {
   #letGo: (() => void) | undefined
   readonly #cutOff = new AbortController()
 
-  constructor(execution: Execution, plan: ThreadPlan, { name, labware, origin, startsAt, saved, isTold = false }: NewThread) {
-    this.thread_id = saved?.thread_id ?? execution.world.newId()
+  constructor(execution: RunPorts, plan: ThreadPlan, { name, labware, origin, startsAt, saved, isPublished = false }: NewThread) {
+    this.thread_id = saved?.thread_id ?? execution.environment.newId()
     this.execution = execution
     this.plan = plan
     this.name = name
     this.labware = labware
     this.origin = origin
     this.startsAt = startsAt
-    this.ends = plan.end.seats.map((seat) => ({ seat }))
+    this.ends = plan.end.positions.map((position) => ({ position }))
     this.skips = new Set(saved?.skips)
     for (const frame of saved?.frames ?? [{ path: `threads.${plan.name}.steps`, next: 0, is_loop: false, inserted: [] }])
       this.frames.push(frameOf(plan, frame, execution))
@@ -141,12 +161,13 @@ export class LabwareThread {
     this.interrupted = saved?.interrupted ?? null
     this.placing = saved?.placing ?? null
     this.picking = saved?.picking ?? false
+    this.retryOn = saved?.retry_on ?? null
     const publish = (status: ThreadStatus) => this.#publish(status)
-    this.status = new Status(threadTransitions, (saved?.status as ThreadStatus) ?? 'CREATED', publish, { isTold })
+    this.status = new Status(threadTransitions, (saved?.status as ThreadStatus) ?? 'CREATED', publish, { isPublished })
   }
 
-  get world(): World {
-    return this.execution.world
+  get environment(): RunEnvironment {
+    return this.execution.environment
   }
 
   get isOver(): boolean {
@@ -196,8 +217,7 @@ export class LabwareThread {
 
   context() {
     const { execution, thread_id, name, plan, pause_reason, last_error } = this
-    const { execution_id, workflow } = execution
-    return { execution_id, workflow_name: workflow.name, thread_id, thread_name: name, template_name: plan.name, pause_reason, last_error }
+    return { ...execution.context(), thread_id, thread_name: name, template_name: plan.name, pause_reason, last_error }
   }
 
   /** A stop wins over all that a thread still goes through. */
@@ -212,7 +232,7 @@ export class LabwareThread {
     const context = { ...this.context(), pause_reason: status === 'PAUSED' ? this.pause_reason : null }
     const isManual = status === 'AWAITING_MANUAL_PLACE' || status === 'AWAITING_MANUAL_REMOVE'
     const target_location =
-      status === 'AWAITING_MANUAL_PLACE' ? this.startsAt : (execution.world.scheduler.whereIs(labware.labware_id) ?? null)
+      status === 'AWAITING_MANUAL_PLACE' ? this.startsAt : (execution.environment.scheduler.whereIs(labware.labware_id) ?? null)
     const manual = { labware_id: labware.labware_id, labware_name: labware.name, labware_template_name: labware.template, target_location }
     execution.emit('THREAD', this.thread_id, status, isManual ? { ...context, ...manual } : context)
   }
@@ -225,7 +245,7 @@ export class LabwareThread {
     { kind, what, obstacles = () => [], interruptedBy = 'pause', awaits }: WaitFor,
     begin: (resolve: (value: Value) => void, reject: (error: unknown) => void) => () => void,
   ): Promise<Value> {
-    const { steps, clock, scheduler } = this.world
+    const { steps, clock, scheduler } = this.environment
     return new Promise((resolve, reject) => {
       let isOver = false
       const end = (goOn: () => void) => {
@@ -241,7 +261,7 @@ export class LabwareThread {
         this.#interrupt = null
         steps.push(goOn)
       }
-      const wanted = this.#unwinding(interruptedBy)
+      const wanted = this.#interrupting(interruptedBy)
       if (wanted) return end(() => reject(wanted))
       const callOff = begin(
         (value) => end(() => resolve(value)),
@@ -250,10 +270,10 @@ export class LabwareThread {
       if (isOver) return
       this.waiting = { kind, what, since_ms: clock.now(), obstacles }
       if (isBlocked(this.waiting)) this.execution.stall.blocked(1)
-      this.#interrupt = (unwind) => {
-        if (severity[unwind.kind] < severity[interruptedBy]) return
+      this.#interrupt = (interrupt) => {
+        if (severity[interrupt.kind] < severity[interruptedBy]) return
         callOff()
-        end(() => reject(unwind))
+        end(() => reject(interrupt))
       }
       // Any of these may let others go on, who end this wait.
       if (awaits) scheduler.awaits(this.thread_id, awaits())
@@ -263,7 +283,7 @@ export class LabwareThread {
       if (!isOver && kind === 'operator') scheduler.holdUp(this.thread_id, true)
       if (isOver) return
       // Whoever heard that it waits may have wanted it to do something else.
-      const since = this.#unwinding(interruptedBy)
+      const since = this.#interrupting(interruptedBy)
       if (since) this.#interrupt?.(since)
     })
   }
@@ -271,7 +291,7 @@ export class LabwareThread {
   /** Where a thread may be held: it pauses here if it is to, and throws if it is to end. */
   async safePoint(then: ThreadStatus = 'RESOLVING_ACTION_LOCATION'): Promise<void> {
     for (;;) {
-      const wanted = this.#unwinding('pause')
+      const wanted = this.#interrupting('pause')
       if (!wanted) return
       if (wanted.kind !== 'pause') throw wanted
       await this.#hold(this.#wanted.pause!, then)
@@ -285,7 +305,7 @@ export class LabwareThread {
       try {
         return await work()
       } catch (error) {
-        if (!(error instanceof Unwind) || error.kind !== 'pause') throw error
+        if (!(error instanceof Interrupt) || error.kind !== 'pause') throw error
       }
     }
   }
@@ -304,7 +324,7 @@ export class LabwareThread {
   skip(key: string): void {
     this.skips.add(key)
     this.touch()
-    if (this.#skippable === key) this.#interrupt?.(new Unwind('skip'))
+    if (this.#skippable === key) this.#interrupt?.(new Interrupt('skip'))
   }
 
   maySkip(key: string): boolean {
@@ -313,21 +333,21 @@ export class LabwareThread {
 
   async #hold(reason: 'manual' | 'system', then: ThreadStatus): Promise<void> {
     this.pause_reason = reason
-    this.world.scheduler.cancelReservations(this.thread_id)
+    this.environment.scheduler.cancelReservations(this.thread_id)
     // Whoever hears of it may end it at once.
     const resumed = new Promise<void>((resolve, reject) => {
-      this.#resume = () => this.world.steps.push(resolve)
-      this.waiting = { kind: 'operator', what: this.#whyHeld(reason), since_ms: this.world.clock.now(), obstacles: () => [] }
-      this.#interrupt = (unwind) => {
-        if (unwind.kind !== 'pause') this.world.steps.push(() => reject(unwind))
+      this.#resume = () => this.environment.steps.push(resolve)
+      this.waiting = { kind: 'operator', what: this.#whyHeld(reason), since_ms: this.environment.clock.now(), obstacles: () => [] }
+      this.#interrupt = (interrupt) => {
+        if (interrupt.kind !== 'pause') this.environment.steps.push(() => reject(interrupt))
       }
     })
     try {
       this.become('PAUSED')
-      this.world.scheduler.holdUp(this.thread_id, true)
+      this.environment.scheduler.holdUp(this.thread_id, true)
       await resumed
     } finally {
-      this.world.scheduler.holdUp(this.thread_id, false)
+      this.environment.scheduler.holdUp(this.thread_id, false)
       this.waiting = null
       this.touch()
       this.#resume = null
@@ -335,7 +355,7 @@ export class LabwareThread {
       this.pause_reason = null
     }
     // An end keeps its cause.
-    if (this.#isGivenUp) throw new Unwind('abort')
+    if (this.#isGivenUp) throw new Interrupt('abort')
     if (reason === 'system') this.last_error = null
     this.become(then)
   }
@@ -364,33 +384,33 @@ export class LabwareThread {
     this.#refuses = refuses
     // Whoever is to put it right must get at the device.
     this.#letGo?.()
-    this.world.scheduler.cancelReservations(this.thread_id)
+    this.environment.scheduler.cancelReservations(this.thread_id)
     this.pause_reason = 'error'
     this.last_error = messageOf(error)
     const decided = new Promise<Decision | Other>((resolve, reject) => {
       const what = `${this.last_error}; decide: ${pauseSites[site].join(', ')}`
-      this.waiting = { kind: 'operator', what, since_ms: this.world.clock.now(), obstacles: () => [] }
-      this.#decide = (decision) => this.world.steps.push(() => resolve(decision))
+      this.waiting = { kind: 'operator', what, since_ms: this.environment.clock.now(), obstacles: () => [] }
+      this.#decide = (decision) => this.environment.steps.push(() => resolve(decision))
       otherwise?.((other) => {
         this.#decide = null
-        this.world.steps.push(() => resolve(other))
+        this.environment.steps.push(() => resolve(other))
       })
-      this.#interrupt = (unwind) => {
+      this.#interrupt = (interrupt) => {
         // Labware in a gripper is not left there.
-        const isHeldOn = unwind.kind === 'pause' || (unwind.kind === 'skip' && site === 'MOVE')
-        if (!isHeldOn) this.world.steps.push(() => reject(unwind))
+        const isHeldOn = interrupt.kind === 'pause' || (interrupt.kind === 'skip' && site === 'MOVE')
+        if (!isHeldOn) this.environment.steps.push(() => reject(interrupt))
       }
     })
     let isSkipped = false
     try {
       this.become('PAUSED')
-      this.world.scheduler.holdUp(this.thread_id, true)
+      this.environment.scheduler.holdUp(this.thread_id, true)
       return await decided
-    } catch (unwind) {
-      isSkipped = unwind instanceof Unwind && unwind.kind === 'skip'
-      throw unwind
+    } catch (interrupt) {
+      isSkipped = interrupt instanceof Interrupt && interrupt.kind === 'skip'
+      throw interrupt
     } finally {
-      this.world.scheduler.holdUp(this.thread_id, false)
+      this.environment.scheduler.holdUp(this.thread_id, false)
       this.waiting = null
       this.touch()
       this.#decide = null
@@ -418,12 +438,12 @@ export class LabwareThread {
   letGo(): void {
     if (this.device === null) return
     this.#letGo?.()
-    this.world.scheduler.release(this.thread_id, this.device)
+    this.environment.scheduler.release(this.thread_id, this.device)
     this.device = null
   }
 
   #keep(): void {
-    const { equipment } = this.world
+    const { equipment } = this.environment
     this.#letGo = this.device === null ? undefined : equipment.hold?.(this.device, this.execution.execution_id)
   }
 
@@ -438,7 +458,7 @@ export class LabwareThread {
   pause(reason: 'manual' | 'system'): boolean {
     if (this.isOver || this.isStopping || this.#wanted.pause || this.#site) return false
     this.#wanted.pause = reason
-    this.#interrupt?.(new Unwind('pause'))
+    this.#interrupt?.(new Interrupt('pause'))
     return true
   }
 
@@ -456,10 +476,13 @@ export class LabwareThread {
     return true
   }
 
-  /** Decides about the error that holds it. Throws `conflict` when none does, or for a decision that is not honoured there. */
-  recover(decision: Decision): void {
+  /**
+   * Decides about the error that holds it; `on`: and where the action is done again. Throws `conflict` when none holds it, or for a decision
+   * that is not honoured there.
+   */
+  recover(decision: Decision, on?: { path: string; device: string }): void {
     if (this.following) {
-      this.following.recover(decision)
+      this.following.recover(decision, on)
       return
     }
     const site = this.undecidedAt
@@ -467,14 +490,17 @@ export class LabwareThread {
     if (!honours(site, decision)) {
       throw new LabError('conflict', `${decision} is not possible at ${site}; possible are ${pauseSites[site].join(', ')}`)
     }
+    const refusal = site === 'RESTART' ? undefined : this.#refuses(decision)
+    if (refusal && !on) throw new LabError('conflict', refusal)
+    // The choice of a device for an action outlasts a restart, and a move on the way there.
+    if (on || (site !== 'RESTART' && site !== 'MOVE')) this.retryOn = on ?? null
+    this.touch()
     if (site === 'RESTART') {
       if (decision === 'ABORT_THREAD') this.#isGivenUp = true
       else this.#verdict = decision
       this.resume()
       return
     }
-    const refusal = this.#refuses(decision)
-    if (refusal) throw new LabError('conflict', refusal)
     const decide = this.#decide
     this.#decide = null
     decide?.(decision)
@@ -495,7 +521,7 @@ export class LabwareThread {
     }
     this.#wanted.stop = true
     this.become('STOPPING')
-    this.#interrupt?.(new Unwind('stop'))
+    this.#interrupt?.(new Interrupt('stop'))
     return true
   }
 
@@ -505,25 +531,25 @@ export class LabwareThread {
     this.#wanted.abort = true
     this.last_error ??= why
     this.touch()
-    this.#interrupt?.(new Unwind('abort'))
+    this.#interrupt?.(new Interrupt('abort'))
     this.#cutOff.abort(new LabError('stopped', why))
   }
 
   /** What it is to do instead of going on, as far as it may be interrupted now. */
-  #unwinding(interruptedBy: Interruption): Unwind | undefined {
+  #interrupting(interruptedBy: Interruption): Interrupt | undefined {
     const { abort, stop, pause } = this.#wanted
-    if (abort) return new Unwind('abort')
-    if (stop && interruptedBy !== 'abort') return new Unwind('stop')
-    if (interruptedBy === 'pause' && this.#skippable !== null && this.skips.has(this.#skippable)) return new Unwind('skip')
-    return pause && interruptedBy === 'pause' ? new Unwind('pause') : undefined
+    if (abort) return new Interrupt('abort')
+    if (stop && interruptedBy !== 'abort') return new Interrupt('stop')
+    if (interruptedBy === 'pause' && this.#skippable !== null && this.skips.has(this.#skippable)) return new Interrupt('skip')
+    return pause && interruptedBy === 'pause' ? new Interrupt('pause') : undefined
   }
 }
 
 /** Throws `conflict` when the plan has no such place any more. */
 function frameOf(
   { lists, name }: ThreadPlan,
-  { path, next, is_loop, inserted }: SavedThread['frames'][number],
-  { inserts }: Execution,
+  { path, next, is_loop, inserted }: ThreadState['frames'][number],
+  { inserts }: RunPorts,
 ): Frame {
   const known = lists.get(path) ?? inserts.listAt(path)
   if (!known) throw new LabError('conflict', `thread ${name} has no steps ${path} any more`)

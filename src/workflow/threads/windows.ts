@@ -1,23 +1,12 @@
-// Actions after which the labware's next must begin within a time: what is booked for that, and what is told when it was too late.
+// Actions after which the labware's next must begin within a time: the reservations for that, and the incident when it was too late.
 
 import { filledIn } from '../plans/params.ts'
 import { type ActionPlan, type StepPlan, takes } from '../plans/plan.ts'
 import { knownSeconds, secondsOf } from '../plans/timing.ts'
 import type { Keep, Use } from '../scheduler/request.ts'
 import type { ActionRun } from './action.ts'
+import type { Carrier, Window } from './carrier.ts'
 import type { LabwareThread } from './thread.ts'
-
-/** It is open from the end of one action to the beginning of the next. */
-export type Window = {
-  after: string
-  allowed_s: number
-  since_ms: number
-  /** Unix time, s: it runs on while the service does not. */
-  until: number
-  /** That it was missed. */
-  isTold: boolean
-  forget(): void
-}
 
 /** The window that an action opens for its owner's labware; undefined if it has none, or that labware is not there. */
 function windowAfter(plan: ActionPlan, { labware }: LabwareThread): number | undefined {
@@ -34,37 +23,37 @@ export function openWindow(thread: LabwareThread, plan: ActionPlan): void {
 type Reopened = Pick<Window, 'after' | 'allowed_s'> & { left_s: number; is_told?: boolean }
 
 /** With what is left of it; less than nothing, if it ended while the service was away. */
-export function reopenWindow(thread: LabwareThread, { after, allowed_s, left_s, is_told: isTold = false }: Reopened): void {
-  const { clock } = thread.world
+export function reopenWindow(thread: LabwareThread, { after, allowed_s, left_s, is_told: isReported = false }: Reopened): void {
+  const { clock } = thread.environment
   const since_ms = clock.now() - (allowed_s - left_s) * 1000
-  // Told at once: somebody may still save the labware.
-  const forget = isTold ? () => {} : clock.after(Math.max(0, left_s * 1000 + 1), () => missed(thread, { after, allowed_s }))
+  // Reported at once: somebody may still save the labware.
+  const forget = isReported ? () => {} : clock.after(Math.max(0, left_s * 1000 + 1), () => missed(thread, { after, allowed_s }))
   thread.touch()
-  thread.window = { after, allowed_s, since_ms, until: thread.execution.now() + left_s, isTold, forget }
-  thread.world.scheduler.hurry(thread.thread_id, since_ms + allowed_s * 1000)
+  thread.window = { after, allowed_s, since_ms, until: thread.execution.now() + left_s, isReported, forget }
+  thread.environment.scheduler.hurry(thread.thread_id, since_ms + allowed_s * 1000)
 }
 
 /** The action begins, with all the labware that it wants. */
 export function beginIn(action: ActionRun): void {
   const { owner, device, arrived } = action
-  if (device !== null) owner.world.scheduler.began(owner.thread_id, device)
+  if (device !== null) owner.environment.scheduler.began(owner.thread_id, device)
   for (const thread of arrived.values()) closeWindow(thread)
 }
 
 /** What was to begin in time has begun, or never will. */
-export function closeWindow(thread: LabwareThread): void {
+export function closeWindow(thread: Carrier): void {
   if (!thread.window) return
   thread.window.forget()
   thread.window = null
   thread.touch()
-  thread.world.scheduler.hurry(thread.thread_id, null)
+  thread.environment.scheduler.hurry(thread.thread_id, null)
 }
 
 function missed(thread: LabwareThread, { after, allowed_s }: Pick<Window, 'after' | 'allowed_s'>): void {
   const { execution, name, waiting, status, window } = thread
-  if (window) window.isTold = true
+  if (window) window.isReported = true
   thread.touch()
-  execution.memory?.changed()
+  execution.journal?.changed()
   const doing = waiting ? `waits for ${waiting.what}` : `is ${status.current}`
   execution.incident('WINDOW_MISSED', `what comes after ${after} has not begun within ${allowed_s} s: ${name} ${doing}`, thread, {
     severity: 'WARNING',
@@ -156,11 +145,11 @@ function isCertain(action: ActionPlan, labware: string): boolean {
 }
 
 /** Where nothing real is driven everything is known; elsewhere what is declared or was learned. */
-function secondsAt({ execution, world, origin }: LabwareThread, plan: ActionPlan, device: string): number | undefined {
+function secondsAt({ execution, environment, origin }: LabwareThread, plan: ActionPlan, device: string): number | undefined {
   if (plan.kind !== 'do') return plan.seconds
   const known = execution.workflow.topology.devices.get(device)
   if (!known) return undefined
   const params = filledIn(plan.action.with, (name) => execution.variable(name, origin.submission_id))
-  const what = { params, said: plan.seconds, learned: world.durations }
-  return world.mode === 'PURE_SIM' ? secondsOf(plan.action.do, known, what) : knownSeconds(plan.action.do, known, what)
+  const what = { params, said: plan.seconds, learned: environment.durations }
+  return environment.mode === 'PURE_SIM' ? secondsOf(plan.action.do, known, what) : knownSeconds(plan.action.do, known, what)
 }

@@ -95,7 +95,10 @@ async function resumes(hub, seen, isLost) {
   assert.equal(again.text.includes(': gap\n'), isLost, 'a gap is forgotten')
 }
 
-/** Writing works after the cut, another start finds the same and more, and nothing damaged is left but what was set aside. */
+/**
+ * Writing works after the cut, another start finds the same and more, and nothing damaged is left but what was set aside, and pages that
+ * the kernel had not written: ext4 may record a file's new size and its new pages before the end of a page that was there already.
+ */
 async function goesOn(directory, before) {
   const last = await withHub(directory, async (hub) => {
     const event = hub.emit('EXECUTION.after.COMPLETED', { after: true })
@@ -110,12 +113,20 @@ async function goesOn(directory, before) {
     'an event is gone after another start',
   )
   assert.ok(kept.has(last.timestamp), 'the log cannot be written after the cut')
-  const { damaged } = await verifyLog(`${directory}/state/events`)
+  const folder = `${directory}/state/events`
+  const { damaged } = await verifyLog(folder)
   assert.deepEqual(
-    damaged.map(({ problem }) => problem.replaceAll(/\d+/g, '…')),
+    damaged.filter((damage) => !isUnwritten(folder, damage)).map(({ problem }) => problem.replaceAll(/\d+/g, '…')),
     [],
     'the log is damaged',
   )
+}
+
+/** Whether the damage holds zeros, as pages that were never written do; no line has any. */
+function isUnwritten(folder, { file, offset, bytes }) {
+  return readFileSync(`${folder}/${file}`)
+    .subarray(offset, offset + bytes)
+    .includes(0)
 }
 
 const urgent = ['DEVICE.shaker-1.FAULTED', 'EXECUTION.run-1.COMPLETED', 'OPERATOR.INSTRUCTION', 'INCIDENT.x.OTHER']

@@ -1,5 +1,6 @@
 // The scenarios' common part: writers on the teachpoint store of `dist/` (or of the folder that $BENCHD_DIST names).
 import assert from 'node:assert/strict'
+import { readlinkSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -7,7 +8,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 const dist = process.env.BENCHD_DIST ?? fileURLToPath(new URL('../../../../dist', import.meta.url))
 export const load = (path) => import(pathToFileURL(resolve(dist, path)))
 const { Teachpoints } = await load('src/teachpoints/store.js')
-const { roundsOf, write: writeRound } = await load('src/teachpoints/testing.js')
+const { roundsOf, write: writeRound } = await load('src/testing/teachpoints.js')
 
 const writers = [0, 1, 2, 3]
 const rounds = 25
@@ -25,27 +26,40 @@ export const storing = (spoil = () => {}) => ({
         }
       }),
     )
+    await store.close()
   },
 
   async check(directory, acknowledged) {
     const store = await opened(directory)
-    for (const writer of writers) {
-      const last = acknowledged.filter((text) => text.startsWith(`${writer} `)).length
-      const isOf = roundsOf(store, writer)
-      assert.ok(isOf(last) || isOf(last + 1), 'an acknowledged change is lost')
+    try {
+      for (const writer of writers) {
+        const last = acknowledged.filter((text) => text.startsWith(`${writer} `)).length
+        const isOf = roundsOf(store, writer)
+        assert.ok(isOf(last) || isOf(last + 1), 'an acknowledged change is lost')
+      }
+      await writeRound(store, 1, rounds + 1)
+    } finally {
+      await store.close()
     }
-    await writeRound(store, 1, rounds + 1)
-    assert.ok(roundsOf(await opened(directory), 1)(rounds + 1), 'the store cannot be written after the cut')
+    const again = await opened(directory)
+    await again.close()
+    assert.ok(roundsOf(again, 1)(rounds + 1), 'the store cannot be written after the cut')
   },
 })
 
-/** A store that has to report a damage has not been written in the right way. */
-function opened(directory) {
-  const report = ({ message }) => assert.fail(message.replaceAll(/corrupt-\S+?Z/g, 'corrupt-…'))
-  return Teachpoints.open({ folder: `${directory}/state`, report })
+/** A store that has to report a damage has not been written in the right way. It is closed first: a disk with open files stays busy. */
+async function opened(directory) {
+  const told = []
+  const store = await Teachpoints.open({ folder: `${directory}/state`, report: ({ message }) => told.push(message) })
+  if (told.length) await store.close()
+  assert.deepEqual(
+    told.map((message) => message.replaceAll(/corrupt-\S+?Z/g, 'corrupt-…')),
+    [],
+  )
+  return store
 }
 
-/** From now on fsync and fdatasync do nothing for the files or folders that are chosen. */
+/** From now on fsync and fdatasync do nothing for the files or folders that are chosen, by what they are and by their path. */
 export async function without(chosen) {
   // All handles share what they can do.
   const handle = await open(dist)
@@ -54,7 +68,7 @@ export async function without(chosen) {
   for (const name of ['sync', 'datasync']) {
     const real = handles[name]
     handles[name] = async function () {
-      if (!chosen(await this.stat())) await real.call(this)
+      if (!chosen(await this.stat(), readlinkSync(`/proc/self/fd/${this.fd}`))) await real.call(this)
     }
   }
 }

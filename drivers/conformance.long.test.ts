@@ -1,0 +1,124 @@
+// Every driver of the catalogue, on its simulator, in virtual time.
+
+import { type Test, t, test } from 'tap'
+import * as v from 'valibot'
+import { conformance, conformanceInVirtualTime, saysWhatToDo } from '../src/testing/drivers/conformance.ts'
+import { conformanceOfHalts } from '../src/testing/drivers/halt_conformance.ts'
+import { tampered } from '../src/testing/drivers/tampered.ts'
+import { conformanceOnTheWire, type VirtualSubject } from '../src/testing/drivers/wire_conformance.ts'
+import { onPins, onSimulator } from '../src/testing/drivers.ts'
+import { type AnyDriver, type Driver, isOnPins } from './driver.ts'
+import { type DriverName, driverNames, drivers } from './index.ts'
+import { reports } from './reported.ts'
+
+// All drivers together take long, and on a busy machine several times that, which is no failure.
+t.setTimeout(0)
+
+/** No instrument has an error of this number. */
+const strange = 99_999
+
+/** Settings beside the defaults that change what a driver can do. */
+const variants: Partial<Record<DriverName, object[]>> = {
+  gpio_shaker: [
+    {
+      pins: {
+        enable: { expander: { part: 'mcp23017', address: 32, pin: 'A0' }, active_low: true },
+        solenoid: { expander: { part: 'mcp23017', address: 32, pin: 'B3' } },
+        lid: { expander: { part: 'mcp23017', address: 32, pin: 'A1' }, active_low: true, pull: 'up' },
+        estop: { bcm: 26, active_low: true },
+        tach: { chip: 'gpiochip1', line: 3 },
+      },
+      i2c: { speed: { part: 'pca9685', address: 64, channel: 3 }, sensor: { part: 'tmp117' } },
+    },
+  ],
+  gpio_sealer: [
+    {
+      pins: {
+        heater: { bcm: 5 },
+        clamp: { expander: { part: 'pcf8574', address: 32, pin: 'P7' }, active_low: true },
+        clamped: { expander: { part: 'pcf8574', address: 32, pin: 'P0' }, active_low: true },
+        estop: { bcm: 26, active_low: true },
+      },
+      i2c: { sensor: { part: 'mcp9808', address: 24 } },
+    },
+  ],
+  bioshake: [{ model: '3000' }, { model: 'Heatplate' }],
+  ika_shaker: [{ model: 'KS 260 control' }],
+  inheco_incubator_shaker: [{ model: 'MP' }],
+  alps: [{ model: '5000' }],
+  ultraseal: [{ model: 'XT Pro' }],
+}
+
+for (const name of driverNames) {
+  for (const settings of [{}, ...(variants[name] ?? [])]) {
+    test(`${name} ${JSON.stringify(settings)} keeps what every driver promises`, async (t) => {
+      const driver = await drivers[name]()
+      const make = () => subject(driver, settings)
+      await conformance(t, make)
+      await conformanceInVirtualTime(t, make)
+      await conformanceOnTheWire(t, make)
+      await conformanceOfHalts(t, driver, settings)
+      await leavesNoTimer(t, make)
+    })
+  }
+}
+
+for (const name of driverNames) {
+  test(`${name} tells the errors that its instrument numbers in words, with what to do`, async (t) => {
+    const driver = await drivers[name]()
+    for (const settings of [{}, ...(variants[name] ?? [])]) {
+      const table = driver.errors?.(v.parse(driver.settings, settings))
+      if (!table) continue
+      for (const code of [...Object.keys(table.codes).map(Number), strange]) saysWhatToDo(t, reports(table, [code]), `${name} ${code}`)
+      for (const [words, action] of Object.values(table.codes)) t.match([words, action], [/\w{2}/, /^[A-Z].*[^.]$/])
+      t.match(reports(table, [strange]).message, new RegExp(`not known to benchd.*Look .*${strange} up in ${table.manual}`))
+    }
+  })
+}
+
+async function subject(driver: AnyDriver, settings: object): Promise<VirtualSubject & { timers(): number }> {
+  const { hand, ...bench } = isOnPins(driver)
+    ? { ...(await onPins(driver, settings)), hand: undefined }
+    : await onTampered(driver, settings)
+  const { device, clock, written, run } = bench
+  const link = 'line' in bench ? bench.line : bench.board
+  const profile = driver.profile(v.parse(driver.settings, settings))
+  return {
+    device,
+    profile,
+    simulator: link.simulator,
+    hangsOn: 'line' in bench ? 'line' : 'board',
+    link,
+    written,
+    ...('line' in bench && { write: (bytes: Uint8Array) => bench.line.write(bytes) }),
+    ...(hand && { hand }),
+    // It tells no temperature and no position, and what it answers to the only question after a restart is not known.
+    showsRestart: profile.model !== 'PlateLoc',
+    onWire: (watch) => link.onWire(watch),
+    setFault: (fault) => link.setFault(fault),
+    clearFaults: () => link.clearFaults(),
+    run,
+    pass: (ms) => clock.advance(ms),
+    now: () => clock.now(),
+    timers: () => clock.timers,
+  }
+}
+
+async function onTampered(driver: Driver, settings: object) {
+  const { driver: same, hand } = tampered(driver)
+  return { ...(await onSimulator(same, settings)), hand }
+}
+
+async function leavesNoTimer(t: Test, make: () => Promise<VirtualSubject & { timers(): number }>): Promise<void> {
+  for (const moment of [0, 1000, 120_000]) {
+    await t.test(`switched off ${moment / 1000} s after it began to initialize, it leaves no timer`, async (t) => {
+      const { device, simulator, pass, timers } = await make()
+      const initializing = device.initialize({}, new AbortController().signal).catch(() => {})
+      await pass(moment)
+      simulator.powerOff()
+      await pass(300_000)
+      await initializing
+      t.equal(timers(), 0)
+    })
+  }
+}

@@ -1,0 +1,95 @@
+// The gentle end of an operation. Somebody asks for it at any moment; the operation itself slows the instrument down, between two of its frames.
+
+import type { EndedEarly } from '../src/devices/device.ts'
+import { LabError } from '../src/errors.ts'
+import { type Clock, sleep } from '../src/kit/clock.ts'
+
+type Request = { promise: Promise<EndedEarly>; resolve(ended: EndedEarly): void; reject(error: unknown): void }
+
+export class EarlyEnd {
+  #request: Request | undefined
+  #wake = () => {}
+
+  /**
+   * Asks the operation that runs to end early. Resolves when the instrument has acknowledged that. Rejects when it did not, and then the
+   * operation goes on; and when the operation ended before it came to the request.
+   */
+  ask(): Promise<EndedEarly> {
+    this.#request ??= request()
+    this.#wake()
+    return this.#request.promise
+  }
+
+  /** Whether somebody asks, and the operation has not come to it. */
+  get isAsked(): boolean {
+    return this.#request !== undefined
+  }
+
+  /** Sleeps as `sleep` does, but no longer when somebody asks. */
+  async sleep(clock: Clock, ms: number, going: AbortSignal): Promise<void> {
+    going.throwIfAborted()
+    if (this.isAsked) return
+    const awake = new AbortController()
+    const wake = () => awake.abort()
+    this.#wake = wake
+    going.addEventListener('abort', wake)
+    await sleep(clock, ms, awake.signal).catch(() => undefined)
+    going.removeEventListener('abort', wake)
+    this.#wake = () => {}
+    going.throwIfAborted()
+  }
+
+  /**
+   * Slows the instrument down if somebody asks, and answers whether it did; `slowDown` resolves when the instrument has acknowledged.
+   * An instrument that does not acknowledge or obey makes no fault: the operation goes on, and whoever asked hears of it.
+   */
+  async carriedOut({ seconds_left, going }: EndedEarly & { going: AbortSignal }, slowDown: () => Promise<unknown>): Promise<boolean> {
+    const asked = this.#request
+    if (!asked) return false
+    try {
+      await slowDown()
+      going.throwIfAborted()
+      asked.resolve({ seconds_left: Math.max(0, seconds_left) })
+      return true
+    } catch (error) {
+      asked.reject(error)
+      going.throwIfAborted()
+      if (!isUnheard(error)) throw error
+      return false
+    } finally {
+      this.#request = undefined
+    }
+  }
+
+  /** Forgets a request that no operation has come to. */
+  forget(): void {
+    this.#request?.reject(new LabError('conflict', 'it ended by itself before that'))
+    this.#request = undefined
+  }
+}
+
+/**
+ * Gives a command, and where its acknowledgement is missed looks whether the instrument `obeyed` all the same. Rejects with `no_reply`
+ * when it did not.
+ */
+export async function heardOrObeyed(command: () => Promise<unknown>, obeyed: () => Promise<boolean>): Promise<void> {
+  try {
+    await command()
+  } catch (error) {
+    if (!(error instanceof LabError) || error.code !== 'no_reply' || !(await obeyed())) throw error
+  }
+}
+
+function isUnheard(error: unknown): boolean {
+  return error instanceof LabError && (error.code === 'no_reply' || error.code === 'device_failed')
+}
+
+function request(): Request {
+  let settle: Pick<Request, 'resolve' | 'reject'> | undefined
+  const promise = new Promise<EndedEarly>((resolve, reject) => {
+    settle = { resolve, reject }
+  })
+  // Whoever asked may not wait for it.
+  promise.catch(() => undefined)
+  return { promise, ...settle! }
+}

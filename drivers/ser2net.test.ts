@@ -1,0 +1,107 @@
+// A device behind Debian's ser2net: one pseudo-terminal with the simulator at its far end, shared by these tests.
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
+import { t as file, test } from 'tap'
+import { Ledger } from '../src/devices/ledger.ts'
+import { noStores } from '../src/devices/no_stores.ts'
+import { Registry } from '../src/devices/registry.ts'
+import { WireLog } from '../src/devices/wire_log.ts'
+import { scaled, sleep, systemClock } from '../src/kit/clock.ts'
+import { silent } from '../src/kit/log.ts'
+import { driver } from './bioshake/driver.ts'
+import { serveOnPty } from './serve.ts'
+import { tcpLine } from './transports/tcp_line.ts'
+
+// A slow machine is not a failure.
+file.setTimeout(0)
+
+const scale = 10
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+/** ser2net on that port, with the line of the instrument behind it, as the README of the transports says. */
+function ser2net(folder: string, port: number, path: string): ChildProcess {
+  const config = `${folder}/ser2net.yaml`
+  writeFileSync(
+    config,
+    `connection: &shaker-1\n  accepter: tcp,127.0.0.1,${port}\n  connector: serialdev,${path},9600n81,local\n  options:\n    kickolduser: true\n`,
+  )
+  return spawn('ser2net', ['-n', '-u', '-c', config], { stdio: 'ignore' })
+}
+
+test('behind ser2net a shaker works, is stopped, and hears the stop that it did not hear when ser2net was away', async (t) => {
+  const folder = t.testdir()
+  const port = await freePort()
+  const served = await serveOnPty(driver, {}, { time_scale: scale, link: `${folder}/shaker` })
+  let box = ser2net(folder, port, served.path)
+  // Also where this process is ended from outside.
+  process.once('exit', () => box.kill('SIGKILL'))
+  const clock = scaled(systemClock, scale)
+  const link = tcpLine({ host: '127.0.0.1', port, serial: driver.serial })
+  const settings = { model: '3000-T elm', acceleration: null } as const
+  const device = driver.open({ line: link, clock, settings })
+  const driven = { device, link, profile: driver.profile(settings), wire: new WireLog() }
+  const about = {
+    device_id: 'd',
+    type: driver.type,
+    name: 'D',
+    driver: 'bioshake',
+    simulated: false,
+    time_scale: 1,
+    bounds: {},
+    identity: {},
+  }
+  const around = { clock, hub: { emit() {} }, ledger: new Ledger(), log: silent, ...noStores }
+  const registry = new Registry([{ ...about, on_restart: 'halt' as const, driven }], around)
+  const instrument = registry.find('d')
+  const until = async (what: string, isSo: () => boolean) => {
+    while (!isSo()) await sleep(systemClock, 20)
+    t.pass(what)
+  }
+  const switchOff = async () => {
+    const ended = once(box, 'exit')
+    box.kill('SIGKILL')
+    await ended
+  }
+  t.teardown(async () => {
+    await registry.close()
+    await switchOff()
+    await served.close()
+  })
+
+  registry.start()
+  await until('the service connects as soon as ser2net is there', () => instrument.info().identity !== null)
+  t.match(instrument.info().identity, { model: /BIOSHAKE/i })
+  await instrument.perform('initialize', {})
+  await instrument.perform('lock_plate', {})
+  t.match(await instrument.perform('shake', { speed: 500, duration: 5 }), { success: true })
+
+  const stopped = instrument.perform('shake', { speed: 500, duration: 600 })
+  await until('it shakes', () => served.simulator.world.moving)
+  await instrument.halted(instrument.halt())
+  t.match(await stopped, { success: false })
+  await until('a stop is heard', () => !served.simulator.world.moving)
+
+  await instrument.perform('initialize', {})
+  await instrument.perform('lock_plate', {})
+  const cut = instrument.perform('shake', { speed: 500, duration: 86_400 }).catch(() => undefined)
+  await until('it shakes again', () => served.simulator.world.moving)
+  await switchOff()
+  await until('the loss of the connection is noticed', () => link.state === 'lost')
+  await instrument.halted(instrument.halt()).catch(() => undefined)
+  await cut
+  t.ok(served.simulator.world.moving, 'the instrument did not hear the stop')
+  box = ser2net(folder, port, served.path)
+  await until('it hears the stop as soon as ser2net is there again', () => !served.simulator.world.moving)
+  await until('the service knows', () => instrument.state === 'stopped')
+})

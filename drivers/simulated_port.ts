@@ -1,0 +1,47 @@
+// The port of a simulated instrument that speaks lines of text.
+
+import { Mounted } from './mounted.ts'
+import { Timers } from './simulated_parts.ts'
+import { lineReader } from './text_lines.ts'
+import type { InstrumentEnd } from './transports/simulator.ts'
+
+type Port = Omit<InstrumentEnd<unknown>, 'settings'> & {
+  /** A line of more characters is noise. */
+  longest: number
+  /** How long the instrument thinks before each answer. */
+  answer_ms: number
+  /** The characters at the end of each line of the instrument. */
+  ending: string
+  /** The only speed at which the instrument understands anything, in baud; absent where it takes any. */
+  speed?: number
+  /** Is called with each line that the host sends, without its end. */
+  hear(line: string): void
+}
+
+export class TextPort extends Mounted<Port> {
+  readonly #lines = lineReader(this.at.longest)
+  readonly #answers = new Timers(this.at.clock)
+  #isOff = false
+
+  receive(bytes: Uint8Array): void {
+    const { speed, baud, hear } = this.at
+    if (this.#isOff || (speed !== undefined && baud && baud() !== speed)) return
+    for (const line of this.#lines(bytes)) hear(line)
+  }
+
+  /** Sends a line once the instrument has thought. */
+  say(text: string): void {
+    this.#answers.after(this.at.answer_ms, () => this.at.send(Buffer.from(`${text}${this.at.ending}`, 'latin1')))
+  }
+
+  /** Drops the answers that are still to come. */
+  clear(): void {
+    this.#answers.clear()
+  }
+
+  /** Hears and says nothing any more. */
+  powerOff(): void {
+    this.#isOff = true
+    this.clear()
+  }
+}

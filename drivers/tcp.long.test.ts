@@ -1,0 +1,173 @@
+// Every driver of the catalogue behind a box on the network, with its simulator at the far end of a TCP connection, and in a bench whose box fails.
+
+import { type Test, t, test } from 'tap'
+import * as v from 'valibot'
+import type { DeviceType } from '../src/devices/device.ts'
+import { Ledger } from '../src/devices/ledger.ts'
+import { noStores } from '../src/devices/no_stores.ts'
+import { Registry } from '../src/devices/registry.ts'
+import { WireLog } from '../src/devices/wire_log.ts'
+import { scaled, sleep } from '../src/kit/clock.ts'
+import { silent } from '../src/kit/log.ts'
+import { type Box, type BoxFault, openBox } from '../src/testing/drivers/box.ts'
+import { halted, type Name, paramsOf, type Subject, undisturbed, unplugged } from '../src/testing/drivers/conformance.ts'
+import { calm, stallFreeClock } from '../src/testing/drivers.ts'
+import { type Driver, isOnPins } from './driver.ts'
+import { type DriverName, driverNames, drivers } from './index.ts'
+import { isLineFault, passThrough } from './transports/faults.ts'
+import type { Fault } from './transports/simulated_line.ts'
+import { tcpLine } from './transports/tcp_line.ts'
+
+/** The operation that is halted and unplugged here, by the type of device. */
+const operationOf: Record<DeviceType, Name> = {
+  shaker: 'shake',
+  sealer: 'seal',
+  peeler: 'peel',
+  centrifuge: 'centrifuge',
+  transporter: 'initialize',
+}
+/** As in `pty.test.ts`. */
+const timeScale = 20
+const slower: Partial<Record<DriverName, number>> = { ohaus_endeavor: 10, arm: 5 }
+/** The service's own time goes so fast, so that its looks come soon. */
+const serviceScale = 10
+const realClock = stallFreeClock()
+/** All at once: they mostly wait. */
+t.jobs = 16
+t.setTimeout(0)
+
+for (const name of driverNames) {
+  const driver = await drivers[name]()
+  if (isOnPins(driver) || driver.changes_speed) continue
+  const names = [operationOf[driver.type]]
+  const behind = (t: Test) => () => behindBox(t, driver, slower[name] ?? timeScale)
+  test(`${name} works behind a box on the network`, { buffered: true }, (t) => undisturbed(t, behind(t)))
+  test(`${name} is halted behind a box`, { buffered: true }, (t) => halted(t, behind(t), { names, watch_ms: 5000 }))
+  test(`${name} fails when its box is switched off, and works again after it`, { buffered: true }, (t) =>
+    unplugged(t, behind(t), { names }),
+  )
+  test(`${name} works behind a box that takes its time`, { buffered: true }, (t) => worksSlowly(t, behind(t)))
+  // A move of an arm ends by itself.
+  if (driver.type === 'transporter') continue
+  for (const fault of ['half_open', 'refuse'] as const)
+    test(`${name} hears the halt that it did not hear when its box is there again after ${fault}`, { buffered: true }, (t) =>
+      hearsHalt(t, { name, driver, fault }),
+    )
+}
+
+async function worksSlowly(t: Test, make: () => Promise<Behind>): Promise<void> {
+  const { device, box, simulator } = await make()
+  await box.setFault('slow')
+  const { identity } = await device.initialize({}, calm)
+  for (let times = 0; times < 3; times++) {
+    t.same(await device.identify(), identity)
+    await t.resolves(device.check())
+    await t.resolves(device.halt())
+  }
+  simulator.powerOff()
+}
+
+type Behind = Subject & { box: Box }
+
+async function behindBox(t: Test, driver: Driver, time_scale: number): Promise<Behind> {
+  const settings = v.parse(driver.settings, {})
+  const clock = scaled(realClock, time_scale)
+  const faults = new Set<Fault>()
+  const box = await openBox((bytes) => simulator.receive(bytes))
+  const simulator = driver.simulate({ clock, settings, send: (bytes) => passThrough(faults, bytes, realClock, (its) => box.send(its)) })
+  const line = tcpLine({ host: '127.0.0.1', port: box.port, serial: driver.serial, clock: realClock })
+  const written: string[] = []
+  line.onWire((direction, bytes) => {
+    if (direction === 'to_device') written.push(Buffer.from(bytes).toString('latin1'))
+  })
+  let changed: Promise<unknown> = Promise.resolve()
+  const putAway = async () => {
+    simulator.powerOff()
+    await changed
+    await line.close()
+    await box.close()
+  }
+  t.teardown(putAway)
+  await line.open()
+  return {
+    box,
+    device: driver.open({ line, clock, settings }),
+    profile: driver.profile(settings),
+    simulator: {
+      get world() {
+        return simulator.world
+      },
+      setFault: (fault, present) => simulator.setFault(fault, present),
+      powerOff: () => void putAway(),
+    },
+    hangsOn: 'line',
+    link: {
+      get state() {
+        return line.state
+      },
+      async open() {
+        await changed
+        await line.open()
+      },
+    },
+    written,
+    setFault(fault) {
+      faults.add(fault)
+      if (fault === 'unplug') changed = changed.then(() => box.setFault('refuse'))
+      else if (!isLineFault(fault)) return simulator.setFault(fault, true)
+      return true
+    },
+    clearFaults() {
+      faults.clear()
+      changed = changed.then(() => box.mend())
+    },
+    run: (promise) => promise,
+    pass: (ms) => sleep(clock, ms),
+    now: () => clock.now(),
+    realTime: true,
+  }
+}
+
+type Case = { name: DriverName; driver: Driver; fault: BoxFault }
+
+/** Someone presses stop while the box is away; the operation is one that goes on until it is stopped. */
+async function hearsHalt(t: Test, { name, driver, fault }: Case): Promise<void> {
+  const settings = v.parse(driver.settings, {})
+  const clock = scaled(realClock, serviceScale)
+  const box = await openBox((bytes) => simulator.receive(bytes))
+  const simulator = driver.simulate({ clock, settings, send: (bytes) => box.send(bytes) })
+  const link = tcpLine({ host: '127.0.0.1', port: box.port, serial: driver.serial, clock })
+  const device = driver.open({ line: link, clock, settings })
+  const profile = driver.profile(settings)
+  const going = (['shake', 'set_temperature', 'peel'] as const).find((one) => device[one])!
+  const driven = { device, link, profile, wire: new WireLog() }
+  const about = { device_id: 'd', type: driver.type, name, driver: name, simulated: false, time_scale: 1, bounds: {}, identity: {} }
+  const around = { clock, hub: { emit() {} }, ledger: new Ledger(), log: silent, ...noStores }
+  const registry = new Registry([{ ...about, on_restart: 'halt' as const, driven }], around)
+  t.teardown(async () => {
+    simulator.powerOff()
+    await registry.close()
+    await box.close()
+  })
+  const instrument = registry.find('d')
+  const until = async (what: string, isSo: () => boolean) => {
+    while (!isSo()) await sleep(clock, 100)
+    t.pass(what)
+  }
+  registry.start()
+  await until('it is connected', () => link.state === 'open' && instrument.state === 'not_initialized')
+  await instrument.perform('initialize', {})
+  for (const first of ['lock_plate', 'close'] as const) if (device[first]) await instrument.perform(first, {})
+  const params = { ...paramsOf(going, profile), ...(going === 'shake' && { duration: 3600 }) }
+  const done = instrument.perform(going, params).catch((error) => error)
+  await until('it moves or heats', () => simulator.world.moving || simulator.world.heating)
+  if (going === 'set_temperature') await done
+  await box.setFault(fault)
+  const sent = instrument.halt()
+  const { success } = await instrument.halted(sent).catch(() => ({ success: false }))
+  t.notOk(success, 'the stop is not confirmed')
+  if (!profile.features.uninterruptible) t.ok(simulator.world.moving || simulator.world.heating, 'it goes on')
+  await box.mend()
+  await until('it stands and is cold', () => !simulator.world.moving && !simulator.world.heating)
+  await until('the service knows', () => instrument.state === 'stopped')
+}

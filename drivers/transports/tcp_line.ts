@@ -1,0 +1,212 @@
+// A serial line behind a box on the network (ser2net, Moxa), as raw TCP. Speed and parity are settings of the box.
+
+import { connect, type Socket } from 'node:net'
+import { notOpen } from '../../src/devices/failure.ts'
+import { LabError } from '../../src/errors.ts'
+import { type Clock, systemClock } from '../../src/kit/clock.ts'
+import type { Line, OnWire, SerialSettings } from './line.ts'
+
+export type TcpPlace = { host: string; port: number }
+
+/** A line to the instrument behind `host`:`port`. Rejects with `disconnected` when that cannot be connected. */
+export function tcpLine(options: TcpPlace & { serial: SerialSettings; clock?: Clock }): Line {
+  return new TcpLine(options, options.serial, options.clock ?? systemClock)
+}
+
+/** Says what the box must be set to, for nothing can be set from here: `the box at … must have raw TCP, 9600 baud, 8 data bits, …`. */
+export function boxWords({ host, port }: TcpPlace, { baud, data_bits = 8, parity = 'none', stop_bits = 1 }: SerialSettings): string {
+  const words = [
+    'raw TCP',
+    `${baud} baud`,
+    `${data_bits} data bits`,
+    `${parity === 'none' ? 'no' : parity} parity`,
+    stop_bits === 1 ? '1 stop bit' : `${stop_bits} stop bits`,
+  ]
+  return `the box at ${host}:${port} must have ${words.join(', ')} and no flow control`
+}
+
+/** How long a connection may take to be made. */
+const connecting_ms = 3000
+/** When nothing is said for so long, the kernel asks the box whether it is still there. */
+const keepAlive_ms = 5000
+/**
+ * A connection over which nothing came for so long after something was written is dead, whatever TCP says: only answers of the instrument
+ * count. Longer than any instrument takes for one answer.
+ */
+const silent_ms = 40_000
+
+class TcpLine implements Line {
+  readonly clock: Clock
+  readonly #at: TcpPlace
+  readonly #serial: SerialSettings
+  readonly #lost: ((reason: string) => void)[] = []
+  readonly #watchers: OnWire[] = []
+  #socket: Socket | undefined
+  #state: Line['state'] = 'closed'
+  #opening: Promise<void> | undefined
+  #turn = 0
+  #listener: (bytes: Uint8Array) => void = () => {}
+  /** Runs from the first write after which nothing came. */
+  #cancelSilence: (() => void) | undefined
+
+  constructor({ host, port }: TcpPlace, serial: SerialSettings, clock: Clock) {
+    this.#at = { host, port }
+    this.#serial = serial
+    this.clock = clock
+  }
+
+  get state(): Line['state'] {
+    return this.#state
+  }
+
+  open(): Promise<void> {
+    this.#opening ??= this.#openAnew().finally(() => {
+      this.#opening = undefined
+    })
+    return this.#opening
+  }
+
+  async close(): Promise<void> {
+    this.#turn++
+    this.#letGo('closed')
+    await this.#opening?.catch(() => undefined)
+  }
+
+  /** The kernel takes all of it before this returns, or the connection is given up, and nothing of what waits is ever sent. */
+  write(bytes: Uint8Array): void {
+    const socket = this.#socket
+    if (!socket) throw notOpen(this.#name)
+    // A copy: what the kernel does not take at once stays in the socket.
+    socket.write(Uint8Array.from(bytes))
+    if (socket.writableLength > 0 || socket.destroyed) {
+      const reason = `${this.#name} took no more bytes`
+      this.#lose(reason)
+      throw new LabError('disconnected', `${reason}; see that the box is switched on and on the network`)
+    }
+    this.#show('to_device', bytes)
+    this.#expectAnswer()
+  }
+
+  onBytes(listen: (bytes: Uint8Array) => void): void {
+    this.#listener = listen
+  }
+
+  onWire(watch: OnWire): void {
+    this.#watchers.push(watch)
+  }
+
+  onLost(call: (reason: string) => void): void {
+    this.#lost.push(call)
+  }
+
+  /** Rejects with `device_failed` for any other speed than that of the settings: the box alone could change it. */
+  async setBaud(baud: number): Promise<void> {
+    if (baud === this.#serial.baud) return
+    throw new LabError('device_failed', `${this.#name} cannot be set to ${baud} baud: the speed is the box's; use a serial port`)
+  }
+
+  async setModem(): Promise<boolean> {
+    return false
+  }
+
+  get #name(): string {
+    return `${this.#at.host}:${this.#at.port}`
+  }
+
+  #show(...passed: Parameters<OnWire>): void {
+    for (const watch of this.#watchers) watch(...passed)
+  }
+
+  async #openAnew(): Promise<void> {
+    const turn = this.#turn
+    if (this.#state === 'open') this.#letGo('closed')
+    const socket = await this.#connected()
+    if (turn !== this.#turn) {
+      socket.destroy()
+      throw new LabError('disconnected', `${this.#name} was closed while it was being connected`)
+    }
+    this.#take(socket)
+  }
+
+  #connected(): Promise<Socket> {
+    return new Promise((resolve, reject) => {
+      const socket = connect({ ...this.#at, noDelay: true, keepAlive: true, keepAliveInitialDelay: keepAlive_ms })
+      const fail = (error: NodeJS.ErrnoException) => {
+        cancel()
+        socket.destroy()
+        reject(whyNotConnected(this.#name, error))
+      }
+      const late: NodeJS.ErrnoException = Object.assign(new Error(`no connection within ${connecting_ms / 1000} s`), { code: 'ETIMEDOUT' })
+      const cancel = this.clock.after(connecting_ms, () => fail(late))
+      socket.once('error', fail)
+      socket.once('connect', () => {
+        cancel()
+        socket.off('error', fail)
+        resolve(socket)
+      })
+    })
+  }
+
+  #take(socket: Socket): void {
+    this.#socket = socket
+    this.#state = 'open'
+    socket.on('data', (bytes: Buffer) => {
+      if (this.#socket !== socket) return
+      this.#heard()
+      this.#show('to_host', bytes)
+      this.#listener(bytes)
+    })
+    socket.on('end', () => this.#loseIf(socket, 'the box closed the connection'))
+    socket.on('error', (error) => this.#loseIf(socket, error.message))
+    socket.on('close', () => this.#loseIf(socket, 'the connection was closed'))
+    if (socket.destroyed) this.#loseIf(socket, 'the connection was closed')
+  }
+
+  #expectAnswer(): void {
+    const socket = this.#socket
+    this.#cancelSilence ??= this.clock.after(silent_ms, () => {
+      if (socket) this.#loseIf(socket, `nothing came for ${silent_ms / 1000} s`)
+    })
+  }
+
+  #heard(): void {
+    this.#cancelSilence?.()
+    this.#cancelSilence = undefined
+  }
+
+  #loseIf(socket: Socket, said: string): void {
+    if (this.#socket === socket) this.#lose(`${this.#name} was disconnected (${said})`)
+  }
+
+  #lose(reason: string): void {
+    this.#letGo('lost')
+    for (const call of this.#lost) call(reason)
+  }
+
+  /** A connection that was lost is reset, so that nothing that waits in it is delivered; one that is closed sends what it has. */
+  #letGo(state: 'closed' | 'lost'): void {
+    const socket = this.#socket
+    this.#heard()
+    this.#state = state
+    this.#socket = undefined
+    if (!socket) return
+    socket.on('error', () => undefined)
+    if (state === 'lost') socket.resetAndDestroy()
+    else socket.destroySoon()
+  }
+}
+
+const reasons: Record<string, string> = {
+  ECONNREFUSED: 'refuses the connection; see its port, and that no other program is connected to it',
+  ECONNRESET: 'closed the connection at once; see that no other program is connected to it',
+  ETIMEDOUT: 'does not answer; see that the box is switched on and on the network',
+  EHOSTUNREACH: 'cannot be reached; see that the box is switched on and on the network',
+  ENETUNREACH: 'cannot be reached; see the network of this computer',
+  ENOTFOUND: 'is not known by that name; see the host in the configuration',
+  EAI_AGAIN: 'cannot be looked up; see the network of this computer, or give its address',
+}
+
+function whyNotConnected(name: string, error: NodeJS.ErrnoException): LabError {
+  const words = reasons[error.code ?? ''] ?? `cannot be connected: ${error.message}; see that the box is switched on and on the network`
+  return new LabError('disconnected', `${name} ${words}`, { cause: error })
+}

@@ -1,0 +1,302 @@
+// What the page of the bench does in a browser, screen by screen, by the names that people and screen readers know.
+
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import type { Page } from 'playwright-core'
+import type { Bench } from './bench.ts'
+
+export type Check = (bench: Bench) => Promise<void>
+
+const screens = ['bench', 'runs', 'runs/new', 'deck', 'teach', 'events', 'system']
+const sizes = [
+  [800, 480],
+  [390, 844],
+  [1280, 800],
+] as const
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+export const benchPageChecks: Record<string, Check> = {
+  async 'a browser without a key is asked for one, told when it is wrong, and not asked again'(bench) {
+    const page = await bench.open('/', { withKey: false })
+    await page.getByLabel('API key').fill('bk_wrong')
+    await button(page, 'Connect').click()
+    await page.getByText('This key is wrong, expired or revoked').waitFor()
+    await page.getByLabel('API key').fill(bench.api_key)
+    await button(page, 'Connect').click()
+    await card(page, 'shaker-1').waitFor()
+    await page.reload()
+    await card(page, 'shaker-1').waitFor()
+    await go(page, 'System')
+    await button(page, 'Forget the key').click()
+    await page.getByLabel('API key').waitFor()
+  },
+
+  async 'a key in the address opens the bench and is gone from the address'(bench) {
+    const page = await bench.open(`/#k=${bench.api_key}`, { withKey: false })
+    await card(page, 'shaker-1').waitFor()
+    assert.equal(new URL(page.url()).hash, '')
+  },
+
+  async 'a browser asks for access, shows its code, and an admin approves it on the page'(bench) {
+    const [stranger, admin] = [await bench.open('/', { withKey: false }), await bench.open('/')]
+    await button(stranger, 'Ask for access').click()
+    const said = await stranger.getByText(/^Code /).textContent()
+    const code = /^Code (\S+):/.exec(said!)![1]!
+    const need = admin.getByRole('region', { name: 'Needs you' }).getByRole('article').filter({ hasText: code })
+    await need.getByRole('button', { name: 'Approve' }).click()
+    await card(stranger, 'shaker-1').waitFor()
+  },
+
+  async 'an operation is started from its form, shows the time that is left, is ended early, and is stopped'(bench) {
+    const page = await bench.open('/', { width: 800, height: 480 })
+    const shaker = card(page, 'shaker-1')
+    await shaker.getByRole('button', { name: 'Initialize' }).click()
+    await shaker.getByText(/^\d+\.\d °C/).waitFor()
+    await shaker.getByText('ready', { exact: true }).waitFor()
+    await bench.ask('POST', '/api/devices/shaker-1/lock_plate')
+    await shaker.getByRole('button', { name: 'Shake', exact: true }).click()
+    await shaker.getByLabel('speed (rpm)', { exact: true }).fill('500')
+    await shaker.getByLabel('duration (s)', { exact: true }).fill('600')
+    await shaker.getByRole('button', { name: 'Start' }).click()
+    await shaker.getByText(/\d+:\d\d left/).waitFor()
+    await shaker.getByRole('button', { name: 'End Shake early' }).click()
+    await shaker.getByText(/ended after [\d.]+ s of 600 s/).waitFor()
+    await shaker.getByText('ready', { exact: true }).waitFor()
+    await shaker.getByRole('button', { name: 'Start' }).click()
+    await shaker.getByText(/\d+:\d\d left/).waitFor()
+    await shaker.getByRole('button', { name: 'Stop', exact: true }).click()
+    await shaker.getByText('stopped', { exact: true }).waitFor()
+  },
+
+  async 'a value that the device cannot take is told at the form, and nothing is sent'(bench) {
+    await bench.ask('POST', '/api/devices/shaker-1/initialize')
+    const page = await bench.open('/')
+    const shaker = card(page, 'shaker-1')
+    await shaker.getByText('ready', { exact: true }).waitFor()
+    await shaker.getByRole('button', { name: 'Shake', exact: true }).click()
+    await shaker.getByLabel('speed (rpm)', { exact: true }).fill('99999')
+    await shaker.getByRole('button', { name: 'Start' }).click()
+    await shaker.getByText(/speed \(rpm\) must be from/).waitFor()
+  },
+
+  async 'STOP ALL acts when it is pressed down, and motion buttons come back when somebody has held the button'(bench) {
+    const page = await bench.open('/')
+    await card(page, 'shaker-1').waitFor()
+    const { x, y, width, height } = (await button(page, 'STOP ALL').boundingBox())!
+    await page.mouse.move(x + width / 2, y + height / 2)
+    await page.mouse.down()
+    for (const id of ['shaker-1', 'sealer-1', 'centrifuge-1', 'arm-1']) await card(page, id).getByText('stopped', { exact: true }).waitFor()
+    await page.mouse.up()
+    const hold = button(page, 'Hold to continue')
+    await hold.waitFor()
+    const initialize = card(page, 'shaker-1').getByRole('button', { name: 'Initialize' })
+    assert.equal(await initialize.isDisabled(), true)
+    await hold.focus()
+    await page.keyboard.down('Enter')
+    await button(page, 'STOP ALL').waitFor()
+    await page.keyboard.up('Enter')
+    assert.equal(await initialize.isDisabled(), false)
+    assert.equal((await bench.ask('GET', '/api/devices/shaker-1')).state, 'stopped', 'holding the button moves and clears nothing')
+  },
+
+  async 'a fault leads to its card, and out again by the page alone'(bench) {
+    await bench.ask('POST', '/api/devices/shaker-1/initialize')
+    await bench.ask('POST', '/api/devices/shaker-1/lock_plate')
+    await bench.ask('POST', '/api/sim/devices/shaker-1/faults', { fault: 'jam' })
+    const page = await bench.open('/')
+    const shaker = card(page, 'shaker-1')
+    await shaker.getByRole('button', { name: 'Shake', exact: true }).click()
+    await shaker.getByRole('button', { name: 'Start' }).click()
+    const need = page.getByRole('region', { name: 'Needs you' }).getByRole('article', { name: /Fault on shaker-1/ })
+    await need.waitFor()
+    assert.match(await page.title(), /^\(\d+\) benchd$/)
+    await bench.ask('DELETE', '/api/sim/devices/shaker-1/faults')
+    await need.getByRole('button', { name: 'Clear fault' }).click()
+    await need.waitFor({ state: 'detached' })
+    await shaker.getByRole('button', { name: 'Initialize' }).click()
+    await shaker.getByText('ready', { exact: true }).waitFor()
+  },
+
+  async 'a run is tried, started, held by a jam, decided about, and completes by the page alone'(bench) {
+    for (const id of ['shaker-1', 'sealer-1', 'centrifuge-1', 'arm-1']) await bench.ask('POST', `/api/devices/${id}/initialize`)
+    const page = await bench.open('/#/runs')
+    await page.getByRole('link', { name: 'New run' }).click()
+    await page.getByLabel('Workflow').selectOption('seal-and-spin')
+    await page.getByLabel('Mode').selectOption('LIVE')
+    await button(page, 'Dry run').click()
+    await page.getByText('It completes.').waitFor()
+    await page.getByRole('figure', { name: 'Timeline' }).waitFor()
+    await bench.ask('POST', '/api/sim/devices/sealer-1/faults', { fault: 'jam' })
+    await button(page, 'Start run').click()
+    await page.getByText(/devices and the arm will move/).waitFor()
+    await button(page, 'Start run').click()
+    const need = page.getByRole('region', { name: 'Needs you' }).getByRole('article', { name: /is held by an error/ })
+    await need.getByRole('button', { name: 'Retry', exact: true }).waitFor({ timeout: 60_000 })
+    await bench.ask('DELETE', '/api/sim/devices/sealer-1/faults')
+    const fault = page.getByRole('article', { name: /Fault on sealer-1/ })
+    await fault.getByRole('button', { name: 'Clear fault' }).click()
+    await fault.waitFor({ state: 'detached' })
+    await bench.ask('POST', '/api/devices/sealer-1/initialize')
+    await need.getByRole('button', { name: 'Retry', exact: true }).click()
+    await page
+      .getByRole('region', { name: 'Run of seal-and-spin' })
+      .getByText(/completed, LIVE/)
+      .waitFor({ timeout: 90_000 })
+    await page.getByRole('figure', { name: 'Timeline' }).waitFor()
+    await page.getByText('The run of seal-and-spin has completed.').waitFor()
+  },
+
+  async 'a run is paused, resumed and stopped, which takes two presses'(bench) {
+    const { execution_id } = await bench.ask('POST', '/api/submissions', { workflow: 'seal-and-spin', run_mode: 'DEVICE_SIM' })
+    const page = await bench.open(`/#/runs/${execution_id}`)
+    await button(page, 'Pause run').click()
+    await button(page, 'Resume run').click()
+    await button(page, 'Pause run').waitFor()
+    await button(page, 'Stop run').click()
+    await page.getByText('Stop run: press again').waitFor()
+    await button(page, 'Stop run').click()
+    await page.getByText(/aborted, DEVICE_SIM/).waitFor()
+  },
+
+  async 'labware that somebody carried is put right, and a teachpoint is edited with a question about a large change, and undone'(bench) {
+    const page = await bench.open('/#/deck')
+    await page.getByRole('region', { name: 'Positions' }).getByText('pad_1').waitFor()
+    await go(page, 'Teach')
+    await button(page, 'pad_1').click()
+    const edit = page.getByRole('region', { name: 'Teachpoint pad_1' })
+    const first = edit.locator('input').first()
+    const before = Number(await first.inputValue())
+    assert.equal(await edit.getByRole('button', { name: 'Save' }).isDisabled(), true)
+    await first.fill(String(before + 7))
+    await edit.getByRole('button', { name: 'Save' }).click()
+    await edit.getByText(/more than 5/).waitFor()
+    await first.fill(String(before + 1))
+    await edit.getByRole('button', { name: 'Save' }).click()
+    // Somebody else is quicker: what the form was made from is not there any more.
+    await edit.getByRole('button', { name: 'Undo the last change' }).waitFor()
+    const { device_id, name, ...point } = await bench.ask('GET', '/api/teachpoints/arm-1/pad_1')
+    await bench.ask('PUT', '/api/teachpoints/arm-1/pad_1', { ...point, coords: { ...(point.coords as object), x: before + 3 } })
+    await first.fill(String(before + 2))
+    await edit.getByRole('button', { name: 'Save' }).click()
+    await page
+      .getByText(/changed meanwhile/)
+      .first()
+      .waitFor()
+    await page.reload()
+    await button(page, 'pad_1').click()
+    assert.equal(Number(await first.inputValue()), before + 3)
+    await edit.getByRole('button', { name: 'Undo the last change' }).click()
+    await edit
+      .getByRole('region', { name: 'History' })
+      .getByText(`x ${before + 3},`)
+      .waitFor()
+    assert.equal(Number(await first.inputValue()), before + 1)
+  },
+
+  async 'events are sentences, can be searched, and are never markup'(bench) {
+    const page = await bench.open('/#/events')
+    await page.getByRole('region', { name: 'Events' }).waitFor()
+    const context = { message: '<img src=x onerror=alert(1)>' }
+    for (let n = 1; n <= 3; n++) await bench.ask('POST', '/api/sim/events', { event_name: `CUSTOM.n${n}.EMITTED`, context })
+    await page.getByText('<img src=x onerror=alert(1)>').first().waitFor()
+    assert.equal(await page.locator('main img').count(), 0)
+    await page.getByLabel('Find').fill('CUSTOM.n2')
+    assert.equal(
+      await page
+        .getByRole('list', { name: /Events/ })
+        .getByRole('listitem')
+        .count(),
+      1,
+    )
+  },
+
+  async 'when the service goes away the page says so, greys what is old, and comes back by itself'(bench) {
+    const page = await bench.open('/')
+    await card(page, 'shaker-1').waitFor()
+    const back = bench.restart()
+    await page.getByText(/no connection for/).waitFor()
+    assert.equal(await card(page, 'shaker-1').getByRole('button', { name: 'Initialize' }).isDisabled(), true)
+    assert.equal(await button(page, 'STOP ALL').isDisabled(), false)
+    await back
+    await page.locator('[data-link=live]').waitFor()
+  },
+
+  async 'a revoked key is told to the person, who can give another'(bench) {
+    const { api_key, key_id } = await bench.ask('POST', '/api/keys', { name: 'short-lived', scope: 'read' })
+    const page = await bench.open(`/#k=${api_key}`, { withKey: false })
+    await card(page, 'shaker-1').waitFor()
+    assert.equal(await card(page, 'shaker-1').getByRole('button', { name: 'Initialize' }).isDisabled(), true, 'a key that may only read')
+    await bench.ask('DELETE', `/api/keys/${key_id}`)
+    await page.getByText('wrong, expired or revoked').waitFor()
+    await page.getByLabel('API key').waitFor()
+  },
+
+  async 'text of 100 kB in an incident and 64 devices leave the page usable'(bench) {
+    const page = await bench.open('/')
+    await card(page, 'shaker-1').waitFor()
+    await bench.ask('POST', '/api/sim/events', { event_name: 'CUSTOM.long.EMITTED', context: { message: `${'long '.repeat(3000)}` } })
+    await go(page, 'Events')
+    await page
+      .getByText(/^long long/)
+      .first()
+      .waitFor()
+    assert.ok((await width(page)) <= 1280)
+  },
+
+  async 'every screen fits the bench screen, a phone and a desk, with the stop in view'(bench) {
+    const { incidents } = (await bench.ask('GET', '/api/incidents?acknowledged=false')) as { incidents: { incident_id: string }[] }
+    for (const { incident_id } of incidents) await bench.ask('POST', `/api/incidents/${incident_id}/acknowledge`, {})
+    for (const [width_px, height] of sizes) {
+      const page = await bench.open('/', { width: width_px, height })
+      await card(page, 'arm-1').waitFor()
+      if (width_px === 800) {
+        await page.getByRole('button', { name: 'Set temperature' }).first().waitFor()
+        assert.ok(Number(await page.evaluate('document.documentElement.scrollHeight')) <= height, 'four devices need no scrolling')
+      }
+      for (const screen of screens) {
+        await page.evaluate(`location.hash = '#/${screen}'`)
+        await page.getByRole('main').locator('section, article').first().waitFor()
+        assert.ok((await width(page)) <= width_px, `${screen} is wider than ${width_px}`)
+        const { x, y, width: wide, height: high } = (await button(page, 'STOP ALL').boundingBox())!
+        assert.ok(x >= 0 && y >= 0 && x + wide <= width_px && y + high <= height, `STOP ALL is out of view on ${screen}`)
+      }
+    }
+  },
+
+  async 'no screen has a finding of axe, light or dark, and every target is large enough for a finger'(bench) {
+    for (const dark of [false, true]) {
+      const page = await bench.open('/', { dark })
+      await card(page, 'arm-1').waitFor()
+      await page.evaluate(axe)
+      for (const screen of screens) {
+        await page.evaluate(`location.hash = '#/${screen}'`)
+        await page.getByRole('main').locator('section, article').first().waitFor()
+        const found = (await page.evaluate(
+          '(async () => (await axe.run()).violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => id + ": " + html.slice(0, 200))))()',
+        )) as string[]
+        assert.deepEqual(found, [], `${screen}, ${dark ? 'dark' : 'light'}`)
+        const small = (await page.evaluate(
+          '[...document.querySelectorAll("button, nav a, .button")].filter((one) => one.getClientRects().length && (one.getBoundingClientRect().height < 48 || one.getBoundingClientRect().width < 48)).map((one) => one.outerHTML.slice(0, 120))',
+        )) as string[]
+        assert.deepEqual(small, [], screen)
+      }
+    }
+  },
+}
+
+function card(page: Page, device_id: string) {
+  return page.getByRole('article', { name: device_id, exact: true })
+}
+
+function button(page: Page, name: string) {
+  return page.getByRole('button', { name, exact: true })
+}
+
+async function go(page: Page, screen: string): Promise<void> {
+  await page.getByRole('navigation', { name: 'Screens' }).getByRole('link', { name: screen }).click()
+}
+
+async function width(page: Page): Promise<number> {
+  return Number(await page.evaluate('document.documentElement.scrollWidth'))
+}

@@ -1,0 +1,57 @@
+// The part of the Python client that is made from the routes: the operations of devices with their parameters, and what each reason is raised as.
+
+import type { Document } from './typescript.ts'
+
+const begin = '# --- made by `npm run generate` from the table of operations ---\n'
+const end = '# --- end of what is made ---\n'
+
+/** By `X-Reason`; the others follow from the status. */
+const errors = {
+  Busy: ['busy', 'in_progress', 'overloaded', 'stopping', 'request_timeout'],
+  Locked: ['locked'],
+  DeviceFailed: ['disconnected', 'no_reply', 'device_failed', 'stop_not_sent', 'faulted', 'internal', 'storage'],
+}
+
+const path = /^\/api\/devices\/\{device_id\}\/(\w+)$/
+/** Methods that the client has by hand. */
+const byHand = new Set(['stop', 'clear_fault', 'lock'])
+
+type Body = { properties?: Record<string, { type?: string; description?: string; 'x-unit'?: string }>; required?: string[]; $ref?: string }
+
+/** The client with its made part anew. Throws where the marks are not in the text. */
+export function withOperations(client: string, { paths, components }: Document): string {
+  const [head, rest] = client.split(begin)
+  const tail = rest?.split(end)[1]
+  if (head === undefined || tail === undefined) throw new Error('the Python client has no marks for what is made')
+  const found = Object.entries(paths).flatMap(([its, methods]) => {
+    const name = path.exec(its)?.[1]
+    const { post } = methods
+    if (!name || !post || byHand.has(name)) return []
+    const schema = (post.requestBody?.content?.['application/json']?.schema ?? {}) as Body
+    const body = (schema.$ref ? components.schemas[schema.$ref.split('/').at(-1)!] : schema) as Body
+    return [{ name, summary: post.summary, body }]
+  })
+  const stubs = found.map(({ name, summary, body }) => stub(name, summary, body))
+  const kinds = Object.entries(errors).flatMap(([kind, reasons]) => reasons.map((reason) => `    "${reason}": ${kind},\n`))
+  const made = [
+    '\nOPERATIONS: Dict[str, str] = {\n',
+    ...found.map(({ name, summary }) => `    "${name}": ${JSON.stringify(summary)},\n`),
+    '}\n\n_ERRORS: Dict[str, type] = {\n',
+    ...kinds,
+    '}\n\nif TYPE_CHECKING:\n\n    class _DeviceOperations:\n',
+    stubs.join('\n'),
+    '\n',
+  ].join('')
+  return `${head}${begin}${made}${end}${tail}`
+}
+
+function stub(name: string, summary: string, { properties = {}, required = [] }: Body): string {
+  const params = Object.entries(properties).map(([its, { type }]) => {
+    const kind = { number: 'float', integer: 'int', boolean: 'bool', string: 'str' }[type ?? ''] ?? 'Any'
+    return required.includes(its) ? `${its}: ${kind}` : `${its}: Optional[${kind}] = None`
+  })
+  const units = Object.entries(properties).flatMap(([its, { 'x-unit': unit }]) => (unit ? [`${its} in ${unit}`] : []))
+  const signature = ['self', ...(params.length ? ['*', ...params] : [])].join(', ')
+  const doc = `${summary}${units.length ? `; ${units.join(', ')}` : ''}.`
+  return `        def ${name}(${signature}) -> Dict[str, Any]:\n            """${doc}"""\n            ...\n`
+}

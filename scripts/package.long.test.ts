@@ -1,0 +1,52 @@
+// What is handed out: every file is there, the same commit gives the same bytes, and the tarball runs where nothing else is.
+
+import { execFileSync, spawn } from 'node:child_process'
+import { copyFileSync, readdirSync, readFileSync } from 'node:fs'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { t as tap, test } from 'tap'
+
+// A slow machine is not a failure.
+tap.setTimeout(0)
+
+const top = fileURLToPath(new URL('../..', import.meta.url))
+const { version } = JSON.parse(readFileSync(`${top}/package.json`, 'utf8')) as { version: string }
+const debs = ['amd64', 'arm64', 'armhf'].map((arch) => `benchd_${version}_${arch}.deb`)
+const tarball = `benchd-${version}.tgz`
+
+test('npm run package makes three Debian packages and a tarball, the same bytes each time, and the tarball runs the demo', async (t) => {
+  const folder = t.testdir({ all: {}, again: {}, empty: { 'package.json': '{}' } })
+  const call = (command: string, ...words: string[]) => execFileSync(command, words, { cwd: top, encoding: 'utf8', stdio: 'pipe' })
+
+  call('scripts/package', '--all', '--out', `${folder}/all`)
+  t.same(readdirSync(`${folder}/all`).sort(), ['SHA256SUMS', tarball, ...debs].sort())
+  const sums = readFileSync(`${folder}/all/SHA256SUMS`, 'utf8').trim().split('\n')
+  t.same(
+    sums.map((line) => line.split(/ +/)[1]),
+    [...debs, tarball],
+  )
+  execFileSync('sha256sum', ['-c', 'SHA256SUMS'], { cwd: `${folder}/all`, stdio: 'pipe' })
+
+  const again = call('scripts/package', '--out', `${folder}/again`).trim().split('/').at(-1)!
+  call('npm', 'pack', '--silent', '--ignore-scripts', '--pack-destination', `${folder}/again`)
+  for (const file of [again, tarball]) t.ok(readFileSync(`${folder}/all/${file}`).equals(readFileSync(`${folder}/again/${file}`)), file)
+
+  const { PATH = '', npm_config_cache } = process.env
+  const env = { PATH, HOME: `${folder}/empty`, CI: 'true', ...(npm_config_cache && { npm_config_cache }) }
+  // npx takes a path that begins with a slash for a program, and looks for one with a dot from the folder of the next package.json on.
+  copyFileSync(`${folder}/all/${tarball}`, `${folder}/empty/${tarball}`)
+  const demo = spawn('npx', ['--yes', `./${tarball}`, 'demo', '--port', '0'], {
+    cwd: env.HOME,
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+    detached: true,
+  })
+  t.teardown(() => process.kill(-demo.pid!, 'SIGKILL'))
+  for await (const line of createInterface({ input: demo.stdout })) {
+    const [, url] = /^ +API +(http:\/\/[\d.:]+)/.exec(line) ?? []
+    if (!url) continue
+    t.equal((await fetch(`${url}/docs`)).status, 200)
+    return
+  }
+  t.fail('the demo has ended')
+})

@@ -1,0 +1,40 @@
+// Builds what browsers get: the page of the bench in one file, the TypeScript client, as it is and as JavaScript, and the Python client.
+//
+//   scripts/web.mjs [DIST]     DIST: dist/
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { rolldown } from 'rolldown'
+
+const top = fileURLToPath(new URL('..', import.meta.url))
+const dist = resolve(process.argv[2] ?? join(top, 'dist'))
+const [web, clients] = [join(dist, 'web'), join(dist, 'web/clients')]
+for (const folder of [web, clients]) mkdirSync(folder, { recursive: true })
+
+await bundled({ input: join(top, 'src/web/main.tsx'), minify: true }, join(web, 'page.js'))
+for (const [from, to] of [
+  ['index.html', 'index.html'],
+  ['icon.svg', 'icon.svg'],
+  ['style.css', 'page.css'],
+])
+  copyFileSync(join(top, 'src/web', from), join(web, to))
+
+for (const file of ['benchd.py', 'benchd_pylabrobot.py']) copyFileSync(join(top, 'src/clients/python', file), join(clients, file))
+const client = join(top, 'src/clients/ts/benchd.ts')
+await bundled({ input: client, minify: false }, join(clients, 'benchd.js'))
+// In one file, so that it is fetched with one request: the types stand behind the code.
+const [code, api] = [readFileSync(client, 'utf8'), readFileSync(join(top, 'src/clients/ts/api.ts'), 'utf8')]
+const withoutImports = code.replaceAll(/^import [^;]*? from '\.\/api\.ts'\n/gms, '').replace(/^export type \* from '\.\/api\.ts'\n/m, '')
+if (/\.\/api\.ts/.test(withoutImports))
+  throw new Error('the TypeScript client imports its types in a way that scripts/web.mjs does not know')
+writeFileSync(join(clients, 'benchd.ts'), `${withoutImports}\n${api}`)
+
+async function bundled({ minify, ...options }, file) {
+  // A page that lacks a package would be a dead one.
+  const onLog = (_level, { message }) => {
+    throw new Error(`${message}; run npm install`)
+  }
+  const bundle = await rolldown({ ...options, platform: 'browser', logLevel: 'warn', onLog })
+  await bundle.write({ format: 'es', file, minify, comments: !minify })
+  await bundle.close()
+}

@@ -1,0 +1,23 @@
+// Devices behind boxes on the network, as ser2net: what each box must be set to, and that its connection is open to everybody on that network.
+
+import { isOnPins } from '../../../drivers/driver.ts'
+import { boxWords } from '../../../drivers/transports/tcp_line.ts'
+import { type Finding, finder } from './finding.ts'
+import { type Patient, realDevices } from './patient.ts'
+
+const { warn } = finder('boxes')
+
+/** Whether a box answers is found out where its instrument is asked. */
+export async function boxes(patient: Patient): Promise<Finding[]> {
+  return realDevices(patient).flatMap(({ device_id, transport, driven_by }) => {
+    if (transport.kind !== 'tcp' || isOnPins(driven_by)) return []
+    const open = `${device_id}: its line to ${transport.host}:${transport.port} is unencrypted and has no key: who reaches the box can move the instrument`
+    const fix = `keep the box in a network of its own, or let this computer alone through to it; ${boxWords(transport, driven_by.serial)}`
+    return isThisComputer(transport.host) ? [] : [warn(open, fix)]
+  })
+}
+
+/** A box on this computer itself is on no network. */
+function isThisComputer(host: string): boolean {
+  return host === 'localhost' || host === '::1' || host.startsWith('127.')
+}

@@ -1,0 +1,193 @@
+// The requests of an operator to a run, a thread, or a device call that takes too long: a row for each.
+
+import { shows, tells } from '../asking.ts'
+import { short } from '../at_shell.ts'
+import { CliError } from '../exit.ts'
+import { date, table } from '../table.ts'
+import { incidentPathOf, pathOf, stepPathOf, threadPathOf } from './ids.ts'
+
+const plain = {
+  pause: 'Pause a run: each thread at its next safe point',
+  resume: 'Resume a run that was paused',
+  close: 'Close a run to further submissions',
+}
+
+const runsStop = tells({
+  name: 'runs stop',
+  summary: 'Pause a run and arm its stop; with --confirm, once it is armed, abort it. Not the emergency stop',
+  operands: ['ID'],
+  options: { confirm: { type: 'boolean', help: 'Abort it' } },
+  tell: async ({ service, options, operands: [id = ''] }) => ({
+    path: `${await pathOf(service, id)}/stop`,
+    body: { confirm: options.confirm ?? false },
+  }),
+})
+
+const runsEmit = tells({
+  name: 'runs emit',
+  summary: 'Emit a custom event into a run',
+  operands: ['ID', 'NAME', '[VALUE]'],
+  example: 'benchd runs emit 7b1c qc.done complete',
+  tell: async ({ service, operands: [id = '', name = '', value = null] }) => ({
+    path: `${await pathOf(service, id)}/emit`,
+    body: { name, value },
+  }),
+})
+
+const runsSkip = tells({
+  name: 'runs skip',
+  summary: 'Skip a step or an action of a run that lies ahead',
+  operands: ['ID', 'ITEM'],
+  example: 'benchd runs skip 7b1c plate/seal_it',
+  tell: async ({ service, operands: [id = '', item = ''] }) => ({ path: `${await pathOf(service, id)}/skip`, body: { item } }),
+})
+
+const runsInsert = tells({
+  name: 'runs insert',
+  summary: 'Insert a step into a run, before or after another; the step is JSON, as in a workflow',
+  operands: ['ID', 'STEP'],
+  options: {
+    before: { type: 'string', value: 'ITEM', help: 'Before this step or action' },
+    after: { type: 'string', value: 'ITEM', help: 'After this step or action' },
+  },
+  example: `benchd runs insert 7b1c '{"method": "spin_it"}' --after plate/seal_it`,
+  tell: async ({ service, options: { before, after }, operands: [id = '', step = ''] }) => {
+    const body = { ...(before !== undefined && { before }), ...(after !== undefined && { after }), item: jsonOf(step) }
+    return { path: `${await pathOf(service, id)}/insert`, body }
+  },
+})
+
+const runsSpawn = tells({
+  name: 'runs spawn',
+  summary: 'Put one more thread of its workflow into a run',
+  operands: ['ID', 'THREAD'],
+  options: { start: { type: 'string', value: 'PLACE', help: 'Where its labware comes from, if not where the workflow says' } },
+  tell: async ({ service, options: { start }, operands: [id = '', thread = ''] }) => ({
+    path: `${await pathOf(service, id)}/spawn`,
+    body: { thread, ...(start !== undefined && { start }) },
+  }),
+})
+
+const runsRecover = tells({
+  name: 'runs recover',
+  summary: 'Decide about the error that holds a thread: RETRY, RETRY_OP, CONTINUE, ABORT_ACTION, ABORT_METHOD, ABORT_THREAD',
+  operands: ['THREAD', 'DECISION'],
+  options: { on: { type: 'string', value: 'DEVICE', help: 'With RETRY: do the action at this device of its pool' } },
+  example: 'benchd runs recover 53a6 RETRY --on shaker-2',
+  tell: async ({ service, options: { on }, operands: [id = '', decision = ''] }) => ({
+    path: `${await threadPathOf(service, id)}/recover`,
+    body: { decision: decision.toUpperCase(), ...(on !== undefined && { on }) },
+  }),
+})
+
+const plainOfThreads = {
+  'pause-thread': 'Pause a thread at its next safe point',
+  'resume-thread': 'Resume a thread that was paused',
+  'stop-thread': 'Stop a thread: it ends when what is under way has ended',
+  removed: 'Say that the labware of a thread was taken away from its end',
+}
+
+const runsPlaced = tells({
+  name: 'runs placed',
+  summary: 'Say that the labware a thread waits for stands at its start',
+  operands: ['THREAD'],
+  options: { barcode: { type: 'string', value: 'TEXT', help: 'What was read from it' } },
+  tell: async ({ service, options: { barcode }, operands: [id = ''] }) => ({
+    path: `${await threadPathOf(service, id)}/placed`,
+    body: { ...(barcode !== undefined && { barcode }) },
+  }),
+})
+
+const runsExtend = tells({
+  name: 'runs extend',
+  summary: 'Give a device call that takes too long more time; by the id of its incident',
+  operands: ['INCIDENT', 'SECONDS'],
+  tell: async ({ service, operands: [id = '', seconds = ''] }) => {
+    if (!(Number(seconds) > 0)) throw new CliError('usage', `${JSON.stringify(seconds)} is not a number of seconds`)
+    return { path: `${await incidentPathOf(service, id)}/extend`, body: { seconds: Number(seconds) } }
+  },
+})
+
+const runsAbortCall = tells({
+  name: 'runs abort-call',
+  summary: 'Cut off a device call that takes too long: the device is halted, and the call has failed; by the id of its incident',
+  operands: ['INCIDENT'],
+  deed: ([id]) => `halt the device whose call is late by incident ${id}`,
+  tell: async ({ service, operands: [id = ''] }) => ({ path: `${await incidentPathOf(service, id)}/abort` }),
+})
+
+const runsCompleteCall = tells({
+  name: 'runs complete-call',
+  summary: 'Say that a device call that takes too long has done its work; by the id of its incident',
+  operands: ['INCIDENT'],
+  tell: async ({ service, operands: [id = ''] }) => ({ path: `${await incidentPathOf(service, id)}/complete` }),
+})
+
+type Step = { step_id: string; execution_id: string; thread_id: string; instruction: string; since: number }
+
+const runsSteps = shows({
+  name: 'runs steps',
+  summary: 'List the manual steps that wait for somebody',
+  operands: [],
+  path: () => '/api/operator/steps',
+  text: ({ steps }: { steps: Step[] }) =>
+    table(
+      ['STEP', 'SINCE', 'RUN', 'WHAT TO DO'],
+      steps.map(({ step_id, since, execution_id, instruction }) => [step_id, date(since), short(execution_id), instruction]),
+    ),
+})
+
+const runsConfirm = tells({
+  name: 'runs confirm',
+  summary: 'Confirm a manual step: it is done',
+  operands: ['STEP'],
+  tell: async ({ service, operands: [step = ''] }) => ({ path: `${await stepPathOf(service, step)}/confirm` }),
+})
+
+const runsDelete = tells({
+  name: 'runs delete',
+  summary: 'Delete a run that has ended, and its events',
+  operands: ['ID'],
+  deed: ([id]) => `delete run ${id} and its events`,
+  tell: async ({ service, operands: [id = ''] }) => ({ method: 'DELETE', path: await pathOf(service, id), patient: true }),
+})
+
+export const runVerbs = [
+  ...Object.entries(plain).map(([verb, summary]) =>
+    tells({
+      name: `runs ${verb}`,
+      summary,
+      operands: ['ID'],
+      tell: async ({ service, operands: [id = ''] }) => ({ path: `${await pathOf(service, id)}/${verb}` }),
+    }),
+  ),
+  runsStop,
+  runsEmit,
+  runsSkip,
+  runsInsert,
+  runsSpawn,
+  runsRecover,
+  ...Object.entries(plainOfThreads).map(([verb, summary]) =>
+    tells({
+      name: `runs ${verb}`,
+      summary,
+      operands: ['THREAD'],
+      tell: async ({ service, operands: [id = ''] }) => ({ path: `${await threadPathOf(service, id)}/${verb.replace('-thread', '')}` }),
+    }),
+  ),
+  runsPlaced,
+  runsExtend,
+  runsAbortCall,
+  runsCompleteCall,
+  runsSteps,
+  runsConfirm,
+  runsDelete,
+]
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new CliError('usage', `${text} is not JSON; write a step as a workflow has it: {"method": "seal_it"}`)
+  }
+}

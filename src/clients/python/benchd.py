@@ -1,0 +1,705 @@
+"""Calls a bench from Python: one file, the standard library alone, Python 3.9 or later.
+
+    curl -O http://bench-1.local:8520/clients/benchd.py
+
+    from benchd import Bench, Busy, DeviceFailed
+
+    bench = Bench("http://bench-1.local:8520", "bk_...")     # or Bench.from_env()
+    shaker = bench["shaker-1"]
+    shaker.initialize()
+    shaker.shake(speed=500, duration=10)                     # waits until it has ended
+    running = shaker.shake.start(speed=500, duration=600)    # does not wait
+    running.wait()
+    with bench.lock("shaker-1", note="calibration"):         # nobody else may use it meanwhile
+        shaker.shake(speed=300, duration=5)
+    run = bench.submit("seal-and-spin", variables={"speed": 600})
+    print(run.wait()["status"])
+    for event in bench.events(since="last", file="cursor.json"):
+        print(event["event_name"])
+
+An operation that was asked for is done once: a request that broke off is repeated with the same Idempotency-Key. Where nobody can know
+whether it was done, `OutcomeUnknown` is raised, and it is never repeated by itself.
+
+For asyncio there is `AsyncBench`, with the same methods to be awaited.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import socket
+import ssl
+import time
+import uuid
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Optional, Tuple
+from urllib.parse import quote, urlencode, urlsplit
+
+__all__ = [
+    "AsyncBench", "Bench", "BenchError", "Busy", "Device", "DeviceFailed", "Locked", "Operation", "OutcomeUnknown", "Refused", "Run", "Unreachable",
+]
+
+
+class BenchError(Exception):
+    """What the bench answered instead of doing it. `str(error)` is a sentence for people; `reason` a word for programs.
+
+    `status` is the HTTP status, or None where there was no answer. `retry_after` says in how many seconds the same may succeed, or is None.
+    """
+
+    def __init__(self, message: str, *, status: Optional[int] = None, reason: str = "", retry_after: Optional[float] = None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.reason = reason
+        self.retry_after = retry_after
+
+
+class Refused(BenchError):
+    """The request is not right, or cannot be carried out as things are: change something first."""
+
+
+class Busy(BenchError):
+    """The device or the service is at work; after `retry_after` seconds the same may succeed."""
+
+
+class Locked(BenchError):
+    """Another client or a run keeps the device for itself."""
+
+
+class DeviceFailed(BenchError):
+    """The instrument failed, or did not answer. Look at it before going on."""
+
+
+class OutcomeUnknown(BenchError):
+    """The operation may have been carried out or not: nobody knows. Look at the instrument; nothing is repeated by itself."""
+
+
+class Unreachable(BenchError):
+    """The service did not answer, and nothing was done that was not done before."""
+
+
+# --- made by `npm run generate` from the table of operations ---
+
+OPERATIONS: Dict[str, str] = {
+    "initialize": "Initialize the device; it may move",
+    "shake": "Shake",
+    "centrifuge": "Run centrifuge",
+    "seal": "Seal plate",
+    "peel": "Peel the seal off a plate",
+    "open": "Open door or lid",
+    "close": "Close door or lid",
+    "lock_plate": "Lock plate",
+    "unlock_plate": "Unlock plate",
+    "set_temperature": "Set temperature; answers when it is set, not when it is reached",
+}
+
+_ERRORS: Dict[str, type] = {
+    "busy": Busy,
+    "in_progress": Busy,
+    "overloaded": Busy,
+    "stopping": Busy,
+    "request_timeout": Busy,
+    "locked": Locked,
+    "disconnected": DeviceFailed,
+    "no_reply": DeviceFailed,
+    "device_failed": DeviceFailed,
+    "stop_not_sent": DeviceFailed,
+    "faulted": DeviceFailed,
+    "internal": DeviceFailed,
+    "storage": DeviceFailed,
+}
+
+if TYPE_CHECKING:
+
+    class _DeviceOperations:
+        def initialize(self) -> Dict[str, Any]:
+            """Initialize the device; it may move."""
+            ...
+
+        def shake(self, *, speed: float, duration: float) -> Dict[str, Any]:
+            """Shake; speed in rpm, duration in s."""
+            ...
+
+        def centrifuge(self, *, g: float, duration: float) -> Dict[str, Any]:
+            """Run centrifuge; g in ×g, duration in s."""
+            ...
+
+        def seal(self, *, temperature: float, duration: float) -> Dict[str, Any]:
+            """Seal plate; temperature in °C, duration in s."""
+            ...
+
+        def peel(self, *, parameter_set: Optional[int] = None, adhere: Optional[int] = None) -> Dict[str, Any]:
+            """Peel the seal off a plate."""
+            ...
+
+        def open(self) -> Dict[str, Any]:
+            """Open door or lid."""
+            ...
+
+        def close(self) -> Dict[str, Any]:
+            """Close door or lid."""
+            ...
+
+        def lock_plate(self) -> Dict[str, Any]:
+            """Lock plate."""
+            ...
+
+        def unlock_plate(self) -> Dict[str, Any]:
+            """Unlock plate."""
+            ...
+
+        def set_temperature(self, *, temperature: float) -> Dict[str, Any]:
+            """Set temperature; answers when it is set, not when it is reached; temperature in °C."""
+            ...
+
+# --- end of what is made ---
+
+#: Seconds for which a request that broke off is tried again.
+RETRY_S = 30.0
+#: Seconds until a connection, or an answer that should come at once, counts as lost.
+TIMEOUT_S = 10.0
+_PAUSES_S = (0.1, 0.2, 0.5, 1.0)
+
+
+def _error_of(status: int, headers: Any, body: bytes) -> BenchError:
+    try:
+        detail = json.loads(body)["detail"]
+    except (ValueError, KeyError, TypeError):
+        detail = f"the service answered {status}"
+    reason = headers.get("X-Reason", "")
+    after = headers.get("Retry-After")
+    kind = _ERRORS.get(reason) or (Busy if status == 503 else DeviceFailed if status >= 500 else Refused)
+    return kind(detail, status=status, reason=reason, retry_after=float(after) if after else None)
+
+
+class _Service:
+    """One service: how it is reached, and the requests to it."""
+
+    def __init__(self, url: str, key: Optional[str], fingerprint: Optional[str], timeout: float) -> None:
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ValueError(f"{url!r} is not the address of a bench; write it as http://bench-1.local:8520")
+        self.tls = parts.scheme == "https"
+        self.host = parts.hostname
+        self.port = parts.port or (443 if self.tls else 80)
+        self.prefix = parts.path.rstrip("/")
+        self.key = key
+        self.fingerprint = fingerprint.replace(":", "").lower() if fingerprint else None
+        self.timeout = timeout
+
+    def connect(self, timeout: Optional[float]) -> http.client.HTTPConnection:
+        if not self.tls:
+            connection: http.client.HTTPConnection = http.client.HTTPConnection(self.host, self.port, timeout=timeout)
+            connection.connect()
+            return connection
+        context = ssl.create_default_context()
+        if self.fingerprint:
+            # The certificate is known by its fingerprint, so nobody has to vouch for it.
+            context.check_hostname = False
+            context.verify_mode = ssl.CERT_NONE
+        secure = http.client.HTTPSConnection(self.host, self.port, timeout=timeout, context=context)
+        secure.connect()
+        if self.fingerprint:
+            import hashlib
+
+            found = hashlib.sha256(secure.sock.getpeercert(True)).hexdigest()
+            if found != self.fingerprint:
+                secure.close()
+                raise Refused(
+                    f"{self.host} shows a certificate with the fingerprint {found}, not {self.fingerprint}: it is another service, or its"
+                    " certificate was renewed. Ask whoever looks after the bench.",
+                    reason="fingerprint",
+                )
+        return secure
+
+    def headers(self, more: Dict[str, str]) -> Dict[str, str]:
+        return {**({"X-API-Key": self.key} if self.key else {}), **more}
+
+    def once(self, method: str, path: str, body: Optional[bytes], headers: Dict[str, str], timeout: float) -> Tuple[int, Any, bytes]:
+        connection = self.connect(timeout)
+        try:
+            connection.request(method, self.prefix + path, body=body, headers=self.headers(headers))
+            response = connection.getresponse()
+            return response.status, response.headers, response.read()
+        finally:
+            connection.close()
+
+    def ask(self, method: str, path: str, body: Any = None, headers: Optional[Dict[str, str]] = None, repeats: bool = True) -> Tuple[Any, Any]:
+        """The answer and its headers. A request that may be repeated is, for half a minute, whenever its connection breaks."""
+        content = None if body is None else json.dumps(body).encode()
+        all_headers = {**({"Content-Type": "application/json"} if content is not None else {}), **(headers or {})}
+        has_key = "Idempotency-Key" in all_headers
+        may_be_done = False
+        give_up = time.monotonic() + RETRY_S
+        for attempt in range(10_000):
+            try:
+                status, answered, text = self.once(method, path, content, all_headers, self.timeout)
+            except ConnectionRefusedError as error:
+                failure: Exception = error
+            except ssl.SSLCertVerificationError as error:
+                raise Refused(
+                    f"nobody vouches for the certificate of {self.host} ({error.verify_message}); give its fingerprint, which `benchd status` shows at"
+                    " the bench: Bench(url, key, fingerprint=...)",
+                    reason="certificate",
+                ) from error
+            except (OSError, http.client.HTTPException) as error:
+                failure = error
+                may_be_done = may_be_done or method != "GET"
+            else:
+                if status < 400:
+                    return (json.loads(text) if "json" in answered.get("Content-Type", "") else text.decode()), answered
+                error = _error_of(status, answered, text)
+                if has_key and error.reason == "in_progress" and time.monotonic() < give_up:
+                    time.sleep(min(1.0, error.retry_after or 0.2))
+                    continue
+                if may_be_done and has_key and error.reason == "conflict":
+                    raise OutcomeUnknown(str(error), status=status, reason=error.reason)
+                if may_be_done and error.reason in ("stopping", "overloaded") and time.monotonic() < give_up:
+                    time.sleep(min(1.0, error.retry_after or 0.2))
+                    continue
+                raise error
+            if not repeats or time.monotonic() >= give_up:
+                if may_be_done:
+                    raise OutcomeUnknown(
+                        f"{self.host} broke off ({failure}) and nobody knows whether {method} {path} was carried out; look at it first", reason="broken_off"
+                    ) from failure
+                raise Unreachable(
+                    f"{self.host}:{self.port} does not answer ({failure}); see that the service runs and that this computer reaches it", reason="unreachable"
+                ) from failure
+            time.sleep(_PAUSES_S[min(attempt, len(_PAUSES_S) - 1)])
+        raise AssertionError("unreachable")
+
+    def stream(self, path: str, headers: Dict[str, str]) -> Iterator[Dict[str, str]]:
+        """The frames of a stream of Server-Sent Events, until it ends. A comment is a frame with the field `comment`."""
+        connection = self.connect(self.timeout)
+        try:
+            connection.request("GET", self.prefix + path, headers=self.headers({"Accept": "text/event-stream", **headers}))
+            response = connection.getresponse()
+            if response.status != 200:
+                raise _error_of(response.status, response.headers, response.read())
+            frame: Dict[str, str] = {}
+            while True:
+                line = response.readline()
+                if not line:
+                    return
+                text = line.decode().rstrip("\r\n")
+                if text == "":
+                    if frame:
+                        yield frame
+                    frame = {}
+                elif text.startswith(":"):
+                    yield {"comment": text[1:].strip()}
+                else:
+                    name, _, value = text.partition(":")
+                    value = value[1:] if value.startswith(" ") else value
+                    frame[name] = f"{frame[name]}\n{value}" if name in frame else value
+        finally:
+            connection.close()
+
+
+class Operation:
+    """An operation that was started. `record` is what the service last said of it."""
+
+    def __init__(self, bench: "Bench", record: Dict[str, Any]) -> None:
+        self._bench = bench
+        self.record = record
+        self.operation_id: str = record["operation_id"]
+
+    def wait(self, timeout: Optional[float] = None) -> Dict[str, Any]:
+        """Waits until it has ended and answers its record.
+
+        Raises `DeviceFailed` when it failed or was stopped, `OutcomeUnknown` when the service broke off meanwhile, `TimeoutError` after `timeout` seconds.
+        """
+        give_up = None if timeout is None else time.monotonic() + timeout
+        pause = 0.02
+        while self.record["status"] == "running":
+            if give_up is not None and time.monotonic() >= give_up:
+                raise TimeoutError(f"{self.record['operation']} of {self.record['device_id']} has not ended after {timeout} s; it goes on")
+            time.sleep(pause)
+            pause = min(0.5, pause * 1.5)
+            self.refresh()
+        if self.record["detail"]:
+            raise DeviceFailed(self.record["detail"], reason="device_failed")
+        if not self.record["result"]["success"]:
+            raise DeviceFailed(f"{self.record['operation']} of {self.record['device_id']}: {self.record['result']['message']}", reason="stopped")
+        return self.record
+
+    def end(self) -> Dict[str, Any]:
+        """Ends it early, in an orderly way, and answers its record at once; `wait()` waits for the end. Nothing is latched.
+
+        Raises `Refused` when it cannot end early or belongs to a run, `Locked` when somebody else has the device, `OutcomeUnknown` as `refresh`.
+        """
+        return self._ask("DELETE")
+
+    def refresh(self) -> Dict[str, Any]:
+        """Asks for the record anew. Raises `OutcomeUnknown` when the service has broken off since."""
+        return self._ask("GET")
+
+    def _ask(self, method: str) -> Dict[str, Any]:
+        # Ending what ends, or has ended, does nothing more, so that it may be repeated.
+        try:
+            self.record = self._bench.request(method, f"/api/operations/{self.operation_id}", once=method == "DELETE")
+        except Refused as error:
+            if error.reason != "not_found":
+                raise
+            sentence = f"the service broke off while {self.record['operation']} of {self.record['device_id']} ran; look at the instrument"
+            raise OutcomeUnknown(sentence, status=error.status, reason="broken_off") from error
+        return self.record
+
+
+class _Doing:
+    """An operation of a device, as a method: called, it waits; `start` does not."""
+
+    def __init__(self, device: "Device", name: str) -> None:
+        self._device = device
+        self._name = name
+
+    def start(self, **params: Any) -> Operation:
+        """Starts it and answers at once. Raises as a call does."""
+        device = self._device
+        path = f"/api/devices/{quote(device.device_id, safe='')}/{self._name}"
+        return Operation(device._bench, device._bench.request("POST", path, params, once=True, respond_async=True))
+
+    def __call__(self, **params: Any) -> Dict[str, Any]:
+        return self.start(**params).wait()
+
+
+if TYPE_CHECKING:
+    _Operations = _DeviceOperations
+else:
+    _Operations = object
+
+
+class Device(_Operations):
+    """A device of the bench, `bench["shaker-1"]`. Its operations are methods: `initialize()`, `shake(speed=500, duration=10)`, `seal(...)`."""
+
+    def __init__(self, bench: "Bench", device_id: str) -> None:
+        self._bench = bench
+        self.device_id = device_id
+        self._path = f"/api/devices/{quote(device_id, safe='')}"
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        if name not in OPERATIONS:
+            raise AttributeError(f"no device has an operation {name!r}; there are {', '.join(OPERATIONS)}")
+        return _Doing(self, name)
+
+    def info(self) -> Dict[str, Any]:
+        """What it is, what it does, and what is latched on it."""
+        return self._bench.request("GET", self._path)
+
+    def capabilities(self) -> Dict[str, Any]:
+        """What it can do, with limits and units."""
+        return self._bench.request("GET", f"{self._path}/capabilities")
+
+    def temperature(self) -> Dict[str, Any]:
+        """`{"temperature": 37.0, "target": 37.0}` in °C; `target` is None when none is set."""
+        return self._bench.request("GET", f"{self._path}/get_temperature")
+
+    def stop(self) -> Dict[str, Any]:
+        """Stops it at once; latched until it is initialized. `success` tells whether the instrument acknowledged."""
+        return self._bench.request("POST", f"{self._path}/stop")
+
+    def clear_fault(self) -> Dict[str, Any]:
+        """Says that somebody has looked at its fault. It must be initialized afterwards."""
+        return self._bench.request("POST", f"{self._path}/clear_fault", {})
+
+
+class Run:
+    """A run of a workflow."""
+
+    def __init__(self, bench: "Bench", execution_id: str, submission: Optional[Dict[str, Any]] = None) -> None:
+        self._bench = bench
+        self.execution_id = execution_id
+        #: What the submission was answered with; `in_the_way` names labware that must be cleared first.
+        self.submission = submission
+        self._path = f"/api/executions/{quote(execution_id, safe='')}"
+
+    def info(self) -> Dict[str, Any]:
+        """Its status, threads, labware and what each waits for."""
+        return self._bench.request("GET", self._path)
+
+    def wait(self, timeout: Optional[float] = None) -> Dict[str, Any]:
+        """Waits until it has ended and answers `info()`. Raises `TimeoutError` after `timeout` seconds; the run goes on then."""
+        give_up = None if timeout is None else time.monotonic() + timeout
+        pause = 0.05
+        while True:
+            info = self.info()
+            if info["ended_at"] is not None:
+                return info
+            if give_up is not None and time.monotonic() >= give_up:
+                raise TimeoutError(f"the run of {info['workflow_name']} has not ended after {timeout} s; ask why() what it waits for")
+            time.sleep(pause)
+            pause = min(1.0, pause * 1.5)
+
+    def why(self) -> List[Dict[str, Any]]:
+        """What each thread waits for, who holds it, since when."""
+        return self._bench.request("GET", f"{self._path}/why")["threads"]
+
+    def blockers(self) -> List[Dict[str, Any]]:
+        """What stops it now, the worst first, each with a `remedy`."""
+        return self._bench.request("GET", f"{self._path}/blockers")["blockers"]
+
+    def pause(self) -> Dict[str, Any]:
+        """Pauses each thread at its next safe point."""
+        return self._bench.request("POST", f"{self._path}/pause", {})
+
+    def resume(self) -> Dict[str, Any]:
+        """Lets it go on."""
+        return self._bench.request("POST", f"{self._path}/resume", {})
+
+    def stop(self) -> Dict[str, Any]:
+        """Aborts it: what devices do for it is halted."""
+        self._bench.request("POST", f"{self._path}/stop", {"confirm": False})
+        return self._bench.request("POST", f"{self._path}/stop", {"confirm": True})
+
+
+class Bench:
+    """A bench. `fingerprint` is the SHA-256 of its certificate (`benchd status` shows it), for a service that no authority vouches for.
+
+    Every method raises `Refused`, `Busy`, `Locked`, `DeviceFailed`, `OutcomeUnknown` or `Unreachable`, which are all `BenchError`s.
+    """
+
+    def __init__(self, url: str, key: Optional[str] = None, *, fingerprint: Optional[str] = None, timeout: float = TIMEOUT_S) -> None:
+        self._service = _Service(url, key, fingerprint, timeout)
+        self.url = url.rstrip("/")
+
+    @classmethod
+    def from_env(cls) -> "Bench":
+        """The bench of `BENCHD_URL`, `BENCHD_API_KEY` and `BENCHD_FINGERPRINT`, or of `~/.config/benchd/credentials.json`."""
+        return cls(**_settings())
+
+    def __getitem__(self, device_id: str) -> Device:
+        return Device(self, device_id)
+
+    def request(self, method: str, path: str, body: Any = None, *, once: bool = False, respond_async: bool = False) -> Any:
+        """Any request of the API; `/docs` lists them. With `once` it is done once, however often its connection breaks."""
+        headers = {
+            **({"Idempotency-Key": str(uuid.uuid4())} if once else {}),
+            **({"Prefer": "respond-async"} if respond_async else {}),
+        }
+        return self._service.ask(method, path, body, headers, repeats=once or method in ("GET", "PUT"))[0]
+
+    def devices(self) -> List[Dict[str, Any]]:
+        """The devices, in the order of the configuration."""
+        return self.request("GET", "/api/devices")["devices"]
+
+    def stop(self) -> Dict[str, Any]:
+        """Stops every device at once. Not a safety function."""
+        return self.request("POST", "/api/stop")
+
+    @contextmanager
+    def lock(self, device_id: str, note: Optional[str] = None, *, owner: str = "python", seconds: float = 3600) -> Iterator[Device]:
+        """Keeps a device for this key while the block runs, for `seconds` at most. Raises `Locked` when another has it."""
+        device = self[device_id]
+        wish = {"owner": owner, "ttl_s": seconds, **({"note": note} if note is not None else {})}
+        self.request("PUT", f"{device._path}/lock", wish)
+        try:
+            yield device
+        finally:
+            self.request("DELETE", f"{device._path}/lock")
+
+    def submit(
+        self, workflow: str, *, mode: str = "LIVE", variables: Optional[Dict[str, Any]] = None, groups: Optional[List[Dict[str, Any]]] = None
+    ) -> Run:
+        """Starts a workflow, once. `mode`: `LIVE`, `DEVICE_SIM` (simulators in the place of the devices) or `PURE_SIM` (time alone)."""
+        body = {"workflow": workflow, "run_mode": mode, "variables": variables or {}, **({"groups": groups} if groups else {})}
+        answer = self.request("POST", "/api/submissions", body, once=True)
+        return Run(self, answer["execution_id"], answer)
+
+    def simulate(self, workflow: str, *, mode: str = "LIVE", variables: Optional[Dict[str, Any]] = None) -> Dict[str, Any]:
+        """What a run would come to (`verdict`, `makespan_s`, `gantt`); nothing moves."""
+        return self.request("POST", "/api/simulations", {"workflow": workflow, "run_mode": mode, "variables": variables or {}})
+
+    def run(self, execution_id: str) -> Run:
+        """A run by its id."""
+        return Run(self, execution_id)
+
+    def runs(self) -> List[Dict[str, Any]]:
+        """The runs, the newest first."""
+        return self.request("GET", "/api/executions")["executions"]
+
+    def events(self, since: Any = None, *, file: Optional[str] = None, execution_id: Optional[str] = None) -> Iterator[Dict[str, Any]]:
+        """Every event as it happens, over restarts of the service and, with `file`, of this program.
+
+        `since`: None for what comes now, or an id. `"last"` goes on behind the id in `file`, which is written after each event has been
+        taken; without a file it is as None. A program that is slower than the events reads them from the service's log, so none is lost to it.
+        Where the service lost events (a power cut, a full disk) an event named `GAP` is yielded.
+        """
+        last = _read_cursor(file) if since == "last" else since
+        failures = 0
+        while True:
+            query = {**({"execution_id": execution_id} if execution_id else {}), "heartbeat": 5}
+            headers = {"Last-Event-ID": str(last)} if last is not None else {}
+            try:
+                for frame in self._service.stream(f"/events/stream?{urlencode(query)}", headers):
+                    failures = 0
+                    if "data" in frame:
+                        yield json.loads(frame["data"])
+                    if "id" in frame:
+                        last = frame["id"]
+                        _write_cursor(file, last)
+                    if frame.get("comment", "").startswith("dropped") and last is not None:
+                        break
+                    if frame.get("comment") == "gap":
+                        yield {"event_name": "GAP", "entity_type": "GAP", "entity_id": "", "status": "", "context": {}, "execution_id": "", "timestamp": time.time()}
+            except Refused:
+                raise
+            except (BenchError, OSError, http.client.HTTPException):
+                pass
+            time.sleep(_PAUSES_S[min(failures, len(_PAUSES_S) - 1)])
+            failures += 1
+
+    def live(self, run: Optional[str] = None) -> Iterator[Tuple[str, str, Any]]:
+        """The present state as `(kind, id, value)`, then each change of it; `value` is None when it is gone. It opens anew by itself."""
+        known: Dict[Tuple[str, str], Any] = {}
+        while True:
+            seen = set()
+            try:
+                for frame in self._service.stream("/api/live" + (f"?{urlencode({'run': run})}" if run else ""), {}):
+                    if frame.get("event") == "ready":
+                        # What is gone since the stream before broke off.
+                        for kind, id in [key for key in known if key not in seen]:
+                            del known[(kind, id)]
+                            yield kind, id, None
+                    if frame.get("event") != "state":
+                        continue
+                    message = json.loads(frame["data"])
+                    key = (message["kind"], message["id"])
+                    seen.add(key)
+                    if known.get(key) == message["value"]:
+                        continue
+                    known[key] = message["value"]
+                    yield key[0], key[1], message["value"]
+            except Refused:
+                raise
+            except (BenchError, OSError, http.client.HTTPException):
+                pass
+            time.sleep(_PAUSES_S[1])
+
+
+def _settings() -> Dict[str, Any]:
+    url, key, fingerprint = (os.environ.get(name) for name in ("BENCHD_URL", "BENCHD_API_KEY", "BENCHD_FINGERPRINT"))
+    folder = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "benchd"
+    path = folder / "credentials.json"
+    if path.exists() and (not url or not key):
+        if path.stat().st_mode & 0o077:
+            raise Refused(f"{path} holds a key, and others may read it: chmod 600 {path}", reason="config")
+        found = json.loads(path.read_text())
+        if not url or url.rstrip("/") == found["url"].rstrip("/"):
+            url, key, fingerprint = url or found["url"], key or found["api_key"], fingerprint or found.get("fingerprint")
+    if not url:
+        raise Refused("no bench is named: set BENCHD_URL and BENCHD_API_KEY, or pair this computer with: benchd pair URL", reason="config")
+    return {"url": url, "key": key, "fingerprint": fingerprint}
+
+
+def _read_cursor(file: Optional[str]) -> Optional[str]:
+    try:
+        return json.loads(Path(file).read_text())["last_event_id"] if file else None
+    except FileNotFoundError:
+        return None
+    except (ValueError, KeyError, TypeError) as error:
+        raise Refused(f"{file} is damaged ({error}): remove it to go on with what comes now, or give an id as since", reason="config") from error
+
+
+def _write_cursor(file: Optional[str], last: Any) -> None:
+    if file is None or last is None:
+        return
+    draft = f"{file}.new"
+    Path(draft).write_text(json.dumps({"last_event_id": str(last)}))
+    os.replace(draft, file)
+
+
+def _done_in_thread(call: Callable[..., Any]) -> Callable[..., Any]:
+    def begin(*args: Any, **params: Any) -> Any:
+        import asyncio
+
+        return asyncio.get_running_loop().run_in_executor(None, lambda: call(*args, **params))
+
+    return begin
+
+
+class _AsyncProxy:
+    """The same object, whose methods are awaited. They run in threads, so that the event loop goes on."""
+
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._inner, name)
+        if isinstance(found, _Doing):
+            return _AsyncDoing(found)
+        if not callable(found):
+            return found
+
+        async def called(*args: Any, **params: Any) -> Any:
+            answer = await _done_in_thread(found)(*args, **params)
+            return _AsyncProxy(answer) if isinstance(answer, (Run, Operation)) else answer
+
+        return called
+
+
+class _AsyncDoing:
+    def __init__(self, doing: _Doing) -> None:
+        self._doing = doing
+
+    async def __call__(self, **params: Any) -> Dict[str, Any]:
+        return await _done_in_thread(self._doing)(**params)
+
+    async def start(self, **params: Any) -> _AsyncProxy:
+        return _AsyncProxy(await _done_in_thread(self._doing.start)(**params))
+
+
+class AsyncBench(_AsyncProxy):
+    """As `Bench`, for asyncio: `async with AsyncBench.from_env() as bench: await bench["shaker-1"].shake(speed=500, duration=10)`."""
+
+    def __init__(self, url: str, key: Optional[str] = None, *, fingerprint: Optional[str] = None, timeout: float = TIMEOUT_S) -> None:
+        super().__init__(Bench(url, key, fingerprint=fingerprint, timeout=timeout))
+
+    @classmethod
+    def from_env(cls) -> "AsyncBench":
+        """As `Bench.from_env`."""
+        return cls(**_settings())
+
+    async def __aenter__(self) -> "AsyncBench":
+        return self
+
+    async def __aexit__(self, *_: Any) -> None:
+        return None
+
+    def __getitem__(self, device_id: str) -> _AsyncProxy:
+        return _AsyncProxy(self._inner[device_id])
+
+    def lock(self, device_id: str, note: Optional[str] = None, *, owner: str = "python", seconds: float = 3600) -> Any:
+        """As `Bench.lock`, with `async with`."""
+        return _AsyncLock(self._inner.lock(device_id, note, owner=owner, seconds=seconds))
+
+    def events(self, since: Any = None, *, file: Optional[str] = None, execution_id: Optional[str] = None) -> Any:
+        """As `Bench.events`, with `async for`."""
+        return _in_steps(self._inner.events(since, file=file, execution_id=execution_id))
+
+    def live(self, run: Optional[str] = None) -> Any:
+        """As `Bench.live`, with `async for`."""
+        return _in_steps(self._inner.live(run))
+
+
+class _AsyncLock:
+    def __init__(self, lock: Any) -> None:
+        self._lock = lock
+
+    async def __aenter__(self) -> _AsyncProxy:
+        return _AsyncProxy(await _done_in_thread(self._lock.__enter__)())
+
+    async def __aexit__(self, *error: Any) -> None:
+        await _done_in_thread(self._lock.__exit__)(*error)
+
+
+async def _in_steps(steps: Iterator[Any]) -> Any:
+    end = object()
+    while True:
+        step = await _done_in_thread(next)(steps, end)
+        if step is end:
+            return
+        yield step

@@ -1,0 +1,261 @@
+// The Python client as people use it: Debian's python3 against a service on a port, through a line that breaks.
+
+import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { fileURLToPath } from 'node:url'
+import { type Test, test } from 'tap'
+import { withOperations } from '../../../scripts/clients/python.ts'
+import type { Document } from '../../../scripts/clients/typescript.ts'
+import { openapi } from '../../http/openapi.ts'
+import { routes } from '../../http/routes.ts'
+import { silent } from '../../kit/log.ts'
+import { startService } from '../../main.ts'
+import { atTheEnd, benchConfig, openService } from '../../testing/http.ts'
+import { printed, python, source, type Where } from '../../testing/python.ts'
+
+test('what is made from the routes is as the routes are', (t) => {
+  t.equal(source, withOperations(source, openapi(routes) as Document), 'npm run generate')
+  t.throws(() => withOperations('no marks', openapi(routes) as Document), /no marks/)
+  t.end()
+})
+
+test('operations wait, errors have a class and a word, and a device is kept for a block', async (t) => {
+  const { url, secrets } = await openService(t)
+  const said = await printed(
+    t,
+    { url, key: secrets.operate },
+    `
+def refused(call):
+    try: call()
+    except BenchError as error: return [type(error).__name__, error.reason, error.status]
+shaker = bench["shaker-1"]
+say([device["device_id"] for device in bench.devices()][:2])
+say(refused(lambda: shaker.shake(speed=500, duration=1)))
+say(shaker.initialize()["result"]["success"])
+shaker.lock_plate()
+say(shaker.shake(speed=500, duration=10)["params"])
+running = shaker.shake.start(speed=500, duration=3000)
+say(refused(lambda: shaker.shake(speed=500, duration=1)))
+running.end()
+say(running.wait()["ended_early"], running.end()["status"])
+running = shaker.shake.start(speed=500, duration=3000)
+shaker.stop()
+say(refused(running.wait))
+say(refused(lambda: bench["shaker-9"].info()), refused(lambda: bench["spare-1"].shake(speed="fast", duration=1)))
+with bench.lock("sealer-1", note="calibration") as sealer: say(sealer.info()["lock"]["note"])
+say(sealer.info()["lock"])
+try: shaker.jump
+except AttributeError as error: say(str(error)[:37])
+`,
+  )
+  t.match(said, [
+    ['shaker-1', 'sealer-1'],
+    ['Refused', 'not_initialized', 409],
+    true,
+    { speed: 500, duration: 10 },
+    ['Busy', 'busy', 409],
+    true,
+    'ended',
+    ['DeviceFailed', 'stopped', null],
+    ['Refused', 'not_found', 404],
+    ['Refused', 'invalid', 400],
+    'calibration',
+    null,
+    "no device has an operation 'jump'; th",
+  ])
+})
+
+test('a run is submitted, awaited and explained; the same with asyncio', async (t) => {
+  const { url, secrets } = await openService(t)
+  const said = await printed(
+    t,
+    { url, key: secrets.admin },
+    `
+bench.request("POST", "/api/topology/load", {"name": "demo"})
+say(bench.simulate("seal-and-spin", mode="PURE_SIM")["verdict"])
+run = bench.submit("seal-and-spin", mode="PURE_SIM", variables={"speed": 600})
+say(run.wait()["status"], run.why(), run.blockers(), bench.runs()[0]["execution_id"] == run.execution_id)
+kinds = set()
+for kind, id, value in bench.live():
+    kinds.add(kind)
+    if {"service", "device", "topology", "run"} <= kinds: break
+say(sorted(kinds)[0])
+import asyncio
+async def main():
+    async with AsyncBench.from_env() as other:
+        say((await other["sealer-1"].initialize())["operation"])
+        async with other.lock("sealer-1"): say((await other["sealer-1"].info())["lock"]["owner"])
+        run = await other.submit("seal-and-spin", mode="PURE_SIM")
+        say((await run.wait())["status"])
+        async for kind, id, value in other.live():
+            say(kind)
+            break
+asyncio.run(main())
+`,
+  )
+  t.match(said, ['completes', 'COMPLETED', [], [], true, 'device', 'initialize', 'python', 'COMPLETED', 'service'])
+})
+
+/** A line to the service that a test cuts: `cuts` says for each connection, in order, what becomes of it. */
+async function breaking(t: Test, port: number, cuts: ('before' | 'after' | 'no')[]) {
+  const sockets = new Set<Socket>()
+  const server = createServer((near) => {
+    const cut = cuts.shift() ?? 'no'
+    sockets.add(near.on('error', () => undefined))
+    if (cut === 'before') return near.once('data', () => near.destroy())
+    const far = connect(port, '127.0.0.1')
+    sockets.add(far.on('error', () => undefined))
+    near.pipe(far)
+    if (cut === 'after') return far.once('data', () => near.destroy())
+    return far.pipe(near)
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+test('an operation whose connection breaks, before it was heard or after, is done once', async (t) => {
+  const { port, secrets, lab, ask } = await openService(t)
+  await ask('POST', '/api/devices/shaker-1/initialize')
+  for (const cuts of [['before'], ['after'], ['before', 'after', 'after', 'before']] as const) {
+    const url = await breaking(t, port, [...cuts])
+    const [id] = await printed(t, { url, key: secrets.operate }, 'say(bench["shaker-1"].lock_plate()["operation_id"])')
+    const last = lab.registry.find('shaker-1').info().last_operation
+    t.equal(last?.operation_id, id, `${cuts}: the last operation of the device is the one that was answered`)
+  }
+})
+
+test('the end of an operation is asked for again when its connection breaks, and one that the service forgot is not known', async (t) => {
+  const { port, secrets, ask } = await openService(t)
+  await ask('POST', '/api/devices/shaker-1/initialize')
+  await ask('POST', '/api/devices/shaker-1/lock_plate')
+  const url = await breaking(t, port, ['no', 'after', 'before'])
+  const program = `
+running = bench["shaker-1"].shake.start(speed=500, duration=3000)
+say(running.end()["operation_id"] == running.operation_id, running.wait()["ended_early"])
+running.operation_id = "forgotten"
+try: running.end()
+except BenchError as error: say(type(error).__name__)
+`
+  t.same(await printed(t, { url, key: secrets.operate }, program), [true, true, 'OutcomeUnknown'])
+})
+
+test('what nobody can know is said and not repeated; who does not answer is unreachable', async (t) => {
+  const { port, secrets } = await openService(t)
+  const url = await breaking(t, port, Array<'after'>(1000).fill('after'))
+  const program = 'try: bench["shaker-1"].lock_plate()\nexcept BenchError as error: say(type(error).__name__)'
+  t.same(await printed(t, { url, key: secrets.operate, retry_s: 1 }, program), ['OutcomeUnknown'])
+  t.same(await printed(t, { url: 'http://127.0.0.1:9', key: 'bk_x', retry_s: 1 }, program), ['Unreachable'])
+})
+
+test('events come without loss and without a repetition, over restarts of the service and of the program', async (t) => {
+  const ending = atTheEnd(t)
+  const data_dir = t.testdir({})
+  const start = async (port: number) => startService(await benchConfig({ listen: { host: '127.0.0.1', port } }), { data_dir, log: silent })
+  let service = await start(0)
+  ending.push(() => service.close())
+  const { url } = service
+  const { api_key: key } = await service.lab.keys.create({ name: 'python', scope: 'read' })
+  const program = `
+for event in bench.events(since="last", file="${data_dir}/cursor.json"):
+    if event["entity_type"] == "CUSTOM": print(event["entity_id"], flush=True)
+`
+  const emit = (n: number) => service.lab.hub.emit(`CUSTOM.n${n}.EMITTED`, { n })
+  const first = python(t, { url, key }, program)
+  // The first connection breaks off before its first event.
+  while (!existsSync(`${data_dir}/cursor.json`)) await new Promise(setImmediate)
+  await service.close()
+  service = await start(Number(new URL(url).port))
+  for (const n of [1, 2]) emit(n)
+  t.same([await first.line(), await first.line()], ['n1', 'n2'])
+  await service.close()
+  service = await start(Number(new URL(url).port))
+  for (const n of [3, 4]) emit(n)
+  t.same([await first.line(), await first.line()], ['n3', 'n4'])
+  emit(5)
+  t.equal(await first.line(), 'n5')
+  while (!readFileSync(`${data_dir}/cursor.json`, 'utf8').includes('"')) await new Promise(setImmediate)
+  first.child.kill('SIGKILL')
+  await first.ended
+  for (const n of [6, 7]) emit(n)
+  const second = python(t, { url, key }, program)
+  const after = [await second.line()]
+  // It may have been ended between an event and the note of it: that event comes again, and no other.
+  if (after[0] === 'n5') after[0] = await second.line()
+  t.same([...after, await second.line()], ['n6', 'n7'])
+  second.child.kill('SIGKILL')
+  await second.ended
+})
+
+test('a program that is slower than the events misses none of them', async (t) => {
+  const { url, secrets, lab } = await openService(t)
+  const slow = python(
+    t,
+    { url, key: secrets.read },
+    `
+seen = []
+for event in bench.events():
+    if event["entity_type"] != "CUSTOM": continue
+    seen.append(event["context"]["n"])
+    if len(seen) == 1: print("first", flush=True); last = int(input())
+    if seen[-1] == last: break
+print(seen == list(range(last + 1)))
+`,
+  )
+  while (lab.hub.streams.subscribers === 0) await new Promise(setImmediate)
+  const text = 'x'.repeat(4000)
+  let n = 0
+  const emit = () => lab.hub.emit('CUSTOM.n.EMITTED', { n: n++, text })
+  emit()
+  t.equal(await slow.line(), 'first')
+  // More than the sockets and the queue of the stream hold.
+  for (let heap = 0; heap < 12; heap++) await lab.hub.stored(Array.from({ length: 500 }, emit).at(-1)!)
+  slow.child.stdin.write(`${n - 1}\n`)
+  t.equal(await slow.line(), 'True')
+  t.ok(lab.hub.streams.dropped > 0)
+})
+
+test('a key that is not good, credentials that others may read, and no bench at all are told in words', async (t) => {
+  const { url } = await openService(t)
+  const failing = async (where: Where, program = 'bench.devices()') => {
+    const { ended } = python(t, where, program)
+    return (await ended).stderr.trimEnd().split('\n').at(-1)
+  }
+  t.match(await failing({ url, key: 'bk_wrong' }), /^benchd\.Refused: the header X-API-Key/)
+  t.match(await failing({ url: 'bench-1:8520', key: 'k' }), /is not the address of a bench; write it as http:/)
+  t.match(await failing({ url: '', key: undefined }), /no bench is named: set BENCHD_URL/)
+})
+
+test('a certificate is known by its fingerprint; with another, or without one, no key is sent', async (t) => {
+  const folder = mkdtempSync(`${tmpdir()}/benchd-tls-`)
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  execFileSync(fileURLToPath(new URL('../../../../scripts/make-cert.sh', import.meta.url)), [folder])
+  const { port, service, secrets, lab } = await openService(t, {
+    listen: { host: '127.0.0.1', port: 0, tls: { cert: `${folder}/cert.pem`, key: `${folder}/key.pem` } },
+  })
+  const [url, key] = [`https://localhost:${port}`, secrets.operate]
+  const program = 'try: say(len(bench.devices()))\nexcept Refused as error: say(error.reason)'
+  t.same(await printed(t, { url, key, fingerprint: service.fingerprint! }, program), [lab.registry.all().length])
+  t.same(await printed(t, { url, key, fingerprint: 'ab:cd' }, program), ['fingerprint'])
+  t.same(await printed(t, { url, key }, program), ['certificate'])
+})
+
+test('a key that ends meanwhile is told, and the events end with it', async (t) => {
+  const { url, lab } = await openService(t)
+  const { api_key: key, key_id } = await lab.keys.create({ name: 'short', scope: 'read' })
+  const follower = python(
+    t,
+    { url, key },
+    'try:\n    for event in bench.events(): pass\nexcept Refused as error: print(error.status, flush=True)',
+  )
+  while (lab.hub.streams.subscribers === 0) await new Promise(setImmediate)
+  await lab.keys.revoke(key_id)
+  t.equal(await follower.line(), '401')
+  t.equal((await follower.ended).code, 0)
+})

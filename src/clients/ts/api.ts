@@ -1,0 +1,584 @@
+// Made by `npm run generate` from the routes: the bodies of the API, and what can be asked.
+
+export type ErrorBody = { detail: string }
+
+export type DeviceSummary = { device_id: string; type: 'shaker' | 'sealer' | 'peeler' | 'centrifuge' | 'transporter'; name: string; is_initialized: boolean }
+
+export type DeviceInfo = { device_id: string; type: 'shaker' | 'sealer' | 'peeler' | 'centrifuge' | 'transporter'; name: string; is_initialized: boolean; driver: string; simulated: boolean; state: 'not_initialized' | 'ready' | 'busy' | 'stopped' | 'faulted' | 'disconnected' | 'external'; operation: { operation_id: string; name: string; started: number; ending: boolean; notice: string | null; seconds_left: number } | null; last_operation: OperationRecord | null; fault: Fault | null; identity: Identity | null; lock: Lock | null }
+
+export type Fault = { command: string | null; outcome: 'failed' | 'unknown'; error: string; error_type: string; may_still_be_moving: boolean; since: number }
+
+export type Identity = { model: string | null; serial_number: string | null; firmware_version: string | null }
+
+export type Initialized = { device_id: string; is_initialized: boolean }
+
+export type Temperature = { device_id: string; temperature: number; target: number | null }
+
+export type Reading = { at: number; temperature: number; target: number | null }
+
+export type Capabilities = { device_id: string; type: 'shaker' | 'sealer' | 'peeler' | 'centrifuge' | 'transporter'; driver: string; model: string; simulated: boolean; source: 'model' | 'instrument'; operations: Array<{ name: string; method: 'GET' | 'POST'; params: Record<string, unknown>; typical_seconds: number; max_seconds: number; can_end_early: boolean }>; limits: Record<string, { min: number; max: number; unit: string; step?: number }>; features: Record<string, boolean>; safety: string }
+
+export type OperationResult = { success: boolean; message: string }
+
+export type OperationRecord = { operation_id: string; device_id: string; operation: string; params: Record<string, unknown>; status: 'running' | 'ended'; result: OperationResult | null; detail: string | null; ended_early?: boolean; notice?: string | null; started: number; ended: number | null }
+
+export type StopAllResult = { success: boolean; message: string; devices: Array<{ device_id: string; success: boolean; message: string }> }
+
+export type Teachpoint = CartesianTeachpoint | JointTeachpoint
+
+export type CartesianTeachpoint = { device_id: string; name: string; coord_type: "cartesian"; coords: { x: number; y: number; z: number; yaw: number; pitch: number; roll: number }; orientation?: 'left' | 'right'; access?: string | Access; gateway?: string }
+
+export type JointTeachpoint = { device_id: string; name: string; coord_type: "joint"; coords: { base: number; shoulder: number; elbow: number; wrist: number; rail?: number; gripper?: number }; orientation?: 'left' | 'right'; access?: string | Access; gateway?: string }
+
+export type TeachpointUpdate = CartesianTeachpointUpdate | JointTeachpointUpdate
+
+export type CartesianTeachpointUpdate = { device_id?: string; name?: string; coord_type: "cartesian"; coords: { x: number; y: number; z: number; yaw: number; pitch: number; roll: number }; orientation?: 'left' | 'right'; access?: string | Access; gateway?: string }
+
+export type JointTeachpointUpdate = { device_id?: string; name?: string; coord_type: "joint"; coords: { base: number; shoulder: number; elbow: number; wrist: number; rail?: number; gripper?: number }; orientation?: 'left' | 'right'; access?: string | Access; gateway?: string }
+
+export type Access = { name?: string; access_type: 'vertical' | 'horizontal'; gripper_offset?: number; vertical_clearance?: number; horizontal_clearance?: number }
+
+export type KeyRequest = { name: string; scope: 'read' | 'operate' | 'admin'; expires_at?: number | null }
+
+export type PublicKey = { key_id: string; name: string; scope: 'read' | 'operate' | 'admin'; created_at: number; expires_at: number | null; revoked_at: number | null; last_used_at: number | null }
+
+export type CreatedKey = { key_id: string; name: string; scope: 'read' | 'operate' | 'admin'; created_at: number; expires_at: number | null; revoked_at: number | null; last_used_at: number | null; api_key: string }
+
+export type PairingWish = { app_name: string; scope: 'read' | 'operate' | 'admin' }
+
+export type PairingAnswer = { request_id: string; request_secret: string; code: string }
+
+export type PairingRequest = { request_id: string; app_name: string; scope: 'read' | 'operate' | 'admin'; code: string; from: string | null; requested_at: number; expires_at: number }
+
+export type Backup = { name: string; size: number; made_at: number; is_daily: boolean; with_keys: boolean; with_events: boolean }
+
+export type LeaseWish = { owner: string; note?: string; ttl_s: number }
+
+export type Lock = { owner: string; note: string | null; expires_at: number | null }
+
+export type SubmissionRequest = { workflow: string; run_mode: 'LIVE' | 'DEVICE_SIM' | 'PURE_SIM'; groups?: Array<Group>; batch_mode?: 'STANDALONE' | 'JOIN_EXISTING'; variables?: Record<string, unknown>; operator_id?: string | null }
+
+export type Group = { group_id: string; members?: Record<string, { pool: string } | { location: string; barcode?: string } | { barcode: string }> }
+
+export type SubmissionRecord = { submission_id: string; execution_id: string; workflow_name: string; run_mode: 'LIVE' | 'DEVICE_SIM' | 'PURE_SIM'; batch_mode: 'STANDALONE' | 'JOIN_EXISTING'; group_ids: Array<string>; variables: Record<string, unknown>; operator_id: string | null; submitted_at: number; status: 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'ABORTED'; reason: string | null; ended_at: number | null }
+
+export type GroupOutcome = { submission_id: string; group_id: string; outcome: 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'ABORTED'; open: number; ended: Record<string, number> }
+
+export type ExecutionSummary = { execution_id: string; workflow_name: string; workflow_hash: string; topology: string; run_mode: 'LIVE' | 'DEVICE_SIM' | 'PURE_SIM'; status: 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'ABORTED'; reason: string | null; started_at: number; ended_at: number | null; phase: 'accepting' | 'draining' | 'stopping' | 'ended'; paused: { at: number; reason: 'manual' | 'system' } | null; thread_count: number }
+
+export type Execution = { execution_id: string; workflow_name: string; workflow_hash: string; topology: string; run_mode: 'LIVE' | 'DEVICE_SIM' | 'PURE_SIM'; status: 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'ABORTED'; reason: string | null; started_at: number; ended_at: number | null; phase: 'accepting' | 'draining' | 'stopping' | 'ended'; paused: { at: number; reason: 'manual' | 'system' } | null; thread_count: number; is_abort_armed: boolean; is_live: boolean; submissions: Array<SubmissionRecord>; groups: Array<GroupOutcome>; threads: Array<Thread>; moves: Array<Move>; devices: Array<{ device_id: string; thread_id: string }>; slots: Array<Slot> }
+
+export type Thread = { thread_id: string; execution_id: string; thread_name: string; template_name: string; submission_id: string | null; group_id: string | null; status: 'CREATED' | 'AWAITING_MANUAL_PLACE' | 'RESOLVING_ACTION_LOCATION' | 'AWAITING_ACTION_RESERVATION' | 'ACTION_LOCATION_RESOLVED' | 'AWAITING_MOVE_RESERVATION' | 'AWAITING_MOVE_TARGET_AVAILABILITY' | 'MOVING' | 'AWAITING_CO_THREADS' | 'EXECUTING_ACTION' | 'AWAITING_EVENT' | 'AWAITING_MANUAL_REMOVE' | 'PAUSED' | 'STOPPING' | 'COMPLETED' | 'STOPPED' | 'ABORTED' | 'FAILED'; since: number; pause_reason: 'manual' | 'system' | 'error' | null; last_error: string | null; decisions: Array<'RETRY' | 'RETRY_OP' | 'CONTINUE' | 'ABORT_ACTION' | 'ABORT_METHOD' | 'ABORT_THREAD'>; retry_on: Array<string>; labware: Labware | null; position: string | null; held_by: string | null; method: string | null; device: string | null; waiting: { kind: 'reservation' | 'peer' | 'event' | 'operator' | 'device'; what: string; since: number } | null }
+
+export type Slot = { key: string; labware: string; receiver: string | null; queue: Array<string>; pending: Array<string>; contributions: number; is_closed: boolean; is_orphaned: boolean }
+
+export type Move = { action_id: string; thread_id: string; transporter: string; from: string; to: string; status: 'CREATED' | 'AWAITING_LOCATION_RESERVATION' | 'RESOLVED' | 'AWAITING_CO_THREADS' | 'EXECUTING_ACTION' | 'AWAITING_MOVE_RESERVATION' | 'PREPARING_TO_MOVE' | 'PICKING' | 'PLACING' | 'COMPLETED' | 'ERRORED' | 'SKIPPED' | 'ABORTED' }
+
+export type TimelineRow = { action_id: string; thread_id: string; thread_name: string; kind: 'action' | 'move'; name: string | null; method_id: string | null; method_name: string | null; device: string | null; from: string | null; to: string | null; transporter: string | null; status: 'CREATED' | 'AWAITING_LOCATION_RESERVATION' | 'RESOLVED' | 'AWAITING_CO_THREADS' | 'EXECUTING_ACTION' | 'AWAITING_MOVE_RESERVATION' | 'PREPARING_TO_MOVE' | 'PICKING' | 'PLACING' | 'COMPLETED' | 'ERRORED' | 'SKIPPED' | 'ABORTED'; created: number; started: number | null; ended: number | null }
+
+export type Labware = { labware_id: string; name: string; template: string; type: string; kind: 'plate' | 'tip_rack' | 'trough'; barcode: string | null; tips_left: number | null }
+
+export type Topology = { name: string; transporters: Array<{ device_id: string; positions: Array<string> }>; translators: Array<{ name: string; stations: Array<string> }>; pools: Record<string, Array<string>>; devices: Array<{ device_id: string; configured: boolean; sites: number }>; positions: Array<{ name: string; device: string | null; parking: boolean; storage: boolean; labware: Labware | null; reserved_for: string | null }> }
+
+export type WorkflowDocument = { '$schema'?: string; format: 1; name: string; topology: string; labware: Record<string, { type: string; kind?: 'plate' | 'tip_rack' | 'trough'; tips?: number; group_sharing?: 'PER_GROUP' | 'SHARED_ACROSS_GROUPS'; submission_batching?: 'NOT_BATCHABLE' | 'BATCHABLE' }>; variables?: Record<string, { default?: unknown; description?: string }>; start: Array<string>; methods?: Record<string, WorkflowMethod>; threads: Record<string, { labware: string; start: { at: string; mode?: 'DISPENSE' | 'MANUAL_PLACE' | 'REUSE_EXISTING' }; end: { at: Array<string>; mode?: 'MANUAL_REMOVE' | 'LEAVE_IN_PLACE' }; steps: Array<WorkflowStep>; capacity?: { max: number; when_full?: 'NEW' | 'REJECT' | 'RECOVERABLE_REJECT' }; contributes_to?: Array<string>; immovable?: boolean }> }
+
+export type WorkflowStep = { name?: string; method: string } | { name?: string; action: WorkflowAction } | { name?: string; join: Array<string> } | { name?: string; park: Array<string> } | { name?: string; wait_for: string; timeout?: number } | { name?: string; branch: string; cases: Record<string, Array<WorkflowStep>>; else?: Array<WorkflowStep>; timeout?: number } | { name?: string; while_more_work: Array<WorkflowStep> }
+
+export type WorkflowAction = { do: string; name?: string; on_failure?: 'PAUSE' | 'ABORT'; on: string; labware?: Array<string>; sites?: Record<string, number>; tips?: Record<string, number>; max_wait_after?: number; labware_timeout?: number; seconds?: number; with?: Record<string, { variable: string } | string | number | boolean | null> } | { emit: string; value?: string | null; data?: Record<string, unknown>; name?: string; on_failure?: 'PAUSE' | 'ABORT' } | { wait_for: string; timeout?: number; name?: string; on_failure?: 'PAUSE' | 'ABORT' } | { instruct: string; timeout?: number; name?: string; on_failure?: 'PAUSE' | 'ABORT' }
+
+export type WorkflowMethod = Array<WorkflowAction> | { actions: Array<WorkflowAction>; on_start?: Array<{ emit: string; value?: string | null; data?: Record<string, unknown> }>; on_end?: Array<{ emit: string; value?: string | null; data?: Record<string, unknown> }> }
+
+export type Incident = { incident_id: string; category: 'VARIABLE_RESOLUTION' | 'VARIABLE_VALIDATION' | 'CO_LABWARE_TIMEOUT' | 'AUTO_SPAWN_FAILED' | 'BARCODE_MISMATCH' | 'RESERVATION_DEADLOCK' | 'UNRESOLVABLE_DEADLOCK' | 'RECOVERABLE_TIMEOUT' | 'ACTION_FAILED' | 'ACTION_CONTINUED' | 'ACTION_REDIRECTED' | 'MOVE_FAILED' | 'MOVE_CONTINUED' | 'DEVICE_INIT_FAILED' | 'DEVICE_BUSY_EXHAUSTED' | 'PLUGIN_HANDLER_EXCEPTION' | 'EVENT_HANDLER_EXCEPTION' | 'UNRESOLVED_ANCHOR_INSERT' | 'SYSTEM_STALL' | 'ORPHANED_BACKLOG' | 'THREAD_DIED' | 'DECK_RECONCILE_CONFLICT' | 'LEDGER_CONTRADICTED' | 'STORAGE' | 'CLOCK' | 'POWER' | 'EVENT_FLOOD' | 'WINDOW_MISSED' | 'DEVICE_LINK' | 'OTHER'; severity: 'INFO' | 'WARNING' | 'ERROR' | 'CRITICAL'; message: string; recovery_action: 'THREAD_RECOVER_RETRY' | 'THREAD_RECOVER_RETRY_OP' | 'THREAD_RECOVER_ABORT' | 'PLUGIN_DISABLE' | 'MANUAL_SPAWN' | 'RESTART_EXECUTION' | 'RESUME_EXECUTION' | 'NONE'; execution_id: string | null; thread_id: string | null; detail: Record<string, unknown>; timestamp: number; acknowledged: { by: string; timestamp: number } | null }
+
+export type CustomEventContext = { execution_id: string; workflow_name: string; thread_id: string | null; event_name: string; value: string | null; data: Record<string, unknown> }
+
+export type DeviceFaultContext = { device_name: string; cleared: boolean; command: string | null; outcome: 'failed' | 'unknown' | null; error: string | null; error_type: string | null; may_still_be_moving: boolean; message: string | null; execution_id: string | null }
+
+export type DeviceReloadContext = { device_name: string; changed: Array<string> }
+
+export type ExecutionLifecycleContext = { execution_id: string; workflow_name: string; reason: string | null }
+
+export type GroupLifecycleContext = { execution_id: string; workflow_name: string; submission_id: string; group_id: string }
+
+export type IncidentContext = { incident_id: string; category: string; severity: string; message: string; recovery_action: string; execution_id: string | null; thread_id: string | null }
+
+export type LocationActionExecutionContext = { execution_id: string; workflow_name: string; method_id: string | null; method_name: string | null; thread_id: string | null; thread_name: string | null; participating_thread_ids: Array<string>; action_id: string; action_status: string; action_name: string | null }
+
+export type ManualInterventionContext = { execution_id: string; workflow_name: string; thread_id: string; thread_name: string; template_name: string; pause_reason: string | null; last_error: string | null; labware_id: string | null; labware_name: string | null; labware_template_name: string | null; target_location: string | null }
+
+export type MethodExecutionContext = { execution_id: string; workflow_name: string; method_id: string | null; method_name: string | null; thread_id: string | null; thread_name: string | null; participating_thread_ids: Array<string> }
+
+export type MoveActionExecutionContext = { execution_id: string; workflow_name: string; thread_id: string; thread_name: string; template_name: string; pause_reason: string | null; last_error: string | null; action_id: string; action_status: string; action_name: string | null }
+
+export type OperatorInstructionContext = { execution_id: string; workflow_name: string; thread_id: string | null; instruction: string; step_id: string }
+
+export type SubmissionExecutionContext = { execution_id: string; workflow_name: string; submission_id: string; group_count: number; reason: string | null }
+
+export type ThreadExecutionContext = { execution_id: string; workflow_name: string; thread_id: string; thread_name: string; template_name: string; pause_reason: string | null; last_error: string | null }
+
+export type TipRackContext = { execution_id: string; workflow_name: string; thread_id: string; thread_name: string; template_name: string; pause_reason: string | null; last_error: string | null; labware_id: string; labware_name: string; labware_template_name: string; position: string | null; tips_left: number }
+
+export type WorkflowExecutionContext = { execution_id: string; workflow_name: string }
+
+export type ListDevicesResponse = { devices: Array<DeviceSummary> }
+
+export type GetDeviceReadingsResponse = { device_id: string; readings: Array<Reading> }
+
+export type Nothing = Record<string, never>
+
+export type ShakeDeviceRequest = { speed: number; duration: number }
+
+export type CentrifugeDeviceRequest = { g: number; duration: number }
+
+export type SealDeviceRequest = { temperature: number; duration: number }
+
+export type PeelDeviceRequest = { parameter_set?: number; adhere?: number }
+
+export type SetTemperatureRequest = { temperature: number }
+
+export type GetDeviceWireResponse = { device_id: string; frames: Array<{ at: number; direction: 'to_device' | 'to_host'; hex: string; text: string }>; fault_frames: Array<{ at: number; direction: 'to_device' | 'to_host'; hex: string; text: string }> | null }
+
+export type ListTeachpointsResponse = { teachpoints: Array<Teachpoint> }
+
+export type ExportTeachpointsResponse = { device_id: string; teachpoints: Array<Teachpoint> }
+
+export type ImportTeachpointsRequest = { device_id?: string; teachpoints: Array<Teachpoint>; overwrite?: boolean } | Array<Teachpoint>
+
+export type ImportTeachpointsResponse = { success: boolean; message: string; created: number; updated: number }
+
+export type ListTeachpointVersionsResponse = { versions: Array<{ version: string; at: number | null; by: string | null; point: Teachpoint | null }> }
+
+export type RestoreTeachpointRequest = { version: string }
+
+export type GetEventsResponse = { events: Array<RuntimeEvent>; next_since: number }
+
+export type SetSimulatedFaultRequest = { fault: 'no_reply' | 'garbage' | 'half_reply' | 'late_reply' | 'unplug' | 'jam' | 'overtemperature' | 'interlock_open'; after?: number }
+
+export type EmitSimulatedEventRequest = { event_name: string; execution_id?: string; context?: Record<string, unknown> }
+
+export type SetSimulatedLoadRequest = { rate: number; seconds?: number; execution_id?: string }
+
+export type ListKeysResponse = { keys: Array<PublicKey> }
+
+export type RotateKeyRequest = { overlap_s?: number; expires_at?: number | null }
+
+export type ListKeyRequestsResponse = { requests: Array<PairingRequest> }
+
+export type FetchRequestedKeyResponse = { api_key?: string }
+
+export type ApproveKeyRequestRequest = { expires_at?: number | null }
+
+export type GetHealthResponse = { status: 'ok' | 'degraded' | 'starting' | 'stopping'; version: string; uptime_s: number; reasons: Array<string> }
+
+export type GetSystemResponse = { version: string; api_version: string; system_id: string; tls_fingerprint: string | null }
+
+export type GetTimeResponse = { time: number; utc: string; clock_synced: boolean | null; boot_id: string | null; uptime_s: number }
+
+export type WhoAmIResponse = { key_id: string; name: string; scope: string }
+
+export type GetSystemChangesResponse = { config_file: string | null; at_once: Array<string>; needs_restart: Array<string> }
+
+export type ListPortsResponse = { ports: Array<{ path: string; by_id: string | null; by_path: string | null; vendor_id: string | null; product_id: string | null; manufacturer: string | null; product: string | null; serial_number: string | null; device_id: string | null }> }
+
+export type GetAuditResponse = { head: { seq: number; hash: string }; refused_head: { seq: number; hash: string }; entries: Array<{ file: 'audit.jsonl' | 'audit-refused.jsonl'; seq: number; hash: string; at: number; key_id: string | null; name: string | null; scope: string | null; from: string | null; what: string; status: number | null; reason: string | null; operation_id: string | null; request_id?: string | null; left_out?: number; times?: number }> }
+
+export type ListBackupsResponse = { backups: Array<Backup> }
+
+export type CreateBackupRequest = { with_keys?: boolean; with_events?: boolean; keep?: boolean }
+
+export type CreateBackupResponse = { name: string; size: number; made_at: number; is_daily: boolean; with_keys: boolean; with_events: boolean; left_out: Array<string> }
+
+export type ListNotifyReceiversResponse = { receivers: Array<{ host: string; on: Array<'incident' | 'needs_person' | 'run_ended' | 'stopped' | 'storage' | 'safe_mode' | 'restarted' | 'certificate_ends' | 'key_ends' | 'alive'>; format: string; waiting: number; delivered_at: number | null; failure: string | null }>; dropped: number }
+
+export type TestNotifyResponse = { receivers: Array<{ host: string; failure: string | null }> }
+
+export type ListTopologiesResponse = { topologies: Array<{ name: string; loaded: boolean; positions: number; devices: Array<string>; workflows: Array<string> }>; faults: Array<{ origin: string; reason: string }> }
+
+export type LoadTopologyRequest = { name: string; force?: boolean }
+
+export type UnloadTopologyRequest = { force?: boolean }
+
+export type ReloadSystemResponse = { success: boolean; message: string; config_file: string | null; applied: Array<string>; needs_restart: Array<string>; faults: Array<{ origin: string; reason: string }> }
+
+export type ListWorkflowsResponse = { workflows: Array<PutWorkflowResponse>; faults: Array<{ origin: string; reason: string }> }
+
+export type GetWorkflowResponse = { name: string; topology: string; form: 'json' | 'typescript'; source: 'file' | 'api' | 'example'; hash: string; has_code: boolean; variables: Record<string, { default?: unknown; description?: string }>; document: Record<string, unknown> }
+
+export type PutWorkflowResponse = { name: string; topology: string; form: 'json' | 'typescript'; source: 'file' | 'api' | 'example'; hash: string; has_code: boolean; variables: Record<string, { default?: unknown; description?: string }> }
+
+export type ListSubmissionsResponse = { submissions: Array<SubmissionRecord> }
+
+export type SubmitResponse = { submission_id: string; execution_id: string; status: 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'ABORTED'; in_the_way: Array<{ position: string; labware_id: string; labware_name: string; execution_id: string | null; message: string }> }
+
+export type SimulateResponse = { workflow: string; verdict: 'completes' | 'fails' | 'deadlock' | 'waits' | 'endless'; makespan_s: number; moves: number; actions: number; conflict: string | null; waiting: Array<{ thread_id: string; thread_name: string; status: string; waits_for: string | null; since_s: number; because: Array<string> }>; devices: Array<{ device: string; busy_s: number; share: number }>; gantt: Array<{ thread_name: string; kind: 'action' | 'move'; name: string; device: string | null; from_s: number; to_s: number }>; dropped: number }
+
+export type ListExecutionsResponse = { executions: Array<ExecutionSummary> }
+
+export type ListThreadsResponse = { threads: Array<Thread> }
+
+export type GetTimelineResponse = { rows: Array<TimelineRow>; dropped: number }
+
+export type ListBlockersResponse = { blockers: Array<{ kind: 'safe_mode' | 'device_fault' | 'simulator_fault' | 'error' | 'stall' | 'orphaned' | 'operator_step' | 'manual_place' | 'manual_remove' | 'paused' | 'event' | 'waiting'; thread_id: string | null; thread_name: string | null; device_id: string | null; message: string; remedy: string; since_s: number }> }
+
+export type ExplainExecutionResponse = { threads: Array<{ thread_id: string; thread_name: string; status: string; waits_for: string | null; since_s: number; because: Array<string> }> }
+
+export type EmitCustomEventRequest = { name: string; value?: string | null; data?: Record<string, unknown> }
+
+export type SkipStepRequest = { item: string }
+
+export type InsertStepRequest = { before?: string; after?: string; item: WorkflowStep }
+
+export type SpawnThreadRequest = { thread: string; start?: string }
+
+export type StopExecutionRequest = { confirm?: boolean }
+
+export type RecoverThreadRequest = { decision: 'RETRY' | 'RETRY_OP' | 'CONTINUE' | 'ABORT_ACTION' | 'ABORT_METHOD' | 'ABORT_THREAD'; on?: string }
+
+export type LabwarePlacedRequest = { barcode?: string }
+
+export type ListManualStepsResponse = { steps: Array<{ step_id: string; execution_id: string; thread_id: string; instruction: string; since: number }> }
+
+export type ListIncidentsResponse = { incidents: Array<Incident> }
+
+export type ExtendLateCallRequest = { seconds: number }
+
+export type ListLabwareResponse = { labware: Array<{ labware_id: string; name: string; template: string; type: string; kind: 'plate' | 'tip_rack' | 'trough'; barcode: string | null; tips_left: number | null; run_mode: 'LIVE' | 'DEVICE_SIM' | 'PURE_SIM'; position: string | null; held_by: string | null; place: string; execution_id: string | null; thread_id: string | null; thread_name: string | null }> }
+
+export type RelocateLabwareRequest = { position: string | null }
+
+export type RuntimeEvent = { event_name: string; execution_id: string; timestamp: number; entity_type: string; entity_id: string; status: string; context: CustomEventContext | DeviceFaultContext | DeviceReloadContext | ExecutionLifecycleContext | GroupLifecycleContext | IncidentContext | LocationActionExecutionContext | ManualInterventionContext | MethodExecutionContext | MoveActionExecutionContext | OperatorInstructionContext | SubmissionExecutionContext | ThreadExecutionContext | TipRackContext | WorkflowExecutionContext | Record<string, unknown> }
+
+/** What each operation takes and answers. */
+export type Operations = {
+  /** List connected devices */
+  listDevices: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: ListDevicesResponse }
+  /** Get device info */
+  getDevice: { path: { device_id: string }; query: Record<string, never>; body: undefined; answer: DeviceInfo }
+  /** Get device capabilities */
+  getDeviceCapabilities: { path: { device_id: string }; query: Record<string, never>; body: undefined; answer: Capabilities }
+  /** Check whether the device is initialized */
+  getDeviceInitialized: { path: { device_id: string }; query: Record<string, never>; body: undefined; answer: Initialized }
+  /** Get temperature, in °C, and the target, null when none is set */
+  getDeviceTemperature: { path: { device_id: string }; query: Record<string, never>; body: undefined; answer: Temperature }
+  /** Get the temperatures of the last hour */
+  getDeviceReadings: { path: { device_id: string }; query: { since?: number }; body: undefined; answer: GetDeviceReadingsResponse }
+  /** Initialize the device; it may move */
+  initializeDevice: { path: { device_id: string }; query: Record<string, never>; body: Nothing; answer: OperationResult }
+  /** Shake */
+  shakeDevice: { path: { device_id: string }; query: Record<string, never>; body: ShakeDeviceRequest; answer: OperationResult }
+  /** Run centrifuge */
+  centrifugeDevice: { path: { device_id: string }; query: Record<string, never>; body: CentrifugeDeviceRequest; answer: OperationResult }
+  /** Seal plate */
+  sealDevice: { path: { device_id: string }; query: Record<string, never>; body: SealDeviceRequest; answer: OperationResult }
+  /** Peel the seal off a plate */
+  peelDevice: { path: { device_id: string }; query: Record<string, never>; body: PeelDeviceRequest; answer: OperationResult }
+  /** Open door or lid */
+  openDevice: { path: { device_id: string }; query: Record<string, never>; body: Nothing; answer: OperationResult }
+  /** Close door or lid */
+  closeDevice: { path: { device_id: string }; query: Record<string, never>; body: Nothing; answer: OperationResult }
+  /** Lock plate */
+  lockPlate: { path: { device_id: string }; query: Record<string, never>; body: Nothing; answer: OperationResult }
+  /** Unlock plate */
+  unlockPlate: { path: { device_id: string }; query: Record<string, never>; body: Nothing; answer: OperationResult }
+  /** Set temperature; answers when it is set, not when it is reached */
+  setTemperature: { path: { device_id: string }; query: Record<string, never>; body: SetTemperatureRequest; answer: OperationResult }
+  /** Emergency stop; latched until initialize. Not a safety function: it does not replace an emergency stop button */
+  stopDevice: { path: { device_id: string }; query: Record<string, never>; body: undefined; answer: OperationResult }
+  /** Emergency stop of every device; latched until each is initialized. Not a safety function */
+  stopAll: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: StopAllResult }
+  /** Clear a latched fault that somebody has looked at; never a stop */
+  clearDeviceFault: { path: { device_id: string }; query: Record<string, never>; body: Nothing; answer: OperationResult }
+  /** Lease a device: keep it for this key for a while, or renew that */
+  leaseDevice: { path: { device_id: string }; query: Record<string, never>; body: LeaseWish; answer: Lock }
+  /** End the lease of a device */
+  releaseDevice: { path: { device_id: string }; query: Record<string, never>; body: undefined; answer: OperationResult }
+  /** Get the last words between the device and the service, as they went over the wire */
+  getDeviceWire: { path: { device_id: string }; query: Record<string, never>; body: undefined; answer: GetDeviceWireResponse }
+  /** Get what an operation came to */
+  getOperation: { path: { operation_id: string }; query: Record<string, never>; body: undefined; answer: OperationRecord }
+  /** End a running operation early, in an orderly way: a shaker ramps down and goes home, a centrifuge brakes */
+  endOperation: { path: { operation_id: string }; query: Record<string, never>; body: undefined; answer: OperationRecord }
+  /** List teachpoints of one device */
+  listTeachpoints: { path: Record<string, never>; query: { device_id?: string }; body: undefined; answer: ListTeachpointsResponse }
+  /** Create a teachpoint */
+  createTeachpoint: { path: Record<string, never>; query: Record<string, never>; body: Teachpoint; answer: Teachpoint }
+  /** Export all teachpoints of a device */
+  exportTeachpoints: { path: { device_id: string }; query: Record<string, never>; body: undefined; answer: ExportTeachpointsResponse }
+  /** Get one teachpoint */
+  getTeachpoint: { path: { device_id: string; name: string }; query: Record<string, never>; body: undefined; answer: Teachpoint }
+  /** Update a teachpoint */
+  updateTeachpoint: { path: { device_id: string; name: string }; query: Record<string, never>; body: TeachpointUpdate; answer: Teachpoint }
+  /** Delete a teachpoint */
+  deleteTeachpoint: { path: { device_id: string; name: string }; query: Record<string, never>; body: undefined; answer: OperationResult }
+  /** Bulk import */
+  importTeachpoints: { path: Record<string, never>; query: Record<string, never>; body: ImportTeachpointsRequest; answer: ImportTeachpointsResponse }
+  /** List the newest twenty versions of a teachpoint, also of one that was deleted */
+  listTeachpointVersions: { path: { device_id: string; name: string }; query: Record<string, never>; body: undefined; answer: ListTeachpointVersionsResponse }
+  /** Make a teachpoint what it was in one of its versions */
+  restoreTeachpoint: { path: { device_id: string; name: string }; query: Record<string, never>; body: RestoreTeachpointRequest; answer: Teachpoint }
+  /** Events recorded at or after a time */
+  getEvents: { path: Record<string, never>; query: { since?: number; execution_id?: string; limit?: number; wait?: number }; body: undefined; answer: GetEventsResponse }
+  /** Live events, as Server-Sent Events */
+  streamEvents: { path: Record<string, never>; query: { execution_id?: string; last_event_id?: string; heartbeat?: number }; body: undefined; answer: unknown }
+  /** Break a simulated device */
+  setSimulatedFault: { path: { device_id: string }; query: Record<string, never>; body: SetSimulatedFaultRequest; answer: OperationResult }
+  /** Mend a simulated device */
+  clearSimulatedFaults: { path: { device_id: string }; query: Record<string, never>; body: undefined; answer: OperationResult }
+  /** Break a simulator of a DEVICE_SIM run */
+  setFaultOfRun: { path: { execution_id: string; device_id: string }; query: Record<string, never>; body: SetSimulatedFaultRequest; answer: OperationResult }
+  /** Mend a simulator of a DEVICE_SIM run */
+  clearFaultsOfRun: { path: { execution_id: string; device_id: string }; query: Record<string, never>; body: undefined; answer: OperationResult }
+  /** Put an event through the hub, as the engine would */
+  emitSimulatedEvent: { path: Record<string, never>; query: Record<string, never>; body: EmitSimulatedEventRequest; answer: RuntimeEvent }
+  /** Fire events at a steady rate, from within */
+  setSimulatedLoad: { path: Record<string, never>; query: Record<string, never>; body: SetSimulatedLoadRequest; answer: OperationResult }
+  /** List keys, without their secrets */
+  listKeys: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: ListKeysResponse }
+  /** Create a key */
+  createKey: { path: Record<string, never>; query: Record<string, never>; body: KeyRequest; answer: CreatedKey }
+  /** Put a new key in the place of one */
+  rotateKey: { path: { key_id: string }; query: Record<string, never>; body: RotateKeyRequest; answer: CreatedKey }
+  /** Revoke a key */
+  revokeKey: { path: { key_id: string }; query: Record<string, never>; body: undefined; answer: OperationResult }
+  /** Ask for a key, which somebody with a key of scope admin then approves or denies */
+  requestKey: { path: Record<string, never>; query: Record<string, never>; body: PairingWish; answer: PairingAnswer }
+  /** List the requests for a key that wait for a decision */
+  listKeyRequests: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: ListKeyRequestsResponse }
+  /** Fetch the key that was asked for: 202 until it is approved, then the key, once */
+  fetchRequestedKey: { path: { request_id: string }; query: Record<string, never>; body: undefined; answer: FetchRequestedKeyResponse }
+  /** Deny a request for a key */
+  denyKeyRequest: { path: { request_id: string }; query: Record<string, never>; body: undefined; answer: OperationResult }
+  /** Let whoever asked for a key have it */
+  approveKeyRequest: { path: { request_id: string }; query: Record<string, never>; body: ApproveKeyRequestRequest; answer: OperationResult }
+  /** Whether the service is well; needs no key */
+  getHealth: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: GetHealthResponse }
+  /** Versions and the id of this system */
+  getSystem: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: GetSystemResponse }
+  /** What time it is here, and how far it can be trusted */
+  getTime: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: GetTimeResponse }
+  /** Which key this is, and what it may */
+  whoAmI: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: WhoAmIResponse }
+  /** How the configuration file differs from the configuration in force */
+  getSystemChanges: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: GetSystemChangesResponse }
+  /** List the serial ports, what is plugged in there, and which device is on it */
+  listPorts: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: ListPortsResponse }
+  /** Who did what: the newest requests that changed something or were refused that */
+  getAudit: { path: Record<string, never>; query: { limit?: number; outcome?: 'done' | 'refused' }; body: undefined; answer: GetAuditResponse }
+  /** List the backups in the data folder */
+  listBackups: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: ListBackupsResponse }
+  /** Make a backup of the configuration and the state */
+  createBackup: { path: Record<string, never>; query: Record<string, never>; body: CreateBackupRequest; answer: CreateBackupResponse }
+  /** Fetch a backup, as a .tar.gz */
+  fetchBackup: { path: { backup_name: string }; query: Record<string, never>; body: undefined; answer: unknown }
+  /** Delete a backup */
+  deleteBackup: { path: { backup_name: string }; query: Record<string, never>; body: undefined; answer: OperationResult }
+  /** List the webhooks of the configuration, and how delivery to each goes */
+  listNotifyReceivers: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: ListNotifyReceiversResponse }
+  /** Send a test message to each webhook of the configuration */
+  testNotify: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: TestNotifyResponse }
+  /** Figures of the service, in the text format of Prometheus */
+  getMetrics: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: unknown }
+  /** List topologies */
+  listTopologies: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: ListTopologiesResponse }
+  /** Get the loaded topology, and what stands where */
+  getTopology: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: Topology }
+  /** Load a topology */
+  loadTopology: { path: Record<string, never>; query: Record<string, never>; body: LoadTopologyRequest; answer: OperationResult }
+  /** Unload the topology */
+  unloadTopology: { path: Record<string, never>; query: Record<string, never>; body: UnloadTopologyRequest; answer: OperationResult }
+  /** Read the configuration file and the topologies folder anew */
+  reloadSystem: { path: Record<string, never>; query: Record<string, never>; body: Nothing; answer: ReloadSystemResponse }
+  /** List workflows */
+  listWorkflows: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: ListWorkflowsResponse }
+  /** Get one workflow */
+  getWorkflow: { path: { workflow_name: string }; query: Record<string, never>; body: undefined; answer: GetWorkflowResponse }
+  /** Create or replace a workflow in its JSON form */
+  putWorkflow: { path: { workflow_name: string }; query: Record<string, never>; body: WorkflowDocument; answer: PutWorkflowResponse }
+  /** Delete a workflow that came over the API */
+  deleteWorkflow: { path: { workflow_name: string }; query: Record<string, never>; body: undefined; answer: OperationResult }
+  /** List submissions */
+  listSubmissions: { path: Record<string, never>; query: { limit?: number }; body: undefined; answer: ListSubmissionsResponse }
+  /** Submit a workflow */
+  submit: { path: Record<string, never>; query: Record<string, never>; body: SubmissionRequest; answer: SubmitResponse }
+  /** Get one submission */
+  getSubmission: { path: { submission_id: string }; query: Record<string, never>; body: undefined; answer: SubmissionRecord }
+  /** Try out a submission on the clock alone */
+  simulate: { path: Record<string, never>; query: Record<string, never>; body: SubmissionRequest; answer: SimulateResponse }
+  /** List executions */
+  listExecutions: { path: Record<string, never>; query: { limit?: number; status?: 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'ABORTED' }; body: undefined; answer: ListExecutionsResponse }
+  /** Get one execution: its threads, where their labware is, and what each waits for */
+  getExecution: { path: { execution_id: string }; query: Record<string, never>; body: undefined; answer: Execution }
+  /** Delete an execution that has ended, with its events and incidents */
+  deleteExecution: { path: { execution_id: string }; query: Record<string, never>; body: undefined; answer: OperationResult }
+  /** List the threads of an execution */
+  listThreads: { path: { execution_id: string }; query: { limit?: number; offset?: number }; body: undefined; answer: ListThreadsResponse }
+  /** Get what an execution did when: a row for each action and each hop */
+  getTimeline: { path: { execution_id: string }; query: Record<string, never>; body: undefined; answer: GetTimelineResponse }
+  /** List what stops an execution now, and what to do about it */
+  listBlockers: { path: { execution_id: string }; query: Record<string, never>; body: undefined; answer: ListBlockersResponse }
+  /** Say in words what each thread of an execution waits for, who holds it, and since when */
+  explainExecution: { path: { execution_id: string }; query: Record<string, never>; body: undefined; answer: ExplainExecutionResponse }
+  /** Emit a custom event into an execution */
+  emitCustomEvent: { path: { execution_id: string }; query: Record<string, never>; body: EmitCustomEventRequest; answer: OperationResult }
+  /** Pause all threads of an execution at their next safe points */
+  pauseExecution: { path: { execution_id: string }; query: Record<string, never>; body: Nothing; answer: OperationResult }
+  /** Resume an execution */
+  resumeExecution: { path: { execution_id: string }; query: Record<string, never>; body: Nothing; answer: OperationResult }
+  /** Close an execution to further submissions */
+  closeExecution: { path: { execution_id: string }; query: Record<string, never>; body: Nothing; answer: OperationResult }
+  /** Skip a step or an action that lies ahead */
+  skipStep: { path: { execution_id: string }; query: Record<string, never>; body: SkipStepRequest; answer: OperationResult }
+  /** Insert a step, or an action, before or after another */
+  insertStep: { path: { execution_id: string }; query: Record<string, never>; body: InsertStepRequest; answer: OperationResult }
+  /** Put one more thread into an execution */
+  spawnThread: { path: { execution_id: string }; query: Record<string, never>; body: SpawnThreadRequest; answer: OperationResult }
+  /** Stop an execution, in two calls */
+  stopExecution: { path: { execution_id: string }; query: Record<string, never>; body: StopExecutionRequest; answer: OperationResult }
+  /** Pause a thread at its next safe point */
+  pauseThread: { path: { thread_id: string }; query: Record<string, never>; body: Nothing; answer: OperationResult }
+  /** Resume a thread that was paused */
+  resumeThread: { path: { thread_id: string }; query: Record<string, never>; body: Nothing; answer: OperationResult }
+  /** Stop a thread */
+  stopThread: { path: { thread_id: string }; query: Record<string, never>; body: Nothing; answer: OperationResult }
+  /** Decide about the error that holds a thread */
+  recoverThread: { path: { thread_id: string }; query: Record<string, never>; body: RecoverThreadRequest; answer: OperationResult }
+  /** Say that the labware a thread waits for stands at its start */
+  labwarePlaced: { path: { thread_id: string }; query: Record<string, never>; body: LabwarePlacedRequest; answer: OperationResult }
+  /** Say that the labware of a thread was taken away from its end */
+  labwareRemoved: { path: { thread_id: string }; query: Record<string, never>; body: Nothing; answer: OperationResult }
+  /** List the steps that wait for a person */
+  listManualSteps: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: ListManualStepsResponse }
+  /** Confirm a step: it is done */
+  confirmManualStep: { path: { step_id: string }; query: Record<string, never>; body: Nothing; answer: OperationResult }
+  /** List incidents */
+  listIncidents: { path: Record<string, never>; query: { limit?: number; execution_id?: string; acknowledged?: 'true' | 'false' }; body: undefined; answer: ListIncidentsResponse }
+  /** Get one incident, with all its detail */
+  getIncident: { path: { incident_id: string }; query: Record<string, never>; body: undefined; answer: Incident }
+  /** Mark an incident as seen */
+  acknowledgeIncident: { path: { incident_id: string }; query: Record<string, never>; body: Nothing; answer: OperationResult }
+  /** Give a device call that takes too long more time */
+  extendLateCall: { path: { incident_id: string }; query: Record<string, never>; body: ExtendLateCallRequest; answer: OperationResult }
+  /** Cut off a device call that takes too long: the device is halted, and the call has failed */
+  abortLateCall: { path: { incident_id: string }; query: Record<string, never>; body: Nothing; answer: OperationResult }
+  /** Say that a device call that takes too long has done its work */
+  completeLateCall: { path: { incident_id: string }; query: Record<string, never>; body: Nothing; answer: OperationResult }
+  /** List labware, and where it is */
+  listLabware: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: ListLabwareResponse }
+  /** Say where a labware is */
+  relocateLabware: { path: { labware_id: string }; query: Record<string, never>; body: RelocateLabwareRequest; answer: OperationResult }
+  /** The present state of the bench, and each change of it, as Server-Sent Events */
+  streamState: { path: Record<string, never>; query: { run?: string }; body: undefined; answer: unknown }
+}
+
+/** Where each operation is. */
+export const operations = {
+  listDevices: ['GET', '/api/devices'],
+  getDevice: ['GET', '/api/devices/{device_id}'],
+  getDeviceCapabilities: ['GET', '/api/devices/{device_id}/capabilities'],
+  getDeviceInitialized: ['GET', '/api/devices/{device_id}/initialized'],
+  getDeviceTemperature: ['GET', '/api/devices/{device_id}/get_temperature'],
+  getDeviceReadings: ['GET', '/api/devices/{device_id}/readings'],
+  initializeDevice: ['POST', '/api/devices/{device_id}/initialize'],
+  shakeDevice: ['POST', '/api/devices/{device_id}/shake'],
+  centrifugeDevice: ['POST', '/api/devices/{device_id}/centrifuge'],
+  sealDevice: ['POST', '/api/devices/{device_id}/seal'],
+  peelDevice: ['POST', '/api/devices/{device_id}/peel'],
+  openDevice: ['POST', '/api/devices/{device_id}/open'],
+  closeDevice: ['POST', '/api/devices/{device_id}/close'],
+  lockPlate: ['POST', '/api/devices/{device_id}/lock_plate'],
+  unlockPlate: ['POST', '/api/devices/{device_id}/unlock_plate'],
+  setTemperature: ['POST', '/api/devices/{device_id}/set_temperature'],
+  stopDevice: ['POST', '/api/devices/{device_id}/stop'],
+  stopAll: ['POST', '/api/stop'],
+  clearDeviceFault: ['POST', '/api/devices/{device_id}/clear_fault'],
+  leaseDevice: ['PUT', '/api/devices/{device_id}/lock'],
+  releaseDevice: ['DELETE', '/api/devices/{device_id}/lock'],
+  getDeviceWire: ['GET', '/api/devices/{device_id}/wire'],
+  getOperation: ['GET', '/api/operations/{operation_id}'],
+  endOperation: ['DELETE', '/api/operations/{operation_id}'],
+  listTeachpoints: ['GET', '/api/teachpoints'],
+  createTeachpoint: ['POST', '/api/teachpoints'],
+  exportTeachpoints: ['GET', '/api/teachpoints/export/{device_id}'],
+  getTeachpoint: ['GET', '/api/teachpoints/{device_id}/{name}'],
+  updateTeachpoint: ['PUT', '/api/teachpoints/{device_id}/{name}'],
+  deleteTeachpoint: ['DELETE', '/api/teachpoints/{device_id}/{name}'],
+  importTeachpoints: ['POST', '/api/teachpoints/bulk'],
+  listTeachpointVersions: ['GET', '/api/teachpoints/{device_id}/{name}/history'],
+  restoreTeachpoint: ['POST', '/api/teachpoints/{device_id}/{name}/restore'],
+  getEvents: ['GET', '/events'],
+  streamEvents: ['GET', '/events/stream'],
+  setSimulatedFault: ['POST', '/api/sim/devices/{device_id}/faults'],
+  clearSimulatedFaults: ['DELETE', '/api/sim/devices/{device_id}/faults'],
+  setFaultOfRun: ['POST', '/api/sim/executions/{execution_id}/devices/{device_id}/faults'],
+  clearFaultsOfRun: ['DELETE', '/api/sim/executions/{execution_id}/devices/{device_id}/faults'],
+  emitSimulatedEvent: ['POST', '/api/sim/events'],
+  setSimulatedLoad: ['POST', '/api/sim/load'],
+  listKeys: ['GET', '/api/keys'],
+  createKey: ['POST', '/api/keys'],
+  rotateKey: ['POST', '/api/keys/{key_id}/rotate'],
+  revokeKey: ['DELETE', '/api/keys/{key_id}'],
+  requestKey: ['POST', '/api/keys/requests'],
+  listKeyRequests: ['GET', '/api/keys/requests'],
+  fetchRequestedKey: ['GET', '/api/keys/requests/{request_id}'],
+  denyKeyRequest: ['DELETE', '/api/keys/requests/{request_id}'],
+  approveKeyRequest: ['POST', '/api/keys/requests/{request_id}/approve'],
+  getHealth: ['GET', '/health'],
+  getSystem: ['GET', '/api/system'],
+  getTime: ['GET', '/api/system/time'],
+  whoAmI: ['GET', '/api/system/whoami'],
+  getSystemChanges: ['GET', '/api/system/changes'],
+  listPorts: ['GET', '/api/system/ports'],
+  getAudit: ['GET', '/api/system/audit'],
+  listBackups: ['GET', '/api/system/backups'],
+  createBackup: ['POST', '/api/system/backups'],
+  fetchBackup: ['GET', '/api/system/backups/{backup_name}'],
+  deleteBackup: ['DELETE', '/api/system/backups/{backup_name}'],
+  listNotifyReceivers: ['GET', '/api/system/notify'],
+  testNotify: ['POST', '/api/system/notify/test'],
+  getMetrics: ['GET', '/metrics'],
+  listTopologies: ['GET', '/api/topologies'],
+  getTopology: ['GET', '/api/topology'],
+  loadTopology: ['POST', '/api/topology/load'],
+  unloadTopology: ['POST', '/api/topology/unload'],
+  reloadSystem: ['POST', '/api/system/reload'],
+  listWorkflows: ['GET', '/api/workflows'],
+  getWorkflow: ['GET', '/api/workflows/{workflow_name}'],
+  putWorkflow: ['PUT', '/api/workflows/{workflow_name}'],
+  deleteWorkflow: ['DELETE', '/api/workflows/{workflow_name}'],
+  listSubmissions: ['GET', '/api/submissions'],
+  submit: ['POST', '/api/submissions'],
+  getSubmission: ['GET', '/api/submissions/{submission_id}'],
+  simulate: ['POST', '/api/simulations'],
+  listExecutions: ['GET', '/api/executions'],
+  getExecution: ['GET', '/api/executions/{execution_id}'],
+  deleteExecution: ['DELETE', '/api/executions/{execution_id}'],
+  listThreads: ['GET', '/api/executions/{execution_id}/threads'],
+  getTimeline: ['GET', '/api/executions/{execution_id}/timeline'],
+  listBlockers: ['GET', '/api/executions/{execution_id}/blockers'],
+  explainExecution: ['GET', '/api/executions/{execution_id}/why'],
+  emitCustomEvent: ['POST', '/api/executions/{execution_id}/emit'],
+  pauseExecution: ['POST', '/api/executions/{execution_id}/pause'],
+  resumeExecution: ['POST', '/api/executions/{execution_id}/resume'],
+  closeExecution: ['POST', '/api/executions/{execution_id}/close'],
+  skipStep: ['POST', '/api/executions/{execution_id}/skip'],
+  insertStep: ['POST', '/api/executions/{execution_id}/insert'],
+  spawnThread: ['POST', '/api/executions/{execution_id}/spawn'],
+  stopExecution: ['POST', '/api/executions/{execution_id}/stop'],
+  pauseThread: ['POST', '/api/threads/{thread_id}/pause'],
+  resumeThread: ['POST', '/api/threads/{thread_id}/resume'],
+  stopThread: ['POST', '/api/threads/{thread_id}/stop'],
+  recoverThread: ['POST', '/api/threads/{thread_id}/recover'],
+  labwarePlaced: ['POST', '/api/threads/{thread_id}/placed'],
+  labwareRemoved: ['POST', '/api/threads/{thread_id}/removed'],
+  listManualSteps: ['GET', '/api/operator/steps'],
+  confirmManualStep: ['POST', '/api/operator/steps/{step_id}/confirm'],
+  listIncidents: ['GET', '/api/incidents'],
+  getIncident: ['GET', '/api/incidents/{incident_id}'],
+  acknowledgeIncident: ['POST', '/api/incidents/{incident_id}/acknowledge'],
+  extendLateCall: ['POST', '/api/incidents/{incident_id}/extend'],
+  abortLateCall: ['POST', '/api/incidents/{incident_id}/abort'],
+  completeLateCall: ['POST', '/api/incidents/{incident_id}/complete'],
+  listLabware: ['GET', '/api/labware'],
+  relocateLabware: ['PUT', '/api/labware/{labware_id}/location'],
+  streamState: ['GET', '/api/live'],
+} as const satisfies Record<keyof Operations, readonly [method: string, path: string]>

@@ -1,0 +1,116 @@
+// The TypeScript client as others use it, against a service on a port.
+
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { test } from 'tap'
+import { type Document, typescriptClient } from '../../../scripts/clients/typescript.ts'
+import { openapi } from '../../http/openapi.ts'
+import { routes } from '../../http/routes.ts'
+import { openService } from '../../testing/http.ts'
+import { Bench, emptyState, messagesIn, reduce, type State } from './benchd.ts'
+
+test('the types and the table of operations are those of the routes', (t) => {
+  const committed = readFileSync(new URL('../../../../src/clients/ts/api.ts', import.meta.url), 'utf8')
+  t.equal(committed, typescriptClient(openapi(routes) as Document), 'npm run generate')
+  t.end()
+})
+
+test('a message makes another state, and leaves what it is not about as it was', (t) => {
+  const one = reduce(emptyState, { event: 'state', kind: 'device', id: 'a', value: { state: 'ready' } })
+  t.match(one.device, { a: { state: 'ready' } })
+  t.same(emptyState.device, {})
+  t.equal(one.run, emptyState.run)
+  t.same(reduce(one, { event: 'state', kind: 'device', id: 'a', value: null }).device, {})
+  t.equal(reduce(one, { event: 'ready' }).ready, true)
+  t.equal(reduce(one, { event: 'beat', time: 7 }).time, 7)
+  t.equal(reduce(one, { event: 'state', kind: 'later' as 'device', id: 'a', value: {} }), one, 'a kind of a later version is passed over')
+  t.end()
+})
+
+test('frames are read however the pieces are cut, and others are passed over', async (t) => {
+  const text =
+    'retry: 2000\n\nevent: state\ndata: {"kind":"device","id":"ü","value":null}\n\n: ping\n\nevent: ready\ndata: {}\n\nevent: beat\ndata: {"time":5}\n\n'
+  const bytes = new TextEncoder().encode(text)
+  for (const size of [1, 7, 1000]) {
+    const stream = new ReadableStream<Uint8Array>({
+      start(controller) {
+        for (let at = 0; at < bytes.length; at += size) controller.enqueue(bytes.subarray(at, at + size))
+        controller.close()
+      },
+    })
+    const found = []
+    for await (const messages of messagesIn(stream)) found.push(...messages)
+    t.same(
+      found,
+      [{ event: 'state', kind: 'device', id: 'ü', value: null }, { event: 'ready' }, { event: 'beat', time: 5 }],
+      `pieces of ${size}`,
+    )
+  }
+})
+
+test('requests have types, answers that say no are errors with a word, and a stop is sent at once', async (t) => {
+  const { url, secrets } = await openService(t)
+  const bench = new Bench({ url, key: secrets.operate })
+  const path = { device_id: 'shaker-1' }
+  t.match(await bench.call('initializeDevice', { path, body: {} }), { success: true })
+  t.match(await bench.call('listDevices'), { devices: [{ device_id: 'shaker-1', is_initialized: true }] })
+  const refused = (call: Promise<unknown>) =>
+    call.then(
+      () => undefined,
+      (error: unknown) => error,
+    )
+  t.match(await refused(bench.call('shakeDevice', { path, body: { speed: 500, duration: 1 } })), {
+    name: 'BenchError',
+    status: 409,
+    reason: 'interlock',
+  })
+  t.match(await refused(bench.call('getDevice', { path: { device_id: 'a b' } })), { status: 404, reason: 'not_found' })
+  t.match(await refused(new Bench({ url }).call('listDevices')), { status: 401, reason: 'unauthorized' })
+  const record = await bench.call('lockPlate', { path, body: {}, respondAsync: true, idempotencyKey: 'once' })
+  t.match(record, { operation_id: String })
+  t.match(await bench.stop('shaker-1'), { success: Boolean })
+  t.match(await bench.stop(), { success: Boolean })
+  t.match(await bench.call('getEvents', { query: { limit: 1 } }), { next_since: Number })
+})
+
+test('the live state follows the bench, over a break too, and ends when it is closed', async (t) => {
+  const { port, secrets, lab } = await openService(t)
+  const sockets = new Set<Socket>()
+  const between = createServer((near) => {
+    const far = connect(port, '127.0.0.1')
+    near.pipe(far).pipe(near)
+    for (const socket of [near, far]) sockets.add(socket.on('error', () => undefined))
+  })
+  await once(between.listen(0, '127.0.0.1'), 'listening')
+  t.teardown(() => between.close())
+  const bench = new Bench({ url: `http://127.0.0.1:${(between.address() as AddressInfo).port}`, key: secrets.operate })
+  const links: string[] = []
+  let look = (_state: State) => {}
+  const reached = (isSo: (state: State) => boolean) =>
+    new Promise<void>((resolve) => {
+      look = (state) => isSo(state) && resolve()
+    })
+  const opened = reached(({ device }) => device['shaker-1']?.state === 'not_initialized')
+  const live = bench.live({ onState: (state) => look(state), onLink: (link) => links.push(link) })
+  await opened
+  t.same(links, ['live'])
+  const changed = reached(({ device }) => device['shaker-1']?.state === 'ready')
+  await bench.call('initializeDevice', { path: { device_id: 'shaker-1' }, body: {} })
+  await changed
+  const back = reached(({ device, time }) => device['shaker-1']?.state === 'ready' && links.length === 3 && time >= 0)
+  for (const socket of sockets) socket.destroy()
+  await back
+  t.same(links, ['live', 'lost', 'live'])
+  live.close()
+  while (lab.hub.streams.subscribers > 0) await new Promise(setImmediate)
+  for (const socket of sockets) socket.destroy()
+})
+
+test('a key that is not good ends it', async (t) => {
+  const { url } = await openService(t)
+  const reason = await new Promise<unknown>((resolve) => {
+    new Bench({ url, key: 'bk_wrong' }).live({ onLink: (_link, error) => resolve(error) })
+  })
+  t.match(reason, { status: 401 })
+})

@@ -1,0 +1,310 @@
+// A client of benchd for browsers, Node.js ≥ 18, Deno and Bun: requests with the types of the API, and the live state of the bench.
+//
+//   const bench = new Bench({ url: 'http://bench-1.local:8520', key: 'bk_…' })
+//   await bench.call('initializeDevice', { path: { device_id: 'shaker-1' } })
+//   await bench.call('shakeDevice', { path: { device_id: 'shaker-1' }, body: { speed: 500, duration: 10 } })
+//
+//   const live = bench.live({ onState: (state) => console.log(state.device['shaker-1']?.state) })
+//   live.close()
+
+import type {
+  DeviceInfo,
+  ExecutionSummary,
+  GetHealthResponse,
+  Incident,
+  ListLabwareResponse,
+  ListManualStepsResponse,
+  PairingRequest,
+  Reading,
+  Thread,
+  TimelineRow,
+  Topology,
+} from './api.ts'
+import { type Operations, operations } from './api.ts'
+
+export type * from './api.ts'
+
+export type BenchOptions = {
+  /** As `http://bench-1.local:8520`; in a page of the bench itself an empty text. */
+  url: string
+  /** The API key; without it only what is public can be asked. */
+  key?: string | undefined
+}
+
+/** What a call may have besides path, query and body. */
+export type CallOptions = {
+  signal?: AbortSignal
+  /** Asked again with the same key, a change is made once. */
+  idempotencyKey?: string
+  /** Answers as soon as the operation runs; its record is what comes back. */
+  respondAsync?: boolean
+  /** Other headers, as `If-State`. */
+  headers?: Record<string, string>
+}
+
+type Part<Name extends string, Value> = Value extends Record<string, never> | undefined
+  ? { [key in Name]?: Value }
+  : { [key in Name]: Value }
+type Asked<Op extends keyof Operations> = Part<'path', Operations[Op]['path']> & {
+  query?: Operations[Op]['query']
+} & (undefined extends Operations[Op]['body'] ? { body?: undefined } : { body?: Operations[Op]['body'] }) &
+  CallOptions
+
+/** An answer that says no. `detail` is a sentence for people, `reason` a word for programs: `busy`, `interlock`, `conflict`. */
+export class BenchError extends Error {
+  readonly status: number
+  readonly reason: string
+  /** After so many seconds the same may succeed; undefined where waiting does not help. */
+  readonly retry_after_s: number | undefined
+
+  constructor(detail: string, status: number, reason: string, retry_after_s?: number) {
+    super(detail)
+    this.name = 'BenchError'
+    this.status = status
+    this.reason = reason
+    this.retry_after_s = retry_after_s
+  }
+}
+
+export class Bench {
+  readonly url: string
+  readonly key: string | undefined
+
+  constructor({ url, key }: BenchOptions) {
+    this.url = url.replace(/\/$/, '')
+    this.key = key
+  }
+
+  /**
+   * Asks for an operation of the API by its `operation_id`. Rejects with `BenchError` for an answer that says no, and with the error of `fetch`
+   * where there was no answer.
+   */
+  async call<Op extends keyof Operations>(operation: Op, asked: Asked<Op> = {} as Asked<Op>): Promise<Operations[Op]['answer']> {
+    const [method, template] = operations[operation]
+    const { path = {}, query = {}, body } = asked as { path?: object; query?: object; body?: unknown }
+    const filled = template.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String((path as Record<string, unknown>)[name])))
+    const pairs = Object.entries(query).filter(([, value]) => value !== undefined)
+    const search = pairs.length ? `?${new URLSearchParams(pairs.map(([name, value]): [string, string] => [name, String(value)]))}` : ''
+    const response = await fetch(this.url + filled + search, {
+      method,
+      headers: this.#headers(body, asked),
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...(asked.signal && { signal: asked.signal }),
+    })
+    const text = await response.text()
+    if (!response.ok) throw errorOf(response, text)
+    return (response.headers.get('content-type')?.includes('json') ? JSON.parse(text) : text) as Operations[Op]['answer']
+  }
+
+  /**
+   * Sends a stop before it returns: to one device, or without an id to all. The promise tells what the instruments acknowledged.
+   */
+  stop(device_id?: string): Promise<{ success: boolean; message: string }> {
+    const path = device_id === undefined ? '/api/stop' : `/api/devices/${encodeURIComponent(device_id)}/stop`
+    return fetch(this.url + path, { method: 'POST', headers: this.#headers(undefined, {}) }).then(async (response) => {
+      const text = await response.text()
+      if (!response.ok) throw errorOf(response, text)
+      return JSON.parse(text) as { success: boolean; message: string }
+    })
+  }
+
+  /** Follows the live state until `close`; opens the stream anew whenever it ends. */
+  live(options: LiveOptions): Live {
+    return new Live(this, options)
+  }
+
+  /** @internal */
+  async openLive(run: string | undefined, signal: AbortSignal): Promise<ReadableStream<Uint8Array>> {
+    const search = run === undefined ? '' : `?run=${encodeURIComponent(run)}`
+    const response = await fetch(`${this.url}/api/live${search}`, { headers: this.#headers(undefined, {}), signal })
+    if (!response.ok) throw errorOf(response, await response.text())
+    return response.body!
+  }
+
+  #headers(body: unknown, { idempotencyKey, respondAsync, headers }: CallOptions): Record<string, string> {
+    return {
+      ...(this.key !== undefined && { 'X-API-Key': this.key }),
+      ...(body !== undefined && { 'Content-Type': 'application/json' }),
+      ...(idempotencyKey !== undefined && { 'Idempotency-Key': idempotencyKey }),
+      ...(respondAsync && { Prefer: 'respond-async' }),
+      ...headers,
+    }
+  }
+}
+
+function errorOf(response: Response, text: string): BenchError {
+  const after = Number(response.headers.get('retry-after') ?? Number.NaN)
+  const reason = response.headers.get('x-reason') ?? 'unknown'
+  return new BenchError(
+    detailOf(text) ?? `the service answered ${response.status}`,
+    response.status,
+    reason,
+    Number.isFinite(after) ? after : undefined,
+  )
+}
+
+function detailOf(text: string): string | undefined {
+  try {
+    return (JSON.parse(text) as { detail?: string }).detail
+  } catch {
+    return undefined
+  }
+}
+
+/** The kinds of the live state, each by id. */
+export type Kinds = {
+  service: GetHealthResponse
+  device: DeviceInfo
+  /** The newest, by device. */
+  reading: Reading
+  topology: Topology
+  labware: ListLabwareResponse['labware'][number]
+  incident: Incident
+  step: ListManualStepsResponse['steps'][number]
+  run: ExecutionSummary
+  thread: Thread
+  timeline: TimelineRow
+  key_request: PairingRequest
+}
+
+/** What the stream says: a value that is new, or `null` when it is gone; that the opening is whole; what time it is. */
+export type Message =
+  | { event: 'state'; kind: keyof Kinds; id: string; value: object | null }
+  | { event: 'ready' }
+  | { event: 'beat'; time: number }
+
+/** The state of the bench as the stream has told it so far. It is never changed: each message makes another. */
+export type State = { readonly [kind in keyof Kinds]: Readonly<Record<string, Kinds[kind]>> } & {
+  /** Whether everything there is has been told. */
+  readonly ready: boolean
+  /** Time of the server at its last beat, Unix, s; 0 before the first. */
+  readonly time: number
+}
+
+export const emptyState: State = {
+  ...{
+    service: {},
+    device: {},
+    reading: {},
+    topology: {},
+    labware: {},
+    incident: {},
+    step: {},
+    run: {},
+    thread: {},
+    timeline: {},
+    key_request: {},
+  },
+  ready: false,
+  time: 0,
+}
+
+/** The state after a message. Kinds that the message does not touch stay the same objects. */
+export function reduce(state: State, message: Message): State {
+  if (message.event === 'ready') return { ...state, ready: true }
+  if (message.event === 'beat') return { ...state, time: message.time }
+  const { kind, id, value } = message
+  // Kinds of a later version are passed over.
+  if (!(kind in emptyState)) return state
+  const { [id]: _, ...others } = state[kind] as Record<string, object>
+  if (value === null) return { ...state, [kind]: others }
+  return { ...state, [kind]: { ...(state[kind] as Record<string, object>), [id]: value } }
+}
+
+export type LiveOptions = {
+  /** The execution whose timeline is wanted too. */
+  run?: string | undefined
+  /** The state after each piece of the stream. */
+  onState?(state: State): void
+  /** `live` when the opening is whole, `lost` when the stream has ended or is silent for three seconds, with the reason. */
+  onLink?(link: 'live' | 'lost', error?: unknown): void
+}
+
+const silent_ms = 3000
+const again_ms = [250, 500, 1000, 2000]
+
+/** A stream of the live state that opens anew by itself. While it is lost the last state stays. */
+export class Live {
+  state: State = emptyState
+  readonly #bench: Bench
+  readonly #options: LiveOptions
+  #closed = false
+  #abort = new AbortController()
+
+  constructor(bench: Bench, options: LiveOptions) {
+    this.#bench = bench
+    this.#options = options
+    void this.#follow()
+  }
+
+  close(): void {
+    this.#closed = true
+    this.#abort.abort()
+  }
+
+  async #follow(): Promise<void> {
+    for (let failures = 0; !this.#closed; failures++) {
+      try {
+        await this.#read(() => {
+          failures = 0
+        })
+        if (!this.#closed) this.#options.onLink?.('lost')
+      } catch (error) {
+        if (this.#closed) return
+        this.#options.onLink?.('lost', error)
+        // A key that is not good stays so.
+        if (error instanceof BenchError && (error.status === 401 || error.status === 403)) return
+      }
+      await new Promise((resolve) => setTimeout(resolve, again_ms[Math.min(failures, again_ms.length - 1)]))
+    }
+  }
+
+  async #read(onReady: () => void): Promise<void> {
+    this.#abort = new AbortController()
+    let timer = setTimeout(() => this.#abort.abort(), silent_ms * 2)
+    try {
+      const stream = await this.#bench.openLive(this.#options.run, this.#abort.signal)
+      let state: State = emptyState
+      for await (const messages of messagesIn(stream)) {
+        clearTimeout(timer)
+        timer = setTimeout(() => this.#abort.abort(), silent_ms)
+        const wasReady = state.ready
+        for (const message of messages) state = reduce(state, message)
+        if (!state.ready) continue
+        this.state = state
+        if (!wasReady) {
+          onReady()
+          this.#options.onLink?.('live')
+        }
+        this.#options.onState?.(state)
+      }
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+}
+
+/** The messages of a stream, those of a piece together. Frames of other events are passed over. */
+export async function* messagesIn(stream: ReadableStream<Uint8Array>): AsyncGenerator<Message[]> {
+  const reader = stream.getReader()
+  const decoder = new TextDecoder()
+  let rest = ''
+  try {
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (done) return
+      const frames = (rest + decoder.decode(value, { stream: true })).split('\n\n')
+      rest = frames.pop()!
+      const messages = frames.flatMap((frame) => messageOf(frame) ?? [])
+      if (messages.length) yield messages
+    }
+  } finally {
+    await reader.cancel().catch(() => undefined)
+  }
+}
+
+function messageOf(frame: string): Message | undefined {
+  const [, event, data] = /^event: (\w+)\ndata: (.*)$/.exec(frame) ?? []
+  if (event !== 'state' && event !== 'ready' && event !== 'beat') return undefined
+  return { event, ...(JSON.parse(data!) as object) } as Message
+}

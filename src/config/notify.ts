@@ -1,0 +1,52 @@
+// The settings of the messages that the service sends when somebody is needed.
+
+import * as v from 'valibot'
+
+export const notifyKinds = [
+  'incident',
+  'needs_person',
+  'run_ended',
+  'stopped',
+  'storage',
+  'safe_mode',
+  'restarted',
+  'certificate_ends',
+  'key_ends',
+  'alive',
+] as const
+export type NotifyKind = (typeof notifyKinds)[number]
+
+/** A text, or the file that holds it: a path, or a name in systemd's `$CREDENTIALS_DIRECTORY`. */
+const Secret = v.union([v.pipe(v.string(), v.nonEmpty()), v.strictObject({ file: v.pipe(v.string(), v.nonEmpty()) })])
+export type Secret = v.InferOutput<typeof Secret>
+
+const Address = v.pipe(
+  v.string(),
+  v.check((text) => isAddress(text), 'it must be an address that begins with http:// or https://, without a user name in it'),
+  v.description('Where messages go, http:// or https://; redirects are not followed'),
+)
+
+const HeaderName = v.pipe(v.string(), v.regex(/^[!#$%&'*+.^_`|~\w-]+$/, 'this is no name of a header'))
+
+export const NotifyTarget = v.strictObject({
+  url: v.union([Address, v.strictObject({ file: v.pipe(v.string(), v.nonEmpty()) })]),
+  on: v.optional(
+    v.pipe(v.array(v.picklist(notifyKinds)), v.nonEmpty(), v.description('What is told; `alive` is a GET every `every_s` seconds')),
+    notifyKinds.filter((kind) => kind !== 'alive'),
+  ),
+  format: v.optional(v.picklist(['json', 'slack', 'ntfy']), 'json'),
+  headers: v.optional(v.record(HeaderName, Secret), {}),
+  every_s: v.optional(
+    v.pipe(v.number(), v.integer(), v.minValue(10), v.maxValue(86_400), v.description('Seconds between two `alive`')),
+    60,
+  ),
+})
+export type NotifyTarget = v.InferOutput<typeof NotifyTarget>
+
+export const Notify = v.pipe(v.array(NotifyTarget), v.maxLength(16), v.description('Webhooks that are called when somebody is needed'))
+
+/** Whether messages can be sent there. */
+export function isAddress(text: string): boolean {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  return url !== undefined && /^https?:$/.test(url.protocol) && url.username === '' && url.password === ''
+}

@@ -1,0 +1,80 @@
+// The outcomes of operations, which outlast a restart: a line each, written without delaying the operation, and read when somebody asks.
+
+import { messageOf } from '../errors.ts'
+import type { Report } from '../kit/json_file.ts'
+import { LineFile } from '../kit/json_lines.ts'
+import { OperationRecord } from './records.ts'
+
+/** Then the file begins anew with the operations that are still shown. */
+const longest = 4000
+
+export class OperationHistory {
+  readonly #report: Report
+  readonly #file: LineFile<OperationRecord>
+  #waiting: OperationRecord[] = []
+  #writing: Promise<void> | undefined
+  #lines = 0
+  /** Whether the file may be written. */
+  #isOurs = true
+  /** Whether it was reported that the file cannot be written. */
+  #isReported = false
+
+  constructor({ folder, report }: { folder: string; report: Report }) {
+    const loss = 'what some operations came to is not known any more; the audit says which were asked for'
+    this.#report = report
+    this.#file = new LineFile({ path: `${folder}/operations.jsonl`, schema: OperationRecord, report, loss })
+  }
+
+  /** Returns the operations that ended before this start, the oldest first; none where the file cannot be read, which is reported. */
+  before(): Promise<OperationRecord[]> {
+    return this.#file.read().catch((error) => {
+      // A file that cannot be read, for example one of a newer version, is not written over.
+      this.#isOurs = false
+      this.#report({ kind: 'storage', message: `what operations came to before: ${messageOf(error)}` })
+      return []
+    })
+  }
+
+  /** Writes it soon. `live` answers all that the file is to hold when it begins anew, once `before` was read. */
+  add(record: OperationRecord, live: () => Promise<OperationRecord[]>): void {
+    this.#waiting.push(record)
+    if (this.#waiting.length > longest) this.#waiting.shift()
+    this.#writing ??= this.#written(live)
+  }
+
+  /** Resolves when all that was added is written, or was refused. Nothing is to be added afterwards. */
+  async close(): Promise<void> {
+    await this.#writing
+    this.#isOurs = false
+    await this.#file.close()
+  }
+
+  async #written(live: () => Promise<OperationRecord[]>): Promise<void> {
+    while (this.#waiting.length) {
+      const added = this.#waiting.splice(0)
+      await this.#write(added, live).catch((error) => this.#refused(error))
+    }
+    this.#writing = undefined
+  }
+
+  async #write(added: OperationRecord[], live: () => Promise<OperationRecord[]>): Promise<void> {
+    if (this.#file.isOpen && this.#lines + added.length <= longest) {
+      await this.#file.add(added, { isSynced: false })
+      this.#lines += added.length
+    } else {
+      const all = await live()
+      if (!this.#isOurs) return
+      const there = new Set(all)
+      this.#waiting = this.#waiting.filter((record) => !there.has(record))
+      await this.#file.begin(all)
+      this.#lines = all.length
+    }
+    this.#isReported = false
+  }
+
+  /** Operations that cannot be written are shown for as long as the service runs, and are written with the next that can be. */
+  #refused(error: unknown): void {
+    if (!this.#isReported) this.#report({ kind: 'storage', message: `what operations came to is not kept: ${messageOf(error)}` })
+    this.#isReported = true
+  }
+}

@@ -1,0 +1,130 @@
+// Readings in the background: how often, for how long they are kept, and that they latch nothing and come before nothing.
+
+import { test } from 'tap'
+import { driver as bioshake } from '../../drivers/bioshake/driver.ts'
+import { driver as ika } from '../../drivers/ika_shaker/driver.ts'
+import { oneDevice } from '../testing/devices.ts'
+import { type Hand, tampered } from '../testing/drivers/tampered.ts'
+import { mostReadings, Readings } from './readings.ts'
+
+const hour_ms = 3_600_000
+
+/** A shaker that is initialized, and the readings of it. */
+async function bench(t: Parameters<typeof oneDevice>[0], driver = bioshake) {
+  const one = await oneDevice(t, driver)
+  const { clock, registry, start, perform } = one
+  await start()
+  await perform('initialize', {})
+  const wall = clock.now()
+  const readings = new Readings({ devices: () => registry.all(), clock, now: () => 1_000_000_000_000 + clock.now() - wall })
+  t.teardown(() => readings.close())
+  return { ...one, readings }
+}
+
+/** Its answers to any other question arrive. */
+function withoutTemperatures(hand: Hand): void {
+  hand.change((bytes, send) => {
+    if (!/^\d+\.\d\s*$/.test(Buffer.from(bytes).toString('latin1'))) send(bytes)
+  })
+}
+
+test('a device is asked every 10 s, and every 2 s while somebody watches', async (t) => {
+  const { clock, readings } = await bench(t)
+  await clock.advance(60_500)
+  t.equal(readings.since('d').length, 6)
+  const [unwatch, unwatchToo] = [readings.watch(), readings.watch()]
+  await clock.advance(20_000)
+  t.equal(readings.since('d').length, 16)
+  unwatch()
+  unwatch()
+  await clock.advance(20_000)
+  t.equal(readings.since('d').length, 26, 'somebody else still watches')
+  unwatchToo()
+  await clock.advance(20_000)
+  t.equal(readings.since('d').length, 28)
+  const [, second, third] = readings.since('d')
+  t.match(second, { temperature: Number, target: null })
+  t.equal(readings.since('d', second!.at).length, 27, 'since is inclusive')
+  t.same(readings.since('d', second!.at)[1], third)
+  t.same(readings.newest(), [['d', readings.since('d').at(-1)]])
+  t.same(readings.since('nobody'), [])
+})
+
+test('one hour is kept, and no more than its most', async (t) => {
+  const { clock, readings } = await bench(t)
+  readings.watch()
+  await clock.advance(hour_ms + 60_000)
+  const kept = readings.since('d')
+  t.ok(kept.length <= mostReadings && kept.length >= mostReadings - 2, `${kept.length} are kept`)
+  t.ok(kept.at(-1)!.at - kept[0]!.at <= 3600)
+})
+
+test('readings are forgotten after an hour, also those of a device that tells no more', async (t) => {
+  const { clock, readings, registry } = await bench(t)
+  await clock.advance(20_500)
+  t.equal(readings.newest().length, 1)
+  await clock.run(registry.halt('d'))
+  await clock.advance(hour_ms)
+  t.same(readings.newest(), [])
+  t.same(readings.since('d'), [])
+})
+
+test('an instrument that does not answer a reading has no fault from that', async (t) => {
+  const { driver, hand } = tampered(bioshake)
+  const { clock, instrument, readings } = await bench(t, driver)
+  withoutTemperatures(hand)
+  readings.watch()
+  await clock.advance(30_000)
+  t.same(readings.since('d'), [])
+  t.match(instrument.info(), { state: 'ready', fault: null })
+  hand.leave()
+  await clock.advance(10_000)
+  t.ok(readings.since('d').length > 0, 'it is asked again')
+})
+
+test('before it is initialized, after a stop and after a fault an instrument is asked nothing', async (t) => {
+  const { driver, hand } = tampered(ika)
+  const { clock, instrument, readings, written, perform, registry } = await bench(t, driver as never)
+  const asked = () => written.filter((line) => /^IN_PV_[12]\b/.test(line)).length
+  readings.watch()
+  const before = asked()
+  await clock.advance(10_000)
+  t.ok(asked() > before, 'it is asked while it is well')
+  await clock.run(registry.halt('d'))
+  const stopped = written.length
+  await clock.advance(20_000)
+  t.notOk(
+    written.slice(stopped).some((line) => line.startsWith('OUT_WD')),
+    'its watchdog is not fed',
+  )
+  const kept = readings.since('d').length
+  await clock.advance(20_000)
+  t.equal(readings.since('d').length, kept)
+  await perform('initialize', {})
+  hand.cut()
+  while (!instrument.info().fault) await clock.advance(500)
+  hand.leave()
+  await clock.advance(5000)
+  const faulted = written.length
+  await clock.advance(60_000)
+  t.same(written.slice(faulted), [], 'not one byte while the fault stands')
+})
+
+test('a stop goes out in its turn while a reading waits for its answer', async (t) => {
+  const { driver, hand } = tampered(bioshake)
+  const { clock, instrument, readings, registry, written } = await bench(t, driver)
+  withoutTemperatures(hand)
+  readings.watch()
+  const asked = written.length
+  for (let tries = 0; tries < 1000 && !written.slice(asked).includes('getTempActual'); tries++) await clock.advance(10)
+  t.equal(written.at(-1), 'getTempActual', 'the reading waits')
+  const before = written.length
+  const halted = registry.halt('d')
+  t.ok(written.length > before, 'its bytes are on the wire before the call returns')
+  hand.leave()
+  await clock.run(halted)
+  t.match(instrument.info(), { state: 'stopped' })
+  const after = written.length
+  await clock.advance(1000)
+  t.notOk(written.slice(after).includes('getTempActual'), 'the question is not repeated after the stop')
+})

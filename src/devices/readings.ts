@@ -1,0 +1,107 @@
+// The readings of the last hour: each device that can tell its temperature is asked in the background.
+
+import * as v from 'valibot'
+import type { Clock } from '../kit/clock.ts'
+import type { Instrument } from './instrument.ts'
+import { Temperature } from './records.ts'
+
+/** What an instrument told at one moment. */
+export const Reading = v.strictObject({
+  at: v.pipe(v.number(), v.description('Unix time'), v.metadata({ unit: 's' })),
+  temperature: Temperature.entries.temperature,
+  target: Temperature.entries.target,
+})
+export type Reading = v.InferOutput<typeof Reading>
+
+/** Between two questions to a device: while somebody watches, and otherwise. */
+const watched_ms = 2000
+const unwatched_ms = 10_000
+const kept_ms = 3_600_000
+/** An hour of readings while somebody watches. */
+export const mostReadings = kept_ms / watched_ms
+
+/** `moment` is one of the clock that nobody sets, so that a clock that jumps forgets and keeps nothing. */
+type Noted = { moment: number; reading: Reading }
+type Series = { noted: Noted[]; askedAt: number; isAsking: boolean }
+
+type Options = { devices(): readonly Instrument[]; clock: Clock; now?(): number }
+
+export class Readings {
+  readonly #devices: () => readonly Instrument[]
+  readonly #clock: Clock
+  readonly #now: () => number
+  readonly #series = new Map<string, Series>()
+  #watchers = 0
+  #cancel: () => void
+
+  /** `now` is the wall clock, in Unix milliseconds. Asks for the first time 10 s later, or 2 s after somebody watches. */
+  constructor({ devices, clock, now = Date.now }: Options) {
+    this.#devices = devices
+    this.#clock = clock
+    this.#now = now
+    this.#cancel = clock.after(watched_ms, () => this.#tick())
+  }
+
+  /** Asks every 2 s instead of every 10 s until the function is called that this answers. */
+  watch(): () => void {
+    this.#watchers++
+    let isOver = false
+    return () => {
+      if (!isOver) this.#watchers--
+      isOver = true
+    }
+  }
+
+  /** The readings since then (Unix seconds, inclusive), oldest first: at most those of an hour, and at most 1,800. */
+  since(device_id: string, since = 0): Reading[] {
+    const series = this.#series.get(device_id)
+    if (!series) return []
+    this.#forget(series)
+    return series.noted.flatMap(({ reading }) => (reading.at >= since ? [reading] : []))
+  }
+
+  /** The newest reading of each device that has one. */
+  newest(): [device_id: string, reading: Reading][] {
+    return [...this.#series].flatMap(([device_id, series]) => {
+      this.#forget(series)
+      const last = series.noted.at(-1)
+      return last ? [[device_id, last.reading] as [string, Reading]] : []
+    })
+  }
+
+  close(): void {
+    this.#cancel()
+  }
+
+  #tick(): void {
+    this.#cancel = this.#clock.after(watched_ms, () => this.#tick())
+    const devices = this.#devices()
+    const known = new Set(devices.map(({ device_id }) => device_id))
+    for (const device_id of this.#series.keys()) if (!known.has(device_id)) this.#series.delete(device_id)
+    for (const device of devices) if (device.knows('get_temperature')) void this.#ask(device)
+  }
+
+  /** Asks once at a time, so that a silent instrument has no more than one question waiting. */
+  async #ask(device: Instrument): Promise<void> {
+    const { device_id } = device
+    const moment = this.#clock.now()
+    const series = this.#series.get(device_id) ?? { noted: [], askedAt: moment - watched_ms, isAsking: false }
+    this.#series.set(device_id, series)
+    const pause_ms = this.#watchers > 0 ? watched_ms : unwatched_ms
+    if (series.isAsking || moment - series.askedAt < pause_ms) return
+    series.isAsking = true
+    series.askedAt = moment
+    const told = await device.sample()
+    series.isAsking = false
+    if (!told) return
+    series.noted.push({ moment: this.#clock.now(), reading: { at: this.#now() / 1000, ...told } })
+    this.#forget(series)
+  }
+
+  #forget({ noted }: Series): void {
+    const from = this.#clock.now() - kept_ms
+    const young = noted.findIndex(({ moment }) => moment > from)
+    const old = young === -1 ? noted.length : young
+    noted.splice(0, Math.max(old, noted.length - mostReadings))
+  }
+}

@@ -1,0 +1,70 @@
+// A forecast of a run on the demo's bench, and how long the run then takes, both in seconds of the instruments.
+
+import { t as file, type Test, test } from 'tap'
+import { demoTeachpoints } from '../examples/demo_bench.ts'
+import { openBench } from '../testing/http.ts'
+
+// A slow machine is not a failure.
+file.setTimeout(0)
+
+const submission = { workflow: 'seal-and-spin', run_mode: 'LIVE', groups: [{ group_id: 'g1', members: {} }] }
+/** No run takes that long: one that does waits for something that never comes. */
+const longest_s = 3600
+
+/** A bench that nobody has used yet, and its next run. */
+async function coldBench(t: Test, time_scale: number) {
+  const { lab, clock, ask } = await openBench(t, {}, { time_scale })
+  t.match(await ask('POST', '/api/teachpoints/bulk', { json: demoTeachpoints }), { status: 200 })
+  t.match(await ask('POST', '/api/topology/load', { json: { name: 'demo' } }), { status: 200 })
+  const run = async () => {
+    const { body } = await ask('POST', '/api/simulations', { json: submission })
+    const foretold = (body as { makespan_s: number }).makespan_s
+    const began = clock.now()
+    const submitted = await ask('POST', '/api/submissions', { json: submission })
+    const { execution_id } = submitted.body as { execution_id: string }
+    const execution = lab.runs.runtime.execution(execution_id)!
+    const seconds = () => ((clock.now() - began) / 1000) * time_scale
+    while (!execution.isOver) {
+      if (execution.paused || seconds() > longest_s) {
+        const why = await ask('GET', `/api/executions/${execution_id}/why`)
+        throw new Error(`the run does not go on after ${seconds()} s: ${why.text}`)
+      }
+      await diskIdle()
+      await clock.advance(20 / time_scale)
+    }
+    t.equal(execution.phase.current, 'completed')
+    t.comment(`pace ${time_scale}: ${foretold} s foretold, ${seconds()} s taken`)
+    return { foretold, taken: seconds() }
+  }
+  return { lab, run }
+}
+
+/** The clock must not go on while a file is written: that takes time of ours, and at a fast pace counts many times. */
+async function diskIdle(): Promise<void> {
+  do {
+    await new Promise(setImmediate)
+    await new Promise(setImmediate)
+  } while (process.getActiveResourcesInfo().some((kind) => kind.startsWith('FSReq')))
+}
+
+/** `within` is a part of the time taken. */
+function agree(t: Test, { foretold, taken }: { foretold: number; taken: number }, within: number): void {
+  t.ok(Math.abs(foretold - taken) <= taken * within, `${foretold} s are foretold, and the run takes ${taken} s`)
+}
+
+// At pace 16 each turn of the event loop that a run needs counts as a second of the instruments, and more of them on a busy machine.
+for (const { time_scale, later } of [
+  { time_scale: 1, later: 0.1 },
+  { time_scale: 16, later: 0.2 },
+]) {
+  test(`at pace ${time_scale} the first run on a cold bench takes what is foretold within 10 %, and later runs within ${later * 100} %`, async (t) => {
+    const { run } = await coldBench(t, time_scale)
+    const cold = await run()
+    agree(t, cold, 0.1)
+    for (let n = 2; n <= 3; n++) {
+      const warm = await run()
+      agree(t, warm, later)
+      t.ok(cold.foretold > 1.5 * warm.foretold, 'a bench that has to warm up is foretold to take longer')
+    }
+  })
+}

@@ -1,0 +1,84 @@
+// The route of the live state: what the page, `benchd top` and every other display of the bench show, as one stream.
+
+import * as v from 'valibot'
+import type { Readings } from '../devices/readings.ts'
+import { allows, type Scope } from '../keys/keys.ts'
+import type { Clock } from '../kit/clock.ts'
+import type { Log } from '../kit/log.ts'
+import { type Route, routesOf } from './contract.ts'
+import { LiveBoard, type Source } from './live/board.ts'
+import { type Rooms as Shown, sourcesOf, timelineOf } from './live/sources.ts'
+import { openStream, type Streaming } from './open_stream.ts'
+
+/** The rooms of the lab that this route uses. */
+type Rooms = Shown & Streaming & { clock: Clock; log: Log; readings: Readings }
+
+const route = routesOf<Rooms>()
+
+/** One for each lab, so that each value is looked at and serialised once for all connections. */
+const boards = new WeakMap<Rooms['hub'], LiveBoard>()
+
+export const liveRoutes: Route<Rooms>[] = [
+  route({
+    method: 'GET',
+    path: '/api/live',
+    operation_id: 'streamState',
+    tag: 'system',
+    summary: 'The present state of the bench, and each change of it, as Server-Sent Events',
+    description: [
+      'Each frame is `event: state` with `data: {"kind", "id", "value"}`. A value is the body of the resource that GET answers, and `null` when it is',
+      'gone: `service` (/health), `device` (/api/devices/{device_id}), `reading` (the newest of /api/devices/{device_id}/readings, by device), `incident` (those that nobody has acknowledged), `step`, `topology`, `labware`, `run` (those that are open,',
+      'and the newest 20 of the others), `thread` (those of open runs that have not ended), with `run` in the query `timeline` (the rows of that run), and for',
+      'keys of scope admin `key_request`. The stream opens with every value, then comes `event: ready`. The latest value wins: a slow',
+      'reader is shown fewer changes, and a key changes five times a second at most. There is nothing to resume; open it again. `event: beat` comes',
+      'every second with the time of the server. Members that move by themselves (`seconds_left`, `uptime_s`, `since`) are no change alone.',
+    ].join(' '),
+    scope: 'read',
+    query: v.object({
+      run: v.optional(v.pipe(v.string(), v.nonEmpty(), v.maxLength(256), v.description('The execution whose timeline is shown too'))),
+    }),
+    success: { status: 200, description: 'The stream', media_type: 'text/event-stream' },
+    errors: [400, 503],
+    async handle({ lab, c, query }) {
+      const { run } = query()
+      await Promise.all(lab.registry.all().map((device) => device.recall()))
+      const { scope } = c.get('principal')
+      const shown = [...sourcesOf(lab).map(named), ...(run === undefined ? [] : [[`timeline ${run}`, timelineOf(lab, run)] as const])]
+      return openStream(lab, c, (outlet) => {
+        const leaveStreams = lab.hub.streams.enter()
+        const unwatch = lab.readings.watch()
+        const leave = () => {
+          leaveStreams()
+          unwatch()
+        }
+        const subscription = boardOf(lab).show(
+          outlet,
+          shown.filter(([, source]) => allows(scope as Scope, source.scope)),
+        )
+        return {
+          close() {
+            leave()
+            subscription.close()
+          },
+          end() {
+            leave()
+            subscription.end()
+          },
+        }
+      })
+    },
+  }),
+]
+
+function named(source: Source): readonly [string, Source] {
+  return [source.kind, source]
+}
+
+function boardOf(lab: Rooms): LiveBoard {
+  const known = boards.get(lab.hub)
+  if (known) return known
+  const board = new LiveBoard({ hub: lab.hub, clock: lab.clock, warn: (message) => lab.log.warn(message) })
+  lab.hub.closing.addEventListener('abort', () => board.close())
+  boards.set(lab.hub, board)
+  return board
+}

@@ -1,0 +1,111 @@
+// What the live stream shows: a source for each kind. The values are the bodies of the resources that GET answers.
+
+import type { Readings } from '../../devices/readings.ts'
+import type { Registry } from '../../devices/registry.ts'
+import type { Hub } from '../../events/hub.ts'
+import type { Pairing } from '../../keys/pairing.ts'
+import type { Runs } from '../../lab/runs.ts'
+import type { Health, Lab } from '../../lab.ts'
+import type { Execution } from '../../workflow/runs/execution.ts'
+import { shownThread, summaryOf, topologyOf } from '../../workflow/snapshot.ts'
+import type { LabwareThread } from '../../workflow/threads/thread.ts'
+import type { Source } from './board.ts'
+
+/** The rooms of the lab whose state is shown. */
+export type Rooms = {
+  registry: Registry
+  readings: Pick<Readings, 'newest'>
+  hub: Hub
+  runs: Runs
+  pairing: Pairing
+  config: Pick<Lab['config'], 'system_id'>
+  health(): Health
+}
+
+const mostEndedRuns = 20
+
+/** The sources that everybody is shown whose key may read them. */
+export function sourcesOf(lab: Rooms): Source[] {
+  const { registry, hub, pairing } = lab
+  const { catalog, runtime } = lab.runs
+  return [
+    { kind: 'service', scope: 'read', looks: 'always', all: () => [[lab.config.system_id, lab.health()]] },
+    { kind: 'device', scope: 'read', looks: 'always', all: () => registry.all().map((device) => [device.device_id, device.info()]) },
+    { kind: 'reading', scope: 'read', looks: 'always', all: () => lab.readings.newest() },
+    {
+      kind: 'incident',
+      scope: 'read',
+      looks: 'after events',
+      all: () =>
+        byId(
+          'incident_id',
+          hub.incidents.list().filter(({ acknowledged }) => acknowledged === null),
+        ),
+    },
+    { kind: 'step', scope: 'read', looks: 'after events', all: () => byId('step_id', runtime.operator.steps()) },
+    {
+      kind: 'topology',
+      scope: 'read',
+      looks: 'after events',
+      all() {
+        const { topology, live } = runtime.environments
+        return topology ? [[topology.name, topologyOf(topology, live)]] : []
+      },
+    },
+    { kind: 'labware', scope: 'read', looks: 'after events', all: () => byId('labware_id', catalog.labware()) },
+    { kind: 'run', scope: 'read', looks: 'after events', all: () => byId('execution_id', runsOf(lab)) },
+    {
+      kind: 'thread',
+      scope: 'read',
+      looks: 'after events',
+      all: () =>
+        byId(
+          'thread_id',
+          openRuns(lab).flatMap(({ threads }) => [...threads.values()].flatMap((thread) => rowOf(lab, thread) ?? [])),
+        ),
+      touched: ({ entity_type, entity_id, context }) => (entity_type === 'THREAD' ? entity_id : textOf(context['thread_id'])),
+      one: (thread_id) => rowOf(lab, runtime.thread(thread_id)),
+    },
+    { kind: 'key_request', scope: 'admin', looks: 'after events', all: () => byId('request_id', pairing.list()) },
+  ]
+}
+
+/** The rows of the timeline of one run, which only those are shown who ask for it. */
+export function timelineOf({ runs }: Pick<Rooms, 'runs'>, execution_id: string): Source {
+  const timeline = () => runs.runtime.execution(execution_id)?.timeline
+  return {
+    kind: 'timeline',
+    scope: 'read',
+    looks: 'once',
+    all: () => byId('action_id', timeline()?.rows() ?? []),
+    touched: (event) => (event.execution_id === execution_id && event.entity_type === 'ACTION' ? event.entity_id : undefined),
+    one: (action_id) => timeline()?.row(action_id),
+  }
+}
+
+/** Those that are open, and the newest of the others. */
+function runsOf({ runs }: Rooms) {
+  const { records } = runs.runtime
+  let ended = 0
+  const rows = records.executions().filter(({ ended_at }) => ended_at === null || ended++ < mostEndedRuns)
+  return rows.map((row) => summaryOf({ row, records, execution: runs.runtime.execution(row.execution_id) }))
+}
+
+function openRuns({ runs }: Rooms): Execution[] {
+  return runs.runtime.executions().filter(({ isOver }) => !isOver)
+}
+
+/** Nothing for a thread that has ended. */
+function rowOf({ runs }: Rooms, thread: LabwareThread | undefined) {
+  if (!thread || thread.isOver) return undefined
+  const record = runs.runtime.records.threadRow(thread.execution.execution_id, thread.thread_id)
+  return record && shownThread(record, thread, Date.now() / 1000)
+}
+
+function byId<Id extends string>(id: Id, values: readonly (Record<Id, string> & object)[]): [string, object][] {
+  return values.map((value) => [value[id], value])
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined
+}

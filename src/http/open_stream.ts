@@ -1,0 +1,56 @@
+// Answers a request with a stream, which ends when its key does and counts in the limits of streams.
+
+import type { Context } from 'hono'
+import { LabError } from '../errors.ts'
+import type { Hub } from '../events/hub.ts'
+import type { Outlet } from '../events/streams.ts'
+import type { LongRequests } from '../keys/long_requests.ts'
+import type { Refusals } from '../kit/refusals.ts'
+import type { Env } from './contract.ts'
+import { bodyOutlet, socketOutlet } from './outlets.ts'
+import { apiVersion } from './version.ts'
+
+/** The rooms of the lab that a stream uses. */
+export type Streaming = { hub: Hub; long_requests: LongRequests; refusals: Refusals }
+
+/** `close` where the outlet is closed already; `end` closes it. */
+type Subscription = { close(): void; end(): void }
+
+/** `subscribe` begins to write to the outlet. Throws `overloaded`, and `stopping` while the service ends. */
+export async function openStream(lab: Streaming, c: Context<Env>, subscribe: (outlet: Outlet) => Subscription): Promise<Response> {
+  const headers = { ...answerHeaders('text/event-stream'), 'X-Accel-Buffering': 'no' }
+  if (c.req.method === 'HEAD') return c.body(null, 200, headers)
+  mustHaveRoom(lab)
+  const leave = lab.long_requests.enter(keyOf(c), () => subscription.end())
+  const close = () => {
+    leave()
+    subscription?.close()
+  }
+  // A page of another origin needs the headers that a middleware adds to the answer, so there has to be one.
+  const response = c.req.header('origin') === undefined ? c.env?.outgoing : undefined
+  const { outlet, body } = response ? { outlet: socketOutlet(response, headers, close), body: null } : bodyOutlet(close, c.env?.outgoing)
+  const subscription = subscribe(outlet)
+  if (body) return c.body(body, 200, headers)
+  const { RESPONSE_ALREADY_SENT } = await import('@hono/node-server/utils/response')
+  // A copy is one of Node's own: of a light one the mark is not seen, and it would be sent.
+  return RESPONSE_ALREADY_SENT.clone()
+}
+
+/** Throws as `Streams.mustHaveRoom`. */
+function mustHaveRoom({ hub, refusals }: Streaming): void {
+  try {
+    hub.streams.mustHaveRoom()
+  } catch (error) {
+    if (error instanceof LabError && error.code === 'overloaded') refusals.count('subscribers', `a stream was refused: ${error.message}`)
+    throw error
+  }
+}
+
+/** The key of a request that stays open; undefined on the control socket, which nobody needs a key for. */
+export function keyOf(c: Context<Env>): string | undefined {
+  return c.env?.local ? undefined : c.get('principal').key_id
+}
+
+export function answerHeaders(type: string): Record<string, string> {
+  return { 'Content-Type': type, 'Cache-Control': 'no-store', 'X-API-Version': apiVersion }
+}

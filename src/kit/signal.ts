@@ -1,0 +1,35 @@
+// A signal without a value: it says that something changed, and every watcher looks again.
+
+import { SmallSet } from './small_set.ts'
+
+export class Signal {
+  readonly #watchers = new SmallSet<() => void>()
+
+  /** Calls `look` each time the signal is given. The returned function ends that. */
+  watch(look: () => void): () => void {
+    this.#watchers.add(look)
+    return () => this.#watchers.delete(look)
+  }
+
+  tell(): void {
+    for (const look of [...this.#watchers]) look()
+  }
+}
+
+/** Makes the function that `thread.wait` begins with: it waits until `find` finds something, and looks each time the signal is given. */
+export function once<Value>(signal: Signal, find: () => Value | undefined) {
+  return (resolve: (value: Value) => void): (() => void) => {
+    const found = find()
+    if (found !== undefined) {
+      resolve(found)
+      return () => {}
+    }
+    const end = signal.watch(() => {
+      const now = find()
+      if (now === undefined) return
+      end()
+      resolve(now)
+    })
+    return end
+  }
+}

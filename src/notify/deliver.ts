@@ -1,0 +1,74 @@
+// One request to a receiver, over Node's own HTTP client: it follows no redirect.
+
+import type { ClientRequest, IncomingMessage } from 'node:http'
+import { isAddress, type NotifyTarget, type Secret } from '../config/notify.ts'
+import { LabError, messageOf } from '../errors.ts'
+import { readText } from '../kit/files.ts'
+import { packageVersion } from '../kit/package_version.ts'
+
+/** A receiver that takes longer for its answer is given up. */
+const longest_ms = 10_000
+const longestSecret = 4096
+
+export type Delivery = { method: 'GET' | 'POST'; type?: string; body?: string; headers?: Record<string, string> }
+
+/** Resolves when the receiver has taken it. Rejects with a `LabError` whose sentence holds no secret. */
+export async function deliver(target: NotifyTarget, { method, type, body, headers = {} }: Delivery, closing: AbortSignal): Promise<void> {
+  const url = await secretOf(target.url)
+  if (!isAddress(url)) throw new LabError('config', 'the file of its url holds no address that begins with http:// or https://')
+  const own: Record<string, string> = {}
+  for (const [name, value] of Object.entries(target.headers)) own[name] = await secretOf(value)
+  const { request } = url.startsWith('https:') ? await import('node:https') : await import('node:http')
+  const sent = {
+    'User-Agent': `benchd/${packageVersion()}`,
+    ...(type && { 'Content-Type': type }),
+    ...(body !== undefined && { 'Content-Length': String(Buffer.byteLength(body)) }),
+  }
+  const asked = request(url, { method, agent: false, headers: { ...sent, ...headers, ...own } })
+  const status = await statusOf(asked, body, closing)
+  if (status >= 300 && status < 400)
+    throw new LabError('conflict', `answered ${status}, a redirect: put the address that it leads to into notify`)
+  if (status < 200 || status >= 300) throw new LabError('conflict', `answered ${status}`)
+}
+
+async function statusOf(asked: ClientRequest, body: string | undefined, closing: AbortSignal): Promise<number> {
+  const tooLong = `has not answered within ${longest_ms / 1000} s`
+  const timer = setTimeout(() => asked.destroy(new Error(tooLong)), longest_ms)
+  const end = () => asked.destroy()
+  closing.addEventListener('abort', end, { once: true })
+  try {
+    const answered = new Promise<IncomingMessage>((resolve, reject) => asked.on('response', resolve).on('error', reject))
+    asked.end(body)
+    const answer = await answered
+    // What it says is of no use to anybody, however much it is.
+    answer.destroy()
+    return answer.statusCode ?? 0
+  } catch (error) {
+    const why = messageOf(error) === tooLong ? tooLong : `could not be reached (${reasonOf(error)})`
+    throw new LabError('disconnected', why)
+  } finally {
+    clearTimeout(timer)
+    closing.removeEventListener('abort', end)
+  }
+}
+
+/** The host that a message goes to; a path may hold a secret. */
+export function hostOf({ url }: NotifyTarget): string {
+  return typeof url === 'string' ? new URL(url).host : `the address in ${url.file}`
+}
+
+async function secretOf(secret: Secret): Promise<string> {
+  if (typeof secret === 'string') return secret
+  const { file } = secret
+  const folder = process.env.CREDENTIALS_DIRECTORY
+  const path = file.startsWith('/') || !folder ? file : `${folder}/${file}`
+  const text = (await readText(path)).trim()
+  if (text === '' || text.length > longestSecret || /[\r\n\0]/.test(text))
+    throw new LabError('config', `${file} must hold one line of text`)
+  return text
+}
+
+/** Node's own words name the address, whose path may be a secret; its code does not. */
+function reasonOf(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : messageOf(error).slice(0, 80)
+}

@@ -1,0 +1,304 @@
+// Tells people who are not at the bench that they are needed: each message goes to the webhooks of the configuration that want it, and is kept
+// on the card until its receiver has taken it. No event, no stop and no run ever waits for that.
+
+import { hash, randomUUID } from 'node:crypto'
+import * as v from 'valibot'
+import type { NotifyTarget } from '../config/notify.ts'
+import { notifyKinds } from '../config/notify.ts'
+import { LabError, messageOf as sentenceOf } from '../errors.ts'
+import type { RuntimeEvent } from '../events/event.ts'
+import type { Sink } from '../events/sinks.ts'
+import type { Clock } from '../kit/clock.ts'
+import { Journal } from '../kit/journal.ts'
+import type { Report } from '../kit/json_file.ts'
+import type { Log } from '../kit/log.ts'
+import { deliver, hostOf } from './deliver.ts'
+import { type Ending, endings } from './endings.ts'
+import { formats } from './formats.ts'
+import { type Message, messageOf } from './messages.ts'
+
+const Letter = v.strictObject({
+  id: v.string(),
+  kinds: v.array(v.picklist(notifyKinds)),
+  thing: v.string(),
+  text: v.string(),
+  execution_id: v.nullable(v.string()),
+  system_id: v.string(),
+  at: v.number(),
+  times: v.number(),
+})
+/** A letter that waits for its receiver, or the id of one that waits no more. */
+const Entry = v.union([v.strictObject({ receiver: v.string(), letter: Letter }), v.strictObject({ gone: v.string() })])
+type Entry = v.InferOutput<typeof Entry>
+type Waiting = Extract<Entry, { letter: unknown }>
+
+/** How it stands with a receiver. Times are Unix time in seconds. */
+export type ReceiverStatus = {
+  host: string
+  on: string[]
+  format: string
+  waiting: number
+  delivered_at: number | null
+  failure: string | null
+}
+
+type Receiver = { target: NotifyTarget; delivered_at: number | null; failure: string | null; told_ms: number; isRunning: boolean }
+
+export type NotifierOptions = {
+  folder: string
+  system_id: string
+  clock: Clock
+  log: Log
+  report: Report
+  /** Those of the configuration; `reload` takes others. */
+  targets: readonly NotifyTarget[]
+  /** Whether a run has anything to do with the bench: those on the clock alone are told to nobody. */
+  isReal(execution_id: string): boolean
+  /** What may end soon; looked at once a day. */
+  ending(): Ending
+}
+
+const mostWaiting = 1000
+/** After the start: a service that breaks off at once looks for nothing. */
+const firstLook_ms = 60_000
+const day_ms = 86_400_000
+/** Of one thing one message in so long. */
+const quiet_ms = 60_000
+const mostThings = 1000
+const firstAgain_ms = 5000
+const longestAgain_ms = 15 * 60_000
+/** The log tells of a receiver that fails once in so long. */
+const tellAgain_ms = 3_600_000
+
+export class Notifier implements Sink {
+  readonly name = 'notify'
+  readonly #options: NotifierOptions
+  readonly #journal: Journal<Entry>
+  readonly #closing = new AbortController()
+  readonly #receivers = new Map<string, Receiver>()
+  /** By thing: how many messages were left out in this minute, and the last of them. */
+  readonly #quiet = new Map<string, { last?: Message; times: number }>()
+  readonly #timers = new Set<() => void>()
+  #waiting: Waiting[]
+  #dropped = 0
+  #writing: Promise<unknown> = Promise.resolve()
+  #running = new Set<Promise<void>>()
+
+  static async open(options: NotifierOptions): Promise<Notifier> {
+    const { folder, report } = options
+    const loss = 'messages that were to be sent may be lost'
+    return new Notifier(options, await Journal.open({ path: `${folder}/notify.jsonl`, schema: Entry, report, loss, live: waitingOf }))
+  }
+
+  private constructor(options: NotifierOptions, journal: Journal<Entry>) {
+    this.#options = options
+    this.#journal = journal
+    this.#waiting = waitingOf(journal.live)
+    this.reload(options.targets)
+    this.#after(firstLook_ms, () => this.#lookForEndings())
+  }
+
+  /** Messages that were left out because too many waited, since the service began. */
+  get dropped(): number {
+    return this.#dropped
+  }
+
+  /** How it stands with each receiver, in the order of the configuration. */
+  status(): ReceiverStatus[] {
+    return [...this.#receivers].map(([key, { target, delivered_at, failure }]) => ({
+      host: hostOf(target),
+      on: target.on,
+      format: target.format,
+      waiting: this.#waiting.filter(({ receiver }) => receiver === key).length,
+      delivered_at,
+      failure,
+    }))
+  }
+
+  onEvent(event: RuntimeEvent): void {
+    if (this.#receivers.size === 0) return
+    const message = messageOf(event)
+    if (!message || (message.execution_id !== null && !this.#options.isReal(message.execution_id))) return
+    this.tell(message)
+  }
+
+  /** Sends it soon; of one thing one message a minute, the last of those that were left out at its end. */
+  tell(message: Message, times = 0): void {
+    if (this.#receivers.size === 0) return
+    const quiet = this.#quiet.get(message.thing)
+    if (quiet) {
+      quiet.last = message
+      quiet.times++
+      return
+    }
+    if (this.#quiet.size >= mostThings) {
+      this.#dropped++
+      return
+    }
+    this.#quiet.set(message.thing, { times: 0 })
+    this.#after(quiet_ms, () => {
+      const { last, times } = this.#quiet.get(message.thing)!
+      this.#quiet.delete(message.thing)
+      if (last) this.tell(last, times - 1)
+    })
+    this.#post(message, times)
+  }
+
+  /** Takes over the receivers of the configuration. What waits for one that is gone is dropped. */
+  reload(wanted: readonly NotifyTarget[]): void {
+    const targets = new Map(wanted.map((target) => [keyOf(target), target] as const))
+    for (const key of this.#receivers.keys()) if (!targets.has(key)) this.#receivers.delete(key)
+    for (const [key, target] of targets) {
+      const known = this.#receivers.get(key)
+      if (known) {
+        known.target = target
+        continue
+      }
+      this.#receivers.set(key, { target, delivered_at: null, failure: null, told_ms: Number.NEGATIVE_INFINITY, isRunning: false })
+      if (target.on.includes('alive')) this.#beat(key)
+      this.#run(key)
+    }
+    for (const { receiver, letter } of [...this.#waiting]) if (!this.#receivers.has(receiver)) this.#drop(letter.id)
+  }
+
+  /** Sends a message to each receiver at once, and answers what came of it. Rejects with `conflict` where none is configured. */
+  async test(): Promise<{ host: string; failure: string | null }[]> {
+    if (this.#receivers.size === 0) throw new LabError('conflict', 'the configuration names no receiver: add one to "notify", then reload')
+    const { system_id } = this.#options
+    const text = 'This is a test. When somebody is needed at the bench, a message like this one comes'
+    const letter = { id: randomUUID(), kinds: [], thing: 'test', text, execution_id: null, system_id, at: Date.now() / 1000, times: 0 }
+    return Promise.all(
+      [...this.#receivers.keys()].map(async (key) => {
+        const { target } = this.#receivers.get(key)!
+        const isBeat = target.on.every((kind) => kind === 'alive')
+        await this.#deliver(key, isBeat ? undefined : letter)
+        return { host: hostOf(target), failure: this.#receivers.get(key)?.failure ?? null }
+      }),
+    )
+  }
+
+  /** Resolves when nothing is under way any more. What waits is sent after the next start. */
+  async close(): Promise<void> {
+    this.#closing.abort()
+    for (const cancel of this.#timers) cancel()
+    await Promise.all(this.#running)
+    await this.#writing
+    await this.#journal.close()
+  }
+
+  #lookForEndings(): void {
+    for (const message of endings(this.#options.ending(), Date.now() / 1000)) this.tell(message)
+    this.#after(day_ms, () => this.#lookForEndings())
+  }
+
+  #post(message: Message, times: number): void {
+    const { system_id } = this.#options
+    for (const [key, { target }] of this.#receivers) {
+      if (!message.kinds.some((kind) => target.on.includes(kind))) continue
+      const entry = { receiver: key, letter: { ...message, id: randomUUID(), system_id, at: Date.now() / 1000, times } }
+      this.#waiting.push(entry)
+      this.#write(entry)
+      if (this.#waiting.length > mostWaiting) {
+        this.#dropped++
+        this.#drop(this.#waiting[0]!.letter.id)
+      }
+      this.#run(key)
+    }
+  }
+
+  /** Sends what waits for a receiver, one after the other, until nothing does. */
+  #run(key: string): void {
+    const receiver = this.#receivers.get(key)
+    if (!receiver || receiver.isRunning) return
+    receiver.isRunning = true
+    const running = this.#sendAll(key).finally(() => {
+      receiver.isRunning = false
+      this.#running.delete(running)
+    })
+    this.#running.add(running)
+  }
+
+  async #sendAll(key: string): Promise<void> {
+    for (let again_ms = firstAgain_ms; ; ) {
+      const next = this.#waiting.find(({ receiver }) => receiver === key)
+      if (!next || this.#closing.signal.aborted || !this.#receivers.has(key)) return
+      if (await this.#deliver(key, next.letter)) {
+        this.#drop(next.letter.id)
+        again_ms = firstAgain_ms
+      } else {
+        await this.#pause(again_ms)
+        again_ms = Math.min(2 * again_ms, longestAgain_ms)
+      }
+    }
+  }
+
+  /** A letter, or the sign of life. Answers whether it was taken. */
+  async #deliver(key: string, letter: Waiting['letter'] | undefined): Promise<boolean> {
+    const receiver = this.#receivers.get(key)
+    if (!receiver) return false
+    const { target } = receiver
+    const sent = letter ? { method: 'POST' as const, ...formats[target.format](letter) } : { method: 'GET' as const }
+    try {
+      await deliver(target, sent, this.#closing.signal)
+      receiver.delivered_at = Date.now() / 1000
+      receiver.failure = null
+      return true
+    } catch (error) {
+      if (this.#closing.signal.aborted) return false
+      receiver.failure = sentenceOf(error)
+      const now_ms = this.#options.clock.now()
+      if (now_ms - receiver.told_ms >= tellAgain_ms) {
+        receiver.told_ms = now_ms
+        this.#options.log.warn(`notify: ${hostOf(target)} ${receiver.failure}; its messages are kept and sent again`)
+      }
+      return false
+    }
+  }
+
+  #beat(key: string): void {
+    const target = this.#receivers.get(key)?.target
+    if (!target?.on.includes('alive')) return
+    const beating = this.#deliver(key, undefined).then(() => {
+      this.#running.delete(beating)
+      this.#after(target.every_s * 1000, () => this.#beat(key))
+    })
+    this.#running.add(beating)
+  }
+
+  #drop(id: string): void {
+    this.#waiting = this.#waiting.filter(({ letter }) => letter.id !== id)
+    this.#write({ gone: id })
+  }
+
+  /** A card that refuses it costs nothing but what a restart would have sent. */
+  #write(entry: Entry): void {
+    this.#writing = this.#writing.then(() => this.#journal.append(entry)).catch(() => undefined)
+  }
+
+  #after(ms: number, call: () => void): void {
+    if (this.#closing.signal.aborted) return
+    const cancel = this.#options.clock.after(ms, () => {
+      this.#timers.delete(cancel)
+      call()
+    })
+    this.#timers.add(cancel)
+  }
+
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.#closing.signal.aborted) return resolve()
+      this.#closing.signal.addEventListener('abort', () => resolve(), { once: true })
+      this.#after(ms, resolve)
+    })
+  }
+}
+
+/** A receiver is known by its address: another one has another. */
+function keyOf({ url, on }: NotifyTarget): string {
+  return hash('sha256', JSON.stringify([url, on])).slice(0, 16)
+}
+
+function waitingOf(entries: readonly Entry[]): Waiting[] {
+  const gone = new Set(entries.flatMap((entry) => ('gone' in entry ? [entry.gone] : [])))
+  return entries.filter((entry): entry is Waiting => 'letter' in entry && !gone.has(entry.letter.id)).slice(-mostWaiting)
+}

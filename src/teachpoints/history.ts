@@ -1,0 +1,108 @@
+// The versions of each teachpoint, the newest twenty, deletions among them: what an undo goes back to. They lie beside the points; where a crash
+// came between the two files, or somebody edited the points by hand, the present point counts as a version of which nobody knows who made it.
+
+import { createHash } from 'node:crypto'
+import * as v from 'valibot'
+import type { Report } from '../kit/json_file.ts'
+import { LineFile } from '../kit/json_lines.ts'
+import { SerialQueue } from '../kit/serial_queue.ts'
+import { Teachpoint } from './teachpoint.ts'
+
+export const Version = v.strictObject({
+  version: v.pipe(v.string(), v.description('What `restore` takes; it is the ETag of the point, and another one for another content')),
+  at: v.pipe(v.nullable(v.number()), v.description('Unix time of the change; null where it is not known'), v.metadata({ unit: 's' })),
+  by: v.pipe(v.nullable(v.string()), v.description('Whose key it was; null where it is not known')),
+  point: v.pipe(v.nullable(Teachpoint), v.description('null where the point was deleted')),
+})
+export type Version = v.InferOutput<typeof Version>
+
+const Line = v.strictObject({ key: v.string(), ...Version.entries })
+type Line = v.InferOutput<typeof Line>
+
+/** A point before and after a change; undefined where there is none. */
+export type Change = { key: string; before: Teachpoint | undefined; after: Teachpoint | undefined }
+
+const mostVersions = 20
+/** Points whose versions are kept; the one that was changed longest ago goes first. */
+const mostKept = 10_000
+/** The file begins anew when it has so many lines, or twice as many as it needs. */
+const fewLines = 1000
+const mostWaiting = 64
+
+export class TeachpointHistory {
+  readonly #file: LineFile<Line>
+  readonly #report: Report
+  readonly #queue = new SerialQueue(mostWaiting)
+  /** Oldest first; the point that was changed last is the last one. */
+  readonly #versions = new Map<string, Version[]>()
+  #lines = 0
+
+  static async open({ folder, report }: { folder: string; report: Report }): Promise<TeachpointHistory> {
+    const loss = 'earlier versions of teachpoints may be missing; the points themselves are whole'
+    const file = new LineFile({ path: `${folder}/teachpoint_history.jsonl`, schema: Line, report, loss })
+    return new TeachpointHistory(file, await file.read(), report)
+  }
+
+  private constructor(file: LineFile<Line>, lines: readonly Line[], report: Report) {
+    this.#file = file
+    this.#report = report
+    for (const { key, ...version } of lines) this.#put(key, version)
+  }
+
+  /** Newest first; the first one is how the point is now. */
+  of(key: string, now: Teachpoint | undefined): Version[] {
+    const versions = this.#versions.get(key) ?? []
+    const all = isLast(versions, now) ? versions : [...versions, unknown(now)]
+    return all.toReversed()
+  }
+
+  /** Resolves when the versions are on the card. A card that refuses them is reported: the points themselves are stored. */
+  async add(changes: readonly Change[], by: string | null): Promise<void> {
+    const at = Date.now() / 1000
+    const lines = changes.flatMap(({ key, before, after }) => {
+      const known = this.#versions.get(key) ?? []
+      const missed = before !== undefined && !isLast(known, before) ? [{ key, ...unknown(before) }] : []
+      return [...missed, { key, version: versionOf(after), at, by, point: after ?? null }]
+    })
+    for (const { key, ...version } of lines) this.#put(key, version)
+    await this.#queue.run(() => this.#write(lines)).catch((error) => this.#report({ kind: 'storage', message: `${error.message}` }))
+  }
+
+  async close(): Promise<void> {
+    await this.#queue.run(() => this.#file.close())
+  }
+
+  async #write(lines: readonly Line[]): Promise<void> {
+    const needed = [...this.#versions.values()].reduce((sum, versions) => sum + versions.length, 0)
+    if (this.#file.isOpen && this.#lines + lines.length <= Math.max(fewLines, 2 * needed)) {
+      await this.#file.add(lines, { isSynced: true })
+      this.#lines += lines.length
+      return
+    }
+    const all = [...this.#versions].flatMap(([key, versions]) => versions.map((version) => ({ key, ...version })))
+    await this.#file.begin(all)
+    this.#lines = all.length
+  }
+
+  #put(key: string, version: Version): void {
+    const versions = [...(this.#versions.get(key) ?? []), version].slice(-mostVersions)
+    this.#versions.delete(key)
+    this.#versions.set(key, versions)
+    const [oldest] = this.#versions.keys()
+    if (this.#versions.size > mostKept && oldest !== undefined) this.#versions.delete(oldest)
+  }
+}
+
+/** Another one for another content; `deleted` for none. */
+export function versionOf(point: Teachpoint | undefined): string {
+  return point ? createHash('sha256').update(JSON.stringify(point)).digest('hex').slice(0, 32) : 'deleted'
+}
+
+function isLast(versions: readonly Version[], point: Teachpoint | undefined): boolean {
+  const last = versions.at(-1)
+  return last ? last.version === versionOf(point) : point === undefined
+}
+
+function unknown(point: Teachpoint | undefined): Version {
+  return { version: versionOf(point), at: null, by: null, point: point ?? null }
+}

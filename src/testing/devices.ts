@@ -1,0 +1,95 @@
+// One device on its simulation, on a clock that tests turn by hand. It counts as a real one: what it is doing is written down.
+
+import type { Test } from 'tap'
+import * as v from 'valibot'
+import { type Driver, isOnPins, type PinsDriver } from '../../drivers/driver.ts'
+import { simulatedBoard } from '../../drivers/transports/simulated_board.ts'
+import { simulatedLine } from '../../drivers/transports/simulated_line.ts'
+import type { Identity } from '../devices/device.ts'
+import { Ledger } from '../devices/ledger.ts'
+import { noStores } from '../devices/no_stores.ts'
+import type { RunStore } from '../devices/operation_journal.ts'
+import { Registry } from '../devices/registry.ts'
+import { WireLog } from '../devices/wire_log.ts'
+import { VirtualClock } from '../kit/clock.ts'
+import { silent } from '../kit/log.ts'
+
+type Options = {
+  settings?: object
+  identity?: Partial<Identity>
+  /** Whether the service that ended before left it on; the operation that did, a stop that was not heard for `stop`. */
+  wasOn?: boolean | 'stop'
+  on_restart?: 'halt' | 'leave'
+}
+
+/** `d`, not started yet: `start` has it looked at. `written` is all that the host wrote. */
+export async function oneDevice<Settings>(
+  t: Test,
+  driver: Driver<Settings> | PinsDriver<Settings>,
+  { settings = {}, identity = {}, wasOn = false, on_restart = 'halt' }: Options = {},
+) {
+  const clock = new VirtualClock()
+  const ending: (() => Promise<unknown>)[] = []
+  t.teardown(async () => {
+    for (const end of ending) await end()
+  })
+  const on = new Map<string, string>(wasOn ? [['d', wasOn === true ? 'shake' : wasOn]] : [])
+  const journal = journalOf(on)
+  const { configured, link, device, profile, written } = made(driver, { settings, identity, on_restart }, clock)
+  const registry = new Registry([configured], { clock, hub: { emit() {} }, ledger: new Ledger(), log: silent, ...noStores, journal })
+  ending.push(() => clock.run(registry.close()))
+  const instrument = registry.find('d')
+  const start = () => {
+    registry.start()
+    return clock.advance(1000)
+  }
+  const perform = (...asked: Parameters<typeof instrument.perform>) => clock.run(instrument.perform(...asked))
+  /** What is written down as on. */
+  const leftOn = () => journal.on
+  /** One to put in its place. */
+  const another = () => made(driver, { settings, identity, on_restart }, clock)
+  return { clock, registry, instrument, link, device, profile, leftOn, written, start, perform, another }
+}
+
+type Choice = Required<Pick<Options, 'settings' | 'identity' | 'on_restart'>>
+
+/** `d` on a simulation of its own. */
+function made<Settings>(driver: Driver<Settings> | PinsDriver<Settings>, { settings, identity, on_restart }: Choice, clock: VirtualClock) {
+  const { link, device, profile } = put(driver, v.parse(driver.settings, settings), clock)
+  const wire = new WireLog()
+  const written: string[] = []
+  link.onWire((direction, bytes) => {
+    wire.note(direction, bytes)
+    if (direction === 'to_device') written.push(Buffer.from(bytes).toString('latin1').trim())
+  })
+  const about = { device_id: 'd', type: driver.type, name: 'D', driver: 'd', simulated: false, time_scale: 1, bounds: {} }
+  const configured = { ...about, identity, on_restart, driven: { device, link, profile, wire } }
+  return { configured, link, device, profile, written }
+}
+
+/** In virtual time no file is waited for. */
+function journalOf(operations: Map<string, string>): RunStore {
+  return {
+    get on() {
+      return [...operations.keys()]
+    },
+    get haltsOwed() {
+      return [...operations].filter(([, operation]) => operation === 'stop').map(([device_id]) => device_id)
+    },
+    async switchedOn(device_id, operation) {
+      operations.set(device_id, operation)
+    },
+    async switchedOff(device_id) {
+      operations.delete(device_id)
+    },
+  }
+}
+
+function put<Settings>(driver: Driver<Settings> | PinsDriver<Settings>, settings: Settings, clock: VirtualClock) {
+  if (isOnPins(driver)) {
+    const board = simulatedBoard({ simulate: driver.simulate, plan: driver.plan(settings), settings, clock, wire: clock })
+    return { link: board, device: driver.open({ board, clock, settings }), profile: driver.profile(settings) }
+  }
+  const line = simulatedLine({ simulate: driver.simulate, settings, serial: driver.serial, clock, wire: clock })
+  return { link: line, device: driver.open({ line, clock, settings }), profile: driver.profile(settings) }
+}

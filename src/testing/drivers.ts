@@ -1,0 +1,86 @@
+// A device on its simulator, on a clock that tests turn by hand; and a clock for what has to be tried in real time.
+
+import * as v from 'valibot'
+import type { Driver, PinsDriver } from '../../drivers/driver.ts'
+import { type SimulatedBoard, simulatedBoard } from '../../drivers/transports/simulated_board.ts'
+import { type SimulatedLine, simulatedLine } from '../../drivers/transports/simulated_line.ts'
+import type { Device } from '../devices/device.ts'
+import { type Clock, systemClock, VirtualClock } from '../kit/clock.ts'
+
+export type Bench = {
+  device: Device
+  line: SimulatedLine
+  clock: VirtualClock
+  /** All that the host wrote, frame by frame, as latin1 text. */
+  written: string[]
+  /** Lets the operation take the time it needs, and answers what it answers. */
+  run<T>(promise: Promise<T>): Promise<T>
+}
+
+/** Puts the driver on its simulator. The line is open, the instrument just switched on. */
+export async function onSimulator<Settings>(driver: Driver<Settings>, settings: unknown = {}): Promise<Bench> {
+  const clock = new VirtualClock()
+  const checked = v.parse(driver.settings, settings)
+  const line = simulatedLine({ simulate: driver.simulate, settings: checked, serial: driver.serial, clock, wire: clock })
+  const device = driver.open({ line, clock, settings: checked })
+  const written: string[] = []
+  line.onWire((direction, bytes) => {
+    if (direction === 'to_device') written.push(Buffer.from(bytes).toString('latin1'))
+  })
+  await line.open()
+  return { device, line, clock, written, run: (promise) => clock.run(promise) }
+}
+
+export type PinsBench = Omit<Bench, 'line'> & { board: SimulatedBoard }
+
+/** Puts a driver on pins on its simulation. The board is open, and nothing has been asked. */
+export async function onPins<Settings>(driver: PinsDriver<Settings>, settings: unknown = {}): Promise<PinsBench> {
+  const clock = new VirtualClock()
+  const checked = v.parse(driver.settings, settings)
+  const board = simulatedBoard({ simulate: driver.simulate, plan: driver.plan(checked), settings: checked, clock, wire: clock })
+  const device = driver.open({ board, clock, settings: checked })
+  const written: string[] = []
+  board.onWire((direction, bytes) => {
+    if (direction === 'to_device') written.push(Buffer.from(bytes).toString('latin1'))
+  })
+  await clock.run(board.open())
+  return { device, board, clock, written, run: (promise) => clock.run(promise) }
+}
+
+/** For operations that nobody aborts. */
+export const calm: AbortSignal = new AbortController().signal
+
+const tick_ms = 5
+/** With more than this between two ticks the machine did not let the process run, or the process was busy. */
+const stall_ms = 4 * tick_ms
+
+/**
+ * The machine's clock without the time for which this process stood still. After such a time Node rings timers before it reads what came in
+ * meanwhile, so that on the machine's own clock an answer that is there would come too late. The clock keeps no process alive.
+ */
+export function stallFreeClock(): Clock {
+  let last = systemClock.now()
+  let stalled = 0
+  const look = () => {
+    const now = systemClock.now()
+    stalled += Math.max(0, now - last - stall_ms)
+    last = now
+  }
+  setInterval(look, tick_ms).unref()
+  const clock: Clock = {
+    now() {
+      look()
+      return last - stalled
+    },
+    after(ms, call) {
+      const due = clock.now() + ms
+      let cancel = systemClock.after(ms, function ring() {
+        const left = due - clock.now()
+        if (left <= 0) call()
+        else cancel = systemClock.after(left, ring)
+      })
+      return () => cancel()
+    },
+  }
+  return clock
+}

@@ -1,0 +1,83 @@
+// A box on the network that has the line of an instrument, as ser2net or Moxa boxes do, and whatever can go wrong with it.
+
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+
+/**
+ * `refuse`: it is switched off, and its computer says so. `half_open`: it is gone without a word, and connections seem to be open.
+ * `slow`: every byte takes its time, in both directions. `reset` breaks what is connected, once, and nothing stays.
+ */
+export type BoxFault = 'refuse' | 'half_open' | 'slow'
+
+export type Box = {
+  readonly port: number
+  /** How many connections were made so far. */
+  readonly connections: number
+  /** From the instrument to whoever is connected. */
+  send(bytes: Uint8Array): void
+  setFault(fault: BoxFault): Promise<void>
+  /** What was half open is reset, as by a box that was started again. */
+  mend(): Promise<void>
+  reset(): void
+  close(): Promise<void>
+}
+
+const slow_ms = 150
+
+/** `hear` is given what arrives for the instrument. */
+export async function openBox(hear: (bytes: Uint8Array) => void): Promise<Box> {
+  const sockets = new Set<Socket>()
+  let fault: BoxFault | undefined
+  let connections = 0
+  /** Passes bytes on, through the fault that there is. */
+  const pass = (on: (bytes: Uint8Array) => void, bytes: Uint8Array) => {
+    if (fault === 'slow') setTimeout(on, slow_ms, bytes)
+    else if (fault !== 'half_open') on(bytes)
+  }
+  const server = createServer((socket) => {
+    connections++
+    sockets.add(socket)
+    socket.setNoDelay(true)
+    socket.on('data', (bytes) => pass(hear, bytes))
+    socket.on('error', () => undefined)
+    socket.on('close', () => sockets.delete(socket))
+  })
+  const listen = async (port: number) => {
+    server.listen(port, '127.0.0.1')
+    await once(server, 'listening')
+  }
+  const reset = () => {
+    for (const socket of sockets) socket.resetAndDestroy()
+    sockets.clear()
+  }
+  const switchOff = async () => {
+    if (!server.listening) return
+    const closed = once(server, 'close')
+    server.close()
+    reset()
+    await closed
+  }
+  await listen(0)
+  const { port } = server.address() as AddressInfo
+  return {
+    port,
+    get connections() {
+      return connections
+    },
+    send: (bytes) =>
+      pass((its) => {
+        for (const socket of sockets) socket.write(its)
+      }, bytes),
+    async setFault(its) {
+      fault = its
+      if (its === 'refuse') await switchOff()
+    },
+    async mend() {
+      if (fault === 'half_open') reset()
+      fault = undefined
+      if (!server.listening) await listen(port)
+    },
+    reset,
+    close: switchOff,
+  }
+}

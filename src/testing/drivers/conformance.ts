@@ -1,0 +1,598 @@
+// What every driver owes, whatever its instrument. Each test builds the driver on its simulator, by a function that is handed in.
+
+import type { Test } from 'tap'
+import { type LineFault, lineFaults } from '../../../drivers/transports/faults.ts'
+import type { Fault } from '../../../drivers/transports/simulated_line.ts'
+import { type Mechanism, mechanicalFaults } from '../../../drivers/transports/simulator.ts'
+import type { Device, EndedEarly, Limit, Link, Profile } from '../../devices/device.ts'
+import { type OperationName, operations } from '../../devices/operations.ts'
+import { LabError, messageOf } from '../../errors.ts'
+
+/** A driver on its simulator, in virtual time or in ours. */
+export type Subject = {
+  device: Device
+  profile: Profile
+  simulator: Mechanism
+  /** On pins, a cable to the parts can be unplugged, but no answer is garbled, halved or late. */
+  hangsOn: 'line' | 'board'
+  link: Pick<Link, 'state' | 'open'>
+  /** All that the host wrote, write by write, as latin1 text. */
+  written: string[]
+  /** Puts bytes on the line that the driver knows nothing of. */
+  write?(bytes: Uint8Array): void
+  setFault(fault: Fault): boolean
+  clearFaults(): void
+  /** Lets the promise take the time it needs, and answers what it answers. */
+  run<T>(promise: Promise<T>): Promise<T>
+  /** Lets time go by. */
+  pass(ms: number): Promise<void>
+  now(): number
+  /** On the machine's own clock: how long anything takes is up to its load there, so nothing is held against a bound. */
+  realTime?: true
+}
+
+export type Make = () => Promise<Subject>
+
+/** An operation that a driver can have a method for. */
+export type Name = Exclude<OperationName, 'stop'>
+type Outcome = { value: unknown } | { error: unknown }
+
+/** What has to be done before an operation, so that it may be done and really moves. Left out where a device cannot do it. */
+export const before: Partial<Record<Name, Name[]>> = {
+  shake: ['lock_plate', 'close'],
+  centrifuge: ['close'],
+  seal: ['close'],
+  open: ['close'],
+  close: ['open'],
+  lock_plate: ['unlock_plate'],
+  unlock_plate: ['lock_plate'],
+}
+
+/** What tells that the line or the instrument failed, and not who asked. */
+const failures = new Set(['no_reply', 'device_failed', 'disconnected'])
+/** How soon a halt is acknowledged, what is halted is at rest (a rotor takes its time), and an aborted operation has unwound. */
+export const acknowledged_ms = 10_000
+const rest_ms = 120_000
+export const unwind_ms = 2000
+/** How long a query may take that gets no answer: its two tries, and the finding of the line again. */
+export const query_ms = 30_000
+/** By then the latest of late replies has come. */
+const quiet_ms = 8000
+const look_ms = 250
+
+/** What can be tried in our own time too, as `undisturbed`, `halted` and `unplugged` for themselves. */
+export async function conformance(t: Test, make: Make): Promise<void> {
+  await undisturbed(t, make)
+  await halted(t, make)
+  await unplugged(t, make)
+}
+
+export async function undisturbed(t: Test, make: Make): Promise<void> {
+  const names = await namesOf(make)
+
+  await t.test('asked who it is and how it does, it neither moves nor heats', async (t) => {
+    const subject = await make()
+    const details = detailsOf(subject)
+    for (const ask of [() => subject.device.identify(), () => subject.device.check()]) {
+      const asked = await still(subject, ask())
+      t.notOk('error' in asked.outcome, 'it answers')
+      t.notOk(asked.stirred, 'nothing stirs')
+    }
+    t.same(detailsOf(subject), details, 'nothing has changed')
+    end(subject)
+  })
+
+  await t.test('initialize tells who it is and what it takes', async (t) => {
+    const subject = await make()
+    const { identity, limits = {} } = await subject.run(subject.device.initialize({}, never()))
+    const asked = await subject.run(subject.device.identify())
+    if (asked) t.same(asked, identity, 'it is the one that it says it is')
+    for (const [name, limit] of Object.entries(limits)) t.ok(limit.min < limit.max && subject.profile.limits[name], `${name} is a limit`)
+    end(subject)
+  })
+
+  await t.test('it does each operation that it offers', async (t) => {
+    const subject = await ready(make)
+    for (const name of names) {
+      await prepare(subject, name)
+      await subject.run(perform(subject, name))
+      t.pass(name)
+    }
+    end(subject)
+  })
+}
+
+/** `watch_ms` is how long a halted instrument is watched for moving again. */
+export async function halted(t: Test, make: Make, options: { names?: Name[]; watch_ms?: number } = {}): Promise<void> {
+  const { names = await namesOf(make), watch_ms = 60_000 } = options
+  await t.test('a halt in the middle of an operation ends it, and nothing moves until it is initialized', async (t) => {
+    for (const name of names) await halts(t, make, name, 0.5, watch_ms)
+  })
+}
+
+export async function unplugged(t: Test, make: Make, options: { names?: Name[] } = {}): Promise<void> {
+  const { names = await namesOf(make) } = options
+  await t.test('an operation fails when its line is unplugged, and works again after initialize', async (t) => {
+    for (const name of names) await fails(t, make, name, 'unplug', 0.5)
+  })
+}
+
+/** What takes too long in our own time. */
+export async function conformanceInVirtualTime(t: Test, make: Make): Promise<void> {
+  const names = await namesOf(make)
+
+  await t.test('a halt ends an operation at any moment', async (t) => {
+    for (const name of names) for (const moment of [0, 0.1, 0.25, 0.75, 0.95, 0.98]) await halts(t, make, name, moment, 600_000)
+  })
+
+  await t.test('a halt when nothing runs stops heating too, and a second halt is as good as the first', async (t) => {
+    const subject = await ready(make)
+    for (const name of names) {
+      await prepare(subject, name)
+      await subject.run(perform(subject, name))
+    }
+    for (const which of ['first', 'second']) {
+      const outcome = await settled(subject, subject.device.halt(), acknowledged_ms)
+      t.ok(outcome && 'value' in outcome, `the ${which} halt is acknowledged`)
+      t.ok(await comesToRest(subject), 'it rests')
+    }
+    end(subject)
+  })
+
+  await t.test('each fault of the line ends an operation, and after initialize it works again', async (t) => {
+    const faults = await faultsOf(make)
+    for (const name of names) for (const fault of faults) for (const moment of [0, 0.5]) await fails(t, make, name, fault, moment)
+  })
+
+  await t.test('each fault of the line ends a query, and the next one is answered as before', async (t) => {
+    const queries = await queriesOf(make)
+    for (const fault of [...(await faultsOf(make)), 'unplug'] as const) for (const query of queries) await misses(t, make, query, fault)
+  })
+
+  await t.test('a check fails soon after the instrument has fallen silent', async (t) => {
+    const subject = await ready(make)
+    await subject.run(subject.device.check())
+    const silent = subject.hangsOn === 'line' ? 'no_reply' : 'unplug'
+    subject.setFault(silent)
+    const until = subject.now() + query_ms
+    let outcome: Outcome | undefined
+    while (!(outcome && 'error' in outcome) && subject.now() < until) {
+      await subject.pass(2000)
+      outcome = await settled(subject, subject.device.check(), query_ms)
+    }
+    isFailure(t, outcome, `check, ${silent}`, silent)
+    end(subject)
+  })
+  await queriesInVirtualTime(t, make, names)
+  await endsEarly(t, make, names)
+}
+
+/** The rest of `conformanceInVirtualTime`: what is asked, late answers, and what breaks inside. */
+async function queriesInVirtualTime(t: Test, make: Make, names: readonly Name[]): Promise<void> {
+  await t.test('what comes and is no answer is reported as that, and silence as silence', async (t) => {
+    for (const fault of ['garbage', 'no_reply'] as const) {
+      if (!(await faultsOf(make)).includes(fault)) continue
+      const [query] = await queriesOf(make)
+      const subject = await ready(make)
+      subject.setFault(fault)
+      const outcome = query && (await settled(subject, query.ask(subject.device), query_ms))
+      const words = outcome && 'error' in outcome ? messageOf(outcome.error) : ''
+      if (query) t.equal(/it speaks, but not as/.test(words), fault === 'garbage', `${query.name}, ${fault}: ${words}`)
+      end(subject)
+    }
+  })
+
+  await t.test('a late reply is never the answer to a later question', async (t) => {
+    const queries = (await faultsOf(make)).includes('late_reply') ? await queriesOf(make) : []
+    for (const first of queries) for (const second of queries) await keepsApart(t, make, first, second)
+  })
+
+  await t.test('what it writes when it only asks does nothing on an instrument that is ready to move', async (t) => {
+    const asking = await ready(make)
+    asking.written.length = 0
+    for (const query of await queriesOf(make)) await asking.run(query.ask(asking.device))
+    const subject = await ready(make)
+    for (const name of ['lock_plate', 'close'] as const) if (subject.device[name]) await subject.run(perform(subject, name))
+    const details = detailsOf(subject)
+    for (const frame of new Set(asking.written)) {
+      if (subject.hangsOn === 'board') t.match(frame, /^read /, 'no pin is set, and nothing is written on the bus')
+      subject.write?.(Buffer.from(frame, 'latin1'))
+      const { stirred } = await still(subject, subject.pass(3000))
+      t.notOk(stirred, `nothing stirs at ${JSON.stringify(frame)}`)
+    }
+    t.same(detailsOf(subject), details, 'nothing has changed')
+    end(asking)
+    end(subject)
+  })
+
+  await t.test('readings are answered while an operation runs, which ends well all the same', async (t) => {
+    const readings = (await queriesOf(make)).filter(({ name }) => name === 'get_temperature')
+    for (const reading of readings) for (const name of names) await readsBetween(t, make, name, reading)
+  })
+
+  await t.test('what breaks in the instrument makes an operation or the next check fail', async (t) => {
+    for (const fault of mechanicalFaults) {
+      if (!(await canHave(make, fault))) continue
+      const noticed: Name[] = []
+      for (const name of names) if (await breaks(t, make, name, fault)) noticed.push(name)
+      t.ok(noticed.length, `${fault} is noticed`, { noticed })
+    }
+  })
+}
+
+/** What `Device.end` owes. The profile lists the operations that can end early, and only those are tried. */
+async function endsEarly(t: Test, make: Make, names: readonly Name[]): Promise<void> {
+  const { device, profile } = await make()
+  const early = profile.ends_early ?? []
+  t.equal(device.end !== undefined, early.length > 0, 'it has a gentle end exactly where its profile lists operations that can end early')
+  t.ok(
+    early.every((name) => names.includes(name)),
+    'they are operations of it',
+  )
+  await t.test('an operation that can end early ends well before its time, and the next one needs no initialize', async (t) => {
+    for (const name of early) for (const moment of [0, 0.02, 0.3]) await endsWell(t, make, name, moment)
+  })
+}
+
+/** Long enough for an early end to be told from a regular one, in seconds. */
+const long_s = 600
+
+async function endsWell(t: Test, make: Make, name: Name, moment: number): Promise<void> {
+  const subject = await readyFor(make, name)
+  const what = `${name}, ended at ${moment * 100} %`
+  const began = subject.now()
+  const params = longer(name, subject.profile)
+  const performing = watched(perform(subject, name, never(), params))
+  await subject.pass(params.duration * 1000 * moment)
+  const gone_s = (subject.now() - began) / 1000
+  const ending = watched(subject.device.end!())
+  const performed = await settled(subject, performing, rest_ms)
+  t.ok(performed && 'value' in performed, `${what}: it ends well`, { performed })
+  const ended = await settled(subject, ending, 0)
+  const { seconds_left } = (ended && 'value' in ended ? ended.value : { seconds_left: Number.NaN }) as EndedEarly
+  t.ok(seconds_left <= params.duration && seconds_left >= params.duration - gone_s - 5, `${what}: it tells how much was left`, { ended })
+  t.notOk(subject.simulator.world.moving, `${what}: it rests`)
+  await prepare(subject, name)
+  await subject.run(perform(subject, name))
+  t.pass(`${what}: the next one runs to its own end`)
+  end(subject)
+}
+
+/** As `paramsOf`, with a long duration. */
+export function longer(name: Name, profile: Profile): Record<string, number> & { duration: number } {
+  return { ...paramsOf(name, profile), duration: Math.min(long_s, profile.limits.duration?.max ?? long_s) }
+}
+
+async function halts(t: Test, make: Make, name: Name, moment: number, watch_ms: number): Promise<void> {
+  const subject = await readyFor(make, name)
+  const what = `${name} ${subject.realTime ? 'as it moves' : `at ${moment * 100} %`}`
+  const performing = watched(perform(subject, name))
+  const took = await comesTo(moment, { make, subject, name, performing })
+  const before = subject.written.length
+  const halting = watched(subject.device.halt())
+  t.ok(subject.written.length > before, `${what}: the bytes are on the wire when halt returns`)
+  const performed = await settled(subject, performing, acknowledged_ms)
+  t.ok(performed && 'error' in performed && performed.error instanceof LabError, `${what}: the operation ends, and not as done`)
+  // What no stop can end is halted when it has come to its end.
+  const { uninterruptible } = subject.profile.features
+  const halted = await settled(subject, halting, acknowledged_ms + (uninterruptible ? took : 0))
+  t.ok(halted && 'value' in halted, `${what}: the halt is acknowledged`)
+  if (uninterruptible) t.notOk(isStirring(subject), `${what}: and not before it is at rest`)
+  t.ok(await comesToRest(subject), `${what}: it comes to rest`)
+  t.notOk(await stirs(subject, watch_ms), `${what}: it stays at rest`)
+  await worksAgain(t, subject, name, what)
+  end(subject)
+}
+
+async function fails(t: Test, make: Make, name: Name, fault: Fault, moment: number): Promise<void> {
+  const subject = await readyFor(make, name)
+  const what = `${name}, ${fault} ${subject.realTime ? 'as it moves' : `at ${moment * 100} %`}`
+  const abort = new AbortController()
+  const performing = watched(perform(subject, name, abort.signal))
+  const took = await comesTo(moment, { make, subject, name, performing })
+  subject.setFault(fault)
+  let outcome = await settled(subject, performing, took + operations[name].margin_seconds * 1000)
+  if (!outcome) {
+    abort.abort(new LabError('no_reply', 'it did not end in time'))
+    outcome = await settled(subject, performing, unwind_ms)
+  }
+  isFailure(t, outcome, what, fault)
+  await recover(t, subject)
+  await worksAgain(t, subject, name, what)
+  end(subject)
+}
+
+type Under = { make: Make; subject: Subject; name: Name; performing: Watched }
+
+/** Lets an operation come as far as `moment`, a part of the time it takes, or in real time until it moves. Answers how long it takes. */
+async function comesTo(moment: number, { make, subject, name, performing }: Under): Promise<number> {
+  if (subject.realTime) {
+    while (!performing.outcome && !subject.simulator.world.moving) await subject.pass(20)
+    return Number.POSITIVE_INFINITY
+  }
+  const took = await timed(make, name)
+  await subject.pass(took * moment)
+  return took
+}
+
+async function misses(t: Test, make: Make, query: Query, fault: Fault): Promise<void> {
+  const what = `${query.name}, ${fault}`
+  const subject = await ready(make)
+  const usual = await subject.run(query.ask(subject.device))
+  subject.setFault(fault)
+  isFailure(t, await settled(subject, query.ask(subject.device), query_ms), what, fault)
+  subject.clearFaults()
+  if (subject.link.state !== 'open') await subject.link.open()
+  const again = await settled(subject, query.ask(subject.device), query_ms)
+  t.ok(again && 'value' in again && alike(again.value, usual), `${what}: it is answered as before`)
+  end(subject)
+}
+
+async function keepsApart(t: Test, make: Make, first: Query, second: Query): Promise<void> {
+  const subject = await ready(make)
+  const usual = await subject.run(second.ask(subject.device))
+  subject.setFault('late_reply')
+  const missed = watched(first.ask(subject.device))
+  await subject.pass(5000)
+  subject.clearFaults()
+  for (let times = 0; times < 12; times++) {
+    const outcome = await settled(subject, second.ask(subject.device), query_ms)
+    t.ok(outcome && ('error' in outcome || alike(outcome.value, usual)), `${second.name} after ${first.name}: its own answer or none`)
+    await subject.pass(300)
+  }
+  t.ok(await settled(subject, missed, query_ms), `${first.name} has ended`)
+  end(subject)
+}
+
+async function readsBetween(t: Test, make: Make, name: Name, reading: Query): Promise<void> {
+  const took = await timed(make, name)
+  const subject = await readyFor(make, name)
+  const performing = watched(perform(subject, name))
+  for (let times = 0; times < 4; times++) {
+    const outcome = await settled(subject, reading.ask(subject.device), query_ms)
+    t.ok(outcome && 'value' in outcome, `${reading.name} during ${name}`)
+    await subject.pass(took / 8)
+  }
+  const performed = await settled(subject, performing, 2 * took + operations[name].margin_seconds * 1000)
+  t.ok(performed && 'value' in performed, `${name} ends well`)
+  end(subject)
+}
+
+/** Whether it was noticed. What an operation has nothing to do with, it need not notice. */
+async function breaks(t: Test, make: Make, name: Name, fault: Fault): Promise<boolean> {
+  const what = `${name}, ${fault}`
+  const took = await timed(make, name)
+  const subject = await readyFor(make, name)
+  const performing = watched(perform(subject, name))
+  await subject.pass(took / 2)
+  subject.setFault(fault)
+  const performed = await settledOr(subject, performing, took + operations[name].margin_seconds * 1000)
+  const checked = await settledOr(subject, subject.device.check(), query_ms)
+  const errors = [performed, checked].flatMap((outcome) => ('error' in outcome ? [outcome.error] : []))
+  for (const error of errors) saysWhatToDo(t, error, what)
+  t.ok(
+    errors.every((error) => error instanceof LabError),
+    `${what}: it ends, and says what is wrong if anything is`,
+    { errors },
+  )
+  await recover(t, subject)
+  await worksAgain(t, subject, name, what)
+  end(subject)
+  return errors.length > 0
+}
+
+async function canHave(make: Make, fault: Fault): Promise<boolean> {
+  const subject = await make()
+  const can = subject.setFault(fault)
+  end(subject)
+  return can
+}
+
+/** What a service does after a failure, and then an operator: halt, mend, wait a little, initialize. */
+export async function recover(t: Test, subject: Subject): Promise<void> {
+  subject.clearFaults()
+  if (subject.link.state !== 'open') await subject.link.open()
+  await subject.pass(quiet_ms)
+  await settled(subject, subject.device.halt(), acknowledged_ms)
+  t.ok(await comesToRest(subject), 'it comes to rest when it is halted')
+}
+
+export async function worksAgain(t: Test, subject: Subject, name: Name, what: string): Promise<void> {
+  try {
+    await subject.run(subject.device.initialize({}, never()))
+    await prepare(subject, name)
+    await subject.run(perform(subject, name))
+    t.pass(`${what}: after initialize it works again`)
+  } catch (error) {
+    t.fail(`${what}: after initialize it works again`, { error })
+  }
+}
+
+/** A reply that is only late may still be waited for. */
+export function isFailure(t: Test, outcome: Outcome | undefined, what: string, fault: Fault): void {
+  if (outcome && 'value' in outcome && fault === 'late_reply') return
+  const code = outcome && 'error' in outcome && outcome.error instanceof LabError ? outcome.error.code : undefined
+  t.ok(code && failures.has(code), `${what}: it fails as the line or the instrument`, { outcome })
+  if (outcome && 'error' in outcome) saysWhatToDo(t, outcome.error, what)
+}
+
+/** Matches a sentence in the imperative that tells a person what to do. */
+const action =
+  /(^|[.;:,] (then )?|\band )(see|look|read|check|find|wait|use|call|switch|let|clear|close|open|remove|free|clean|load|put|plug|ask|update|initialize|stop|compare)\b/i
+/** A number that stands for an error, without words of its own behind it. */
+const bareNumber = /\b(error|code|ERR) ?\d+\b(?! (\(|up in ))/
+
+/** The sentence of an error names no error by its number alone, and says what to do. */
+export function saysWhatToDo(t: Test, error: unknown, what: string): void {
+  const sentence = messageOf(error)
+  t.notMatch(sentence, bareNumber, `${what}: no number without words`)
+  t.match(sentence, action, `${what}: it says what to do`)
+}
+
+export type Query = { name: 'identify' | 'check' | 'get_temperature'; ask(device: Device): Promise<unknown> }
+
+/** What can be asked without doing anything, as far as it reaches the wire at all. */
+export async function queriesOf(make: Make): Promise<Query[]> {
+  const subject = await ready(make)
+  const queries: Query[] = [
+    { name: 'identify', ask: (device) => device.identify() },
+    { name: 'check', ask: (device) => device.check() },
+  ]
+  if (subject.device.get_temperature) queries.push({ name: 'get_temperature', ask: (device) => device.get_temperature!() })
+  const asking: Query[] = []
+  for (const query of queries) {
+    const before = subject.written.length
+    await subject.run(query.ask(subject.device))
+    if (subject.written.length > before) asking.push(query)
+  }
+  end(subject)
+  return asking
+}
+
+export async function namesOf(make: Make): Promise<Name[]> {
+  const subject = await make()
+  end(subject)
+  return (Object.keys(operations) as OperationName[]).filter((name): name is Name => name !== 'stop' && subject.device[name] !== undefined)
+}
+
+export async function ready<S extends Subject>(make: () => Promise<S>): Promise<S> {
+  const subject = await make()
+  await subject.run(subject.device.initialize({}, never()))
+  return subject
+}
+
+async function faultsOf(make: Make): Promise<LineFault[]> {
+  const subject = await make()
+  end(subject)
+  return subject.hangsOn === 'line' ? lineFaults : []
+}
+
+/** Where the operation can begin; for `initialize`, as it was switched on. */
+export async function readyFor<S extends Subject>(make: () => Promise<S>, name: Name): Promise<S> {
+  if (name === 'initialize') return make()
+  const subject = await ready(make)
+  await prepare(subject, name)
+  return subject
+}
+
+async function prepare(subject: Subject, name: Name): Promise<void> {
+  for (const first of before[name] ?? []) if (subject.device[first]) await subject.run(perform(subject, first))
+}
+
+export function perform({ device, profile }: Subject, name: Name, signal = never(), params = paramsOf(name, profile)): Promise<unknown> {
+  const operate = device[name] as (params: object, signal: AbortSignal) => Promise<unknown>
+  return operate(params, signal)
+}
+
+/** In the middle of what it takes, but for a duration, which is short. */
+export function paramsOf(name: Name, { limits }: Profile): Record<string, number> {
+  const names = Object.keys(operations[name].params.entries)
+  return Object.fromEntries(
+    names.map((param) => {
+      const limit = limits[param]
+      if (!limit) throw new Error(`the profile has no limit for ${param} of ${name}`)
+      const wanted = (limit.min + limit.max) / 2
+      return [param, stepped(limit, param === 'duration' ? Math.min(wanted, limit.min + 4) : wanted)]
+    }),
+  )
+}
+
+function stepped({ min, step }: Limit, wanted: number): number {
+  return step ? Number((min + Math.round((wanted - min) / step) * step).toFixed(6)) : wanted
+}
+
+const times = new WeakMap<Make, Map<Name, number>>()
+
+/** How long an operation takes when all goes well. */
+export async function timed(make: Make, name: Name): Promise<number> {
+  const known = times.get(make) ?? new Map<Name, number>()
+  times.set(make, known)
+  const took = known.get(name) ?? (await measured(make, name))
+  known.set(name, took)
+  return took
+}
+
+async function measured(make: Make, name: Name): Promise<number> {
+  const subject = await readyFor(make, name)
+  const began = subject.now()
+  await subject.run(perform(subject, name))
+  const took = subject.now() - began
+  end(subject)
+  return took
+}
+
+export type Watched = { promise: Promise<unknown>; outcome?: Outcome }
+
+/** Notes how a promise ends, so that none is rejected unseen. */
+export function watched(promise: Promise<unknown>): Watched {
+  const watched: Watched = { promise }
+  promise.then(
+    (value) => {
+      watched.outcome = { value }
+    },
+    (error) => {
+      watched.outcome = { error }
+    },
+  )
+  return watched
+}
+
+/** How it ended; undefined when it has not by then. */
+export async function settled(subject: Subject, what: Promise<unknown> | Watched, within_ms: number): Promise<Outcome | undefined> {
+  const watching = what instanceof Promise ? watched(what) : what
+  const until = subject.realTime ? Number.POSITIVE_INFINITY : subject.now() + within_ms
+  while (!watching.outcome && subject.now() < until) await subject.pass(look_ms)
+  return watching.outcome
+}
+
+/** How it ended, or that it did not. */
+async function settledOr(subject: Subject, what: Promise<unknown> | Watched, within_ms: number): Promise<Outcome> {
+  return (await settled(subject, what, within_ms)) ?? { error: new Error('it did not end') }
+}
+
+function isStirring({ simulator }: Subject): boolean {
+  return simulator.world.moving || simulator.world.heating
+}
+
+/** Whether anything moves or heats while the promise is under way. */
+export async function still(subject: Subject, promise: Promise<unknown>): Promise<{ outcome: Outcome; stirred: boolean }> {
+  const watching = watched(promise)
+  let stirred = isStirring(subject)
+  while (!watching.outcome) {
+    await subject.pass(20)
+    stirred ||= isStirring(subject)
+  }
+  return { outcome: watching.outcome, stirred }
+}
+
+async function comesToRest(subject: Subject): Promise<boolean> {
+  const until = subject.realTime ? Number.POSITIVE_INFINITY : subject.now() + rest_ms
+  while (isStirring(subject) && subject.now() < until) await subject.pass(look_ms)
+  return !isStirring(subject)
+}
+
+async function stirs(subject: Subject, during_ms: number): Promise<boolean> {
+  const until = subject.now() + during_ms
+  while (!isStirring(subject) && subject.now() < until) await subject.pass(1000)
+  return isStirring(subject)
+}
+
+/** What can be seen of the instrument that does not drift by itself. */
+export function detailsOf({ simulator }: Subject): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(simulator.world).filter(([, value]) => typeof value !== 'number'))
+}
+
+/** Equal, but for what drifts in the meantime. */
+export function alike(one: unknown, other: unknown): boolean {
+  if (typeof one === 'number' && typeof other === 'number') return Math.abs(one - other) < 2
+  if (!one || !other || typeof one !== 'object' || typeof other !== 'object') return one === other
+  return Object.entries(one).every(([key, value]) => alike(value, (other as Record<string, unknown>)[key]))
+}
+
+export function never(): AbortSignal {
+  return new AbortController().signal
+}
+
+export function end({ simulator }: Subject): void {
+  simulator.powerOff()
+}

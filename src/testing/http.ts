@@ -1,0 +1,222 @@
+// The demo bench for tests: the whole service on simulated instruments, with a key of each scope, and ways to speak to it.
+
+import { connect, type Socket } from 'node:net'
+import { text } from 'node:stream/consumers'
+import type { Hono } from 'hono'
+import type { Test } from 'tap'
+import { type Host, unknownHost } from '../care/host.ts'
+import { type Config, checkConfig } from '../config.ts'
+import { demoBench } from '../examples/demo_bench.ts'
+import { app } from '../http/app.ts'
+import type { Env } from '../http/contract.ts'
+import { type Scope, scopes } from '../keys/keys.ts'
+import { systemClock, type VirtualClock } from '../kit/clock.ts'
+import { type Log, silent } from '../kit/log.ts'
+import { Refusals } from '../kit/refusals.ts'
+import { type Lab, openLab } from '../lab.ts'
+import { startService } from '../main.ts'
+import { diskClock } from './kit.ts'
+
+/** A test's request; `key` is that of scope admin by default, and none if null. */
+export type Asking = {
+  key?: Scope | null
+  /** Sent as JSON, with its media type. */
+  json?: unknown
+  /** Sent as it is. */
+  body?: string | Uint8Array
+  headers?: Record<string, string>
+}
+
+/** `body` is what JSON makes of the text; undefined where it is none. */
+export type Reply = { status: number; headers: Headers; text: string; body: unknown }
+
+export type Ask = (method: string, path: string, asking?: Asking) => Promise<Reply>
+
+type Secrets = Record<Scope, string>
+
+export type Bench = { lab: Lab; hono: Hono<Env>; clock: VirtualClock; data_dir: string; secrets: Secrets; ask: Ask; logged: string[] }
+
+/** Two more than the demo has: a robot driven elsewhere, and a shaker that is there to be broken. */
+export async function benchConfig(more: object = {}): Promise<Config> {
+  const devices = [
+    ...demoBench.devices,
+    { device_id: 'robot-1', driver: 'external' },
+    { device_id: 'spare-1', driver: 'bioshake', transport: { kind: 'simulated' } },
+  ]
+  return checkConfig({ ...demoBench, devices, listen: { host: '127.0.0.1', port: 0 }, ...more }, 'the bench')
+}
+
+/** What a server of its own, without a lab, is bounded by; `limits` stand in place of the usual ones. */
+export async function usualBounds(limits: object = {}) {
+  const config = await benchConfig({ limits })
+  return { config, limits: () => config.limits, clock: systemClock, refusals: new Refusals({ log: silent, clock: systemClock }) }
+}
+
+/** `folder` is one with data in it; with a `time_scale` below 1, which no configuration may have, the instruments are slower than they say. */
+type Opening = { safe?: string; topologies?: string; host?: Host; folder?: string; time_scale?: number }
+
+/** The app without a socket, on a clock that goes as far as a request needs, and stands still otherwise. Of the computer nothing is known. */
+export async function openBench(
+  t: Test,
+  more: object = {},
+  { safe, topologies, host = unknownHost, folder, time_scale }: Opening = {},
+): Promise<Bench> {
+  const ending = atTheEnd(t)
+  const clock = diskClock()
+  const logged: string[] = []
+  const data_dir = folder ?? t.testdir({})
+  const config = await benchConfig(more)
+  const scaled = { ...config, time_scale: time_scale ?? config.time_scale }
+  const lab = await openLab(scaled, { data_dir, topologies, safe, log: logInto(logged), clock, host })
+  ending.push(() => passed(clock, closed(lab)))
+  await lab.openRuns()
+  await clock.advance(1000)
+  const hono = app(lab)
+  const secrets = await makeKeys(lab)
+  const ask: Ask = async (method, path, asking = {}) => {
+    return replyOf(await clock.run(Promise.resolve(hono.request(path, requestOf(method, asking, secrets)))))
+  }
+  return { lab, hono, clock, data_dir, secrets, ask, logged }
+}
+
+/** The service on a port of this machine. Simulated time goes by fast, but goes by itself. */
+export async function openService(t: Test, more: object = {}) {
+  const ending = atTheEnd(t)
+  const data_dir = t.testdir({})
+  const logged: string[] = []
+  const service = await startService(await benchConfig({ time_scale: 1000, ...more }), { data_dir, log: logInto(logged) })
+  ending.push(async () => {
+    await service.close()
+    await notedUses(service.lab)
+  })
+  await service.lab.openRuns()
+  const secrets = await makeKeys(service.lab)
+  const ask: Ask = async (method, path, asking = {}) => {
+    return replyOf(await fetch(service.url + path, requestOf(method, asking, secrets)))
+  }
+  return { service, lab: service.lab, url: service.url, port: Number(new URL(service.url).port), data_dir, secrets, ask, logged }
+}
+
+/** What is to be done before the test's folder goes: tap does it in this order only when it hears of it before the folder. */
+export function atTheEnd(t: Test): (() => Promise<unknown>)[] {
+  const work: (() => Promise<unknown>)[] = []
+  t.teardown(async () => {
+    for (const end of work.reverse()) await end()
+  })
+  return work
+}
+
+/** Everything a server says to these bytes until it hangs up. Our side stays open unless `end` is true. */
+export async function said(port: number, bytes: string | Uint8Array, { end = false } = {}): Promise<string> {
+  const socket = await dialled(port)
+  const answer = heard(socket)
+  socket.write(bytes)
+  if (end) socket.end()
+  return answer
+}
+
+/** The same for a socket that a test writes to by itself. */
+export async function heard(socket: Socket): Promise<string> {
+  // A server that refuses a body may hang up before it has read all of it.
+  socket.on('error', () => undefined)
+  return text(socket).catch(() => '')
+}
+
+export function dialled(port: number): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1', () => resolve(socket))
+    socket.once('error', reject)
+  })
+}
+
+/** The answers in what a server said. Bodies are taken by their length. */
+export function repliesIn(said: string): Reply[] {
+  const replies: Reply[] = []
+  let rest = Buffer.from(said)
+  while (rest.length) {
+    const end = rest.indexOf('\r\n\r\n')
+    const [start = '', ...lines] = rest.subarray(0, end).toString().split('\r\n')
+    const headers = new Headers(lines.map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trim()]))
+    const length = Number(headers.get('content-length') ?? 0)
+    const content = rest.subarray(end + 4, end + 4 + length).toString()
+    replies.push({ status: Number(start.split(' ')[1]), headers, text: content, body: parsed(content) })
+    rest = rest.subarray(end + 4 + length)
+  }
+  return replies
+}
+
+/** Fails unless the answer is a refusal as every refusal must be. */
+export function isRefusal(t: Test, { status, headers, body, text }: Reply, wanted: number, reason?: string): void {
+  const what = `${status} ${text.slice(0, 300)}`
+  t.equal(status, wanted, what)
+  t.same(Object.keys((body as object | undefined) ?? {}), ['detail'], what)
+  const { detail } = (body ?? {}) as { detail?: unknown }
+  t.ok(typeof detail === 'string' && detail.length > 0 && detail.length <= 300, what)
+  t.match(headers.get('content-type'), /^application\/json/)
+  t.equal(headers.get('x-api-version'), '2.1.0')
+  t.match(headers.get('x-reason'), reason ?? /^[a-z_]+$/)
+  t.equal(headers.get('www-authenticate') !== null, status === 401)
+  if (status === 503 || headers.get('x-reason') === 'busy') t.match(headers.get('retry-after'), /^[1-9]\d*$/)
+}
+
+function requestOf(method: string, { key = 'admin', json, body, headers = {} }: Asking, secrets: Secrets): RequestInit {
+  const content = json === undefined ? body : JSON.stringify(json)
+  return {
+    method,
+    headers: {
+      Host: 'localhost',
+      ...(key && { 'X-API-Key': secrets[key] }),
+      ...(json !== undefined && { 'Content-Type': 'application/json' }),
+      ...headers,
+    },
+    ...(content !== undefined && { body: content as NonNullable<RequestInit['body']> }),
+  }
+}
+
+async function closed(lab: Lab): Promise<void> {
+  await lab.close()
+  await notedUses(lab)
+}
+
+/** The last use of a key is noted behind the back of its request: looking at the file comes after that. */
+function notedUses({ keys }: Lab): Promise<void> {
+  return keys.reload()
+}
+
+/** As `run`, where in the end nothing is due any more and the disk alone is waited for. */
+async function passed(clock: VirtualClock, promise: Promise<unknown>): Promise<void> {
+  let settled = false
+  const mark = () => {
+    settled = true
+  }
+  promise.then(mark, mark)
+  while (!settled) await clock.advance(100)
+  await promise
+}
+
+async function replyOf(response: Response): Promise<Reply> {
+  const content = await response.text()
+  return { status: response.status, headers: response.headers, text: content, body: parsed(content) }
+}
+
+function parsed(content: string): unknown {
+  try {
+    return JSON.parse(content)
+  } catch {
+    return undefined
+  }
+}
+
+async function makeKeys({ keys }: Lab): Promise<Secrets> {
+  const secrets: Partial<Secrets> = {}
+  for (const scope of scopes) secrets[scope] = (await keys.create({ name: `key to ${scope}`, scope })).api_key
+  return secrets as Secrets
+}
+
+function logInto(lines: string[]): Log {
+  return {
+    info() {},
+    warn() {},
+    error: (message, error) => void lines.push(`${message} ${error instanceof Error ? error.stack : (error ?? '')}`),
+  }
+}

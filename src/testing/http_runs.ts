@@ -1,0 +1,286 @@
+// Scripted runs for tests: what an operator sees and says over the API, while time goes by on the bench's clock.
+
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Test } from 'tap'
+import type { DeviceInfo } from '../devices/records.ts'
+import type { RuntimeEvent } from '../events/event.ts'
+import type { Incident } from '../events/incidents.ts'
+import { demoBench, demoTeachpoints } from '../examples/demo_bench.ts'
+import type { Blocker } from '../workflow/runs/explaining.ts'
+import type { ExecutionSnapshot, ShownThread } from '../workflow/snapshot.ts'
+import { pauseSites } from '../workflow/threads/recovery.ts'
+import type { Whereabouts } from '../workflow/whereabouts.ts'
+import { atTheEnd, type Bench, openBench, type Reply } from './http.ts'
+import { trace } from './workflow.ts'
+
+const usual = [...demoBench.devices, { device_id: 'arm-2', driver: 'arm', transport: { kind: 'simulated' } }]
+
+/** The demo bench, and an island: two places that only another arm reaches. The centrifuge has two nests. */
+const topology = {
+  format: 1,
+  name: 'island',
+  transporters: {
+    'arm-1': { positions: ['pad_1', 'pad_2', 'pad_3', 'pad_4', 'shaker_in', 'sealer_in', 'centrifuge_in', 'centrifuge_gate', 'waste'] },
+    'arm-2': { positions: ['isle_1', 'isle_2'] },
+  },
+  positions: {
+    pad_1: {},
+    pad_2: {},
+    pad_3: { parking: true },
+    pad_4: { parking: true },
+    shaker_in: { device: 'shaker-1' },
+    sealer_in: { device: 'sealer-1' },
+    centrifuge_in: { device: 'centrifuge-1' },
+    centrifuge_gate: { device: 'centrifuge-1' },
+    waste: { storage: true },
+    isle_1: {},
+    isle_2: {},
+  },
+}
+/** The same with a second shaker, in a pool with the first. */
+const secondShaker = {
+  device: { device_id: 'shaker-2', driver: 'bioshake', transport: { kind: 'simulated' } },
+  topology: {
+    ...topology,
+    transporters: { ...topology.transporters, 'arm-1': { positions: [...topology.transporters['arm-1'].positions, 'shaker_2_in'] } },
+    positions: { ...topology.positions, shaker_2_in: { device: 'shaker-2' } },
+    pools: { shakers: ['shaker-1', 'shaker-2'] },
+  },
+}
+const coords = { x: 200, y: 100, z: 50, yaw: 0, pitch: 0, roll: 0 }
+const isles = ['isle_1', 'isle_2'].map((name) => ({ device_id: 'arm-2', name, coord_type: 'cartesian', coords }))
+
+/** Where the plate of most workflows comes from and goes to. */
+export const atPad1 = { start: { at: 'pad_1', mode: 'REUSE_EXISTING' }, end: { at: ['pad_1'], mode: 'LEAVE_IN_PLACE' } }
+export const shake = { do: 'shake', on: 'shaker-1', with: { speed: 500, duration: 60 } }
+export const seal = { do: 'seal', on: 'sealer-1', with: { temperature: 165, duration: 3 } }
+
+/** A workflow of one plate that is shaken, and shaken and sealed. */
+export const plateRun = (steps: object[], more: object = {}) => ({
+  format: 1,
+  name: 'work',
+  topology: 'island',
+  labware: { plate: { type: '96-well' } },
+  methods: { shake_it: [shake, { emit: 'shaken' }], seal_it: [seal] },
+  threads: { plate: { labware: 'plate', ...atPad1, steps } },
+  start: ['plate'],
+  ...more,
+})
+
+type Opening = {
+  /** JSON, or the text of a module. */
+  workflow: object | string
+  run_mode?: 'LIVE' | 'DEVICE_SIM'
+  time_scale?: number
+  submission?: object
+  /** Another workflow that is there. */
+  besides?: object
+  has_second_shaker?: boolean
+}
+
+/** The bench with that topology loaded, and a run of the workflow `work` submitted. */
+export async function beginRun(
+  t: Test,
+  { workflow, run_mode = 'LIVE', time_scale, submission, besides, has_second_shaker }: Opening,
+): Promise<Scripted> {
+  const topologies = mkdtempSync(join(tmpdir(), 'benchd-topologies-'))
+  atTheEnd(t).push(async () => rmSync(topologies, { recursive: true }))
+  const devices = has_second_shaker ? [...usual, secondShaker.device] : usual
+  writeFileSync(join(topologies, 'island.json'), JSON.stringify(has_second_shaker ? secondShaker.topology : topology))
+  if (typeof workflow === 'string') writeFileSync(join(topologies, 'work.ts'), workflow)
+  else writeFileSync(join(topologies, 'work.json'), JSON.stringify(workflow))
+  if (besides) writeFileSync(join(topologies, 'besides.json'), JSON.stringify(besides))
+  const bench = await openBench(t, { devices }, { topologies, ...(time_scale && { time_scale }) })
+  const answered = async (method: string, path: string, json?: unknown) => {
+    const reply = await bench.ask(method, path, { ...(json !== undefined && { json }) })
+    if (reply.status > 202) throw new Error(`${method} ${path}: ${reply.status} ${reply.text}`)
+    return reply.body as Record<string, unknown>
+  }
+  const second = { device_id: 'arm-1', name: 'shaker_2_in', coord_type: 'cartesian', coords }
+  await answered('POST', '/api/teachpoints/bulk', [...demoTeachpoints, ...isles, ...(has_second_shaker ? [second] : [])])
+  await answered('POST', '/api/topology/load', { name: 'island' })
+  const { faults } = await answered('GET', '/api/workflows')
+  if ((faults as object[]).length > 0) throw new Error(JSON.stringify(faults))
+  const { execution_id } = await answered('POST', '/api/submissions', { workflow: 'work', run_mode, ...submission })
+  return new Scripted(t, { bench, devices, topologies, execution_id: execution_id as string })
+}
+
+/** One run, and who looks after it. */
+export class Scripted {
+  readonly bench: Bench
+  readonly execution_id: string
+  readonly #t: Test
+  readonly #topologies: string
+  readonly #devices: readonly object[]
+
+  constructor(
+    t: Test,
+    { bench, devices, topologies, execution_id }: { bench: Bench; devices: readonly object[]; topologies: string; execution_id: string },
+  ) {
+    this.#devices = devices
+    this.#t = t
+    this.#topologies = topologies
+    this.bench = bench
+    this.execution_id = execution_id
+  }
+
+  ask(method: string, path: string, json?: unknown): Promise<Reply> {
+    return this.bench.ask(method, path, { ...(json !== undefined && { json }) })
+  }
+
+  /** What is answered to a request that must be granted. */
+  async get<Answer = Record<string, unknown>>(path: string): Promise<Answer> {
+    return this.#granted('GET', path)
+  }
+
+  async post<Answer = { message: string }>(path: string, json?: unknown): Promise<Answer> {
+    return this.#granted('POST', path, json)
+  }
+
+  async #granted<Answer>(method: string, path: string, json?: unknown): Promise<Answer> {
+    const reply = await this.ask(method, path, json)
+    if (reply.status > 202) throw new Error(`${method} ${path}: ${reply.status} ${reply.text}`)
+    return reply.body as Answer
+  }
+
+  snapshot(): Promise<ExecutionSnapshot> {
+    return this.get(`/api/executions/${this.execution_id}`)
+  }
+
+  async blockers(): Promise<Blocker[]> {
+    return (await this.get<{ blockers: Blocker[] }>(`/api/executions/${this.execution_id}/blockers`)).blockers
+  }
+
+  /** The oldest first. */
+  async incidents(): Promise<Incident[]> {
+    return (await this.get<{ incidents: Incident[] }>(`/api/incidents?execution_id=${this.execution_id}`)).incidents.reverse()
+  }
+
+  async events(): Promise<RuntimeEvent[]> {
+    return (await this.get<{ events: RuntimeEvent[] }>(`/events?since=0&execution_id=${this.execution_id}`)).events
+  }
+
+  /** Lets time go by until it is so. */
+  async until<Value>(what: string, look: () => Promise<Value | undefined | false>, step_ms = 500): Promise<Value> {
+    for (let tries = 0; tries < 6000; tries++) {
+      const found = await look()
+      if (found !== undefined && found !== false) return found
+      await this.bench.clock.advance(step_ms)
+    }
+    throw new Error(
+      `${what} never came to be: ${JSON.stringify((await this.snapshot()).threads.map(({ thread_name, status, last_error, waiting }) => ({ thread_name, status, last_error, waiting })))}`,
+    )
+  }
+
+  thread(name: string, status: string): Promise<ShownThread> {
+    return this.until(`${name} in ${status}`, async () =>
+      (await this.snapshot()).threads.find((thread) => thread.thread_name === name && thread.status === status),
+    )
+  }
+
+  /** Resolves when an error holds a thread that was let go on. */
+  heldAgain(name: string, site: 'MOVE' | 'DEVICE_OP'): Promise<ShownThread> {
+    const isThere = ({ thread_name, status, decisions }: ShownThread) =>
+      thread_name === name && status === 'PAUSED' && decisions.join() === pauseSites[site].join()
+    return this.until(`${name} at ${site}`, async () => (await this.snapshot()).threads.find(isThere))
+  }
+
+  /** Events of that name, of whichever execution. */
+  async named(event_name: string): Promise<RuntimeEvent[]> {
+    const { events } = await this.get<{ events: RuntimeEvent[] }>('/events?since=0')
+    return events.filter((event) => event.event_name === event_name)
+  }
+
+  /** The status of the execution, when it has one that is final. */
+  over(): Promise<string> {
+    return this.until('the end', async () => {
+      const { status } = await this.snapshot()
+      return status !== 'IN_PROGRESS' && status
+    })
+  }
+
+  /** Resolves when a device is in the midst of this operation. */
+  async does(device_id: string, operation: string): Promise<void> {
+    const isDoing = async () => (await this.get<DeviceInfo>(`/api/devices/${device_id}`)).operation?.name === operation
+    await this.until(`${operation} of ${device_id}`, isDoing, 100)
+  }
+
+  /** Breaks a device now. */
+  async breaks(device_id: string, fault: string): Promise<void> {
+    await this.post(`/api/sim/devices/${device_id}/faults`, { fault })
+  }
+
+  /** What an operator does before a decision: mends it, and initializes it. */
+  async mends(device_id: string): Promise<void> {
+    await this.bench.ask('DELETE', `/api/sim/devices/${device_id}/faults`)
+    await this.post(`/api/devices/${device_id}/initialize`)
+  }
+
+  async carries(name: string, position: string): Promise<void> {
+    const { labware } = await this.get<{ labware: Whereabouts[] }>('/api/labware')
+    const { labware_id } = labware.find((one) => one.name === name)!
+    await this.#granted('PUT', `/api/labware/${labware_id}/location`, { position })
+  }
+
+  async emits(name: string): Promise<void> {
+    await this.post(`/api/executions/${this.execution_id}/emit`, { name })
+  }
+
+  recover(thread_id: string, decision: string, on?: string): Promise<Reply> {
+    return this.ask('POST', `/api/threads/${thread_id}/recover`, { decision, ...(on !== undefined && { on }) })
+  }
+
+  /** Another run on the same bench. */
+  of(execution_id: string): Scripted {
+    return new Scripted(this.#t, { bench: this.bench, devices: this.#devices, topologies: this.#topologies, execution_id })
+  }
+
+  /** Whether the journal of the run holds this. */
+  isOnTheCard(text: string): boolean {
+    return existsSync(this.#journalIn(this.bench.data_dir)) && this.journal().includes(text)
+  }
+
+  journal(): string {
+    return readFileSync(this.#journalIn(this.bench.data_dir), 'utf8')
+  }
+
+  putJournal(folder: string, journal: string): void {
+    mkdirSync(join(folder, 'executions'), { recursive: true })
+    writeFileSync(this.#journalIn(folder), journal)
+  }
+
+  #journalIn(folder: string): string {
+    return join(folder, 'executions', `${this.execution_id}.jsonl`)
+  }
+
+  /** Changes a file of the topologies folder, for the next start. */
+  rewrites(file: string, content: object | string): void {
+    writeFileSync(join(this.#topologies, file), typeof content === 'string' ? content : JSON.stringify(content))
+  }
+
+  async labware(): Promise<Whereabouts[]> {
+    return (await this.get<{ labware: Whereabouts[] }>('/api/labware')).labware
+  }
+
+  /** The same bench from what is on the card at this moment, as after a loss of power. `change` answers a file that is lost. */
+  async afterPowerCut(change?: (copy: { folder: string }) => string, opening: { safe?: string } = {}): Promise<Scripted> {
+    const folder = mkdtempSync(join(tmpdir(), 'benchd-copy-'))
+    const ending = atTheEnd(this.#t)
+    ending.push(async () => rmSync(folder, { recursive: true }))
+    cpSync(this.bench.data_dir, folder, { recursive: true })
+    const without = change?.({ folder })
+    if (without) for (const name of [without, `${without}.bak`]) rmSync(join(folder, name), { force: true })
+    const topologies = this.#topologies
+    const devices = this.#devices
+    const bench = await openBench(this.#t, { devices }, { topologies, folder, ...opening })
+    return new Scripted(this.#t, { bench, devices, topologies, execution_id: this.execution_id })
+  }
+}
+
+/** What has ended, by its name: actions, methods, threads, the run. */
+export function ended(events: readonly RuntimeEvent[]): string[] {
+  const ends = /^(ACTION (?!move)|METHOD|THREAD|EXECUTION).*(COMPLETED?|ERRORED|SKIPPED|ABORTED|STOPPED|FAILED)$/
+  return trace(events).filter((event) => ends.test(event))
+}

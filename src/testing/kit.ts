@@ -1,0 +1,43 @@
+// For tests on a clock turned by hand. What is under way on the disk takes time of ours, and no time-out should run down meanwhile.
+
+import fs, { open } from 'node:fs/promises'
+import { syncBuiltinESMExports } from 'node:module'
+import { devNull } from 'node:os'
+import { VirtualClock } from '../kit/clock.ts'
+
+type Call = (...given: unknown[]) => unknown
+
+let underWay = 0
+const handle = await open(devNull)
+for (const owner of [fs, Object.getPrototypeOf(handle)] as Record<string, unknown>[]) {
+  for (const name of Object.getOwnPropertyNames(owner)) {
+    const call = Object.getOwnPropertyDescriptor(owner, name)?.value
+    if (typeof call === 'function' && name !== 'constructor') owner[name] = counted(call as Call)
+  }
+}
+syncBuiltinESMExports()
+await handle.close()
+
+/** A clock that stands still while anybody here reads or writes a file. */
+export function diskClock(): VirtualClock {
+  return new VirtualClock(async () => {
+    do {
+      await new Promise(setImmediate)
+      await new Promise(setImmediate)
+    } while (underWay > 0)
+  })
+}
+
+function counted(call: Call): Call {
+  return function (this: unknown, ...given) {
+    const result = call.apply(this, given)
+    if (result instanceof Promise) {
+      underWay++
+      const over = () => {
+        underWay--
+      }
+      result.then(over, over)
+    }
+    return result
+  }
+}

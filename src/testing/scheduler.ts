@@ -1,0 +1,162 @@
+// For tests: topologies in a few words, and threads that do at once what the scheduler grants them.
+
+import * as v from 'valibot'
+import { TopologyDocument } from '../workflow/plans/documents.ts'
+import type { Hop } from '../workflow/plans/graph.ts'
+import { Graph } from '../workflow/plans/graph.ts'
+import type { Again, Candidate, Request, RequestHandle } from '../workflow/scheduler/request.ts'
+import { Scheduler } from '../workflow/scheduler/scheduler.ts'
+
+/**
+ * `arms` says what each reaches. A name that begins with `d` is a device (`d1*3` with three sites), with `p` a place to park, with
+ * `s` a storage; what begins otherwise is a position for handing over.
+ */
+export function graphOf(arms: Record<string, string>, translators: Record<string, [string, string]> = {}): Graph {
+  const words = new Set(Object.values(arms).flatMap((arm) => arm.split(' ')))
+  const names = [...words].map((word) => word.split('*') as [string, string?])
+  const transporters = Object.entries(arms).map(([arm, resources]) => [
+    arm,
+    { positions: resources.split(' ').map((word) => word.split('*')[0]!) },
+  ])
+  const positions = names.map(([name]) => [name, kindOf(name)])
+  const devices = names.filter(([name]) => name.startsWith('d')).map(([name, sites = '1']) => [name, { sites: Number(sites) }])
+  const [of, to, be] = [transporters, positions, devices].map((entries) => Object.fromEntries(entries as [string, unknown][]))
+  return new Graph(v.parse(TopologyDocument, { format: 1, name: 'test', transporters: of, positions: to, devices: be, translators }))
+}
+
+function kindOf(name: string) {
+  if (name.startsWith('d')) return { device: name }
+  return { parking: name.startsWith('p'), storage: name.startsWith('s') }
+}
+
+/** The one of the assay: three arms, two shuttles, 53 positions. */
+export function smc(): Graph {
+  const names = (name: string, from: number, to: number) => Array.from({ length: to - from + 1 }, (_, i) => `${name}_${from + i}`)
+  const zones = {
+    ddr_1: ['biotek_1', 'bravo_96', 'waste_1', ...names('pad', 1, 3), 'translator_1_start'],
+    ddr_2: [
+      ...['centrifuge', 'sealer', ...names('stacker', 1, 8), ...names('shaker', 1, 10), ...names('pad', 4, 6)],
+      ...['translator_1_end', 'translator_2_start'],
+    ],
+    ddr_3: [
+      ...['biotek_2', 'bravo_384', ...names('hotel_pad', 1, 12), 'smc_pro', 'delidder', 'waste_2', ...names('pad', 7, 9)],
+      'translator_2_end',
+    ],
+  }
+  const devices = /^(biotek|bravo|centrifuge|sealer|shaker|smc_pro|delidder)/
+  const kind = (name: string) =>
+    devices.test(name) ? { device: name } : { parking: name.startsWith('pad'), storage: /^(stacker|waste)/.test(name) }
+  return new Graph(
+    v.parse(TopologyDocument, {
+      format: 1,
+      name: 'smc',
+      transporters: Object.fromEntries(Object.entries(zones).map(([arm, positions]) => [arm, { positions }])),
+      positions: Object.fromEntries(
+        Object.values(zones)
+          .flat()
+          .map((name) => [name, kind(name)]),
+      ),
+      translators: { translator_1: ['translator_1_start', 'translator_1_end'], translator_2: ['translator_2_start', 'translator_2_end'] },
+      devices: { bravo_96: { sites: 9 }, bravo_384: { sites: 9 } },
+    }),
+  )
+}
+
+/** `d1 d2` are two devices, `p1` and `bravo/site-1` are positions. */
+export function resources(words: string): Candidate[] {
+  return words
+    .split(' ')
+    .filter((word) => word !== '')
+    .map((word) => (word.startsWith('d') && !word.includes('/') ? { device: word } : { position: word }))
+}
+
+type Wish = Partial<Omit<Request, 'candidates' | 'after'>> & { after?: string[]; stays?: boolean }
+
+/** Every thread has the labware of its name. `log` lists the scheduler's callbacks, in order. */
+export class Stage {
+  readonly scheduler: Scheduler
+  readonly log: string[] = []
+  readonly asked = new Map<string, RequestHandle>()
+  readonly #wishes = new Map<string, { words: string; wish: Wish }>()
+  readonly #parks = new Map<string, { position: string; again: Again }>()
+  readonly #granted = new Map<string, Candidate>()
+
+  constructor(graph: Graph) {
+    this.scheduler = new Scheduler(graph, {
+      onDeadlock: (threads, victim) => this.log.push(`deadlock of ${[...threads].sort().join(' ')}: ${victim}`),
+    })
+  }
+
+  /** What the log has had since this was last called. */
+  get news(): string[] {
+    return this.log.splice(0)
+  }
+
+  stand(...pairs: [thread: string, position: string][]): this {
+    for (const [thread, position] of pairs) this.scheduler.put(thread, position, thread)
+    return this
+  }
+
+  /** No words: it idles. */
+  wish(thread: string, words: string, wish: Wish = {}, again?: Again): RequestHandle {
+    this.#wishes.set(thread, { words, wish })
+    const { after, stays = false, ...rest } = wish
+    const asked = this.scheduler.request(
+      {
+        thread_id: thread,
+        priority: 1,
+        candidates: resources(words),
+        ...(after ? { after: after.map(resources) } : {}),
+        granted: (candidate) => {
+          this.#granted.set(thread, candidate)
+          this.log.push(`${thread} gets ${'device' in candidate ? candidate.device : candidate.position}`)
+        },
+        stuck: () => this.log.push(`${thread} is stuck`),
+        ...(stays ? {} : { park: (position, again) => this.#toldToPark(thread, position, again) }),
+        ...rest,
+      },
+      again,
+    )
+    this.asked.set(thread, asked)
+    return asked
+  }
+
+  #toldToPark(thread: string, position: string, again: Again): void {
+    this.#parks.set(thread, { position, again })
+    this.log.push(`${thread} is to park at ${position}`)
+  }
+
+  /** Goes to what was granted last, or to another position that is reserved for it. */
+  go(thread: string, to?: string): void {
+    const granted = this.#granted.get(thread)!
+    const position = to ?? ('position' in granted ? granted.position : this.scheduler.nest(granted.device, thread)!)
+    this.scheduler.requestRoute(thread, thread, position, (route) => this.ride(thread, route))
+  }
+
+  ride(thread: string, route: readonly Hop[]): void {
+    for (const { to } of route) this.scheduler.arrive(thread, to)
+  }
+
+  /** Goes to the parking position, and makes its request anew. */
+  park(thread: string): RequestHandle {
+    const { position, again } = this.#parks.get(thread)!
+    this.#parks.delete(thread)
+    const { words, wish } = this.#wishes.get(thread)!
+    this.scheduler.requestRoute(thread, thread, position, (route) => this.ride(thread, route))
+    return this.wish(thread, words, wish, again)
+  }
+
+  /** Does its action: goes there, and holds the device no more. */
+  visit(thread: string): void {
+    this.go(thread)
+    const granted = this.#granted.get(thread)!
+    if ('device' in granted) this.scheduler.release(thread, granted.device)
+  }
+
+  reasons(thread: string): string[] {
+    return this.asked
+      .get(thread)!
+      .explain()
+      .map(({ wanted, reason, thread_id, labware_id }) => `${wanted} ${reason} ${thread_id} ${labware_id}`)
+  }
+}

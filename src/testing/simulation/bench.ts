@@ -1,0 +1,238 @@
+// For tests: a bench that keeps its own books and outlasts the service: where labware really is, what each gripper has, what is at work.
+
+import { LabError } from '../../errors.ts'
+import { type Clock, sleep } from '../../kit/clock.ts'
+import type { Equipment, Performing } from '../../workflow/equipment/equipment.ts'
+import type { Runtime } from '../../workflow/runtime.ts'
+import type { Scheduler } from '../../workflow/scheduler/scheduler.ts'
+import type { Piece } from '../../workflow/whereabouts.ts'
+import type { Dice } from './scene.ts'
+
+type Carrying = { verb: 'pick' | 'place'; position: string; labware_id: string }
+
+/** Where everything really is, whatever a service thinks. */
+export class Truth {
+  readonly #positions = new Map<string, string>()
+  readonly #gripped = new Map<string, string>()
+  readonly #underWay = new Map<string, Carrying>()
+
+  at(position: string): string | undefined {
+    for (const [labware_id, where] of this.#positions) if (where === position) return labware_id
+    return undefined
+  }
+
+  /** A position, or a transporter. */
+  whereIs(labware_id: string): { position: string } | { gripper: string } | undefined {
+    const position = this.#positions.get(labware_id)
+    if (position !== undefined) return { position }
+    for (const [gripper, held] of this.#gripped) if (held === labware_id) return { gripper }
+    return undefined
+  }
+
+  gripped(transporter_id: string): string | undefined {
+    return this.#gripped.get(transporter_id)
+  }
+
+  isMoving(transporter_id: string): boolean {
+    return this.#underWay.has(transporter_id)
+  }
+
+  began(transporter_id: string, carrying: Carrying): void {
+    this.#underWay.set(transporter_id, carrying)
+  }
+
+  ended(transporter_id: string, { isDone }: { isDone: boolean }): void {
+    const carrying = this.#underWay.get(transporter_id)
+    this.#underWay.delete(transporter_id)
+    if (!carrying || !isDone) return
+    if (carrying.verb === 'place') this.put(carrying.labware_id, carrying.position)
+    else {
+      this.#positions.delete(carrying.labware_id)
+      this.#gripped.set(transporter_id, carrying.labware_id)
+    }
+  }
+
+  /** By hand; undefined: off the bench. */
+  put(labware_id: string, position: string | undefined): void {
+    for (const [gripper, held] of this.#gripped) if (held === labware_id) this.#gripped.delete(gripper)
+    if (position === undefined) this.#positions.delete(labware_id)
+    else this.#positions.set(labware_id, position)
+  }
+
+  /** What came onto the deck, out of a storage or by hand, is there now; what left it is not. */
+  follow(scheduler: Scheduler): void {
+    for (const { position, labware_id } of scheduler.positions())
+      if (labware_id !== null && !this.whereIs(labware_id)) this.#positions.set(labware_id, position)
+    for (const labware_id of this.#positions.keys()) if (scheduler.whereIs(labware_id) === undefined) this.#positions.delete(labware_id)
+  }
+
+  /** Whatever is in a gripper and is not known to be there is taken out. */
+  emptyGrippers(scheduler: Scheduler): void {
+    for (const [gripper, held] of this.#gripped) if (scheduler.whereIs(held) === undefined) this.#gripped.delete(gripper)
+  }
+
+  /** The service has ended: what was under way comes to its end or not, and nobody hears of it. */
+  settle(dice: Dice): void {
+    for (const transporter_id of [...this.#underWay.keys()]) this.ended(transporter_id, { isDone: dice.oneIn(2) })
+  }
+}
+
+type LedgerOptions = {
+  equipment: Equipment
+  truth: Truth
+  clock: Clock
+  /** Of all calls of an operation these take far too long. */
+  slow: readonly number[]
+  isDead(): boolean
+  fault(what: string): void
+}
+
+/** What a service has of the bench as long as it lives. */
+export class Ledger implements Equipment {
+  scheduler: Scheduler | undefined
+  readonly truth: Truth
+  held = 0
+  readonly #options: LedgerOptions
+  /** How many operations each device is in. */
+  readonly #busy = new Map<string, number>()
+  /** The device into which each transporter reaches. */
+  readonly #reaching = new Map<string, string>()
+  #calls = 0
+
+  constructor(options: LedgerOptions) {
+    this.#options = options
+    this.truth = options.truth
+  }
+
+  async ready(device_id: string, signal: AbortSignal): Promise<void> {
+    await this.#options.equipment.ready(device_id, signal)
+    if (this.#options.isDead()) await forEver()
+  }
+
+  async open(device_id: string, signal: AbortSignal): Promise<void> {
+    await this.#options.equipment.open(device_id, signal)
+    if (this.#options.isDead()) await forEver()
+  }
+
+  hold(): () => void {
+    this.held++
+    let isHeld = true
+    return () => {
+      if (isHeld) this.held--
+      isHeld = false
+    }
+  }
+
+  async perform(device_id: string, operation: string, params: Readonly<Record<string, unknown>>, how: Performing): Promise<unknown> {
+    const { equipment, slow, clock, isDead, fault } = this.#options
+    if (isDead()) return forEver()
+    const busy = this.#busy.get(device_id) ?? 0
+    if (busy > 0) fault(`${device_id} is told to ${operation} while it is at work`)
+    for (const [transporter_id, device] of this.#reaching)
+      if (device === device_id) fault(`${device_id} is told to ${operation} while ${transporter_id} reaches in`)
+    this.#busy.set(device_id, busy + 1)
+    try {
+      if (slow.includes(++this.#calls)) await sleep(clock, late_ms, how.signal)
+      return await equipment.perform(device_id, operation, params, how)
+    } finally {
+      this.#busy.set(device_id, this.#busy.get(device_id)! - 1)
+      if (isDead()) await forEver()
+    }
+  }
+
+  async carry(transporter_id: string, verb: 'pick' | 'place', position: string, signal: AbortSignal): Promise<void> {
+    const { equipment, isDead } = this.#options
+    if (isDead()) return forEver()
+    this.truth.follow(this.scheduler!)
+    const labware_id = this.#checked(transporter_id, verb, position)
+    this.truth.began(transporter_id, { verb, position, labware_id })
+    const { device } = this.scheduler!.graph.positions.get(position)!
+    if (device !== null) this.#reaching.set(transporter_id, device)
+    let isDone = false
+    try {
+      await equipment.carry(transporter_id, verb, position, signal)
+      isDone = true
+    } finally {
+      if (isDead()) await forEver()
+      this.#reaching.delete(transporter_id)
+      this.truth.ended(transporter_id, { isDone })
+    }
+  }
+
+  /** Answers what is carried. */
+  #checked(transporter_id: string, verb: 'pick' | 'place', position: string): string {
+    const { fault } = this.#options
+    const { truth } = this
+    const scheduler = this.scheduler!
+    const { device } = scheduler.graph.positions.get(position)!
+    const there = truth.at(position)
+    const known = scheduler.position(position).labware_id ?? undefined
+    const gripped = truth.gripped(transporter_id)
+    if (device && this.#busy.get(device)) fault(`${transporter_id} reaches into ${device} to ${verb} while it is at work`)
+    if (truth.isMoving(transporter_id)) fault(`${transporter_id} is told to ${verb} while it moves`)
+    if (verb === 'pick' && gripped) fault(`${transporter_id} is to pick at ${position} with ${gripped} in its gripper`)
+    if (verb === 'pick' && !there) fault(`${transporter_id} is to pick ${known} at ${position}, where nothing stands`)
+    if (verb === 'pick' && there !== known) fault(`${transporter_id} is to pick ${known} at ${position}, where ${there} stands`)
+    if (verb === 'place' && !gripped) fault(`${transporter_id} is to place at ${position} with nothing in its gripper`)
+    if (verb === 'place' && there && there !== gripped) fault(`${transporter_id} is to place at ${position}, where ${there} stands`)
+    return (verb === 'pick' ? there : gripped) ?? 'nothing'
+  }
+}
+
+/** Longer than any call of a scene may take. */
+const late_ms = 2_000_000
+
+function forEver(): Promise<never> {
+  return new Promise(() => {})
+}
+
+/**
+ * An operator looks where everything stands, and makes it one with what the service knows: tells it, or carries it back by hand.
+ * Answers what could not be put right.
+ */
+export function putRight(runtime: Runtime, dice: Dice): string[] {
+  const wrong: string[] = []
+  const pieces = runtime.labware()
+  for (const { environment } of pieces) {
+    const { truth } = environment.equipment as Ledger
+    truth.follow(environment.scheduler)
+    truth.emptyGrippers(environment.scheduler)
+  }
+  for (const piece of pieces) if (!isSo(piece) && !putPieceRight(runtime, piece, dice)) wrong.push(pictureOf(piece))
+  return wrong
+}
+
+function isSo({ labware: { labware_id, held_by }, environment }: Piece): boolean {
+  const where = (environment.equipment as Ledger).truth.whereIs(labware_id)
+  const position = environment.scheduler.whereIs(labware_id)
+  if (where === undefined || position === undefined) return true
+  return 'gripper' in where ? where.gripper === held_by : held_by === null && where.position === position
+}
+
+function putPieceRight(runtime: Runtime, { labware: { labware_id }, environment }: Piece, dice: Dice): boolean {
+  const { truth } = environment.equipment as Ledger
+  const where = truth.whereIs(labware_id)!
+  const known = environment.scheduler.whereIs(labware_id)!
+  const positions = [...environment.scheduler.graph.positions.keys()].filter(
+    (position) => !truth.at(position) || truth.at(position) === labware_id,
+  )
+  const some = Array.from({ length: 2 * positions.length }, () => dice.pick(positions))
+  const wishes = [...('position' in where ? [where.position] : []), ...(positions.includes(known) ? [known] : []), ...some, ...positions]
+  for (const position of dice.oneIn(2) ? wishes : [...wishes].sort((a, b) => Number(b === known) - Number(a === known))) {
+    try {
+      runtime.relocate(labware_id, { position })
+      // It may be gone: a storage takes what no thread moves.
+      truth.put(labware_id, environment.scheduler.whereIs(labware_id))
+      return true
+    } catch (error) {
+      if (!(error instanceof LabError)) throw error
+    }
+  }
+  return false
+}
+
+function pictureOf({ labware: { labware_id, held_by }, environment, thread }: Piece): string {
+  const where = (environment.equipment as Ledger).truth.whereIs(labware_id)
+  const is = where && ('position' in where ? where.position : where.gripper)
+  return `${labware_id} of ${thread?.name} is at ${is}, and is thought to be at ${environment.scheduler.whereIs(labware_id)}, in ${held_by}`
+}

@@ -1,0 +1,290 @@
+// For tests: a service that dies at any moment and begins anew, with what was on its card: the log, the records, the journals of its runs.
+
+import { messageOf } from '../../errors.ts'
+import type { Context, RuntimeEvent } from '../../events/event.ts'
+import { runtimeEvent } from '../../events/event.ts'
+import type { IncidentCategory, NewIncident } from '../../events/incidents.ts'
+import type { Sink } from '../../events/sinks.ts'
+import type { Clock } from '../../kit/clock.ts'
+import type { Changes } from '../../kit/keyed_journal.ts'
+import { VirtualTime } from '../../kit/virtual_time.ts'
+import { PureEquipment } from '../../workflow/equipment/pure_equipment.ts'
+import { checkpointOf } from '../../workflow/journal/checkpoint.ts'
+import { abortOrphanedRuns } from '../../workflow/journal/orphaned_runs.ts'
+import { Records } from '../../workflow/journal/records.ts'
+import type { RunJournal } from '../../workflow/journal/run_journal.ts'
+import type { Bench } from '../../workflow/plans/bench.ts'
+import { compileLibrary, type Library } from '../../workflow/plans/library.ts'
+import { movesOf } from '../../workflow/plans/timing.ts'
+import { Runtime, type RuntimeOptions } from '../../workflow/runtime.ts'
+import type { Labware } from '../../workflow/threads/labware.ts'
+import { emptyBench } from '../workflow.ts'
+import { Ledger, Truth } from './bench.ts'
+import type { Dice, Scene } from './scene.ts'
+
+type Incident = { incident_id: string; category: IncidentCategory; message: string; thread_id: string | null }
+
+type ServiceOptions = { scene: Scene; dice: Dice; onTold(event: RuntimeEvent): void; fault(what: string): void }
+
+export class Service {
+  readonly told: RuntimeEvent[] = []
+  readonly incidents: Incident[] = []
+  readonly records = new Records()
+  /** Where time does not jump by itself. */
+  clock = new VirtualTime()
+  runtime: Runtime
+  isDead = false
+  /** Resolves when it dies. */
+  death: Promise<void> = Promise.resolve()
+  /** After so many writes of its journals it dies. */
+  diesIn = Number.POSITIVE_INFINITY
+  /** After it has told so many events it dies, in the midst of whatever tells them. */
+  diesAfter = Number.POSITIVE_INFINITY
+  readonly #options: ServiceOptions
+  readonly #library: Library
+  readonly #journals = new Map<string, Journal>()
+  readonly #sinks: Sink[] = []
+  #ledgers: Ledger[] = []
+  readonly #truthOf = new Map<string, Truth>()
+  readonly #liveTruth = new Truth()
+  /** What stands around, as it was kept last. */
+  #placed: { labware: Labware; position: string }[] = []
+  #time = 0
+  #ids = 0
+
+  /** Throws for documents that are not good. */
+  constructor(options: ServiceOptions) {
+    this.#options = options
+    const { topology, workflow } = options.scene
+    const sources = [topology, workflow].map((input, i) => ({ origin: `document ${i}`, form: 'typescript' as const, input }))
+    this.#library = compileLibrary(sources, emptyBench)
+    const [fault] = this.#library.faults
+    if (fault) throw new Error(fault.reason)
+    this.runtime = this.#begin()
+  }
+
+  /** It ends between one instruction and the next. */
+  die(): void {
+    this.isDead = true
+    this.diesIn = Number.POSITIVE_INFINITY
+    this.diesAfter = Number.POSITIVE_INFINITY
+    this.#tellDeath()
+  }
+
+  /** Begins anew, and takes up what was open. Answers the executions that it took up. */
+  async beginAnew(): Promise<string[]> {
+    const { dice, fault } = this.#options
+    this.#ledgers = []
+    for (const journal of this.#journals.values()) journal.die(dice, this.told.length)
+    for (const truth of [this.#liveTruth, ...this.#truthOf.values()]) truth.settle(dice)
+    this.isDead = false
+    this.runtime = this.#begin()
+    for (const [execution_id, { onCard }] of this.#journals) {
+      // What has ended is not taken up, though its journal may still be there.
+      if (!onCard.has('execution') || this.records.execution(execution_id)?.ended_at) continue
+      const saved = checkpointOf(onCard)
+      if (!saved) fault(`what was kept of ${execution_id} is no whole execution`)
+      try {
+        this.#nextTruth = this.#truthOf.get(execution_id)
+        if (saved) this.knows(await this.runtime.restore(saved))
+      } catch (error) {
+        fault(`${execution_id} cannot be taken up: ${messageOf(error)}`)
+      }
+      if (this.isDead) return []
+    }
+    const isOpen = (execution_id: string) => this.runtime.execution(execution_id) !== undefined
+    const told = this.told
+    await abortOrphanedRuns(this.records, {
+      isTakenUp: isOpen,
+      events: async function* (execution_id) {
+        for (const event of [...told]) if (event.execution_id === execution_id) yield event
+      },
+      emit: (...event) => this.#emit(...event),
+    })
+    return this.runtime.executions().map(({ execution_id }) => execution_id)
+  }
+
+  /** Its bench keeps books of where its labware is. */
+  knows({ execution_id, environment }: ReturnType<Runtime['executions']>[number]): void {
+    const ledger = environment.equipment as Ledger
+    ledger.scheduler = environment.scheduler
+    this.#truthOf.set(execution_id, ledger.truth)
+  }
+
+  /** Devices that are kept from others. */
+  get held(): number {
+    return this.#ledgers.reduce((sum, { held }) => sum + held, 0)
+  }
+
+  #nextTruth: Truth | undefined
+
+  #begin(): Runtime {
+    const { scene } = this.#options
+    this.#sinks.length = 0
+    this.death = new Promise((resolve) => {
+      this.#tellDeath = resolve
+    })
+    this.clock = new VirtualTime()
+    const { clock } = this
+    const isLive = scene.mode === 'LIVE'
+    // Whoever speaks for one that has died is not heard.
+    let isMine = true
+    const isDead = () => !isMine || this.isDead
+    this.#buryLast()
+    this.#buryLast = () => {
+      isMine = false
+    }
+    const ledger = (clock: Clock, truth: Truth) => this.#ledger(clock, truth, isDead)
+    const runtime = new Runtime({
+      hub: this.#hub(isDead),
+      clock,
+      now: () => this.#time / 1e6,
+      warn: () => {},
+      bench: isLive ? benchOf(scene) : emptyBench,
+      library: this.#library,
+      newId: () => `00000000-0000-4000-8000-${String(++this.#ids).padStart(12, '0')}`,
+      records: this.records,
+      simulate: (_, clock) => ledger(clock, this.#nextTruth ?? new Truth()),
+      ...(isLive && { live: ledger(clock, this.#liveTruth) }),
+      ...(scene.restarts > 0 && scene.isKept && { keep: (execution_id: string) => this.#keep(execution_id, isDead) }),
+    })
+    this.#nextTruth = undefined
+    if (isLive) this.#loadAgain(runtime)
+    return runtime
+  }
+
+  #buryLast = () => {}
+  #tellDeath = () => {}
+
+  #ledger(clock: Clock, truth: Truth, isDead: () => boolean): Ledger {
+    const { scene, fault } = this.#options
+    const transporters = movesOf(this.#library.topologies.get('floor')!.document)
+    const equipment = new PureEquipment({ clock, transporters, faults: scene.faults })
+    const ledger = new Ledger({ equipment, truth, clock, slow: scene.slow, isDead, fault })
+    this.#ledgers.push(ledger)
+    return ledger
+  }
+
+  #loadAgain(runtime: Runtime): void {
+    runtime.load('floor')
+    const { scheduler, labware } = runtime.environments.live!
+    for (const { labware: its, position } of this.#placed) {
+      scheduler.put(its.labware_id, position, null)
+      labware.set(its.labware_id, { ...its, state: 'ENDED', held_by: null })
+    }
+  }
+
+  /** What stands around is kept; over the API, whenever an operator has carried something. */
+  keepPlaced(): void {
+    const environment = this.runtime.environments.live
+    if (!environment) return
+    const { scheduler, labware } = environment
+    this.#placed = [...labware.values()].flatMap((its) => {
+      const position = scheduler.whereIs(its.labware_id)
+      return position === undefined || scheduler.whose(its.labware_id) !== null ? [] : [{ labware: { ...its }, position }]
+    })
+  }
+
+  #hub(isDead: () => boolean): RuntimeOptions['hub'] {
+    const emit = (event_name: string, context: Context, execution_id?: string) => {
+      if (isDead()) return runtimeEvent(event_name, 'nobody', 0, context)
+      return this.#emit(event_name, context, execution_id)
+    }
+    const told = this.told
+    return {
+      emit,
+      incident: (
+        category: IncidentCategory,
+        message: string,
+        { thread_id = null, severity = 'ERROR', recovery_action = 'NONE', execution_id = null }: Partial<NewIncident> = {},
+      ) => {
+        const incident_id = `00000000-0000-4000-8000-${String(++this.#ids).padStart(12, '0')}`
+        const context = { incident_id, category, severity, message, recovery_action, execution_id, thread_id }
+        if (!isDead()) this.incidents.push({ incident_id, category, message, thread_id })
+        emit(`INCIDENT.${incident_id}.${category}`, context, execution_id ?? 'system')
+        return { ...context, detail: {}, timestamp: this.#time / 1e6, acknowledged: null }
+      },
+      registerSink: (sink: Sink) => this.#sinks.push(sink),
+      unregisterSink: () => {},
+      events: async function* ({ execution_id }: { execution_id?: string } = {}) {
+        for (const event of told) if (execution_id === undefined || event.execution_id === execution_id) yield event
+      },
+    } as unknown as RuntimeOptions['hub']
+  }
+
+  #emit(event_name: string, context: Context, execution_id = 'system'): RuntimeEvent {
+    const event = runtimeEvent(event_name, execution_id, ++this.#time / 1e6, context)
+    this.told.push(event)
+    for (const sink of this.#sinks) sink.onEvent(event)
+    if (event.entity_type === 'EXECUTION') this.keepPlaced()
+    this.#options.onTold(event)
+    if (--this.diesAfter <= 0) this.die()
+    return event
+  }
+
+  #keep(execution_id: string, isDead: () => boolean) {
+    const journal = this.#journals.get(execution_id) ?? new Journal()
+    this.#journals.set(execution_id, journal)
+    return {
+      put: (changes: Changes) => {
+        if (isDead()) return
+        journal.put(changes)
+        const unmarked = (this.runtime.execution(execution_id)?.journal as RunJournal | null | undefined)?.unmarked() ?? []
+        if (unmarked.length > 0) this.#options.fault(`the journal does not know of ${unmarked}`)
+        if (--this.diesIn <= 0) this.die()
+      },
+      synced: async () => {
+        if (isDead()) await new Promise(() => {})
+        journal.synced()
+      },
+      remove: async () => {
+        if (!isDead()) journal.remove(this.told.length)
+      },
+    }
+  }
+}
+
+/** What is kept of one run. What was put last may not have come to the card. */
+class Journal {
+  onCard = new Map<string, unknown>()
+  #waiting: Changes | undefined
+  #removedAt: number | undefined
+
+  put(changes: Changes): void {
+    this.synced()
+    this.#waiting = changes
+  }
+
+  synced(): void {
+    for (const [key, text] of this.#waiting ?? []) {
+      if (text === null) this.onCard.delete(key)
+      else this.onCard.set(key, JSON.parse(text))
+    }
+    this.#waiting = undefined
+  }
+
+  /** `told`: how long the log is. */
+  remove(told: number): void {
+    this.#removedAt = told
+  }
+
+  die(dice: Dice, told: number): void {
+    if (dice.oneIn(2)) this.synced()
+    this.#waiting = undefined
+    if (this.#removedAt === undefined || (told - this.#removedAt < 10 && dice.oneIn(2))) return
+    this.onCard = new Map()
+  }
+}
+
+function benchOf({ topology }: Scene): Bench {
+  const { devices, transporters } = topology as { devices: object; transporters: object }
+  const driven = (device_id: string, type: 'shaker' | 'transporter') =>
+    ({ device_id, type, driven: true, simulated: true, operations: ['work'], limits: {} }) as const
+  return {
+    devices: [
+      ...Object.keys(devices).map((id) => driven(id, 'shaker')),
+      ...Object.keys(transporters).map((id) => driven(id, 'transporter')),
+    ],
+    hasTeachpoint: () => true,
+  }
+}

@@ -1,0 +1,218 @@
+// For tests: random runs in which threads are paused, fail and stay held, and nobody looks after them. Every thread that could finish
+// without the held ones does finish: where all has come to rest, a search looks for a way that the scheduler has missed.
+
+import type { InjectedFault } from '../../workflow/equipment/pure_equipment.ts'
+import type { Execution } from '../../workflow/runs/execution.ts'
+import type { Candidate } from '../../workflow/scheduler/request.ts'
+import type { Scheduler } from '../../workflow/scheduler/scheduler.ts'
+import type { LabwareThread } from '../../workflow/threads/thread.ts'
+import { begin, testRuntime } from '../workflow.ts'
+import { Dice, topologyOf } from './scene.ts'
+
+/** Of the event loop, without any news: then nothing happens any more. */
+const quietTurns = 30
+/** States that the search looks at: beyond, it says nothing. */
+const mostStates = 20_000
+
+/** `missed`: threads that could finish, and how. `held` threads stand until somebody comes; `left` others behind them. */
+type Verdict = { missed: string[]; held: number; left: number; completed: number; isUndecided: boolean }
+
+export async function leaveAlone(seed: number): Promise<Verdict> {
+  const dice = new Dice(seed)
+  const { topology, workflow, groups, faults } = sceneOf(dice)
+  const pauses = new Set(dice.times(3, () => 1 + dice.below(200), 0))
+  let news = 0
+  const { runtime } = testRuntime([topology, workflow], {
+    faults,
+    onTold() {
+      news++
+      const live = runtime.executions()[0]?.live() ?? []
+      if (pauses.has(news) && live.length > 0) dice.pick(live).pause('manual')
+    },
+  })
+  const execution = await begin(runtime, { workflow: 'work', groups: groups.map((group_id) => ({ group_id, members: {} })) })
+  for (let quiet = 0, before = -1; quiet < quietTurns && !execution.isOver; quiet = news === before ? quiet + 1 : 0) {
+    before = news
+    await new Promise(setImmediate)
+  }
+  const verdict = verdictOn(execution)
+  if (!execution.isOver) execution.abort('that was all')
+  await runtime.over(execution)
+  return verdict
+}
+
+function sceneOf(dice: Dice) {
+  const { topology, places } = topologyOf(dice, 'PURE_SIM')
+  const names = dice.times(4, (i) => `c${i}`)
+  const methods: Record<string, object[]> = {}
+  const threadOf = (name: string) => {
+    const steps = dice.times(4, (i) => {
+      const on = dice.pick([...places.devices.map(({ id }) => id), ...Object.keys(places.pools), ...Object.keys(places.pools)])
+      methods[`${name}_m${i}`] = [{ do: 'work', on }]
+      return { method: `${name}_m${i}` }
+    })
+    const store = () => ({ at: dice.pick(places.storages) })
+    return { labware: name, start: { ...store(), mode: 'DISPENSE' }, end: { at: [store().at], mode: 'LEAVE_IN_PLACE' }, steps }
+  }
+  const threads = Object.fromEntries(names.map((name) => [name, threadOf(name)]))
+  const faults = dice.times<InjectedFault>(
+    3,
+    () => ({ operation: dice.pick(['work', 'work', 'ready', 'pick', 'place']), call: 1 + dice.below(10), does: 'fail' }),
+    0,
+  )
+  const workflow = {
+    format: 1,
+    name: 'work',
+    topology: 'floor',
+    labware: Object.fromEntries(names.map((name) => [name, { type: 'any' }])),
+    methods,
+    threads,
+    start: names,
+  }
+  return { topology, workflow, faults, groups: dice.times(3, (i) => `g${i}`, 0) }
+}
+
+function verdictOn(execution: Execution): Verdict {
+  const { scheduler } = execution.environment
+  const live = execution.live()
+  const held = live.filter(({ status }) => status.current === 'PAUSED')
+  // Whoever waits for an arm that a held thread has is in the midst of its way, and stands as well.
+  const free = live.filter((thread) => !held.includes(thread) && thread.move === null)
+  const completed = [...execution.threads.values()].filter(({ status }) => status.current === 'COMPLETED').length
+  const { way, isUndecided } = new Search(scheduler, free, live).first()
+  const missed = way ? [`${way.join(', ')}; ${picture(live)}`] : []
+  return { missed, held: held.length, left: live.length - held.length, completed, isUndecided }
+}
+
+function picture(live: readonly LabwareThread[]): string {
+  return live
+    .map(({ name, status, environment, labware, waiting }) => {
+      const obstacles = waiting?.obstacles().map(({ wanted, reason }) => `${wanted} ${reason}`)
+      return `${name} ${status.current} at ${environment.scheduler.whereIs(labware.labware_id)} waits for ${waiting?.what} (${obstacles})`
+    })
+    .join('; ')
+}
+
+/** `at` is null before it is on the deck, and undefined when it has finished; `next` is the index of what it wants. */
+type Standing = { at: string | null | undefined; next: number; device: string | null }
+
+type Mover = { name: string; thread_id: string; wants: readonly (readonly Candidate[])[] }
+
+/** Goes through what the free threads could do, one move after the other, while all others stand where they are. */
+class Search {
+  readonly #scheduler: Scheduler
+  readonly #movers: readonly Mover[]
+  readonly #begin: readonly Standing[]
+  /** Pads on which something stands, or is to come, for good. */
+  readonly #taken = new Set<string>()
+  /** What was granted to a thread is not taken back, though a held one may be on its way. */
+  readonly #reserved = new Map<string, string>()
+  readonly #devices = new Set<string>()
+  readonly #arms = new Set<string>()
+
+  constructor(scheduler: Scheduler, free: readonly LabwareThread[], live: readonly LabwareThread[]) {
+    this.#scheduler = scheduler
+    const isFree = (thread_id: string | null | undefined) => free.some((thread) => thread.thread_id === thread_id)
+    const ids = new Set(free.map(({ labware }) => labware.labware_id))
+    for (const { position, labware_id, reserved_for } of scheduler.positions()) {
+      if (labware_id !== null && !ids.has(labware_id)) this.#taken.add(this.#pad(position))
+      if (reserved_for !== null) this.#reserved.set(this.#pad(position), reserved_for)
+    }
+    for (const device of scheduler.graph.devices) {
+      const holder = scheduler.holder(device)
+      if (holder !== undefined && !isFree(holder)) this.#devices.add(device)
+    }
+    for (const { thread_id } of live) {
+      if (isFree(thread_id)) continue
+      const { document } = live[0]!.execution.workflow.topology
+      for (const arm of [...Object.keys(document.transporters), ...Object.keys(document.translators)])
+        if (scheduler.userOf(arm) === thread_id) this.#arms.add(arm)
+    }
+    this.#movers = free.map((thread) => ({ name: thread.name, thread_id: thread.thread_id, wants: wantsOf(thread) }))
+    this.#begin = free.map(({ labware, device, thread_id }) => ({
+      at: scheduler.whereIs(labware.labware_id) ?? null,
+      next: 0,
+      device: device ?? [...scheduler.graph.devices].find((one) => scheduler.holder(one) === thread_id) ?? null,
+    }))
+  }
+
+  /** The moves after which one has finished, the fewest there are. */
+  first(): { way?: string[]; isUndecided: boolean } {
+    const seen = new Set<string>()
+    const states: { all: readonly Standing[]; way: string[] }[] = [{ all: this.#begin, way: [] }]
+    for (const { all, way } of states) {
+      for (const { i, to, did } of this.#moves(all)) {
+        const mover = this.#movers[i]!
+        const after = all.map((one, j) => (i === j ? to : one))
+        const further = [...way, `${mover.name} ${did}`]
+        if (to.at === undefined) return { way: further, isUndecided: false }
+        const key = JSON.stringify(after)
+        if (seen.has(key)) continue
+        seen.add(key)
+        states.push({ all: after, way: further })
+      }
+      if (states.length > mostStates) return { isUndecided: true }
+    }
+    return { isUndecided: false }
+  }
+
+  *#moves(all: readonly Standing[]): Generator<{ i: number; to: Standing; did: string }> {
+    const { graph } = this.#scheduler
+    for (const [i, standing] of all.entries()) {
+      const { wants } = this.#movers[i]!
+      if (standing.at === undefined) continue
+      const places = wants[standing.next]!.filter((place) => !standing.device || ('device' in place && place.device === standing.device))
+      const isLast = standing.next === wants.length - 1
+      for (const place of places) {
+        const positions = 'device' in place ? graph.positionsOf(place.device).map(({ name }) => name) : [place.position]
+        if ('device' in place && !this.#isFreeDevice(place.device, all, i)) continue
+        const position = positions.find((one) => this.#canGo(standing.at!, one, all, i))
+        if (position === undefined) continue
+        // What it did at a device is done: it stands there, and holds it no more.
+        yield { i, did: `goes to ${position}`, to: { at: isLast ? undefined : position, next: standing.next + 1, device: null } }
+      }
+      if (standing.at === null || standing.device !== null) continue
+      // What is parked where labware is handed over would be in the way of others.
+      for (const { name, parking } of graph.positions.values())
+        if (parking && !graph.isHandOver(name) && name !== standing.at && this.#canGo(standing.at, name, all, i))
+          yield { i, did: `parks at ${name}`, to: { ...standing, at: name } }
+    }
+  }
+
+  #isFreeDevice(device: string, all: readonly Standing[], i: number): boolean {
+    if (this.#devices.has(device)) return false
+    const isHeld = all.some((other, j) => j !== i && other.device === device)
+    const positions = this.#scheduler.graph.positionsOf(device).map(({ name }) => name)
+    return !isHeld && positions.every((position) => this.#isFree(position, all, i))
+  }
+
+  #isFree(position: string, all: readonly Standing[], i: number): boolean {
+    const pad = this.#pad(position)
+    const isReserved = this.#reserved.has(pad) && this.#reserved.get(pad) !== this.#movers[i]!.thread_id
+    if (this.#taken.has(pad) || isReserved) return false
+    return !all.some(({ at }, j) => j !== i && at && this.#pad(at) === pad)
+  }
+
+  /** One that is not on the deck yet comes onto it first. */
+  #canGo(from: string | null, to: string, all: readonly Standing[], i: number): boolean {
+    if (from === null) return this.#isFree(to, all, i)
+    const route = this.#scheduler.graph.route(from, to)
+    return route?.every((hop) => !this.#arms.has(hop.transporter) && this.#isFree(hop.to, all, i)) ?? false
+  }
+
+  #pad(position: string): string {
+    return this.#scheduler.graph.sameZone(position)[0]!.name
+  }
+}
+
+/** Its start, if it is not on the deck yet; then all that it has before it. */
+function wantsOf(thread: LabwareThread): readonly (readonly Candidate[])[] {
+  const { method, frames, ends, environment, labware, startsAt } = thread
+  const isOnDeck = environment.scheduler.whereIs(labware.labware_id) !== undefined
+  const steps = frames[0]?.steps.slice(frames[0].next) ?? []
+  const actions = steps.flatMap((step) => (step.kind === 'method' ? step.method.actions : []))
+  // Of the method that it is in, one action.
+  const ahead = method && method.next >= method.actions.length ? actions.slice(1) : actions
+  const devices = ahead.map((action) => action.devices.map((device) => ({ device })))
+  return [...(isOnDeck ? [] : [[{ position: startsAt }]]), ...devices, ends]
+}

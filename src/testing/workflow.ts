@@ -1,0 +1,193 @@
+// For tests and benchmarks: a runtime without a service around it, and what it told.
+
+import type { Context, RuntimeEvent } from '../events/event.ts'
+import { runtimeEvent } from '../events/event.ts'
+import type { IncidentCategory } from '../events/incidents.ts'
+import type { Changes } from '../kit/keyed_journal.ts'
+import type { Equipment } from '../workflow/equipment/equipment.ts'
+import { type InjectedFault, PureEquipment } from '../workflow/equipment/pure_equipment.ts'
+import { type Checkpoint, checkpointOf } from '../workflow/journal/checkpoint.ts'
+import type { Bench } from '../workflow/plans/bench.ts'
+import type { TopologyInput } from '../workflow/plans/documents.ts'
+import { compileLibrary, type Source } from '../workflow/plans/library.ts'
+import { movesOf } from '../workflow/plans/timing.ts'
+import type { Execution } from '../workflow/runs/execution.ts'
+import type { SubmissionRequest } from '../workflow/runs/submission.ts'
+import { Runtime, type RuntimeOptions } from '../workflow/runtime.ts'
+import type { LabwareThread } from '../workflow/threads/thread.ts'
+
+/** Nothing is configured: PURE_SIM only. */
+export const emptyBench: Bench = { devices: [], hasTeachpoint: () => false }
+
+/** `onTold` is called in the midst of whatever told it. */
+type Injected = {
+  faults?: readonly InjectedFault[]
+  /** Where the numbers of ids begin. */
+  ids?: number
+  /** What the log holds from before. */
+  log?: readonly RuntimeEvent[]
+  onTold?(event: RuntimeEvent): void
+}
+
+/** A runtime that goes by numbers: ids are the same in every run. */
+export function testRuntime(documents: readonly unknown[], more: Partial<RuntimeOptions> & Injected = {}) {
+  const { faults = [], ids: first = 0, log = [], onTold, ...options } = more
+  const told: RuntimeEvent[] = []
+  const incidents: { category: IncidentCategory; message: string; thread_id: string | null }[] = []
+  const warnings: string[] = []
+  let time = 0
+  let ids = first
+  const newId = () => `00000000-0000-4000-8000-${String(++ids).padStart(12, '0')}`
+  const emit = (event_name: string, context: Context, execution_id = 'system') => {
+    const event = runtimeEvent(event_name, execution_id, ++time / 1e6, context)
+    told.push(event)
+    onTold?.(event)
+    return event
+  }
+  const incident: RuntimeOptions['hub']['incident'] = (
+    category,
+    message,
+    { thread_id = null, severity = 'ERROR', recovery_action = 'NONE', execution_id = null } = {},
+  ) => {
+    incidents.push({ category, message, thread_id })
+    const context = { incident_id: newId(), category, severity, message, recovery_action, execution_id, thread_id }
+    emit(`INCIDENT.${context.incident_id}.${category}`, context, execution_id ?? 'system')
+    return { ...context, detail: {}, timestamp: time / 1e6, acknowledged: null }
+  }
+  const sources: Source[] = documents.map((input, i) => ({ origin: `document ${i}`, form: 'typescript', input }))
+  const library = compileLibrary(sources, emptyBench)
+  const [fault] = library.faults
+  if (fault) throw new Error(fault.reason)
+  const runtime = new Runtime({
+    hub: {
+      emit,
+      incident,
+      registerSink: () => {},
+      unregisterSink: () => {},
+      events: async function* () {
+        yield* log
+      },
+    } as unknown as RuntimeOptions['hub'],
+    clock: { now: () => performance.now(), after: () => () => {} },
+    now: () => time / 1e6,
+    warn: (message) => warnings.push(message),
+    bench: emptyBench,
+    library,
+    newId,
+    simulate: ({ document }, clock, { durations, conditions } = {}) =>
+      new PureEquipment({ clock, transporters: movesOf(document, durations), faults, durations, conditions }),
+    ...options,
+  })
+  return { runtime, told, incidents, warnings }
+}
+
+type Asked = Partial<SubmissionRequest> & { workflow: string }
+
+/** Submits in PURE_SIM and waits for the end. */
+export async function run(runtime: Runtime, asked: Asked): Promise<Execution> {
+  const execution = await begin(runtime, asked)
+  await runtime.over(execution)
+  return execution
+}
+
+export async function begin(runtime: Runtime, asked: Asked): Promise<Execution> {
+  const { execution_id } = await runtime.submit({
+    run_mode: 'PURE_SIM',
+    groups: [],
+    batch_mode: 'STANDALONE',
+    variables: {},
+    operator_id: null,
+    ...asked,
+  })
+  return runtime.execution(execution_id)!
+}
+
+/** `THREAD plate MOVING`: names in place of ids, so that traces can be compared. */
+export function trace(told: readonly RuntimeEvent[]): string[] {
+  return told.map(({ entity_type, status, context }) => {
+    const { thread_name, method_name, action_name, group_id, event_name, instruction } = context as Record<
+      string,
+      string | null | undefined
+    >
+    const names: Record<string, string | null | undefined> = {
+      THREAD: thread_name,
+      METHOD: method_name,
+      ACTION: 'pause_reason' in context ? `move of ${thread_name}` : (action_name ?? null),
+      GROUP: group_id,
+      CUSTOM: event_name,
+      OPERATOR: instruction,
+    }
+    const name = names[entity_type]
+    return name ? `${entity_type} ${name} ${status}` : `${entity_type} ${status}`
+  })
+}
+
+/** Lets turns of the event loop go by until it is so. */
+export async function until(isSo: () => boolean, what = 'it'): Promise<void> {
+  for (let turns = 0; turns < 20_000; turns++) {
+    if (isSo()) return
+    await new Promise(setImmediate)
+  }
+  throw new Error(`${what} did not come to be so`)
+}
+
+/** The thread of that name, once it is there and in this status. */
+export async function threadIn(execution: Execution, name: string, status: string): Promise<LabwareThread> {
+  const find = () => [...execution.threads.values()].find((thread) => thread.name === name)
+  await until(() => find()?.status.current === status, `${name} in ${status} (it is ${find()?.status.current})`)
+  return find()!
+}
+
+/** A runtime that is LIVE on a bench which does everything at once, with a topology loaded. */
+export function liveRuntime(topology: TopologyInput, workflows: readonly unknown[], more: Parameters<typeof testRuntime>[1] = {}) {
+  const driven = (device_id: string, type: 'shaker' | 'transporter') =>
+    ({ device_id, type, driven: true, simulated: true, operations: [], limits: {} }) as const
+  const devices = [
+    ...Object.keys(topology.devices ?? {}).map((id) => driven(id, 'shaker')),
+    ...Object.keys(topology.transporters ?? {}).map((id) => driven(id, 'transporter')),
+  ]
+  const bench: Bench = { devices, hasTeachpoint: () => true }
+  const tested = testRuntime([topology, ...workflows], { live: instantBench(), bench, ...more })
+  tested.runtime.load(topology.name)
+  return tested
+}
+
+export function instantBench(more: Partial<Equipment> = {}): Equipment {
+  const at = async () => {}
+  return { ready: at, open: at, carry: at, perform: async () => ({ success: true, message: 'done' }), ...more }
+}
+
+/** What was kept after each write of a run. */
+export class Kept {
+  readonly #keys = new Map<string, unknown>()
+  readonly all: Map<string, unknown>[] = []
+  put(changes: Changes): void {
+    for (const [key, text] of changes) {
+      if (text === null) this.#keys.delete(key)
+      else this.#keys.set(key, JSON.parse(text))
+    }
+    this.all.push(new Map(this.#keys))
+  }
+  synced = () => Promise.resolve()
+  remove = () => Promise.resolve()
+}
+
+/** Remembers of each write after how much of `told` it was. */
+export class KeptBeside extends Kept {
+  readonly told: readonly RuntimeEvent[]
+  readonly #at: number[] = []
+
+  constructor(told: readonly RuntimeEvent[]) {
+    super()
+    this.told = told
+  }
+
+  override put(changes: Changes): void {
+    super.put(changes)
+    this.#at.push(this.told.length)
+  }
+
+  get saves(): { at: number; saved: Checkpoint }[] {
+    return this.all.map((keys, i) => ({ at: this.#at[i]!, saved: checkpointOf(keys)! }))
+  }
+}

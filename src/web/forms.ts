@@ -1,0 +1,94 @@
+// Forms from what a device says it can do: a field for each parameter, with its unit, its limits and a value to begin with.
+
+import type { Capabilities } from '../clients/ts/benchd.ts'
+
+export type Field = {
+  name: string
+  /** `speed (rpm)` */
+  label: string
+  kind: 'number' | 'text' | 'boolean' | 'choice'
+  required: boolean
+  min?: number
+  max?: number
+  step?: number
+  choices?: string[]
+  /** As text, to begin with. */
+  initial: string
+  hint?: string
+}
+
+type Schema = {
+  type?: string
+  enum?: unknown[]
+  minimum?: number
+  maximum?: number
+  multipleOf?: number
+  default?: unknown
+  description?: string
+  'x-unit'?: string
+  properties?: Record<string, Schema>
+  required?: string[]
+}
+
+/** A word for people: `Lock plate` for `lock_plate`. */
+export function titled(name: string): string {
+  const words = name.replaceAll('_', ' ').replaceAll('-', ' ')
+  return words.charAt(0).toUpperCase() + words.slice(1)
+}
+
+/** The fields of an operation, in the order of its schema. `last` are the values of the last time. */
+export function fieldsOf(
+  { params }: Capabilities['operations'][number],
+  limits: Capabilities['limits'],
+  last: Record<string, unknown> = {},
+): Field[] {
+  const { properties = {}, required = [] } = params as Schema
+  return Object.entries(properties).map(([name, schema]) => {
+    const { min = schema.minimum, max = schema.maximum, unit = schema['x-unit'], step = schema.multipleOf } = limits[name] ?? {}
+    const kind = kindOf(schema)
+    const initial = last[name] ?? schema.default ?? (kind === 'number' ? min : kind === 'choice' ? schema.enum?.[0] : '')
+    const range = min !== undefined && max !== undefined ? `${min} to ${max}${unit ? ` ${unit}` : ''}` : undefined
+    return {
+      name,
+      label: unit ? `${name.replaceAll('_', ' ')} (${unit})` : name.replaceAll('_', ' '),
+      kind,
+      required: required.includes(name),
+      ...(min !== undefined && { min }),
+      ...(max !== undefined && { max }),
+      ...(step !== undefined && { step }),
+      ...(schema.enum && { choices: schema.enum.map(String) }),
+      initial: initial === undefined ? '' : String(initial),
+      ...(range && { hint: range }),
+    }
+  })
+}
+
+function kindOf({ type, enum: choices }: Schema): Field['kind'] {
+  if (choices) return 'choice'
+  if (type === 'number' || type === 'integer') return 'number'
+  return type === 'boolean' ? 'boolean' : 'text'
+}
+
+/** The body of a request from what was filled in; an empty field that is not required is left out. Throws a sentence for what is no number. */
+export function bodyOf(fields: readonly Field[], values: Record<string, string>): Record<string, unknown> {
+  const filled = fields.filter(({ name, required }) => required || (values[name] ?? '') !== '')
+  return Object.fromEntries(filled.map((field) => [field.name, filledIn(field, values[field.name] ?? '')]))
+}
+
+function filledIn({ label, kind, min, max }: Field, text: string): unknown {
+  if (kind === 'boolean') return text === 'true'
+  if (kind !== 'number') return text
+  const value = Number(text.replace(',', '.'))
+  if (text.trim() === '' || !Number.isFinite(value)) throw new Error(`${label} must be a number`)
+  if ((min !== undefined && value < min) || (max !== undefined && value > max)) throw new Error(`${label} must be from ${min} to ${max}`)
+  return value
+}
+
+/** The variables of a workflow as fields; a value that reads as JSON is sent as that. */
+export function variableOf(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}

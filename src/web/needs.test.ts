@@ -1,0 +1,80 @@
+import { test } from 'tap'
+import { emptyState, type State } from '../clients/ts/benchd.ts'
+import { needsOf } from './needs.ts'
+
+const device = (state: string, fault: object | null = null) => ({ device_id: 'sealer-1', state, fault }) as never
+const fault = { error: 'the lid is open.', since: 1000, may_still_be_moving: true }
+
+function stateOf(parts: object): State {
+  return { ...emptyState, ready: true, ...parts }
+}
+
+test('a bench on which all is well needs nobody', (t) => {
+  t.same(needsOf(stateOf({ device: { 'sealer-1': device('ready') } })), [])
+  t.same(needsOf(stateOf({ device: { 'sealer-1': device('stopped') } })), [])
+  t.end()
+})
+
+test('a fault says what happened, that it may still move, and how it is cleared', (t) => {
+  const [need, ...others] = needsOf(stateOf({ device: { 'sealer-1': device('faulted', fault) } }))
+  t.same(others, [])
+  t.match(need, { title: 'Fault on sealer-1', severe: true, text: 'the lid is open. It may still be moving. Look at it first.' })
+  t.match(need?.decisions, [
+    { label: 'Clear fault', request: { operation: 'clearDeviceFault', asked: { path: { device_id: 'sealer-1' } } } },
+  ])
+  t.match(needsOf(stateOf({ device: { 'sealer-1': device('disconnected') } })), [{ title: 'sealer-1 is disconnected', decisions: [] }])
+  t.end()
+})
+
+const held = {
+  ...{
+    thread_id: 't1',
+    thread_name: 'plate',
+    execution_id: 'e1',
+    status: 'PAUSED',
+    decisions: ['RETRY', 'ABORT_THREAD'],
+    retry_on: ['sealer-2'],
+  },
+  ...{ last_error: 'it jammed', since: 5, labware: { name: 'plate-1' }, position: 'pad_1', waiting: null },
+}
+
+test('an error that holds a thread has a button for each decision, another device among them', (t) => {
+  const [need] = needsOf(stateOf({ thread: { t1: held }, run: { e1: { workflow_name: 'seal', paused: null, ended_at: null } } }))
+  t.match(need, { title: 'plate is held by an error in seal', text: 'it jammed. plate-1 stands at pad_1.', href: '#/runs/e1' })
+  t.same(
+    need?.decisions.map(({ label }) => label),
+    ['Retry', 'Retry on sealer-2', 'Abort thread'],
+  )
+  t.match(need?.decisions[1]?.request, { operation: 'recoverThread', asked: { body: { decision: 'RETRY', on: 'sealer-2' } } })
+  for (const { consequence } of need!.decisions) t.match(consequence, /\.$/)
+  t.end()
+})
+
+test('manual steps, labware to be placed, pauses of the service, keys and safe mode ask for their own word', (t) => {
+  const words = (parts: object) => needsOf(stateOf(parts)).map(({ title, decisions }) => [title, ...decisions.map(({ label }) => label)])
+  const waiting = { ...held, decisions: [], retry_on: [] }
+  t.same(words({ thread: { t1: { ...waiting, status: 'AWAITING_MANUAL_PLACE' } } }), [['Place plate-1', 'Placed']])
+  t.same(words({ thread: { t1: { ...waiting, status: 'AWAITING_MANUAL_REMOVE' } } }), [['Remove plate-1', 'Removed']])
+  t.same(words({ step: { s1: { step_id: 's1', execution_id: 'e1', instruction: 'Fill it', since: 1 } } }), [['Manual step', 'Done']])
+  const run = { execution_id: 'e1', workflow_name: 'seal', ended_at: null }
+  t.same(words({ run: { e1: { ...run, paused: { at: 1, reason: 'system' } } } }), [['seal was paused by the service', 'Resume run']])
+  t.same(words({ run: { e1: { ...run, paused: { at: 1, reason: 'manual' } } } }), [], 'who paused it knows of it')
+  t.same(words({ key_request: { r: { request_id: 'r', app_name: 'tablet', scope: 'read', code: 'AB12' } } }), [
+    ['tablet asks for a key', 'Approve', 'Deny'],
+  ])
+  const incident = {
+    incident_id: 'i',
+    message: 'm',
+    severity: 'CRITICAL',
+    category: 'OTHER',
+    detail: { safe_mode: true },
+    timestamp: 1,
+    thread_id: null,
+  }
+  t.same(words({ incident: { i: incident } }), [['Safe mode', 'Acknowledge']])
+  t.same(words({ incident: { i: { ...incident, detail: {}, severity: 'WARNING' } } }), [], 'a warning waits for nobody')
+  const ofThread = { ...incident, detail: {}, thread_id: 't1', category: 'ACTION_FAILED' }
+  t.equal(words({ incident: { i: ofThread }, thread: { t1: held } }).length, 1, 'an error is asked about once')
+  t.equal(words({ incident: { i: ofThread } }).length, 1)
+  t.end()
+})

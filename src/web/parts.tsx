@@ -1,0 +1,205 @@
+// Parts that several screens use.
+
+import { useSignal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
+import type { Field } from './forms.ts'
+import type { Decision, Need } from './needs.ts'
+import { now, refusal, send } from './store.tsx'
+import { clockTime } from './words.ts'
+
+type ActProps = {
+  label: string
+  onPress: () => unknown
+  kind?: 'main' | 'danger' | 'quiet' | undefined
+  name?: string
+  why?: string | undefined
+  always?: boolean
+  submit?: boolean
+}
+
+/** A button that changes something: it cannot be pressed while the page is not sure of what it shows, nor twice at once. */
+export function Act({ label, onPress, kind, name, why, always, submit }: ActProps) {
+  const busy = useSignal(false)
+  const reason = always ? why : (why ?? refusal.value)
+  const press = async () => {
+    busy.value = true
+    try {
+      await onPress()
+    } finally {
+      busy.value = false
+    }
+  }
+  return (
+    <button
+      type={submit ? 'submit' : 'button'}
+      class={kind ?? 'plain'}
+      aria-label={name}
+      title={reason}
+      disabled={reason !== undefined || busy.value}
+      onClick={submit ? undefined : press}
+    >
+      {label}
+    </button>
+  )
+}
+
+export function Decisions({ decisions }: { decisions: readonly Decision[] }) {
+  return (
+    <ul class="decisions">
+      {decisions.map((decision) => (
+        <li key={decision.label}>
+          <Act label={decision.label} kind={decision.danger ? 'danger' : 'main'} onPress={() => send(decision.request)} />
+          <span>{decision.consequence}</span>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+export function NeedCard({ need: { id, title, text, since, severe, decisions, href } }: { need: Need }) {
+  const titleId = `need-${id.replaceAll(' ', '-')}`
+  return (
+    <article class={severe ? 'need severe' : 'need'} aria-labelledby={titleId}>
+      <h3 id={titleId}>
+        <span aria-hidden="true">{severe ? '▲ ' : '● '}</span>
+        {title}
+        {since !== undefined && <small> since {clockTime(since, now.value / 1000)}</small>}
+      </h3>
+      <p class="long">{text}</p>
+      <Decisions decisions={decisions} />
+      {href && href !== location.hash && (
+        <a class="more" href={href}>
+          Show it
+        </a>
+      )}
+    </article>
+  )
+}
+
+type FormProps = {
+  fields: readonly Field[]
+  submit: string
+  prefix: string
+  onSend: (values: Record<string, string>) => unknown
+  why?: string | undefined
+  extra?: ComponentChildren
+}
+
+/** A form of fields with its button; a number has its steps as buttons for a finger. */
+export function Form({ fields, submit, prefix, onSend, why, extra }: FormProps) {
+  const values = useSignal<Record<string, string>>(Object.fromEntries(fields.map(({ name, initial }) => [name, initial])))
+  const trouble = useSignal('')
+  const busy = useSignal(false)
+  const set = (name: string, value: string) => {
+    values.value = { ...values.value, [name]: value }
+  }
+  const reason = why ?? refusal.value
+  return (
+    <form
+      class="fields"
+      onSubmit={async (event) => {
+        event.preventDefault()
+        trouble.value = ''
+        busy.value = true
+        try {
+          await onSend(values.value)
+        } catch (error) {
+          trouble.value = error instanceof Error ? error.message : String(error)
+        } finally {
+          busy.value = false
+        }
+      }}
+    >
+      {fields.map((field) => (
+        <Input
+          key={field.name}
+          field={field}
+          id={`${prefix}-${field.name}`}
+          value={values.value[field.name] ?? ''}
+          onChange={(value) => set(field.name, value)}
+        />
+      ))}
+      {extra}
+      <div class="row">
+        <button type="submit" class="main" disabled={reason !== undefined || busy.value} title={reason}>
+          {submit}
+        </button>
+        <p class="trouble" role="alert">
+          {trouble}
+        </p>
+      </div>
+    </form>
+  )
+}
+
+type InputProps = { field: Field; id: string; value: string; onChange: (value: string) => void }
+
+function Input({ field: { label, kind, choices, min, max, step, hint }, id, value, onChange }: InputProps) {
+  const change = (event: Event) => onChange((event.currentTarget as HTMLInputElement).value)
+  const by = step ?? stepFor(min, max)
+  const nudge = (sign: number) => {
+    const next = Math.min(max ?? Number.POSITIVE_INFINITY, Math.max(min ?? Number.NEGATIVE_INFINITY, Number(value || min || 0) + sign * by))
+    onChange(String(Number(next.toFixed(6))))
+  }
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      {kind === 'choice' && (
+        <select id={id} value={value} onChange={change}>
+          {choices?.map((choice) => (
+            <option key={choice}>{choice}</option>
+          ))}
+        </select>
+      )}
+      {kind === 'boolean' && (
+        <select id={id} value={value || 'false'} onChange={change}>
+          <option value="false">no</option>
+          <option value="true">yes</option>
+        </select>
+      )}
+      {kind === 'number' && (
+        <span class="stepper">
+          <button type="button" aria-label={`less ${label}`} onClick={() => nudge(-1)}>
+            −
+          </button>
+          <input id={id} inputMode="decimal" autocomplete="off" value={value} onInput={change} />
+          <button type="button" aria-label={`more ${label}`} onClick={() => nudge(1)}>
+            +
+          </button>
+        </span>
+      )}
+      {kind === 'text' && <input id={id} autocomplete="off" spellcheck={false} value={value} onInput={change} />}
+      {hint && <small>{hint}</small>}
+    </div>
+  )
+}
+
+/** A step that goes through a range in about fifty presses. */
+function stepFor(min: number | undefined, max: number | undefined): number {
+  if (min === undefined || max === undefined) return 1
+  const rough = (max - min) / 50
+  const power = 10 ** Math.floor(Math.log10(rough || 1))
+  return [1, 2, 5, 10].map((n) => n * power).find((one) => one >= rough) ?? 1
+}
+
+export function Empty({ children }: { children: ComponentChildren }) {
+  return <p class="empty">{children}</p>
+}
+
+type ChoiceProps = { label: string; value: string; onChange: (value: string) => void; choices: Record<string, string> }
+
+export function Choice({ label, value, onChange, choices }: ChoiceProps) {
+  const id = `choice-${label.toLowerCase().replaceAll(' ', '-')}`
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      <select id={id} value={value} onChange={(event) => onChange(event.currentTarget.value)}>
+        {Object.entries(choices).map(([name, words]) => (
+          <option key={name} value={name}>
+            {words}
+          </option>
+        ))}
+      </select>
+    </div>
+  )
+}

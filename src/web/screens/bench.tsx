@@ -1,0 +1,203 @@
+// The devices: a card for each, with what it does, and a form for each operation that it can.
+
+import { type Signal, signal, useSignal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
+import { useEffect } from 'preact/hooks'
+import type { Capabilities, DeviceInfo } from '../../clients/ts/benchd.ts'
+import { bodyOf, fieldsOf, titled } from '../forms.ts'
+import { Act, Empty, Form } from '../parts.tsx'
+import { Temperature } from '../sparkline.tsx'
+import { ask, bench, ends, now, scope, state } from '../store.tsx'
+import { clockTime, deviceWords, duration } from '../words.ts'
+
+/** What each device can do, once it was asked. */
+const capabilities = signal<Record<string, Capabilities>>({})
+/** The parameters of the last time, by device and operation. */
+const lastParams = signal<Record<string, Record<string, unknown>>>({})
+/** What has buttons of its own on each card. */
+const withoutForm = new Set(['initialize', 'stop', 'initialized', 'get_temperature'])
+
+export function BenchScreen() {
+  const all = Object.values(state.value.device)
+  if (all.length === 0) return <Empty>No device is configured. Add one: sudo benchd devices add, then reload.</Empty>
+  return (
+    <section class="cards" aria-label="Devices">
+      {all.map((device) => (
+        <DeviceCard key={device.device_id} device={device} />
+      ))}
+    </section>
+  )
+}
+
+function DeviceCard({ device }: { device: DeviceInfo }) {
+  const { device_id, name, state: its, simulated, fault, lock, type } = device
+  const open = useSignal<string | undefined>(undefined)
+  const can = useCapabilities(device_id)
+  const { word, mark, tone } = deviceWords[its]
+  const forms = can?.operations.filter(({ name, method }) => method === 'POST' && !withoutForm.has(name)) ?? []
+  const titleId = `device-${device_id}`
+  return (
+    <article class={`card ${tone}`} aria-labelledby={titleId}>
+      <header>
+        <h2 id={titleId}>{device_id}</h2>
+        <p class={`state ${tone}`}>
+          <span aria-hidden="true">{mark}</span> <span>{word}</span>
+        </p>
+      </header>
+      <Progress device={device} canEnd={can?.operations.some((one) => one.name === device.operation?.name && one.can_end_early)}>
+        {name}
+        {can?.model && can.model !== name ? ` · ${can.model}` : ` · ${type}`}
+        {simulated && ' · simulated'}
+        {lock && ` · kept by ${lock.owner}${lock.expires_at ? ` until ${clockTime(lock.expires_at)}` : ''}`}
+      </Progress>
+      <Temperature device_id={device_id} />
+      {fault && (
+        <p class="fault long">
+          {fault.error}
+          <small> {clockTime(fault.since)}</small>
+        </p>
+      )}
+      {its !== 'external' && <Buttons device={device} operations={forms.map(({ name }) => name)} open={open} />}
+      {forms
+        .filter(({ name }) => name === open.value)
+        .map((operation) => (
+          <OperationForm key={operation.name} device={device} operation={operation} limits={can!.limits} />
+        ))}
+    </article>
+  )
+}
+
+/** What the device can do, once it has said so. */
+function useCapabilities(device_id: string): Capabilities | undefined {
+  const can = capabilities.value[device_id]
+  useEffect(() => {
+    if (can) return
+    bench.value?.call('getDeviceCapabilities', { path: { device_id } }).then(
+      (found) => {
+        capabilities.value = { ...capabilities.value, [device_id]: found }
+      },
+      () => undefined,
+    )
+  }, [can, device_id])
+  return can
+}
+
+/** Why an operation cannot be started; undefined when it can. */
+function whyNot({ state: its }: DeviceInfo): string | undefined {
+  if (its === 'busy') return 'It is at work.'
+  return its === 'not_initialized' || its === 'stopped' ? 'Initialize the device first.' : undefined
+}
+
+type ButtonsProps = { device: DeviceInfo; operations: readonly string[]; open: Signal<string | undefined> }
+
+function Buttons({ device, operations, open }: ButtonsProps) {
+  const { device_id, state: its } = device
+  const path = { device_id }
+  const isNext = its === 'not_initialized' || its === 'stopped'
+  const why = its === 'busy' ? 'It is at work.' : its === 'faulted' ? 'Clear the fault first.' : undefined
+  return (
+    <div class="row actions">
+      <Act label="Initialize" kind={isNext ? 'main' : undefined} onPress={() => ask('initializeDevice', { path, body: {} })} why={why} />
+      <button
+        type="button"
+        class="danger"
+        onPointerDown={() => void stopOne(device_id)}
+        onKeyDown={(event) => (event.key === 'Enter' || event.key === ' ') && void stopOne(device_id)}
+      >
+        Stop
+      </button>
+      {its === 'faulted' && <Act label="Clear fault" kind="main" onPress={() => ask('clearDeviceFault', { path, body: {} })} />}
+      {operations.map((name) => (
+        <button
+          key={name}
+          type="button"
+          class={open.value === name ? 'plain open' : 'plain'}
+          aria-expanded={open.value === name}
+          onClick={() => {
+            open.value = open.value === name ? undefined : name
+          }}
+        >
+          {titled(name)}
+        </button>
+      ))}
+      <Lease device={device} />
+    </div>
+  )
+}
+
+type OperationProps = { device: DeviceInfo; operation: Capabilities['operations'][number]; limits: Capabilities['limits'] }
+
+function OperationForm({ device, operation, limits }: OperationProps) {
+  const { device_id } = device
+  const key = `${device_id} ${operation.name}`
+  const fields = fieldsOf(operation, limits, lastParams.value[key] ?? {})
+  const start = async (values: Record<string, string>) => {
+    const body = bodyOf(fields, values)
+    lastParams.value = { ...lastParams.value, [key]: body }
+    await ask(operationId(operation.name), { path: { device_id }, body, respondAsync: true })
+  }
+  return <Form prefix={`${device_id}-${operation.name}`} fields={fields} submit="Start" why={whyNot(device)} onSend={start} />
+}
+
+/** As the API names the operation: `lockPlate`, `shakeDevice`. */
+function operationId(name: string): 'shakeDevice' {
+  const [verb, ...rest] = name.split('_')
+  return `${verb}${rest.length ? rest.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('') : 'Device'}` as 'shakeDevice'
+}
+
+function stopOne(device_id: string): Promise<unknown> {
+  return ask('stopDevice', { path: { device_id } })
+}
+
+/** What runs, with the time that is left; else what the device is, and what its last operation came to. */
+type ProgressProps = { device: DeviceInfo; canEnd: boolean | undefined; children: ComponentChildren }
+
+function Progress({ device: { operation, last_operation }, canEnd, children }: ProgressProps) {
+  if (!operation) {
+    const said = last_operation?.result?.message ?? last_operation?.detail
+    const last = said && last_operation ? `${titled(last_operation.operation)}: ${said}` : undefined
+    return (
+      <p class="hint one-line" title={last}>
+        {children}
+        {last && ` · ${last}`}
+      </p>
+    )
+  }
+  const end = ends.value[operation.operation_id] ?? now.value
+  const left = Math.max(0, (end - now.value) / 1000)
+  const whole = Math.max(1, end / 1000 - operation.started)
+  const done = Math.min(1, Math.max(0, 1 - left / whole))
+  return (
+    <div class="progress">
+      <p>
+        <strong>{titled(operation.name)}</strong> {operation.ending ? 'ends early' : left > 0 ? `${duration(left)} left` : 'should end now'}
+        {canEnd && <EndEarly operation={operation} />}
+      </p>
+      <progress max="1" value={done} aria-label={`${titled(operation.name)}, part that is done`} />
+      {operation.notice && !operation.ending && <p class="hint">{operation.notice}</p>}
+    </div>
+  )
+}
+
+/** The gentle end: no stop, and nothing is latched. */
+function EndEarly({ operation: { operation_id, name, ending } }: { operation: NonNullable<DeviceInfo['operation']> }) {
+  const end = () => ask('endOperation', { path: { operation_id } })
+  const why = ending ? 'It is ending.' : undefined
+  return <Act label="End early" name={`End ${titled(name)} early`} kind="quiet" why={why} onPress={end} />
+}
+
+const lease_s = 3600
+
+function Lease({ device: { device_id, lock } }: { device: DeviceInfo }) {
+  const path = { device_id }
+  if (lock && lock.expires_at === null) return null
+  if (lock) return <Act label="Release" name={`Release ${device_id}`} kind="quiet" onPress={() => ask('releaseDevice', { path })} />
+  return (
+    <Act
+      label="Keep"
+      name={`Keep ${device_id} for me`}
+      kind="quiet"
+      onPress={() => ask('leaseDevice', { path, body: { owner: `page (${scope.value})`, ttl_s: lease_s } })}
+    />
+  )
+}

@@ -1,0 +1,100 @@
+// The places of the bench: what stands where, for whom a place is kept, and what somebody carried.
+
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import type { ListTopologiesResponse, Topology } from '../../clients/ts/benchd.ts'
+import { Act, Choice, Empty } from '../parts.tsx'
+import { ask, bench, state } from '../store.tsx'
+
+export function DeckScreen() {
+  const [topology] = Object.values(state.value.topology)
+  if (!topology) return <NoTopology />
+  const groups = new Map<string, Topology['positions']>()
+  for (const position of topology.positions) {
+    const where = position.device ?? (position.storage ? 'Storage' : 'Positions')
+    groups.set(where, [...(groups.get(where) ?? []), position])
+  }
+  return (
+    <section aria-label="Deck">
+      <h2>
+        Deck <small>topology {topology.name}</small>
+      </h2>
+      <div class="deck">
+        {[...groups].map(([where, positions]) => (
+          <section key={where} aria-label={where}>
+            <h3>{where}</h3>
+            <ul>
+              {positions.map(({ name, labware, reserved_for, parking }) => (
+                <li key={name} class={labware ? 'taken' : reserved_for ? 'kept' : 'free'}>
+                  <strong>{name}</strong>
+                  <span>{labware ? labware.name : reserved_for ? 'kept' : 'free'}</span>
+                  <small>
+                    {labware?.barcode ?? (parking && !labware ? 'parking' : '')}
+                    {reserved_for && ` for ${state.value.thread[reserved_for]?.thread_name ?? 'a thread'}`}
+                  </small>
+                </li>
+              ))}
+            </ul>
+          </section>
+        ))}
+      </div>
+      <p class="hint">
+        {topology.transporters.map(({ device_id, positions }) => `${device_id} reaches ${positions.length} positions`).join('; ')}.
+      </p>
+      <Carried topology={topology} />
+    </section>
+  )
+}
+
+function Carried({ topology }: { topology: Topology }) {
+  const labware = Object.values(state.value.labware).filter(({ run_mode }) => run_mode === 'LIVE')
+  const chosen = useSignal('')
+  const place = useSignal('')
+  if (labware.length === 0) return <Empty>No labware stands on the bench.</Empty>
+  const id = labware.some(({ labware_id }) => labware_id === chosen.value) ? chosen.value : labware[0]!.labware_id
+  const free = topology.positions.filter((position) => !position.labware).map(({ name }) => name)
+  const to = free.includes(place.value) || place.value === 'off' ? place.value : (free[0] ?? 'off')
+  return (
+    <section aria-label="Somebody carried it" class="fields">
+      <h3>Somebody carried it</h3>
+      <Choice
+        label="Labware"
+        value={id}
+        onChange={(value) => (chosen.value = value)}
+        choices={Object.fromEntries(labware.map(({ labware_id, name, place: at }) => [labware_id, `${name} (${at})`]))}
+      />
+      <Choice
+        label="Stands now"
+        value={to}
+        onChange={(value) => (place.value = value)}
+        choices={{ ...Object.fromEntries(free.map((name) => [name, name])), off: 'off the bench' }}
+      />
+      <Act
+        label="Say so"
+        kind="main"
+        onPress={() => ask('relocateLabware', { path: { labware_id: id }, body: { position: to === 'off' ? null : to } })}
+      />
+    </section>
+  )
+}
+
+function NoTopology() {
+  const found = useSignal<ListTopologiesResponse['topologies']>([])
+  useEffect(() => {
+    bench.value?.call('listTopologies').then(
+      ({ topologies }) => (found.value = topologies),
+      () => undefined,
+    )
+  }, [])
+  return (
+    <section aria-label="Deck">
+      <h2>Deck</h2>
+      <Empty>No topology is loaded. Load the one of this bench:</Empty>
+      <div class="row">
+        {found.value.map(({ name }) => (
+          <Act key={name} label={`Load ${name}`} onPress={() => ask('loadTopology', { body: { name, force: false } })} />
+        ))}
+      </div>
+    </section>
+  )
+}

@@ -1,0 +1,162 @@
+// A new run: what is run, in which mode, with which values. It can be tried without moving anything before it is started.
+
+import { type Signal, useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import type { PutWorkflowResponse, SimulateResponse } from '../../clients/ts/benchd.ts'
+import { titled, variableOf } from '../forms.ts'
+import { type Bar, Gantt } from '../gantt.tsx'
+import { Act, Choice, Empty } from '../parts.tsx'
+import { ask, bench, state } from '../store.tsx'
+import { duration } from '../words.ts'
+
+const modes = {
+  PURE_SIM: 'PURE_SIM: no device at all, only the plan',
+  DEVICE_SIM: 'DEVICE_SIM: simulators in the place of the devices',
+  LIVE: 'LIVE: the devices of this bench move',
+}
+
+/** What is filled in. */
+type Wish = { workflow: string; mode: keyof typeof modes; groups: string; variables: Record<string, string> }
+
+export function NewRunScreen() {
+  const workflows = useSignal<PutWorkflowResponse[] | undefined>(undefined)
+  const wish = useSignal<Wish>({ workflow: '', mode: 'DEVICE_SIM', groups: '1', variables: {} })
+  useEffect(() => {
+    bench.value?.call('listWorkflows').then(
+      ({ workflows: found }) => {
+        workflows.value = found
+        const fitting = found.find(({ topology }) => state.value.topology[topology]) ?? found[0]
+        wish.value = { ...wish.value, workflow: fitting?.name ?? '' }
+      },
+      () => undefined,
+    )
+  }, [])
+  if (!workflows.value) return <Empty>The page reads the workflows.</Empty>
+  if (workflows.value.length === 0)
+    return <Empty>There is no workflow. Put one into the folder of topologies, or send it: benchd workflows put FILE.</Empty>
+  const workflow = workflows.value.find(({ name }) => name === wish.value.workflow)
+  return (
+    <section aria-label="New run">
+      <h2>New run</h2>
+      <WishForm workflows={workflows.value} workflow={workflow} wish={wish} />
+      {workflow && wish.value.mode !== 'PURE_SIM' && !state.value.topology[workflow.topology] && (
+        <p class="hint">
+          This workflow needs the topology {workflow.topology}.{' '}
+          <Act
+            label={`Load topology ${workflow.topology}`}
+            onPress={() => ask('loadTopology', { body: { name: workflow.topology, force: false } })}
+          />
+        </p>
+      )}
+      <Begin key={JSON.stringify(wish.value)} wish={wish.value} />
+    </section>
+  )
+}
+
+type WishProps = { workflows: readonly PutWorkflowResponse[]; workflow: PutWorkflowResponse | undefined; wish: Signal<Wish> }
+
+function WishForm({ workflows, workflow, wish }: WishProps) {
+  const { workflow: name, mode, groups, variables } = wish.value
+  const set = (change: Partial<Wish>) => {
+    wish.value = { ...wish.value, ...change }
+  }
+  const choices = Object.fromEntries(workflows.map(({ name, topology }) => [name, `${name} (topology ${topology})`]))
+  return (
+    <div class="fields">
+      <Choice label="Workflow" value={name} onChange={(workflow) => set({ workflow, variables: {} })} choices={choices} />
+      <Choice label="Mode" value={mode} onChange={(mode) => set({ mode: mode as Wish['mode'] })} choices={modes} />
+      <div class="field">
+        <label for="new-groups">Groups</label>
+        <input id="new-groups" inputMode="numeric" value={groups} onInput={(event) => set({ groups: event.currentTarget.value })} />
+      </div>
+      {Object.entries(workflow?.variables ?? {}).map(([variable, { default: initial, description }]) => (
+        <div class="field" key={`${name} ${variable}`}>
+          <label for={`variable-${variable}`}>{titled(variable)}</label>
+          <input
+            id={`variable-${variable}`}
+            placeholder={initial === undefined ? 'needed' : JSON.stringify(initial)}
+            value={variables[variable] ?? ''}
+            onInput={(event) => set({ variables: { ...variables, [variable]: event.currentTarget.value } })}
+          />
+          {description && <small>{description}</small>}
+        </div>
+      ))}
+    </div>
+  )
+}
+
+function requestOf({ workflow, mode, groups, variables }: Wish) {
+  const filled = Object.entries(variables).filter(([, text]) => text !== '')
+  const count = Number(groups)
+  return {
+    workflow,
+    run_mode: mode,
+    ...(count > 1 && { groups: Array.from({ length: count }, (_, i) => ({ group_id: `group-${i + 1}` })) }),
+    variables: Object.fromEntries(filled.map(([name, text]) => [name, variableOf(text)])),
+  }
+}
+
+/** Made anew with each change of what is wished, so that a forecast never stands beside values that it is not for. */
+function Begin({ wish }: { wish: Wish }) {
+  const tried = useSignal<SimulateResponse | undefined>(undefined)
+  const asksAgain = useSignal(false)
+  const start = async () => {
+    if (wish.mode === 'LIVE' && !asksAgain.value) {
+      asksAgain.value = true
+      return
+    }
+    const answer = await ask('submit', { body: requestOf(wish), idempotencyKey: `page-${Date.now()}-${Math.random()}` })
+    if (answer) location.hash = `#/runs/${answer.execution_id}`
+  }
+  const why = /^[1-9]\d{0,3}$/.test(wish.groups) ? undefined : 'Groups must be a whole number from 1.'
+  const dryRun = async () => {
+    tried.value = await ask('simulate', { body: requestOf(wish) }, { quiet: true })
+  }
+  return (
+    <>
+      {asksAgain.value && <p class="fault">LIVE: devices and the arm will move. Press “Start run” once more if the bench is ready.</p>}
+      <div class="row">
+        <Act label="Dry run" why={why} onPress={dryRun} />
+        <Act label="Start run" why={why} kind={asksAgain.value ? 'danger' : 'main'} onPress={start} />
+        {why && <p class="trouble">{why}</p>}
+      </div>
+      {tried.value && <Forecast its={tried.value} />}
+    </>
+  )
+}
+
+const verdicts: Record<SimulateResponse['verdict'], { word: string; tone: string }> = {
+  completes: { word: 'It completes.', tone: 'good' },
+  fails: { word: 'It fails.', tone: 'bad' },
+  deadlock: { word: 'It comes to a deadlock.', tone: 'bad' },
+  waits: { word: 'It waits for something that nobody does.', tone: 'bad' },
+  endless: { word: 'It does not end.', tone: 'bad' },
+}
+
+function Forecast({ its: { verdict, makespan_s, conflict, gantt, waiting, devices, moves, actions } }: { its: SimulateResponse }) {
+  const { word, tone } = verdicts[verdict]
+  const bars = gantt.map(
+    ({ thread_name, kind, name, device, from_s, to_s }): Bar => ({
+      thread: thread_name,
+      kind,
+      label: device && kind === 'action' ? `${name} on ${device}` : name,
+      from_s,
+      to_s,
+    }),
+  )
+  return (
+    <section aria-label="Dry run" class="forecast">
+      <p class={`state ${tone}`}>
+        <strong>{word}</strong> It takes {duration(makespan_s)}, with {actions} actions and {moves} moves.
+      </p>
+      {conflict && <p class="fault long">{conflict}</p>}
+      {waiting.map(({ thread_id, thread_name, because }) => (
+        <p key={thread_id} class="hint long">
+          {thread_name}: {because.join('; ')}
+        </p>
+      ))}
+      <Gantt bars={bars} until_s={makespan_s} label="Timeline" />
+      <p class="hint">{devices.map(({ device, share }) => `${device} ${Math.round(share * 100)} %`).join(' · ')}</p>
+    </section>
+  )
+}

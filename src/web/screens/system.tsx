@@ -1,0 +1,223 @@
+// The service itself: how it is, the clock, ports, keys, backups, who did what, and the key of this browser.
+
+import { useSignal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
+import { useEffect } from 'preact/hooks'
+import type { Operations } from '../../clients/ts/benchd.ts'
+import { Act, Empty } from '../parts.tsx'
+import { ask, bench, mayAdminister, scope, state } from '../store.tsx'
+import { clockTime, duration } from '../words.ts'
+
+export function SystemScreen({ onForget }: { onForget: () => void }) {
+  const [health] = Object.values(state.value.service)
+  const time = useAnswer('getTime')
+  const system = useAnswer('getSystem')
+  return (
+    <section aria-label="System" class="system">
+      <h2>System</h2>
+      <dl>
+        <dt>Health</dt>
+        <dd class={`state ${health?.status === 'ok' ? 'good' : 'bad'}`}>
+          {health?.status ?? 'unknown'}
+          {health && health.reasons.length > 0 && `: ${health.reasons.join(', ').replaceAll('_', ' ')}`}
+        </dd>
+        <dt>Version</dt>
+        <dd>
+          benchd {health?.version}, API {system.value?.api_version}
+        </dd>
+        <dt>System</dt>
+        <dd>{system.value?.system_id}</dd>
+        {system.value?.tls_fingerprint && (
+          <>
+            <dt>Certificate</dt>
+            <dd class="long">{system.value.tls_fingerprint}</dd>
+          </>
+        )}
+        <dt>Clock</dt>
+        <dd>
+          {time.value
+            ? `${time.value.utc.slice(0, 19).replace('T', ' ')} UTC, ${time.value.clock_synced === false ? 'not set by a time server' : time.value.clock_synced ? 'set by a time server' : 'nobody knows whether it is set by a time server'}`
+            : ''}
+        </dd>
+        <dt>Runs for</dt>
+        <dd>{time.value && duration(time.value.uptime_s)}</dd>
+        <dt>This browser</dt>
+        <dd>
+          has a key of scope {scope.value}{' '}
+          <button type="button" class="plain" onClick={onForget}>
+            Forget the key
+          </button>
+        </dd>
+      </dl>
+      <p class="row">
+        <a class="button plain" href="docs">
+          API and documents
+        </a>
+        <a class="button plain" href="openapi.json">
+          openapi.json
+        </a>
+      </p>
+      <Ports />
+      {mayAdminister.value ? (
+        <>
+          <Keys />
+          <Backups />
+          <Audit />
+        </>
+      ) : (
+        <Empty>Keys, backups and the audit trail need a key of scope admin.</Empty>
+      )}
+    </section>
+  )
+}
+
+/** The answer of an operation that is asked once. */
+function useAnswer<Op extends keyof Operations>(operation: Op, asked: object = {}) {
+  const answer = useSignal<Operations[Op]['answer'] | undefined>(undefined)
+  const read = async () => {
+    answer.value = (await bench.value?.call(operation, asked as never).catch(() => undefined)) ?? answer.value
+  }
+  useEffect(() => void read(), [])
+  return Object.assign(answer, { read })
+}
+
+function Block({ title, children }: { title: string; children: ComponentChildren }) {
+  return (
+    <section aria-label={title}>
+      <h3>{title}</h3>
+      {children}
+    </section>
+  )
+}
+
+function Ports() {
+  const found = useAnswer('listPorts')
+  const ports = found.value?.ports ?? []
+  return (
+    <Block title="Ports">
+      {ports.length === 0 ? (
+        <Empty>No serial port is there. Plug in an adapter and open this screen again.</Empty>
+      ) : (
+        <ul class="list">
+          {ports.map(({ path, product, device_id }) => (
+            <li key={path}>
+              <strong>{path}</strong> {product} {device_id ? `is ${device_id}` : 'is used by no device'}
+            </li>
+          ))}
+        </ul>
+      )}
+    </Block>
+  )
+}
+
+function Keys() {
+  const found = useAnswer('listKeys')
+  const made = useSignal<string | undefined>(undefined)
+  const name = useSignal('')
+  const wanted = useSignal('operate')
+  const keys = (found.value?.keys ?? []).filter(({ revoked_at }) => revoked_at === null)
+  return (
+    <Block title="Keys">
+      <ul class="list">
+        {keys.map(({ key_id, name, scope, last_used_at, expires_at }) => (
+          <li key={key_id} class="row">
+            <span>
+              <strong>{name}</strong> {scope}, {last_used_at ? `used ${clockTime(last_used_at)}` : 'never used'}
+              {expires_at ? `, ends ${clockTime(expires_at)}` : ''}
+            </span>
+            <Act
+              label="Revoke"
+              name={`Revoke ${name}`}
+              kind="quiet"
+              onPress={async () => {
+                await ask('revokeKey', { path: { key_id } })
+                await found.read()
+              }}
+            />
+          </li>
+        ))}
+      </ul>
+      <div class="fields">
+        <div class="field">
+          <label for="key-name">Name of a new key</label>
+          <input id="key-name" value={name.value} onInput={(event) => (name.value = event.currentTarget.value)} />
+        </div>
+        <div class="field">
+          <label for="key-scope">Scope</label>
+          <select id="key-scope" value={wanted.value} onChange={(event) => (wanted.value = event.currentTarget.value)}>
+            <option>read</option>
+            <option>operate</option>
+            <option>admin</option>
+          </select>
+        </div>
+        <Act
+          label="Create key"
+          why={name.value.trim() === '' ? 'Give it a name first.' : undefined}
+          onPress={async () => {
+            const answer = await ask('createKey', { body: { name: name.value.trim(), scope: wanted.value } }, { quiet: true })
+            made.value = answer?.api_key
+            await found.read()
+          }}
+        />
+      </div>
+      {made.value && (
+        <p class="secret">
+          Copy it now, it is shown once: <code>{made.value}</code>
+        </p>
+      )}
+    </Block>
+  )
+}
+
+function Backups() {
+  const found = useAnswer('listBackups')
+  const backups = found.value?.backups ?? []
+  return (
+    <Block title="Backups">
+      <div class="row">
+        <Act
+          label="Make a backup"
+          onPress={async () => {
+            await ask('createBackup', { body: {} })
+            await found.read()
+          }}
+        />
+      </div>
+      {backups.length === 0 ? (
+        <Empty>There is no backup yet; one is made each day.</Empty>
+      ) : (
+        <ul class="list">
+          {backups.slice(0, 10).map(({ name, size, made_at }) => (
+            <li key={name}>
+              <strong>{name}</strong> {Math.ceil(size / 1024)} KiB, {clockTime(made_at)}
+            </li>
+          ))}
+        </ul>
+      )}
+    </Block>
+  )
+}
+
+function Audit() {
+  const found = useAnswer('getAudit', { query: { limit: 20 } })
+  const entries = [...(found.value?.entries ?? [])].reverse()
+  return (
+    <Block title="Who did what">
+      {entries.length === 0 ? (
+        <Empty>Nobody has changed anything yet.</Empty>
+      ) : (
+        <ul class="list">
+          {entries.map(({ file, seq, at, name, what, status, reason }) => (
+            <li key={`${file} ${seq}`}>
+              <time>{clockTime(at)}</time> {name ?? 'nobody'}: {what}{' '}
+              <small>
+                {status}
+                {reason ? ` ${reason}` : ''}
+              </small>
+            </li>
+          ))}
+        </ul>
+      )}
+    </Block>
+  )
+}

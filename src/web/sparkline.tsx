@@ -1,0 +1,70 @@
+// The temperature of a device over the last 15 minutes, as a small line.
+
+import { signal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import type { Reading } from '../clients/ts/benchd.ts'
+import { bench, now, state } from './store.tsx'
+import { duration } from './words.ts'
+
+const shown_s = 900
+const stale_s = 30
+const size = { width: 120, height: 24 }
+
+/** The readings of each device, oldest first: those of its past once they were asked for, then what the stream says. */
+const past = signal<Record<string, readonly Reading[]>>({})
+
+/** Nothing for a device that has told no temperature. */
+export function Temperature({ device_id }: { device_id: string }) {
+  const newest = state.value.reading[device_id]
+  const known = past.value[device_id]
+  useEffect(() => {
+    if (!newest) return
+    if (known) {
+      past.value = { ...past.value, [device_id]: joined(known, [newest]) }
+      return
+    }
+    past.value = { ...past.value, [device_id]: [newest] }
+    bench.value?.call('getDeviceReadings', { path: { device_id }, query: { since: newest.at - shown_s } }).then(
+      ({ readings }) => {
+        past.value = { ...past.value, [device_id]: joined(readings, past.value[device_id] ?? []) }
+      },
+      () => undefined,
+    )
+  }, [newest, device_id])
+  if (!newest) return null
+  const age_s = (state.value.time || now.value / 1000) - newest.at
+  const words = `${newest.temperature.toFixed(1)} °C${newest.target === null ? '' : `, target ${newest.target} °C`}`
+  return (
+    <p class={age_s > stale_s ? 'temperature stale' : 'temperature'}>
+      <span>
+        {words}
+        {age_s > stale_s && ` · ${duration(age_s)} ago`}
+      </span>
+      <Line readings={known ?? [newest]} until={newest.at} />
+    </p>
+  )
+}
+
+function Line({ readings, until }: { readings: readonly Reading[]; until: number }) {
+  const { width, height } = size
+  const values = readings.map(({ temperature }) => temperature)
+  const least = Math.min(...values) - 0.5
+  const most = Math.max(...values) + 0.5
+  const points = readings.map(({ at, temperature }) => {
+    const x = width * (1 - (until - at) / shown_s)
+    return `${x.toFixed(1)},${(height * (1 - (temperature - least) / (most - least))).toFixed(1)}`
+  })
+  return (
+    <svg class="sparkline" viewBox={`0 0 ${width} ${height}`} aria-hidden="true">
+      <polyline points={points.join(' ')} />
+    </svg>
+  )
+}
+
+/** The readings of both that are not too old, each once. */
+function joined(older: readonly Reading[], newer: readonly Reading[]): Reading[] {
+  const last = older.at(-1)?.at ?? 0
+  const all = [...older, ...newer.filter(({ at }) => at > last)]
+  const from = all.at(-1)!.at - shown_s
+  return all.filter(({ at }) => at >= from)
+}

@@ -1,0 +1,197 @@
+// What the page knows: the live state, the link to the service, the key, and whether buttons that move something may be pressed.
+
+import { computed, signal } from '@preact/signals'
+import { Bench, BenchError, emptyState, type Live, type Operations, type State } from '../clients/ts/benchd.ts'
+import { needsOf, type Request } from './needs.ts'
+
+const keyPlace = 'benchd.api_key'
+
+export const state = signal<State>(emptyState)
+export const link = signal<'connecting' | 'live' | 'lost'>('connecting')
+/** When the link was lost, ms. */
+export const lostAt = signal(0)
+export const bench = signal<Bench | undefined>(undefined)
+export const scope = signal<'read' | 'operate' | 'admin'>('read')
+/** Why a key is asked for; undefined while there is a good one. */
+export const keyWanted = signal<string | undefined>(undefined)
+/** ms, every second. */
+export const now = signal(Date.now())
+/** After a stop from this page, until somebody holds the button. */
+export const stopped = signal<{ at: number; said: string; confirmed: boolean | undefined } | undefined>(undefined)
+/** The last thing that was said about a press. */
+export const notice = signal<{ text: string; bad: boolean } | undefined>(undefined)
+export const route = signal(routeOf(location.hash))
+export const needs = computed(() => needsOf(state.value))
+/** When each running operation was first seen with that many seconds left: `operation_id` → ms of its end. */
+export const ends = signal<Record<string, number>>({})
+
+setInterval(() => {
+  now.value = Date.now()
+}, 1000)
+addEventListener('hashchange', () => {
+  const before = runOf(route.value)
+  route.value = routeOf(location.hash)
+  if (runOf(route.value) !== before) follow()
+})
+
+/** The parts of the address behind `#/`. */
+function routeOf(hash: string): string[] {
+  return hash.replace(/^#\/?/, '').split('/').map(decodeURIComponent)
+}
+
+function runOf([screen, id]: string[]): string | undefined {
+  return screen === 'runs' && id && id !== 'new' ? id : undefined
+}
+
+let live: Live | undefined
+
+/** Follows the state anew, with the timeline of the run that is shown. */
+export function follow(): void {
+  live?.close()
+  const run = runOf(route.value)
+  live = bench.value?.live({
+    run,
+    onState: take,
+    onLink(now, error) {
+      if (now === 'lost' && link.value !== 'lost') lostAt.value = Date.now()
+      link.value = now
+      if (error instanceof BenchError && error.status === 401) askForKey('The key is wrong, expired or revoked; give another.')
+    },
+  })
+}
+
+function take(next: State): void {
+  const before = state.value.device
+  if (next.device !== before) {
+    const found: Record<string, number> = {}
+    for (const { device_id, operation } of Object.values(next.device)) {
+      if (!operation) continue
+      const isSame = before[device_id]?.operation?.operation_id === operation.operation_id
+      found[operation.operation_id] = (isSame && ends.value[operation.operation_id]) || Date.now() + operation.seconds_left * 1000
+    }
+    ends.value = found
+  }
+  state.value = next
+}
+
+// A hidden tab needs no stream; a browser has only six connections to the service.
+document.addEventListener('visibilitychange', () => {
+  if (document.hidden) {
+    live?.close()
+    live = undefined
+  } else if (!live && bench.value) follow()
+})
+
+/** Takes a key of the address (`#k=…`) or the stored one, or asks for one. */
+export async function start(): Promise<void> {
+  const [, given] = /^#k=(.+)$/.exec(location.hash) ?? []
+  if (given) {
+    history.replaceState(null, '', location.pathname)
+    route.value = ['']
+  }
+  const key = given ?? localStorage.getItem(keyPlace) ?? ''
+  if (key === '') askForKey('')
+  else await connect(key)
+}
+
+/** Tries a key and keeps it if it is good; answers what is wrong with it. */
+export async function connect(key: string): Promise<string> {
+  // A header takes nothing else; fetch would throw.
+  if (!/^[\x21-\x7e]+$/.test(key)) return 'This is no key: a key has no spaces and begins with bk_.'
+  const tried = new Bench({ url: '', key })
+  try {
+    scope.value = (await tried.call('whoAmI')).scope as 'read'
+  } catch (error) {
+    const isRefused = error instanceof BenchError && (error.status === 401 || error.status === 429)
+    const why = isRefused ? 'This key is wrong, expired or revoked; try another.' : 'The service does not answer; try again.'
+    if (isRefused || keyWanted.value !== undefined) {
+      askForKey(why)
+      return why
+    }
+    // It may be starting: the stream tries again and again.
+  }
+  localStorage.setItem(keyPlace, key)
+  keyWanted.value = undefined
+  bench.value = tried
+  follow()
+  return ''
+}
+
+export function askForKey(why: string): void {
+  live?.close()
+  live = undefined
+  keyWanted.value = why
+}
+
+export function forgetKey(): void {
+  localStorage.removeItem(keyPlace)
+  bench.value = undefined
+  state.value = emptyState
+  askForKey('')
+}
+
+/** Asks the service; what it answers is said on the page. Resolves with the answer, or with undefined when it said no. */
+export async function ask<Op extends keyof Operations>(
+  operation: Op,
+  asked: object = {},
+  { quiet = false } = {},
+): Promise<Operations[Op]['answer'] | undefined> {
+  try {
+    const answer = await bench.value!.call(operation, asked as never)
+    const { message, success } = (answer ?? {}) as { message?: string; success?: boolean }
+    if (!quiet && message) notice.value = { text: sentence(message), bad: success === false }
+    return answer
+  } catch (error) {
+    if (error instanceof BenchError && error.status === 401) askForKey('The key is wrong, expired or revoked; give another.')
+    notice.value = {
+      text: sentence(error instanceof BenchError ? error.message : 'The service did not answer; nobody knows whether it was done.'),
+      bad: true,
+    }
+    return undefined
+  }
+}
+
+export function send({ operation, asked }: Request): Promise<unknown> {
+  return ask(operation, asked)
+}
+
+function sentence(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? '' : '.')
+}
+
+const confirm_ms = 2000
+
+/** The request leaves before this returns. */
+export function stopAll(): void {
+  const sent = (bench.value ?? new Bench({ url: '', key: localStorage.getItem(keyPlace) ?? '' })).stop()
+  const at = Date.now()
+  const say = (said: string, confirmed: boolean | undefined) => {
+    stopped.value = { at, said, confirmed }
+  }
+  say('Stop sent to every device.', undefined)
+  const late = setTimeout(
+    () => say('STOP NOT CONFIRMED: the service does not answer. Switch the instruments off by hand.', false),
+    confirm_ms,
+  )
+  sent
+    .then(
+      ({ success, message }) =>
+        say(success ? 'Every device has stopped.' : `STOP NOT CONFIRMED: ${message}. Switch off what still moves.`, success),
+      (error: Error) =>
+        say(
+          `STOP NOT CONFIRMED: ${error instanceof BenchError ? error.message : 'the service does not answer'}. Switch the instruments off by hand.`,
+          false,
+        ),
+    )
+    .finally(() => clearTimeout(late))
+}
+
+/** Why buttons that change something cannot be pressed; undefined when they can. */
+export const refusal = computed(() => {
+  if (link.value !== 'live') return 'The page has no connection to the service; what it shows is old.'
+  if (scope.value === 'read') return 'This key may only read. Use a key of scope operate.'
+  if (stopped.value) return 'Everything was stopped. Hold "Hold to continue" first.'
+  return undefined
+})
+
+export const mayAdminister = computed(() => scope.value === 'admin')

@@ -1,0 +1,30 @@
+import { test } from 'tap'
+import type { RuntimeEvent } from '../clients/ts/benchd.ts'
+import { clockTime, duration, eventSentence, threadWord } from './words.ts'
+
+function event(entity_type: string, entity_id: string, status: string, context: Record<string, unknown> = {}): RuntimeEvent {
+  return { event_name: `${entity_type}.${entity_id}.${status}`, execution_id: 'e', timestamp: 1, entity_type, entity_id, status, context }
+}
+
+test('an event is a sentence', (t) => {
+  const named = { thread_name: 'plate', workflow_name: 'seal' }
+  t.equal(eventSentence(event('DEVICE', 'shaker-1', 'FAULTED', { error: 'it jammed' })), 'shaker-1: it jammed')
+  t.equal(eventSentence(event('ACTION', 'a', 'PICKING', named)), 'plate is picked up.')
+  t.equal(eventSentence(event('ACTION', 'a', 'COMPLETED', { ...named, action_name: 'shake' })), 'shake of plate is done.')
+  t.equal(eventSentence(event('EXECUTION', 'e', 'ABORTED', { ...named, reason: 'no power' })), 'The run of seal was aborted: no power')
+  t.equal(eventSentence(event('THREAD', 't', 'AWAITING_EVENT', named)), 'plate waits for an event.')
+  t.equal(eventSentence(event('INCIDENT', 'i', 'RAISED', { message: 'The clock was set.' })), 'The clock was set.')
+  t.equal(eventSentence(event('SLOT', 'plate:*', 'OVERFLOW', named)), 'plate: slot overflow')
+  t.equal(eventSentence(event('CUSTOM', 'go', 'EMITTED')), 'go: custom emitted')
+  t.end()
+})
+
+test('times and durations are short', (t) => {
+  t.same([duration(0), duration(65), duration(3725), duration(-3)], ['0:00', '1:05', '1:02:05', '0:00'])
+  const noon = new Date(2026, 0, 5, 12, 0, 0).getTime() / 1000
+  t.equal(clockTime(noon, noon + 60), '12:00:00')
+  t.match(clockTime(noon, noon + 200_000), /^2026-01-05 12:00:00$/)
+  t.equal(threadWord('EXECUTING_ACTION'), 'is worked on')
+  t.equal(threadWord('COMPLETED'), 'completed')
+  t.end()
+})

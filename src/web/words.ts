@@ -1,0 +1,94 @@
+// Words for people: states, times, durations, and a sentence for each event.
+
+import type { DeviceInfo, RuntimeEvent, Thread } from '../clients/ts/benchd.ts'
+
+export const deviceWords: Record<DeviceInfo['state'], { word: string; mark: string; tone: string }> = {
+  ready: { word: 'ready', mark: '●', tone: 'good' },
+  busy: { word: 'busy', mark: '▶', tone: 'busy' },
+  not_initialized: { word: 'not initialized', mark: '○', tone: 'calm' },
+  stopped: { word: 'stopped', mark: '■', tone: 'bad' },
+  faulted: { word: 'fault', mark: '▲', tone: 'bad' },
+  disconnected: { word: 'disconnected', mark: '✕', tone: 'bad' },
+  external: { word: 'driven elsewhere', mark: '◇', tone: 'calm' },
+}
+
+const threadWords: Partial<Record<Thread['status'], string>> = {
+  AWAITING_MANUAL_PLACE: 'waits until it is placed',
+  AWAITING_MANUAL_REMOVE: 'waits until it is removed',
+  RESOLVING_ACTION_LOCATION: 'looks for its device',
+  AWAITING_ACTION_RESERVATION: 'waits for its device',
+  ACTION_LOCATION_RESOLVED: 'has its device',
+  AWAITING_MOVE_RESERVATION: 'waits for its way',
+  AWAITING_MOVE_TARGET_AVAILABILITY: 'waits for its place',
+  AWAITING_CO_THREADS: 'waits for other labware',
+  EXECUTING_ACTION: 'is worked on',
+  AWAITING_EVENT: 'waits for an event',
+}
+
+export function threadWord(status: string): string {
+  return threadWords[status as Thread['status']] ?? status.toLowerCase().replaceAll('_', ' ')
+}
+
+/** `3:05`, `1:02:03`. */
+export function duration(seconds: number): string {
+  const whole = Math.max(0, Math.round(seconds))
+  const [hours, minutes, rest] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60]
+  const two = (value: number) => String(value).padStart(2, '0')
+  return hours ? `${hours}:${two(minutes)}:${two(rest)}` : `${minutes}:${two(rest)}`
+}
+
+/** Of Unix seconds: `14:03:07`, with the day where it was another. */
+export function clockTime(seconds: number, now = Date.now() / 1000): string {
+  const [date, today] = [new Date(seconds * 1000), new Date(now * 1000)]
+  const time = date.toTimeString().slice(0, 8)
+  return date.toDateString() === today.toDateString() ? time : `${date.toISOString().slice(0, 10)} ${time}`
+}
+
+type Words = (context: Record<string, unknown>, event: RuntimeEvent) => string
+
+const who = ({ thread_name }: Record<string, unknown>) => String(thread_name ?? 'A thread')
+const step = ({ action_name, thread_name }: Record<string, unknown>) =>
+  action_name ? `${action_name} of ${thread_name}` : `A move of ${thread_name}`
+
+const eventSentences: Record<string, Words> = {
+  'DEVICE.FAULTED': ({ error }, { entity_id }) => `${entity_id}: ${error}`,
+  'DEVICE.FAULT_CLEARED': (_, { entity_id }) => `The fault of ${entity_id} was cleared.`,
+  'DEVICE.ADDED': (_, { entity_id }) => `${entity_id} was added.`,
+  'DEVICE.CHANGED': (_, { entity_id }) => `The settings of ${entity_id} were changed.`,
+  'DEVICE.REMOVED': (_, { entity_id }) => `${entity_id} was removed.`,
+  'THREAD.CREATED': (its) => `${who(its)} was created.`,
+  'THREAD.MOVING': (its) => `${who(its)} is moved.`,
+  'THREAD.COMPLETED': (its) => `${who(its)} has completed.`,
+  'THREAD.ABORTED': (its) => `${who(its)} was aborted.`,
+  'THREAD.PAUSED': (its) => `${who(its)} is held${its['last_error'] ? `: ${its['last_error']}` : '.'}`,
+  'ACTION.CREATED': (its) => `${step(its)} is next.`,
+  'ACTION.EXECUTING_ACTION': (its) => `${step(its)} begins.`,
+  'ACTION.PICKING': (its) => `${who(its)} is picked up.`,
+  'ACTION.PLACING': (its) => `${who(its)} is put down.`,
+  'ACTION.COMPLETED': (its) => `${step(its)} is done.`,
+  'ACTION.ERRORED': (its) => `${step(its)} failed${its['last_error'] ? `: ${its['last_error']}` : '.'}`,
+  'ACTION.SKIPPED': (its) => `${step(its)} is skipped.`,
+  'METHOD.IN_PROGRESS': ({ method_name }) => `The method ${method_name} begins.`,
+  'METHOD.COMPLETED': ({ method_name }) => `The method ${method_name} is done.`,
+  'WORKFLOW.IN_PROGRESS': ({ workflow_name }) => `${workflow_name} runs.`,
+  'WORKFLOW.COMPLETED': ({ workflow_name }) => `${workflow_name} has completed.`,
+  'SUBMISSION.COMPLETED': ({ workflow_name }) => `What was submitted of ${workflow_name} is done.`,
+  'EXECUTION.COMPLETED': ({ workflow_name }) => `The run of ${workflow_name} has completed.`,
+  'EXECUTION.ABORTED': ({ workflow_name, reason }) => `The run of ${workflow_name} was aborted${reason ? `: ${reason}` : '.'}`,
+  'EXECUTION.FAILED': ({ workflow_name, reason }) => `The run of ${workflow_name} failed${reason ? `: ${reason}` : '.'}`,
+  'OPERATOR.INSTRUCTION': ({ instruction }) => `Somebody is asked: ${instruction}`,
+}
+
+/** One sentence for an event; of a kind without a sentence of its own, what it is about and its status. */
+export function eventSentence(event: RuntimeEvent): string {
+  const { entity_type, entity_id, status } = event
+  const context = event.context as Record<string, unknown>
+  const own = eventSentences[`${entity_type}.${status}`]
+  if (own) return own(context, event)
+  if (typeof context['message'] === 'string' && context['message']) return context['message']
+  const name = context['thread_name'] ?? context['workflow_name']
+  const subject = typeof name === 'string' ? name : entity_id
+  if (entity_type === 'THREAD') return `${subject} ${threadWord(status)}.`
+  const what = `${entity_type} ${status}`.toLowerCase().replaceAll('_', ' ')
+  return subject ? `${subject}: ${what}` : what
+}

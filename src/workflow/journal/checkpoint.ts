@@ -1,0 +1,198 @@
+// What of an execution outlasts the service: where everything stands, and how far each thread has come.
+
+import * as v from 'valibot'
+import { SubmissionRequest } from '../runs/submission.ts'
+import { runModes } from '../threads/run_environment.ts'
+
+const Text = v.nullable(v.string())
+
+const Labware = v.object({
+  labware_id: v.string(),
+  name: v.string(),
+  template: v.string(),
+  type: v.string(),
+  kind: v.picklist(['plate', 'tip_rack', 'trough']),
+  barcode: Text,
+  tips_left: v.nullable(v.number()),
+  tips: v.nullable(v.number()),
+  state: v.picklist(['AVAILABLE', 'IN_JOURNEY', 'PARKED', 'ENDED']),
+  held_by: Text,
+  last_run: v.optional(v.string()),
+  placing: v.optional(v.string()),
+})
+
+/** An action or a move that had begun, and may be done or not. */
+const Interrupted = v.object({
+  action_id: v.string(),
+  /** Of its plan; empty for a move. */
+  path: v.string(),
+  name: Text,
+  status: v.string(),
+})
+export type Interrupted = v.InferOutput<typeof Interrupted>
+
+/** Where what an operator put in stands in its lane; in the order of the lane. */
+const Inserted = v.optional(v.array(v.object({ at: v.number(), path: v.string() })), [])
+
+export const ThreadState = v.object({
+  thread_id: v.string(),
+  name: v.string(),
+  template: v.string(),
+  group_id: Text,
+  submission_id: v.string(),
+  starts_at: v.string(),
+  status: v.string(),
+  last_error: Text,
+  labware: Labware,
+  seat: v.pipe(Text, v.description('Where the labware stands; null when it is not on the deck')),
+  frames: v.array(v.object({ path: v.string(), next: v.number(), is_loop: v.boolean(), inserted: Inserted })),
+  seen: v.record(v.string(), v.number()),
+  method_id: Text,
+  joining_id: Text,
+  skips: v.optional(v.array(v.string()), []),
+  awaited: v.optional(v.array(v.object({ insert: v.number(), key: v.string(), path: v.string() })), []),
+  interrupted: v.nullable(Interrupted),
+  move: v.nullable(Interrupted),
+  placing: v.optional(v.pipe(Text, v.description('Where it was being put down: it may stand there already')), null),
+  picking: v.optional(v.pipe(v.boolean(), v.description('It was being picked up: it may be in the gripper, or where it stood')), false),
+  retry_on: v.optional(
+    v.pipe(v.nullable(v.object({ path: v.string(), device: v.string() })), v.description('Where an operator wants an action done again')),
+    null,
+  ),
+  window: v.optional(
+    v.nullable(
+      v.object({
+        after: v.string(),
+        allowed_s: v.number(),
+        until: v.pipe(v.number(), v.description('Unix time, s')),
+        is_told: v.optional(v.boolean(), false),
+      }),
+    ),
+    null,
+  ),
+})
+export type ThreadState = v.InferOutput<typeof ThreadState>
+
+export const MethodState = v.object({
+  method_id: v.string(),
+  name: v.string(),
+  owner_id: v.string(),
+  status: v.string(),
+  next: v.number(),
+  is_whole: v.boolean(),
+  wanted: v.array(v.string()),
+  is_abandoned: v.optional(v.boolean(), false),
+  inserted: Inserted,
+})
+export type MethodState = v.InferOutput<typeof MethodState>
+
+export const SlotState = v.object({
+  labware: v.string(),
+  group_id: Text,
+  submission_id: Text,
+  queue: v.array(v.string()),
+  pending: v.array(v.string()),
+  receiver_id: Text,
+  contributions: v.number(),
+  is_closed: v.boolean(),
+  is_orphaned: v.boolean(),
+})
+export type SlotState = v.InferOutput<typeof SlotState>
+
+export const SubmissionState = v.object({
+  submission_id: v.string(),
+  request: SubmissionRequest,
+  submitted_at: v.number(),
+  status: v.string(),
+})
+export type SubmissionState = v.InferOutput<typeof SubmissionState>
+
+const GroupState = v.object({
+  submission_id: v.string(),
+  group_id: v.string(),
+  open: v.number(),
+  is_complete: v.boolean(),
+  ended: v.record(v.string(), v.number()),
+})
+export type GroupState = v.InferOutput<typeof GroupState>
+
+const ChannelState = v.object({ name: v.string(), count: v.number(), value: Text, data: v.record(v.string(), v.unknown()) })
+export type ChannelState = v.InferOutput<typeof ChannelState>
+
+export const InsertState = v.object({
+  anchor: v.string(),
+  where: v.picklist(['before', 'after']),
+  item: v.record(v.string(), v.unknown()),
+  is_done: v.boolean(),
+  lanes: v.array(v.string()),
+})
+export type InsertState = v.InferOutput<typeof InsertState>
+
+export const ExecutionState = v.object({
+  execution_id: v.string(),
+  workflow: v.string(),
+  hash: v.pipe(v.string(), v.description('Of the workflow: another one cannot take it up')),
+  topology: v.string(),
+  run_mode: v.picklist(runModes),
+  is_joinable: v.boolean(),
+  started_at: v.number(),
+  phase: v.string(),
+  names: v.pipe(v.record(v.string(), v.number()), v.description('How many of each name there were')),
+  inserts: v.optional(v.array(InsertState), []),
+})
+export type ExecutionState = v.InferOutput<typeof ExecutionState>
+
+/** All that was saved of one execution. */
+export type Checkpoint = {
+  execution: ExecutionState
+  submissions: SubmissionState[]
+  threads: ThreadState[]
+  methods: MethodState[]
+  slots: SlotState[]
+  groups: GroupState[]
+  channels: ChannelState[]
+  /** The workflow as it was when the run began, if it holds no code: it may have been changed since. */
+  document: unknown
+}
+
+const kinds = {
+  submission: v.array(SubmissionState),
+  thread: v.array(ThreadState),
+  method: v.array(MethodState),
+  slot: v.array(SlotState),
+  group: v.array(GroupState),
+  channel: v.array(ChannelState),
+}
+
+/** Out of a journal's keys: `execution`, and `thread <id>` and so on. Undefined when they are no whole execution. */
+export function checkpointOf(keys: ReadonlyMap<string, unknown>): Checkpoint | undefined {
+  const of = <Kind extends keyof typeof kinds>(kind: Kind) => {
+    const values = [...keys].filter(([key]) => key.startsWith(`${kind} `)).map(([, value]) => value)
+    return v.parse(kinds[kind], values) as v.InferOutput<(typeof kinds)[Kind]>
+  }
+  try {
+    return {
+      execution: v.parse(ExecutionState, keys.get('execution')),
+      submissions: of('submission'),
+      threads: of('thread'),
+      methods: of('method'),
+      slots: of('slot'),
+      groups: of('group'),
+      channels: of('channel'),
+      document: keys.get('document') ?? null,
+    }
+  } catch (error) {
+    if (error instanceof v.ValiError) return undefined
+    throw error
+  }
+}
+
+/** Where the labware of a run on the bench is, as far as that can be read of a journal that is no whole execution any more. */
+export function threadsOnBench(keys: ReadonlyMap<string, unknown>): ThreadState[] {
+  const { output, success } = v.safeParse(v.object({ run_mode: v.picklist(runModes) }), keys.get('execution'))
+  if (success && output.run_mode !== 'LIVE') return []
+  return [...keys].flatMap(([key, value]) => {
+    const thread = v.safeParse(ThreadState, value)
+    return key.startsWith('thread ') && thread.success ? thread.output : []
+  })
+}

@@ -1,0 +1,145 @@
+// The power fails after any event: the log holds what came until then, and what was saved is a little older, or a little newer.
+
+import { type Test, test } from 'tap'
+import type { RuntimeEvent } from '../../events/event.ts'
+import { Watch } from '../../testing/simulation/watch.ts'
+import { begin, KeptBeside, testRuntime, until } from '../../testing/workflow.ts'
+import type { Execution } from '../runs/execution.ts'
+import type { Checkpoint } from './checkpoint.ts'
+import { abortOrphanedRuns } from './orphaned_runs.ts'
+import { Records } from './records.ts'
+import { ExecutionTrackingSink } from './tracking_sink.ts'
+
+const topology = {
+  format: 1,
+  name: 'bench',
+  transporters: { arm: { positions: ['store', 'pad_1', 'pad_2', 'in', 'spin_in'] } },
+  positions: {
+    store: { storage: true },
+    pad_1: { parking: true },
+    pad_2: { parking: true },
+    in: { device: 'mixer' },
+    spin_in: { device: 'spinner' },
+  },
+  devices: { mixer: { sites: 2, operations: { mix: { seconds: 60 } } }, spinner: { operations: { spin: { seconds: 30 } } } },
+}
+const stored = { start: { at: 'store', mode: 'DISPENSE' }, end: { at: ['store'], mode: 'LEAVE_IN_PLACE' } }
+const workflow = {
+  format: 1,
+  name: 'mixed',
+  topology: 'bench',
+  labware: { plate: { type: '96-well' }, tips: { type: '96-tips', kind: 'tip_rack', tips: 10, group_sharing: 'SHARED_ACROSS_GROUPS' } },
+  methods: {
+    mix_it: [
+      { do: 'mix', on: 'mixer', labware: ['plate', 'tips'], tips: { tips: 3 } },
+      { emit: 'mixed' },
+      { do: 'spin', on: 'spinner', labware: ['plate'] },
+    ],
+    none: [],
+  },
+  threads: {
+    plate: {
+      labware: 'plate',
+      ...stored,
+      steps: [{ method: 'none' }, { method: 'mix_it' }, { wait_for: 'mixed' }, { action: { do: 'spin', on: 'spinner' } }],
+    },
+    tips: { labware: 'tips', ...stored, steps: [{ while_more_work: [{ join: ['mix_it'] }] }] },
+  },
+  start: ['plate'],
+}
+const asked = { workflow: 'mixed', groups: ['g1', 'g2'].map((group_id) => ({ group_id, members: {} })) }
+
+/** All that was told of one run, and what was saved when so much had been told. */
+async function recorded() {
+  const told: RuntimeEvent[] = []
+  const kept = new KeptBeside(told)
+  const { runtime } = testRuntime([topology, workflow], { keep: () => kept, onTold: (event) => told.push(event) })
+  const execution = await begin(runtime, asked)
+  await runtime.over(execution)
+  return { told, saves: kept.saves, execution }
+}
+
+/** Takes it up with this much of the log, lets it go on to its end, and answers what must not be. */
+async function faultsAfter(log: readonly RuntimeEvent[], saved: Checkpoint): Promise<string[]> {
+  const watch = new Watch((execution_id) => made.runtime.execution(execution_id))
+  watch.restarts = 1
+  let time = log.length
+  const made = testRuntime([topology, workflow], {
+    ids: 1_000_000,
+    log,
+    onTold: (event) => watch.see({ ...event, timestamp: ++time }),
+  })
+  log.forEach((event, i) => {
+    watch.see({ ...event, timestamp: i + 1 })
+  })
+  const execution = await made.runtime.restore(saved)
+  await until(() => execution.isOver || execution.live().every(({ status }) => status.current === 'PAUSED'), 'all PAUSED')
+  execution.resume()
+  await made.runtime.over(execution)
+  const end = watch.statusOf(`WORKFLOW.${execution.execution_id}`)
+  const submission_id = execution.submissions[0]!.submission_id
+  const silent = ['g1', 'g2'].filter((group_id) => !watch.isComplete(submission_id, group_id))
+  return [
+    ...watch.faults,
+    ...(end === 'COMPLETED' ? [] : [`the workflow is ${end}`]),
+    ...silent.map((group_id) => `${group_id} is not complete`),
+  ]
+}
+
+test('whatever the log knows more than was saved: what is told is legal, all that was begun ends once, and the run comes to its end', async (t) => {
+  const { told, saves } = await recorded()
+  for (let cut = saves[0]!.at; cut <= told.length; cut++) {
+    const { saved } = saves.findLast(({ at }) => at <= cut)!
+    // Where its end is known it is not taken up.
+    if (told[cut - 1]!.entity_type === 'EXECUTION') continue
+    const faults = await faultsAfter(told.slice(0, cut), saved)
+    if (faults.length > 0) return t.same(faults, [], `cut after ${told[cut - 1]!.event_name}`)
+  }
+  t.ok(told.length > 150)
+})
+
+test('whatever the log knows less than was saved: the same holds', async (t) => {
+  const { told, saves } = await recorded()
+  for (let cut = 1; cut < told.length; cut++) {
+    const next = saves.findIndex(({ at }) => at > cut)
+    for (const { saved } of next === -1 ? [] : saves.slice(next, next + 1 + (cut % 2))) {
+      const faults = await faultsAfter(told.slice(0, cut), saved)
+      if (faults.length > 0) return t.same(faults, [], `cut after ${told[cut - 1]!.event_name}`)
+    }
+  }
+  t.pass()
+})
+
+test('a run that is not kept is ended, whatever of it is in the log and in its record', async (t) => {
+  const { told, execution } = await recorded()
+  for (let cut = 1; cut < told.length; cut++) await endsOnce(t, told, { cut, execution })
+  t.pass()
+})
+
+async function endsOnce(t: Test, told: readonly RuntimeEvent[], { cut, execution }: { cut: number; execution: Execution }): Promise<void> {
+  const { execution_id } = execution
+  // Its record is behind the log by up to five events.
+  for (const recorded of [cut, Math.max(1, cut - 5)]) {
+    const watch = new Watch(() => undefined)
+    const records = new Records()
+    const log = told.slice(0, cut)
+    const sink = new ExecutionTrackingSink({ stores: [records], find: () => execution })
+    for (const event of log.slice(0, recorded)) sink.onEvent(event)
+    let time = 0
+    const see = (event: RuntimeEvent) => watch.see({ ...event, timestamp: ++time })
+    for (const event of log) see(event)
+    const emit = (event_name: string, context: RuntimeEvent['context'], id: string) => {
+      const [entity_type = '', entity_id = '', status = ''] = event_name.split('.')
+      const event = { event_name, execution_id: id, timestamp: 0, entity_type, entity_id, status, context }
+      sink.onEvent(event)
+      see(event)
+    }
+    const events = async function* () {
+      yield* log
+    }
+    await abortOrphanedRuns(records, { isTakenUp: () => false, events, emit })
+    const name = `cut after ${told[cut - 1]!.event_name}`
+    if (watch.faults.length > 0) t.same(watch.faults, [], name)
+    if (records.execution(execution_id)?.ended_at === null) t.fail(`${name}: its record is open`)
+  }
+}

@@ -1,0 +1,197 @@
+// What only shows when a service is killed more than once, at the worst moment: found by killing the assay (`lab/assay_kills.long.test.ts`).
+
+import { test } from 'tap'
+import type { RuntimeEvent } from '../../events/event.ts'
+import { begin, Kept, run, testRuntime, threadIn, trace, until } from '../../testing/workflow.ts'
+import { PureEquipment } from '../equipment/pure_equipment.ts'
+import type { TopologyInput } from '../plans/documents.ts'
+import type { RuntimeOptions } from '../runtime.ts'
+import { checkpointOf } from './checkpoint.ts'
+
+const topology: TopologyInput = {
+  format: 1,
+  name: 'bench',
+  transporters: {
+    arm_1: { positions: ['pad_1', 'pad_2', 'mixer_in', 'between'] },
+    arm_2: { positions: ['between', 'pad_3', 'reader_in'] },
+  },
+  positions: { pad_1: {}, pad_2: {}, mixer_in: { device: 'mixer' }, between: {}, pad_3: {}, reader_in: { device: 'reader' } },
+  devices: { mixer: { operations: { mix: { seconds: 60 } } }, reader: { operations: { read: { seconds: 60 } } } },
+}
+const read = { read: [{ do: 'read', on: 'reader' }] }
+const workflow = {
+  format: 1,
+  name: 'mixed',
+  topology: 'bench',
+  labware: { plate: { type: '96-well' }, other: { type: '96-well' } },
+  methods: { mix_it: [{ do: 'mix', on: 'mixer' }], ...read },
+  threads: {
+    plate: { labware: 'plate', start: { at: 'pad_1' }, end: { at: ['pad_1'] }, steps: [{ method: 'mix_it' }, { wait_for: 'go' }] },
+    other: { labware: 'other', start: { at: 'pad_3' }, end: { at: ['pad_2'] }, steps: [] },
+  },
+  start: ['plate'],
+}
+
+test('what is to move waits for the card also where another has asked for that before', async (t) => {
+  const releases: (() => void)[] = []
+  const synced = () => new Promise<void>((resolve) => releases.push(resolve))
+  const { runtime } = testRuntime([topology, workflow], { keep: () => ({ put() {}, synced, remove: async () => {} }) })
+  const submitting = begin(runtime, { workflow: 'mixed' })
+  await until(() => releases.length > 0)
+  const { journal } = runtime.executions()[0]!
+  let isKept = false
+  const kept = journal!.kept().then(() => {
+    isKept = true
+  })
+  const asked = releases.length
+  for (let turns = 0; turns < 50; turns++) await new Promise(setImmediate)
+  t.notOk(isKept)
+  for (const release of releases.slice(0, asked)) release()
+  await kept
+  const execution = await submitting
+  execution.abort('that was all')
+  for (const release of releases) release()
+  await runtime.over(execution)
+})
+
+test('at no moment is what an arm has set down kept as standing where it was picked', async (t) => {
+  const kept = new Kept()
+  /** Somebody else asks for the card again and again in the turn in which it is set down. */
+  class Watched extends PureEquipment {
+    override async carry(...[arm, verb, position, signal]: Parameters<PureEquipment['carry']>): Promise<void> {
+      await super.carry(arm, verb, position, signal)
+      void (async () => {
+        for (let ticks = 0; ticks < 20; ticks++, await null) void runtime.executions()[0]?.journal?.kept()
+      })()
+    }
+  }
+  const simulate: RuntimeOptions['simulate'] = ({ document }, clock) => new Watched({ clock, transporters: document.transporters })
+  const alone = { ...workflow, threads: { ...workflow.threads, plate: { ...workflow.threads.plate, steps: [{ method: 'read' }] } } }
+  const { runtime } = testRuntime([topology, { ...alone, methods: read }], { keep: () => kept, simulate })
+  await run(runtime, { workflow: 'mixed' })
+  const places = kept.all.flatMap((keys) =>
+    threadsIn(keys).map(({ seat, labware }) => `${seat}${labware.held_by === null ? '' : ` ${labware.held_by}`}`),
+  )
+  t.same(
+    places.filter((place, i) => place !== places[i - 1]),
+    [
+      'null',
+      'pad_1',
+      'pad_1 arm_1',
+      'between',
+      'between arm_2',
+      'reader_in',
+      'reader_in arm_2',
+      'between',
+      'between arm_1',
+      'pad_1',
+      'null',
+    ],
+  )
+})
+
+test('an action that was taken for done is not asked about again once its method is told to be done', async (t) => {
+  const before = new Kept()
+  const first = testRuntime([topology, workflow], { keep: () => before })
+  const begun = await begin(first.runtime, { workflow: 'mixed' })
+  await until(() => trace(first.told).includes('METHOD mix_it COMPLETED'))
+  const isMixing = (keys: Map<string, unknown>) => JSON.stringify([...keys]).includes('"name":"mix","status":"EXECUTING_ACTION"')
+  const saved = checkpointOf(before.all.find(isMixing)!)!
+  const since = trace(first.told).indexOf('ACTION mix EXECUTING_ACTION') + 1
+  const log: RuntimeEvent[] = first.told.slice(0, since)
+  begun.abort('that was all')
+
+  const second = testRuntime([topology, workflow], { ids: 1_000_000, log })
+  const taken = await second.runtime.restore(saved)
+  ;(await threadIn(taken, 'plate', 'PAUSED')).recover('CONTINUE')
+  await until(() => trace(second.told).includes('METHOD mix_it COMPLETED'))
+  // Nothing of that came to the card but the log.
+  const third = testRuntime([topology, workflow], { ids: 2_000_000, log: [...log, ...second.told] })
+  taken.abort('that was all')
+  const again = await third.runtime.restore(saved)
+  const thread = await threadIn(again, 'plate', 'PAUSED')
+  t.same([thread.interrupted, thread.decisions, thread.waiting?.what], [null, [], 'paused (system): resume it'])
+  again.resume()
+  await threadIn(again, 'plate', 'AWAITING_EVENT')
+  t.notOk(trace(third.told).includes('ACTION mix CREATED'))
+  again.abort('that was all')
+})
+
+test('what is in a gripper is set back before anything else, and hinders nobody who stands in its way', async (t) => {
+  const both = {
+    ...workflow,
+    methods: read,
+    threads: {
+      plate: { ...workflow.threads.plate, steps: [{ method: 'read' }] },
+      other: workflow.threads.other,
+    },
+    start: ['other', 'plate'],
+  }
+  const kept = new Kept()
+  await run(testRuntime([topology, both], { keep: () => kept }).runtime, { workflow: 'mixed' })
+  const isBetween = (keys: Map<string, unknown>) =>
+    threadsIn(keys).some(({ name, seat, labware }) => name === 'other' && seat === 'between' && labware.held_by === null)
+  const keys = structuredClone(kept.all.find(isBetween)!)
+  // The other arm has the plate from the reader, whose way back leads through there.
+  const plate = threadsIn(keys).find(({ name }) => name === 'plate')!
+  Object.assign(plate, { seat: 'reader_in', labware: { ...plate.labware, held_by: 'arm_2' }, frames: [] })
+  const deeds: string[] = []
+  class Watched extends PureEquipment {
+    override open(...[device, signal]: Parameters<PureEquipment['open']>): Promise<void> {
+      deeds.push(`open ${device}`)
+      return super.open(device, signal)
+    }
+
+    override carry(...[arm, verb, position, signal]: Parameters<PureEquipment['carry']>): Promise<void> {
+      deeds.push(`${arm} ${verb} ${position}`)
+      return super.carry(arm, verb, position, signal)
+    }
+  }
+  const simulate: RuntimeOptions['simulate'] = ({ document }, clock) => new Watched({ clock, transporters: document.transporters })
+  const { runtime, incidents } = testRuntime([topology, both], { ids: 1_000_000, simulate })
+  const execution = await runtime.restore(checkpointOf(keys)!)
+  await until(() => execution.live().every(({ status }) => status.current === 'PAUSED'))
+  execution.resume()
+  await runtime.over(execution)
+  t.same(incidents, [])
+  t.equal(execution.phase.current, 'completed')
+  const its = deeds.filter((deed) => /^open|^arm_2/.test(deed))
+  t.same(its.slice(0, 4), ['open reader', 'arm_2 place reader_in', 'open reader', 'arm_2 pick reader_in'])
+})
+
+test('what rests on the way of another, and wants to go where that is, is parked', async (t) => {
+  const withRoom = {
+    ...topology,
+    transporters: { ...topology.transporters, arm_2: { positions: [...topology.transporters!.arm_2!.positions, 'pad_4'] } },
+    positions: { ...topology.positions, pad_4: { parking: true } },
+  }
+  const labware = (start: string) => ({
+    ...workflow.threads.plate,
+    start: { at: start },
+    end: { at: [start] },
+    steps: [{ method: 'read' }, { method: 'mix_it' }],
+  })
+  const two = {
+    ...workflow,
+    threads: { plate: labware('pad_1'), other: { ...labware('pad_2'), labware: 'other' } },
+    start: ['plate', 'other'],
+  }
+  const kept = new Kept()
+  await run(testRuntime([withRoom, two], { keep: () => kept }).runtime, { workflow: 'mixed' })
+  const keys = structuredClone(kept.all.find((keys) => threadsIn(keys).filter(({ seat }) => seat !== null).length === 2)!)
+  for (const thread of threadsIn(keys)) thread.seat = thread.name === 'plate' ? 'pad_3' : 'between'
+  const { runtime, incidents } = testRuntime([withRoom, two], { ids: 1_000_000 })
+  const execution = await runtime.restore(checkpointOf(keys)!)
+  await until(() => execution.live().every(({ status }) => status.current === 'PAUSED'))
+  execution.resume()
+  await until(() => execution.isOver || incidents.length > 0)
+  t.same(incidents, [])
+  t.equal(execution.phase.current, 'completed')
+  if (!execution.isOver) execution.abort('that was all')
+})
+
+type Thread = { name: string; seat: string | null; labware: { held_by: string | null } }
+
+function threadsIn(keys: ReadonlyMap<string, unknown>): Thread[] {
+  return [...keys].flatMap(([key, value]) => (key.startsWith('thread ') ? [value as Thread] : []))
+}

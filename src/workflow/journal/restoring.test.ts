@@ -1,0 +1,156 @@
+// The service ends at any moment, and a run is taken up again.
+
+import { test } from 'tap'
+import { smcAssay, smcTopology } from '../../examples/smc_assay.ts'
+import { begin, Kept, run, testRuntime, trace, until } from '../../testing/workflow.ts'
+import { PureEquipment } from '../equipment/pure_equipment.ts'
+import type { Execution } from '../runs/execution.ts'
+import type { RuntimeOptions } from '../runtime.ts'
+import { type Checkpoint, checkpointOf } from './checkpoint.ts'
+
+/** Where each labware ended, by thread. */
+function endState(execution: Execution): string[] {
+  const { scheduler } = execution.environment
+  return [...execution.threads.values()]
+    .map(
+      ({ name, status, labware }) =>
+        `${name} ${status.current} at ${scheduler.whereIs(labware.labware_id) ?? 'the end'}, ${labware.tips_left} tips`,
+    )
+    .sort()
+}
+
+async function takenUp(saved: Checkpoint, documents: readonly unknown[] = [smcTopology, smcAssay]) {
+  const { runtime, told, incidents } = testRuntime(documents, { ids: 1_000_000 })
+  return { runtime, told, incidents, execution: await runtime.restore(saved) }
+}
+
+test('an assay that is cut at any moment stands still, and comes to the same end when it is resumed', async (t) => {
+  const kept = new Kept()
+  const { runtime } = testRuntime([smcTopology, smcAssay], { keep: () => kept })
+  const end = endState(await run(runtime, { workflow: 'smc_assay' }))
+  t.ok(kept.all.length > 200)
+  for (const [i, keys] of kept.all.entries()) {
+    const saved = checkpointOf(keys)!
+    const { runtime, execution, told, incidents } = await takenUp(saved)
+    await until(() => execution.live().every(({ status, isOver }) => isOver || status.current === 'PAUSED'), `cut ${i}: all threads PAUSED`)
+    const moved = told.some(({ event_name }) => /\.(PICKING|EXECUTING_ACTION)$/.test(event_name))
+    if (moved) t.fail(`cut ${i}: something moved before it was resumed`)
+    execution.resume()
+    await runtime.over(execution)
+    if (JSON.stringify(endState(execution)) !== JSON.stringify(end)) t.same(endState(execution), end, `cut ${i}`)
+    if (incidents.length > 0) t.same(incidents, [], `cut ${i}`)
+  }
+  t.pass(`${kept.all.length} cuts`)
+})
+
+const topology = {
+  format: 1,
+  name: 'bench',
+  transporters: { arm: { positions: ['pad_1', 'pad_2', 'nest'] } },
+  positions: { pad_1: {}, pad_2: { parking: true }, nest: { device: 'mixer' } },
+  devices: { mixer: { operations: { mix: { seconds: 60 }, spin: { seconds: 30 } } } },
+}
+const workflow = {
+  format: 1,
+  name: 'mixed',
+  topology: 'bench',
+  labware: { plate: { type: '96-well' } },
+  methods: {
+    mix_it: [
+      { do: 'mix', on: 'mixer' },
+      { do: 'spin', on: 'mixer' },
+    ],
+  },
+  threads: { plate: { labware: 'plate', start: { at: 'pad_1' }, end: { at: ['pad_1'] }, steps: [{ method: 'mix_it' }] } },
+  start: ['plate'],
+}
+
+/** Cut while the mixer mixes. */
+async function cutWhileMixing() {
+  const kept = new Kept()
+  const { runtime } = testRuntime([topology, workflow], { keep: () => kept })
+  await run(runtime, { workflow: 'mixed' })
+  const keys = kept.all.find((keys) =>
+    [...keys.values()].some((value) => (value as { interrupted?: { status: string } }).interrupted?.status === 'EXECUTING_ACTION'),
+  )!
+  const taken = await takenUp(checkpointOf(keys)!, [topology, workflow])
+  await until(() => taken.execution.live()[0]!.status.current === 'PAUSED')
+  return { ...taken, thread: taken.execution.live()[0]! }
+}
+
+test('what was under way is closed, and the thread says why it stands', async (t) => {
+  const { told, thread } = await cutWhileMixing()
+  t.same(trace(told), ['ACTION mix ABORTED', 'THREAD plate PAUSED'])
+  t.match(told.at(-1)!.context, { pause_reason: 'system', last_error: 'the service restarted' })
+  t.equal(thread.environment.scheduler.position('nest').labware_id, thread.labware.labware_id)
+})
+
+test('resumed, it does the interrupted action again', async (t) => {
+  const { runtime, execution, told } = await cutWhileMixing()
+  execution.resume()
+  await runtime.over(execution)
+  t.same(
+    trace(told).filter((event) => /ACTION (mix|spin) (CREATED|COMPLETED)/.test(event)),
+    ['ACTION mix CREATED', 'ACTION mix COMPLETED', 'ACTION spin CREATED', 'ACTION spin COMPLETED'],
+  )
+  t.equal(execution.phase.current, 'completed')
+})
+
+test('CONTINUE takes the interrupted action for done, ABORT_METHOD leaves its method, ABORT_THREAD ends the thread; each goes on by itself', async (t) => {
+  const begun = (events: string[]) => events.filter((event) => /ACTION (mix|spin) CREATED/.test(event))
+  const outcomes = [
+    ['CONTINUE', ['ACTION spin CREATED'], 'METHOD mix_it COMPLETED', 'THREAD plate COMPLETED'],
+    ['ABORT_ACTION', ['ACTION spin CREATED'], 'METHOD mix_it PARTIAL_COMPLETE', 'THREAD plate COMPLETED'],
+    ['ABORT_METHOD', [], 'METHOD mix_it PARTIAL_COMPLETE', 'THREAD plate COMPLETED'],
+    ['ABORT_THREAD', [], 'METHOD mix_it PARTIAL_COMPLETE', 'THREAD plate ABORTED'],
+  ] as const
+  for (const [decision, actions, method, end] of outcomes) {
+    const { runtime, execution, told, thread } = await cutWhileMixing()
+    thread.recover(decision)
+    await runtime.over(execution)
+    const events = trace(told)
+    t.same(begun(events), actions, decision)
+    t.ok(events.includes(method) && events.includes(end), decision)
+    t.equal(events.includes('THREAD plate RESOLVING_ACTION_LOCATION'), decision !== 'ABORT_THREAD', 'what has ended goes nowhere before')
+  }
+})
+
+test('a workflow whose code was changed meanwhile is not taken up; one without code goes on as it was', async (t) => {
+  const kept = new Kept()
+  const coded = { ...workflow, on: { 'THREAD.COMPLETED': [() => 'one'] } }
+  const { runtime } = testRuntime([topology, coded], { keep: () => kept })
+  const execution = await begin(runtime, { workflow: 'mixed' })
+  await until(() => kept.all.length > 0)
+  const changed = { ...workflow, methods: { mix_it: [{ do: 'spin', on: 'mixer' }] } }
+  await t.rejects(takenUp(checkpointOf(kept.all[0]!)!, [topology, changed]), { code: 'conflict', message: /changed/ })
+  await runtime.over(execution)
+
+  const data = new Kept()
+  const before = testRuntime([topology, workflow], { keep: () => data })
+  const first = await begin(before.runtime, { workflow: 'mixed' })
+  await before.runtime.over(first)
+  const taken = await takenUp(checkpointOf(data.all[0]!)!, [topology, changed])
+  taken.execution.resume()
+  await taken.runtime.over(taken.execution)
+  t.ok(trace(taken.told).includes('ACTION mix COMPLETED'), 'it has both actions')
+})
+
+test('that an arm may have it is on the card before it picks', async (t) => {
+  const kept = new Kept()
+  const held: unknown[] = []
+  class Watched extends PureEquipment {
+    override async carry(...[arm, verb, position, signal]: Parameters<PureEquipment['carry']>): Promise<void> {
+      const thread = [...kept.all.at(-1)!].find(([key]) => key.startsWith('thread '))![1] as { labware: { held_by: string | null } }
+      held.push([verb, thread.labware.held_by])
+      await super.carry(arm, verb, position, signal)
+    }
+  }
+  const simulate: RuntimeOptions['simulate'] = ({ document }, clock) => new Watched({ clock, transporters: document.transporters })
+  await run(testRuntime([topology, workflow], { keep: () => kept, simulate }).runtime, { workflow: 'mixed' })
+  t.same(held, [
+    ['pick', 'arm'],
+    ['place', 'arm'],
+    ['pick', 'arm'],
+    ['place', 'arm'],
+  ])
+})

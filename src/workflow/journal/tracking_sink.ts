@@ -1,0 +1,113 @@
+// Mirrors what happens to submissions, threads and executions into their records.
+
+import type { Context, RuntimeEvent } from '../../events/event.ts'
+import type { Sink } from '../../events/sinks.ts'
+import type { Execution } from '../runs/execution.ts'
+import { type EndStatus, type ExecutionRow, endings, type RecordStore, type Records, submissionRow, type ThreadRecord } from './records.ts'
+
+type TrackingOptions = {
+  /** Each gets all events, in this order. */
+  stores: readonly RecordStore[]
+  /** Events do not say all that a record holds. */
+  find(execution_id: string): Execution | undefined
+}
+
+export class ExecutionTrackingSink implements Sink {
+  readonly name = 'ExecutionTrackingSink'
+  readonly #stores: readonly RecordStore[]
+  readonly #find: TrackingOptions['find']
+
+  constructor({ stores, find }: TrackingOptions) {
+    this.#stores = stores
+    this.#find = find
+  }
+
+  onEvent(event: RuntimeEvent): void {
+    if (event.entity_type === 'THREAD') this.#onThread(event)
+    else if (event.entity_type === 'SUBMISSION') this.#onSubmission(event)
+    else if (event.entity_type === 'EXECUTION') this.#onExecution(event)
+  }
+
+  #onThread({ execution_id, entity_id: thread_id, status, timestamp, context }: RuntimeEvent): void {
+    const { thread_name, template_name, pause_reason, last_error } = context as Pick<
+      ThreadRecord,
+      'thread_name' | 'template_name' | 'pause_reason' | 'last_error'
+    >
+    // At the event CREATED, the execution does not know it yet.
+    const { submission_id = null, group_id = null } = this.#find(execution_id)?.threads.get(thread_id)?.origin ?? {}
+    const record = {
+      thread_id,
+      execution_id,
+      thread_name,
+      template_name,
+      submission_id,
+      group_id,
+      status: status as ThreadRecord['status'],
+      since: timestamp,
+      pause_reason,
+      last_error,
+    }
+    for (const store of this.#stores) store.thread(record)
+  }
+
+  #onSubmission({ execution_id, entity_id: submission_id, status, timestamp, context }: RuntimeEvent): void {
+    if (isEnding(status)) {
+      const ending = { status, reason: reasonIn(context), ended_at: timestamp }
+      for (const store of this.#stores) store.submissionEnded(execution_id, submission_id, ending)
+      return
+    }
+    const execution = this.#find(execution_id)
+    const submission = execution?.submissions.find((one) => one.submission_id === submission_id)
+    if (!execution || !submission) return
+    for (const store of this.#stores) store.accepted(rowOf(execution), submissionRow(submission))
+  }
+
+  #onExecution({ execution_id, status, timestamp, context }: RuntimeEvent): void {
+    if (!isEnding(status)) return
+    const ending = { status, reason: reasonIn(context), ended_at: timestamp }
+    for (const store of this.#stores) store.executionEnded(execution_id, ending)
+  }
+}
+
+/** For an execution that was taken up: what has no record of it, because that was lost, or not yet written. */
+export function recordAnew(execution: Execution, records: Records): void {
+  const { execution_id } = execution
+  if (!records.execution(execution_id))
+    for (const submission of execution.submissions) records.accepted(rowOf(execution), submissionRow(submission))
+  // At first nobody knows whose it is.
+  const whole = records.threads(execution_id).filter(({ submission_id }) => submission_id !== null)
+  const known = new Set(whole.map(({ thread_id }) => thread_id))
+  for (const { thread_id, name, plan, origin, status, pause_reason, last_error } of execution.threads.values()) {
+    if (known.has(thread_id)) continue
+    const names = { thread_id, execution_id, thread_name: name, template_name: plan.name, ...origin }
+    records.thread({ ...names, status: status.current, since: execution.started_at, pause_reason, last_error })
+  }
+}
+
+function rowOf({ execution_id, workflow, environment, started_at }: Execution): ExecutionRow {
+  const what = { execution_id, workflow_name: workflow.name, workflow_hash: workflow.hash, topology: workflow.topology.name }
+  return { ...what, run_mode: environment.mode, status: 'IN_PROGRESS', reason: null, started_at, ended_at: null }
+}
+
+function isEnding(status: string): status is EndStatus {
+  return (endings as readonly string[]).includes(status)
+}
+
+function reasonIn({ reason }: Context): string | null {
+  return typeof reason === 'string' ? reason : null
+}
+
+/** What the log tells, for records that are behind it: they are written once in a while, and those of a backup are older. */
+export function catchUp(records: Records, event: RuntimeEvent): void {
+  const { execution_id, entity_type, entity_id, status, timestamp, context } = event
+  if (entity_type === 'THREAD') {
+    const known = records.threads(execution_id).find(({ thread_id }) => thread_id === entity_id)
+    const { pause_reason, last_error } = context as Pick<ThreadRecord, 'pause_reason' | 'last_error'>
+    if (known && known.since < timestamp)
+      records.thread({ ...known, status: status as ThreadRecord['status'], since: timestamp, pause_reason, last_error })
+  } else if (isEnding(status)) {
+    const ending = { status, reason: reasonIn(context), ended_at: timestamp }
+    if (entity_type === 'SUBMISSION') records.submissionEnded(execution_id, entity_id, ending)
+    if (entity_type === 'EXECUTION') records.executionEnded(execution_id, ending)
+  }
+}

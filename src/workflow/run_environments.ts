@@ -1,0 +1,222 @@
+// The environments that runs share: one for LIVE and one for DEVICE_SIM on the topology that is loaded, and one of its own for each run in PURE_SIM.
+
+import { LabError } from '../errors.ts'
+import type { Clock } from '../kit/clock.ts'
+import { StepQueue } from '../kit/steps.ts'
+import { VirtualTime } from '../kit/virtual_time.ts'
+import type { Condition, Equipment } from './equipment/equipment.ts'
+import { PureEquipment } from './equipment/pure_equipment.ts'
+import { Durations } from './plans/durations.ts'
+import type { Workflow } from './plans/plan.ts'
+import { Hops, movesOf } from './plans/timing.ts'
+import type { Topology } from './plans/topology.ts'
+import type { Execution } from './runs/execution.ts'
+import { Scheduler } from './scheduler/scheduler.ts'
+import type { RunEnvironment, RunMode } from './threads/run_environment.ts'
+
+export type RunEnvironmentOptions = {
+  clock: Clock
+  /** The devices as they are configured; none, where only PURE_SIM is wanted. */
+  live?: Equipment
+  /** Each driver over its own simulator, for as long as it is needed. */
+  openSimulated?(): Promise<{ equipment: Equipment; close(): Promise<void> }>
+  /** Makes the instruments of PURE_SIM runs. By default they do nothing but take time. */
+  simulate?(topology: Topology, clock: Clock, known?: Known): Equipment
+  /** Resolves when there is room for more events; undefined while there is. */
+  backpressure?(): Promise<unknown> | undefined
+  /** What was learned of how long things take, where something is driven. */
+  durations?: Partial<Record<RunMode, Durations>>
+  newId(): string
+}
+
+/** What a forecast knows: learned durations, and the condition of the devices. */
+type Known = { durations?: Durations | undefined; conditions?: ReadonlyMap<string, Condition> | undefined }
+
+/** An environment that publishes to nobody else, and how its time goes on. */
+export type Rehearsal = {
+  environment: RunEnvironment
+  /** Resolves when nothing is left to do in it. */
+  idle: Promise<void>
+  /** `call` hears when time has gone on. */
+  onMoment(call: () => void): void
+}
+
+type Pure = Known & { idle?(): void; moment?(): void }
+
+export class RunEnvironments {
+  readonly #options: RunEnvironmentOptions
+  /** Runs that have not ended. */
+  readonly #open: () => Execution[]
+  readonly #durations: Partial<Record<RunMode, Durations>>
+  #topology: Topology | null = null
+  #live: RunEnvironment | null = null
+  #simulated: { environment: RunEnvironment; close(): Promise<void> } | null = null
+
+  constructor(options: RunEnvironmentOptions, open: () => Execution[]) {
+    this.#options = options
+    this.#open = open
+    this.#durations = options.durations ?? { LIVE: new Durations(), DEVICE_SIM: new Durations() }
+  }
+
+  /** The topology that is loaded. */
+  get topology(): Topology | null {
+    return this.#topology
+  }
+
+  /** The places of the loaded topology as they are, for LIVE runs. */
+  get live(): RunEnvironment | null {
+    return this.#live
+  }
+
+  /** Those in which labware stands around between runs. */
+  shared(): RunEnvironment[] {
+    return [this.#live, this.#simulated?.environment].flatMap((environment) => environment ?? [])
+  }
+
+  load(topology: Topology): void {
+    this.#topology = topology
+    this.#live = this.#options.live ? this.#driven('LIVE', topology, this.#options.live) : null
+  }
+
+  unload(): void {
+    this.#topology = null
+    this.#live = null
+  }
+
+  /** The places and instruments for a run. Rejects with `conflict`: LIVE and DEVICE_SIM never run side by side. */
+  async of(workflow: Workflow, mode: RunMode): Promise<RunEnvironment> {
+    if (mode === 'PURE_SIM') return this.#pure(workflow.topology)
+    this.#mustBeAlone(workflow, mode)
+    if (mode === 'LIVE') return this.#live!
+    if (!this.#simulated) {
+      const { equipment, close } = await this.#options.openSimulated!()
+      this.#mustBeAlone(workflow, mode)
+      this.#simulated = { environment: this.#driven('DEVICE_SIM', workflow.topology, equipment), close }
+    }
+    return this.#simulated.environment
+  }
+
+  /** The condition in which a run of this mode would find the devices of a topology; undefined where nothing is driven. */
+  async conditions({ devices, document }: Topology, mode: RunMode): Promise<ReadonlyMap<string, Condition> | undefined> {
+    const { live, openSimulated } = this.#options
+    if (mode === 'PURE_SIM' || (mode === 'DEVICE_SIM' && !openSimulated) || !live) return undefined
+    // The simulated bench of a rehearsal has the drivers of the live one. While no run uses it, it does not exist.
+    const now = mode === 'LIVE' ? live : this.#simulated?.environment.equipment
+    const found = new Map<string, Condition>()
+    const look = async (name: string) => {
+      const condition = await (now ? now.conditionOf?.(name) : live.conditionWhenNew?.(name))
+      if (condition) found.set(name, condition)
+    }
+    await Promise.allSettled([...devices.keys(), ...Object.keys(document.transporters)].map(look))
+    return found
+  }
+
+  /** An environment on time that jumps; what stands around in LIVE stands there too, if it is for a LIVE run. */
+  rehearsal(topology: Topology, mode: RunMode, conditions?: ReadonlyMap<string, Condition>): Rehearsal {
+    let isIdle = () => {}
+    const idle = new Promise<void>((resolve) => {
+      isIdle = resolve
+    })
+    let moment = () => {}
+    const environment = this.#pure(topology, { idle: isIdle, moment: () => moment(), durations: this.#durations[mode], conditions })
+    if (mode === 'LIVE' && this.#live?.scheduler.graph === topology.graph) copyStanding(this.#live, environment)
+    return {
+      environment,
+      idle,
+      onMoment(call) {
+        moment = call
+      },
+    }
+  }
+
+  /** A run has ended: closes the simulated bench when nobody is on it any more. */
+  async tidy(): Promise<void> {
+    const simulated = this.#simulated
+    if (!simulated || this.#open().some(({ environment }) => environment === simulated.environment)) return
+    await this.close()
+  }
+
+  async close(): Promise<void> {
+    const simulated = this.#simulated
+    this.#simulated = null
+    await simulated?.close()
+  }
+
+  #mustBeAlone({ name, topology }: Workflow, mode: RunMode): void {
+    const loaded = this.#topology
+    if (!loaded) throw new LabError('conflict', `no topology is loaded; ${name} runs on ${topology.name}: load that first`)
+    if (loaded.name !== topology.name) {
+      throw new LabError(
+        'conflict',
+        `topology ${loaded.name} is loaded, and ${name} runs on ${topology.name}; unload the one and load the other first`,
+      )
+    }
+    if (mode === 'LIVE' ? !this.#options.live : !this.#options.openSimulated)
+      throw new LabError('conflict', `there are no devices for ${mode} here`)
+    const other = this.#open().find(({ environment }) => environment.mode !== 'PURE_SIM' && environment.mode !== mode)
+    if (other)
+      throw new LabError(
+        'conflict',
+        `a ${other.environment.mode} run of ${other.workflow.name} is open; ${mode} has to wait until it has ended`,
+      )
+  }
+
+  #driven(mode: RunMode, topology: Topology, equipment: Equipment): RunEnvironment {
+    const { clock, backpressure } = this.#options
+    const steps = new StepQueue(backpressure ? { backpressure } : {})
+    return this.#environment({ mode, clock, steps, equipment, durations: this.#durations[mode] }, topology)
+  }
+
+  /** `idle` is called each time nothing is left to do in it, `moment` when time has gone on. It goes by `durations` where nothing is declared. */
+  #pure(topology: Topology, { idle, moment, durations, conditions }: Pure = {}): RunEnvironment {
+    const clock = new VirtualTime()
+    const { backpressure, simulate = onTheClockAlone } = this.#options
+    const onIdle = () => {
+      const goesOn = clock.ringNext()
+      if (goesOn) moment?.()
+      else idle?.()
+      return goesOn
+    }
+    const steps = new StepQueue({ ...(backpressure && { backpressure }), onIdle })
+    clock.drive(steps)
+    return this.#environment(
+      { mode: 'PURE_SIM', clock, steps, equipment: simulate(topology, clock, { durations, conditions }), durations },
+      topology,
+    )
+  }
+
+  #reportDeadlock(thread_ids: readonly string[], victim_id: string): void {
+    const threads = new Map(this.#open().flatMap(({ threads }) => [...threads]))
+    const victim = threads.get(victim_id)
+    const isHeld = (thread_id: string) => threads.get(thread_id)?.waiting?.kind === 'operator'
+    const namesOf = (ids: readonly string[]) => ids.map((thread_id) => threads.get(thread_id)?.name ?? thread_id).join(', ')
+    const held = thread_ids.filter(isHeld)
+    const waiting = namesOf(thread_ids.filter((thread_id) => !isHeld(thread_id)))
+    const forWhom = held.length > 0 ? `for ${namesOf(held)}, which a person has to let go on, or for each other` : 'for each other'
+    const what = `${waiting} wait ${forWhom}; ${victim?.name} is put out of the way`
+    victim?.execution.incident('RESERVATION_DEADLOCK', what, victim, { severity: 'INFO' })
+  }
+
+  #environment(parts: Omit<RunEnvironment, 'scheduler' | 'labware' | 'newId'>, { graph, document }: Topology): RunEnvironment {
+    const { clock, durations, mode } = parts
+    // Where an arm moves for it somebody may wonder why.
+    const onDeadlock =
+      mode === 'PURE_SIM' ? undefined : (thread_ids: readonly string[], victim: string) => this.#reportDeadlock(thread_ids, victim)
+    const scheduler = new Scheduler(graph, { ahead: { clock, hops: new Hops(document, durations) }, ...(onDeadlock && { onDeadlock }) })
+    return { ...parts, scheduler, labware: new Map(), newId: this.#options.newId }
+  }
+}
+
+/** Labware that no thread moves. */
+function copyStanding(from: RunEnvironment, to: RunEnvironment): void {
+  for (const { position, labware_id } of from.scheduler.positions()) {
+    const labware = labware_id === null ? undefined : from.labware.get(labware_id)
+    if (labware?.state !== 'ENDED') continue
+    to.labware.set(labware.labware_id, { ...labware })
+    to.scheduler.put(labware.labware_id, position, null)
+  }
+}
+
+function onTheClockAlone({ document }: Topology, clock: Clock, { durations, conditions }: Known = {}): Equipment {
+  return new PureEquipment({ clock, transporters: movesOf(document, durations), durations, conditions })
+}

@@ -1,0 +1,41 @@
+// The action that an error holds, and the other devices of its pool at which it can be done again.
+
+import type { ActionPlan } from '../plans/plan.ts'
+import type { PauseSite } from '../threads/recovery.ts'
+import type { LabwareThread } from '../threads/thread.ts'
+import { elsewhere } from '../threads/verdicts.ts'
+
+/** The devices at which the held action of a thread can be done instead, free or not. */
+export function retriesOn(thread: LabwareThread): readonly string[] {
+  const held = heldBy(thread)
+  return held && held.refusal === undefined ? (elsewhere(held.plan, held.device).retry_on ?? []) : []
+}
+
+/** An action that an error holds, or a move to it; `refusal` says why it cannot go elsewhere yet. */
+export type Held = { plan: ActionPlan; device: string | null; refusal?: string }
+
+/** Undefined where what holds the thread is no action that could be done at another device. */
+export function heldBy(thread: LabwareThread): Held | undefined {
+  const owner = thread.following ?? thread
+  const { undecidedAt, action, interrupted, labware } = owner
+  if (undecidedAt === 'RESTART') {
+    const plan = planAt(owner, interrupted?.path ?? '')
+    return plan && plan.devices.length > 0 ? { plan, device: null } : undefined
+  }
+  if (!action || action.plan.devices.length === 0 || undecidedAt === null || !sites.has(undecidedAt)) return undefined
+  const held = { plan: action.plan, device: action.device }
+  if (undecidedAt !== 'MOVE' || labware.held_by === null) return held
+  const refusal = `${labware.name} may be in the gripper of ${labware.held_by}: take it out, say where it is (benchd labware put ${labware.labware_id} PLACE), then RETRY at the other device`
+  return { ...held, refusal }
+}
+
+/** Where an action is held, before or in its body. */
+const sites: ReadonlySet<PauseSite> = new Set(['ACTION_BODY', 'DEVICE_OP', 'ACTION_RESOLUTION', 'MOVE'])
+
+/** The action that a restart interrupted. */
+function planAt({ method, frames }: LabwareThread, path: string): ActionPlan | undefined {
+  const frame = frames.at(-1)
+  const step = frame?.steps[frame.next]
+  const actions = method?.actions ?? (step?.kind === 'action' ? [step.action] : step?.kind === 'method' ? step.method.actions : [])
+  return actions.find((action) => action.path === path)
+}

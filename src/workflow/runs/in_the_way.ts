@@ -1,0 +1,59 @@
+// Labware that an earlier thread left at a place that a run needs: no thread moves it, so that somebody has to take it away.
+
+import * as v from 'valibot'
+import { actionsOf, type Workflow } from '../plans/plan.ts'
+import { placeOf } from '../threads/labware.ts'
+import type { RunEnvironment } from '../threads/run_environment.ts'
+import type { Submission } from './submission.ts'
+
+export const LabwareInTheWay = v.strictObject({
+  position: v.pipe(v.string(), v.description('The place that is taken')),
+  labware_id: v.string(),
+  labware_name: v.string(),
+  execution_id: v.pipe(v.nullable(v.string()), v.description('The run that left it there; null where that is not known')),
+  message: v.pipe(v.string(), v.description('Which place is taken, by what, since which run, and how it is cleared')),
+})
+export type LabwareInTheWay = v.InferOutput<typeof LabwareInTheWay>
+
+/** What stands at a position and no thread moves; undefined for a free one, and for a storage, which takes as much as is wanted. */
+export function inTheWayAt(
+  { scheduler, labware }: Pick<RunEnvironment, 'scheduler' | 'labware'>,
+  position: string,
+): LabwareInTheWay | undefined {
+  const { labware_id, reserved_for } = scheduler.position(position)
+  const cut = labware_id === null && reserved_for !== null ? labware.get(reserved_for) : undefined
+  if (cut) {
+    const place = placeOf(cut, scheduler.whereIs(cut.labware_id) ?? null)
+    const message = `${position} is kept for ${cut.name}, which is ${place}; look, and say where it is: benchd labware put ${cut.labware_id} PLACE`
+    return { position, labware_id: cut.labware_id, labware_name: cut.name, execution_id: cut.last_run ?? null, message }
+  }
+  if (labware_id === null || scheduler.whose(labware_id) !== null || scheduler.graph.positions.get(position)?.storage) return undefined
+  const { name = labware_id, last_run = null } = labware.get(labware_id) ?? {}
+  const since = last_run === null ? '' : ` since run ${last_run.slice(0, 8)}`
+  const message = `${position} is taken: ${name} has stood there${since}, and no thread moves it; take it away, and ${offTheBench(labware_id)}`
+  return { position, labware_id, labware_name: name, execution_id: last_run, message }
+}
+
+/** How an operator says that labware is no longer on the bench. */
+export function offTheBench(labware_id: string): string {
+  return `say so: benchd labware put ${labware_id} --off`
+}
+
+type Run = { workflow: Workflow; environment: RunEnvironment; submissions: readonly Submission[] }
+
+/** At the devices that the run uses, and at the ends of threads that have no other end. What one of its threads takes up is not in its way. */
+export function inTheWayOf({ workflow, environment, submissions }: Run): LabwareInTheWay[] {
+  const { graph } = workflow.topology
+  const plans = [...workflow.threads.values()]
+  const members = submissions.flatMap(({ request }) => request.groups.flatMap(({ members }) => Object.values(members)))
+  const takenUp = new Set([
+    ...plans.flatMap(({ start }) => (start.mode === 'REUSE_EXISTING' ? start.position : [])),
+    ...members.flatMap((member) => ('location' in member ? member.location : [])),
+  ])
+  const devices = new Set([...actionsOf(workflow)].flatMap(({ devices }) => devices))
+  const sites = [...devices].flatMap((device) => graph.positionsOf(device).map(({ name }) => name))
+  const ends = plans.flatMap(({ end: { positions } }) =>
+    positions.every((position) => inTheWayAt(environment, position)) ? positions : [],
+  )
+  return [...new Set([...sites, ...ends])].flatMap((position) => (takenUp.has(position) ? [] : (inTheWayAt(environment, position) ?? [])))
+}

@@ -1,0 +1,138 @@
+// Threads that come into a run: their names, where they begin, and the labware of each, new or standing there already.
+
+import { LabError } from '../../errors.ts'
+import { didYouMean } from '../../kit/did_you_mean.ts'
+import type { ThreadPlan, Workflow } from '../plans/plan.ts'
+import type { ThreadOrigin } from '../threads/carrier.ts'
+import type { Labware } from '../threads/labware.ts'
+import type { RunEnvironment } from '../threads/run_environment.ts'
+import { LabwareThread, type RunPorts } from '../threads/thread.ts'
+import { offTheBench } from './in_the_way.ts'
+import type { Acquisition, Submission } from './submission.ts'
+
+type Run = RunPorts & { readonly submissions: readonly Submission[] }
+
+export class ThreadFactory {
+  readonly #execution: Run
+  /** How many there were of each name. */
+  readonly names = new Map<string, number>()
+
+  constructor(execution: Run) {
+    this.#execution = execution
+  }
+
+  /** Of a thread that can begin now, from its own start or another. Throws `not_found`, `conflict`. */
+  planOf(name: string, start?: string): ThreadPlan {
+    const { workflow, environment } = this.#execution
+    const { threads, topology } = workflow
+    const plan = threads.get(name)
+    if (!plan) throw new LabError('not_found', `workflow ${workflow.name} has no thread ${name}${didYouMean(name, [...threads.keys()])}`)
+    const position = start ?? plan.start.position
+    const { positions } = topology.graph
+    if (!positions.has(position))
+      throw new LabError('not_found', `the topology has no place ${position}${didYouMean(position, [...positions.keys()])}`)
+    if (!plan.end.positions.some((end) => end === position || topology.graph.route(position, end)))
+      throw new LabError('conflict', `there is no way from ${position} to where ${name} ends`)
+    mustBeFree(environment, position, workflow, plan)
+    return plan
+  }
+
+  thread(plan: ThreadPlan, origin: ThreadOrigin, start?: string): LabwareThread {
+    const acquired = this.#acquisition(plan, origin)
+    const startsAt = start ?? positionOf(plan, acquired)
+    const barcode = barcodeOf(acquired)
+    const standing = this.#standingAt(startsAt, plan, barcode)
+    const labware = standing ?? this.#labwareFor(plan, barcode)
+    const thread = new LabwareThread(this.#execution, plan, { name: this.#numbered(plan.name), origin, startsAt, labware })
+    thread.touch()
+    if (standing) this.#takeUp(thread)
+    return thread
+  }
+
+  #acquisition({ name }: ThreadPlan, { submission_id, group_id }: ThreadOrigin): Acquisition | undefined {
+    const submission = this.#execution.submissions.find((one) => one.submission_id === submission_id)
+    return submission?.request.groups.find((group) => group.group_id === group_id)?.members[name]
+  }
+
+  /** What is to be used again, if it stands there and nobody moves it. */
+  #standingAt(position: string, { template, labware: name }: ThreadPlan, barcode: string | null): Labware | undefined {
+    if (template.start.mode !== 'REUSE_EXISTING') return undefined
+    const { environment, workflow } = this.#execution
+    const there = environment.labware.get(environment.scheduler.position(position).labware_id ?? '')
+    if (!there || environment.scheduler.whose(there.labware_id) !== null) return undefined
+    if (there.type !== workflow.document.labware[name]?.type || whyNotThat(there, barcode)) return undefined
+    // Another workflow may have called it otherwise.
+    return { ...there, template: name, last_run: this.#execution.execution_id }
+  }
+
+  #takeUp({ thread_id, labware }: LabwareThread): void {
+    const { environment } = this.#execution
+    labware.state = 'IN_JOURNEY'
+    environment.labware.set(labware.labware_id, labware)
+    environment.scheduler.assign(labware.labware_id, thread_id)
+  }
+
+  #labwareFor({ labware: template }: ThreadPlan, barcode: string | null): Labware {
+    const { workflow, environment, execution_id: last_run } = this.#execution
+    const { type, kind, tips = null } = workflow.document.labware[template]!
+    const name = this.#numbered(template, `labware ${template}`)
+    const its = { labware_id: environment.newId(), name, template, type, kind, barcode, tips, tips_left: tips }
+    return { ...its, state: 'AVAILABLE', held_by: null, last_run }
+  }
+
+  /** The first is called as its template is, the others `plate-2`, `plate-3`. */
+  #numbered(name: string, counted = name): string {
+    const count = (this.names.get(counted) ?? 0) + 1
+    this.names.set(counted, count)
+    return count === 1 ? name : `${name}-${count}`
+  }
+}
+
+/** Where a thread begins: as its submission says, else as its plan does. */
+export function positionOf({ start }: ThreadPlan, acquired: Acquisition | undefined): string {
+  if (!acquired) return start.position
+  if ('pool' in acquired) return acquired.pool
+  return 'location' in acquired ? acquired.location : start.position
+}
+
+export function barcodeOf(acquired: Acquisition | undefined): string | null {
+  return (acquired && 'barcode' in acquired && acquired.barcode) || null
+}
+
+function whyNotThat({ barcode }: Labware, wanted: string | null): string | undefined {
+  if (wanted === null || barcode === wanted) return undefined
+  return barcode === null ? `whose barcode nobody has read (${wanted} is wanted)` : `whose barcode is ${barcode}, and ${wanted} is wanted`
+}
+
+/**
+ * Where a thread begins nothing may stand, but what is to be used again and nobody moves. A storage takes as much as is wanted.
+ * Throws `conflict`.
+ */
+export function mustBeFree(
+  { scheduler, labware }: RunEnvironment,
+  position: string,
+  { document }: Workflow,
+  { template, name, ...plan }: ThreadPlan,
+  barcode: string | null = null,
+): void {
+  const { labware_id } = scheduler.position(position)
+  if (labware_id === null || scheduler.graph.positions.get(position)?.storage) return
+  const there = labware.get(labware_id)
+  if (there?.held_by) {
+    const remedy = `put it somewhere and say where (benchd labware put ${labware_id} PLACE)`
+    throw new LabError(
+      'conflict',
+      `${name} is to begin at ${position}: ${there.name} from there is in the gripper of ${there.held_by}; ${remedy}`,
+    )
+  }
+  const isAtRest = scheduler.whose(labware_id) === null
+  const isOfType = template.start.mode === 'REUSE_EXISTING' && there?.type === document.labware[plan.labware]?.type
+  const another = isOfType ? whyNotThat(there!, barcode) : undefined
+  if (isAtRest && isOfType && !another) return
+  const remedy = isAtRest ? `take it away, and ${offTheBench(labware_id)}` : 'wait until the run that moves it has taken it on'
+  const since = there?.last_run === undefined ? '' : ` since run ${there.last_run.slice(0, 8)}`
+  throw new LabError(
+    'conflict',
+    `${name} is to begin at ${position}, where ${there?.name ?? labware_id} stands${since}${another ? `, ${another}` : ''}; ${remedy}, or say another start`,
+  )
+}

@@ -1,0 +1,89 @@
+// Hundreds of random runs, with an operator who does all that can be done, and restarts. A seed that fails is printed; BENCHD_SEED=<seed> runs
+// that one alone, BENCHD_SEEDS=10 ten times as many.
+
+import { type Test, test } from 'tap'
+import type { Scene } from '../testing/simulation/scene.ts'
+import { simulate } from '../testing/simulation/simulation.ts'
+import { leaveAlone } from '../testing/simulation/unattended.ts'
+import { statusesTold } from '../testing/simulation/watch.ts'
+
+const given = process.env.BENCHD_SEED
+
+function seedsOf(first: number, few: number): number[] {
+  const count = few * Number(process.env.BENCHD_SEEDS ?? 1)
+  return given === undefined ? Array.from({ length: count }, (_, i) => first + i) : [Number(given)]
+}
+
+async function holds(t: Test, mode: Scene['mode'], seeds: readonly number[]): Promise<Map<string, number>> {
+  const counts = new Map<string, number>()
+  const count = (what: string, more = 1) => counts.set(what, (counts.get(what) ?? 0) + more)
+  for (const seed of seeds) {
+    const { faults, trace, refused, stuck, restarts } = await simulate(seed, mode)
+    if (refused) count('refused')
+    if (stuck !== null) count('stuck')
+    count('restarts', restarts)
+    for (const status of statusesTold(trace)) count(status)
+    if (faults.length > 0) {
+      t.fail(`seed ${seed}, ${mode}: ${faults.slice(0, 3).join('; ')}`, {
+        replay: `BENCHD_SEED=${seed} node --enable-source-maps dist/src/workflow/simulation.long.test.js`,
+      })
+      break
+    }
+  }
+  t.comment([...counts].map(([what, many]) => `${what} ${many}`).join(', '))
+  return counts
+}
+
+test('whatever happens in simulated runs, what is told is legal, nothing is in two places or done twice, nothing is kept for the dead, and all ends', async (t) => {
+  const seeds = seedsOf(1, 400)
+  const counts = await holds(t, 'PURE_SIM', seeds)
+  if (given !== undefined) return
+  t.ok((counts.get('refused') ?? 0) < seeds.length / 10, 'nearly all documents are good')
+  t.ok((counts.get('stuck') ?? 0) < seeds.length / 10, 'nearly all runs come to their end by themselves')
+  const ofEach = [
+    ...['AWAITING_ACTION_RESERVATION', 'PAUSED', 'COMPLETED', 'STOPPED', 'ABORTED', 'FAILED', 'AWAITING_EVENT'].map(
+      (one) => `THREAD.${one}`,
+    ),
+    ...['OVERFLOW', 'REJECTED', 'AWAITING_DECISION', 'ORPHANED', 'ABANDONED'].map((one) => `SLOT.${one}`),
+    ...['COMPLETED', 'ERRORED', 'ABORTED', 'SKIPPED'].map((one) => `ACTION.${one}`),
+    ...['COMPLETED', 'PARTIAL_COMPLETE', 'SKIPPED'].map((one) => `METHOD.${one}`),
+    ...['COMPLETED', 'FAILED', 'ABORTED'].map((one) => `EXECUTION.${one}`),
+    ...['RECOVERABLE_TIMEOUT', 'UNRESOLVED_ANCHOR_INSERT', 'ORPHANED_BACKLOG', 'SYSTEM_STALL'].map((one) => `INCIDENT.${one}`),
+    ...['restarts', 'TIP_RACK.LOW', 'TIP_RACK.EMPTY', 'GROUP.COMPLETED', 'CUSTOM.EMITTED', 'DEVICE_OP.FAILED'],
+  ]
+  t.same(
+    ofEach.filter((status) => !counts.has(status)),
+    [],
+    'all of this has happened',
+  )
+})
+
+test('the same holds where executions share a bench, and labware is brought and taken away by hand', async (t) => {
+  const counts = await holds(t, 'LIVE', seedsOf(1, 120))
+  if (given === undefined) t.ok(counts.has('INCIDENT.BARCODE_MISMATCH') && (counts.get('restarts') ?? 0) > 10, 'wrong barcodes, restarts')
+  if (given === undefined) t.ok(counts.has('THREAD.AWAITING_MANUAL_PLACE') && counts.has('THREAD.AWAITING_MANUAL_REMOVE'), 'by hand, too')
+})
+
+test('whoever is paused, or fails, and is left alone keeps nobody from the end that could come there without', async (t) => {
+  const seeds = seedsOf(1, 1200)
+  const sum = { held: 0, left: 0, completed: 0, undecided: 0 }
+  for (const seed of seeds) {
+    const { missed, held, left, completed, isUndecided } = await leaveAlone(seed)
+    sum.held += held
+    sum.left += left
+    sum.completed += completed
+    sum.undecided += Number(isUndecided)
+    if (missed.length > 0) t.fail(`seed ${seed}: ${missed}`)
+  }
+  t.comment(JSON.stringify(sum))
+  if (given === undefined) t.ok(sum.held > 1000 && sum.completed > 1000 && sum.undecided < 10, JSON.stringify(sum))
+})
+
+test('the same seed tells the same events in the same order', async (t) => {
+  for (const mode of ['PURE_SIM', 'LIVE'] as const) {
+    for (const seed of seedsOf(3000, 20)) {
+      const [once, again] = [await simulate(seed, mode), await simulate(seed, mode)]
+      t.same(again.trace, once.trace, `seed ${seed}`)
+    }
+  }
+})

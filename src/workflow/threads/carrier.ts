@@ -1,0 +1,70 @@
+// A thread, as its actions, methods, moves and slots know it: the labware that it carries, its status, and what it uses of its run for events.
+
+import type { Context } from '../../events/event.ts'
+import type { IncidentCategory, NewIncident } from '../../events/incidents.ts'
+import type { Workflow } from '../plans/plan.ts'
+import type { Timeline } from '../runs/timeline.ts'
+import type { Obstacle } from '../scheduler/request.ts'
+import type { Status, ThreadStatus } from '../statuses.ts'
+import type { Labware } from './labware.ts'
+import type { RunEnvironment } from './run_environment.ts'
+
+/** What a thread waits for, for those who ask why nothing moves. `peer`: it is for another thread to go on. */
+export type Waiting = {
+  kind: 'reservation' | 'peer' | 'event' | 'operator' | 'device'
+  what: string
+  since_ms: number
+  obstacles(): Obstacle[]
+}
+
+/** Whether it is for others to go on. */
+export function isBlocked({ kind }: Waiting): boolean {
+  return kind === 'peer' || kind === 'reservation'
+}
+
+/** What brought a thread into being. */
+export type ThreadOrigin = { group_id: string | null; submission_id: string }
+
+export type NoteworthyError = Partial<Pick<NewIncident, 'severity' | 'recovery_action' | 'detail'>> & { error?: unknown }
+
+/** It is open from the end of one action to the beginning of the next. */
+export type Window = {
+  after: string
+  allowed_s: number
+  since_ms: number
+  /** Unix time, s: it runs on while the service does not. */
+  until: number
+  /** Whether it was reported that it was missed. */
+  isReported: boolean
+  forget(): void
+}
+
+/** How a run publishes what happens in it. */
+export interface Publisher {
+  readonly execution_id: string
+  readonly workflow: Workflow
+  readonly environment: RunEnvironment
+  readonly timeline: Timeline
+  /** A fresh one each time: what an event carries is frozen. */
+  context(): { execution_id: string; workflow_name: string }
+  emit(type: string, id: string, status: string, context: Context): void
+  /** Records an incident of a thread, and answers its id. */
+  incident(category: IncidentCategory, message: string, thread: { thread_id: string } | null, more?: NoteworthyError): string
+}
+
+export interface Carrier {
+  readonly thread_id: string
+  readonly name: string
+  readonly labware: Labware
+  readonly origin: ThreadOrigin
+  readonly status: Status<ThreadStatus>
+  readonly isOver: boolean
+  readonly environment: RunEnvironment
+  readonly execution: Publisher
+  readonly last_error: string | null
+  /** Its labware's next action must begin within a time. */
+  window: Window | null
+  /** Its entry in the journal is out of date. */
+  touch(): void
+  context(): Context
+}

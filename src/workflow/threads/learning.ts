@@ -1,0 +1,50 @@
+// Learns how long the devices of a driven environment take to initialize, to heat, and for their operations.
+
+import { degreesToHeat, temperatureFor, usual } from '../plans/timing.ts'
+import { type RunEnvironment, secondsAt } from './run_environment.ts'
+
+/** Initializes a device unless it is initialized. Rejects as `Equipment.ready`. */
+export async function getReady(environment: RunEnvironment, device: string, signal: AbortSignal): Promise<void> {
+  const { equipment, clock, durations, mode } = environment
+  const isLearned = mode !== 'PURE_SIM' && equipment.isInitialized?.(device) === false
+  const began = clock.now()
+  await equipment.ready(device, signal)
+  if (isLearned) durations?.initialized(device, secondsAt(device, began, environment))
+}
+
+/** Opens a device so that an arm can reach in. Rejects as `Equipment.open`. */
+export async function openUp(environment: RunEnvironment, device: string, signal: AbortSignal): Promise<void> {
+  const { equipment, clock, durations, mode } = environment
+  const began = clock.now()
+  await equipment.open(device, signal)
+  if (mode !== 'PURE_SIM') durations?.opened(device, secondsAt(device, began, environment))
+}
+
+type Operation = { device: string; operation: string; params: Readonly<Record<string, unknown>> }
+
+/** Answers what `work` does, and learns how long it took. Heating is learned separately: the next time the device is hot already. */
+export async function timed(environment: RunEnvironment, what: Operation, work: () => Promise<unknown>): Promise<unknown> {
+  const { mode, durations, clock } = environment
+  if (mode === 'PURE_SIM') return work()
+  const { device, operation, params } = what
+  const degrees = await degreesAhead(environment, what)
+  const began = clock.now()
+  const answer = await work()
+  const seconds = secondsAt(device, began, environment)
+  if (degrees === 0) durations?.performed(device, operation, { seconds, params })
+  else {
+    const duration = typeof params.duration === 'number' ? params.duration : 0
+    const alone = (durations?.beyond(device, operation) ?? usual(operation)) + duration
+    durations?.heated(device, { seconds: Math.max(0, seconds - alone), degrees })
+  }
+  return answer
+}
+
+/** How many °C the device has to be heated before the operation begins; 0 for one that cannot tell its temperature. */
+async function degreesAhead({ equipment }: RunEnvironment, { device, operation, params }: Operation): Promise<number> {
+  const wanted = temperatureFor(operation, params)
+  if (wanted === undefined) return 0
+  const condition = await equipment.conditionOf?.(device).catch(() => undefined)
+  const temperature = condition?.temperature ?? null
+  return temperature === null ? 0 : degreesToHeat(temperature, wanted)
+}

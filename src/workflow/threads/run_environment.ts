@@ -1,0 +1,30 @@
+// What the executions of one run mode share: the places, the instruments, and the time they go by.
+
+import type { Clock } from '../../kit/clock.ts'
+import type { StepQueue } from '../../kit/steps.ts'
+import type { Equipment } from '../equipment/equipment.ts'
+import type { Durations } from '../plans/durations.ts'
+import type { Scheduler } from '../scheduler/scheduler.ts'
+import type { Labware } from './labware.ts'
+
+/** LIVE: the devices as they are configured. DEVICE_SIM: each driver over its own simulator. PURE_SIM: no driver, and time that jumps. */
+export const runModes = ['LIVE', 'DEVICE_SIM', 'PURE_SIM'] as const
+export type RunMode = (typeof runModes)[number]
+
+export type RunEnvironment = {
+  readonly mode: RunMode
+  readonly clock: Clock
+  readonly steps: StepQueue
+  readonly scheduler: Scheduler
+  readonly equipment: Equipment
+  /** Whatever stands somewhere. */
+  readonly labware: Map<string, Labware>
+  /** What was learned of how long things take: learned further where something is driven. */
+  readonly durations?: Durations | undefined
+  newId(): string
+}
+
+/** How long a device has been at something since a moment of the environment's clock (ms), in its own seconds: a simulated one may be faster. */
+export function secondsAt(device_id: string, since_ms: number, { clock, equipment }: Pick<RunEnvironment, 'clock' | 'equipment'>): number {
+  return ((clock.now() - since_ms) / 1000) * (equipment.timeScale?.(device_id) ?? 1)
+}
