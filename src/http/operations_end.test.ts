@@ -28,13 +28,17 @@ test('a running operation is ended with 202, its record then says so with 200, a
 
 test('an operation that cannot end early, or is kept by another key, is refused, and goes on', async (t) => {
   const { ask, clock } = await openBench(t)
-  const begun = await ask('POST', `${shaker}/initialize`, { headers: { Prefer: 'respond-async' } })
+  const sealer = '/api/devices/sealer-1'
+  await ask('POST', `${sealer}/initialize`)
+  // It has to heat first: minutes, however long the requests are on their way.
+  const sealing = { json: { temperature: 170, duration: 2 }, headers: { Prefer: 'respond-async' } }
+  const begun = await ask('POST', `${sealer}/seal`, sealing)
   const operation = `/api/operations/${(begun.body as OperationRecord).operation_id}`
   const refused = await ask('DELETE', operation)
   isRefusal(t, refused, 409, 'conflict')
-  t.match(refused.text, /shaker-1 cannot end initialize early; .*POST \/api\/devices\/shaker-1\/stop/)
-  t.equal((await ask('PUT', `${shaker}/lock`, { json: { owner: 'Anna', ttl_s: 600 } })).status, 200)
+  t.match(refused.text, /sealer-1 cannot end seal early; .*POST \/api\/devices\/sealer-1\/stop/)
+  t.equal((await ask('PUT', `${sealer}/lock`, { json: { owner: 'Anna', ttl_s: 600 } })).status, 200)
   isRefusal(t, await ask('DELETE', operation, { key: 'operate' }), 423, 'locked')
-  await clock.advance(60_000)
+  await clock.advance(600_000)
   t.match(await ask('GET', operation), { body: { status: 'ended', result: { success: true } } })
 })

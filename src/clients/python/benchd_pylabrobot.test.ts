@@ -54,7 +54,7 @@ const devices = [
 ].map(([device_id, driver]) => ({ device_id, driver, transport: { kind: 'simulated' } }))
 
 test('every method does what it says on simulated instruments', async (t) => {
-  const { url, secrets, lab } = await openService(t, { devices })
+  const { url, secrets, lab } = await openService(t, { devices, time_scale: 50 })
   const said = await printed(
     t,
     { url, key: secrets.operate },
