@@ -43,7 +43,15 @@ export const NotifyTarget = v.strictObject({
 })
 export type NotifyTarget = v.InferOutput<typeof NotifyTarget>
 
-export const Notify = v.pipe(v.array(NotifyTarget), v.maxLength(16), v.description('Webhooks that are called when somebody is needed'))
+export const Notify = v.pipe(
+  v.array(NotifyTarget),
+  v.maxLength(16),
+  v.check(
+    (targets) => new Set(targets.map(({ url }) => JSON.stringify(url))).size === targets.length,
+    'two receivers have the same address: give one receiver all the kinds that it is told in "on"',
+  ),
+  v.description('Webhooks that are called when somebody is needed'),
+)
 
 /** Whether messages can be sent there. */
 export function isAddress(text: string): boolean {

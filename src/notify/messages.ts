@@ -7,51 +7,54 @@ import type { Context, RuntimeEvent } from '../events/event.ts'
 export type Message = { kinds: NotifyKind[]; thing: string; text: string; execution_id: string | null }
 
 type Told = Omit<Message, 'execution_id'>
+type Teller = (event: RuntimeEvent) => Told | undefined
 
 /** By type and status of an event, or by the type alone. */
-const tables: Record<string, (event: RuntimeEvent) => Told | undefined> = {
-  INCIDENT: ({ entity_id, context }) => ({
-    kinds: context.category === 'STORAGE' ? ['incident', 'storage'] : ['incident'],
-    thing: `incident ${context.category} ${context.thread_id ?? entity_id}`,
-    text: textOf(context, 'message'),
+const tellers = new Map<string, Teller>(
+  Object.entries<Teller>({
+    INCIDENT: ({ entity_id, context }) => ({
+      kinds: context.category === 'STORAGE' ? ['incident', 'storage'] : ['incident'],
+      thing: `incident ${context.category} ${context.thread_id ?? entity_id}`,
+      text: textOf(context, 'message'),
+    }),
+    'THREAD PAUSED': ({ entity_id, context }) =>
+      context.pause_reason === 'error'
+        ? {
+            kinds: ['needs_person'],
+            thing: `thread ${entity_id}`,
+            text: `${context.thread_name} of ${context.workflow_name} stands: ${context.last_error}. Decide on the page of the bench, or look at it: benchd runs why ${textOf(context, 'execution_id').slice(0, 8)}`,
+          }
+        : undefined,
+    'THREAD AWAITING_MANUAL_PLACE': ({ entity_id, context }) => ({
+      kinds: ['needs_person'],
+      thing: `thread ${entity_id}`,
+      text: `${context.thread_name} of ${context.workflow_name} waits: put the labware on the bench, then confirm that`,
+    }),
+    'THREAD AWAITING_MANUAL_REMOVE': ({ entity_id, context }) => ({
+      kinds: ['needs_person'],
+      thing: `thread ${entity_id}`,
+      text: `${context.thread_name} of ${context.workflow_name} waits: take the labware off the bench, then confirm that`,
+    }),
+    'OPERATOR INSTRUCTION': ({ context }) => ({
+      kinds: ['needs_person'],
+      thing: `step ${context.step_id}`,
+      text: `${context.workflow_name} waits for a person: ${context.instruction}`,
+    }),
+    'DEVICE FAULTED': ({ entity_id, context }) => ({
+      kinds: [context.error_type === 'Stopped' ? 'stopped' : 'needs_person'],
+      thing: `device ${entity_id}`,
+      text: `${context.error}. Look at it, then initialize ${entity_id}`,
+    }),
+    'EXECUTION COMPLETED': ended,
+    'EXECUTION FAILED': ended,
+    'EXECUTION ABORTED': ended,
   }),
-  'THREAD PAUSED': ({ entity_id, context }) =>
-    context.pause_reason === 'error'
-      ? {
-          kinds: ['needs_person'],
-          thing: `thread ${entity_id}`,
-          text: `${context.thread_name} of ${context.workflow_name} stands: ${context.last_error}. Decide on the page of the bench, or look at it: benchd runs why ${textOf(context, 'execution_id').slice(0, 8)}`,
-        }
-      : undefined,
-  'THREAD AWAITING_MANUAL_PLACE': ({ entity_id, context }) => ({
-    kinds: ['needs_person'],
-    thing: `thread ${entity_id}`,
-    text: `${context.thread_name} of ${context.workflow_name} waits: put the labware on the bench, then confirm that`,
-  }),
-  'THREAD AWAITING_MANUAL_REMOVE': ({ entity_id, context }) => ({
-    kinds: ['needs_person'],
-    thing: `thread ${entity_id}`,
-    text: `${context.thread_name} of ${context.workflow_name} waits: take the labware off the bench, then confirm that`,
-  }),
-  'OPERATOR INSTRUCTION': ({ context }) => ({
-    kinds: ['needs_person'],
-    thing: `step ${context.step_id}`,
-    text: `${context.workflow_name} waits for a person: ${context.instruction}`,
-  }),
-  'DEVICE FAULTED': ({ entity_id, context }) => ({
-    kinds: [context.error_type === 'Stopped' ? 'stopped' : 'needs_person'],
-    thing: `device ${entity_id}`,
-    text: `${context.error}. Look at it, then initialize ${entity_id}`,
-  }),
-  'EXECUTION COMPLETED': ended,
-  'EXECUTION FAILED': ended,
-  'EXECUTION ABORTED': ended,
-}
+)
 
 /** What is told of an event; undefined for what nobody needs to know elsewhere. Runs on the clock alone are told to nobody. */
 export function messageOf(event: RuntimeEvent): Message | undefined {
   const { entity_type, status, context } = event
-  const told = (tables[`${entity_type} ${status}`] ?? tables[entity_type])?.(event)
+  const told = (tellers.get(`${entity_type} ${status}`) ?? tellers.get(entity_type))?.(event)
   return told && { ...told, execution_id: typeof context.execution_id === 'string' ? context.execution_id : null }
 }
 

@@ -8,7 +8,7 @@ import { notifyKinds } from '../config/notify.ts'
 import { LabError, messageOf as sentenceOf } from '../errors.ts'
 import type { RuntimeEvent } from '../events/event.ts'
 import type { Sink } from '../events/sinks.ts'
-import type { Clock } from '../kit/clock.ts'
+import { type Clock, sleep } from '../kit/clock.ts'
 import { Journal } from '../kit/journal.ts'
 import type { Report } from '../kit/json_file.ts'
 import type { Log } from '../kit/log.ts'
@@ -42,7 +42,15 @@ export type ReceiverStatus = {
   failure: string | null
 }
 
-type Receiver = { target: NotifyTarget; delivered_at: number | null; failure: string | null; told_ms: number; isRunning: boolean }
+type Receiver = {
+  key: string
+  target: NotifyTarget
+  delivered_at: number | null
+  failure: string | null
+  told_ms: number
+  isSending: boolean
+  isBeating: boolean
+}
 
 export type NotifierOptions = {
   folder: string
@@ -105,7 +113,7 @@ export class Notifier implements Sink {
 
   /** How it stands with each receiver, in the order of the configuration. */
   status(): ReceiverStatus[] {
-    return [...this.#receivers].map(([key, { target, delivered_at, failure }]) => ({
+    return [...this.#receivers.values()].map(({ key, target, delivered_at, failure }) => ({
       host: hostOf(target),
       on: target.on,
       format: target.format,
@@ -149,14 +157,11 @@ export class Notifier implements Sink {
     const targets = new Map(wanted.map((target) => [keyOf(target), target] as const))
     for (const key of this.#receivers.keys()) if (!targets.has(key)) this.#receivers.delete(key)
     for (const [key, target] of targets) {
-      const known = this.#receivers.get(key)
-      if (known) {
-        known.target = target
-        continue
-      }
-      this.#receivers.set(key, { target, delivered_at: null, failure: null, told_ms: Number.NEGATIVE_INFINITY, isRunning: false })
-      if (target.on.includes('alive')) this.#beat(key)
-      this.#run(key)
+      const receiver = this.#receivers.get(key) ?? newReceiver(key, target)
+      receiver.target = target
+      this.#receivers.set(key, receiver)
+      if (!receiver.isBeating) this.#beat(receiver)
+      this.#send(receiver)
     }
     for (const { receiver, letter } of [...this.#waiting]) if (!this.#receivers.has(receiver)) this.#drop(letter.id)
   }
@@ -168,11 +173,10 @@ export class Notifier implements Sink {
     const text = 'This is a test. When somebody is needed at the bench, a message like this one comes'
     const letter = { id: randomUUID(), kinds: [], thing: 'test', text, execution_id: null, system_id, at: Date.now() / 1000, times: 0 }
     return Promise.all(
-      [...this.#receivers.keys()].map(async (key) => {
-        const { target } = this.#receivers.get(key)!
-        const isBeat = target.on.every((kind) => kind === 'alive')
-        await this.#deliver(key, isBeat ? undefined : letter)
-        return { host: hostOf(target), failure: this.#receivers.get(key)?.failure ?? null }
+      [...this.#receivers.values()].map(async (receiver) => {
+        const isBeat = receiver.target.on.every((kind) => kind === 'alive')
+        await this.#deliver(receiver, isBeat ? undefined : letter)
+        return { host: hostOf(receiver.target), failure: receiver.failure }
       }),
     )
   }
@@ -193,49 +197,46 @@ export class Notifier implements Sink {
 
   #post(message: Message, times: number): void {
     const { system_id } = this.#options
-    for (const [key, { target }] of this.#receivers) {
-      if (!message.kinds.some((kind) => target.on.includes(kind))) continue
-      const entry = { receiver: key, letter: { ...message, id: randomUUID(), system_id, at: Date.now() / 1000, times } }
+    for (const receiver of this.#receivers.values()) {
+      if (!message.kinds.some((kind) => receiver.target.on.includes(kind))) continue
+      const entry = { receiver: receiver.key, letter: { ...message, id: randomUUID(), system_id, at: Date.now() / 1000, times } }
       this.#waiting.push(entry)
       this.#write(entry)
       if (this.#waiting.length > mostWaiting) {
         this.#dropped++
         this.#drop(this.#waiting[0]!.letter.id)
       }
-      this.#run(key)
+      this.#send(receiver)
     }
   }
 
   /** Sends what waits for a receiver, one after the other, until nothing does. */
-  #run(key: string): void {
-    const receiver = this.#receivers.get(key)
-    if (!receiver || receiver.isRunning) return
-    receiver.isRunning = true
-    const running = this.#sendAll(key).finally(() => {
-      receiver.isRunning = false
-      this.#running.delete(running)
-    })
+  #send(receiver: Receiver): void {
+    if (receiver.isSending) return
+    receiver.isSending = true
+    const running = this.#sendAll(receiver).finally(() => this.#running.delete(running))
     this.#running.add(running)
   }
 
-  async #sendAll(key: string): Promise<void> {
+  async #sendAll(receiver: Receiver): Promise<void> {
     for (let again_ms = firstAgain_ms; ; ) {
-      const next = this.#waiting.find(({ receiver }) => receiver === key)
-      if (!next || this.#closing.signal.aborted || !this.#receivers.has(key)) return
-      if (await this.#deliver(key, next.letter)) {
+      const next = this.#waiting.find((one) => one.receiver === receiver.key)
+      if (!next || !this.#isOurs(receiver)) {
+        receiver.isSending = false
+        return
+      }
+      if (await this.#deliver(receiver, next.letter)) {
         this.#drop(next.letter.id)
         again_ms = firstAgain_ms
       } else {
-        await this.#pause(again_ms)
+        await sleep(this.#options.clock, again_ms, this.#closing.signal).catch(() => undefined)
         again_ms = Math.min(2 * again_ms, longestAgain_ms)
       }
     }
   }
 
   /** A letter, or the sign of life. Answers whether it was taken. */
-  async #deliver(key: string, letter: Waiting['letter'] | undefined): Promise<boolean> {
-    const receiver = this.#receivers.get(key)
-    if (!receiver) return false
+  async #deliver(receiver: Receiver, letter: Waiting['letter'] | undefined): Promise<boolean> {
     const { target } = receiver
     const sent = letter ? { method: 'POST' as const, ...formats[target.format](letter) } : { method: 'GET' as const }
     try {
@@ -255,14 +256,20 @@ export class Notifier implements Sink {
     }
   }
 
-  #beat(key: string): void {
-    const target = this.#receivers.get(key)?.target
-    if (!target?.on.includes('alive')) return
-    const beating = this.#deliver(key, undefined).then(() => {
+  /** Sends the sign of life now and from then on, for as long as the receiver wants it. */
+  #beat(receiver: Receiver): void {
+    receiver.isBeating = this.#isOurs(receiver) && receiver.target.on.includes('alive')
+    if (!receiver.isBeating) return
+    const beating = this.#deliver(receiver, undefined).then(() => {
       this.#running.delete(beating)
-      this.#after(target.every_s * 1000, () => this.#beat(key))
+      this.#after(receiver.target.every_s * 1000, () => this.#beat(receiver))
     })
     this.#running.add(beating)
+  }
+
+  /** Not after the end, nor for one that was taken out of the configuration, even when its address came back. */
+  #isOurs(receiver: Receiver): boolean {
+    return !this.#closing.signal.aborted && this.#receivers.get(receiver.key) === receiver
   }
 
   #drop(id: string): void {
@@ -283,19 +290,15 @@ export class Notifier implements Sink {
     })
     this.#timers.add(cancel)
   }
-
-  #pause(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      if (this.#closing.signal.aborted) return resolve()
-      this.#closing.signal.addEventListener('abort', () => resolve(), { once: true })
-      this.#after(ms, resolve)
-    })
-  }
 }
 
-/** A receiver is known by its address: another one has another. */
-function keyOf({ url, on }: NotifyTarget): string {
-  return hash('sha256', JSON.stringify([url, on])).slice(0, 16)
+/** No two receivers have the same address. */
+function keyOf({ url }: NotifyTarget): string {
+  return hash('sha256', JSON.stringify(url)).slice(0, 16)
+}
+
+function newReceiver(key: string, target: NotifyTarget): Receiver {
+  return { key, target, delivered_at: null, failure: null, told_ms: Number.NEGATIVE_INFINITY, isSending: false, isBeating: false }
 }
 
 function waitingOf(entries: readonly Entry[]): Waiting[] {
