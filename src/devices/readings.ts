@@ -60,12 +60,12 @@ export class Readings {
     return series.noted.flatMap(({ reading }) => (reading.at >= since ? [reading] : []))
   }
 
-  /** The newest reading of each device that has one. */
-  newest(): [device_id: string, reading: Reading][] {
-    return [...this.#series].flatMap(([device_id, series]) => {
-      this.#forget(series)
-      const last = series.noted.at(-1)
-      return last ? [[device_id, last.reading] as [string, Reading]] : []
+  /** The newest reading of each device that has one which is not older than that. */
+  newest(oldest_ms = kept_ms): [device_id: string, reading: Reading][] {
+    const from = this.#clock.now() - oldest_ms
+    return [...this.#series].flatMap(([device_id, { noted }]) => {
+      const last = noted.at(-1)
+      return last && last.moment > from ? [[device_id, last.reading] as [string, Reading]] : []
     })
   }
 

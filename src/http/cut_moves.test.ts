@@ -96,6 +96,18 @@ test('a topology that is unloaded by force while labware is picked up leaves it 
   t.match(await run.labware(), [{ position: 'pad_2', held_by: null, place: 'at pad_2' }])
 })
 
+test('what stands on a topology that is unloaded is kept whatever else happens in that moment', async (t) => {
+  const run = await beginRun(t, { workflow: plateRun([{ method: 'shake_it' }]) })
+  await isIn(run, 'PICKING')
+  const { catalog } = run.bench.lab.runs
+  await run.bench.clock.run(Promise.all([catalog.unload({ force: true }), catalog.keepPlaced()]))
+  await run.over()
+  t.match(await run.labware(), [{ position: 'pad_1', held_by: 'arm-1' }])
+  await run.bench.clock.run(catalog.load('island'))
+  await run.bench.clock.run(Promise.all([catalog.unload(), catalog.load('island')]))
+  t.match(await run.labware(), [{ position: 'pad_1', held_by: 'arm-1' }])
+})
+
 /** The pick of the plate fails in the midst of it. */
 async function failedPick(t: Test): Promise<{ run: Run; thread_id: string }> {
   const run = await beginRun(t, { workflow: plateRun([{ method: 'shake_it' }]) })

@@ -2,30 +2,32 @@
 
 import type { Instrument } from '../devices/instrument.ts'
 import type { Ledger } from '../devices/ledger.ts'
+import type { Reading, Readings } from '../devices/readings.ts'
 import { deviceStates } from '../devices/records.ts'
 import type { Registry } from '../devices/registry.ts'
-import { type Clock, sleep } from '../kit/clock.ts'
 
 /** The rooms of the lab that these metrics use. */
-type Rooms = { registry: Registry; ledger: Ledger; clock: Clock }
+type Rooms = { registry: Registry; ledger: Ledger; readings: Readings }
 
 /** A line of a metric: its labels and its value. */
 export type Sample = { labels?: Record<string, string>; value: number }
 export type Metric = { name: string; help: string; type: 'gauge' | 'counter'; values: Sample[] }
 
-type Reading = { temperature: number; target: number | null }
+/** A reading that is older is not told: three questions in a row had no answer. */
+const oldest_ms = 30_000
 
-/** A scrape waits no longer for an instrument, which may be silent. In ms. */
-const patience = 1000
-
-/** Only these are asked: a question to any other device would fail, or latch a fault anew. */
+/** In any other state a device tells nothing new. */
 const readable: readonly string[] = ['ready', 'busy']
 
-export async function deviceMetrics({ registry, ledger, clock }: Rooms): Promise<Metric[]> {
+/** No instrument is asked for it: a scrape finds what the background questions found. */
+export function deviceMetrics({ registry, ledger, readings }: Rooms): Metric[] {
   const devices = registry.all()
-  const readings = await Promise.all(devices.map(async (device) => ({ device, reading: await readingOf(device, clock) })))
+  const newest = new Map(readings.newest(oldest_ms))
   const read = (value: (reading: Reading) => number | null) =>
-    readings.flatMap(({ device, reading }) => samples(device, reading ? value(reading) : null))
+    devices.flatMap((device) => {
+      const reading = readable.includes(device.state) ? newest.get(device.device_id) : undefined
+      return samples(device, reading ? value(reading) : null)
+    })
   const speeds = devices.flatMap((device) => samples(device, speedOf(device, ledger)))
   return [
     { name: 'benchd_device_state', type: 'gauge', help: 'Which of its states a device is in', values: devices.flatMap(states) },
@@ -53,29 +55,6 @@ function states({ device_id, state: its }: Instrument): Sample[] {
 
 function samples({ device_id }: Instrument, value: number | null): Sample[] {
   return value === null ? [] : [{ labels: { device_id }, value }]
-}
-
-/** Questions on their way. Scrapes that come meanwhile share the answer, so that they cannot fill the wire. */
-const asked = new WeakMap<Instrument, Promise<Reading | null>>()
-
-/** Null when the device has no temperature, is not asked, fails, or answers too late. */
-async function readingOf(device: Instrument, clock: Clock): Promise<Reading | null> {
-  if (!device.knows('get_temperature') || !readable.includes(device.state)) return null
-  const answer = asked.get(device) ?? device.getTemperature().catch(() => null)
-  asked.set(device, answer)
-  void answer.then(() => asked.delete(device))
-  const late = new AbortController()
-  try {
-    return await Promise.race([
-      answer,
-      sleep(clock, patience, late.signal).then(
-        () => null,
-        () => null,
-      ),
-    ])
-  } finally {
-    late.abort()
-  }
 }
 
 /** In rpm; null while nothing runs that has a speed. */

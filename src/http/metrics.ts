@@ -2,9 +2,9 @@
 
 import type { HostFacts } from '../care/host.ts'
 import type { Ledger } from '../devices/ledger.ts'
+import type { Readings } from '../devices/readings.ts'
 import type { Registry } from '../devices/registry.ts'
 import type { Hub } from '../events/hub.ts'
-import type { Clock } from '../kit/clock.ts'
 import type { Refusals } from '../kit/refusals.ts'
 import { type Health, healthReasons } from '../lab.ts'
 import { type Route, routesOf } from './contract.ts'
@@ -17,7 +17,7 @@ type Rooms = {
   hub: Hub
   registry: Registry
   ledger: Ledger
-  clock: Clock
+  readings: Readings
   refusals: Refusals
   host: HostFacts | undefined
   health(): Health
@@ -102,7 +102,7 @@ async function metricsOf(lab: Rooms): Promise<Metric[]> {
     },
     one('benchd_resident_memory_bytes', 'gauge', 'Memory of the process', process.memoryUsage.rss()),
     ...hostMetrics(lab),
-    ...(await deviceMetrics(lab)),
+    ...deviceMetrics(lab),
   ]
 }
 

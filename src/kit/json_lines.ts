@@ -5,7 +5,7 @@ import { type FileHandle, open } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import * as v from 'valibot'
 import { beginning as checksumBeginning, hasChecksum, withChecksum, withoutChecksum } from './checksum.ts'
-import { Damage, keepAside, makeRoom, putInPlace, readPlain } from './damage.ts'
+import { Damage, keepAside, makeRoom, openPlain, putInPlace, readPlain } from './damage.ts'
 import { errnoOf, remove, storageError, syncFolder } from './durable.ts'
 import { formatOf, isFormatLine, mustKnowFormat } from './format_line.ts'
 import type { Report } from './json_file.ts'
@@ -31,17 +31,23 @@ const lastWithoutLength = 2
 const batch = 500
 /** A file that was torn before its first line had ended is no longer than this. */
 const longestTorn = 4096
+/** The first two lines are shorter than this, in bytes. */
+const longestBeginning = 256
 /** In bytes, or so many times those it began with: then the file is to begin anew, as one that is too long could not be read. */
 const longest = 16 * 1024 * 1024
 const mostTimes = 2
 
 /** Whether there is such a file, and of a version that says how long it was. */
 export async function saysItsLength(path: string): Promise<boolean> {
-  const text = await readPlain(path).catch(() => undefined)
-  return (
-    text !== undefined &&
-    readLengthLine(text.toString('latin1', firstLine.length, firstLine.length + longestTorn).split('\n', 1)[0]!) !== undefined
-  )
+  const handle = await openPlain(path).catch(() => undefined)
+  if (!handle) return false
+  try {
+    const { bytesRead, buffer } = await handle.read(Buffer.alloc(longestBeginning), 0, longestBeginning, 0)
+    const [, second = ''] = buffer.toString('latin1', 0, bytesRead).split('\n', 2)
+    return readLengthLine(second) !== undefined
+  } finally {
+    await handle.close()
+  }
 }
 
 /** For one at a time: whoever has it puts a lane before it. */
@@ -199,20 +205,14 @@ function contentOf<Entry>(bytes: Buffer, path: string, schema: v.GenericSchema<u
   const length = readLengthLine(second)
   // A newer format is one only where the second line says so too.
   if (length?.format === told) mustKnowFormat(text, path, format)
-  const { entries, damage } = linesOf(
-    acknowledged(bytes, length)
-      .toString()
-      .slice(first.length + second.length + 2),
-    schema,
-    true,
-  )
+  const whole = mayBeTorn(bytes, length) ? text.slice(0, text.lastIndexOf('\n') + 1) : text
+  const { entries, damage } = linesOf(whole.slice(first.length + second.length + 2), schema, true)
   return { entries, damage: whyNotWhole(told, length, bytes.length) ?? damage }
 }
 
-/** A line without an end, behind those that were on the card, was acknowledged to nobody, whatever a power cut made of it. */
-function acknowledged(bytes: Buffer, length: LengthLine | undefined): Buffer {
-  const end = bytes.lastIndexOf('\n') + 1
-  return length && end >= length.bytes ? bytes.subarray(0, end) : bytes
+/** Whether its last line, when that has no end, lies behind those on the card: whatever a power cut made of it, it was acknowledged to nobody. */
+function mayBeTorn(bytes: Buffer, length: LengthLine | undefined): boolean {
+  return length !== undefined && bytes.lastIndexOf('\n') + 1 >= length.bytes
 }
 
 function whyNotWhole(told: number, length: LengthLine | undefined, bytes: number): string | undefined {

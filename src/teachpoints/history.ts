@@ -1,5 +1,5 @@
-// The versions of each teachpoint, the newest twenty, deletions among them: what an undo goes back to. They lie beside the points; where a crash
-// came between the two files, or somebody edited the points by hand, the present point counts as a version of which nobody knows who made it.
+// The twenty newest versions of each teachpoint, which `restore` goes back to; a deletion is a version too. They are kept in a file beside the
+// points. Where the two files differ, after a crash between two writes or an edit by hand, the present point is a version of an unknown author.
 
 import { createHash } from 'node:crypto'
 import * as v from 'valibot'
@@ -35,6 +35,9 @@ export class TeachpointHistory {
   readonly #queue = new SerialQueue(mostWaiting)
   /** Oldest first; the point that was changed last is the last one. */
   readonly #versions = new Map<string, Version[]>()
+  /** All versions in `#versions`. */
+  #count = 0
+  /** Lines of the file. */
   #lines = 0
 
   static async open({ folder, report }: { folder: string; report: Report }): Promise<TeachpointHistory> {
@@ -73,8 +76,7 @@ export class TeachpointHistory {
   }
 
   async #write(lines: readonly Line[]): Promise<void> {
-    const needed = [...this.#versions.values()].reduce((sum, versions) => sum + versions.length, 0)
-    if (this.#file.isOpen && this.#lines + lines.length <= Math.max(fewLines, 2 * needed)) {
+    if (this.#file.isOpen && this.#lines + lines.length <= Math.max(fewLines, 2 * this.#count)) {
       await this.#file.add(lines, { isSynced: true })
       this.#lines += lines.length
       return
@@ -85,15 +87,22 @@ export class TeachpointHistory {
   }
 
   #put(key: string, version: Version): void {
-    const versions = [...(this.#versions.get(key) ?? []), version].slice(-mostVersions)
-    this.#versions.delete(key)
+    const versions = [...this.#taken(key), version].slice(-mostVersions)
     this.#versions.set(key, versions)
+    this.#count += versions.length
     const [oldest] = this.#versions.keys()
-    if (this.#versions.size > mostKept && oldest !== undefined) this.#versions.delete(oldest)
+    if (this.#versions.size > mostKept && oldest !== undefined) this.#taken(oldest)
+  }
+
+  #taken(key: string): Version[] {
+    const versions = this.#versions.get(key) ?? []
+    this.#versions.delete(key)
+    this.#count -= versions.length
+    return versions
   }
 }
 
-/** Another one for another content; `deleted` for none. */
+/** The tag of a content: equal for equal points; `deleted` for none. */
 export function versionOf(point: Teachpoint | undefined): string {
   return point ? createHash('sha256').update(JSON.stringify(point)).digest('hex').slice(0, 32) : 'deleted'
 }

@@ -177,7 +177,7 @@ function changesOf(before: Points, after: Points): Change[] {
   const keys = new Set([...before.keys(), ...after.keys()])
   return [...keys].flatMap((key) => {
     const change = { key, before: before.get(key), after: after.get(key) }
-    return versionOf(change.before) === versionOf(change.after) ? [] : [change]
+    return change.before === change.after || versionOf(change.before) === versionOf(change.after) ? [] : [change]
   })
 }
 

@@ -103,6 +103,8 @@ export class Catalog {
 
   /** Loads a topology, and keeps that it is. Rejects as `Runtime.load` throws, and with `storage` when it is loaded but not kept. */
   async load(name: string, { force = false }: { force?: boolean } = {}): Promise<Topology> {
+    // What stood on the one before may be on its way to the card.
+    if (!this.runtime.environments.live) await this.#placed.settled()
     const standing = this.#placedNow({ force })
     const topology = this.runtime.load(name, { force })
     this.#placeAll(standing)
@@ -113,7 +115,7 @@ export class Catalog {
   async unload({ force = false }: { force?: boolean } = {}): Promise<void> {
     const standing = this.#placedNow({ force })
     this.runtime.unload({ force })
-    await this.keepPlaced(standing)
+    await this.keepPlaced(() => standing)
   }
 
   /** Loads the topology that a run was on when the service ended, where another or none was loaded and nothing is open on it. */
@@ -189,12 +191,16 @@ export class Catalog {
     this.compileAnew()
   }
 
-  /** Keeps which topology is loaded, and what stands where on it in LIVE and is moved by nobody. Rejects with `storage`. */
-  async keepPlaced(labware: Placed['labware'] = this.#placedNow()): Promise<void> {
-    const topology = this.runtime.environments.topology?.name ?? null
-    await this.#placed.change((content) =>
-      JSON.stringify(content) === JSON.stringify({ topology, labware }) ? content : { topology, labware },
-    )
+  /**
+   * Keeps which topology is loaded, and what stands where on it in LIVE and is moved by nobody; while none is loaded, what was kept before.
+   * `edit` makes of that what is kept instead. Rejects with `storage`.
+   */
+  async keepPlaced(edit = (standing: Placed['labware']) => standing): Promise<void> {
+    await this.#placed.change((content) => {
+      const topology = this.runtime.environments.topology?.name ?? null
+      const labware = edit(this.#placedNow())
+      return JSON.stringify(content) === JSON.stringify({ topology, labware }) ? content : { topology, labware }
+    })
   }
 
   /** All labware there is. While no topology is loaded, what stood on the last one stands where it stood. */
@@ -212,7 +218,7 @@ export class Catalog {
     if (!isThere && position !== null)
       throw new LabError('conflict', `no topology is loaded, so that nobody knows of ${position}; load the one that has it first`)
     if (isThere) this.runtime.relocate(labware_id, { position })
-    await this.keepPlaced(this.#placedNow().filter((one) => isThere || one.labware_id !== labware_id))
+    await this.keepPlaced((standing) => standing.filter((one) => isThere || one.labware_id !== labware_id))
     return piece.name
   }
 
@@ -220,7 +226,7 @@ export class Catalog {
   async strandLabware(threads: readonly ThreadState[]): Promise<Lost[]> {
     const { live } = this.runtime.environments
     const lost = live ? strandLabware(live, threads) : leftInGrippers(threads)
-    await this.keepPlaced(live ? this.#placedNow() : this.#placedWith(threads))
+    await this.keepPlaced((standing) => (live ? standing : withStranded(standing, threads)))
     return lost
   }
 
@@ -291,18 +297,6 @@ export class Catalog {
     }
   }
 
-  /** Without a topology nobody can say what cannot be there: that is said when one is loaded. */
-  #placedWith(threads: readonly ThreadState[]): Placed['labware'] {
-    const known = new Map(this.#placed.content.labware.map((one) => [one.labware_id, one]))
-    for (const thread of threads) {
-      const { state: _, held_by, ...its } = thread.labware
-      if (thread.seat !== null && !(isOver(thread) && known.has(its.labware_id)))
-        known.set(its.labware_id, { ...its, seat: thread.seat, ...(held_by === null ? {} : { held_by }) })
-      else if (isOver(thread) && thread.seat === null) known.delete(its.labware_id)
-    }
-    return [...known.values()]
-  }
-
   /** What no thread moves; by force, what threads move too, which are aborted. */
   #placedNow({ force = false } = {}): Placed['labware'] {
     const { live } = this.runtime.environments
@@ -318,6 +312,18 @@ export class Catalog {
       return { seat: scheduler.whereIs(its.labware_id) ?? null, ...its, ...held }
     })
   }
+}
+
+/** Without a topology nobody can say what cannot be there: that is said when one is loaded. */
+function withStranded(standing: Placed['labware'], threads: readonly ThreadState[]): Placed['labware'] {
+  const known = new Map(standing.map((one) => [one.labware_id, one]))
+  for (const thread of threads) {
+    const { state: _, held_by, ...its } = thread.labware
+    if (thread.seat !== null && !(isOver(thread) && known.has(its.labware_id)))
+      known.set(its.labware_id, { ...its, seat: thread.seat, ...(held_by === null ? {} : { held_by }) })
+    else if (isOver(thread) && thread.seat === null) known.delete(its.labware_id)
+  }
+  return [...known.values()]
 }
 
 function nameIn({ input }: Source): unknown {

@@ -84,7 +84,7 @@ function Edit({ point, onSaved }: { point: Teachpoint; onSaved: () => Promise<vo
   const wrong = changes.find(({ after }) => !Number.isFinite(after))
   const isFar = changes.some(({ before, after }) => Math.abs(after - before) > far)
   const path = { device_id: point.device_id, name: point.name }
-  const versions = useSignal<Versions>([])
+  const versions = useSignal<Versions | undefined>(undefined)
   const readVersions = () =>
     bench.value?.call('listTeachpointVersions', { path }).then(
       (answer) => {
@@ -93,10 +93,11 @@ function Edit({ point, onSaved }: { point: Teachpoint; onSaved: () => Promise<vo
       () => undefined,
     )
   useEffect(() => void readVersions(), [point])
-  // What the form was made from: whoever was quicker is not written over.
-  const headers = () => ({ 'If-Match': `"${versions.value[0]?.version}"` })
+  // The version that the form shows: whoever was quicker is not written over. What is none of the known versions was changed meanwhile.
+  const shown = versions.value?.find((version) => JSON.stringify(version.point) === JSON.stringify(point))?.version ?? 'changed'
+  const headers = { 'If-Match': `"${shown}"` }
   const restore = async (version: string) => {
-    if (await ask('restoreTeachpoint', { path, body: { version }, headers: headers() })) await onSaved()
+    if (await ask('restoreTeachpoint', { path, body: { version }, headers })) await onSaved()
   }
   const save = async () => {
     if (isFar && !sure.value) {
@@ -107,7 +108,7 @@ function Edit({ point, onSaved }: { point: Teachpoint; onSaved: () => Promise<vo
       ...point,
       coords: Object.fromEntries(Object.keys(coords).map((name) => [name, Number(values.value[name]!.replace(',', '.'))])),
     }
-    if (await ask('updateTeachpoint', { path, body, headers: headers() })) {
+    if (await ask('updateTeachpoint', { path, body, headers })) {
       sure.value = false
       await onSaved()
     }
@@ -138,13 +139,19 @@ function Edit({ point, onSaved }: { point: Teachpoint; onSaved: () => Promise<vo
         <Act
           label="Save"
           kind={sure.value ? 'danger' : 'main'}
-          why={wrong ? 'A value is no number.' : changes.length === 0 ? 'Nothing has changed.' : undefined}
+          why={whyNot(wrong !== undefined, changes.length, versions.value !== undefined)}
           onPress={save}
         />
       </div>
-      <History versions={versions.value} onRestore={restore} />
+      <History versions={versions.value ?? []} onRestore={restore} />
     </section>
   )
+}
+
+function whyNot(isWrong: boolean, changes: number, isRead: boolean): string | undefined {
+  if (isWrong) return 'A value is no number.'
+  if (changes === 0) return 'Nothing has changed.'
+  return isRead ? undefined : 'The page reads the versions of this teachpoint.'
 }
 
 type Versions = ListTeachpointVersionsResponse['versions']
