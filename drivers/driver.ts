@@ -42,7 +42,7 @@ export type PinsMount<Settings> = { board: Board; clock: Clock; settings: Settin
 /** For an instrument on a serial line. */
 export interface Driver<Settings = unknown> extends Common<Settings> {
   readonly serial: SerialSettings
-  /** It changes the speed of the line while it talks, which no box on the network does for it. */
+  /** The driver changes the speed of the line while it talks. A box on the network keeps its speed, so such a driver cannot work behind one. */
   readonly changes_speed?: true
   /** How long it may not hear after its port was opened, in seconds: whoever switches it off in a hurry waits so much longer. */
   readonly deaf_s?: number

@@ -41,7 +41,7 @@ export class EarlyEnd {
 
   /**
    * Slows the instrument down if somebody asks, and answers whether it did; `slowDown` resolves when the instrument has acknowledged.
-   * An instrument that does not acknowledge or obey makes no fault: the operation goes on, and whoever asked hears of it.
+   * When the instrument does not acknowledge or obey, the device does not become faulted: the operation goes on, and `ask` rejects.
    */
   async carriedOut({ seconds_left, going }: EndedEarly & { going: AbortSignal }, slowDown: () => Promise<unknown>): Promise<boolean> {
     const asked = this.#request
@@ -89,7 +89,7 @@ function request(): Request {
   const promise = new Promise<EndedEarly>((resolve, reject) => {
     settle = { resolve, reject }
   })
-  // Whoever asked may not wait for it.
+  // The caller of `ask` may not wait for it.
   promise.catch(() => undefined)
   return { promise, ...settle! }
 }

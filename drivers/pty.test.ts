@@ -5,10 +5,11 @@ import { once } from 'node:events'
 import { promisify } from 'node:util'
 import { type Test, t, test } from 'tap'
 import * as v from 'valibot'
-import type { DeviceType, Identity } from '../src/devices/device.ts'
+import type { Identity } from '../src/devices/device.ts'
 import { LabError } from '../src/errors.ts'
 import { scaled, sleep } from '../src/kit/clock.ts'
-import { halted, type Name, type Subject, undisturbed, unplugged } from '../src/testing/drivers/conformance.ts'
+import { halted, type Subject, undisturbed, unplugged } from '../src/testing/drivers/conformance.ts'
+import { operationOf, paceOf } from '../src/testing/drivers/real_lines.ts'
 import { type Hand, tampered } from '../src/testing/drivers/tampered.ts'
 import { calm, stallFreeClock } from '../src/testing/drivers.ts'
 import { type Driver, isOnPins } from './driver.ts'
@@ -16,22 +17,6 @@ import { type DriverName, driverNames, drivers } from './index.ts'
 import { serveOnPty } from './serve.ts'
 import { serialPort } from './transports/serial_port.ts'
 
-/** The operation that is halted and unplugged here, by the type of device (all operations are tried in virtual time). */
-const operationOf: Record<DeviceType, Name> = {
-  shaker: 'shake',
-  sealer: 'seal',
-  peeler: 'peel',
-  centrifuge: 'centrifuge',
-  transporter: 'initialize',
-}
-/**
- * How many times as fast as ours the instrument's time goes. Faster than this, and on a busy machine the question whether it has
- * stopped takes longer than its stopping may. The drivers' gaps between frames and deadlines for answers are in our time, as they are in
- * earnest.
- */
-const timeScale = 20
-/** A short run of these would be over before it is looked at. */
-const slower: Partial<Record<DriverName, number>> = { ohaus_endeavor: 10, arm: 5 }
 /** The tests of these take longest, and begin. */
 const longest: readonly DriverName[] = ['vspin', 'alps', 'ultraseal']
 
@@ -41,7 +26,7 @@ type Trial = { name: DriverName; driver: Driver; time_scale: number }
 const trials: Trial[] = []
 for (const name of [...longest, ...driverNames.filter((name) => !longest.includes(name))]) {
   const driver = await drivers[name]()
-  if (!isOnPins(driver)) trials.push({ name, driver, time_scale: slower[name] ?? timeScale })
+  if (!isOnPins(driver)) trials.push({ name, driver, time_scale: paceOf(name) })
 }
 /** The clock of drivers, ports and simulators. A busy machine makes a test longer and does not change what the test sees. */
 const realClock = stallFreeClock()

@@ -2,7 +2,6 @@
 
 import { type Test, t, test } from 'tap'
 import * as v from 'valibot'
-import type { DeviceType } from '../src/devices/device.ts'
 import { Ledger } from '../src/devices/ledger.ts'
 import { noStores } from '../src/devices/no_stores.ts'
 import { Registry } from '../src/devices/registry.ts'
@@ -10,7 +9,8 @@ import { WireLog } from '../src/devices/wire_log.ts'
 import { scaled, sleep } from '../src/kit/clock.ts'
 import { silent } from '../src/kit/log.ts'
 import { type Box, type BoxFault, openBox } from '../src/testing/drivers/box.ts'
-import { halted, type Name, paramsOf, type Subject, undisturbed, unplugged } from '../src/testing/drivers/conformance.ts'
+import { halted, paramsOf, type Subject, undisturbed, unplugged } from '../src/testing/drivers/conformance.ts'
+import { operationOf, paceOf } from '../src/testing/drivers/real_lines.ts'
 import { calm, stallFreeClock } from '../src/testing/drivers.ts'
 import { type Driver, isOnPins } from './driver.ts'
 import { type DriverName, driverNames, drivers } from './index.ts'
@@ -18,17 +18,6 @@ import { isLineFault, passThrough } from './transports/faults.ts'
 import type { Fault } from './transports/simulated_line.ts'
 import { tcpLine } from './transports/tcp_line.ts'
 
-/** The operation that is halted and unplugged here, by the type of device. */
-const operationOf: Record<DeviceType, Name> = {
-  shaker: 'shake',
-  sealer: 'seal',
-  peeler: 'peel',
-  centrifuge: 'centrifuge',
-  transporter: 'initialize',
-}
-/** As in `pty.test.ts`. */
-const timeScale = 20
-const slower: Partial<Record<DriverName, number>> = { ohaus_endeavor: 10, arm: 5 }
 /** The service's own time goes so fast, so that its looks come soon. */
 const serviceScale = 10
 const realClock = stallFreeClock()
@@ -40,7 +29,7 @@ for (const name of driverNames) {
   const driver = await drivers[name]()
   if (isOnPins(driver) || driver.changes_speed) continue
   const names = [operationOf[driver.type]]
-  const behind = (t: Test) => () => behindBox(t, driver, slower[name] ?? timeScale)
+  const behind = (t: Test) => () => behindBox(t, driver, paceOf(name))
   test(`${name} works behind a box on the network`, { buffered: true }, (t) => undisturbed(t, behind(t)))
   test(`${name} is halted behind a box`, { buffered: true }, (t) => halted(t, behind(t), { names, watch_ms: 5000 }))
   test(`${name} fails when its box is switched off, and works again after it`, { buffered: true }, (t) =>

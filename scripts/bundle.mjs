@@ -57,7 +57,7 @@ const { output } = await bundle.generate({
   chunkFileNames: '[name].js',
   codeSplitting: {
     groups: [
-      // What the first words of a command line need, what most commands need, what the service needs at its start, what several drivers share.
+      // In this order: modules for the first words of a command line, for most commands, for the start of the service, for several drivers.
       { name: 'first', test: inEveryCommand },
       { name: 'shell', test: (id) => inCommands(id) || (inClient(id) && inService(id)) },
       { name: 'service', test: inService },

@@ -1,4 +1,4 @@
-// What a person reads first: the README stays short, and what the guides link to is there.
+// The README stays short, and every link in the guides leads somewhere.
 
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'

@@ -1,4 +1,4 @@
-// What is handed out: every file is there, the same commit gives the same bytes, and the tarball runs where nothing else is.
+// The packages are whole: every file is there, the same commit gives the same bytes, and the tarball runs where nothing else is.
 
 import { execFileSync, spawn } from 'node:child_process'
 import { copyFileSync, readdirSync, readFileSync } from 'node:fs'

@@ -165,7 +165,7 @@ class BioShake extends Mounted<SerialMount<Settings>> implements Device {
     return { seconds_left }
   }
 
-  /** It ramps down and goes home. */
+  /** The shaker ramps down and goes home. */
   #shakeOff(signal: AbortSignal): Promise<void> {
     const obeyed = async () => !driven.has(await this.#talk.number('getShakeState'))
     return heardOrObeyed(() => this.#talk.order('shakeOff', signal), obeyed)

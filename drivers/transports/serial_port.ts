@@ -4,12 +4,12 @@ import { once } from 'node:events'
 import { fstatSync, writeSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import type { SerialPort } from 'serialport'
-import { notOpen } from '../../src/devices/failure.ts'
 import { LabError, messageOf } from '../../src/errors.ts'
 import { type Clock, systemClock } from '../../src/kit/clock.ts'
 import { SerialQueue } from '../../src/kit/serial_queue.ts'
-import type { Line, OnWire, SerialSettings } from './line.ts'
+import type { Line, SerialSettings } from './line.ts'
 import { whyNotOpen } from './port_path.ts'
+import { RealLine } from './real_line.ts'
 
 /** A line to whatever is plugged in at `path`. Rejects with `disconnected` when that cannot be opened. */
 export function serialPort(options: { path: string; serial: SerialSettings; clock?: Clock }): Line {
@@ -23,75 +23,35 @@ const stuck_ms = 100
 /** The settings with which a port is opened. */
 const modemAfterOpen = { rts: true, dtr: true }
 
-class SerialLine implements Line {
-  readonly clock: Clock
+/** An object of the package is opened once: opened again, it would send what was left in it. */
+class SerialLine extends RealLine<SerialPort> {
   readonly #path: string
   readonly #serial: SerialSettings
-  readonly #lost: ((reason: string) => void)[] = []
-  readonly #watchers: OnWire[] = []
-  /** The port in use. An object is opened once: opened again, it would send what was left in it. */
-  #port: SerialPort | undefined
-  #state: Line['state'] = 'closed'
-  #opening: Promise<void> | undefined
-  /** Settles when the descriptor of the port before is closed. */
-  #released: Promise<void> = Promise.resolve()
-  #turn = 0
   #modem = modemAfterOpen
   #baud = 0
   /** Changes of the speed, one after the other. */
   readonly #speeds = new SerialQueue(16)
   /** For each change of the speed that was asked for: what was written since. */
   readonly #atRisk = new Set<Uint8Array[]>()
-  #listener: (bytes: Uint8Array) => void = () => {}
   #stopWatching = () => {}
 
   constructor(path: string, serial: SerialSettings, clock: Clock) {
+    super(path, clock)
     this.#path = path
     this.#serial = serial
-    this.clock = clock
-  }
-
-  get state(): Line['state'] {
-    return this.#state
-  }
-
-  open(): Promise<void> {
-    this.#opening ??= this.#openAnew().finally(() => {
-      this.#opening = undefined
-    })
-    return this.#opening
-  }
-
-  async close(): Promise<void> {
-    this.#turn++
-    this.#letGo('closed')
-    await this.#opening?.catch(() => undefined)
-    await this.#released
   }
 
   write(bytes: Uint8Array): void {
     const fd = this.#opened().fd
     try {
       writeWhole(fd, bytes, this.clock)
-      this.#show('to_device', bytes)
+      this.show('to_device', bytes)
       for (const written of this.#atRisk) written.push(bytes)
     } catch (error) {
       const reason = `${this.#path} took no more bytes (${messageOf(error)})`
-      this.#lose(reason)
+      this.lose(reason)
       throw new LabError('disconnected', `${reason}; see that it is connected`, { cause: error })
     }
-  }
-
-  onBytes(listen: (bytes: Uint8Array) => void): void {
-    this.#listener = listen
-  }
-
-  onWire(watch: OnWire): void {
-    this.#watchers.push(watch)
-  }
-
-  onLost(call: (reason: string) => void): void {
-    this.#lost.push(call)
   }
 
   /**
@@ -133,38 +93,25 @@ class SerialLine implements Line {
     return true
   }
 
-  #show(...passed: Parameters<OnWire>): void {
-    for (const watch of this.#watchers) watch(...passed)
+  protected connect(): Promise<SerialPort> {
+    return openPort(this.#path, this.#serial)
   }
 
-  async #openAnew(): Promise<void> {
-    const turn = this.#turn
-    if (this.#state === 'open') this.#letGo('closed')
-    await this.#released
-    const port = await openPort(this.#path, this.#serial)
-    if (turn !== this.#turn) {
-      await closePort(port)
-      throw new LabError('disconnected', `${this.#path} was closed while it was being opened`)
-    }
-    this.#take(port)
-  }
-
-  #take(port: SerialPort): void {
-    this.#port = port
+  protected begin(port: SerialPort): void {
     this.#modem = modemAfterOpen
     this.#baud = this.#serial.baud
-    this.#state = 'open'
-    port.on('data', (bytes: Buffer) => {
-      if (this.#port !== port) return
-      this.#show('to_host', bytes)
-      this.#listener(bytes)
-    })
+    port.on('data', (bytes: Buffer) => this.came(port, bytes))
     // A port that breaks says `close` once, twice or never.
-    port.on('close', (error: Error | null) => this.#loseIf(port, error ? error.message : 'it was closed'))
-    port.on('error', (error) => this.#loseIf(port, error.message))
+    port.on('close', (error: Error | null) => this.loseIf(port, error ? error.message : 'it was closed'))
+    port.on('error', (error) => this.loseIf(port, error.message))
     const fd = descriptorOf(port)
-    if (fd === undefined) this.#lose(`${this.#path} was disconnected`)
+    if (fd === undefined) this.lose(`${this.#path} was disconnected`)
     else this.#watch(port, identityOf(fstatSync(fd)))
+  }
+
+  protected end(port: SerialPort, isLost: boolean): Promise<void> {
+    this.#stopWatching()
+    return isLost ? discardPort(port) : closePort(port)
   }
 
   /**
@@ -174,35 +121,17 @@ class SerialLine implements Line {
   #watch(port: SerialPort, identity: string): void {
     this.#stopWatching = this.clock.after(watch_ms, async () => {
       const there = await stat(this.#path).then(identityOf, (error) => (isGone(error) ? undefined : identity))
-      if (this.#port !== port) return
+      if (!this.isUsed(port)) return
       if (there === identity) this.#watch(port, identity)
-      else this.#lose(there ? `${this.#path} is another device now` : `${this.#path} is gone`)
+      else this.lose(there ? `${this.#path} is another device now` : `${this.#path} is gone`)
     })
   }
 
-  #loseIf(port: SerialPort, said: string): void {
-    if (this.#port === port) this.#lose(`${this.#path} was disconnected (${said})`)
-  }
-
-  #lose(reason: string): void {
-    this.#letGo('lost')
-    for (const call of this.#lost) call(reason)
-  }
-
-  #letGo(state: 'closed' | 'lost'): void {
-    const port = this.#port
-    this.#stopWatching()
-    this.#state = state
-    this.#port = undefined
-    if (port) this.#released = state === 'lost' ? discardPort(port) : closePort(port)
-  }
-
   #opened(): { port: SerialPort; fd: number } {
-    const port = this.#port
-    if (!port) throw notOpen(this.#path)
+    const port = this.connection
     const fd = descriptorOf(port)
     if (fd !== undefined) return { port, fd }
-    this.#lose(`${this.#path} was disconnected`)
+    this.lose(`${this.#path} was disconnected`)
     throw new LabError('disconnected', `${this.#path} was disconnected; see that it is connected`)
   }
 }

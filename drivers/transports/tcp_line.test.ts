@@ -129,7 +129,7 @@ test('a line that is closed while it is being connected is closed', async (t) =>
   const { box } = await connected(t)
   const line = tcpLine({ host: '127.0.0.1', port: box.port, serial })
   const opening = line.open()
-  await Promise.all([t.rejects(opening, { code: 'disconnected', message: /closed while it was being connected/ }), line.close()])
+  await Promise.all([t.rejects(opening, { code: 'disconnected', message: /closed while it was being opened/ }), line.close()])
   t.equal(line.state, 'closed')
 })
 

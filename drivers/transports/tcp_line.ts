@@ -1,10 +1,10 @@
 // A serial line behind a box on the network (ser2net, Moxa), as raw TCP. Speed and parity are settings of the box.
 
 import { connect, type Socket } from 'node:net'
-import { notOpen } from '../../src/devices/failure.ts'
 import { LabError } from '../../src/errors.ts'
 import { type Clock, systemClock } from '../../src/kit/clock.ts'
-import type { Line, OnWire, SerialSettings } from './line.ts'
+import type { Line, SerialSettings } from './line.ts'
+import { RealLine } from './real_line.ts'
 
 export type TcpPlace = { host: string; port: number }
 
@@ -35,106 +35,49 @@ const keepAlive_ms = 5000
  */
 const silent_ms = 40_000
 
-class TcpLine implements Line {
-  readonly clock: Clock
+class TcpLine extends RealLine<Socket> {
   readonly #at: TcpPlace
   readonly #serial: SerialSettings
-  readonly #lost: ((reason: string) => void)[] = []
-  readonly #watchers: OnWire[] = []
-  #socket: Socket | undefined
-  #state: Line['state'] = 'closed'
-  #opening: Promise<void> | undefined
-  #turn = 0
-  #listener: (bytes: Uint8Array) => void = () => {}
   /** Runs from the first write after which nothing came. */
   #cancelSilence: (() => void) | undefined
 
   constructor({ host, port }: TcpPlace, serial: SerialSettings, clock: Clock) {
+    super(`${host}:${port}`, clock)
     this.#at = { host, port }
     this.#serial = serial
-    this.clock = clock
-  }
-
-  get state(): Line['state'] {
-    return this.#state
-  }
-
-  open(): Promise<void> {
-    this.#opening ??= this.#openAnew().finally(() => {
-      this.#opening = undefined
-    })
-    return this.#opening
-  }
-
-  async close(): Promise<void> {
-    this.#turn++
-    this.#letGo('closed')
-    await this.#opening?.catch(() => undefined)
   }
 
   /** The kernel takes all of it before this returns, or the connection is given up, and nothing of what waits is ever sent. */
   write(bytes: Uint8Array): void {
-    const socket = this.#socket
-    if (!socket) throw notOpen(this.#name)
+    const socket = this.connection
     // A copy: what the kernel does not take at once stays in the socket.
     socket.write(Uint8Array.from(bytes))
     if (socket.writableLength > 0 || socket.destroyed) {
-      const reason = `${this.#name} took no more bytes`
-      this.#lose(reason)
+      const reason = `${this.name} took no more bytes`
+      this.lose(reason)
       throw new LabError('disconnected', `${reason}; see that the box is switched on and on the network`)
     }
-    this.#show('to_device', bytes)
-    this.#expectAnswer()
-  }
-
-  onBytes(listen: (bytes: Uint8Array) => void): void {
-    this.#listener = listen
-  }
-
-  onWire(watch: OnWire): void {
-    this.#watchers.push(watch)
-  }
-
-  onLost(call: (reason: string) => void): void {
-    this.#lost.push(call)
+    this.show('to_device', bytes)
+    this.#cancelSilence ??= this.clock.after(silent_ms, () => this.loseIf(socket, `nothing came for ${silent_ms / 1000} s`))
   }
 
   /** Rejects with `device_failed` for any other speed than that of the settings: the box alone could change it. */
   async setBaud(baud: number): Promise<void> {
     if (baud === this.#serial.baud) return
-    throw new LabError('device_failed', `${this.#name} cannot be set to ${baud} baud: the speed is the box's; use a serial port`)
+    throw new LabError('device_failed', `${this.name} cannot be set to ${baud} baud: the speed is the box's; use a serial port`)
   }
 
   async setModem(): Promise<boolean> {
     return false
   }
 
-  get #name(): string {
-    return `${this.#at.host}:${this.#at.port}`
-  }
-
-  #show(...passed: Parameters<OnWire>): void {
-    for (const watch of this.#watchers) watch(...passed)
-  }
-
-  async #openAnew(): Promise<void> {
-    const turn = this.#turn
-    if (this.#state === 'open') this.#letGo('closed')
-    const socket = await this.#connected()
-    if (turn !== this.#turn) {
-      socket.destroy()
-      throw new LabError('disconnected', `${this.#name} was closed while it was being connected`)
-    }
-    this.#take(socket)
-  }
-
-  #connected(): Promise<Socket> {
+  protected connect(): Promise<Socket> {
     return new Promise((resolve, reject) => {
       const socket = connect({ ...this.#at, noDelay: true, keepAlive: true, keepAliveInitialDelay: keepAlive_ms })
       const fail = (error: NodeJS.ErrnoException) => {
         cancel()
         socket.destroy()
-        reject(whyNotConnected(this.#name, error))
+        reject(whyNotConnected(this.name, error))
       }
       const late: NodeJS.ErrnoException = Object.assign(new Error(`no connection within ${connecting_ms / 1000} s`), { code: 'ETIMEDOUT' })
       const cancel = this.clock.after(connecting_ms, () => fail(late))
@@ -147,52 +90,28 @@ class TcpLine implements Line {
     })
   }
 
-  #take(socket: Socket): void {
-    this.#socket = socket
-    this.#state = 'open'
+  protected begin(socket: Socket): void {
     socket.on('data', (bytes: Buffer) => {
-      if (this.#socket !== socket) return
-      this.#heard()
-      this.#show('to_host', bytes)
-      this.#listener(bytes)
+      if (this.isUsed(socket)) this.#heard()
+      this.came(socket, bytes)
     })
-    socket.on('end', () => this.#loseIf(socket, 'the box closed the connection'))
-    socket.on('error', (error) => this.#loseIf(socket, error.message))
-    socket.on('close', () => this.#loseIf(socket, 'the connection was closed'))
-    if (socket.destroyed) this.#loseIf(socket, 'the connection was closed')
+    socket.on('end', () => this.loseIf(socket, 'the box closed the connection'))
+    socket.on('error', (error) => this.loseIf(socket, error.message))
+    socket.on('close', () => this.loseIf(socket, 'the connection was closed'))
+    if (socket.destroyed) this.loseIf(socket, 'the connection was closed')
   }
 
-  #expectAnswer(): void {
-    const socket = this.#socket
-    this.#cancelSilence ??= this.clock.after(silent_ms, () => {
-      if (socket) this.#loseIf(socket, `nothing came for ${silent_ms / 1000} s`)
-    })
+  /** A connection that was lost is reset, so that nothing that waits in it is delivered; one that is closed sends what it has. */
+  protected async end(socket: Socket, isLost: boolean): Promise<void> {
+    this.#heard()
+    socket.on('error', () => undefined)
+    if (isLost) socket.resetAndDestroy()
+    else socket.destroySoon()
   }
 
   #heard(): void {
     this.#cancelSilence?.()
     this.#cancelSilence = undefined
-  }
-
-  #loseIf(socket: Socket, said: string): void {
-    if (this.#socket === socket) this.#lose(`${this.#name} was disconnected (${said})`)
-  }
-
-  #lose(reason: string): void {
-    this.#letGo('lost')
-    for (const call of this.#lost) call(reason)
-  }
-
-  /** A connection that was lost is reset, so that nothing that waits in it is delivered; one that is closed sends what it has. */
-  #letGo(state: 'closed' | 'lost'): void {
-    const socket = this.#socket
-    this.#heard()
-    this.#state = state
-    this.#socket = undefined
-    if (!socket) return
-    socket.on('error', () => undefined)
-    if (state === 'lost') socket.resetAndDestroy()
-    else socket.destroySoon()
   }
 }
 

@@ -59,7 +59,7 @@ function usageOf({ name, operands }: Command): string {
   return ['benchd', name, ...operands, '[options]'].join(' ')
 }
 
-/** What `--help` shows. `elsewhere` has the options that are listed in another place. */
+/** The text of `--help`. `elsewhere` has the options that are listed in another place. */
 export function helpOf(command: Command, elsewhere: Options = {}): string {
   const { summary, aliases = [], example } = command
   const own = Object.entries(optionsOf(command)).filter(([name]) => !(name in elsewhere))

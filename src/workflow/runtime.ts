@@ -134,7 +134,7 @@ export class Runtime {
     const open = this.#open().filter(({ environment }) => environment.mode !== 'PURE_SIM')
     if (open.length > 0 && !force) {
       const many = open.length === 1 ? 'a run is' : `${open.length} runs are`
-      throw new LabError('conflict', `${many} open on topology ${this.environments.topology?.name}; stop that first, or unload with force`)
+      throw new LabError('conflict', `${many} open on topology ${open[0]!.workflow.topology.name}; stop that first, or unload with force`)
     }
     for (const execution of open) execution.abort('the topology was unloaded')
     this.environments.unload()

@@ -1,0 +1,121 @@
+// What a serial port and a connection to a box on the network have in common: each is opened by one at a time, may be closed while it is being
+// opened, may be lost at any moment, and is watched.
+
+import { notOpen } from '../../src/devices/failure.ts'
+import { LabError } from '../../src/errors.ts'
+import type { Clock } from '../../src/kit/clock.ts'
+import type { Line, OnWire } from './line.ts'
+
+/** `Connection` is used once: a line that is opened again makes another. */
+export abstract class RealLine<Connection> implements Line {
+  readonly clock: Clock
+  /** A path, or `host:port`: sentences about the line begin with it. */
+  protected readonly name: string
+  readonly #lost: ((reason: string) => void)[] = []
+  readonly #watchers: OnWire[] = []
+  #connection: Connection | undefined
+  #state: Line['state'] = 'closed'
+  #opening: Promise<void> | undefined
+  /** Settles when the connection before is given up. */
+  #released: Promise<void> = Promise.resolve()
+  #turn = 0
+  #listener: (bytes: Uint8Array) => void = () => {}
+
+  constructor(name: string, clock: Clock) {
+    this.name = name
+    this.clock = clock
+  }
+
+  abstract write(bytes: Uint8Array): void
+  abstract setBaud(baud: number): Promise<void>
+  abstract setModem(lines: { rts?: boolean; dtr?: boolean }): Promise<boolean>
+
+  /** Rejects with `disconnected`. */
+  protected abstract connect(): Promise<Connection>
+  /** Is called with the connection that is in use from now on. */
+  protected abstract begin(connection: Connection): void
+  /** Gives it up. Of a lost one nothing is sent any more that waits in it: half a frame is no good to anybody. Must not reject. */
+  protected abstract end(connection: Connection, isLost: boolean): Promise<void>
+
+  get state(): Line['state'] {
+    return this.#state
+  }
+
+  open(): Promise<void> {
+    this.#opening ??= this.#openAnew().finally(() => {
+      this.#opening = undefined
+    })
+    return this.#opening
+  }
+
+  async close(): Promise<void> {
+    this.#turn++
+    this.#letGo('closed')
+    await this.#opening?.catch(() => undefined)
+    await this.#released
+  }
+
+  onBytes(listen: (bytes: Uint8Array) => void): void {
+    this.#listener = listen
+  }
+
+  onWire(watch: OnWire): void {
+    this.#watchers.push(watch)
+  }
+
+  onLost(call: (reason: string) => void): void {
+    this.#lost.push(call)
+  }
+
+  /** The connection in use. Throws `disconnected` when there is none. */
+  protected get connection(): Connection {
+    if (this.#connection === undefined) throw notOpen(this.name)
+    return this.#connection
+  }
+
+  protected isUsed(connection: Connection): boolean {
+    return this.#connection === connection
+  }
+
+  /** Bytes came over that connection. */
+  protected came(connection: Connection, bytes: Uint8Array): void {
+    if (!this.isUsed(connection)) return
+    this.show('to_host', bytes)
+    this.#listener(bytes)
+  }
+
+  protected show(...passed: Parameters<OnWire>): void {
+    for (const watch of this.#watchers) watch(...passed)
+  }
+
+  /** Unless another connection is in use meanwhile. */
+  protected loseIf(connection: Connection, said: string): void {
+    if (this.isUsed(connection)) this.lose(`${this.name} was disconnected (${said})`)
+  }
+
+  protected lose(reason: string): void {
+    this.#letGo('lost')
+    for (const call of this.#lost) call(reason)
+  }
+
+  async #openAnew(): Promise<void> {
+    const turn = this.#turn
+    if (this.#state === 'open') this.#letGo('closed')
+    await this.#released
+    const connection = await this.connect()
+    if (turn !== this.#turn) {
+      await this.end(connection, false)
+      throw new LabError('disconnected', `${this.name} was closed while it was being opened`)
+    }
+    this.#connection = connection
+    this.#state = 'open'
+    this.begin(connection)
+  }
+
+  #letGo(state: 'closed' | 'lost'): void {
+    const connection = this.#connection
+    this.#state = state
+    this.#connection = undefined
+    if (connection !== undefined) this.#released = this.end(connection, state === 'lost')
+  }
+}

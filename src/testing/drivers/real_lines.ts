@@ -1,0 +1,27 @@
+// What the tests of drivers on real lines have in common: the operation that they disturb, and the pace of the instruments.
+
+import type { DriverName } from '../../../drivers/index.ts'
+import type { DeviceType } from '../../devices/device.ts'
+import type { Name } from './conformance.ts'
+
+/** The operation that is halted and unplugged on a real line, by the type of device (all operations are tried in virtual time). */
+export const operationOf: Record<DeviceType, Name> = {
+  shaker: 'shake',
+  sealer: 'seal',
+  peeler: 'peel',
+  centrifuge: 'centrifuge',
+  transporter: 'initialize',
+}
+
+const usual = 20
+/** A short run of these would be over before it is looked at. */
+const slower: Partial<Record<DriverName, number>> = { ohaus_endeavor: 10, arm: 5 }
+
+/**
+ * How many times as fast as ours the instrument's time goes. Faster than this, and on a busy machine the question whether it has
+ * stopped takes longer than its stopping may. The drivers' gaps between frames and deadlines for answers are in our time, as they are in
+ * earnest.
+ */
+export function paceOf(name: DriverName): number {
+  return slower[name] ?? usual
+}
