@@ -125,6 +125,7 @@ test('key create beside a demo names its folder, and makes no key that the demo 
     stderr: /no service runs on the data folder \S+, but on this computer .*; to use it: --data-dir /,
   })
   t.match(refused.stderr, folder)
+  t.match(await benchd(home, ['status']), { code: 69, stderr: refused.stderr.replace(/;[^;]*$/, '').trim() })
   t.notOk(existsSync(`${home}/.local`))
   t.match(await create('--data-dir', folder), { code: 0, stdout: /^bk_/, stderr: '' })
   t.match(

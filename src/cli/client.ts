@@ -9,15 +9,18 @@ import { exists, socketPath } from '../kit/folder.ts'
 import { atShell } from './at_shell.ts'
 import { commonOptions, type Given } from './command.ts'
 import { credentials } from './credentials.ts'
-import { CliError, exitOfStatus } from './exit.ts'
+import { CliError, exitOfStatus, NotServed } from './exit.ts'
 import { pinned } from './pinned.ts'
 import { dataDir } from './places.ts'
 
 /** Over the network. With a `fingerprint` only the service whose certificate has that SHA-256 is spoken to. */
 type Far = { url: string; api_key: string | undefined; fingerprint?: string | undefined }
 
+/** On the data folder of this computer. `isUsual`: nobody named the folder. */
+type Near = { socket_of: string; isUsual?: boolean }
+
 /** `wait_s` is how long an answer may take, where somebody said so. */
-export type Service = ({ socket_of: string } | Far) & { wait_s?: number | undefined }
+export type Service = (Near | Far) & { wait_s?: number | undefined }
 
 /** Options of every command that asks a service. */
 export const serviceOptions = {
@@ -47,7 +50,7 @@ function whereabouts(options: Given<typeof serviceOptions>): Service {
   // On the machine itself its own service goes before one that is only remembered.
   if (exists(`${groupDoor}/control.sock`)) return { socket_of: groupDoor }
   const known = credentials()
-  if (!known) return { socket_of: dataDir(undefined) }
+  if (!known) return { socket_of: dataDir(undefined), isUsual: true }
   return { url: known.url, api_key: api_key ?? known.api_key, fingerprint: fingerprint ?? known.fingerprint }
 }
 
@@ -165,7 +168,7 @@ function detailOf(content: string): string | undefined {
   }
 }
 
-function controlSocket(service: { socket_of: string }): string {
+function controlSocket(service: Near): string {
   try {
     return socketPath(service.socket_of, 'control.sock')
   } catch (error) {
@@ -177,6 +180,7 @@ function controlSocket(service: { socket_of: string }): string {
 const selfSigned = new Set(['DEPTH_ZERO_SELF_SIGNED_CERT', 'SELF_SIGNED_CERT_IN_CHAIN', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE'])
 
 const notServed = 'no service runs on it; start one (benchd serve, benchd demo), or name its folder by --data-dir or its address by --url'
+const noSocket: readonly string[] = ['ENOENT', 'ECONNREFUSED']
 const farAway = 'its computer cannot be reached; see that it is on and in the same network'
 
 /** Why nobody answers at an address. */
@@ -190,9 +194,6 @@ const unanswered: Readonly<Record<string, string>> = {
   ECONNRESET: 'the connection broke off; try again',
   EPIPE: 'the connection broke off; try again',
 }
-
-/** Why nobody answers at the socket of a data folder. */
-const unserved: Readonly<Record<string, string>> = { ENOENT: notServed, ECONNREFUSED: notServed }
 
 function unreachable(service: Service, error: Error): CliError {
   if ((error as NodeJS.ErrnoException).code === 'EACCES') {
@@ -208,7 +209,11 @@ function unreachable(service: Service, error: Error): CliError {
     return new CliError('unreachable', `${error.message}: what was asked for may go on all the same; see: benchd status`, { cause: error })
   if ((error as NodeJS.ErrnoException).code === 'EPROTO' && 'url' in service)
     return new CliError('unreachable', `${service.url} does not speak TLS; write http://`, { cause: error })
-  const where = 'url' in service ? service.url : `the folder ${service.socket_of}`
-  const reason = ('url' in service ? unanswered : unserved)[(error as NodeJS.ErrnoException).code ?? ''] ?? error.message
-  return new CliError('unreachable', `no service answers at ${where}: ${reason}`, { cause: error })
+  const code = (error as NodeJS.ErrnoException).code ?? ''
+  if ('url' in service)
+    return new CliError('unreachable', `no service answers at ${service.url}: ${unanswered[code] ?? error.message}`, { cause: error })
+  const sentence = `no service answers at the folder ${service.socket_of}`
+  if (!noSocket.includes(code)) return new CliError('unreachable', `${sentence}: ${error.message}`, { cause: error })
+  const said = [`${sentence}: ${notServed}`, { cause: error }] as const
+  return service.isUsual ? new NotServed(service.socket_of, ...said) : new CliError('unreachable', ...said)
 }

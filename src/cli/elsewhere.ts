@@ -35,7 +35,8 @@ export async function tellNoService({ folder, isNamed, what }: Wish): Promise<vo
   note(`no service runs on the data folder ${folder}${other ? ` (${other.words})` : ''}: ${what} for the next service that uses it`)
 }
 
-async function otherServices(folder: string): Promise<Other | undefined> {
+/** The services of this computer with another data folder; undefined where there seems to be none. */
+export async function otherServices(folder: string): Promise<Other | undefined> {
   const folders = (await servedFolders()).filter((other) => other !== folder)
   const served = await Promise.all(folders.map(async (other) => ((await isService(other)) ? [other] : [])))
   const [first, ...more] = served.flat()

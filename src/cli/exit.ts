@@ -28,6 +28,16 @@ export class CliError extends Error {
   }
 }
 
+/** No service has the data folder that is used when nobody names one. */
+export class NotServed extends CliError {
+  readonly folder: string
+
+  constructor(folder: string, message: string, options: { cause?: unknown } = {}) {
+    super('unreachable', message, options)
+    this.folder = folder
+  }
+}
+
 const byCode: Partial<Record<ErrorCode, Exit>> = {
   not_found: 'not_found',
   config: 'config',

@@ -6,7 +6,7 @@ import { didYouMean } from '../kit/did_you_mean.ts'
 import { asTyped, nameCommands } from './as_typed.ts'
 import { type Command, helpOf, parse } from './command.ts'
 import { commandsOf, table, words } from './commands.ts'
-import { CliError, exitNameOf, exitOf } from './exit.ts'
+import { CliError, exitNameOf, exitOf, NotServed } from './exit.ts'
 import { forTerminal } from './table.ts'
 import { behave } from './terminal.ts'
 
@@ -26,9 +26,17 @@ async function run(args: readonly string[]): Promise<number> {
     behave(known.options)
     return await command.run(known)
   } catch (error) {
-    failed(error, isJsonWanted(args))
+    failed(error instanceof NotServed ? await namingOthers(error) : error, isJsonWanted(args))
     return exitOf(error)
   }
+}
+
+/** That no service has the folder, and which other one runs on this computer. */
+async function namingOthers(error: NotServed): Promise<CliError> {
+  const { otherServices } = await import('./elsewhere.ts')
+  const other = await otherServices(error.folder)
+  const sentence = `no service runs on the data folder ${error.folder}, but on this computer ${other?.words}; to use it: ${other?.byOption}`
+  return other ? new CliError('unreachable', sentence) : error
 }
 
 /** An error goes to stderr. A program that asked for JSON finds it on stdout too, in the form of every other answer. */
