@@ -184,7 +184,7 @@ class BioShake extends Mounted<SerialMount<Settings>> implements Device {
   async #mustBeLocked(): Promise<void> {
     const state = await this.#talk.number('getElmState')
     if (state !== elmLocked)
-      throw new LabError('interlock', `the plate is not locked (the lock is ${elmInWords(state)}); lock the plate first`)
+      throw new LabError('interlock', `the plate is not locked (the lock is ${elmInWords(state)}); lock the plate first (lock_plate)`)
   }
 
   async #moveLock(command: string, wanted: number, signal: AbortSignal): Promise<void> {

@@ -30,7 +30,7 @@ export async function restoreConfig({ config }: Opened, places: ConfigPlaces, pl
     const path = pathOf(name, places)
     if (!wanted.has(path)) continue
     if (exists(path)) await replaceFile(path, content, { before: await readBytes(path), now: at })
-    else await createSynced(path, content, 0o644)
+    else await createSynced(path, content, { mode: 0o644 })
   }
 }
 

@@ -7,6 +7,7 @@ type Load = () => Promise<{ commands: readonly Command[] }>
 /** By the first word of their commands, under the headings of the help. */
 const sections = {
   'Run a bench': {
+    init: () => import('./init.ts'),
     serve: () => import('./serve.ts'),
     demo: () => import('./serve.ts'),
     status: () => import('./status.ts'),

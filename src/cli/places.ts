@@ -5,7 +5,9 @@ import { dirname, join, resolve } from 'node:path'
 import { exists } from '../kit/folder.ts'
 import { CliError } from './exit.ts'
 
-const systemConfig = '/etc/benchd/config.json'
+/** Where the configuration of the system's own service is. */
+export const systemFolder = '/etc/benchd'
+const systemConfig = join(systemFolder, 'config.json')
 const systemData = '/var/lib/benchd'
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -18,7 +20,7 @@ export function configPath(flag: string | undefined, env: Environment = process.
   if (found) return found
   throw new CliError(
     'config',
-    `there is no configuration at ${systemConfig} nor ${userConfig(env)}; name one with --config, or try: benchd demo`,
+    `there is no configuration at ${systemConfig} nor ${userConfig(env)}; make one (benchd init), name one with --config, or try: benchd demo`,
   )
 }
 

@@ -45,13 +45,21 @@ export const yesOption = { yes: { type: 'boolean', help: 'Do it without asking' 
 /** Asks before what cannot be taken back; `deed` is what is about to be done. Without a terminal there must be a --yes. */
 export async function mustBeSure({ yes }: Given<typeof yesOption>, deed: string): Promise<void> {
   if (yes) return
-  if (!process.stdin.isTTY || !process.stderr.isTTY)
-    throw new CliError('usage', `this would ${deed}; to have it done without being asked: --yes`)
+  if (!canAsk()) throw new CliError('usage', `this would ${deed}; to have it done without being asked: --yes`)
+  const answer = await answerTo(`benchd: ${deed}? [y/N] `)
+  if (!/^y(es)?$/i.test(answer.trim())) throw new CliError('failed', 'it was left as it is')
+}
+
+/** Whether a person is there to be asked. */
+export function canAsk(): boolean {
+  return process.stdin.isTTY === true && process.stderr.isTTY === true
+}
+
+export async function answerTo(question: string): Promise<string> {
   const { createInterface } = await import('node:readline/promises')
   const asking = createInterface({ input: process.stdin, output: process.stderr })
   try {
-    const answer = await asking.question(`benchd: ${deed}? [y/N] `)
-    if (!/^y(es)?$/i.test(answer.trim())) throw new CliError('failed', 'it was left as it is')
+    return await asking.question(question)
   } finally {
     asking.close()
   }

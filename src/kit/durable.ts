@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto'
 import type { BigIntStats } from 'node:fs'
-import { chmod, mkdir, open, rename, rm, rmdir } from 'node:fs/promises'
+import { chmod, link, mkdir, open, rename, rm, rmdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { type ErrorCode, LabError, messageOf } from '../errors.ts'
 
@@ -18,18 +18,23 @@ export async function writeSynced(path: string, text: string | Uint8Array): Prom
   }
 }
 
-/** Makes a file with those rights, whole or not at all. Rejects with `storage`. */
-export async function createSynced(path: string, text: string | Uint8Array, mode: number): Promise<void> {
+type Making = { mode: number; isNew?: boolean }
+
+/** Makes a file with those rights, whole or not at all. Rejects with `storage`; with `exists` where `isNew` and there is such a file. */
+export async function createSynced(path: string, text: string | Uint8Array, { mode, isNew = false }: Making): Promise<void> {
   const temporary = `${path}.${randomUUID()}.tmp`
   try {
     await makeFolder(dirname(path))
     await writeSynced(temporary, text)
     await chmod(temporary, mode)
-    await rename(temporary, path)
+    // Unlike a rename, a link takes nobody's place.
+    await (isNew ? link(temporary, path) : rename(temporary, path))
     await syncFolder(dirname(path))
   } catch (error) {
-    await remove(temporary)
+    if (isNew && errnoOf(error) === 'EEXIST') throw new LabError('exists', `${path} is there already`, { cause: error })
     throw storageError(`${path} was not written`, error)
+  } finally {
+    await remove(temporary)
   }
 }
 

@@ -22,6 +22,12 @@ const benchScenes: readonly Scene[] = [
   refused('status --url http://127.0.0.1:1', 69, /no service answers at/),
   said('top', /shaker-1/),
   said('discover', /^NAME .*\nlab-pi-1 /),
+  said(
+    'init $home/new --data-dir $home/new --device shaker-1=bioshake@simulated',
+    /^wrote .*new.config\.json: devices shaker-1\n.*this once: bk_/,
+  ),
+  refused('init $home/new --data-dir $home/new', 5, /config\.json is there already and stays as it is/),
+  said('config check $home/new/config.json', /is good: 1 devices/),
   refused('demo --port 70000', 2, /--port 70000 is not a port/),
   refused('serve --config $home/none.json --data-dir $home/other', 78, /none\.json/),
   refused('serve --config $home/config.json', 75, /another benchd runs on the data folder/),

@@ -61,7 +61,7 @@ export async function configuration(
   if (path === undefined && seen.is === 'answering')
     return { findings: [skip('there is none here; the service that runs has its own')], config: undefined }
   if (path === undefined) {
-    const fix = 'write one: benchd config check says what is wrong with it; or name one with --config'
+    const fix = 'benchd init writes one; or name one with --config'
     return { findings: [fail('there is none', fix)], config: undefined }
   }
   try {

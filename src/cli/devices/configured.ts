@@ -13,6 +13,7 @@ import { CliError } from '../exit.ts'
 import { type LocalService, serviceOn } from '../local_service.ts'
 import { configPath, dataDir } from '../places.ts'
 import { print } from '../table.ts'
+import { transportOf } from './transport.ts'
 
 const fileOptions = {
   config: { type: 'string', value: 'FILE', help: 'Configuration; default /etc/benchd/config.json' },
@@ -133,14 +134,6 @@ function placeOf(id: string, { devices, path }: File): number {
 
 function mustBeNamed(name: string | undefined): void {
   if (name?.trim() === '') throw new CliError('usage', '--name is empty: say what people call the device, or leave it out')
-}
-
-function transportOf(port: string): object {
-  if (port === 'simulated' || port === 'pins') return { kind: port }
-  if (!port.startsWith('tcp:')) return { kind: 'serial', path: port }
-  const [, host, number] = /^tcp:\/\/\[?([^/[\]]+?)\]?:(\d{1,5})$/.exec(port) ?? []
-  if (host === undefined) throw new CliError('usage', `--port ${port} is not tcp://HOST:PORT`)
-  return { kind: 'tcp', host, port: Number(number) }
 }
 
 /** Each below the last object that is there. */

@@ -1,0 +1,12 @@
+// `--port` of a device, as it is written into the configuration.
+
+import { CliError } from '../exit.ts'
+
+/** Throws a usage error for an address that is none. */
+export function transportOf(port: string): object {
+  if (port === 'simulated' || port === 'pins') return { kind: port }
+  if (!port.startsWith('tcp:')) return { kind: 'serial', path: port }
+  const [, host, number] = /^tcp:\/\/\[?([^/[\]]+?)\]?:(\d{1,5})$/.exec(port) ?? []
+  if (host === undefined) throw new CliError('usage', `--port ${port} is not tcp://HOST:PORT`)
+  return { kind: 'tcp', host, port: Number(number) }
+}
