@@ -6,11 +6,14 @@ import { makeThrowAwayFolder, removeFolder } from '../../src/kit/folder.ts'
 import { silent } from '../../src/kit/log.ts'
 import { type Service, startService } from '../../src/main.ts'
 
+/** `ahead_s`: how far the clock of that computer is ahead of ours. */
+type Opening = { width?: number; height?: number; dark?: boolean; withKey?: boolean; ahead_s?: number }
+
 export type Bench = {
   url: string
   api_key: string
   /** A new window, which has not been here before. */
-  open(path: string, options?: { width?: number; height?: number; dark?: boolean; withKey?: boolean }): Promise<Page>
+  open(path: string, options?: Opening): Promise<Page>
   /** What the API answers; fails unless it is what was wanted. */
   ask(method: string, path: string, body?: object): Promise<Record<string, unknown>>
   /** Ends the service and starts it anew, on the same port and folder. */
@@ -72,12 +75,13 @@ async function open(
   browser: Browser,
   { url, api_key, complaints }: Pick<Bench, 'url' | 'api_key' | 'complaints'>,
   path: string,
-  { width = 1280, height = 800, dark = false, withKey = true }: { width?: number; height?: number; dark?: boolean; withKey?: boolean },
+  { width = 1280, height = 800, dark = false, withKey = true, ahead_s = 0 }: Opening,
 ): Promise<Page> {
   const context = await browser.newContext({ viewport: { width, height }, colorScheme: dark ? 'dark' : 'light' })
   context.setDefaultTimeout(10_000)
   await context.grantPermissions(['clipboard-read', 'clipboard-write'])
   if (withKey) await context.addInitScript(`localStorage.setItem('benchd.api_key', ${JSON.stringify(api_key)})`)
+  if (ahead_s) await context.addInitScript(`const now = Date.now; Date.now = () => now() + ${ahead_s * 1000}`)
   const page = await context.newPage()
   page.on('pageerror', (error) => complaints.push(`${path}: ${error}`))
   page.on('console', (message) => {

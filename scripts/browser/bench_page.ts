@@ -194,6 +194,23 @@ export const benchPageChecks: Record<string, Check> = {
     assert.equal(Number(await first.inputValue()), before + 1)
   },
 
+  async 'on a tablet whose clock is a day ahead, or behind, readings are fresh and the last hour of events is there'(bench) {
+    await bench.ask('POST', '/api/devices/shaker-1/initialize')
+    for (const ahead_s of [86_400, -86_400]) {
+      const page = await bench.open('/', { ahead_s })
+      await card(page, 'shaker-1')
+        .getByText(/^\d+\.\d °C/)
+        .waitFor()
+      await card(page, 'shaker-1').getByText(/ ago$/).waitFor({ state: 'hidden' })
+      await go(page, 'Events')
+      await page
+        .getByText(/shaker-1/)
+        .first()
+        .waitFor()
+      await page.context().close()
+    }
+  },
+
   async 'events are sentences, can be searched, and are never markup'(bench) {
     const page = await bench.open('/#/events')
     await page.getByRole('region', { name: 'Events' }).waitFor()

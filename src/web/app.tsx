@@ -11,7 +11,7 @@ import { RunScreen } from './screens/run.tsx'
 import { RunsScreen } from './screens/runs.tsx'
 import { SystemScreen } from './screens/system.tsx'
 import { TeachScreen } from './screens/teach.tsx'
-import { connect, forgetKey, keyWanted, link, lostAt, needs, notice, now, route, state, stopAll, stopped } from './store.tsx'
+import { connect, forgetKey, keyWanted, link, lostAt, needs, notice, route, state, stopAll, stopped, ticks } from './store.tsx'
 import { clockTime } from './words.ts'
 
 const screens = { bench: 'Bench', runs: 'Runs', deck: 'Deck', teach: 'Teach', events: 'Events', system: 'System' } as const
@@ -85,7 +85,7 @@ function Screen({ screen, id }: { screen: string; id: string | undefined }) {
 }
 
 function Link() {
-  const age = Math.round((now.value - lostAt.value) / 1000)
+  const age = Math.round((ticks.value - lostAt.value) / 1000)
   const all = Object.values(state.value.device)
   const isSimulated = all.length > 0 && all.every(({ simulated }) => simulated)
   const words = { connecting: 'connecting', live: 'live', lost: `no connection for ${Math.max(0, age)} s` }

@@ -32,7 +32,7 @@ export function Temperature({ device_id }: { device_id: string }) {
     )
   }, [newest, device_id])
   if (!newest) return null
-  const age_s = (state.value.time || now.value / 1000) - newest.at
+  const age_s = now.value / 1000 - newest.at
   const words = `${newest.temperature.toFixed(1)} °C${newest.target === null ? '' : `, target ${newest.target} °C`}`
   return (
     <p class={age_s > stale_s ? 'temperature stale' : 'temperature'}>

@@ -8,25 +8,35 @@ const keyPlace = 'benchd.api_key'
 
 export const state = signal<State>(emptyState)
 export const link = signal<'connecting' | 'live' | 'lost'>('connecting')
-/** When the link was lost, ms. */
+/** When the link was lost, in `ticks`. */
 export const lostAt = signal(0)
 export const bench = signal<Bench | undefined>(undefined)
 export const scope = signal<'read' | 'operate' | 'admin'>('read')
 /** Why a key is asked for; undefined while there is a good one. */
 export const keyWanted = signal<string | undefined>(undefined)
-/** ms, every second. */
+/** By the clock of the service, in ms; changes every second. */
 export const now = signal(Date.now())
+/** ms of a clock that nobody sets, every second: for spans of time. */
+export const ticks = signal(performance.now())
 /** After a stop from this page, until somebody holds the button. */
 export const stopped = signal<{ at: number; said: string; confirmed: boolean | undefined } | undefined>(undefined)
 /** The last thing that was said about a press. */
 export const notice = signal<{ text: string; bad: boolean } | undefined>(undefined)
 export const route = signal(routeOf(location.hash))
 export const needs = computed(() => needsOf(state.value))
-/** When each running operation was first seen with that many seconds left: `operation_id` → ms of its end. */
+/** When each running operation was first seen with that many seconds left: `operation_id` → its end, in `ticks`. */
 export const ends = signal<Record<string, number>>({})
 
+/** What time it was for the service, and what the clock that nobody sets said here: a tablet may have any date. */
+let anchor = { service_ms: Date.now(), here_ms: performance.now() }
+
+function present(): number {
+  return anchor.service_ms + performance.now() - anchor.here_ms
+}
+
 setInterval(() => {
-  now.value = Date.now()
+  now.value = present()
+  ticks.value = performance.now()
 }, 1000)
 addEventListener('hashchange', () => {
   const before = runOf(route.value)
@@ -53,7 +63,7 @@ export function follow(): void {
     run,
     onState: take,
     onLink(now, error) {
-      if (now === 'lost' && link.value !== 'lost') lostAt.value = Date.now()
+      if (now === 'lost' && link.value !== 'lost') lostAt.value = performance.now()
       link.value = now
       if (error instanceof BenchError && error.status === 401) askForKey('The key is wrong, expired or revoked; give another.')
     },
@@ -61,13 +71,14 @@ export function follow(): void {
 }
 
 function take(next: State): void {
+  if (next.time !== state.value.time) anchor = { service_ms: next.time * 1000, here_ms: performance.now() }
   const before = state.value.device
   if (next.device !== before) {
     const found: Record<string, number> = {}
     for (const { device_id, operation } of Object.values(next.device)) {
       if (!operation) continue
       const isSame = before[device_id]?.operation?.operation_id === operation.operation_id
-      found[operation.operation_id] = (isSame && ends.value[operation.operation_id]) || Date.now() + operation.seconds_left * 1000
+      found[operation.operation_id] = (isSame && ends.value[operation.operation_id]) || performance.now() + operation.seconds_left * 1000
     }
     ends.value = found
   }
@@ -164,7 +175,7 @@ const confirm_ms = 2000
 /** The request leaves before this returns. */
 export function stopAll(): void {
   const sent = (bench.value ?? new Bench({ url: '', key: localStorage.getItem(keyPlace) ?? '' })).stop()
-  const at = Date.now()
+  const at = present()
   const say = (said: string, confirmed: boolean | undefined) => {
     stopped.value = { at, said, confirmed }
   }

@@ -7,7 +7,7 @@ import type { Capabilities, DeviceInfo } from '../../clients/ts/benchd.ts'
 import { bodyOf, fieldsOf, titled } from '../forms.ts'
 import { Act, Empty, Form } from '../parts.tsx'
 import { Temperature } from '../sparkline.tsx'
-import { ask, bench, ends, now, scope, state } from '../store.tsx'
+import { ask, bench, ends, now, scope, state, ticks } from '../store.tsx'
 import { clockTime, deviceWords, duration } from '../words.ts'
 
 /** What each device can do, once it was asked. */
@@ -163,9 +163,9 @@ function Progress({ device: { operation, last_operation }, canEnd, children }: P
       </p>
     )
   }
-  const end = ends.value[operation.operation_id] ?? now.value
-  const left = Math.max(0, (end - now.value) / 1000)
-  const whole = Math.max(1, end / 1000 - operation.started)
+  const end = ends.value[operation.operation_id] ?? ticks.value
+  const left = Math.max(0, (end - ticks.value) / 1000)
+  const whole = Math.max(1, now.value / 1000 + left - operation.started)
   const done = Math.min(1, Math.max(0, 1 - left / whole))
   return (
     <div class="progress">

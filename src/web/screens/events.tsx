@@ -4,7 +4,7 @@ import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import type { RuntimeEvent } from '../../clients/ts/benchd.ts'
 import { Empty } from '../parts.tsx'
-import { bench, link } from '../store.tsx'
+import { bench, link, state } from '../store.tsx'
 import { clockTime, eventSentence } from '../words.ts'
 
 const poll_ms = 1000
@@ -25,12 +25,14 @@ export function EventList({ execution_id }: { execution_id?: string }) {
   const events = useSignal<RuntimeEvent[] | undefined>(undefined)
   const text = useSignal('')
   const paused = useSignal(false)
-  const since = useRef(execution_id ? 0 : Date.now() / 1000 - history_s)
+  const since = useRef<number | undefined>(execution_id ? 0 : undefined)
   useEffect(() => {
     let ended = false
     const poll = async () => {
       while (!ended) {
-        if (!paused.value && !document.hidden && link.value === 'live') {
+        // The clock of this computer may be wrong; that of the service comes with the state.
+        if (since.current === undefined && state.value.time > 0) since.current = state.value.time - history_s
+        if (!paused.value && !document.hidden && link.value === 'live' && since.current !== undefined) {
           const query = { since: since.current, limit: 5000, ...(execution_id && { execution_id }) }
           const answer = await bench.value?.call('getEvents', { query }).catch(() => undefined)
           if (ended) return
