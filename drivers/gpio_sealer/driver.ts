@@ -142,7 +142,7 @@ class GpioSealer extends Mounted<PinsMount<Settings>> implements Device {
     await this.#thermostat.read()
     await this.#clamp.read()
     if (this.#thermostat.target === null && (await this.#heater.read())) {
-      throw new LabError('device_failed', 'its heater was switched on by somebody else; see to that, then initialize')
+      throw new LabError('device_failed', 'its heater was switched on by somebody else; find out why, then initialize')
     }
   }
 }

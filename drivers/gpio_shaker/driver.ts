@@ -134,7 +134,7 @@ class GpioShaker extends Mounted<PinsMount<Settings>> implements Device {
     if (this.#tach) this.#turnsAsAsked({ asked, actual: this.#measured(this.#tach, asked), seconds, last })
     await this.#motor.mustHold()
     if (!(await this.#enable.read()))
-      throw new LabError('device_failed', 'its relay was switched off by somebody else; see to that, then initialize')
+      throw new LabError('device_failed', 'its relay was switched off by somebody else; find out why, then initialize')
   }
 
   /** In a simulation that is made faster the time between pulses says nothing: then it is only seen that there are any. */

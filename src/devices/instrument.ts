@@ -637,7 +637,7 @@ export class Instrument {
 /** A driver's sentence with the request that ends the fault, in place of the word `initialize`. */
 function withRemedy(error: string, request: string): string {
   const sentence = error.replace(/\bthen initialize( the device\.)?$/, '')
-  return sentence === error ? `${error}; see to that, then ${request}` : `${sentence}then ${request}`
+  return sentence === error ? `${error}; remove the cause, then ${request}` : `${sentence}then ${request}`
 }
 
 const unheard =

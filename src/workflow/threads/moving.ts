@@ -213,7 +213,7 @@ async function decide(thread: LabwareThread, { from, to, transporter }: Hop, { e
       ? `as far as is known it is in the gripper of ${labware.held_by}${already}`
       : thread.picking
         ? `it is ${placeOf(labware, from)}`
-        : `it should stand at ${from}`
+        : `as far as is known it stands at ${from}`
   const what = from === to ? `set back at ${to}` : `brought from ${from} to ${to}`
   execution.incident(
     categoryOf(error, 'MOVE_FAILED'),
