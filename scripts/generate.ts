@@ -12,6 +12,7 @@ import { type Document, typescriptClient } from './clients/typescript.ts'
 import { commandsGuide } from './commands_guide.ts'
 import { configSchema } from './config_schema.ts'
 import { documents, withDrivers } from './driver_table.ts'
+import { type Schema, settingsGuide } from './settings_guide.ts'
 import { topologySchema, workflowSchema } from './workflow_schemas.ts'
 
 const top = new URL('../..', import.meta.url)
@@ -22,7 +23,9 @@ await writeText('src/cli/help.txt', overviewOf(await table()))
 await writeText('src/clients/ts/api.ts', typescriptClient(document as unknown as Document))
 const python = 'src/clients/python/benchd.py'
 await writeText(python, withOperations(await readFile(new URL(python, top), 'utf8'), document as unknown as Document))
-await write('src/schemas/config.schema.json', await configSchema())
+const config = await configSchema()
+await write('src/schemas/config.schema.json', config)
+await writeText('systemd/settings.md', settingsGuide(config as Schema))
 await write('src/schemas/topology.schema.json', topologySchema())
 await write('src/schemas/workflow.schema.json', workflowSchema())
 await writeText('src/workflow/README.md', withDiagrams(await readFile(new URL('src/workflow/README.md', top), 'utf8')))

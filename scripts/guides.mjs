@@ -12,6 +12,7 @@ const dist = resolve(process.argv[2] ?? join(top, 'dist'))
 /** By the name of the page: the guide, and its title in the list. src/http/pages.ts serves pages of these names. */
 const guides = {
   care: ['systemd/README.md', 'Install and care'],
+  settings: ['systemd/settings.md', 'Settings'],
   workflows: ['src/workflow/README.md', 'Workflows'],
   commands: ['src/cli/README.md', 'Commands'],
   api: ['src/http/README.md', 'The API'],

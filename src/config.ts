@@ -24,11 +24,18 @@ const DeviceId = v.pipe(
 )
 
 const Transport = v.variant('kind', [
-  v.strictObject({ kind: v.literal('serial'), path: v.pipe(v.string(), v.nonEmpty()) }),
+  v.strictObject({
+    kind: v.literal('serial'),
+    path: v.pipe(v.string(), v.nonEmpty(), v.description('The port, best by its name below /dev/serial/by-id')),
+  }),
   v.strictObject({
     kind: v.literal('tcp'),
-    host: v.pipe(v.string(), v.regex(/^[\w.:-]{1,253}$/, 'must be a name or an address, without a scheme or a port')),
-    port: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(65535)),
+    host: v.pipe(
+      v.string(),
+      v.regex(/^[\w.:-]{1,253}$/, 'must be a name or an address, without a scheme or a port'),
+      v.description('Name or address of the box that has the serial line'),
+    ),
+    port: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(65535), v.description('TCP port of the line on that box')),
   }),
   v.strictObject({ kind: v.literal('pins') }),
   v.strictObject({ kind: v.literal('simulated') }),
@@ -37,15 +44,24 @@ const Transport = v.variant('kind', [
 const Bound = v.strictObject({ min: v.optional(v.pipe(v.number(), v.finite())), max: v.optional(v.pipe(v.number(), v.finite())) })
 
 const DeviceConfig = v.strictObject({
-  device_id: DeviceId,
-  driver: v.picklist([...driverNames, 'external']),
-  name: v.optional(v.pipe(v.string(), v.maxLength(128))),
-  transport: v.optional(Transport),
-  settings: v.optional(v.record(v.string(), v.unknown()), {}),
-  limits: v.optional(v.record(v.string(), Bound), {}),
-  on_restart: v.optional(v.picklist(['halt', 'leave']), 'halt'),
+  device_id: v.pipe(DeviceId, v.description('Its name in the API, in commands and in workflows: letters, digits, `-` and `_`')),
+  driver: v.pipe(v.picklist([...driverNames, 'external']), v.description('The driver of the instrument')),
+  name: v.optional(v.pipe(v.string(), v.maxLength(128), v.description('What people call it; default: the model that its driver tells'))),
+  transport: v.optional(v.pipe(Transport, v.description('How the device is reached; only `external` has none'))),
+  settings: v.optional(v.pipe(v.record(v.string(), v.unknown()), v.description('Settings of its driver, below')), {}),
+  limits: v.optional(
+    v.pipe(v.record(v.string(), Bound), v.description('Narrower limits than those of the model: `{"speed": {"max": 1500}}`')),
+    {},
+  ),
+  on_restart: v.optional(
+    v.pipe(v.picklist(['halt', 'leave']), v.description('Whether a device that was left on is halted when the service begins')),
+    'halt',
+  ),
   identity: v.optional(
-    v.strictObject({ model: v.optional(v.string()), serial_number: v.optional(v.string()), firmware_version: v.optional(v.string()) }),
+    v.pipe(
+      v.strictObject({ model: v.optional(v.string()), serial_number: v.optional(v.string()), firmware_version: v.optional(v.string()) }),
+      v.description('Who the instrument said it is when it was added; another one is refused'),
+    ),
     {},
   ),
 })
@@ -76,27 +92,55 @@ export type Limits = v.InferOutput<typeof Limits>
 
 /** The file as it is written. */
 export const ConfigFile = v.strictObject({
-  $schema: v.optional(v.string()),
-  format: v.literal(1),
-  system_id: v.optional(Id, 'system'),
+  $schema: v.optional(v.pipe(v.string(), v.description('Address of the schema, for editors'))),
+  format: v.pipe(v.literal(1), v.description('Format of this file')),
+  system_id: v.optional(v.pipe(Id, v.description('Name of the bench in events and messages')), 'system'),
   listen: v.optional(
     v.strictObject({
-      host: v.optional(v.pipe(v.string(), v.nonEmpty()), '0.0.0.0'),
-      port: v.optional(Count(0, 65535), 8520),
-      tls: v.optional(v.nullable(v.strictObject({ cert: v.string(), key: v.string() })), null),
+      host: v.optional(
+        v.pipe(v.string(), v.nonEmpty(), v.description('Address to listen on; `127.0.0.1` for this computer alone')),
+        '0.0.0.0',
+      ),
+      port: v.optional(v.pipe(Count(0, 65535), v.description('Port to listen on; 0 for any that is free')), 8520),
+      tls: v.optional(
+        v.nullable(
+          v.strictObject({
+            cert: v.pipe(v.string(), v.description('Path of the certificate, PEM; with it the service speaks HTTPS alone')),
+            key: v.pipe(v.string(), v.description('Path of its key, PEM')),
+          }),
+        ),
+        null,
+      ),
     }),
     {},
   ),
-  hosts: v.optional(v.array(v.pipe(v.string(), v.nonEmpty())), []),
-  cors: v.optional(v.strictObject({ origins: v.optional(v.array(v.pipe(v.string(), v.url())), []) }), {}),
-  time_scale: v.optional(v.pipe(v.number(), v.minValue(1), v.maxValue(1000)), 1),
-  stop_input: v.optional(ContactWiring),
+  hosts: v.optional(
+    v.pipe(
+      v.array(v.pipe(v.string(), v.nonEmpty())),
+      v.description('More names by which browsers may call the service, behind a proxy for example'),
+    ),
+    [],
+  ),
+  cors: v.optional(
+    v.strictObject({
+      origins: v.optional(
+        v.pipe(v.array(v.pipe(v.string(), v.url())), v.description('Web pages of other hosts that may call the API')),
+        [],
+      ),
+    }),
+    {},
+  ),
+  time_scale: v.optional(
+    v.pipe(v.number(), v.minValue(1), v.maxValue(1000), v.description('How many times as fast simulated instruments go')),
+    1,
+  ),
+  stop_input: v.optional(v.pipe(ContactWiring, v.description('A contact on a GPIO pin that stops every device while it is active'))),
   devices: v.optional(v.array(DeviceConfig), []),
   events: v.optional(
     v.strictObject({
-      segment_mib: v.optional(Count(1, 1024), 8),
-      commit_ms: v.optional(Count(1, 10_000), 100),
-      queue: v.optional(Count(1, 100_000), 1000),
+      segment_mib: v.optional(v.pipe(Count(1, 1024), v.description('MiB of one file of the event log')), 8),
+      commit_ms: v.optional(v.pipe(Count(1, 10_000), v.description('Milliseconds between two syncs of the event log to the card')), 100),
+      queue: v.optional(v.pipe(Count(1, 100_000), v.description('Events that a stream may be behind before it loses the oldest')), 1000),
     }),
     {},
   ),

@@ -71,7 +71,7 @@ export const ultrasealModels = {
 export type Settings = { model: string }
 
 export function settingsOf(models: Readonly<Record<string, Model>>, usual: string): v.GenericSchema<unknown, Settings> {
-  return v.strictObject({ model: v.optional(v.picklist(Object.keys(models)), usual) })
+  return v.strictObject({ model: v.optional(v.pipe(v.picklist(Object.keys(models)), v.description('Model of the instrument')), usual) })
 }
 
 export function profileOf(make: string, model: Model, { model: name }: Settings): Profile {

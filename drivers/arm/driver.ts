@@ -14,8 +14,20 @@ import { simulate } from './simulator.ts'
 
 /** `speed` is the simulator's, in mm/s; a real arm goes at its own. `move_timeout_s` is how long one move may take. */
 export const settings = v.strictObject({
-  speed: v.optional(v.pipe(v.number(), v.minValue(1), v.maxValue(2000)), 250),
-  move_timeout_s: v.optional(v.pipe(v.number(), v.minValue(1), v.maxValue(600)), 60),
+  speed: v.optional(
+    v.pipe(
+      v.number(),
+      v.minValue(1),
+      v.maxValue(2000),
+      v.description('Speed of the simulated arm; a real one has its own'),
+      v.metadata({ unit: 'mm/s' }),
+    ),
+    250,
+  ),
+  move_timeout_s: v.optional(
+    v.pipe(v.number(), v.minValue(1), v.maxValue(600), v.description('How long a move may take'), v.metadata({ unit: 's' })),
+    60,
+  ),
 })
 export type Settings = v.InferOutput<typeof settings>
 

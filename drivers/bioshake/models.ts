@@ -42,7 +42,7 @@ export type ModelName = keyof typeof models
 export type Settings = { model: ModelName; acceleration: number | null }
 
 export const settings: v.GenericSchema<unknown, Settings> = v.strictObject({
-  model: v.optional(v.picklist(Object.keys(models) as ModelName[]), '3000-T elm'),
+  model: v.optional(v.pipe(v.picklist(Object.keys(models) as ModelName[]), v.description('Model of the instrument')), '3000-T elm'),
   acceleration: v.optional(
     v.nullable(
       v.pipe(

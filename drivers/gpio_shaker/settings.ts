@@ -47,8 +47,11 @@ const Members = v.strictObject({
     {},
   ),
   full_scale_rpm: v.optional(Quantity(slowest, 20_000, 'rpm', 'Speed when the converter gives all it has'), 1500),
-  pulses_per_turn: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(64)), 1),
-  counter_clockwise: v.optional(v.boolean(), false),
+  pulses_per_turn: v.optional(
+    v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(64), v.description('Pulses of the tachometer in one turn')),
+    1,
+  ),
+  counter_clockwise: v.optional(v.pipe(v.boolean(), v.description('It turns counter-clockwise; needs the pin `direction`')), false),
   longest_s: v.optional(Quantity(1, 86_400, 's', 'Longest run'), 3600),
   ramp_s: v.optional(Quantity(0.5, 60, 's', 'By then it turns as fast as asked'), 5),
   coast_s: v.optional(Quantity(0.5, 120, 's', 'By then it is at rest'), 10),

@@ -25,7 +25,7 @@ export type ModelName = keyof typeof models
 export type Settings = { model: ModelName }
 
 export const settings: v.GenericSchema<unknown, Settings> = v.strictObject({
-  model: v.optional(v.picklist(Object.keys(models) as ModelName[]), 'MATRIX ORBITAL'),
+  model: v.optional(v.pipe(v.picklist(Object.keys(models) as ModelName[]), v.description('Model of the instrument')), 'MATRIX ORBITAL'),
 })
 
 export function modelOf({ model }: Settings): Model {

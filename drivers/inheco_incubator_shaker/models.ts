@@ -19,7 +19,7 @@ const whole = (most: number, description: string) =>
   v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(most), v.description(description))
 
 const given = {
-  model: v.optional(v.picklist(Object.keys(models) as ModelName[]), 'MP shaker'),
+  model: v.optional(v.pipe(v.picklist(Object.keys(models) as ModelName[]), v.description('Model of the instrument')), 'MP shaker'),
   dip: v.optional(whole(15, "The number on the stack's DIP switch"), 2),
   unit: v.optional(whole(5, 'Its place in the stack, 0 at the bottom'), 0),
   amplitude: v.optional(

@@ -149,7 +149,8 @@ class HeaterShaker extends Mounted<SerialMount<Settings>> implements Device {
 
   readonly shake = this.#going.operation(async ({ speed, duration }: { speed: number; duration: number }, signal) => {
     await this.#mustRest('shake')
-    if ((await this.#latch()) !== 'IDLE_CLOSED') throw new LabError('interlock', 'its latch is not closed; lock the plate first (lock_plate)')
+    if ((await this.#latch()) !== 'IDLE_CLOSED')
+      throw new LabError('interlock', 'its latch is not closed; lock the plate first (lock_plate)')
     await this.#order(`M3 S${speed}`, signal)
     const slowDown = () =>
       heardOrObeyed(

@@ -53,7 +53,7 @@ export function PartWiring<const Parts extends readonly [string, ...string[]]>(
   usual: { part: Parts[number]; address: number },
 ) {
   return v.strictObject({
-    part: v.optional(v.picklist(parts), usual.part),
+    part: v.optional(v.pipe(v.picklist(parts), v.description('The chip on the bus')), usual.part),
     bus: Bus,
     address: v.optional(Address, usual.address),
   })

@@ -29,13 +29,19 @@ const Address = v.pipe(
 const HeaderName = v.pipe(v.string(), v.regex(/^[!#$%&'*+.^_`|~\w-]+$/, 'this is no name of a header'))
 
 export const NotifyTarget = v.strictObject({
-  url: v.union([Address, v.strictObject({ file: v.pipe(v.string(), v.nonEmpty()) })]),
+  url: v.union([
+    Address,
+    v.strictObject({ file: v.pipe(v.string(), v.nonEmpty(), v.description('File that holds the address, which is a secret then')) }),
+  ]),
   on: v.optional(
     v.pipe(v.array(v.picklist(notifyKinds)), v.nonEmpty(), v.description('What is told; `alive` is a GET every `every_s` seconds')),
     notifyKinds.filter((kind) => kind !== 'alive'),
   ),
-  format: v.optional(v.picklist(['json', 'slack', 'ntfy']), 'json'),
-  headers: v.optional(v.record(HeaderName, Secret), {}),
+  format: v.optional(v.pipe(v.picklist(['json', 'slack', 'ntfy']), v.description('Form of a message')), 'json'),
+  headers: v.optional(
+    v.pipe(v.record(HeaderName, Secret), v.description('Headers of each request; a value is a text, or `{"file": …}`')),
+    {},
+  ),
   every_s: v.optional(
     v.pipe(v.number(), v.integer(), v.minValue(10), v.maxValue(86_400), v.description('Seconds between two `alive`')),
     60,

@@ -123,8 +123,11 @@ function withNumber(schema: JsonSchema): JsonSchema {
 
 function withUnitInWords(schema: JsonSchema): JsonSchema {
   const { 'x-unit': unit, description } = schema
-  if (unit === undefined || (unit === 's' && /seconds/i.test(String(description)))) return schema
-  return { ...schema, description: description ? `${description}, in ${unit}` : `In ${unit}` }
+  const words = `in ${unit}`
+  // Within a schema that may be null too, it has been said already.
+  const isSaid = String(description).toLowerCase().endsWith(words.toLowerCase()) || (unit === 's' && /seconds/i.test(String(description)))
+  if (unit === undefined || isSaid) return schema
+  return { ...schema, description: description ? `${description}, ${words}` : `In ${unit}` }
 }
 
 function mapped<A, B>(record: Record<string, A>, change: (value: A) => B): Record<string, B> {
