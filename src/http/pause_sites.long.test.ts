@@ -299,7 +299,7 @@ for (const [site, scene] of Object.entries(scenes)) {
     const blockers = await run.blockers()
     t.match(
       blockers.find(({ thread_id }) => thread_id === thread.thread_id),
-      { kind: site === 'RESTART' ? 'paused' : 'error', message: /decide: |resume/, remedy: scene.remedy },
+      { kind: site === 'RESTART' ? 'paused' : 'error', message: /possible decisions: |resume/, remedy: scene.remedy },
     )
     if (scene.latched) {
       const [device_id, state] = scene.latched

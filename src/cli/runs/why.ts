@@ -70,7 +70,7 @@ function waitOf({ thread_id, thread_name, status, waits_for, since_s, because }:
 
 /** They are listed with what they mean. */
 function withoutDecisions(text: string): string {
-  return text.replace(/(;|, or) decide: [A-Z_, ]+$/, '')
+  return text.replace(/; possible decisions: [A-Z_, ]+$/, '')
 }
 
 type About = { run: string; thread: string; device_id: string | null; hasThread: boolean }

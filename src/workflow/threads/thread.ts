@@ -364,7 +364,7 @@ export class LabwareThread {
     if (this.undecidedAt !== 'RESTART') return `paused (${reason}): resume it`
     const hasBegun = this.interrupted?.status === 'EXECUTING_ACTION'
     const what = `${this.last_error} ${hasBegun ? 'in the midst of' : 'before'} ${this.interrupted?.name}`
-    return `${what}: resume it, which does that${hasBegun ? ' again' : ''}, or decide: ${pauseSites.RESTART.join(', ')}`
+    return `${what}: resume it, which does that${hasBegun ? ' again' : ''}; possible decisions: ${pauseSites.RESTART.join(', ')}`
   }
 
   /**
@@ -388,7 +388,7 @@ export class LabwareThread {
     this.pause_reason = 'error'
     this.last_error = messageOf(error)
     const decided = new Promise<Decision | Other>((resolve, reject) => {
-      const what = `${this.last_error}; decide: ${pauseSites[site].join(', ')}`
+      const what = `${this.last_error.replace(/\.$/, '')}; possible decisions: ${pauseSites[site].join(', ')}`
       this.waiting = { kind: 'operator', what, since_ms: this.environment.clock.now(), obstacles: () => [] }
       this.#decide = (decision) => this.environment.steps.push(() => resolve(decision))
       otherwise?.((other) => {
