@@ -388,7 +388,7 @@ export class LabwareThread {
     this.pause_reason = 'error'
     this.last_error = messageOf(error)
     const decided = new Promise<Decision | Other>((resolve, reject) => {
-      const what = `${this.last_error.replace(/\.$/, '')}; possible decisions: ${pauseSites[site].join(', ')}`
+      const what = `${messageOf(error).replace(/\.$/, '')}; possible decisions: ${pauseSites[site].join(', ')}`
       this.waiting = { kind: 'operator', what, since_ms: this.environment.clock.now(), obstacles: () => [] }
       this.#decide = (decision) => this.environment.steps.push(() => resolve(decision))
       otherwise?.((other) => {
