@@ -16,6 +16,13 @@ async function stop(run: Run): Promise<void> {
   await run.over()
 }
 
+/** The newest entry of the run's only thread. */
+const threadOnTheCard = (run: Run) =>
+  run
+    .journal()
+    .match(/^.*"key":"thread .*$/gm)
+    ?.at(-1) ?? ''
+
 const cases = [
   { step: 'PICKING', place: 'at pad_1 or in the gripper of arm-1', kept: ['pad_1'] },
   { step: 'PLACING', place: 'at pad_1 or in the gripper of arm-1 or at shaker_in', kept: ['pad_1', 'shaker_in'] },
@@ -80,6 +87,31 @@ test('after a power cut while it is put down each place is named, and an inciden
   await run.post(`/api/executions/${run.execution_id}/resume`)
   t.equal(await run.over(), 'COMPLETED')
 })
+
+for (const { step, place } of cases) {
+  test(`a power cut at ${step} is reported once, however often the service starts before somebody looks`, async (t) => {
+    const before = await beginRun(t, { workflow: plateRun([{ method: 'shake_it' }]) })
+    await isIn(before, step)
+    await before.until('it on the card', async () => threadOnTheCard(before).includes(`"status":"${step}"}`), 100)
+    let run = await before.afterPowerCut()
+    for (let start = 2; start <= 3; start++) {
+      const restored = run
+      await run.until('the run on the card anew', async () => threadOnTheCard(restored).includes('"move":null'), 100)
+      run = await run.afterPowerCut()
+      const incidents = await run.incidents()
+      t.equal(incidents.length, 1, `start ${start}`)
+      t.match(incidents, [{ category: 'LEDGER_CONTRADICTED', message: new RegExp(`it is ${place}; look`) }])
+      t.match(await run.labware(), [{ position: 'pad_1', held_by: 'arm-1', place }], `start ${start}`)
+    }
+    await run.post(`/api/executions/${run.execution_id}/resume`)
+    const resumed = run
+    await run.heldAgain('plate', 'MOVE')
+    await run.until('the refused move on the card', async () => threadOnTheCard(resumed).includes('"status":"ERRORED"}'), 100)
+    const last = await run.afterPowerCut()
+    await last.thread('plate', 'PAUSED')
+    t.equal((await last.incidents()).filter(({ category }) => category === 'LEDGER_CONTRADICTED').length, 1, 'nothing has moved since')
+  })
+}
 
 test('a topology that is unloaded by force while labware is picked up leaves it where it may be', async (t) => {
   const run = await beginRun(t, { workflow: plateRun([{ method: 'shake_it' }]) })
