@@ -54,6 +54,34 @@ for (const { step, place, kept } of cases) {
   })
 }
 
+test('labware that a run left where its move was cut off is named with the command that clears it, also by the answer to a submission', async (t) => {
+  const other = {
+    labware: 'other',
+    start: { at: 'pad_2' },
+    end: { at: ['pad_1'], mode: 'LEAVE_IN_PLACE' },
+    steps: [{ method: 'shake_it' }],
+  }
+  const besides = plateRun([], { name: 'besides', labware: { other: { type: '96-well' } }, threads: { other }, start: ['other'] })
+  const run = await beginRun(t, { workflow: plateRun([{ method: 'shake_it' }]), besides })
+  await isIn(run, 'PLACING')
+  const [moving] = await run.labware()
+  t.match(moving, { left_by: null, remedy: null })
+  await stop(run)
+  const { labware_id } = moving!
+  const look = `look, and say where it is: benchd labware put ${labware_id} PLACE`
+  t.match(await run.labware(), [{ left_by: run.execution_id, remedy: look }])
+  const { in_the_way } = await run.post<{ in_the_way: object[] }>('/api/submissions', { workflow: 'besides', run_mode: 'LIVE' })
+  const where = 'which is at pad_1 or in the gripper of arm-1 or at shaker_in'
+  t.match(in_the_way, [
+    { position: 'shaker_in', labware_id, execution_id: run.execution_id, message: `shaker_in is kept for plate, ${where}; ${look}` },
+    { position: 'pad_1', labware_id, execution_id: run.execution_id, message: `pad_1 is kept for plate, ${where}; ${look}` },
+  ])
+  await run.carries('plate', 'pad_1')
+  const take = `take it away, and say so: benchd labware put ${labware_id} --off`
+  const left = (await run.labware()).filter(({ name }) => name === 'plate')
+  t.match(left, [{ left_by: run.execution_id, remedy: take }])
+})
+
 test('after a power cut while it is picked up nothing moves before somebody has said where the labware is', async (t) => {
   const before = await beginRun(t, { workflow: plateRun([{ method: 'shake_it' }]) })
   await isIn(before, 'PICKING')
