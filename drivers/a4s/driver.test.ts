@@ -105,6 +105,16 @@ test('a stop in the middle of the cycle ends when the shuttle is home', async (t
   t.match(line.simulator.world, { moving: false, shuttle: 'closed', seals: 0, heating: false })
 })
 
+test('a stop is not confirmed by a status that may have been under way already', async (t) => {
+  const { device, run, line } = await bench()
+  let said = ''
+  line.onWire((direction, bytes) => {
+    if (direction === 'to_host') said += Buffer.from(bytes).toString('latin1')
+  })
+  await run(device.halt())
+  t.equal(said.match(/\*T/g)?.length, 2)
+})
+
 test('whenever a stop comes, the seal that was under way writes nothing after it', async (t) => {
   // At each of the first words, and a few turns of the microtask queue later: there the seal goes from one step to the next.
   for (let words = 1; words <= 3; words++) {

@@ -217,17 +217,17 @@ class A4s extends Mounted<SerialMount<Settings>> implements Device {
     mustBeWell(await this.#feed.current())
   }
 
-  /** Sends reset and heater off together; the next status shows whether the sealer took them. */
+  /** Sends reset and heater off together; from the second status on it shows whether the sealer took them. */
   async halt(): Promise<void> {
     this.#guard.end()
     this.#going.end(new LabError('stopped', 'interrupted by a stop'))
     this.#stopAndCool()
     for (let left = stateChange_s; this.#guard.target === null; left--) {
       const { system, heater } = await this.#feed.next()
-      if (heater === 'off' && (system === 'idle' || system === 'error')) return
-      if (left === 0) throw new LabError('device_failed', `after a stop it is ${system}, heater ${heater}; use its power switch`)
       // The first status may have been under way already.
       const heard = left < stateChange_s
+      if (heard && heater === 'off' && (system === 'idle' || system === 'error')) return
+      if (left === 0) throw new LabError('device_failed', `after a stop it is ${system}, heater ${heater}; use its power switch`)
       if (heard && heater !== 'off' && this.#guard.target === null) await this.#exchange.tell(heaterOff)
     }
   }

@@ -27,7 +27,7 @@ test('values are found by their keys', (t) => {
 })
 
 test('an error is known with an OK at its end and without', (t) => {
-  t.same(errorOf('ERR126:plate lock:not closed OK'), { number: 126, isUnasked: false })
+  t.same(errorOf('ERR126:main motor:plate lock not closed (required) OK'), { number: 126, isUnasked: false })
   t.same(errorOf('ERR003:unhandled gcode'), { number: 3, isUnasked: false })
   t.same(errorOf('async ERR203:heater:thermistor a overtemp OK'), { number: 203, isUnasked: true })
   t.same(errorOf('async ERR111:main motor:unable to move'), { number: 111, isUnasked: true })

@@ -26,7 +26,7 @@ test('it says what it is, how fast, how warm and where its latch is', async (t) 
 
 test('it neither shakes nor goes home with an open latch, and shakes only at speeds that it knows', async (t) => {
   const { ask } = switchedOn()
-  t.match(await ask('M3 S500'), /^ERR126:/)
+  t.match(await ask('M3 S500'), /^ERR126:main motor:plate lock not closed \(required\)/)
   t.match(await ask('G28'), /^ERR126:/)
   await ask('M243', 3000)
   t.match(await ask('M3 S100'), /^ERR120:/)

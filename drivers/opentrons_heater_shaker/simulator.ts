@@ -21,7 +21,7 @@ const texts: Record<number, string> = {
   121: 'main motor:illegal ramp rate',
   123: 'main motor:not home (required)',
   124: 'main motor:not stopped (required)',
-  126: 'plate lock:not closed',
+  126: 'main motor:plate lock not closed (required)',
   127: 'main motor:homing',
   203: 'heater:thermistor a overtemp',
   213: 'heater:illegal target temperature',

@@ -2,11 +2,12 @@
 
 import type { Whereabouts } from '../workflow/whereabouts.ts'
 import { shows, tells } from './asking.ts'
-import { short } from './at_shell.ts'
+import { atShell, short } from './at_shell.ts'
 import { CliError } from './exit.ts'
 import { labwarePathOf } from './runs/ids.ts'
 import { whereOf } from './runs/shown.ts'
 import { table } from './table.ts'
+import { note } from './terminal.ts'
 
 const labwareList = shows({
   name: 'labware list',
@@ -14,6 +15,9 @@ const labwareList = shows({
   operands: [],
   path: () => '/api/labware',
   text: ({ labware }: { labware: Whereabouts[] }) => table(['ID', 'NAME', 'TYPE', 'BARCODE', 'WHERE', 'THREAD', 'MODE'], labware.map(row)),
+  also({ labware }) {
+    for (const one of labware) if (one.remedy !== null) note(atShell(leftStanding(one, one.remedy)))
+  },
 })
 
 const labwarePut = tells({
@@ -32,4 +36,9 @@ export const commands = [labwareList, labwarePut]
 
 function row({ labware_id, name, type, barcode, position, held_by, thread_name, run_mode }: Whereabouts): string[] {
   return [short(labware_id), name, type, barcode ?? '', whereOf({ position, held_by }), thread_name ?? '', run_mode]
+}
+
+function leftStanding({ name, place, left_by }: Whereabouts, remedy: string): string {
+  const since = left_by === null ? '' : ` since run ${short(left_by)}`
+  return `no thread moves ${name}, ${place}${since}; to clear it, ${remedy}`
 }

@@ -37,11 +37,13 @@ const sim = command({
     const time_scale = Number(options['time-scale'] ?? 1)
     if (!(time_scale >= 1)) throw new CliError('usage', `--time-scale ${options['time-scale']} is not a number from 1 up`)
     const served = await serveOnPty(driver, settings, { time_scale, ...(options.link && { link: options.link }) })
-    print(options.json ? JSON.stringify({ driver: name, path: served.path }) : served.path)
-    note(`a simulated ${name} answers there until Ctrl-C`)
-    await new Promise((resolve) => {
+    // Before the path is printed: a program that reads it may end this one at once.
+    const interrupted = new Promise((resolve) => {
       for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, resolve)
     })
+    print(options.json ? JSON.stringify({ driver: name, path: served.path }) : served.path)
+    note(`a simulated ${name} answers there until Ctrl-C`)
+    await interrupted
     await served.close()
     return 0
   },

@@ -16,6 +16,13 @@ async function stop(run: Run): Promise<void> {
   await run.over()
 }
 
+/** The newest entry of the run's only thread. */
+const threadOnTheCard = (run: Run) =>
+  run
+    .journal()
+    .match(/^.*"key":"thread .*$/gm)
+    ?.at(-1) ?? ''
+
 const cases = [
   { step: 'PICKING', place: 'at pad_1 or in the gripper of arm-1', kept: ['pad_1'] },
   { step: 'PLACING', place: 'at pad_1 or in the gripper of arm-1 or at shaker_in', kept: ['pad_1', 'shaker_in'] },
@@ -46,6 +53,34 @@ for (const { step, place, kept } of cases) {
     t.match(await again.labware(), [{ position: kept.at(-1)!, held_by: null, place: `at ${kept.at(-1)}` }])
   })
 }
+
+test('labware that a run left where its move was cut off is named with the command that clears it, also by the answer to a submission', async (t) => {
+  const other = {
+    labware: 'other',
+    start: { at: 'pad_2' },
+    end: { at: ['pad_1'], mode: 'LEAVE_IN_PLACE' },
+    steps: [{ method: 'shake_it' }],
+  }
+  const besides = plateRun([], { name: 'besides', labware: { other: { type: '96-well' } }, threads: { other }, start: ['other'] })
+  const run = await beginRun(t, { workflow: plateRun([{ method: 'shake_it' }]), besides })
+  await isIn(run, 'PLACING')
+  const [moving] = await run.labware()
+  t.match(moving, { left_by: null, remedy: null })
+  await stop(run)
+  const { labware_id } = moving!
+  const look = `look, and say where it is: benchd labware put ${labware_id} PLACE`
+  t.match(await run.labware(), [{ left_by: run.execution_id, remedy: look }])
+  const { in_the_way } = await run.post<{ in_the_way: object[] }>('/api/submissions', { workflow: 'besides', run_mode: 'LIVE' })
+  const where = 'which is at pad_1 or in the gripper of arm-1 or at shaker_in'
+  t.match(in_the_way, [
+    { position: 'shaker_in', labware_id, execution_id: run.execution_id, message: `shaker_in is kept for plate, ${where}; ${look}` },
+    { position: 'pad_1', labware_id, execution_id: run.execution_id, message: `pad_1 is kept for plate, ${where}; ${look}` },
+  ])
+  await run.carries('plate', 'pad_1')
+  const take = `take it away, and say so: benchd labware put ${labware_id} --off`
+  const left = (await run.labware()).filter(({ name }) => name === 'plate')
+  t.match(left, [{ left_by: run.execution_id, remedy: take }])
+})
 
 test('after a power cut while it is picked up nothing moves before somebody has said where the labware is', async (t) => {
   const before = await beginRun(t, { workflow: plateRun([{ method: 'shake_it' }]) })
@@ -80,6 +115,31 @@ test('after a power cut while it is put down each place is named, and an inciden
   await run.post(`/api/executions/${run.execution_id}/resume`)
   t.equal(await run.over(), 'COMPLETED')
 })
+
+for (const { step, place } of cases) {
+  test(`a power cut at ${step} is reported once, however often the service starts before somebody looks`, async (t) => {
+    const before = await beginRun(t, { workflow: plateRun([{ method: 'shake_it' }]) })
+    await isIn(before, step)
+    await before.until('it on the card', async () => threadOnTheCard(before).includes(`"status":"${step}"}`), 100)
+    let run = await before.afterPowerCut()
+    for (let start = 2; start <= 3; start++) {
+      const restored = run
+      await run.until('the run on the card anew', async () => threadOnTheCard(restored).includes('"move":null'), 100)
+      run = await run.afterPowerCut()
+      const incidents = await run.incidents()
+      t.equal(incidents.length, 1, `start ${start}`)
+      t.match(incidents, [{ category: 'LEDGER_CONTRADICTED', message: new RegExp(`it is ${place}; look`) }])
+      t.match(await run.labware(), [{ position: 'pad_1', held_by: 'arm-1', place }], `start ${start}`)
+    }
+    await run.post(`/api/executions/${run.execution_id}/resume`)
+    const resumed = run
+    await run.heldAgain('plate', 'MOVE')
+    await run.until('the refused move on the card', async () => threadOnTheCard(resumed).includes('"status":"ERRORED"}'), 100)
+    const last = await run.afterPowerCut()
+    await last.thread('plate', 'PAUSED')
+    t.equal((await last.incidents()).filter(({ category }) => category === 'LEDGER_CONTRADICTED').length, 1, 'nothing has moved since')
+  })
+}
 
 test('a topology that is unloaded by force while labware is picked up leaves it where it may be', async (t) => {
   const run = await beginRun(t, { workflow: plateRun([{ method: 'shake_it' }]) })

@@ -1,9 +1,18 @@
 // A guess at what somebody meant to write.
 
+const mostListed = 20
+
 /** `; did you mean "speed"?` when a known word is near enough, else nothing. */
 export function didYouMean(word: string, known: readonly string[]): string {
   const meant = nearest(word, known)
   return meant === undefined ? '' : `; did you mean ${JSON.stringify(meant)}?`
+}
+
+/** The same, and all the known words besides, as far as they fit into a sentence. */
+export function didYouMeanAmong(word: string, known: readonly string[]): string {
+  const more = known.length > mostListed ? `, and ${known.length - mostListed} more` : ''
+  const list = known.length === 0 ? '' : `; there is: ${known.slice(0, mostListed).join(', ')}${more}`
+  return `${didYouMean(word, known)}${list}`
 }
 
 /** The known word that is nearest to this one, if it is near enough. */

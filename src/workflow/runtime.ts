@@ -4,7 +4,7 @@ import { LabError, messageOf } from '../errors.ts'
 import type { RuntimeEvent } from '../events/event.ts'
 import type { Hub } from '../events/hub.ts'
 import type { Sink } from '../events/sinks.ts'
-import { didYouMean } from '../kit/did_you_mean.ts'
+import { didYouMeanAmong } from '../kit/did_you_mean.ts'
 import { flatId } from '../kit/flat_id.ts'
 import { Admission, type AdmissionOptions, unbounded } from './admission.ts'
 import { type DryRun, dryRun } from './dry_run.ts'
@@ -412,5 +412,5 @@ function submissionStatus(replay: LogReplay, { submission_id, status }: { submis
 function found<Item>(items: ReadonlyMap<string, Item>, name: string, kind: string): Item {
   const item = items.get(name)
   if (item) return item
-  throw new LabError('not_found', `there is no ${kind} ${JSON.stringify(name)}${didYouMean(name, [...items.keys()])}`)
+  throw new LabError('not_found', `there is no ${kind} ${JSON.stringify(name)}${didYouMeanAmong(name, [...items.keys()])}`)
 }

@@ -3,6 +3,7 @@
 import * as v from 'valibot'
 import { LabError } from '../errors.ts'
 import { didYouMean } from '../kit/did_you_mean.ts'
+import { remedyOf } from './runs/in_the_way.ts'
 import { ShownLabware } from './snapshot.ts'
 import { type Labware, placeOf } from './threads/labware.ts'
 import { knowsBetter } from './threads/moving.ts'
@@ -20,6 +21,11 @@ export const Whereabouts = v.strictObject({
   execution_id: v.pipe(MaybeText, v.description('Of the thread that moves it')),
   thread_id: v.pipe(MaybeText, v.description('null for what just stands there')),
   thread_name: MaybeText,
+  left_by: v.pipe(MaybeText, v.description('The run that moved it last; null while a thread moves it, and where that is not known')),
+  remedy: v.pipe(
+    MaybeText,
+    v.description('What a person does about labware that no thread moves, with the command; null while a thread moves it'),
+  ),
 })
 export type Whereabouts = v.InferOutput<typeof Whereabouts>
 
@@ -38,13 +44,15 @@ export function whereaboutsOf({ labware, environment, thread }: Piece): Whereabo
     execution_id: thread?.execution.execution_id ?? null,
     thread_id: thread?.thread_id ?? null,
     thread_name: thread?.name ?? null,
+    left_by: (!thread && labware.last_run) || null,
+    remedy: thread ? null : remedyOf(labware),
   }
 }
 
 /** Of what stood there when its topology was unloaded. */
 export function rememberedAt(known: Known, position: string | null): Whereabouts {
-  const { labware_id, name, template, type, kind, barcode, tips_left, placing, held_by = null } = known
-  const what = { labware_id, name, template, type, kind, barcode, tips_left }
+  const { labware_id, name, template, type, kind, barcode, tips_left, placing, held_by = null, last_run: left_by = null } = known
+  const what = { labware_id, name, template, type, kind, barcode, tips_left, left_by, remedy: remedyOf(known) }
   return { ...what, run_mode: 'LIVE', position, held_by, place: placeOf({ held_by, placing }, position), ...nobody }
 }
 

@@ -32,7 +32,17 @@ test('a run is named by its workflow, a thread by its name or place, a step by i
   await run('runs', 'emit', 'patient', 'go', 'ask')
   await until<{ steps: object[] }>('/api/operator/steps', ({ steps }) => steps.length === 1)
   const { steps } = await json<{ steps: { step_id: string }[] }>('runs', 'steps')
+  t.equal((await run('labware', 'list')).stderr, '', 'a thread moves it')
   t.match(await run('runs', 'confirm', steps[0]!.step_id), { code: 0 })
+  await until<{ status: string }>(`/api/executions/${id}`, ({ status }) => status === 'COMPLETED')
+  const [short, run8] = [labware_id.slice(0, 8), id.slice(0, 8)]
+  t.match(
+    (await run('labware', 'list')).stderr,
+    `no thread moves plate, at pad_1 since run ${run8}; to clear it, take it away, and say so: `,
+  )
+  t.match((await run('labware', 'list')).stderr, `benchd labware put ${short} --off\n`)
+  t.match(await run('labware', 'put', short, '--off'), { code: 0 })
+  t.equal((await run('labware', 'list')).stderr, '')
 })
 
 test('a word that can mean several is refused with the candidates', async (t) => {

@@ -56,13 +56,17 @@ test('an operator tells a run what to do, and a word too little is an error that
   t.match(await run('workflows', 'delete', 'patient', '--yes'), { code: 0, stdout: /deleted/ })
   for (const [args, code, sentence] of [
     [['runs', 'submit', 'seal-and-sipn'], 3, /did you mean "seal-and-spin"/],
+    [['runs', 'submit', 'nothing'], 3, /there is no workflow "nothing"; there is: .*seal-and-spin.*smc_assay/],
+    [['runs', 'simulate', 'nothing'], 3, /there is no workflow "nothing"; there is: .*seal-and-spin.*smc_assay/],
+    [['runs', 'simulate', 'seal-and-sipn'], 3, /did you mean "seal-and-spin"/],
+    [['workflows', 'show', 'nothing'], 3, /there is no workflow "nothing"; there is: .*seal-and-spin/],
     [['runs', 'submit', 'seal-and-spin', '--var', 'speed'], 2, /NAME=VALUE/],
     [['runs', 'submit', 'seal-and-spin', '--groups', 'many'], 2, /0 to 1000/],
     [['runs', 'submit', 'seal-and-spin', '--mode', 'DREAM'], 2, /run_mode/],
     [['runs', 'emit', id], 2, /NAME is missing/],
     [['workflows', 'put', `${home}/none.json`], 3, /cannot be read/],
     [['workflows', 'delete', 'smc_assay', '--yes'], 5, /comes with the program/],
-    [['topology', 'load', 'nowhere'], 3, /no topology/],
+    [['topology', 'load', 'nowhere'], 3, /there is no topology "nowhere"; there is: .*demo/],
   ] as const) {
     t.match(await run(...args), { code, stdout: '', stderr: sentence }, args.join(' '))
   }

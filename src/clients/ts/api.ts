@@ -242,7 +242,7 @@ export type ListIncidentsResponse = { incidents: Array<Incident> }
 
 export type ExtendLateCallRequest = { seconds: number }
 
-export type ListLabwareResponse = { labware: Array<{ labware_id: string; name: string; template: string; type: string; kind: 'plate' | 'tip_rack' | 'trough'; barcode: string | null; tips_left: number | null; run_mode: 'LIVE' | 'DEVICE_SIM' | 'PURE_SIM'; position: string | null; held_by: string | null; place: string; execution_id: string | null; thread_id: string | null; thread_name: string | null }> }
+export type ListLabwareResponse = { labware: Array<{ labware_id: string; name: string; template: string; type: string; kind: 'plate' | 'tip_rack' | 'trough'; barcode: string | null; tips_left: number | null; run_mode: 'LIVE' | 'DEVICE_SIM' | 'PURE_SIM'; position: string | null; held_by: string | null; place: string; execution_id: string | null; thread_id: string | null; thread_name: string | null; left_by: string | null; remedy: string | null }> }
 
 export type RelocateLabwareRequest = { position: string | null }
 

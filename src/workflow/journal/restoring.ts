@@ -75,7 +75,8 @@ export function restore(execution: Execution, saved: Checkpoint, { submissions, 
   // What is in a gripper is set down first.
   for (const thread of open.sort((a, b) => Number(b.labware.held_by !== null) - Number(a.labware.held_by !== null)))
     setOff(execution, thread, stopping.has(thread.thread_id))
-  for (const thread of open) reportUncertain(thread)
+  const interrupted = new Map(saved.threads.map(({ thread_id, move }) => [thread_id, move?.status]))
+  for (const thread of open) reportUncertain(thread, interrupted.get(thread.thread_id))
   for (const { thread_id, status } of saved.threads) endedSince(execution.threads.get(thread_id)!, status)
   execution.groups.settle()
   execution.takenUp(saved.execution.phase as Phase)

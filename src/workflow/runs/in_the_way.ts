@@ -2,7 +2,7 @@
 
 import * as v from 'valibot'
 import { actionsOf, type Workflow } from '../plans/plan.ts'
-import { placeOf } from '../threads/labware.ts'
+import { type Labware, placeOf } from '../threads/labware.ts'
 import type { RunEnvironment } from '../threads/run_environment.ts'
 import type { Submission } from './submission.ts'
 
@@ -15,23 +15,32 @@ export const LabwareInTheWay = v.strictObject({
 })
 export type LabwareInTheWay = v.InferOutput<typeof LabwareInTheWay>
 
-/** What stands at a position and no thread moves; undefined for a free one, and for a storage, which takes as much as is wanted. */
+/**
+ * What stands at a position, or may, and no thread moves; undefined for a free one, and for a storage, which takes as much as is wanted. A place
+ * where labware may stand whose move was cut off is reserved in the name of that labware.
+ */
 export function inTheWayAt(
   { scheduler, labware }: Pick<RunEnvironment, 'scheduler' | 'labware'>,
   position: string,
 ): LabwareInTheWay | undefined {
-  const { labware_id, reserved_for } = scheduler.position(position)
-  const cut = labware_id === null && reserved_for !== null ? labware.get(reserved_for) : undefined
-  if (cut) {
-    const place = placeOf(cut, scheduler.whereIs(cut.labware_id) ?? null)
-    const message = `${position} is kept for ${cut.name}, which is ${place}; look, and say where it is: benchd labware put ${cut.labware_id} PLACE`
-    return { position, labware_id: cut.labware_id, labware_name: cut.name, execution_id: cut.last_run ?? null, message }
-  }
-  if (labware_id === null || scheduler.whose(labware_id) !== null || scheduler.graph.positions.get(position)?.storage) return undefined
-  const { name = labware_id, last_run = null } = labware.get(labware_id) ?? {}
+  const { labware_id: standing, reserved_for } = scheduler.position(position)
+  const its = labware.get(standing ?? reserved_for ?? '')
+  const labware_id = standing ?? its?.labware_id
+  if (labware_id === undefined || (standing !== null && scheduler.whose(standing) !== null)) return undefined
+  if (standing !== null && scheduler.graph.positions.get(position)?.storage) return undefined
+  const { name = labware_id, last_run = null, held_by = null } = its ?? {}
   const since = last_run === null ? '' : ` since run ${last_run.slice(0, 8)}`
-  const message = `${position} is taken: ${name} has stood there${since}, and no thread moves it; take it away, and ${offTheBench(labware_id)}`
+  const message =
+    its && held_by !== null
+      ? `${position} is kept for ${name}, which is ${placeOf(its, scheduler.whereIs(labware_id) ?? null)}; ${remedyOf(its)}`
+      : `${position} is taken: ${name} has stood there${since}, and no thread moves it; ${remedyOf({ labware_id })}`
   return { position, labware_id, labware_name: name, execution_id: last_run, message }
+}
+
+/** What an operator does about labware that no thread moves. */
+export function remedyOf({ labware_id, held_by = null }: Pick<Labware, 'labware_id'> & { held_by?: string | null }): string {
+  if (held_by !== null) return `look, and say where it is: benchd labware put ${labware_id} PLACE`
+  return `take it away, and ${offTheBench(labware_id)}`
 }
 
 /** How an operator says that labware is no longer on the bench. */

@@ -177,14 +177,17 @@ export function mayBe({ labware, move, placing }: LabwareThread): Pick<Labware, 
   return target === undefined ? { held_by } : { held_by, placing: target }
 }
 
-/** After a restart: reports labware whose move the end of the service cut off, and keeps arms and devices apart where it may be. */
-export function reportUncertain(thread: LabwareThread): void {
+/**
+ * After a restart: keeps arms and devices apart where labware may be whose move was cut off, and reports it. `interrupted` is the status of the
+ * move under way when the service ended: a move that an earlier end cut off was reported at the start after that.
+ */
+export function reportUncertain(thread: LabwareThread, interrupted: string | undefined): void {
   const { execution, labware, placing, picking, thread_id, environment } = thread
   const { labware_id, name, held_by } = labware
   const position = environment.scheduler.whereIs(labware_id)
   if (held_by === null || position === undefined || (!picking && placing === null)) return
   environment.scheduler.reachIn(thread_id, [position, ...(placing === null ? [] : [placing])])
-  if (environment.mode === 'PURE_SIM') return
+  if (environment.mode === 'PURE_SIM' || (interrupted !== 'PICKING' && interrupted !== 'PLACING')) return
   const place = placeOf({ held_by, placing: placing ?? undefined }, position)
   const remedy = `look, and say where it is (benchd labware put ${labware_id} PLACE), before the run is resumed`
   execution.incident('LEDGER_CONTRADICTED', `the service ended while ${held_by} moved ${name}: it is ${place}; ${remedy}`, thread)
