@@ -259,3 +259,49 @@ test('a key that ends meanwhile is told, and the events end with it', async (t) 
   t.equal(await follower.line(), '401')
   t.equal((await follower.ended).code, 0)
 })
+
+test('a connection that is cut anywhere in the answer leads to one operation, and to its record', async (t) => {
+  const { port, secrets, ask } = await openService(t)
+  await ask('POST', '/api/devices/shaker-1/initialize')
+  let length = 0
+  let cut = 0
+  const repeated = new Set<string>()
+  const server = createServer((near) => {
+    const far = connect(port, '127.0.0.1')
+    for (const socket of [near, far]) socket.on('error', () => undefined)
+    near.once('data', (request: Buffer) => {
+      far.write(request)
+      near.pipe(far)
+      const [, key] = /Idempotency-Key: (\S+)/i.exec(request.toString()) ?? []
+      if (key === undefined || repeated.has(key)) return far.pipe(near)
+      repeated.add(key)
+      return far.once('data', (answer: Buffer) => {
+        length = answer.length
+        near.end(answer.subarray(0, cut))
+        cut += 7
+        far.destroy()
+      })
+    })
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  t.teardown(() => server.close())
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const program = `
+import benchd, sys
+benchd._PAUSES_S = (0.0,)
+for line in sys.stdin: say(bench["shaker-1"].unlock_plate()["operation_id"])
+`
+  const { child, line, ended } = python(t, { url, key: secrets.operate }, `import json\nsay = lambda it: print(json.dumps(it))\n${program}`)
+  const ids = new Set<unknown>()
+  let said: string | undefined
+  do {
+    child.stdin.write('\n')
+    said = await line()
+    if (said !== undefined) ids.add(JSON.parse(said))
+  } while (said !== undefined && cut < length)
+  child.stdin.end()
+  t.match(await ended, { code: 0, stderr: '' })
+  t.ok(ids.size > 50, `${ids.size} places`)
+  const { text } = await ask('GET', '/metrics')
+  t.match(text, new RegExp(`^benchd_device_operations_total\\{.*"unlock_plate".*\\} ${ids.size}$`, 'm'), 'each was done once')
+})
