@@ -305,3 +305,22 @@ for line in sys.stdin: say(bench["shaker-1"].unlock_plate()["operation_id"])
   const { text } = await ask('GET', '/metrics')
   t.match(text, new RegExp(`^benchd_device_operations_total\\{.*"unlock_plate".*\\} ${ids.size}$`, 'm'), 'each was done once')
 })
+
+test('an answer of which a byte comes now and then is given up', async (t) => {
+  const server = createServer((near) => {
+    near.on('error', () => undefined).write('HTTP/1.1 200 OK\r\nX-Slow: ')
+    const dripping = setInterval(() => near.write('x'), 20)
+    near.on('close', () => clearInterval(dripping)).resume()
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  t.teardown(() => server.close())
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const program = `
+import os
+slow = Bench(os.environ["BENCHD_URL"], "bk_x", timeout=0.1)
+for call in (slow.devices, slow["shaker-1"].lock_plate):
+    try: call()
+    except BenchError as error: say(type(error).__name__)
+`
+  t.same(await printed(t, { url, key: 'bk_x', retry_s: 1 }, program), ['Unreachable', 'OutcomeUnknown'])
+})
