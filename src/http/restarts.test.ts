@@ -92,7 +92,7 @@ test('a window runs on while the service is away', async (t) => {
   await before.until('the window', async () => (await before.snapshot()).moves.some(({ to }) => to === 'sealer_in'), 100)
   await before.until('it on the card', async () => before.isOnTheCard('"after":"shake"'), 100)
   const run = await before.afterPowerCut()
-  t.match(await run.thread('plate', 'PAUSED'), { waiting: { what: /the service restarted before seal: resume it, which does that,/ } })
+  t.match(await run.thread('plate', 'PAUSED'), { waiting: { what: /the service restarted before seal: resume it, which does that;/ } })
   await run.until('it is missed', async () => (await run.incidents()).length > 0)
   t.match(await run.incidents(), [
     { category: 'WINDOW_MISSED', message: /what comes after shake has not begun within 40 s: plate waits for/ },
