@@ -1,4 +1,4 @@
-// What the README of each driver owes to whoever wires it: how far to trust each fact.
+// The README of each driver says how far to trust each fact, for the person who wires the instrument.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'tap'

@@ -57,7 +57,7 @@ export function rowsOf(schema: Schema, path: string): Row[] {
   return [...plain, ...distinct(objects.flatMap((variant) => rowsOf(told(variant, schema), path)))]
 }
 
-/** What has no description of its own has that of what it belongs to. */
+/** A member without a description takes over the description of its object. */
 function told(member: Schema, above: Schema): Schema {
   return member.description === undefined && above.description !== undefined ? { ...member, description: above.description } : member
 }

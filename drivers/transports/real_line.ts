@@ -1,5 +1,5 @@
-// What a serial port and a connection to a box on the network have in common: each is opened by one at a time, may be closed while it is being
-// opened, may be lost at any moment, and is watched.
+// The base class of a serial port and of a connection to a box on the network: a line that one caller at a time opens, that may be closed while it
+// is being opened or lost at any moment, and whose traffic can be watched.
 
 import { notOpen } from '../../src/devices/failure.ts'
 import { LabError } from '../../src/errors.ts'

@@ -49,7 +49,7 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2
 }
 
-/** What all children that have ended have used, in milliseconds; the kernel tells it in hundredths of a second (proc(5), cutime). */
+/** CPU time of all children that have ended, in milliseconds; the kernel tells it in hundredths of a second (proc(5), cutime). */
 export function childrenCpu(): number {
   const stat = readFileSync('/proc/self/stat', 'utf8')
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')

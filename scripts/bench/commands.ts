@@ -1,4 +1,4 @@
-// What a program costs before it does anything: commands of the shell beside a Node that has nothing to do, the Python client beside the
+// The CPU time that a program costs before it does anything: commands of the shell beside a Node that has nothing to do, the Python client beside the
 // modules that it needs, and the events that it reads beside the plainest reading of the same bytes.
 
 import { execFile } from 'node:child_process'

@@ -1,4 +1,4 @@
-// What the page of the bench does in a browser, screen by screen, by the names that people and screen readers know.
+// The page of the bench is tried in a browser, screen by screen, by the names that people and screen readers know.
 
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'

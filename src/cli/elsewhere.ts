@@ -4,7 +4,7 @@ import { get } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { servedFolders } from '../kit/folder_lock.ts'
 import { ask } from './client.ts'
-import { CliError } from './exit.ts'
+import { CliError, type NotServed } from './exit.ts'
 import { note } from './terminal.ts'
 
 /** The address of `benchd demo` and `benchd serve` by default: `listen.port` in src/config.ts, which is not loaded for this. */
@@ -28,15 +28,23 @@ type Other = { words: string; byOption: string }
  */
 export async function tellNoService({ folder, isNamed, what }: Wish): Promise<void> {
   const other = await otherServices(folder)
-  if (other && !isNamed) {
-    const sentence = `no service runs on the data folder ${folder}, but on this computer ${other.words}`
-    throw new CliError('usage', `${sentence}; to use it: ${other.byOption}; to change the folder all the same: --data-dir ${folder}`)
-  }
+  if (other && !isNamed)
+    throw new CliError('usage', `${notThisFolder(folder, other)}; to change the folder all the same: --data-dir ${folder}`)
   note(`no service runs on the data folder ${folder}${other ? ` (${other.words})` : ''}: ${what} for the next service that uses it`)
 }
 
+/** The error of a command that found no service on the usual folder: it names the service with another folder, where there is one. */
+export async function namingOthers(error: NotServed): Promise<CliError> {
+  const other = await otherServices(error.folder)
+  return other ? new CliError('unreachable', notThisFolder(error.folder, other)) : error
+}
+
+function notThisFolder(folder: string, { words, byOption }: Other): string {
+  return `no service runs on the data folder ${folder}, but on this computer ${words}; to use it: ${byOption}`
+}
+
 /** The services of this computer with another data folder; undefined where there seems to be none. */
-export async function otherServices(folder: string): Promise<Other | undefined> {
+async function otherServices(folder: string): Promise<Other | undefined> {
   const folders = (await servedFolders()).filter((other) => other !== folder)
   const served = await Promise.all(folders.map(async (other) => ((await isService(other)) ? [other] : [])))
   const [first, ...more] = served.flat()

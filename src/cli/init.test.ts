@@ -61,6 +61,9 @@ test('what is wrong is said before anything is written, and a folder with keys g
   const made = await init('--json')
   t.same(JSON.parse(made.stdout), { success: true, config: `${root}/new/bench/config.json`, devices: [], api_key: null })
   t.same(read(`${root}/new/bench/config.json`).devices, [])
+  const device = `shaker-1=bioshake@${root}/dev/ttyUSB0`
+  await benchd(root, ['init', `${root}/other`, '--data-dir', `${root}/data`, '--root', root, '--device', device])
+  t.notMatch(readFileSync(`${root}/other/config.json`, 'utf8'), byId, 'the port has a device, by its other name')
   writeFileSync(`${root}/file`, '')
   t.match(await benchd(root, ['init', `${root}/file`, '--root', root]), { code: 1, stderr: /config\.json was not written/ })
 })

@@ -14,7 +14,7 @@ import { print } from './table.ts'
 import { answerTo, canAsk, note } from './terminal.ts'
 
 type Port = import('../../drivers/transports/ports.ts').SerialPort
-type Device = { device_id: string; driver: string; transport?: object }
+type Device = { device_id: string; driver: string; transport?: { kind: string; path?: string } }
 
 const init = command({
   name: 'init',
@@ -102,15 +102,15 @@ function inWords({ by_id, path, manufacturer, product }: Port): string {
 }
 
 function configuration(devices: readonly Device[], ports: readonly Port[]): string {
-  const used = JSON.stringify(devices)
-  const left = ports.filter(({ by_id, path }) => !used.includes(JSON.stringify(by_id ?? path)))
+  const used = devices.map(({ transport }) => transport?.path)
+  const left = ports.filter(({ by_id, path }) => !used.includes(path) && !(by_id && used.includes(by_id)))
   const entries = devices.map((device) => `\n    ${JSON.stringify(device)}`).join(',')
   return `{
   // The configuration of a bench for benchd. Comments are allowed. After a change: benchd config check, then benchd config reload.
   "format": 1,
   // Every address of this computer; "127.0.0.1" for this computer alone. Whoever comes over the network needs a key: benchd key create
   "listen": { "host": "0.0.0.0", "port": 8520 },
-  // One line for each device; benchd devices add makes more of them, and asks each instrument who it is.${left
+  // One line for each device. The command benchd devices add adds a line, and asks the instrument who it is.${left
     .map((port) => `\n  // A port without a device: ${inWords(port).replaceAll(/[\r\n]/g, ' ')}`)
     .join('')}
   "devices": [${entries}${entries && '\n  '}]

@@ -26,17 +26,10 @@ async function run(args: readonly string[]): Promise<number> {
     behave(known.options)
     return await command.run(known)
   } catch (error) {
-    failed(error instanceof NotServed ? await namingOthers(error) : error, isJsonWanted(args))
-    return exitOf(error)
+    const told = error instanceof NotServed ? await (await import('./elsewhere.ts')).namingOthers(error) : error
+    failed(told, isJsonWanted(args))
+    return exitOf(told)
   }
-}
-
-/** That no service has the folder, and which other one runs on this computer. */
-async function namingOthers(error: NotServed): Promise<CliError> {
-  const { otherServices } = await import('./elsewhere.ts')
-  const other = await otherServices(error.folder)
-  const sentence = `no service runs on the data folder ${error.folder}, but on this computer ${other?.words}; to use it: ${other?.byOption}`
-  return other ? new CliError('unreachable', sentence) : error
 }
 
 /** An error goes to stderr. A program that asked for JSON finds it on stdout too, in the form of every other answer. */

@@ -1,4 +1,4 @@
-// `benchd topology …`: which places there are, and what stands where.
+// `benchd topology …`: the places of the bench and the labware at each of them.
 
 import type { ShownTopology } from '../workflow/snapshot.ts'
 import { shows, tells } from './asking.ts'
@@ -24,7 +24,7 @@ const topologyList = shows({
 
 const topologyShow = shows({
   name: 'topology show',
-  summary: 'Show the loaded topology, and what stands where',
+  summary: 'Show the loaded topology and the labware at each place',
   operands: [],
   path: () => '/api/topology',
   text: ({ name, positions }: ShownTopology) => `${name}\n\n${table(['POSITION', 'OF', 'LABWARE'], positions.map(row))}`,

@@ -67,7 +67,7 @@ export const topologyRoutes: Route<Rooms>[] = [
     path: '/api/topology',
     operation_id: 'getTopology',
     tag: 'workflows',
-    summary: 'Get the loaded topology, and what stands where',
+    summary: 'Get the loaded topology and the labware at each place',
     scope: 'read',
     success: { status: 200, description: 'The topology; labware is that of LIVE runs', schema: ShownTopology },
     errors: [404],

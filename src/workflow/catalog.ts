@@ -192,8 +192,8 @@ export class Catalog {
   }
 
   /**
-   * Keeps which topology is loaded, and what stands where on it in LIVE and is moved by nobody; while none is loaded, what was kept before.
-   * `edit` makes of that what is kept instead. Rejects with `storage`.
+   * Keeps the name of the loaded topology and its LIVE labware that no thread moves, with their places; while no topology is loaded, the labware that
+   * was kept before. `edit` changes that list before it is written. Rejects with `storage`.
    */
   async keepPlaced(edit = (standing: Placed['labware']) => standing): Promise<void> {
     await this.#placed.change((content) => {

@@ -2,8 +2,10 @@
 
 import { CliError } from '../exit.ts'
 
+type Transport = { kind: string; path?: string; host?: string; port?: number }
+
 /** Throws a usage error for an address that is none. */
-export function transportOf(port: string): object {
+export function transportOf(port: string): Transport {
   if (port === 'simulated' || port === 'pins') return { kind: port }
   if (!port.startsWith('tcp:')) return { kind: 'serial', path: port }
   const [, host, number] = /^tcp:\/\/\[?([^/[\]]+?)\]?:(\d{1,5})$/.exec(port) ?? []

@@ -380,7 +380,7 @@ export type Operations = {
   getMetrics: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: unknown }
   /** List topologies */
   listTopologies: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: ListTopologiesResponse }
-  /** Get the loaded topology, and what stands where */
+  /** Get the loaded topology and the labware at each place */
   getTopology: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: Topology }
   /** Load a topology */
   loadTopology: { path: Record<string, never>; query: Record<string, never>; body: LoadTopologyRequest; answer: OperationResult }
