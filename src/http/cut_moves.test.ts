@@ -197,3 +197,19 @@ test('labware about which somebody has said where it is since its pick failed is
   t.match(await run.labware(), [{ position: 'pad_1', held_by: null, place: 'at pad_1' }])
   t.notOk((await run.incidents()).some(({ category }) => category === 'LEDGER_CONTRADICTED'))
 })
+
+test('labware whose pick failed before a power cut is where it stood or in the gripper, until somebody says where it is', async (t) => {
+  const { run: before, thread_id } = await failedPick(t)
+  await before.until('the failed move on the card', async () => threadOnTheCard(before).includes('"status":"ERRORED"}'), 100)
+  const run = await before.afterPowerCut()
+  const place = 'at pad_1 or in the gripper of arm-1'
+  t.match(await run.labware(), [{ position: 'pad_1', held_by: 'arm-1', place }])
+  await run.thread('plate', 'PAUSED')
+  await run.mends('arm-1')
+  await run.post(`/api/executions/${run.execution_id}/resume`)
+  await run.heldAgain('plate', 'MOVE')
+  t.match((await run.recover(thread_id, 'RETRY')).body, { detail: /nobody has said where plate is/ })
+  await run.carries('plate', 'pad_1')
+  await run.recover(thread_id, 'RETRY')
+  t.equal(await run.over(), 'COMPLETED')
+})

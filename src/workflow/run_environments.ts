@@ -197,13 +197,16 @@ export class RunEnvironments {
     victim?.execution.incident('RESERVATION_DEADLOCK', what, victim, { severity: 'INFO' })
   }
 
-  #environment(parts: Omit<RunEnvironment, 'scheduler' | 'labware' | 'newId'>, { graph, document }: Topology): RunEnvironment {
+  #environment(
+    parts: Omit<RunEnvironment, 'scheduler' | 'labware' | 'failedPicks' | 'newId'>,
+    { graph, document }: Topology,
+  ): RunEnvironment {
     const { clock, durations, mode } = parts
     // Where an arm moves for it somebody may wonder why.
     const onDeadlock =
       mode === 'PURE_SIM' ? undefined : (thread_ids: readonly string[], victim: string) => this.#reportDeadlock(thread_ids, victim)
     const scheduler = new Scheduler(graph, { ahead: { clock, hops: new Hops(document, durations) }, ...(onDeadlock && { onDeadlock }) })
-    return { ...parts, scheduler, labware: new Map(), newId: this.#options.newId }
+    return { ...parts, scheduler, labware: new Map(), failedPicks: new Map(), newId: this.#options.newId }
   }
 }
 

@@ -5,6 +5,7 @@ import type { KeyedJournal } from '../../kit/keyed_journal.ts'
 import type { Execution } from '../runs/execution.ts'
 import type { Submission } from '../runs/submission.ts'
 import type { MethodRun } from '../threads/method.ts'
+import { mayBePicked } from '../threads/moving.ts'
 import type { RunEnvironment } from '../threads/run_environment.ts'
 import type { Slot } from '../threads/slots.ts'
 import type { LabwareThread } from '../threads/thread.ts'
@@ -234,7 +235,7 @@ function threadOf(thread: LabwareThread, { inserts }: Execution): ThreadState {
     move,
     window,
   } = thread
-  const isPicking = move?.status.current === 'PICKING'
+  const isPicked = mayBePicked(thread)
   return {
     thread_id,
     name,
@@ -243,7 +244,7 @@ function threadOf(thread: LabwareThread, { inserts }: Execution): ThreadState {
     starts_at: startsAt,
     status: status.current,
     last_error,
-    labware: isPicking ? { ...labware, held_by: move!.hop.transporter } : labware,
+    labware: isPicked ? { ...labware, held_by: move!.hop.transporter } : labware,
     seat: environment.scheduler.whereIs(labware.labware_id) ?? null,
     frames: frames.map(({ path, steps, next, isLoop, inserted }) => ({ path, next, is_loop: isLoop, inserted: placesOf(steps, inserted) })),
     seen: Object.fromEntries(seen),
@@ -257,7 +258,7 @@ function threadOf(thread: LabwareThread, { inserts }: Execution): ThreadState {
       : thread.interrupted,
     retry_on: thread.retryOn,
     window: window && { after: window.after, allowed_s: window.allowed_s, until: window.until, is_told: window.isReported },
-    picking: isPicking || thread.picking,
+    picking: isPicked || thread.picking,
     placing: move?.status.current === 'PLACING' && move.hop.to !== move.hop.from ? move.hop.to : thread.placing,
     move: move && { action_id: move.action_id, path: '', name: null, status: move.status.current },
   }

@@ -401,11 +401,6 @@ export class Scheduler {
     return this.#transporterQueue.holder(transporter)
   }
 
-  /** How often the transporter was granted: whether somebody else has had it since. */
-  turnsOf(transporter: string): number {
-    return this.#transporterQueue.turns(transporter)
-  }
-
   /** Gives the transporter back. Does nothing if the thread does not have it. */
   giveBack(transporter: string, thread_id: string): void {
     this.#transporterQueue.giveBack(transporter, thread_id)

@@ -8,7 +8,6 @@ export class TransporterQueue {
   readonly #holders = new Map<string, Turn>()
   readonly #queues = new Map<string, SmallSet<Turn>>()
   readonly #granted: Turn[] = []
-  readonly #turns = new Map<string, number>()
   readonly #isPressed: ((thread_id: string) => boolean) | undefined
   #isCalling = false
 
@@ -31,11 +30,6 @@ export class TransporterQueue {
 
   holder(transporter: string): string | undefined {
     return this.#holders.get(transporter)?.thread_id
-  }
-
-  /** How often the transporter was granted. */
-  turns(transporter: string): number {
-    return this.#turns.get(transporter) ?? 0
   }
 
   /** The threads that have the transporters for which the thread waits. */
@@ -76,7 +70,6 @@ export class TransporterQueue {
     if (turn) {
       queue.delete(turn)
       this.#holders.set(transporter, turn)
-      this.#turns.set(transporter, this.turns(transporter) + 1)
       this.#granted.push(turn)
     }
     this.#call()

@@ -12,8 +12,8 @@ export class MoveRun {
   picked_ms: number | null = null
   /** Whether the place was commanded. */
   isPlacing = false
-  /** Set when the pick failed in the midst of the motion: how often the transporter had been granted by then. */
-  failedPick: number | null = null
+  /** The pick failed in the midst of the motion, and nothing has shown since where the labware is. */
+  hasFailedPick = false
   readonly status: Status<ActionStatus>
 
   constructor(thread: Carrier, hop: Hop) {

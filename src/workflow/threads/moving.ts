@@ -80,7 +80,7 @@ export function knowsBetter(thread: LabwareThread): void {
   const { placing, environment, thread_id } = thread
   thread.placing = null
   thread.picking = false
-  if (thread.move) thread.move.failedPick = null
+  if (thread.move) thread.move.hasFailedPick = false
   thread.touch()
   if (placing !== null) environment.scheduler.letGo(thread_id, placing)
 }
@@ -155,22 +155,44 @@ function mayStandThere({ labware }: LabwareThread, { hop, isPlacing }: MoveRun):
   if (labware.held_by !== null && isPlacing && hop.to !== hop.from) labware.placing = hop.to
 }
 
-/**
- * Marks labware whose pick failed, and about which nobody has said where it is: it may be in the gripper. Not once another thread has had
- * the transporter, which would not have begun with something in its gripper, nor on the clock alone.
- */
-function mayBeInGripper({ labware, environment, thread_id }: LabwareThread, { hop, failedPick }: MoveRun): void {
-  const { transporter, from } = hop
-  const { scheduler, mode } = environment
-  if (failedPick === null || mode === 'PURE_SIM' || labware.held_by !== null || scheduler.whereIs(labware.labware_id) !== from) return
-  if (scheduler.turnsOf(transporter) !== failedPick || scheduler.userOf(transporter) !== undefined) return
-  scheduler.take(transporter, thread_id, () => {})
+/** Marks labware whose pick failed, and about which nobody has said where it is: it may be in the gripper. */
+function mayBeInGripper(thread: LabwareThread, { hop: { transporter } }: MoveRun): void {
+  const { labware, environment, thread_id } = thread
+  if (!mayBePicked(thread) || environment.scheduler.userOf(transporter) !== undefined) return
+  environment.scheduler.take(transporter, thread_id, () => {})
   labware.held_by = transporter
+}
+
+/**
+ * Whether the labware may be in the gripper although nothing says so yet: it is being picked up, or that failed, and nobody has said where
+ * it is. Not once another thread has begun to pick with the transporter, which its gripper would not have allowed, nor on the clock alone.
+ */
+export function mayBePicked({ move, labware, environment }: LabwareThread): boolean {
+  if (move === null) return false
+  if (move.status.current === 'PICKING') return true
+  const isWhereItWas = labware.held_by === null && environment.scheduler.whereIs(labware.labware_id) === move.hop.from
+  return move.hasFailedPick && isWhereItWas && environment.mode !== 'PURE_SIM'
+}
+
+/** A pick failed in the midst of the motion: so it stays until a pick of another thread begins with the transporter. */
+function failedToPick(thread: LabwareThread, move: MoveRun): void {
+  move.hasFailedPick = true
+  thread.environment.failedPicks.set(move.hop.transporter, () => {
+    move.hasFailedPick = false
+    thread.touch()
+  })
+}
+
+/** The gripper is empty: what another thread failed to pick with it stands where it stood. */
+function beginsToPick({ environment }: LabwareThread, { hop, status }: MoveRun): void {
+  environment.failedPicks.get(hop.transporter)?.()
+  environment.failedPicks.delete(hop.transporter)
+  status.become('PICKING')
 }
 
 /** Where labware may be whose thread is cut off now: the gripper that may have it, and the position where it may stand already. */
 export function mayBe({ labware, move, placing }: LabwareThread): Pick<Labware, 'held_by' | 'placing'> {
-  const isPicked = move !== null && (move.status.current === 'PICKING' || move.failedPick !== null)
+  const isPicked = move !== null && (move.status.current === 'PICKING' || move.hasFailedPick)
   const held_by = labware.held_by ?? (isPicked ? move.hop.transporter : null)
   if (held_by === null) return { held_by }
   const target = move?.isPlacing && move.hop.to !== move.hop.from ? move.hop.to : (placing ?? labware.placing)
@@ -269,7 +291,7 @@ async function carry(thread: LabwareThread, move: MoveRun, isThere: () => boolea
       move.status.become('PREPARING_TO_MOVE')
       await getReady(environment, transporter, signal)
       for (const position of [from, to]) await open(position)
-      move.status.become('PICKING')
+      beginsToPick(thread, move)
       move.picked_ms = environment.clock.now()
       await kept(thread)
       await equipment.carry(transporter, 'pick', from, signal)
@@ -289,7 +311,7 @@ async function carry(thread: LabwareThread, move: MoveRun, isThere: () => boolea
     if (signal.aborted && move.picked_ms !== null && scheduler.whereIs(labware.labware_id) === from) labware.held_by ??= transporter
     if (signal.aborted) mayStandThere(thread, move)
     // An arm that refused has not moved.
-    if (!signal.aborted && move.status.current === 'PICKING' && !isHarmless(error)) move.failedPick = scheduler.turnsOf(transporter)
+    if (!signal.aborted && move.status.current === 'PICKING' && !isHarmless(error)) failedToPick(thread, move)
     throw error
   } finally {
     letGo?.()

@@ -21,6 +21,8 @@ export type RunEnvironment = {
   readonly labware: Map<string, Labware>
   /** What was learned of how long things take: learned further where something is driven. */
   readonly durations?: Durations | undefined
+  /** By transporter whose last pick failed: what to call when its gripper is known to be empty. */
+  readonly failedPicks: Map<string, () => void>
   newId(): string
 }
 
