@@ -178,9 +178,11 @@ async function failedPick(t: Test): Promise<{ run: Run; thread_id: string }> {
 
 test('labware whose pick failed is where it stood or in the gripper when its thread is given up', async (t) => {
   const { run, thread_id } = await failedPick(t)
+  const place = 'at pad_1 or in the gripper of arm-1'
+  t.match(await run.labware(), [{ position: 'pad_1', held_by: null, place }], 'while its thread is held')
+  t.ok((await run.incidents()).some(({ category, message }) => category === 'MOVE_FAILED' && message.endsWith(`it is ${place}`)))
   await run.recover(thread_id, 'ABORT_THREAD')
   await run.over()
-  const place = 'at pad_1 or in the gripper of arm-1'
   const [left] = await run.labware()
   t.match(left, { position: 'pad_1', held_by: 'arm-1', place })
   t.ok((await run.incidents()).some(({ category, message }) => category === 'LEDGER_CONTRADICTED' && message.includes(place)))

@@ -6,7 +6,7 @@ import { didYouMean } from '../kit/did_you_mean.ts'
 import { remedyOf } from './runs/in_the_way.ts'
 import { ShownLabware } from './snapshot.ts'
 import { type Labware, placeOf } from './threads/labware.ts'
-import { knowsBetter } from './threads/moving.ts'
+import { knowsBetter, mayBe } from './threads/moving.ts'
 import { type RunEnvironment, runModes } from './threads/run_environment.ts'
 import type { LabwareThread } from './threads/thread.ts'
 
@@ -40,7 +40,7 @@ export function whereaboutsOf({ labware, environment, thread }: Piece): Whereabo
     run_mode: environment.mode,
     position,
     held_by,
-    place: placeOf({ held_by, placing: labware.placing ?? thread?.placing ?? undefined }, position),
+    place: placeOf(thread ? mayBe(thread) : labware, position),
     execution_id: thread?.execution.execution_id ?? null,
     thread_id: thread?.thread_id ?? null,
     thread_name: thread?.name ?? null,

@@ -190,10 +190,10 @@ function beginsToPick({ environment }: LabwareThread, { hop, status }: MoveRun):
   status.become('PICKING')
 }
 
-/** Where labware may be whose thread is cut off now: the gripper that may have it, and the position where it may stand already. */
-export function mayBe({ labware, move, placing }: LabwareThread): Pick<Labware, 'held_by' | 'placing'> {
-  const isPicked = move !== null && (move.status.current === 'PICKING' || move.hasFailedPick)
-  const held_by = labware.held_by ?? (isPicked ? move.hop.transporter : null)
+/** Where the labware of a thread may be now: the gripper that may have it, and the position where it may stand already. */
+export function mayBe(thread: LabwareThread): Pick<Labware, 'held_by' | 'placing'> {
+  const { labware, move, placing } = thread
+  const held_by = labware.held_by ?? (mayBePicked(thread) ? move!.hop.transporter : null)
   if (held_by === null) return { held_by }
   const target = move?.isPlacing && move.hop.to !== move.hop.from ? move.hop.to : (placing ?? labware.placing)
   return target === undefined ? { held_by } : { held_by, placing: target }
@@ -236,8 +236,8 @@ async function decide(thread: LabwareThread, { from, to, transporter }: Hop, { e
   const where =
     labware.held_by && !thread.picking
       ? `as far as is known it is in the gripper of ${labware.held_by}${already}`
-      : thread.picking
-        ? `it is ${placeOf(labware, from)}`
+      : thread.picking || mayBePicked(thread)
+        ? `it is ${placeOf(mayBe(thread), from)}`
         : `as far as is known it stands at ${from}`
   const what = from === to ? `set back at ${to}` : `brought from ${from} to ${to}`
   execution.incident(
