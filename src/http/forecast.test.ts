@@ -53,14 +53,14 @@ function agree(t: Test, { foretold, taken }: { foretold: number; taken: number }
 }
 
 // At pace 16 each turn of the event loop that a run needs counts as a second of the instruments, and more of them on a busy machine.
-for (const { time_scale, later } of [
-  { time_scale: 1, later: 0.1 },
-  { time_scale: 16, later: 0.2 },
+for (const { time_scale, first, later } of [
+  { time_scale: 1, first: 0.1, later: 0.1 },
+  { time_scale: 16, first: 0.25, later: 0.25 },
 ]) {
-  test(`at pace ${time_scale} the first run on a cold bench takes what is foretold within 10 %, and later runs within ${later * 100} %`, async (t) => {
+  test(`at pace ${time_scale} the first run on a cold bench takes what is foretold within ${first * 100} %, and later runs within ${later * 100} %`, async (t) => {
     const { run } = await coldBench(t, time_scale)
     const cold = await run()
-    agree(t, cold, 0.1)
+    agree(t, cold, first)
     for (let n = 2; n <= 3; n++) {
       const warm = await run()
       agree(t, warm, later)
