@@ -133,11 +133,10 @@ async function takeUp(execution: Execution): Promise<void> {
 function putRight({ environment }: Execution, { labware_id, name, held_by }: LabwareThread['labware']): void {
   const is = orders.places[labware_id]
   const position = environment.scheduler.whereIs(labware_id)
-  // Nobody has seen it yet: it is still in its storage, out of which it was being picked.
-  if (!is) {
-    if (held_by !== null && position !== undefined) runtime.relocate(labware_id, { position })
-    return
-  }
+  // It has never left its storage: whatever was picking it up has not.
+  const isStill = !is && held_by !== null && position !== undefined
+  if (isStill) runtime.relocate(labware_id, { position })
+  if (!is) return
   if ('arm' in is && held_by === null && position !== undefined) say({ by_hand: position, labware_id })
   else if ('position' in is && held_by !== null) runtime.relocate(labware_id, { position: is.position })
   else if ('arm' in is ? held_by !== is.arm : position !== is.position)

@@ -1,6 +1,6 @@
 // For tests on a clock turned by hand. What is under way on the disk takes time of ours, and no time-out should run down meanwhile.
 
-import fs, { open } from 'node:fs/promises'
+import fs, { type FileHandle, open } from 'node:fs/promises'
 import { syncBuiltinESMExports } from 'node:module'
 import { devNull } from 'node:os'
 import { VirtualClock } from '../kit/clock.ts'
@@ -36,8 +36,15 @@ function counted(call: Call): Call {
       const over = () => {
         underWay--
       }
-      result.then(over, over)
+      result.then(countClose).then(over, over)
     }
     return result
   }
+}
+
+/** Each file handle has a `close` of its own, which its prototype does not know. */
+function countClose(result: unknown): void {
+  if (!(result instanceof handle.constructor)) return
+  const opened = result as FileHandle
+  opened.close = counted(opened.close as Call) as FileHandle['close']
 }
