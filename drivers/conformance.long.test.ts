@@ -5,6 +5,7 @@ import * as v from 'valibot'
 import { conformance, conformanceInVirtualTime, saysWhatToDo } from '../src/testing/drivers/conformance.ts'
 import { conformanceOfHalts } from '../src/testing/drivers/halt_conformance.ts'
 import { tampered } from '../src/testing/drivers/tampered.ts'
+import { conformanceOfIdling } from '../src/testing/drivers/idle_conformance.ts'
 import { conformanceOnTheWire, type VirtualSubject } from '../src/testing/drivers/wire_conformance.ts'
 import { onPins, onSimulator } from '../src/testing/drivers.ts'
 import { type AnyDriver, type Driver, isOnPins } from './driver.ts'
@@ -58,6 +59,7 @@ for (const name of driverNames) {
       await conformanceInVirtualTime(t, make)
       await conformanceOnTheWire(t, make)
       await conformanceOfHalts(t, driver, settings)
+      await conformanceOfIdling(t, driver, settings)
       await leavesNoTimer(t, make)
     })
   }

@@ -109,6 +109,24 @@ test('while it heats the watchdog is armed again every 20 s, and never after a s
   t.equal(armed(), before)
 })
 
+test('while nothing runs the watchdog stays armed, so that a shake can follow another however much later', async (t) => {
+  for (const model of ['MATRIX ORBITAL', 'KS 260 control']) {
+    const { device, run, clock, line, written } = await bench({ model })
+    await run(device.shake!({ speed: 400, duration: 5 }, calm))
+    for (let s = 0; s < 120; s += 2) {
+      await clock.advance(2000)
+      await run(device.check())
+    }
+    t.match(line.simulator.world, { tripped: false }, model)
+    await run(device.shake!({ speed: 400, duration: 5 }, calm))
+    await run(device.initialize({}, calm))
+    written.length = 0
+    await clock.advance(30_000)
+    await run(device.check())
+    t.notOk(written.includes('OUT_WD1@60\r\n'), `${model}: RESET disarms it, and nothing arms it before the next operation`)
+  }
+})
+
 test('a heater whose watchdog does not confirm any more is switched off', async (t) => {
   const { device, run, clock, line } = await onSimulator({ ...driver, simulate: forgetful })
   await run(device.initialize({}, calm))

@@ -46,8 +46,8 @@ class IkaShaker extends Mounted<SerialMount<Settings>> implements Device {
   readonly #heat = new HeatWatch(this.at.clock, warming)
   readonly #going = new Going(this.at.line)
   #name: string | undefined
-  /** When its watchdog was last armed. */
-  #armedAt = Number.NEGATIVE_INFINITY
+  /** When its watchdog was last armed; undefined when it was not since it was initialized. */
+  #armedAt: number | undefined
   readonly #exchange = new Exchange<string, string>(this.at.line, {
     framer: nextLine,
     encode,
@@ -92,6 +92,7 @@ class IkaShaker extends Mounted<SerialMount<Settings>> implements Device {
     if (speed >= rest) throw new LabError('interlock', `it turns at ${speed} rpm; wait until it is at rest, or stop it, then initialize`)
     this.#heat.end()
     await this.#tell('RESET', signal)
+    this.#armedAt = undefined
     await sleep(this.at.clock, reset_ms, signal)
     const identity = await this.identify()
     await this.#mustBeWell()
@@ -114,8 +115,6 @@ class IkaShaker extends Mounted<SerialMount<Settings>> implements Device {
     await keepTime(keeping, async (seconds) => {
       mustTurn({ asked, actual: await this.#read('PV', motor), tolerance: Math.max(20, asked * 0.05), seconds, ramp_s })
       await this.#mustBeWell()
-      signal.throwIfAborted()
-      await this.#stayArmed()
     })
   }
 
@@ -132,7 +131,7 @@ class IkaShaker extends Mounted<SerialMount<Settings>> implements Device {
   async #arm(): Promise<void> {
     const command = `OUT_WD1@${watchdog_s}`
     try {
-      await this.#exchange.command(command, { deadline_ms: reply_ms, accepts: (text) => echoes(text, watchdog_s) })
+      await this.#exchange.query(command, { deadline_ms: reply_ms, accepts: (text) => echoes(text, watchdog_s) })
     } catch (error) {
       if (!(error instanceof LabError) || error.code !== 'no_reply') throw error
       const sentence = `it did not confirm ${command}, its watchdog, and nothing goes on without it; see that its firmware knows OUT_WD1, and its cable`
@@ -141,8 +140,9 @@ class IkaShaker extends Mounted<SerialMount<Settings>> implements Device {
     this.#armedAt = this.at.clock.now()
   }
 
+  /** Also while nothing runs: nothing is known that disarms it but RESET, and after it has fired the instrument does not start again. */
   async #stayArmed(): Promise<void> {
-    if (this.at.clock.now() - this.#armedAt >= refresh_s * 1000) await this.#arm()
+    if (this.#armedAt !== undefined && this.at.clock.now() - this.#armedAt >= refresh_s * 1000) await this.#arm()
   }
 
   /** The shaker does not acknowledge a stop, so the stop is repeated while it turns. */
@@ -172,12 +172,11 @@ class IkaShaker extends Mounted<SerialMount<Settings>> implements Device {
     throw new LabError('device_failed', `it says that it has ${temperature} °C, which cannot be; see to its sensor`)
   }
 
-  /** Too hot, not getting warm or not to be asked: the heater is switched off before that is said. While it heats its watchdog stays armed. */
+  /** Too hot, not getting warm or not to be asked: the heater is switched off before that is said. */
   async #mustBeWell(): Promise<void> {
-    if (!this.#model.temperature) return
     try {
-      const wrong = this.#heat.wrongWith(await this.#readTemperature())
-      if (!wrong) return await (this.#heat.target === null ? undefined : this.#stayArmed())
+      const wrong = this.#model.temperature && this.#heat.wrongWith(await this.#readTemperature())
+      if (!wrong) return await this.#stayArmed()
       this.#cool()
       throw new LabError('device_failed', `${wrong}; its heater was switched off, see to it, then initialize`)
     } catch (error) {
@@ -192,14 +191,15 @@ class IkaShaker extends Mounted<SerialMount<Settings>> implements Device {
   }
 
   async check(): Promise<void> {
-    if (this.#model.temperature) await this.#mustBeWell()
-    else await this.#read('PV', motor)
+    if (!this.#model.temperature) await this.#read('PV', motor)
+    await this.#mustBeWell()
   }
 
   /** Both commands go out in one go, and the second once more: nobody knows whether it hears two without a pause in between. */
   async halt(): Promise<void> {
     this.#going.end(new LabError('stopped', 'interrupted by a stop'))
     this.#heat.end()
+    this.#armedAt = undefined
     this.#exchange.interrupt(`STOP_${motor}`)
     if (this.#model.temperature) this.#exchange.interrupt(`STOP_${plate}`)
     // The shaker does not acknowledge a stop, so its motor has to show that it obeys.
