@@ -29,6 +29,14 @@ export class Tripwire {
     this.going.end(error)
   }
 
+  /** Makes an operation that is refused once the device was switched off, also before the service has heard of that. */
+  operation<Params, Result>(work: (params: Params, going: AbortSignal) => Promise<Result>) {
+    return this.going.operation((params: Params, going) => {
+      this.mustBeIntact()
+      return work(params, going)
+    })
+  }
+
   /** Forgets why the device was switched off. */
   reset(): void {
     this.#tripped = undefined

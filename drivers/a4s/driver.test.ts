@@ -200,6 +200,16 @@ test('a block that gets too hot while nothing runs is switched off, and the next
   await run(device.check())
 })
 
+test('after it was switched off nothing begins, though no check has told of it yet', async (t) => {
+  const { device, clock, run, line, written } = await warmBench()
+  line.setFault('overtemperature')
+  await clock.advance(10_000)
+  line.clearFaults()
+  written.length = 0
+  await t.rejects(run(device.seal!({ temperature: 100, duration: 3 }, calm)), { code: 'device_failed', message: /set to 60 °C/ })
+  t.same(written, [])
+})
+
 test('no words for three seconds while it heats switch the heater off', async (t) => {
   const { device, clock, run, line, written } = await warmBench()
   line.setFault('no_reply')

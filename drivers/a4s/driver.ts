@@ -192,6 +192,7 @@ class A4s extends Mounted<SerialMount<Settings>> implements Device {
 
   /** Returns a status that may be acted upon. Throws `interlock` when no operation can begin now. */
   #ready(): Status {
+    this.#mustNotHaveTripped()
     const status = this.#feed.fresh()
     if (isSealing(status.system)) throw new LabError('interlock', 'it is sealing; wait until it has finished')
     if (!status.sensors.door_closed) throw new LabError('interlock', 'its clean door is open; close it')
@@ -210,10 +211,14 @@ class A4s extends Mounted<SerialMount<Settings>> implements Device {
     return this.#identity()
   }
 
-  async check(): Promise<void> {
+  #mustNotHaveTripped(): void {
     const error = this.#tripped
     this.#tripped = undefined
     if (error) throw error
+  }
+
+  async check(): Promise<void> {
+    this.#mustNotHaveTripped()
     mustBeWell(await this.#feed.current())
   }
 

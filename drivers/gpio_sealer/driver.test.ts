@@ -142,8 +142,11 @@ test('a value that the sensor cannot measure switches off at once, and stays so 
     says = undefined
     await clock.advance(60_000)
     t.equal(board.simulator.world.heating, false, 'it stays off')
-    await t.rejects(run(device.check()), { code: 'device_failed', message: /which it cannot measure/ })
+    for (const begin of [() => device.set_temperature!({ temperature: 120 }, calm), () => device.check()])
+      await t.rejects(run(begin()), { code: 'device_failed', message: /which it cannot measure/ })
+    t.equal(board.simulator.world.heating, false, 'nothing begins before it is initialized')
     await run(device.initialize({}, calm))
+    await run(device.set_temperature!({ temperature: 120 }, calm))
   }
 })
 

@@ -51,7 +51,7 @@ class GpioSealer extends Mounted<PinsMount<Settings>> implements Device {
   readonly #estop = new Interlocks(this.at.board, { estop: 'the contact of its emergency stop' }, this.#tripwire.trip)
   readonly #early = this.#tripwire.going.early
   readonly #outputs = new Outputs([this.#heater, this.#clamp])
-  readonly set_temperature = this.#tripwire.going.operation((params: Params<'set_temperature'>, signal) =>
+  readonly set_temperature = this.#tripwire.operation((params: Params<'set_temperature'>, signal) =>
     this.#setTemperature(params, signal),
   )
 
@@ -93,7 +93,7 @@ class GpioSealer extends Mounted<PinsMount<Settings>> implements Device {
   }
 
   /** Heats, presses, and leaves the plate hot. */
-  readonly seal = this.#tripwire.going.operation(async ({ temperature, duration }: { temperature: number; duration: number }, signal) => {
+  readonly seal = this.#tripwire.operation(async ({ temperature, duration }: { temperature: number; duration: number }, signal) => {
     await this.#guard.arm(signal)
     try {
       await this.#setTemperature({ temperature }, signal)

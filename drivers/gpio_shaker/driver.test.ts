@@ -54,6 +54,13 @@ test('a lid that opens in a run switches off at that moment, and the run fails',
   await clock.run(device.shake!({ speed: 600, duration: 5 }, calm))
 })
 
+test('a relay that somebody else switches on while nothing runs is noticed', async (t) => {
+  const { device, board, run } = await ready()
+  await run(device.check())
+  board.pin('enable').writeNow(true)
+  await t.rejects(run(device.check()), { code: 'device_failed', message: /its relay was switched on by somebody else/ })
+})
+
 test('with its lid open or its plate not locked it does not begin', async (t) => {
   const { device, board, run, written } = await ready()
   board.setFault('interlock_open')

@@ -88,7 +88,7 @@ class GpioShaker extends Mounted<PinsMount<Settings>> implements Device {
     })
   }
 
-  readonly shake = this.#tripwire.going.operation(async ({ speed, duration }: { speed: number; duration: number }, signal) => {
+  readonly shake = this.#tripwire.operation(async ({ speed, duration }: { speed: number; duration: number }, signal) => {
     if (this.#unlocked) throw new LabError('interlock', 'its plate is not locked; lock_plate first')
     await this.#interlocks.arm(signal)
     try {
@@ -179,7 +179,7 @@ class GpioShaker extends Mounted<PinsMount<Settings>> implements Device {
   /** A spring locks it. */
   readonly lock_plate =
     this.#solenoid &&
-    this.#tripwire.going.operation(async (_params: object, signal) => {
+    this.#tripwire.operation(async (_params: object, signal) => {
       this.#cancelRelock()
       await this.#solenoid?.write(false)
       await sleep(this.at.clock, settle_ms, signal)
@@ -190,7 +190,7 @@ class GpioShaker extends Mounted<PinsMount<Settings>> implements Device {
   /** For so long as the solenoid stands it; then the spring locks it again. */
   readonly unlock_plate =
     this.#solenoid &&
-    this.#tripwire.going.operation(async (_params: object, signal) => {
+    this.#tripwire.operation(async (_params: object, signal) => {
       this.#cancelRelock()
       this.#cancelRelock = this.at.clock.after(this.at.settings.solenoid_s * 1000, () => void this.#relock())
       this.#unlocked = true
@@ -213,7 +213,8 @@ class GpioShaker extends Mounted<PinsMount<Settings>> implements Device {
   async check(): Promise<void> {
     this.#tripwire.mustBeIntact()
     await this.#motor.mustHold()
-    await this.#enable.read()
+    if (await this.#enable.read())
+      throw new LabError('device_failed', 'its relay was switched on by somebody else; find out why, then initialize')
     await this.#solenoid?.read()
     await this.#sensor?.read()
   }
