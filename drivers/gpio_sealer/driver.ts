@@ -51,9 +51,7 @@ class GpioSealer extends Mounted<PinsMount<Settings>> implements Device {
   readonly #estop = new Interlocks(this.at.board, { estop: 'the contact of its emergency stop' }, this.#tripwire.trip)
   readonly #early = this.#tripwire.going.early
   readonly #outputs = new Outputs([this.#heater, this.#clamp])
-  readonly set_temperature = this.#tripwire.operation((params: Params<'set_temperature'>, signal) =>
-    this.#setTemperature(params, signal),
-  )
+  readonly set_temperature = this.#tripwire.operation((params: Params<'set_temperature'>, signal) => this.#setTemperature(params, signal))
 
   async get_temperature(): Promise<{ temperature: number; target: number | null }> {
     return { temperature: await this.#thermostat.read(), target: this.#thermostat.target }
