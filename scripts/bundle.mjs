@@ -8,13 +8,13 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
+import { licences } from './licences.mjs'
 
 const dist = resolve(process.argv[2] ?? fileURLToPath(new URL('../dist', import.meta.url)))
 const dir = join(dist, 'bundle')
 const { dependencies, optionalDependencies } = (await import('../package.json', { with: { type: 'json' } })).default
-/** Put in; the other packages have compiled parts, or are not always there. */
-const inside = ['hono', '@hono/node-server', 'valibot']
-const outside = Object.keys({ ...dependencies, ...optionalDependencies }).filter((name) => !inside.includes(name))
+/** They have compiled parts, or are not always there. All other packages are put in, and are needed only to build. */
+const outside = Object.keys({ ...dependencies, ...optionalDependencies })
 
 const noHttp2 = '\0no-http2'
 
@@ -75,6 +75,7 @@ for (const { fileName, code } of output) {
 const main = readFileSync(new URL('bundle_main.cjs', import.meta.url), 'utf8').replace('BUILD', `'${all.digest('hex').slice(0, 16)}'`)
 writeFileSync(join(dir, 'main.js'), main, { mode: 0o755 })
 writeFileSync(join(dir, 'package.json'), '{"type":"commonjs"}\n')
+writeFileSync(join(dir, 'licences.txt'), licences(output))
 
 function asAscii(code) {
   return code.replace(/[^ -~\s]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)

@@ -1,7 +1,7 @@
 // What npm packs is what scripts/package puts into the .deb: all that runs, and nothing that only those who build it need.
 
 import { execFileSync } from 'node:child_process'
-import { cpSync, symlinkSync } from 'node:fs'
+import { cpSync, existsSync, lstatSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { type Test, test } from 'tap'
 import { noTypeScript } from '../src/kit/modules.test.typescript.ts'
@@ -36,6 +36,31 @@ test('nothing is packed that is not for those who run it', (t) => {
     files.filter((path) => path !== 'dist/web/clients/benchd.ts' && /\.map$|\.tsbuildinfo$|\.test\.|\.ts$|^node_modules/.test(path)),
     [],
   )
+  t.end()
+})
+
+test('npm ci --omit=dev installs at most 16 MB: TypeScript, and what the bundle holds already, is not among it', (t) => {
+  type Lock = { packages: Record<string, { dev?: boolean }> }
+  const { packages } = JSON.parse(readFileSync(`${sources}package-lock.json`, 'utf8')) as Lock
+  const folders = Object.keys(packages).filter((path) => path && !packages[path]!.dev && existsSync(sources + path))
+  t.ok(folders.includes('node_modules/serialport'))
+  for (const name of ['typescript', 'hono', 'valibot']) t.notOk(folders.includes(`node_modules/${name}`), name)
+  const bytes = folders
+    .flatMap((folder) => readdirSync(sources + folder, { recursive: true, encoding: 'utf8' }).map((path) => `${sources}${folder}/${path}`))
+    .reduce((sum, path) => sum + lstatSync(path).blocks * 512, 0)
+  t.ok(bytes <= 16e6, `${(bytes / 1e6).toFixed(1)} MB`)
+  t.end()
+})
+
+test('the licence of each package in a bundle goes along with it', (t) => {
+  for (const [bundle, names] of [
+    ['bundle', ['hono', '@hono/node-server', 'valibot']],
+    ['web', ['preact', '@preact/signals']],
+  ] as const) {
+    const text = readFileSync(`${sources}dist/${bundle}/licences.txt`, 'utf8')
+    for (const name of names) t.match(text, new RegExp(`^${name} [\\d.]+\n\n`, 'm'), name)
+  }
+  t.ok(packed().includes('dist/bundle/licences.txt'))
   t.end()
 })
 

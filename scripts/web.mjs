@@ -5,13 +5,15 @@ import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
+import { licences } from './licences.mjs'
 
 const top = fileURLToPath(new URL('..', import.meta.url))
 const dist = resolve(process.argv[2] ?? join(top, 'dist'))
 const [web, clients] = [join(dist, 'web'), join(dist, 'web/clients')]
 for (const folder of [web, clients]) mkdirSync(folder, { recursive: true })
 
-await bundled({ input: join(top, 'src/web/main.tsx'), minify: true }, join(web, 'page.js'))
+const page = await bundled({ input: join(top, 'src/web/main.tsx'), minify: true }, join(web, 'page.js'))
+writeFileSync(join(web, 'licences.txt'), licences(page))
 for (const [from, to] of [
   ['index.html', 'index.html'],
   ['icon.svg', 'icon.svg'],
@@ -35,6 +37,7 @@ async function bundled({ minify, ...options }, file) {
     throw new Error(`${message}; run npm install`)
   }
   const bundle = await rolldown({ ...options, platform: 'browser', logLevel: 'warn', onLog })
-  await bundle.write({ format: 'es', file, minify, comments: !minify })
+  const { output } = await bundle.write({ format: 'es', file, minify, comments: !minify })
   await bundle.close()
+  return output
 }

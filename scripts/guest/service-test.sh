@@ -46,8 +46,9 @@ again "$version+next"
 sed -i 's/^\tready() {/&\n\t\tsetTimeout(() => process.exit(1), 2000)/' "$work/tree/usr/lib/benchd/dist/bundle/service.js"
 grep -q 'process.exit(1), 2000' "$work/tree/usr/lib/benchd/dist/bundle/service.js" || failed "nothing was broken in the broken package"
 again "$version+broken"
-# The tests use what the package has.
+# The tests use the packages of the .deb, and load modules that are not bundled: those need valibot, which the bundle holds.
 cp -R "$work/tree/usr/lib/benchd/node_modules" "$project/"
+cp -R --parents node_modules/valibot "$project"
 mkdir -p "$project/dist/scripts/guest"
 cp -R "$BENCHD_DIST/src" "$BENCHD_DIST/drivers" "$project/dist/"
 cp -R "$BENCHD_DIST/scripts/guest/tests" "$project/dist/scripts/guest/"

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSy
 import { fileURLToPath } from 'node:url'
 import { type Test, test } from 'tap'
 import { parseJsonWithComments } from '../kit/json.ts'
-import { benchd } from '../testing/cli.ts'
+import { benchd, running } from '../testing/cli.ts'
 
 const program = fileURLToPath(new URL('main.js', import.meta.url))
 const byId = 'dev/serial/by-id/usb-FTDI_A50285BI-if00-port0'
@@ -45,9 +45,33 @@ test('a configuration is written whole, for its owner alone, with a first key, a
   t.match(await benchd(root, ['key', 'list', '--data-dir', `${root}/data`]), { stdout: new RegExp(`${key?.slice(3, 11)} +admin`) })
 
   const before = readFileSync(path, 'utf8')
-  t.match(await init(), { code: 5, stdout: '', stderr: /is there already and stays as it is; to add a device to it: / })
+  t.match(await init(), { code: 5, stdout: '', stderr: /has devices already and stays as it is; to add another one: / })
   t.equal(readFileSync(path, 'utf8'), before)
   t.match(await benchd(root, ['config', 'check', path]), { code: 0 })
+})
+
+test('a configuration without devices, as the package brings it, is filled in, and a running service takes it over and makes the key', async (t) => {
+  const root = computer(t)
+  const path = `${root}/bench/config.json`
+  const empty = '{\n  // What this bench has\n  "format": 1,\n  "listen": { "host": "127.0.0.1", "port": 0 },\n  "devices": []\n}\n'
+  mkdirSync(`${root}/bench`)
+  writeFileSync(path, empty, { mode: 0o644 })
+  const data = ['--data-dir', `${root}/data`]
+  const service = running(t, root, ['serve', '--config', path, ...data])
+  await service.line(/listens on/)
+  service.child.stdout.resume()
+  const init = (...more: string[]) => benchd(root, ['init', `${root}/bench`, ...data, '--root', root, ...more])
+
+  t.match(await init(), { code: 0, stdout: /^\S+config\.json stays as it is: no device was named\nthe first key, scope admin.*: bk_/ })
+  t.equal(readFileSync(path, 'utf8'), empty)
+  const made = await init('--device', 'shaker-1=bioshake@simulated')
+  t.match(made, { code: 0, stderr: '', stdout: /^wrote \S+ \(old copy: \S+\): devices shaker-1\nreload: .*\nmade no key: / })
+  t.notMatch(made.stdout, /benchd serve/)
+  t.match(readFileSync(path, 'utf8'), /\/\/ What this bench has/)
+  t.equal(statSync(path).mode & 0o777, 0o644)
+  t.equal(readFileSync(/old copy: (\S+)\)/.exec(made.stdout)![1]!, 'utf8'), empty)
+  t.match(await benchd(root, ['devices', 'list', ...data]), { code: 0, stdout: /^shaker-1 /m })
+  t.match(await init('--device', 's=a4s@simulated'), { code: 5, stderr: /has devices already/ })
 })
 
 test('what is wrong is said before anything is written, and a folder with keys gets no other one', async (t) => {

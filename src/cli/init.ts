@@ -1,13 +1,19 @@
-// `benchd init`: the first configuration of a bench, and its first key.
+// `benchd init`: the first configuration of a bench, and its first key. The package puts a configuration without devices on the machine: that
+// one is filled in.
 
 import { join, resolve } from 'node:path'
 import { didYouMean } from '../kit/did_you_mean.ts'
 import { createSynced } from '../kit/durable.ts'
+import { readText } from '../kit/files.ts'
 import { exists } from '../kit/folder.ts'
-import { isServed } from '../kit/folder_lock.ts'
+import { parseJsonWithComments } from '../kit/json.ts'
+import { withValue } from '../kit/json_edit.ts'
+import { ask } from './client.ts'
 import { command } from './command.ts'
+import { checked, written } from './config_file.ts'
 import { transportOf } from './devices/transport.ts'
 import { CliError } from './exit.ts'
+import { type LocalService, serviceOn } from './local_service.ts'
 import { offline } from './offline.ts'
 import { dataDir, systemFolder, userFolder } from './places.ts'
 import { print } from './table.ts'
@@ -18,7 +24,7 @@ type Device = { device_id: string; driver: string; transport?: { kind: string; p
 
 const init = command({
   name: 'init',
-  summary: 'Write the first configuration of a bench, and make its first key; nothing is ever written over',
+  summary: 'Write the first configuration of a bench, and make its first key; a configuration that has devices stays as it is',
   operands: ['[DIR]'],
   options: {
     device: {
@@ -33,18 +39,31 @@ const init = command({
   example: 'benchd init --device shaker-1=bioshake@simulated',
   async run({ options, operands: [folder] }) {
     const path = join(folder === undefined ? usualFolder() : resolve(folder), 'config.json')
-    if (exists(path)) throw there(path)
+    const before = exists(path) ? await readText(path) : undefined
+    if (before !== undefined && hasDevices(before, path)) throw there(path)
     const ports = await portsHere(options.root)
     const devices = options.device?.map(deviceOf) ?? (canAsk() ? await askedFor(ports) : [])
-    const text = configuration(devices, ports)
-    const { parseConfig } = await import('../config.ts')
-    await parseConfig(text, 'the configuration')
-    await createSynced(path, text, { mode: 0o600, isNew: true })
     const data = dataDir(options['data-dir'])
-    const api_key = await firstKey(data)
+    const service = await serviceOn(data)
+    const words = before === undefined ? await writtenNew(path, devices, ports) : await filledIn({ path, before, devices, service })
+    const api_key = await firstKey(service)
     const names = devices.map(({ device_id }) => device_id)
     if (options.json) print(JSON.stringify({ success: true, config: path, devices: names, api_key: api_key ?? null }))
-    else print(nextSteps({ path, data, names, api_key, isNamed: folder !== undefined, isDataNamed: options['data-dir'] !== undefined }))
+    else
+      print(
+        [
+          ...words,
+          ...nextSteps({
+            path,
+            data,
+            isServed: service.is !== 'absent',
+            names,
+            api_key,
+            isNamed: folder !== undefined,
+            isDataNamed: options['data-dir'] !== undefined,
+          }),
+        ].join('\n'),
+      )
     return 0
   },
 })
@@ -55,8 +74,36 @@ function usualFolder(): string {
   return process.geteuid?.() === 0 ? systemFolder : userFolder()
 }
 
+function hasDevices(text: string, path: string): boolean {
+  const { devices } = (parseJsonWithComments(text, path) as { devices?: unknown } | null) ?? {}
+  return devices !== undefined && !(Array.isArray(devices) && devices.length === 0)
+}
+
 function there(path: string): CliError {
-  return new CliError('busy', `${path} is there already and stays as it is; to add a device to it: benchd devices add ID --config ${path}`)
+  return new CliError('busy', `${path} has devices already and stays as it is; to add another one: benchd devices add ID --config ${path}`)
+}
+
+/** Answers what was done, in lines for a person. */
+async function writtenNew(path: string, devices: readonly Device[], ports: readonly Port[]): Promise<string[]> {
+  const text = configuration(devices, ports)
+  await checked(text, path)
+  await createSynced(path, text, { mode: 0o600, isNew: true })
+  return [`wrote ${path}: ${inList(devices)}`]
+}
+
+type Filling = { path: string; before: string; devices: readonly Device[]; service: LocalService }
+
+/** Puts the devices into a configuration that has none; the rest of it, and its comments, stay. */
+async function filledIn({ path, before, devices, service }: Filling): Promise<string[]> {
+  if (devices.length === 0) return [`${path} stays as it is: no device was named`]
+  const text = withValue(before, ['devices'], devices)
+  await checked(text, path)
+  const { old_copy, words } = await written({ path, text, before, service })
+  return [`wrote ${path} (old copy: ${old_copy}): ${inList(devices)}`, words]
+}
+
+function inList(devices: readonly Device[]): string {
+  return devices.length === 0 ? 'no devices yet' : `devices ${devices.map(({ device_id }) => device_id).join(', ')}`
 }
 
 function deviceOf(text: string): Device {
@@ -118,27 +165,39 @@ function configuration(devices: readonly Device[], ports: readonly Port[]): stri
 `
 }
 
-/** Undefined where a service has the folder, or where there is a key already. */
-async function firstKey(folder: string): Promise<string | undefined> {
-  if (exists(folder) && (await isServed(folder))) return undefined
-  if ((await offline(folder, 'key list', undefined)).length > 0) return undefined
-  return (await offline(folder, 'key create', { name: 'first admin', scope: 'admin' })).api_key
+/** Undefined where there is a key already, and where a service has the folder that this user may not ask. */
+async function firstKey(service: LocalService): Promise<string | undefined> {
+  const wish = { name: 'first admin', scope: 'admin' as const }
+  if (service.is === 'closed') return undefined
+  if (service.is === 'answering') {
+    const { keys } = await service.get<{ keys: object[] }>('/api/keys')
+    return keys.length > 0 ? undefined : (await ask<{ api_key: string }>(service.service, 'POST', '/api/keys', wish)).api_key
+  }
+  if ((await offline(service.folder, 'key list', undefined)).length > 0) return undefined
+  return (await offline(service.folder, 'key create', wish)).api_key
 }
 
-type Made = { path: string; data: string; names: readonly string[]; api_key: string | undefined; isNamed: boolean; isDataNamed: boolean }
+type Made = {
+  path: string
+  data: string
+  isServed: boolean
+  names: readonly string[]
+  api_key: string | undefined
+  isNamed: boolean
+  isDataNamed: boolean
+}
 
-function nextSteps({ path, data, names, api_key, isNamed, isDataNamed }: Made): string {
+function nextSteps({ path, data, isServed, names, api_key, isNamed, isDataNamed }: Made): string[] {
   const config = isNamed ? ` --config ${path}` : ''
   const folder = isDataNamed ? ` --data-dir ${data}` : ''
   const [first] = names
   return [
-    `wrote ${path}: ${names.length === 0 ? 'no devices yet' : `devices ${names.join(', ')}`}`,
     api_key === undefined
-      ? `made no key: the data folder ${data} has keys, or a service runs on it; see: benchd key list${folder}`
+      ? `made no key: the bench has keys already; see: benchd key list${folder}`
       : `the first key, scope admin, is shown this once: ${api_key}`,
     'Next:',
     ...(first === undefined ? [`  benchd devices add shaker-1 --driver bioshake --port PORT${config}${folder}`] : []),
-    `  benchd serve${config}${folder}`,
-    `  benchd devices ${first === undefined ? 'list' : `init ${first}`}${folder}        # in a second terminal`,
-  ].join('\n')
+    ...(isServed ? [] : [`  benchd serve${config}${folder}`]),
+    `  benchd devices ${first === undefined ? 'list' : `init ${first}`}${folder}${isServed ? '' : '        # in a second terminal'}`,
+  ]
 }

@@ -31,28 +31,33 @@ export async function prepareDemo({ keys, teachpoints, openRuns }: Rooms): Promi
 export function welcome({ url, api_key, lab, folder }: { url: string; api_key: string; lab: Rooms; folder: string | undefined }): string {
   const { config, version } = lab
   const points = lab.teachpoints.list('arm-1').length
+  const benchd = commandHere()
   return `
-benchd ${version}  DEMO - every device is simulated, nothing moves; ${config.time_scale} simulated seconds go by in one of yours
+benchd ${version}  DEMO: every device is simulated, nothing moves. ${config.time_scale} simulated seconds pass in one of yours.
 
   page      ${url}/#k=${api_key}
-            opens the live bench with this key
+            open this address in a browser: the key is in it
   API       ${url}/api/devices
   docs      ${url}/docs        OpenAPI: ${url}/openapi.json
   key       ${api_key}
   bench     ${config.devices.map(({ device_id }) => device_id).join('  ')}   ${points} teachpoints
 
-Try in a second terminal:
+Three things to try:
+
+1. Watch a run: open the page and choose Runs, New run, seal-and-spin, Start.
+2. Ask in advance how long the run takes, and who does what when. Type in a second terminal:
 
   export BENCHD_URL=${url} BENCHD_API_KEY=${api_key}
-  curl -H "X-API-Key: $BENCHD_API_KEY" $BENCHD_URL/api/devices
-  curl -H "X-API-Key: $BENCHD_API_KEY" -X POST $BENCHD_URL/api/devices/shaker-1/initialize
-  curl -H "X-API-Key: $BENCHD_API_KEY" -X POST $BENCHD_URL/api/devices/shaker-1/lock_plate
-  curl -H "X-API-Key: $BENCHD_API_KEY" -X POST $BENCHD_URL/api/devices/shaker-1/shake \\
-       -H 'Content-Type: application/json' -d '{"speed": 500, "duration": 10}'
-  ${commandHere()} runs submit seal-and-spin --follow
-  ${commandHere()} events tail
+  ${benchd} runs simulate seal-and-spin
 
-${folder ? `Data is in ${folder}.` : `Data is in a folder that is thrown away on Ctrl-C; to keep it: ${commandHere()} demo --data-dir ./bench`}
+3. Break the sealer and start a run. The run stops, says why, and says what to type next:
+
+  ${benchd} sim fault sealer-1 jam
+  ${benchd} runs submit seal-and-spin --follow
+
+Every request has an example under docs. One of them: curl -H "X-API-Key: $BENCHD_API_KEY" $BENCHD_URL/api/devices
+
+${folder ? `The data is kept in ${folder}.` : `The data is deleted on Ctrl-C. To keep it: ${benchd} demo --data-dir ./bench`}
 
 `
 }

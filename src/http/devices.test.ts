@@ -347,7 +347,10 @@ test('a fault that is ordered is met, latched, told as an event, and cleared', a
   const bench = await ready(t)
   const { ask } = bench
   const faults = '/api/sim/devices/shaker-1/faults'
-  t.strictSame((await ask('POST', faults, { json: { fault: 'no_reply' } })).body, { success: true, message: 'no_reply is present' })
+  t.strictSame((await ask('POST', faults, { json: { fault: 'no_reply' } })).body, {
+    success: true,
+    message: 'shaker-1 has the fault no_reply',
+  })
   const failed = await ask('POST', `${shaker}/unlock_plate`)
   isRefusal(t, failed, 500, 'no_reply')
   t.match(failed.text, /shaker-1/)
@@ -361,7 +364,7 @@ test('a fault that is ordered is met, latched, told as an event, and cleared', a
     state: 'faulted',
     fault: { command: 'unlock_plate', outcome: 'unknown', error_type: 'NoReply' },
   })
-  t.strictSame((await ask('DELETE', faults)).body, { success: true, message: 'mended' })
+  t.strictSame((await ask('DELETE', faults)).body, { success: true, message: 'shaker-1 is mended' })
   t.match((await ask('GET', shaker)).body, { state: 'faulted' }, 'what is latched stays latched')
   t.strictSame((await ask('POST', `${shaker}/clear_fault`)).body, {
     success: true,

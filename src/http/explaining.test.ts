@@ -83,7 +83,7 @@ test('recovery is rehearsed in DEVICE_SIM: a fault of the own simulator, and the
     { kind: 'error' },
   ])
   t.match(await run.get('/api/devices/shaker-1'), { fault: null, last_operation: null })
-  t.match((await run.ask('DELETE', faults)).body, { message: 'mended' })
+  t.match((await run.ask('DELETE', faults)).body, { message: 'shaker-1 is mended' })
   t.equal((await run.recover(thread_id, 'RETRY')).status, 200)
   t.equal(await run.over(), 'COMPLETED')
   const refused = await run.ask('POST', faults, { fault: 'jam' })

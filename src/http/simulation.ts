@@ -79,7 +79,7 @@ export const simulationRoutes: Route<Rooms>[] = [
     errors: [404],
     handle(call) {
       simulationOf(call).clearFaults()
-      return json({ success: true, message: 'mended' })
+      return json({ success: true, message: `${call.param('device_id')} is mended` })
     },
   }),
   route({
@@ -113,7 +113,7 @@ export const simulationRoutes: Route<Rooms>[] = [
     errors: [404, 409],
     handle(call) {
       simulatorOfRun(call).clearFaults()
-      return json({ success: true, message: 'mended' })
+      return json({ success: true, message: `${call.param('device_id')} is mended` })
     },
   }),
   route({
@@ -162,7 +162,10 @@ export const simulationRoutes: Route<Rooms>[] = [
 /** Throws `invalid` for a fault that this instrument cannot have. */
 function broken(simulator: SimulatorHand, { device_id, fault, after = 0 }: v.InferOutput<typeof Fault> & { device_id: string }): Response {
   if (!simulator.setFault(fault, after)) throw new LabError('invalid', `${device_id} cannot have the fault ${fault}`)
-  return json({ success: true, message: after ? `${fault} in ${after} s` : `${fault} is present` })
+  return json({
+    success: true,
+    message: after ? `${device_id} gets the fault ${fault} in ${after} s` : `${device_id} has the fault ${fault}`,
+  })
 }
 
 /** Throws `not_found`; `conflict` for a run that has ended, or has no simulators of its own. */

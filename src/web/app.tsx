@@ -208,7 +208,8 @@ function KeyDialog({ why }: { why: string }) {
         <AskForAccess />
       </div>
       <p class="hint">
-        The key is kept in this browser. Make one at the bench with <code>benchd key create --name browser --scope operate</code>
+        The key is kept in this browser. Make one at the bench with <code>benchd key create --name browser --scope operate</code>. On a new
+        bench <code>sudo benchd init</code> makes the first key.
       </p>
     </form>
   )

@@ -19,7 +19,13 @@ const withoutForm = new Set(['initialize', 'stop', 'initialized', 'get_temperatu
 
 export function BenchScreen() {
   const all = Object.values(state.value.device)
-  if (all.length === 0) return <Empty>No device is configured. Add one: sudo benchd devices add, then reload.</Empty>
+  if (all.length === 0)
+    return (
+      <Empty>
+        No device is configured. Plug the instruments in, and type on the computer of the bench: <code>sudo benchd init</code>. It asks what
+        is on each port and writes the configuration. This page then shows the devices.
+      </Empty>
+    )
   return (
     <section class="cards" aria-label="Devices">
       {all.map((device) => (
