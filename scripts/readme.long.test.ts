@@ -1,7 +1,7 @@
-// The README's *Try it*, command by command, in a fresh clone.
+// The README's *Try it*, command by command, in a fresh clone; then the tutorial of the workflows.
 
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { t as tap, test } from 'tap'
@@ -47,6 +47,17 @@ test('every command of Try it does what the README says', async (t) => {
     delete shows[words]
   }
   t.same(shows, {}, 'all of them stand in the README')
+
+  const [, tutorial = ''] = readFileSync(`${folder}/clone/src/workflow/README.md`, 'utf8').split(/^## /m)
+  const [, file = ''] = /Save this as `([\w.-]+)`/.exec(tutorial)!
+  writeFileSync(`${folder}/clone/${file}`, /```json\n(.*?)```/s.exec(tutorial)![1]!)
+  const typed = [...tutorial.matchAll(/```sh\n(.*?)```/gs)].flatMap(([, block = '']) => block.trim().split('\n'))
+  t.equal(typed.length, 4)
+  for (const command of typed) {
+    const { code, text } = await ended(shell(folder, command, said))
+    t.equal(code, 0, `${command}\n${text}`)
+    if (/--follow/.test(command)) t.match(text, /COMPLETED\n$/)
+  }
 })
 
 function shell(folder: string, command: string, more: Record<string, string> = {}): ChildProcess {
