@@ -18,13 +18,15 @@ const outside = Object.keys({ ...dependencies, ...optionalDependencies })
 
 const noHttp2 = '\0no-http2'
 
-/** What each module imports, but for what it imports later. */
+/** What each module imports at once, and what it imports later. */
 const imports = new Map()
+const laterImports = new Map()
 
-const inEveryCommand = neededBy('src/cli/main.js', 'src/cli/help.js')
+const inEveryCommand = neededBy('src/cli/main.js', 'src/cli/help.js', 'src/cli/version.js')
 const inCommands = neededBy('src/cli/commands.js', 'src/devices/operations.js')
 const inClient = neededBy('src/cli/client.js')
 const inService = neededBy('src/cli/serve.js', 'src/config.js', 'src/main.js')
+const inSomeCommand = neededLaterBy('src/cli/commands.js')
 
 const bundle = await rolldown({
   input: { benchd: join(dist, 'src/cli/main.js') },
@@ -42,7 +44,10 @@ const bundle = await rolldown({
       load: (id) => (id === noHttp2 ? 'export class Http2ServerRequest {}\nexport const constants = {}\n' : undefined),
       // Each module goes on to find the files that lie beside it.
       transform: (code, id) => code.replaceAll('import.meta.url', `new URL(${JSON.stringify(relative(dir, id))}, import.meta.url).href`),
-      moduleParsed: ({ id, importedIds }) => void imports.set(id, importedIds),
+      moduleParsed: ({ id, importedIds, dynamicallyImportedIds }) => {
+        imports.set(id, importedIds)
+        laterImports.set(id, dynamicallyImportedIds)
+      },
       // With one letter that does not fit into a byte, V8 would hold the whole file in two bytes a letter.
       generateBundle(_, files) {
         for (const file of Object.values(files)) file.code = asFunction(asAscii(file.code))
@@ -57,9 +62,11 @@ const { output } = await bundle.generate({
   chunkFileNames: '[name].js',
   codeSplitting: {
     groups: [
-      // In this order: modules for the first words of a command line, for most commands, for the start of the service, for several drivers.
+      // In this order: modules for the first words of a command line, for most commands, for some commands and the service, for the start of the
+      // service alone, for several drivers.
       { name: 'first', test: inEveryCommand },
       { name: 'shell', test: (id) => inCommands(id) || (inClient(id) && inService(id)) },
+      { name: 'some', test: (id) => inSomeCommand(id) && inService(id) },
       { name: 'service', test: inService },
       { name: 'drivers', test: (id) => dirname(relative(dist, id)).startsWith('drivers'), minShareCount: 2 },
     ],
@@ -90,9 +97,18 @@ function asFunction(code) {
 
 /** Tells of a module whether one of those cannot be without it; all of them are known by then. */
 function neededBy(...paths) {
+  return reachedFrom(() => paths.map((path) => join(dist, path)))
+}
+
+/** The same of what a module imports later, but for the service itself. */
+function neededLaterBy(path) {
+  return reachedFrom(() => laterImports.get(join(dist, path)).filter((id) => id !== join(dist, 'src/cli/serve.js')))
+}
+
+function reachedFrom(roots) {
   const found = new Set()
   return (id) => {
-    if (found.size === 0) for (const path of paths) reach(join(dist, path), found)
+    if (found.size === 0) for (const root of roots()) reach(root, found)
     return found.has(id)
   }
 }

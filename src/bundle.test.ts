@@ -69,13 +69,26 @@ test('what was kept and is damaged is compiled again, and what another version k
   }
 })
 
-test('the overview of the commands loads none of them', async (t) => {
-  const cache = t.testdir({})
-  const { ended } = running(t, cache, ['help'], { CACHE_DIRECTORY: cache })
-  t.match(await ended, { code: 0, stderr: '' })
-  const loaded = readdirSync(join(cache, readdirSync(cache)[0]!)).map((name) => name.split('.')[0])
-  t.same(loaded.sort(), ['benchd', 'rolldown-runtime'])
+test('the overview of the commands loads none of them, and the version no more', async (t) => {
+  t.same(await loadedBy(t, 'help'), ['benchd', 'rolldown-runtime'])
+  t.same(await loadedBy(t, 'version'), ['benchd', 'rolldown-runtime'])
 })
+
+test('a command is loaded without the service that it asks', async (t) => {
+  for (const line of ['devices --help', 'key list --help', 'runs --help', 'man'])
+    t.notOk((await loadedBy(t, line)).includes('service'), line)
+})
+
+/** The files of the bundle that a command line loads. */
+async function loadedBy(t: Test, line: string): Promise<string[]> {
+  const cache = t.testdir({})
+  const { child, ended } = running(t, cache, line.split(' '), { CACHE_DIRECTORY: cache })
+  child.stdout.resume()
+  t.match(await ended, { code: 0, stderr: '' })
+  return readdirSync(join(cache, readdirSync(cache)[0]!))
+    .map((name) => name.split('.')[0]!)
+    .sort()
+}
 
 test('what was changed since, by as little as a letter, is compiled again', async (t) => {
   const { bundle, says } = await cached(t)

@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { scaled, sleep, VirtualClock } from './clock.ts'
+import { type Clock, scaled, sleep, VirtualClock } from './clock.ts'
 
 test('timers ring in the order of their moments, and of their setting', async (t) => {
   const clock = new VirtualClock()
@@ -39,3 +39,104 @@ test('a scaled clock is so many times as fast', async (t) => {
   t.equal(clock.now(), 100)
   t.equal(fast.now(), 1000)
 })
+
+test('the time of a scaled clock does not pass a timer that rings late', async (t) => {
+  const late = lateClock()
+  const fast = scaled(late.clock, 200)
+  const seen: number[] = []
+  const tick = () => {
+    seen.push(fast.now())
+    fast.after(1000, tick)
+  }
+  fast.after(1000, tick)
+  // 60 seconds of the fast clock.
+  await late.pass(300)
+  t.same(seen, [1000])
+  t.ok(fast.now() <= 2000, `${fast.now()} ms`)
+})
+
+test('what waits for a timer that rang late still finds the time of that timer', async (t) => {
+  const late = lateClock()
+  const fast = scaled(late.clock, 200)
+  const waiting = sleep(fast, 1000).then(async () => {
+    await Promise.resolve()
+    return fast.now()
+  })
+  await late.pass(300)
+  t.equal(await waiting, 1000)
+})
+
+test('a scaled clock makes up for a short delay, and for no more than a second of a long one', async (t) => {
+  for (const [delay_ms, shown] of [
+    [300, 3000],
+    // The timer was due after 1 ms.
+    [60_000, 10_010],
+  ] as const) {
+    const late = lateClock()
+    const fast = scaled(late.clock, 10)
+    fast.after(10, () => {})
+    await late.pass(delay_ms)
+    t.equal(fast.now(), shown, `${delay_ms} ms`)
+  }
+})
+
+test('timers of a scaled clock ring in the order of their moments, however late', async (t) => {
+  const late = lateClock()
+  const fast = scaled(late.clock, 200)
+  const rung: (readonly [string, number])[] = []
+  const ring = (name: string) => () => rung.push([name, fast.now()])
+  fast.after(3000, ring('third'))
+  const callOff = fast.after(2500, ring('called off'))
+  fast.after(2000, ring('second'))
+  fast.after(1000, () => {
+    ring('first')()
+    callOff()
+  })
+  await late.pass(100)
+  t.same(rung, [
+    ['first', 1000],
+    ['second', 2000],
+    ['third', 3000],
+  ])
+})
+
+test('a timer of a scaled clock that rings early rings at its moment', async (t) => {
+  const late = lateClock()
+  const fast = scaled(late.clock, 200)
+  let seen = 0
+  fast.after(1000, () => {
+    seen = fast.now()
+  })
+  await late.pass(4, { early_ms: 1 })
+  t.equal(seen, 1000)
+})
+
+/** A clock of a computer that is busy: its timers ring when it comes to it, in the order in which they were set. */
+function lateClock() {
+  let now = 0
+  let timers: { at: number; call(): void }[] = []
+  const clock: Clock = {
+    now: () => now,
+    after(ms, call) {
+      const timer = { at: now + ms, call }
+      timers.push(timer)
+      return () => {
+        timers = timers.filter((other) => other !== timer)
+      }
+    },
+  }
+  /** Lets so much time go by at once; then what is due rings. */
+  const pass = async (ms: number, { early_ms = 0 } = {}) => {
+    now += ms
+    const due = timers.filter(({ at }) => at <= now + early_ms)
+    for (const timer of due) {
+      if (!timers.includes(timer)) continue
+      timers = timers.filter((other) => other !== timer)
+      timer.call()
+      // As after each timer of Node.
+      await Promise.resolve()
+    }
+    await new Promise(setImmediate)
+  }
+  return { clock, pass }
+}

@@ -18,10 +18,73 @@ export const systemClock: Clock = {
 
 /** A clock that runs `factor` times as fast as another. */
 export function scaled(clock: Clock, factor: number): Clock {
-  if (factor === 1) return clock
-  return {
-    now: () => clock.now() * factor,
-    after: (ms, call) => clock.after(ms / factor, call),
+  return factor === 1 ? clock : new ScaledClock(clock, factor)
+}
+
+/** Real time that a scaled clock makes up for after the computer was busy; a longer delay is lost to it. */
+const mostMadeUp_ms = 1000
+
+type ScaledTimer = Timer & { alarm?: Alarm }
+/** A timer of the other clock. */
+type Alarm = { of: ScaledTimer; cancel(): void }
+
+/**
+ * Its timers ring in the order of their moments, and its time never passes one that has not rung. A busy computer rings late, and a deadline in the
+ * time of a simulated instrument, which is milliseconds here, would otherwise pass before what it waits for could happen.
+ */
+class ScaledClock implements Clock {
+  readonly #clock: Clock
+  readonly #factor: number
+  readonly #pending = new Set<ScaledTimer>()
+  /** The timer that rang last, until its callers have gone on: its moment is the time, whether it rang late or early. */
+  #ringing: ScaledTimer | undefined
+  #reached = Number.NEGATIVE_INFINITY
+  #lost_ms = 0
+
+  constructor(clock: Clock, factor: number) {
+    this.#clock = clock
+    this.#factor = factor
+  }
+
+  now(): number {
+    const now = this.#ringing?.at ?? Math.min(this.#wanted(), ...[...this.#pending].map(({ at }) => at))
+    this.#reached = Math.max(this.#reached, now)
+    return this.#reached
+  }
+
+  after(ms: number, call: () => void): () => void {
+    const timer: ScaledTimer = { at: this.now() + ms, call }
+    const alarm: Alarm = { of: timer, cancel: this.#clock.after(Math.max(0, this.#until_ms(timer)), () => this.#ring(alarm)) }
+    timer.alarm = alarm
+    this.#pending.add(timer)
+    return () => {
+      if (this.#pending.delete(timer)) timer.alarm?.cancel()
+    }
+  }
+
+  /** Rings the first timer, whose alarm then is that of the other. */
+  #ring(alarm: Alarm): void {
+    const other = alarm.of
+    const first = [...this.#pending].reduce((first, timer) => (timer.at < first.at ? timer : first), other)
+    other.alarm = first.alarm!
+    other.alarm.of = other
+    this.#pending.delete(first)
+    this.#lost_ms += Math.max(0, -this.#until_ms(first) - mostMadeUp_ms)
+    this.#ringing = first
+    setImmediate(() => {
+      if (this.#ringing === first) this.#ringing = undefined
+    })
+    first.call()
+  }
+
+  /** In real time; less than 0 when it is late. */
+  #until_ms({ at }: Timer): number {
+    return (at - this.#wanted()) / this.#factor
+  }
+
+  /** The time if the computer were never busy. */
+  #wanted(): number {
+    return (this.#clock.now() - this.#lost_ms) * this.#factor
   }
 }
 
@@ -49,7 +112,7 @@ export class VirtualClock implements Clock {
   readonly #settle: () => Promise<void>
   #now = 0
   #order = 0
-  #timers: Timer[] = []
+  #timers: Ordered[] = []
 
   /** `settle` resolves when every promise that could go on has gone on. */
   constructor(settle = twoTurns) {
@@ -97,7 +160,7 @@ export class VirtualClock implements Clock {
   }
 
   /** With nothing due, the promise may still wait for a file or a socket: those take time of ours. */
-  async #firstAfterAll(settled: () => boolean): Promise<Timer | undefined> {
+  async #firstAfterAll(settled: () => boolean): Promise<Ordered | undefined> {
     for (let tries = 0; tries < patience && !settled(); tries++) {
       await new Promise((resolve) => setTimeout(resolve, 1))
       const next = this.#first()
@@ -108,13 +171,13 @@ export class VirtualClock implements Clock {
   }
 
   #first() {
-    return this.#timers.reduce<Timer | undefined>(
+    return this.#timers.reduce<Ordered | undefined>(
       (first, timer) => (!first || timer.at < first.at || (timer.at === first.at && timer.order < first.order) ? timer : first),
       undefined,
     )
   }
 
-  async #ring(timer: Timer) {
+  async #ring(timer: Ordered) {
     this.#timers = this.#timers.filter((other) => other !== timer)
     this.#now = Math.max(this.#now, timer.at)
     timer.call()
@@ -125,7 +188,8 @@ export class VirtualClock implements Clock {
 /** In milliseconds, more or less. */
 const patience = 10_000
 
-type Timer = { at: number; order: number; call: () => void }
+type Timer = { at: number; call: () => void }
+type Ordered = Timer & { order: number }
 
 /** Of the event loop. */
 async function twoTurns(): Promise<void> {

@@ -24,8 +24,11 @@ const mostAttempts = 60
 export async function follow(service: Service, execution_id: string, asJson: boolean): Promise<number> {
   const noted = new Set<string>()
   let isHeld = false
+  let standing: CliError | undefined
   for (let since = 0; ; ) {
-    const query = new URLSearchParams({ execution_id, since: String(since), limit: String(page), wait: String(wait_s) })
+    // What happened until it stood is printed before that is said.
+    const wait = standing ? 0 : wait_s
+    const query = new URLSearchParams({ execution_id, since: String(since), limit: String(page), wait: String(wait) })
     const read = () => ask<{ events: RuntimeEvent[]; next_since: number }>(service, 'GET', `/events?${query}`)
     const { events, next_since } = await overRestarts(read, execution_id, since > 0)
     for (const event of events) {
@@ -34,7 +37,10 @@ export async function follow(service: Service, execution_id: string, asJson: boo
       if (event.entity_type === 'EXECUTION') return event.status === 'COMPLETED' ? 0 : 1
       isHeld ||= event.entity_type === 'INCIDENT' || event.status === 'PAUSED'
     }
-    if (isHeld || events.length === 0) isHeld = await overRestarts(() => look(service, execution_id, noted), execution_id, true)
+    if (standing && events.length === 0) throw standing
+    standing = undefined
+    if (isHeld || events.length === 0)
+      ({ isHeld, standing } = await overRestarts(() => look(service, execution_id, noted), execution_id, true))
     since = next_since
   }
 }
@@ -58,8 +64,10 @@ async function overRestarts<Answer>(attempt: () => Promise<Answer>, execution_id
 /** The blockers that a person must clear. The other kinds are part of the workflow, or follow from these. */
 const breaks: ReadonlySet<Blocker['kind']> = new Set(['safe_mode', 'error', 'stall', 'orphaned', 'paused'])
 
-/** Prints each blocker of the run once, and returns whether a part of the run is held. Throws `standing` when all its threads wait. */
-async function look(service: Service, execution_id: string, noted: Set<string>): Promise<boolean> {
+type Look = { isHeld: boolean; standing?: CliError | undefined }
+
+/** Prints each blocker of the run once. Returns whether a part of the run is held, and the error that says so when all its threads wait. */
+async function look(service: Service, execution_id: string, noted: Set<string>): Promise<Look> {
   const path = `/api/executions/${execution_id}`
   const { blockers } = await ask<{ blockers: Blocker[] }>(service, 'GET', `${path}/blockers`)
   const { threads } = await ask<{ threads: Reason[] }>(service, 'GET', `${path}/why`)
@@ -70,14 +78,15 @@ async function look(service: Service, execution_id: string, noted: Set<string>):
     // Of a run that is paused with its threads, these say why.
     const told = held.find(({ kind, thread_name }) => kind === first.kind && thread_name !== null) ?? first
     const after = `benchd runs follow ${short(execution_id)}`
-    throw new CliError('standing', `the run stands: ${worded(told)}; what to do: ${why}; to follow it afterwards: ${after}`)
+    const words = `the run stands: ${worded(told)}; what to do: ${why}; to follow it afterwards: ${after}`
+    return { isHeld: true, standing: new CliError('standing', words) }
   }
   for (const blocker of blockers.filter(({ kind }) => kind !== 'waiting')) {
     const words = `${worded(blocker)}; what to do: ${why}`
     if (!noted.has(words)) note(words)
     noted.add(words)
   }
-  return held.length > 0
+  return { isHeld: held.length > 0 }
 }
 
 function worded({ thread_name, message }: Blocker): string {

@@ -1,0 +1,37 @@
+// Following a run at a service whose answers are written here.
+
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type Test, test } from 'tap'
+import { benchd } from '../../testing/cli.ts'
+
+const execution_id = '7b1c2d3e-0000-4000-8000-000000000000'
+
+/** A service that answers these pages of events, one after the other; its run stands from the first look at it. */
+async function following(t: Test, pages: readonly (readonly string[])[]) {
+  const rest = [...pages]
+  const answers: Record<string, () => object> = {
+    '/events': () => ({ events: (rest.shift() ?? []).map(threadEvent), next_since: 2 }),
+    [`/api/executions/${execution_id}/blockers`]: () => ({
+      blockers: [{ kind: 'error', thread_name: 'plate', message: 'sealer-1 reports error 12', thread_id: 't', device_id: 'sealer-1' }],
+    }),
+    [`/api/executions/${execution_id}/why`]: () => ({ threads: [{ waits_for: 'a decision' }] }),
+  }
+  const server = createServer(({ url = '' }, response) => response.end(JSON.stringify(answers[url.split('?')[0]!]?.())))
+  t.teardown(() => server.close())
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return benchd(t.testdir({}), ['runs', 'follow', execution_id, '--url', url, '--key', 'bk_any'])
+}
+
+function threadEvent(status: string) {
+  return { timestamp: 1, entity_type: 'THREAD', status, context: { thread_name: 'plate' } }
+}
+
+test('what happened until a run stood is printed before that it stands', async (t) => {
+  const { code, stdout, stderr } = await following(t, [['MOVING'], [], ['PAUSED'], []])
+  t.equal(code, 6)
+  t.match(stdout, /plate {2}MOVING\n.*plate {2}PAUSED\n$/)
+  t.match(stderr, /^benchd: the run stands: plate: sealer-1 reports error 12; what to do: benchd runs why 7b1c2d3e; .*\n$/)
+})
