@@ -33,11 +33,13 @@ test('bodies of all requests have one bound; what goes over it is refused, and w
   const bounds = await usualBounds({ bodies_mib: 2 })
   const bodies = new BodyReader(bounds)
   const refused = () => bounds.refusals.counts.find(({ bound }) => bound === 'bodies_mib')!.times
-  const [first, second, third] = [sending(2 * mib), sending(undefined), sending(2 * mib)]
+  const [first, second, third] = [sending(mib), sending(undefined), sending(undefined)]
   const [one, two, three] = [first, second, third].map(({ context }) => bodies.read(context, 2 * mib))
-  first.send(mib)
+  t.equal(bodies.held, mib, 'a body has its room from when it is announced')
   second.send(mib)
   while (bodies.held < 2 * mib) await new Promise(setImmediate)
+  first.send(mib - 1)
+  await new Promise(setImmediate)
   t.equal(refused(), 0)
 
   const refusal = t.rejects(three!, { code: 'overloaded', message: /larger than 2 MiB together/, retry_after_s: 1 })
@@ -47,6 +49,7 @@ test('bodies of all requests have one bound; what goes over it is refused, and w
   t.equal(bodies.held, 2 * mib, 'it holds nothing')
 
   await t.rejects(bodies.read(sending(17 * kib).context, 2 * mib), { code: 'overloaded' }, 'none of it is read first')
+  t.equal(refused(), 2)
   const small = sending(16 * kib)
   small.send(16 * kib)
   small.end()

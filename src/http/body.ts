@@ -27,7 +27,7 @@ export type Body = {
 /** Reads the bodies of all requests. */
 export class BodyReader {
   readonly #lab: Rooms
-  /** Bytes of bodies that are being read or in use. */
+  /** Bytes of bodies that are being read or in use; of a large body all that its request announced. */
   #held = 0
 
   constructor(lab: Rooms) {
@@ -51,22 +51,28 @@ export class BodyReader {
     if (!stream) return { bytes: nothing, release() {} }
     // A body that cannot fit is refused before it is read.
     if (chunked || length > small_bytes) this.#mustHaveRoom(length)
-    return this.#readAtMost(stream, { type, limit })
+    return this.#readAtMost(stream, { type, limit, announced: length > small_bytes ? length : 0 })
   }
 
-  async #readAtMost(body: AsyncIterable<Uint8Array>, { type, limit }: { type: string | undefined; limit: number }): Promise<Body> {
+  async #readAtMost(
+    body: AsyncIterable<Uint8Array>,
+    { type, limit, announced }: { type: string | undefined; limit: number; announced: number },
+  ): Promise<Body> {
     const pieces: Uint8Array[] = []
     let size = 0
-    const release = () => {
-      this.#held -= size
-      size = 0
+    let held = 0
+    const hold = (bytes: number) => {
+      this.#held += bytes - held
+      held = bytes
     }
+    const release = () => hold(0)
+    hold(announced)
     try {
       for await (const piece of body) {
         if (size === 0 && piece.length > 0) mustBeJson(type)
         size += piece.length
-        this.#held += piece.length
         if (size > limit) throw tooLarge(limit)
+        if (size > held) hold(size)
         if (size > small_bytes) this.#mustHaveRoom(0)
         pieces.push(piece)
       }

@@ -94,6 +94,21 @@ test('in their first second connections stay, up to twice as many; then the olde
   for (const client of clients.slice(5)) t.ok(await answers(client))
 })
 
+test('of connections that are too many eight are closed at once, and then forty a second: each client that is cut off comes again', async (t) => {
+  const { join, clock, connections } = await opened(t, { connections: 15, connections_per_address: 2 })
+  for (let i = 0; i < 30; i++) await join()
+  await clock.advance(1000)
+  t.equal(connections.size, 22)
+  await clock.advance(99)
+  t.equal(connections.size, 22)
+  await clock.advance(1)
+  t.equal(connections.size, 18)
+  await join()
+  t.equal(connections.size, 19, 'one more has a place until then')
+  await clock.advance(1000)
+  t.equal(connections.size, 2)
+})
+
 test('the address that holds most gives up its oldest connection, whoever was first', async (t) => {
   const { join, clock } = await opened(t)
   const honest = await join('127.0.0.2')

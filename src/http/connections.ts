@@ -7,6 +7,7 @@ import type { Limits } from '../config.ts'
 import { LabError } from '../errors.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Bound, Refusals } from '../kit/refusals.ts'
+import { TokenBuckets } from '../kit/token_buckets.ts'
 import { refuse } from './errors.ts'
 
 export type ConnectionLimits = Pick<
@@ -18,10 +19,17 @@ type Options = { limits: () => ConnectionLimits; refusals: Refusals; clock: Cloc
 
 /** A client has this long to send its request, or to finish its handshake, before a newer connection may take its place. */
 const grace_ms = 1000
-/** A connection whose requests were refused all at once ends after so long. */
-const linger_ms = 1000
+/** A connection whose requests were refused all at once ends after so long, or when its place is needed. */
+const linger_ms = 10_000
 /** Until then there may be this many times as many connections as configured. */
 const overshoot = 2
+/**
+ * Below that bound connections are closed no faster than this. A client that is cut off comes back at once, and its TLS handshake costs far
+ * more than the place that it held.
+ */
+const closings = { burst: 8, perSecond: 40 }
+/** Connections that could not be closed yet are looked at again after so long. */
+const closeAgain_ms = 100
 /** Answers that are not taken yet are added up this often at most. */
 const addUpEvery_ms = 100
 const mib = 1024 * 1024
@@ -69,12 +77,14 @@ export class Connections {
   readonly #replaceable = new Map<string, Set<Connection>>()
   /** By the client's address and port. */
   readonly #byPeer = new Map<string, Connection>()
+  readonly #closings: TokenBuckets
   #trimsLater = false
   #addedUpAt = 0
 
   /** Watches every connection of a server that does not listen yet. */
   constructor(server: Server, options: Options) {
     this.#options = options
+    this.#closings = new TokenBuckets({ ...closings, now: () => options.clock.now() })
     server.on('connection', (socket: Socket) => this.#add(socket))
     server.on('secureConnection', (socket: Socket) => this.#addSecured(socket))
     server.on('timeout', (socket: Socket) => this.#timedOut(socket))
@@ -171,11 +181,14 @@ export class Connections {
     if (same?.delete(connection) && same.size === 0) this.#replaceable.delete(connection.address)
   }
 
-  /** Closes connections until there are as many as may be; those in their first second go later, unless there are far too many. */
+  /**
+   * Closes connections until there are as many as may be. Unless there are far too many, those in their first second go later, and all of
+   * them go one after another.
+   */
   #trim(addresses: Iterable<string>): void {
     let isOver = this.#trimAll()
     for (const address of addresses) isOver = this.#trimAddress(address) || isOver
-    if (isOver && !this.#trimsLater) this.#options.clock.after(grace_ms, () => this.#trimLater())
+    if (isOver && !this.#trimsLater) this.#options.clock.after(closeAgain_ms, () => this.#trimLater())
     this.#trimsLater ||= isOver
   }
 
@@ -184,13 +197,13 @@ export class Connections {
     this.#trim([...this.#replaceable.keys()])
   }
 
-  /** Whether there are still too many, since those that may go are young. */
+  /** Whether there are still too many, since those that may go cannot be closed yet. */
   #trimAll(): boolean {
     const { connections } = this.#options.limits()
     while (this.#all.size > connections) {
       const connection = this.#mostReplaceable()
       if (!connection) return false
-      if (this.#isYoung(connection) && this.#all.size <= connections * overshoot) return true
+      if (this.#all.size <= connections * overshoot && !this.#mayClose(connection)) return true
       const sentence = `all ${connections} connections are taken: the oldest that asked nothing is closed, of ${connection.address}; limits.connections of the configuration says how many there may be`
       this.#close(connection, 'connections', sentence)
     }
@@ -203,15 +216,15 @@ export class Connections {
     const sameAddress = this.#replaceable.get(address) ?? []
     for (const connection of sameAddress) {
       if (this.#replaceable.get(address)!.size <= most) return false
-      if (this.#isYoung(connection)) return true
+      if (!this.#mayClose(connection)) return true
       const sentence = `${address} holds over ${most} connections that ask nothing: the oldest is closed; limits.connections_per_address of the configuration says how many it may hold`
       this.#close(connection, 'connections_per_address', sentence)
     }
     return false
   }
 
-  #isYoung({ since }: Connection): boolean {
-    return this.#options.clock.now() - since < grace_ms
+  #mayClose({ since }: Connection): boolean {
+    return this.#options.clock.now() - since >= grace_ms && this.#closings.take('')
   }
 
   /**
