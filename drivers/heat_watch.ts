@@ -9,7 +9,7 @@ export type Warming = {
   hottest: number
   /** Nor so much above what was set. */
   overshoot: number
-  /** So much must be gained in so long, while it is more than `below` too cold. */
+  /** The temperature that must be gained within the time, while the plate is more than `below` too cold. */
   gain: number
   within_s: number
   below: number
@@ -70,7 +70,7 @@ export class HeatWatch {
     return this.wrongWhileHeating(temperature)
   }
 
-  /** The same, but for `hottest`. */
+  /** Judges the temperature in the same way while heating, but for `hottest`. */
   wrongWhileHeating(temperature: number): string | undefined {
     const heating = this.#heating
     if (!heating) return undefined

@@ -246,7 +246,7 @@ function mustFit({ cert, key }: Paths, paths: Paths): { fingerprint: string; val
   try {
     const certificate = new X509Certificate(cert)
     if (!certificate.checkPrivateKey(createPrivateKey(key))) throw new Error('it is not of this key')
-    // What OpenSSL takes for too weak it says here alone.
+    // OpenSSL says only here which certificates and keys it takes for too weak.
     process.getBuiltinModule('node:tls').createSecureContext({ cert, key })
     return { fingerprint: certificate.fingerprint256, valid_to: certificate.validTo }
   } catch (error) {

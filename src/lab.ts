@@ -48,7 +48,7 @@ export const healthReasons = ['storage', 'disk', 'clock', 'under_voltage', 'temp
 export type Health = { status: (typeof healthStates)[number]; version: string; uptime_s: number; reasons: string[] }
 
 export type Lab = {
-  /** What is in force: a reload changes some of it. */
+  /** The configuration in force: a reload changes some of it. */
   readonly config: Config
   /** The file that it is from, read again. */
   reloading: Reloading
@@ -58,7 +58,7 @@ export type Lab = {
   hub: Hub
   ledger: Ledger
   registry: Registry
-  /** What devices told of themselves in the last hour. */
+  /** The readings that devices told of themselves in the last hour. */
   readings: Readings
   teachpoints: Teachpoints
   keys: Keys
@@ -66,13 +66,13 @@ export type Lab = {
   pairing: Pairing
   /** Answers of requests with an Idempotency-Key, so that each is carried out once. */
   idempotency: Idempotency
-  /** Who did what. */
+  /** The record of who did what. */
   audit: Audit
-  /** What the bounds of the service turned away. */
+  /** The requests that the bounds of the service turned away. */
   refusals: Refusals
   /** Streams and waits, by key. */
   long_requests: LongRequests
-  /** Those of the data folder; one is made each day. */
+  /** The backups of the data folder; one is made each day. */
   backups: Backups
   /** Calls the webhooks of the configuration when somebody is needed. */
   notifier: Notifier
@@ -84,7 +84,7 @@ export type Lab = {
   simulations: ReadonlyMap<string, Simulation>
   /** A flow of events to try clients with. */
   load: Load
-  /** What was last seen of the computer; undefined until it was looked at. */
+  /** The facts last seen of the computer; undefined until it was looked at. */
   readonly host: HostFacts | undefined
   health(): Health
   /** Is called when the disk refused a write, so that a full disk is seen at once. */
@@ -99,8 +99,8 @@ type Options = {
   data_dir: string
   /** The file that the configuration is from, for backups and to be read again. */
   source?: Source | undefined
-  /** What the service is known by, and who is called when a reload changes that, or what it takes. */
   certificate?: Certificate | undefined
+  /** Is called when a reload has taken over a configuration, with the certificate in force. */
   taken?: ((config: Config, certificate: Certificate | undefined) => void) | undefined
   topologies?: string | undefined
   /** Why it opens in safe mode, if it does. */
@@ -276,7 +276,7 @@ function labOf(rooms: Shown & Hidden): Lab {
   }
 }
 
-/** What a reload takes over at once, and who is told. */
+/** Takes over the settings that a reload changes at once, and tells the rooms that use them. */
 function takeOver(
   config: Config,
   devices: readonly ReloadedDevice[],
@@ -301,7 +301,7 @@ function lossTeller(hub: Hub, log: Log): (message: string) => () => boolean {
   }
 }
 
-/** It hears of every event, and tells of this start where there was one before. */
+/** Opens the notifier, which hears of every event, and tells of this start where there was one before. */
 async function openNotifier(
   hub: Hub,
   { version, safe }: { version: string; safe: string | undefined },
@@ -335,7 +335,10 @@ function stopsAll(place: NonNullable<Config['stop_input']>, parts: StopInputPart
   return stopInput(place, hardware, clock, { pressed, failed })
 }
 
-/** Of the newest event, by which also a clock that began in the past can be judged; one that is in step with the network need not be. */
+/**
+ * Returns the time of the newest event, by which also a clock that began in the past can be judged; a clock that is in step with the
+ * network need not be.
+ */
 function passed(hub: Hub): number | undefined {
   return systemWall.inStep() ? undefined : hub.log.newest_us / 1e6
 }
@@ -364,7 +367,7 @@ function beginSafely(hub: Hub, log: Log, why: string): () => Incident | undefine
 /** Answers what tells of an incident that stays, until somebody has acknowledged it. */
 function unacknowledged(hub: Hub, { incident_id }: Incident): () => Incident | undefined {
   return () => {
-    // One that is not there any more has been acknowledged.
+    // An incident that is not there any more has been acknowledged.
     const incident = hub.incidents.find(incident_id)
     return incident?.acknowledged ? undefined : incident
   }

@@ -72,7 +72,7 @@ export async function startService(config: Config, { data_dir, source, topologie
     const broke = whySafe(safe, await starts.begin())
     const why = undone ?? broke
     const opening = openLab(config, { data_dir, source, topologies, log, safe: why, certificate: tls, taken, refusals })
-    // One that was refused, for its configuration as an example, has not broken off.
+    // An opening that was refused, for example because of its configuration, has not broken off.
     const lab = await opening.catch((error) => starts.end().then(() => Promise.reject(error)))
     door.app = app(lab)
     return {

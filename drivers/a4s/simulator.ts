@@ -226,7 +226,7 @@ class A4s extends Mounted<InstrumentEnd<unknown>> implements Simulator {
     return Math.min(this.#setPoint, now + ((block.hottest - now) * seconds) / block.heats_s)
   }
 
-  /** As captures show it: the answer comes in one group with a status. */
+  /** Sends the answer in one group with a status, as captures show it. */
   #answer(answer: AckCode): void {
     this.#say(this.#status(), answer)
   }

@@ -166,7 +166,7 @@ class Alps extends Mounted<{ line: Line; clock: Clock; model: Model }> implement
     throw new LabError('device_failed', `${wrong}; it was set to ${this.#coldest} °C, see to it, then initialize`)
   }
 
-  /** Only the XT Pro has a command that may end a motion; any other goes on to the end of what it has begun. */
+  /** Halts the sealer. Only the XT Pro has a command that may end a motion; any other goes on to the end of what it has begun. */
   async halt(): Promise<void> {
     this.#going.end(new LabError('stopped', 'interrupted by a stop'))
     this.#watch.end()

@@ -66,7 +66,7 @@ export class Talk extends Mounted<Parts> {
     return readStatus(await this.#ask(askStatus, isStatus), this.at.model)
   }
 
-  /** Its status; throws `device_failed`, with the error in words, when it has one. */
+  /** Returns the status; throws `device_failed`, with the error in words, when the sealer has one. */
   async mustBeWell(): Promise<Set<Flag>> {
     const status = await this.status()
     if (!status.has('error')) return status

@@ -19,7 +19,7 @@ const phases = {
 } as const
 
 export type Phase = keyof typeof phases
-/** What to do once at rest: lock at home, stay anywhere, or go home and let go there. */
+/** The action once at rest: lock at home, stay anywhere, or go home and let go there. */
 export type Ending = 'home' | 'loose' | 'release'
 
 const still: ReadonlySet<Phase> = new Set(['home', 'loose', 'eco', 'booting'])

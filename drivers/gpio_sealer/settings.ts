@@ -8,7 +8,7 @@ import { type BoardPlan, PartWiring } from '../transports/wiring.ts'
 
 /** No sealing film wants more, and nothing here may ever be hotter. */
 export const ceiling_c = 200
-/** So far below the end of what its sensor can measure a set point must stay: beyond that nobody sees how hot it is. */
+/** The distance that a set point must keep from the end of what its sensor can measure: beyond that nobody sees how hot it is. */
 const headroom_c = 10
 
 const Pins = v.strictObject({

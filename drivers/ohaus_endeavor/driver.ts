@@ -34,7 +34,7 @@ const reply_ms = 1000
 const look_ms = 2000
 const lookSoon_ms = 300
 const ramp_s = 20
-/** Its clock and ours drift apart: what a run may be off by, besides what is noticed late. */
+/** The error of a run's duration, besides late notice: the clock of the instrument and ours drift apart. */
 const drift = 0.001
 /** How much longer than asked it may shake before we take it that its timer does not end it. */
 const overrun_s = 15

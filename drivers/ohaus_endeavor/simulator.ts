@@ -37,7 +37,7 @@ class SimulatedEndeavor extends Mounted<InstrumentEnd<Range>> implements Simulat
     return { moving: this.#table.moving, heating: false, mode: this.#mode, buttons_locked: this.#locked }
   }
 
-  /** As `PARAM` reports it. */
+  /** The state as `PARAM` reports it. */
   get #state(): string {
     return `${[this.#shown, this.#id, codes[this.#mode], this.#target, this.#measured, this.#error].join(', ')},`
   }

@@ -99,7 +99,7 @@ class HeaterShaker extends Mounted<SerialMount<Settings>> implements Device {
     return numberOf(text, 'C') ?? nonsense('M123', text)
   }
 
-  /** Such as IDLE_CLOSED. */
+  /** Returns the state of the latch, such as IDLE_CLOSED. */
   async #latch(): Promise<string> {
     const text = await this.#ask('M241')
     return wordOf(text, 'STATUS') ?? nonsense('M241', text)

@@ -9,7 +9,7 @@ import { wasReset } from './reset.ts'
 /** The registers of port A; those of port B are one higher. */
 export const mcp23017Registers = { iodir: 0x00, gppu: 0x0c, gpio: 0x12, olat: 0x14 } as const
 
-/** As the host wants a port, for which of its pins that holds, and what it wrote last. */
+/** A port as the host wants it, the pins for which that holds, and the value that was written last. */
 type Port = { owned: number; outputs: number; olat: number; written: number }
 
 export class Mcp23017 implements Expander {

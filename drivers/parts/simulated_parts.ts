@@ -55,7 +55,7 @@ export function simulatedThrottle(name: ThrottleName, channel: number, changed: 
   return name === 'mcp4725' ? new SimulatedMcp4725(changed) : new SimulatedPca9685(channel, changed)
 }
 
-/** As it comes from the factory: at half. */
+/** A part as it comes from the factory: at half. */
 class SimulatedMcp4725 implements SimulatedThrottle {
   readonly #changed: () => void
   #value = 0x800

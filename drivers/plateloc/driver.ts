@@ -50,7 +50,7 @@ const stage_ms = 6000
 const cycle_s = 30
 const heating_s = 300
 const askAgain_ms = 5000
-/** As cold as it can be set: there is no switching it off. */
+/** The coldest temperature that can be set: the heater cannot be switched off. */
 const coldest = 20
 
 function profile(): Profile {

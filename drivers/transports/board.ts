@@ -29,7 +29,7 @@ export interface Board extends Link {
 /** Where pins and buses come from: this computer, or a simulation. */
 export interface Hardware {
   openPin(place: GpioPlace, use: PinUse, lost: (reason: string) => void): Promise<Pin>
-  /** The same object for the same number. */
+  /** Returns the bus of that number; the same object each time. */
   bus(number: number): I2cBus
   readonly expanders: Expanders
 }

@@ -129,8 +129,8 @@ export class Exchange<Frame, Question> {
   }
 
   /**
-   * As `interrupt`; resolves with the frame that acknowledges it. One that may be the answer to the question that was cut off
-   * is passed over once. Rejects with `no_reply` after the deadline.
+   * Interrupts as `interrupt` does; resolves with the frame that acknowledges the question. A frame that may be the answer to the question
+   * that was cut off is passed over once. Rejects with `no_reply` after the deadline.
    */
   interruptFor(question: Question, { deadline_ms, accepts = () => true }: Ask<Frame>): Promise<Frame> {
     const cutOff = this.#outstanding
@@ -222,7 +222,10 @@ export class Exchange<Frame, Question> {
     this.#outOfStep = false
   }
 
-  /** What was recognised may have answered an earlier try: then the answers to the later ones are still to come. */
+  /**
+   * Passes over late answers: the recognised one may have answered an earlier try, and then the answers to the later ones are still to
+   * come.
+   */
   async #drain(turn: AbortSignal, ask: Ask<Frame>): Promise<void> {
     while (--this.#owed > 0) {
       try {
@@ -276,7 +279,7 @@ export class Exchange<Frame, Question> {
 
   #hand(frame: Frame): void {
     const expected = this.#options.unsolicited?.(frame) ?? false
-    // What comes unasked is no answer, but it is what somebody waits for who asked nothing.
+    // A message that comes unasked is no answer, but a caller that asked nothing may wait for it.
     if (expected && this.#outstanding?.question !== undefined) return
     if (!this.#outstanding?.take(frame) && !expected) this.dropped++
   }

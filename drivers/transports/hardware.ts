@@ -9,9 +9,9 @@ import type { PinBackend, Probe } from './pin.ts'
 import { sysfs } from './pin_chips.ts'
 
 /**
- * What can give pins here, the first that can is used; the others say why not. sysfs first: its pins keep their level when the process
- * ends. `elsewhere` is another computer, to tell what would be used there: the root of its files, and why its onoff does not load if
- * that is so.
+ * Probes what can give pins here: the first that can is used, the others say why not. sysfs comes first: its pins keep their level when the
+ * process ends. `elsewhere` is another computer, to tell what would be used there: the root of its files, and why its onoff does not load
+ * if that is so.
  */
 export async function probePins(elsewhere?: { root: string; trouble: string | undefined }): Promise<Probe[]> {
   const [{ probeOnoff }, { probeGpiod }] = await Promise.all([import('./pin_onoff.ts'), import('./pin_gpiod.ts')])

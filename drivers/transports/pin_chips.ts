@@ -9,7 +9,7 @@ export type Chip = { name: string; label: string; lines: number; base?: number }
 
 export const sysfs = '/sys/class/gpio'
 
-/** As sysfs has them: none where that is gone. There a chip bears its base in its name, not its number. */
+/** Lists the chips of sysfs: none where sysfs is gone. There a chip bears its base in its name, not its number. */
 export async function sysfsChips(folder = sysfs): Promise<Chip[]> {
   const names = (await readdir(folder).catch(() => [])).filter((name) => name.startsWith('gpiochip'))
   const read = async (name: string, file: string) => (await readFile(`${folder}/${name}/${file}`, 'utf8')).trim()

@@ -23,7 +23,10 @@ type Words = {
   get(chip: string, line: number, pull: PinUse['pull']): string[]
   /** Without the `line=level` at the end. Holds the line until it is ended. */
   set(chip: string): string[]
-  /** As `set`, and takes `set line=level` and `get line` from its input; the latter is answered `"line"=active` or `inactive`. */
+  /**
+   * The arguments of a gpioset that sets as `set` does, and takes `set line=level` and `get line` from its input; the latter is answered
+   * `"line"=active` or `inactive`.
+   */
   obey?: ((chip: string) => string[]) | undefined
   monitor(chip: string, line: number, pull: PinUse['pull']): string[]
   /** The line that gpiomon prints for a rising edge. */
@@ -286,7 +289,7 @@ sleep 1
 end
 `
 
-/** The same with one gpioset that takes commands. At the end of its input it would ask again for ever, so it is sent an exit. */
+/** Sets the line with one gpioset that takes commands. At the end of its input gpioset would ask again for ever, so it is sent an exit. */
 const tells = (obey: string[], line: number, safe: string) => `
 read -r level || exit
 [ "$level" = end ] && exit

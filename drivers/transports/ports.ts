@@ -5,7 +5,7 @@ import { basename, dirname, join, resolve } from 'node:path'
 
 /** The identity of the adapter; a member is null where the adapter has none, as a port on the board. */
 export type SerialPort = {
-  /** As the kernel calls it: another one after a restart, maybe. */
+  /** The kernel's name of the port, which may be another one after a restart. */
   path: string
   by_id: string | null
   by_path: string | null

@@ -12,7 +12,7 @@ export interface Pty {
   onBytes(listen: (bytes: Uint8Array) => void): void
   /** To whoever has it open. What nobody fetches is kept, up to a bound. */
   write(bytes: Uint8Array): void
-  /** For whoever has it open it is as if it were unplugged. */
+  /** Closes the terminal: for a process that has it open it is as if it were unplugged. */
   close(): Promise<void>
 }
 

@@ -15,8 +15,8 @@ export type ReplayedLine = Line & {
 }
 
 /**
- * What the instrument said unasked before the first frame of the host is said once it is open. `write` throws `device_failed` for a
- * frame that is not the one that was recorded next, naming both.
+ * Replays a recording as a line. Bytes that the instrument sent unasked before the first frame of the host come once the line is open.
+ * `write` throws `device_failed` for a frame that is not the one that was recorded next, naming both.
  */
 export function replayedLine(recorded: readonly Recorded[], clock: Clock): ReplayedLine {
   const left = [...recorded]

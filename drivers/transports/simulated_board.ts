@@ -117,7 +117,7 @@ export function simulatedBoard<Settings>({
     for (const { setUnplugged } of buses.values()) setUnplugged(unplugged)
   }
 
-  // What the board has besides are getters and private members: it stays the object that is asked.
+  // The other members of the board are getters and private: it stays the object that is asked.
   return Object.assign(wired, {
     simulator,
     faults,

@@ -17,7 +17,7 @@ export interface Mechanism {
   setFault(fault: MechanicalFault, present: boolean): boolean
   /** Switches it off: it holds no timer any more. */
   powerOff(): void
-  /** What somebody standing in front of it sees; for tests. */
+  /** The state as a person in front of the instrument sees it; for tests. */
   readonly world: Readonly<{ moving: boolean; heating: boolean; [detail: string]: unknown }>
 }
 

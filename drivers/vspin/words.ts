@@ -135,11 +135,11 @@ function toPosition(position: number, velocity: number, acceleration: number): Q
 
 // The I/O module
 
-/** One bit for each pin, 1 for an input. Answered shortly, for it comes before the status items are defined. */
+/** Sets the directions: one bit for each pin, 1 for an input. The answer is short, for it comes before the status items are defined. */
 export function directions(low: number, high: number): Question {
   return { bytes: encode(io, 'direction', [low, high]), reply: 2 }
 }
-/** As `outputs(0, 0)`, before the status items are defined. */
+/** Switches off as `outputs(0, 0)` does, before the status items are defined. */
 export const outputsOff: Question = { bytes: encode(io, 'outputs', [0, 0]), reply: 2 }
 export const defineIoStatus = toIo(encode(io, 'defineStatus', [0x03]))
 export const ioStatus = toIo(encode(io, 'noOp'))

@@ -90,8 +90,8 @@ async function underVoltage(files: HostFiles): Promise<boolean | null> {
 }
 
 /**
- * What is too hot, by the sensor of the processor. A Raspberry Pi begins to slow down at 80 °C; processors of other computers are made
- * for more, and run there.
+ * Temperatures of the processor, by its sensor, from which on it is too hot. A Raspberry Pi begins to slow down at 80 °C; processors of
+ * other computers are made for more, and run there.
  */
 const hotAt: Record<string, number> = {
   'cpu-thermal': 80,

@@ -18,9 +18,9 @@ type Options = {
 }
 
 const look_ms = 60_000
-/** As often as the kernel asks the board: a dip shows for so long and no longer. */
+/** The kernel asks the board at the same interval: a dip of the voltage shows for so long and no longer. */
 const lookAtPower_ms = 2000
-/** The same trouble is not reported again for so long. */
+/** The time for which the same trouble is not reported again. */
 const again_ms = 3_600_000
 /** A clock that is kept in step is never moved by so much at once. */
 const step_ms = 1000
@@ -71,7 +71,7 @@ const troubles: Record<HostReason, Trouble> = {
   },
 }
 
-/** As it shows before anybody has looked; also where it is a quota, or a lack of inodes, that no look sees. */
+/** The report of a full disk before anybody has looked; also of a quota or a lack of inodes, which no look shows. */
 const fullDisk: Trouble = {
   ...troubles.disk,
   isThere: () => true,

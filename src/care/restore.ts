@@ -24,7 +24,7 @@ import {
 
 /** Which parts of a backup take the place of what is here; what is not here is taken in any case, but for keys. */
 export type Parts = {
-  /** Also what ran, and the events if the backup has them. */
+  /** Puts back also the runs, and the events if the backup has them. */
   all: boolean
   keys: boolean
 }
@@ -45,7 +45,7 @@ export type Opened = {
   archive: Archive
 }
 
-/** So much of the disk stays free. */
+/** The room that stays free on the disk. */
 const spare_bytes = 4 * 1024 * 1024
 
 /** Reads it through, and holds every file against the list. Rejects with `storage` for what is damaged or no backup, `config` for a newer one. */

@@ -1,6 +1,6 @@
-// What the API words for programs, as a person types it.
+// Rewords the API's messages, which are worded for programs, as a person types it at a shell.
 
-/** Of an id so much is written as tells it from others. */
+/** A shortened id has the eight characters that tell it from others. */
 const id = '([0-9a-f]{8})[0-9a-f-]{28}'
 
 const typed: readonly (readonly [RegExp, string])[] = [
@@ -15,9 +15,9 @@ const typed: readonly (readonly [RegExp, string])[] = [
   [/(?<![A-Z] )\/api\/executions\b(?!\/)/g, 'benchd runs list'],
   [/(?<![A-Z] )\/api\/topologies\b(?!\/)/g, 'benchd topology list'],
   [/(?<![A-Z] )\/api\/(devices|labware|incidents|workflows)\b(?!\/)/g, 'benchd $1 list'],
-  // Of an id so much as every command accepts. In a path of the API it stays whole.
+  // An id is shortened to what every command accepts. In a path of the API it stays whole.
   [new RegExp(`(?<![/\\w-])${id}(?![\\w-])`, 'g'), '$1'],
-  // What a command sends as its body was typed as operands and options.
+  // The body that a command sends was typed as operands and options.
   [/^the body(: |\.)/, ''],
 ]
 
@@ -25,7 +25,7 @@ export function atShell(sentence: string): string {
   return typed.reduce((text, [words, command]) => text.replace(words, command), sentence)
 }
 
-/** So much of an id is enough for every command of `runs` and `incidents`. */
+/** Shortens an id: every command of `runs` and `incidents` accepts the short form. */
 export function short(id: string): string {
   return id.slice(0, 8)
 }

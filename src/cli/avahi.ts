@@ -1,4 +1,4 @@
-// What `avahi-browse --parsable --resolve` prints, line by line: `=;eth0;IPv4;NAME;TYPE;DOMAIN;HOST;ADDRESS;PORT;"TXT" "TXT"`.
+// Reads the output of `avahi-browse --parsable --resolve`, line by line: `=;eth0;IPv4;NAME;TYPE;DOMAIN;HOST;ADDRESS;PORT;"TXT" "TXT"`.
 
 export type Bench = {
   name: string
@@ -9,11 +9,11 @@ export type Bench = {
   version: string | null
 }
 
-/** One for each service and port, however many interfaces it was heard on; by name. */
+/** Returns one bench for each service and port, by name, however many interfaces it was heard on. */
 export function benchesIn(output: string): Bench[] {
   const benches = new Map<string, Bench>()
   for (const line of output.split('\n')) {
-    // What begins with + was heard of only, not resolved.
+    // A line that begins with + was only heard, not resolved.
     const [sign, , , name = '', , , host = '', address = '', port = '', ...txt] = fields(line)
     if (sign !== '=' || !/^\d+$/.test(port)) continue
     const its = texts(txt.join(';'))

@@ -61,7 +61,7 @@ type Store = {
   remove(backup: Backup): Promise<void>
 }
 
-/** Of the running service; without one, of its folder on this machine. */
+/** Returns the backups of the running service; without one, those of its folder on this machine. */
 export async function storeOf(options: Given<typeof serviceOptions & typeof configOption>): Promise<Store> {
   const service = serviceOf(options)
   try {

@@ -18,12 +18,12 @@ export type Bench = {
   devices: DeviceInfo[]
   runs: ExecutionSummary[]
   steps: ManualStep[]
-  /** Those that nobody has acknowledged. */
+  /** The incidents that nobody has acknowledged. */
   incidents: Incident[]
   host: Host
 }
 
-/** What is known of its computer; null what it cannot tell. `clock_ahead_s` is how far its clock is ahead of the one here. */
+/** Facts about the computer of a bench; null what it cannot tell. `clock_ahead_s` is how far its clock is ahead of the one here. */
 export type Host = {
   disk_free_bytes: number | null
   disk_bytes: number | null
@@ -33,7 +33,7 @@ export type Host = {
   cpu_temperature_celsius: number | null
 }
 
-/** What `/health` says also while the service starts and stops, when it answers nothing else. */
+/** Returns the answer of `/health`, which also comes while the service starts and stops, when it answers nothing else. */
 export async function healthOf(service: Service): Promise<{ health: Health; clock_ahead_s: number | null }> {
   const response = await open(service, 'GET', '/health', { also: 503 })
   const date = Date.parse(response.headers.date ?? '')
@@ -58,7 +58,7 @@ export function snapshotsOf(service: Service, runs: readonly ExecutionSummary[])
   return Promise.all(runs.map(({ execution_id }) => ask<ExecutionSnapshot>(service, 'GET', `/api/executions/${execution_id}`)))
 }
 
-/** Of the figures in the text format of Prometheus. */
+/** Reads the facts from the figures in the text format of Prometheus. */
 function hostIn(metrics: string): Omit<Host, 'clock_ahead_s'> {
   const figure = (name: string) => {
     const [, value] = new RegExp(`^benchd_${name} (\\S+)$`, 'm').exec(metrics) ?? []

@@ -58,7 +58,7 @@ async function gather(service: Service, places: Places): Promise<Bundle> {
   const isThere = await ask(service, 'GET', '/api/system').then(
     () => true,
     (error) => {
-      // What is here says nothing about a service elsewhere.
+      // The files here say nothing about a service elsewhere.
       if (!isFar && error instanceof CliError && error.exit === 'unreachable') return false
       throw error
     },
@@ -161,7 +161,7 @@ async function doctor(places: Places): Promise<string> {
   const where = Object.entries({ config: places.config, 'data-dir': places['data-dir'] })
   const words = where.flatMap(([option, value]) => (value === undefined ? [] : [`--${option}`, value]))
   const run = promisify(execFile)(process.execPath, [process.argv[1] ?? '', 'doctor', '--json', ...words], { timeout: 60_000 })
-  // It ends with 1 when something is not well, and has said what.
+  // The doctor ends with 1 when something is not well, and has said what.
   const { stdout } = await run.catch((error: { stdout?: string; stderr?: string }) => {
     if (!error.stdout) throw new Error(error.stderr?.trim() || 'it did not run')
     return { stdout: error.stdout }

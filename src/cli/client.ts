@@ -1,4 +1,4 @@
-// One request to a running service: over its control socket, or over the network with a key.
+// Sends one request to a running service: over its control socket, or over the network with a key.
 
 import { type IncomingMessage, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
@@ -54,7 +54,7 @@ function whereabouts(options: Given<typeof serviceOptions>): Service {
   return { url: known.url, api_key: api_key ?? known.api_key, fingerprint: fingerprint ?? known.fingerprint }
 }
 
-/** Of a service; undefined where none was named. */
+/** Returns the address of a service; undefined where none was named. */
 function webAddress(text: string | undefined): string | undefined {
   if (text === undefined || (/^https?:\/\//i.test(text) && URL.canParse(text))) return text
   if (text === '') throw new CliError('usage', 'the URL of the service is empty; for the service on this machine leave --url out')
@@ -68,7 +68,7 @@ function urlOf(service: Far, path: string): URL {
   return new URL(service.url.replace(/[?#].*$/, '').replace(/\/+$/, '') + path)
 }
 
-/** The same service, which may take as long as it takes, unless somebody said how long. */
+/** Returns the same service without a time limit, unless the caller gave one. */
 export function patiently(service: Service): Service {
   return { ...service, wait_s: service.wait_s ?? 0 }
 }
@@ -84,7 +84,7 @@ function seconds(text: string): number {
 /** Where systemd has the service open a socket for the group `benchd`. */
 const groupDoor = '/run/benchd'
 
-/** What the service answers, parsed. Throws `CliError`; `unreachable` when nobody listens there. */
+/** Returns the answer of the service, parsed. Throws `CliError`; `unreachable` when nobody listens there. */
 export async function ask<Answer>(service: Service, method: string, path: string, body?: object, more: Asking = {}): Promise<Answer> {
   const response = await open(service, method, path, { ...more, body })
   try {
@@ -130,7 +130,7 @@ async function exchange(
             ...(socket && { createConnection: () => socket }),
           })
         : requestHttp({ socketPath: controlSocket(service), method, path, headers: { ...headers, ...localUser(method) }, signal })
-    // Also while it is being connected to, and between two pieces of an answer.
+    // The limit holds also while the connection is being made, and between two pieces of an answer.
     if (wait_s > 0) asking.setTimeout(wait_s * 1000, () => asking.destroy(new Error(`no answer within ${wait_s} s`)))
     asking.on('error', (error) => reject(unreachable(service, error)))
     asking.on('response', resolve)
@@ -154,7 +154,7 @@ function localUser(method: string): Record<string, string> {
   try {
     return { 'X-Local-User': encodeURIComponent(process.env.SUDO_USER || userInfo().username) }
   } catch {
-    // One who stands in no list of users.
+    // A user who stands in no list of users has no name.
     return {}
   }
 }

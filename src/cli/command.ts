@@ -1,4 +1,4 @@
-// What a command is: a record that makes the parsing, the help, the completion and the man page alike.
+// A command is a record from which parsing, help, completion and manual page are made.
 
 import { parseArgs } from 'node:util'
 import { didYouMean } from '../kit/did_you_mean.ts'
@@ -25,7 +25,7 @@ export const commonOptions = {
 } as const
 
 export type Command<Own extends Options = Options> = {
-  /** One or two words: `serve`, `key create`. */
+  /** The name has one or two words: `serve`, `key create`. */
   name: string
   /** Other names of it. */
   aliases?: readonly string[]
@@ -40,7 +40,7 @@ export type Command<Own extends Options = Options> = {
   run(given: { options: Given<Own & typeof commonOptions>; operands: readonly string[]; table(): Promise<Section[]> }): Promise<number>
 }
 
-/** What stands under one heading of the help. */
+/** The commands under one heading of the help. */
 export type Section = { heading: string; commands: readonly Command[] }
 
 /** Keeps the types of a command's options for its `run`. */

@@ -13,7 +13,7 @@ import { howToRestart, isOf, type Reload, reload, todo } from './reload.ts'
 
 const mostTimes = 10
 
-/** Whoever finds the file changed between reading and writing it begins anew, with what is in it then. */
+/** Repeats work when the file was changed between reading and writing it: the work begins anew with what is in the file then. */
 export function again<Asked>(work: (asked: Asked) => Promise<number>): (asked: Asked) => Promise<number> {
   return async (asked) => {
     for (let times = 1; ; times++) {
@@ -26,7 +26,7 @@ export function again<Asked>(work: (asked: Asked) => Promise<number>): (asked: A
   }
 }
 
-/** What the text says, if it may be written. Throws `config`. */
+/** Returns the configuration of the text, if it may be written. Throws `config`. */
 export async function checked(text: string, path: string): Promise<Config> {
   const { parseConfig } = await import('../config.ts')
   try {
@@ -36,7 +36,7 @@ export async function checked(text: string, path: string): Promise<Config> {
   }
 }
 
-/** What is no JSON is text. */
+/** Returns a value typed at a shell: JSON, else the text itself. */
 export function literal(value: string): unknown {
   try {
     return JSON.parse(value)

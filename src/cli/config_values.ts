@@ -58,14 +58,14 @@ function origin(flag: string, given: string | undefined, variable: string, value
   return process.env[variable] ? { value, from: 'environment', by: variable } : { value, from: 'default' }
 }
 
-/** So that a value is named by its device, not by its place in the list. */
+/** Names each device by its id, not by its place in the list. */
 function byId(devices: readonly { device_id: string }[]): Record<string, object> {
   return Object.fromEntries(devices.map(({ device_id, ...its }) => [device_id, its]))
 }
 
 type Leaf = { name: string; value: unknown }
 
-/** What is no object, or an empty one; undefined is nothing. */
+/** Lists the values in an object by their paths. A value that is no object, or an empty one, is a leaf; undefined is none. */
 function leaves(value: unknown, name = ''): Leaf[] {
   if (value === undefined) return []
   const isBranch = typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length > 0

@@ -16,7 +16,10 @@ const Credentials = v.strictObject({
 })
 type Credentials = v.InferOutput<typeof Credentials>
 
-/** Those of the file, if there is one, and if they are for that service. Throws `config` for a file that others may read, or is wrong. */
+/**
+ * Returns the credentials of the file, if it exists and they are for that service. Throws `config` for a file that others may read, or is
+ * wrong.
+ */
 export function credentials(url?: string): Credentials | undefined {
   const path = join(userFolder(), 'credentials.json')
   const file = readPrivate(path)

@@ -9,7 +9,7 @@ export function csvLine(cells: readonly string[]): string {
   return `${cells.map((cell) => quoted(asText(cell))).join(',')}\r\n`
 }
 
-/** What a spreadsheet may compute, in any width of letters, and what looks as if the apostrophe before it were ours. */
+/** Text that a spreadsheet may compute, in any width of letters, and text that looks as if the apostrophe before it were ours. */
 const formula = /^'*[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/
 const number = /^[+-]?\d+(\.\d+)?(e[+-]?\d+)?$/i
 
@@ -31,10 +31,10 @@ export type CsvRow = { line: number; cells: string[] }
 const separators = [',', ';', '\t'] as const
 type Separator = (typeof separators)[number]
 
-/** What Excel begins with: a byte order mark, and a line that says what parts the cells. */
+/** The beginning of a file of Excel: a byte order mark, and a line that names the separator. */
 const opening = /^\uFEFF?(?:"?sep=([,;\t])"?(?:\r\n|\r|\n))?/
 
-/** What parts the cells: what the text says itself, else what stands most often in its first line outside of quotes. */
+/** Returns the separator that the text names itself, else the one that stands most often in its first line outside of quotes. */
 export function separatorOf(text: string): Separator {
   const [all = '', said] = opening.exec(text) ?? []
   if (said) return said as Separator

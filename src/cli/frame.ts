@@ -1,4 +1,4 @@
-// One picture of the bench, as high and as wide as a terminal: what `top` shows.
+// Draws one picture of the bench for `top`, as high and as wide as the terminal.
 
 import type { ExecutionSnapshot } from '../workflow/snapshot.ts'
 import { asTyped } from './as_typed.ts'
@@ -38,7 +38,7 @@ function runLines(run: ExecutionSnapshot): string[] {
   ]
 }
 
-/** What there is no room for is counted. */
+/** Cuts lines to the size; those that have no room are counted. */
 function fitted(lines: readonly string[], { columns, rows }: Size): string[] {
   const shown = lines.length > rows ? [...lines.slice(0, rows - 1), `… ${lines.length - rows + 1} lines more`] : lines
   return shown.map((line) => cut(line, columns))

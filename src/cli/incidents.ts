@@ -61,7 +61,9 @@ function described(incident: Incident): string {
   return [`${incident_id}  ${colored(colors[severity], severity)}  ${category}`, atShell(message), '', ...lines, ...rest].join('\n')
 }
 
-/** As long as what it tells of stands; a late device call has ended or not, which only the service knows. */
+/**
+ * Lists the commands that help while the cause of the incident stands; a late device call has ended or not, which only the service knows.
+ */
 function commandsFor({ incident_id, category, severity, execution_id, thread_id, recovery_action, detail }: Incident): string[] {
   const id = short(incident_id)
   const isLateCall = category === 'RECOVERABLE_TIMEOUT' && 'operation' in detail && severity !== 'INFO'

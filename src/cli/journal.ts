@@ -8,7 +8,7 @@ import { CliError } from './exit.ts'
 
 type JournalWish = { lines: number; errors?: boolean | undefined; follow?: boolean | undefined; unit?: string | undefined }
 
-/** One entry. `level` is journald's: 3 and less are errors, 4 warnings. */
+/** An entry of journald. `level` is journald's: 3 and less are errors, 4 warnings. */
 type JournalEntry = { at: number; level: number; message: string }
 
 /** Entries of the unit, oldest first. Throws `not_found` where there is no journal, and `failed` with what journalctl says. */
@@ -49,12 +49,12 @@ function noJournal(error: Error): CliError {
 function* entryOf(line: string): Generator<JournalEntry> {
   const { MESSAGE, PRIORITY, __REALTIME_TIMESTAMP: us } = parsed(line)
   if (MESSAGE === undefined) return
-  // What is not UTF-8 comes as bytes.
+  // journald gives a message that is not UTF-8 as bytes.
   const words = Array.isArray(MESSAGE) ? Buffer.from(MESSAGE as number[]).toString() : String(MESSAGE)
   yield { at: Number(us) / 1e6, level: Number(PRIORITY ?? 6), message: plain(words) }
 }
 
-/** Of a line that the service wrote as JSON what it says; any other line as it is. */
+/** Returns the message of a line that the service wrote as JSON; any other line as it is. */
 function plain(words: string): string {
   if (!words.startsWith('{')) return words
   const { message, cause } = parsed(words)

@@ -116,7 +116,7 @@ async function withKeys<Result>(options: Given<typeof serviceOptions>, work: Wor
     const isNamed = (options['data-dir'] ?? process.env.BENCHD_DATA_DIR) !== undefined
     if (work.what) await tellNoService({ folder, isNamed, what: work.what })
     return work.offline(folder).catch((refusal) => {
-      // One has begun meanwhile.
+      // A service has begun meanwhile.
       if (refusal instanceof LabError && refusal.code === 'in_use') return work.online(service)
       throw refusal
     })

@@ -39,13 +39,13 @@ function failed(error: unknown, asJson: boolean): void {
   process.stderr.write(`benchd: ${forTerminal(message)}\n`)
 }
 
-/** Also of a command line that could not be parsed. */
+/** Tells whether JSON was asked for, also of a command line that could not be parsed. */
 function isJsonWanted(args: readonly string[]): boolean {
   const end = args.indexOf('--')
   return args.slice(0, end < 0 ? undefined : end).includes('--json')
 }
 
-/** Who reads along may have had enough: `benchd events export | head`. Else what was asked for is not all there. */
+/** Ends quietly when the reader has had enough: `benchd events export | head`. After any other error the output is not complete. */
 function onPrintError(error: NodeJS.ErrnoException): void {
   if (error.code === 'EPIPE') process.exit(0)
   process.stderr.write(`benchd: the output was not written: ${error.message}\n`)

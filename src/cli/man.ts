@@ -82,7 +82,7 @@ function optionText([name, { value, help }]: [string, Option]): string[] {
   return ['.TP', `\\fB${plain(`--${name}`)}\\fR${value ? ` \\fI${plain(value)}\\fR` : ''}`, plain(help)]
 }
 
-/** What roff would take for something else stands for itself. */
+/** Escapes characters that have a meaning in roff. */
 function plain(text: string): string {
   return text.replaceAll('\\', '\\e').replaceAll('-', '\\-').replaceAll("'", '\\(aq').replaceAll('…', '\\&...').replace(/^\./, '\\&.')
 }

@@ -1,4 +1,4 @@
-// What commands do on a data folder that no service has: by name, so that root can have it done in a process of the folder's owner.
+// The work of commands on a data folder that no service has: by name, so that root can have it done in a process of the folder's owner.
 
 import { join } from 'node:path'
 import type { Sources } from '../care/backup.ts'
@@ -38,7 +38,7 @@ export const tasks = {
   'key revoke': (at: TaskFolder, { key_id }: { key_id: string }): Promise<PublicKey> =>
     withKeys(at, (keys) => keys.revoke(key_id), `key revoke ${key_id}`),
 
-  /** Of a file in the folder: also where a service runs, and without changing anything. */
+  /** Verifies a file in the folder: also where a service runs, and without changing anything. */
   'audit verify': async ({ folder }: TaskFolder, { file, wanted }: { file: string; wanted: string | undefined }): Promise<Verified> => {
     const { verifyChain } = await import('../kit/chained_lines.ts')
     return verifyChain(join(folder, file), { wanted })
@@ -87,7 +87,7 @@ export const tasks = {
     return planOf({ manifest }, folder, parts)
   },
 
-  /** Of the archive that `file` is. `at` is in Unix milliseconds. */
+  /** Restores the archive that `file` is. `at` is in Unix milliseconds. */
   restore: ({ folder, file }: TaskFolder, { manifest, parts, at }: Restoring & { at: number }): Promise<string | undefined> =>
     alone(folder, async () => {
       const [{ planOf, restore }, { Archive }] = await Promise.all([import('../care/restore.ts'), import('../kit/archive.ts')])
@@ -139,7 +139,7 @@ async function withRuns<Result>({ folder }: TaskFolder, work: (runs: OperationJo
   }
 }
 
-/** What is only looked at, or taken away, needs no more than the folder. */
+/** A task that only looks, or takes away, needs no more than the folder. */
 const bare = { config: undefined, topologies: undefined, version: '', system_id: '' }
 
 async function backupsIn(folder: string, sources: Omit<Sources, 'data_dir'> = bare) {
@@ -147,7 +147,7 @@ async function backupsIn(folder: string, sources: Omit<Sources, 'data_dir'> = ba
   return new Backups({ sources: { ...sources, data_dir: folder }, log: silent, report })
 }
 
-/** One line more in the record of who did what. */
+/** Adds a line to the record of who did what. */
 async function takeDown(folder: string, deed: string): Promise<void> {
   const { Audit } = await import('../keys/audit.ts')
   const audit = new Audit({ folder, log: silent, report })

@@ -40,13 +40,13 @@ const kinds: readonly Kind[] = [
     isKey: (key) => key.includes('-----BEGIN PGP PUBLIC KEY BLOCK-----') || /^[\x98\x99\xc6]/.test(key),
     endings: ['.asc', '.sig', '.gpg'],
     async verify({ key, signature, file, folder }) {
-      // Of its own, so that no other key counts.
+      // A keyring of its own, so that no other key counts.
       const home = join(folder, 'gnupg')
       await makePrivateFolder(home)
       const words = ['--homedir', home, '--batch', '--no-tty', '--status-fd', '1']
       await run('gpg', [...words, '--import', key])
       const { stdout } = await run('gpg', [...words, '--verify', signature, file])
-      // It is content with a signature that has expired, or whose key has.
+      // gpgv is content with a signature that has expired, or whose key has.
       if (!/^\[GNUPG:\] GOODSIG /m.test(stdout)) throw new Error(/^\[GNUPG:\] (\w+SIG .*)$/m.exec(stdout)?.[1] ?? 'no good signature')
     },
   },

@@ -85,7 +85,7 @@ async function waiting(service: Service): Promise<PairingRequest[]> {
   return (await ask<{ requests: PairingRequest[] }>(service, 'GET', '/api/keys/requests')).requests
 }
 
-/** As it is read aloud and typed. */
+/** Returns a code as it is read aloud and typed. */
 function plain(code: string): string {
   return code.replace(/[^A-Za-z0-9]/g, '').toUpperCase()
 }

@@ -19,7 +19,7 @@ export async function pinned(url: URL, fingerprint: string, wait_s: number): Pro
   throw new CliError('not_allowed', sentence)
 }
 
-/** Whoever signed it: the fingerprint alone counts. */
+/** Connects whoever signed the certificate: the fingerprint alone counts. */
 function connected({ hostname, port }: URL, wait_s: number): Promise<TLSSocket> {
   const host = hostname.replace(/^\[(.*)\]$/, '$1')
   const servername = /^[\d.]+$|:/.test(host) ? '' : host

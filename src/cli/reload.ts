@@ -18,7 +18,7 @@ export function reload(service: Service): Promise<Reload> {
   return ask<Reload>(service, 'POST', '/api/system/reload')
 }
 
-/** What there is to do; undefined where that is nothing. */
+/** Says what is left to do after a reload; undefined where that is nothing. */
 export function todo({ needs_restart }: Pick<Reload, 'needs_restart'>): string | undefined {
   return needs_restart.length ? howToRestart() : undefined
 }

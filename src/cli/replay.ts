@@ -12,7 +12,7 @@ import { print } from './table.ts'
 
 type Start = {
   frames: readonly Recorded[]
-  /** What comes unasked is heard before the operation begins, not while it waits for it. */
+  /** Tells the driver to hear unasked messages before the operation begins, not while it waits for it. */
   hears_first: boolean
 }
 type Tried = { shown: string[]; used: number; left: number; error: Error | undefined }

@@ -111,7 +111,7 @@ function asJsonText({ opened, plan, before }: Restored): string {
   return JSON.stringify({ made_at, version, system_id, changes: plan, passed_over: opened.passed_over, before: before ?? null })
 }
 
-/** What somebody may have expected, and has to ask for. */
+/** Hints at parts that somebody may have expected to be restored, and has to ask for. */
 function hints(plan: readonly FileChange[], { all, keys }: Parts, { with_keys, with_events }: Opened['manifest']): string[] {
   const stays = (pattern: RegExp) => plan.some(({ name, change }) => change === 'left alone' && pattern.test(name))
   const goesOn = plan.some(({ name, change }) => change === 'replaced' && name === 'workflows.json') && stays(/^executions\//)

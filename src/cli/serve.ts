@@ -86,7 +86,7 @@ type Folders = {
   safe?: boolean | undefined
 }
 
-/** Those that would end the process with everything left on, and can be heard. */
+/** The signals that would end the process with everything left on, and can be heard. */
 const deadly = [
   ...(['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGABRT', 'SIGALRM', 'SIGUSR2', 'SIGXCPU', 'SIGVTALRM', 'SIGIO'] as const),
   ...(process.platform === 'linux' ? (['SIGSTKFLT', 'SIGPWR'] as const) : []),

@@ -1,4 +1,4 @@
-// What people read at a shell: columns, dates and spans of time.
+// Formats text for people at a shell: columns, dates and spans of time.
 
 import { stripVTControlCharacters } from 'node:util'
 import { asTyped } from './as_typed.ts'
@@ -43,7 +43,10 @@ export function print(text: string): void {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: those are what is looked for
 const commanding = /(\u001b\[[\d;]*m)|[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g
 
-/** What others wrote must not command the terminal: but for colors, written as JSON writes it, so that JSON says the same as before. */
+/**
+ * Makes text of others harmless to the terminal: control characters but colors are written as JSON writes them, so that JSON says the same
+ * as before.
+ */
 export function forTerminal(text: string): string {
   return text.replace(commanding, (found, color) => color ?? `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }

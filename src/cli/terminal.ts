@@ -8,7 +8,7 @@ import { forTerminal, print } from './table.ts'
 
 let isQuiet = false
 
-/** What the common options ask for, from now on. */
+/** Applies the common options from now on. */
 export function behave({ quiet = false, 'no-color': plain = false }: { quiet?: boolean; 'no-color'?: boolean }): void {
   isQuiet = quiet
   if (!plain) return
@@ -21,7 +21,7 @@ export function note(text: string): void {
   if (!isQuiet) process.stderr.write(`benchd: ${forTerminal(asTyped(text))}\n`)
 }
 
-/** Only where stdout is a terminal, NO_COLOR is not set, or FORCE_COLOR is. */
+/** Colors text where stdout is a terminal, NO_COLOR is not set, or FORCE_COLOR is. */
 export function colored(color: Parameters<typeof styleText>[0], text: string): string {
   return styleText(color, text)
 }

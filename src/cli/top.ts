@@ -67,7 +67,7 @@ async function listen(service: Service, ended: AbortSignal, ring: () => void): P
       const body = await open(service, 'GET', '/events/stream?heartbeat=5', { signal: ended })
       for await (const _ of serverSentEvents(body, () => undefined)) ring()
     } catch {
-      // What is wrong the next look says.
+      // The next look shows what is wrong.
     }
     await sleep(again_ms, undefined, { signal: ended }).catch(() => undefined)
   }

@@ -43,7 +43,7 @@ const update = command({
   example: 'sudo benchd update /media/stick/benchd_0.2.0_arm64.deb',
   async run({ options, operands: [file = ''] }) {
     const path = resolve(file)
-    // What is looked over is what is installed: whoever has the stick may change it meanwhile, or pull it out.
+    // The copy that was looked over is what is installed: the owner of the stick may change the file meanwhile, or pull the stick out.
     const folder = await makeThrowAwayFolder('benchd-update')
     const copy = join(folder, 'update.deb')
     try {
@@ -142,7 +142,7 @@ function mustBeRoot(): void {
   if (process.geteuid?.() !== 0) throw new CliError('not_allowed', 'only root may install a package: sudo benchd update …')
 }
 
-/** As the package's own scripts ask, but before anything is done. */
+/** Refuses as the package's own scripts do, but before anything is done. */
 async function mustBeIdle(service: Service): Promise<void> {
   if (process.env.BENCHD_FORCE_UPGRADE === '1') return
   const running = await whatRuns(service)
@@ -210,7 +210,7 @@ async function healthOf(service: Service, version: string): Promise<string> {
   }
 }
 
-/** What dpkg is to show of a package, a line each. */
+/** Returns the format in which dpkg shows fields of a package, a line each. */
 function showing(...fields: string[]): string[] {
   return ['--show', '--showformat', fields.map((field) => `\${${field}}`).join('\\n')]
 }

@@ -25,7 +25,10 @@ export function notOpen(what: string): LabError {
   return new LabError('disconnected', `${what} is not open; see its cable and its power supply`)
 }
 
-/** The same error with the device named, as the subject where the sentence begins with `it`; `internal` for what no driver should throw. */
+/**
+ * Returns the same error with the device named, as the subject where the sentence begins with `it`; `internal` for an error that no driver
+ * should throw.
+ */
 export function worded(device_id: string, error: unknown): LabError {
   if (!(error instanceof LabError)) return new LabError('internal', messageOf(error), { cause: error })
   if (error.message.startsWith(device_id)) return error

@@ -526,7 +526,10 @@ export class Instrument {
     return this.#suspect(run.name, error, !halted)
   }
 
-  /** As `suspect`, outside a run; a heater that we switched on is switched off first, and with it ends what runs, for the same cause. */
+  /**
+   * Suspects the device outside a run as `suspect` does within one; a heater that we switched on is switched off first, and with it ends
+   * what runs, for the same cause.
+   */
   #unwell(command: string, error: unknown): Promise<LabError> {
     // A question while the link is being closed says nothing of the instrument.
     if (this.#closing) return Promise.resolve(worded(this.device_id, error))
@@ -551,7 +554,7 @@ export class Instrument {
     return failure
   }
 
-  /** As `halted`; where its link is not open it is halted as soon as that is. */
+  /** Halts the device as `halted` does; a device whose link is not open is halted as soon as it is. */
   async #haltedIfOpen(): Promise<boolean> {
     const { driven } = this.#configured
     if (driven?.link.state === 'open') return this.#halted(driven.device)

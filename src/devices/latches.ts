@@ -15,7 +15,7 @@ export type LatchStore = Pick<Latches, 'get' | 'set'>
 
 export class Latches {
   readonly #file: JsonFile<Content>
-  /** As they are to be on the card. */
+  /** The latches as they are to be on the card. */
   #latches: Content['latches']
   #next: Promise<unknown> | undefined
 

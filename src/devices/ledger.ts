@@ -5,7 +5,7 @@ import type { OperationHistory } from './operation_history.ts'
 import type { OperationRecord } from './records.ts'
 
 const mostKept = 1000
-/** So many more before the oldest are forgotten: together, as that looks at all. */
+/** The number of further operations before the oldest are forgotten together, as that looks at all. */
 const atOnce = 100
 const keptSeconds = 24 * 3600
 
@@ -62,7 +62,7 @@ export class Ledger {
     return this.#records.find((record) => record.operation_id === operation_id)
   }
 
-  /** Also what ended before this start. */
+  /** Finds an operation, also one that ended before this start. */
   async find(operation_id: string): Promise<OperationRecord | undefined> {
     await this.#recall()
     return this.get(operation_id)

@@ -8,7 +8,7 @@ type Known = {
   device_id: string
   /** Ends with us: there is nothing to switch off later. */
   simulated: boolean
-  /** Its motion ends without us. */
+  /** The motion ends without us. */
   timesItself: boolean
 }
 
@@ -21,7 +21,7 @@ export class LeftOn {
   #isOff = false
   /** Resolves when all that was to be written down so far is, or was refused. */
   #written: Promise<void> = Promise.resolve()
-  /** As it was before what was begun last. */
+  /** The state before the last operation began. */
   #before = { hot: false, fromBefore: false }
 
   constructor(known: Known, { journal, log }: { journal: RunStore; log: Log }) {

@@ -5,7 +5,7 @@ import type { Report } from '../kit/json_file.ts'
 import { LineFile } from '../kit/json_lines.ts'
 import { OperationRecord } from './records.ts'
 
-/** Then the file begins anew with the operations that are still shown. */
+/** With more lines than this the file begins anew, with the operations that are still shown. */
 const longest = 4000
 
 export class OperationHistory {

@@ -56,7 +56,7 @@ export const operations = {
       temperature: quantity('°C', 'Temperature of the sealing plate'),
       duration: quantity('s', 'Time under the sealing plate'),
     }),
-    // Of a sealer that is hot already. Heating is counted separately.
+    // The time of a sealer that is hot already. Heating is counted separately.
     typical_seconds: 12,
     margin_seconds: 420,
     leaves_on: 'heat',
@@ -96,8 +96,8 @@ export const operations = {
 } as const satisfies Record<string, OperationShape>
 
 /**
- * What a transporter does in a run, besides its operations: no route, no capability. `at` is the name of the place. The driver
- * knows how long one move of its arm may take, and gives up before `margin_seconds`.
+ * The moves of a transporter in a run, besides its operations: no route, no capability. `at` is the name of the place. The driver knows how
+ * long one move of its arm may take, and gives up before `margin_seconds`.
  */
 export const moves = {
   pick: { typical_seconds: 10, margin_seconds: 660, done: ({ at }: { at: string }) => `picked up at ${at}` },

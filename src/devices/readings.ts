@@ -5,7 +5,7 @@ import type { Clock } from '../kit/clock.ts'
 import type { Instrument } from './instrument.ts'
 import { Temperature } from './records.ts'
 
-/** What an instrument told at one moment. */
+/** The values that an instrument told at one moment. */
 export const Reading = v.strictObject({
   at: v.pipe(v.number(), v.description('Unix time'), v.metadata({ unit: 's' })),
   temperature: Temperature.entries.temperature,

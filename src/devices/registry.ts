@@ -105,14 +105,14 @@ export class Registry {
     }
   }
 
-  /** Its link is opened only when those that leave have let go of their ports. */
+  /** Returns the device with a link that is opened only when the leaving devices have let go of their ports. */
   #afterLeaving(device: Configured): Configured {
     if (!device.driven) return device
     return { ...device, driven: { ...device.driven, link: openedAfter(() => this.#left, device.driven.link) } }
   }
 }
 
-/** The same link, which is opened after `others`. */
+/** Returns the same link, which is opened after `others`. */
 function openedAfter(others: () => Promise<unknown>, link: Link): Link {
   let closed = 0
   return {

@@ -100,7 +100,7 @@ export class Hub {
     return this.#all({ execution_id })
   }
 
-  /** As the lists, for logs too long to be one. */
+  /** Streams the same events as the lists, for logs too long to be one. */
   async *events(asked: EventRequest = {}): AsyncGenerator<RuntimeEvent> {
     for await (const events of this.#pieces(asked)) yield* events
   }

@@ -83,7 +83,7 @@ export type IncidentsOptions = {
 
 /** The newest are kept; older ones remain as events only. */
 const mostKept = 1000
-/** Then the file begins anew with what is kept. */
+/** With more lines than this the file begins anew with the incidents that are kept. */
 const mostLines = 3 * mostKept
 const mostWaiting = 10_000
 

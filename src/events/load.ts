@@ -13,7 +13,7 @@ export type Flow = {
 type Events = Pick<Hub, 'emit'> & { log: { readonly waiting: number } }
 
 const tick_ms = 5
-/** So many are fired before others may have the event loop. */
+/** The number of events that are fired before others may have the event loop. */
 const mostAtOnce = 64
 /** No more are fired while so many wait for the card: the rate falls to what that takes. */
 const mostWaiting = 20_000

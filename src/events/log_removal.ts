@@ -73,7 +73,7 @@ export class LogRemoval {
 
   async #sweepAll(): Promise<void> {
     this.#again = false
-    // As it stands now: what is sealed or removed from here on is for the next sweep.
+    // The list stays as it is now: segments that are sealed or removed from here on are for the next sweep.
     const { segments } = this.#files
     const oldest = oldestInUse(segments)
     const done = [...this.#removed].filter(([, seq]) => seq < oldest)

@@ -17,7 +17,7 @@ export type Segment = {
   last_seq: number
   first_us: number
   last_us: number
-  /** Whose events it holds; null when they are too many to tell. */
+  /** The executions whose events the segment holds; null when they are too many to list. */
   executions: Set<string> | null
   /** A line's time (µs), offset and sequence number, one line in 64 KiB. */
   marks: number[]

@@ -10,7 +10,7 @@ import type { Noted } from './log_segment.ts'
 /** An event on its way. */
 export type Entry = {
   readonly event: RuntimeEvent
-  /** Its time, in microseconds. */
+  /** The time of the event, in microseconds. */
   readonly us: number
   readonly seq: number
   readonly mono_us: number
@@ -50,7 +50,7 @@ type Batch = { bytes: Buffer; entries: Entry[]; notes: Noted[] }
 /** Newest events that are kept while the log cannot be written. */
 const memoryTail = 10_000
 const batchBytes = 262_144
-/** So many events may wait for a slow card; then the oldest is lost. */
+/** The number of events that may wait for a slow card; with more the oldest is lost. */
 const mostWaiting = 100_000
 const retry_ms = 1000
 

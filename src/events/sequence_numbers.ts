@@ -116,7 +116,7 @@ export class SequenceNumbers {
     const newest = this.#gaps.at(-1)
     const isJoined = newest?.is_certain === gap.is_certain && gap.after < newest.before
     this.#gaps = isJoined ? [...this.#gaps.slice(0, -1), joined(newest, gap)] : [...this.#gaps, gap]
-    // Then some readers hear of a gap without need, and none misses one.
+    // Some readers then hear of a gap without need, and none misses one.
     const [first, second, ...others] = this.#gaps
     if (this.#gaps.length > mostGaps) this.#gaps = [joined(first!, second!), ...others]
     this.#isWritten = false

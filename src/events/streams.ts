@@ -84,7 +84,7 @@ export class Streams {
     return this.#dropped
   }
 
-  /** So many from now on; those that are open stay. */
+  /** Sets the bound of subscribers; streams that are open stay. */
   allow(subscribers: number): void {
     this.#options = { ...this.#options, subscribers }
   }
@@ -238,7 +238,10 @@ export class Streams {
 
 type Channel = { execution_id: string | undefined; ring: Ring; readers: Set<Reader> }
 
-/** What a stream begins with. A new one gets the id it begins behind, so that a client that it breaks off for before the first event misses none. */
+/**
+ * Returns the beginning of a stream. A new stream gets the id it begins behind, so that a client whose stream breaks off before the first
+ * event misses none.
+ */
 function opening(behind: number | undefined): string {
   return `retry: 2000\n${behind === undefined ? '' : `id: ${behind}\n`}\n`
 }

@@ -1,4 +1,4 @@
-// What `benchd demo` adds to the service: its bench, its points, a key, and a word of welcome.
+// The additions of `benchd demo` to the service: its bench, its points, a key, and a word of welcome.
 
 import { type Config, checkConfig } from '../config.ts'
 import type { Keys } from '../keys/keys.ts'

@@ -3,7 +3,7 @@
 import type { ConfigFile } from '../config.ts'
 import type { Teachpoint } from '../teachpoints/teachpoint.ts'
 
-/** As it would stand in a configuration file. */
+/** The demo's bench, as it would stand in a configuration file. */
 export const demoBench = {
   format: 1,
   devices: [

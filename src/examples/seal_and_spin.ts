@@ -1,4 +1,4 @@
-// What runs on the demo bench: a plate is shaken, sealed, spun, and put back where it came from.
+// The workflow of the demo bench: a plate is shaken, sealed, spun, and put back where it came from.
 
 import { topology, workflow } from '../workflow/plans/author.ts'
 

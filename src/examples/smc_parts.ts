@@ -1,4 +1,4 @@
-// What the bead assay and its older arrangement have in common.
+// The parts that the bead assay and its older arrangement have in common.
 
 import type { ActionInput } from '../workflow/plans/author.ts'
 import type { TopologyInput } from '../workflow/plans/documents.ts'
@@ -19,7 +19,7 @@ export const translators: NonNullable<TopologyInput['translators']> = {
 type Transporters = NonNullable<TopologyInput['transporters']>
 type Devices = NonNullable<TopologyInput['devices']>
 
-/** What one arm reaches; a hop is 12 s. */
+/** Returns a transporter that reaches these positions; a hop takes 12 s. */
 export function zone(...positions: (string | readonly string[])[]): Transporters[string] {
   return { positions: positions.flat(), seconds: { pick: 5, move: 2, place: 5 } }
 }
@@ -51,7 +51,7 @@ export function instruments({ sites, reader }: { sites: number; reader: string }
   }
 }
 
-/** What a protocol works with besides the plate, and what it takes if not the usual. */
+/** The labware that a protocol needs besides the plate, and its settings where they are not the usual ones. */
 export type Extra<Labware extends string> = {
   labware?: readonly Labware[]
   tips?: { readonly [Name in NoInfer<Labware>]?: number }

@@ -130,7 +130,7 @@ export class Connections {
     handle()
   }
 
-  /** As `protectConnection`. */
+  /** Protects one answer as `protectConnection` protects a connection. */
   protect(connection: Connection, response: ServerResponse): void {
     if (!connection.unfinished.has(response)) return
     if (connection.protecting.size === 0) this.#unlist(connection)
@@ -210,7 +210,7 @@ export class Connections {
     return false
   }
 
-  /** The same for one address. */
+  /** Trims the connections of one address in the same way. */
   #trimAddress(address: string): boolean {
     const { connections_per_address: most } = this.#options.limits()
     const sameAddress = this.#replaceable.get(address) ?? []

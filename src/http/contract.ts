@@ -61,7 +61,7 @@ export type Route<Rooms = never, Body = unknown, Query = unknown> = {
   }
   /** Takes `If-Match`. */
   conditional?: true
-  /** Its answer holds a secret, and is written down nowhere. */
+  /** The answer holds a secret, and is written down nowhere. */
   is_secret?: true
   /** The answer with 202 and a `Location` to a request with `Prefer: respond-async`. */
   accepted?: { description: string; schema: v.GenericSchema }

@@ -1,5 +1,4 @@
-// What every request passes first: an id of its own, a Host that is ours, a key that is good, an address that can be read. And what it came
-// to, last.
+// The entrance of every request: it gives the request an id, checks Host, key and address, and at the end records what the request came to.
 
 import { randomUUID } from 'node:crypto'
 import { hostname, networkInterfaces } from 'node:os'
@@ -74,7 +73,7 @@ function identified(c: Context<Env>): (answer: Response) => Response {
   }
 }
 
-/** Whatever may have changed something, and what was refused that. */
+/** Records a request that may have changed something, or was refused that. */
 function takeDown(lab: Rooms, c: Context<Env>, answer: Response): void {
   const { method, path } = c.req
   if (method === 'GET' || method === 'HEAD' || method === 'OPTIONS') return
@@ -86,7 +85,7 @@ function takeDown(lab: Rooms, c: Context<Env>, answer: Response): void {
   lab.audit.note({ what: `${method} ${path}`, key_id, name, scope, from, status, reason, operation_id, request_id: c.get('request_id') })
 }
 
-/** As `c.req.header`, without the copy that makes of them all: a stop waits for what is done here. */
+/** Reads a header as `c.req.header` does, but without copying all of them: a stop waits for what is done here. */
 function headerOf(c: Context<Env>, name: string): string | undefined {
   const raw = c.env?.incoming?.rawHeaders
   if (!raw) return c.req.header(name)
@@ -94,7 +93,7 @@ function headerOf(c: Context<Env>, name: string): string | undefined {
   return found.length ? found.join(', ') : undefined
 }
 
-/** As `X-API-Key` or as `Authorization: Bearer`. Throws `invalid` when both are there and differ. */
+/** Returns the key from `X-API-Key` or `Authorization: Bearer`. Throws `invalid` when both are there and differ. */
 function keyOf(c: Context<Env>): string | undefined {
   const [, bearer] = /^bearer +(\S+) *$/i.exec(headerOf(c, 'authorization') ?? '') ?? []
   const key = headerOf(c, 'x-api-key')

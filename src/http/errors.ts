@@ -77,7 +77,7 @@ export function answerError(c: Context, error: unknown): Response {
   return c.body(`${JSON.stringify(body)}\n`, status, { 'Content-Type': 'application/json', ...headers, ...closing })
 }
 
-/** As `answerError`; an error that nobody foresaw is logged. */
+/** Answers as `answerError` does; an unforeseen error is logged. */
 export function answerFailure(log: Log, c: Context, error: unknown): Response {
   if (!(error instanceof LabError)) log.error(`${c.req.method} ${withoutSecrets(c.req.path)} failed, request ${c.get('request_id')}`, error)
   return answerError(c, error)

@@ -109,7 +109,7 @@ export const keyRoutes: Route<Rooms>[] = [
       const wish = body()
       const from = remoteAddress(c.env) ?? null
       const asked = lab.pairing.request(wish, from)
-      // Its own words come last, in quotes: they must not pass for ours.
+      // The name that the program gives itself comes last, in quotes: it must not pass for our words.
       const who = `somebody${from === null ? '' : ` at ${from}`} asks for a key of scope ${wish.scope} and shows the code ${asked.code}`
       lab.log.warn(
         `${who}; if you know who that is: benchd key approve ${asked.code} (the program calls itself ${JSON.stringify(wish.app_name)})`,

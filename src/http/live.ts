@@ -15,7 +15,7 @@ type Rooms = Shown & Streaming & { clock: Clock; log: Log; readings: Readings }
 
 const route = routesOf<Rooms>()
 
-/** One for each lab, so that each value is looked at and serialised once for all connections. */
+/** Each lab has one board, so that each value is looked at and serialised once for all connections. */
 const boards = new WeakMap<Rooms['hub'], LiveBoard>()
 
 export const liveRoutes: Route<Rooms>[] = [

@@ -146,7 +146,7 @@ function withContexts({ RuntimeEvent: event, ...schemas }: Record<string, JsonSc
   return { ...schemas, RuntimeEvent: { ...event, properties: { ...properties, context: { anyOf: [...known, other], description } } } }
 }
 
-/** Also the bodies that have no name of their own: they are called after their operation. */
+/** Names also the bodies that have no name of their own: they are called after their operation. */
 function allNamed(routes: readonly Route[]): Record<string, v.GenericSchema> {
   const all = { ...named }
   const known = new Set(Object.values(all))

@@ -58,7 +58,7 @@ const secure: MiddlewareHandler<Env> = secureHeaders({
   originAgentCluster: false,
 })
 
-/** So many times the files of a second are sent at once: a browser that opens a page asks for several. */
+/** The files that may be sent at once, as a multiple of those of a second: a browser that opens a page asks for several. */
 const burst = 8
 
 type Shipped = { bytes: Uint8Array<ArrayBuffer>; etag: string }

@@ -8,7 +8,7 @@ import type { Log } from '../kit/log.ts'
 import type { AuditEntry } from './audit_entry.ts'
 
 const mostWaiting = 1000
-/** So many are written together, and so long after the ones before: a flood must not keep the card and the processor busy. */
+/** The most entries that are written together, and the pause between two writes: a flood must not keep the card and the processor busy. */
 const batch = 200
 const rest_ms = 50
 

@@ -80,7 +80,7 @@ export class Idempotency {
       },
     })
     const lines = await file.read((whole) => [...whole, { lost_at: now() }])
-    // So that it is missed where it is not there any more. A disk that refuses it does so again when it is needed.
+    // The file is begun, so that it is missed where it is not there any more. A disk that refuses it does so again when it is needed.
     if (lines.length === 0 && !file.isOpen) await file.begin([]).catch(() => undefined)
     const lost_at = Math.max(...lines.map((line) => ('lost_at' in line ? line.lost_at : 0)), 0)
     // At each start until it is over: who is refused looks for the reason.

@@ -118,7 +118,7 @@ export class Keys {
     const parts = partsOf(header)
     if (!parts) return undefined
     const known = this.#index().get(parts.key_id)
-    // The same work for an id that is not there, so that time does not tell which ids are.
+    // An id that is not there costs the same work, so that time does not tell which ids exist.
     const same = timingSafeEqual(digestOf(parts.secret), known?.digest ?? nobody)
     if (!known || !same || known.key.revoked_at !== null) return undefined
     this.#noteUse(known.key)
@@ -137,7 +137,7 @@ export class Keys {
     return known !== undefined && !isValid(known.key, this.#time())
   }
 
-  /** Also the expired and the revoked ones, the oldest first. */
+  /** Lists all keys, also the expired and the revoked ones, the oldest first. */
   list(): PublicKey[] {
     return this.#file.content.keys.map(publicRecord)
   }
@@ -208,7 +208,8 @@ export class Keys {
   }
 
   /**
-   * What keys end by: the clock of a board without a battery begins in the past, and a key that has ended does not begin anew with it.
+   * Returns the time by which keys end: the clock of a board without a battery begins in the past, and a key that has ended does not begin
+   * anew with it.
    */
   #time(): number {
     this.#index()

@@ -51,7 +51,7 @@ type Pending = PairingRequest & {
 
 type Options = {
   keys: Pick<Keys, 'create' | 'mustLieAhead'>
-  /** So many of one address may wait. */
+  /** Returns the number of requests of one address that may wait. */
   perAddress(): number
   /** Is called for each request that is turned away, or gives way. */
   refused(message: string): void
@@ -110,8 +110,8 @@ export class Pairing {
   }
 
   /**
-   * Its key ends at `expires_at`, if that is a moment. Throws `not_found`, and `invalid` when that is over; one that is approved already
-   * stays so.
+   * Approves a request; its key ends at `expires_at`, if that is a moment. Throws `not_found`, and `invalid` when that is over; a request
+   * that is approved already stays so.
    */
   approve(request_id: string, expires_at?: KeyRequest['expires_at']): PairingRequest {
     const pending = this.#mustFind(request_id)
@@ -120,14 +120,14 @@ export class Pairing {
     return pending
   }
 
-  /** Also one that was approved and not fetched yet. Throws `not_found`. */
+  /** Denies a request, also one that was approved and not fetched yet. Throws `not_found`. */
   deny(request_id: string): PairingRequest {
     const pending = this.#mustFind(request_id)
     this.#pending.delete(request_id)
     return pending
   }
 
-  /** Else a request could call itself by the code of another, and be approved for that one. */
+  /** Refuses a name that looks like a code: a request could call itself by the code of another, and be approved for that one. */
   #mustNotNameACode(app_name: string): void {
     const letters = app_name.toUpperCase().replace(/[^0-9A-Z]/g, '')
     if (this.#all().some(({ code }) => letters.includes(code.replace('-', ''))))

@@ -12,7 +12,7 @@ import { errnoOf, readError, remove, storageError, syncFolder } from './durable.
 import { readOpen } from './open_file.ts'
 import { readTar, type TarFile, tarEnd, tarFill, tarHead } from './tar.ts'
 
-/** What is to be packed: a file of the disk, or a text, under a name. */
+/** An entry to pack: a file of the disk, or a text, under a name. */
 export type Part = { name: string; path: string } | { name: string; text: string | Uint8Array }
 export type Packed = { name: string; size: number; sha256: string }
 
@@ -50,7 +50,7 @@ export async function pack(
   }
 }
 
-/** What went wrong first: a pipeline may tell only that it was given up because of it. */
+/** Remembers the first error: a pipeline may report only that it was given up because of that one. */
 class FirstFailure {
   failure: unknown
 
@@ -115,7 +115,7 @@ async function* packedFile({ name, path }: { name: string; path: string }, packe
 
 const pieceBytes = 64 * 1024
 
-/** So many bytes from the beginning; what is added to the file meanwhile is left out. */
+/** Reads the first `size` bytes; bytes that are added to the file meanwhile are left out. */
 async function* piecesOf(handle: FileHandle, size: number, path: string): AsyncGenerator<Buffer> {
   for (let at = 0; at < size; ) {
     const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(Math.min(pieceBytes, size - at)), 0, null, at)
@@ -173,7 +173,7 @@ function isFolder(path: string): Promise<boolean> {
 /** An archive that somebody names. */
 export class Archive {
   readonly path: string
-  /** Of the open file. */
+  /** The file descriptor of the open archive. */
   readonly descriptor: number
   readonly #handle: FileHandle | undefined
 
@@ -189,7 +189,7 @@ export class Archive {
     }
   }
 
-  /** Of a file that whoever calls has opened, and closes. */
+  /** Reads a file that the caller has opened, and closes. */
   constructor(path: string, descriptor: number, handle?: FileHandle) {
     this.path = path
     this.descriptor = descriptor

@@ -6,7 +6,7 @@
 
 import { crc32 } from 'node:zlib'
 
-/** Of each line that has one. */
+/** Every line with a checksum begins with this text. */
 export const beginning = '{"crc":"'
 const digits = 8
 const head = beginning.length + digits + '",'.length

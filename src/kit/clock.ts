@@ -191,7 +191,7 @@ const patience = 10_000
 type Timer = { at: number; call: () => void }
 type Ordered = Timer & { order: number }
 
-/** Of the event loop. */
+/** Waits for two turns of the event loop. */
 async function twoTurns(): Promise<void> {
   await new Promise(setImmediate)
   await new Promise(setImmediate)

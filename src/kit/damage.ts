@@ -13,7 +13,7 @@ const nowhere = 'it is a link that leads nowhere'
 const tooLarge = 'it is larger than any file of the service'
 /** In bytes. More of a file that is read at once would not fit into the memory that the service may use. */
 const longest = 64 * 1024 * 1024
-/** What will not be otherwise the next time. */
+/** Errors that trying again does not mend, and what each of them means. */
 const lasting: Record<string, string> = {
   EACCES: 'the service may not read it (EACCES)',
   EPERM: 'the service may not read it (EPERM)',
@@ -78,7 +78,10 @@ export async function setAside(path: string): Promise<string | undefined> {
   return basename(aside)
 }
 
-/** The same, but a file also keeps its own name until another takes its place: at no moment there is none. */
+/**
+ * Keeps a file under another name as `setAside` does, but the file also keeps its own name until another takes its place: at no moment
+ * there is none.
+ */
 export async function keepAside(path: string): Promise<string | undefined> {
   const aside = await freeName(path)
   try {

@@ -8,7 +8,7 @@ export function didYouMean(word: string, known: readonly string[]): string {
   return meant === undefined ? '' : `; did you mean ${JSON.stringify(meant)}?`
 }
 
-/** The same, and all the known words besides, as far as they fit into a sentence. */
+/** Adds to the guess all the known words, as far as they fit into a sentence. */
 export function didYouMeanAmong(word: string, known: readonly string[]): string {
   const more = known.length > mostListed ? `, and ${known.length - mostListed} more` : ''
   const list = known.length === 0 ? '' : `; there is: ${known.slice(0, mostListed).join(', ')}${more}`
@@ -21,7 +21,7 @@ export function nearest(word: string, known: readonly string[]): string | undefi
   return best && best.away <= Math.ceil(Math.min(word.length, best.other.length) / 3) ? best.other : undefined
 }
 
-/** Of Levenshtein, over the first 64 characters. */
+/** Returns the Levenshtein distance over the first 64 characters. */
 function distance(a: string, b: string): number {
   const [from, to] = [a.slice(0, 64), b.slice(0, 64)]
   let row = Array.from({ length: to.length + 1 }, (_, i) => i)

@@ -1,4 +1,4 @@
-// What it takes for a file to be there after the power has failed.
+// Functions that write files so that they are there after the power has failed.
 
 import { randomUUID } from 'node:crypto'
 import type { BigIntStats } from 'node:fs'
@@ -52,7 +52,7 @@ export async function makeFolder(folder: string): Promise<void> {
     throw error
   }
   await syncFolder(dirname(folder)).catch(async (error) => {
-    // So that the next attempt makes it and syncs it anew.
+    // The folder goes again, so that the next attempt makes it and syncs it anew.
     await rmdir(folder).catch(() => undefined)
     throw error
   })

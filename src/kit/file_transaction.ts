@@ -17,7 +17,7 @@ const List = v.strictObject({
   put: v.array(v.string()),
   /** Files that go. */
   take: v.array(v.string()),
-  /** What the folder with what was there before will be called. */
+  /** The name that the folder with the earlier files will get. */
   before: v.string(),
 })
 type List = v.InferOutput<typeof List>
@@ -93,7 +93,7 @@ export class FileTransaction {
     return `${this.#transaction}/new`
   }
 
-  /** Else a file could not be renamed to its place once all is decided. */
+  /** Throws unless all lies on one file system: otherwise a file could not be renamed to its place once all is decided. */
   async #mustBeOneFileSystem(names: readonly string[]): Promise<void> {
     const { dev } = await stat(this.#transaction)
     for (const folder of new Set(names.map((name) => dirname(join(this.#folder, name))))) {
@@ -123,7 +123,7 @@ export class FileTransaction {
  */
 export async function finishTransaction(folder: string): Promise<string | undefined> {
   const transaction = `${folder}/${swapName}`
-  // What is no folder has nothing to be ended.
+  // A file in the place of the folder is no transaction, and nothing is there to be ended.
   if (!(await isFolder(transaction))) return undefined
   try {
     const list = await listOf(transaction)
@@ -136,7 +136,10 @@ export async function finishTransaction(folder: string): Promise<string | undefi
   }
 }
 
-/** What cannot be ended is kept under another name, and not tried again: some files may be changed and others not. Answers that name. */
+/**
+ * Keeps a transaction that cannot be ended under another name, and returns that name. It is not tried again: some files may be changed and
+ * others not.
+ */
 export async function giveUpTransaction(folder: string): Promise<string | undefined> {
   return setAside(`${folder}/${swapName}`)
 }

@@ -13,7 +13,7 @@ export async function readText(path: string): Promise<string> {
   }
 }
 
-/** The same, as bytes. */
+/** Reads a file as `readText` does, as bytes. */
 export async function readBytes(path: string): Promise<Uint8Array> {
   try {
     return await readFile(path)

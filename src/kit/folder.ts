@@ -35,7 +35,7 @@ export function exists(path: string): boolean {
   return existsSync(path)
 }
 
-/** Its owner and its group may use the socket from now on. */
+/** Lets the owner and the group of a socket use it from now on. */
 export async function shareWithGroup(path: string): Promise<void> {
   await chmod(path, 0o660)
 }

@@ -1,5 +1,5 @@
-// Who has a data folder: sockets in it, which the kernel closes however their owner ends. `control.sock` is the service's, `offline.sock`
-// that of a command which works on the folder while no service does.
+// The lock of a data folder: sockets in it, which the kernel closes however their owner ends. `control.sock` is the service's,
+// `offline.sock` that of a command which works on the folder while no service does.
 
 import { lstatSync, statSync } from 'node:fs'
 import { connect, createServer, type Server } from 'node:net'
@@ -21,7 +21,7 @@ export function claimSocket(folder: string, name: string, server: Server): Promi
     const path = socketPath(folder, name)
     if (await bound(server, path)) return true
     if (await answers(path)) return false
-    // What is no socket is not ours to delete.
+    // A file that is no socket is not ours to delete.
     if (lstatSync(path, { throwIfNoEntry: false })?.isSocket()) await removeFile(path)
     else await setAside(path)
     return bound(server, path)
@@ -91,8 +91,9 @@ async function isHeld(folder: string, name: string): Promise<boolean> {
 }
 
 /**
- * Whoever takes a dead socket away must not take the one that another has just put in its place: one at a time, by a name that is in no
- * folder and goes with its owner. Who cannot have its turn for so long, because a stranger has the name, does without.
+ * Runs work that takes a dead socket away, one process at a time, so that nobody removes the socket that another has just put in its place.
+ * The turn is an abstract socket name, which is in no folder and goes with its owner. A caller that cannot have its turn for so long,
+ * because a stranger has the name, does without.
  */
 export async function inTurn<Result>(folder: string, work: () => Promise<Result>): Promise<Result> {
   const { dev, ino } = statSync(folder)

@@ -37,7 +37,7 @@ export class HostFiles {
     )
   }
 
-  /** Of what a link leads to. */
+  /** Returns the status of the file that a link leads to. */
   status(path: string): Promise<FileStatus | undefined> {
     return statusOf(this.at(path))
   }
@@ -46,7 +46,7 @@ export class HostFiles {
     return (await this.status(path)) !== undefined
   }
 
-  /** What is written in a link. */
+  /** Returns the target that is written in a link. */
   link(path: string): Promise<string | undefined> {
     return readlink(this.at(path)).catch(() => undefined)
   }
@@ -86,7 +86,7 @@ export function readBytes(path: string): Promise<Buffer> {
   return readFile(path)
 }
 
-/** Of the file system that the folder is on, in bytes. */
+/** Returns the room on the file system of the folder, in bytes. */
 export async function roomOn(folder: string): Promise<{ free: number; total: number }> {
   const { bavail, blocks, bsize } = await statfs(folder)
   return { free: bavail * bsize, total: blocks * bsize }

@@ -11,11 +11,11 @@ export type Installation = {
   by: 'package' | 'install.sh' | 'npm' | 'sources'
   /** The command that makes a certificate, in the place of one that is there if that has the names it gives. */
   makeCert(instead_of?: { cert: string; key: string }): string
-  /** What to do where files of it are missing or broken. */
+  /** Says what to do where files of the installation are missing or broken. */
   again: string
-  /** What to do to have another version. */
+  /** Says what to do to have another version. */
   newer: string
-  /** What to do where a package with native code of that name does not load. */
+  /** Says what to do where a package with native code of that name does not load. */
   rebuild(native: string): string
 }
 
@@ -23,7 +23,7 @@ const top = fileURLToPath(new URL('../../..', import.meta.url)).replace(/\/$/, '
 /** `build-native` compiles these; others come compiled. */
 const compiledHere = ['epoll', 'i2c-bus']
 
-/** Of what is in `folder`, by default of what runs. Whoever lays it out writes `installed` into its `package.json`. */
+/** Describes the installation in `folder`, by default the one that runs. The packager writes `installed` into its `package.json`. */
 export function installation(folder = top): Installation {
   const { installed } = JSON.parse(readFileSync(`${folder}/package.json`, 'utf8')) as {
     installed?: { by: 'package' | 'install.sh'; folder: string }

@@ -41,7 +41,7 @@ function checkDepth(value: unknown, what: string, depth: number): void {
   }
 }
 
-/** What reads our files and answers stops at such text: jq does. */
+/** Refuses text with half a surrogate pair: programs that read our files and answers, for example jq, stop there. */
 function mustBeWellFormed(text: string, what: string): void {
   if (!text.isWellFormed()) throw new LabError('invalid', `${what} holds half a surrogate pair, which is no text`)
 }

@@ -1,4 +1,4 @@
-// One durable JSON document: what `change` has answered survives a SIGKILL and a power cut, and a damaged file is set aside, never
+// One durable JSON document: a change that `change` has answered survives a SIGKILL and a power cut, and a damaged file is set aside, never
 // overwritten. The generation before stands beside it as `.bak`.
 
 import { createHash, randomUUID } from 'node:crypto'
@@ -65,7 +65,7 @@ export class JsonFile<Content extends object> {
     this.#content = deepFreeze(options.empty)
   }
 
-  /** What is stored, frozen through and through. */
+  /** The stored content, deeply frozen. */
   get content(): Content {
     return this.#content
   }
@@ -152,7 +152,7 @@ export class JsonFile<Content extends object> {
     } else await this.#keepLastGood(found, stamp)
   }
 
-  /** What is in force goes into `.bak`, for a restart; the broken file is left to whoever is writing it. */
+  /** Puts the content in force into `.bak`, for a restart; the broken file is left to the person or program that is writing it. */
   async #keepLastGood(found: Exclude<Found<Content>, { content: Content }>, stamp: string | undefined): Promise<void> {
     const temporary = this.#temporary()
     try {
@@ -288,7 +288,7 @@ export class JsonFile<Content extends object> {
     return storageError(`${this.#name} ${outcome}`, error)
   }
 
-  /** The same words are not said twice running. */
+  /** Reports a message, unless the last one had the same words. */
   #tell(message: string): void {
     if (message !== this.#reported) this.#options.report({ kind: 'storage', message })
     this.#reported = message

@@ -10,13 +10,13 @@ export type Named = Readonly<Record<string, v.GenericSchema>>
 type Options = {
   /** Schemas that are pointed at, not repeated. */
   named?: Named
-  /** What stands before the name in such a pointer. */
+  /** The text that stands before the name in a pointer to a named schema. */
   at?: string
-  /** What goes in, or what the schema makes of it. */
+  /** Chooses between the type that the schema accepts and the type that it returns. */
   side?: 'input' | 'output'
 }
 
-/** One schema; units are in `x-unit` and in the description. */
+/** Returns the JSON Schema of one schema; units are in `x-unit` and in the description. */
 export function jsonSchema(schema: v.GenericSchema, options: Options = {}): JsonSchema {
   const { $schema: _, $defs: __, ...converted } = toJsonSchema(schema, { ...conversion(options), definitions: { ...options.named } })
   return tidy(converted)
@@ -36,7 +36,7 @@ function conversion({ at = '#/$defs/', side = 'input' }: Options): ConversionCon
   return {
     target: 'draft-2020-12',
     typeMode: side,
-    // What they say is said by the type, or can only be said in words.
+    // The type says the same, or words alone can say it.
     ignoreActions: ['finite', 'check', 'readonly'],
     overrideRef: ({ referenceId }) => `${at}${referenceId}`,
     overrideAction({ valibotAction, jsonSchema }) {
@@ -73,7 +73,7 @@ function asNumber({ pattern, ...schema }: JsonSchema, { operation }: { operation
 
 type Variant = { key: string; options: { entries: Record<string, { literal?: unknown }> }[] }
 
-/** Only where every alternative is pointed at: OpenAPI does not look into others. */
+/** Adds a discriminator only where every alternative is a reference: OpenAPI does not look into others. */
 function discriminator({ key, options }: Variant, { oneOf }: JsonSchema): JsonSchema {
   const refs = (oneOf as JsonSchema[]).map(({ $ref }) => $ref)
   if (refs.includes(undefined)) return {}

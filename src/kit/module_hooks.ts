@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 
-/** Of Node's hooks, what is used here; the answers may be promises there. */
+/** The part of the type of Node's hooks that is used here; the answers may be promises there. */
 type Next<Context> = (what: string, context: Context) => unknown
 type Resolving = { parentURL?: string | undefined }
 
@@ -46,7 +46,7 @@ function withoutTypes(path: string): string {
   try {
     return transformSync(readFileSync(path, 'utf8'), { mode: 'strip-only' }).code
   } catch (error) {
-    // It throws a text: what is wrong, and the line with a mark under it.
+    // Amaro throws a text: the error, and the line with a mark under it.
     throw typeof error === 'string' ? new SyntaxError(error.trim()) : error
   }
 }

@@ -1,15 +1,15 @@
-// What things may be called.
+// The names that things may have.
 
 import * as v from 'valibot'
 
-/** What becomes part of a path or of an event's name: no dot, no slash. */
+/** An id that becomes part of a path or of an event's name: no dot, no slash. */
 export const Id = v.pipe(
   v.string(),
   v.regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1 to 64 letters, digits, hyphens and underscores'),
   v.description('1 to 64 letters, digits, hyphens and underscores'),
 )
 
-/** What people call things: any Unicode without control characters and halves of surrogate pairs, compared byte for byte. */
+/** A name that people give: any Unicode without control characters and halves of surrogate pairs, compared byte for byte. */
 export const Name = v.pipe(
   v.string(),
   // A client folds `/..` and `/%2e%2e` away (WHATWG URL), so that such a thing could never be reached.

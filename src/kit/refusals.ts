@@ -1,4 +1,4 @@
-// What the bounds of the service turned away: counted for `/metrics`, and logged once a minute at most.
+// Requests that a bound of the service turned away: counted for `/metrics`, and logged once a minute at most.
 
 import type { Clock } from './clock.ts'
 import type { Log } from './log.ts'

@@ -4,7 +4,9 @@ import * as v from 'valibot'
 import { type ErrorCode, LabError } from '../errors.ts'
 import { didYouMean, nearest } from './did_you_mean.ts'
 
-/** What the schema makes of the input. Throws `code`, naming the member and what it must be. `what` begins the sentence. */
+/**
+ * Returns the value that the schema makes of the input. Throws `code`, naming the member and what it must be. `what` begins the sentence.
+ */
 export function checked<Schema extends v.GenericSchema>(
   schema: Schema,
   input: unknown,
@@ -20,7 +22,7 @@ export function checked<Schema extends v.GenericSchema>(
     if (array) throw new LabError(code, `${what}: ${array.length ? written(array) : 'it'} must be an object, not an array`)
     return result.output
   }
-  // Of several shapes, the one that was meant says what is wrong with it.
+  // Among several shapes, the one that was meant tells what is wrong with it.
   const meant = optionFor(schema as Shape & v.GenericSchema, input)
   if (meant) return checked(meant, input, what, code)
   // A member that nobody knows often explains why another is missing.
@@ -71,7 +73,7 @@ function unknownMembersBeside(issue: v.BaseIssue<unknown>, schema: v.GenericSche
   return [issue, ...others.map((key) => ({ ...issue, path: [...path.slice(0, -1), { ...last, key }] as unknown as typeof path }))]
 }
 
-/** So many values are checked to the end: the member that nobody knows may stand behind one that is missing because of it. */
+/** Values with at most this many parts are checked to the end: the unknown member may stand behind one that is missing because of it. */
 const fewValues = 1000
 
 function isSmall(input: unknown): boolean {
@@ -116,7 +118,7 @@ function worded(issue: v.BaseIssue<unknown>, schema: v.GenericSchema): string {
   if (isMissing(issue)) return `${place} is missing`
   // Which of its shapes was meant nobody can tell: the schema says what there is.
   if (issue.type === 'union' && issue.message.startsWith('must be')) return `${place} ${issue.message}`
-  // Of several shapes it is none, and an object all the same.
+  // The value is an object, and fits none of the shapes.
   if (issue.type === 'union' && issue.expected === issue.received) return `${place} has none of the shapes that it may have`
   if (issue.kind === 'schema')
     return `${place} must be ${expectation(issue)}, not ${inWords(issue.received).slice(0, 80)}${didYouMean(String(issue.input), wordsOf(issue))}`

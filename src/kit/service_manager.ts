@@ -25,7 +25,7 @@ export class ServiceManager {
     if (this.#watchdog_ms > 0) this.#feeding = setInterval(() => this.#tell('WATCHDOG=1'), this.#watchdog_ms / 3).unref()
   }
 
-  /** It goes on feeding: the end must not hang either. */
+  /** Announces the end, and goes on feeding the watchdog: the end must not hang either. */
   stopping(): void {
     this.#tell('STOPPING=1')
   }

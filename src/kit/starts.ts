@@ -7,7 +7,7 @@ import * as v from 'valibot'
 import { messageOf } from '../errors.ts'
 import { JsonFile, type Report } from './json_file.ts'
 
-/** So many in so long, and the next start is one in safe mode. */
+/** The service starts in safe mode after this many starts that broke off within this time. */
 export const brokenOff = { times: 3, within_s: 300 }
 
 const Start = v.strictObject({ boot: v.string(), uptime_s: v.number() })

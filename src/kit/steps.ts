@@ -68,12 +68,12 @@ export class StepQueue {
     const wasBusy = this.#next > 0
     this.#waiting = []
     this.#next = 0
-    // What the steps set going is seen in the next turn.
+    // Changes that the steps have caused are seen in the next turn.
     if (wasBusy) this.wake()
     else if (this.#held === 0 && this.#options.onIdle?.()) this.wake()
   }
 
-  /** What is done is let go of at once: a long list that has grown old would keep all of it. */
+  /** Takes the next step and lets go of it at once: a long list that has grown old would keep all steps that are done. */
   #shift(): () => void {
     const step = this.#waiting[this.#next]!
     this.#waiting[this.#next++] = done

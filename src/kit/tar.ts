@@ -18,7 +18,7 @@ export function fitsTar({ name, size }: Omit<TarFile, 'mtime_s'>): boolean {
   return size <= largest && split(name) !== undefined
 }
 
-/** What stands before the content of a file. Throws `invalid` for a name or a size that does not fit. */
+/** Returns the header that stands before the content of a file. Throws `invalid` for a name or a size that does not fit. */
 export function tarHead({ name, size, mtime_s }: TarFile): Buffer {
   if (size > largest) throw new LabError('invalid', `${name} is too large for an archive`)
   const parts = split(name)
@@ -39,7 +39,7 @@ export function tarHead({ name, size, mtime_s }: TarFile): Buffer {
   return head
 }
 
-/** What stands behind the content of a file of that size. */
+/** Returns the padding that follows the content of a file of that size. */
 export function tarFill(size: number): Buffer {
   return Buffer.alloc((blockBytes - (size % blockBytes)) % blockBytes)
 }
@@ -78,7 +78,7 @@ class Source {
     return Buffer.concat(parts)
   }
 
-  /** So many bytes, as they come. */
+  /** Reads `length` bytes, in pieces as they come. */
   async *content(length: number): AsyncGenerator<Buffer> {
     for (let missing = length; missing > 0; ) {
       if (this.#rest.length === 0 && !(await this.#more())) throw damaged('it ends in the middle of a file')

@@ -1,4 +1,4 @@
-// What lies in a folder and the folders in it.
+// Lists a folder and the folders in it.
 
 import { createHash } from 'node:crypto'
 import { createReadStream, type Dirent } from 'node:fs'
@@ -10,7 +10,7 @@ import { errnoOf, readError } from './durable.ts'
 export type Tree = {
   /** Plain files, by their paths below the folder, in order. */
   files: { name: string; size: number }[]
-  /** What is neither a plain file nor a folder, links as an example. */
+  /** Paths that are neither a plain file nor a folder, for example links. */
   others: string[]
 }
 

@@ -18,7 +18,7 @@ export class VirtualTime implements Clock {
   #off = 0
   #steps: StepQueue | undefined
 
-  /** Whose turns tell when nothing is left to do. Its `onIdle` is to be `ringNext`. */
+  /** Ties the clock to the queue whose turns tell when nothing is left to do. The queue's `onIdle` is to be `ringNext`. */
   drive(steps: StepQueue): void {
     this.#steps = steps
   }
@@ -48,12 +48,12 @@ export class VirtualTime implements Clock {
     return true
   }
 
-  /** What was called off is let go of long before its time: each call of a device has a deadline that hardly ever comes. */
+  /** Forgets a timer that was called off long before its time: each call of a device has a deadline that hardly ever comes. */
   #callOff(timer: Timer): void {
     if (timer.isOff) return
     timer.isOff = true
     if (++this.#off < fewOff || this.#off * 2 < this.#heap.length) return
-    // What is in order is a heap.
+    // An array in order is a heap.
     this.#heap = this.#heap.filter(({ isOff }) => !isOff).sort((a, b) => a.at - b.at || a.order - b.order)
     this.#off = 0
   }

@@ -19,7 +19,7 @@ export type DeviceExchange = {
 type Parts = {
   registry: Registry
   simulations: Map<string, Simulation>
-  /** What a run that is open has to do with a device, as a clause; undefined when no run uses it. */
+  /** Says, as a clause, what an open run has to do with a device; undefined when no run uses it. */
   usedBy(device_id: string): string | undefined
   /** Makes a device without opening it; `simulations` is given the simulation, where it is simulated. */
   make(device: DeviceConfig, simulations: Map<string, Simulation>): Configured

@@ -1,4 +1,4 @@
-// What is another in one configuration than in another, in the words of the file.
+// Compares two configurations, and names what differs in the words of the file.
 
 import { isDeepStrictEqual } from 'node:util'
 import type { Config } from '../config.ts'

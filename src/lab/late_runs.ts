@@ -4,7 +4,7 @@ import { LabError } from '../errors.ts'
 import { namesIn } from '../kit/files.ts'
 import type { Rooms, Runs } from './runs.ts'
 
-/** What is in the data folder once something was loaded or run. */
+/** Names of the files that are in the data folder once something was loaded or run. */
 const traces = /^(executions$|records\.jsonl|workflows\.json|labware\.json)/
 
 export class LateRuns {
@@ -34,7 +34,7 @@ export class LateRuns {
     return this.#opening
   }
 
-  /** Those that were opened. */
+  /** The runs, once they were opened. */
   get opened(): Runs {
     if (this.#opened) return this.#opened
     throw new LabError('internal', 'workflows are not open yet')

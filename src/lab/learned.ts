@@ -1,4 +1,4 @@
-// What was seen of how long things take, in `durations.json`. What is lost is soon seen again: it is written once a minute, and at the end.
+// Durations that were observed, in `durations.json`. It is written once a minute and at the end: a lost duration is soon observed again.
 
 import * as v from 'valibot'
 import type { Clock } from '../kit/clock.ts'

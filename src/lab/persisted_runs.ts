@@ -32,7 +32,7 @@ export function keptIn(
 type Bench = Pick<Catalog, 'runtime' | 'strandLabware' | 'loadFor'>
 
 type Tell = {
-  /** One cannot be taken up. */
+  /** Tells that a run cannot be taken up. */
   failed(execution_id: string, reason: string): void
   /** The journal of one is, and is kept under another name. */
   damaged(message: string): void
@@ -54,7 +54,7 @@ export async function takeUp(catalog: Bench, data_dir: string, tell: Tell): Prom
     const whole = checkpointOf(keys)
     // Without a single key it was torn as it began.
     const damage = kept.damage ?? (whole || keys.size === 0 ? undefined : 'it is no whole execution')
-    // Of a damaged one nobody knows how old the rest is: something might be done twice.
+    // Nobody knows how old the rest of a damaged checkpoint is: something might be done twice.
     const saved = damage === undefined ? whole : undefined
     if (saved) catalog.loadFor(saved.execution)
     // The service may have ended before the journal was gone. What has no end in the log has none, whatever its record says.
@@ -68,7 +68,7 @@ export async function takeUp(catalog: Bench, data_dir: string, tell: Tell): Prom
       }
       tell.failed(execution_id, taken)
     }
-    // Its journal is the only one that knows where its labware is.
+    // The journal of the run is the only one that knows where its labware is.
     for (const lost of await catalog.strandLabware(threadsOnBench(keys))) tell.lost(execution_id, lost)
     if (damage === undefined) await new KeyedJournal(pathOf(data_dir, execution_id)).remove()
     else
@@ -82,7 +82,7 @@ export async function takeUp(catalog: Bench, data_dir: string, tell: Tell): Prom
   }
 }
 
-/** What the log tells last of each thread, each submission and the run itself. */
+/** Returns the last events in the log of each thread, each submission and the run itself. */
 async function lastOf({ runtime }: Bench, execution_id: string): Promise<RuntimeEvent[]> {
   const last = new Map<string, RuntimeEvent>()
   for await (const event of runtime.events({ execution_id }))
@@ -90,7 +90,7 @@ async function lastOf({ runtime }: Bench, execution_id: string): Promise<Runtime
   return [...last.values()]
 }
 
-/** It, taken up; or why it cannot be. */
+/** Returns the run, taken up; or the reason why it cannot be. */
 async function restored({ runtime }: Bench, saved: Checkpoint | undefined): Promise<Execution | string> {
   if (!saved) return 'what was kept of it is damaged'
   try {

@@ -10,7 +10,9 @@ import { type DeviceChanges, deviceChanges, differences, type ReloadedDevice, re
 export type Source = {
   /** The file. */
   path: string
-  /** As at the start, with what the command line and the environment say in its place. Rejects with `config`. */
+  /**
+   * Reads the configuration as at the start, with the values of the command line and the environment in its place. Rejects with `config`.
+   */
   read(): Promise<Config>
 }
 
@@ -20,7 +22,7 @@ export type Changes = { config_file: string | null; at_once: string[]; needs_res
 type Options = {
   config: Config
   source: Source | undefined
-  /** What the service was started with; undefined without TLS. */
+  /** The certificate that the service was started with; undefined without TLS. */
   certificate: Certificate | undefined
   /** Begins to exchange the devices. Throws `conflict` where one of them is in use; nothing has changed then. */
   exchange(config: Config, changes: DeviceChanges): DeviceExchange
@@ -46,7 +48,7 @@ export class Reloading {
     this.#certificate = options.certificate
   }
 
-  /** What is in force. */
+  /** The configuration in force. */
   get config(): Config {
     return this.#config
   }
@@ -132,7 +134,7 @@ async function read(source: Source): Promise<{ file: Config; certificate: Certif
   }
 }
 
-/** What `act` answers; `undo` is called before what it throws is thrown on. */
+/** Returns what `act` returns. An error that `act` throws is thrown on after `undo` was called. */
 function attempted<Result>(act: () => Result, undo: () => void): Result {
   try {
     return act()

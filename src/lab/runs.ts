@@ -37,7 +37,7 @@ export type Runs = {
 }
 
 export type Rooms = {
-  /** What is in force whenever it is asked for. */
+  /** The configuration in force, looked up at each use. */
   readonly config: Config
   data_dir: string
   topologies: string | undefined
@@ -56,7 +56,7 @@ const shipped = [demoTopology, sealAndSpin, smcTopology, smcAssay].map(
 
 /** Steps wait while so many events wait to be written. */
 const mostWaiting = 2000
-/** Of the ten seconds in which a service has ended. */
+/** A service has ten seconds to end; its runs may take this long of them. */
 const unwinding_ms = 5000
 
 /** `instead`: what is otherwise on a bench that is none. */

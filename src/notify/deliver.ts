@@ -1,4 +1,4 @@
-// One request to a receiver, over Node's own HTTP client: it follows no redirect.
+// Sends one request to a receiver, over Node's own HTTP client; redirects are not followed.
 
 import type { ClientRequest, IncomingMessage } from 'node:http'
 import { isAddress, type NotifyTarget, type Secret } from '../config/notify.ts'
@@ -40,7 +40,7 @@ async function statusOf(asked: ClientRequest, body: string | undefined, closing:
     const answered = new Promise<IncomingMessage>((resolve, reject) => asked.on('response', resolve).on('error', reject))
     asked.end(body)
     const answer = await answered
-    // What it says is of no use to anybody, however much it is.
+    // The body of the answer is of no use, however long it is.
     answer.destroy()
     return answer.statusCode ?? 0
   } catch (error) {

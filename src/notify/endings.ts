@@ -1,4 +1,4 @@
-// What is said of a certificate and of keys that are about to end.
+// The messages about a certificate and keys that are about to end.
 
 import type { Certificate } from '../config.ts'
 import type { PublicKey } from '../keys/keys.ts'

@@ -3,7 +3,7 @@
 import type { NotifyKind } from '../config/notify.ts'
 import type { Context, RuntimeEvent } from '../events/event.ts'
 
-/** Whom a message is about: of one thing one message a minute is sent. */
+/** A message; `thing` is what it is about: for one thing one message a minute is sent. */
 export type Message = { kinds: NotifyKind[]; thing: string; text: string; execution_id: string | null }
 
 type Told = Omit<Message, 'execution_id'>
@@ -51,7 +51,10 @@ const tellers = new Map<string, Teller>(
   }),
 )
 
-/** What is told of an event; undefined for what nobody needs to know elsewhere. Runs on the clock alone are told to nobody. */
+/**
+ * Returns the message about an event; undefined for an event that nobody needs to know elsewhere. Runs on the clock alone cause no
+ * messages.
+ */
 export function messageOf(event: RuntimeEvent): Message | undefined {
   const { entity_type, status, context } = event
   const told = (tellers.get(`${entity_type} ${status}`) ?? tellers.get(entity_type))?.(event)
@@ -67,7 +70,7 @@ function textOf(context: Context, member: string): string {
   return String(context[member] ?? '')
 }
 
-/** That the service has started anew; `safe` says why in safe mode. */
+/** Returns the message that the service has started anew; `safe` says why in safe mode. */
 export function messageOfStart(version: string, safe: string | undefined): Message {
   const has = `benchd ${version} has started`
   const text = safe === undefined ? has : `${has} in safe mode: ${safe}. Nothing moves before somebody has looked at the bench`

@@ -58,11 +58,11 @@ export type NotifierOptions = {
   clock: Clock
   log: Log
   report: Report
-  /** Those of the configuration; `reload` takes others. */
+  /** The receivers of the configuration; `reload` takes others. */
   targets: readonly NotifyTarget[]
   /** Whether a run has anything to do with the bench: those on the clock alone are told to nobody. */
   isReal(execution_id: string): boolean
-  /** What may end soon; looked at once a day. */
+  /** Returns what may end soon; asked once a day. */
   ending(): Ending
 }
 
@@ -70,7 +70,7 @@ const mostWaiting = 1000
 /** After the start: a service that breaks off at once looks for nothing. */
 const firstLook_ms = 60_000
 const day_ms = 86_400_000
-/** Of one thing one message in so long. */
+/** The time between two messages about one thing. */
 const quiet_ms = 60_000
 const mostThings = 1000
 const firstAgain_ms = 5000

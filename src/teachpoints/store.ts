@@ -7,7 +7,7 @@ import { byCodePoint } from '../kit/name.ts'
 import { type Change, TeachpointHistory, type Version, versionOf } from './history.ts'
 import { Teachpoint } from './teachpoint.ts'
 
-/** So many points a device may have. */
+/** The most points that a device may have. */
 export const mostPoints = 1000
 
 const Content = v.strictObject({
@@ -20,7 +20,7 @@ type Content = v.InferOutput<typeof Content>
 
 type Points = Map<string, Teachpoint>
 
-/** Who changes something: the name of a key. */
+/** The author of a change: the name of a key. */
 type By = { by?: string }
 
 /** Records are frozen. Each method that changes something rejects with `storage` when it is not known to be stored. */
@@ -223,7 +223,7 @@ function checkDistinct(imported: readonly Teachpoint[]): void {
   }
 }
 
-/** Only devices that get points are looked at: a file written by hand may hold more, which then can be deleted. */
+/** Checks the number of points of the devices that get some: a file written by hand may hold more, which then can be deleted. */
 function checkNumber(points: Points, added: readonly Teachpoint[]): void {
   for (const device_id of new Set(added.map((point) => point.device_id))) {
     const number = [...points.values()].filter((point) => point.device_id === device_id).length

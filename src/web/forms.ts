@@ -12,7 +12,7 @@ export type Field = {
   max?: number
   step?: number
   choices?: string[]
-  /** As text, to begin with. */
+  /** The initial value, as text. */
   initial: string
   hint?: string
 }

@@ -1,4 +1,4 @@
-// What waits for a person, worst first, each with the decisions that there are and what each of them does.
+// Finds what waits for a person, worst first, each with the decisions that there are and what each of them does.
 
 import type { Incident, Operations, State, Thread } from '../clients/ts/benchd.ts'
 
@@ -8,7 +8,7 @@ export type Request = { [Op in keyof Operations]: { operation: Op; asked?: objec
 export type Decision = {
   /** Begins with the word of the decision: `Retry`, `Abort thread`. */
   label: string
-  /** What comes of it, in one sentence. */
+  /** The consequence, in one sentence. */
   consequence: string
   request: Request
   danger?: boolean
@@ -17,7 +17,7 @@ export type Decision = {
 export type Need = {
   id: string
   title: string
-  /** What happened, and what to do. */
+  /** The text says what happened, and what to do. */
   text: string
   /** Unix time, s. */
   since?: number

@@ -1,4 +1,4 @@
-// What the page knows: the live state, the link to the service, the key, and whether buttons that move something may be pressed.
+// The state of the page: the live state, the link to the service, the key, and whether buttons that move something may be pressed.
 
 import { computed, signal } from '@preact/signals'
 import { Bench, BenchError, emptyState, type Live, type Operations, type State } from '../clients/ts/benchd.ts'
@@ -27,7 +27,7 @@ export const needs = computed(() => needsOf(state.value))
 /** When each running operation was first seen with that many seconds left: `operation_id` → its end, in `ticks`. */
 export const ends = signal<Record<string, number>>({})
 
-/** What time it was for the service, and what the clock that nobody sets said here: a tablet may have any date. */
+/** The service's time at one moment, and the reading here of the clock that nobody sets: a tablet may have any date. */
 let anchor = { service_ms: Date.now(), here_ms: performance.now() }
 
 function present(): number {
@@ -119,7 +119,7 @@ export async function connect(key: string): Promise<string> {
       askForKey(why)
       return why
     }
-    // It may be starting: the stream tries again and again.
+    // The service may be starting: the stream tries again and again.
   }
   localStorage.setItem(keyPlace, key)
   keyWanted.value = undefined

@@ -37,7 +37,7 @@ export function duration(seconds: number): string {
   return hours ? `${hours}:${two(minutes)}:${two(rest)}` : `${minutes}:${two(rest)}`
 }
 
-/** Of Unix seconds: `14:03:07`, with the day where it was another. */
+/** Formats Unix seconds as `14:03:07`, with the day where it was another. */
 export function clockTime(seconds: number, now = Date.now() / 1000): string {
   const [date, today] = [new Date(seconds * 1000), new Date(now * 1000)]
   const time = date.toTimeString().slice(0, 8)
@@ -79,7 +79,7 @@ const eventSentences: Record<string, Words> = {
   'OPERATOR.INSTRUCTION': ({ instruction }) => `Somebody is asked: ${instruction}`,
 }
 
-/** One sentence for an event; of a kind without a sentence of its own, what it is about and its status. */
+/** Returns one sentence for an event; for a kind without a sentence of its own, what it is about and its status. */
 export function eventSentence(event: RuntimeEvent): string {
   const { entity_type, entity_id, status } = event
   const context = event.context as Record<string, unknown>

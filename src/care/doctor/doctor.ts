@@ -24,7 +24,7 @@ export type Examined = {
   root?: string | undefined
   /** Ask the instruments who they are where no service can tell. */
   ask?: boolean | undefined
-  /** What a test sets otherwise than the computer has it. */
+  /** The user whose rights count, where a test sets another than the computer has. */
   as?: Who | undefined
   modules?: readonly string[]
   room?: Patient['room']

@@ -61,7 +61,7 @@ export async function certificate({ config, files, installation }: Patient, now 
     const { validFrom, ca } = new X509Certificate(cert)
     const begins = Date.parse(validFrom)
     if (begins > now) return [warn(`the certificate begins on ${new Date(begins).toISOString()} only`, 'see the clock of this computer')]
-    // As make-cert.sh made it at first.
+    // The first versions of make-cert.sh made such certificates.
     if (ca) return [warn('the certificate may sign others: whoever trusts it trusts its key for every name there is', fix)]
     const words = `the certificate is good for ${days} days more`
     return [days < soon_days ? warn(words, fix) : ok(words)]

@@ -13,7 +13,7 @@ export type ServiceView =
   | { is: 'closed'; why: string }
   | { is: 'answering'; get<Answer>(path: string): Promise<Answer> }
 
-/** Whose rights count: those of the user that the service runs as. */
+/** The user whose rights count: the one that the service runs as. */
 export type Who = { name: string; uid: number; gids: readonly number[] }
 
 export type Patient = {

@@ -147,7 +147,10 @@ function settings(text: string, at: readonly (string | number)[], given: readonl
 
 type Said = { identity: Identity | null; words: string }
 
-/** Only questions are sent; a port that a service has is left to that. undefined for what cannot say it. */
+/**
+ * Asks the instrument who it is, with questions only; a port that a service has is left to that. Returns undefined for a device that cannot
+ * say it.
+ */
 async function whoIs(id: string, { devices }: Config, service: LocalService, { isMoved = false } = {}): Promise<Said | undefined> {
   const device = devices.find(({ device_id }) => device_id === id)
   if (device?.kind !== 'driven') return undefined
@@ -163,7 +166,9 @@ async function whoIs(id: string, { devices }: Config, service: LocalService, { i
   }
 }
 
-/** What a service that has the device of that id, and so the port, knows; undefined when the port is free to be opened. */
+/**
+ * Returns the identity that a service knows if it has the device of that id, and so the port; undefined when the port is free to be opened.
+ */
 async function asService(id: string | undefined, transport: LineTransport, service: LocalService): Promise<Identity | null | undefined> {
   if (service.is === 'absent') return undefined
   if (service.is === 'closed') throw new Error(`a service runs that may have the port (${service.why})`)

@@ -57,7 +57,7 @@ async function showProgress(service: Service, { device_id, operation }: Wanted, 
   }
 }
 
-/** What Ctrl-C leaves behind is said, however quiet it was to be. */
+/** Says what Ctrl-C leaves behind, also with --quiet. */
 async function leave(service: Service, { device_id, operation, stops }: Wanted): Promise<number> {
   const left = `${operation} was not stopped: ${device_id} goes on with it; to stop it: benchd stop ${device_id}`
   const said = stops ? (await ask<OperationAnswer>(service, 'POST', `${pathOf(device_id)}/stop`)).message : left

@@ -1,4 +1,4 @@
-// What there is to see of devices: the list, one of them, what it can do, and its last words on the wire.
+// Shows devices: the list, one of them, what it can do, and its last words on the wire.
 
 import type { Capabilities, DeviceInfo, DeviceState, DeviceSummary } from '../../devices/records.ts'
 import type { Wire, WireFrame } from '../../devices/wire_log.ts'

@@ -75,7 +75,7 @@ async function look(service: Service, execution_id: string, noted: Set<string>):
   const why = `benchd runs why ${short(execution_id)}`
   const [first] = held
   if (first && threads.length > 0 && threads.every(({ waits_for }) => waits_for !== null)) {
-    // Of a run that is paused with its threads, these say why.
+    // A run that is paused with its threads is explained by the threads.
     const told = held.find(({ kind, thread_name }) => kind === first.kind && thread_name !== null) ?? first
     const after = `benchd runs follow ${short(execution_id)}`
     const words = `the run stands: ${worded(told)}; what to do: ${why}; to follow it afterwards: ${after}`

@@ -1,4 +1,4 @@
-// What people type for runs, threads, labware, incidents and steps: the beginning of an id, a name, or a place.
+// Finds runs, threads, labware, incidents and steps by what people type: the beginning of an id, a name, or a place.
 
 import type { ExecutionSummary, ShownThread } from '../../workflow/snapshot.ts'
 import type { Whereabouts } from '../../workflow/whereabouts.ts'
@@ -13,7 +13,7 @@ export async function pathOf(service: Service, word: string): Promise<string> {
   return `/api/executions/${await runIdOf(service, word)}`
 }
 
-/** The same, for a command that only shows the run. */
+/** Returns the path of the run as `pathOf` does, for a command that only shows the run. */
 export async function shownPathOf(service: Service, word: string): Promise<string> {
   return `/api/executions/${await shownRunIdOf(service, word)}`
 }
@@ -23,7 +23,7 @@ export function runIdOf(service: Service, word: string): Promise<string> {
   return runNamed(service, word, (runs) => runs.filter(isOpen))
 }
 
-/** The same, for a command that only shows the run: where no run of that workflow is open, its newest run. */
+/** Returns the id of a run for a command that only shows it: where no run of that workflow is open, its newest run. */
 export function shownRunIdOf(service: Service, word: string): Promise<string> {
   return runNamed(service, word, (runs) => {
     const open = runs.filter(isOpen)

@@ -1,4 +1,4 @@
-// What there is to see of runs: the list, one of them, and what it did when.
+// Shows runs: the list, one of them, and what it did when.
 
 import type { GroupOutcome } from '../../workflow/journal/records.ts'
 import type { TimelineRow } from '../../workflow/runs/timeline.ts'
@@ -46,7 +46,7 @@ const runsTimeline = shows({
 
 export const shown = [runsList, runsShow, runsWhy, runsTimeline]
 
-/** As people say it: what it is in, or what became of it. */
+/** Says the state of a run as people do: what it is in, or what became of it. */
 export function stateOf({ status, phase, paused }: Pick<ExecutionSummary, 'status' | 'phase' | 'paused'>): string {
   if (status !== 'IN_PROGRESS') return status
   return paused ? 'paused' : phase === 'accepting' ? 'running' : phase

@@ -1,4 +1,4 @@
-// What is submitted: the options that `runs submit` and `runs simulate` share.
+// The options that `runs submit` and `runs simulate` share, and the submission made of them.
 
 import type { Given } from '../command.ts'
 import { CliError } from '../exit.ts'
@@ -25,7 +25,7 @@ function count(text = '0'): number {
   throw new CliError('usage', `--groups ${text} is not a number from 0 to 1000`)
 }
 
-/** What is JSON is taken as such, anything else as text. */
+/** Parses NAME=VALUE: a value that is JSON is taken as such, any other as text. */
 function variable(text: string): [string, unknown] {
   const at = text.indexOf('=')
   if (at < 1) throw new CliError('usage', `--var ${text} is not NAME=VALUE`)

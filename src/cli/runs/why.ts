@@ -68,14 +68,14 @@ function waitOf({ thread_id, thread_name, status, waits_for, since_s, because }:
   return [`${thread_name} (${status}) ${what}`, ...because.map((sentence) => `  ${sentence}`)].join('\n')
 }
 
-/** They are listed with what they mean. */
+/** Takes the decisions out of a sentence: they are listed with what they mean. */
 function withoutDecisions(text: string): string {
   return text.replace(/; possible decisions: [A-Z_, ]+$/, '')
 }
 
 type About = { run: string; thread: string; device_id: string | null; hasThread: boolean }
 
-/** What to type, where the remedy does not say it. */
+/** The command to type, where the remedy does not say it. */
 const commands: Partial<Record<Blocker['kind'], (about: About) => string>> = {
   device_fault: ({ device_id }) => `benchd devices init ${device_id}`,
   stall: ({ run }) => `benchd runs resume ${run}`,

@@ -1,4 +1,4 @@
-// What is different between points of a file and points of the service, point by point.
+// Compares the points of a file with the points of the service, point by point.
 
 import { isDeepStrictEqual } from 'node:util'
 import type { Teachpoint } from '../../teachpoints/teachpoint.ts'

@@ -152,7 +152,7 @@ const teachpointsImport = command({
     const overwrite = options.overwrite ?? false
     if (!options['dry-run'])
       return say(await ask(service, 'POST', '/api/teachpoints/bulk', { device_id, teachpoints, overwrite }), options.json)
-    // What a file leaves out stays as it is.
+    // Points that the file leaves out stay as they are.
     const changes = changesFrom(await pointsOf(service, device_id), teachpoints).filter(({ what }) => what !== 'missing')
     print(options.json ? JSON.stringify({ changes }) : [...worded(changes), counted(changes)].join('\n'))
     const there = changes.filter(({ what }) => what !== 'new').length
@@ -209,7 +209,7 @@ async function existing(service: Service, { device_id, name }: PointName): Promi
 
 const mostTimes = 10
 
-/** Only over what it was made from: who finds it changed, made or gone since then makes it anew. */
+/** Stores a point only over the one that it was made from: when that was changed, made or deleted since then, it is made anew. */
 async function stored(
   service: Service,
   place: PointName,

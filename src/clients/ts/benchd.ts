@@ -25,13 +25,13 @@ import { type Operations, operations } from './api.ts'
 export type * from './api.ts'
 
 export type BenchOptions = {
-  /** As `http://bench-1.local:8520`; in a page of the bench itself an empty text. */
+  /** The address of the bench, as `http://bench-1.local:8520`; in a page of the bench itself an empty text. */
   url: string
   /** The API key; without it only what is public can be asked. */
   key?: string | undefined
 }
 
-/** What a call may have besides path, query and body. */
+/** Options that a call may have besides path, query and body. */
 export type CallOptions = {
   signal?: AbortSignal
   /** Asked again with the same key, a change is made once. */
@@ -167,7 +167,7 @@ export type Kinds = {
   key_request: PairingRequest
 }
 
-/** What the stream says: a value that is new, or `null` when it is gone; that the opening is whole; what time it is. */
+/** A message of the stream: a new value, or `null` when it is gone; that the opening is whole; the time. */
 export type Message =
   | { event: 'state'; kind: keyof Kinds; id: string; value: object | null }
   | { event: 'ready' }

@@ -28,12 +28,12 @@ type Shelf = { source: Source; values: Map<string, Shown>; touched: Set<string>;
 
 export type BoardOptions = { hub: Pick<Hub, 'registerSink' | 'unregisterSink'>; clock: Clock; warn(message: string): void }
 
-/** So that a connection gets a value at most five times a second. */
+/** The interval between looks: a connection gets a value at most five times a second. */
 const look_ms = 200
 const lookAtAll_ms = 2000
 const beat_ms = 1000
 const stalled_ms = 60_000
-/** One write takes about so many bytes. */
+/** The approximate size of one write. */
 const piece_bytes = 64 * 1024
 /** Members that a reader counts on by itself, or that are computed anew each time: alone they are no change. */
 const moving = new Set(['seconds_left', 'uptime_s', 'since'])

@@ -1,4 +1,4 @@
-// What the live stream shows: a source for each kind. The values are the bodies of the resources that GET answers.
+// The sources of the live stream, one for each kind. The values are the bodies of the resources that GET answers.
 
 import type { Readings } from '../../devices/readings.ts'
 import type { Registry } from '../../devices/registry.ts'
@@ -83,7 +83,7 @@ export function timelineOf({ runs }: Pick<Rooms, 'runs'>, execution_id: string):
   }
 }
 
-/** Those that are open, and the newest of the others. */
+/** Returns the open runs, and the newest of the others. */
 function runsOf({ runs }: Rooms) {
   const { records } = runs.runtime
   let ended = 0

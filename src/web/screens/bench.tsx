@@ -10,11 +10,11 @@ import { Temperature } from '../sparkline.tsx'
 import { ask, bench, ends, now, scope, state, ticks } from '../store.tsx'
 import { clockTime, deviceWords, duration } from '../words.ts'
 
-/** What each device can do, once it was asked. */
+/** The capabilities of each device, once it was asked. */
 const capabilities = signal<Record<string, Capabilities>>({})
 /** The parameters of the last time, by device and operation. */
 const lastParams = signal<Record<string, Record<string, unknown>>>({})
-/** What has buttons of its own on each card. */
+/** Operations that have buttons of their own on each card. */
 const withoutForm = new Set(['initialize', 'stop', 'initialized', 'get_temperature'])
 
 export function BenchScreen() {
@@ -73,7 +73,7 @@ function DeviceCard({ device }: { device: DeviceInfo }) {
   )
 }
 
-/** What the device can do, once it has said so. */
+/** Returns the capabilities of the device, once it has told them. */
 function useCapabilities(device_id: string): Capabilities | undefined {
   const can = capabilities.value[device_id]
   useEffect(() => {
@@ -145,7 +145,7 @@ function OperationForm({ device, operation, limits }: OperationProps) {
   return <Form prefix={`${device_id}-${operation.name}`} fields={fields} submit="Start" why={whyNot(device)} onSend={start} />
 }
 
-/** As the API names the operation: `lockPlate`, `shakeDevice`. */
+/** Returns the API's name of the operation: `lockPlate`, `shakeDevice`. */
 function operationId(name: string): 'shakeDevice' {
   const [verb, ...rest] = name.split('_')
   return `${verb}${rest.length ? rest.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('') : 'Device'}` as 'shakeDevice'
@@ -155,7 +155,7 @@ function stopOne(device_id: string): Promise<unknown> {
   return ask('stopDevice', { path: { device_id } })
 }
 
-/** What runs, with the time that is left; else what the device is, and what its last operation came to. */
+/** Shows the operation that runs, with the time that is left; else what the device is, and what its last operation came to. */
 type ProgressProps = { device: DeviceInfo; canEnd: boolean | undefined; children: ComponentChildren }
 
 function Progress({ device: { operation, last_operation }, canEnd, children }: ProgressProps) {

@@ -1,4 +1,4 @@
-// What happened, a sentence for each event, the newest first. It is polled: the one stream of a tab carries the state.
+// Lists the events, a sentence for each, the newest first. The list is polled: the one stream of a tab carries the state.
 
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'

@@ -15,7 +15,7 @@ const modes = {
   LIVE: 'LIVE: the devices of this bench move',
 }
 
-/** What is filled in. */
+/** The values of the form. */
 type Wish = { workflow: string; mode: keyof typeof modes; groups: string; variables: Record<string, string> }
 
 export function NewRunScreen() {

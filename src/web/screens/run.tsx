@@ -1,4 +1,4 @@
-// One run: what each labware does now and why it waits, what was done when, and what can be decided.
+// Shows one run: what each labware does now and why it waits, what was done when, and what can be decided.
 
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
