@@ -31,6 +31,8 @@ const inSomeCommand = neededLaterBy('src/cli/commands.js')
 const bundle = await rolldown({
   input: { benchd: join(dist, 'src/cli/main.js') },
   platform: 'node',
+  // The main file of jsonc-parser finds its other files in a way that only Node follows.
+  resolve: { mainFields: ['module', 'main'] },
   external: outside,
   logLevel: 'warn',
   // Taking out what seems to do nothing takes out calls that are there to throw: `decodeURIComponent(url)` in a try.

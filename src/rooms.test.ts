@@ -49,6 +49,7 @@ const owners: Record<string, string[]> = {
   onoff: ['drivers/transports'],
   preact: ['src/web'],
   '@preact/signals': ['src/web'],
+  'jsonc-parser': ['src/kit/json_edit'],
   valibot: ['src', 'drivers'],
   'node:fs': ['src/kit', 'src/events', 'src/config', 'drivers/transports'],
   'node:fs/promises': ['src/kit', 'src/events', 'src/config', 'drivers/transports'],
