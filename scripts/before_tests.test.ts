@@ -1,6 +1,7 @@
 // Each test may rely on what before_tests.mjs does before it.
 
-import { existsSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { existsSync, writeFileSync } from 'node:fs'
 import { test } from 'tap'
 
 test('the folder of a test is there until its teardowns are over', async (t) => {
@@ -15,5 +16,19 @@ test('the folder of a test is there until its teardowns are over', async (t) => 
 })
 
 test('children of tests do not follow what is loaded', async (t) => {
-  t.notMatch(process.env.NODE_OPTIONS, /processinfo/)
+  t.equal(process.env.NODE_OPTIONS, undefined)
+})
+
+test('an error that nobody catches fails the file', async (t) => {
+  const tap = import.meta.resolve('tap')
+  for (const thrown of ["setTimeout(() => { throw new Error('lost') })", "void Promise.reject(new Error('lost'))"]) {
+    const file = `${t.testdir({})}/lost.mjs`
+    writeFileSync(
+      file,
+      `import { test } from '${tap}'\ntest('it waits', async () => { ${thrown}; await new Promise((end) => setTimeout(end, 50)) })\n`,
+    )
+    const { status, stdout, stderr } = spawnSync(process.execPath, ['--import=./scripts/before_tests.mjs', file], { encoding: 'utf8' })
+    t.not(status, 0, thrown)
+    t.match(stdout + stderr, /lost/)
+  }
 })

@@ -18,6 +18,10 @@ void run(process.argv.slice(2)).then((code) => {
 
 async function run(args: readonly string[]): Promise<number> {
   try {
+    if (args[0] === 'completion' && args[1] === '--resolve') {
+      const { resolved } = await import('./completion/resolve.ts')
+      return write(await resolved(args.slice(2)))
+    }
     const { command, rest } = await find(args)
     if (!command) return await help(rest)
     const given = parse(command, rest)
@@ -85,6 +89,10 @@ async function help(topic: readonly string[]): Promise<number> {
 }
 
 function print(text: string): number {
-  process.stdout.write(`${asTyped(text)}\n`)
+  return write(`${asTyped(text)}\n`)
+}
+
+function write(text: string): number {
+  process.stdout.write(text)
   return 0
 }

@@ -9,8 +9,8 @@ import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
 
-/** As it ships. */
-const program = fileURLToPath(new URL('../../bundle/main.js', import.meta.url))
+/** The program as it ships. */
+export const program = fileURLToPath(new URL('../../bundle/main.js', import.meta.url))
 
 /** A path on which there is a `benchd`, as where it is installed or linked: commands in texts are named without `npx`. */
 const linkedPath = `${programFolder(fileURLToPath(new URL('./linked', import.meta.url)), 'benchd', 'exit 1')}:${process.env.PATH}`

@@ -1,11 +1,9 @@
-// `benchd completion`: what a shell needs to finish words, from the table of commands.
+// `benchd completion`: the script with which a shell finishes the words of benchd.
 
+import { readShipped } from '../../kit/shipped.ts'
 import { command } from '../command.ts'
 import { CliError } from '../exit.ts'
-import { bash } from './bash.ts'
-import { fish } from './fish.ts'
-import { type Tree, tree } from './tree.ts'
-import { zsh } from './zsh.ts'
+import { shells } from './shells.ts'
 
 const completion = command({
   name: 'completion',
@@ -14,20 +12,11 @@ const completion = command({
   options: {},
   no_json: 'what it prints is for a shell',
   example: 'source <(benchd completion bash)',
-  async run({ operands: [shell = ''], table }) {
-    const write = scripts[shell]
-    if (!write) throw new CliError('usage', `there is nothing for ${shell}; there is: ${Object.keys(scripts).join(', ')}`)
-    const [{ driverNames }, { decisions }] = await Promise.all([
-      import('../../../drivers/index.ts'),
-      import('../../workflow/threads/recovery.ts'),
-    ])
-    const known = { DRIVER: [...driverNames, 'external'], DECISION: decisions, SHELL: Object.keys(scripts) }
-    const commands = (await table()).flatMap(({ commands }) => commands)
-    process.stdout.write(write(tree(commands, known)))
+  async run({ operands: [shell = ''] }) {
+    if (!shells.includes(shell)) throw new CliError('usage', `there is nothing for ${shell}; there is: ${shells.join(', ')}`)
+    process.stdout.write(await readShipped(new URL(`./benchd.${shell}`, import.meta.url)))
     return 0
   },
 })
 
 export const commands = [completion]
-
-const scripts: Record<string, (tree: Tree) => string> = { bash, zsh, fish }
