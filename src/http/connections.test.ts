@@ -248,6 +248,27 @@ test('requests of one connection are handled one after another, in order, and a 
   t.equal(handled.includes('/d'), false)
 })
 
+test('requests behind one that was refused for overload are refused unhandled, and the connection is used on', async (t) => {
+  const handled: string[] = []
+  const bench = await opened(t, {}, (request, response) => {
+    bench.connections.inTurn(request, response, () => {
+      handled.push(request.url!)
+      if (request.url === '/full') response.statusCode = 503
+      response.end('done')
+    })
+  })
+  const client = await bench.join()
+  let text = ''
+  client.on('data', (bytes) => {
+    text += bytes
+  })
+  client.write(['/full', '/b', '/c'].map((path) => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`).join(''))
+  while (text.split('an earlier request of this connection was refused').length < 3) await new Promise(setImmediate)
+  t.same(handled, ['/full'])
+  t.equal(text.match(/HTTP\/1\.1 503/g)?.length, 3)
+  t.ok(await answers(client))
+})
+
 test('eight requests at once are answered in order, again and again', async (t) => {
   let n = 0
   const { join } = await opened(t, {}, (_, response) => void response.end(`<${n++}>`))

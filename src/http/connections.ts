@@ -19,8 +19,6 @@ type Options = { limits: () => ConnectionLimits; refusals: Refusals; clock: Cloc
 
 /** A client has this long to send its request, or to finish its handshake, before a newer connection may take its place. */
 const grace_ms = 1000
-/** A connection whose requests were refused all at once ends after so long, or when its place is needed. */
-const linger_ms = 10_000
 /** Until then there may be this many times as many connections as configured. */
 const overshoot = 2
 /**
@@ -251,7 +249,7 @@ export class Connections {
 
   #finished(connection: Connection, response: ServerResponse, socket: Socket): void {
     connection.unfinished.delete(response)
-    if (response.statusCode === 503 && connection.waiting.length > 0) this.#linger(connection)
+    if (response.statusCode === 503) this.#refuseWaiting(connection)
     if (connection.turn === response) this.#nextTurn(connection)
     // Without another request Node has set the timer of an idle connection just now.
     if (connection.isTimed && connection.unfinished.size > 0) socket.setTimeout(0)
@@ -262,13 +260,11 @@ export class Connections {
   }
 
   /**
-   * Refuses the further requests of a connection of which one was refused because too much is going on. The connection ends a little later: a
-   * client that is cut off at once comes back at once, and its handshake costs more than the requests.
+   * Refuses the further requests of a connection of which one was refused because too much is going on. The connection stays until it has been
+   * idle for as long as any other: a client that is cut off at once comes back at once, and its handshake costs more than the requests.
    */
-  #linger(connection: Connection): void {
+  #refuseWaiting(connection: Connection): void {
     for (const { response } of connection.waiting.splice(0)) refuse(response, overloaded)
-    // A request that came since is answered, and its client may go on.
-    this.#options.clock.after(linger_ms, () => void (connection.unfinished.size === 0 && connection.socket.destroy()))
   }
 
   #nextTurn(connection: Connection): void {
