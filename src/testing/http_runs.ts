@@ -10,7 +10,7 @@ import type { Incident } from '../events/incidents.ts'
 import { demoBench, demoTeachpoints } from '../examples/demo_bench.ts'
 import type { Blocker } from '../workflow/runs/explaining.ts'
 import type { ExecutionSnapshot, ShownThread } from '../workflow/snapshot.ts'
-import { pauseSites } from '../workflow/threads/recovery.ts'
+import { decisionsAt } from '../workflow/threads/recovery.ts'
 import type { Whereabouts } from '../workflow/whereabouts.ts'
 import { atTheEnd, type Bench, openBench, type Reply } from './http.ts'
 import { trace } from './workflow.ts'
@@ -183,7 +183,7 @@ export class Scripted {
   /** Resolves when an error holds a thread that was let go on. */
   heldAgain(name: string, site: 'MOVE' | 'DEVICE_OP'): Promise<ShownThread> {
     const isThere = ({ thread_name, status, decisions }: ShownThread) =>
-      thread_name === name && status === 'PAUSED' && decisions.join() === pauseSites[site].join()
+      thread_name === name && status === 'PAUSED' && decisions.join() === decisionsAt(site).join()
     return this.until(`${name} at ${site}`, async () => (await this.snapshot()).threads.find(isThere))
   }
 

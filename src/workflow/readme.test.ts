@@ -3,6 +3,7 @@ import { test } from 'tap'
 import { smallBench } from '../testing/plans.ts'
 import { withDiagrams } from './diagrams.ts'
 import { compileLibrary, readFolder } from './plans/library.ts'
+import { decisionsAt, pauseSiteNames } from './threads/recovery.ts'
 
 const readme = await readFile(new URL('../../../src/workflow/README.md', import.meta.url), 'utf8')
 
@@ -21,5 +22,14 @@ test('what the README shows can be loaded as it stands there', async (t) => {
 test('the diagrams are those of the tables', (t) => {
   t.match(readme, /EXECUTING_ACTION --> AWAITING_EVENT/)
   t.ok(withDiagrams(readme) === readme, 'the diagrams are not in step with the tables; run npm run generate')
+  t.end()
+})
+
+test('the possible decisions of each place are those of the code', (t) => {
+  const rows = [...readme.matchAll(/^\| `([A-Z_]+)` +\|[^|]*\| ([A-Z_, ]+?) *\|$/gm)].map(([, site, possible]) => [site, possible])
+  t.strictSame(
+    rows,
+    pauseSiteNames.map((site) => [site, decisionsAt(site).join(', ')]),
+  )
   t.end()
 })

@@ -3,7 +3,7 @@
 import { test } from 'tap'
 import { begin, run, testRuntime, threadIn, trace, until } from '../testing/workflow.ts'
 import type { InjectedFault } from './equipment/pure_equipment.ts'
-import { type Decision, decisions, type PauseSite, pauseSites } from './threads/recovery.ts'
+import { type Decision, decisions, decisionsAt, type PauseSite } from './threads/recovery.ts'
 
 const topology = {
   format: 1,
@@ -221,10 +221,10 @@ test('a decision that the place does not honour is refused, says which are, and 
   ]
   for (const [site, fault] of sites) {
     const { thread, runtime, execution } = await held([fault])
-    for (const decision of decisions.filter((one) => !(pauseSites[site] as readonly Decision[]).includes(one))) {
+    for (const decision of decisions.filter((one) => !decisionsAt(site).includes(one))) {
       t.throws(
         () => thread.recover(decision),
-        { code: 'conflict', message: new RegExp(pauseSites[site].join(', ')) },
+        { code: 'conflict', message: new RegExp(decisionsAt(site).join(', ')) },
         `${decision} at ${site}`,
       )
     }

@@ -4,7 +4,7 @@ import { LabError } from '../../errors.ts'
 import type { Execution } from '../../workflow/runs/execution.ts'
 import { ahead } from '../../workflow/runs/named.ts'
 import type { Runtime } from '../../workflow/runtime.ts'
-import { decisions, honours, type PauseSite, pauseSites } from '../../workflow/threads/recovery.ts'
+import { decisions, decisionsAt, type PauseSite } from '../../workflow/threads/recovery.ts'
 import type { LabwareThread } from '../../workflow/threads/thread.ts'
 import { type Ledger, putRight } from './bench.ts'
 import type { Dice, Scene } from './scene.ts'
@@ -149,7 +149,7 @@ export class RestlessOperator {
   #recover(thread: LabwareThread): void {
     const site: PauseSite | null = thread.pausedAt ?? (thread.interrupted && thread.status.current === 'PAUSED' ? 'RESTART' : null)
     if (!site) return
-    const honoured = decisions.filter((decision) => honours(site, decision))
+    const honoured = decisions.filter((decision) => decisionsAt(site).includes(decision))
     const decision = this.isWeary ? 'ABORT_THREAD' : this.#dice.pick(honoured)
     this.#letGo(() => thread.recover(decision))
   }
@@ -158,7 +158,7 @@ export class RestlessOperator {
   #recoverWrongly(thread: LabwareThread): void {
     const site = thread.pausedAt
     if (thread.following || (thread.interrupted && !site)) return
-    const wrong = decisions.filter((decision) => !site || !honours(site, decision))
+    const wrong = decisions.filter((decision) => !site || !decisionsAt(site).includes(decision))
     if (wrong.length === 0) return
     const decision = this.#dice.pick(wrong)
     this.#mustRefuse(
@@ -166,7 +166,7 @@ export class RestlessOperator {
       'conflict',
       () => thread.recover(decision),
       (message) =>
-        site ? pauseSites[site].every((honoured) => message.includes(honoured)) || /no error holds|has decided/.test(message) : true,
+        site ? decisionsAt(site).every((honoured) => message.includes(honoured)) || /no error holds|has decided/.test(message) : true,
     )
     if (thread.pausedAt !== site) this.#watch.fault(`${decision} was refused, and it stands at ${thread.pausedAt}, not at ${site}`)
   }

@@ -36,6 +36,7 @@ export function compileWorkflow(input: unknown, topology: Topology, origin: stri
     topology,
     hash: hashOf(document, where),
     hasCode: holdsCode(draft),
+    isAlone: [...actionsOf(draft)].every(({ labware }) => labware.length < 2),
     form,
     methods,
     threads,

@@ -55,8 +55,7 @@ type Around = { path: string; carried: string; naming: Naming; topology: Topolog
 
 function planAction(action: Action, { path, carried, naming, topology, where }: Around): ActionPlan {
   const kind = kindOf(action)
-  const onDevice =
-    'on' in action && action.on !== undefined ? { devices: devicesOf(action.on, topology, `${where}: ${path}.on`) } : undefined
+  const devices = 'on' in action && action.on !== undefined ? devicesOf(action.on, topology, `${where}: ${path}.on`) : []
   const labware = 'labware' in action ? action.labware : undefined
   if (labware) mustBeOnce(labware, `${where}: ${path}.labware`)
   return {
@@ -64,8 +63,9 @@ function planAction(action: Action, { path, carried, naming, topology, where }: 
     path,
     kind,
     action,
-    devices: onDevice?.devices ?? [],
-    labware: labware ?? (onDevice ? [carried] : []),
+    devices,
+    candidates: devices.map((device) => ({ device })),
+    labware: labware ?? (devices.length > 0 ? [carried] : []),
     seconds: 'seconds' in action ? action.seconds : undefined,
   } as ActionPlan
 }

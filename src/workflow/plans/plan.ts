@@ -11,6 +11,8 @@ export type Workflow = {
   hash: string
   /** It holds functions, so that only the file it is from can say it again. */
   hasCode: boolean
+  /** Whether no action takes more than one labware. */
+  isAlone: boolean
   form: 'json' | 'typescript'
   methods: ReadonlyMap<string, MethodPlan>
   threads: ReadonlyMap<string, ThreadPlan>
@@ -70,6 +72,8 @@ export type ActionPlan = {
   path: string
   /** The devices of which one is taken; none for an action that needs no device. */
   devices: readonly string[]
+  /** These devices, as the scheduler is asked for them. */
+  candidates: readonly { device: string }[]
   /** What must be at the device; `*` is the labware of whoever owns the method. */
   labware: readonly string[]
   /** What the whole action takes where nothing is driven, s, if somebody said so. */
@@ -90,6 +94,11 @@ export const own = '*'
 /** Whether labware of this template must be there, for an action of a method that a thread with `owner`'s labware does. */
 export function takes(action: ActionPlan, labware: string, owner: string): boolean {
   return action.labware.includes(labware) || (labware === owner && action.labware.includes(own))
+}
+
+/** The other devices at which an action can be done that failed at `device`, for the detail of an incident; empty where there are none. */
+export function otherDevices({ devices }: ActionPlan, device: string | null): { retry_on?: readonly string[] } {
+  return devices.length > 1 ? { retry_on: devices.filter((one) => one !== device) } : {}
 }
 
 /** The lists of steps in a step. */

@@ -1,14 +1,13 @@
 // The action that an error holds, and the other devices of its pool at which it can be done again.
 
-import type { ActionPlan } from '../plans/plan.ts'
+import { type ActionPlan, otherDevices } from '../plans/plan.ts'
 import type { PauseSite } from '../threads/recovery.ts'
 import type { LabwareThread } from '../threads/thread.ts'
-import { elsewhere } from '../threads/verdicts.ts'
 
 /** The devices at which the held action of a thread can be done instead, free or not. */
 export function retriesOn(thread: LabwareThread): readonly string[] {
   const held = heldBy(thread)
-  return held && held.refusal === undefined ? (elsewhere(held.plan, held.device).retry_on ?? []) : []
+  return held && held.refusal === undefined ? (otherDevices(held.plan, held.device).retry_on ?? []) : []
 }
 
 /** An action that an error holds, or a move to it; `refusal` says why it cannot go elsewhere yet. */

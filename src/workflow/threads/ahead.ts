@@ -75,7 +75,7 @@ export function placesOnItsWay(thread: Traveller): (readonly Candidate[])[] {
 function placesFrom(thread: Traveller, skipped: 0 | 1): (readonly Candidate[])[] {
   const places: (readonly Candidate[])[] = []
   const { method, frames, execution } = thread
-  for (const action of method?.actions.slice(method.next + skipped) ?? []) if (action.devices.length) places.push(devicesOf(action))
+  for (const action of method?.actions.slice(method.next + skipped) ?? []) if (action.devices.length) places.push(action.candidates)
   for (let depth = frames.length - 1; depth >= 0 && places.length < farthest; depth--) {
     const { steps, next } = frames[depth]!
     for (let i = next + skipped; i < steps.length && places.length < farthest; i++) {
@@ -91,9 +91,9 @@ function placesFrom(thread: Traveller, skipped: 0 | 1): (readonly Candidate[])[]
 function placesOf(step: StepPlan, workflow: Workflow, labware: string): (readonly Candidate[])[] {
   switch (step.kind) {
     case 'method':
-      return step.method.actions.filter(({ devices }) => devices.length).map(devicesOf)
+      return step.method.actions.filter(({ devices }) => devices.length).map(({ candidates }) => candidates)
     case 'action':
-      return step.action.devices.length ? [devicesOf(step.action)] : []
+      return step.action.devices.length ? [step.action.candidates] : []
     case 'join': {
       const actions = step.methods
         .flatMap((name) => workflow.methods.get(name)!.actions)
@@ -105,15 +105,4 @@ function placesOf(step: StepPlan, workflow: Workflow, labware: string): (readonl
     default:
       return []
   }
-}
-
-const known = new WeakMap<ActionPlan, readonly Candidate[]>()
-
-export function devicesOf(action: ActionPlan): readonly Candidate[] {
-  let devices = known.get(action)
-  if (!devices) {
-    devices = action.devices.map((device) => ({ device }))
-    known.set(action, devices)
-  }
-  return devices
 }

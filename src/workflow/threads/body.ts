@@ -2,12 +2,11 @@
 
 import { LabError, messageOf } from '../../errors.ts'
 import type { IncidentCategory } from '../../events/incidents.ts'
-import type { Clock } from '../../kit/clock.ts'
 import type { Performing } from '../equipment/equipment.ts'
 import { checkValues } from '../plans/check_actions.ts'
 import type { Code, Do } from '../plans/documents.ts'
 import { filledIn, namesVariable } from '../plans/params.ts'
-import type { ActionPlan } from '../plans/plan.ts'
+import { type ActionPlan, otherDevices } from '../plans/plan.ts'
 import { limitOf, secondsOf } from '../plans/timing.ts'
 import type { Published } from '../runs/channels.ts'
 import type { ActionRun } from './action.ts'
@@ -17,9 +16,9 @@ import { DeviceCall } from './device_call.ts'
 import type { LateVerdict } from './late_calls.ts'
 import { timed } from './learning.ts'
 import { toWork } from './reaching.ts'
-import { ActionExit, type Decision, Interrupt } from './recovery.ts'
+import { ActionExit, Interrupt } from './recovery.ts'
+import { timer } from './run_environment.ts'
 import type { LabwareThread } from './thread.ts'
-import { continued, elsewhere, verdict } from './verdicts.ts'
 
 export class BodyRun {
   readonly #thread: LabwareThread
@@ -140,7 +139,7 @@ export class BodyRun {
     }
     const verdict = await this.#verdictOnLate(call, { incident_id, what, why })
     if (verdict === 'ended') thread.execution.incident('RECOVERABLE_TIMEOUT', `${what} has ended after all`, thread, { severity: 'INFO' })
-    if (verdict === 'complete') continued(thread, plan)
+    if (verdict === 'complete') thread.dealtWith(plan)
     if (verdict === 'abort' || verdict === 'complete') {
       call.cutOff(new LabError('device_failed', `${what} was cut off: it had not ended within ${allowed_s} s`))
       await call.over
@@ -162,10 +161,9 @@ export class BodyRun {
       void call.over.then(() => tell('ended'))
     }
     try {
-      const decided: Decision | LateVerdict = await thread.decisionAt<LateVerdict>('DEVICE_TIMEOUT', new Error(why), { otherwise })
-      if (decided === 'ABORT_THREAD') throw new Interrupt('abort')
+      const decided = await thread.decisionAt('DEVICE_TIMEOUT', new Error(why), { otherwise })
       thread.recovered('EXECUTING_ACTION')
-      return decided === 'CONTINUE' ? 'complete' : (decided as LateVerdict)
+      return decided === 'on' ? 'complete' : decided
     } catch (interrupt) {
       call.cutOff(new LabError('stopped', `${thread.name} was ended`))
       await call.over
@@ -190,18 +188,18 @@ export class BodyRun {
       {
         recovery_action: 'THREAD_RECOVER_RETRY_OP',
         error,
-        detail: elsewhere(action.plan, action.device),
+        detail: otherDevices(action.plan, action.device),
       },
     )
     action.hold(messageOf(error))
     try {
-      const decision = await thread.decisionAt('DEVICE_OP', error, {
+      const to = await thread.decisionAt('DEVICE_OP', error, {
         refuses: (decision) => (decision === 'RETRY_OP' ? this.#whyNotAgain() : undefined),
       })
-      if (decision !== 'RETRY_OP' && decision !== 'CONTINUE') throw verdict(thread, decision)
+      if (to !== 'here' && to !== 'on') throw thread.leaves(to)
       thread.recovered('EXECUTING_ACTION')
-      if (decision === 'CONTINUE') continued(thread, action.plan)
-      return decision === 'RETRY_OP'
+      if (to === 'on') thread.dealtWith(action.plan)
+      return to === 'here'
     } finally {
       action.hold(null)
     }
@@ -344,9 +342,4 @@ const bodies: Record<ActionPlan['kind'], (run: BodyRun, action: never) => unknow
   wait_for: (run, { wait_for, timeout }: { wait_for: string; timeout: number }) => run.waitFor(wait_for, timeout),
   instruct: (run, { instruct, timeout }: { instruct: string; timeout: number }) => run.instruct(instruct, timeout),
   code: (run, action: Code) => run.code(action),
-}
-
-/** 0 is for ever. */
-export function timer(clock: Clock, seconds: number, call: () => void): () => void {
-  return seconds === 0 ? () => {} : clock.after(seconds * 1000, call)
 }

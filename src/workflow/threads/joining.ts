@@ -3,9 +3,8 @@
 import { once } from '../../kit/signal.ts'
 import type { ActionRun } from './action.ts'
 import type { MethodRun } from './method.ts'
-import { goTo } from './moving.ts'
 import { Interrupt } from './recovery.ts'
-import { idle } from './requesting.ts'
+import { goTo, idle } from './routing.ts'
 import type { LabwareThread } from './thread.ts'
 
 /** Answers whether there was one to take part in; false when none will come any more. */

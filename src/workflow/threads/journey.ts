@@ -4,14 +4,15 @@ import { LabError, messageOf } from '../../errors.ts'
 import { once } from '../../kit/signal.ts'
 import { itemKey, type StepList, type StepPlan } from '../plans/plan.ts'
 import type { Candidate } from '../scheduler/request.ts'
-import { act, insist } from './acting.ts'
+import { act } from './acting.ts'
 import { type Frame, placesOnItsWay } from './ahead.ts'
 import { join } from './joining.ts'
 import { MethodRun } from './method.ts'
 import { emitOf } from './method_events.ts'
-import { goTo, leaveUncertain, setBack } from './moving.ts'
+import { leaveUncertain, setBack } from './moving.ts'
 import { Fatal, Interrupt } from './recovery.ts'
-import { idle, request } from './requesting.ts'
+import { goTo, idle, request } from './routing.ts'
+import { timer } from './run_environment.ts'
 import type { LabwareThread } from './thread.ts'
 import { closeWindow } from './windows.ts'
 
@@ -19,7 +20,7 @@ import { closeWindow } from './windows.ts'
 export async function travel(thread: LabwareThread): Promise<void> {
   try {
     await begin(thread)
-    for (let frame = current(thread); frame; frame = current(thread)) await insist(thread, 'THREAD_STEP', () => goOn(thread, frame))
+    for (let frame = current(thread); frame; frame = current(thread)) await thread.insist('THREAD_STEP', () => goOn(thread, frame))
     await finish(thread)
     end(thread, 'COMPLETED')
   } catch (error) {
@@ -206,7 +207,7 @@ async function own(thread: LabwareThread, step: StepPlan & { kind: 'method' }): 
       const action = method.actions[method.next]!
       const outcome = await act(thread, action, { method, key: itemKey(step, action) })
       if (outcome !== 'done') method.isWhole = false
-      if (outcome === 'method_left') break
+      if (outcome === 'method') break
     }
     if (method.isWhole && method.status.current === 'IN_PROGRESS') await emitOf(thread, method, 'on_end')
     method.end(true)
@@ -238,7 +239,7 @@ async function park(thread: LabwareThread, places: readonly string[]): Promise<v
 /** Waits until a custom event was published more often than `seen`. */
 async function awaitEvent(thread: LabwareThread, event: string, seen: number, timeout: number) {
   const { execution, environment } = thread
-  return insist(thread, 'WAIT_EVENT_TIMEOUT', () =>
+  return thread.insist('WAIT_EVENT_TIMEOUT', () =>
     thread.pausable(async () => {
       thread.become('AWAITING_EVENT')
       let cancelTimeout = () => {}
@@ -246,10 +247,8 @@ async function awaitEvent(thread: LabwareThread, event: string, seen: number, ti
         thread,
         { kind: 'event', what: `custom event ${event}` },
         (resolve, reject) => {
-          if (timeout > 0) {
-            const late = () => reject(new LabError('no_reply', `${event} was not emitted within ${timeout} s`))
-            cancelTimeout = environment.clock.after(timeout * 1000, late)
-          }
+          const late = () => reject(new LabError('no_reply', `${event} was not emitted within ${timeout} s`))
+          cancelTimeout = timer(environment.clock, timeout, late)
           const callOff = execution.channels.wait(event, seen, resolve)
           return () => {
             cancelTimeout()
@@ -273,7 +272,7 @@ async function finish(thread: LabwareThread): Promise<void> {
     candidates: thread.ends,
     onWait: () => thread.become('AWAITING_MOVE_RESERVATION'),
   }
-  const position = await insist(thread, 'MOVE_RESOLUTION', async () => {
+  const position = await thread.insist('MOVE_RESOLUTION', async () => {
     const { position } = (await thread.pausable(() => request(thread, wish))) as { position: string }
     await goTo(thread, position)
     return position

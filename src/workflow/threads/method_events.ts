@@ -2,7 +2,6 @@
 
 import { LabError } from '../../errors.ts'
 import type { MethodDoing } from '../plans/author.ts'
-import { insist } from './acting.ts'
 import { mustBeRecord, mustBeText, onceAwaited } from './body_context.ts'
 import { causing } from './causes.ts'
 import type { MethodRun } from './method.ts'
@@ -16,7 +15,7 @@ export async function emitOf(owner: LabwareThread, method: MethodRun, when: 'on_
     for (const { emit, value, data } of emissions) publish(owner, method, emit, { value, data })
     return
   }
-  await insist(owner, 'THREAD_STEP', async () => {
+  await owner.insist('THREAD_STEP', async () => {
     // While it is at work virtual time stands still.
     const release = owner.environment.steps.hold()
     try {

@@ -1,61 +1,17 @@
-// Bringing labware from where it stands to a position that is reserved for it, hop by hop.
+// One hop of labware with a transporter, and where the labware may be when the hop was cut off.
 
 import { isHarmless } from '../../devices/failure.ts'
 import { LabError, messageOf } from '../../errors.ts'
 import type { Hop } from '../plans/graph.ts'
-import type { Candidate } from '../scheduler/request.ts'
+import { otherDevices } from '../plans/plan.ts'
 import { categoryOf } from './causes.ts'
 import { type Labware, placeOf } from './labware.ts'
 import { getReady, openUp } from './learning.ts'
 import { MoveRun } from './move.ts'
 import { reachIn, take } from './reaching.ts'
-import { ActionExit, Interrupt } from './recovery.ts'
+import { Interrupt } from './recovery.ts'
 import { secondsAt } from './run_environment.ts'
 import type { LabwareThread } from './thread.ts'
-import { elsewhere, verdict } from './verdicts.ts'
-
-/**
- * The whole way is granted at once, so that nothing ever waits where it blocks others. A stop waits for the arrival. `reserve` answers the
- * position to go to, each time anew. Throws `conflict` when that is not kept for it any more.
- */
-export async function goTo(thread: LabwareThread, reserve: string | (() => string)): Promise<void> {
-  const { scheduler } = thread.environment
-  const { labware, thread_id } = thread
-  const { labware_id } = labware
-  for (;;) {
-    const position = typeof reserve === 'string' ? reserve : reserve()
-    if (scheduler.whereIs(labware_id) === position) return
-    // Somebody put it there by hand, and then elsewhere: that used the reservation up.
-    if (scheduler.position(position).reserved_for !== thread_id)
-      throw new LabError('conflict', `${position} is kept for ${labware.name} no longer, which was put elsewhere by hand; try again`)
-    mustLead(thread, position, [{ position }])
-    thread.become('AWAITING_MOVE_RESERVATION')
-    let travel: ReturnType<typeof scheduler.requestRoute> | undefined
-    const route = await thread.wait<readonly Hop[]>(
-      { kind: 'reservation', what: `the way to ${position}`, interruptedBy: 'abort', obstacles: () => travel?.explain() ?? [] },
-      (resolve) => {
-        travel = scheduler.requestRoute(thread.thread_id, labware_id, position, resolve)
-        return travel.withdraw
-      },
-    )
-    try {
-      for (const hop of route) {
-        if (scheduler.whereIs(labware_id) !== hop.from) break
-        thread.become('AWAITING_MOVE_RESERVATION')
-        thread.become('AWAITING_MOVE_TARGET_AVAILABILITY')
-        thread.become('MOVING')
-        thread.labware.state = 'IN_JOURNEY'
-        await ride(thread, hop)
-      }
-    } catch (error) {
-      // The labware goes to another device.
-      if (error instanceof ActionExit) travel?.withdraw()
-      throw error
-    }
-    // Over already, unless somebody put the labware elsewhere, or there.
-    travel?.withdraw()
-  }
-}
 
 /**
  * After a restart: what is in a gripper goes back to where it was picked, which is its own still. The way that it had is lost, and with
@@ -85,18 +41,8 @@ export function knowsBetter(thread: LabwareThread): void {
   if (placing !== null) environment.scheduler.letGo(thread_id, placing)
 }
 
-/** Throws `conflict` where somebody has carried it to a place from which there is no way to any of these. */
-export function mustLead({ thread_id, labware, environment }: LabwareThread, what: string, candidates: readonly Candidate[]): void {
-  if (environment.scheduler.canReach(thread_id, candidates)) return
-  const from = environment.scheduler.whereIs(labware.labware_id)
-  throw new LabError(
-    'conflict',
-    `there is no way from ${from} to ${what}; carry ${labware.name} to where there is one, and say that it stands there`,
-  )
-}
-
 /** One hop, as often as it takes: each attempt is a new move. */
-async function ride(thread: LabwareThread, hop: Hop): Promise<void> {
+export async function ride(thread: LabwareThread, hop: Hop): Promise<void> {
   const { scheduler } = thread.environment
   const { labware } = thread
   const isSetBack = hop.from === hop.to
@@ -247,11 +193,11 @@ async function decide(thread: LabwareThread, { from, to, transporter }: Hop, { e
     {
       recovery_action: 'THREAD_RECOVER_RETRY',
       error,
-      detail: { ...(thread.action && labware.held_by === null && elsewhere(thread.action.plan, thread.action.device)) },
+      detail: { ...(thread.action && labware.held_by === null && otherDevices(thread.action.plan, thread.action.device)) },
     },
   )
   const before = thread.retryOn
-  const decision = await thread.decisionAt('MOVE', error, {
+  const going = await thread.decisionAt('MOVE', error, {
     refuses: (decision) =>
       decision === 'RETRY' && thread.picking && thread.environment.mode !== 'PURE_SIM'
         ? `nobody has said where ${labware.name} is; look, and say it: benchd labware put ${labware.labware_id} PLACE`
@@ -259,10 +205,9 @@ async function decide(thread: LabwareThread, { from, to, transporter }: Hop, { e
           ? `${labware.name} is not known to be at ${to}; put it there and edit its position first`
           : undefined,
   })
-  if (decision === 'ABORT_THREAD') throw new Interrupt('abort')
   // The action is to be done at another device.
-  if (thread.retryOn !== before) throw verdict(thread, decision)
-  if (decision === 'CONTINUE')
+  if (thread.retryOn !== before) throw thread.leaves('again')
+  if (going === 'on')
     execution.incident('MOVE_CONTINUED', `an operator says that ${labware.name} is at ${to}`, thread, { severity: 'INFO' })
   thread.recovered('MOVING')
 }

@@ -1,47 +1,70 @@
-// How a thread is held up and let go on: where errors hold it, and which decisions each of those places honours.
+// How a thread is held up and goes on: where errors hold it, and what each decision does there.
 
 export const decisions = ['RETRY', 'RETRY_OP', 'CONTINUE', 'ABORT_ACTION', 'ABORT_METHOD', 'ABORT_THREAD'] as const
 export type Decision = (typeof decisions)[number]
 
 /**
- * RETRY does all of it again, RETRY_OP only the call that failed; CONTINUE is an operator's word that it is dealt with.
- * ABORT_ACTION goes on with the next action, ABORT_METHOD with the next method.
+ * Where a thread goes on. `here`: with what failed, once more. `on`: after what failed, which counts as done. The others leave the action:
+ * `again` begins it anew as a new action, `done` goes on after it and counts it as done, `action` goes on after it without, `method` goes on
+ * after the method. `thread` ends the thread.
  */
-export const pauseSites = {
-  ACTION_BODY: ['RETRY', 'CONTINUE', 'ABORT_ACTION', 'ABORT_METHOD', 'ABORT_THREAD'],
-  DEVICE_OP: ['RETRY', 'RETRY_OP', 'CONTINUE', 'ABORT_ACTION', 'ABORT_METHOD', 'ABORT_THREAD'],
-  /** CONTINUE only when the labware is known to be where it was going. */
-  MOVE: ['RETRY', 'CONTINUE', 'ABORT_THREAD'],
-  MOVE_RESOLUTION: ['RETRY', 'ABORT_THREAD'],
-  /** Nothing is bound yet: to abort the action or the method ends the thread. */
-  ACTION_RESOLUTION: ['RETRY', 'ABORT_ACTION', 'ABORT_METHOD', 'ABORT_THREAD'],
-  DEADLOCK: ['RETRY', 'ABORT_ACTION', 'ABORT_METHOD', 'ABORT_THREAD'],
-  THREAD_STEP: ['RETRY', 'ABORT_THREAD'],
-  WAIT_EVENT_TIMEOUT: ['RETRY', 'ABORT_THREAD'],
-  SPAWN_CAPACITY: ['RETRY', 'ABORT_THREAD'],
-  /** A device call takes too long and goes on meanwhile; see `LateCalls`. CONTINUE counts it as done, and cuts it off. */
-  DEVICE_TIMEOUT: ['CONTINUE', 'ABORT_THREAD'],
-  /** The service ended during an action: resuming it is RETRY. */
-  RESTART: ['RETRY', 'CONTINUE', 'ABORT_ACTION', 'ABORT_METHOD', 'ABORT_THREAD'],
-} as const satisfies Record<string, readonly Decision[]>
-export type PauseSite = keyof typeof pauseSites
+export type GoesOn = 'here' | 'on' | ActionExit['to'] | 'thread'
 
-export function honours(site: PauseSite, decision: Decision): boolean {
-  return (pauseSites[site] as readonly Decision[]).includes(decision)
+/**
+ * The places where an error holds a thread, and where each decision that is possible there has it go on. `MOVE` honours CONTINUE only when the labware
+ * is known to be where it was going. At `ACTION_RESOLUTION` and `DEADLOCK` nothing is bound yet: to abort the action or the method ends the
+ * thread. At `DEVICE_TIMEOUT` the call goes on meanwhile (see `LateCalls`), and CONTINUE cuts it off. At `RESTART` the service ended during an
+ * action, and resuming the thread is RETRY.
+ */
+const pauseSites = {
+  ACTION_BODY: { RETRY: 'again', CONTINUE: 'done', ABORT_ACTION: 'action', ABORT_METHOD: 'method', ABORT_THREAD: 'thread' },
+  DEVICE_OP: {
+    RETRY: 'again',
+    RETRY_OP: 'here',
+    CONTINUE: 'on',
+    ABORT_ACTION: 'action',
+    ABORT_METHOD: 'method',
+    ABORT_THREAD: 'thread',
+  },
+  MOVE: { RETRY: 'here', CONTINUE: 'on', ABORT_THREAD: 'thread' },
+  MOVE_RESOLUTION: { RETRY: 'here', ABORT_THREAD: 'thread' },
+  ACTION_RESOLUTION: { RETRY: 'here', ABORT_ACTION: 'thread', ABORT_METHOD: 'thread', ABORT_THREAD: 'thread' },
+  DEADLOCK: { RETRY: 'here', ABORT_ACTION: 'thread', ABORT_METHOD: 'thread', ABORT_THREAD: 'thread' },
+  THREAD_STEP: { RETRY: 'here', ABORT_THREAD: 'thread' },
+  WAIT_EVENT_TIMEOUT: { RETRY: 'here', ABORT_THREAD: 'thread' },
+  SPAWN_CAPACITY: { RETRY: 'here', ABORT_THREAD: 'thread' },
+  DEVICE_TIMEOUT: { CONTINUE: 'on', ABORT_THREAD: 'thread' },
+  RESTART: { RETRY: 'here', CONTINUE: 'done', ABORT_ACTION: 'action', ABORT_METHOD: 'method', ABORT_THREAD: 'thread' },
+} as const satisfies Record<string, Partial<Record<Decision, GoesOn>>>
+export type PauseSite = keyof typeof pauseSites
+export const pauseSiteNames = Object.keys(pauseSites) as readonly PauseSite[]
+
+/** The decisions that are possible at a place. */
+export function decisionsAt(site: PauseSite): readonly Decision[] {
+  return Object.keys(pauseSites[site]) as Decision[]
 }
+
+/** Where a thread goes on after a decision; undefined for one that is not possible at the place. */
+export function goesOn(site: PauseSite, decision: Decision): GoesOn | undefined {
+  return (pauseSites[site] as Partial<Record<Decision, GoesOn>>)[decision]
+}
+
+type Values<Row> = Row[keyof Row]
+/** Where a thread can go on from this place. */
+export type GoesOnFrom<Site extends PauseSite> = Exclude<Values<(typeof pauseSites)[Site]>, 'thread'>
 
 export type PauseReason = 'manual' | 'system' | 'error'
 
-/** Thrown through a thread's own code to bring it to where it can pause, or to its end. Never an error of anything. */
+/** Thrown through a thread's own code to bring it to where it can pause, or to its end. It is never the error of anything. */
 export class Interrupt {
-  /** `skip`: what it waits in is not to be done. Only what is `skippable` yields to that. */
+  /** `skip`: what the thread waits in is not to be done. Only what is `skippable` yields to that. */
   readonly kind: 'pause' | 'skip' | 'stop' | 'abort'
   constructor(kind: Interrupt['kind']) {
     this.kind = kind
   }
 }
 
-/** An error that nobody is asked about: it ends the thread, which has failed. */
+/** An error about which nobody is asked: it ends the thread, which has failed. */
 export class Fatal {
   readonly cause: unknown
   constructor(cause: unknown) {
@@ -49,10 +72,10 @@ export class Fatal {
   }
 }
 
-/** Thrown through the body of an action by a decision about it. */
+/** Thrown through an action by a decision that leaves it. */
 export class ActionExit {
-  readonly what: 'action' | 'method' | 'again' | 'done'
-  constructor(what: 'action' | 'method' | 'again' | 'done') {
-    this.what = what
+  readonly to: 'again' | 'done' | 'action' | 'method'
+  constructor(to: ActionExit['to']) {
+    this.to = to
   }
 }

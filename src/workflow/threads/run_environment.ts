@@ -30,3 +30,8 @@ export type RunEnvironment = {
 export function secondsAt(device_id: string, since_ms: number, { clock, equipment }: Pick<RunEnvironment, 'clock' | 'equipment'>): number {
   return ((clock.now() - since_ms) / 1000) * (equipment.timeScale?.(device_id) ?? 1)
 }
+
+/** Calls after so many seconds; never for 0, which is no limit. The answer calls it off. */
+export function timer(clock: Clock, seconds: number, call: () => void): () => void {
+  return seconds === 0 ? () => {} : clock.after(seconds * 1000, call)
+}

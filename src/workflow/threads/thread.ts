@@ -1,6 +1,7 @@
 // The journey of one labware: its status, what it waits for, and how it is paused, stopped and let go on.
 
 import { LabError, messageOf } from '../../errors.ts'
+import type { IncidentCategory } from '../../events/incidents.ts'
 import type { Interrupted, ThreadState } from '../journal/checkpoint.ts'
 import type { ActionPlan, StepPlan, ThreadPlan } from '../plans/plan.ts'
 import type { Channels, Published } from '../runs/channels.ts'
@@ -13,7 +14,18 @@ import type { Labware } from './labware.ts'
 import type { LateCalls } from './late_calls.ts'
 import type { MethodRun } from './method.ts'
 import type { MoveRun } from './move.ts'
-import { type Decision, honours, Interrupt, type PauseReason, type PauseSite, pauseSites } from './recovery.ts'
+import {
+  ActionExit,
+  type Decision,
+  decisionsAt,
+  Fatal,
+  type GoesOn,
+  type GoesOnFrom,
+  goesOn,
+  Interrupt,
+  type PauseReason,
+  type PauseSite,
+} from './recovery.ts'
 import type { RunEnvironment } from './run_environment.ts'
 import type { Slots } from './slots.ts'
 
@@ -27,6 +39,15 @@ type WaitFor = Pick<Waiting, 'kind' | 'what'> & {
   /** The threads that must do something first. */
   awaits?(): readonly string[]
 }
+
+/** The incident that an error at a place is; null where the error was reported when it was found. A thread can do again what fails at these. */
+const categories = {
+  MOVE_RESOLUTION: 'MOVE_FAILED',
+  ACTION_RESOLUTION: null,
+  SPAWN_CAPACITY: 'AUTO_SPAWN_FAILED',
+  THREAD_STEP: 'OTHER',
+  WAIT_EVENT_TIMEOUT: 'RECOVERABLE_TIMEOUT',
+} as const satisfies Partial<Record<PauseSite, IncidentCategory | null>>
 
 /** Why a decision cannot be taken now, beyond what the place honours. */
 type Refuses = (decision: Decision) => string | undefined
@@ -122,8 +143,7 @@ export class LabwareThread {
   /** Where an operator wants an action done again, by the path of its plan; until it is done, or somebody decides otherwise. */
   retryOn: { path: string; device: string } | null
   /** What somebody decided about that. */
-  #verdict: Exclude<Decision, 'ABORT_THREAD'> = 'RETRY'
-  #isGivenUp = false
+  #afterRestart: GoesOnFrom<'RESTART'> | 'thread' = 'here'
   /** The device that it holds for its action. */
   device: string | null = null
   pause_reason: PauseReason | null = null
@@ -136,7 +156,7 @@ export class LabwareThread {
   #wanted: { pause: 'manual' | 'system' | null; stop: boolean; abort: boolean } = { pause: null, stop: false, abort: false }
   #interrupt: ((interrupt: Interrupt) => void) | null = null
   #site: PauseSite | null = null
-  #decide: ((decision: Decision) => void) | null = null
+  #decide: ((going: GoesOn) => void) | null = null
   #refuses: Refuses = () => undefined
   #resume: (() => void) | null = null
   /** The key of what it waits in, as long as that may be skipped. */
@@ -192,7 +212,7 @@ export class LabwareThread {
   /** What can be decided about what holds it; one that takes part has its owner's error. */
   get decisions(): readonly Decision[] {
     if (this.following) return this.following.decisions
-    return this.undecidedAt ? pauseSites[this.undecidedAt] : []
+    return this.undecidedAt ? decisionsAt(this.undecidedAt) : []
   }
 
   /** Whether it waits or has ended: only others change it then, and mark it as dirty. */
@@ -331,6 +351,32 @@ export class LabwareThread {
     return this.#skippable === key
   }
 
+  /** Does it until it succeeds. Where it fails somebody decides, and each time it is done again. */
+  async insist<Value>(site: keyof typeof categories, work: () => Promise<Value>): Promise<Value> {
+    for (;;) {
+      try {
+        return await work()
+      } catch (error) {
+        if (error instanceof Interrupt || error instanceof ActionExit || error instanceof Fatal) throw error
+        if (this.signal.aborted) throw new Interrupt('abort')
+        const category = categories[site]
+        if (category) this.cannotGoOn(category, error)
+        await this.decisionAt(site, error)
+        this.recovered()
+      }
+    }
+  }
+
+  cannotGoOn(category: IncidentCategory, error: unknown): void {
+    const more = { recovery_action: 'THREAD_RECOVER_RETRY', error } as const
+    this.execution.incident(category, `thread ${this.name} cannot go on: ${messageOf(error)}`, this, more)
+  }
+
+  /** Reports that an operator has dealt with the action, which counts as done. */
+  dealtWith({ name }: ActionPlan): void {
+    this.execution.incident('ACTION_CONTINUED', `an operator says that ${name} of ${this.name} is dealt with`, this, { severity: 'INFO' })
+  }
+
   async #hold(reason: 'manual' | 'system', then: ThreadStatus): Promise<void> {
     this.pause_reason = reason
     this.environment.scheduler.cancelReservations(this.thread_id)
@@ -355,7 +401,7 @@ export class LabwareThread {
       this.pause_reason = null
     }
     // An end keeps its cause.
-    if (this.#isGivenUp) throw new Interrupt('abort')
+    if (this.#afterRestart === 'thread') throw new Interrupt('abort')
     if (reason === 'system') this.last_error = null
     this.become(then)
   }
@@ -364,21 +410,21 @@ export class LabwareThread {
     if (this.undecidedAt !== 'RESTART') return `paused (${reason}): resume it`
     const hasBegun = this.interrupted?.status === 'EXECUTING_ACTION'
     const what = `${this.last_error} ${hasBegun ? 'in the midst of' : 'before'} ${this.interrupted?.name}`
-    return `${what}: resume it, which does that${hasBegun ? ' again' : ''}; possible decisions: ${pauseSites.RESTART.join(', ')}`
+    return `${what}: resume it, which does that${hasBegun ? ' again' : ''}; possible decisions: ${decisionsAt('RESTART').join(', ')}`
   }
 
   /**
-   * Holds the thread because of an error until somebody decides. Answers a decision that the place honours; or what `otherwise` was
-   * given, when that came first.
+   * Holds the thread because of an error until somebody decides. Resolves with where it goes on, which the caller says with `recovered`; or
+   * with what `otherwise` was given, when that came first. Rejects with an `Interrupt` when the thread is to end.
    */
-  async decisionAt<Other = never>(
-    site: PauseSite,
+  async decisionAt<Site extends PauseSite, Other = never>(
+    site: Site,
     error: unknown,
     { refuses = () => undefined, otherwise }: { refuses?: Refuses; otherwise?(tell: (other: Other) => void): void } = {},
-  ): Promise<Decision | Other> {
+  ): Promise<GoesOnFrom<Site> | Other> {
     if (this.#wanted.stop) {
       this.last_error = messageOf(error)
-      return 'ABORT_THREAD'
+      throw new Interrupt('abort')
     }
     this.#site = site
     this.#refuses = refuses
@@ -387,10 +433,10 @@ export class LabwareThread {
     this.environment.scheduler.cancelReservations(this.thread_id)
     this.pause_reason = 'error'
     this.last_error = messageOf(error)
-    const decided = new Promise<Decision | Other>((resolve, reject) => {
-      const what = `${messageOf(error).replace(/\.$/, '')}; possible decisions: ${pauseSites[site].join(', ')}`
+    const decided = new Promise<GoesOn | Other>((resolve, reject) => {
+      const what = `${messageOf(error).replace(/\.$/, '')}; possible decisions: ${decisionsAt(site).join(', ')}`
       this.waiting = { kind: 'operator', what, since_ms: this.environment.clock.now(), obstacles: () => [] }
-      this.#decide = (decision) => this.environment.steps.push(() => resolve(decision))
+      this.#decide = (going) => this.environment.steps.push(() => resolve(going))
       otherwise?.((other) => {
         this.#decide = null
         this.environment.steps.push(() => resolve(other))
@@ -405,7 +451,9 @@ export class LabwareThread {
     try {
       this.become('PAUSED')
       this.environment.scheduler.holdUp(this.thread_id, true)
-      return await decided
+      const going = await decided
+      if (going === 'thread') throw new Interrupt('abort')
+      return going as GoesOnFrom<Site> | Other
     } catch (interrupt) {
       isSkipped = interrupt instanceof Interrupt && interrupt.kind === 'skip'
       throw interrupt
@@ -422,11 +470,11 @@ export class LabwareThread {
     }
   }
 
-  /** What is to become of the action that a restart interrupted, if it is this one. Asked once. */
-  verdictOn(path: string): Exclude<Decision, 'ABORT_THREAD'> | undefined {
+  /** Where the thread goes on after the action that a restart interrupted, if it is this one and is not to be done again. Asked once. */
+  leftByRestart(path: string): Exclude<ActionExit['to'], 'again'> | undefined {
     if (this.interrupted?.path !== path) return undefined
     this.interrupted = null
-    return this.#verdict
+    return this.#afterRestart === 'here' || this.#afterRestart === 'thread' ? undefined : this.#afterRestart
   }
 
   /** The device is ours until `letGo`. */
@@ -454,6 +502,12 @@ export class LabwareThread {
     this.become(then)
   }
 
+  /** The error has been dealt with by leaving the action: the answer is to be thrown through it. */
+  leaves(to: ActionExit['to']): ActionExit {
+    this.recovered()
+    return new ActionExit(to)
+  }
+
   /** Takes effect at the next safe point; never in a device call or a move. Answers whether it changed anything. */
   pause(reason: 'manual' | 'system'): boolean {
     if (this.isOver || this.isStopping || this.#wanted.pause || this.#site) return false
@@ -467,7 +521,7 @@ export class LabwareThread {
     if (this.#site) {
       throw new LabError(
         'conflict',
-        `thread ${this.name} stands because of an error: ${this.last_error}; recover it with one of ${pauseSites[this.#site].join(', ')}`,
+        `thread ${this.name} stands because of an error: ${this.last_error}; recover it with one of ${decisionsAt(this.#site).join(', ')}`,
       )
     }
     if (!this.#wanted.pause) return false
@@ -487,8 +541,9 @@ export class LabwareThread {
     }
     const site = this.undecidedAt
     if (!site || (site !== 'RESTART' && !this.#decide)) throw new LabError('conflict', this.#whyNothingToDecide())
-    if (!honours(site, decision)) {
-      throw new LabError('conflict', `${decision} is not possible at ${site}; possible are ${pauseSites[site].join(', ')}`)
+    const going = goesOn(site, decision)
+    if (!going) {
+      throw new LabError('conflict', `${decision} is not possible at ${site}; possible are ${decisionsAt(site).join(', ')}`)
     }
     const refusal = site === 'RESTART' ? undefined : this.#refuses(decision)
     if (refusal && !on) throw new LabError('conflict', refusal)
@@ -496,14 +551,13 @@ export class LabwareThread {
     if (on || (site !== 'RESTART' && site !== 'MOVE')) this.retryOn = on ?? null
     this.touch()
     if (site === 'RESTART') {
-      if (decision === 'ABORT_THREAD') this.#isGivenUp = true
-      else this.#verdict = decision
+      this.#afterRestart = going as GoesOnFrom<'RESTART'> | 'thread'
       this.resume()
       return
     }
     const decide = this.#decide
     this.#decide = null
-    decide?.(decision)
+    decide?.(going)
   }
 
   #whyNothingToDecide(): string {

@@ -1,10 +1,11 @@
-// Requests a place from the scheduler, and makes room for others while the thread waits for it.
+// The way of labware to a place: the place is requested from the scheduler, then the way there. While a thread waits, it makes room for others.
 
+import { LabError } from '../../errors.ts'
 import type { Signal } from '../../kit/signal.ts'
-import { actionsOf, type Workflow } from '../plans/plan.ts'
+import type { Hop } from '../plans/graph.ts'
 import type { Again, Candidate, Request, RequestHandle } from '../scheduler/request.ts'
-import { goTo, mustLead } from './moving.ts'
-import { Interrupt } from './recovery.ts'
+import { ride } from './moving.ts'
+import { ActionExit } from './recovery.ts'
 import type { LabwareThread } from './thread.ts'
 
 type Answer = { granted: Candidate | undefined } | { position: string; again: Again } | { stuck: string }
@@ -67,7 +68,7 @@ export async function request(
         inputs: admitted,
         thread_id: thread.thread_id,
         priority,
-        alone: isAlone(thread.execution.workflow),
+        alone: thread.execution.workflow.isAlone,
         granted: (granted) => answered({ granted }),
         stuck: (stuck) => answered({ stuck }),
         ...(mayPark && parkable(thread, (position, again) => answered({ position, again }))),
@@ -97,18 +98,6 @@ export async function request(
   }
 }
 
-const known = new WeakMap<Workflow, boolean>()
-
-/** No action of the workflow takes more than one labware. */
-function isAlone(workflow: Workflow): boolean {
-  let isIt = known.get(workflow)
-  if (isIt === undefined) {
-    isIt = [...actionsOf(workflow)].every(({ labware }) => labware.length < 2)
-    known.set(workflow, isIt)
-  }
-  return isIt
-}
-
 function isSame(some: readonly string[], others: readonly string[]): boolean {
   return some.length === others.length && some.every((one, i) => one === others[i])
 }
@@ -116,8 +105,7 @@ function isSame(some: readonly string[], others: readonly string[]): boolean {
 async function decideDeadlock(thread: LabwareThread, stuck: string): Promise<void> {
   const why = inNames(stuck, thread)
   thread.execution.incident('UNRESOLVABLE_DEADLOCK', `${thread.name}: ${why}`, thread, { recovery_action: 'THREAD_RECOVER_RETRY' })
-  const decision = await thread.decisionAt('DEADLOCK', new Error(why))
-  if (decision !== 'RETRY') throw new Interrupt('abort')
+  await thread.decisionAt('DEADLOCK', new Error(why))
   thread.recovered()
 }
 
@@ -178,6 +166,59 @@ export async function idle<Value>(
     }
     return answer.value
   }
+}
+
+/**
+ * The whole way is granted at once, so that nothing ever waits where it blocks others. A stop waits for the arrival. `reserve` answers the
+ * position to go to, each time anew. Throws `conflict` when that is not kept for it any more.
+ */
+export async function goTo(thread: LabwareThread, reserve: string | (() => string)): Promise<void> {
+  const { scheduler } = thread.environment
+  const { labware, thread_id } = thread
+  const { labware_id } = labware
+  for (;;) {
+    const position = typeof reserve === 'string' ? reserve : reserve()
+    if (scheduler.whereIs(labware_id) === position) return
+    // Somebody put it there by hand, and then elsewhere: that used the reservation up.
+    if (scheduler.position(position).reserved_for !== thread_id)
+      throw new LabError('conflict', `${position} is kept for ${labware.name} no longer, which was put elsewhere by hand; try again`)
+    mustLead(thread, position, [{ position }])
+    thread.become('AWAITING_MOVE_RESERVATION')
+    let travel: ReturnType<typeof scheduler.requestRoute> | undefined
+    const route = await thread.wait<readonly Hop[]>(
+      { kind: 'reservation', what: `the way to ${position}`, interruptedBy: 'abort', obstacles: () => travel?.explain() ?? [] },
+      (resolve) => {
+        travel = scheduler.requestRoute(thread.thread_id, labware_id, position, resolve)
+        return travel.withdraw
+      },
+    )
+    try {
+      for (const hop of route) {
+        if (scheduler.whereIs(labware_id) !== hop.from) break
+        thread.become('AWAITING_MOVE_RESERVATION')
+        thread.become('AWAITING_MOVE_TARGET_AVAILABILITY')
+        thread.become('MOVING')
+        thread.labware.state = 'IN_JOURNEY'
+        await ride(thread, hop)
+      }
+    } catch (error) {
+      // The labware goes to another device.
+      if (error instanceof ActionExit) travel?.withdraw()
+      throw error
+    }
+    // Over already, unless somebody put the labware elsewhere, or there.
+    travel?.withdraw()
+  }
+}
+
+/** Throws `conflict` where somebody has carried it to a place from which there is no way to any of these. */
+export function mustLead({ thread_id, labware, environment }: LabwareThread, what: string, candidates: readonly Candidate[]): void {
+  if (environment.scheduler.canReach(thread_id, candidates)) return
+  const from = environment.scheduler.whereIs(labware.labware_id)
+  throw new LabError(
+    'conflict',
+    `there is no way from ${from} to ${what}; carry ${labware.name} to where there is one, and say that it stands there`,
+  )
 }
 
 async function park(thread: LabwareThread, position: string): Promise<void> {
