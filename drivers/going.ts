@@ -11,8 +11,8 @@ export class Going {
   /** The gentle end of the operation that runs. */
   readonly early = new EarlyEnd()
 
-  constructor(line: Pick<Link, 'onLost'>) {
-    line.onLost((reason) => this.end(connectionLost(reason)))
+  constructor(line: Pick<Link, 'onLost' | 'advice'>) {
+    line.onLost((reason) => this.end(connectionLost(reason, line.advice)))
   }
 
   get isIdle(): boolean {

@@ -21,7 +21,8 @@ for (const [from, to] of [
 ])
   copyFileSync(join(top, 'src/web', from), join(web, to))
 
-for (const file of ['benchd.py', 'benchd_pylabrobot.py']) copyFileSync(join(top, 'src/clients/python', file), join(clients, file))
+for (const file of ['benchd.py', 'benchd_pylabrobot.py', 'benchd_bridge.py'])
+  copyFileSync(join(top, 'src/clients/python', file), join(clients, file))
 const client = join(top, 'src/clients/ts/benchd.ts')
 await bundled({ input: client, minify: false }, join(clients, 'benchd.js'))
 // In one file, so that it is fetched with one request: the types stand behind the code.

@@ -3,11 +3,13 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFile, realpath } from 'node:fs/promises'
 import * as v from 'valibot'
+import { type BridgeConfig, type BridgeName, type BridgePlace, bridges, wrongWithOperations } from '../drivers/bridge/attach.ts'
 import { type AnyDriver, isOnPins } from '../drivers/driver.ts'
 import { type DriverName, driverNames, drivers } from '../drivers/index.ts'
 import { atOdds, type Claim, claimsOf, lineClaim } from '../drivers/transports/claims.ts'
 import { ContactWiring } from '../drivers/transports/wiring.ts'
 import { Notify } from './config/notify.ts'
+import { BridgeType } from './devices/description.ts'
 import { LabError, messageOf } from './errors.ts'
 import { didYouMean, nearest } from './kit/did_you_mean.ts'
 import { readError } from './kit/durable.ts'
@@ -23,6 +25,9 @@ const DeviceId = v.pipe(
   v.check((id) => !takenIds.includes(id), 'this id would collide with a path of the API; take another'),
 )
 
+const Host = v.pipe(v.string(), v.regex(/^[\w.:-]{1,253}$/, 'must be a name or an address, without a scheme or a port'))
+const TcpPort = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(65535))
+
 const Transport = v.variant('kind', [
   v.strictObject({
     kind: v.literal('serial'),
@@ -30,22 +35,49 @@ const Transport = v.variant('kind', [
   }),
   v.strictObject({
     kind: v.literal('tcp'),
-    host: v.pipe(
-      v.string(),
-      v.regex(/^[\w.:-]{1,253}$/, 'must be a name or an address, without a scheme or a port'),
-      v.description('Name or address of the box that has the serial line'),
-    ),
-    port: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(65535), v.description('TCP port of the line on that box')),
+    host: v.pipe(Host, v.description('Name or address of the box that has the serial line')),
+    port: v.pipe(TcpPort, v.description('TCP port of the line on that box')),
   }),
   v.strictObject({ kind: v.literal('pins') }),
+  v.strictObject({
+    kind: v.literal('bridge'),
+    command: v.optional(
+      v.pipe(
+        v.array(v.pipe(v.string(), v.maxLength(4096))),
+        v.minLength(1),
+        v.maxLength(64),
+        v.description(
+          'The program of a bridge and its arguments; it is started by the service, or by systemd where that starts the service',
+        ),
+      ),
+    ),
+    socket: v.optional(
+      v.pipe(v.string(), v.startsWith('/'), v.maxLength(107), v.description('The Unix socket on which the program of a bridge listens')),
+    ),
+    host: v.optional(v.pipe(Host, v.description('Address on which the program of a bridge listens'))),
+    port: v.optional(v.pipe(TcpPort, v.description('TCP port on which the program of a bridge listens'))),
+    trusted_network: v.optional(
+      v.pipe(
+        v.boolean(),
+        v.description('Whether anybody in the network between may say what the instrument does; without it `host` is this computer'),
+      ),
+      false,
+    ),
+  }),
   v.strictObject({ kind: v.literal('simulated') }),
 ])
+type Transport = v.InferOutput<typeof Transport>
+
+const bridgeNames = Object.keys(bridges) as BridgeName[]
 
 const Bound = v.strictObject({ min: v.optional(v.pipe(v.number(), v.finite())), max: v.optional(v.pipe(v.number(), v.finite())) })
 
 const DeviceConfig = v.strictObject({
   device_id: v.pipe(DeviceId, v.description('Its name in the API, in commands and in workflows: letters, digits, `-` and `_`')),
-  driver: v.pipe(v.picklist([...driverNames, 'external']), v.description('The driver of the instrument')),
+  driver: v.pipe(v.picklist([...driverNames, ...bridgeNames, 'external']), v.description('The driver of the instrument')),
+  type: v.optional(
+    v.pipe(BridgeType, v.description('What it is, only for `bridge` and `simulated`: `reader`, `liquid_handler` or any other word')),
+  ),
   name: v.optional(v.pipe(v.string(), v.maxLength(128), v.description('What people call it; default: the model that its driver tells'))),
   transport: v.optional(v.pipe(Transport, v.description('How the device is reached; only `external` has none'))),
   settings: v.optional(v.pipe(v.record(v.string(), v.unknown()), v.description('Settings of its driver, below')), {}),
@@ -150,12 +182,10 @@ export const ConfigFile = v.strictObject({
 export type ConfigFile = v.InferOutput<typeof ConfigFile>
 
 /** A device that is ready to be opened: its driver is loaded, its settings are the driver's own. */
-export type DeviceConfig = Omit<ConfigFile['devices'][number], 'driver' | 'transport' | 'settings'> & {
-  name: string
-  driver: DriverName | 'external'
-} & (
-    | { kind: 'external' }
-    | { kind: 'driven'; transport: NonNullable<ConfigFile['devices'][number]['transport']>; driven_by: AnyDriver; settings: unknown }
+export type DeviceConfig = Omit<ConfigFile['devices'][number], 'driver' | 'type' | 'transport' | 'settings'> & { name: string } & (
+    | { kind: 'external'; driver: 'external' }
+    | { kind: 'driven'; driver: DriverName; transport: Exclude<Transport, { kind: 'bridge' }>; driven_by: AnyDriver; settings: unknown }
+    | ({ kind: 'bridge' } & BridgeConfig)
   )
 export type Config = Omit<ConfigFile, 'devices'> & { devices: DeviceConfig[] }
 
@@ -277,8 +307,10 @@ async function doublesIn(devices: readonly ReadDevice[]): Promise<string[]> {
 type CheckedDevice = { device: DeviceConfig } | { mistakes: string[] }
 
 async function checkDevice({ device, wrong }: ReadDevice): Promise<CheckedDevice> {
-  const { device_id, name = device_id, driver, transport, settings, ...rest } = device
+  const { device_id, name = device_id, driver, type, transport, settings, ...rest } = device
   if (wrong.has('driver')) return { mistakes: [] }
+  if (isBridge(driver)) return checkBridge({ device: { ...device, driver }, wrong })
+  if (type !== undefined) return { mistakes: [`${device_id}: its type is that of its driver; only bridge and simulated take a type`] }
   if (driver === 'external') {
     const given = { transport, settings, limits: device.limits }
     const mistakes = Object.entries(given)
@@ -295,8 +327,51 @@ async function checkDevice({ device, wrong }: ReadDevice): Promise<CheckedDevice
       ? wideBounds(device.limits, driven_by.profile(own.output).limits, device_id)
       : own.mistakes.map((mistake) => `${device_id}.settings: ${mistake}`)),
   ]
-  if (!transport || !('output' in own) || mistakes.length > 0) return { mistakes }
+  if (!transport || transport.kind === 'bridge' || !('output' in own) || mistakes.length > 0) return { mistakes }
   return { device: { ...rest, device_id, name, driver, kind: 'driven', transport, driven_by, settings: own.output } }
+}
+
+function isBridge(driver: string): driver is BridgeName {
+  return Object.hasOwn(bridges, driver)
+}
+
+type ReadBridge = { device: ReadDevice['device'] & { driver: BridgeName }; wrong: ReadDevice['wrong'] }
+
+function checkBridge({ device, wrong }: ReadBridge): CheckedDevice {
+  const { device_id, name = device_id, driver, type, transport, settings, ...rest } = device
+  const own = judged(bridges[driver] as v.GenericSchema, settings)
+  if (wrong.has('settings')) return { mistakes: [] }
+  const place = driver === 'bridge' ? placeOf(transport, device_id) : undefined
+  const misdescribed = 'output' in own && driver === 'simulated' ? wrongWithOperations(own.output) : undefined
+  const mistakes = [
+    ...(type === undefined && !wrong.has('type') ? [`${device_id}: type is missing; "reader", "liquid_handler" or any other word`] : []),
+    ...(driver === 'simulated' && transport?.kind !== 'simulated' ? [`${device_id}: its transport must be {"kind": "simulated"}`] : []),
+    ...(place?.mistakes ?? []),
+    ...('output' in own ? [] : own.mistakes.map((mistake) => `${device_id}.settings: ${mistake}`)),
+    ...(misdescribed === undefined ? [] : [`${device_id}.settings: ${misdescribed}`]),
+    ...(Object.keys(rest.limits).length > 0 ? [`${device_id}: limits are those that its program describes; leave them out`] : []),
+  ]
+  if (mistakes.length > 0 || wrong.has('type') || wrong.has('transport') || !('output' in own)) return { mistakes }
+  const its = { ...rest, device_id, name, driver, type, settings: own.output, ...(place && { transport: place.place }) }
+  return { device: { ...its, kind: 'bridge' } as DeviceConfig }
+}
+
+const loopback = /^(localhost|127(\.\d{1,3}){3}|::1)$/
+
+/** Exactly one of a command, a socket, and a host with a port. */
+function placeOf(transport: Transport | undefined, device_id: string): { place?: BridgePlace; mistakes: string[] } {
+  const wanted = `${device_id}: its transport must be {"kind": "bridge", "command": ["python3", "…"]}, or with "socket", or with "host" and "port"`
+  if (transport?.kind !== 'bridge') return { mistakes: [wanted] }
+  const { command, socket, host, port, trusted_network } = transport
+  const isTcp = host !== undefined || port !== undefined
+  if ([command !== undefined, socket !== undefined, isTcp].filter(Boolean).length !== 1)
+    return { mistakes: [`${wanted}, and one of these`] }
+  if (command) return { place: { command }, mistakes: [] }
+  if (socket !== undefined) return { place: { socket }, mistakes: [] }
+  if (host === undefined || port === undefined) return { mistakes: [wanted] }
+  if (loopback.test(host) || trusted_network) return { place: { host, port }, mistakes: [] }
+  const sentence = `${host} is another computer, and a bridge asks for no key; if the network between is trusted, say "trusted_network": true`
+  return { mistakes: [`${device_id}: ${sentence}`] }
 }
 
 /** The defaults of the wiring are the simulation's: on real pins they would drive whatever hangs there. */

@@ -7,6 +7,7 @@ import { Backups } from './care/backups.ts'
 import { type Host, type HostFacts, thisHost } from './care/host.ts'
 import { HostWatch } from './care/host_watch.ts'
 import type { Certificate, Config, DeviceConfig } from './config.ts'
+import { Descriptions } from './devices/descriptions.ts'
 import { Latches } from './devices/latches.ts'
 import { Leases } from './devices/leases.ts'
 import { Ledger } from './devices/ledger.ts'
@@ -144,6 +145,7 @@ async function open(config: Config, options: Options, opened: (() => unknown)[])
   const load = new Load(hub, clock)
   const ledger = closedOnFailure(new Ledger({ history: new OperationHistory({ folder: data_dir, report }) }))
   const latches = await Latches.open(data_dir, report)
+  const descriptions = await Descriptions.open(data_dir, report)
   const leases = await Leases.open(data_dir, report, (key_id) => keys.isOver(key_id))
   const journal = closedOnFailure(await OperationJournal.open(data_dir, report))
   const teachpoints = closedOnFailure(await Teachpoints.open({ folder: data_dir, report }))
@@ -163,7 +165,7 @@ async function open(config: Config, options: Options, opened: (() => unknown)[])
   const simulations = new Map<string, Simulation>()
   const hardware = thisComputer()
   const make = (device: DeviceConfig, simulations: Map<string, Simulation>) =>
-    configured(device, config.time_scale, { clock, log, simulations, hardware })
+    configured(device, config.time_scale, { clock, log, simulations, hardware, descriptions })
   const devices = config.devices.map((device) => make(device, simulations))
   const registry = closedOnFailure(new Registry(devices, { clock, hub, ledger, latches, leases, journal, log }))
   opened.push(() => powerOff(simulations))
@@ -176,7 +178,7 @@ async function open(config: Config, options: Options, opened: (() => unknown)[])
     get config() {
       return reloading.config
     },
-    ...{ data_dir, topologies, clock, hub, registry, teachpoints, refusals, log, report },
+    ...{ data_dir, topologies, clock, hub, registry, teachpoints, descriptions, refusals, log, report },
   })
   const reloading: Reloading = new Reloading({
     config,
@@ -193,7 +195,8 @@ async function open(config: Config, options: Options, opened: (() => unknown)[])
   await backups.start()
 
   const shown = { reloading, log, version, clock, hub, ledger, registry, teachpoints, keys, pairing, idempotency, audit, refusals }
-  return labOf({ ...shown, backups, notifier, long_requests, simulations, load, runs, watch, input, latches, journal, safeMode, began })
+  const hidden = { runs, watch, input, latches, descriptions, journal, safeMode, began }
+  return labOf({ ...shown, ...hidden, backups, notifier, long_requests, simulations, load })
 }
 
 /** The rooms of an open lab that only the lab itself uses. */
@@ -202,6 +205,7 @@ type Hidden = {
   watch: HostWatch
   input: ReturnType<typeof stopInput> | undefined
   latches: Latches
+  descriptions: Descriptions
   journal: OperationJournal
   safeMode(): Incident | undefined
   /** When the lab was opened. */
@@ -218,7 +222,7 @@ type Shown = Omit<
 
 /** Puts the open rooms together, and closes them in the order in which they need each other. */
 function labOf(rooms: Shown & Hidden): Lab {
-  const { runs, watch, input, latches, journal, safeMode, began, ...shown } = rooms
+  const { runs, watch, input, latches, descriptions, journal, safeMode, began, ...shown } = rooms
   const { reloading, version, clock, hub, ledger, registry, teachpoints, keys, idempotency, audit, backups, notifier, load } = rooms
   const { simulations } = rooms
   const readings = new Readings({ devices: () => registry.all(), clock })
@@ -260,6 +264,7 @@ function labOf(rooms: Shown & Hidden): Lab {
       await input?.close()
       await registry.close()
       await latches.settled()
+      await descriptions.settled()
       await journal.close()
       powerOff(simulations)
       await packed

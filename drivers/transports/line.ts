@@ -22,6 +22,15 @@ export interface Line extends Link {
   setModem(lines: { rts?: boolean; dtr?: boolean }): Promise<boolean>
 }
 
+/** A line to a program. */
+export type BridgeLine = Line & {
+  /**
+   * Ends the program, as far as it can be ended, and reports the line as lost. Resolves when it is gone. `atOnce`: nothing is wrong with it, so
+   * that it may be started again without a pause.
+   */
+  giveUp(reason: string, atOnce?: 'atOnce'): Promise<void>
+}
+
 export type OnWire = (direction: 'to_device' | 'to_host', bytes: Uint8Array) => void
 
 /** How a port has to be opened for an instrument. */

@@ -98,6 +98,12 @@ export abstract class RealLine<Connection> implements Line {
     for (const call of this.#lost) call(reason)
   }
 
+  /** Loses the line unless it is not open. Resolves when the connection is given up. */
+  async giveUp(reason: string): Promise<void> {
+    if (this.#state === 'open') this.lose(reason)
+    await this.#released
+  }
+
   async #openAnew(): Promise<void> {
     const turn = this.#turn
     if (this.#state === 'open') this.#letGo('closed')

@@ -19,6 +19,8 @@ export type SimulatedLine = Line & {
   /** Whether this instrument can have a fault; one that is present is mended by asking. */
   canHave(fault: Fault): boolean
   clearFaults(): void
+  /** As a line to a program is given up: it is lost, and can be opened again. */
+  giveUp(reason: string): Promise<void>
 }
 
 export type SimulatedLineOptions<Settings> = {
@@ -136,9 +138,13 @@ class LineToSimulator<Settings> implements SimulatedLine {
 
   #unplug(): void {
     this.faults.add('unplug')
+    void this.giveUp('the simulated cable was unplugged')
+  }
+
+  async giveUp(reason: string): Promise<void> {
     if (this.#state !== 'open') return
     this.#state = 'lost'
-    for (const call of this.#lost) call('the simulated cable was unplugged')
+    for (const call of this.#lost) call(reason)
   }
 
   #show(direction: 'to_device' | 'to_host', bytes: Uint8Array): void {

@@ -14,7 +14,7 @@ const errors = {
 
 const path = /^\/api\/devices\/\{device_id\}\/(\w+)$/
 /** Methods that the client has by hand. */
-const byHand = new Set(['stop', 'clear_fault', 'lock'])
+const byHand = new Set(['stop', 'clear_fault', 'lock', 'perform', 'accept'])
 
 type Body = { properties?: Record<string, { type?: string; description?: string; 'x-unit'?: string }>; required?: string[]; $ref?: string }
 

@@ -36,8 +36,15 @@ export type Command<Own extends Options = Options> = {
   /** Where --json makes no sense: what to do instead. */
   no_json?: string
   example?: string
+  /** Options that it does not list, with a value each, are for it to judge: `more` of what it is given. */
+  takes_more?: true
   /** Answers the exit code. `table` is of all commands. */
-  run(given: { options: Given<Own & typeof commonOptions>; operands: readonly string[]; table(): Promise<Section[]> }): Promise<number>
+  run(given: {
+    options: Given<Own & typeof commonOptions>
+    operands: readonly string[]
+    more: Readonly<Record<string, string>>
+    table(): Promise<Section[]>
+  }): Promise<number>
 }
 
 /** The commands under one heading of the help. */
@@ -84,10 +91,11 @@ function optionLine([name, { short, value, help }]: [string, Option]): string {
 /** Throws a usage error that says what to write instead. */
 export function parse(
   definition: Command,
-  args: readonly string[],
-): { options: Record<string, string | boolean | string[] | undefined>; operands: string[] } {
-  const { name, operands, no_json } = definition
+  given: readonly string[],
+): { options: Record<string, string | boolean | string[] | undefined>; operands: string[]; more: Record<string, string> } {
+  const { name, operands, no_json, takes_more } = definition
   const options = optionsOf(definition)
+  const { args, more } = takes_more ? unlistedOptions(given, [...Object.keys(options), 'help']) : { args: given, more: {} }
   const config = Object.fromEntries(
     Object.entries<Option>({ ...options, help: { type: 'boolean', help: '' } }).map(([option, { type, multiple = false, short }]) => [
       option,
@@ -108,10 +116,24 @@ export function parse(
     if (!values.help && (positionals.length < needed || positionals.length > operands.length)) {
       throw new Error(positionals.length < needed ? `${operands[positionals.length]} is missing` : `${positionals.at(-1)} is too much`)
     }
-    return { options: values as Record<string, string | boolean | string[]>, operands: positionals }
+    return { options: values as Record<string, string | boolean | string[]>, operands: positionals, more }
   } catch (error) {
     throw new CliError('usage', `benchd ${name}: ${(error as Error).message}; see: benchd ${name} --help`, { cause: error })
   }
+}
+
+/** Takes the options out that are not among the names, `--x 42` and `--x=42`; one without a value is `true`. */
+function unlistedOptions(given: readonly string[], names: readonly string[]): { args: string[]; more: Record<string, string> } {
+  const args: string[] = []
+  const more: Record<string, string> = {}
+  for (let i = 0; i < given.length; i++) {
+    const arg = given[i]!
+    const [, name, , value] = /^--([^=]+)(=([\s\S]*))?$/.exec(arg) ?? []
+    if (name === undefined || names.includes(name)) args.push(arg)
+    else if (value !== undefined) more[name] = value
+    else more[name] = given[i + 1] === undefined || given[i + 1]!.startsWith('--') ? 'true' : given[++i]!
+  }
+  return { args, more }
 }
 
 /** `--x -42` as `--x=-42`: alone the number would be taken for an option. */

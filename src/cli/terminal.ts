@@ -31,12 +31,14 @@ export function isWatched(): boolean {
   return process.stderr.isTTY === true && process.env.TERM !== 'dumb' && !isQuiet
 }
 
-export type OperationAnswer = { success: boolean; message: string }
+/** `data` are the values that came of an operation, where there are any. */
+export type OperationAnswer = { success: boolean; message: string; data?: unknown }
 
 /** Prints what came of it; answers the exit code. */
 export function say(answer: OperationAnswer, asJson = false): number {
   if (asJson) print(JSON.stringify(answer))
   else if (!isQuiet || !answer.success) print(answer.message)
+  if (!asJson && answer.data !== undefined) print(JSON.stringify(answer.data))
   return answer.success ? 0 : 1
 }
 

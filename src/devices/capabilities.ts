@@ -1,6 +1,7 @@
 // The capabilities of a device as a document, made from the table of operations and the present limits.
 
 import * as v from 'valibot'
+import type { OwnOperation } from './description.ts'
 import type { Limit, Limits, Typical } from './device.ts'
 import { isOptional, type OperationName, operations, type ReadingName, readings } from './operations.ts'
 import type { Capabilities } from './records.ts'
@@ -11,11 +12,19 @@ const safety =
 
 export function capabilities(
   device: Pick<Capabilities, 'device_id' | 'type' | 'driver' | 'model' | 'simulated' | 'source' | 'limits' | 'features'>,
-  can: readonly (OperationName | ReadingName)[],
-  { ends_early, typical }: { ends_early: readonly OperationName[]; typical: Typical | undefined },
+  can: readonly string[],
+  { ends_early, typical, own }: { ends_early: readonly string[]; typical: Typical | undefined; own: ReadonlyMap<string, OwnOperation> },
 ): Capabilities {
-  const entries = can.map((name) => ({ ...entry(name, device.limits, typical), can_end_early: ends_early.some((one) => one === name) }))
-  return { ...device, operations: entries, safety }
+  const entryOf = (name: string) => {
+    const described = own.get(name)
+    return described ? ownEntry(name, described) : entry(name as OperationName | ReadingName, device.limits, typical)
+  }
+  return { ...device, operations: can.map((name) => ({ ...entryOf(name), can_end_early: ends_early.includes(name) })), safety }
+}
+
+function ownEntry(name: string, { schema, summary, usual_s, longest_s, margin_s }: OwnOperation) {
+  const words = summary === undefined ? {} : { summary }
+  return { name, method: 'POST' as const, ...words, params: schema, typical_seconds: usual_s, max_seconds: longest_s + margin_s }
 }
 
 function entry(

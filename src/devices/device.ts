@@ -1,5 +1,6 @@
 // The device that a driver makes, and the link that it hangs on.
 
+import type { OwnOperation } from './description.ts'
 import type { MoveName, OperationName, Params, Performable } from './operations.ts'
 
 export const deviceTypes = ['shaker', 'sealer', 'peeler', 'centrifuge', 'transporter'] as const
@@ -26,6 +27,9 @@ export type Profile = {
   /** The operations that `end` ends before their time; none by default. */
   ends_early?: readonly Performable[]
 }
+
+/** A profile with operations that the table may not have. */
+export type AnyProfile = Omit<Profile, 'ends_early'> & { ends_early?: readonly string[] }
 
 /** How long an instrument usually takes, in seconds of its own. */
 export type Typical = {
@@ -62,6 +66,7 @@ export type Device = Commands & {
   check(): Promise<void>
   /** Asks an instrument that was left alone for a run that ends by itself; null when there is none. */
   underWay?(): Promise<UnderWay | null>
+  described?: SelfDescribed
   /**
    * Ends a running operation that the profile lists in `ends_early` in an orderly way: a shaker ramps down and goes home, a centrifuge
    * brakes. Resolves when the instrument has acknowledged, and the operation resolves when it is done. Rejects when it did not, and the
@@ -74,6 +79,29 @@ export type Device = Commands & {
    */
   halt(): Promise<void>
 }
+
+/** A device behind which a program stands: it describes itself, and is asked for its operations by name. */
+export type SelfDescribed = {
+  /** By name, those of the table among them; empty as long as it has never described itself. */
+  readonly operations: ReadonlyMap<string, OwnOperation>
+  /** Whether it has ever described itself. */
+  readonly isKnown: boolean
+  /** Takes what it described last in place of what was accepted. Returns whether that was another. */
+  accept(): boolean
+  perform(asked: AskedOperation, signal: AbortSignal): Promise<{ message?: string | undefined; data?: unknown }>
+}
+
+export type AskedOperation = {
+  operation: string
+  params: Record<string, unknown>
+  operation_id: string
+  /** Seconds after which it is given up. */
+  deadline_s: number
+  progressed(progress: Progress): void
+}
+
+/** `fraction` is from 0 to 1; null where the program does not tell it. */
+export type Progress = { fraction: number | null; message: string | null }
 
 /** How much of the `duration` asked for was left when it was ended. */
 export type EndedEarly = { seconds_left: number }
@@ -88,4 +116,6 @@ export interface Link {
   close(): Promise<void>
   /** Calls, at each loss, with what was noticed. */
   onLost(call: (reason: string) => void): void
+  /** What a person sees to when the device cannot be reached; its cable and its power supply by default. */
+  readonly advice?: string
 }

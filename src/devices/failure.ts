@@ -12,12 +12,12 @@ export function isHarmless(error: unknown): error is LabError {
 
 /** Whether an error of a driver means that nothing was done. */
 export function isRefusal(error: unknown): boolean {
-  return error instanceof LabError && (error.code === 'invalid' || error.code === 'interlock')
+  return error instanceof LabError && ['invalid', 'interlock', 'busy'].includes(error.code)
 }
 
 /** The connection to a device is gone. */
-export function connectionLost(reason: string): LabError {
-  return new LabError('disconnected', `the connection was lost: ${reason}; see its cable and its power supply, then initialize`)
+export function connectionLost(reason: string, advice = 'see its cable and its power supply'): LabError {
+  return new LabError('disconnected', `the connection was lost: ${reason}; ${advice}, then initialize`)
 }
 
 /** Something was to be written on a connection that is closed. */

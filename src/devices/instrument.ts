@@ -1,10 +1,13 @@
 // A device of the bench: its identity, its present operation, and its latch.
 
+import type * as v from 'valibot'
 import { LabError, messageOf } from '../errors.ts'
 import { type Clock, sleep } from '../kit/clock.ts'
 import type { Log } from '../kit/log.ts'
+import { checked } from '../kit/schema.ts'
 import { capabilities } from './capabilities.ts'
-import type { Device, DeviceType, Identity, Limits, Link, Pose, Profile, Typical, UnderWay } from './device.ts'
+import type { OwnOperation } from './description.ts'
+import type { AnyProfile, Device, Identity, Limits, Link, Pose, Progress, Typical, UnderWay } from './device.ts'
 import { connectionLost, faultOf, isHarmless, isRefusal, worded } from './failure.ts'
 import { answerToStop, onceOpen, promised } from './halting.ts'
 import { Halts } from './halts.ts'
@@ -16,17 +19,28 @@ import { LeftOn } from './left_on.ts'
 import { type Bounds, checkLimits, narrowed } from './limits.ts'
 import { type Caller, DeviceLock } from './lock.ts'
 import type { RunStore } from './operation_journal.ts'
-import { type MoveName, type OperationName, operations, type Performable, type ReadingName, type TaskName } from './operations.ts'
+import { type MoveName, operations, type Performable } from './operations.ts'
 import { Presence, watch_ms } from './presence.ts'
-import type { Capabilities, DeviceInfo, DeviceState, DeviceSummary, LeaseWish, Lock, OperationRecord, OperationResult } from './records.ts'
+import type {
+  Capabilities,
+  DeviceInfo,
+  DeviceState,
+  DeviceSummary,
+  LeaseWish,
+  Lock,
+  OperationRecord,
+  OperationResult,
+  PerformResult,
+} from './records.ts'
 import { Run } from './run.ts'
-import { usualSeconds } from './usual_time.ts'
+import { taskOf } from './task.ts'
 import type { Wire, WireLog } from './wire_log.ts'
 
 /** A device as it is configured. `time_scale` is how many seconds of the instrument go by in one of ours. */
 export type Configured = {
   device_id: string
-  type: DeviceType
+  /** One of the types of devices, or what the configuration of a bridge names. */
+  type: string
   name: string
   driver: string
   simulated: boolean
@@ -40,7 +54,7 @@ export type Configured = {
   driven?: Driven
 }
 /** Without `typical` the table of operations tells how long things take. */
-type Driven = { device: Device; link: Link; profile: Profile; typical?: Typical; wire: WireLog }
+type Driven = { device: Device; link: Link; profile: AnyProfile; typical?: Typical; wire: WireLog }
 
 export type Surroundings = {
   clock: Clock
@@ -70,8 +84,6 @@ export class Instrument {
   readonly #lock: DeviceLock
   /** Absent where there is no driver. */
   readonly #presence: Presence | undefined
-  /** The operations and readings that the device knows. */
-  readonly #can: readonly (OperationName | ReadingName)[]
   /** The model's, replaced by those that the instrument reported, narrowed by the configuration. */
   #limits: Limits
   #learned: Limits | undefined
@@ -89,7 +101,6 @@ export class Instrument {
     this.#latch = new DeviceLatch(device_id, { ...around, wire: driven?.wire, execution: () => this.#lock.execution_id })
     this.#leftOn = new LeftOn({ device_id, simulated, timesItself: driven?.profile.features.autonomous_timer ?? false }, around)
     this.#halts = new Halts({ clock: around.clock, leftOn: this.#leftOn, late: () => this.#latch.setHalted() })
-    this.#can = driven ? namesOf(driven.device) : ['initialized']
     this.#limits = this.#boundedLimits()
     if (!driven) return
     const { device, link } = driven
@@ -160,6 +171,7 @@ export class Instrument {
             started: run.record.started,
             ending: run.ending,
             notice: run.record.notice,
+            progress: run.progress,
             seconds_left: run.secondsLeft,
           }
         : null,
@@ -183,12 +195,37 @@ export class Instrument {
       model,
       features,
       ends_early = [],
-    }: Partial<Profile> & Pick<Profile, 'model' | 'features'> = driven?.profile ?? { model: 'external', features: {} }
+    }: Partial<AnyProfile> & Pick<AnyProfile, 'model' | 'features'> = driven?.profile ?? { model: 'external', features: {} }
     const source = this.#learned ? 'instrument' : 'model'
     return capabilities({ device_id, type, driver, model, simulated, source, limits: this.#limits, features }, this.#can, {
       ends_early,
       typical: this.typical,
+      own: this.ownOperations,
     })
+  }
+
+  /** The operations and readings that the device knows. */
+  get #can(): readonly string[] {
+    const { driven } = this.#configured
+    return driven ? namesOf(driven.device) : ['initialized']
+  }
+
+  /** The operations that a program behind it has described; none where the driver knows what it can do. */
+  get ownOperations(): ReadonlyMap<string, OwnOperation> {
+    return this.#configured.driven?.device.described?.operations ?? none
+  }
+
+  /** Whether nobody knows what it can do: the program behind it has never run. */
+  get isUndescribed(): boolean {
+    return this.#configured.driven?.device.described?.isKnown === false
+  }
+
+  /** Takes what the program behind it described last in place of what was accepted before. Returns whether that was another. Throws `locked`. */
+  acceptDescription(by: Caller): boolean {
+    this.#lock.admit(by)
+    const { described } = this.#mustBeDriven('stop').device
+    if (described) return described.accept()
+    throw new LabError('invalid', `${this.device_id} does not describe itself: only a bridge does`)
   }
 
   /** The last words between it and us. */
@@ -207,37 +244,46 @@ export class Instrument {
     return narrowed({ ...this.#configured.driven?.profile.limits, ...this.#learned }, this.#configured.bounds)
   }
 
-  knows(name: OperationName | ReadingName): boolean {
+  knows(name: string): boolean {
     return this.#can.includes(name)
   }
 
   /** Throws `invalid`, naming what it can do, unless the device knows the operation. */
-  mustKnow(name: OperationName | ReadingName): void {
+  mustKnow(name: string): void {
     if (this.knows(name)) return
     const known = this.driven ? `it knows ${this.#can.join(', ')}` : 'it is driven elsewhere'
-    throw new LabError('invalid', `${this.device_id} cannot ${name}: ${known}`)
+    const why = this.isUndescribed ? '; the program behind it has never run, which would tell what it can do' : ''
+    throw new LabError('invalid', `${this.device_id} cannot ${name}: ${known}${why}`)
+  }
+
+  /** Holds the parameters of an operation that it knows against their schema, and fills in what may be left out. Throws `invalid`. */
+  paramsOf(name: string, params: unknown): Record<string, unknown> {
+    const own = this.ownOperations.get(name)
+    const schema: v.GenericSchema<unknown, Record<string, unknown>> = own?.params ?? operations[name as Performable].params
+    return checked(schema, params, `${name} of ${this.device_id}`)
   }
 
   /**
    * Does an operation, and answers what it came to. Rejects with what refuses it (`locked`, `busy`, `stopped`, `faulted`,
    * `not_initialized`, `interlock`, `invalid`) or what went wrong.
    */
-  async perform(name: Performable, params: Record<string, unknown>, asking: Asking = {}): Promise<OperationResult> {
+  async perform(name: string, params: Record<string, unknown>, asking: Asking = {}): Promise<PerformResult> {
     const { device } = this.#mustBeDriven(name)
     checkLimits(this.device_id, params, this.#limits)
+    const { leaves_on } = this.#taskOf(name, params)
     return this.#undertake(name, params, asking, async (run) => {
       if (name === 'initialize') await this.#beforeInitialize(device)
-      await this.#leftOn.before(name)
+      await this.#leftOn.before(name, leaves_on)
       run.signal.throwIfAborted()
       try {
-        const driving = this.#drive(device, name, params, run.signal)
+        const driving = this.#drive(device, run)
         run.isDriven()
         await run.end(driving, asking.deadline)
       } catch (error) {
         if (isRefusal(error)) await this.#leftOn.refused()
         throw error
       }
-      this.#leftOn.after(name)
+      this.#leftOn.after(leaves_on)
     })
   }
 
@@ -392,7 +438,7 @@ export class Instrument {
     await driven.link.close()
   }
 
-  #mustBeDriven(name: OperationName | ReadingName) {
+  #mustBeDriven(name: string) {
     this.mustKnow(name)
     const { driven } = this.#configured
     if (!driven) throw new LabError('invalid', `${this.device_id} is driven elsewhere: ${name} it there`)
@@ -412,7 +458,7 @@ export class Instrument {
   }
 
   /** Refuses what cannot begin now. */
-  #refuse(name: TaskName): void {
+  #refuse(name: string): void {
     if (this.#closing) throw new LabError('stopping', `${this.#closing}; ask again when it is back`, { retry_after_s: 5 })
     if (this.#run) throw this.#busy(this.#run)
     if (name === 'initialize') return
@@ -434,11 +480,11 @@ export class Instrument {
 
   /** Runs anything that is done with the device: checks the lock, one run at a time, with a deadline, a record, and a latch on a failure. */
   async #undertake(
-    name: TaskName,
+    name: string,
     params: Record<string, unknown>,
     { by, begun }: Asking,
     work: (run: Run) => Promise<void>,
-  ): Promise<OperationResult> {
+  ): Promise<PerformResult> {
     this.#lock.admit(by)
     this.#refuse(name)
     const run = this.#begin(name, params, by ? null : this.#lock.execution_id)
@@ -446,13 +492,16 @@ export class Instrument {
     return this.#completed(run, () => work(run))
   }
 
-  #begin(name: TaskName, params: Record<string, unknown>, execution_id: string | null): Run {
+  #taskOf(name: string, params: Record<string, unknown>) {
+    return taskOf(name, { params, own: this.ownOperations.get(name), typical: this.typical })
+  }
+
+  #begin(name: string, params: Record<string, unknown>, execution_id: string | null): Run {
     const { clock, ledger } = this.#around
-    const usual_s = usualSeconds(name, this.typical)
     const run = new Run(ledger.begin(this.device_id, name, params), {
       clock,
       time_scale: this.#configured.time_scale,
-      usual_s,
+      task: this.#taskOf(name, params),
       execution_id,
     })
     this.#run = run
@@ -460,7 +509,7 @@ export class Instrument {
   }
 
   /** Writes down what a run comes to, whatever that is, and answers it or rejects with it. */
-  async #completed(run: Run, work: () => Promise<void>): Promise<OperationResult> {
+  async #completed(run: Run, work: () => Promise<void>): Promise<PerformResult> {
     try {
       await work()
       return this.#finished(run)
@@ -472,10 +521,21 @@ export class Instrument {
     }
   }
 
-  async #drive(device: Device, name: Performable, params: Record<string, unknown>, signal: AbortSignal): Promise<void> {
+  async #drive(device: Device, run: Run): Promise<void> {
+    const { name, signal, limit_s } = run
+    const { params, operation_id } = run.record
     if (name === 'initialize') return this.#initialize(device, signal)
-    const operate = device[name] as (params: object, signal: AbortSignal) => Promise<void>
-    await operate(params, signal)
+    if (!device.described) {
+      const operate = device[name as Performable] as (params: object, signal: AbortSignal) => Promise<void>
+      return operate(params, signal)
+    }
+    const progressed = (progress: Progress) => {
+      run.progress = progress
+    }
+    const asked = { operation: name, params, operation_id, deadline_s: limit_s, progressed }
+    const { message, data } = await device.described.perform(asked, signal)
+    run.done = message
+    run.data = data
   }
 
   async #initialize(device: Device, signal: AbortSignal): Promise<void> {
@@ -497,17 +557,18 @@ export class Instrument {
   async #noteHeat(device: Device): Promise<void> {
     if (this.#leftOn.hot || !this.#configured.driven?.profile.features.heating) return
     const { target } = (await device.get_temperature?.()) ?? { target: null }
-    if (target !== null) await this.#leftOn.before('set_temperature')
+    if (target !== null) await this.#leftOn.before('set_temperature', 'heat')
   }
 
   /** Writes down how a run ended, and answers it; `detail` says why it failed. */
-  #finished(run: Run, detail: string | null = null): OperationResult {
+  #finished(run: Run, detail: string | null = null): PerformResult {
     const result = detail === null ? run.result() : { success: false, message: detail }
     const ended_early = run.endedEarly && result.success
-    this.#around.ledger.end(run.record, { result, detail, ended_early, ...(ended_early && { notice: null }) })
+    const data = result.success ? run.data : undefined
+    this.#around.ledger.end(run.record, { result, detail, ended_early, ...(ended_early && { notice: null }) }, data)
     this.#last = run.record
     this.#run = undefined
-    return result
+    return data === undefined ? result : { ...result, data }
   }
 
   /** Makes the error for a run that failed; halts the device and latches a fault unless nothing was done. */
@@ -576,7 +637,7 @@ export class Instrument {
     this.#initialized = false
     if (this.#closing || this.#run) return
     if (this.#leftOn.hot) this.#halts.owe()
-    this.#suspect('check', connectionLost(reason), this.#mayBeOn)
+    this.#suspect('check', connectionLost(reason, this.#configured.driven?.link.advice), this.#mayBeOn)
   }
 
   get #mayBeOn(): boolean {
@@ -653,7 +714,12 @@ const metres = { min: -10_000, max: 10_000, unit: 'mm' }
 const turns = { min: -3600, max: 3600, unit: '°' }
 const world: Limits = { x: metres, y: metres, z: metres, yaw: turns, pitch: turns, roll: turns }
 
-function namesOf(device: Device): (OperationName | ReadingName)[] {
-  const known = (Object.keys(operations) as OperationName[]).filter((name) => name === 'stop' || device[name] !== undefined)
-  return [...known, 'initialized', ...(device.get_temperature ? (['get_temperature'] as const) : [])]
+const none: ReadonlyMap<string, OwnOperation> = new Map()
+
+function namesOf(device: Device): string[] {
+  const own = device.described?.operations ?? none
+  const isKnown = (name: string) => name === 'stop' || own.has(name) || device[name as Performable] !== undefined
+  const known = Object.keys(operations).filter(isKnown)
+  const others = [...own.keys()].filter((name) => !Object.hasOwn(operations, name))
+  return [...known, ...others, 'initialized', ...(device.get_temperature ? ['get_temperature'] : [])]
 }

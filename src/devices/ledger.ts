@@ -18,6 +18,8 @@ export class Ledger {
   readonly #history: OperationHistory | undefined
   readonly #now: () => number
   #recalling: Promise<void> | undefined
+  /** The values of the newest operation of each device: they are too large to be kept for all. */
+  readonly #data = new Map<string, { operation_id: string; data: unknown }>()
 
   /** Without `history` a restart forgets them. `now` tells Unix seconds. */
   constructor({ history, now = () => Date.now() / 1000 }: { history?: OperationHistory; now?: () => number } = {}) {
@@ -45,10 +47,20 @@ export class Ledger {
     return record
   }
 
-  end(record: OperationRecord, outcome: Pick<OperationRecord, 'result' | 'detail'> & Partial<OperationRecord>): void {
+  /** `data` are the values that came of it. */
+  end(record: OperationRecord, outcome: Pick<OperationRecord, 'result' | 'detail'> & Partial<OperationRecord>, data?: unknown): void {
     Object.assign(record, outcome, { status: 'ended', ended: this.#now() })
+    const { device_id, operation_id } = record
+    if (data === undefined) this.#data.delete(device_id)
+    else this.#data.set(device_id, { operation_id, data })
     this.#count(record)
     this.#history?.add(record, () => this.#ended())
+  }
+
+  /** The values that came of an operation; undefined when there were none, or the device has done something else since. */
+  dataOf({ device_id, operation_id }: OperationRecord): unknown {
+    const newest = this.#data.get(device_id)
+    return newest?.operation_id === operation_id ? newest.data : undefined
   }
 
   /** How often each ended how, since the service began. */

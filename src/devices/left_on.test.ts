@@ -79,7 +79,7 @@ test('a device that was seen off is off, though the journal says so only later',
   t.equal(leftOn.mayBeOn, true)
   leftOn.off()
   t.equal(leftOn.mayBeOn, false)
-  await leftOn.before('set_temperature')
+  await leftOn.before('set_temperature', 'heat')
   t.equal(leftOn.mayBeOn, true)
 })
 

@@ -2,7 +2,6 @@
 
 import type { Log } from '../kit/log.ts'
 import type { RunStore } from './operation_journal.ts'
-import { operations, type Performable } from './operations.ts'
 
 type Known = {
   device_id: string
@@ -11,6 +10,9 @@ type Known = {
   /** The motion ends without us. */
   timesItself: boolean
 }
+
+/** What an operation would leave on if this process ended. */
+type Leaves = 'motion' | 'heat' | undefined
 
 export class LeftOn {
   readonly #known: Known
@@ -61,8 +63,8 @@ export class LeftOn {
   }
 
   /** Before the first byte. Rejects with `storage`: then it must not begin. */
-  async before(name: Performable): Promise<void> {
-    const left = this.#leaves(name)
+  async before(name: string, leaves_on: Leaves): Promise<void> {
+    const left = this.#leaves(leaves_on)
     await this.#written
     this.#before = { hot: this.#hot, fromBefore: this.fromBefore }
     if (left && !this.#known.simulated) await this.#journal.switchedOn(this.#known.device_id, name)
@@ -77,8 +79,8 @@ export class LeftOn {
   }
 
   /** After its good end. */
-  after(name: Performable): void {
-    if (this.#leaves(name) === 'motion' && !this.#hot) this.off()
+  after(leaves_on: Leaves): void {
+    if (this.#leaves(leaves_on) === 'motion' && !this.#hot) this.off()
   }
 
   /** Records that the device has acknowledged that it stands and is cold. */
@@ -102,8 +104,7 @@ export class LeftOn {
     return this.#written
   }
 
-  #leaves(name: Performable): 'motion' | 'heat' | undefined {
-    const { leaves_on } = operations[name] as { leaves_on?: 'motion' | 'heat' }
+  #leaves(leaves_on: Leaves): Leaves {
     return leaves_on === 'motion' && this.#known.timesItself ? undefined : leaves_on
   }
 }

@@ -1,6 +1,7 @@
 // The range of a parameter: that of the model, narrowed by the configuration and by the instrument itself.
 
 import { LabError } from '../errors.ts'
+import { isMultiple } from '../kit/multiple.ts'
 import type { Limit, Limits } from './device.ts'
 
 /** The bounds that a configuration may set for a parameter. */
@@ -39,9 +40,4 @@ function range(limit: Limit): string {
 
 function quantity(value: number, { unit }: Limit): string {
   return unit ? `${value} ${unit}` : String(value)
-}
-
-function isMultiple(value: number, step: number): boolean {
-  const times = value / step
-  return Math.abs(times - Math.round(times)) < 1e-6
 }

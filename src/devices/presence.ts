@@ -20,8 +20,8 @@ type Owner = {
   /** Whether something runs on it, which sees for itself how it is. */
   isRunning(): boolean
   /**
-   * Is called when the instrument is there again, before any question but the one for its identity. When this rejects it is called again at
-   * the next look.
+   * Is called when the instrument is there again, before any question but the one for its identity, and before that one where a program
+   * stands behind it. When this rejects it is called again at the next look.
    */
   connected(): Promise<void>
   /** Nothing runs on it: it is seen whether it is well. Rejects when it is not. */
@@ -102,7 +102,8 @@ export class Presence {
   mustBeConnected(): void {
     const { device_id, link } = this.#known
     if (link.state === 'open') return
-    throw new LabError('disconnected', `${device_id} is not connected; see its cable and power, it is looked for every two seconds`)
+    const advice = link.advice ?? 'see its cable and power'
+    throw new LabError('disconnected', `${device_id} is not connected; ${advice}, it is looked for every two seconds`)
   }
 
   async #look(): Promise<void> {
@@ -147,8 +148,9 @@ export class Presence {
       })
       this.#log.info(`${device_id}: connected`)
     }
-    await this.#identify()
-    await this.#owner.connected()
+    // A program is halted before it is asked anything: what it drives may have gone on when the one before it ended.
+    const steps = [() => this.#identify(), () => this.#owner.connected()]
+    for (const step of this.#known.device.described ? steps.reverse() : steps) await step()
     this.#isMet = true
   }
 

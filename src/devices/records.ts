@@ -2,7 +2,6 @@
 
 import * as v from 'valibot'
 import { Name } from '../kit/name.ts'
-import { deviceTypes } from './device.ts'
 
 const Nullable = { text: v.nullable(v.string()), number: v.nullable(v.number()) }
 const UnixSeconds = v.pipe(v.number(), v.description('Unix time'), v.metadata({ unit: 's' }))
@@ -10,7 +9,10 @@ const UnixSeconds = v.pipe(v.number(), v.description('Unix time'), v.metadata({ 
 /** A device as the list tells it. */
 export const DeviceSummary = v.strictObject({
   device_id: v.string(),
-  type: v.picklist(deviceTypes),
+  type: v.pipe(
+    v.string(),
+    v.description('`shaker`, `sealer`, `peeler`, `centrifuge`, `transporter`, or what the configuration of a bridge names'),
+  ),
   name: v.string(),
   is_initialized: v.boolean(),
 })
@@ -19,6 +21,21 @@ export type DeviceSummary = v.InferOutput<typeof DeviceSummary>
 /** The result of an operation. */
 export const OperationResult = v.strictObject({ success: v.boolean(), message: v.string() })
 export type OperationResult = v.InferOutput<typeof OperationResult>
+
+const Data = v.pipe(
+  v.optional(v.unknown()),
+  v.description('The values that came of it, where there are any: of the newest operation of each device, until a restart'),
+)
+
+/** The result of an operation that may have values. */
+export const PerformResult = v.strictObject({ ...OperationResult.entries, data: Data })
+export type PerformResult = v.InferOutput<typeof PerformResult>
+
+/** The operation of a device by its name. */
+export const PerformWish = v.strictObject({
+  operation: v.pipe(v.string(), v.description('The name of the operation, as the capabilities list it')),
+  params: v.optional(v.pipe(v.record(v.string(), v.unknown()), v.description('Its parameters')), {}),
+})
 
 const Notice = v.pipe(
   Nullable.text,
@@ -38,6 +55,7 @@ export const OperationRecord = v.strictObject({
   notice: v.optional(Notice, null),
   started: UnixSeconds,
   ended: v.nullable(UnixSeconds),
+  data: Data,
 })
 export type OperationRecord = v.InferOutput<typeof OperationRecord>
 
@@ -91,6 +109,10 @@ export const DeviceInfo = v.strictObject({
       started: UnixSeconds,
       ending: v.pipe(v.boolean(), v.description('Whether somebody has asked to end it early, and it is doing so')),
       notice: Notice,
+      progress: v.pipe(
+        v.nullable(v.strictObject({ fraction: v.nullable(v.pipe(v.number(), v.description('From 0 to 1'))), message: Nullable.text })),
+        v.description('How far the device says that it is; null where it does not tell'),
+      ),
       seconds_left: v.pipe(v.number(), v.description('As far as can be said'), v.metadata({ unit: 's' })),
     }),
   ),
@@ -122,6 +144,7 @@ export const Capabilities = v.strictObject({
     v.strictObject({
       name: v.string(),
       method: v.picklist(['GET', 'POST']),
+      summary: v.optional(v.pipe(v.string(), v.description('What it does, where a program stands behind the device and says so'))),
       params: v.pipe(v.record(v.string(), v.unknown()), v.description('JSON Schema of the body')),
       typical_seconds: v.number(),
       max_seconds: v.number(),

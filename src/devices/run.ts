@@ -2,9 +2,9 @@
 
 import { LabError, messageOf } from '../errors.ts'
 import { type Clock, sleep } from '../kit/clock.ts'
-import type { EndedEarly } from './device.ts'
-import { type TaskName, tasks } from './operations.ts'
+import type { EndedEarly, Progress } from './device.ts'
 import type { OperationRecord, OperationResult } from './records.ts'
+import type { Task } from './task.ts'
 
 /** How long an operation that was cut short may take to unwind before it is left behind. */
 const unwind_ms = 2000
@@ -14,7 +14,7 @@ export class Run {
   readonly #clock: Clock
   readonly #began: number
   readonly #time_scale: number
-  readonly #usual_s: number
+  readonly #task: Task
   readonly #abort = new AbortController()
   /** Whether the driver has begun with it. */
   #isDriven = false
@@ -30,22 +30,31 @@ export class Run {
   readonly execution_id: string | null
   /** The message for a good end, in place of the table's words. */
   done: string | undefined
+  /** The values that came of it, where there are any. */
+  data: unknown
+  /** How far it says that it is. */
+  progress: Progress | null = null
 
-  /** `time_scale` is how many seconds of the instrument go by in one of ours; `usual_s` how many the operation takes on top of its duration. */
+  /** `time_scale` is how many seconds of the instrument go by in one of ours. */
   constructor(
     record: OperationRecord,
-    { clock, time_scale, usual_s, execution_id }: { clock: Clock; time_scale: number; usual_s: number; execution_id: string | null },
+    { clock, time_scale, task, execution_id }: { clock: Clock; time_scale: number; task: Task; execution_id: string | null },
   ) {
     this.record = record
     this.execution_id = execution_id
     this.#clock = clock
     this.#time_scale = time_scale
-    this.#usual_s = usual_s
+    this.#task = task
     this.#began = clock.now()
   }
 
-  get name(): TaskName {
-    return this.record.operation as TaskName
+  get name(): string {
+    return this.record.operation
+  }
+
+  /** Seconds after which it is given up. */
+  get limit_s(): number {
+    return this.#task.asked_s + this.#task.margin_s
   }
 
   /** Aborted when the operation is to end before its time. */
@@ -79,7 +88,7 @@ export class Run {
   async #askToEnd(end: () => Promise<EndedEarly>): Promise<void> {
     try {
       const { seconds_left } = await end()
-      this.#endedAfter = Math.max(0, Math.round((this.#duration - seconds_left) * 10) / 10)
+      this.#endedAfter = Math.max(0, Math.round((this.#task.asked_s - seconds_left) * 10) / 10)
     } catch (error) {
       this.#end = undefined
       this.record.notice = `it was asked to end early, which failed, so it goes on: ${messageOf(error)}`
@@ -89,7 +98,7 @@ export class Run {
   /** The time that is left, in seconds of the instrument, as far as it is known. */
   get secondsLeft(): number {
     const gone = ((this.#clock.now() - this.#began) / 1000) * this.#time_scale
-    const left = (this.#endedAfter ?? this.#duration) + this.#usual_s - gone
+    const left = (this.#endedAfter ?? this.#task.asked_s) + this.#task.usual_s - gone
     return Math.round(Math.max(0, left) * 1000) / 1000
   }
 
@@ -110,7 +119,7 @@ export class Run {
    * went wrong, and with the reason of an abort.
    */
   async end(driving: Promise<void>, deadline: 'own' | 'caller' = 'own'): Promise<void> {
-    const limit_s = this.#duration + tasks[this.name].margin_seconds
+    const { limit_s } = this
     const late = () => this.#abort.abort(new LabError('no_reply', `${this.name} did not end within ${limit_s} s`))
     const cancelDeadline = deadline === 'own' ? this.#clock.after(limit_s * 1000, late) : () => {}
     try {
@@ -125,16 +134,10 @@ export class Run {
   result(): OperationResult {
     if (this.cut === 'stopped') return { success: false, message: 'stopped' }
     if (this.#endedAfter !== undefined) {
-      const message = `${this.record.device_id}: ended after ${this.#endedAfter} s of ${this.#duration} s`
+      const message = `${this.record.device_id}: ended after ${this.#endedAfter} s of ${this.#task.asked_s} s`
       return { success: true, message }
     }
-    const done = tasks[this.name].done as (params: object) => string
-    return { success: true, message: `${this.record.device_id}: ${this.done ?? done(this.record.params)}` }
-  }
-
-  get #duration(): number {
-    const { duration } = this.record.params
-    return typeof duration === 'number' ? duration : 0
+    return { success: true, message: `${this.record.device_id}: ${this.done ?? this.#task.done(this.record.params)}` }
   }
 
   /** Rejects a moment after an abort, by when the driver has let go. */

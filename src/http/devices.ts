@@ -1,6 +1,7 @@
 // The devices and what they can do: a route for each row of the table of operations.
 
 import * as v from 'valibot'
+import type { Instrument } from '../devices/instrument.ts'
 import type { Ledger } from '../devices/ledger.ts'
 import type { Caller } from '../devices/lock.ts'
 import { isOptional, type OperationName, operations, readings } from '../devices/operations.ts'
@@ -14,6 +15,8 @@ import {
   Lock,
   OperationRecord,
   OperationResult,
+  PerformResult,
+  PerformWish,
   StopAllResult,
   Temperature,
 } from '../devices/records.ts'
@@ -28,9 +31,13 @@ type Rooms = { registry: Registry; ledger: Ledger; readings: Readings }
 
 const route = routesOf<Rooms>()
 
-type Doing = Exclude<OperationName, 'stop'>
+type CallContext = Call<Rooms, unknown, unknown>['c']
 
 const path = '/api/devices/:device_id'
+
+const answersLate =
+  'Answers when it has ended; a client that goes away stops nothing. With `Prefer: respond-async` answers 202 at once, and the outcome is at `Location`.'
+const ended = 'Ended; `success` is false when it was stopped'
 
 export const deviceRoutes: Route<Rooms>[] = [
   route({
@@ -131,6 +138,50 @@ export const deviceRoutes: Route<Rooms>[] = [
   ...(Object.keys(operations) as OperationName[]).filter((name) => name !== 'stop').map(operationRoute),
   route({
     method: 'POST',
+    path: `${path}/perform`,
+    operation_id: 'performOperation',
+    tag: 'devices',
+    summary: 'Perform any operation of a device by its name',
+    description:
+      'For the operations that the program behind a device describes; those of the table may be named too. `data` has the values that came of it. ' +
+      answersLate,
+    scope: 'operate',
+    body: PerformWish,
+    success: { status: 200, description: ended, schema: PerformResult, headers: ['Operation-Id'] },
+    accepted: { description: 'It runs', schema: OperationRecord },
+    errors: [400, 404, 409, 423, 500, 503],
+    async handle({ lab, c, param, body }) {
+      const instrument = lab.registry.find(param('device_id'))
+      const { operation, params } = body()
+      if (operation === 'stop' || operation in readings) throw notPerformed(instrument.device_id, operation)
+      instrument.mustKnow(operation)
+      return operate(c, instrument, { name: operation, params: () => instrument.paramsOf(operation, params) })
+    },
+  }),
+  route({
+    method: 'POST',
+    path: `${path}/accept`,
+    operation_id: 'acceptDescription',
+    tag: 'devices',
+    summary: 'Accept that the program behind a device describes itself otherwise than it did',
+    description:
+      'Such a device has a fault until somebody has seen that the program is the right one. The device is initialized afterwards.',
+    scope: 'operate',
+    body: v.strictObject({}),
+    body_may_be_empty: true,
+    success: { status: 200, description: 'Accepted, or there was nothing to accept', schema: OperationResult },
+    errors: [400, 404, 423],
+    handle({ lab, c, param, body }) {
+      const instrument = lab.registry.find(param('device_id'))
+      body()
+      const message = instrument.acceptDescription(callerOf(c))
+        ? 'accepted; initialize before the next operation'
+        : 'there is nothing to accept'
+      return json({ success: true, message })
+    },
+  }),
+  route({
+    method: 'POST',
     path: `${path}/stop`,
     operation_id: 'stopDevice',
     tag: 'devices',
@@ -227,7 +278,11 @@ export const deviceRoutes: Route<Rooms>[] = [
     scope: 'read',
     success: { status: 200, description: 'The operation', schema: OperationRecord },
     errors: [404],
-    handle: async ({ lab, param }) => json(await operationOf(lab, param('operation_id'))),
+    async handle({ lab, param }) {
+      const record = await operationOf(lab, param('operation_id'))
+      const data = lab.ledger.dataOf(record)
+      return json(data === undefined ? record : { ...record, data })
+    },
   }),
   route({
     method: 'DELETE',
@@ -266,32 +321,43 @@ function operationRoute(name: OperationName): Route<Rooms> {
     operation_id: operationId(name),
     tag: 'devices',
     summary,
-    description: `${extension}Answers when it has ended; a client that goes away stops nothing. With \`Prefer: respond-async\` answers 202 at once, and the outcome is at \`Location\`.`,
+    description: extension + answersLate,
     scope: 'operate',
     body: params as v.GenericSchema<unknown, Record<string, unknown>>,
     body_may_be_empty: Object.values<v.GenericSchema>(params.entries).every(isOptional),
     success: {
       status: 200,
-      description: 'Ended; `success` is false when it was stopped',
+      description: ended,
       schema: OperationResult,
       headers: ['Operation-Id'],
     },
     accepted: { description: 'It runs', schema: OperationRecord },
     errors: [400, 404, 409, 423, 500, 503],
-    handle: (call) => operate(call, name as Doing),
+    async handle({ lab, c, param, body }) {
+      const instrument = lab.registry.find(param('device_id'))
+      instrument.mustKnow(name)
+      const isOwn = instrument.ownOperations.has(name)
+      return operate(c, instrument, { name, params: () => (isOwn ? instrument.paramsOf(name, body()) : body()), isPlain: true })
+    },
   })
 }
 
-async function operate({ lab, c, param, body }: Call<Rooms, Record<string, unknown>, unknown>, name: Doing): Promise<Response> {
-  const instrument = lab.registry.find(param('device_id'))
-  instrument.mustKnow(name)
+function notPerformed(device_id: string, name: string): LabError {
+  const path = `/api/devices/${device_id}/${name}`
+  return new LabError('invalid', `${name} is no operation that is performed; ask ${name === 'stop' ? 'POST' : 'GET'} ${path}`)
+}
+
+/** `isPlain`: the answer is that of the published API, which has no values. */
+type Wanted = { name: string; params(): Record<string, unknown>; isPlain?: boolean }
+
+async function operate(c: CallContext, instrument: Instrument, { name, params, isPlain = false }: Wanted): Promise<Response> {
   let record: OperationRecord | undefined
   const by = callerOf(c)
   const begun = (its: OperationRecord) => {
     record = its
     c.set('operation_id', its.operation_id)
   }
-  const done = instrument.perform(name, body(), { by, begun })
+  const done = instrument.perform(name, params(), { by, begun })
   const its: Record<string, string> = record ? { 'Operation-Id': record.operation_id } : {}
   if (record && prefersAsync(c.req.header('prefer'))) {
     // The client reads the outcome there.
@@ -299,7 +365,8 @@ async function operate({ lab, c, param, body }: Call<Rooms, Record<string, unkno
     return json(record, 202, { ...its, Location: `/api/operations/${record.operation_id}`, 'Preference-Applied': 'respond-async' })
   }
   try {
-    return json(await done, 200, its)
+    const { success, message, data } = await done
+    return json({ success, message, ...(!isPlain && data !== undefined && { data }) }, 200, its)
   } catch (error) {
     if (record) c.header('Operation-Id', record.operation_id)
     throw error
@@ -307,7 +374,7 @@ async function operate({ lab, c, param, body }: Call<Rooms, Record<string, unkno
 }
 
 /** On the control socket everybody is `local`; who says there who they are is held apart from the others. */
-function callerOf(c: Call<Rooms, unknown, unknown>['c']): Caller {
+function callerOf(c: CallContext): Caller {
   const { key_id, scope } = c.get('principal')
   const user = c.env?.local ? c.req.header('x-local-user')?.slice(0, 64) : undefined
   return {

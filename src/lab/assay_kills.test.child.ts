@@ -64,7 +64,19 @@ const registry = simulatedBench(config, { clock, log, hub })
 const teachpoints = await Teachpoints.open({ folder: data_dir, report })
 const refusals = new Refusals({ log, clock })
 const runs = await openRuns(
-  { config, data_dir, topologies: undefined, clock, hub, registry, teachpoints, refusals, log, report },
+  {
+    config,
+    data_dir,
+    topologies: undefined,
+    clock,
+    hub,
+    registry,
+    teachpoints,
+    descriptions: { get: () => undefined },
+    refusals,
+    log,
+    report,
+  },
   { keep, simulate: ({ document }, clock) => new Watched({ clock, transporters: movesOf(document) }) },
 )
 const { runtime } = runs

@@ -1,12 +1,14 @@
 // The devices of a configuration, each made by its driver: on what it hangs on, or over its own simulator.
 
 import { type Attached, attached, simulated } from '../../drivers/attach.ts'
+import { type AttachedBridge, attachedBridge, simulatedBridge } from '../../drivers/bridge/attach.ts'
 import { isOnPins } from '../../drivers/driver.ts'
 import type { Hardware } from '../../drivers/transports/board.ts'
 import { portWarning } from '../../drivers/transports/port_path.ts'
 import { Simulation } from '../../drivers/transports/simulation.ts'
 import { boxWords } from '../../drivers/transports/tcp_line.ts'
 import type { Config, DeviceConfig } from '../config.ts'
+import type { Descriptions } from '../devices/descriptions.ts'
 import type { Link } from '../devices/device.ts'
 import type { Configured } from '../devices/instrument.ts'
 import type { Emitter } from '../devices/latch.ts'
@@ -22,13 +24,25 @@ type Parts = {
   clock: Clock
   log: Log
   hardware: Hardware
+  /** What programs behind devices described, as it was accepted. */
+  descriptions: Descriptions
   /** Is given the hand that breaks it, for each that is simulated. */
   simulations: Map<string, Simulation>
 }
 
 /** Opens nothing yet. */
-export function configured(device: DeviceConfig, time_scale: number, { clock, log, simulations, hardware }: Parts): Configured {
+export function configured(device: DeviceConfig, time_scale: number, parts: Parts): Configured {
+  const { clock, log, simulations, hardware, descriptions } = parts
   if (device.kind === 'external') return external(device)
+  if (device.kind === 'bridge' && device.driver === 'bridge') {
+    const real = attachedBridge(device, descriptions.of(device.device_id))
+    return { ...common(device), type: device.type, simulated: false, time_scale: 1, driven: drivenBridge(real) }
+  }
+  if (device.kind === 'bridge') {
+    const { simulation, ...made } = onSimulatedBridge(device, { time_scale, clock, descriptions })
+    simulations.set(device.device_id, simulation)
+    return made
+  }
   const { device_id, driven_by, settings, transport } = device
   if (transport.kind === 'simulated') {
     const { simulation, ...made } = onSimulator(device, time_scale, clock)
@@ -50,7 +64,13 @@ export function configured(device: DeviceConfig, time_scale: number, { clock, lo
  */
 export function simulatedBench(
   { devices, time_scale }: Config,
-  { clock, log, hub, hands }: { clock: Clock; log: Log; hub: Hub; hands?: Map<string, Simulation> },
+  {
+    clock,
+    log,
+    hub,
+    hands,
+    descriptions,
+  }: { clock: Clock; log: Log; hub: Hub; hands?: Map<string, Simulation>; descriptions?: Pick<Descriptions, 'get'> },
 ): Registry {
   const ofExecutions: Emitter = {
     emit(event_name, context, execution_id) {
@@ -58,18 +78,24 @@ export function simulatedBench(
     },
   }
   const registry = new Registry(
-    devices.map((device) => rehearsing(device, { time_scale, clock, hands })),
+    devices.map((device) => rehearsing(device, { time_scale, clock, hands, descriptions })),
     { clock, log: prefixed(log, 'rehearsal'), hub: ofExecutions, ledger: new Ledger(), ...noStores },
   )
   registry.start()
   return registry
 }
 
-type Rehearsing = { time_scale: number; clock: Clock; hands: Map<string, Simulation> | undefined }
+type Rehearsing = {
+  time_scale: number
+  clock: Clock
+  hands: Map<string, Simulation> | undefined
+  descriptions: Pick<Descriptions, 'get'> | undefined
+}
 
-function rehearsing(device: DeviceConfig, { time_scale, clock, hands }: Rehearsing): Configured {
+function rehearsing(device: DeviceConfig, around: Rehearsing): Configured {
+  const { time_scale, clock, hands } = around
   if (device.kind === 'external') return external(device)
-  const { simulation, ...made } = onSimulator(device, time_scale, clock)
+  const { simulation, ...made } = device.kind === 'bridge' ? onSimulatedBridge(device, around) : onSimulator(device, time_scale, clock)
   hands?.set(device.device_id, simulation)
   const link = untilClosed(made.driven.link, () => simulation.powerOff())
   // The configuration names the real instrument.
@@ -101,6 +127,22 @@ function onSimulator(device: DrivenConfig, time_scale: number, clock: Clock) {
   const made = simulated(driven_by, { settings, clock: scaled(clock, time_scale), wire: clock })
   const simulation = new Simulation(made.breakable, clock)
   return { ...common(device), type: driven_by.type, simulated: true, time_scale, driven: driven(device, made), simulation }
+}
+
+type BridgeDevice = Extract<DeviceConfig, { kind: 'bridge' }>
+
+function onSimulatedBridge(
+  device: BridgeDevice,
+  { time_scale, clock, descriptions }: Pick<Rehearsing, 'time_scale' | 'clock' | 'descriptions'>,
+) {
+  const described = descriptions?.get(device.device_id)
+  const made = simulatedBridge(device, { described, clock: scaled(clock, time_scale), wire: clock })
+  const simulation = new Simulation(made.breakable, clock)
+  return { ...common(device), type: device.type, simulated: true, time_scale, driven: drivenBridge(made), simulation }
+}
+
+function drivenBridge({ device, link, profile }: AttachedBridge) {
+  return { device, link, profile, wire: wireLogOf(link) }
 }
 
 function driven({ driven_by, settings }: DrivenConfig, { device, link }: Attached) {

@@ -33,7 +33,10 @@ export function exchangeDevices({ devices }: Pick<Config, 'devices'>, { opened, 
   const replaced = touched.filter((device_id) => known.has(device_id))
   for (const device_id of replaced) mustBeUnused(registry, device_id, usedBy)
   // Nobody would reach the instrument that was there: what comes in its place is no instrument, or none at all.
-  const unreached = opened.filter((device) => device.kind === 'external' || device.transport.kind === 'simulated')
+  const unreached = opened.filter(
+    (device) =>
+      device.kind === 'external' || (device.kind === 'driven' ? device.transport.kind === 'simulated' : device.driver === 'simulated'),
+  )
   for (const device_id of [...gone, ...unreached.map(({ device_id }) => device_id)]) {
     if (known.has(device_id)) registry.find(device_id).mustBeOff()
   }

@@ -2,6 +2,7 @@
 
 import type { Simulation } from '../../drivers/transports/simulation.ts'
 import type { Config } from '../config.ts'
+import type { Descriptions } from '../devices/descriptions.ts'
 import type { Registry } from '../devices/registry.ts'
 import type { Hub } from '../events/hub.ts'
 import { demoTopology, sealAndSpin } from '../examples/seal_and_spin.ts'
@@ -45,6 +46,8 @@ export type Rooms = {
   hub: Hub
   registry: Registry
   teachpoints: Teachpoints
+  /** What programs behind devices described, as it was accepted. */
+  descriptions: Pick<Descriptions, 'get'>
   refusals: Refusals
   log: Log
   report: Report
@@ -61,7 +64,7 @@ const unwinding_ms = 5000
 
 /** `instead`: what is otherwise on a bench that is none. */
 export async function openRuns(rooms: Rooms, instead: Partial<RuntimeOptions> = {}): Promise<Runs> {
-  const { data_dir, topologies, clock, hub, registry, teachpoints, refusals, log, report } = rooms
+  const { data_dir, topologies, clock, hub, registry, teachpoints, descriptions, refusals, log, report } = rooms
   const warn = (message: string) => log.warn(message)
   await mustBeFolder(`${data_dir}/executions`, report)
   const file = await RecordFile.open({ folder: data_dir, clock, report })
@@ -75,7 +78,7 @@ export async function openRuns(rooms: Rooms, instead: Partial<RuntimeOptions> = 
   const driven = { teachpoints, clock }
   const openSimulated = async () => {
     const simulators = new Map<string, Simulation>()
-    const rehearsal = simulatedBench(rooms.config, { clock, log, hub, hands: simulators })
+    const rehearsal = simulatedBench(rooms.config, { clock, log, hub, hands: simulators, descriptions })
     const equipment = new DrivenEquipment({ ...driven, registry: rehearsal, forgives: true, simulators })
     return { equipment, close: () => rehearsal.close() }
   }

@@ -4,6 +4,7 @@ import { configured } from './configured.ts'
 import { devicesEnd } from './end.ts'
 import { keeping } from './keeping.ts'
 import { operationCommands, stopDevice } from './operations.ts'
+import { acceptDescription, performAny } from './perform_any.ts'
 import { shown } from './shown.ts'
 
-export const commands = [...shown, ...operationCommands, devicesEnd, stopDevice, ...keeping, ...configured]
+export const commands = [...shown, ...operationCommands, performAny, acceptDescription, devicesEnd, stopDevice, ...keeping, ...configured]

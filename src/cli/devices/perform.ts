@@ -10,6 +10,8 @@ import { isWatched, type OperationAnswer, say } from '../terminal.ts'
 type Wanted = {
   device_id: string
   operation: string
+  /** The route, where it is not that of the operation. */
+  route?: string
   body: object
   headers: Record<string, string>
   /** Ctrl-C stops the device; else it goes on by itself. */
@@ -22,11 +24,11 @@ const clearLine = '\r\u001b[K'
 
 /** Answers the exit code. */
 export async function perform(service: Service, wanted: Wanted): Promise<number> {
-  const { device_id, operation, body, headers, asJson } = wanted
+  const { device_id, operation, route = operation, body, headers, asJson } = wanted
   const over = new AbortController()
   const interrupted = new Promise<'interrupted'>((resolve) => process.once('SIGINT', () => resolve('interrupted')))
   const asked = { headers, signal: over.signal }
-  const answer = ask<OperationAnswer>(patiently(service), 'POST', `${pathOf(device_id)}/${operation}`, body, asked)
+  const answer = ask<OperationAnswer>(patiently(service), 'POST', `${pathOf(device_id)}/${route}`, body, asked)
   const progress = isWatched() && !asJson ? showProgress(service, wanted, over.signal).catch(() => undefined) : undefined
   const outcome = await Promise.race([answer, interrupted]).finally(() => {
     over.abort()
@@ -37,8 +39,8 @@ export async function perform(service: Service, wanted: Wanted): Promise<number>
   return leave(service, wanted)
 }
 
-function named({ success, message }: OperationAnswer, device_id: string): OperationAnswer {
-  return { success, message: message.startsWith(device_id) ? message : `${device_id}: ${message}` }
+function named({ success, message, ...values }: OperationAnswer, device_id: string): OperationAnswer {
+  return { success, message: message.startsWith(device_id) ? message : `${device_id}: ${message}`, ...values }
 }
 
 export function pathOf(device_id: string): string {

@@ -403,6 +403,10 @@ class Device(_Operations):
             raise AttributeError(f"no device has an operation {name!r}; there are {', '.join(OPERATIONS)}")
         return _Doing(self, name)
 
+    def perform(self, operation: str, **params: Any) -> Dict[str, Any]:
+        """Performs an operation that the program behind the device describes; `data` of the answer has the values that came of it."""
+        return _Doing(self, "perform")(operation=operation, params=params)
+
     def info(self) -> Dict[str, Any]:
         """What it is, what it does, and what is latched on it."""
         return self._bench.request("GET", self._path)

@@ -2,9 +2,9 @@
 
 export type ErrorBody = { detail: string }
 
-export type DeviceSummary = { device_id: string; type: 'shaker' | 'sealer' | 'peeler' | 'centrifuge' | 'transporter'; name: string; is_initialized: boolean }
+export type DeviceSummary = { device_id: string; type: string; name: string; is_initialized: boolean }
 
-export type DeviceInfo = { device_id: string; type: 'shaker' | 'sealer' | 'peeler' | 'centrifuge' | 'transporter'; name: string; is_initialized: boolean; driver: string; simulated: boolean; state: 'not_initialized' | 'ready' | 'busy' | 'stopped' | 'faulted' | 'disconnected' | 'external'; operation: { operation_id: string; name: string; started: number; ending: boolean; notice: string | null; seconds_left: number } | null; last_operation: OperationRecord | null; fault: Fault | null; identity: Identity | null; lock: Lock | null }
+export type DeviceInfo = { device_id: string; type: string; name: string; is_initialized: boolean; driver: string; simulated: boolean; state: 'not_initialized' | 'ready' | 'busy' | 'stopped' | 'faulted' | 'disconnected' | 'external'; operation: { operation_id: string; name: string; started: number; ending: boolean; notice: string | null; progress: { fraction: number | null; message: string | null } | null; seconds_left: number } | null; last_operation: OperationRecord | null; fault: Fault | null; identity: Identity | null; lock: Lock | null }
 
 export type Fault = { command: string | null; outcome: 'failed' | 'unknown'; error: string; error_type: string; may_still_be_moving: boolean; since: number }
 
@@ -16,11 +16,11 @@ export type Temperature = { device_id: string; temperature: number; target: numb
 
 export type Reading = { at: number; temperature: number; target: number | null }
 
-export type Capabilities = { device_id: string; type: 'shaker' | 'sealer' | 'peeler' | 'centrifuge' | 'transporter'; driver: string; model: string; simulated: boolean; source: 'model' | 'instrument'; operations: Array<{ name: string; method: 'GET' | 'POST'; params: Record<string, unknown>; typical_seconds: number; max_seconds: number; can_end_early: boolean }>; limits: Record<string, { min: number; max: number; unit: string; step?: number }>; features: Record<string, boolean>; safety: string }
+export type Capabilities = { device_id: string; type: string; driver: string; model: string; simulated: boolean; source: 'model' | 'instrument'; operations: Array<{ name: string; method: 'GET' | 'POST'; summary?: string; params: Record<string, unknown>; typical_seconds: number; max_seconds: number; can_end_early: boolean }>; limits: Record<string, { min: number; max: number; unit: string; step?: number }>; features: Record<string, boolean>; safety: string }
 
 export type OperationResult = { success: boolean; message: string }
 
-export type OperationRecord = { operation_id: string; device_id: string; operation: string; params: Record<string, unknown>; status: 'running' | 'ended'; result: OperationResult | null; detail: string | null; ended_early?: boolean; notice?: string | null; started: number; ended: number | null }
+export type OperationRecord = { operation_id: string; device_id: string; operation: string; params: Record<string, unknown>; status: 'running' | 'ended'; result: OperationResult | null; detail: string | null; ended_early?: boolean; notice?: string | null; started: number; ended: number | null; data?: unknown }
 
 export type StopAllResult = { success: boolean; message: string; devices: Array<{ device_id: string; success: boolean; message: string }> }
 
@@ -135,6 +135,10 @@ export type SealDeviceRequest = { temperature: number; duration: number }
 export type PeelDeviceRequest = { parameter_set?: number; adhere?: number }
 
 export type SetTemperatureRequest = { temperature: number }
+
+export type PerformOperationRequest = { operation: string; params?: Record<string, unknown> }
+
+export type PerformOperationResponse = { success: boolean; message: string; data?: unknown }
 
 export type GetDeviceWireResponse = { device_id: string; frames: Array<{ at: number; direction: 'to_device' | 'to_host'; hex: string; text: string }>; fault_frames: Array<{ at: number; direction: 'to_device' | 'to_host'; hex: string; text: string }> | null }
 
@@ -282,6 +286,10 @@ export type Operations = {
   unlockPlate: { path: { device_id: string }; query: Record<string, never>; body: Nothing; answer: OperationResult }
   /** Set temperature; answers when it is set, not when it is reached */
   setTemperature: { path: { device_id: string }; query: Record<string, never>; body: SetTemperatureRequest; answer: OperationResult }
+  /** Perform any operation of a device by its name */
+  performOperation: { path: { device_id: string }; query: Record<string, never>; body: PerformOperationRequest; answer: PerformOperationResponse }
+  /** Accept that the program behind a device describes itself otherwise than it did */
+  acceptDescription: { path: { device_id: string }; query: Record<string, never>; body: Nothing; answer: OperationResult }
   /** Emergency stop; latched until initialize. Not a safety function: it does not replace an emergency stop button */
   stopDevice: { path: { device_id: string }; query: Record<string, never>; body: undefined; answer: OperationResult }
   /** Emergency stop of every device; latched until each is initialized. Not a safety function */
@@ -488,6 +496,8 @@ export const operations = {
   lockPlate: ['POST', '/api/devices/{device_id}/lock_plate'],
   unlockPlate: ['POST', '/api/devices/{device_id}/unlock_plate'],
   setTemperature: ['POST', '/api/devices/{device_id}/set_temperature'],
+  performOperation: ['POST', '/api/devices/{device_id}/perform'],
+  acceptDescription: ['POST', '/api/devices/{device_id}/accept'],
   stopDevice: ['POST', '/api/devices/{device_id}/stop'],
   stopAll: ['POST', '/api/stop'],
   clearDeviceFault: ['POST', '/api/devices/{device_id}/clear_fault'],

@@ -1,13 +1,11 @@
 // The bench as its drivers drive it: real instruments, or each one's own simulator.
 
-import type * as v from 'valibot'
 import type { Instrument, MoveTarget } from '../../devices/instrument.ts'
-import { type MoveName, type OperationName, operations, type Performable, readings } from '../../devices/operations.ts'
+import { type MoveName, operations, type Performable, readings } from '../../devices/operations.ts'
 import type { OperationRecord, OperationResult } from '../../devices/records.ts'
 import type { Registry } from '../../devices/registry.ts'
 import { LabError } from '../../errors.ts'
 import { type Clock, sleep } from '../../kit/clock.ts'
-import { checked } from '../../kit/schema.ts'
 import { SerialQueue } from '../../kit/serial_queue.ts'
 import type { Teachpoints } from '../../teachpoints/store.ts'
 import type { Teachpoint } from '../../teachpoints/teachpoint.ts'
@@ -117,17 +115,16 @@ export class DrivenEquipment implements Equipment {
     { signal, begun }: Performing,
   ): Promise<unknown> {
     signal.throwIfAborted()
-    const name = known(operation)
     const instrument = this.#registry.find(device_id)
+    const name = known(operation, instrument)
     if (name === 'initialized') return { is_initialized: instrument.initialized }
     if (name === 'get_temperature') return instrument.getTemperature()
     instrument.mustKnow(name)
     // The values of variables were seen by nobody yet.
-    const schema: v.GenericSchema<unknown, Record<string, unknown>> = operations[name].params
-    const taken = checked(schema, params, `${name} of ${device_id}`)
+    const taken = instrument.paramsOf(name, params)
     if (name === 'initialize') return this.#initialize(instrument, signal)
     await this.ready(device_id, signal)
-    await this.#tellAll(instrument, before[name] ?? [], signal)
+    await this.#tellAll(instrument, before[name as Performable] ?? [], signal)
     // Whoever runs it knows how long it may take, and asks somebody.
     return this.#untilAborted(instrument, signal, (noted) => {
       const onBegun = (record: OperationRecord) => {
@@ -260,9 +257,9 @@ function stopped(device_id: string, record: OperationRecord | undefined): LabErr
 }
 
 /** Throws `invalid` for what no device does in a run. */
-function known(operation: string): Performable | keyof typeof readings {
-  if (operation in readings) return operation as keyof typeof readings
-  if (operation in operations && operation !== 'stop') return operation as Exclude<OperationName, 'stop'>
+function known(operation: string, instrument: Instrument): string {
+  if (operation in readings || instrument.ownOperations.has(operation)) return operation
+  if (operation in operations && operation !== 'stop') return operation
   const more =
     operation === 'stop' ? 'a stop is an emergency; end an operation by its duration' : `they do ${Object.keys(operations).join(', ')}`
   throw new LabError('invalid', `no device does ${operation} in a run; ${more}`)

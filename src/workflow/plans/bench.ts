@@ -1,17 +1,22 @@
 // What the plans of a workflow are held against: the devices there are, what they can do, and the points that were taught.
 
-import type { DeviceType, Limits } from '../../devices/device.ts'
+import type { OwnOperation } from '../../devices/description.ts'
+import type { Limits } from '../../devices/device.ts'
 import type { Instrument } from '../../devices/instrument.ts'
 import type { Teachpoints } from '../../teachpoints/store.ts'
 
 export type BenchDevice = {
   device_id: string
-  type: DeviceType
+  type: string
   /** Whether there is a driver behind it. */
   driven: boolean
   operations: readonly string[]
   limits: Limits
   simulated: boolean
+  /** The operations that a program behind it describes, with their parameters. */
+  own?: ReadonlyMap<string, OwnOperation>
+  /** Whether a program stands behind it that has never run. */
+  isUndescribed?: boolean
 }
 
 export type Bench = {
@@ -28,7 +33,7 @@ export function benchOf(instruments: readonly Instrument[], teachpoints: Pick<Te
 }
 
 function benchDevice(instrument: Instrument): BenchDevice {
-  const { device_id, driven, simulated } = instrument
+  const { device_id, driven, simulated, ownOperations: own, isUndescribed } = instrument
   const { type, operations, limits } = instrument.capabilities()
-  return { device_id, type, driven, simulated, limits, operations: operations.map(({ name }) => name) }
+  return { device_id, type, driven, simulated, limits, operations: operations.map(({ name }) => name), own, isUndescribed }
 }

@@ -44,32 +44,39 @@ function checkTips({ action, labware }: OnDevice, { document }: Draft, at: strin
 function checkParams(plan: OnDevice & { kind: 'do' }, { document, topology }: Draft, at: string): void {
   const { do: operation, with: params } = plan.action
   if (operation === 'stop') throw wrong(`${at}.do`, 'a stop is for people: it latches the device until somebody initializes it')
-  for (const [name, schema] of Object.entries(entriesOf(operation) ?? {})) {
-    if (!isOptional(schema) && !(name in params)) throw wrong(`${at}.with`, `${operation} wants ${name} too`)
+  for (const device_id of plan.devices) {
+    for (const [name, schema] of Object.entries(entriesOf(operation, topology.devices.get(device_id)) ?? {})) {
+      if (!isOptional(schema) && !(name in params)) throw wrong(`${at}.with`, `${operation} wants ${name} too`)
+    }
   }
   const values = filledIn(params, (variable) => document.variables[variable]?.default)
   checkValues(plan, { values, devices: topology.devices }, `${at}.with`)
 }
 
-/** Parameters of operations that the table knows; those of others are the driver's affair. One that is undefined is not known yet. */
+/** Parameters of operations that the table or the device itself describes; those of others are the driver's affair. One that is undefined is not known yet. */
 export function checkValues(
   { action, devices: able }: OnDevice & { kind: 'do' },
   { values, devices }: { values: Record<string, unknown>; devices: ReadonlyMap<string, KnownDevice> },
   at: string,
 ): void {
-  const entries = entriesOf(action.do)
-  if (!entries) return
-  for (const [name, value] of Object.entries(values)) {
-    mustHave(action.do, 'parameter', { word: name, known: Object.keys(entries) }, at)
-    if (value !== undefined) checked(strictObject({ [name]: entries[name]! }), { [name]: value }, at)
+  for (const device_id of able) {
+    const entries = entriesOf(action.do, devices.get(device_id))
+    if (!entries) continue
+    for (const [name, value] of Object.entries(values)) {
+      mustHave(action.do, 'parameter', { word: name, known: Object.keys(entries) }, at)
+      if (value !== undefined) checked(strictObject({ [name]: entries[name]! }), { [name]: value }, at)
+    }
   }
+  if (!entriesOf(action.do)) return
   const negative = ['speed', 'duration', 'g'].find((name) => Number(values[name]) < 0)
   if (negative) throw wrong(at, `${negative} must not be negative`)
   for (const device_id of able) located(at, () => checkLimits(device_id, values, devices.get(device_id)!.limits))
 }
 
-/** A reading takes none; undefined for an operation that the table does not know. */
-function entriesOf(operation: string): Record<string, v.GenericSchema> | undefined {
+/** A reading takes none; undefined for an operation that neither the table nor the device itself describes. */
+function entriesOf(operation: string, device?: KnownDevice): Record<string, v.GenericSchema> | undefined {
+  const own = device?.own.get(operation)
+  if (own) return own.params.entries
   if (Object.hasOwn(readings, operation)) return {}
   return Object.hasOwn(operations, operation) ? operations[operation as keyof typeof operations].params.entries : undefined
 }
@@ -81,9 +88,14 @@ function checkDevice({ action, labware }: OnDevice, device: KnownDevice, at: str
   if ('do' in action) checkCan(action.do, device, at)
 }
 
-function checkCan(operation: string, { device_id, operations, configured }: KnownDevice, at: string): void {
+function checkCan(operation: string, { device_id, operations, configured, isUndescribed }: KnownDevice, at: string): void {
   const known = [...operations.keys()]
   if (known.includes(operation)) return
+  if (isUndescribed)
+    throw wrong(
+      `${at}.do`,
+      `nobody knows what ${device_id} can do: its program has never run; start that once, so that it describes itself`,
+    )
   if (known.length) mustHave(device_id, 'operation', { word: operation, known }, `${at}.do`)
   const why = configured ? 'its driver knows none' : 'it has no driver'
   throw wrong(`${at}.do`, `nobody knows what ${device_id} can do: ${why}; say so in devices.${device_id}.operations of the topology`)

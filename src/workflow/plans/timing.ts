@@ -16,11 +16,14 @@ type Known = { params: Given; said?: number | undefined; learned?: Durations | u
  * the `duration` asked for on top.
  */
 export function secondsOf(operation: string, device: KnownDevice, known: Known): number {
-  return knownSeconds(operation, device, known) ?? usual(operation) + durationOf(known)
+  const own = device.own.get(operation)
+  return knownSeconds(operation, device, known) ?? own?.seconds(known.params) ?? usual(operation) + durationOf(known)
 }
 
 /** How long a call may take before somebody has to look, s: what is asked for or known, and the margin of the operation. */
 export function limitOf(operation: string, device: KnownDevice, known: Known): number {
+  const own = device.own.get(operation)
+  if (own) return Math.max(own.seconds(known.params), knownSeconds(operation, device, known) ?? 0) + own.margin_s
   const margin = Object.hasOwn(operations, operation) ? operations[operation as keyof typeof operations].margin_seconds : unknownMargin
   return Math.max(durationOf(known), knownSeconds(operation, device, known) ?? 0) + margin
 }

@@ -1,6 +1,7 @@
 // Where labware can be, what carries it from there to elsewhere, and which devices stand around.
 
-import type { DeviceType, Limits } from '../../devices/device.ts'
+import type { OwnOperation } from '../../devices/description.ts'
+import type { Limits } from '../../devices/device.ts'
 import { didYouMean } from '../../kit/did_you_mean.ts'
 import { checked } from '../../kit/schema.ts'
 import type { Bench } from './bench.ts'
@@ -23,13 +24,17 @@ export type KnownDevice = {
   /** There is a driver for it; the others run in PURE_SIM only. */
   configured: boolean
   /** Null for one that the configuration does not have. */
-  type: DeviceType | null
+  type: string | null
   /** How many labware it holds. */
   sites: number
   /** What it can do, and what that takes where nothing is driven, s. */
   operations: ReadonlyMap<string, { seconds?: number | undefined }>
   /** What it takes of a parameter, as far as that is known. */
   limits: Limits
+  /** The operations that a program behind it describes, with their parameters. */
+  own: ReadonlyMap<string, OwnOperation>
+  /** Whether a program stands behind it that has never run, so that nobody knows what it can do. */
+  isUndescribed: boolean
 }
 
 /** Throws `invalid`, naming the place. `origin` is what messages call the text it is from. */
@@ -71,6 +76,8 @@ function knownDevice(device_id: string, document: TopologyDocument, bench: Bench
     sites: graph.positionsOf(device_id).length,
     operations: new Map([...own, ...declared]),
     limits: driven?.limits ?? {},
+    own: driven?.own ?? new Map(),
+    isUndescribed: driven?.isUndescribed ?? false,
   }
 }
 

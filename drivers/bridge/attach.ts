@@ -1,0 +1,104 @@
+// A bridge on what it hangs on: a program that is started here, one that listens, or the simulation of one.
+
+import * as v from 'valibot'
+import { type Description, Operations, ownOperations, Readings } from '../../src/devices/description.ts'
+import { inMemory, type KeptDescription } from '../../src/devices/descriptions.ts'
+import type { AnyProfile } from '../../src/devices/device.ts'
+import { LabError } from '../../src/errors.ts'
+import type { Clock } from '../../src/kit/clock.ts'
+import type { Attached } from '../attach.ts'
+import type { BridgeLine } from '../transports/line.ts'
+import { programLine } from '../transports/program_line.ts'
+import { simulatedLine } from '../transports/simulated_line.ts'
+import type { Breakable } from '../transports/simulation.ts'
+import { type SocketPlace, socketLine } from '../transports/socket_line.ts'
+import { Bridge, type Settings, settings } from './bridge.ts'
+import { simulateBridge } from './simulator.ts'
+
+/** The settings of the driver `simulated`: what it can do, how long that takes, and how often it fails. */
+export const simulatedSettings = v.strictObject({
+  model: v.optional(v.pipe(v.string(), v.maxLength(128), v.description('What it says it is')), 'simulated'),
+  operations: v.optional(v.pipe(Operations, v.description('Its operations by name, as a bridge describes them')), {}),
+  readings: v.optional(Readings, {}),
+  failures: v.optional(
+    v.pipe(
+      v.record(v.string(), v.pipe(v.number(), v.minValue(0), v.maxValue(1))),
+      v.description('By operation, the part of its runs that fail, from 0 to 1'),
+    ),
+    {},
+  ),
+})
+type SimulatedSettings = v.InferOutput<typeof simulatedSettings>
+
+/** The drivers behind which a program stands, by the name that a configuration gives them. */
+export const bridges = { bridge: settings, simulated: simulatedSettings }
+export type BridgeName = keyof typeof bridges
+
+export type BridgePlace = { command: readonly string[] } | { socket: string } | { host: string; port: number }
+/** A device as its configuration describes it. */
+export type BridgeConfig = { device_id: string; type: string } & (
+  | { driver: 'bridge'; transport: BridgePlace; settings: Settings }
+  | { driver: 'simulated'; settings: SimulatedSettings }
+)
+
+export type AttachedBridge = Attached & { profile: AnyProfile }
+
+/** Opens nothing yet. */
+export function attachedBridge(
+  { device_id, type, transport, settings }: Extract<BridgeConfig, { driver: 'bridge' }>,
+  kept: KeptDescription,
+): AttachedBridge {
+  return onLine(lineTo(device_id, transport), { device_id, type, settings, kept })
+}
+
+/** `clock` is the time of the instrument, `wire` ours. A `bridge` is simulated as its program described it last, in `described`. */
+export function simulatedBridge(
+  device: BridgeConfig,
+  { described, clock, wire }: { described: Description | undefined; clock: Clock; wire: Clock },
+): AttachedBridge & { breakable: Breakable } {
+  const { device_id, type } = device
+  const description = device.driver === 'simulated' ? describedBy(device) : described
+  const failures = device.driver === 'simulated' ? device.settings.failures : {}
+  const program = { description: description ?? { ...nothing, type }, failures }
+  // As fast as any pipe.
+  const line = simulatedLine({ simulate: simulateBridge, settings: program, serial: { baud: 1e9 }, clock, wire })
+  const its = device.driver === 'bridge' ? device.settings : v.parse(settings, {})
+  Object.assign(line, { advice: 'see which faults of its simulation were made' })
+  return { ...onLine(line, { device_id, type, settings: its, kept: inMemory(description) }), breakable: line }
+}
+
+const nothing: Description = { protocol: 1, type: '', model: 'unknown', identity: null, operations: {}, readings: {} }
+
+function describedBy({ type, settings }: Extract<BridgeConfig, { driver: 'simulated' }>): Description {
+  const { model, operations, readings } = settings
+  return { protocol: 1, type, model, identity: null, operations, readings }
+}
+
+/** What is wrong with the operations of such settings; undefined when nothing is. */
+export function wrongWithOperations(settings: unknown): string | undefined {
+  const { operations } = settings as Partial<SimulatedSettings>
+  try {
+    if (operations) ownOperations({ operations })
+    return undefined
+  } catch (error) {
+    if (error instanceof LabError) return error.message
+    throw error
+  }
+}
+
+function onLine(line: BridgeLine, mount: Omit<ConstructorParameters<typeof Bridge>[0], 'line'>): AttachedBridge {
+  const device = new Bridge({ ...mount, line })
+  return { device, link: line, profile: device.profile }
+}
+
+/** The unit of the service names the folder where systemd listens for each bridge: then no program is started here. */
+function lineTo(device_id: string, transport: BridgePlace): BridgeLine {
+  const sockets = process.env.BENCHD_BRIDGES
+  if ('command' in transport && sockets === undefined) return programLine(transport.command)
+  if ('command' in transport) {
+    const unit = `benchd-bridge@${device_id}`
+    return socketLine({ path: `${sockets}/${device_id}.sock` }, `see: systemctl status ${unit}.socket, and: journalctl -u ${unit}`)
+  }
+  const place: SocketPlace = 'socket' in transport ? { path: transport.socket } : { host: transport.host, port: transport.port }
+  return socketLine(place, 'see that the program runs there')
+}

@@ -1,0 +1,270 @@
+// A device behind which a program stands: whatever it says of itself, it is asked for as JSON-RPC.
+
+import * as v from 'valibot'
+import type { OwnOperation } from '../../src/devices/description.ts'
+import { changesOf, type Description, ownOperations, readDescription } from '../../src/devices/description.ts'
+import type { KeptDescription } from '../../src/devices/descriptions.ts'
+import type { AnyProfile, AskedOperation, Device, EndedEarly, Identity, Learned, Limits, SelfDescribed } from '../../src/devices/device.ts'
+import { connectionLost } from '../../src/devices/failure.ts'
+import { operations as table } from '../../src/devices/operations.ts'
+import { LabError, messageOf } from '../../src/errors.ts'
+import { checked } from '../../src/kit/schema.ts'
+import { Going } from '../going.ts'
+import { Mounted } from '../mounted.ts'
+import type { BridgeLine } from '../transports/line.ts'
+import { JsonRpc, RpcError } from './json_rpc.ts'
+
+export const settings = v.strictObject({
+  halt: v.optional(
+    v.pipe(
+      v.picklist(['message', 'kill', 'none']),
+      v.description('How the instrument is stopped: by the message `halt`, by the end of the program, or not at all'),
+    ),
+    'message',
+  ),
+  halt_s: v.optional(
+    v.pipe(
+      v.number(),
+      v.minValue(0.1),
+      v.maxValue(60),
+      v.description('A program that has not answered a halt by then is ended and started again'),
+      v.metadata({ unit: 's' }),
+    ),
+    5,
+  ),
+})
+export type Settings = v.InferOutput<typeof settings>
+
+export type BridgeMount = {
+  device_id: string
+  /** The type that the configuration says. */
+  type: string
+  line: BridgeLine
+  settings: Settings
+  kept: KeptDescription
+}
+
+/** Interpreters and the libraries of instruments take their time to load. */
+const describe_s = 30
+const answer_s = 5
+
+const Performed = v.object({ message: v.optional(v.nullable(v.pipe(v.string(), v.maxLength(1000)))), data: v.optional(v.unknown()) })
+const Progressed = v.object({
+  operation_id: v.string(),
+  fraction: v.optional(v.nullable(v.pipe(v.number(), v.minValue(0), v.maxValue(1))), null),
+  message: v.optional(v.nullable(v.pipe(v.string(), v.maxLength(300))), null),
+})
+const Ended = v.object({ seconds_left: v.optional(v.pipe(v.number(), v.minValue(0)), 0) })
+const Value = v.object({ value: v.pipe(v.number(), v.finite()), target: v.optional(v.nullable(v.number()), null) })
+
+export class Bridge extends Mounted<BridgeMount> implements Device {
+  readonly #rpc = new JsonRpc({
+    line: this.at.line,
+    notified: (method, params) => this.#notified(method, params),
+    lost: (reason) => connectionLost(reason, this.at.line.advice),
+  })
+  readonly #going = new Going(this.at.line)
+  /** What was described last, while it is not the description that was accepted. */
+  #unaccepted: Description | undefined
+  #known: { description: Description; operations: ReadonlyMap<string, OwnOperation> } | undefined
+  #running: AskedOperation | undefined
+  /** Settles when what the program was last asked to do has been answered. */
+  #answered: Promise<unknown> = Promise.resolve()
+
+  /** What it can do, as it stands in the description; it changes with that. */
+  readonly profile: AnyProfile = profileOf(this)
+
+  readonly described: SelfDescribed = describedOf(this, {
+    accept: () => this.#accept(),
+    perform: this.#going.operation((asked: AskedOperation, signal) => this.#perform(asked, signal)),
+  })
+
+  readonly initialize = this.#going.operation(async (_params: object, signal): Promise<Learned> => {
+    await this.#ask('initialize', undefined, signal)
+    return { identity: await this.identify() }
+  })
+
+  get description(): Description | undefined {
+    return this.at.kept.description
+  }
+
+  get operations(): ReadonlyMap<string, OwnOperation> {
+    const { description } = this
+    if (!description) return none
+    if (this.#known?.description !== description) this.#known = { description, operations: ownOperations(description) }
+    return this.#known.operations
+  }
+
+  get uninterruptible(): boolean {
+    return this.at.settings.halt === 'none'
+  }
+
+  get get_temperature() {
+    return this.description?.readings.temperature ? () => this.#temperature() : undefined
+  }
+
+  /** Has it describe itself. Rejects with `device_failed` when that is no description, or another than was accepted. */
+  async identify(): Promise<Identity> {
+    const description = readDescription(await this.#rpc.request('describe', undefined, describe_s).catch(rethrown))
+    const { type } = this.at
+    if (description.type !== type) {
+      const sentence = `it describes itself as a ${description.type}, and the configuration says ${type}; see that the program is the right one`
+      throw new LabError('device_failed', sentence)
+    }
+    this.#compare(description)
+    const { model, identity } = description
+    return { model, serial_number: identity?.serial_number ?? null, firmware_version: identity?.firmware_version ?? null }
+  }
+
+  async check(): Promise<void> {
+    await this.#rpc.request('check', undefined, answer_s).catch(rethrown)
+  }
+
+  async end(): Promise<EndedEarly> {
+    const running = this.#running
+    if (!running) throw new LabError('conflict', 'it does nothing that could be ended')
+    const answer = await this.#rpc.request('end', { operation_id: running.operation_id }, answer_s).catch(rethrown)
+    return checked(Ended, answer ?? {}, 'its answer to end', 'device_failed')
+  }
+
+  halt(): Promise<void> {
+    this.#going.end(new LabError('stopped', 'interrupted by a stop'))
+    return halts[this.at.settings.halt](this.at, {
+      ask: () => this.#rpc.request('halt', undefined, this.at.settings.halt_s),
+      answered: this.#answered,
+    })
+  }
+
+  async #perform(asked: AskedOperation, signal: AbortSignal) {
+    const { operation, params, operation_id, deadline_s } = asked
+    this.#running = asked
+    try {
+      const answer = await this.#ask('perform', { operation, params, operation_id, deadline_s }, signal)
+      const { message, data } = checked(Performed, answer ?? {}, `its answer to ${operation}`, 'device_failed')
+      return { ...(message && { message }), ...(data !== null && data !== undefined && { data }) }
+    } finally {
+      this.#running = undefined
+    }
+  }
+
+  /** Asks for what takes its time; whoever aborts it looks after the halt. */
+  #ask(method: string, params: object | undefined, signal: AbortSignal): Promise<unknown> {
+    const answer = this.#rpc.request(method, params).catch(rethrown)
+    this.#answered = answer.catch(() => undefined)
+    return new Promise((resolve, reject) => {
+      const onAbort = () => reject(signal.reason)
+      signal.addEventListener('abort', onAbort, { once: true })
+      answer.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort))
+    })
+  }
+
+  async #temperature() {
+    const answer = await this.#rpc.request('read', { reading: 'temperature' }, answer_s).catch(rethrown)
+    const { value, target } = checked(Value, answer, 'its answer to read', 'device_failed')
+    return { temperature: value, target }
+  }
+
+  #notified(method: string, params: unknown): void {
+    const progress = method === 'progress' ? v.safeParse(Progressed, params) : undefined
+    if (!progress?.success || progress.output.operation_id !== this.#running?.operation_id) return
+    const { fraction, message } = progress.output
+    this.#running.progressed({ fraction, message })
+  }
+
+  #compare(description: Description): void {
+    const { kept, device_id } = this.at
+    const changes = kept.description ? changesOf(kept.description, description) : []
+    this.#unaccepted = changes.length > 0 ? description : undefined
+    if (!kept.description) kept.keep(description)
+    if (changes.length === 0) return
+    const what = changes.slice(0, 5).join(', ')
+    const sentence = `it describes itself otherwise than it did (${what}); see that the program is the right one, then accept that: POST /api/devices/${device_id}/accept, or benchd devices accept ${device_id}, then initialize`
+    throw new LabError('device_failed', sentence)
+  }
+
+  #accept(): boolean {
+    if (!this.#unaccepted) return false
+    this.at.kept.keep(this.#unaccepted)
+    this.#unaccepted = undefined
+    return true
+  }
+}
+
+type Halting = { ask(): Promise<unknown>; answered: Promise<unknown> }
+
+const halts: Record<Settings['halt'], (at: BridgeMount, halting: Halting) => Promise<void>> = {
+  async message(_at, { ask }) {
+    let heard: Promise<unknown>
+    try {
+      heard = ask()
+    } catch (error) {
+      throw new LabError('stop_not_sent', `the stop could not be sent: ${messageOf(error)}`, { cause: error })
+    }
+    await heard.catch(rethrown)
+  },
+  /** A turn later: that the program is gone is then known to be the stop's doing. */
+  async kill({ line }) {
+    await undefined
+    await line.giveUp('it was ended by a stop', 'atOnce')
+  },
+  /** Nothing ends what is under way. */
+  async none(_at, { answered }) {
+    await answered
+  },
+}
+
+const none: ReadonlyMap<string, OwnOperation> = new Map()
+
+type Describing = Pick<Bridge, 'operations' | 'description' | 'uninterruptible'>
+
+function profileOf(bridge: Describing): AnyProfile {
+  return {
+    get model() {
+      return bridge.description?.model ?? 'unknown'
+    },
+    get limits() {
+      return limitsOf(bridge.operations)
+    },
+    get features() {
+      return bridge.uninterruptible ? { uninterruptible: true } : {}
+    },
+    get ends_early() {
+      return [...bridge.operations].flatMap(([name, { can_end_early }]) => (can_end_early ? [name] : []))
+    },
+  }
+}
+
+function describedOf(bridge: Describing, calls: Pick<SelfDescribed, 'accept' | 'perform'>): SelfDescribed {
+  return {
+    ...calls,
+    get operations() {
+      return bridge.operations
+    },
+    get isKnown() {
+      return bridge.description !== undefined
+    },
+  }
+}
+
+/** The ranges of the parameters of those operations that the table has too. */
+function limitsOf(operations: ReadonlyMap<string, OwnOperation>): Limits {
+  type Shown = Record<string, { minimum?: number; maximum?: number; unit?: string; multipleOf?: number }>
+  const shared = [...operations].filter(([name]) => Object.hasOwn(table, name))
+  const ranges = shared.flatMap(([, { schema }]) => Object.entries(schema.properties as Shown))
+  return Object.fromEntries(
+    ranges.flatMap(([name, { minimum: min, maximum: max, unit = '', multipleOf: step }]) =>
+      min === undefined || max === undefined ? [] : [[name, { min, max, unit, ...(step !== undefined && { step }) }]],
+    ),
+  )
+}
+
+const codes = { interlock: 'interlock', invalid: 'invalid', busy: 'busy', device_failed: 'device_failed' } as const
+
+/** What a program answers, as an error of the device. */
+function rethrown(error: unknown): never {
+  if (!(error instanceof RpcError)) throw error
+  const { message, reason = '', hint } = error
+  const code = Object.hasOwn(codes, reason) ? codes[reason as keyof typeof codes] : 'device_failed'
+  const advice = hint ?? (code === 'device_failed' ? 'see to it, then initialize' : undefined)
+  throw new LabError(code, advice ? `${message}; ${advice}` : message, { cause: error })
+}

@@ -1,0 +1,159 @@
+// JSON-RPC 2.0, one message a line: many questions at once, each with its id. Whatever a program says against the protocol ends its connection.
+
+import { LabError } from '../../src/errors.ts'
+import type { Clock } from '../../src/kit/clock.ts'
+import type { BridgeLine } from '../transports/line.ts'
+
+/** In bytes, without the line end. */
+export const longestLine = 1024 * 1024
+const tooLong = `it wrote a line of more than ${longestLine / 1024 / 1024} MiB`
+/** A question of ours has to fit into what a kernel takes for a program that does not read just now. */
+const longestQuestion = 64 * 1024
+/** More messages within a second are no conversation. */
+const mostAtOnce = 1000
+
+type Message = { id?: unknown; method?: unknown; params?: unknown; result?: unknown; error?: unknown }
+type Pending = { method: string; resolve(result: unknown): void; reject(error: unknown): void; cancelDeadline(): void }
+
+/** An error as a program answers it: `{code, message, data: {reason, hint}}`. */
+export class RpcError extends Error {
+  readonly reason: string | undefined
+  readonly hint: string | undefined
+
+  constructor(message: string, { reason, hint }: { reason: string | undefined; hint: string | undefined }) {
+    super(message)
+    this.reason = reason
+    this.hint = hint
+  }
+}
+
+type Parts = {
+  line: BridgeLine
+  /** Takes what is said without a question. */
+  notified(method: string, params: unknown): void
+  /** Makes the error of questions whose answers cannot come any more. */
+  lost(reason: string): LabError
+}
+
+export class JsonRpc {
+  readonly #line: BridgeLine
+  readonly #clock: Clock
+  readonly #notified: Parts['notified']
+  readonly #pending = new Map<number, Pending>()
+  #lastId = 0
+  #pieces: Uint8Array[] = []
+  #size = 0
+  /** Since the second began. */
+  #count = { since: Number.NEGATIVE_INFINITY, messages: 0 }
+
+  constructor({ line, notified, lost }: Parts) {
+    this.#line = line
+    this.#clock = line.clock
+    this.#notified = notified
+    line.onBytes((bytes) => this.#receive(bytes))
+    line.onLost((reason) => this.#abandon(lost(reason)))
+  }
+
+  /**
+   * Asks, and resolves with the result. Rejects with a `RpcError` that the program answers, and with what `lost` makes when the line is lost.
+   * A program that has not answered after `deadline_s` is given up, with its line. Throws `disconnected` where the line is not open.
+   */
+  request(method: string, params: object | undefined, deadline_s?: number): Promise<unknown> {
+    const id = ++this.#lastId
+    const text = `${JSON.stringify({ jsonrpc: '2.0', id, method, ...(params && { params }) })}\n`
+    if (text.length > longestQuestion)
+      throw new LabError('invalid', `its parameters are longer than ${longestQuestion / 1024} KiB together`)
+    this.#line.write(Buffer.from(text))
+    return new Promise((resolve, reject) => {
+      const late = () => this.#line.giveUp(`it has not answered ${method} within ${deadline_s} s`)
+      const cancelDeadline = deadline_s === undefined ? () => {} : this.#clock.after(deadline_s * 1000, late)
+      this.#pending.set(id, { method, resolve, reject, cancelDeadline })
+    })
+  }
+
+  #receive(bytes: Uint8Array): void {
+    let rest = bytes
+    for (let end = rest.indexOf(10); end >= 0; end = rest.indexOf(10)) {
+      this.#add(rest.subarray(0, end))
+      rest = rest.subarray(end + 1)
+      const line = Buffer.concat(this.#pieces)
+      this.#forgetPieces()
+      if (!this.#take(line)) return
+    }
+    this.#add(rest)
+    if (this.#size > longestLine) this.#line.giveUp(tooLong)
+  }
+
+  #add(piece: Uint8Array): void {
+    if (piece.length === 0) return
+    this.#pieces.push(Uint8Array.from(piece))
+    this.#size += piece.length
+  }
+
+  #forgetPieces(): void {
+    this.#pieces = []
+    this.#size = 0
+  }
+
+  /** Returns whether the next line is to be looked at. */
+  #take(line: Buffer): boolean {
+    const wrong = this.#isFlood() ? `it wrote more than ${mostAtOnce} messages within a second` : this.#wrongWith(line)
+    if (wrong !== undefined) this.#line.giveUp(wrong)
+    return wrong === undefined
+  }
+
+  #isFlood(): boolean {
+    const now = this.#clock.now()
+    if (now - this.#count.since >= 1000) this.#count = { since: now, messages: 0 }
+    return ++this.#count.messages > mostAtOnce
+  }
+
+  /** Hands a message on; returns what is wrong with it, if anything. */
+  #wrongWith(line: Buffer): string | undefined {
+    if (line.length > longestLine) return tooLong
+    const message = messageIn(line)
+    if (!message) return `it wrote a line that is no message of JSON-RPC: ${JSON.stringify(line.toString('utf8', 0, 80))}`
+    const { id, method, params } = message
+    if (typeof method === 'string') {
+      if (id !== undefined) return `it asked ${method.slice(0, 40)}, and a bridge only answers`
+      this.#notified(method, params)
+      return undefined
+    }
+    const pending = typeof id === 'number' ? this.#pending.get(id) : undefined
+    if (!pending) return `it answered a question that nobody asked, or answered it twice: id ${JSON.stringify(id)?.slice(0, 40)}`
+    this.#pending.delete(id as number)
+    pending.cancelDeadline()
+    if (message.error === undefined) pending.resolve(message.result)
+    else pending.reject(errorIn(message.error))
+    return undefined
+  }
+
+  #abandon(error: LabError): void {
+    this.#forgetPieces()
+    const pending = [...this.#pending.values()]
+    this.#pending.clear()
+    for (const { reject, cancelDeadline } of pending) {
+      cancelDeadline()
+      reject(error)
+    }
+  }
+}
+
+function messageIn(line: Buffer): Message | undefined {
+  try {
+    const message: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(line))
+    return typeof message === 'object' && message !== null && !Array.isArray(message) ? message : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function errorIn(error: unknown): RpcError {
+  const { message, data } = Object(error) as { message?: unknown; data?: unknown }
+  const { reason, hint } = Object(data) as { reason?: unknown; hint?: unknown }
+  return new RpcError(wordsOf(message) ?? 'it failed and did not say why', { reason: wordsOf(reason), hint: wordsOf(hint) })
+}
+
+function wordsOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value.trim() !== '' ? value.trim().slice(0, 300) : undefined
+}

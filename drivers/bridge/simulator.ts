@@ -1,0 +1,159 @@
+// The far end of a bridge, simulated: it describes itself as it was told, takes as long as it says, and fails as often as it was told.
+
+import { type Description, type OwnOperation, ownOperations } from '../../src/devices/description.ts'
+import { messageOf } from '../../src/errors.ts'
+import { checked } from '../../src/kit/schema.ts'
+import { Mounted } from '../mounted.ts'
+import type { InstrumentEnd, MechanicalFault, Simulate, Simulator } from '../transports/simulator.ts'
+
+export type SimulatedProgram = {
+  description: Description
+  /** By operation, the part of its runs that fail, from 0 to 1. */
+  failures: Readonly<Record<string, number>>
+}
+
+export const simulateBridge: Simulate<SimulatedProgram> = (at) => new BridgeSimulator(at)
+
+const initialize_ms = 1000
+const room_temperature = 22
+
+type Question = { id: number; method: string; params?: Record<string, unknown> }
+type Running = { id: number; operation: string; operation_id: unknown; ends: number; cancel(): void }
+
+class BridgeSimulator extends Mounted<InstrumentEnd<SimulatedProgram>> implements Simulator {
+  readonly #operations = ownOperations(this.at.settings.description)
+  readonly #faults = new Set<MechanicalFault>()
+  #input = ''
+  #running: Running | undefined
+  #target: number | null = null
+
+  get world() {
+    const leaves = this.#running && this.#operations.get(this.#running.operation)?.leaves_on
+    return { moving: leaves === 'motion', heating: this.#target !== null || leaves === 'heat' }
+  }
+
+  receive(bytes: Uint8Array): void {
+    const lines = (this.#input + Buffer.from(bytes).toString('utf8')).split('\n')
+    this.#input = lines.pop()!
+    for (const line of lines) this.#obey(line)
+  }
+
+  setFault(fault: MechanicalFault, present: boolean): boolean {
+    if (present) this.#faults.add(fault)
+    else this.#faults.delete(fault)
+    if (present && fault !== 'interlock_open') this.#break(failures[fault])
+    return true
+  }
+
+  powerOff(): void {
+    this.#running?.cancel()
+    this.#running = undefined
+    this.#target = null
+  }
+
+  #obey(line: string): void {
+    const question = questionIn(line)
+    if (!question) return
+    const answers: Record<string, (question: Question) => void> = {
+      describe: ({ id }) => this.#answer(id, this.at.settings.description),
+      check: ({ id }) => this.#unlessBroken(id, () => this.#answer(id, {})),
+      initialize: (asked) => this.#unlessBroken(asked.id, () => this.#begin(asked, 'initialize', initialize_ms, {})),
+      perform: (asked) => this.#perform(asked),
+      end: (asked) => this.#end(asked),
+      halt: ({ id }) => {
+        this.#break('it was halted')
+        this.#target = null
+        this.#answer(id, {})
+      },
+      read: ({ id }) => this.#answer(id, { value: this.#target ?? room_temperature, target: this.#target }),
+    }
+    const answer = Object.hasOwn(answers, question.method) ? answers[question.method] : undefined
+    if (answer) answer(question)
+    else this.#refuse(question.id, 'invalid', `there is no method ${question.method}`)
+  }
+
+  #perform(question: Question): void {
+    const { id, params: { operation: name, params } = {} } = question
+    const operation = typeof name === 'string' ? this.#operations.get(name) : undefined
+    if (typeof name !== 'string' || !operation) this.#refuse(id, 'invalid', `there is no operation ${String(name)}`)
+    else if (this.#faults.has('interlock_open')) this.#refuse(id, 'interlock', 'its door is open')
+    else this.#unlessBroken(id, () => this.#obeyed(question, name, operation, params))
+  }
+
+  #obeyed(question: Question, name: string, operation: OwnOperation, params: unknown): void {
+    let given: Record<string, unknown>
+    try {
+      given = checked(operation.params, params ?? {}, name)
+    } catch (error) {
+      this.#refuse(question.id, 'invalid', messageOf(error))
+      return
+    }
+    const isFailing = Math.random() < (this.at.settings.failures[name] ?? 0)
+    this.#begin(question, name, operation.seconds(given) * 1000, isFailing ? undefined : { message: `${name} is done` })
+    if (name === 'set_temperature') this.#target = Number(given.temperature)
+  }
+
+  /** Without a `result` it fails in the end. */
+  #begin({ id, params = {} }: Question, operation: string, ms: number, result: object | undefined): void {
+    if (this.#running) {
+      this.#refuse(id, 'busy', `it is busy with ${this.#running.operation}`)
+      return
+    }
+    const done = () => {
+      this.#running = undefined
+      if (result) this.#answer(id, result)
+      else this.#refuse(id, 'device_failed', `${operation} failed, as its simulation was told to`)
+    }
+    const { operation_id } = params
+    this.#running = { id, operation, operation_id, ends: this.at.clock.now() + ms, cancel: this.at.clock.after(ms, done) }
+  }
+
+  #end({ id, params = {} }: Question): void {
+    const running = this.#running
+    if (!running || running.operation_id !== params.operation_id) {
+      this.#refuse(id, 'invalid', 'it does not run that')
+      return
+    }
+    running.cancel()
+    this.#running = undefined
+    this.#answer(id, { seconds_left: Math.max(0, running.ends - this.at.clock.now()) / 1000 })
+    this.#answer(running.id, {})
+  }
+
+  #break(why: string): void {
+    const running = this.#running
+    if (!running) return
+    running.cancel()
+    this.#running = undefined
+    this.#refuse(running.id, 'device_failed', why)
+  }
+
+  #unlessBroken(id: number, go: () => void): void {
+    const fault = (['jam', 'overtemperature'] as const).find((one) => this.#faults.has(one))
+    if (fault) this.#refuse(id, 'device_failed', failures[fault])
+    else go()
+  }
+
+  #refuse(id: number, reason: string, message: string): void {
+    this.#say({ id, error: { code: -32_000, message, data: { reason } } })
+  }
+
+  #answer(id: number, result: object): void {
+    this.#say({ id, result })
+  }
+
+  #say(message: object): void {
+    this.at.send(Buffer.from(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`))
+  }
+}
+
+const failures = { jam: 'something is jammed', overtemperature: 'it is too hot' }
+
+function questionIn(line: string): Question | undefined {
+  try {
+    const { id, method, params } = JSON.parse(line)
+    return typeof id === 'number' && typeof method === 'string' ? { id, method, params } : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,147 @@
+// A line to a program that is started here: its standard input and output. It has a process group of its own, and ends with its line.
+
+import { type ChildProcessByStdio, spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { readdir, readFile } from 'node:fs/promises'
+import type { Readable, Writable } from 'node:stream'
+import { LabError } from '../../src/errors.ts'
+import { type Clock, sleep, systemClock } from '../../src/kit/clock.ts'
+import type { BridgeLine } from './line.ts'
+import { RealLine } from './real_line.ts'
+
+/** `command` is the program and its arguments. */
+export function programLine(command: readonly string[], clock: Clock = systemClock): BridgeLine {
+  return new ProgramLine(command, clock)
+}
+
+type Child = ChildProcessByStdio<Writable, Readable, Readable>
+/** `mark` stands in the environment of the program and of all that it starts. */
+type Program = { child: Child; mark: string; began: number; lastWords: string; exited: Promise<void> }
+
+/** A program that ends sooner than that is started again later and later. */
+const young_ms = 10_000
+const pause_ms = { least: 2000, most: 60_000 }
+/** How long a program may take to end when its input ends. */
+const ending_ms = 1000
+const mostWords = 400
+const markName = 'BENCHD_BRIDGE_MARK'
+
+class ProgramLine extends RealLine<Program> implements BridgeLine {
+  readonly advice = 'see what it wrote to standard error, and its command in the configuration'
+  readonly #command: readonly string[]
+  /** When it may be started again, and how long the pause before that was. */
+  #next = { at: Number.NEGATIVE_INFINITY, pause_ms: pause_ms.least }
+
+  constructor(command: readonly string[], clock: Clock) {
+    super(command.join(' '), clock)
+    this.#command = command
+  }
+
+  /** The kernel takes all of it before this returns, or the program is ended. */
+  write(bytes: Uint8Array): void {
+    const { stdin } = this.connection.child
+    stdin.write(bytes)
+    if (stdin.writableLength > 0 || stdin.destroyed) {
+      const reason = 'the program reads nothing any more'
+      this.lose(reason)
+      throw new LabError('disconnected', `${reason}; ${this.advice}`)
+    }
+    this.show('to_device', bytes)
+  }
+
+  async setBaud(): Promise<void> {}
+
+  async setModem(): Promise<boolean> {
+    return false
+  }
+
+  override giveUp(reason: string, atOnce?: 'atOnce'): Promise<void> {
+    const gone = super.giveUp(reason)
+    if (atOnce) this.#next = { at: Number.NEGATIVE_INFINITY, pause_ms: pause_ms.least }
+    return gone
+  }
+
+  protected async connect(): Promise<Program> {
+    const wait_s = Math.ceil((this.#next.at - this.clock.now()) / 1000)
+    if (wait_s > 0) throw new LabError('disconnected', `the program ended soon after its start; it is started again in ${wait_s} s`)
+    const [file = '', ...args] = this.#command
+    const mark = randomUUID()
+    const child = spawn(file, args, { stdio: 'pipe', detached: true, cwd: '/', env: { ...withoutOurs(process.env), [markName]: mark } })
+    child.stdin.on('error', () => undefined)
+    await new Promise<void>((resolve, reject) => {
+      child.once('spawn', resolve)
+      child.once('error', ({ message }) => {
+        reject(new LabError('disconnected', `the program cannot be started: ${message}; see its command in the configuration`))
+      })
+    })
+    const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+    return { child, mark, began: this.clock.now(), lastWords: '', exited }
+  }
+
+  protected begin(program: Program): void {
+    const { child } = program
+    child.stdout.on('data', (bytes: Buffer) => this.came(program, bytes))
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      program.lastWords = (program.lastWords + text).slice(-mostWords)
+    })
+    child.on('error', (error) => this.#ended(program, error.message))
+    child.once('close', (code, signal) => this.#ended(program, signal ? `it was ended by ${signal}` : `it ended with exit status ${code}`))
+  }
+
+  /** Kills all that it started; a connection that is closed in order has a moment to end by itself. */
+  protected async end(program: Program, isLost: boolean): Promise<void> {
+    const { child, mark, exited } = program
+    this.#pause(program)
+    child.stdout.removeAllListeners('data').resume()
+    child.stdin.end()
+    if (!isLost) await Promise.race([exited, sleep(this.clock, ending_ms)])
+    killGroup(child)
+    await Promise.race([exited, sleep(this.clock, ending_ms)])
+    await killMarked(mark)
+    child.stdout.destroy()
+    child.stderr.destroy()
+  }
+
+  #pause({ began }: Program): void {
+    const now = this.clock.now()
+    const isYoung = now - began < young_ms
+    this.#next = {
+      at: isYoung ? now + this.#next.pause_ms : now,
+      pause_ms: isYoung ? Math.min(this.#next.pause_ms * 2, pause_ms.most) : pause_ms.least,
+    }
+  }
+
+  #ended(program: Program, how: string): void {
+    if (!this.isUsed(program)) return
+    const words = program.lastWords.trim().split('\n').at(-1)?.trim()
+    this.lose(words ? `${how}; its last words: ${words.slice(-200)}` : how)
+  }
+}
+
+/** What the service itself was told in its environment is none of the program's business. */
+function withoutOurs(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('BENCHD_') && !name.startsWith('NODE_')))
+}
+
+function killGroup({ pid }: Child): void {
+  kill(pid === undefined ? undefined : -pid)
+}
+
+function kill(pid: number | undefined): void {
+  try {
+    if (pid !== undefined) process.kill(pid, 'SIGKILL')
+  } catch {
+    // It has ended already.
+  }
+}
+
+/** Whatever left the process group is known by its environment, as far as this system shows it. */
+async function killMarked(mark: string): Promise<void> {
+  const pids = (await readdir('/proc').catch(() => [])).filter((name) => /^\d+$/.test(name))
+  await Promise.all(
+    pids.map(async (pid) => {
+      const environment = await readFile(`/proc/${pid}/environ`, 'latin1').catch(() => '')
+      if (environment.includes(`${markName}=${mark}`)) kill(Number(pid))
+    }),
+  )
+}

@@ -1,0 +1,74 @@
+// `benchd devices perform ID OPERATION --parameter VALUE`: whatever a device says it can do, as its capabilities describe it.
+
+import type { Capabilities } from '../../devices/records.ts'
+import { didYouMean } from '../../kit/did_you_mean.ts'
+import { tells } from '../asking.ts'
+import { ask, serviceOf, serviceOptions } from '../client.ts'
+import { command } from '../command.ts'
+import { CliError } from '../exit.ts'
+import { overrideOption, overriding } from './operations.ts'
+import { pathOf, perform } from './perform.ts'
+
+export const performAny = command({
+  name: 'devices perform',
+  summary: 'Perform any operation of a device; its parameters are options: --wavelength 600',
+  operands: ['ID', 'OPERATION'],
+  options: {
+    'stop-on-interrupt': { type: 'boolean', help: 'Ctrl-C stops the device; else it goes on by itself' },
+    ...overrideOption,
+    ...serviceOptions,
+  },
+  takes_more: true,
+  example: 'benchd devices perform reader-1 read --wavelength 600',
+  async run({ options, operands: [device_id = '', operation = ''], more }) {
+    const service = serviceOf(options)
+    const { operations } = await ask<Capabilities>(service, 'GET', `${pathOf(device_id)}/capabilities`)
+    const known = operations.filter(({ method, name }) => method === 'POST' && name !== 'stop')
+    const its = known.find(({ name }) => name === operation)
+    if (!its) {
+      const names = known.map(({ name }) => name)
+      throw new CliError('usage', `${device_id} cannot ${operation}: it knows ${names.join(', ')}${didYouMean(operation, names)}`)
+    }
+    return perform(service, {
+      ...{ device_id, operation, route: 'perform', body: { operation, params: paramsOf(its.params, more) }, headers: overriding(options) },
+      ...{ stops: options['stop-on-interrupt'] ?? false, asJson: options.json ?? false },
+    })
+  },
+})
+
+export const acceptDescription = tells({
+  name: 'devices accept',
+  summary: 'Accept that the program behind a device describes itself otherwise than it did',
+  operands: ['ID'],
+  tell: ({ operands: [id = ''] }) => ({ path: `${pathOf(id)}/accept` }),
+})
+
+type Property = { type?: string; enum?: unknown[] }
+
+/** Whether the device takes these values is for the service to say. */
+function paramsOf(schema: { properties?: Record<string, Property> } | Record<string, unknown>, given: Readonly<Record<string, string>>) {
+  const properties = (schema.properties ?? {}) as Record<string, Property>
+  return Object.fromEntries(
+    Object.entries(given).map(([option, text]) => {
+      const name = option in properties ? option : option.replaceAll('-', '_')
+      const property = Object.hasOwn(properties, name) ? properties[name] : undefined
+      if (!property) {
+        const known = Object.keys(properties)
+        const there = known.length ? `it takes ${known.map((one) => `--${one}`).join(', ')}` : 'it takes none'
+        throw new CliError('usage', `there is no parameter --${option}: ${there}${didYouMean(name, known)}`)
+      }
+      return [name, valueFor(option, text, property)]
+    }),
+  )
+}
+
+function valueFor(option: string, text: string, { type }: Property): unknown {
+  if (type === 'string') return text
+  if (type === 'boolean') {
+    if (text === 'true' || text === 'false') return text === 'true'
+    throw new CliError('usage', `--${option} ${text} is neither true nor false`)
+  }
+  const value = text.trim() === '' ? Number.NaN : Number(text)
+  if (Number.isFinite(value)) return value
+  throw new CliError('usage', `--${option} ${text} is not a number`)
+}

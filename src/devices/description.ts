@@ -1,0 +1,140 @@
+// What a program that stands behind a device tells of itself: its model, its operations with their parameters, its readings.
+
+import { isDeepStrictEqual } from 'node:util'
+import * as v from 'valibot'
+import { LabError } from '../errors.ts'
+import { checked } from '../kit/schema.ts'
+import { FlatSchema, type ParamsSchema, paramsSchema, shownSchema } from './flat_schema.ts'
+import { operations as table } from './operations.ts'
+
+const Word = v.pipe(v.string(), v.regex(/^[a-z][a-z0-9_]{0,31}$/, 'the name is a small letter, then small letters, digits and _'))
+
+/** Kind of a device that a program stands behind: any word but that of the devices that carry labware. */
+export const BridgeType = v.pipe(
+  Word,
+  v.check((type) => type !== 'transporter', 'a transporter cannot be a bridge'),
+)
+
+const mostSeconds = 7 * 24 * 3600
+const Seconds = v.pipe(v.number(), v.minValue(0), v.maxValue(mostSeconds))
+
+export const DescribedOperation = v.strictObject({
+  summary: v.optional(v.pipe(v.string(), v.maxLength(200), v.description('What it does, in a few words'))),
+  params: v.optional(v.pipe(FlatSchema, v.description('A flat JSON Schema of its parameters')), {}),
+  seconds: v.pipe(
+    v.union([Seconds, v.strictObject({ param: v.string(), plus: v.optional(Seconds, 0) })]),
+    v.description('How long it takes: a number, or a parameter that says so and what comes on top of it'),
+  ),
+  margin_s: v.optional(v.pipe(Seconds, v.description('Seconds over that, after which it is given up and the device is halted')), 30),
+  labware_sites: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(1000))),
+  can_end_early: v.optional(v.pipe(v.boolean(), v.description('Whether `end` ends it in an orderly way')), false),
+  leaves_on: v.optional(
+    v.pipe(v.nullable(v.picklist(['motion', 'heat'])), v.description('What goes on by itself if everything here ends')),
+    'motion',
+  ),
+})
+export type DescribedOperation = v.InferOutput<typeof DescribedOperation>
+
+export const Operations = v.pipe(
+  v.record(Word, DescribedOperation),
+  v.check((all) => Object.keys(all).length <= 64, 'has more than 64 operations'),
+)
+export const Readings = v.pipe(
+  v.record(Word, v.strictObject({ unit: v.optional(v.pipe(v.string(), v.maxLength(20)), '') })),
+  v.check((all) => Object.keys(all).length <= 32, 'has more than 32 readings'),
+)
+
+const Text = v.pipe(v.string(), v.maxLength(128))
+
+export const Description = v.strictObject({
+  protocol: v.literal(1),
+  type: Word,
+  model: Text,
+  identity: v.optional(
+    v.nullable(v.strictObject({ serial_number: v.optional(v.nullable(Text), null), firmware_version: v.optional(v.nullable(Text), null) })),
+    null,
+  ),
+  operations: Operations,
+  readings: v.optional(Readings, {}),
+})
+export type Description = v.InferOutput<typeof Description>
+
+/** An operation that a device has described. */
+export type OwnOperation = {
+  summary: string | undefined
+  params: ParamsSchema
+  /** The JSON Schema of the parameters. */
+  schema: Record<string, unknown>
+  /** Seconds that it takes with these parameters. */
+  seconds(params: Readonly<Record<string, unknown>>): number
+  /** Seconds that come on top of a parameter that says how long, and the most that this parameter can be. */
+  usual_s: number
+  longest_s: number
+  margin_s: number
+  leaves_on: 'motion' | 'heat' | null
+  can_end_early: boolean
+}
+
+/** Names that have a meaning of their own. */
+const taken = ['stop', 'halt', 'get_temperature', 'initialize', 'initialized', 'check', 'describe', 'perform', 'end']
+
+/** Throws `device_failed`, naming the place, unless it is a description. */
+export function readDescription(input: unknown): Description {
+  const description = checked(Description, input, 'its description', 'device_failed')
+  try {
+    ownOperations(description)
+  } catch (error) {
+    if (!(error instanceof LabError)) throw error
+    throw new LabError('device_failed', `its description: ${error.message}`, { cause: error })
+  }
+  return description
+}
+
+/** Makes the operations of a description, by name. Throws `invalid`, naming the place. */
+export function ownOperations({ operations }: Pick<Description, 'operations'>): ReadonlyMap<string, OwnOperation> {
+  return new Map(Object.entries(operations).map(([name, operation]) => [name, ownOperation(name, operation)]))
+}
+
+function ownOperation(name: string, described: DescribedOperation): OwnOperation {
+  const where = `operations.${name}`
+  if (taken.includes(name)) throw new LabError('invalid', `${where}: the name ${name} has a meaning of its own; take another`)
+  const params = paramsSchema(described.params, `${where}.params`)
+  mustBeAsInTable(name, described.params, where)
+  const { seconds, summary, margin_s, leaves_on, can_end_early } = described
+  const named = typeof seconds === 'number' ? undefined : mustBeSeconds(seconds.param, described.params, where)
+  const usual_s = typeof seconds === 'number' ? seconds : seconds.plus
+  return {
+    ...{ summary, params, schema: shownSchema(described.params), usual_s, margin_s, leaves_on, can_end_early },
+    longest_s: usual_s + (named?.maximum ?? 0),
+    seconds: (given) => usual_s + (named ? Math.max(0, Number(given[named.name] ?? named.default ?? 0)) : 0),
+  }
+}
+
+function mustBeSeconds(name: string, { properties }: FlatSchema, where: string) {
+  const property = Object.hasOwn(properties, name) ? properties[name] : undefined
+  if (property?.type === 'number' || property?.type === 'integer') return { name, ...property }
+  throw new LabError('invalid', `${where}.seconds: there is no number ${JSON.stringify(name)} among its parameters`)
+}
+
+/** The spec's route, workflows and clients then work with it unchanged. */
+function mustBeAsInTable(name: string, { properties }: FlatSchema, where: string): void {
+  if (!Object.hasOwn(table, name)) return
+  const wanted = Object.keys(table[name as keyof typeof table].params.entries)
+  const isAlike = Object.keys(properties).sort().join() === [...wanted].sort().join()
+  const isNumeric = Object.values(properties).every(({ type }) => type === 'number' || type === 'integer')
+  if (isAlike && isNumeric) return
+  const words = wanted.length ? `the numbers ${wanted.join(' and ')}` : 'no parameters'
+  throw new LabError(
+    'invalid',
+    `${where}.params: ${name} is an operation of every bench and takes ${words}; give yours another name, or the same parameters`,
+  )
+}
+
+/** What is another in a description than in the one before, as names of its places; an identity may change. */
+export function changesOf(before: Description, now: Description): string[] {
+  const ofParts = (['operations', 'readings'] as const).flatMap((part) => {
+    const names = new Set([...Object.keys(before[part]), ...Object.keys(now[part])])
+    return [...names].filter((name) => !isDeepStrictEqual(before[part][name], now[part][name])).map((name) => `${part}.${name}`)
+  })
+  return [...(before.model === now.model ? [] : ['model']), ...ofParts]
+}

@@ -1,0 +1,113 @@
+// A flat JSON Schema, as a program describes the parameters of an operation, and the valibot schema that holds them against it.
+
+import * as v from 'valibot'
+import { LabError } from '../errors.ts'
+import { isMultiple } from '../kit/multiple.ts'
+
+const Value = v.union([v.string(), v.number(), v.boolean()])
+
+/** One parameter. No other keyword of JSON Schema is known. */
+const Property = v.strictObject({
+  type: v.picklist(['number', 'integer', 'string', 'boolean']),
+  description: v.optional(v.pipe(v.string(), v.maxLength(300))),
+  unit: v.optional(v.pipe(v.string(), v.maxLength(20))),
+  enum: v.optional(v.pipe(v.array(Value), v.minLength(1), v.maxLength(100))),
+  minimum: v.optional(v.pipe(v.number(), v.finite())),
+  maximum: v.optional(v.pipe(v.number(), v.finite())),
+  multipleOf: v.optional(v.pipe(v.number(), v.finite(), v.gtValue(0))),
+  maxLength: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(10_000))),
+  default: v.optional(Value),
+})
+type Property = v.InferOutput<typeof Property>
+
+const ParamName = v.pipe(
+  v.string(),
+  v.regex(/^[A-Za-z][A-Za-z0-9_]{0,31}$/, 'the name of a parameter is a letter, then letters, digits and _'),
+)
+
+export const FlatSchema = v.strictObject({
+  type: v.optional(v.literal('object')),
+  properties: v.optional(
+    v.pipe(
+      v.record(ParamName, Property),
+      v.check((all) => Object.keys(all).length <= 32, 'has more than 32 parameters'),
+    ),
+    {},
+  ),
+  required: v.optional(v.array(v.string()), []),
+  additionalProperties: v.optional(v.literal(false)),
+})
+export type FlatSchema = v.InferOutput<typeof FlatSchema>
+
+/** A string without a `maxLength` of its own may have so many characters. */
+const usualLength = 1000
+
+export type ParamsSchema = v.StrictObjectSchema<Record<string, v.GenericSchema>, undefined>
+
+/** Makes the schema of the parameters. Throws `invalid`, naming the parameter, for one that cannot be. `where` begins the sentence. */
+export function paramsSchema({ properties, required }: FlatSchema, where: string): ParamsSchema {
+  for (const name of required) {
+    if (!Object.hasOwn(properties, name)) throw new LabError('invalid', `${where}: ${name} is required, and is not among the properties`)
+  }
+  const entries = Object.entries(properties).map(([name, property]) => {
+    const at = `${where}.${name}`
+    const schema = valueSchema(property, at)
+    mustFit(property, schema, at)
+    const isRequired = required.includes(name) && property.default === undefined
+    return [name, isRequired ? schema : v.optional(schema, property.default as never)] as const
+  })
+  return v.strictObject(Object.fromEntries(entries))
+}
+
+/** The same as a JSON Schema for people and forms. */
+export function shownSchema({ properties, required }: FlatSchema): Record<string, unknown> {
+  return { type: 'object', properties, required, additionalProperties: false }
+}
+
+function valueSchema(property: Property, at: string): v.GenericSchema {
+  const { type, minimum, maximum } = property
+  for (const keyword of keywordsOf(property)) {
+    if (!takes[type].includes(keyword)) throw new LabError('invalid', `${at}: ${keyword} means nothing for a ${type}`)
+  }
+  if (minimum !== undefined && maximum !== undefined && minimum > maximum)
+    throw new LabError('invalid', `${at}: minimum ${minimum} is above maximum ${maximum}`)
+  const base = bases[type](property)
+  const { enum: choices } = property
+  if (!choices) return base
+  const wrong = choices.find((choice) => !v.is(base, choice))
+  if (wrong !== undefined) throw new LabError('invalid', `${at}: ${JSON.stringify(wrong)} of enum is no ${type} that it may be`)
+  return v.picklist(choices as string[])
+}
+
+function keywordsOf({ type: _type, description: _d, unit: _u, enum: _e, default: _default, ...rest }: Property): string[] {
+  return Object.entries(rest).flatMap(([keyword, value]) => (value === undefined ? [] : [keyword]))
+}
+
+const takes: Record<Property['type'], readonly string[]> = {
+  number: ['minimum', 'maximum', 'multipleOf'],
+  integer: ['minimum', 'maximum', 'multipleOf'],
+  string: ['maxLength'],
+  boolean: [],
+}
+
+const bases: Record<Property['type'], (property: Property) => v.GenericSchema> = {
+  number: inRange,
+  integer: (property) => v.pipe(v.number(), v.integer(), inRange(property)),
+  string: ({ maxLength = usualLength }) => v.pipe(v.string(), v.maxLength(maxLength)),
+  boolean: () => v.boolean(),
+}
+
+function inRange({ minimum, maximum, multipleOf }: Property) {
+  return v.pipe(
+    v.number(),
+    v.finite(),
+    v.minValue(minimum ?? -Number.MAX_VALUE),
+    v.maxValue(maximum ?? Number.MAX_VALUE),
+    v.check((value) => multipleOf === undefined || isMultiple(value, multipleOf), `must be a multiple of ${multipleOf}`),
+  )
+}
+
+function mustFit(property: Property, schema: v.GenericSchema, at: string): void {
+  if (property.default === undefined || v.is(schema, property.default)) return
+  throw new LabError('invalid', `${at}: its default ${JSON.stringify(property.default)} is no value that it may have`)
+}

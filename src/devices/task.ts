@@ -1,0 +1,37 @@
+// What is known of an operation before it begins: how long it takes, when it is given up, and what it leaves on.
+
+import type { OwnOperation } from './description.ts'
+import type { Typical } from './device.ts'
+import { operations, type TaskName, tasks } from './operations.ts'
+import { usualSeconds } from './usual_time.ts'
+
+export type Task = {
+  /** The seconds that its parameters ask for. */
+  asked_s: number
+  /** The seconds that it usually takes on top of that. */
+  usual_s: number
+  /** The seconds on top of what is asked for after which the service gives up. */
+  margin_s: number
+  /** What would go on by itself if this process ended. */
+  leaves_on: 'motion' | 'heat' | undefined
+  done(params: Record<string, unknown>): string
+}
+
+type Known = { params: Record<string, unknown>; own: OwnOperation | undefined; typical: Typical | undefined }
+
+/** `own` is how the device describes it, where it does. */
+export function taskOf(name: string, { params, own, typical }: Known): Task {
+  if (own) {
+    const { margin_s, leaves_on } = own
+    return { asked_s: own.seconds(params), usual_s: 0, margin_s, leaves_on: leaves_on ?? undefined, done: () => `${name} is done` }
+  }
+  const { margin_seconds, done } = tasks[name as TaskName]
+  const row: { leaves_on?: 'motion' | 'heat' } | undefined = Object.hasOwn(operations, name) ? operations[name as 'shake'] : undefined
+  return {
+    asked_s: typeof params.duration === 'number' ? params.duration : 0,
+    usual_s: usualSeconds(name as TaskName, typical),
+    margin_s: margin_seconds,
+    leaves_on: row?.leaves_on,
+    done: done as Task['done'],
+  }
+}

@@ -1,0 +1,135 @@
+// A program in Python as a device of the bench: what it describes is performed, refused, halted and used by workflows as any other device's.
+
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { type Test, test } from 'tap'
+import { bridgeTo, programFile, reader, until } from '../testing/bridges.ts'
+import { isRefusal, openService } from '../testing/http.ts'
+
+const base = '/api/devices/reader-1'
+
+async function bench(t: Test, source = reader, more: object = {}) {
+  const path = programFile(t, source)
+  const service = await openService(t, { devices: [bridgeTo(path, more)] })
+  const { ask } = service
+  const instrument = service.lab.registry.find('reader-1')
+  const log = () => (existsSync(`${path}.log`) ? readFileSync(`${path}.log`, 'utf8').trim().split('\n') : [])
+  const perform = (operation: string, params: object = {}, headers: Record<string, string> = {}) =>
+    ask('POST', `${base}/perform`, { json: { operation, params }, headers })
+  const fault = () => until(() => instrument.info().fault)
+  return { ...service, path, instrument, log, perform, fault }
+}
+
+test('a reader is described, initialized and performed', async (t) => {
+  const { ask, perform, log, lab } = await bench(t)
+  t.equal((await ask('POST', `${base}/initialize`)).status, 200)
+  const { body: can } = await ask('GET', `${base}/capabilities`)
+  t.match(can, { type: 'reader', driver: 'bridge', model: 'Example 96', simulated: false })
+  const { operations } = can as { operations: { name: string }[] }
+  t.same(
+    operations.map(({ name }) => name),
+    ['initialize', 'stop', 'read', 'wait', 'initialized', 'get_temperature'],
+  )
+  t.match(operations[2], {
+    summary: 'Read a plate',
+    params: { properties: { wavelength: { type: 'integer', unit: 'nm', minimum: 230, maximum: 1000, default: 600 } }, required: [] },
+    typical_seconds: 1,
+    max_seconds: 31,
+  })
+  const answer = await perform('read', { wavelength: 450 })
+  t.match([answer.status, answer.body], [200, { success: true, message: 'reader-1: read is done', data: { absorbance: [0.25, 0.45] } }])
+  t.match((await perform('read')).body, { data: { absorbance: [0.25, 0.6] } }, 'a default is filled in')
+  t.same(log(), ['initialize', 'read 450', 'read 600'])
+  t.match((await ask('GET', `${base}/get_temperature`)).body, { temperature: 22.5, target: null })
+  // The values are with the newest operation alone; lists of devices and the history do not carry them.
+  const [first, second] = await Promise.all(
+    [answer, await perform('read')].map(async ({ headers }) => (await ask('GET', `/api/operations/${headers.get('operation-id')}`)).body),
+  )
+  t.match([(first as { data?: unknown }).data, second], [undefined, { data: { absorbance: Array } }])
+  t.notMatch((await ask('GET', base)).text, /absorbance/)
+  t.match(lab.ledger.counts, [{ operation: 'initialize' }, { operation: 'read', times: 3 }])
+})
+
+test('what a reader cannot take is refused before it hears of it, and what it refuses latches nothing', async (t) => {
+  const { ask, perform, log, instrument } = await bench(t)
+  await until(() => instrument.knows('read'))
+  isRefusal(t, await perform('read'), 409, 'not_initialized')
+  await ask('POST', `${base}/initialize`)
+  for (const [params, words] of [
+    [{ wavelength: 100 }, /wavelength must be at least 230, not 100/],
+    [{ wavelength: 450.5 }, /wavelength must be a whole number/],
+    [{ wavelength: 'red' }, /wavelength must be number/],
+    [{ wavelenght: 450 }, /there is no member wavelenght; did you mean "wavelength"/],
+  ] as const) {
+    const refused = await perform('read', params)
+    isRefusal(t, refused, 400, 'invalid')
+    t.match(refused.body, { detail: words })
+  }
+  for (const operation of ['dance', 'stop', 'get_temperature', 'initialized', 'toString'])
+    isRefusal(t, await perform(operation), 400, 'invalid')
+  t.match((await perform('dance')).body, { detail: /reader-1 cannot dance: it knows initialize, stop, read, wait/ })
+  const open = await perform('read', { wavelength: 999 })
+  isRefusal(t, open, 409, 'interlock')
+  t.match(open.body, { detail: 'reader-1: the door is open; close it' })
+  t.same([log(), instrument.state], [['initialize'], 'ready'])
+  const dead = await perform('read', { wavelength: 998 })
+  isRefusal(t, dead, 500, 'device_failed')
+  t.match(instrument.info(), {
+    state: 'faulted',
+    fault: { command: 'read', error: 'reader-1: the lamp is dead; replace it, then initialize' },
+  })
+  t.same(log(), ['initialize', 'halt'], 'what failed is halted')
+  isRefusal(t, await ask('POST', '/api/devices/reader-1/perform', { key: 'read', json: { operation: 'read' } }), 403)
+})
+
+test('an operation is shown with its progress, answered later if that is asked for, done once, kept by a lease, and halted by a stop', async (t) => {
+  const { ask, perform, log, instrument } = await bench(t)
+  await ask('POST', `${base}/initialize`)
+  const headers = { Prefer: 'respond-async', 'Idempotency-Key': 'once' }
+  const begun = await perform('wait', { duration: 30 }, headers)
+  t.equal(begun.status, 202)
+  await until(() => instrument.info().operation?.progress)
+  t.match(instrument.info(), { state: 'busy', operation: { name: 'wait', progress: { fraction: 0.5, message: 'half of it' } } })
+  t.ok(Math.abs(instrument.info().operation!.seconds_left - 32) < 5, 'the parameter says how long')
+  isRefusal(t, await perform('read'), 409, 'busy')
+  t.match((await ask('GET', `${base}/get_temperature`)).status, 200, 'a reading goes in between')
+  t.match((await perform('wait', { duration: 30 }, headers)).body, { operation_id: (begun.body as { operation_id: string }).operation_id })
+  const stopped = await ask('POST', `${base}/stop`)
+  t.match(stopped.body, { success: true, message: 'reader-1 stopped' })
+  t.match(instrument.info(), { state: 'stopped', fault: { command: 'wait', outcome: 'unknown' } })
+  await until(() => instrument.info().operation === null)
+  t.same(log(), ['initialize', 'wait', 'halt'])
+  t.equal((await ask('POST', `${base}/initialize`)).status, 200, 'late answers of what was halted are no trouble')
+  await ask('PUT', `${base}/lock`, { key: 'operate', json: { owner: 'Ada', ttl_s: 60 } })
+  isRefusal(t, await perform('read'), 423, 'locked')
+})
+
+test('a program that ends is a fault with its last words, is started again, and hears a halt before anything else', async (t) => {
+  const dying = reader.replace('note(f"read {wavelength}")', 'import os; os.write(2, b"out of memory\\n"); os._exit(3)')
+  const { ask, perform, instrument, log } = await bench(t, dying)
+  await ask('POST', `${base}/initialize`)
+  const broken = await perform('read')
+  isRefusal(t, broken, 500, 'disconnected')
+  t.match(broken.body, { detail: /the connection was lost: it ended with exit status 3; its last words: out of memory; see what it wrote/ })
+  t.match(instrument.info(), { fault: { may_still_be_moving: true } })
+  await until(() => !instrument.info().fault!.may_still_be_moving)
+  t.same(log(), ['initialize', 'halt'])
+})
+
+test('a description that has changed is a fault until somebody accepts it, and a stop may end the program', async (t) => {
+  const { ask, perform, path, instrument } = await bench(t, reader, { settings: { halt: 'kill' } })
+  await ask('POST', `${base}/initialize`)
+  t.match((await ask('POST', `${base}/accept`)).body, { message: 'there is nothing to accept' })
+  writeFileSync(path, reader.replace('"wavelength": 1000', '"wavelength": 800'))
+  t.match((await ask('POST', `${base}/stop`)).body, { success: true })
+  t.match(instrument.info(), { state: 'disconnected', fault: { error_type: 'Stopped' } })
+  await until(() => instrument.state === 'stopped')
+  const refused = await ask('POST', `${base}/initialize`)
+  isRefusal(t, refused, 500, 'device_failed')
+  t.match(refused.body, {
+    detail: /reader-1 describes itself otherwise than it did \(operations.read\); see .*POST \/api\/devices\/reader-1\/accept/,
+  })
+  t.match((await ask('POST', `${base}/accept`)).body, { success: true, message: /accepted; initialize/ })
+  t.match(await ask('POST', `${base}/initialize`), { status: 200 })
+  isRefusal(t, await perform('read', { wavelength: 900 }), 400, 'invalid')
+  isRefusal(t, await ask('POST', '/api/devices/reader-1/accept', { key: 'read' }), 403)
+})

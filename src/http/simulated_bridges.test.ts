@@ -1,0 +1,124 @@
+// Devices that a configuration describes: the driver of bridges over a simulated program, in workflows and under faults.
+
+import { test } from 'tap'
+import { demoBench, demoTeachpoints } from '../examples/demo_bench.ts'
+import { isRefusal, openBench } from '../testing/http.ts'
+
+const settings = {
+  model: 'Example 96',
+  operations: {
+    read: {
+      params: { properties: { wavelength: { type: 'integer', minimum: 230, maximum: 1000 } }, required: ['wavelength'] },
+      seconds: 40,
+    },
+    wait: {
+      params: { properties: { duration: { type: 'number' } }, required: ['duration'] },
+      seconds: { param: 'duration', plus: 2 },
+      can_end_early: true,
+    },
+  },
+  readings: { temperature: { unit: '°C' } },
+}
+const device = { device_id: 'reader-1', driver: 'simulated', type: 'reader', transport: { kind: 'simulated' }, settings }
+
+const topology = {
+  format: 1,
+  name: 'reading',
+  transporters: { 'arm-1': { positions: ['pad_1', 'shaker_in'] } },
+  positions: { pad_1: {}, shaker_in: { device: 'reader-1' } },
+}
+const workflow = (step: object) => ({
+  format: 1,
+  name: 'read-it',
+  topology: 'reading',
+  labware: { plate: { type: '96-well' } },
+  variables: { wavelength: { default: 600 } },
+  methods: { read_it: [{ on: 'reader-1', ...step }] },
+  threads: {
+    plate: {
+      labware: 'plate',
+      start: { at: 'pad_1', mode: 'REUSE_EXISTING' },
+      end: { at: ['pad_1'], mode: 'LEAVE_IN_PLACE' },
+      steps: [{ method: 'read_it' }],
+    },
+  },
+  start: ['plate'],
+})
+
+test('a workflow names an operation that a device describes, is checked when it is loaded, and runs', async (t) => {
+  const folder = t.testdir({ data: {}, topologies: { 'reading.json': JSON.stringify(topology) } })
+  const { ask, lab, clock } = await openBench(
+    t,
+    { devices: [...demoBench.devices, device] },
+    { folder: `${folder}/data`, topologies: `${folder}/topologies` },
+  )
+  await clock.run(lab.teachpoints.importAll(demoTeachpoints, { overwrite: false }))
+  t.equal((await ask('POST', '/api/topology/load', { json: { name: 'reading' } })).status, 200)
+  const put = (step: object) => ask('PUT', '/api/workflows/read-it', { json: workflow(step) })
+  for (const [step, words] of [
+    [{ do: 'reed', with: { wavelength: 600 } }, /read_it\[0\].do: reader-1 has no operation reed; did you mean "read"/],
+    [{ do: 'read' }, /read wants wavelength too/],
+    [{ do: 'read', with: { wavelength: 100 } }, /wavelength must be at least 230, not 100/],
+    [{ do: 'read', with: { wavelength: 600, gain: 3 } }, /no parameter gain/],
+    [{ do: 'read', with: { wavelength: 'red' } }, /wavelength must be/],
+  ] as const) {
+    const refused = await put(step)
+    isRefusal(t, refused, 400, 'invalid')
+    t.match(refused.body, { detail: words })
+  }
+  t.match((await put({ do: 'read', with: { wavelength: { variable: 'wavelength' } } })).status, 201)
+  for (const run_mode of ['LIVE', 'DEVICE_SIM', 'PURE_SIM']) {
+    const json = { workflow: 'read-it', run_mode, variables: { wavelength: 450 } }
+    const { status, body } = await ask('POST', '/api/submissions', { json })
+    t.equal(status, 202, run_mode)
+    const { execution_id } = body as { execution_id: string }
+    const execution = lab.runs.runtime.execution(execution_id)!
+    await clock.run(lab.runs.runtime.over(execution))
+    t.match((await ask('GET', `/api/executions/${execution_id}`)).body, { status: 'COMPLETED' }, run_mode)
+  }
+  t.match((await ask('GET', '/api/devices/reader-1')).body, { last_operation: { operation: 'read', params: { wavelength: 450 } } })
+})
+
+test('every fault of the simulation can be made, and is one of the device', async (t) => {
+  const { ask, clock, lab } = await openBench(t, { devices: [device] })
+  const reader = lab.registry.find('reader-1')
+  const perform = (operation: string, params: object = {}) => ask('POST', '/api/devices/reader-1/perform', { json: { operation, params } })
+  const initialize = () => ask('POST', '/api/devices/reader-1/initialize')
+  const broken = async (fault: string) => {
+    await initialize()
+    const made = await ask('POST', '/api/sim/devices/reader-1/faults', { json: { fault } })
+    t.equal(made.status, 200, fault)
+    await clock.advance(60_000)
+    const refused = await perform('read', { wavelength: 600 })
+    await ask('DELETE', '/api/sim/devices/reader-1/faults')
+    await clock.advance(60_000)
+    return refused
+  }
+  for (const [fault, words] of [
+    ['no_reply', /it has not answered check within 5 s/],
+    ['garbage', /it wrote a line that is no message|it has not answered check/],
+    ['half_reply', /it has not answered check within 5 s/],
+    ['unplug', /unplugged/],
+    ['jam', /something is jammed/],
+    ['overtemperature', /is too hot/],
+  ] as const) {
+    const refused = await broken(fault)
+    isRefusal(t, refused, 409, 'faulted')
+    t.match(refused.body, { detail: words }, fault)
+  }
+  isRefusal(t, await broken('interlock_open'), 409, 'interlock')
+  t.equal(reader.state, 'ready', 'nothing was done')
+})
+
+test('an operation whose parameter says how long is ended early', async (t) => {
+  const { ask, clock } = await openBench(t, { devices: [device] })
+  await ask('POST', '/api/devices/reader-1/initialize')
+  const headers = { Prefer: 'respond-async' }
+  const begun = await ask('POST', '/api/devices/reader-1/perform', { json: { operation: 'wait', params: { duration: 60 } }, headers })
+  const { operation_id } = begun.body as { operation_id: string }
+  await clock.advance(12_000)
+  t.equal((await ask('DELETE', `/api/operations/${operation_id}`)).status, 202)
+  await clock.advance(100)
+  const { body } = await ask('GET', `/api/operations/${operation_id}`)
+  t.match(body, { ended_early: true, result: { success: true, message: /ended after 1\d(\.\d)? s of 62 s/ } })
+})

@@ -1,0 +1,82 @@
+// Bridges for tests: programs in Python that stand behind a device, each written into a folder of its own beside `benchd_bridge.py`.
+
+import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import type { Test } from 'tap'
+import { atTheEnd } from './http.ts'
+
+const library = fileURLToPath(new URL('../../../src/clients/python/benchd_bridge.py', import.meta.url))
+
+/** The reader of the guide, and more than it needs: what it does is written to a file, a word a line. */
+export const reader = `
+import sys, threading
+from benchd_bridge import *
+
+def note(word):
+    with open(__file__ + ".log", "a") as log:
+        log.write(word + "\\n")
+
+class Reader(Bridge):
+    type = "reader"
+    model = "Example 96"
+    halted = threading.Event()
+
+    def initialize(self):
+        print("a library that prints")
+        note("initialize")
+        self.halted.clear()
+
+    @operation(seconds=1, units={"wavelength": "nm"}, minimum={"wavelength": 230}, maximum={"wavelength": 1000}, leaves_on=None)
+    def read(self, wavelength: int = 600) -> dict:
+        """Read a plate"""
+        if wavelength == 999:
+            raise Interlock("the door is open", hint="close it")
+        if wavelength == 998:
+            raise DeviceFailed("the lamp is dead", hint="replace it, then initialize")
+        note(f"read {wavelength}")
+        return {"absorbance": [0.25, wavelength / 1000]}
+
+    @operation(seconds=("duration", 2), can_end_early=True)
+    async def wait(self, duration: float) -> None:
+        self.progress(0.5, "half of it")
+        note("wait")
+        if self.halted.wait(duration):
+            raise DeviceFailed("it was halted")
+
+    def end(self, operation_id):
+        return 7
+
+    def temperature(self):
+        return 22.5
+
+    def halt(self):
+        note("halt")
+        self.halted.set()
+
+Reader().serve()
+`
+
+/** The path of a program in a folder that goes with the test. */
+export function programFile(t: Test, source: string): string {
+  const folder = mkdtempSync(`${tmpdir()}/benchd-bridge-`)
+  atTheEnd(t).push(async () => rmSync(folder, { recursive: true, force: true }))
+  copyFileSync(library, `${folder}/benchd_bridge.py`)
+  writeFileSync(`${folder}/bridge.py`, source)
+  return `${folder}/bridge.py`
+}
+
+/** A device of a configuration. */
+export function bridgeTo(path: string, more: object = {}) {
+  return { device_id: 'reader-1', driver: 'bridge', type: 'reader', transport: { kind: 'bridge', command: ['python3', path] }, ...more }
+}
+
+/** What `look` finds, as soon as it finds something: programs go at their own pace. */
+export async function until<Found>(look: () => Found): Promise<NonNullable<Found>> {
+  for (;;) {
+    const found = look()
+    if (found) return found
+    await sleep(10)
+  }
+}
