@@ -26,7 +26,7 @@ test('each setting has a meaning, and none of them twice in a table', (t) => {
 test('values, defaults and choices are told', (t) => {
   const row = (name: string) => rows.find((line) => line.startsWith(`| \`${name}\` |`))
   t.match(row('listen.port'), '| whole number, 0 to 65535 | `8520` | Port to listen on')
-  t.match(row('devices[].transport.kind'), '| `serial`, `tcp`, `pins`, `simulated` |')
+  t.match(row('devices[].transport.kind'), '| `serial`, `tcp`, `pins`, `bridge`, `simulated` |')
   t.match(row('notify[].url'), '| text |')
   t.match(row('notify[].url.file'), '| text |')
   t.match(guide, /### `bioshake`\n\n.*\n.*\n\| `settings\.model` \| `3000`, .* \| `"3000-T elm"` \|/)

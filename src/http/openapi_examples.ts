@@ -37,6 +37,7 @@ export const examples: Record<string, Example> = {
   sealDevice: { parameters: { device_id: 'sealer-1' }, body: { temperature: 165, duration: 1.2 } },
   peelDevice: { parameters: { device_id: 'peeler-1' }, body: { parameter_set: 4, adhere: 1 } },
   setTemperature: { body: { temperature: 37 } },
+  performOperation: { body: { operation: 'shake', params: { speed: 500, duration: 10 } } },
   openDevice: onCentrifuge,
   closeDevice: onCentrifuge,
   listTeachpoints: onArm,

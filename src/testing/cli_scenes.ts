@@ -51,6 +51,8 @@ const deviceScenes: readonly Scene[] = [
   said('devices lock-plate shaker-1', /./),
   said('devices shake shaker-1 --speed 500 --duration 1', /./),
   refused('devices shake shaker-1 --speed fast --duration 1', 2, /--speed fast is not a number/),
+  said('devices perform shaker-1 shake --speed 500 --duration 1', /shook at 500 rpm/),
+  refused('devices accept shaker-1', 2, /shaker-1 does not describe itself/),
   said('devices unlock-plate shaker-1', /./),
   said('devices wire shaker-1', /^\d{4}-.* [<>] /),
   said('devices set-temperature sealer-1 --temperature 60', /./),
