@@ -19,7 +19,7 @@ import { simulateBridge } from './simulator.ts'
 export const simulatedSettings = v.strictObject({
   model: v.optional(v.pipe(v.string(), v.maxLength(128), v.description('What it says it is')), 'simulated'),
   operations: v.optional(v.pipe(Operations, v.description('Its operations by name, as a bridge describes them')), {}),
-  readings: v.optional(Readings, {}),
+  readings: v.optional(v.pipe(Readings, v.description('Its readings by name; `temperature` is that of the device, in °C')), {}),
   failures: v.optional(
     v.pipe(
       v.record(v.string(), v.pipe(v.number(), v.minValue(0), v.maxValue(1))),
