@@ -183,3 +183,30 @@ test('an answer to something else does not end a move', async (t) => {
   await run(moving)
   t.equal(line.simulator.world.gripper, 'full')
 })
+
+test('an arm that restarts by itself, or is stopped at the arm, is not ready any more', async (t) => {
+  for (const [happens, message] of [
+    [(b: Bench) => b.line.simulator.powerOff(), /restarted by itself/],
+    [(b: Bench) => b.line.simulator.receive(Buffer.from('stop\n')), /somebody stopped it/],
+  ] as const) {
+    const b = await homed()
+    await b.run(b.arm.check())
+    happens(b)
+    await t.rejects(b.run(b.arm.check()), { code: 'device_failed', message })
+    await b.run(b.arm.initialize({}, calm))
+    await b.run(b.arm.check())
+    await b.run(b.arm.halt())
+    await b.run(b.arm.check())
+  }
+})
+
+test('an arm that restarts in the midst of a move ends the move within two seconds', async (t) => {
+  const b = await homed()
+  const picking = b.arm.pick(pad, calm)
+  picking.catch(() => {})
+  await b.clock.advance(1000)
+  b.line.simulator.powerOff()
+  const began = b.clock.now()
+  await t.rejects(b.run(picking), { code: 'device_failed', message: /restarted by itself/ })
+  t.ok(b.clock.now() - began < 2000, `${b.clock.now() - began} ms`)
+})

@@ -79,6 +79,8 @@ class LineArm extends Mounted<Omit<SerialMount<Settings>, 'clock'>> implements A
   })
   readonly #going = new Going(this.at.line)
   readonly #queue = new SerialQueue(mostWaiting)
+  /** Whether the service has homed it, and not stopped it since: it must stay so. */
+  #isHomed = false
   /** Takes the answers to moves. */
   #arrived: (answer: ArmReply) => void = () => {}
   readonly pick = this.#going.operation(async (pose: Pose, signal) => this.#go(moveTo('pick', checked(pose)), signal))
@@ -138,7 +140,7 @@ class LineArm extends Mounted<Omit<SerialMount<Settings>, 'clock'>> implements A
   async #hasArrived(verb: string, answer: ArmReply | undefined): Promise<boolean> {
     if (answer?.ok) return (await this.#where()).state !== 'moving'
     if (answer) throw refusal(verb, answer)
-    await this.#mustSpeak()
+    await this.#mustSpeak(verb)
     return false
   }
 
@@ -167,33 +169,44 @@ class LineArm extends Mounted<Omit<SerialMount<Settings>, 'clock'>> implements A
     }
   }
 
-  async #mustSpeak(): Promise<void> {
+  async #mustSpeak(verb: string): Promise<void> {
     const look = { deadline_ms: look_ms, accepts: ({ verb }: ArmReply) => verb === 'where' }
-    if ((await this.#exchange.probe('where', look)) ?? (await this.#exchange.probe('where', look))) return
-    throw new LabError('no_reply', 'it does not answer while it moves; see its cable and its power, then initialize')
+    const answer = (await this.#exchange.probe('where', look)) ?? (await this.#exchange.probe('where', look))
+    if (!answer) throw new LabError('no_reply', 'it does not answer while it moves; see its cable and its power, then initialize')
+    // It never answers a move of before it restarted.
+    if (verb !== 'home' && readWhere(answer)?.state === 'unhomed') throw restarted()
   }
 
   readonly initialize = this.#going.operation(async (_params: object, signal) => {
     await this.#mustStand('wait, or stop it, then initialize')
+    this.#isHomed = false
     const identity = await this.identify()
     await unlessAborted(
       this.#queue.run(() => this.#walk('home', signal)),
       signal,
     )
+    this.#isHomed = true
     return { identity }
   })
 
   async check(): Promise<void> {
     const { state } = await this.#where()
     if (state === 'error') throw new LabError('device_failed', 'it reports an error; see what is in its way, then initialize')
+    if (this.#isHomed && state === 'unhomed') throw restarted()
+    if (this.#isHomed && state === 'stopped') throw new LabError('device_failed', 'somebody stopped it at the arm; see why, then initialize')
   }
 
   async halt(): Promise<void> {
+    this.#isHomed = false
     this.#going.end(new LabError('stopped', 'interrupted by a stop'))
     this.#exchange.interrupt('stop')
     const { state } = await this.#where()
     if (state === 'moving') throw new LabError('device_failed', 'it still moves after a stop; use its red button')
   }
+}
+
+function restarted(): LabError {
+  return new LabError('device_failed', 'it restarted by itself and has to be homed; see its power supply, and what it held, then initialize')
 }
 
 function isMove(verb: string): boolean {

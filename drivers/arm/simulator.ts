@@ -54,6 +54,7 @@ class SimulatedArm extends Mounted<InstrumentEnd<{ speed: number }>> implements 
   powerOff(): void {
     this.#motion?.cancel()
     this.#motion = undefined
+    this.#state = 'unhomed'
   }
 
   #obey(line: string): void {

@@ -132,6 +132,27 @@ for (const error of [
   })
 }
 
+test('an error that comes by itself while it goes home at the end of a shake is not passed over', async (t) => {
+  const { driver: same, hand } = tampered(driver)
+  const { device, run, clock, written } = await onSimulator(same)
+  await run(device.initialize({}, calm))
+  await run(device.lock_plate!({}, calm))
+  written.length = 0
+  const shaking = begin(device.shake!({ speed: 500, duration: 5 }, calm))
+  await clock.advance(5500)
+  t.equal(written.at(-1), 'G28\n')
+  hand.say(Buffer.from('async ERR105:motor:bldc overtemp OK\n'))
+  await t.rejects(run(shaking), { code: 'device_failed', message: /ERR105/ })
+})
+
+test('a heater that is off though it was set is noticed: the module has restarted', async (t) => {
+  const b = await bench()
+  await b.run(b.device.set_temperature!({ temperature: 60 }, calm))
+  await b.run(b.device.check())
+  byHand(b, 'M106')
+  await t.rejects(b.run(b.device.check()), { code: 'device_failed', message: /does not heat any more/ })
+})
+
 test('an error that comes by itself is never the answer to what is asked', async (t) => {
   const { driver: same, hand } = tampered(driver)
   const { device, run } = await onSimulator(same)

@@ -165,6 +165,7 @@ class HeaterShaker extends Mounted<SerialMount<Settings>> implements Device {
     await this.#order('G28', signal, home_ms)
     if (Math.abs(await this.#speedNow()) >= rest)
       throw new LabError('device_failed', 'it should be at home and still turns; see to it, then initialize')
+    this.#mustHaveNoErrors()
   })
 
   readonly end = () => this.#going.early.ask()
@@ -204,9 +205,18 @@ class HeaterShaker extends Mounted<SerialMount<Settings>> implements Device {
   async check(): Promise<void> {
     const read = async () => {
       this.#mustHaveNoErrors()
-      return (await this.get_temperature()).temperature
+      const { temperature, target } = await this.get_temperature()
+      this.#mustStillHeat(target)
+      return temperature
     }
     await this.#heat.check(read, () => this.at.line.state === 'open' && this.#exchange.interrupt('M106'))
+  }
+
+  /** Throws `device_failed` when the module does not heat any more though nobody has told it so. */
+  #mustStillHeat(target: number | null): void {
+    if (this.#heat.target === null || target !== null) return
+    const sentence = `it was set to ${this.#heat.target} °C and does not heat any more: it restarted, or was set otherwise; see its power supply, then initialize`
+    throw new LabError('device_failed', sentence)
   }
 
   /** Stops where it is, and not at home: it has to be initialized before the latch opens. */
