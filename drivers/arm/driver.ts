@@ -193,7 +193,8 @@ class LineArm extends Mounted<Omit<SerialMount<Settings>, 'clock'>> implements A
     const { state } = await this.#where()
     if (state === 'error') throw new LabError('device_failed', 'it reports an error; see what is in its way, then initialize')
     if (this.#isHomed && state === 'unhomed') throw restarted()
-    if (this.#isHomed && state === 'stopped') throw new LabError('device_failed', 'somebody stopped it at the arm; see why, then initialize')
+    if (this.#isHomed && state === 'stopped')
+      throw new LabError('device_failed', 'somebody stopped it at the arm; see why, then initialize')
   }
 
   async halt(): Promise<void> {
@@ -206,7 +207,10 @@ class LineArm extends Mounted<Omit<SerialMount<Settings>, 'clock'>> implements A
 }
 
 function restarted(): LabError {
-  return new LabError('device_failed', 'it restarted by itself and has to be homed; see its power supply, and what it held, then initialize')
+  return new LabError(
+    'device_failed',
+    'it restarted by itself and has to be homed; see its power supply, and what it held, then initialize',
+  )
 }
 
 function isMove(verb: string): boolean {
