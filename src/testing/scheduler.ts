@@ -129,7 +129,7 @@ export class Stage {
   /** Goes to what was granted last, or to another position that is reserved for it. */
   go(thread: string, to?: string): void {
     const granted = this.#granted.get(thread)!
-    const position = to ?? ('position' in granted ? granted.position : this.scheduler.nest(granted.device, thread)!)
+    const position = to ?? ('position' in granted ? granted.position : this.scheduler.reserveSite(granted.device, thread)!)
     this.scheduler.requestRoute(thread, thread, position, (route) => this.ride(thread, route))
   }
 

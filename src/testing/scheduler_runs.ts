@@ -143,7 +143,7 @@ class Claimant {
 
   #come(device: string): void {
     if (this.isOver) return
-    const position = this.#run.scheduler.nest(device, this.name)
+    const position = this.#run.scheduler.reserveSite(device, this.name)
     if (position === undefined) throw new Error(`${this.name} has ${device} and finds no position`)
     this.#goTo(position, () => {
       const { partner } = this
@@ -256,7 +256,7 @@ class Claimant {
 
   #answer({ device, here }: { device: string; here: () => void }): void {
     this.#call = undefined
-    const position = this.#run.scheduler.nest(device, this.name, undefined, this.name.slice(0, -1))
+    const position = this.#run.scheduler.reserveSite(device, this.name, undefined, this.name.slice(0, -1))
     if (position === undefined) this.#look()
     else this.#follow(position, here)
   }

@@ -28,7 +28,7 @@ import type { SubmissionStatus } from './statuses.ts'
 import type { LateCalls } from './threads/late_calls.ts'
 import type { RunEnvironment, RunMode } from './threads/run_environment.ts'
 import type { LabwareThread } from './threads/thread.ts'
-import { type Piece, piecesOf, relocate } from './whereabouts.ts'
+import { type PlacedLabware, placedLabware, relocate } from './whereabouts.ts'
 
 export type RuntimeOptions = Omit<RunEnvironmentOptions, 'newId'> & {
   hub: Pick<Hub, 'emit' | 'incident' | 'registerSink' | 'unregisterSink' | 'getEventsSince' | 'getEventsForExecution' | 'events' | 'remove'>
@@ -194,14 +194,14 @@ export class Runtime {
       submitted_at: this.#options.now(),
     })
     execution.start(submission)
-    await this.#kept(execution)
+    await this.#persisted(execution)
     return submission
   }
 
   /** Who was answered finds it after a restart. Rejects with `storage`; a run of that one submission is given up then. */
-  async #kept(execution: Execution): Promise<void> {
+  async #persisted(execution: Execution): Promise<void> {
     try {
-      await execution.journal?.kept()
+      await execution.journal?.persisted()
     } catch (error) {
       if (execution.submissions.length === 1) execution.abort(messageOf(error))
       throw error
@@ -252,10 +252,10 @@ export class Runtime {
   }
 
   /** Every labware there is: what runs that are open move, and what stands around in LIVE and DEVICE_SIM. */
-  labware(): Piece[] {
+  labware(): PlacedLabware[] {
     const open = this.#open()
     const environments = new Set([...this.environments.shared(), ...open.map(({ environment }) => environment)])
-    return piecesOf(
+    return placedLabware(
       environments,
       open.flatMap((execution) => execution.live()),
     )

@@ -30,9 +30,9 @@ export const Whereabouts = v.strictObject({
 export type Whereabouts = v.InferOutput<typeof Whereabouts>
 
 /** `thread` is the one that moves it, if there is one. */
-export type Piece = { labware: Labware; environment: RunEnvironment; thread: LabwareThread | null }
+export type PlacedLabware = { labware: Labware; environment: RunEnvironment; thread: LabwareThread | null }
 
-export function whereaboutsOf({ labware, environment, thread }: Piece): Whereabouts {
+export function whereaboutsOf({ labware, environment, thread }: PlacedLabware): Whereabouts {
   const { labware_id, name, template, type, kind, barcode, tips_left, held_by } = labware
   const position = environment.scheduler.whereIs(labware_id) ?? null
   return {
@@ -60,7 +60,7 @@ type Known = Omit<Labware, 'state' | 'held_by'> & { held_by?: string | undefined
 const nobody = { execution_id: null, thread_id: null, thread_name: null }
 
 /** All that stands somewhere, and what threads are yet to bring. */
-export function piecesOf(environments: Iterable<RunEnvironment>, threads: readonly LabwareThread[]): Piece[] {
+export function placedLabware(environments: Iterable<RunEnvironment>, threads: readonly LabwareThread[]): PlacedLabware[] {
   const moved = threads.map((thread) => ({ labware: thread.labware, environment: thread.environment, thread }))
   const ids = new Set(moved.map(({ labware }) => labware.labware_id))
   const standing = [...environments].flatMap((environment) =>
@@ -73,7 +73,7 @@ export function piecesOf(environments: Iterable<RunEnvironment>, threads: readon
  * Takes an operator's word that it stands at `position` now, or was taken off the bench: null. Throws `not_found` for a place there
  * is not; `conflict` while it is under way, and for a place that is not free.
  */
-export function relocate(piece: Piece, position: string | null): void {
+export function relocate(piece: PlacedLabware, position: string | null): void {
   const { labware, environment, thread } = piece
   const { scheduler } = environment
   if (thread) mustRest(thread)
@@ -88,7 +88,7 @@ export function relocate(piece: Piece, position: string | null): void {
   if (thread) knowsBetter(thread)
   if (thread) takeAway(thread, device)
   // Whether that can be is said before the next thing moves.
-  thread?.execution.journal?.kept().catch(() => undefined)
+  thread?.execution.journal?.persisted().catch(() => undefined)
 }
 
 /** Throws `conflict` while something happens to its labware. */
@@ -116,7 +116,7 @@ function underWay(thread: LabwareThread): string | undefined {
 }
 
 /** Throws `not_found` and `conflict`. Answers the device whose nest it is. */
-function mustBeFree({ labware, environment, thread }: Piece, position: string): string | null {
+function mustBeFree({ labware, environment, thread }: PlacedLabware, position: string): string | null {
   const { scheduler } = environment
   const { positions } = scheduler.graph
   if (!positions.has(position))
@@ -137,14 +137,14 @@ function mustBeFree({ labware, environment, thread }: Piece, position: string): 
   return device
 }
 
-function takeOff({ labware, environment, thread }: Piece): void {
+function takeOff({ labware, environment, thread }: PlacedLabware): void {
   if (thread) throw new LabError('conflict', `thread ${thread.name} still has ${labware.name}; stop it before its labware is taken away`)
   environment.scheduler.remove(labware.labware_id)
   environment.labware.delete(labware.labware_id)
 }
 
 /** Whoever put it elsewhere took it out of the gripper. */
-function letGo({ labware, environment, thread }: Piece): void {
+function letGo({ labware, environment, thread }: PlacedLabware): void {
   const { held_by } = labware
   labware.held_by = null
   delete labware.placing

@@ -5,7 +5,7 @@ import { type Clock, sleep } from '../../kit/clock.ts'
 import type { Equipment, Performing } from '../../workflow/equipment/equipment.ts'
 import type { Runtime } from '../../workflow/runtime.ts'
 import type { Scheduler } from '../../workflow/scheduler/scheduler.ts'
-import type { Piece } from '../../workflow/whereabouts.ts'
+import type { PlacedLabware } from '../../workflow/whereabouts.ts'
 import type { Dice } from './scene.ts'
 
 type Carrying = { verb: 'pick' | 'place'; position: string; labware_id: string }
@@ -202,14 +202,14 @@ export function putRight(runtime: Runtime, dice: Dice): string[] {
   return wrong
 }
 
-function isSo({ labware: { labware_id, held_by }, environment }: Piece): boolean {
+function isSo({ labware: { labware_id, held_by }, environment }: PlacedLabware): boolean {
   const where = (environment.equipment as Ledger).truth.whereIs(labware_id)
   const position = environment.scheduler.whereIs(labware_id)
   if (where === undefined || position === undefined) return true
   return 'gripper' in where ? where.gripper === held_by : held_by === null && where.position === position
 }
 
-function putPieceRight(runtime: Runtime, { labware: { labware_id }, environment }: Piece, dice: Dice): boolean {
+function putPieceRight(runtime: Runtime, { labware: { labware_id }, environment }: PlacedLabware, dice: Dice): boolean {
   const { truth } = environment.equipment as Ledger
   const where = truth.whereIs(labware_id)!
   const known = environment.scheduler.whereIs(labware_id)!
@@ -231,7 +231,7 @@ function putPieceRight(runtime: Runtime, { labware: { labware_id }, environment 
   return false
 }
 
-function pictureOf({ labware: { labware_id, held_by }, environment, thread }: Piece): string {
+function pictureOf({ labware: { labware_id, held_by }, environment, thread }: PlacedLabware): string {
   const where = (environment.equipment as Ledger).truth.whereIs(labware_id)
   const is = where && ('position' in where ? where.position : where.gripper)
   return `${labware_id} of ${thread?.name} is at ${is}, and is thought to be at ${environment.scheduler.whereIs(labware_id)}, in ${held_by}`

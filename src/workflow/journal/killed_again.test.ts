@@ -40,7 +40,7 @@ test('what is to move waits for the card also where another has asked for that b
   await until(() => releases.length > 0)
   const { journal } = runtime.executions()[0]!
   let isKept = false
-  const kept = journal!.kept().then(() => {
+  const kept = journal!.persisted().then(() => {
     isKept = true
   })
   const asked = releases.length
@@ -61,7 +61,7 @@ test('at no moment is what an arm has set down kept as standing where it was pic
     override async carry(...[arm, verb, position, signal]: Parameters<PureEquipment['carry']>): Promise<void> {
       await super.carry(arm, verb, position, signal)
       void (async () => {
-        for (let ticks = 0; ticks < 20; ticks++, await null) void runtime.executions()[0]?.journal?.kept()
+        for (let ticks = 0; ticks < 20; ticks++, await null) void runtime.executions()[0]?.journal?.persisted()
       })()
     }
   }

@@ -57,7 +57,7 @@ export class RunJournal {
    * Resolves when all that is so now is on the card, of every run here: before something moves. Else what one run has put somewhere could
    * be known, and not that it was free. Rejects with `storage`.
    */
-  async kept(): Promise<void> {
+  async persisted(): Promise<void> {
     await Promise.all([...journals.get(this.#execution.environment)!].map((journal) => journal.#synced()))
   }
 

@@ -363,15 +363,15 @@ export class Execution implements RunPorts {
     this.#isStandingDown = true
     const hops = this.live().flatMap(({ carrying }) => carrying ?? [])
     await Promise.race([Promise.allSettled(hops), patience])
-    const kept = this.journal.kept()
+    const persisted = this.journal.persisted()
     this.journal = null
     this.#isSilent = true
-    await kept
+    await persisted
   }
 
   /** Resolves when something may move: where everything is, and what is to be done, is on the card. Never, when the service ends. */
   beforeMotion(): Promise<void> | undefined {
-    return this.#isStandingDown ? new Promise(() => {}) : this.journal?.kept()
+    return this.#isStandingDown ? new Promise(() => {}) : this.journal?.persisted()
   }
 
   /** Cuts all threads off; it is aborted when they have unwound. */

@@ -123,15 +123,15 @@ test('labware travels only to what is reserved for it', (t) => {
 
 test('those who take part come to the device that the owner holds without asking for it', (t) => {
   const stage = new Stage(graphOf({ arm: 'd1*2 d2 s1 s2' })).stand(['a', 's1'], ['b', 's2'])
-  t.equal(stage.scheduler.nest('d1', 'b'), undefined)
+  t.equal(stage.scheduler.reserveSite('d1', 'b'), undefined)
   stage.wish('a', 'd1')
-  t.equal(stage.scheduler.nest('d1', 'b', 1), 'd1/site-1')
-  t.equal(stage.scheduler.nest('d1', 'b', 2), 'd1/site-2', 'which frees the other')
-  t.equal(stage.scheduler.nest('d1', 'b', 2, 'c'), undefined, 'c does not hold it')
-  t.equal(stage.scheduler.nest('d1', 'a'), 'd1/site-1')
-  t.equal(stage.scheduler.nest('d1', 'c'), undefined, 'all are taken')
+  t.equal(stage.scheduler.reserveSite('d1', 'b', 1), 'd1/site-1')
+  t.equal(stage.scheduler.reserveSite('d1', 'b', 2), 'd1/site-2', 'which frees the other')
+  t.equal(stage.scheduler.reserveSite('d1', 'b', 2, 'c'), undefined, 'c does not hold it')
+  t.equal(stage.scheduler.reserveSite('d1', 'a'), 'd1/site-1')
+  t.equal(stage.scheduler.reserveSite('d1', 'c'), undefined, 'all are taken')
   stage.go('b', 'd1/site-2')
-  t.equal(stage.scheduler.nest('d1', 'b'), 'd1/site-2', 'where it stands')
+  t.equal(stage.scheduler.reserveSite('d1', 'b'), 'd1/site-2', 'where it stands')
   stage.visit('a')
   stage.wish('c', 'd1')
   stage.scheduler.remove('a')
@@ -144,7 +144,7 @@ test('those who take part come to the device that the owner holds without asking
 test('who was to come when the device was held needs not, once it is not', (t) => {
   const stage = new Stage(graphOf({ arm: 'd1*2 s1 s2' })).stand(['a', 's1'], ['b', 's2'])
   stage.wish('a', 'd1')
-  stage.scheduler.nest('d1', 'b')
+  stage.scheduler.reserveSite('d1', 'b')
   stage.scheduler.release('a', 'd1')
   stage.wish('b', 'd1')
   t.same(stage.news, ['a gets d1', 'b gets d1'])
@@ -160,7 +160,7 @@ test('the whole way is granted at once, and freed behind the labware', (t) => {
     stage.wish(thread, to)
   const routes: string[] = []
   const go = (thread: string, to: string) =>
-    stage.scheduler.requestRoute(thread, thread, stage.scheduler.nest(to, thread)!, (route) =>
+    stage.scheduler.requestRoute(thread, thread, stage.scheduler.reserveSite(to, thread)!, (route) =>
       routes.push(`${thread} by ${route.map((hop) => hop.to)}`),
     )
   go('a', 'd2')
@@ -178,7 +178,7 @@ test('the place that labware comes from is taken until it has arrived', (t) => {
   const stage = two().stand(['a', 'd1'], ['b', 's1'])
   stage.wish('a', 'd2')
   stage.wish('b', 'd1')
-  stage.scheduler.requestRoute('a', 'a', stage.scheduler.nest('d2', 'a')!, () => undefined)
+  stage.scheduler.requestRoute('a', 'a', stage.scheduler.reserveSite('d2', 'a')!, () => undefined)
   t.same(stage.news, ['a gets d2'])
   stage.scheduler.arrive('a', 'd2')
   t.same(stage.news, ['b gets d1'])

@@ -259,7 +259,7 @@ export class Scheduler {
    * Reserves a free site of a held device for labware of this thread; `site` counts from 1. Labware that stands there already, or has a site
    * reserved, keeps it. Undefined when no site is free, or when `holder` does not hold the device any more.
    */
-  nest(device: string, thread_id: string, site?: number, holder?: string): string | undefined {
+  reserveSite(device: string, thread_id: string, site?: number, holder?: string): string | undefined {
     const sites = this.#occupancy.device(device)
     const claimant = this.#occupancy.claimant(thread_id)
     const own = sites.zones.find(({ placement }) => placement?.claimant === claimant)
@@ -363,7 +363,7 @@ export class Scheduler {
   // Going
 
   /**
-   * Requests the whole route to a position that is reserved for the thread: by a request, by `nest`, or by parking. Nothing waits on the way,
+   * Requests the whole route to a position that is reserved for the thread: by a request, by `reserveSite`, or by parking. Nothing waits on the way,
    * and nothing overtakes a request for the same part of it. Replaces the route that was requested for the same labware before.
    */
   requestRoute(

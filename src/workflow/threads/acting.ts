@@ -55,7 +55,7 @@ export async function act(
       if (to !== 'again') return passed(thread, method, to)
     } finally {
       thread.skips.delete(key)
-      thread.letGo()
+      thread.releaseDevice()
       thread.action = null
     }
   }
@@ -120,7 +120,7 @@ async function reserve(thread: LabwareThread, action: ActionRun): Promise<void> 
     }
     return device
   })
-  thread.hold(device)
+  thread.takeDevice(device)
   action.status.become('RESOLVED')
   thread.become('ACTION_LOCATION_RESOLVED')
   action.bind(device)
@@ -265,7 +265,10 @@ function rackContext(thread: Carrier, { labware_id, name, template, tips_left }:
   const position = thread.environment.scheduler.whereIs(labware_id) ?? null
   return { ...thread.context(), labware_id, labware_name: name, labware_template_name: template, position, tips_left }
 }
-/** Ends the action by what was thrown, and answers where the owner goes on. An error holds the thread until somebody decides. Throws what ends the thread. */
+/**
+ * Ends the action by what was thrown, and answers where the owner goes on. An error holds the thread until somebody decides. Throws what ends the
+ * thread.
+ */
 async function leave(thread: LabwareThread, action: ActionRun, error: unknown): Promise<ActionExit['to']> {
   const { plan } = action
   if (error instanceof Interrupt && error.kind === 'skip') {

@@ -1,4 +1,4 @@
-// One action of a method, from the moment it is wanted; a retry is a new one.
+// One action of a method, from the moment at which a thread comes to it. A retry is a new action.
 
 import { LabError } from '../../errors.ts'
 import { Signal } from '../../kit/signal.ts'
@@ -7,7 +7,7 @@ import { type ActionStatus, actionTransitions, Status } from '../statuses.ts'
 import { inputsOf } from './ahead.ts'
 import type { Carrier } from './carrier.ts'
 
-/** How it ended for those who took part. */
+/** How the action ended for the threads that took part. */
 export type Ending = 'clean' | 'left' | 'again' | 'thread_aborted'
 
 /** The method that an action belongs to, as the action knows it. */
@@ -26,12 +26,12 @@ export class ActionRun {
   readonly owner: Carrier
   readonly method: OwningMethod | null
   readonly status: Status<ActionStatus>
-  /** A device was bound, labware arrived, it began, is held up, has ended. */
+  /** Given when a device is bound, labware arrives, and when the action begins, is held by an error, or ends. */
   readonly changed = new Signal()
-  /** What must be at the device, by template. */
+  /** The templates of the labware that must be at the device. */
   readonly inputs: readonly string[]
   device: string | null = null
-  /** Whose labware is at the device, by template. */
+  /** The threads whose labware is at the device, by template. */
   readonly arrived = new Map<string, Carrier>()
   /** The error about which somebody must decide. */
   heldBy: string | null = null
@@ -71,11 +71,12 @@ export class ActionRun {
     this.#tell()
   }
 
-  /** Where labware of the thread goes at the device, reserved for it. Throws `conflict` when all sites are taken. */
+  /** Reserves a site of the device for the labware of a thread. Throws `conflict` when all sites are taken. */
   positionFor(thread: Carrier): string {
     const { device, plan } = this
     const site = 'sites' in plan.action ? plan.action.sites[thread.labware.template] : undefined
-    const position = device === null ? undefined : thread.environment.scheduler.nest(device, thread.thread_id, site, this.owner.thread_id)
+    const position =
+      device === null ? undefined : thread.environment.scheduler.reserveSite(device, thread.thread_id, site, this.owner.thread_id)
     if (position === undefined) throw new LabError('conflict', `there is no free site at ${device} for ${thread.labware.name}`)
     return position
   }
@@ -85,7 +86,7 @@ export class ActionRun {
     this.#tell()
   }
 
-  /** Its labware is elsewhere, and has to come anew. Nothing changes once the body has begun. */
+  /** Notes that a thread's labware was taken away, and has to come anew. Nothing changes once the body has begun. */
   takenAway(thread: Carrier): void {
     if (this.status.isTerminal || this.status.current === 'EXECUTING_ACTION') return
     if (this.arrived.get(thread.labware.template) !== thread) return
@@ -98,7 +99,7 @@ export class ActionRun {
     this.#tell()
   }
 
-  /** Those who take part wait with it for a decision. */
+  /** Holds the threads that take part while somebody decides about the error; null ends that. */
   hold(why: string | null): void {
     this.heldBy = why
     this.#tell()

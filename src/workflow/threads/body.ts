@@ -23,14 +23,14 @@ import type { LabwareThread } from './thread.ts'
 export class BodyRun {
   readonly #thread: LabwareThread
   readonly #action: ActionRun
-  /** A decision made in the body: code that catches it is not rid of it. */
-  #left: ActionExit | Interrupt | undefined
-  /** Calls of the context that have not been answered. While there are none, the body itself is at work. */
+  /** The exit that a decision in the body wants. Code that catches it leaves the action all the same. */
+  #exit: ActionExit | Interrupt | undefined
+  /** How many calls of the context are under way. While there are none, the body itself is at work. */
   #calls = 0
   #release: (() => void) | undefined
-  /** The code has returned, and calls of it are still out. */
+  /** Called when the last call has ended after the code has returned. */
   #whenAnswered: (() => void) | undefined
-  /** What one of these failed with. */
+  /** The error of a call for which the code did not wait. */
   #forgotten: unknown
 
   constructor(thread: LabwareThread, action: ActionRun) {
@@ -42,20 +42,20 @@ export class BodyRun {
     const { action, kind } = this.#action.plan
     try {
       await bodies[kind](this, action as never)
-      if (this.#left) throw this.#left
+      if (this.#exit) throw this.#exit
     } catch (error) {
-      throw this.#left ?? (this.#thread.signal.aborted ? new Interrupt('abort') : error)
+      throw this.#exit ?? (this.#thread.signal.aborted ? new Interrupt('abort') : error)
     } finally {
       this.#release?.()
     }
   }
 
-  /** The operation that the action says. */
+  /** Performs the operation of the action. */
   do({ do: operation, with: params }: Do): Promise<unknown> {
     return this.call(operation, namesVariable(params) ? this.#filledIn(params) : params)
   }
 
-  /** What an operator put in names variables at which nobody has looked; and what a device takes may have been changed while the service was away. */
+  /** Fills in the variables, and checks the values: an inserted action was not checked, and the limits of a device may have changed since. */
   #filledIn(params: Do['with']): Record<string, unknown> {
     const { execution, origin } = this.#thread
     const { plan, device } = this.#action
@@ -71,7 +71,7 @@ export class BodyRun {
     return values
   }
 
-  /** One operation of the bound device. Where it fails, or takes too long, somebody decides. */
+  /** Performs one operation of the bound device. Where that fails, or takes too long, somebody decides. */
   async call(operation: string, params: Record<string, unknown>): Promise<unknown> {
     const { device, plan } = this.#action
     const { signal, environment } = this.#thread
@@ -117,7 +117,7 @@ export class BodyRun {
     }
   }
 
-  /** The call goes on while somebody decides about it; what is decided has been done when this answers. */
+  /** Holds the thread while a late call goes on, and carries out what somebody decides about it. */
   async #late(call: DeviceCall, operation: string, allowed_s: number): Promise<LateVerdict> {
     const thread = this.#thread
     const { device, plan } = this.#action
@@ -148,7 +148,7 @@ export class BodyRun {
     return verdict
   }
 
-  /** Throws what ends the thread, when the device has let go. */
+  /** Waits for a decision about a late call. Throws what ends the thread, once the device has stopped. */
   async #verdictOnLate(
     call: DeviceCall,
     { incident_id, what, why }: { incident_id: string; what: string; why: string },
@@ -174,7 +174,7 @@ export class BodyRun {
     }
   }
 
-  /** Answers whether the call is to be made again. Throws what leaves the body. */
+  /** Holds the thread because a call has failed. Answers whether the call is made again. Throws what leaves the body. */
   async #failed(operation: string, error: unknown): Promise<boolean> {
     const thread = this.#thread
     const action = this.#action
@@ -205,14 +205,14 @@ export class BodyRun {
     }
   }
 
-  /** A device may take less than it was known to when the values of variables were held against that. */
+  /** The category of an error: a device may refuse the value of a variable, since its limits have changed. */
   #categoryOf(error: unknown): IncidentCategory {
     const { plan } = this.#action
     const isRefused = error instanceof LabError && error.code === 'invalid'
     return isRefused && plan.kind === 'do' && namesVariable(plan.action.with) ? 'VARIABLE_VALIDATION' : categoryOf(error, 'ACTION_FAILED')
   }
 
-  /** Labware may have been taken away from the device meanwhile. */
+  /** Answers why the call cannot be made again: labware may have been taken away from the device. */
   #whyNotAgain(): string | undefined {
     const { arrived, device } = this.#action
     const { scheduler } = this.#thread.environment
@@ -224,7 +224,7 @@ export class BodyRun {
     return undefined
   }
 
-  /** Resolves with the latest once there is one that this thread has not seen. */
+  /** Resolves with the latest custom event of this name that the thread has not seen. */
   waitFor(name: string, timeout: number): Promise<Published> {
     const { execution, seen, environment } = this.#thread
     return this.#patiently({ kind: 'event', what: `custom event ${name}` }, (resolve, reject) => {
@@ -276,7 +276,7 @@ export class BodyRun {
     this.#thread.execution.emitCustom(name, { value, data }, this.#action.method?.participants.length ? null : this.#thread.thread_id)
   }
 
-  /** Code runs with a context; while it is at work by itself, virtual time stands still. */
+  /** Runs code with a context. While the code itself is at work, virtual time stands still. */
   async code(code: Code): Promise<void> {
     this.#release = this.#thread.environment.steps.hold()
     try {
@@ -286,7 +286,7 @@ export class BodyRun {
     }
   }
 
-  /** What the code did not wait for is waited for here: a device that still works is nothing to go on from. */
+  /** Waits for the calls for which the code did not wait: the thread must not go on while a device still works. */
   async #answered(): Promise<void> {
     if (this.#calls === 0) return
     this.#release?.()
@@ -296,7 +296,7 @@ export class BodyRun {
     if (this.#forgotten !== undefined) throw this.#forgotten
   }
 
-  /** Waits where a pause may land, and goes on waiting after it. */
+  /** Waits, and goes on waiting after each pause. */
   async #patiently<Value>(
     waiting: Parameters<LabwareThread['wait']>[0],
     begin: (resolve: (value: Value) => void, reject: (error: unknown) => void) => () => void,
@@ -313,16 +313,16 @@ export class BodyRun {
     })
   }
 
-  /** A call out of the body: time may go on meanwhile. */
+  /** Makes a call out of the body; time may go on meanwhile. */
   async #outside<Value>(work: () => Promise<Value>): Promise<Value> {
-    if (this.#left) throw this.#left
+    if (this.#exit) throw this.#exit
     const isCode = this.#release !== undefined
     this.#calls++
     if (isCode) this.#release!()
     try {
       return await work()
     } catch (error) {
-      if (error instanceof ActionExit || error instanceof Interrupt) this.#left = error
+      if (error instanceof ActionExit || error instanceof Interrupt) this.#exit = error
       if (this.#whenAnswered) this.#forgotten ??= error
       throw error
     } finally {

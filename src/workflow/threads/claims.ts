@@ -85,13 +85,13 @@ function useOf(thread: LabwareThread, plan: ActionPlan, next?: readonly Next[]):
   }
 }
 
-/** Until it goes elsewhere. */
+/** How long the labware stays at a device until it goes elsewhere, s; undefined where nobody knows. */
 function stay(thread: LabwareThread, actions: readonly Next[], device: string): number | undefined {
   let sum = 0
   for (const [i, action] of actions.entries()) {
     if (action === 'unknown') return undefined
     if (i > 0 && action.devices.length > 0 && !action.devices.includes(device)) break
-    // It may have to wait there until it can begin.
+    // The labware may have to wait there until the action can begin.
     if (i > 0 && windowAfter(action, thread.labware.template) !== undefined) return undefined
     const seconds = action.kind === 'emit' ? 0 : secondsAt(thread, action, device)
     if (seconds === undefined) return undefined
@@ -100,13 +100,13 @@ function stay(thread: LabwareThread, actions: readonly Next[], device: string): 
   return sum
 }
 
-/** What comes, as far as that is certain; `unknown` takes a time that nobody knows. */
+/** An action to come; `unknown` is one that may not come, or takes a time that nobody knows. */
 type Next = ActionPlan | 'unknown'
 
 /** Looking further costs more than it tells. */
 const farthest = 12
 
-/** What the thread's labware does after the action that it is in. */
+/** The actions to come for the thread's labware after the one that it is in. */
 function following({ method, frames, labware }: LabwareThread): readonly Next[] {
   const next: Next[] = []
   const add = (action: ActionPlan) => next.push(isCertain(action, labware.template) ? action : 'unknown')
@@ -119,7 +119,7 @@ function following({ method, frames, labware }: LabwareThread): readonly Next[] 
       if (!actions) return next
       for (const action of actions) add(action)
     }
-    // Whether it goes round again, nobody knows.
+    // Nobody knows whether the loop goes round again.
     if (isLoop) return next
   }
   return next
@@ -130,13 +130,13 @@ function actionsIn(step: StepPlan): readonly ActionPlan[] | undefined {
   return step.kind === 'action' ? [step.action] : undefined
 }
 
-/** What waits for people, for events or for other labware takes a time that nobody knows. */
+/** Whether the action certainly comes: one that waits for people, events or other labware takes a time that nobody knows. */
 function isCertain(action: ActionPlan, labware: string): boolean {
   if (action.kind === 'emit') return true
   return (action.kind === 'do' || action.kind === 'code') && action.devices.length > 0 && takes(action, labware, labware)
 }
 
-/** Where nothing real is driven everything is known; elsewhere what is declared or was learned. */
+/** How long an action takes at a device, s. In PURE_SIM that is always known; elsewhere only if it is declared or was learned. */
 function secondsAt({ execution, environment, origin }: LabwareThread, plan: ActionPlan, device: string): number | undefined {
   if (plan.kind !== 'do') return plan.seconds
   const known = execution.workflow.topology.devices.get(device)

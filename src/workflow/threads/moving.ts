@@ -14,8 +14,8 @@ import { secondsAt } from './run_environment.ts'
 import type { LabwareThread } from './thread.ts'
 
 /**
- * After a restart: what is in a gripper goes back to where it was picked, which is its own still. The way that it had is lost, and with
- * a full gripper whoever is wanted first could not come by.
+ * After a restart: sets labware in a gripper back where it was picked; that position is still reserved for it. Its route is lost, and a full
+ * gripper would block the thread that must move first.
  */
 export async function setBack(thread: LabwareThread): Promise<void> {
   const { labware, environment } = thread
@@ -25,13 +25,13 @@ export async function setBack(thread: LabwareThread): Promise<void> {
   thread.become('AWAITING_MOVE_RESERVATION')
   thread.become('AWAITING_MOVE_TARGET_AVAILABILITY')
   thread.become('MOVING')
-  // By hand, meanwhile.
+  // A person may have taken the labware out meanwhile.
   if (labware.held_by !== null) await ride(thread, { from: position, to: position, transporter: labware.held_by })
   knowsBetter(thread)
   environment.scheduler.reachedIn(thread.thread_id)
 }
 
-/** Where it was being put down when the service ended it does not stand, or it is known to. */
+/** Ends the uncertainty about a move that the end of the service cut off: somebody has said where the labware is, or it was set back. */
 export function knowsBetter(thread: LabwareThread): void {
   const { placing, environment, thread_id } = thread
   thread.placing = null
@@ -41,7 +41,7 @@ export function knowsBetter(thread: LabwareThread): void {
   if (placing !== null) environment.scheduler.letGo(thread_id, placing)
 }
 
-/** One hop, as often as it takes: each attempt is a new move. */
+/** Makes one hop, as often as it takes: each attempt is a new move. */
 export async function ride(thread: LabwareThread, hop: Hop): Promise<void> {
   const { scheduler } = thread.environment
   const { labware } = thread
@@ -69,8 +69,8 @@ export async function ride(thread: LabwareThread, hop: Hop): Promise<void> {
         if (interrupt instanceof Interrupt) mayBeInGripper(thread, move)
         throw interrupt
       }
-      // Whoever put it elsewhere took it out of the gripper.
-      if (scheduler.whereIs(labware.labware_id) !== hop.from) letGo(thread)
+      // A person who put the labware elsewhere took it out of the gripper.
+      if (scheduler.whereIs(labware.labware_id) !== hop.from) outOfGripper(thread)
       if (!isThere() && scheduler.whereIs(labware.labware_id) === hop.from) continue
       scheduler.reachedIn(thread.thread_id)
       return
@@ -81,7 +81,7 @@ export async function ride(thread: LabwareThread, hop: Hop): Promise<void> {
   }
 }
 
-/** Throws `conflict`, for somebody to look: a real storage may have brought up its next one, and one would be put upon the other. */
+/** Throws `conflict` where a person must look first: a real storage may have brought up its next labware, and one would be put upon the other. */
 function mayGoBack({ labware, environment, picking }: LabwareThread, { to, transporter }: Hop): void {
   // Without drivers there is no gripper to look at.
   if (picking && environment.mode !== 'PURE_SIM')
@@ -110,8 +110,8 @@ function mayBeInGripper(thread: LabwareThread, { hop: { transporter } }: MoveRun
 }
 
 /**
- * Whether the labware may be in the gripper although nothing says so yet: it is being picked up, or that failed, and nobody has said where
- * it is. Not once another thread has begun to pick with the transporter, which its gripper would not have allowed, nor on the clock alone.
+ * Whether the labware may be in the gripper although `held_by` does not say so: it is being picked up, or the pick failed, and nobody has said where
+ * it is. False once another thread has begun to pick with the transporter, which a full gripper would not allow, and in PURE_SIM.
  */
 export function mayBePicked({ move, labware, environment }: LabwareThread): boolean {
   if (move === null) return false
@@ -120,7 +120,7 @@ export function mayBePicked({ move, labware, environment }: LabwareThread): bool
   return move.hasFailedPick && isWhereItWas && environment.mode !== 'PURE_SIM'
 }
 
-/** A pick failed in the midst of the motion: so it stays until a pick of another thread begins with the transporter. */
+/** Notes that a pick failed in the midst of the motion, until a pick of another thread begins with the transporter. */
 function failedToPick(thread: LabwareThread, move: MoveRun): void {
   move.hasFailedPick = true
   thread.environment.failedPicks.set(move.hop.transporter, () => {
@@ -129,14 +129,14 @@ function failedToPick(thread: LabwareThread, move: MoveRun): void {
   })
 }
 
-/** The gripper is empty: what another thread failed to pick with it stands where it stood. */
+/** Begins to pick. The gripper is empty then: labware that another thread failed to pick with it stands where it stood. */
 function beginsToPick({ environment }: LabwareThread, { hop, status }: MoveRun): void {
   environment.failedPicks.get(hop.transporter)?.()
   environment.failedPicks.delete(hop.transporter)
   status.become('PICKING')
 }
 
-/** Where the labware of a thread may be now: the gripper that may have it, and the position where it may stand already. */
+/** Answers where the labware of a thread may be now: the gripper that may have it, and the position where it may stand already. */
 export function mayBe(thread: LabwareThread): Pick<Labware, 'held_by' | 'placing'> {
   const { labware, move, placing } = thread
   const held_by = labware.held_by ?? (mayBePicked(thread) ? move!.hop.transporter : null)
@@ -238,21 +238,21 @@ async function carry(thread: LabwareThread, move: MoveRun, isThere: () => boolea
       for (const position of [from, to]) await open(position)
       beginsToPick(thread, move)
       move.picked_ms = environment.clock.now()
-      await kept(thread)
+      await persisted(thread)
       await equipment.carry(transporter, 'pick', from, signal)
       labware.held_by = transporter
     }
     move.status.become('PLACING')
     move.isPlacing = true
-    await kept(thread)
+    await persisted(thread)
     await equipment.carry(transporter, 'place', to, signal)
-    // In one go: whoever is kept in between would have it stand where it was picked.
+    // In one turn: a run that is persisted in between would have the labware stand where it was picked.
     labware.held_by = null
     if (!isThere()) scheduler.arrive(labware.labware_id, to)
     if (environment.mode !== 'PURE_SIM' && move.picked_ms !== null)
       environment.durations?.carried(transporter, secondsAt(transporter, move.picked_ms, environment))
   } catch (error) {
-    // Before the transporter is given back: nobody else may have it while its gripper may be full.
+    // This comes before the transporter is given back: no other thread may have it while its gripper may be full.
     if (signal.aborted && move.picked_ms !== null && scheduler.whereIs(labware.labware_id) === from) labware.held_by ??= transporter
     if (signal.aborted) mayStandThere(thread, move)
     // An arm that refused has not moved.
@@ -260,14 +260,14 @@ async function carry(thread: LabwareThread, move: MoveRun, isThere: () => boolea
     throw error
   } finally {
     letGo?.()
-    // Where it broke off in a motion, the arm may still be in the device.
+    // An arm that broke off in a motion may still be in the device.
     if ((move.picked_ms === null && !move.isPlacing) || isThere()) scheduler.reachedIn(thread.thread_id)
-    // What is in its gripper is nobody else's to carry on.
+    // A thread keeps the transporter while its labware is in the gripper.
     if (labware.held_by !== transporter) scheduler.giveBack(transporter, thread.thread_id)
   }
 }
 
-/** Keeps the transporter, and the devices into which it reaches, for the execution; the answer lets go of them. Throws `locked`. */
+/** Leases the transporter, and the devices into which it reaches, to the execution. The returned function ends the leases. Throws `locked`. */
 function holdAll({ environment, execution }: LabwareThread, { from, to, transporter }: Hop): () => void {
   const devices = [from, to].flatMap((position) => environment.scheduler.graph.positions.get(position)?.device ?? [])
   const held: (() => void)[] = []
@@ -283,9 +283,12 @@ function holdAll({ environment, execution }: LabwareThread, { from, to, transpor
   return letGo
 }
 
-/** Should the power fail from here on, the card knows where it may be; where that cannot be written, nothing else would be better. */
-async function kept({ execution }: LabwareThread): Promise<void> {
-  await execution.journal?.kept().catch(() => undefined)
+/**
+ * Persists the run, so that after a power cut it is known where the labware may be. Where that cannot be written, the motion goes on: nothing
+ * else would be better.
+ */
+async function persisted({ execution }: LabwareThread): Promise<void> {
+  await execution.journal?.persisted().catch(() => undefined)
 }
 
 /** Throws `conflict` when another gripper has the labware, or a thread that has ended left something in this one. */
@@ -299,7 +302,8 @@ function mustBeEmpty(transporter: string, { environment, labware }: LabwareThrea
   )
 }
 
-function letGo({ labware, environment, thread_id }: LabwareThread): void {
+/** The labware is in no gripper: somebody has taken it out. */
+function outOfGripper({ labware, environment, thread_id }: LabwareThread): void {
   if (labware.held_by === null) return
   const transporter = labware.held_by
   labware.held_by = null

@@ -11,7 +11,8 @@ export type Decision = (typeof decisions)[number]
 export type GoesOn = 'here' | 'on' | ActionExit['to'] | 'thread'
 
 /**
- * The places where an error holds a thread, and where each decision that is possible there has it go on. `MOVE` honours CONTINUE only when the labware
+ * The places where an error holds a thread, and where each decision that is possible there has it go on. `MOVE` honours CONTINUE only when the
+ * labware
  * is known to be where it was going. At `ACTION_RESOLUTION` and `DEADLOCK` nothing is bound yet: to abort the action or the method ends the
  * thread. At `DEVICE_TIMEOUT` the call goes on meanwhile (see `LateCalls`), and CONTINUE cuts it off. At `RESTART` the service ended during an
  * action, and resuming the thread is RETRY.

@@ -12,21 +12,22 @@ type Answer = { granted: Candidate | undefined } | { position: string; again: Ag
 
 export type ThreadRequest = Pick<Request, 'candidates' | 'after' | 'use' | 'keeps'> & {
   what: string
-  /** See `Ask`; looked up anew when `guests` tells. */
+  /** See `Request`; looked up anew when `guests` tells. */
   inputs?(): readonly string[]
   guests?: Signal
   /** Its labware may be parked elsewhere meanwhile; true by default. */
   mayPark?: boolean
   priority?: Request['priority']
-  /** It cannot be had at once. */
+  /** Called when nothing can be granted at once. */
   onWait?(): void
-  /** Calls when it is not needed any more; the answer calls that off. */
+  /** Calls `tell` when the request is no longer needed. The returned function calls that off. */
   unless?(tell: () => void): () => void
 }
 
 /**
- * Resolves with what was granted, or without when it is not needed any more. Where threads wait for each other and there is no room,
- * somebody has to decide. Rejects with `conflict` when there is no way there, whoever makes room.
+ * Requests one of several places, and resolves with the one that was granted; with undefined when none is needed any longer. In a deadlock that
+ * cannot be
+ * resolved somebody has to decide. Rejects with `conflict` when there is no way there.
  */
 export function request(
   thread: LabwareThread,
@@ -109,7 +110,7 @@ async function decideDeadlock(thread: LabwareThread, stuck: string): Promise<voi
   thread.recovered()
 }
 
-/** The scheduler knows threads by id. */
+/** Replaces ids by names: the scheduler knows threads by id. */
 function inNames(text: string, { execution, environment }: LabwareThread): string {
   return text.replace(/\b(labware|thread) ([\w-]+)/g, (whole, kind: string, id: string) => {
     const name = kind === 'labware' ? environment.labware.get(id)?.name : execution.find(id)?.name
@@ -117,7 +118,7 @@ function inNames(text: string, { execution, environment }: LabwareThread): strin
   })
 }
 
-/** Waits for others while the labware stands where it is; meanwhile it may be put out of the way. */
+/** Waits for others. Meanwhile the labware may be parked out of their way. */
 export async function idle<Value>(
   thread: LabwareThread,
   waiting: Parameters<LabwareThread['wait']>[0],
@@ -143,7 +144,7 @@ export async function idle<Value>(
           reject(error)
         },
       )
-      // Whoever has something to do is not in the way for long.
+      // A thread that goes on at once needs no parking.
       if (isOver) return callOff
       const out = parkable(thread, (position, again) => {
         callOff()
@@ -169,8 +170,9 @@ export async function idle<Value>(
 }
 
 /**
- * The whole way is granted at once, so that nothing ever waits where it blocks others. A stop waits for the arrival. `reserve` answers the
- * position to go to, each time anew. Throws `conflict` when that is not kept for it any more.
+ * Brings the labware to a position that is reserved for it. The whole route is granted at once, so that nothing waits where it blocks others. A
+ * stop waits
+ * for the arrival. `reserve` answers the position each time anew. Rejects with `conflict` when the position is reserved no longer.
  */
 export async function goTo(thread: LabwareThread, reserve: string | (() => string)): Promise<void> {
   const { scheduler } = thread.environment
@@ -179,7 +181,7 @@ export async function goTo(thread: LabwareThread, reserve: string | (() => strin
   for (;;) {
     const position = typeof reserve === 'string' ? reserve : reserve()
     if (scheduler.whereIs(labware_id) === position) return
-    // Somebody put it there by hand, and then elsewhere: that used the reservation up.
+    // A person put the labware there, and then elsewhere: that used the reservation up.
     if (scheduler.position(position).reserved_for !== thread_id)
       throw new LabError('conflict', `${position} is kept for ${labware.name} no longer, which was put elsewhere by hand; try again`)
     mustLead(thread, position, [{ position }])
@@ -206,12 +208,12 @@ export async function goTo(thread: LabwareThread, reserve: string | (() => strin
       if (error instanceof ActionExit) travel?.withdraw()
       throw error
     }
-    // Over already, unless somebody put the labware elsewhere, or there.
+    // The route has ended already, unless a person moved the labware.
     travel?.withdraw()
   }
 }
 
-/** Throws `conflict` where somebody has carried it to a place from which there is no way to any of these. */
+/** Throws `conflict` where no way leads from the labware's position to any of the candidates: somebody has carried it there. */
 export function mustLead({ thread_id, labware, environment }: LabwareThread, what: string, candidates: readonly Candidate[]): void {
   if (environment.scheduler.canReach(thread_id, candidates)) return
   const from = environment.scheduler.whereIs(labware.labware_id)

@@ -17,11 +17,11 @@ export type RunEnvironment = {
   readonly steps: StepQueue
   readonly scheduler: Scheduler
   readonly equipment: Equipment
-  /** Whatever stands somewhere. */
+  /** The labware on the deck, by id. */
   readonly labware: Map<string, Labware>
-  /** What was learned of how long things take: learned further where something is driven. */
+  /** The durations learned so far; learned further where something is driven. */
   readonly durations?: Durations | undefined
-  /** By transporter whose last pick failed: what to call when its gripper is known to be empty. */
+  /** For each transporter whose last pick failed: what to call when its gripper is known to be empty. */
   readonly failedPicks: Map<string, () => void>
   newId(): string
 }
@@ -31,7 +31,7 @@ export function secondsAt(device_id: string, since_ms: number, { clock, equipmen
   return ((clock.now() - since_ms) / 1000) * (equipment.timeScale?.(device_id) ?? 1)
 }
 
-/** Calls after so many seconds; never for 0, which is no limit. The answer calls it off. */
+/** Calls `call` after so many seconds; never for 0, which is no limit. The returned function calls it off. */
 export function timer(clock: Clock, seconds: number, call: () => void): () => void {
   return seconds === 0 ? () => {} : clock.after(seconds * 1000, call)
 }

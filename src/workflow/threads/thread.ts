@@ -29,7 +29,7 @@ import {
 import type { RunEnvironment } from './run_environment.ts'
 import type { Slots } from './slots.ts'
 
-/** What may interrupt a wait: everything, all but a pause, or only that the thread is cut off. */
+/** Which interrupts end a wait: all of them, all but a pause, or only an abort. */
 type Interruption = 'pause' | 'stop' | 'abort'
 const severity = { pause: 0, skip: 0, stop: 1, abort: 2 } as const satisfies Record<Interrupt['kind'], number>
 
@@ -49,23 +49,23 @@ const categories = {
   WAIT_EVENT_TIMEOUT: 'RECOVERABLE_TIMEOUT',
 } as const satisfies Partial<Record<PauseSite, IncidentCategory | null>>
 
-/** Why a decision cannot be taken now, beyond what the place honours. */
+/** Answers why a decision that the place allows cannot be taken now. */
 type Refuses = (decision: Decision) => string | undefined
 
 /** The answer of a person to an instruction. */
 export interface Confirmation {
-  /** Calls once it is confirmed, at once if it is. The answer calls it off. */
+  /** Calls `confirmed` once the person has confirmed, at once if that is so already. The returned function calls it off. */
   wait(confirmed: () => void): () => void
-  /** Nobody waits for it any more. */
+  /** Ends the instruction: nobody waits for the confirmation any longer. */
   withdraw(): void
 }
 
-/** What a thread uses of its run. */
+/** The part of its run that a thread uses. */
 export interface RunPorts extends Publisher {
   readonly slots: Slots
   readonly channels: Channels
   readonly lateCalls: LateCalls
-  /** What an operator put in; `opened` is called when a thread has come to steps or actions that it had not reached. */
+  /** Steps and actions that an operator inserted; `opened` is called when a thread comes to steps or actions that it had not reached. */
   readonly inserts: {
     actionAt(path: string): ActionPlan
     stepAt(path: string): StepPlan
@@ -73,8 +73,8 @@ export interface RunPorts extends Publisher {
     opened(thread: LabwareThread): void
   }
   readonly stall: { blocked(more: 1 | -1): void }
-  /** The file from which the run is taken up after a restart; `kept` resolves when the file has all that has changed. */
-  readonly journal: { changed(): void; kept(): Promise<void> } | null
+  /** The file from which the run is taken up after a restart; `persisted` resolves when the file has all that has changed. */
+  readonly journal: { changed(): void; persisted(): Promise<void> } | null
   /** Threads whose entry in the journal may be out of date. */
   readonly dirty: Set<LabwareThread>
   readonly paused: { readonly reason: 'manual' | 'system' } | null
@@ -82,7 +82,7 @@ export interface RunPorts extends Publisher {
   now(): number
   /** A thread of this run, or of another that shares its places. */
   find(thread_id: string): LabwareThread | undefined
-  /** Undefined where there is none. Throws `invalid` for a variable that the workflow does not have. */
+  /** The value of a variable; undefined where there is none. Throws `invalid` for a variable that the workflow does not have. */
   variable(name: string, submission_id: string): unknown
   emitCustom(name: string, published: Published, thread_id: string | null): void
   instruct(instruction: string, thread_id: string): Confirmation
@@ -99,9 +99,9 @@ type NewThread = {
   labware: Labware
   origin: ThreadOrigin
   startsAt: string
-  /** How far it had come, for one that is taken up again. */
+  /** The saved state of a thread that is taken up after a restart. */
   saved?: ThreadState
-  /** The status that was saved is in the log. */
+  /** Whether the saved status is in the event log. */
   isPublished?: boolean
 }
 
@@ -114,42 +114,45 @@ export class LabwareThread {
   readonly origin: ThreadOrigin
   /** The position where its labware comes onto the deck. */
   readonly startsAt: string
-  /** Any of these is its end. */
+  /** The labware ends at the first of these positions that is granted. */
   readonly ends: readonly Candidate[]
   readonly status: Status<ThreadStatus>
   readonly frames: Frame[] = []
-  /** The step that it is in. */
+  /** The step in which the thread is. */
   step: StepPlan | null = null
-  /** What an operator wants passed over, by its key (see `ahead.ts`), until it comes to it. */
+  /** The keys (`itemKey`) of steps and actions that an operator wants skipped, until the thread comes to them. */
   readonly skips: Set<string>
-  /** How often each custom event had been published when this thread last saw it. */
+  /** For each custom event: how often it had been published when this thread last saw it. */
   readonly seen = new Map<string, number>()
-  /** The method it owns and is in. */
+  /** The method that the thread owns and is in. */
   method: MethodRun | null = null
-  /** The method of another thread in which it takes part. */
+  /** The method of another thread in which this thread takes part. */
   joining: MethodRun | null = null
-  /** The action that it owns and is in. */
+  /** The action that the thread owns and is in. */
   action: ActionRun | null = null
-  /** The hop that it is on. */
+  /** The attempt at a hop that is under way. */
   move: MoveRun | null = null
-  /** Where its labware was being put down when the service ended: it may stand there already. Kept for it, until somebody knows better. */
+  /**
+   * The position where the labware was being put down when the service ended: it may stand there already. The position stays reserved until
+   * somebody says where the labware is.
+   */
   placing: string | null
-  /** Whether its labware was being picked up when the service ended: it is where it stood, or in the gripper, until somebody knows better. */
+  /** Whether the labware was being picked up when the service ended: it is where it stood or in the gripper, until somebody says where. */
   picking: boolean
-  /** That hop, under way. */
+  /** Resolves when the hop that is under way has ended. */
   carrying: Promise<void> | null = null
-  /** What it was doing when the service ended: done, begun, or not at all, nobody knows. */
+  /** The action that the end of the service interrupted: nobody knows whether it was done. */
   interrupted: Interrupted | null
-  /** Where an operator wants an action done again, by the path of its plan; until it is done, or somebody decides otherwise. */
+  /** The device at which an operator wants an action done again, by the path of its plan; until it is done, or somebody decides otherwise. */
   retryOn: { path: string; device: string } | null
-  /** What somebody decided about that. */
+  /** Where the thread goes on from the interrupted action, as somebody has decided. */
   #afterRestart: GoesOnFrom<'RESTART'> | 'thread' = 'here'
-  /** The device that it holds for its action. */
+  /** The device that the thread has for its action. */
   device: string | null = null
   pause_reason: PauseReason | null = null
   last_error: string | null = null
   waiting: Waiting | null = null
-  /** Its labware's next action must begin within a time. */
+  /** The window within which the labware's next action must begin. */
   window: Window | null = null
   /** The owner about whose error somebody must decide; this thread takes part in its action. */
   following: LabwareThread | null = null
@@ -159,10 +162,10 @@ export class LabwareThread {
   #decide: ((going: GoesOn) => void) | null = null
   #refuses: Refuses = () => undefined
   #resume: (() => void) | null = null
-  /** The key of what it waits in, as long as that may be skipped. */
+  /** The key of the step or action in which the thread waits, as long as that may be skipped. */
   #skippable: string | null = null
   #hasSetOff = false
-  #letGo: (() => void) | undefined
+  #endLease: (() => void) | undefined
   readonly #cutOff = new AbortController()
 
   constructor(execution: RunPorts, plan: ThreadPlan, { name, labware, origin, startsAt, saved, isPublished = false }: NewThread) {
@@ -194,39 +197,39 @@ export class LabwareThread {
     return this.status.isTerminal
   }
 
-  /** Aborted when the thread is cut off: what it does at a device is halted. */
+  /** The signal that is aborted when the thread is cut off: a device that works for it is halted. */
   get signal(): AbortSignal {
     return this.#cutOff.signal
   }
 
-  /** The place where an error holds it, if one does. */
+  /** The place where an error holds the thread, if one does. */
   get pausedAt(): PauseSite | null {
     return this.#site
   }
 
-  /** Where a decision is wanted: an error holds it, or a restart does that came in the midst of an action. */
+  /** The place where a decision is wanted: an error holds the thread, or a restart that came in the midst of an action. */
   get undecidedAt(): PauseSite | null {
     return this.#site ?? (this.interrupted && this.#resume ? 'RESTART' : null)
   }
 
-  /** What can be decided about what holds it; one that takes part has its owner's error. */
+  /** The decisions that are possible now. A thread that takes part in an action has those of the owner. */
   get decisions(): readonly Decision[] {
     if (this.following) return this.following.decisions
     return this.undecidedAt ? decisionsAt(this.undecidedAt) : []
   }
 
-  /** Whether it waits or has ended: only others change it then, and mark it as dirty. */
+  /** Whether the thread waits or has ended: then only others change it, and mark it as dirty. */
   get isResting(): boolean {
     return this.waiting !== null || this.isOver || !this.#hasSetOff
   }
 
-  /** It goes on from where it is. */
+  /** The thread begins, or goes on after a restart. */
   setsOff(): void {
     this.#hasSetOff = true
     this.touch()
   }
 
-  /** Its entry in the journal is out of date. */
+  /** Marks the thread's entry in the run journal as out of date. */
   touch(): void {
     this.execution.dirty.add(this)
   }
@@ -240,7 +243,7 @@ export class LabwareThread {
     return { ...execution.context(), thread_id, thread_name: name, template_name: plan.name, pause_reason, last_error }
   }
 
-  /** A stop wins over all that a thread still goes through. */
+  /** Sets the status. A thread that is stopping takes only a terminal one. */
   become(status: ThreadStatus): void {
     if (this.status.current === 'STOPPING' && !isTerminal(threadTransitions, status)) return
     this.status.become(status)
@@ -259,7 +262,7 @@ export class LabwareThread {
 
   /**
    * Waits for something that others do. `begin` is given what ends the wait, which it may call at once, and answers how to
-   * call it off. The thread goes on in one of the next turns. Rejects with an `Unwind` when it is to pause, stop or be cut off.
+   * call it off. The thread goes on in one of the next turns. Rejects with an `Interrupt` when it is to pause, stop or be cut off.
    */
   wait<Value>(
     { kind, what, obstacles = () => [], interruptedBy = 'pause', awaits }: WaitFor,
@@ -272,7 +275,7 @@ export class LabwareThread {
         if (isOver) return
         isOver = true
         if (this.waiting && isBlocked(this.waiting)) this.execution.stall.blocked(-1)
-        // From this moment on it will go on by itself, whatever it has yet to hear.
+        // From this moment on the thread goes on by itself, even before it is called.
         if (awaits) scheduler.awaits(this.thread_id, [])
         if (kind === 'event') scheduler.hears(this.thread_id, false)
         if (kind === 'operator') scheduler.holdUp(this.thread_id, false)
@@ -295,20 +298,20 @@ export class LabwareThread {
         callOff()
         end(() => reject(interrupt))
       }
-      // Any of these may let others go on, who end this wait.
+      // Each of these calls may let other threads go on, which end this wait.
       if (awaits) scheduler.awaits(this.thread_id, awaits())
-      // What it waits for may need what is booked for it.
+      // What the thread waits for may need a device that is reserved for the thread.
       if (!isOver && (kind === 'event' || kind === 'operator')) scheduler.cancelReservations(this.thread_id)
       if (!isOver && kind === 'event') scheduler.hears(this.thread_id, true)
       if (!isOver && kind === 'operator') scheduler.holdUp(this.thread_id, true)
       if (isOver) return
-      // Whoever heard that it waits may have wanted it to do something else.
+      // A callback may have paused or ended the thread meanwhile.
       const since = this.#interrupting(interruptedBy)
       if (since) this.#interrupt?.(since)
     })
   }
 
-  /** Where a thread may be held: it pauses here if it is to, and throws if it is to end. */
+  /** Pauses the thread if it is to pause. Throws an `Interrupt` if it is to end. */
   async safePoint(then: ThreadStatus = 'RESOLVING_ACTION_LOCATION'): Promise<void> {
     for (;;) {
       const wanted = this.#interrupting('pause')
@@ -318,7 +321,7 @@ export class LabwareThread {
     }
   }
 
-  /** Does it, as often as it is interrupted by a pause; each time after the pause is over. */
+  /** Runs `work`, and runs it again after each pause that interrupts it. */
   async pausable<Value>(work: () => Promise<Value>): Promise<Value> {
     for (;;) {
       await this.safePoint()
@@ -330,7 +333,7 @@ export class LabwareThread {
     }
   }
 
-  /** Does what may be skipped as long as it waits in it: then it rejects with an `Unwind`. */
+  /** Runs `work`, which an operator may skip while the thread waits in it: then this rejects with an `Interrupt`. */
   async skippable<Value>(key: string, work: () => Promise<Value>): Promise<Value> {
     this.#skippable = key
     try {
@@ -340,7 +343,7 @@ export class LabwareThread {
     }
   }
 
-  /** What has this key is passed over: at once if the thread waits in it, else when it comes to it. */
+  /** Skips the step or action with this key: at once if the thread waits in it, else when the thread comes to it. */
   skip(key: string): void {
     this.skips.add(key)
     this.touch()
@@ -351,7 +354,7 @@ export class LabwareThread {
     return this.#skippable === key
   }
 
-  /** Does it until it succeeds. Where it fails somebody decides, and each time it is done again. */
+  /** Runs `work` until it succeeds. An error holds the thread until somebody decides; then `work` is run again. */
   async insist<Value>(site: keyof typeof categories, work: () => Promise<Value>): Promise<Value> {
     for (;;) {
       try {
@@ -380,7 +383,7 @@ export class LabwareThread {
   async #hold(reason: 'manual' | 'system', then: ThreadStatus): Promise<void> {
     this.pause_reason = reason
     this.environment.scheduler.cancelReservations(this.thread_id)
-    // Whoever hears of it may end it at once.
+    // A subscriber may end the pause at once.
     const resumed = new Promise<void>((resolve, reject) => {
       this.#resume = () => this.environment.steps.push(resolve)
       this.waiting = { kind: 'operator', what: this.#whyHeld(reason), since_ms: this.environment.clock.now(), obstacles: () => [] }
@@ -400,7 +403,7 @@ export class LabwareThread {
       this.#interrupt = null
       this.pause_reason = null
     }
-    // An end keeps its cause.
+    // A thread that ends keeps its error.
     if (this.#afterRestart === 'thread') throw new Interrupt('abort')
     if (reason === 'system') this.last_error = null
     this.become(then)
@@ -428,8 +431,8 @@ export class LabwareThread {
     }
     this.#site = site
     this.#refuses = refuses
-    // Whoever is to put it right must get at the device.
-    this.#letGo?.()
+    // The lease ends, so that a person can mend and initialize the device.
+    this.#endLease?.()
     this.environment.scheduler.cancelReservations(this.thread_id)
     this.pause_reason = 'error'
     this.last_error = messageOf(error)
@@ -465,50 +468,50 @@ export class LabwareThread {
       this.#interrupt = null
       this.#site = null
       this.pause_reason = null
-      this.#keep()
+      this.#leaseDevice()
       if (isSkipped) this.recovered()
     }
   }
 
-  /** Where the thread goes on after the action that a restart interrupted, if it is this one and is not to be done again. Asked once. */
+  /** Answers where the thread goes on after the action at `path`, if a restart interrupted that and it is not to be done again. Can be asked once. */
   leftByRestart(path: string): Exclude<ActionExit['to'], 'again'> | undefined {
     if (this.interrupted?.path !== path) return undefined
     this.interrupted = null
     return this.#afterRestart === 'here' || this.#afterRestart === 'thread' ? undefined : this.#afterRestart
   }
 
-  /** The device is ours until `letGo`. */
-  hold(device: string): void {
+  /** The thread has the device until `releaseDevice`. */
+  takeDevice(device: string): void {
     this.device = device
-    this.#keep()
+    this.#leaseDevice()
   }
 
-  letGo(): void {
+  releaseDevice(): void {
     if (this.device === null) return
-    this.#letGo?.()
+    this.#endLease?.()
     this.environment.scheduler.release(this.thread_id, this.device)
     this.device = null
   }
 
-  #keep(): void {
+  #leaseDevice(): void {
     const { equipment } = this.environment
-    this.#letGo = this.device === null ? undefined : equipment.hold?.(this.device, this.execution.execution_id)
+    this.#endLease = this.device === null ? undefined : equipment.hold?.(this.device, this.execution.execution_id)
   }
 
-  /** The error has been dealt with. */
+  /** Ends the error that held the thread, which takes the status `then`. A run that is paused pauses the thread again. */
   recovered(then: ThreadStatus = 'RESOLVING_ACTION_LOCATION'): void {
     this.last_error = null
     if (this.execution.paused) this.pause(this.execution.paused.reason)
     this.become(then)
   }
 
-  /** The error has been dealt with by leaving the action: the answer is to be thrown through it. */
+  /** Ends the error that held the thread by leaving the action. The caller throws the answer. */
   leaves(to: ActionExit['to']): ActionExit {
     this.recovered()
     return new ActionExit(to)
   }
 
-  /** Takes effect at the next safe point; never in a device call or a move. Answers whether it changed anything. */
+  /** Pauses the thread at the next safe point; never in a device call or a move. Answers whether that changed anything. */
   pause(reason: 'manual' | 'system'): boolean {
     if (this.isOver || this.isStopping || this.#wanted.pause || this.#site) return false
     this.#wanted.pause = reason
@@ -516,7 +519,7 @@ export class LabwareThread {
     return true
   }
 
-  /** Ends a pause, also one that has not begun. Throws `conflict` where an error holds it. */
+  /** Ends a pause, also one that has not begun. Throws `conflict` where an error holds the thread. */
   resume(): boolean {
     if (this.#site) {
       throw new LabError(
@@ -531,8 +534,9 @@ export class LabwareThread {
   }
 
   /**
-   * Decides about the error that holds it; `on`: and where the action is done again. Throws `conflict` when none holds it, or for a decision
-   * that is not honoured there.
+   * Decides about the error that holds the thread. `on` is the device at which the action is done again. Throws `conflict` when no error holds
+   * it, or for a
+   * decision that is not possible there.
    */
   recover(decision: Decision, on?: { path: string; device: string }): void {
     if (this.following) {
@@ -547,7 +551,7 @@ export class LabwareThread {
     }
     const refusal = site === 'RESTART' ? undefined : this.#refuses(decision)
     if (refusal && !on) throw new LabError('conflict', refusal)
-    // The choice of a device for an action outlasts a restart, and a move on the way there.
+    // The chosen device stays chosen over a restart, and over a move that fails on the way.
     if (on || (site !== 'RESTART' && site !== 'MOVE')) this.retryOn = on ?? null
     this.touch()
     if (site === 'RESTART') {
@@ -566,7 +570,7 @@ export class LabwareThread {
     return `no error holds thread ${this.name}: it is ${this.status.current}${remedy}`
   }
 
-  /** Ends it when what is under way has ended, without the move to its end. Where an error holds it, it is aborted. */
+  /** Ends the thread when the call or move under way has ended, without the move to its end. Where an error holds it, it is aborted. */
   stop(): boolean {
     if (this.isOver || this.isStopping) return false
     if (this.#decide) {
@@ -579,7 +583,7 @@ export class LabwareThread {
     return true
   }
 
-  /** Cuts it off: what it does at a device is halted. */
+  /** Cuts the thread off: a device that works for it is halted. */
   cutOff(why: string): void {
     if (this.isOver || this.#wanted.abort) return
     this.#wanted.abort = true
@@ -589,7 +593,7 @@ export class LabwareThread {
     this.#cutOff.abort(new LabError('stopped', why))
   }
 
-  /** What it is to do instead of going on, as far as it may be interrupted now. */
+  /** The interrupt that is due, if this wait can be interrupted by it. */
   #interrupting(interruptedBy: Interruption): Interrupt | undefined {
     const { abort, stop, pause } = this.#wanted
     if (abort) return new Interrupt('abort')

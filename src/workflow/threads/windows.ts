@@ -6,7 +6,7 @@ import type { Carrier, Window } from './carrier.ts'
 import { windowAfter } from './claims.ts'
 import type { LabwareThread } from './thread.ts'
 
-/** The action is completed. */
+/** Opens the window of an action that is completed, if it has one. */
 export function openWindow(thread: LabwareThread, plan: ActionPlan): void {
   const allowed_s = windowAfter(plan, thread.labware.template)
   if (allowed_s !== undefined) reopenWindow(thread, { after: plan.name, allowed_s, left_s: allowed_s })
@@ -14,25 +14,25 @@ export function openWindow(thread: LabwareThread, plan: ActionPlan): void {
 
 type Reopened = Pick<Window, 'after' | 'allowed_s'> & { left_s: number; is_told?: boolean }
 
-/** With what is left of it; less than nothing, if it ended while the service was away. */
+/** Opens a window of which `left_s` seconds are left; negative, if it ended while the service was away. */
 export function reopenWindow(thread: LabwareThread, { after, allowed_s, left_s, is_told: isReported = false }: Reopened): void {
   const { clock } = thread.environment
   const since_ms = clock.now() - (allowed_s - left_s) * 1000
-  // Reported at once: somebody may still save the labware.
+  // A missed window is reported at once: somebody may still save the labware.
   const forget = isReported ? () => {} : clock.after(Math.max(0, left_s * 1000 + 1), () => missed(thread, { after, allowed_s }))
   thread.touch()
   thread.window = { after, allowed_s, since_ms, until: thread.execution.now() + left_s, isReported, forget }
   thread.environment.scheduler.hurry(thread.thread_id, since_ms + allowed_s * 1000)
 }
 
-/** The action begins, with all the labware that it wants. */
+/** Closes the windows of all labware in an action that begins. */
 export function beginIn(action: ActionRun): void {
   const { owner, device, arrived } = action
   if (device !== null) owner.environment.scheduler.began(owner.thread_id, device)
   for (const thread of arrived.values()) closeWindow(thread)
 }
 
-/** What was to begin in time has begun, or never will. */
+/** Closes the window: the action that was to begin in time has begun, or never will. */
 export function closeWindow(thread: Carrier): void {
   if (!thread.window) return
   thread.window.forget()
