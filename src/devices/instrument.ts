@@ -516,7 +516,7 @@ export class Instrument {
     } catch (error) {
       if (run.cut === 'stopped') return this.#finished(run)
       const failure = await this.#failure(run, error)
-      this.#finished(run, failure.message)
+      this.#finished(run, failure)
       throw failure
     }
   }
@@ -560,12 +560,13 @@ export class Instrument {
     if (target !== null) await this.#leftOn.before('set_temperature', 'heat')
   }
 
-  /** Writes down how a run ended, and answers it; `detail` says why it failed. */
-  #finished(run: Run, detail: string | null = null): PerformResult {
-    const result = detail === null ? run.result() : { success: false, message: detail }
+  /** Writes down how a run ended, and answers it. */
+  #finished(run: Run, failure?: LabError): PerformResult {
+    const result = failure ? { success: false, message: failure.message } : run.result()
+    const failed = { detail: failure?.message ?? null, reason: failure?.code ?? null }
     const ended_early = run.endedEarly && result.success
     const data = result.success ? run.data : undefined
-    this.#around.ledger.end(run.record, { result, detail, ended_early, ...(ended_early && { notice: null }) }, data)
+    this.#around.ledger.end(run.record, { ...failed, result, ended_early, ...(ended_early && { notice: null }) }, data)
     this.#last = run.record
     this.#run = undefined
     return data === undefined ? result : { ...result, data }

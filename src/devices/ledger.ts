@@ -1,5 +1,6 @@
 // The operations that run and that ran: there a client that went away finds how its own ended.
 
+import { steadySeconds } from '../kit/clock.ts'
 import { flatId } from '../kit/flat_id.ts'
 import type { OperationHistory } from './operation_history.ts'
 import type { OperationRecord } from './records.ts'
@@ -17,14 +18,27 @@ export class Ledger {
   readonly #counts = new Map<string, OperationCount>()
   readonly #history: OperationHistory | undefined
   readonly #now: () => number
+  readonly #steadyNow: () => number
   #recalling: Promise<void> | undefined
   /** The values of the newest operation of each device: they are too large to be kept for all. */
   readonly #data = new Map<string, { operation_id: string; data: unknown }>()
 
-  /** Without `history` a restart forgets them. `now` tells Unix seconds. */
-  constructor({ history, now = () => Date.now() / 1000 }: { history?: OperationHistory; now?: () => number } = {}) {
+  /**
+   * Without `history` a restart forgets them. `now` tells Unix seconds for people; `steadyNow` those that no setting of the clock changes, so
+   * that nothing is forgotten for it.
+   */
+  constructor({
+    history,
+    now = () => Date.now() / 1000,
+    steadyNow = steadySeconds,
+  }: {
+    history?: OperationHistory
+    now?: () => number
+    steadyNow?: () => number
+  } = {}) {
     this.#history = history
     this.#now = now
+    this.#steadyNow = steadyNow
   }
 
   /** Writes down that an operation begins. */
@@ -37,6 +51,7 @@ export class Ledger {
       status: 'running',
       result: null,
       detail: null,
+      reason: null,
       ended_early: false,
       notice: null,
       started: this.#now(),
@@ -48,7 +63,7 @@ export class Ledger {
   }
 
   /** `data` are the values that came of it. */
-  end(record: OperationRecord, outcome: Pick<OperationRecord, 'result' | 'detail'> & Partial<OperationRecord>, data?: unknown): void {
+  end(record: OperationRecord, outcome: Pick<OperationRecord, 'result' | 'detail' | 'reason'> & Partial<OperationRecord>, data?: unknown): void {
     Object.assign(record, outcome, { status: 'ended', ended: this.#now() })
     const { device_id, operation_id } = record
     if (data === undefined) this.#data.delete(device_id)
@@ -115,7 +130,7 @@ export class Ledger {
 
   /** Keeps the newest of the last day, and what still runs. */
   #forget(): void {
-    const oldest = this.#now() - keptSeconds
+    const oldest = this.#steadyNow() - keptSeconds
     const newest = this.#records.length - mostKept
     this.#records = this.#records.filter(({ status, started }, i) => status === 'running' || (i >= newest && started >= oldest))
   }

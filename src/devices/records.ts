@@ -51,6 +51,7 @@ export const OperationRecord = v.strictObject({
   status: v.picklist(['running', 'ended']),
   result: v.nullable(OperationResult),
   detail: v.pipe(Nullable.text, v.description('Why it failed; null while it runs and when it did not')),
+  reason: v.optional(v.pipe(Nullable.text, v.description('The `X-Reason` of an operation that failed; null otherwise')), null),
   ended_early: v.optional(v.pipe(v.boolean(), v.description('Whether somebody ended it before its time, and it ended well')), false),
   notice: v.optional(Notice, null),
   started: UnixSeconds,

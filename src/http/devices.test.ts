@@ -211,6 +211,7 @@ test('an operation has an id, under which its outcome stands', async (t) => {
     status: 'ended',
     result: answer.body,
     detail: null,
+    reason: null,
     ended_early: false,
     notice: null,
   })
@@ -231,6 +232,7 @@ test('who does not want to wait is answered at once, and finds the outcome later
     'status',
     'result',
     'detail',
+    'reason',
     'ended_early',
     'notice',
     'started',

@@ -4,6 +4,7 @@
 import { hash } from 'node:crypto'
 import * as v from 'valibot'
 import { LabError } from '../errors.ts'
+import { steadySeconds } from '../kit/clock.ts'
 import { LineFile } from '../kit/json_lines.ts'
 import { SerialQueue } from '../kit/serial_queue.ts'
 
@@ -48,6 +49,7 @@ type Options = {
   isUsed: boolean
   /** Tells an operator that requests may be forgotten. The answer says whether somebody has acknowledged that since. */
   tellLost(message: string): () => boolean
+  /** Unix seconds that no setting of the clock changes: a request that is forgotten could be carried out twice. */
   now?: () => number
 }
 
@@ -68,7 +70,7 @@ export class Idempotency {
   /** Whether the content of the file besides the entries has changed. */
   #isOutdated = false
 
-  static async open({ folder, isUsed, tellLost, now = () => Date.now() / 1000 }: Options): Promise<Idempotency> {
+  static async open({ folder, isUsed, tellLost, now = steadySeconds }: Options): Promise<Idempotency> {
     let isSettled: Lost['isSettled'] | undefined
     const file = new LineFile<Line>({
       path: `${folder}/idempotency.jsonl`,

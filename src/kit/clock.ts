@@ -16,6 +16,11 @@ export const systemClock: Clock = {
   },
 }
 
+/** Unix time in seconds as of the start of this process: how old something is does not change when somebody sets the wall clock meanwhile. */
+export function steadySeconds(): number {
+  return (performance.timeOrigin + performance.now()) / 1000
+}
+
 /** A clock that runs `factor` times as fast as another. */
 export function scaled(clock: Clock, factor: number): Clock {
   return factor === 1 ? clock : new ScaledClock(clock, factor)

@@ -3,6 +3,7 @@
 import type { ClientRequest, IncomingMessage } from 'node:http'
 import { isAddress, type NotifyTarget, type Secret } from '../config/notify.ts'
 import { LabError, messageOf } from '../errors.ts'
+import type { Clock } from '../kit/clock.ts'
 import { readText } from '../kit/files.ts'
 import { packageVersion } from '../kit/package_version.ts'
 
@@ -12,8 +13,10 @@ const longestSecret = 4096
 
 export type Delivery = { method: 'GET' | 'POST'; type?: string; body?: string; headers?: Record<string, string> }
 
+type Around = { clock: Clock; closing: AbortSignal }
+
 /** Resolves when the receiver has taken it. Rejects with a `LabError` whose sentence holds no secret. */
-export async function deliver(target: NotifyTarget, { method, type, body, headers = {} }: Delivery, closing: AbortSignal): Promise<void> {
+export async function deliver(target: NotifyTarget, { method, type, body, headers = {} }: Delivery, around: Around): Promise<void> {
   const url = await secretOf(target.url)
   if (!isAddress(url)) throw new LabError('config', 'the file of its url holds no address that begins with http:// or https://')
   const own: Record<string, string> = {}
@@ -25,15 +28,15 @@ export async function deliver(target: NotifyTarget, { method, type, body, header
     ...(body !== undefined && { 'Content-Length': String(Buffer.byteLength(body)) }),
   }
   const asked = request(url, { method, agent: false, headers: { ...sent, ...headers, ...own } })
-  const status = await statusOf(asked, body, closing)
+  const status = await statusOf(asked, body, around)
   if (status >= 300 && status < 400)
     throw new LabError('conflict', `answered ${status}, a redirect: put the address that it leads to into notify`)
   if (status < 200 || status >= 300) throw new LabError('conflict', `answered ${status}`)
 }
 
-async function statusOf(asked: ClientRequest, body: string | undefined, closing: AbortSignal): Promise<number> {
+async function statusOf(asked: ClientRequest, body: string | undefined, { clock, closing }: Around): Promise<number> {
   const tooLong = `has not answered within ${longest_ms / 1000} s`
-  const timer = setTimeout(() => asked.destroy(new Error(tooLong)), longest_ms)
+  const cancel = clock.after(longest_ms, () => asked.destroy(new Error(tooLong)))
   const end = () => asked.destroy()
   closing.addEventListener('abort', end, { once: true })
   try {
@@ -47,7 +50,7 @@ async function statusOf(asked: ClientRequest, body: string | undefined, closing:
     const why = messageOf(error) === tooLong ? tooLong : `could not be reached (${reasonOf(error)})`
     throw new LabError('disconnected', why)
   } finally {
-    clearTimeout(timer)
+    cancel()
     closing.removeEventListener('abort', end)
   }
 }

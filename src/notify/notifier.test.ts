@@ -6,7 +6,7 @@ import { type Test, test } from 'tap'
 import * as v from 'valibot'
 import { Notify } from '../config/notify.ts'
 import { runtimeEvent } from '../events/event.ts'
-import { VirtualClock } from '../kit/clock.ts'
+import { type Clock, systemClock, VirtualClock } from '../kit/clock.ts'
 import { endings } from './endings.ts'
 import { messageOf } from './messages.ts'
 import { Notifier } from './notifier.ts'
@@ -40,7 +40,7 @@ async function receiver(t: Test) {
   return its
 }
 
-async function begin(t: Test, targets: readonly unknown[], { folder = t.testdir(), isReal = true } = {}) {
+async function begin(t: Test, targets: readonly unknown[], { folder = t.testdir(), isReal = true, network = systemClock as Clock } = {}) {
   const clock = new VirtualClock()
   const warned: string[] = []
   const log = { info() {}, warn: (message: string) => void warned.push(message), error() {} }
@@ -48,6 +48,7 @@ async function begin(t: Test, targets: readonly unknown[], { folder = t.testdir(
     folder,
     system_id: 'bench-1',
     clock,
+    network,
     log,
     report: () => t.fail('damage'),
     targets: v.parse(Notify, targets),
@@ -190,7 +191,51 @@ test('a redirect is not followed, a host that is not there and a file without an
   t.notMatch(JSON.stringify([failures, warned, notifier.status()]), /s3cret/)
 })
 
-test('a receiver that never answers, or answers without end, is given up and holds up no end of the service', async (t) => {
+test('a receiver that never answers is given up after 10 s, and asked again; one that answers without end has answered', async (t) => {
+  const [deaf, endless] = [await receiver(t), await receiver(t)]
+  deaf.answer = () => {}
+  endless.answer = (_, response) => void response.writeHead(200).write('and so on')
+  const network = new VirtualClock()
+  const { notifier, clock } = await begin(t, [{ url: deaf.url }, { url: endless.url }], { network })
+  notifier.tell(needed('a'))
+  await deaf.until(1)
+  await endless.until(1)
+  while (notifier.status()[1]!.waiting > 0) await settled()
+  await network.advance(9_999)
+  t.equal(notifier.status()[0]!.failure, null)
+  await network.advance(1)
+  while (notifier.status()[0]!.failure === null) await settled()
+  t.equal(notifier.status()[0]!.failure, 'has not answered within 10 s')
+  deaf.answer = (_, response) => void response.writeHead(204).end()
+  for (; deaf.got.length < 2; await settled()) await clock.advance(1000)
+  while (notifier.status()[0]!.waiting > 0) await settled()
+})
+
+test('a receiver that answers 500 for a day costs it a hundred requests, and gets the last of it at once when it is well', async (t) => {
+  const there = await receiver(t)
+  there.answer = (_, response) => void response.writeHead(500).end()
+  const { notifier, clock, warned } = await begin(t, [{ url: there.url }])
+  const day_ms = 86_400_000
+  let told = 0
+  for (let said = 0; clock.now() < day_ms; ) {
+    if (clock.now() >= told * 3_600_000) notifier.tell(needed(`thing ${told++}`))
+    await clock.advance(60_000)
+    // A request that was sent is answered, before the clock goes on.
+    for (; said < there.got.length; said++) await settled()
+    for (let turns = 0; turns < 5; turns++) await settled()
+  }
+  t.ok(there.got.length > 90 && there.got.length < 120, `${there.got.length} requests`)
+  t.ok(warned.length <= 25, 'the log tells of it once an hour')
+  t.equal(notifier.status()[0]!.waiting, told)
+  there.answer = (_, response) => void response.writeHead(204).end()
+  const failed = there.got.length
+  for (; notifier.status()[0]!.waiting > 0; await settled()) await clock.advance(1000)
+  const ids = there.got.slice(failed).map(({ body }) => JSON.parse(body).id)
+  t.equal(ids.length, told)
+  t.equal(new Set(ids).size, told, 'each once')
+})
+
+test('the service ends while a receiver has not answered', async (t) => {
   const there = await receiver(t)
   there.answer = () => {}
   const { notifier } = await begin(t, [{ url: there.url }])

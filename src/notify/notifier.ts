@@ -8,7 +8,7 @@ import { notifyKinds } from '../config/notify.ts'
 import { LabError, messageOf as sentenceOf } from '../errors.ts'
 import type { RuntimeEvent } from '../events/event.ts'
 import type { Sink } from '../events/sinks.ts'
-import { type Clock, sleep } from '../kit/clock.ts'
+import { type Clock, sleep, systemClock } from '../kit/clock.ts'
 import { Journal } from '../kit/journal.ts'
 import type { Report } from '../kit/json_file.ts'
 import type { Log } from '../kit/log.ts'
@@ -56,6 +56,8 @@ export type NotifierOptions = {
   folder: string
   system_id: string
   clock: Clock
+  /** The clock by which a receiver is given up; that of the system by default, for an answer takes the time that it takes. */
+  network?: Clock
   log: Log
   report: Report
   /** The receivers of the configuration; `reload` takes others. */
@@ -240,7 +242,7 @@ export class Notifier implements Sink {
     const { target } = receiver
     const sent = letter ? { method: 'POST' as const, ...formats[target.format](letter) } : { method: 'GET' as const }
     try {
-      await deliver(target, sent, this.#closing.signal)
+      await deliver(target, sent, { clock: this.#options.network ?? systemClock, closing: this.#closing.signal })
       receiver.delivered_at = Date.now() / 1000
       receiver.failure = null
       return true

@@ -7,6 +7,7 @@
     bench = Bench("http://bench-1.local:8520", "bk_...")     # or Bench.from_env()
     shaker = bench["shaker-1"]
     shaker.initialize()
+    shaker.lock_plate()
     shaker.shake(speed=500, duration=10)                     # waits until it has ended
     running = shaker.shake.start(speed=500, duration=600)    # does not wait
     running.wait()
@@ -20,7 +21,7 @@
 An operation that was asked for is done once: a request that broke off is repeated with the same Idempotency-Key. Where nobody can know
 whether it was done, `OutcomeUnknown` is raised, and it is never repeated by itself.
 
-For asyncio there is `AsyncBench`, with the same methods to be awaited.
+For asyncio there is `AsyncBench`, with the same methods to be awaited. An operation goes on when its task is cancelled: `end()` it, or stop the device.
 """
 
 from __future__ import annotations
@@ -34,8 +35,9 @@ import threading
 import time
 import uuid
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Optional, Set, Tuple
 from urllib.parse import quote, urlencode, urlsplit
 
 __all__ = [
@@ -161,6 +163,17 @@ RETRY_S = 30.0
 #: Seconds until a connection, or an answer that should come at once, counts as lost.
 TIMEOUT_S = 10.0
 _PAUSES_S = (0.1, 0.2, 0.5, 1.0)
+#: Reasons that pass by themselves: nothing was done, and the same may be asked again.
+_PASSING = ("starting", "stopping", "overloaded", "in_progress")
+#: Seconds after which a stream that says nothing is lost; it breathes every five.
+_SILENT_S = 15.0
+#: Bytes of a stream that are read at a time, and those that one frame may have.
+_PIECE = 65_536
+_LONGEST_FRAME = 64 * 1024 * 1024
+
+
+#: What a stream brings, several steps at a time, each with what is to be called when it has been taken.
+_Pieces = Iterator[List[Tuple[Any, Optional[Callable[[], None]]]]]
 
 
 def _break_off(connected: socket.socket) -> None:
@@ -168,6 +181,22 @@ def _break_off(connected: socket.socket) -> None:
         connected.shutdown(socket.SHUT_RDWR)
     except OSError:
         pass  # It ended by itself.
+
+
+class _CutOff(Exception):
+    """Something between here and the service answered that the service did not."""
+
+
+def _must_be_the_service(status: int, headers: Any) -> None:
+    """Raises `Refused` where something else than a bench answers, and `_CutOff` where that says that it cannot reach the bench, or has given it up."""
+    if "X-API-Version" in headers:
+        return
+    if status in (502, 503, 504):
+        raise _CutOff(f"a proxy answered {status}")
+    if 300 <= status < 400:
+        raise Refused(f"the address of the bench has changed to {headers.get('Location')}: use that", status=status, reason="redirect")
+    server = headers.get("Server") or "no bench"
+    raise Refused(f"another program answers at that address ({server}, {status}): see the address, and any proxy before it", status=status, reason="no_bench")
 
 
 def _error_of(status: int, headers: Any, body: bytes) -> BenchError:
@@ -189,16 +218,18 @@ class _Service:
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ValueError(f"{url!r} is not the address of a bench; write it as http://bench-1.local:8520")
         self.tls = parts.scheme == "https"
+        if fingerprint and not self.tls:
+            raise ValueError(f"a fingerprint is of a certificate, and {url} has none: write the address with https://, or leave the fingerprint out")
         self.host = parts.hostname
         self.port = parts.port or (443 if self.tls else 80)
         self.prefix = parts.path.rstrip("/")
-        self.key = key
+        self.key = key.strip() if key else None
         self.fingerprint = fingerprint.replace(":", "").lower() if fingerprint else None
         self.timeout = timeout
 
-    def connect(self, timeout: Optional[float]) -> http.client.HTTPConnection:
+    def connect(self) -> http.client.HTTPConnection:
         if not self.tls:
-            connection: http.client.HTTPConnection = http.client.HTTPConnection(self.host, self.port, timeout=timeout)
+            connection: http.client.HTTPConnection = http.client.HTTPConnection(self.host, self.port, timeout=self.timeout)
             connection.connect()
             return connection
         context = ssl.create_default_context()
@@ -206,8 +237,15 @@ class _Service:
             # The certificate is known by its fingerprint, so nobody has to vouch for it.
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE
-        secure = http.client.HTTPSConnection(self.host, self.port, timeout=timeout, context=context)
-        secure.connect()
+        secure = http.client.HTTPSConnection(self.host, self.port, timeout=self.timeout, context=context)
+        try:
+            secure.connect()
+        except ssl.SSLCertVerificationError as error:
+            raise Refused(
+                f"nobody vouches for the certificate of {self.host} ({error.verify_message}); give its fingerprint, which `benchd status` shows at"
+                " the bench: Bench(url, key, fingerprint=...)",
+                reason="certificate",
+            ) from error
         if self.fingerprint:
             import hashlib
 
@@ -224,10 +262,10 @@ class _Service:
     def headers(self, more: Dict[str, str]) -> Dict[str, str]:
         return {**({"X-API-Key": self.key} if self.key else {}), **more}
 
-    def once(self, method: str, path: str, body: Optional[bytes], headers: Dict[str, str], timeout: float) -> Tuple[int, Any, bytes]:
-        connection = self.connect(timeout)
+    def once(self, method: str, path: str, body: Optional[bytes], headers: Dict[str, str]) -> Tuple[int, Any, bytes]:
+        connection = self.connect()
         # A timeout is of one piece of the answer; who sends a byte now and then would never be given up.
-        late = threading.Timer(timeout * 6, _break_off, [connection.sock])
+        late = threading.Timer(self.timeout * 6, _break_off, [connection.sock])
         late.daemon = True
         late.start()
         try:
@@ -237,82 +275,131 @@ class _Service:
             # Headers that broke off look like those of an answer that ends with its connection.
             if response.status != 204 and not response.chunked and "Content-Length" not in response.headers:
                 raise http.client.IncompleteRead(text)
+            _must_be_the_service(response.status, response.headers)
             return response.status, response.headers, text
         finally:
             late.cancel()
             connection.close()
 
-    def ask(self, method: str, path: str, body: Any = None, headers: Optional[Dict[str, str]] = None, repeats: bool = True) -> Tuple[Any, Any]:
-        """The answer and its headers. A request that may be repeated is, for half a minute, whenever its connection breaks."""
+    def ask(self, method: str, path: str, body: Any = None, headers: Optional[Dict[str, str]] = None) -> Any:
+        """The answer. Whenever the connection breaks the request is repeated, for half a minute: a POST has a key by which it is done once."""
         content = None if body is None else json.dumps(body).encode()
-        all_headers = {**({"Content-Type": "application/json"} if content is not None else {}), **(headers or {})}
-        has_key = "Idempotency-Key" in all_headers
+        all_headers = {
+            **({"Content-Type": "application/json"} if content is not None else {}),
+            **({"Idempotency-Key": str(uuid.uuid4())} if method == "POST" else {}),
+            **(headers or {}),
+        }
         may_be_done = False
         give_up = time.monotonic() + RETRY_S
         for attempt in range(10_000):
+            pause = _PAUSES_S[min(attempt, len(_PAUSES_S) - 1)]
             try:
-                status, answered, text = self.once(method, path, content, all_headers, self.timeout)
+                status, answered, text = self.once(method, path, content, all_headers)
             except ConnectionRefusedError as error:
                 failure: Exception = error
-            except ssl.SSLCertVerificationError as error:
-                raise Refused(
-                    f"nobody vouches for the certificate of {self.host} ({error.verify_message}); give its fingerprint, which `benchd status` shows at"
-                    " the bench: Bench(url, key, fingerprint=...)",
-                    reason="certificate",
-                ) from error
-            except (OSError, http.client.HTTPException) as error:
+            except (OSError, http.client.HTTPException, _CutOff) as error:
                 failure = error
                 may_be_done = may_be_done or method != "GET"
             else:
                 if status < 400:
-                    return (json.loads(text) if "json" in answered.get("Content-Type", "") else text.decode()), answered
-                error = _error_of(status, answered, text)
-                if has_key and error.reason == "in_progress" and time.monotonic() < give_up:
-                    time.sleep(min(1.0, error.retry_after or 0.2))
-                    continue
-                if may_be_done and has_key and error.reason == "conflict":
-                    raise OutcomeUnknown(str(error), status=status, reason=error.reason)
-                if may_be_done and error.reason in ("stopping", "overloaded") and time.monotonic() < give_up:
-                    time.sleep(min(1.0, error.retry_after or 0.2))
-                    continue
-                raise error
-            if not repeats or time.monotonic() >= give_up:
+                    return _content_of(answered, text)
+                failure = _error_of(status, answered, text)
+                if failure.reason not in _PASSING:
+                    if may_be_done and _tells_nothing(method, failure):
+                        raise OutcomeUnknown(f"{_nobody_knows(method, path)}: {failure}", status=status, reason=failure.reason)
+                    raise failure
+                pause = min(1.0, failure.retry_after or pause)
+            if time.monotonic() >= give_up:
                 if may_be_done:
-                    raise OutcomeUnknown(
-                        f"{self.host} broke off ({failure}) and nobody knows whether {method} {path} was carried out; look at it first", reason="broken_off"
-                    ) from failure
+                    raise OutcomeUnknown(f"{_nobody_knows(method, path)}: {self.host} broke off ({failure}); look at it first", reason="broken_off") from failure
+                if isinstance(failure, BenchError):
+                    raise failure
                 raise Unreachable(
                     f"{self.host}:{self.port} does not answer ({failure}); see that the service runs and that this computer reaches it", reason="unreachable"
                 ) from failure
-            time.sleep(_PAUSES_S[min(attempt, len(_PAUSES_S) - 1)])
+            time.sleep(pause)
         raise AssertionError("unreachable")
 
-    def stream(self, path: str, headers: Dict[str, str]) -> Iterator[Dict[str, str]]:
-        """The frames of a stream of Server-Sent Events, until it ends. A comment is a frame with the field `comment`."""
-        connection = self.connect(self.timeout)
+    def stream(self, path: str, headers: Dict[str, str]) -> Iterator[List[Dict[str, str]]]:
+        """
+        The frames of a stream of Server-Sent Events as they come, several at a time or none, until it ends. A comment is the field `""`.
+        """
+        connection = self.connect()
         try:
+            line = connection.sock
             connection.request("GET", self.prefix + path, headers=self.headers({"Accept": "text/event-stream", **headers}))
             response = connection.getresponse()
+            _must_be_the_service(response.status, response.headers)
             if response.status != 200:
                 raise _error_of(response.status, response.headers, response.read())
-            frame: Dict[str, str] = {}
+            line.settimeout(_SILENT_S)
+            rest = b""
             while True:
-                line = response.readline()
-                if not line:
+                came = response.read1(_PIECE)
+                if not came or len(rest) > _LONGEST_FRAME:
                     return
-                text = line.decode().rstrip("\r\n")
-                if text == "":
-                    if frame:
-                        yield frame
-                    frame = {}
-                elif text.startswith(":"):
-                    yield {"comment": text[1:].strip()}
-                else:
-                    name, _, value = text.partition(":")
-                    value = value[1:] if value.startswith(" ") else value
-                    frame[name] = f"{frame[name]}\n{value}" if name in frame else value
+                *whole, rest = (rest + came).split(b"\n\n")
+                frames = [_frame_of(text) for text in whole]
+                lost = next((n for n, frame in enumerate(frames) if "" in frame and frame[""].startswith("dropped")), None)
+                yield frames[:lost]
+                # The next stream has them from the log.
+                if lost is not None:
+                    return
         finally:
             connection.close()
+
+    def streams(self, request: Callable[[], Tuple[str, Dict[str, str]]]) -> Iterator[List[Dict[str, str]]]:
+        """
+        The frames of a stream that is opened anew whenever it breaks off. None come where it only breathes, so that whoever waits may think again.
+        Raises `Refused`, and `Unreachable` when it could not be opened even once.
+        """
+        give_up = time.monotonic() + RETRY_S
+        was_open = False
+        failures = 0
+        while True:
+            failure: Any = "it ends"
+            try:
+                for frames in self.stream(*request()):
+                    was_open = True
+                    failures = 0
+                    yield frames
+            except Refused:
+                raise
+            except (BenchError, OSError, http.client.HTTPException, _CutOff) as error:
+                failure = error
+            if not was_open and time.monotonic() >= give_up:
+                raise Unreachable(
+                    f"{self.host}:{self.port} does not answer ({failure}); see that the service runs and that this computer reaches it", reason="unreachable"
+                )
+            yield []
+            time.sleep(_PAUSES_S[min(failures, len(_PAUSES_S) - 1)])
+            failures += 1
+
+
+def _content_of(headers: Any, text: bytes) -> Any:
+    kind = headers.get("Content-Type", "")
+    if "json" in kind:
+        return json.loads(text)
+    return text.decode() if kind.startswith("text/") else text
+
+
+def _frame_of(text: bytes) -> Dict[str, str]:
+    frame: Dict[str, str] = {}
+    for line in text.decode().split("\n"):
+        name, _, value = line.partition(":")
+        if value.startswith(" "):
+            value = value[1:]
+        frame[name] = f"{frame[name]}\n{value}" if name in frame else value
+    return frame
+
+
+def _nobody_knows(method: str, path: str) -> str:
+    return f"nobody knows whether {method} {path} was carried out"
+
+
+def _tells_nothing(method: str, refused: BenchError) -> bool:
+    """Whether a repeated request may be refused because of what it did itself, or before anybody looked for what became of the first."""
+    return refused.reason == "conflict" or refused.status in (401, 403, 429) or (method != "POST" and refused.status in (404, 409, 412))
 
 
 class Operation:
@@ -326,7 +413,8 @@ class Operation:
     def wait(self, timeout: Optional[float] = None) -> Dict[str, Any]:
         """Waits until it has ended and answers its record.
 
-        Raises `DeviceFailed` when it failed or was stopped, `OutcomeUnknown` when the service broke off meanwhile, `TimeoutError` after `timeout` seconds.
+        Raises `DeviceFailed` when it failed or was stopped, `Refused` when the instrument did not take it (an open lid), `OutcomeUnknown` when the
+        service ended meanwhile, `TimeoutError` after `timeout` seconds.
         """
         give_up = None if timeout is None else time.monotonic() + timeout
         pause = 0.02
@@ -337,7 +425,8 @@ class Operation:
             pause = min(0.5, pause * 1.5)
             self.refresh()
         if self.record["detail"]:
-            raise DeviceFailed(self.record["detail"], reason="device_failed")
+            reason = self.record["reason"] or "device_failed"
+            raise (OutcomeUnknown if reason == "stopping" else _ERRORS.get(reason, Refused))(self.record["detail"], reason=reason)
         if not self.record["result"]["success"]:
             raise DeviceFailed(f"{self.record['operation']} of {self.record['device_id']}: {self.record['result']['message']}", reason="stopped")
         return self.record
@@ -354,10 +443,9 @@ class Operation:
         return self._ask("GET")
 
     def _ask(self, method: str) -> Dict[str, Any]:
-        # Ending what ends, or has ended, does nothing more, so that it may be repeated.
         try:
-            self.record = self._bench.request(method, f"/api/operations/{self.operation_id}", once=method == "DELETE")
-        except Refused as error:
+            self.record = self._bench.request(method, f"/api/operations/{self.operation_id}")
+        except (Refused, OutcomeUnknown) as error:
             if error.reason != "not_found":
                 raise
             sentence = f"the service broke off while {self.record['operation']} of {self.record['device_id']} ran; look at the instrument"
@@ -376,10 +464,13 @@ class _Doing:
         """Starts it and answers at once. Raises as a call does."""
         device = self._device
         path = f"/api/devices/{quote(device.device_id, safe='')}/{self._name}"
-        return Operation(device._bench, device._bench.request("POST", path, params, once=True, respond_async=True))
+        return Operation(device._bench, device._bench.request("POST", path, params, respond_async=True))
 
     def __call__(self, **params: Any) -> Dict[str, Any]:
         return self.start(**params).wait()
+
+    def __repr__(self) -> str:
+        return f"{self._device!r}.{self._name}"
 
 
 if TYPE_CHECKING:
@@ -395,6 +486,12 @@ class Device(_Operations):
         self._bench = bench
         self.device_id = device_id
         self._path = f"/api/devices/{quote(device_id, safe='')}"
+
+    def __repr__(self) -> str:
+        return f"bench[{self.device_id!r}]"
+
+    def __dir__(self) -> List[str]:
+        return [*super().__dir__(), *OPERATIONS]
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -495,13 +592,9 @@ class Bench:
     def __getitem__(self, device_id: str) -> Device:
         return Device(self, device_id)
 
-    def request(self, method: str, path: str, body: Any = None, *, once: bool = False, respond_async: bool = False) -> Any:
-        """Any request of the API; `/docs` lists them. With `once` it is done once, however often its connection breaks."""
-        headers = {
-            **({"Idempotency-Key": str(uuid.uuid4())} if once else {}),
-            **({"Prefer": "respond-async"} if respond_async else {}),
-        }
-        return self._service.ask(method, path, body, headers, repeats=once or method in ("GET", "PUT"))[0]
+    def request(self, method: str, path: str, body: Any = None, *, respond_async: bool = False) -> Any:
+        """Any request of the API; `/docs` lists them. It is done once, however often its connection breaks."""
+        return self._service.ask(method, path, body, {"Prefer": "respond-async"} if respond_async else {})
 
     def devices(self) -> List[Dict[str, Any]]:
         """The devices, in the order of the configuration."""
@@ -527,7 +620,7 @@ class Bench:
     ) -> Run:
         """Starts a workflow, once. `mode`: `LIVE`, `DEVICE_SIM` (simulators in the place of the devices) or `PURE_SIM` (time alone)."""
         body = {"workflow": workflow, "run_mode": mode, "variables": variables or {}, **({"groups": groups} if groups else {})}
-        answer = self.request("POST", "/api/submissions", body, once=True)
+        answer = self.request("POST", "/api/submissions", body)
         return Run(self, answer["execution_id"], answer)
 
     def simulate(self, workflow: str, *, mode: str = "LIVE", variables: Optional[Dict[str, Any]] = None) -> Dict[str, Any]:
@@ -549,56 +642,67 @@ class Bench:
         taken; without a file it is as None. A program that is slower than the events reads them from the service's log, so none is lost to it.
         Where the service lost events (a power cut, a full disk) an event named `GAP` is yielded.
         """
-        last = _read_cursor(file) if since == "last" else since
-        failures = 0
-        while True:
-            query = {**({"execution_id": execution_id} if execution_id else {}), "heartbeat": 5}
-            headers = {"Last-Event-ID": str(last)} if last is not None else {}
-            try:
-                for frame in self._service.stream(f"/events/stream?{urlencode(query)}", headers):
-                    failures = 0
-                    if "data" in frame:
-                        yield json.loads(frame["data"])
-                    if "id" in frame:
-                        last = frame["id"]
-                        _write_cursor(file, last)
-                    if frame.get("comment", "").startswith("dropped") and last is not None:
-                        break
-                    if frame.get("comment") == "gap":
-                        yield {"event_name": "GAP", "entity_type": "GAP", "entity_id": "", "status": "", "context": {}, "execution_id": "", "timestamp": time.time()}
-            except Refused:
-                raise
-            except (BenchError, OSError, http.client.HTTPException):
-                pass
-            time.sleep(_PAUSES_S[min(failures, len(_PAUSES_S) - 1)])
-            failures += 1
+        return _singly(self._event_pieces(since, file, execution_id))
+
+    def _event_pieces(self, since: Any, file: Optional[str], execution_id: Optional[str]) -> _Pieces:
+        cursor = _Cursor(file)
+        last = cursor.read() if since == "last" else since
+        query = urlencode({**({"execution_id": execution_id} if execution_id else {}), "heartbeat": 5})
+
+        def request() -> Tuple[str, Dict[str, str]]:
+            return f"/events/stream?{query}", {"Last-Event-ID": str(last)} if last is not None else {}
+
+        for frames in self._service.streams(request):
+            piece: List[Tuple[Any, Any]] = []
+            for frame in frames:
+                if "data" in frame:
+                    piece.append((json.loads(frame["data"]), partial(cursor.write, frame["id"])))
+                elif "id" in frame:
+                    cursor.write(frame["id"])
+                elif frame.get("") == "gap":
+                    piece.append(({"event_name": "GAP", "entity_type": "GAP", "entity_id": "", "status": "", "context": {}, "execution_id": "", "timestamp": time.time()}, None))
+                last = frame.get("id", last)
+            yield piece
 
     def live(self, run: Optional[str] = None) -> Iterator[Tuple[str, str, Any]]:
         """The present state as `(kind, id, value)`, then each change of it; `value` is None when it is gone. It opens anew by itself."""
+        return _singly(self._live_pieces(run))
+
+    def _live_pieces(self, run: Optional[str]) -> _Pieces:
+        path = "/api/live" + (f"?{urlencode({'run': run})}" if run else "")
         known: Dict[Tuple[str, str], Any] = {}
-        while True:
-            seen = set()
-            try:
-                for frame in self._service.stream("/api/live" + (f"?{urlencode({'run': run})}" if run else ""), {}):
-                    if frame.get("event") == "ready":
-                        # What is gone since the stream before broke off.
-                        for kind, id in [key for key in known if key not in seen]:
-                            del known[(kind, id)]
-                            yield kind, id, None
-                    if frame.get("event") != "state":
-                        continue
-                    message = json.loads(frame["data"])
-                    key = (message["kind"], message["id"])
-                    seen.add(key)
-                    if known.get(key) == message["value"]:
-                        continue
-                    known[key] = message["value"]
-                    yield key[0], key[1], message["value"]
-            except Refused:
-                raise
-            except (BenchError, OSError, http.client.HTTPException):
-                pass
-            time.sleep(_PAUSES_S[1])
+        seen: Set[Tuple[str, str]] = set()
+
+        def request() -> Tuple[str, Dict[str, str]]:
+            seen.clear()
+            return path, {}
+
+        for frames in self._service.streams(request):
+            piece: List[Tuple[Any, Any]] = []
+            for frame in frames:
+                if frame.get("event") == "ready":
+                    # What is gone since the stream before broke off.
+                    for key in [key for key in known if key not in seen]:
+                        del known[key]
+                        piece.append(((*key, None), None))
+                if frame.get("event") != "state":
+                    continue
+                message = json.loads(frame["data"])
+                key = (message["kind"], message["id"])
+                seen.add(key)
+                if known.get(key) == message["value"]:
+                    continue
+                known[key] = message["value"]
+                piece.append(((*key, message["value"]), None))
+            yield piece
+
+
+def _singly(pieces: _Pieces) -> Iterator[Any]:
+    for piece in pieces:
+        for step, taken in piece:
+            yield step
+            if taken:
+                taken()
 
 
 def _settings() -> Dict[str, Any]:
@@ -616,30 +720,57 @@ def _settings() -> Dict[str, Any]:
     return {"url": url, "key": key, "fingerprint": fingerprint}
 
 
-def _read_cursor(file: Optional[str]) -> Optional[str]:
-    try:
-        return json.loads(Path(file).read_text())["last_event_id"] if file else None
-    except FileNotFoundError:
-        return None
-    except (ValueError, KeyError, TypeError) as error:
-        raise Refused(f"{file} is damaged ({error}): remove it to go on with what comes now, or give an id as since", reason="config") from error
+class _Cursor:
+    """The id of the last event that was taken, in a file that is written over in place: that costs little, and needs no room on a full disk."""
+
+    def __init__(self, file: Optional[str]) -> None:
+        self._path = file
+        self._file: Any = None
+
+    def read(self) -> Optional[str]:
+        try:
+            return json.loads(Path(self._path).read_text())["last_event_id"].strip() if self._path else None
+        except FileNotFoundError:
+            return None
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise Refused(f"{self._path} is damaged ({error}): remove it to go on with what comes now, or give an id as since", reason="config") from error
+
+    def write(self, last: str) -> None:
+        if self._path is None:
+            return
+        line = b'{"last_event_id": "%20s"}\n' % last.encode()
+        if self._file is None:
+            draft = Path(f"{self._path}.new")
+            draft.write_bytes(line)
+            os.replace(draft, self._path)
+            self._file = open(self._path, "r+b", buffering=0)
+        self._file.seek(0)
+        self._file.write(line)
 
 
-def _write_cursor(file: Optional[str], last: Any) -> None:
-    if file is None or last is None:
-        return
-    draft = f"{file}.new"
-    Path(draft).write_text(json.dumps({"last_event_id": str(last)}))
-    os.replace(draft, file)
+async def _in_thread(call: Callable[..., Any], *args: Any, **params: Any) -> Any:
+    """In a thread of its own: in a pool a stop could wait for others that wait for the end of an operation. No thread holds up the end of the program."""
+    import asyncio
 
+    loop = asyncio.get_running_loop()
+    answer = loop.create_future()
 
-def _done_in_thread(call: Callable[..., Any]) -> Callable[..., Any]:
-    def begin(*args: Any, **params: Any) -> Any:
-        import asyncio
+    def settle(how: Callable[[Any], None], value: Any) -> None:
+        if not answer.done():
+            how(value)
 
-        return asyncio.get_running_loop().run_in_executor(None, lambda: call(*args, **params))
+    def run() -> None:
+        try:
+            found = (answer.set_result, call(*args, **params))
+        except BaseException as error:
+            found = (answer.set_exception, error)
+        try:
+            loop.call_soon_threadsafe(settle, *found)
+        except RuntimeError:
+            pass  # The loop is closed, and nobody waits any more.
 
-    return begin
+    threading.Thread(target=run, daemon=True).start()
+    return await answer
 
 
 class _AsyncProxy:
@@ -656,7 +787,7 @@ class _AsyncProxy:
             return found
 
         async def called(*args: Any, **params: Any) -> Any:
-            answer = await _done_in_thread(found)(*args, **params)
+            answer = await _in_thread(found, *args, **params)
             return _AsyncProxy(answer) if isinstance(answer, (Run, Operation)) else answer
 
         return called
@@ -667,10 +798,10 @@ class _AsyncDoing:
         self._doing = doing
 
     async def __call__(self, **params: Any) -> Dict[str, Any]:
-        return await _done_in_thread(self._doing)(**params)
+        return await _in_thread(self._doing, **params)
 
     async def start(self, **params: Any) -> _AsyncProxy:
-        return _AsyncProxy(await _done_in_thread(self._doing.start)(**params))
+        return _AsyncProxy(await _in_thread(self._doing.start, **params))
 
 
 class AsyncBench(_AsyncProxy):
@@ -699,11 +830,11 @@ class AsyncBench(_AsyncProxy):
 
     def events(self, since: Any = None, *, file: Optional[str] = None, execution_id: Optional[str] = None) -> Any:
         """As `Bench.events`, with `async for`."""
-        return _in_steps(self._inner.events(since, file=file, execution_id=execution_id))
+        return _awaited_singly(self._inner._event_pieces(since, file, execution_id))
 
     def live(self, run: Optional[str] = None) -> Any:
         """As `Bench.live`, with `async for`."""
-        return _in_steps(self._inner.live(run))
+        return _awaited_singly(self._inner._live_pieces(run))
 
 
 class _AsyncLock:
@@ -711,16 +842,19 @@ class _AsyncLock:
         self._lock = lock
 
     async def __aenter__(self) -> _AsyncProxy:
-        return _AsyncProxy(await _done_in_thread(self._lock.__enter__)())
+        return _AsyncProxy(await _in_thread(self._lock.__enter__))
 
     async def __aexit__(self, *error: Any) -> None:
-        await _done_in_thread(self._lock.__exit__)(*error)
+        await _in_thread(self._lock.__exit__, *error)
 
 
-async def _in_steps(steps: Iterator[Any]) -> Any:
-    end = object()
+async def _awaited_singly(pieces: _Pieces) -> Any:
+    end: List[Any] = []
     while True:
-        step = await _done_in_thread(next)(steps, end)
-        if step is end:
+        piece = await _in_thread(next, pieces, end)
+        if piece is end:
             return
-        yield step
+        for step, taken in piece:
+            yield step
+            if taken:
+                taken()

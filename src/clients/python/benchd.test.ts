@@ -6,7 +6,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { fileURLToPath } from 'node:url'
-import { type Test, test } from 'tap'
+import { t as file, type Test, test } from 'tap'
 import { withOperations } from '../../../scripts/clients/python.ts'
 import type { Document } from '../../../scripts/clients/typescript.ts'
 import { openapi } from '../../http/openapi.ts'
@@ -15,6 +15,9 @@ import { silent } from '../../kit/log.ts'
 import { startService } from '../../main.ts'
 import { atTheEnd, benchConfig, openService } from '../../testing/http.ts'
 import { printed, python, source, type Where } from '../../testing/python.ts'
+
+// A slow machine is not a failure.
+file.setTimeout(0)
 
 test('what is made from the routes is as the routes are', (t) => {
   t.equal(source, withOperations(source, openapi(routes) as Document), 'npm run generate')
@@ -44,6 +47,9 @@ say(running.wait()["ended_early"], running.end()["status"])
 running = shaker.shake.start(speed=500, duration=3000)
 shaker.stop()
 say(refused(running.wait))
+shaker.initialize()
+shaker.unlock_plate()
+say(refused(lambda: shaker.shake(speed=500, duration=1)))
 say(refused(lambda: bench["shaker-9"].info()), refused(lambda: bench["spare-1"].shake(speed="fast", duration=1)))
 with bench.lock("sealer-1", note="calibration") as sealer: say(sealer.info()["lock"]["note"])
 say(sealer.info()["lock"])
@@ -60,6 +66,7 @@ except AttributeError as error: say(str(error)[:37])
     true,
     'ended',
     ['DeviceFailed', 'stopped', null],
+    ['Refused', 'interlock', null],
     ['Refused', 'not_found', 404],
     ['Refused', 'invalid', 400],
     'calibration',

@@ -21,9 +21,9 @@ The classes follow PyLabRobot's interfaces of 0.2, by their names and parameters
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any, Callable, Dict, Optional
+from typing import Any, Dict, Optional
 
-from benchd import Bench, Operation, _done_in_thread
+from benchd import Bench, Operation, _in_thread
 
 __all__ = ["BenchdCentrifuge", "BenchdHeaterShaker", "BenchdPeeler", "BenchdSealer", "BenchdShaker", "BenchdTemperatureController"]
 
@@ -48,8 +48,8 @@ class _Backend:
 
     async def setup(self, **_: Any) -> None:
         """Initializes the device, unless it is ready or at work."""
-        if (await _awaited(self._device.info))["state"] not in ("ready", "busy"):
-            await _awaited(self._device.initialize)
+        if (await _in_thread(self._device.info))["state"] not in ("ready", "busy"):
+            await _in_thread(self._device.initialize)
 
     async def stop(self) -> None:
         """Ends nothing: the device goes on, and stays initialized."""
@@ -57,10 +57,6 @@ class _Backend:
     def serialize(self) -> Dict[str, Any]:
         """Its class and its device; where the bench is, and its key, stand in the environment."""
         return {"type": type(self).__name__, "device_id": self.device_id}
-
-
-async def _awaited(call: Callable[..., Any], **params: Any) -> Any:
-    return await _done_in_thread(call)(**params)
 
 
 class _Shaking(_Backend):
@@ -71,8 +67,8 @@ class _Shaking(_Backend):
         """Shakes at `speed` rpm until `stop_shaking`, or for the longest time that the shaker takes."""
         await self._end_shaking()
         if self._longest_s is None:
-            self._longest_s = (await _awaited(self._device.capabilities))["limits"]["duration"]["max"]
-        self._shaking = await _awaited(self._device.shake.start, speed=speed, duration=self._longest_s)
+            self._longest_s = (await _in_thread(self._device.capabilities))["limits"]["duration"]["max"]
+        self._shaking = await _in_thread(self._device.shake.start, speed=speed, duration=self._longest_s)
 
     async def shake(self, speed: float) -> None:
         """As `start_shaking`."""
@@ -85,8 +81,8 @@ class _Shaking(_Backend):
     async def _end_shaking(self) -> None:
         shaking, self._shaking = self._shaking, None
         if shaking is not None:
-            await _awaited(shaking.end)
-            await _awaited(shaking.wait)
+            await _in_thread(shaking.end)
+            await _in_thread(shaking.wait)
 
     @property
     def supports_locking(self) -> bool:
@@ -94,10 +90,10 @@ class _Shaking(_Backend):
         return True
 
     async def lock_plate(self) -> None:
-        await _awaited(self._device.lock_plate)
+        await _in_thread(self._device.lock_plate)
 
     async def unlock_plate(self) -> None:
-        await _awaited(self._device.unlock_plate)
+        await _in_thread(self._device.unlock_plate)
 
 
 class _Heating(_Backend):
@@ -108,15 +104,15 @@ class _Heating(_Backend):
 
     async def set_temperature(self, temperature: float) -> None:
         """Sets it, in °C, and does not wait until it is reached."""
-        await _awaited(self._device.set_temperature, temperature=temperature)
+        await _in_thread(self._device.set_temperature, temperature=temperature)
 
     async def get_current_temperature(self) -> float:
         """In °C."""
-        return (await _awaited(self._device.temperature))["temperature"]
+        return (await _in_thread(self._device.temperature))["temperature"]
 
     async def deactivate(self) -> None:
         """Stops the device, for benchd has no operation that ends heat alone. The stop is latched: call `setup` before going on."""
-        await _awaited(self._device.stop)
+        await _in_thread(self._device.stop)
 
 
 class BenchdShaker(_Shaking, _interface("shaking", "ShakerBackend")):
@@ -136,31 +132,31 @@ class BenchdSealer(_Backend, _interface("sealing", "SealerBackend")):
 
     async def seal(self, temperature: int, duration: float) -> None:
         """Seals at `temperature` °C for `duration` s, and waits until it is done."""
-        await _awaited(self._device.seal, temperature=temperature, duration=duration)
+        await _in_thread(self._device.seal, temperature=temperature, duration=duration)
 
     async def open(self) -> None:
-        await _awaited(self._device.open)
+        await _in_thread(self._device.open)
 
     async def close(self) -> None:
-        await _awaited(self._device.close)
+        await _in_thread(self._device.close)
 
     async def set_temperature(self, temperature: float) -> None:
         """Sets it, in °C, and does not wait until it is reached."""
-        await _awaited(self._device.set_temperature, temperature=temperature)
+        await _in_thread(self._device.set_temperature, temperature=temperature)
 
     async def get_temperature(self) -> float:
         """In °C."""
-        return (await _awaited(self._device.temperature))["temperature"]
+        return (await _in_thread(self._device.temperature))["temperature"]
 
 
 class BenchdCentrifuge(_Backend, _interface("centrifuge", "CentrifugeBackend")):
     """A centrifuge, whose door and buckets benchd locks by itself."""
 
     async def open_door(self) -> None:
-        await _awaited(self._device.open)
+        await _in_thread(self._device.open)
 
     async def close_door(self) -> None:
-        await _awaited(self._device.close)
+        await _in_thread(self._device.close)
 
     async def lock_door(self) -> None:
         raise NotImplementedError("benchd locks the door by itself before it spins")
@@ -182,7 +178,7 @@ class BenchdCentrifuge(_Backend, _interface("centrifuge", "CentrifugeBackend")):
 
     async def spin(self, g: float, duration: float, acceleration: Optional[float] = None) -> None:
         """Spins at `g` ×g for `duration` s, and waits until it stands still. `acceleration` is that of the device's settings, whatever is given."""
-        await _awaited(self._device.centrifuge, g=g, duration=duration)
+        await _in_thread(self._device.centrifuge, g=g, duration=duration)
 
 
 class BenchdPeeler(_Backend, _interface("peeling", "PeelerBackend")):
@@ -190,8 +186,8 @@ class BenchdPeeler(_Backend, _interface("peeling", "PeelerBackend")):
 
     async def peel(self) -> None:
         """Peels with the usual parameters, and waits until it is done."""
-        await _awaited(self._device.peel)
+        await _in_thread(self._device.peel)
 
     async def restart(self) -> None:
         """Initializes it again."""
-        await _awaited(self._device.initialize)
+        await _in_thread(self._device.initialize)

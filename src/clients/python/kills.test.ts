@@ -1,0 +1,170 @@
+// A service that is killed in every phase of an operation which the Python client waits for. The shaker lives on behind a box on the network,
+// so that it can be asked afterwards how often it did what.
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { t as file, type Test, test } from 'tap'
+import { driver } from '../../../drivers/bioshake/driver.ts'
+import { Keys } from '../../keys/keys.ts'
+import { systemClock } from '../../kit/clock.ts'
+import { openBox } from '../../testing/drivers/box.ts'
+import { atTheEnd } from '../../testing/http.ts'
+import { python } from '../../testing/python.ts'
+
+// A slow machine is not a failure.
+file.setTimeout(0)
+
+/** What is seen of an operation, in the order in which it usually comes: requests and answers on the way, and frames at the instrument. */
+const phases = [
+  'POST asked',
+  'POST passed on',
+  'POST answered',
+  'getShakeState',
+  'setShakeTargetSpeed',
+  'shakeOnWithRuntime',
+  'GET answered running',
+  'GET answered ended',
+  'nothing',
+]
+/** The others differ little from one of these. */
+const usual = new Set(['POST asked', 'POST answered', 'setShakeTargetSpeed', 'shakeOnWithRuntime', 'GET answered ended'])
+const tried = process.env.BENCHD_KILLS === 'all' ? phases : phases.filter((phase) => usual.has(phase))
+
+/** The service as a process of its own, which `kill` ends and starts again. Its address is that of a line that tells `saw` what goes over it. */
+async function killable(t: Test, saw: (phase: string) => void) {
+  const ending = atTheEnd(t)
+  const folder = t.testdir({})
+  const data_dir = `${folder}/data`
+  const times = new Map<string, number>()
+  let speed = ''
+  const box = await openBox((bytes) => {
+    for (const [, word = '', number = ''] of Buffer.from(bytes)
+      .toString('latin1')
+      .matchAll(/([a-zA-Z]+)(\d*)\r/g)) {
+      if (word === 'setShakeTargetSpeed') speed = number
+      if (word === 'shakeOnWithRuntime') times.set(speed, (times.get(speed) ?? 0) + 1)
+      saw(word)
+    }
+    simulator.receive(bytes)
+  })
+  const simulator = driver.simulate({
+    clock: systemClock,
+    settings: { model: '3000-T elm', acceleration: null },
+    send: (bytes) => box.send(bytes),
+  })
+  mkdirSync(data_dir, { mode: 0o700 })
+  const keys = await Keys.open({ folder: data_dir, report: () => undefined })
+  const { api_key: key } = await keys.create({ name: 'python', scope: 'operate' })
+  keys.close()
+  const devices = [{ device_id: 'shaker-1', driver: 'bioshake', transport: { kind: 'tcp', host: '127.0.0.1', port: box.port } }]
+  writeFileSync(`${folder}/config.json`, JSON.stringify({ format: 1, listen: { host: '127.0.0.1', port: 0 }, devices }))
+  let child: ChildProcess | undefined
+  let port = 0
+  const start = async () => {
+    // Too many that broke off would be a reason for safe mode.
+    rmSync(`${data_dir}/starts.json`, { force: true })
+    const main = fileURLToPath(new URL('../../../bundle/main.js', import.meta.url))
+    child = spawn(process.execPath, [main, 'serve', '--config', `${folder}/config.json`, '--data-dir', data_dir], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    for await (const line of createInterface({ input: child.stdout! })) {
+      port = Number(/http:\/\/[\d.]+:(\d+)/.exec(line)?.[1] ?? 0)
+      if (port) break
+    }
+    child.stdout!.resume()
+  }
+  await start()
+  const sockets = new Set<Socket>()
+  const line = createServer((near) => {
+    const far = connect(port, '127.0.0.1')
+    for (const [one, other] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      sockets.add(one)
+      one.on('error', () => undefined).on('close', () => other.destroy())
+    }
+    let method = ''
+    near.on('data', (bytes) => {
+      ;[method = ''] = /^[A-Z]+ /.exec(bytes.toString()) ?? [method]
+      saw(`${method.trim()} asked`)
+      far.write(bytes)
+      saw(`${method.trim()} passed on`)
+    })
+    far.on('data', (bytes) => {
+      const [, status = ''] = /"status":"(\w+)"/.exec(bytes.toString()) ?? []
+      saw(`${method.trim()} answered${method.startsWith('GET') ? ` ${status}` : ''}`)
+      near.write(bytes)
+    })
+  })
+  await once(line.listen(0, '127.0.0.1'), 'listening')
+  ending.push(async () => {
+    child?.kill('SIGKILL')
+    for (const socket of sockets) socket.destroy()
+    line.close()
+    simulator.powerOff()
+    await box.close()
+  })
+  return {
+    key,
+    url: `http://127.0.0.1:${(line.address() as AddressInfo).port}`,
+    /** How often it shook at that speed. */
+    times: (wanted: number) => times.get(String(wanted)) ?? 0,
+    async kill() {
+      const ended = once(child!, 'exit')
+      child!.kill('SIGKILL')
+      for (const socket of sockets) socket.destroy()
+      await ended
+      await start()
+    },
+  }
+}
+
+const program = `
+import json, sys
+def ready():
+    while True:
+        try:
+            bench["shaker-1"].initialize()
+            return bench["shaker-1"].lock_plate()
+        except (DeviceFailed, Refused, Busy): time.sleep(0.05)
+import time
+for line in sys.stdin:
+    ready()
+    print("ready", flush=True)
+    speed = int(sys.stdin.readline())
+    try: said = bench["shaker-1"].shake(speed=speed, duration=1)["params"]["speed"]
+    except BenchError as error: said = type(error).__name__
+    print(json.dumps(said), flush=True)
+`
+
+test('whenever the service is killed during an operation, nothing is done twice, and nothing is reported as done that was not', async (t) => {
+  let wanted: string | undefined
+  let killing: Promise<void> | undefined
+  const service = await killable(t, (phase) => {
+    if (phase !== wanted) return
+    wanted = undefined
+    killing = service.kill()
+  })
+  const { child, line } = python(t, { url: service.url, key: service.key, retry_s: 600 }, program)
+  const said: Record<string, unknown> = {}
+  for (const [n, phase] of tried.entries()) {
+    child.stdin.write('\n')
+    t.equal(await line(), 'ready')
+    const speed = 500 + n
+    wanted = phase
+    child.stdin.write(`${speed}\n`)
+    const outcome = JSON.parse((await line())!)
+    await killing
+    said[phase] = outcome
+    const times = service.times(speed)
+    if (typeof outcome === 'number') t.same([outcome, times], [speed, 1], `killed at ${phase}: done`)
+    else if (outcome === 'OutcomeUnknown') t.ok(times <= 1, `killed at ${phase}: not known, and done ${times} times`)
+    else t.equal(times, 0, `killed at ${phase}: ${outcome}`)
+  }
+  t.match(said, { 'POST answered': 'OutcomeUnknown', shakeOnWithRuntime: 'OutcomeUnknown', 'GET answered ended': Number })
+})
