@@ -63,7 +63,11 @@ export class Ledger {
   }
 
   /** `data` are the values that came of it. */
-  end(record: OperationRecord, outcome: Pick<OperationRecord, 'result' | 'detail' | 'reason'> & Partial<OperationRecord>, data?: unknown): void {
+  end(
+    record: OperationRecord,
+    outcome: Pick<OperationRecord, 'result' | 'detail' | 'reason'> & Partial<OperationRecord>,
+    data?: unknown,
+  ): void {
     Object.assign(record, outcome, { status: 'ended', ended: this.#now() })
     const { device_id, operation_id } = record
     if (data === undefined) this.#data.delete(device_id)

@@ -20,7 +20,7 @@ export type Capabilities = { device_id: string; type: string; driver: string; mo
 
 export type OperationResult = { success: boolean; message: string }
 
-export type OperationRecord = { operation_id: string; device_id: string; operation: string; params: Record<string, unknown>; status: 'running' | 'ended'; result: OperationResult | null; detail: string | null; ended_early?: boolean; notice?: string | null; started: number; ended: number | null; data?: unknown }
+export type OperationRecord = { operation_id: string; device_id: string; operation: string; params: Record<string, unknown>; status: 'running' | 'ended'; result: OperationResult | null; detail: string | null; reason?: string | null; ended_early?: boolean; notice?: string | null; started: number; ended: number | null; data?: unknown }
 
 export type StopAllResult = { success: boolean; message: string; devices: Array<{ device_id: string; success: boolean; message: string }> }
 
