@@ -42,6 +42,7 @@ function page(name, title, text, path) {
     <meta name="color-scheme" content="light dark">
     <title>benchd: ${title}</title>
     <link rel="icon" href="../../icon.svg">
+    <link rel="stylesheet" href="../../style.css">
     <link rel="stylesheet" href="../docs.css">
   </head>
   <body>

@@ -54,6 +54,8 @@ export type Lab = {
   /** The file that it is from, read again. */
   reloading: Reloading
   log: Log
+  /** The folder of the state, and the file of the configuration if there is one. */
+  places: { data_dir: string; config_path: string | undefined }
   version: string
   clock: Clock
   hub: Hub
@@ -194,7 +196,8 @@ async function open(config: Config, options: Options, opened: (() => unknown)[])
   await runs.openIfUsed()
   await backups.start()
 
-  const shown = { reloading, log, version, clock, hub, ledger, registry, teachpoints, keys, pairing, idempotency, audit, refusals }
+  const places = { data_dir, config_path: source?.path }
+  const shown = { reloading, log, places, version, clock, hub, ledger, registry, teachpoints, keys, pairing, idempotency, audit, refusals }
   const hidden = { runs, watch, input, latches, descriptions, journal, safeMode, began }
   return labOf({ ...shown, ...hidden, backups, notifier, long_requests, simulations, load })
 }
@@ -334,7 +337,7 @@ function stopsAll(place: NonNullable<Config['stop_input']>, parts: StopInputPart
   const pressed = () => {
     log.warn('the stop input is active: every device is stopped')
     audit.note({ ...byService, what: 'stop input' })
-    registry.haltAll().catch((error) => log.error('the stop input', error))
+    registry.haltAll('stop input').catch((error) => log.error('the stop input', error))
   }
   const failed = (reason: string) => hub.incident('DEVICE_LINK', `the stop input cannot be read: ${reason}`)
   return stopInput(place, hardware, clock, { pressed, failed })

@@ -105,6 +105,12 @@ class LineArm extends Mounted<Omit<SerialMount<Settings>, 'clock'>> implements A
     return { model, serial_number, firmware_version }
   }
 
+  async pose(): Promise<Pose> {
+    const { state, pose } = await this.#where()
+    if (state === 'moving') throw new LabError('interlock', 'it is moving; ask again when it stands')
+    return pose
+  }
+
   /** The way to a pose, once it stands. */
   #go(question: string, signal: AbortSignal): Promise<void> {
     const gone = this.#queue.run(async () => {

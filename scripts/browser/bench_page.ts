@@ -204,6 +204,7 @@ export const benchPageChecks: Record<string, Check> = {
       await card(page, 'shaker-1').getByText(/ ago$/).waitFor({ state: 'hidden' })
       await go(page, 'Events')
       await page
+        .getByRole('list', { name: /Events/ })
         .getByText(/shaker-1/)
         .first()
         .waitFor()

@@ -114,7 +114,7 @@ const checks: Record<string, Check> = {
   async 'the page of the API asks for a key when one is wanted, then sends what was asked for'(bench) {
     const page = await bench.open('/docs#whoAmI', { withKey: false })
     await page.locator('#whoAmI').getByRole('button', { name: 'Send GET' }).click()
-    await page.getByLabel('API key of this browser').fill(bench.api_key)
+    await page.getByLabel('API key').fill(bench.api_key)
     await page.keyboard.press('Enter')
     await page.locator('#whoAmI .output').getByText('"scope": "admin"').waitFor()
   },

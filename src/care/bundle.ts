@@ -1,7 +1,7 @@
 // A bundle for a support mail: what helps to understand a bench from afar, in one archive, with a page that says what is in it. No secret
 // is: keys, their hashes and passwords are taken out of every text that goes in.
 
-import { pack } from '../kit/archive.ts'
+import { type Part, pack, packedBytes } from '../kit/archive.ts'
 import { parseJsonWithComments } from '../kit/json.ts'
 
 export type Piece = {
@@ -21,10 +21,23 @@ const hidden = '(taken out)'
 const secretNames = /key|secret|token|passw|credential|auth/i
 
 /** Packs it. Rejects with `storage`; then there is no such file. */
-export async function writeBundle(path: string, { pieces, missing }: Bundle, at: Date): Promise<void> {
+export function writeBundle(path: string, bundle: Bundle, at: Date): Promise<void> {
+  return pack(path, partsOf(bundle, at))
+}
+
+export function bundleName(at: Date): string {
+  return `benchd-bundle-${at.toISOString().replace(/[-:]|\.\d+/g, '')}.tar.gz`
+}
+
+/** Packs it in memory: a full disk is one of the reasons to want it. */
+export function packedBundle(bundle: Bundle, at: Date): Promise<Uint8Array> {
+  return packedBytes(partsOf(bundle, at))
+}
+
+function partsOf({ pieces, missing }: Bundle, at: Date): Part[] {
   const clean = pieces.map(({ text, ...its }) => ({ ...its, text: withoutSecrets(text) }))
   const readme = { name: 'README.txt', text: withoutSecrets(contentsOf({ pieces: clean, missing }, at)) }
-  await pack(path, [readme, ...clean.map(({ name, text }) => ({ name, text }))])
+  return [readme, ...clean.map(({ name, text }) => ({ name, text }))]
 }
 
 /** The page at the front. */
@@ -43,9 +56,14 @@ export function contentsOf({ pieces, missing }: Bundle, at: Date): string {
 
 /** A configuration without its comments, and without what its names call a secret. Throws `invalid` for what is no JSON. */
 export function configWithoutSecrets(text: string, origin: string): string {
+  return `${JSON.stringify(hiddenSecrets(parseJsonWithComments(text, origin)), undefined, 2)}\n`
+}
+
+/** A value as JSON has it, without what its names call a secret. */
+export function hiddenSecrets(config: unknown): unknown {
   const hide = (name: string, value: unknown) =>
     secretNames.test(name) && typeof value !== 'object' ? hidden : name === 'notify' ? withoutAddresses(value) : value
-  return `${JSON.stringify(parseJsonWithComments(text, origin), hide, 2)}\n`
+  return JSON.parse(JSON.stringify(config, hide))
 }
 
 /** The path of a webhook's address and its headers are what lets one write there. */

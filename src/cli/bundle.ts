@@ -3,10 +3,9 @@
 import { execFile } from 'node:child_process'
 import { text as textOf } from 'node:stream/consumers'
 import { promisify } from 'node:util'
-import type { Bundle, Piece } from '../care/bundle.ts'
+import type { Bundle } from '../care/bundle.ts'
+import type { Wish } from '../care/service_pieces.ts'
 import type { stateTexts } from '../care/state_texts.ts'
-import { messageOf } from '../errors.ts'
-import type { RuntimeEvent } from '../events/event.ts'
 import { readText } from '../kit/files.ts'
 import { packageVersion } from '../kit/package_version.ts'
 import { ask, open, type Service, serviceOf, serviceOptions } from './client.ts'
@@ -18,9 +17,6 @@ import { configPath, dataDir } from './places.ts'
 import { print } from './table.ts'
 
 const mostLines = 2000
-const mostEvents = 2000
-/** Back in time until there are enough, in seconds. */
-const windows = [600, 3600, 86_400, 30 * 86_400]
 
 const bundle = command({
   name: 'bundle',
@@ -32,9 +28,9 @@ const bundle = command({
   },
   example: 'benchd bundle',
   async run({ options, operands: [file] }) {
-    const { contentsOf, writeBundle } = await import('../care/bundle.ts')
+    const { bundleName, contentsOf, writeBundle } = await import('../care/bundle.ts')
     const at = new Date()
-    const path = await freePath(file ?? '.', `benchd-bundle-${at.toISOString().replace(/[-:]|\.\d+/g, '')}.tar.gz`)
+    const path = await freePath(file ?? '.', bundleName(at))
     const gathered = await gather(serviceOf(options), options)
     await writeBundle(path, gathered, at)
     if (options.json) print(JSON.stringify({ path, pieces: gathered.pieces.map(({ name }) => name), missing: gathered.missing }))
@@ -45,7 +41,6 @@ const bundle = command({
 
 export const commands = [bundle]
 
-type Wish = Omit<Piece, 'text'> & { get(): Promise<string> }
 type Places = { config?: string; 'data-dir'?: string }
 
 async function freePath(file: string, name: string): Promise<string> {
@@ -64,20 +59,17 @@ async function gather(service: Service, places: Places): Promise<Bundle> {
     },
   )
   const local = ofThisMachine(places)
-  const asked = isThere ? [...ofService(service), ...(await ofDevices(service))] : ofFolder(places)
-  const wishes = isFar ? asked : [...local, ...asked]
-  const pieces: Piece[] = []
-  const missing: { name: string; why: string }[] = isThere ? [] : [{ name: 'health.json', why: 'no service answers here' }]
-  if (isFar)
-    missing.push(...local.map(({ name }) => ({ name, why: 'no service gives it over the network: run benchd bundle at its computer' })))
-  for (const { name, what, get } of wishes) {
-    try {
-      pieces.push({ name, what, text: await get() })
-    } catch (error) {
-      missing.push({ name, why: messageOf(error) })
-    }
-  }
-  return { pieces, missing }
+  const { adminPieces, gathered, servicePieces } = await import('../care/service_pieces.ts')
+  const text = async (path: string) => textOf(await open(service, 'GET', path))
+  const asked = isThere ? await servicePieces(text) : ofFolder(places)
+  if (!isFar) return gathered([...local, ...asked], isThere ? [] : [{ name: 'health.json', why: 'no service answers here' }])
+  const far = [...adminPieces(text), ...asked]
+  const isHad = (name: string) => far.some((one) => one.name === name)
+  const why = 'no service gives it over the network: run benchd bundle at its computer'
+  return gathered(
+    far,
+    local.flatMap(({ name }) => (isHad(name) ? [] : [{ name, why }])),
+  )
 }
 
 function ofThisMachine(places: Places): Wish[] {
@@ -86,35 +78,6 @@ function ofThisMachine(places: Places): Wish[] {
     { name: 'config.json', what: 'the configuration', get: () => config(places.config) },
     { name: 'doctor.json', what: 'what benchd doctor finds', get: () => doctor(places) },
     { name: 'journal.txt', what: `the newest ${mostLines} lines of the log`, get: journal },
-  ]
-}
-
-function ofService(service: Service): Wish[] {
-  const answer = (path: string) => async () => indented(await ask(service, 'GET', path))
-  return [
-    { name: 'health.json', what: 'GET /health', get: answer('/health') },
-    { name: 'system.json', what: 'GET /api/system', get: answer('/api/system') },
-    { name: 'ports.json', what: 'serial ports', get: answer('/api/system/ports') },
-    { name: 'incidents.json', what: 'incidents', get: answer('/api/incidents') },
-    { name: 'executions.json', what: 'runs', get: answer('/api/executions') },
-    { name: 'metrics.txt', what: 'GET /metrics', get: async () => textOf(await open(service, 'GET', '/metrics')) },
-    { name: 'events.jsonl', what: `the newest events, ${mostEvents} at most`, get: () => newestEvents(service) },
-  ]
-}
-
-async function ofDevices(service: Service): Promise<Wish[]> {
-  const { devices } = await ask<{ devices: { device_id: string }[] }>(service, 'GET', '/api/devices')
-  const infos = await Promise.all(
-    devices.map(({ device_id }) => ask<{ device_id: string; fault: object | null }>(service, 'GET', `/api/devices/${device_id}`)),
-  )
-  const faulted = infos.filter(({ fault }) => fault !== null).map(({ device_id }) => device_id)
-  return [
-    { name: 'devices.json', what: 'state of each device', get: async () => indented(infos) },
-    ...faulted.map((device_id) => ({
-      name: `wire/${device_id}.json`,
-      what: `the last words with ${device_id}, which has a fault`,
-      get: async () => indented(await ask(service, 'GET', `/api/devices/${device_id}/wire`)),
-    })),
   ]
 }
 
@@ -175,26 +138,6 @@ async function journal(): Promise<string> {
     lines.push(`${new Date(at * 1000).toISOString()} ${level} ${message}\n`)
   if (lines.length === 0) throw new Error('the journal has nothing of benchd')
   return lines.join('')
-}
-
-async function newestEvents(service: Service): Promise<string> {
-  let newest: RuntimeEvent[] = []
-  for (const window_s of windows) {
-    newest = await eventsSince(service, Date.now() / 1000 - window_s)
-    if (newest.length >= mostEvents) break
-  }
-  return newest.map((event) => `${JSON.stringify(event)}\n`).join('')
-}
-
-async function eventsSince(service: Service, since: number): Promise<RuntimeEvent[]> {
-  let newest: RuntimeEvent[] = []
-  for (let from = since; ; ) {
-    const path = `/events?since=${from}&limit=${mostEvents}`
-    const { events, next_since } = await ask<{ events: RuntimeEvent[]; next_since: number }>(service, 'GET', path)
-    newest = [...newest, ...events].slice(-mostEvents)
-    if (events.length < mostEvents) return newest
-    from = next_since
-  }
 }
 
 function indented(value: unknown): string {

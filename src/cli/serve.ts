@@ -100,7 +100,7 @@ async function serveUntilSignalled(config: Config, folders: Folders, ready: (ser
   const service = await startService(config, { ...folders, log: words })
   process.on('uncaughtException', (error) => {
     words.error('ending because of a fault of our own; every device is stopped', error)
-    void service.lab.registry.haltAll().catch(() => undefined)
+    void service.lab.registry.haltAll('the service').catch(() => undefined)
     process.exit(exitCodes.failed[0])
   })
   const manager = new ServiceManager()

@@ -42,7 +42,8 @@ export type Typical = {
 export type Learned = { identity: Identity | null; limits?: Limits }
 
 /** Where a transporter grips: mm and degrees, in its own frame. The `coords` of a cartesian teachpoint. */
-export type Pose = { x: number; y: number; z: number; yaw: number; pitch: number; roll: number }
+export const poseMembers = ['x', 'y', 'z', 'yaw', 'pitch', 'roll'] as const
+export type Pose = Record<(typeof poseMembers)[number], number>
 
 type Commands = {
   [Name in Exclude<OperationName, 'initialize' | 'stop'>]?: (params: Params<Name>, signal: AbortSignal) => Promise<void>
@@ -60,6 +61,8 @@ export type Device = Commands & {
   initialize(params: object, signal: AbortSignal): Promise<Learned>
   /** In °C. Goes between two frames of an operation that runs. */
   get_temperature?(): Promise<{ temperature: number; target: number | null }>
+  /** Where a transporter is, asked without moving it. Goes between two frames of an operation that runs. */
+  pose?(): Promise<Pose>
   /** Asks who it is, without moving anything; null when it cannot be asked so. */
   identify(): Promise<Identity | null>
   /** A harmless question, asked every two seconds while nothing runs. Rejects when the instrument is not well. */

@@ -177,6 +177,8 @@ export class Instrument {
         : null,
       last_operation: this.#last,
       fault: this.#latch.fault,
+      stopped: this.#latch.stop,
+      heard_at: this.#configured.driven?.wire.heard_at ?? null,
       identity: this.#presence?.identity ?? null,
       lock: this.#lock.shown,
     }
@@ -342,6 +344,17 @@ export class Instrument {
     }
   }
 
+  /** Where a transporter is now. Throws what `perform` throws; never `busy`. */
+  async getPose(): Promise<Pose> {
+    const { device } = this.#mustBeDriven('pose')
+    this.#presence?.mustBeConnected()
+    try {
+      return await device.pose!()
+    } catch (error) {
+      throw await this.#unwell('pose', error)
+    }
+  }
+
   /**
    * In °C, as a question in the background: it latches nothing and never rejects. Undefined where the instrument is not asked, or does not
    * answer. It is asked only while it is initialized and well: a question after a fault would tell its watchdog that all is well.
@@ -372,11 +385,11 @@ export class Instrument {
   /**
    * Latches a stop that was sent, ends what runs, and answers when the instrument has acknowledged, or 400 ms later; where its link is
    * being opened, when that is open, or two seconds later.
-   * Rejects with `stop_not_sent` when the bytes could not be written: latched all the same.
+   * Rejects with `stop_not_sent` when the bytes could not be written: latched all the same. `by` is the name of whoever stops it.
    */
-  halted(acknowledged: Promise<void>): Promise<OperationResult> {
+  halted(acknowledged: Promise<void>, by: string | null = null): Promise<OperationResult> {
     this.#initialized = false
-    this.#latch.setStopped(this.#run?.name ?? null)
+    this.#latch.setStopped(this.#run?.name ?? null, by)
     this.#run?.cutShort('stopped')
     this.#halts.sent(acknowledged).catch(() => undefined)
     return answerToStop(this.device_id, this.#around.clock, acknowledged, this.#presence?.opening)
@@ -722,5 +735,6 @@ function namesOf(device: Device): string[] {
   const isKnown = (name: string) => name === 'stop' || own.has(name) || device[name as Performable] !== undefined
   const known = Object.keys(operations).filter(isKnown)
   const others = [...own.keys()].filter((name) => !Object.hasOwn(operations, name))
-  return [...known, ...others, 'initialized', ...(device.get_temperature ? ['get_temperature'] : [])]
+  const told = (['get_temperature', 'pose'] as const).filter((name) => device[name] !== undefined)
+  return [...known, ...others, 'initialized', ...told]
 }

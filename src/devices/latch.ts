@@ -3,7 +3,7 @@
 import type { Context } from '../events/event.ts'
 import type { Log } from '../kit/log.ts'
 import type { Latch, LatchStore } from './latches.ts'
-import type { Fault } from './records.ts'
+import type { Fault, Stopped } from './records.ts'
 import type { WireLog } from './wire_log.ts'
 
 /** Fires the events of a device: the hub, or a stage before it. */
@@ -39,15 +39,22 @@ export class DeviceLatch {
     return this.#latch?.stopped ?? false
   }
 
+  /** Who stopped it first, and when; null unless it is stopped. */
+  get stop(): Stopped | null {
+    if (!this.#latch?.stopped) return null
+    return this.#latch.stop ?? { by: null, at: this.#latch.fault.since }
+  }
+
   /** A fault that is latched already stays the first. */
   setFault(fault: NewFault): void {
     if (!this.#latch) this.#set({ fault: { ...fault, since: Date.now() / 1000 }, stopped: false })
   }
 
-  /** `command` is what was under way. */
-  setStopped(command: string | null): void {
+  /** `command` is what was under way, `by` the name of whoever stops it. */
+  setStopped(command: string | null, by: string | null): void {
+    const stop = this.stop ?? { by, at: Date.now() / 1000 }
     if (this.#latch) {
-      this.#latch = { ...this.#latch, stopped: true }
+      this.#latch = { ...this.#latch, stopped: true, stop }
       this.#keep()
       return
     }
@@ -57,9 +64,9 @@ export class DeviceLatch {
       error: `${this.#device_id} was stopped`,
       error_type: 'Stopped',
       may_still_be_moving: command !== null,
-      since: Date.now() / 1000,
+      since: stop.at,
     }
-    this.#set({ fault, stopped: true })
+    this.#set({ fault, stopped: true, stop })
   }
 
   /** The device has acknowledged that it was halted: the fault stays, and says that nothing moves any more. */

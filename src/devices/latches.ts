@@ -2,10 +2,10 @@
 
 import * as v from 'valibot'
 import { JsonFile, type Report } from '../kit/json_file.ts'
-import { Fault } from './records.ts'
+import { Fault, Stopped } from './records.ts'
 
-/** `stopped` holds until `initialize`, whatever else is cleared. */
-export const Latch = v.strictObject({ fault: Fault, stopped: v.boolean() })
+/** `stopped` holds until `initialize`, whatever else is cleared. `stop` tells who stopped it first; absent where an earlier version kept it. */
+export const Latch = v.strictObject({ fault: Fault, stopped: v.boolean(), stop: v.optional(Stopped) })
 export type Latch = v.InferOutput<typeof Latch>
 const Content = v.strictObject({ latches: v.record(v.string(), Latch) })
 type Content = v.InferOutput<typeof Content>

@@ -111,6 +111,7 @@ export const tasks = { ...operations, ...moves }
 export const readings = {
   initialized: { summary: 'Check whether the device is initialized' },
   get_temperature: { summary: 'Get temperature, in °C, and the target, null when none is set' },
+  pose: { summary: 'Get where a transporter is now, as the coordinates of a teachpoint' },
 } as const
 
 type TaskShape = { typical_seconds: number; margin_seconds: number; done(params: never): string }

@@ -2,6 +2,7 @@
 
 import * as v from 'valibot'
 import { Name } from '../kit/name.ts'
+import { poseMembers } from './device.ts'
 
 const Nullable = { text: v.nullable(v.string()), number: v.nullable(v.number()) }
 const UnixSeconds = v.pipe(v.number(), v.description('Unix time'), v.metadata({ unit: 's' }))
@@ -71,6 +72,13 @@ export const Fault = v.strictObject({
 })
 export type Fault = v.InferOutput<typeof Fault>
 
+/** A stop that is latched: the first one since the device was initialized. */
+export const Stopped = v.strictObject({
+  by: v.pipe(Nullable.text, v.description('The name of the key, or `stop input`; null where nobody knows')),
+  at: UnixSeconds,
+})
+export type Stopped = v.InferOutput<typeof Stopped>
+
 export const Identity = v.strictObject({ model: Nullable.text, serial_number: Nullable.text, firmware_version: Nullable.text })
 
 /** The request for a lease: the device for one key alone, for a while. */
@@ -119,6 +127,11 @@ export const DeviceInfo = v.strictObject({
   ),
   last_operation: v.nullable(OperationRecord),
   fault: v.nullable(Fault),
+  stopped: v.pipe(v.nullable(Stopped), v.description('Who stopped it and when; null unless a stop is latched')),
+  heard_at: v.pipe(
+    v.nullable(UnixSeconds),
+    v.description('When the instrument last answered, in whole seconds; null before it has, and where no words go over a wire'),
+  ),
   identity: v.nullable(Identity),
   lock: v.pipe(v.nullable(Lock), v.description('null when anybody may use it')),
 })
@@ -128,6 +141,12 @@ export const Temperature = v.strictObject({
   device_id: v.string(),
   temperature: v.pipe(v.number(), v.metadata({ unit: '°C' })),
   target: v.pipe(Nullable.number, v.description('null when none is set'), v.metadata({ unit: '°C' })),
+})
+
+export const DevicePose = v.strictObject({
+  device_id: v.string(),
+  coord_type: v.literal('cartesian'),
+  coords: v.pipe(v.strictObject(v.entriesFromList(poseMembers, v.number())), v.description('mm and degrees, as in a teachpoint')),
 })
 
 export const Initialized = v.strictObject({ device_id: v.string(), is_initialized: v.boolean() })

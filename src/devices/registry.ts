@@ -40,23 +40,23 @@ export class Registry {
     return this.all().every((instrument) => instrument.simulated || !instrument.driven)
   }
 
-  /** Stops one device; the bytes are on its wire before this returns. */
-  halt(device_id: string): Promise<OperationResult> {
+  /** Stops one device for `by`; the bytes are on its wire before this returns. */
+  halt(device_id: string, by: string | null = null): Promise<OperationResult> {
     const leaving = [...this.#leaving].filter((instrument) => instrument.device_id === device_id)
     const instrument = this.#instruments.has(device_id) ? this.find(device_id) : (leaving[0] ?? this.find(device_id))
     haltQuietly(leaving.filter((other) => other !== instrument))
-    return instrument.halted(instrument.halt())
+    return instrument.halted(instrument.halt(), by)
   }
 
-  /** Stops every device that has a driver: all the bytes are on their wires before anything else is done. */
-  async haltAll(): Promise<StopAllResult> {
+  /** Stops every device that has a driver, for `by`: all the bytes are on their wires before anything else is done. */
+  async haltAll(by: string | null = null): Promise<StopAllResult> {
     const leaving = [...this.#leaving]
     const removed = leaving.filter(({ device_id }) => !this.#instruments.has(device_id))
     haltQuietly(leaving.filter((instrument) => !removed.includes(instrument)))
     const sent = [...this.all(), ...removed]
       .filter(({ driven }) => driven)
       .map((instrument) => ({ instrument, acknowledged: instrument.halt() }))
-    const halted = sent.map(({ instrument, acknowledged }) => instrument.halted(acknowledged))
+    const halted = sent.map(({ instrument, acknowledged }) => instrument.halted(acknowledged, by))
     const answers = await Promise.allSettled(halted)
     return summed(answers.map((answer, i) => ({ device_id: sent[i]!.instrument.device_id, answer })))
   }

@@ -30,6 +30,7 @@ export class WireLog {
   readonly #now: () => number
   #frames: Noted[] = []
   #kept: WireFrame[] | null = null
+  #heard_ms: number | undefined
 
   /** `now` in Unix milliseconds. */
   constructor(now: () => number = Date.now) {
@@ -38,6 +39,7 @@ export class WireLog {
 
   note(direction: WireFrame['direction'], bytes: Uint8Array): void {
     const now = this.#now()
+    if (direction === 'to_host') this.#heard_ms = now
     const last = this.#frames.at(-1)
     if (direction === 'to_host' && last?.direction === direction && now - last.last_ms < together_ms) {
       last.text = latin1(Buffer.concat([Buffer.from(last.text, 'latin1'), bytes]))
@@ -56,6 +58,11 @@ export class WireLog {
       hex: Buffer.from(text, 'latin1').toString('hex'),
       text: text.replace(/[^ -~]/g, '.'),
     }))
+  }
+
+  /** When the device last said something, Unix seconds; null before it has. */
+  get heard_at(): number | null {
+    return this.#heard_ms === undefined ? null : Math.floor(this.#heard_ms / 1000)
   }
 
   /** The frames before the fault that is latched. */

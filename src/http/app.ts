@@ -15,6 +15,7 @@ import type { Env, Route } from './contract.ts'
 import { entrance } from './entrance.ts'
 import { answerError, answerFailure } from './errors.ts'
 import { idempotent } from './idempotency.ts'
+import { mustBeAsShown } from './if_state.ts'
 import { publicPages, servePages } from './pages.ts'
 import { mustNotBeSafeMode } from './safe_mode.ts'
 import { runPaths, serviceRoutes } from './service_routes.ts'
@@ -33,6 +34,7 @@ const forBrowsers = {
     'X-Request-Secret',
     'X-Request-Id',
     'If-Match',
+    'If-State',
   ],
   exposeHeaders: ['X-API-Version', 'X-Reason', 'Retry-After', 'Operation-Id', 'Location', 'Idempotency-Replayed', 'ETag', 'X-Request-Id'],
   maxAge: 600,
@@ -51,8 +53,9 @@ export function app(lab: Lab): Hono<Env> {
   hono.use(entrance(lab, isPublic))
   servePages(hono, lab)
   const bodies = new BodyReader(lab)
-  addRoutes(hono, { lab, bodies }, serviceRoutes)
-  const aboutRuns = loadedLater(() => appOfRuns(lab, bodies))
+  const shared = { lab, bodies, ask: asking(hono) }
+  addRoutes(hono, shared, serviceRoutes)
+  const aboutRuns = loadedLater(() => appOfRuns(shared))
   for (const path of runPaths) hono.all(path, aboutRuns)
   return hono
 }
@@ -68,7 +71,17 @@ function plain(lab: Lab): Hono<Env> {
   return hono
 }
 
-type Shared = { lab: Lab; bodies: BodyReader }
+type Shared = { lab: Lab; bodies: BodyReader; ask: (path: string) => Promise<string> }
+
+/** Asks the service as somebody with a shell on this machine does. */
+function asking(hono: Hono<Env>): Shared['ask'] {
+  return async (path) => {
+    const response = await hono.request(path, {}, { local: true })
+    const text = await response.text()
+    if (!response.ok) throw new Error((JSON.parse(text) as { detail: string }).detail)
+    return text
+  }
+}
 
 function addRoutes(hono: Hono<Env>, shared: Shared, routes: readonly Route<Lab>[]): void {
   for (const route of routes) hono.on(route.method, route.path, (c) => call(shared, route, c))
@@ -84,7 +97,8 @@ function loadedLater(make: () => Promise<Hono<Env>>): (c: Context<Env>) => Promi
   }
 }
 
-async function appOfRuns(lab: Lab, bodies: BodyReader): Promise<Hono<Env>> {
+async function appOfRuns(shared: Shared): Promise<Hono<Env>> {
+  const { lab } = shared
   const [{ runRoutes }] = await Promise.all([import('./run_routes.ts'), lab.openRuns()])
   const hono = plain(lab)
   hono.use((c, next) => {
@@ -92,7 +106,7 @@ async function appOfRuns(lab: Lab, bodies: BodyReader): Promise<Hono<Env>> {
     c.set('request_id', c.env!.request_id!)
     return next()
   })
-  addRoutes(hono, { lab, bodies }, runRoutes)
+  addRoutes(hono, shared, runRoutes)
   return hono
 }
 
@@ -119,7 +133,7 @@ function methodsByPath({ routes }: Hono<Env>): Map<string, string[]> {
   return found
 }
 
-async function call({ lab, bodies }: Shared, route: Route<Lab>, c: Context<Env>): Promise<Response> {
+async function call({ lab, bodies, ask }: Shared, route: Route<Lab>, c: Context<Env>): Promise<Response> {
   mustBeAllowed(route, c)
   mustNotBeSafeMode(lab, route)
   mustKnowParameters(route, c)
@@ -127,15 +141,19 @@ async function call({ lab, bodies }: Shared, route: Route<Lab>, c: Context<Env>)
   // A connection whose body still comes can be replaced by others, and so can one without a key.
   if (route.scope !== 'public') protectConnection(c.env?.incoming, c.env?.outgoing)
   try {
-    return await idempotent(lab, route, c, bytes, async () =>
-      route.handle({
+    return await idempotent(lab, route, c, bytes, async () => {
+      const param = (name: string) => c.req.param(name) ?? ''
+      const shown = route.state_of && c.req.header('if-state')
+      if (shown) await mustBeAsShown(lab, { shown, present: route.state_of!(lab, param), path: c.req.path })
+      return route.handle({
         lab,
         c,
-        param: (name) => c.req.param(name) ?? '',
+        param,
+        ask,
         query: () => (route.query ? checked(route.query, c.req.query(), 'the query') : {}),
         body: () => bodyOf(route, textOf(bytes)),
-      }),
-    )
+      })
+    })
   } finally {
     release()
   }

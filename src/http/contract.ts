@@ -27,6 +27,8 @@ export type Call<Rooms, Body, Query> = {
   param(name: string): string
   /** The query, held against its schema. Throws `invalid`. */
   query(): Query
+  /** Asks this service with GET, with all rights, and resolves with the text of its answer. */
+  ask(path: string): Promise<string>
   /** The body, held against its schema; asked for once device and operation are known to be there. Throws `invalid`. */
   body(): Body
 }
@@ -61,6 +63,8 @@ export type Route<Rooms = never, Body = unknown, Query = unknown> = {
   }
   /** Takes `If-Match`. */
   conditional?: true
+  /** Takes `If-State`: the state of the thing that the path names, as its own resource shows it; undefined when it is not there. */
+  state_of?: (lab: Rooms, param: (name: string) => string) => string | undefined
   /** The answer holds a secret, and is written down nowhere. */
   is_secret?: true
   /** The answer with 202 and a `Location` to a request with `Prefer: respond-async`. */

@@ -27,7 +27,8 @@ test('a device tells what it is, what it does, and what is latched on it', async
   const { ask } = await openBench(t)
   const { body } = await ask('GET', shaker, { key: 'read' })
   t.match((body as { identity: object }).identity, { model: /BIOSHAKE/i, serial_number: String, firmware_version: String })
-  const { identity: _, ...rest } = body as Record<string, unknown>
+  const { identity: _, heard_at, ...rest } = body as Record<string, unknown>
+  t.ok(Math.abs(Number(heard_at) - Date.now() / 1000) < 60, 'when it last answered')
   t.strictSame(rest, {
     device_id: 'shaker-1',
     type: 'shaker',
@@ -39,9 +40,16 @@ test('a device tells what it is, what it does, and what is latched on it', async
     operation: null,
     last_operation: null,
     fault: null,
+    stopped: null,
     lock: null,
   })
-  t.match((await ask('GET', '/api/devices/robot-1')).body, { state: 'external', driver: 'external', simulated: false, identity: null })
+  t.match((await ask('GET', '/api/devices/robot-1')).body, {
+    heard_at: null,
+    state: 'external',
+    driver: 'external',
+    simulated: false,
+    identity: null,
+  })
 })
 
 test('a device that is not there is named, on every path', async (t) => {
@@ -479,3 +487,41 @@ async function until<Found>(ask: Bench['ask'], find: (info: Info) => Found): Pro
     if (found) return found
   }
 }
+
+test('who stopped a device, and when, is shown until it is initialized, over a restart too', async (t) => {
+  const { ask, lab, clock, data_dir } = await openBench(t)
+  const stopped = async (its = ask) => ((await its('GET', shaker)).body as { stopped: object | null }).stopped
+  await ask('POST', `${shaker}/stop`, { key: 'read' })
+  await ask('POST', '/api/stop', { key: 'operate' })
+  const first = await stopped()
+  t.match(first, { by: 'key to read', at: Number })
+  await clock.run(lab.close())
+  const again = await openBench(t, {}, { folder: data_dir })
+  t.same(await stopped(again.ask), first)
+  await again.ask('POST', `${shaker}/initialize`)
+  t.equal(await stopped(again.ask), null)
+})
+
+test('an arm tells where it is as the coordinates of a teachpoint, and not while it moves', async (t) => {
+  const { ask, lab, clock } = await openBench(t)
+  const pose = '/api/devices/arm-1/pose'
+  await ask('POST', '/api/devices/arm-1/initialize')
+  const { body } = await ask('GET', pose, { key: 'read' })
+  t.match(body, {
+    device_id: 'arm-1',
+    coord_type: 'cartesian',
+    coords: { x: Number, y: Number, z: Number, yaw: Number, pitch: Number, roll: Number },
+  })
+  const { coord_type, coords } = body as Record<string, object>
+  t.equal((await ask('POST', '/api/teachpoints', { json: { device_id: 'arm-1', name: 'taken', coord_type, coords } })).status, 201)
+  const homing = ask('POST', '/api/devices/arm-1/initialize')
+  const homes = () =>
+    lab.registry
+      .find('arm-1')
+      .wire()
+      .frames.filter(({ text }) => text.startsWith('home')).length
+  while (homes() < 2) await clock.advance(10)
+  isRefusal(t, await ask('GET', pose), 409, 'interlock')
+  t.equal((await homing).status, 200, 'a question harms nothing')
+  isRefusal(t, await ask('GET', `${shaker}/pose`), 400, 'invalid')
+})

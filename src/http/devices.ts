@@ -9,6 +9,7 @@ import { Reading, type Readings } from '../devices/readings.ts'
 import {
   Capabilities,
   DeviceInfo,
+  DevicePose,
   DeviceSummary,
   Initialized,
   LeaseWish,
@@ -111,6 +112,21 @@ export const deviceRoutes: Route<Rooms>[] = [
   }),
   route({
     method: 'GET',
+    path: `${path}/pose`,
+    operation_id: 'getDevicePose',
+    tag: 'devices',
+    summary: readings.pose.summary,
+    description: 'Of a transporter that can tell it: `capabilities` lists `pose` then. Refused while it moves.',
+    scope: 'read',
+    success: { status: 200, description: 'Where it is', schema: DevicePose },
+    errors: [400, 404, 409, 500],
+    async handle({ lab, param }) {
+      const device_id = param('device_id')
+      return json({ device_id, coord_type: 'cartesian', coords: await lab.registry.find(device_id).getPose() })
+    },
+  }),
+  route({
+    method: 'GET',
     path: `${path}/readings`,
     operation_id: 'getDeviceReadings',
     tag: 'devices',
@@ -147,6 +163,7 @@ export const deviceRoutes: Route<Rooms>[] = [
       answersLate,
     scope: 'operate',
     body: PerformWish,
+    state_of: stateOf,
     success: { status: 200, description: ended, schema: PerformResult, headers: ['Operation-Id'] },
     accepted: { description: 'It runs', schema: OperationRecord },
     errors: [400, 404, 409, 423, 500, 503],
@@ -191,7 +208,7 @@ export const deviceRoutes: Route<Rooms>[] = [
     scope: 'any',
     success: { status: 200, description: 'Sent; `success` tells whether the instrument acknowledged', schema: OperationResult },
     errors: [400, 404, 500],
-    handle: async ({ lab, param }) => json(await lab.registry.halt(param('device_id'))),
+    handle: async ({ lab, c, param }) => json(await lab.registry.halt(param('device_id'), c.get('principal').name)),
   }),
   route({
     method: 'POST',
@@ -202,7 +219,7 @@ export const deviceRoutes: Route<Rooms>[] = [
     scope: 'any',
     success: { status: 200, description: 'Sent to all; `devices` tells which acknowledged', schema: StopAllResult },
     errors: [500],
-    handle: async ({ lab }) => json(await lab.registry.haltAll()),
+    handle: async ({ lab, c }) => json(await lab.registry.haltAll(c.get('principal').name)),
   }),
   route({
     method: 'POST',
@@ -214,6 +231,7 @@ export const deviceRoutes: Route<Rooms>[] = [
     scope: 'operate',
     body: v.strictObject({}),
     body_may_be_empty: true,
+    state_of: stateOf,
     success: { status: 200, description: 'Cleared, or there was none', schema: OperationResult },
     errors: [404, 409, 423],
     handle({ lab, c, param, body }) {
@@ -332,6 +350,7 @@ function operationRoute(name: OperationName): Route<Rooms> {
       headers: ['Operation-Id'],
     },
     accepted: { description: 'It runs', schema: OperationRecord },
+    state_of: stateOf,
     errors: [400, 404, 409, 423, 500, 503],
     async handle({ lab, c, param, body }) {
       const instrument = lab.registry.find(param('device_id'))
@@ -349,6 +368,10 @@ function notPerformed(device_id: string, name: string): LabError {
 
 /** `isPlain`: the answer is that of the published API, which has no values. */
 type Wanted = { name: string; params(): Record<string, unknown>; isPlain?: boolean }
+
+function stateOf({ registry }: Rooms, param: (name: string) => string): string | undefined {
+  return registry.all().find(({ device_id }) => device_id === param('device_id'))?.state
+}
 
 async function operate(c: CallContext, instrument: Instrument, { name, params, isPlain = false }: Wanted): Promise<Response> {
   let record: OperationRecord | undefined

@@ -222,6 +222,7 @@ export const executionRoutes: Route<Rooms>[] = [
       'for its device or for other labware. Its events say SKIPPED. What has begun is a conflict.',
     scope: 'operate',
     body: v.strictObject({ item: ItemName }),
+    state_of: stateOf,
     success: { status: 200, description: 'It is skipped, now or when its thread comes to it', schema: OperationResult },
     errors: [400, 404, 409],
     handle(call) {
@@ -241,6 +242,7 @@ export const executionRoutes: Route<Rooms>[] = [
     scope: 'operate',
     body: v.strictObject({ before: v.optional(ItemName), after: v.optional(ItemName), item: JsonStep }),
     body_limit: longestItem,
+    state_of: stateOf,
     success: { status: 200, description: 'Where it stands, in words', schema: OperationResult },
     errors: [400, 404, 409],
     handle(call) {
@@ -263,6 +265,7 @@ export const executionRoutes: Route<Rooms>[] = [
       thread: Id,
       start: v.optional(v.pipe(Name, v.description('The place where its labware comes from, if not that of the workflow'))),
     }),
+    state_of: stateOf,
     success: { status: 200, description: 'It is there', schema: OperationResult },
     errors: [400, 404, 409],
     handle(call) {
@@ -284,6 +287,7 @@ export const executionRoutes: Route<Rooms>[] = [
     scope: 'operate',
     body: v.strictObject({ confirm: v.optional(v.boolean(), false) }),
     body_may_be_empty: true,
+    state_of: stateOf,
     success: { status: 200, description: 'Armed, or stopping', schema: OperationResult },
     errors: [400, 404, 409],
     handle(call) {
@@ -307,6 +311,7 @@ function verb(name: string, summary: string, tell: (execution: Execution) => str
     scope: 'operate',
     body: Nothing,
     body_may_be_empty: true,
+    state_of: stateOf,
     success: { status: 200, description: 'The run has taken the request.', schema: OperationResult },
     errors: [404, 409],
     handle(call) {
@@ -315,6 +320,13 @@ function verb(name: string, summary: string, tell: (execution: Execution) => str
       return json({ success: true, message: tell(execution) })
     },
   })
+}
+
+/** `PAUSED` for one that is open and paused. */
+function stateOf({ runs }: Rooms, param: (name: string) => string): string | undefined {
+  const { records } = runs.runtime
+  const execution_id = param('execution_id')
+  return runs.runtime.execution(execution_id)?.paused ? 'PAUSED' : records.execution(execution_id)?.status
 }
 
 /** Words the effect of a resume of the execution. */

@@ -263,6 +263,17 @@ function headerParameters(route: Route): object[] {
           }),
         ]
       : []),
+    ...(route.state_of
+      ? [
+          optional(
+            'If-State',
+            'The state that somebody was shown (`state` of a device, `status` of a thread; of a run its `status`, or `PAUSED`): refused with 409 `conflict` if it is another one by now',
+            {
+              type: 'string',
+            },
+          ),
+        ]
+      : []),
     ...(success.media_type === 'text/event-stream'
       ? [
           optional('Last-Event-ID', 'The last `id` that was seen: the stream goes on after it, from the log', {

@@ -21,8 +21,10 @@ const javascript = 'text/javascript; charset=utf-8'
 /** By path: the file beside this module, and what it is. */
 const files: Record<string, [file: string, type: string]> = {
   '/': ['../../web/index.html', html],
+  '/style.css': ['../../web/style.css', css],
   '/page.css': ['../../web/page.css', css],
   '/page.js': ['../../web/page.js', javascript],
+  '/key_dialog.js': ['../../web/key_dialog.js', javascript],
   '/icon.svg': ['../../web/icon.svg', 'image/svg+xml'],
   '/clients/benchd.ts': ['../../web/clients/benchd.ts', 'text/plain; charset=utf-8'],
   '/clients/benchd.py': ['../../web/clients/benchd.py', 'text/x-python; charset=utf-8'],

@@ -8,6 +8,7 @@ import { eventRoutes } from './events.ts'
 import { keyRoutes } from './keys.ts'
 import { metricRoutes } from './metrics.ts'
 import { notifyRoutes } from './notify.ts'
+import { selfCareRoutes } from './self_care.ts'
 import { simulationRoutes } from './simulation.ts'
 import { systemRoutes } from './system.ts'
 import { teachpointRoutes } from './teachpoints.ts'
@@ -19,6 +20,7 @@ export const serviceRoutes: readonly Route<Lab>[] = [
   ...simulationRoutes,
   ...keyRoutes,
   ...systemRoutes,
+  ...selfCareRoutes,
   ...backupRoutes,
   ...notifyRoutes,
   ...metricRoutes,

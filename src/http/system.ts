@@ -83,12 +83,19 @@ export const systemRoutes: Route<Rooms>[] = [
         version: v.string(),
         api_version: v.string(),
         system_id: v.string(),
+        time_scale: v.pipe(v.number(), v.description('So many seconds of a simulated instrument go by in one; 1 on a real bench')),
         tls_fingerprint: v.pipe(Text, v.description('SHA-256 of the certificate; null without TLS')),
       }),
     },
     errors: [],
     handle({ lab: { version, config, reloading } }) {
-      return json({ version, api_version: apiVersion, system_id: config.system_id, tls_fingerprint: reloading.fingerprint ?? null })
+      return json({
+        version,
+        api_version: apiVersion,
+        system_id: config.system_id,
+        time_scale: config.time_scale,
+        tls_fingerprint: reloading.fingerprint ?? null,
+      })
     },
   }),
   route({

@@ -90,6 +90,7 @@ function verb<Body = unknown>({ name, summary, description, body, tell }: Verb<B
     scope: 'operate',
     body: body ?? (v.strictObject({}) as unknown as v.GenericSchema<unknown, Body>),
     body_may_be_empty: name !== 'recover',
+    state_of: ({ runs }, param) => runs.runtime.thread(param('thread_id'))?.status.current,
     success: { status: 200, description: 'The thread has taken the request.', schema: OperationResult },
     errors: [404, 409],
     handle({ lab, param, body }) {

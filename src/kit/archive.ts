@@ -50,6 +50,13 @@ export async function pack(
   }
 }
 
+/** Packs texts in memory. */
+export async function packedBytes(parts: readonly Part[]): Promise<Uint8Array> {
+  const pieces: Buffer[] = []
+  for await (const piece of Readable.from(packing(parts, undefined)).pipe(createGzip())) pieces.push(piece as Buffer)
+  return Buffer.concat(pieces)
+}
+
 /** Remembers the first error: a pipeline may report only that it was given up because of that one. */
 class FirstFailure {
   failure: unknown

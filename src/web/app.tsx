@@ -2,6 +2,7 @@
 
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
+import { keyDialog } from './key_dialog.tsx'
 import { Empty, NeedCard } from './parts.tsx'
 import { BenchScreen } from './screens/bench.tsx'
 import { DeckScreen } from './screens/deck.tsx'
@@ -11,7 +12,23 @@ import { RunScreen } from './screens/run.tsx'
 import { RunsScreen } from './screens/runs.tsx'
 import { SystemScreen } from './screens/system.tsx'
 import { TeachScreen } from './screens/teach.tsx'
-import { connect, forgetKey, keyWanted, link, lostAt, needs, notice, route, state, stopAll, stopped, ticks } from './store.tsx'
+import {
+  connect,
+  forgetKey,
+  isAllSimulated,
+  keyWanted,
+  link,
+  lostAt,
+  needs,
+  notice,
+  now,
+  route,
+  state,
+  stopAll,
+  stopped,
+  ticks,
+  timeScale,
+} from './store.tsx'
 import { clockTime } from './words.ts'
 
 const screens = { bench: 'Bench', runs: 'Runs', deck: 'Deck', teach: 'Teach', events: 'Events', system: 'System' } as const
@@ -37,7 +54,7 @@ export function App() {
         <Link />
         <Stop />
       </header>
-      {stopped.value && <StopNote />}
+      {stopped.value ? <StopNote /> : <StoppedDevices />}
       {notice.value && (
         <p class={notice.value.bad ? 'notice bad' : 'notice'} role="status">
           <span class="long">{notice.value.text}</span>
@@ -86,13 +103,15 @@ function Screen({ screen, id }: { screen: string; id: string | undefined }) {
 
 function Link() {
   const age = Math.round((ticks.value - lostAt.value) / 1000)
-  const all = Object.values(state.value.device)
-  const isSimulated = all.length > 0 && all.every(({ simulated }) => simulated)
   const words = { connecting: 'connecting', live: 'live', lost: `no connection for ${Math.max(0, age)} s` }
   return (
     <p class="link" data-link={link.value} role="status">
       {words[link.value]}
-      {isSimulated && <span title="Every device is simulated: nothing on this bench is real."> · simulated</span>}
+      {isAllSimulated.value && (
+        <span title={`Every device is simulated: nothing on this bench is real. ${timeScale.value} of its seconds go by in one.`}>
+          {timeScale.value === 1 ? ' · simulated' : ` · simulated ${timeScale.value}×`}
+        </span>
+      )}
     </p>
   )
 }
@@ -155,6 +174,24 @@ function StopNote() {
   )
 }
 
+/** Who stopped what and when, on every screen, until the devices are initialized. */
+function StoppedDevices() {
+  const all = Object.values(state.value.device).filter(({ stopped }) => stopped !== null)
+  const [first] = all
+  if (!first?.stopped || !state.value.ready || keyWanted.value !== undefined) return null
+  const { by, at } = first.stopped
+  const shown = all.length > 4 ? `${all.length} devices` : all.map(({ device_id }) => device_id).join(', ')
+  return (
+    <p class="stop-note" role="status">
+      <span>
+        <span aria-hidden="true">■ </span>
+        {shown} stopped{by && ` by ${by}`}, {clockTime(at, now.value / 1000)}. Initialize when it is safe.
+      </span>
+      {(route.value[0] || 'bench') !== 'bench' && <a href="#/bench">Show</a>}
+    </p>
+  )
+}
+
 function Needs() {
   const all = needs.value
   const showsAll = useSignal(false)
@@ -176,6 +213,7 @@ function Needs() {
 }
 
 function KeyDialog({ why }: { why: string }) {
+<<<<<<< HEAD
   const trouble = useSignal(why)
   const key = useSignal('')
   return (
@@ -256,4 +294,11 @@ function AskForAccess() {
       </p>
     </>
   )
+=======
+  const place = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    place.current?.replaceChildren(keyDialog({ why, connect }))
+  }, [why])
+  return <div ref={place} />
+>>>>>>> 227614b (The page decides about late calls, faults and held threads in one place, teaches with the arm, and shows who stopped what; the API tells doctor, bundle, configuration and pose, and takes If-State)
 }

@@ -84,6 +84,12 @@ function filledIn({ label, kind, min, max }: Field, text: string): unknown {
   return value
 }
 
+/** The label of a variable: its unit is the end of its description, as in `Of the shaker, in rpm`. */
+export function variableLabel(name: string, description: string | undefined): string {
+  const [, unit] = /,? in ([^\s,.]{1,8})\.?$/.exec(description ?? '') ?? []
+  return unit ? `${titled(name)} (${unit})` : titled(name)
+}
+
 /** The variables of a workflow as fields; a value that reads as JSON is sent as that. */
 export function variableOf(text: string): unknown {
   try {

@@ -78,3 +78,47 @@ test('manual steps, labware to be placed, pauses of the service, keys and safe m
   t.equal(words({ incident: { i: ofThread } }).length, 1)
   t.end()
 })
+
+test('a fault and the thread that it holds are one thing, and what is possible comes first', (t) => {
+  const at = { ...held, device: 'sealer-1', decisions: ['RETRY', 'CONTINUE', 'ABORT_THREAD'], retry_on: [] }
+  const labels = (state: string, its: object | null) => {
+    const [need, ...others] = needsOf(stateOf({ thread: { t1: at }, device: { 'sealer-1': device(state, its) } }))
+    t.same(others, [])
+    return [need?.title, ...need!.decisions.map(({ label, why }) => (why ? `(${label})` : label))]
+  }
+  t.same(labels('faulted', fault), ['Fault on sealer-1: plate is held by an error', 'Clear fault', 'Continue', 'Abort thread', '(Retry)'])
+  t.same(labels('stopped', fault), [
+    'sealer-1 was stopped: plate is held by an error',
+    'Initialize sealer-1',
+    'Continue',
+    'Abort thread',
+    '(Retry)',
+  ])
+  t.same(labels('ready', null), ['plate is held by an error', 'Retry', 'Continue', 'Abort thread'])
+  const [need] = needsOf(stateOf({ thread: { t1: at } }))
+  t.match(need?.decisions[0]?.request, { asked: { headers: { 'If-State': 'PAUSED' } } }, 'for the state that was shown')
+  t.end()
+})
+
+test('a device call that takes too long can be given time, called done, or cut off', (t) => {
+  const late = {
+    incident_id: 'i',
+    message: 'seal takes too long',
+    severity: 'WARNING',
+    category: 'RECOVERABLE_TIMEOUT',
+    detail: {},
+    timestamp: 1,
+  }
+  const [need] = needsOf(stateOf({ incident: { i: { ...late, thread_id: null } } }))
+  t.equal(need?.title, 'A device takes too long')
+  t.same(
+    need?.decisions.map(({ label, request }) => [label, request.operation]),
+    [
+      ['More time', 'extendLateCall'],
+      ['It is done', 'completeLateCall'],
+      ['Cut it off', 'abortLateCall'],
+      ['Acknowledge', 'acknowledgeIncident'],
+    ],
+  )
+  t.end()
+})

@@ -1,6 +1,6 @@
 // Finds what waits for a person, worst first, each with the decisions that there are and what each of them does.
 
-import type { Incident, Operations, State, Thread } from '../clients/ts/benchd.ts'
+import type { DeviceInfo, Incident, Operations, State, Thread } from '../clients/ts/benchd.ts'
 
 /** A request to the API, as the client takes it. */
 export type Request = { [Op in keyof Operations]: { operation: Op; asked?: object } }[keyof Operations]
@@ -12,6 +12,8 @@ export type Decision = {
   consequence: string
   request: Request
   danger?: boolean
+  /** Why it cannot be decided so now. */
+  why?: string
 }
 
 export type Need = {
@@ -27,17 +29,19 @@ export type Need = {
   href?: string
 }
 
+const latched = new Set(['faulted', 'stopped'])
+
 const decisionWords: Record<Thread['decisions'][number], { label: string; consequence: string; danger?: boolean }> = {
   RETRY: { label: 'Retry', consequence: 'The action is done again from its beginning.' },
-  RETRY_OP: { label: 'Retry operation', consequence: 'Only the operation that failed is done again.' },
-  CONTINUE: { label: 'Continue', consequence: 'The action counts as done, because you did it or it is not needed.' },
-  ABORT_ACTION: { label: 'Abort action', consequence: 'The action is left out, and the thread goes on behind it.', danger: true },
+  RETRY_OP: { label: 'Retry operation', consequence: 'Only what failed is done again.' },
+  CONTINUE: { label: 'Continue', consequence: 'It counts as done: you did it, or it is not needed.' },
+  ABORT_ACTION: { label: 'Abort action', consequence: 'The action is left out; the thread goes on.', danger: true },
   ABORT_METHOD: {
     label: 'Abort method',
-    consequence: 'The rest of the method is left out, and the thread goes on behind it.',
+    consequence: 'The rest of the method is left out; the thread goes on.',
     danger: true,
   },
-  ABORT_THREAD: { label: 'Abort thread', consequence: 'The thread ends, and its labware stays where it is.', danger: true },
+  ABORT_THREAD: { label: 'Abort thread', consequence: 'The thread ends; its labware stays where it is.', danger: true },
 }
 
 export function needsOf(state: State): Need[] {
@@ -62,25 +66,20 @@ function safeMode({ incident }: State): Need[] {
     .map((one) => ({ ...incidentNeed(one), title: 'Safe mode', decisions: [acknowledge(one, 'Devices may be moved again.')] }))
 }
 
-function devices({ device }: State): Need[] {
-  return Object.values(device).flatMap(({ device_id, state, fault }): Need[] => {
-    if (state === 'faulted' && fault) {
-      const moving = fault.may_still_be_moving ? ' It may still be moving.' : ''
+function devices({ device, thread }: State): Need[] {
+  const holding = new Set(Object.values(thread).flatMap(({ decisions, device: at }) => (decisions.length > 0 && at ? [at] : [])))
+  return Object.values(device).flatMap((one): Need[] => {
+    const { device_id, state, fault } = one
+    if (state === 'faulted' && fault && !holding.has(device_id)) {
       return [
         {
           id: `device ${device_id}`,
           title: `Fault on ${device_id}`,
-          text: `${fault.error}.${moving} Look at it first.`.replace(/\.\./g, '.'),
+          text: `${faultText(fault)} Look at it first.`,
           since: fault.since,
           severe: true,
           href: '#/bench',
-          decisions: [
-            {
-              label: 'Clear fault',
-              consequence: 'Says that you have looked; nothing moves. Initialize the device afterwards.',
-              request: { operation: 'clearDeviceFault', asked: { path: { device_id }, body: {} } },
-            },
-          ],
+          decisions: [clearFault(one)],
         },
       ]
     }
@@ -90,34 +89,77 @@ function devices({ device }: State): Need[] {
   })
 }
 
-function threads({ thread, run }: State): Need[] {
+function faultText({ error, may_still_be_moving }: NonNullable<DeviceInfo['fault']>): string {
+  return `${error}.${may_still_be_moving ? ' It may still be moving.' : ''}`.replace(/\.\./g, '.')
+}
+
+function clearFault({ device_id, state }: DeviceInfo): Decision {
+  return {
+    label: 'Clear fault',
+    consequence: 'You have looked. Nothing moves; initialize it afterwards.',
+    request: { operation: 'clearDeviceFault', asked: { path: { device_id }, body: {}, headers: { 'If-State': state } } },
+  }
+}
+
+/** What has to be done at the device before a held thread can go on. */
+function remediesAt(device: DeviceInfo | undefined): Decision[] {
+  if (device?.state === 'faulted') return [clearFault(device)]
+  if (device?.state !== 'stopped') return []
+  const { device_id, state } = device
+  return [
+    {
+      label: `Initialize ${device_id}`,
+      consequence: 'It may move. The run can go on afterwards.',
+      request: { operation: 'initializeDevice', asked: { path: { device_id }, body: {}, headers: { 'If-State': state } } },
+    },
+  ]
+}
+
+function threads({ thread, run, device }: State): Need[] {
   return Object.values(thread).flatMap((one): Need[] => {
-    const { thread_id, thread_name, execution_id, status, decisions, retry_on, last_error, since, labware, position, waiting } = one
+    const {
+      thread_id,
+      thread_name,
+      execution_id,
+      status,
+      decisions,
+      retry_on,
+      last_error,
+      since,
+      labware,
+      position,
+      waiting,
+      device: at,
+    } = one
     const href = `#/runs/${execution_id}`
     const where = run[execution_id] ? ` in ${run[execution_id].workflow_name}` : ''
     const plate = labware?.name ?? 'the labware'
     const path = { thread_id }
+    const headers = { 'If-State': status }
+    const its = at ? device[at] : undefined
     if (decisions.length > 0) {
       const elsewhere = retry_on.map((on) => ({
         label: `Retry on ${on}`,
         consequence: `The labware is brought to ${on}, and the action is done there.`,
-        request: { operation: 'recoverThread' as const, asked: { path, body: { decision: 'RETRY', on } } },
+        request: { operation: 'recoverThread' as const, asked: { path, body: { decision: 'RETRY', on }, headers } },
       }))
       const here = decisions.map((decision) => ({
         ...decisionWords[decision],
-        request: { operation: 'recoverThread' as const, asked: { path, body: { decision } } },
+        ...(decision.startsWith('RETRY') && its && latched.has(its.state) && { why: `${its.device_id} must be ready first.` }),
+        request: { operation: 'recoverThread' as const, asked: { path, body: { decision }, headers } },
       }))
-      const at = position ? ` ${plate} stands at ${position}.` : ''
-      const text = `${last_error ?? 'An action failed'}.${at}`.replace(/\.\./g, '.')
+      const stands = position ? ` ${plate} stands at ${position}.` : ''
+      const text = `${last_error ?? 'An action failed'}.${stands}`.replace(/\.\./g, '.')
+      const because = its?.state === 'faulted' ? `Fault on ${at}: ` : its?.state === 'stopped' ? `${at} was stopped: ` : ''
       return [
         {
           id: `thread ${thread_id}`,
-          title: `${thread_name} is held by an error${where}`,
+          title: `${because}${thread_name} is held by an error${where}`,
           text,
           since,
           severe: true,
           href,
-          decisions: [...here.slice(0, 1), ...elsewhere, ...here.slice(1)],
+          decisions: possibleFirst([...remediesAt(its), ...here.slice(0, 1), ...elsewhere, ...here.slice(1)]),
         },
       ]
     }
@@ -137,17 +179,21 @@ function threads({ thread, run }: State): Need[] {
             ? {
                 label: 'Placed',
                 consequence: 'The run goes on: the arm may take it.',
-                request: { operation: 'labwarePlaced', asked: { path, body: {} } },
+                request: { operation: 'labwarePlaced', asked: { path, body: {}, headers } },
               }
             : {
                 label: 'Removed',
                 consequence: 'The place counts as free.',
-                request: { operation: 'labwareRemoved', asked: { path, body: {} } },
+                request: { operation: 'labwareRemoved', asked: { path, body: {}, headers } },
               },
         ],
       },
     ]
   })
+}
+
+function possibleFirst(decisions: readonly Decision[]): Decision[] {
+  return [...decisions.filter(({ why }) => !why), ...decisions.filter(({ why }) => why)]
 }
 
 function steps({ step }: State): Need[] {
@@ -183,7 +229,10 @@ function runs({ run }: State): Need[] {
           {
             label: 'Resume run',
             consequence: 'Its threads go on; labware may be moved.',
-            request: { operation: 'resumeExecution', asked: { path: { execution_id }, body: {} } } as const,
+            request: {
+              operation: 'resumeExecution',
+              asked: { path: { execution_id }, body: {}, headers: { 'If-State': 'PAUSED' } },
+            } as const,
           },
         ],
       },
@@ -196,21 +245,53 @@ function incidents({ incident, device, thread }: State): Need[] {
     (thread_id !== null && (thread[thread_id]?.decisions.length ?? 0) > 0) ||
     (category === 'DEVICE_LINK' && device[String(detail['device_id'])]?.state === 'disconnected')
   return Object.values(incident)
-    .filter((one) => (one.severity === 'ERROR' || one.severity === 'CRITICAL') && !isSafeMode(one) && !isShownElsewhere(one))
+    .filter(
+      (one) => (isLateCall(one) || one.severity === 'ERROR' || one.severity === 'CRITICAL') && !isSafeMode(one) && !isShownElsewhere(one),
+    )
     .sort((a, b) => b.timestamp - a.timestamp)
     .map(incidentNeed)
+}
+
+function isLateCall({ category }: Incident): boolean {
+  return category === 'RECOVERABLE_TIMEOUT'
+}
+
+/** How much longer a late call may take at one press, s. */
+const more_s = 120
+
+/** What can be decided about a device call that takes too long, as long as it goes on. */
+function aboutLateCall({ incident_id }: Incident): Decision[] {
+  const path = { incident_id }
+  return [
+    {
+      label: 'More time',
+      consequence: `It has ${more_s / 60} minutes more.`,
+      request: { operation: 'extendLateCall', asked: { path, body: { seconds: more_s } } },
+    },
+    {
+      label: 'It is done',
+      consequence: 'The call counts as done and is cut off. Initialize the device before it is used again.',
+      request: { operation: 'completeLateCall', asked: { path, body: {} } },
+    },
+    {
+      label: 'Cut it off',
+      consequence: 'The device is halted, and the call has failed.',
+      request: { operation: 'abortLateCall', asked: { path, body: {} } },
+      danger: true,
+    },
+  ]
 }
 
 function incidentNeed(one: Incident): Need {
   const { incident_id, message, timestamp, severity, execution_id } = one
   return {
     id: `incident ${incident_id}`,
-    title: 'Incident',
+    title: isLateCall(one) ? 'A device takes too long' : 'Incident',
     text: message,
     since: timestamp,
     severe: severity === 'CRITICAL',
     ...(execution_id && { href: `#/runs/${execution_id}` }),
-    decisions: [acknowledge(one, 'Says that you have seen it; nothing else changes.')],
+    decisions: [...(isLateCall(one) ? aboutLateCall(one) : []), acknowledge(one, 'Says that you have seen it; nothing else changes.')],
   }
 }
 

@@ -5,7 +5,7 @@ import type { ComponentChildren } from 'preact'
 import type { Field } from './forms.ts'
 import type { Decision, Need } from './needs.ts'
 import { now, refusal, send } from './store.tsx'
-import { clockTime } from './words.ts'
+import { clockTime, onPage } from './words.ts'
 
 type ActProps = {
   label: string
@@ -13,15 +13,23 @@ type ActProps = {
   kind?: 'main' | 'danger' | 'quiet' | undefined
   name?: string
   why?: string | undefined
-  always?: boolean
-  submit?: boolean
+  /** Changes nothing, so that who may only read may press it too. */
+  free?: boolean
+  /** Is pressed twice: the label before the second press. */
+  twice?: string
 }
 
 /** A button that changes something: it cannot be pressed while the page is not sure of what it shows, nor twice at once. */
-export function Act({ label, onPress, kind, name, why, always, submit }: ActProps) {
+export function Act({ label, onPress, kind, name, why, free, twice }: ActProps) {
   const busy = useSignal(false)
-  const reason = always ? why : (why ?? refusal.value)
+  const armed = useSignal(false)
+  const reason = why ?? (free ? undefined : refusal.value)
   const press = async () => {
+    if (twice && !armed.value) {
+      armed.value = true
+      return
+    }
+    armed.value = false
     busy.value = true
     try {
       await onPress()
@@ -31,14 +39,15 @@ export function Act({ label, onPress, kind, name, why, always, submit }: ActProp
   }
   return (
     <button
-      type={submit ? 'submit' : 'button'}
-      class={kind ?? 'plain'}
-      aria-label={name}
+      type="button"
+      class={armed.value ? 'danger' : (kind ?? 'plain')}
+      aria-label={armed.value ? undefined : name}
       title={reason}
       disabled={reason !== undefined || busy.value}
-      onClick={submit ? undefined : press}
+      onClick={press}
+      onBlur={() => (armed.value = false)}
     >
-      {label}
+      {armed.value ? twice : label}
     </button>
   )
 }
@@ -48,8 +57,13 @@ export function Decisions({ decisions }: { decisions: readonly Decision[] }) {
     <ul class="decisions">
       {decisions.map((decision) => (
         <li key={decision.label}>
-          <Act label={decision.label} kind={decision.danger ? 'danger' : 'main'} onPress={() => send(decision.request)} />
-          <span>{decision.consequence}</span>
+          <Act
+            label={decision.label}
+            kind={decision.danger ? 'danger' : 'main'}
+            why={decision.why}
+            onPress={() => send(decision.request)}
+          />
+          <span>{decision.why ?? decision.consequence}</span>
         </li>
       ))}
     </ul>
@@ -65,7 +79,7 @@ export function NeedCard({ need: { id, title, text, since, severe, decisions, hr
         {title}
         {since !== undefined && <small> since {clockTime(since, now.value / 1000)}</small>}
       </h3>
-      <p class="long">{text}</p>
+      <p class="long">{onPage(text)}</p>
       <Decisions decisions={decisions} />
       {href && href !== location.hash && (
         <a class="more" href={href}>

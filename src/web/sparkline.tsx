@@ -7,6 +7,8 @@ import { bench, now, state } from './store.tsx'
 import { duration } from './words.ts'
 
 const shown_s = 900
+/** The line begins with the first reading, but is never of less. */
+const least_s = 60
 const stale_s = 30
 const size = { width: 120, height: 24 }
 
@@ -50,8 +52,9 @@ function Line({ readings, until }: { readings: readonly Reading[]; until: number
   const values = readings.map(({ temperature }) => temperature)
   const least = Math.min(...values) - 0.5
   const most = Math.max(...values) + 0.5
+  const span = Math.min(shown_s, Math.max(least_s, until - (readings[0]?.at ?? until)))
   const points = readings.map(({ at, temperature }) => {
-    const x = width * (1 - (until - at) / shown_s)
+    const x = width * (1 - (until - at) / span)
     return `${x.toFixed(1)},${(height * (1 - (temperature - least) / (most - least))).toFixed(1)}`
   })
   return (

@@ -1,8 +1,11 @@
 // The state of the page: the live state, the link to the service, the key, and whether buttons that move something may be pressed.
 
-import { computed, signal } from '@preact/signals'
-import { Bench, BenchError, emptyState, type Live, type Operations, type State } from '../clients/ts/benchd.ts'
+import { computed, effect, signal } from '@preact/signals'
+import { Bench, BenchError, type DeviceInfo, emptyState, type Live, type Operations, type State } from '../clients/ts/benchd.ts'
 import { needsOf, type Request } from './needs.ts'
+import { ring } from './sound.tsx'
+import { Tabs } from './tabs.tsx'
+import { sentence } from './words.ts'
 
 const keyPlace = 'benchd.api_key'
 
@@ -23,6 +26,8 @@ export const stopped = signal<{ at: number; said: string; confirmed: boolean | u
 /** The last thing that was said about a press. */
 export const notice = signal<{ text: string; bad: boolean } | undefined>(undefined)
 export const route = signal(routeOf(location.hash))
+/** So many seconds of a simulated instrument go by in one of ours. */
+export const timeScale = signal(1)
 export const needs = computed(() => needsOf(state.value))
 /** When each running operation was first seen with that many seconds left: `operation_id` → its end, in `ticks`. */
 export const ends = signal<Record<string, number>>({})
@@ -54,6 +59,9 @@ function runOf([screen, id]: string[]): string | undefined {
 }
 
 let live: Live | undefined
+const tabs = new Tabs(() => live && follow())
+/** Between two looks at the state in a tab that has no stream. */
+const poll_ms = 2000
 
 /** Follows the state anew, with the timeline of the run that is shown. */
 export function follow(): void {
@@ -61,6 +69,7 @@ export function follow(): void {
   const run = runOf(route.value)
   live = bench.value?.live({
     run,
+    poll_ms: tabs.polls ? poll_ms : undefined,
     onState: take,
     onLink(now, error) {
       if (now === 'lost' && link.value !== 'lost') lostAt.value = performance.now()
@@ -70,15 +79,26 @@ export function follow(): void {
   })
 }
 
+/** What needed somebody before, so that each thing is heard once. */
+let known: ReadonlySet<string> | undefined
+
+effect(() => {
+  if (!state.value.ready) return
+  const ids = new Set(needs.value.map(({ id }) => id))
+  if (known && [...ids].some((id) => !known!.has(id))) ring()
+  known = ids
+})
+
 function take(next: State): void {
   if (next.time !== state.value.time) anchor = { service_ms: next.time * 1000, here_ms: performance.now() }
   const before = state.value.device
   if (next.device !== before) {
     const found: Record<string, number> = {}
-    for (const { device_id, operation } of Object.values(next.device)) {
+    for (const { device_id, operation, simulated } of Object.values(next.device)) {
       if (!operation) continue
       const isSame = before[device_id]?.operation?.operation_id === operation.operation_id
-      found[operation.operation_id] = (isSame && ends.value[operation.operation_id]) || performance.now() + operation.seconds_left * 1000
+      const real_s = operation.seconds_left / (simulated ? timeScale.value : 1)
+      found[operation.operation_id] = (isSame && ends.value[operation.operation_id]) || performance.now() + real_s * 1000
     }
     ends.value = found
   }
@@ -124,6 +144,12 @@ export async function connect(key: string): Promise<string> {
   localStorage.setItem(keyPlace, key)
   keyWanted.value = undefined
   bench.value = tried
+  tried.call('getSystem').then(
+    ({ time_scale }) => {
+      timeScale.value = time_scale
+    },
+    () => undefined,
+  )
   follow()
   return ''
 }
@@ -166,8 +192,21 @@ export function send({ operation, asked }: Request): Promise<unknown> {
   return ask(operation, asked)
 }
 
-function sentence(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? '' : '.')
+/** Asks for a file, and gives it to the browser to keep. */
+export async function download<Op extends keyof Operations>(operation: Op, asked: object = {}, name?: string): Promise<void> {
+  try {
+    const file = await bench.value!.download(operation, asked as never)
+    keepFile(name ?? file.name, file.content)
+  } catch (error) {
+    notice.value = { text: sentence(error instanceof BenchError ? error.message : 'The service did not answer.'), bad: true }
+  }
+}
+
+/** Gives a file to the browser to keep. */
+export function keepFile(name: string, content: Blob): void {
+  const link = Object.assign(document.createElement('a'), { href: URL.createObjectURL(content), download: name })
+  link.click()
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000)
 }
 
 const confirm_ms = 2000
@@ -206,3 +245,23 @@ export const refusal = computed(() => {
 })
 
 export const mayAdminister = computed(() => scope.value === 'admin')
+
+/** How long an instrument may be silent while the page takes its state for true: three looks of the service. */
+const silent_s = 6
+
+/** Whether what is shown of a device is old: it is asked every two seconds, but not while it works or has a fault. */
+export function isSilent({ state: its, heard_at }: DeviceInfo): boolean {
+  if (heard_at === null || (its !== 'ready' && its !== 'not_initialized')) return false
+  return state.value.time - heard_at > silent_s
+}
+
+/** The header by which the service refuses what was pressed for another state than the present one. */
+export function ifState(shown: string): { headers: Record<string, string> } {
+  return { headers: { 'If-State': shown } }
+}
+
+/** Whether nothing on this bench is real. */
+export const isAllSimulated = computed(() => {
+  const all = Object.values(state.value.device)
+  return all.length > 0 && all.every(({ simulated }) => simulated)
+})

@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import type { RuntimeEvent } from '../clients/ts/benchd.ts'
-import { clockTime, duration, eventSentence, threadWord } from './words.ts'
+import { clockTime, duration, eventSentence, onPage, sentence, threadWord } from './words.ts'
 
 function event(entity_type: string, entity_id: string, status: string, context: Record<string, unknown> = {}): RuntimeEvent {
   return { event_name: `${entity_type}.${entity_id}.${status}`, execution_id: 'e', timestamp: 1, entity_type, entity_id, status, context }
@@ -26,5 +26,23 @@ test('times and durations are short', (t) => {
   t.match(clockTime(noon, noon + 200_000), /^2026-01-05 12:00:00$/)
   t.equal(threadWord('EXECUTING_ACTION'), 'is worked on')
   t.equal(threadWord('COMPLETED'), 'completed')
+  t.end()
+})
+
+test('a sentence of the API names the buttons and screens of the page', (t) => {
+  const id = '0f4b3c52-9d1e-4f0e-8a37-5b1c2d3e4f50'
+  t.equal(sentence('shaker-1 is stopped; POST /api/devices/shaker-1/initialize'), 'shaker-1 is stopped; press “Initialize” of shaker-1.')
+  t.equal(
+    sentence(`there is no execution "x"; /api/executions shows what there is`),
+    'There is no execution "x"; the screen Runs shows what there is.',
+  )
+  t.equal(onPage(`look, then PUT /api/labware/${id}/location, or benchd labware put`), 'look, then say where it stands on the screen Deck')
+  t.equal(
+    onPage(`POST /api/incidents/${id}/extend {"seconds": …}, /api/incidents/${id}/abort or /api/incidents/${id}/complete`),
+    'press “More time”, “Cut it off” or “It is done”',
+  )
+  t.equal(onPage('wait, or pass with a key of scope admin and X-Override: true'), 'wait, or ask an admin')
+  t.equal(onPage(`held by execution ${id}`), 'held by execution 0f4b3c52')
+  t.equal(sentence('resumed'), 'Resumed.')
   t.end()
 })

@@ -29,6 +29,40 @@ export function threadWord(status: string): string {
   return threadWords[status as Thread['status']] ?? status.toLowerCase().replaceAll('_', ' ')
 }
 
+/** Sentences of the API name its routes; on the page each of them is a button or a screen. */
+const buttons: readonly (readonly [RegExp, string])[] = [
+  [/POST \/api\/devices\/([^/\s]+)\/initialize/g, 'press “Initialize” of $1'],
+  [/POST \/api\/devices\/([^/\s]+)\/stop/g, 'press “Stop” of $1'],
+  [/POST \/api\/executions\/\S+\/skip, or complete its incident/g, '“Skip” on the screen of the run, or “It is done” of its incident'],
+  [/POST \/api\/incidents\/[^/\s]+\/acknowledge/g, 'press “Acknowledge”'],
+  [/POST \/api\/incidents\/[^/\s]+\/extend( \{"seconds": …\})?/g, 'press “More time”'],
+  [/(POST )?\/api\/incidents\/[^/\s]+\/abort\b/g, '“Cut it off”'],
+  [/(POST )?\/api\/incidents\/[^/\s]+\/complete\b/g, '“It is done”'],
+  [/PUT \/api\/labware\/[^/\s]+\/location(, or benchd labware put)?/g, 'say where it stands on the screen Deck'],
+  [/pass with a key of scope admin and X-Override: true/g, 'ask an admin'],
+  [/(GET )?\/api\/devices\b(?!\/)/g, 'the screen Bench'],
+  [/(GET )?\/api\/executions\b(?!\/)/g, 'the screen Runs'],
+  [/(GET )?\/api\/(labware|topology|topologies)\b(?!\/)/g, 'the screen Deck'],
+  [/(GET )?\/api\/incidents\b(?!\/)/g, '“Needs you”'],
+  [/(GET )?\/api\/workflows\b(?!\/)/g, 'the screen New run'],
+  [/^the body(: |\.)/, ''],
+  // Of an id so much as tells it from others.
+  [/\b([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g, '$1'],
+]
+
+/** A sentence of the API, as it is said on the page. */
+export function onPage(text: string): string {
+  return buttons.reduce((words, [api, button]) => words.replace(api, button), text)
+}
+
+/** The same with a capital letter and a full stop. */
+export function sentence(text: string): string {
+  const words = onPage(text)
+  // An id at the beginning stays as it is written.
+  const first = /^[a-z]+(?![\w-])/.test(words) ? words.charAt(0).toUpperCase() + words.slice(1) : words
+  return first + (/[.!?]$/.test(words) ? '' : '.')
+}
+
 /** `3:05`, `1:02:03`. */
 export function duration(seconds: number): string {
   const whole = Math.max(0, Math.round(seconds))
@@ -84,8 +118,8 @@ export function eventSentence(event: RuntimeEvent): string {
   const { entity_type, entity_id, status } = event
   const context = event.context as Record<string, unknown>
   const own = eventSentences[`${entity_type}.${status}`]
-  if (own) return own(context, event)
-  if (typeof context['message'] === 'string' && context['message']) return context['message']
+  if (own) return onPage(own(context, event))
+  if (typeof context['message'] === 'string' && context['message']) return onPage(context['message'])
   const name = context['thread_name'] ?? context['workflow_name']
   const subject = typeof name === 'string' ? name : entity_id
   if (entity_type === 'THREAD') return `${subject} ${threadWord(status)}.`

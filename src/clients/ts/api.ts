@@ -122,6 +122,8 @@ export type WorkflowExecutionContext = { execution_id: string; workflow_name: st
 
 export type ListDevicesResponse = { devices: Array<DeviceSummary> }
 
+export type GetDevicePoseResponse = { device_id: string; coord_type: "cartesian"; coords: { x: number; y: number; z: number; yaw: number; pitch: number; roll: number } }
+
 export type GetDeviceReadingsResponse = { device_id: string; readings: Array<Reading> }
 
 export type Nothing = Record<string, never>
@@ -174,7 +176,7 @@ export type ApproveKeyRequestRequest = { expires_at?: number | null }
 
 export type GetHealthResponse = { status: 'ok' | 'degraded' | 'starting' | 'stopping'; version: string; uptime_s: number; reasons: Array<string> }
 
-export type GetSystemResponse = { version: string; api_version: string; system_id: string; tls_fingerprint: string | null }
+export type GetSystemResponse = { version: string; api_version: string; system_id: string; time_scale: number; tls_fingerprint: string | null }
 
 export type GetTimeResponse = { time: number; utc: string; clock_synced: boolean | null; boot_id: string | null; uptime_s: number }
 
@@ -185,6 +187,8 @@ export type GetSystemChangesResponse = { config_file: string | null; at_once: Ar
 export type ListPortsResponse = { ports: Array<{ path: string; by_id: string | null; by_path: string | null; vendor_id: string | null; product_id: string | null; manufacturer: string | null; product: string | null; serial_number: string | null; device_id: string | null }> }
 
 export type GetAuditResponse = { head: { seq: number; hash: string }; refused_head: { seq: number; hash: string }; entries: Array<{ file: 'audit.jsonl' | 'audit-refused.jsonl'; seq: number; hash: string; at: number; key_id: string | null; name: string | null; scope: string | null; from: string | null; what: string; status: number | null; reason: string | null; operation_id: string | null; request_id?: string | null; left_out?: number; times?: number }> }
+
+export type ExamineSystemResponse = { findings: Array<{ check: string; level: 'OK' | 'WARN' | 'FAIL' | 'SKIP'; finding: string; fix?: string }>; failed: number; warnings: number }
 
 export type ListBackupsResponse = { backups: Array<Backup> }
 
@@ -264,6 +268,8 @@ export type Operations = {
   getDeviceInitialized: { path: { device_id: string }; query: Record<string, never>; body: undefined; answer: Initialized }
   /** Get temperature, in °C, and the target, null when none is set */
   getDeviceTemperature: { path: { device_id: string }; query: Record<string, never>; body: undefined; answer: Temperature }
+  /** Get where a transporter is now, as the coordinates of a teachpoint */
+  getDevicePose: { path: { device_id: string }; query: Record<string, never>; body: undefined; answer: GetDevicePoseResponse }
   /** Get the temperatures of the last hour */
   getDeviceReadings: { path: { device_id: string }; query: { since?: number }; body: undefined; answer: GetDeviceReadingsResponse }
   /** Initialize the device; it may move */
@@ -372,6 +378,12 @@ export type Operations = {
   listPorts: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: ListPortsResponse }
   /** Who did what: the newest requests that changed something or were refused that */
   getAudit: { path: Record<string, never>; query: { limit?: number; outcome?: 'done' | 'refused' }; body: undefined; answer: GetAuditResponse }
+  /** Check this computer, with what to do about each thing that is not well */
+  examineSystem: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: ExamineSystemResponse }
+  /** Get the configuration in force, with every default, and without secrets */
+  getConfig: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: Record<string, unknown> }
+  /** Fetch what helps others to help, without any secret, as a .tar.gz */
+  fetchBundle: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: unknown }
   /** List the backups in the data folder */
   listBackups: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: ListBackupsResponse }
   /** Make a backup of the configuration and the state */
@@ -485,6 +497,7 @@ export const operations = {
   getDeviceCapabilities: ['GET', '/api/devices/{device_id}/capabilities'],
   getDeviceInitialized: ['GET', '/api/devices/{device_id}/initialized'],
   getDeviceTemperature: ['GET', '/api/devices/{device_id}/get_temperature'],
+  getDevicePose: ['GET', '/api/devices/{device_id}/pose'],
   getDeviceReadings: ['GET', '/api/devices/{device_id}/readings'],
   initializeDevice: ['POST', '/api/devices/{device_id}/initialize'],
   shakeDevice: ['POST', '/api/devices/{device_id}/shake'],
@@ -539,6 +552,9 @@ export const operations = {
   getSystemChanges: ['GET', '/api/system/changes'],
   listPorts: ['GET', '/api/system/ports'],
   getAudit: ['GET', '/api/system/audit'],
+  examineSystem: ['GET', '/api/system/doctor'],
+  getConfig: ['GET', '/api/system/config'],
+  fetchBundle: ['GET', '/api/system/bundle'],
   listBackups: ['GET', '/api/system/backups'],
   createBackup: ['POST', '/api/system/backups'],
   fetchBackup: ['GET', '/api/system/backups/{backup_name}'],

@@ -80,6 +80,19 @@ export class Bench {
    * where there was no answer.
    */
   async call<Op extends keyof Operations>(operation: Op, asked: Asked<Op> = {} as Asked<Op>): Promise<Operations[Op]['answer']> {
+    const response = await this.#ask(operation, asked)
+    const text = await response.text()
+    return (response.headers.get('content-type')?.includes('json') ? JSON.parse(text) : text) as Operations[Op]['answer']
+  }
+
+  /** Asks for a file: its bytes, and the name that the service gives it. Rejects as `call`. */
+  async download<Op extends keyof Operations>(operation: Op, asked: Asked<Op> = {} as Asked<Op>): Promise<{ name: string; content: Blob }> {
+    const response = await this.#ask(operation, asked)
+    const [, name = operation] = /filename="([^"]+)"/.exec(response.headers.get('content-disposition') ?? '') ?? []
+    return { name, content: await response.blob() }
+  }
+
+  async #ask<Op extends keyof Operations>(operation: Op, asked: Asked<Op>): Promise<Response> {
     const [method, template] = operations[operation]
     const { path = {}, query = {}, body } = asked as { path?: object; query?: object; body?: unknown }
     const filled = template.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String((path as Record<string, unknown>)[name])))
@@ -91,9 +104,8 @@ export class Bench {
       ...(body !== undefined && { body: JSON.stringify(body) }),
       ...(asked.signal && { signal: asked.signal }),
     })
-    const text = await response.text()
-    if (!response.ok) throw errorOf(response, text)
-    return (response.headers.get('content-type')?.includes('json') ? JSON.parse(text) : text) as Operations[Op]['answer']
+    if (!response.ok) throw errorOf(response, await response.text())
+    return response
   }
 
   /**
@@ -214,6 +226,8 @@ export function reduce(state: State, message: Message): State {
 export type LiveOptions = {
   /** The execution whose timeline is wanted too. */
   run?: string | undefined
+  /** Reads the whole state so often instead of following it, and holds no connection in between, ms. */
+  poll_ms?: number | undefined
   /** The state after each piece of the stream. */
   onState?(state: State): void
   /** `live` when the opening is whole, `lost` when the stream has ended or is silent for three seconds, with the reason. */
@@ -243,11 +257,16 @@ export class Live {
   }
 
   async #follow(): Promise<void> {
+    const { poll_ms } = this.#options
     for (let failures = 0; !this.#closed; failures++) {
       try {
-        await this.#read(() => {
+        const isWhole = await this.#read(() => {
           failures = 0
         })
+        if (isWhole && poll_ms !== undefined) {
+          await new Promise((resolve) => setTimeout(resolve, poll_ms))
+          continue
+        }
         if (!this.#closed) this.#options.onLink?.('lost')
       } catch (error) {
         if (this.#closed) return
@@ -259,7 +278,8 @@ export class Live {
     }
   }
 
-  async #read(onReady: () => void): Promise<void> {
+  /** Answers whether it ended because the state is polled, and is whole. */
+  async #read(onReady: () => void): Promise<boolean> {
     this.#abort = new AbortController()
     let timer = setTimeout(() => this.#abort.abort(), silent_ms * 2)
     try {
@@ -277,7 +297,9 @@ export class Live {
           this.#options.onLink?.('live')
         }
         this.#options.onState?.(state)
+        if (this.#options.poll_ms !== undefined && state.time > 0) return true
       }
+      return false
     } finally {
       clearTimeout(timer)
     }

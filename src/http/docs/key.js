@@ -1,5 +1,7 @@
 // The key of this browser: kept in its local storage, asked for when there is none or the service refuses it.
 
+import { keyDialog } from '../key_dialog.js'
+
 const place = 'benchd.api_key'
 
 /** The service refuses the key. */
@@ -27,22 +29,19 @@ export async function detailOf(answer) {
   return body?.detail ?? `the service answered ${answer.status}`
 }
 
-/** Shows the form, says why, and resolves when a key that is good has been given and stored. */
-export function askForKey(form, why) {
-  const [said, input] = [form.querySelector('[role=alert]'), form.querySelector('input')]
-  said.textContent = why
-  form.hidden = false
-  input.focus()
+/** Shows the dialog in that place, says why, and resolves when a key that is good has been given and stored. */
+export function askForKey(place, why) {
   return new Promise((resolve) => {
-    form.onsubmit = async (event) => {
-      event.preventDefault()
-      const trouble = await tryKey(input.value.trim())
-      said.textContent = trouble
-      if (trouble) return input.select()
-      input.value = ''
-      form.hidden = true
+    const connect = async (key) => {
+      const trouble = await tryKey(key)
+      if (trouble) return trouble
+      place.replaceChildren()
       resolve()
+      return ''
     }
+    const dialog = keyDialog({ why, connect })
+    place.replaceChildren(dialog)
+    dialog.querySelector('input').focus()
   })
 }
 

@@ -3,19 +3,19 @@
 import { type Signal, signal, useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect } from 'preact/hooks'
-import type { Capabilities, DeviceInfo } from '../../clients/ts/benchd.ts'
+import type { Capabilities, DeviceInfo, GetDeviceWireResponse } from '../../clients/ts/benchd.ts'
 import { bodyOf, fieldsOf, titled } from '../forms.ts'
 import { Act, Empty, Form } from '../parts.tsx'
 import { Temperature } from '../sparkline.tsx'
-import { ask, bench, ends, now, scope, state, ticks } from '../store.tsx'
-import { clockTime, deviceWords, duration } from '../words.ts'
+import { ask, bench, ends, ifState, isAllSimulated, isSilent, now, scope, state, ticks } from '../store.tsx'
+import { clockTime, deviceWords, duration, onPage, sentence } from '../words.ts'
 
 /** The capabilities of each device, once it was asked. */
 const capabilities = signal<Record<string, Capabilities>>({})
 /** The parameters of the last time, by device and operation. */
 const lastParams = signal<Record<string, Record<string, unknown>>>({})
 /** Operations that have buttons of their own on each card. */
-const withoutForm = new Set(['initialize', 'stop', 'initialized', 'get_temperature'])
+const withoutForm = new Set(['initialize', 'stop'])
 
 export function BenchScreen() {
   const all = Object.values(state.value.device)
@@ -36,34 +36,41 @@ export function BenchScreen() {
 }
 
 function DeviceCard({ device }: { device: DeviceInfo }) {
-  const { device_id, name, state: its, simulated, fault, lock, type } = device
+  const { device_id, name, state: its, simulated, fault, lock, stopped } = device
   const open = useSignal<string | undefined>(undefined)
   const can = useCapabilities(device_id)
   const { word, mark, tone } = deviceWords[its]
   const forms = can?.operations.filter(({ name, method }) => method === 'POST' && !withoutForm.has(name)) ?? []
   const titleId = `device-${device_id}`
   return (
-    <article class={`card ${tone}`} aria-labelledby={titleId}>
+    <article class={`card ${tone}${isSilent(device) ? ' silent' : ''}`} aria-labelledby={titleId}>
       <header>
         <h2 id={titleId}>{device_id}</h2>
         <p class={`state ${tone}`}>
           <span aria-hidden="true">{mark}</span> <span>{word}</span>
         </p>
       </header>
-      <Progress device={device} canEnd={can?.operations.some((one) => one.name === device.operation?.name && one.can_end_early)}>
-        {name}
-        {can?.model && can.model !== name ? ` · ${can.model}` : ` · ${type}`}
-        {simulated && ' · simulated'}
-        {lock && ` · kept by ${lock.owner}${lock.expires_at ? ` until ${clockTime(lock.expires_at)}` : ''}`}
+      <Progress device={device}>
+        {lock && <span class="mark">{keptBy(lock)}</span>}
+        {can?.model ?? name}
+        {simulated && !isAllSimulated.value && ' · simulated'}
       </Progress>
       <Temperature device_id={device_id} />
-      {fault && (
-        <p class="fault long">
-          {fault.error}
-          <small> {clockTime(fault.since)}</small>
+      {isSilent(device) && (
+        <p class="fault">Nothing heard from it for {duration(state.value.time - device.heard_at!)}. Its state may be old.</p>
+      )}
+      {stopped && (
+        <p class="fault">
+          Stopped{stopped.by && ` by ${stopped.by}`}, {clockTime(stopped.at, now.value / 1000)}.
         </p>
       )}
-      {its !== 'external' && <Buttons device={device} operations={forms.map(({ name }) => name)} open={open} />}
+      {fault && fault.error_type !== 'Stopped' && (
+        <div class="fault long">
+          {sentence(fault.error)} <small>{clockTime(fault.since, now.value / 1000)}</small>
+          <LastWords device_id={device_id} />
+        </div>
+      )}
+      {its !== 'external' && <Buttons device={device} can={can} operations={forms.map(({ name }) => name)} open={open} />}
       {forms
         .filter(({ name }) => name === open.value)
         .map((operation) => (
@@ -94,16 +101,22 @@ function whyNot({ state: its }: DeviceInfo): string | undefined {
   return its === 'not_initialized' || its === 'stopped' ? 'Initialize the device first.' : undefined
 }
 
-type ButtonsProps = { device: DeviceInfo; operations: readonly string[]; open: Signal<string | undefined> }
+type ButtonsProps = { device: DeviceInfo; can: Capabilities | undefined; operations: readonly string[]; open: Signal<string | undefined> }
 
-function Buttons({ device, operations, open }: ButtonsProps) {
-  const { device_id, state: its } = device
+function Buttons({ device, can, operations, open }: ButtonsProps) {
+  const { device_id, state: its, operation } = device
+  const canEnd = can?.operations.some(({ name, can_end_early }) => name === operation?.name && can_end_early)
   const path = { device_id }
   const isNext = its === 'not_initialized' || its === 'stopped'
   const why = its === 'busy' ? 'It is at work.' : its === 'faulted' ? 'Clear the fault first.' : undefined
   return (
     <div class="row actions">
-      <Act label="Initialize" kind={isNext ? 'main' : undefined} onPress={() => ask('initializeDevice', { path, body: {} })} why={why} />
+      <Act
+        label="Initialize"
+        kind={isNext ? 'main' : undefined}
+        onPress={() => ask('initializeDevice', { path, body: {}, ...ifState(its) })}
+        why={why}
+      />
       <button
         type="button"
         class="danger"
@@ -112,7 +125,9 @@ function Buttons({ device, operations, open }: ButtonsProps) {
       >
         Stop
       </button>
-      {its === 'faulted' && <Act label="Clear fault" kind="main" onPress={() => ask('clearDeviceFault', { path, body: {} })} />}
+      {its === 'faulted' && (
+        <Act label="Clear fault" kind="main" onPress={() => ask('clearDeviceFault', { path, body: {}, ...ifState(its) })} />
+      )}
       {operations.map((name) => (
         <button
           key={name}
@@ -126,7 +141,7 @@ function Buttons({ device, operations, open }: ButtonsProps) {
           {titled(name)}
         </button>
       ))}
-      <Lease device={device} />
+      {operation && canEnd ? <EndEarly operation={operation} /> : !operation && <Lease device={device} />}
     </div>
   )
 }
@@ -140,7 +155,7 @@ function OperationForm({ device, operation, limits }: OperationProps) {
   const start = async (values: Record<string, string>) => {
     const body = bodyOf(fields, values)
     lastParams.value = { ...lastParams.value, [key]: body }
-    await ask(operationId(operation.name), { path: { device_id }, body, respondAsync: true })
+    await ask(operationId(operation.name), { path: { device_id }, body, respondAsync: true, ...ifState(device.state) })
   }
   return <Form prefix={`${device_id}-${operation.name}`} fields={fields} submit="Start" why={whyNot(device)} onSend={start} />
 }
@@ -155,17 +170,17 @@ function stopOne(device_id: string): Promise<unknown> {
   return ask('stopDevice', { path: { device_id } })
 }
 
-/** Shows the operation that runs, with the time that is left; else what the device is, and what its last operation came to. */
-type ProgressProps = { device: DeviceInfo; canEnd: boolean | undefined; children: ComponentChildren }
+type ProgressProps = { device: DeviceInfo; children: ComponentChildren }
 
-function Progress({ device: { operation, last_operation }, canEnd, children }: ProgressProps) {
+/** Shows the operation that runs, with the time that is left; else what the device is, and what its last operation came to. */
+function Progress({ device: { device_id, operation, last_operation, fault }, children }: ProgressProps) {
   if (!operation) {
-    const said = last_operation?.result?.message ?? last_operation?.detail
-    const last = said && last_operation ? `${titled(last_operation.operation)}: ${said}` : undefined
+    const said = fault ? undefined : (last_operation?.result?.message ?? last_operation?.detail)
+    const last = said?.replace(`${device_id}: `, '').replace(`${device_id} `, '')
     return (
       <p class="hint one-line" title={last}>
         {children}
-        {last && ` · ${last}`}
+        {last && ` · ${onPage(last)}`}
       </p>
     )
   }
@@ -174,15 +189,43 @@ function Progress({ device: { operation, last_operation }, canEnd, children }: P
   const whole = Math.max(1, now.value / 1000 + left - operation.started)
   const done = Math.min(1, Math.max(0, 1 - left / whole))
   return (
-    <div class="progress">
-      <p>
+    <>
+      <p class="progress">
         <strong>{titled(operation.name)}</strong> {operation.ending ? 'ends early' : left > 0 ? `${duration(left)} left` : 'should end now'}
-        {canEnd && <EndEarly operation={operation} />}
+        <progress max="1" value={done} aria-label={`${titled(operation.name)}, part that is done`} />
       </p>
-      <progress max="1" value={done} aria-label={`${titled(operation.name)}, part that is done`} />
-      {operation.notice && !operation.ending && <p class="hint">{operation.notice}</p>}
-    </div>
+      {operation.notice && !operation.ending && <p class="hint">{onPage(operation.notice)}</p>}
+    </>
   )
+}
+
+/** The last words on the wire before the fault, when somebody wants to see them. */
+function LastWords({ device_id }: { device_id: string }) {
+  const frames = useSignal<GetDeviceWireResponse['frames'] | undefined>(undefined)
+  const read = async () => {
+    const wire = await bench.value?.call('getDeviceWire', { path: { device_id } }).catch(() => undefined)
+    frames.value = (wire?.fault_frames ?? wire?.frames ?? []).slice(-mostWords)
+  }
+  return (
+    <details onToggle={(event) => event.currentTarget.open && void read()}>
+      <summary>Last words on the wire</summary>
+      <ol class="wire">
+        {frames.value?.map(({ at, direction, text }, i) => (
+          <li key={i}>
+            <time>{clockTime(at)}</time> {direction === 'to_device' ? '→' : '←'} <code>{text}</code>
+          </li>
+        ))}
+      </ol>
+    </details>
+  )
+}
+
+const mostWords = 12
+
+function keptBy({ owner, expires_at }: NonNullable<DeviceInfo['lock']>): string {
+  const [, run] = /^execution (\S{8})/.exec(owner) ?? []
+  if (run) return 'in a run · '
+  return `kept by ${owner}${expires_at ? ` until ${clockTime(expires_at, now.value / 1000).slice(0, 5)}` : ''} · `
 }
 
 /** The gentle end: no stop, and nothing is latched. */

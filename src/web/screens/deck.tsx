@@ -5,6 +5,7 @@ import { useEffect } from 'preact/hooks'
 import type { ListTopologiesResponse, Topology } from '../../clients/ts/benchd.ts'
 import { Act, Choice, Empty } from '../parts.tsx'
 import { ask, bench, state } from '../store.tsx'
+import { deviceWords } from '../words.ts'
 
 export function DeckScreen() {
   const [topology] = Object.values(state.value.topology)
@@ -20,9 +21,14 @@ export function DeckScreen() {
         Deck <small>topology {topology.name}</small>
       </h2>
       <div class="deck">
+        {topology.transporters.map((one) => (
+          <Transporter key={one.device_id} {...one} />
+        ))}
         {[...groups].map(([where, positions]) => (
           <section key={where} aria-label={where}>
-            <h3>{where}</h3>
+            <h3>
+              {where} <DeviceWord device_id={where} />
+            </h3>
             <ul>
               {positions.map(({ name, labware, reserved_for, parking }) => (
                 <li key={name} class={labware ? 'taken' : reserved_for ? 'kept' : 'free'}>
@@ -38,10 +44,36 @@ export function DeckScreen() {
           </section>
         ))}
       </div>
-      <p class="hint">
-        {topology.transporters.map(({ device_id, positions }) => `${device_id} reaches ${positions.length} positions`).join('; ')}.
-      </p>
       <Carried topology={topology} />
+    </section>
+  )
+}
+
+function DeviceWord({ device_id }: { device_id: string }) {
+  const device = state.value.device[device_id]
+  if (!device) return null
+  const { word, mark, tone } = deviceWords[device.state]
+  return (
+    <small class={`state ${tone}`}>
+      <span aria-hidden="true">{mark}</span> {word}
+    </small>
+  )
+}
+
+function Transporter({ device_id, positions }: Topology['transporters'][number]) {
+  const held = Object.values(state.value.labware).find(({ held_by }) => held_by === device_id)
+  return (
+    <section aria-label={device_id}>
+      <h3>
+        {device_id} <DeviceWord device_id={device_id} />
+      </h3>
+      <ul>
+        <li class={held ? 'taken' : 'free'}>
+          <strong>gripper</strong>
+          <span>{held ? held.name : 'empty'}</span>
+          <small>reaches {positions.length} positions</small>
+        </li>
+      </ul>
     </section>
   )
 }

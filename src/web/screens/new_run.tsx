@@ -3,11 +3,11 @@
 import { type Signal, useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { PutWorkflowResponse, SimulateResponse } from '../../clients/ts/benchd.ts'
-import { titled, variableOf } from '../forms.ts'
+import { variableLabel, variableOf } from '../forms.ts'
 import { type Bar, Gantt } from '../gantt.tsx'
 import { Act, Choice, Empty } from '../parts.tsx'
 import { ask, bench, state } from '../store.tsx'
-import { duration } from '../words.ts'
+import { duration, sentence } from '../words.ts'
 
 const modes = {
   PURE_SIM: 'PURE_SIM: no device at all, only the plan',
@@ -71,7 +71,7 @@ function WishForm({ workflows, workflow, wish }: WishProps) {
       </div>
       {Object.entries(workflow?.variables ?? {}).map(([variable, { default: initial, description }]) => (
         <div class="field" key={`${name} ${variable}`}>
-          <label for={`variable-${variable}`}>{titled(variable)}</label>
+          <label for={`variable-${variable}`}>{variableLabel(variable, description)}</label>
           <input
             id={`variable-${variable}`}
             placeholder={initial === undefined ? 'needed' : JSON.stringify(initial)}
@@ -149,7 +149,7 @@ function Forecast({ its: { verdict, makespan_s, conflict, gantt, waiting, device
       <p class={`state ${tone}`}>
         <strong>{word}</strong> It takes {duration(makespan_s)}, with {actions} actions and {moves} moves.
       </p>
-      {conflict && <p class="fault long">{conflict}</p>}
+      {conflict && <p class="fault long">{sentence(conflict)}</p>}
       {waiting.map(({ thread_id, thread_name, because }) => (
         <p key={thread_id} class="hint long">
           {thread_name}: {because.join('; ')}

@@ -2,11 +2,11 @@
 
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import type { ListBlockersResponse, Thread, TimelineRow } from '../../clients/ts/benchd.ts'
+import type { ListBlockersResponse, Thread, TimelineRow, WorkflowDocument } from '../../clients/ts/benchd.ts'
 import { type Bar, Gantt } from '../gantt.tsx'
-import { Act, Empty } from '../parts.tsx'
-import { ask, bench, now, state } from '../store.tsx'
-import { duration, threadWord } from '../words.ts'
+import { Act, Choice, Empty } from '../parts.tsx'
+import { ask, bench, download, ifState, keepFile, now, state } from '../store.tsx'
+import { duration, onPage, sentence, threadWord } from '../words.ts'
 import { EventList } from './events.tsx'
 import { runWord } from './runs.tsx'
 
@@ -28,6 +28,8 @@ export function RunScreen({ execution_id }: { execution_id: string }) {
   const { word, tone, mark } = runWord(run)
   const isOpen = run.ended_at === null
   const path = { execution_id }
+  /** As the API tells it of If-State. */
+  const shown = run.paused ? 'PAUSED' : run.status
   const took = (run.ended_at ?? now.value / 1000) - run.started_at
   return (
     <section aria-label={`Run of ${run.workflow_name}`}>
@@ -37,20 +39,20 @@ export function RunScreen({ execution_id }: { execution_id: string }) {
           <span aria-hidden="true">{mark}</span> {word}, {run.run_mode}, {isOpen ? `for ${duration(took)}` : `took ${duration(took)}`}
         </p>
       </div>
-      {run.reason && <p class="fault long">{run.reason}</p>}
+      {run.reason && <p class="fault long">{sentence(run.reason)}</p>}
       {isOpen && (
         <div class="row">
           {run.paused ? (
-            <Act label="Resume run" kind="main" onPress={() => ask('resumeExecution', { path, body: {} })} />
+            <Act label="Resume run" kind="main" onPress={() => ask('resumeExecution', { path, body: {}, ...ifState(shown) })} />
           ) : (
-            <Act label="Pause run" onPress={() => ask('pauseExecution', { path, body: {} })} />
+            <Act label="Pause run" onPress={() => ask('pauseExecution', { path, body: {}, ...ifState(shown) })} />
           )}
           <Act
             label={armed.value ? 'Stop run: press again' : 'Stop run'}
             name="Stop run"
             kind="danger"
             onPress={async () => {
-              const answer = await ask('stopExecution', { path, body: { confirm: armed.value } })
+              const answer = await ask('stopExecution', { path, body: { confirm: armed.value }, ...ifState(shown) })
               armed.value = answer !== undefined && !armed.value
             }}
           />
@@ -66,7 +68,9 @@ export function RunScreen({ execution_id }: { execution_id: string }) {
         </div>
       )}
       {isOpen && <Lanes threads={threads} blockers={blockers.value} />}
-      <Chart rows={Object.values(state.value.timeline)} />
+      <Chart rows={Object.values(state.value.timeline)} until_s={isOpen ? took : 0} />
+      {isOpen && <Changes execution_id={execution_id} workflow_name={run.workflow_name} shown={shown} />}
+      <Exports execution_id={execution_id} name={run.workflow_name} />
       <h3>Events</h3>
       <EventList execution_id={execution_id} />
     </section>
@@ -75,67 +79,160 @@ export function RunScreen({ execution_id }: { execution_id: string }) {
 
 type Blockers = ListBlockersResponse['blockers']
 
+/** Of more threads the first are listed: those that wait for a person are in Needs you. */
+const mostShown = 60
+
 function Lanes({ threads, blockers }: { threads: readonly Thread[]; blockers: Blockers }) {
   const general = blockers.filter(({ thread_id }) => thread_id === null)
+  const shown = threads.slice(0, mostShown)
   return (
     <>
       {general.map(({ message, remedy }) => (
         <p key={message} class="hint long">
-          {message} {remedy}
+          {onPage(message)} {onPage(remedy)}
         </p>
       ))}
       <ul class="lanes" aria-label="Threads">
-        {threads.map((thread) => (
-          <li key={thread.thread_id}>
-            <strong>{thread.thread_name}</strong>{' '}
-            <span>
-              {threadWord(thread.status)}
-              {thread.device ? ` at ${thread.device}` : ''}
-            </span>
-            <small>
-              {thread.held_by
-                ? `in the gripper of ${thread.held_by}`
-                : thread.position
-                  ? `stands at ${thread.position}`
-                  : 'not on the bench yet'}
-              {thread.waiting && `; waits: ${thread.waiting.what}, for ${duration(now.value / 1000 - thread.waiting.since)}`}
-            </small>
-            {blockers
-              .filter(({ thread_id, kind }) => thread_id === thread.thread_id && kind !== 'waiting')
-              .map(({ message, remedy }) => (
-                <small key={message} class="long">
-                  {message} {remedy}
-                </small>
-              ))}
-            <span class="row">
-              {thread.status === 'PAUSED' ? (
-                thread.pause_reason !== 'error' && (
-                  <Act
-                    label="Resume"
-                    name={`Resume ${thread.thread_name}`}
-                    kind="quiet"
-                    onPress={() => ask('resumeThread', { path: { thread_id: thread.thread_id }, body: {} })}
-                  />
-                )
-              ) : (
-                <Act
-                  label="Pause"
-                  name={`Pause ${thread.thread_name}`}
-                  kind="quiet"
-                  onPress={() => ask('pauseThread', { path: { thread_id: thread.thread_id }, body: {} })}
-                />
-              )}
-            </span>
-          </li>
+        {shown.map((thread) => (
+          <Lane key={thread.thread_id} thread={thread} blockers={blockers.filter(({ thread_id }) => thread_id === thread.thread_id)} />
         ))}
       </ul>
+      {threads.length > shown.length && <p class="hint">{threads.length - shown.length} more threads are open.</p>}
     </>
   )
 }
 
-function Chart({ rows }: { rows: readonly TimelineRow[] }) {
+function Lane({ thread, blockers }: { thread: Thread; blockers: Blockers }) {
+  const { thread_id, thread_name, status, device, held_by, position, waiting, pause_reason } = thread
+  const path = { thread_id }
+  const where = held_by ? `in the gripper of ${held_by}` : position ? `stands at ${position}` : 'not on the bench yet'
+  return (
+    <li>
+      <p class="what">
+        <strong>{thread_name}</strong> {threadWord(status)}
+        {device ? ` at ${device}` : ''}
+        <small>
+          {where}
+          {waiting && `; waits: ${onPage(waiting.what)}, for ${duration(now.value / 1000 - waiting.since)}`}
+        </small>
+        {blockers
+          .filter(({ kind }) => kind !== 'waiting')
+          .map(({ message, remedy }) => (
+            <small key={message} class="long">
+              {onPage(message)} {onPage(remedy)}
+            </small>
+          ))}
+      </p>
+      {status !== 'PAUSED' && (
+        <Act label="Pause" name={`Pause ${thread_name}`} kind="quiet" onPress={() => ask('pauseThread', { path, body: {} })} />
+      )}
+      {status === 'PAUSED' && pause_reason !== 'error' && (
+        <Act
+          label="Resume"
+          name={`Resume ${thread_name}`}
+          kind="quiet"
+          onPress={() => ask('resumeThread', { path, body: {}, ...ifState(status) })}
+        />
+      )}
+    </li>
+  )
+}
+
+type ChangesProps = { execution_id: string; workflow_name: string; shown: string }
+
+/** What an operator changes in a run that is open: a step left out, one more step, one more labware. */
+function Changes({ execution_id, workflow_name, shown }: ChangesProps) {
+  const workflow = useSignal<WorkflowDocument | undefined>(undefined)
+  const isOpen = useSignal(false)
+  const read = () =>
+    bench.value?.call('getWorkflow', { path: { workflow_name } }).then(
+      ({ document }) => {
+        workflow.value = document as unknown as WorkflowDocument
+      },
+      () => undefined,
+    )
+  return (
+    <details
+      class="changes"
+      onToggle={(event) => {
+        isOpen.value = event.currentTarget.open
+        if (isOpen.value) void read()
+      }}
+    >
+      <summary>Skip, insert or add</summary>
+      {isOpen.value && workflow.value && <ChangeForms workflow={workflow.value} asked={{ path: { execution_id }, ...ifState(shown) }} />}
+    </details>
+  )
+}
+
+function ChangeForms({ workflow: { threads, methods = {} }, asked }: { workflow: WorkflowDocument; asked: object }) {
+  const steps = Object.entries(threads).flatMap(([thread, { steps }]) =>
+    steps.flatMap((step) => ('method' in step && typeof step.method === 'string' ? [`${thread}/${step.name ?? step.method}`] : [])),
+  )
+  const [item, where, method, thread] = [
+    useSignal(steps[0] ?? ''),
+    useSignal('before'),
+    useSignal(Object.keys(methods)[0] ?? ''),
+    useSignal(Object.keys(threads)[0] ?? ''),
+  ]
+  const why = steps.length === 0 ? 'This workflow has no steps that can be named.' : undefined
+  const insert = () => ask('insertStep', { ...asked, body: { [where.value]: item.value, item: { method: method.value } } })
+  return (
+    <div class="fields">
+      <Choice label="Step" value={item.value} onChange={(value) => (item.value = value)} choices={named(steps)} />
+      <Act label="Skip this step" why={why} onPress={() => ask('skipStep', { ...asked, body: { item: item.value } })} />
+      <Choice
+        label="Insert"
+        value={where.value}
+        onChange={(value) => (where.value = value)}
+        choices={{ before: 'before it', after: 'after it' }}
+      />
+      <Choice label="Method" value={method.value} onChange={(value) => (method.value = value)} choices={named(Object.keys(methods))} />
+      <Act label="Insert method" why={why} onPress={insert} />
+      <Choice label="One more" value={thread.value} onChange={(value) => (thread.value = value)} choices={named(Object.keys(threads))} />
+      <Act label="Add thread" onPress={() => ask('spawnThread', { ...asked, body: { thread: thread.value } })} />
+    </div>
+  )
+}
+
+function named(names: readonly string[]): Record<string, string> {
+  return Object.fromEntries(names.map((name) => [name, name]))
+}
+
+/** What somebody takes home of a run: its events as they are, and its timeline as a table. */
+function Exports({ execution_id, name }: { execution_id: string; name: string }) {
+  const file = `${name}-${execution_id.slice(0, 8)}`
+  const rows = Object.values(state.value.timeline)
+  return (
+    <p class="row">
+      <Act
+        label="Export events"
+        kind="quiet"
+        free
+        onPress={() => download('getEvents', { query: { execution_id, limit: 100_000 } }, `${file}-events.json`)}
+      />
+      <Act
+        label="Export timeline"
+        kind="quiet"
+        free
+        why={rows.length === 0 ? 'There is no timeline.' : undefined}
+        onPress={() => keepFile(`${file}-timeline.csv`, new Blob([tableOf(rows)], { type: 'text/csv' }))}
+      />
+    </p>
+  )
+}
+
+const columns = ['thread_name', 'kind', 'method_name', 'name', 'device', 'from', 'to', 'started', 'ended', 'status'] as const
+
+/** Comma-separated values; times in seconds since the start of the run. */
+function tableOf(rows: readonly TimelineRow[]): string {
+  const cell = (value: unknown) => (/[",\n\r]/.test(String(value ?? '')) ? `"${String(value).replaceAll('"', '""')}"` : String(value ?? ''))
+  return [columns.join(','), ...rows.map((row) => columns.map((name) => cell(row[name])).join(','))].join('\r\n')
+}
+
+function Chart({ rows, until_s }: { rows: readonly TimelineRow[]; until_s: number }) {
   const begun = rows.filter(({ started }) => started !== null)
-  const latest = begun.reduce((most, { started, ended }) => Math.max(most, ended ?? started!), 0)
+  const latest = begun.reduce((most, { started, ended }) => Math.max(most, ended ?? started!), until_s)
   const bars = begun.map(
     ({ thread_name, kind, name, device, from, to, started, ended, status }): Bar => ({
       thread: thread_name,

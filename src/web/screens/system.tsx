@@ -2,10 +2,11 @@
 
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
-import { useEffect } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import type { Operations } from '../../clients/ts/benchd.ts'
 import { Act, Empty } from '../parts.tsx'
-import { ask, bench, mayAdminister, scope, state } from '../store.tsx'
+import { sound, switchSound } from '../sound.tsx'
+import { ask, bench, download, mayAdminister, scope, state } from '../store.tsx'
 import { clockTime, duration } from '../words.ts'
 
 export function SystemScreen({ onForget }: { onForget: () => void }) {
@@ -46,6 +47,9 @@ export function SystemScreen({ onForget }: { onForget: () => void }) {
           has a key of scope {scope.value}{' '}
           <button type="button" class="plain" onClick={onForget}>
             Forget the key
+          </button>{' '}
+          <button type="button" class="plain" aria-pressed={sound.value} onClick={() => switchSound(!sound.value)}>
+            {sound.value ? 'Sound is on' : 'Sound is off'}
           </button>
         </dd>
       </dl>
@@ -56,16 +60,21 @@ export function SystemScreen({ onForget }: { onForget: () => void }) {
         <a class="button plain" href="openapi.json">
           openapi.json
         </a>
+        <a class="button plain" href="docs/guides/care">
+          Guides
+        </a>
       </p>
+      {mayAdminister.value && <Doctor />}
       <Ports />
       {mayAdminister.value ? (
         <>
           <Keys />
           <Backups />
           <Audit />
+          <Configuration />
         </>
       ) : (
-        <Empty>Keys, backups and the audit trail need a key of scope admin.</Empty>
+        <Empty>The doctor, keys, backups, the configuration and the audit trail need a key of scope admin.</Empty>
       )}
     </section>
   )
@@ -90,22 +99,133 @@ function Block({ title, children }: { title: string; children: ComponentChildren
   )
 }
 
+type Findings = Operations['examineSystem']['answer']
+
+const levels: Record<string, { mark: string; tone: string }> = {
+  OK: { mark: '✓', tone: 'good' },
+  WARN: { mark: '▲', tone: 'bad' },
+  FAIL: { mark: '✕', tone: 'bad' },
+  SKIP: { mark: '○', tone: 'calm' },
+}
+
+function Doctor() {
+  const found = useSignal<Findings | undefined>(undefined)
+  const showsAll = useSignal(false)
+  const examine = async () => {
+    found.value = (await ask('examineSystem', {}, { quiet: true })) ?? found.value
+  }
+  const wrong = found.value?.findings.filter(({ level }) => level === 'WARN' || level === 'FAIL') ?? []
+  const shown = showsAll.value ? (found.value?.findings ?? []) : wrong
+  return (
+    <Block title="Doctor">
+      <div class="row">
+        <Act label="Run the doctor" free onPress={examine} />
+        <Act label="Fetch a support bundle" free onPress={() => download('fetchBundle')} />
+        {found.value && (
+          <button type="button" class="quiet" aria-pressed={showsAll.value} onClick={() => (showsAll.value = !showsAll.value)}>
+            {showsAll.value ? 'Show what is not well' : `Show all ${found.value.findings.length} checks`}
+          </button>
+        )}
+      </div>
+      {found.value && (
+        <p class={`state ${found.value.failed ? 'bad' : 'good'}`}>
+          {found.value.failed} failed, {found.value.warnings} {found.value.warnings === 1 ? 'warning' : 'warnings'}
+        </p>
+      )}
+      <ul class="list" aria-label="Findings">
+        {shown.map(({ check, level, finding, fix }, i) => (
+          <li key={i}>
+            <span>
+              <span class={`state ${levels[level]?.tone}`}>
+                {levels[level]?.mark} {level}
+              </span>{' '}
+              <strong>{check}</strong> {finding}
+            </span>
+            {fix && <small>To do: {fix}</small>}
+          </li>
+        ))}
+      </ul>
+    </Block>
+  )
+}
+
+type Port = Operations['listPorts']['answer']['ports'][number]
+
+const look_ms = 1000
+
 function Ports() {
   const found = useAnswer('listPorts')
+  const identifying = useSignal(false)
+  const identified = useSignal('')
   const ports = found.value?.ports ?? []
+  const isHere = useRef(true)
+  useEffect(
+    () => () => {
+      isHere.current = false
+    },
+    [],
+  )
+  const identify = async () => {
+    const before = found.value?.ports ?? []
+    identifying.value = true
+    identified.value = 'Now unplug the adapter, or plug it in.'
+    while (identifying.value && isHere.current) {
+      await new Promise((resolve) => setTimeout(resolve, look_ms))
+      await found.read()
+      const changed = changedPort(before, found.value?.ports ?? [])
+      if (!changed) continue
+      identified.value = `It is ${changed.by_id ?? changed.path}${changed.device_id ? `, the port of ${changed.device_id}` : ', which no device uses'}.`
+      identifying.value = false
+    }
+  }
   return (
     <Block title="Ports">
+      <div class="row">
+        <button
+          type="button"
+          class="plain"
+          onClick={() => {
+            if (identifying.value) identified.value = ''
+            if (identifying.value) identifying.value = false
+            else void identify()
+          }}
+        >
+          {identifying.value ? 'Stop looking' : 'Identify'}
+        </button>
+        <p role="status">{identified.value}</p>
+      </div>
       {ports.length === 0 ? (
         <Empty>No serial port is there. Plug in an adapter and open this screen again.</Empty>
       ) : (
         <ul class="list">
-          {ports.map(({ path, product, device_id }) => (
+          {ports.map(({ path, by_id, product, device_id }) => (
             <li key={path}>
-              <strong>{path}</strong> {product} {device_id ? `is ${device_id}` : 'is used by no device'}
+              <span>
+                <strong>{path}</strong> {product} {device_id ? `is ${device_id}` : 'is used by no device'}
+              </span>
+              {by_id && <small>{by_id}</small>}
             </li>
           ))}
         </ul>
       )}
+    </Block>
+  )
+}
+
+/** The port that one list has and the other has not. */
+function changedPort(before: readonly Port[], after: readonly Port[]): Port | undefined {
+  const missing = (from: readonly Port[], others: readonly Port[]) => from.find(({ path }) => others.every((other) => other.path !== path))
+  return missing(before, after) ?? missing(after, before)
+}
+
+function Configuration() {
+  const config = useAnswer('getConfig')
+  return (
+    <Block title="Configuration">
+      <details>
+        <summary>The configuration in force, with its defaults and without secrets</summary>
+        <pre>{JSON.stringify(config.value, null, 2)}</pre>
+      </details>
     </Block>
   )
 }
@@ -126,9 +246,20 @@ function Keys() {
               {expires_at ? `, ends ${clockTime(expires_at)}` : ''}
             </span>
             <Act
+              label="Rotate"
+              name={`Rotate ${name}`}
+              kind="quiet"
+              twice="Rotate: press again"
+              onPress={async () => {
+                made.value = (await ask('rotateKey', { path: { key_id }, body: {} }, { quiet: true }))?.api_key
+                await found.read()
+              }}
+            />
+            <Act
               label="Revoke"
               name={`Revoke ${name}`}
               kind="quiet"
+              twice="Revoke: press again"
               onPress={async () => {
                 await ask('revokeKey', { path: { key_id } })
                 await found.read()
@@ -188,8 +319,17 @@ function Backups() {
       ) : (
         <ul class="list">
           {backups.slice(0, 10).map(({ name, size, made_at }) => (
-            <li key={name}>
-              <strong>{name}</strong> {Math.ceil(size / 1024)} KiB, {clockTime(made_at)}
+            <li key={name} class="row">
+              <span>
+                <strong>{name}</strong> {Math.ceil(size / 1024)} KiB, {clockTime(made_at)}
+              </span>
+              <Act
+                label="Fetch"
+                name={`Fetch ${name}`}
+                kind="quiet"
+                free
+                onPress={() => download('fetchBackup', { path: { backup_name: name } })}
+              />
             </li>
           ))}
         </ul>
@@ -209,11 +349,13 @@ function Audit() {
         <ul class="list">
           {entries.map(({ file, seq, at, name, what, status, reason }) => (
             <li key={`${file} ${seq}`}>
-              <time>{clockTime(at)}</time> {name ?? 'nobody'}: {what}{' '}
-              <small>
-                {status}
-                {reason ? ` ${reason}` : ''}
-              </small>
+              <span>
+                <time>{clockTime(at)}</time> <strong>{name ?? 'nobody'}</strong> {what}{' '}
+                <small>
+                  {status}
+                  {reason ? ` ${reason}` : ''}
+                </small>
+              </span>
             </li>
           ))}
         </ul>

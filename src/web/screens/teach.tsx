@@ -1,4 +1,4 @@
-// The teachpoints of the robots: a list for each, a form for one, and what a change would move.
+// The teachpoints of the robots: a list for each, a form for one, what a change would move, and what was before.
 
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
@@ -6,6 +6,7 @@ import type { ListTeachpointVersionsResponse, Teachpoint } from '../../clients/t
 import { Act, Choice, Empty } from '../parts.tsx'
 import { ask, bench, state } from '../store.tsx'
 import { clockTime } from '../words.ts'
+import { Files } from './teach_files.tsx'
 
 export function TeachScreen() {
   const robots = Object.values(state.value.device)
@@ -23,8 +24,8 @@ export function TeachScreen() {
   const chosen = points.value?.find(({ name }) => name === open.value)
   return (
     <section aria-label="Teach">
-      <h2>Teach</h2>
-      <div class="fields">
+      <div class="row">
+        <h2>Teach</h2>
         <Choice
           label="Robot"
           value={robot.value}
@@ -34,11 +35,10 @@ export function TeachScreen() {
           }}
           choices={Object.fromEntries(robots.map((id) => [id, id]))}
         />
+        {points.value && <Files robot={robot.value} points={points.value} onStored={read} />}
       </div>
       {points.value === undefined ? (
         <Empty>The page reads the teachpoints.</Empty>
-      ) : points.value.length === 0 ? (
-        <Empty>{robot.value} has no teachpoints. Import them: benchd teachpoints import FILE.</Empty>
       ) : (
         <div class="teach">
           <ul class="list" aria-label="Teachpoints">
@@ -54,15 +54,45 @@ export function TeachScreen() {
                 </button>
               </li>
             ))}
+            <li>
+              <New robot={robot.value} names={points.value.map(({ name }) => name)} from={chosen ?? points.value[0]} onStored={read} />
+            </li>
           </ul>
           {chosen ? (
             <Edit key={JSON.stringify(chosen)} point={chosen} onSaved={read} />
           ) : (
-            <Empty>Choose a teachpoint to see and edit it.</Empty>
+            <Empty>
+              {points.value.length === 0 ? `${robot.value} has no teachpoints yet.` : 'Choose a teachpoint to see and edit it.'}
+            </Empty>
           )}
         </div>
       )}
     </section>
+  )
+}
+
+const origin = { coord_type: 'cartesian', coords: { x: 0, y: 0, z: 0, yaw: 0, pitch: 0, roll: 0 } } as const
+
+type NewProps = { robot: string; names: readonly string[]; from: Teachpoint | undefined; onStored: () => Promise<void> }
+
+/** A new point begins where another one is, or at the origin; then it is edited. */
+function New({ robot, names, from, onStored }: NewProps) {
+  const name = useSignal('')
+  const wanted = name.value.trim()
+  const why = wanted === '' ? 'Give it a name first.' : names.includes(wanted) ? 'There is one of this name.' : undefined
+  const create = async () => {
+    const { coord_type, coords } = from ?? origin
+    if (await ask('createTeachpoint', { body: { device_id: robot, name: wanted, coord_type, coords } })) {
+      name.value = ''
+      await onStored()
+    }
+  }
+  return (
+    <div class="field">
+      <label for="new-point">New teachpoint</label>
+      <input id="new-point" value={name.value} onInput={(event) => (name.value = event.currentTarget.value)} />
+      <Act label={from ? `Create as ${from.name}` : 'Create'} why={why} onPress={create} />
+    </div>
   )
 }
 
@@ -72,10 +102,14 @@ const units: Record<Teachpoint['coord_type'], (name: string) => string> = {
 }
 /** A change by more than this is asked for once more: it may be a slip. */
 const far = 5
+const steps = [0.1, 1, 10]
 
-function Edit({ point, onSaved }: { point: Teachpoint; onSaved: () => Promise<void> }) {
+type EditProps = { point: Teachpoint; onSaved: () => Promise<void> }
+
+function Edit({ point, onSaved }: EditProps) {
   const coords = point.coords as Record<string, number>
   const values = useSignal<Record<string, string>>(Object.fromEntries(Object.entries(coords).map(([name, value]) => [name, String(value)])))
+  const step = useSignal('1')
   const sure = useSignal(false)
   const changes = Object.entries(coords).flatMap(([name, before]) => {
     const after = Number(values.value[name]?.replace(',', '.'))
@@ -96,6 +130,11 @@ function Edit({ point, onSaved }: { point: Teachpoint; onSaved: () => Promise<vo
   // The version that the form shows: whoever was quicker is not written over. What is none of the known versions was changed meanwhile.
   const shown = versions.value?.find((version) => JSON.stringify(version.point) === JSON.stringify(point))?.version ?? 'changed'
   const headers = { 'If-Match': `"${shown}"` }
+  const set = (name: string, value: string) => {
+    values.value = { ...values.value, [name]: value }
+    sure.value = false
+  }
+  const nudge = (name: string, by: number) => set(name, String(Number((Number(values.value[name]?.replace(',', '.')) + by).toFixed(4))))
   const restore = async (version: string) => {
     if (await ask('restoreTeachpoint', { path, body: { version }, headers })) await onSaved()
   }
@@ -114,27 +153,38 @@ function Edit({ point, onSaved }: { point: Teachpoint; onSaved: () => Promise<vo
     }
   }
   return (
-    <section aria-label={`Teachpoint ${point.name}`} class="fields">
+    <section aria-label={`Teachpoint ${point.name}`} class="edit">
       <h3>{point.name}</h3>
-      {Object.keys(coords).map((name) => (
-        <div class="field" key={name}>
-          <label for={`coord-${name}`}>
-            {name} ({units[point.coord_type](name)})
-          </label>
-          <input
-            id={`coord-${name}`}
-            inputMode="decimal"
-            value={values.value[name] ?? ''}
-            onInput={(event) => {
-              values.value = { ...values.value, [name]: event.currentTarget.value }
-              sure.value = false
-            }}
-          />
-          {changes.some((change) => change.name === name) && <small>was {coords[name]}</small>}
-        </div>
-      ))}
+      <div class="fields">
+        {Object.keys(coords).map((name) => (
+          <div class="field" key={name}>
+            <label for={`coord-${name}`}>
+              {name} ({units[point.coord_type](name)})
+            </label>
+            <span class="stepper">
+              <button type="button" aria-label={`less ${name}`} onClick={() => nudge(name, -Number(step.value))}>
+                −
+              </button>
+              <input
+                id={`coord-${name}`}
+                inputMode="decimal"
+                value={values.value[name] ?? ''}
+                onInput={(event) => set(name, event.currentTarget.value)}
+              />
+              <button type="button" aria-label={`more ${name}`} onClick={() => nudge(name, Number(step.value))}>
+                +
+              </button>
+            </span>
+            {changes.some((change) => change.name === name) && <small>was {coords[name]}</small>}
+          </div>
+        ))}
+      </div>
       {wrong && <p class="trouble">{wrong.name} must be a number.</p>}
-      {sure.value && <p class="fault">It would move by more than {far}. Press “Save” once more if that is right.</p>}
+      {sure.value && (
+        <p class="fault">
+          It would move by more than {far} mm or {far}°. Press “Save” once more if that is right.
+        </p>
+      )}
       <div class="row">
         <Act
           label="Save"
@@ -142,10 +192,45 @@ function Edit({ point, onSaved }: { point: Teachpoint; onSaved: () => Promise<vo
           why={whyNot(wrong !== undefined, changes.length, versions.value !== undefined)}
           onPress={save}
         />
+        {point.coord_type === 'cartesian' && <Take device_id={point.device_id} onTaken={set} />}
+        <Choice
+          label="Step"
+          value={step.value}
+          onChange={(value) => (step.value = value)}
+          choices={Object.fromEntries(steps.map((one) => [one, String(one)]))}
+        />
+        <Act
+          label="Delete"
+          name={`Delete ${point.name}`}
+          twice="Delete: press again"
+          kind="quiet"
+          onPress={async () => {
+            if (await ask('deleteTeachpoint', { path })) await onSaved()
+          }}
+        />
       </div>
       <History versions={versions.value ?? []} onRestore={restore} />
     </section>
   )
+}
+
+/** Fills the form with where the arm is, if the arm can tell. */
+function Take({ device_id, onTaken }: { device_id: string; onTaken: (name: string, value: string) => void }) {
+  const can = useSignal(false)
+  useEffect(() => {
+    bench.value?.call('getDeviceCapabilities', { path: { device_id } }).then(
+      ({ operations }) => {
+        can.value = operations.some(({ name }) => name === 'pose')
+      },
+      () => undefined,
+    )
+  }, [device_id])
+  if (!can.value) return null
+  const take = async () => {
+    const pose = await ask('getDevicePose', { path: { device_id } })
+    for (const [name, value] of Object.entries(pose?.coords ?? {})) onTaken(name, String(value))
+  }
+  return <Act label="Take from arm" name={`Take from ${device_id}`} onPress={take} />
 }
 
 function whyNot(isWrong: boolean, changes: number, isRead: boolean): string | undefined {

@@ -119,6 +119,7 @@ export class DrivenEquipment implements Equipment {
     const name = known(operation, instrument)
     if (name === 'initialized') return { is_initialized: instrument.initialized }
     if (name === 'get_temperature') return instrument.getTemperature()
+    if (name === 'pose') return instrument.getPose()
     instrument.mustKnow(name)
     // The values of variables were seen by nobody yet.
     const taken = instrument.paramsOf(name, params)
@@ -196,7 +197,7 @@ export class DrivenEquipment implements Equipment {
     let record: OperationRecord | undefined
     let halted: Promise<unknown> = Promise.resolve()
     const onAbort = () => {
-      if (record?.status === 'running') halted = this.#registry.halt(instrument.device_id)
+      if (record?.status === 'running') halted = this.#registry.halt(instrument.device_id, 'its run')
       // Waited for below, once the device has let go.
       halted.catch(() => undefined)
     }

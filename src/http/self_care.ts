@@ -1,0 +1,101 @@
+// What the service finds when it looks at itself: the doctor, the configuration in force, and both with much else in a bundle for others.
+
+import * as v from 'valibot'
+import { bundleName, hiddenSecrets, packedBundle } from '../care/bundle.ts'
+import { levels } from '../care/doctor/finding.ts'
+import { adminPieces, gathered, servicePieces } from '../care/service_pieces.ts'
+import type { Config } from '../config.ts'
+import { json, type Route, routesOf } from './contract.ts'
+import { apiVersion } from './version.ts'
+
+/** The rooms of the lab that these routes use. */
+type Rooms = { config: Config; places: { data_dir: string; config_path: string | undefined } }
+
+const route = routesOf<Rooms>()
+
+const Finding = v.strictObject({
+  check: v.string(),
+  level: v.picklist(levels),
+  finding: v.string(),
+  fix: v.optional(v.pipe(v.string(), v.description('What to do about it'))),
+})
+
+export const selfCareRoutes: Route<Rooms>[] = [
+  route({
+    method: 'GET',
+    path: '/api/system/doctor',
+    operation_id: 'examineSystem',
+    tag: 'system',
+    summary: 'Check this computer, with what to do about each thing that is not well',
+    description:
+      'As `benchd doctor`, with the rights of the service. Changes nothing and moves nothing. Two requests at a time share one examination.',
+    scope: 'admin',
+    success: {
+      status: 200,
+      description: 'The findings, in the order of the checks',
+      schema: v.strictObject({ findings: v.array(Finding), failed: v.number(), warnings: v.number() }),
+    },
+    errors: [],
+    async handle({ lab, ask }) {
+      const findings = await examined(lab, ask)
+      const count = (level: string) => findings.filter((one) => one.level === level).length
+      return json({ findings, failed: count('FAIL'), warnings: count('WARN') })
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/api/system/config',
+    operation_id: 'getConfig',
+    tag: 'system',
+    summary: 'Get the configuration in force, with every default, and without secrets',
+    description: 'What the file says may differ until a reload: `GET /api/system/changes` tells.',
+    scope: 'admin',
+    success: { status: 200, description: 'The members of the configuration file', schema: v.record(v.string(), v.unknown()) },
+    errors: [],
+    handle: ({ lab }) => json(hiddenSecrets(lab.config) as object),
+  }),
+  route({
+    method: 'GET',
+    path: '/api/system/bundle',
+    operation_id: 'fetchBundle',
+    tag: 'system',
+    summary: 'Fetch what helps others to help, without any secret, as a .tar.gz',
+    description:
+      'As `benchd bundle`, but for the log of the computer: configuration, findings of the doctor, health, devices, runs, incidents, the newest events, and the wire logs of faulted devices. A README in it says what is there.',
+    scope: 'admin',
+    success: { status: 200, description: 'The archive', media_type: 'application/gzip' },
+    errors: [],
+    async handle({ ask }) {
+      const at = new Date()
+      const missing = [{ name: 'journal.txt', why: 'run benchd bundle at the computer of the service for its log' }]
+      const bundle = await gathered([...adminPieces(ask), ...(await servicePieces(ask))], missing)
+      const headers = {
+        'Content-Type': 'application/gzip',
+        'Content-Disposition': `attachment; filename="${bundleName(at)}"`,
+        'Cache-Control': 'no-store',
+        'X-API-Version': apiVersion,
+      }
+      return new Response(await packedBundle(bundle, at), { headers })
+    },
+  }),
+]
+
+type Ask = (path: string) => Promise<string>
+type Findings = v.InferOutput<typeof Finding>[]
+
+/** The examination under way on each lab: it opens files and asks programs, so that one at a time is enough. */
+const underWay = new WeakMap<Rooms['places'], Promise<Findings>>()
+
+function examined({ places }: Rooms, ask: Ask): Promise<Findings> {
+  const known = underWay.get(places)
+  if (known) return known
+  const examination = examine(places, ask).finally(() => underWay.delete(places))
+  underWay.set(places, examination)
+  return examination
+}
+
+async function examine({ data_dir, config_path }: Rooms['places'], ask: Ask): Promise<Findings> {
+  const doctor = await import('../care/doctor/doctor.ts')
+  const get = async <Answer>(path: string) => JSON.parse(await ask(path)) as Answer
+  return (await doctor.examine({ config_path, data_dir, service: { is: 'answering', get } })) as Findings
+}

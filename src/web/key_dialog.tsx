@@ -1,0 +1,83 @@
+// The dialog for the key of this browser, the same on the page of the bench and on that of the API: a form without a framework.
+
+export type KeyDialog = {
+  /** Why a key is asked for. */
+  why: string
+  /** Tries the key and keeps it if it is good; resolves with what is wrong with it, or with nothing. */
+  connect(key: string): Promise<string>
+}
+
+type Asked = { request_id: string; request_secret: string; code: string; detail?: string }
+
+const poll_ms = 1500
+
+export function keyDialog({ why, connect }: KeyDialog): HTMLFormElement {
+  const input = made('input', { id: 'api-key', type: 'password', autocomplete: 'off', spellcheck: false, placeholder: 'bk_…' })
+  const trouble = made('p', { className: 'trouble', role: 'alert', textContent: why })
+  const said = made('p', { className: 'hint', role: 'status' })
+  const access = made('button', { type: 'button', className: 'plain', textContent: 'Ask for access' })
+  const form = made('form', { className: 'key-dialog', ariaLabel: 'Connect to the bench' }, [
+    made('h2', { textContent: 'Connect to the bench' }),
+    made('label', { htmlFor: 'api-key', textContent: 'API key' }),
+    input,
+    trouble,
+    made('div', { className: 'row' }, [made('button', { type: 'submit', className: 'main', textContent: 'Connect' }), access]),
+    said,
+    made('p', { className: 'hint' }, [
+      'The key is kept in this browser. Make one at the bench: ',
+      made('code', { textContent: 'benchd key create --name browser --scope operate' }),
+    ]),
+  ])
+  form.addEventListener('submit', async (event) => {
+    event.preventDefault()
+    trouble.textContent = await connect(input.value.trim())
+    if (trouble.textContent) input.select()
+  })
+  access.addEventListener('click', async () => {
+    access.disabled = true
+    try {
+      const asked = await askForAccess()
+      said.textContent = `Code ${asked.code}: have it approved at the bench (System), or with: benchd key approve ${asked.code}`
+      const key = await approved(asked, () => form.isConnected)
+      if (key) await connect(key)
+    } catch (error) {
+      said.textContent = error instanceof Error && error.message ? error.message : 'The service does not answer; try again.'
+    } finally {
+      access.disabled = false
+    }
+  })
+  return form
+}
+
+async function askForAccess(): Promise<Asked> {
+  const answer = await fetch('/api/keys/requests', {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ app_name: `browser on ${navigator.platform || 'a computer'}`.slice(0, 60), scope: 'operate' }),
+  })
+  const body = (await answer.json()) as Asked
+  if (!answer.ok) throw new Error(body.detail)
+  return body
+}
+
+/** The key, when somebody has approved it; nothing when the dialog is gone by then. */
+async function approved({ request_id, request_secret }: Asked, isAsked: () => boolean): Promise<string | undefined> {
+  while (isAsked()) {
+    await new Promise((resolve) => setTimeout(resolve, poll_ms))
+    const answer = await fetch(`/api/keys/requests/${request_id}`, { headers: { 'X-Request-Secret': request_secret } })
+    const { api_key } = (await answer.json()) as { api_key?: string }
+    if (api_key) return api_key
+    if (!answer.ok) throw new Error('The request was denied, or nobody decided within ten minutes. Ask again.')
+  }
+  return undefined
+}
+
+function made<Tag extends keyof HTMLElementTagNameMap>(
+  tag: Tag,
+  members: Partial<HTMLElementTagNameMap[Tag]>,
+  children: readonly (Node | string)[] = [],
+): HTMLElementTagNameMap[Tag] {
+  const element = Object.assign(document.createElement(tag), members)
+  element.append(...children)
+  return element
+}

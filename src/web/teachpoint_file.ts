@@ -1,0 +1,56 @@
+// A file of teachpoints: what is in it, and how that differs from what is stored.
+
+import type { Teachpoint } from '../clients/ts/benchd.ts'
+
+export type Compared = {
+  points: Teachpoint[]
+  created: string[]
+  changed: { name: string; words: string }[]
+  same: number
+}
+
+/** The points of a robot in the text of a file: what an export wrote, or the bare list. Throws a sentence for anything else. */
+export function pointsIn(text: string, robot: string): Teachpoint[] {
+  const content = parsed(text) as { teachpoints?: unknown } | null
+  const list = Array.isArray(content) ? content : content?.teachpoints
+  if (!Array.isArray(list)) throw new Error('this is no file of teachpoints: it has no list of them')
+  const points = list as Partial<Teachpoint>[]
+  for (const point of points) {
+    if (typeof point?.name !== 'string' || typeof point.coords !== 'object' || point.coords === null)
+      throw new Error('a point in it has no name or no coords')
+    if (point.device_id !== undefined && point.device_id !== robot)
+      throw new Error(`it is of ${point.device_id}, not of ${robot}; choose that robot first`)
+  }
+  return points.map((point) => ({ ...point, device_id: robot }) as Teachpoint)
+}
+
+/** What an import of the points would do to those that are stored. */
+export function compared(points: Teachpoint[], stored: readonly Teachpoint[]): Compared {
+  const before = new Map(stored.map((point) => [point.name, point]))
+  const result: Compared = { points, created: [], changed: [], same: 0 }
+  for (const point of points) {
+    const known = before.get(point.name)
+    const words = known && difference(known, point)
+    if (!known) result.created.push(point.name)
+    else if (words) result.changed.push({ name: point.name, words })
+    else result.same++
+  }
+  return result
+}
+
+/** `x 120 → 127`; nothing where both are the same place. */
+function difference(before: Teachpoint, after: Teachpoint): string {
+  if (before.coord_type !== after.coord_type) return `${before.coord_type} → ${after.coord_type}`
+  const [old, fresh] = [before.coords, after.coords] as [Record<string, number>, Record<string, number>]
+  return [...new Set([...Object.keys(old), ...Object.keys(fresh)])]
+    .flatMap((name) => (old[name] === fresh[name] ? [] : [`${name} ${old[name] ?? '-'} → ${fresh[name] ?? '-'}`]))
+    .join(', ')
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new Error('this is no JSON')
+  }
+}
