@@ -57,6 +57,7 @@ const deviceScenes: readonly Scene[] = [
   said('devices wire shaker-1', /^\d{4}-.* [<>] /),
   said('devices set-temperature sealer-1 --temperature 60', /./),
   said('devices get-temperature sealer-1', /^sealer-1: /),
+  said('devices pose arm-1', /^arm-1: /),
   said('devices seal sealer-1 --temperature 60 --duration 1', /./),
   refused('devices peel shaker-1', 2, /shaker-1 cannot peel/),
   said('devices open centrifuge-1', /./),

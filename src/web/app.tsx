@@ -213,92 +213,9 @@ function Needs() {
 }
 
 function KeyDialog({ why }: { why: string }) {
-<<<<<<< HEAD
-  const trouble = useSignal(why)
-  const key = useSignal('')
-  return (
-    <form
-      class="key-dialog"
-      aria-label="Connect to the bench"
-      onSubmit={async (event) => {
-        event.preventDefault()
-        trouble.value = await connect(key.value.trim())
-      }}
-    >
-      <h2>Connect to the bench</h2>
-      <label for="api-key">API key</label>
-      <input
-        id="api-key"
-        type="password"
-        autocomplete="off"
-        spellcheck={false}
-        placeholder="bk_…"
-        value={key.value}
-        onInput={(event) => (key.value = event.currentTarget.value)}
-      />
-      <p class="trouble" role="alert">
-        {trouble}
-      </p>
-      <div class="row">
-        <button type="submit" class="main">
-          Connect
-        </button>
-        <AskForAccess />
-      </div>
-      <p class="hint">
-        The key is kept in this browser. Make one at the bench with <code>benchd key create --name browser --scope operate</code>. On a new
-        bench <code>sudo benchd init</code> makes the first key.
-      </p>
-    </form>
-  )
-}
-
-/** Asks for a key that an admin approves, and shows the code by which they know this browser. */
-function AskForAccess() {
-  const said = useSignal('')
-  const waits = useSignal(false)
-  const begin = async () => {
-    waits.value = true
-    try {
-      const answer = await fetch('api/keys/requests', {
-        method: 'POST',
-        headers: { 'Content-Type': 'application/json' },
-        body: JSON.stringify({ app_name: `browser on ${navigator.platform || 'a computer'}`.slice(0, 60), scope: 'operate' }),
-      })
-      const body = (await answer.json()) as { request_id: string; request_secret: string; code: string; detail?: string }
-      if (!answer.ok) throw new Error(body.detail)
-      said.value = `Code ${body.code}: have it approved at the bench (System), or with: benchd key approve ${body.code}`
-      await fetched(body)
-    } catch (error) {
-      said.value = error instanceof Error && error.message ? error.message : 'The service does not answer; try again.'
-    } finally {
-      waits.value = false
-    }
-  }
-  const fetched = async ({ request_id, request_secret }: { request_id: string; request_secret: string }) => {
-    for (;;) {
-      await new Promise((resolve) => setTimeout(resolve, 1500))
-      const answer = await fetch(`api/keys/requests/${request_id}`, { headers: { 'X-Request-Secret': request_secret } })
-      const body = (await answer.json()) as { api_key?: string; detail?: string }
-      if (body.api_key) return void (await connect(body.api_key))
-      if (!answer.ok) throw new Error('The request was denied, or nobody decided within ten minutes. Ask again.')
-    }
-  }
-  return (
-    <>
-      <button type="button" class="plain" disabled={waits.value} onClick={begin}>
-        Ask for access
-      </button>
-      <p class="hint" role="status">
-        {said}
-      </p>
-    </>
-  )
-=======
   const place = useRef<HTMLDivElement>(null)
   useEffect(() => {
     place.current?.replaceChildren(keyDialog({ why, connect }))
   }, [why])
   return <div ref={place} />
->>>>>>> 227614b (The page decides about late calls, faults and held threads in one place, teaches with the arm, and shows who stopped what; the API tells doctor, bundle, configuration and pose, and takes If-State)
 }

@@ -26,6 +26,9 @@ export function keyDialog({ why, connect }: KeyDialog): HTMLFormElement {
     made('p', { className: 'hint' }, [
       'The key is kept in this browser. Make one at the bench: ',
       made('code', { textContent: 'benchd key create --name browser --scope operate' }),
+      '. On a new bench ',
+      made('code', { textContent: 'sudo benchd init' }),
+      ' makes the first key.',
     ]),
   ])
   form.addEventListener('submit', async (event) => {

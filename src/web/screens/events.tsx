@@ -1,7 +1,7 @@
 // Lists the events, a sentence for each, the newest first. The list is polled: the one stream of a tab carries the state.
 
-import { useSignal } from '@preact/signals'
-import { useEffect, useRef } from 'preact/hooks'
+import { type Signal, useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
 import type { RuntimeEvent } from '../../clients/ts/benchd.ts'
 import { Choice, Empty } from '../parts.tsx'
 import { bench, link, state } from '../store.tsx'
@@ -9,6 +9,8 @@ import { clockTime, eventSentence } from '../words.ts'
 
 const poll_ms = 1000
 const mostShown = 300
+/** Events of one answer. */
+const page = 5000
 /** How far one can look back, by the seconds. */
 const spans: Record<string, string> = { 3600: 'last hour', 86400: 'last day', 604800: 'last week' }
 const kinds: Record<string, string> = {
@@ -31,73 +33,15 @@ export function EventsScreen() {
   )
 }
 
+type Filter = { text: string; kind: string; run: string; device: string; span: string; held: boolean }
+
 export function EventList({ execution_id }: { execution_id?: string }) {
-  const events = useSignal<RuntimeEvent[] | undefined>(undefined)
-  const text = useSignal('')
-  const paused = useSignal(false)
-  const since = useRef<number | undefined>(execution_id ? 0 : undefined)
-  const span = useSignal('3600')
-  const kind = useSignal('')
-  const run = useSignal('')
-  const device = useSignal('')
-  useEffect(() => {
-    let ended = false
-    const poll = async () => {
-      while (!ended) {
-        // The clock of this computer may be wrong; that of the service comes with the state.
-        if (since.current === undefined && state.value.time > 0) since.current = state.value.time - Number(span.value)
-        if (!paused.value && !document.hidden && link.value === 'live' && since.current !== undefined) {
-          const query = { since: since.current, limit: 5000, ...(execution_id && { execution_id }) }
-          const answer = await bench.value?.call('getEvents', { query }).catch(() => undefined)
-          if (ended) return
-          if (answer) {
-            since.current = answer.next_since
-            events.value = [...answer.events.reverse(), ...(events.value ?? [])].slice(0, mostShown)
-          }
-        }
-        await new Promise((resolve) => setTimeout(resolve, poll_ms))
-      }
-    }
-    void poll()
-    return () => {
-      ended = true
-    }
-  }, [execution_id, span.value])
-  const word = text.value.toLowerCase()
-  const isShown = (event: RuntimeEvent) =>
-    (!kind.value || event.entity_type === kind.value) &&
-    (!run.value || event.execution_id === run.value) &&
-    (!device.value || mentions(event, device.value))
-  const shown = (events.value ?? [])
-    .filter(isShown)
-    .filter((event) => !word || `${event.event_name} ${eventSentence(event)}`.toLowerCase().includes(word))
+  const filter = useSignal<Filter>({ text: '', kind: '', run: '', device: '', span: '3600', held: false })
+  const events = useEvents(execution_id, filter)
+  const shown = (events.value ?? []).filter((event) => passes(filter.value, event))
   return (
     <>
-      <div class="row filters">
-        <label class="search">
-          Find <input type="search" value={text.value} onInput={(event) => (text.value = event.currentTarget.value)} />
-        </label>
-        <Choice label="Kind" value={kind.value} onChange={(value) => (kind.value = value)} choices={kinds} />
-        {!execution_id && (
-          <>
-            <Choice label="Run" value={run.value} onChange={(value) => (run.value = value)} choices={runChoices()} />
-            <Choice label="Device" value={device.value} onChange={(value) => (device.value = value)} choices={deviceChoices()} />
-            <Choice
-              label="Since"
-              value={span.value}
-              onChange={(value) => {
-                since.current = undefined
-                events.value = undefined
-                span.value = value
-              }}
-              choices={spans}
-            />
-          </>
-        )}
-        <button type="button" class="plain" aria-pressed={paused.value} onClick={() => (paused.value = !paused.value)}>
-          {paused.value ? 'Follow' : 'Hold the list'}
-        </button>
-      </div>
+      <Filters filter={filter} isOfRun={execution_id !== undefined} />
       {events.value === undefined ? (
         <Empty>The page reads the events.</Empty>
       ) : shown.length === 0 ? (
@@ -119,6 +63,71 @@ export function EventList({ execution_id }: { execution_id?: string }) {
       )}
     </>
   )
+}
+
+/** The newest events, the newest first: those of a run, or of the span of time that is wished for. */
+function useEvents(execution_id: string | undefined, filter: Signal<Filter>) {
+  const events = useSignal<RuntimeEvent[] | undefined>(undefined)
+  const { span } = filter.value
+  useEffect(() => {
+    let ended = false
+    let since = execution_id ? 0 : undefined
+    events.value = undefined
+    const poll = async () => {
+      while (!ended) {
+        // The clock of this computer may be wrong; that of the service comes with the state.
+        if (since === undefined && state.value.time > 0) since = state.value.time - Number(span)
+        if (!filter.value.held && !document.hidden && link.value === 'live' && since !== undefined) {
+          const query = { since, limit: page, ...(execution_id && { execution_id }) }
+          const answer = await bench.value?.call('getEvents', { query }).catch(() => undefined)
+          if (ended) return
+          if (answer) {
+            since = answer.next_since
+            events.value = [...answer.events.toReversed(), ...(events.value ?? [])].slice(0, mostShown)
+            if (answer.events.length === page) continue
+          }
+        }
+        await new Promise((resolve) => setTimeout(resolve, poll_ms))
+      }
+    }
+    void poll()
+    return () => {
+      ended = true
+    }
+  }, [execution_id, span])
+  return events
+}
+
+function Filters({ filter, isOfRun }: { filter: Signal<Filter>; isOfRun: boolean }) {
+  const { text, kind, run, device, span, held } = filter.value
+  const set = (change: Partial<Filter>) => {
+    filter.value = { ...filter.value, ...change }
+  }
+  return (
+    <div class="row filters">
+      <label class="search">
+        Find <input type="search" value={text} onInput={(event) => set({ text: event.currentTarget.value })} />
+      </label>
+      <Choice label="Kind" value={kind} onChange={(kind) => set({ kind })} choices={kinds} />
+      {!isOfRun && (
+        <>
+          <Choice label="Run" value={run} onChange={(run) => set({ run })} choices={runChoices()} />
+          <Choice label="Device" value={device} onChange={(device) => set({ device })} choices={deviceChoices()} />
+          <Choice label="Since" value={span} onChange={(span) => set({ span })} choices={spans} />
+        </>
+      )}
+      <button type="button" class="plain" aria-pressed={held} onClick={() => set({ held: !held })}>
+        {held ? 'Follow' : 'Hold the list'}
+      </button>
+    </div>
+  )
+}
+
+function passes({ text, kind, run, device }: Filter, event: RuntimeEvent): boolean {
+  if (kind && event.entity_type !== kind) return false
+  if (run && event.execution_id !== run) return false
+  if (device && !mentions(event, device)) return false
+  return !text || `${event.event_name} ${eventSentence(event)}`.toLowerCase().includes(text.toLowerCase())
 }
 
 function runChoices(): Record<string, string> {

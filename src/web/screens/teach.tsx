@@ -112,7 +112,7 @@ function Edit({ point, onSaved }: EditProps) {
   const step = useSignal('1')
   const sure = useSignal(false)
   const changes = Object.entries(coords).flatMap(([name, before]) => {
-    const after = Number(values.value[name]?.replace(',', '.'))
+    const after = numberOf(values.value[name])
     return after === before ? [] : [{ name, before, after }]
   })
   const wrong = changes.find(({ after }) => !Number.isFinite(after))
@@ -134,7 +134,6 @@ function Edit({ point, onSaved }: EditProps) {
     values.value = { ...values.value, [name]: value }
     sure.value = false
   }
-  const nudge = (name: string, by: number) => set(name, String(Number((Number(values.value[name]?.replace(',', '.')) + by).toFixed(4))))
   const restore = async (version: string) => {
     if (await ask('restoreTeachpoint', { path, body: { version }, headers })) await onSaved()
   }
@@ -145,7 +144,7 @@ function Edit({ point, onSaved }: EditProps) {
     }
     const body = {
       ...point,
-      coords: Object.fromEntries(Object.keys(coords).map((name) => [name, Number(values.value[name]!.replace(',', '.'))])),
+      coords: Object.fromEntries(Object.keys(coords).map((name) => [name, numberOf(values.value[name])])),
     }
     if (await ask('updateTeachpoint', { path, body, headers })) {
       sure.value = false
@@ -155,30 +154,7 @@ function Edit({ point, onSaved }: EditProps) {
   return (
     <section aria-label={`Teachpoint ${point.name}`} class="edit">
       <h3>{point.name}</h3>
-      <div class="fields">
-        {Object.keys(coords).map((name) => (
-          <div class="field" key={name}>
-            <label for={`coord-${name}`}>
-              {name} ({units[point.coord_type](name)})
-            </label>
-            <span class="stepper">
-              <button type="button" aria-label={`less ${name}`} onClick={() => nudge(name, -Number(step.value))}>
-                −
-              </button>
-              <input
-                id={`coord-${name}`}
-                inputMode="decimal"
-                value={values.value[name] ?? ''}
-                onInput={(event) => set(name, event.currentTarget.value)}
-              />
-              <button type="button" aria-label={`more ${name}`} onClick={() => nudge(name, Number(step.value))}>
-                +
-              </button>
-            </span>
-            {changes.some((change) => change.name === name) && <small>was {coords[name]}</small>}
-          </div>
-        ))}
-      </div>
+      <Coords point={point} values={values.value} step={Number(step.value)} onChange={set} />
       {wrong && <p class="trouble">{wrong.name} must be a number.</p>}
       {sure.value && (
         <p class="fault">
@@ -212,6 +188,44 @@ function Edit({ point, onSaved }: EditProps) {
       <History versions={versions.value ?? []} onRestore={restore} />
     </section>
   )
+}
+
+type CoordsProps = { point: Teachpoint; values: Record<string, string>; step: number; onChange: (name: string, value: string) => void }
+
+/** A field for each coordinate, with what is stored where that differs. */
+function Coords({ point, values, step, onChange }: CoordsProps) {
+  const nudge = (name: string, by: number) => onChange(name, String(Number((numberOf(values[name]) + by).toFixed(4))))
+  return (
+    <div class="fields">
+      {Object.entries(point.coords as Record<string, number>).map(([name, stored]) => (
+        <div class="field" key={name}>
+          <label for={`coord-${name}`}>
+            {name} ({units[point.coord_type](name)})
+          </label>
+          <span class="stepper">
+            <button type="button" aria-label={`less ${name}`} onClick={() => nudge(name, -step)}>
+              −
+            </button>
+            <input
+              id={`coord-${name}`}
+              inputMode="decimal"
+              value={values[name] ?? ''}
+              onInput={(event) => onChange(name, event.currentTarget.value)}
+            />
+            <button type="button" aria-label={`more ${name}`} onClick={() => nudge(name, step)}>
+              +
+            </button>
+          </span>
+          {numberOf(values[name]) !== stored && <small>was {stored}</small>}
+        </div>
+      ))}
+    </div>
+  )
+}
+
+/** With a comma or a point. */
+function numberOf(text = ''): number {
+  return text.trim() === '' ? Number.NaN : Number(text.replace(',', '.'))
 }
 
 /** Fills the form with where the arm is, if the arm can tell. */
