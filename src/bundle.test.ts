@@ -70,8 +70,13 @@ test('what was kept and is damaged is compiled again, and what another version k
 })
 
 test('the overview of the commands loads none of them, and the version no more', async (t) => {
-  t.same(await loadedBy(t, 'help'), ['benchd', 'rolldown-runtime'])
-  t.same(await loadedBy(t, 'version'), ['benchd', 'rolldown-runtime'])
+  // Where rolldown puts its helpers, a file of their own or that of the first words, is its choice.
+  for (const line of ['help', 'version'])
+    t.same(
+      (await loadedBy(t, line)).filter((name) => name !== 'rolldown-runtime'),
+      ['benchd'],
+      line,
+    )
 })
 
 test('a command is loaded without the service that it asks', async (t) => {
