@@ -118,17 +118,7 @@ function Edit({ point, onSaved }: EditProps) {
   const wrong = changes.find(({ after }) => !Number.isFinite(after))
   const isFar = changes.some(({ before, after }) => Math.abs(after - before) > far)
   const path = { device_id: point.device_id, name: point.name }
-  const versions = useSignal<Versions | undefined>(undefined)
-  const readVersions = () =>
-    bench.value?.call('listTeachpointVersions', { path }).then(
-      (answer) => {
-        versions.value = answer.versions
-      },
-      () => undefined,
-    )
-  useEffect(() => void readVersions(), [point])
-  // The version that the form shows: whoever was quicker is not written over. What is none of the known versions was changed meanwhile.
-  const shown = versions.value?.find((version) => JSON.stringify(version.point) === JSON.stringify(point))?.version ?? 'changed'
+  const { versions, shown } = useVersions(point)
   const headers = { 'If-Match': `"${shown}"` }
   const set = (name: string, value: string) => {
     values.value = { ...values.value, [name]: value }
@@ -165,7 +155,7 @@ function Edit({ point, onSaved }: EditProps) {
         <Act
           label="Save"
           kind={sure.value ? 'danger' : 'main'}
-          why={whyNot(wrong !== undefined, changes.length, versions.value !== undefined)}
+          why={whyNot(wrong !== undefined, changes.length, versions !== undefined)}
           onPress={save}
         />
         {point.coord_type === 'cartesian' && <Take device_id={point.device_id} onTaken={set} />}
@@ -185,9 +175,25 @@ function Edit({ point, onSaved }: EditProps) {
           }}
         />
       </div>
-      <History versions={versions.value ?? []} onRestore={restore} />
+      <History versions={versions ?? []} onRestore={restore} />
     </section>
   )
+}
+
+/** The versions of a point, and which of them the form shows: whoever was quicker is not written over. */
+function useVersions(point: Teachpoint): { versions: Versions | undefined; shown: string } {
+  const versions = useSignal<Versions | undefined>(undefined)
+  useEffect(() => {
+    bench.value?.call('listTeachpointVersions', { path: { device_id: point.device_id, name: point.name } }).then(
+      (answer) => {
+        versions.value = answer.versions
+      },
+      () => undefined,
+    )
+  }, [point])
+  const same = versions.value?.find((version) => JSON.stringify(version.point) === JSON.stringify(point))
+  // A point that is none of the known versions was changed meanwhile.
+  return { versions: versions.value, shown: same?.version ?? 'changed' }
 }
 
 type CoordsProps = { point: Teachpoint; values: Record<string, string>; step: number; onChange: (name: string, value: string) => void }
