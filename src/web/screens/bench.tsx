@@ -155,15 +155,10 @@ function OperationForm({ device, operation, limits }: OperationProps) {
   const start = async (values: Record<string, string>) => {
     const body = bodyOf(fields, values)
     lastParams.value = { ...lastParams.value, [key]: body }
-    await ask(operationId(operation.name), { path: { device_id }, body, respondAsync: true, ...ifState(device.state) })
+    const wish = { operation: operation.name, params: body }
+    await ask('performOperation', { path: { device_id }, body: wish, respondAsync: true, ...ifState(device.state) })
   }
   return <Form prefix={`${device_id}-${operation.name}`} fields={fields} submit="Start" why={whyNot(device)} onSend={start} />
-}
-
-/** Returns the API's name of the operation: `lockPlate`, `shakeDevice`. */
-function operationId(name: string): 'shakeDevice' {
-  const [verb, ...rest] = name.split('_')
-  return `${verb}${rest.length ? rest.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('') : 'Device'}` as 'shakeDevice'
 }
 
 function stopOne(device_id: string): Promise<unknown> {
@@ -187,13 +182,14 @@ function Progress({ device: { device_id, operation, last_operation, fault }, chi
   const end = ends.value[operation.operation_id] ?? ticks.value
   const left = Math.max(0, (end - ticks.value) / 1000)
   const whole = Math.max(1, now.value / 1000 + left - operation.started)
-  const done = Math.min(1, Math.max(0, 1 - left / whole))
+  const done = operation.progress?.fraction ?? Math.min(1, Math.max(0, 1 - left / whole))
   return (
     <>
       <p class="progress">
         <strong>{titled(operation.name)}</strong> {operation.ending ? 'ends early' : left > 0 ? `${duration(left)} left` : 'should end now'}
         <progress max="1" value={done} aria-label={`${titled(operation.name)}, part that is done`} />
       </p>
+      {operation.progress?.message && <p class="hint long">{operation.progress.message}</p>}
       {operation.notice && !operation.ending && <p class="hint">{onPage(operation.notice)}</p>}
     </>
   )
