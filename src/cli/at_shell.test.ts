@@ -16,6 +16,10 @@ test('routes become commands, and paths below them stay', async (t) => {
       'see /events?execution_id=x and /api/threads/00587302-845d-4722-ae43-d8ec9b9c54b4',
     ],
     ['the body: coords.yaw is missing', 'coords.yaw is missing'],
+    [
+      'topology a is loaded; unload it first, or load b with force',
+      'topology a is loaded; benchd topology unload, or benchd topology load b --force',
+    ],
     ['the body.speed is missing', 'speed is missing'],
     ['then POST /api/devices/shaker-1/initialize', 'then benchd devices init shaker-1'],
   ] as const)

@@ -12,6 +12,12 @@ const typed: readonly (readonly [RegExp, string])[] = [
   [/PUT \/api\/labware\/([^/\s]+)\/location, or benchd labware put/g, 'benchd labware put $1 PLACE'],
   [/PUT \/api\/labware\/([^/\s]+)\/location/g, 'benchd labware put $1 PLACE'],
   [/X-Override: true/g, '--override'],
+  [
+    /the header X-API-Key, or Authorization: Bearer, must hold a valid key/,
+    'the service wants a valid key, in BENCHD_API_KEY or after --key',
+  ],
+  [/\bunload it first, or load (\S+) with force\b/, 'benchd topology unload, or benchd topology load $1 --force'],
+  [/\bunload with force\b/, 'benchd topology unload --force'],
   [/(?<![A-Z] )\/api\/executions\b(?!\/)/g, 'benchd runs list'],
   [/(?<![A-Z] )\/api\/topologies\b(?!\/)/g, 'benchd topology list'],
   [/(?<![A-Z] )\/api\/(devices|labware|incidents|workflows)\b(?!\/)/g, 'benchd $1 list'],

@@ -5,6 +5,7 @@ import { LabError } from '../errors.ts'
 import type { Report } from '../kit/json_file.ts'
 import { ask, open, patiently, type Service, serviceOf, serviceOptions } from './client.ts'
 import { command, type Given } from './command.ts'
+import { tellNoService } from './elsewhere.ts'
 import { CliError } from './exit.ts'
 import { offline } from './offline.ts'
 import { configPath, topologiesDir } from './places.ts'
@@ -69,7 +70,8 @@ export async function storeOf(options: Given<typeof serviceOptions & typeof conf
     return served(service)
   } catch (error) {
     if ('url' in service || !(error instanceof CliError) || error.exit !== 'unreachable') throw error
-    return unserved(service.socket_of, options.config)
+    const isNamed = (options['data-dir'] ?? process.env.BENCHD_DATA_DIR) !== undefined
+    return unserved({ folder: service.socket_of, isNamed }, options.config)
   }
 }
 
@@ -89,12 +91,14 @@ function served(service: Service): Store {
   }
 }
 
-async function unserved(folder: string, named: string | undefined): Promise<Store> {
+async function unserved({ folder, isNamed }: { folder: string; isNamed: boolean }, named: string | undefined): Promise<Store> {
   const [{ exists }, { report }] = await Promise.all([import('../kit/folder.ts'), import('./offline_tasks.ts')])
   if (!exists(folder)) throw new LabError('not_found', `there is no data folder ${folder}; name another with --data-dir`)
-  const config = configOr(named, report)
   return {
-    make: (wanted) => madeHere(folder, config, wanted),
+    async make(wanted) {
+      await tellNoService({ folder, isNamed, what: 'the backup is made of what is in it' })
+      return madeHere(folder, configOr(named, report), wanted)
+    },
     list: () => offline(folder, 'backup list', undefined),
     read:
       async ({ name }) =>

@@ -71,7 +71,7 @@ export function helpOf(command: Command, elsewhere: Options = {}): string {
   const { summary, aliases = [], example } = command
   const own = Object.entries(optionsOf(command)).filter(([name]) => !(name in elsewhere))
   const also = aliases.length ? [`Also: ${aliases.map((alias) => `benchd ${alias}`).join(', ')}`, ''] : []
-  const options = own.length ? ['', ...own.map(optionLine)] : []
+  const options = own.length ? ['', ...optionLines(own)] : []
   return [`Usage: ${usageOf(command)}`, '', ...also, summary, ...options, ...(example ? ['', `Example: ${example}`] : [])].join('\n')
 }
 
@@ -81,11 +81,13 @@ export function helpOfAll(commands: readonly Command[]): string {
   const isShared = ([name, { help }]: [string, Option]) => others.every((options) => options[name]?.help === help)
   const shared = Object.entries(first ?? {}).filter(isShared)
   const each = commands.map((command) => helpOf(command, Object.fromEntries(shared)))
-  return [...each, ['Options of all these commands:', '', ...shared.map(optionLine)].join('\n')].join('\n\n')
+  return [...each, ['Options of all these commands:', '', ...optionLines(shared)].join('\n')].join('\n\n')
 }
 
-function optionLine([name, { short, value, help }]: [string, Option]): string {
-  return `  ${`${short ? `-${short}, ` : ''}--${name}${value ? ` ${value}` : ''}`.padEnd(22)}${help}`
+function optionLines(options: readonly (readonly [string, Option])[]): string[] {
+  const usages = options.map(([name, { short, value }]) => `${short ? `-${short}, ` : ''}--${name}${value ? ` ${value}` : ''}`)
+  const width = Math.max(...usages.map(({ length }) => length)) + 2
+  return options.map(([, { help }], i) => `  ${usages[i]!.padEnd(width)}${help}`)
 }
 
 /** Throws a usage error that says what to write instead. */
@@ -116,6 +118,7 @@ export function parse(
     if (!values.help && (positionals.length < needed || positionals.length > operands.length)) {
       throw new Error(positionals.length < needed ? `${operands[positionals.length]} is missing` : `${positionals.at(-1)} is too much`)
     }
+    for (const [option, value] of Object.entries(values)) mustBeOneOf(option, value, options[option]?.one_of)
     return { options: values as Record<string, string | boolean | string[]>, operands: positionals, more }
   } catch (error) {
     throw new CliError('usage', `benchd ${name}: ${(error as Error).message}; see: benchd ${name} --help`, { cause: error })
@@ -134,6 +137,11 @@ function unlistedOptions(given: readonly string[], names: readonly string[]): { 
     else more[name] = given[i + 1] === undefined || given[i + 1]!.startsWith('--') ? 'true' : given[++i]!
   }
   return { args, more }
+}
+
+function mustBeOneOf(option: string, value: unknown, words: readonly string[] | undefined): void {
+  if (!words || typeof value !== 'string' || words.includes(value)) return
+  throw new Error(`--${option} ${value} is none of ${words.join(', ')}${didYouMean(value, words)}`)
 }
 
 /** `--x -42` as `--x=-42`: alone the number would be taken for an option. */

@@ -67,7 +67,8 @@ type Writing = { path: string; text: string; before: string; service: LocalServi
 
 /** Writes the file over the text of `before`, keeping an old copy, and has the service read it. Says first when no service runs. */
 export async function written({ path, text, before, service }: Writing): Promise<Reloaded & { old_copy: string | null }> {
-  if (service.is === 'absent') await tellNoService({ folder: service.folder, isNamed: true, what: `${path} is written` })
+  if (service.is === 'absent')
+    await tellNoService({ folder: service.folder, isNamed: true, what: `${path} is written for the next service that uses it` })
   const old_copy = await replaceFile(path, text, { before })
   return { old_copy, ...(await reloaded(service, path)) }
 }

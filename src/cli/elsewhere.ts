@@ -15,7 +15,7 @@ type Wish = {
   folder: string
   /** Whether somebody named the folder. */
   isNamed: boolean
-  /** The sentence for the change to the folder, as in `the key is made`. */
+  /** The sentence for what is done instead, as in `the key is made for the next service that uses it`. */
   what: string
 }
 
@@ -30,7 +30,7 @@ export async function tellNoService({ folder, isNamed, what }: Wish): Promise<vo
   const other = await otherServices(folder)
   if (other && !isNamed)
     throw new CliError('usage', `${notThisFolder(folder, other)}; to change the folder all the same: --data-dir ${folder}`)
-  note(`no service runs on the data folder ${folder}${other ? ` (${other.words})` : ''}: ${what} for the next service that uses it`)
+  note(`no service runs on the data folder ${folder}${other ? ` (${other.words})` : ''}: ${what}`)
 }
 
 /** The error of a command that found no service on the usual folder: it names the service with another folder, where there is one. */

@@ -31,7 +31,7 @@ const keyCreate = command({
     const created = await withKeys(options, {
       online: (service) => ask<CreatedKey>(service, 'POST', '/api/keys', wish),
       offline: (folder) => offline(folder, 'key create', wish),
-      what: 'the key is made',
+      what: 'the key is made for the next service that uses it',
     })
     print(options.json ? JSON.stringify(created) : created.api_key)
     return 0
@@ -64,7 +64,7 @@ const keyRotate = command({
     const created = await withKeys(options, {
       online: (service) => ask<CreatedKey>(service, 'POST', `/api/keys/${encodeURIComponent(key_id)}/rotate`, wish),
       offline: (folder) => offline(folder, 'key rotate', { key_id, ...wish }),
-      what: 'the new key is made',
+      what: 'the new key is made for the next service that uses it',
     })
     print(options.json ? JSON.stringify(created) : created.api_key)
     return 0
@@ -90,7 +90,7 @@ const keyRevoke = command({
     await withKeys<unknown>(options, {
       online: (service) => ask(service, 'DELETE', `/api/keys/${encodeURIComponent(key_id)}`),
       offline: (folder) => offline(folder, 'key revoke', { key_id }),
-      what: 'the key is revoked',
+      what: 'the key is revoked for the next service that uses it',
     })
     return say({ success: true, message: `key ${key_id} is revoked` }, options.json)
   },
@@ -102,7 +102,7 @@ type Work<Result> = {
   online(service: Service): Promise<Result>
   /** Nobody serves the folder, so its file is ours to change. */
   offline(folder: string): Promise<Result>
-  /** The sentence for the change to the folder, as in `the key is made`; absent for work that changes nothing. */
+  /** The sentence for the change to the folder; absent for work that changes nothing. */
   what?: string
 }
 

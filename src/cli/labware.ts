@@ -27,7 +27,8 @@ const labwarePut = tells({
   operands: ['ID', '[PLACE]'],
   options: { off: { type: 'boolean', help: 'It is off the bench' } },
   async tell({ service, options, operands: [id = '', place] }) {
-    if ((place === undefined) === (options.off !== true)) throw new CliError('usage', 'say a place, or --off')
+    if ((place === undefined) === (options.off !== true))
+      throw new CliError('usage', 'benchd labware put wants the PLACE where it stands now, or --off')
     return { method: 'PUT', path: `${await labwarePathOf(service, id)}/location`, body: { position: place ?? null } }
   },
 })

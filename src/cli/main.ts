@@ -52,8 +52,10 @@ function isJsonWanted(args: readonly string[]): boolean {
 /** Ends quietly when the reader has had enough: `benchd events export | head`. After any other error the output is not complete. */
 function onPrintError(error: NodeJS.ErrnoException): void {
   if (error.code === 'EPIPE') process.exit(0)
-  process.stderr.write(`benchd: the output was not written: ${error.message}\n`)
-  process.exit(1)
+  void import('../kit/durable.ts').then(({ storageError }) => {
+    process.stderr.write(`benchd: ${storageError('the output was not written', error).message}\n`)
+    process.exit(1)
+  })
 }
 
 type Found = { command?: Command | undefined; rest: readonly string[] }

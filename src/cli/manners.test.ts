@@ -91,7 +91,11 @@ test('the credentials of a person come behind flags and environment, and are for
   t.match(await who([], { BENCHD_API_KEY: 'bk_wrong' }), { code: 4 }, 'the environment too')
   t.match(await who(dir), { code: 0, stdout: /^local/ })
   t.match(await who([], { BENCHD_DATA_DIR: `${home}/data` }), { code: 0, stdout: /^local/ })
-  t.match(await who(['--url', url.replace('127.0.0.1', 'localhost')]), { code: 4, stderr: /X-API-Key/ }, 'no key goes to another service')
+  t.match(
+    await who(['--url', url.replace('127.0.0.1', 'localhost')]),
+    { code: 4, stderr: /the service wants a valid key, in BENCHD_API_KEY or after --key; make one/ },
+    'no key goes to another service',
+  )
   chmodSync(path, 0o640)
   t.match(await who(), { code: 78, stdout: '', stderr: /others may read it: chmod 600/ })
   keep(JSON.stringify({ url, api_kye: key }))
@@ -154,7 +158,10 @@ test('what cannot be printed is told in one line, and ends with 1; a reader who 
     return { status, stderr }
   }
   const list = [process.execPath, program, 'devices', 'list', ...dir].join(' ')
-  t.match(shell(`${list} > /dev/full`), { status: 1, stderr: /^benchd: the output was not written: .*ENOSPC.*\n$/ })
+  t.match(shell(`${list} > /dev/full`), {
+    status: 1,
+    stderr: /^benchd: the output was not written \(ENOSPC\): the disk is full; free some space, then try again\n$/,
+  })
   t.same(shell(`${list} | true`), { status: 0, stderr: '' })
 })
 
@@ -185,6 +192,15 @@ test('a service below a path is asked there, and one that speaks no TLS is told'
     code: 69,
     stderr: /does not speak TLS; write http/,
   })
+})
+
+test('what does not exist is refused with what does', async (t) => {
+  const { run } = await demo(t)
+  for (const [line, sentence] of [
+    ['devices show shaker', /there is no device "shaker"; did you mean "shaker-1"\?; there is: shaker-1, sealer-1, centrifuge-1, arm-1\n/],
+    ['teachpoints get arm-1 pad_11', /arm-1 has no teachpoint pad_11; did you mean "pad_1"\?; there is: .*pad_2/],
+  ] as const)
+    t.match(await run(...line.split(' ')), { code: 3, stdout: '', stderr: sentence }, line)
 })
 
 test('a refusal names the command to type, not the path of the API', async (t) => {

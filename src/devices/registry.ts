@@ -1,7 +1,7 @@
 // The devices of the bench, by their ids.
 
 import { LabError, messageOf } from '../errors.ts'
-import { didYouMean } from '../kit/did_you_mean.ts'
+import { didYouMeanAmong } from '../kit/did_you_mean.ts'
 import type { Link } from './device.ts'
 import { notOpen } from './failure.ts'
 import { type Configured, Instrument, type Surroundings } from './instrument.ts'
@@ -31,7 +31,7 @@ export class Registry {
     if (instrument) return instrument
     throw new LabError(
       'not_found',
-      `there is no device ${JSON.stringify(device_id)}${didYouMean(device_id, [...this.#instruments.keys()])}`,
+      `there is no device ${JSON.stringify(device_id)}${didYouMeanAmong(device_id, [...this.#instruments.keys()])}`,
     )
   }
 

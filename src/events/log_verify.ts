@@ -4,6 +4,7 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { LabError, messageOf } from '../errors.ts'
 import { openPlain } from '../kit/damage.ts'
+import { errnoOf, readError } from '../kit/durable.ts'
 import { type Scanned, scan } from './log_scan.ts'
 import { emptySegment } from './log_segment.ts'
 
@@ -51,6 +52,8 @@ async function segmentsIn(folder: string): Promise<string[]> {
   try {
     return (await readdir(folder)).filter((name) => /^events-\d{6,}\.jsonl$/.test(name)).sort()
   } catch (error) {
-    throw new LabError('not_found', `there is no event log in ${folder}: ${messageOf(error)}`, { cause: error })
+    if (errnoOf(error) !== 'ENOENT') throw readError(`the event log in ${folder}`, error)
+    const advice = 'the service makes it at its first start; for one with another data folder: --data-dir'
+    throw new LabError('not_found', `there is no event log in ${folder}; ${advice}`, { cause: error })
   }
 }

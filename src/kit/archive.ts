@@ -3,7 +3,7 @@
 import { createHash, type Hash, randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { type FileHandle, open, rename, stat } from 'node:fs/promises'
-import { basename, dirname, join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip, createGzip } from 'node:zlib'
@@ -46,7 +46,7 @@ export async function pack(
   } catch (error) {
     await remove(temporary)
     const cause = first.failure ?? error
-    throw cause instanceof LabError ? cause : storageError(`${basename(path)} was not written`, cause)
+    throw cause instanceof LabError ? cause : storageError(`${path} was not written`, cause)
   }
 }
 

@@ -3,6 +3,7 @@ import { parseJson, parseJsonWithComments } from './json.ts'
 
 test('a number that no double can hold is refused', (t) => {
   t.throws(() => parseJson('{"a": [1e999]}', 'the body'), { code: 'invalid', message: /too large/ })
+  t.throws(() => parseJson('vm\n', 'the body'), { message: /^the body is not JSON: .*$/ })
   t.throws(() => parseJson('{"a": NaN}', 'the body'), { code: 'invalid', message: /the body is not JSON/ })
   t.end()
 })

@@ -15,7 +15,9 @@ export function parseJson(text: string, what: string): unknown {
   try {
     value = JSON.parse(text)
   } catch (error) {
-    throw new LabError('invalid', `${what} is not JSON: ${messageOf(error)}${placeIn(text, messageOf(error))}`, { cause: error })
+    throw new LabError('invalid', `${what} is not JSON: ${messageOf(error).replaceAll(/\s+/g, ' ')}${placeIn(text, messageOf(error))}`, {
+      cause: error,
+    })
   }
   checkDepth(value, what, 1)
   return value

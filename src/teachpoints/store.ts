@@ -2,6 +2,7 @@
 
 import * as v from 'valibot'
 import { LabError } from '../errors.ts'
+import { didYouMeanAmong } from '../kit/did_you_mean.ts'
 import { JsonFile, type Report } from '../kit/json_file.ts'
 import { byCodePoint } from '../kit/name.ts'
 import { type Change, TeachpointHistory, type Version, versionOf } from './history.ts'
@@ -196,8 +197,9 @@ function sorted(points: Points): Teachpoint[] {
 
 function found(points: Points, device_id: string, name: string): Teachpoint {
   const point = points.get(keyOf({ device_id, name }))
-  if (!point) throw new LabError('not_found', `${device_id} has no teachpoint ${name}; its list tells which it has`)
-  return point
+  if (point) return point
+  const names = sorted(points).flatMap((other) => (other.device_id === device_id ? [other.name] : []))
+  throw new LabError('not_found', `${device_id} has no teachpoint ${name}${didYouMeanAmong(name, names)}`)
 }
 
 function existing({ device_id, name }: Teachpoint): LabError {

@@ -2,7 +2,7 @@
 
 import * as v from 'valibot'
 import { LabError } from '../errors.ts'
-import { didYouMean } from '../kit/did_you_mean.ts'
+import { didYouMeanAmong } from '../kit/did_you_mean.ts'
 import { remedyOf } from './runs/in_the_way.ts'
 import { ShownLabware } from './snapshot.ts'
 import { type Labware, placeOf } from './threads/labware.ts'
@@ -120,7 +120,7 @@ function mustBeFree({ labware, environment, thread }: PlacedLabware, position: s
   const { scheduler } = environment
   const { positions } = scheduler.graph
   if (!positions.has(position))
-    throw new LabError('not_found', `the topology has no place ${position}${didYouMean(position, [...positions.keys()])}`)
+    throw new LabError('not_found', `the topology has no place ${position}${didYouMeanAmong(position, [...positions.keys()])}`)
   const { reserved_for, device } = scheduler.position(position)
   const refused = (why: string) => new LabError('conflict', `${labware.name} cannot be at ${position}: ${why}`)
   // The stations of a shuttle are one place.

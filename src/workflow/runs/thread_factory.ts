@@ -1,7 +1,7 @@
 // Threads that come into a run: their names, where they begin, and the labware of each, new or standing there already.
 
 import { LabError } from '../../errors.ts'
-import { didYouMean } from '../../kit/did_you_mean.ts'
+import { didYouMean, didYouMeanAmong } from '../../kit/did_you_mean.ts'
 import type { ThreadPlan, Workflow } from '../plans/plan.ts'
 import type { ThreadOrigin } from '../threads/carrier.ts'
 import type { Labware } from '../threads/labware.ts'
@@ -30,7 +30,7 @@ export class ThreadFactory {
     const position = start ?? plan.start.position
     const { positions } = topology.graph
     if (!positions.has(position))
-      throw new LabError('not_found', `the topology has no place ${position}${didYouMean(position, [...positions.keys()])}`)
+      throw new LabError('not_found', `the topology has no place ${position}${didYouMeanAmong(position, [...positions.keys()])}`)
     if (!plan.end.positions.some((end) => end === position || topology.graph.route(position, end)))
       throw new LabError('conflict', `there is no way from ${position} to where ${name} ends`)
     mustBeFree(environment, position, workflow, plan)
