@@ -73,15 +73,16 @@ export const ThreadState = v.object({
 })
 export type ThreadState = v.InferOutput<typeof ThreadState>
 
+/** The live state of a method too (`MethodRun.state`). */
 export const MethodState = v.object({
   method_id: v.string(),
   name: v.string(),
   owner_id: v.string(),
   status: v.string(),
-  next: v.number(),
-  is_whole: v.boolean(),
-  wanted: v.array(v.string()),
-  is_abandoned: v.optional(v.boolean(), false),
+  next: v.pipe(v.number(), v.description('Of its actions, the first that is not done')),
+  is_whole: v.pipe(v.boolean(), v.description('None of its actions was left out so far')),
+  wanted: v.pipe(v.array(v.string()), v.description('Templates of labware that has been sent for')),
+  is_abandoned: v.optional(v.pipe(v.boolean(), v.description('Its other labware will not come: the owner goes on without it')), false),
   inserted: Inserted,
 })
 export type MethodState = v.InferOutput<typeof MethodState>

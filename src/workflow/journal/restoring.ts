@@ -184,8 +184,8 @@ function methodOf(execution: Execution, saved: MethodState, replay: LogReplay): 
   if (!plan || !owner) throw new LabError('conflict', `there is no method ${saved.name} any more`)
   const last = replay.statusOf(saved.method_id)
   const isPublished = last !== undefined || replay.isEmpty
-  const method = new MethodRun(owner, plan, { ...saved, status: isPublished ? (last ?? saved.status) : 'CREATED', isPublished })
-  while (method.next < method.actions.length && replay.isDone(method.method_id, method.actions[method.next]!.name)) method.next++
+  const method = new MethodRun(owner, plan, { saved: { ...saved, status: isPublished ? (last ?? saved.status) : 'CREATED' }, isPublished })
+  while (method.next < method.actions.length && replay.isDone(method.method_id, method.actions[method.next]!.name)) method.passed(true)
   return method
 }
 

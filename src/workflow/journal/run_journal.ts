@@ -9,7 +9,7 @@ import { mayBePicked } from '../threads/moving.ts'
 import type { RunEnvironment } from '../threads/run_environment.ts'
 import type { Slot } from '../threads/slots.ts'
 import type { LabwareThread } from '../threads/thread.ts'
-import type { ChannelState, ExecutionState, GroupState, MethodState, SlotState, SubmissionState, ThreadState } from './checkpoint.ts'
+import type { ChannelState, ExecutionState, GroupState, SlotState, SubmissionState, ThreadState } from './checkpoint.ts'
 
 /** Of the runs that share a environment. */
 const journals = new WeakMap<RunEnvironment, Set<RunJournal>>()
@@ -165,7 +165,7 @@ function documentOf({ workflow: { hasCode, document } }: Execution): string {
 type Entry = [string, object]
 const entryOfSubmission = (submission: Submission): Entry => [`submission ${submission.submission_id}`, submissionOf(submission)]
 const entryOfThread = (thread: LabwareThread, run: Execution): Entry => [`thread ${thread.thread_id}`, threadOf(thread, run)]
-const entryOfMethod = (method: MethodRun): Entry => [`method ${method.method_id}`, methodOf(method)]
+const entryOfMethod = (method: MethodRun): Entry => [`method ${method.method_id}`, method.state]
 const entryOfSlot = (slot: Slot): Entry => [`slot ${slot.key}`, slotOf(slot)]
 const entryOfGroup = (group: GroupState): Entry => [`group ${group.submission_id} ${group.group_id}`, group]
 const entryOfChannel = (channel: ChannelState): Entry => [`channel ${channel.name}`, channel]
@@ -261,20 +261,6 @@ function threadOf(thread: LabwareThread, { inserts }: Execution): ThreadState {
     picking: isPicked || thread.picking,
     placing: move?.status.current === 'PLACING' && move.hop.to !== move.hop.from ? move.hop.to : thread.placing,
     move: move && { action_id: move.action_id, path: '', name: null, status: move.status.current },
-  }
-}
-
-function methodOf({ method_id, plan, owner, status, next, isWhole, isAbandoned, wanted, actions, inserted }: MethodRun): MethodState {
-  return {
-    method_id,
-    name: plan.name,
-    owner_id: owner.thread_id,
-    status: status.current,
-    next,
-    is_whole: isWhole,
-    wanted: [...wanted],
-    is_abandoned: isAbandoned,
-    inserted: placesOf(actions, inserted),
   }
 }
 

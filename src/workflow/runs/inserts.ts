@@ -265,8 +265,7 @@ function placeAction(method: MethodRun, { at: anchor, where, plan }: At<ActionPl
   if (anchor === -1) return false
   const at = where === 'before' ? anchor : anchor + 1
   if (at < method.next || (at === method.next && method.isTaken)) return false
-  method.actions.splice(at, 0, plan)
-  method.inserted.add(plan)
+  method.insert(at, plan)
   return true
 }
 

@@ -65,7 +65,7 @@ export async function act(
 function passed(thread: LabwareThread, method: MethodRun | null, to: Outcome): Outcome {
   thread.retryOn = null
   // In the same turn: in between nobody may put an action beside it.
-  method?.passed()
+  method?.passed(to === 'done')
   return to
 }
 
@@ -204,7 +204,7 @@ function untilHere(thread: LabwareThread, action: ActionRun, method: MethodRun):
       end()
     }
     const callOff = once(method.changed, () => {
-      if (method.isAbandoned) over(() => reject(new ActionExit('method')))
+      if (method.state.is_abandoned) over(() => reject(new ActionExit('method')))
       else environment.scheduler.awaits(thread_id, bearers())
       return !isWaitedFor(thread, action) || undefined
     })(() => over(resolve))

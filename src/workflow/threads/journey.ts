@@ -198,7 +198,7 @@ async function own(thread: LabwareThread, step: StepPlan & { kind: 'method' }): 
     if (method.isOver || isSkipped()) return
     while (method.next < method.actions.length) {
       await thread.safePoint()
-      if (isSkipped() || method.isAbandoned) return
+      if (isSkipped() || method.state.is_abandoned) return
       if (method.status.current === 'CREATED') {
         method.status.become('IN_PROGRESS')
         await emitOf(thread, method, 'on_start')
@@ -206,10 +206,9 @@ async function own(thread: LabwareThread, step: StepPlan & { kind: 'method' }): 
       method.isTaken = true
       const action = method.actions[method.next]!
       const outcome = await act(thread, action, { method, key: itemKey(step, action) })
-      if (outcome !== 'done') method.isWhole = false
       if (outcome === 'method') break
     }
-    if (method.isWhole && method.status.current === 'IN_PROGRESS') await emitOf(thread, method, 'on_end')
+    if (method.state.is_whole && method.status.current === 'IN_PROGRESS') await emitOf(thread, method, 'on_end')
     method.end(true)
   } finally {
     method.end(false)

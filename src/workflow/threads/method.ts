@@ -16,50 +16,42 @@ type Owner = Carrier & {
 }
 
 export class MethodRun implements OwningMethod {
-  readonly method_id: string
+  /** What is persisted of the method. */
+  readonly state: MethodState
   readonly plan: MethodPlan
   readonly owner: Owner
   readonly status: Status<MethodStatus>
   readonly #participants = new Set<Carrier>()
-  /** A new action, a participant more or less, the end. */
+  /** Given for a new action, a participant more or less, and the end. */
   readonly changed = new Signal()
-  /** The action that the owner is in. */
+  /** The action in which the owner is. */
   action: ActionRun | null = null
+  /** The actions, with those that an operator inserted. */
   readonly actions: ActionPlan[]
-  /** Of its actions, those that an operator put in. */
-  readonly inserted = new Set<ActionPlan>()
-  /** Of its actions, the first that is not done. */
-  next = 0
-  /** Its owner is in that. */
+  /** Whether the owner is in the next action. */
   isTaken = false
-  /** Labware that has been sent for. */
-  readonly wanted = new Set<string>()
-  /** None of its actions was left out so far. */
-  isWhole = true
-  /** The labware that was to come never will: the owner goes on without. */
-  isAbandoned = false
 
-  /** `isPublished`: the status of the saved method is in the event log. */
-  constructor(owner: Owner, plan: MethodPlan, saved?: MethodState & { isPublished: boolean }) {
-    this.method_id = saved?.method_id ?? owner.environment.newId()
+  /** `saved`: the state of a method that is taken up after a restart. `isPublished`: its status is in the event log. */
+  constructor(owner: Owner, plan: MethodPlan, { saved, isPublished = false }: { saved?: MethodState; isPublished?: boolean } = {}) {
+    this.state = saved ? structuredClone(saved) : newState(owner, plan)
     this.owner = owner
     this.plan = plan
     this.actions = [...plan.actions]
-    if (saved) {
-      for (const { at, path } of saved.inserted) {
-        const action = owner.execution.inserts.actionAt(path)
-        this.actions.splice(at, 0, action)
-        this.inserted.add(action)
-      }
-      this.next = saved.next
-      this.isWhole = saved.is_whole
-      this.isAbandoned = saved.is_abandoned
-      for (const labware of saved.wanted) this.wanted.add(labware)
+    for (const { at, path } of this.state.inserted) this.actions.splice(at, 0, owner.execution.inserts.actionAt(path))
+    const publish = (status: MethodStatus) => {
+      this.state.status = status
+      owner.execution.emit('METHOD', this.method_id, status, this.context())
     }
-    const publish = (status: MethodStatus) => owner.execution.emit('METHOD', this.method_id, status, this.context())
-    this.status = new Status(methodTransitions, (saved?.status as MethodStatus) ?? 'CREATED', publish, {
-      isPublished: saved?.isPublished === true,
-    })
+    this.status = new Status(methodTransitions, this.state.status as MethodStatus, publish, { isPublished })
+  }
+
+  get method_id(): string {
+    return this.state.method_id
+  }
+
+  /** Of its actions, the first that is not done. */
+  get next(): number {
+    return this.state.next
   }
 
   get isOver(): boolean {
@@ -107,24 +99,54 @@ export class MethodRun implements OwningMethod {
     return [...this.#participants]
   }
 
+  /** Notes that labware has been sent for. */
+  sendFor(labware: string): void {
+    this.state.wanted.push(labware)
+  }
+
+  /** Inserts an action before the one at `at`. */
+  insert(at: number, action: ActionPlan): void {
+    this.actions.splice(at, 0, action)
+    const { inserted } = this.state
+    for (const other of inserted) if (other.at >= at) other.at++
+    inserted.push({ at, path: action.path })
+    inserted.sort((one, other) => one.at - other.at)
+  }
+
+  /** The labware that was to come never will: the owner goes on without it. */
   abandon(): void {
-    this.isAbandoned = true
+    this.state.is_abandoned = true
     this.owner.touch()
     this.changed.tell()
   }
 
-  /** Its owner has gone on from the action that it was in. */
-  passed(): void {
-    this.next++
+  /** The owner goes on from an action, which is done or left out. */
+  passed(isDone: boolean): void {
+    this.state.next++
+    this.state.is_whole &&= isDone
     this.isTaken = false
   }
 
-  /** Ends it: COMPLETED if all was done. Done twice changes nothing. */
+  /** Ends the method: COMPLETED if all its actions were done. A second call changes nothing. */
   end(isDone: boolean): void {
     if (this.isOver) return
-    this.status.become(isDone && this.isWhole ? 'COMPLETED' : this.status.current === 'CREATED' ? 'SKIPPED' : 'PARTIAL_COMPLETE')
+    this.status.become(isDone && this.state.is_whole ? 'COMPLETED' : this.status.current === 'CREATED' ? 'SKIPPED' : 'PARTIAL_COMPLETE')
     this.action = null
     this.owner.execution.slots.methodEnded(this)
     this.changed.tell()
+  }
+}
+
+function newState({ environment, thread_id }: Owner, { name }: MethodPlan): MethodState {
+  return {
+    method_id: environment.newId(),
+    name,
+    owner_id: thread_id,
+    status: 'CREATED',
+    next: 0,
+    is_whole: true,
+    wanted: [],
+    is_abandoned: false,
+    inserted: [],
   }
 }

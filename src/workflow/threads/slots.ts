@@ -93,7 +93,7 @@ export class Slots {
    */
   deliver(method: MethodRun, labware: readonly string[], { isRetry = false }: { isRetry?: boolean } = {}): boolean {
     const slots = labware
-      .filter((template) => !method.wanted.has(template))
+      .filter((template) => !method.state.wanted.includes(template))
       .map((template) => this.#slot(this.#scope(template, method.owner.origin)))
     for (const slot of slots) {
       if (slot.isOrphaned) return this.#awaitDecision(slot)
@@ -108,7 +108,7 @@ export class Slots {
       if (when_full === 'RECOVERABLE_REJECT' && !mayReplace) return this.#awaitDecision(slot)
     }
     for (const slot of slots) {
-      method.wanted.add(slot.labware)
+      method.sendFor(slot.labware)
       if (this.#overflows(slot)) this.#emit(slot, 'OVERFLOW')
       this.#hand(slot, method)
     }
@@ -162,7 +162,7 @@ export class Slots {
     return labware.flatMap((template) => {
       const slot = this.#slots.get(scopeKey(this.#scope(template, method.owner.origin)))
       const receiver = slot?.receiver
-      if (!slot || !receiver || slot.isOrphaned || method.wanted.has(template) || receiver.joining === method) return []
+      if (!slot || !receiver || slot.isOrphaned || method.state.wanted.includes(template) || receiver.joining === method) return []
       return this.#canTakeOn(receiver, method) && !this.#isFull(slot) ? receiver : []
     })
   }
@@ -204,8 +204,8 @@ export class Slots {
   }
 
   /** Methods that have ended are in no slot. */
-  methodEnded({ wanted, owner }: MethodRun): void {
-    for (const labware of wanted) this.dirty.add(this.#slot(this.#scope(labware, owner.origin)))
+  methodEnded({ state, owner }: MethodRun): void {
+    for (const labware of state.wanted) this.dirty.add(this.#slot(this.#scope(labware, owner.origin)))
   }
 
   /** Gives up the work of orphaned slots: methods that wait for their labware go on without it. */
