@@ -53,5 +53,8 @@ function stub(name: string, summary: string, { properties = {}, required = [] }:
   const units = Object.entries(properties).flatMap(([its, { 'x-unit': unit }]) => (unit ? [`${its} in ${unit}`] : []))
   const signature = ['self', ...(params.length ? ['*', ...params] : [])].join(', ')
   const doc = `${summary}${units.length ? `; ${units.join(', ')}` : ''}.`
-  return `        def ${name}(${signature}) -> Dict[str, Any]:\n            """${doc}"""\n            ...\n`
+  const method = (its: string, answer: string, words: string) =>
+    `            def ${its}(${signature}) -> ${answer}:\n                """${words}"""\n                ...\n`
+  const methods = [method('__call__', 'Dict[str, Any]', doc), method('start', '"Operation"', 'The same without waiting for its end.')]
+  return `        class _${name}:\n${methods.join('\n')}\n        ${name}: _${name}\n`
 }

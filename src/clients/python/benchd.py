@@ -116,45 +116,115 @@ _ERRORS: Dict[str, type] = {
 if TYPE_CHECKING:
 
     class _DeviceOperations:
-        def initialize(self) -> Dict[str, Any]:
-            """Initialize the device; it may move."""
-            ...
+        class _initialize:
+            def __call__(self) -> Dict[str, Any]:
+                """Initialize the device; it may move."""
+                ...
 
-        def shake(self, *, speed: float, duration: float) -> Dict[str, Any]:
-            """Shake; speed in rpm, duration in s."""
-            ...
+            def start(self) -> "Operation":
+                """The same without waiting for its end."""
+                ...
 
-        def centrifuge(self, *, g: float, duration: float) -> Dict[str, Any]:
-            """Run centrifuge; g in ×g, duration in s."""
-            ...
+        initialize: _initialize
 
-        def seal(self, *, temperature: float, duration: float) -> Dict[str, Any]:
-            """Seal plate; temperature in °C, duration in s."""
-            ...
+        class _shake:
+            def __call__(self, *, speed: float, duration: float) -> Dict[str, Any]:
+                """Shake; speed in rpm, duration in s."""
+                ...
 
-        def peel(self, *, parameter_set: Optional[int] = None, adhere: Optional[int] = None) -> Dict[str, Any]:
-            """Peel the seal off a plate."""
-            ...
+            def start(self, *, speed: float, duration: float) -> "Operation":
+                """The same without waiting for its end."""
+                ...
 
-        def open(self) -> Dict[str, Any]:
-            """Open door or lid."""
-            ...
+        shake: _shake
 
-        def close(self) -> Dict[str, Any]:
-            """Close door or lid."""
-            ...
+        class _centrifuge:
+            def __call__(self, *, g: float, duration: float) -> Dict[str, Any]:
+                """Run centrifuge; g in ×g, duration in s."""
+                ...
 
-        def lock_plate(self) -> Dict[str, Any]:
-            """Lock plate."""
-            ...
+            def start(self, *, g: float, duration: float) -> "Operation":
+                """The same without waiting for its end."""
+                ...
 
-        def unlock_plate(self) -> Dict[str, Any]:
-            """Unlock plate."""
-            ...
+        centrifuge: _centrifuge
 
-        def set_temperature(self, *, temperature: float) -> Dict[str, Any]:
-            """Set temperature; answers when it is set, not when it is reached; temperature in °C."""
-            ...
+        class _seal:
+            def __call__(self, *, temperature: float, duration: float) -> Dict[str, Any]:
+                """Seal plate; temperature in °C, duration in s."""
+                ...
+
+            def start(self, *, temperature: float, duration: float) -> "Operation":
+                """The same without waiting for its end."""
+                ...
+
+        seal: _seal
+
+        class _peel:
+            def __call__(self, *, parameter_set: Optional[int] = None, adhere: Optional[int] = None) -> Dict[str, Any]:
+                """Peel the seal off a plate."""
+                ...
+
+            def start(self, *, parameter_set: Optional[int] = None, adhere: Optional[int] = None) -> "Operation":
+                """The same without waiting for its end."""
+                ...
+
+        peel: _peel
+
+        class _open:
+            def __call__(self) -> Dict[str, Any]:
+                """Open door or lid."""
+                ...
+
+            def start(self) -> "Operation":
+                """The same without waiting for its end."""
+                ...
+
+        open: _open
+
+        class _close:
+            def __call__(self) -> Dict[str, Any]:
+                """Close door or lid."""
+                ...
+
+            def start(self) -> "Operation":
+                """The same without waiting for its end."""
+                ...
+
+        close: _close
+
+        class _lock_plate:
+            def __call__(self) -> Dict[str, Any]:
+                """Lock plate."""
+                ...
+
+            def start(self) -> "Operation":
+                """The same without waiting for its end."""
+                ...
+
+        lock_plate: _lock_plate
+
+        class _unlock_plate:
+            def __call__(self) -> Dict[str, Any]:
+                """Unlock plate."""
+                ...
+
+            def start(self) -> "Operation":
+                """The same without waiting for its end."""
+                ...
+
+        unlock_plate: _unlock_plate
+
+        class _set_temperature:
+            def __call__(self, *, temperature: float) -> Dict[str, Any]:
+                """Set temperature; answers when it is set, not when it is reached; temperature in °C."""
+                ...
+
+            def start(self, *, temperature: float) -> "Operation":
+                """The same without waiting for its end."""
+                ...
+
+        set_temperature: _set_temperature
 
 # --- end of what is made ---
 
@@ -249,7 +319,7 @@ class _Service:
         if self.fingerprint:
             import hashlib
 
-            found = hashlib.sha256(secure.sock.getpeercert(True)).hexdigest()
+            found = hashlib.sha256(secure.sock.getpeercert(True) or b"").hexdigest()
             if found != self.fingerprint:
                 secure.close()
                 raise Refused(
@@ -619,7 +689,7 @@ class Bench:
         self, workflow: str, *, mode: str = "LIVE", variables: Optional[Dict[str, Any]] = None, groups: Optional[List[Dict[str, Any]]] = None
     ) -> Run:
         """Starts a workflow, once. `mode`: `LIVE`, `DEVICE_SIM` (simulators in the place of the devices) or `PURE_SIM` (time alone)."""
-        body = {"workflow": workflow, "run_mode": mode, "variables": variables or {}, **({"groups": groups} if groups else {})}
+        body: Dict[str, Any] = {"workflow": workflow, "run_mode": mode, "variables": variables or {}, **({"groups": groups} if groups else {})}
         answer = self.request("POST", "/api/submissions", body)
         return Run(self, answer["execution_id"], answer)
 
