@@ -140,7 +140,10 @@ class IkaShaker extends Mounted<SerialMount<Settings>> implements Device {
     this.#armedAt = this.at.clock.now()
   }
 
-  /** Also while nothing runs: nothing is known that disarms it but RESET, and after it has fired the instrument does not start again. */
+  /**
+   * Keeps the watchdog armed, also while nothing runs: nothing is known that disarms it but RESET, and after it has fired the instrument
+   * does not start again.
+   */
   async #stayArmed(): Promise<void> {
     if (this.#armedAt !== undefined && this.at.clock.now() - this.#armedAt >= refresh_s * 1000) await this.#arm()
   }

@@ -33,7 +33,7 @@ const drawer_ms = 15_000
 const drawer_s = 10
 const stopping_s = 20
 const look_ms = 500
-/** One axis follows the other by a quarter of a turn, so that the table swings in a circle. */
+/** The phase between the two axes: a quarter of a turn, so that the table swings in a circle. */
 const phase = 90
 const rpmPerTenthHertz = 6
 const open_ = '1'

@@ -5,10 +5,14 @@ import { didYouMean } from '../kit/did_you_mean.ts'
 import { CliError } from './exit.ts'
 
 export type Option = {
-  type: 'string' | 'boolean' /** It may be given more than once. */
-  multiple?: true /** One letter that stands for it. */
+  type: 'string' | 'boolean'
+  /** Allows the option more than once. */
+  multiple?: true
+  /** The letter that stands for the option. */
   short?: string
-  value?: string /** All that its value may be. */
+  /** The placeholder of the value. */
+  value?: string
+  /** All possible values. */
   one_of?: readonly string[]
   help: string
 }

@@ -15,7 +15,7 @@ export function demoConfig(time_scale: number): Promise<Config> {
   return checkConfig({ ...demoBench, time_scale, listen: { host: '127.0.0.1' } }, 'the demo')
 }
 
-/** What the demo calls its own key. */
+/** The name of the demo's own key. */
 const ownKey = 'the demo'
 
 /** Puts points into a new folder, loads the demo's topology unless another is loaded, and answers a fresh key; the demo's earlier ones end. */

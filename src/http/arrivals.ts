@@ -20,7 +20,7 @@ const mostHandshakes = 16
 const hello_ms = 20
 /** While connections still come, one is handed over this often all the same. */
 const patience_ms = 10
-/** One in this number of connections that are handed over is the oldest. */
+/** The oldest waiting connection is handed over once in this number of times. */
 const oldestOf = 3
 /** Twice as many connections may wait as may be open: a client whose connection is closed only comes again. */
 const overshoot = 2

@@ -20,18 +20,18 @@ type Options = {
   report: Report
   /** In bytes; then the file is put aside and a new one begun. */
   longest?: number
-  /** So many that were put aside are kept. */
+  /** The number of full files that are kept. */
   kept?: number
 }
 
 const beginning = '{"hash":"'
 const nothingBefore: Head = { seq: 0, hash: '0'.repeat(64) }
-/** So many of the newest are at hand. */
+/** The number of the newest lines that are kept in memory. */
 const newest = 1000
-/** So many lines are looked at between two turns of the event loop. */
+/** The number of lines that are checked between two turns of the event loop. */
 const batch = 500
 
-/** One caller at a time. */
+/** A file of chained lines, for one caller at a time. */
 export class ChainedLines {
   readonly #path: string
   readonly #report: Report
@@ -101,7 +101,7 @@ export class ChainedLines {
     this.#size = why === undefined ? Buffer.byteLength(text) : 0
     this.#hasLine = why === undefined && whole.length > 0
     const handle = await open(this.#path, 'a', 0o600)
-    // What a power cut left half written stays, on a line of its own.
+    // A line that a power cut left half written stays, on a line of its own.
     if (this.#size > 0 && !text.endsWith('\n')) await handle.appendFile('\n')
     await syncFolder(dirname(this.#path))
     return handle
@@ -153,7 +153,7 @@ async function damageOf(text: string): Promise<string | undefined> {
   return first && `line ${first.line}: ${first.problem}`
 }
 
-/** Also a line that a power cut has torn. */
+/** Tells whether a line is one of ours, or the beginning of one that a power cut has torn. */
 function isOurs(line: string): boolean {
   return isFormatLine(line) || line.startsWith(beginning.slice(0, line.length))
 }
@@ -216,7 +216,7 @@ function chained(entries: readonly object[], before: Head, { isFirst }: { isFirs
   })
 }
 
-/** Of the hash before it, and all of the line behind its own hash. */
+/** Hashes the hash before, and all of the line behind its own hash. */
 function hashOf(before: string, rest: string): string {
   return hash('sha256', before + rest)
 }
@@ -253,7 +253,7 @@ function asidePath(path: string, seq: number): string {
   return path.replace(/(\.\w+)?$/, (ending) => `-${String(seq).padStart(12, '0')}${ending}`)
 }
 
-/** Those put aside, oldest first. */
+/** Lists the full files that were put aside, oldest first. */
 async function olderFiles(path: string): Promise<string[]> {
   const [stem = '', ending = ''] = asidePath(basename(path), 0).split('000000000000')
   const names = await readdir(dirname(path)).catch(() => [])

@@ -34,8 +34,9 @@ type ScaledTimer = Timer & { alarm?: Alarm }
 type Alarm = { of: ScaledTimer; cancel(): void }
 
 /**
- * Its timers ring in the order of their moments, and its time never passes one that has not rung. A busy computer rings late, and a deadline in the
- * time of a simulated instrument, which is milliseconds here, would otherwise pass before what it waits for could happen.
+ * A clock that goes faster than time. Its timers ring in the order of their moments, and its time never passes one that has not rung. A
+ * busy computer rings late, and a deadline in the time of a simulated instrument, which is milliseconds here, would otherwise pass before
+ * what it waits for could happen.
  */
 class ScaledClock implements Clock {
   readonly #clock: Clock

@@ -9,21 +9,21 @@ type Options<Entry> = {
   path: string
   schema: v.GenericSchema<unknown, Entry>
   report: Report
-  /** What may be lost where the file is damaged, and what to do then; the end of a sentence. */
+  /** The end of the sentence that reports damage: what may be lost, and what to do then. */
   loss: string
-  /** What of the entries still matters, the last one being the newest: the file begins anew with these at each start, and after each failure. */
+  /** Returns the entries that still matter, the newest last: the file begins anew with these at each start, and after each failure. */
   live(entries: readonly Entry[]): Entry[]
 }
 
 const mostWaiting = 64
-/** Then the file begins anew with what still matters. */
+/** With more lines than this the file begins anew with the entries that still matter. */
 const longest = 10_000
 
 export class Journal<Entry extends object> {
   readonly #live: (entries: readonly Entry[]) => Entry[]
   readonly #queue = new SerialQueue(mostWaiting)
   readonly #file: LineFile<Entry>
-  /** What still matters. */
+  /** The entries that still matter. */
   #entries: Entry[]
   #lines = 0
 
@@ -39,7 +39,7 @@ export class Journal<Entry extends object> {
     this.#entries = entries
   }
 
-  /** What still matters. */
+  /** The entries that still matter. */
   get live(): readonly Entry[] {
     return this.#entries
   }

@@ -1,4 +1,4 @@
-// One durable JSON document: a change that `change` has answered survives a SIGKILL and a power cut, and a damaged file is set aside, never
+// A durable JSON document: a change that `change` has answered survives a SIGKILL and a power cut, and a damaged file is set aside, never
 // overwritten. The generation before stands beside it as `.bak`.
 
 import { createHash, randomUUID } from 'node:crypto'

@@ -15,7 +15,7 @@ type Options<Entry> = {
   path: string
   schema: v.GenericSchema<unknown, Entry>
   report: Report
-  /** What may be lost where the file is damaged, and what to do then; the end of a sentence. */
+  /** The end of the sentence that reports damage: what may be lost, and what to do then. */
   loss: string
   /** Whether it is damage that there is no such file. */
   isExpected?: boolean
@@ -27,7 +27,7 @@ const format = 3
 const firstLine = `{"format":${format}}\n`
 /** Up to this format a file does not say how long it was. */
 const lastWithoutLength = 2
-/** So many are made into text between two turns of the event loop. */
+/** The number of entries that are made into text between two turns of the event loop. */
 const batch = 500
 /** A file that was torn before its first line had ended is no longer than this. */
 const longestTorn = 4096
@@ -56,11 +56,11 @@ export class LineFile<Entry extends object> {
   readonly #path: string
   readonly #name: string
   #handle: FileHandle | undefined
-  /** The same file, for its second line. */
+  /** A second handle of the same file, for its second line. */
   #head: FileHandle | undefined
   #bytes = 0
   #most = longest
-  /** What is there is to be kept under another name before it is replaced. */
+  /** Whether the present file is to be kept under another name before it is replaced. */
   #isDamaged = false
   /** The name that it is kept under. */
   #aside: string | undefined
@@ -235,7 +235,7 @@ function linesOf<Entry>(text: string, schema: v.GenericSchema<unknown, Entry>, i
   return { entries, damage: damaged === lines.length ? 'none of its lines is whole' : `${damaged} of ${lines.length} lines are not whole` }
 }
 
-/** As a power cut leaves the line that was being written: the write was acknowledged to nobody. */
+/** Tells whether the last line is as a power cut leaves the line that was being written: the write was acknowledged to nobody. */
 function isTorn(text: string, last: string, isSummed: boolean): boolean {
   return text.endsWith(last) && !last.includes('\0') && isBegunWith(last, isSummed ? checksumBeginning : '{"')
 }

@@ -1,5 +1,5 @@
-// What stands now, kept as lines of JSON that are added to: the last line of a key counts. Changes made together are there together. A
-// file that has grown to many times what stands begins anew with that.
+// Keeps the values of keys as lines of JSON that are added to: the last line of a key counts. Changes made together are there together. A
+// file that has grown to many times the size of its values begins anew with these.
 
 import { appendFile, open } from 'node:fs/promises'
 import { dirname } from 'node:path'
@@ -21,7 +21,7 @@ export class KeyedJournal {
   readonly #path: string
   readonly #before: () => Promise<void>
   #waiting = new Map<string, string | null>()
-  /** As it is in the file. */
+  /** The values as they are in the file. */
   readonly #standing = new Map<string, string>()
   #bytes = 0
   /** With more it begins anew. */
@@ -29,7 +29,7 @@ export class KeyedJournal {
   #writing: Promise<void> = Promise.resolve()
   #isScheduled = false
   #isThere = false
-  /** It ends with a line end, and can be added to. */
+  /** Whether the file ends with a line end, and can be added to. */
   #isWhole = true
 
   /** The journal awaits `before`, which must not reject, ahead of each write: other files are written first. */
@@ -44,7 +44,7 @@ export class KeyedJournal {
     if (this.#isScheduled || this.#waiting.size === 0) return
     this.#isScheduled = true
     this.#writing = this.#writing.catch(() => undefined).then(() => this.#write())
-    // Whoever wants to know asks `written` or `synced`; what could not be written is tried again with the next.
+    // Callers that want to know ask `written` or `synced`; changes that could not be written are tried again with the next.
     this.#writing.catch(() => undefined)
   }
 
@@ -68,7 +68,7 @@ export class KeyedJournal {
     }
   }
 
-  /** It is not needed any more. */
+  /** Deletes the file. */
   async remove(): Promise<void> {
     await this.#writing.catch(() => undefined)
     this.#standing.clear()
@@ -95,7 +95,7 @@ export class KeyedJournal {
       for (const [key, text] of changes) if (!this.#waiting.has(key)) this.#waiting.set(key, text)
       throw storageError(`${this.#path} was not written`, error)
     }
-    // What was to be written is there, whatever comes of this.
+    // The changes are in the file, whatever comes of this.
     if (this.#bytes > this.#most) await this.#beginAnew().catch(() => undefined)
   }
 
@@ -148,7 +148,7 @@ function draftOf(path: string): string {
 }
 
 export type KeyedContent = {
-  /** What stood last. */
+  /** The last value of each key. */
   keys: Map<string, unknown>
   /** Why that may be wrong: something that was there whole is not so any more. undefined also for a torn end, which was acknowledged to nobody. */
   damage: string | undefined
@@ -160,7 +160,7 @@ export async function readKeyedJournal(path: string): Promise<KeyedContent> {
   return { keys, damage }
 }
 
-/** As `readKeyedJournal`, of a text. */
+/** Reads a text as `readKeyedJournal` reads a file. */
 export function keptIn(text: string): KeyedContent {
   const { keys, damage } = new Reading(text)
   return { keys, damage }
@@ -188,7 +188,7 @@ class Reading {
   isWhole = true
   readonly bytes: number
   #changes: PendingWrite[] = []
-  /** What was passed over since the last whole changes: what a power cut may leave of the last ones, or something else. */
+  /** The kind of lines that were passed over since the last whole changes: lines that a power cut may leave of the last ones, or others. */
   #passed: 'nothing' | 'torn' | 'strange' = 'nothing'
 
   constructor(text: string, damage?: string) {
@@ -217,7 +217,8 @@ class Reading {
     const changes = this.#changes.slice(Math.max(0, cut))
     this.#changes = []
     const isSummed = crc !== undefined
-    // Of a version before: what was cut off just before a line end has used up the empty line, and is not of these.
+    // In a file of an earlier version, lines that were cut off just before a line end have used up the empty line, and are not of these
+    // changes.
     const fits = isSummed ? cut === 0 && crc === crcOf(changes.map(({ line }) => line).join('')) : cut >= 0
     if (fits) for (const { key, value } of changes) this.keys.set(key, value)
     if (!fits || (isSummed && this.#passed !== 'nothing')) this.#harm('some changes are not as they were written')

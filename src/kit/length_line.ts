@@ -18,7 +18,7 @@ export function lengthLine({ format, bytes }: LengthLine): string {
   return `${withChecksum(`{"format":${format},"bytes":"${String(bytes).padStart(digits, '0')}"}`)}\n`
 }
 
-/** What the line says; undefined where it is no such line, or not whole. */
+/** Returns the content of the line; undefined where it is no such line, or not whole. */
 export function readLengthLine(line: string): LengthLine | undefined {
   const [, format, bytes] = pattern.exec(withoutChecksum(line) ?? '') ?? []
   return format === undefined ? undefined : { format: Number(format), bytes: Number(bytes) }

@@ -1,5 +1,6 @@
 // For tests on a clock turned by hand. What is under way on the disk takes time of ours, and no time-out should run down meanwhile.
 
+import { EventEmitter, once } from 'node:events'
 import fs, { type FileHandle, open } from 'node:fs/promises'
 import { syncBuiltinESMExports } from 'node:module'
 import { devNull } from 'node:os'
@@ -8,6 +9,8 @@ import { VirtualClock } from '../kit/clock.ts'
 type Call = (...given: unknown[]) => unknown
 
 let underWay = 0
+/** Emits `idle` when nothing is under way any more. */
+const disk = new EventEmitter().setMaxListeners(0)
 const handle = await open(devNull)
 for (const owner of [fs, Object.getPrototypeOf(handle)] as Record<string, unknown>[]) {
   for (const name of Object.getOwnPropertyNames(owner)) {
@@ -21,11 +24,17 @@ await handle.close()
 /** A clock that stands still while anybody here reads or writes a file. */
 export function diskClock(): VirtualClock {
   return new VirtualClock(async () => {
-    do {
-      await new Promise(setImmediate)
-      await new Promise(setImmediate)
-    } while (underWay > 0)
+    await twoTurns()
+    while (underWay > 0) {
+      await once(disk, 'idle')
+      await twoTurns()
+    }
   })
+}
+
+async function twoTurns(): Promise<void> {
+  await new Promise(setImmediate)
+  await new Promise(setImmediate)
 }
 
 function counted(call: Call): Call {
@@ -34,7 +43,7 @@ function counted(call: Call): Call {
     if (result instanceof Promise) {
       underWay++
       const over = () => {
-        underWay--
+        if (--underWay === 0) disk.emit('idle')
       }
       result.then(countClose).then(over, over)
     }

@@ -26,7 +26,7 @@ export async function follow(service: Service, execution_id: string, asJson: boo
   let isHeld = false
   let standing: CliError | undefined
   for (let since = 0; ; ) {
-    // What happened until it stood is printed before that is said.
+    // The events until the run stood are printed before the reason is.
     const wait = standing ? 0 : wait_s
     const query = new URLSearchParams({ execution_id, since: String(since), limit: String(page), wait: String(wait) })
     const read = () => ask<{ events: RuntimeEvent[]; next_since: number }>(service, 'GET', `/events?${query}`)
