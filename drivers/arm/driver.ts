@@ -179,7 +179,7 @@ class LineArm extends Mounted<Omit<SerialMount<Settings>, 'clock'>> implements A
     const look = { deadline_ms: look_ms, accepts: ({ verb }: ArmReply) => verb === 'where' }
     const answer = (await this.#exchange.probe('where', look)) ?? (await this.#exchange.probe('where', look))
     if (!answer) throw new LabError('no_reply', 'it does not answer while it moves; see its cable and its power, then initialize')
-    // It never answers a move of before it restarted.
+    // The arm never answers a move that began before it restarted.
     if (verb !== 'home' && readWhere(answer)?.state === 'unhomed') throw restarted()
   }
 

@@ -60,7 +60,7 @@ export function simulatedBridge(
   const description = device.driver === 'simulated' ? describedBy(device) : described
   const failures = device.driver === 'simulated' ? device.settings.failures : {}
   const program = { description: description ?? { ...nothing, type }, failures }
-  // As fast as any pipe.
+  // The line is as fast as any pipe.
   const line = simulatedLine({ simulate: simulateBridge, settings: program, serial: { baud: 1e9 }, clock, wire })
   const its = device.driver === 'bridge' ? device.settings : v.parse(settings, {})
   Object.assign(line, { advice: 'see which faults of its simulation were made' })
@@ -74,7 +74,7 @@ function describedBy({ type, settings }: Extract<BridgeConfig, { driver: 'simula
   return { protocol: 1, type, model, identity: null, operations, readings }
 }
 
-/** What is wrong with the operations of such settings; undefined when nothing is. */
+/** Says what is wrong with the operations of such settings; undefined when nothing is. */
 export function wrongWithOperations(settings: unknown): string | undefined {
   const { operations } = settings as Partial<SimulatedSettings>
   try {

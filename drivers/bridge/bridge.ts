@@ -64,14 +64,14 @@ export class Bridge extends Mounted<BridgeMount> implements Device {
     lost: (reason) => connectionLost(reason, this.at.line.advice),
   })
   readonly #going = new Going(this.at.line)
-  /** What was described last, while it is not the description that was accepted. */
+  /** The last description, while it is not the one that was accepted. */
   #unaccepted: Description | undefined
   #known: { description: Description; operations: ReadonlyMap<string, OwnOperation> } | undefined
   #running: AskedOperation | undefined
   /** Settles when what the program was last asked to do has been answered. */
   #answered: Promise<unknown> = Promise.resolve()
 
-  /** What it can do, as it stands in the description; it changes with that. */
+  /** The operations and readings as they stand in the description; the profile changes with it. */
   readonly profile: AnyProfile = profileOf(this)
 
   readonly described: SelfDescribed = describedOf(this, {
@@ -260,7 +260,7 @@ function limitsOf(operations: ReadonlyMap<string, OwnOperation>): Limits {
 
 const codes = { interlock: 'interlock', invalid: 'invalid', busy: 'busy', device_failed: 'device_failed' } as const
 
-/** What a program answers, as an error of the device. */
+/** Throws an error that a program answered, as an error of the device. */
 function rethrown(error: unknown): never {
   if (!(error instanceof RpcError)) throw error
   const { message, reason = '', hint } = error

@@ -118,7 +118,7 @@ class ProgramLine extends RealLine<Program> implements BridgeLine {
   }
 }
 
-/** What the service itself was told in its environment is none of the program's business. */
+/** Returns the environment without the service's own variables, which are none of the program's business. */
 function withoutOurs(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('BENCHD_') && !name.startsWith('NODE_')))
 }
@@ -131,11 +131,11 @@ function kill(pid: number | undefined): void {
   try {
     if (pid !== undefined) process.kill(pid, 'SIGKILL')
   } catch {
-    // It has ended already.
+    // The program has ended already.
   }
 }
 
-/** Whatever left the process group is known by its environment, as far as this system shows it. */
+/** Kills the processes that have left the process group; they are known by their environment, as far as this system shows it. */
 async function killMarked(mark: string): Promise<void> {
   const pids = (await readdir('/proc').catch(() => [])).filter((name) => /^\d+$/.test(name))
   await Promise.all(

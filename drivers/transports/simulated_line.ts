@@ -19,7 +19,7 @@ export type SimulatedLine = Line & {
   /** Whether this instrument can have a fault; one that is present is mended by asking. */
   canHave(fault: Fault): boolean
   clearFaults(): void
-  /** As a line to a program is given up: it is lost, and can be opened again. */
+  /** Gives the line up as a line to a program is given up: it is lost, and can be opened again. */
   giveUp(reason: string): Promise<void>
 }
 

@@ -51,9 +51,9 @@ function cut(line: string, columns: number): string {
   const rest = colored.map((part) => {
     const [color = ''] = /^\[[0-9;]*m/.exec(part) ?? []
     const text = part.slice(color.length)
-    const kept = text.slice(0, Math.max(0, room))
-    room -= kept.length
-    return escapeSign + color + kept
+    const shown = text.slice(0, Math.max(0, room))
+    room -= shown.length
+    return escapeSign + color + shown
   })
   return plain.slice(0, columns) + rest.join('')
 }

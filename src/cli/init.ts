@@ -150,14 +150,14 @@ function inWords({ by_id, path, manufacturer, product }: Port): string {
 
 function configuration(devices: readonly Device[], ports: readonly Port[]): string {
   const used = devices.map(({ transport }) => transport?.path)
-  const left = ports.filter(({ by_id, path }) => !used.includes(path) && !(by_id && used.includes(by_id)))
+  const unused = ports.filter(({ by_id, path }) => !used.includes(path) && !(by_id && used.includes(by_id)))
   const entries = devices.map((device) => `\n    ${JSON.stringify(device)}`).join(',')
   return `{
   // The configuration of a bench for benchd. Comments are allowed. After a change: benchd config check, then benchd config reload.
   "format": 1,
   // Every address of this computer; "127.0.0.1" for this computer alone. Whoever comes over the network needs a key: benchd key create
   "listen": { "host": "0.0.0.0", "port": 8520 },
-  // One line for each device. The command benchd devices add adds a line, and asks the instrument who it is.${left
+  // One line for each device. The command benchd devices add adds a line, and asks the instrument who it is.${unused
     .map((port) => `\n  // A port without a device: ${inWords(port).replaceAll(/[\r\n]/g, ' ')}`)
     .join('')}
   "devices": [${entries}${entries && '\n  '}]

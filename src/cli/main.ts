@@ -30,9 +30,9 @@ async function run(args: readonly string[]): Promise<number> {
     behave(known.options)
     return await command.run(known)
   } catch (error) {
-    const told = error instanceof NotServed ? await (await import('./elsewhere.ts')).namingOthers(error) : error
-    failed(told, isJsonWanted(args))
-    return exitOf(told)
+    const shown = error instanceof NotServed ? await (await import('./elsewhere.ts')).namingOthers(error) : error
+    failed(shown, isJsonWanted(args))
+    return exitOf(shown)
   }
 }
 

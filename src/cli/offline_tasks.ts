@@ -92,9 +92,9 @@ export const tasks = {
     alone(folder, async () => {
       const [{ planOf, restore }, { Archive }] = await Promise.all([import('../care/restore.ts'), import('../kit/archive.ts')])
       const archive = new Archive('the backup', file as number)
-      const kept = await restore({ archive, manifest }, folder, await planOf({ manifest }, folder, parts), new Date(at))
+      const aside = await restore({ archive, manifest }, folder, await planOf({ manifest }, folder, parts), new Date(at))
       await takeDown(folder, `restore of ${date(manifest.made_at)}`)
-      return kept
+      return aside
     }),
 }
 

@@ -60,16 +60,16 @@ const demo = command({
     const { demoConfig, prepareDemo, welcome } = await import('../examples/demo.ts')
     const { makeThrowAwayFolder, removeFolder } = await import('../kit/folder.ts')
     const config = listening(await demoConfig(timeScale(options['time-scale'] ?? '16')), options)
-    const kept = options['data-dir']
-    const folder = kept ? dataDir(kept) : await makeThrowAwayFolder('benchd-demo')
+    const named = options['data-dir']
+    const folder = named ? dataDir(named) : await makeThrowAwayFolder('benchd-demo')
     try {
       const folders = { data_dir: folder, topologies: topologiesDir(options.topologies, undefined) }
       return await serveUntilSignalled(config, folders, async (service) => {
         const api_key = await prepareDemo(service.lab)
-        process.stdout.write(welcome({ url: service.url, api_key, lab: service.lab, folder: kept ? folder : undefined }))
+        process.stdout.write(welcome({ url: service.url, api_key, lab: service.lab, folder: named ? folder : undefined }))
       })
     } finally {
-      if (!kept) await removeFolder(folder)
+      if (!named) await removeFolder(folder)
     }
   },
 })

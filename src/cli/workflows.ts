@@ -43,8 +43,8 @@ const workflowsPut = command({
     const document = parseJsonWithComments(await readText(file), file)
     const { name } = Object(document) as { name?: unknown }
     if (typeof name !== 'string') throw new CliError('usage', `${file} is no workflow: it has no name`)
-    const kept = await ask<Workflow>(serviceOf(options), 'PUT', pathOf(name), document as object)
-    print(options.json ? JSON.stringify(kept) : `workflow ${kept.name} on topology ${kept.topology} is kept`)
+    const stored = await ask<Workflow>(serviceOf(options), 'PUT', pathOf(name), document as object)
+    print(options.json ? JSON.stringify(stored) : `workflow ${stored.name} on topology ${stored.topology} is kept`)
     return 0
   },
 })

@@ -1,4 +1,4 @@
-// What a program that stands behind a device tells of itself: its model, its operations with their parameters, its readings.
+// A program that stands behind a device describes itself: its model, its operations with their parameters, its readings.
 
 import { isDeepStrictEqual } from 'node:util'
 import * as v from 'valibot'
@@ -130,7 +130,7 @@ function mustBeAsInTable(name: string, { properties }: FlatSchema, where: string
   )
 }
 
-/** What is another in a description than in the one before, as names of its places; an identity may change. */
+/** Names the places in which a description differs from the one before; an identity may change. */
 export function changesOf(before: Description, now: Description): string[] {
   const ofParts = (['operations', 'readings'] as const).flatMap((part) => {
     const names = new Set([...Object.keys(before[part]), ...Object.keys(now[part])])

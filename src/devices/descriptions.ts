@@ -18,7 +18,7 @@ export type KeptDescription = {
 export class Descriptions {
   readonly #file: JsonFile<Content>
   readonly #report: Report
-  /** As they are to be on the card. */
+  /** The descriptions as they are to be on the card. */
   readonly #now: Map<string, Description>
 
   static async open(folder: string, report: Report): Promise<Descriptions> {

@@ -119,6 +119,6 @@ export interface Link {
   close(): Promise<void>
   /** Calls, at each loss, with what was noticed. */
   onLost(call: (reason: string) => void): void
-  /** What a person sees to when the device cannot be reached; its cable and its power supply by default. */
+  /** The advice to a person when the device cannot be reached; by default its cable and its power supply. */
   readonly advice?: string
 }

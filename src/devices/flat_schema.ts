@@ -6,7 +6,7 @@ import { isMultiple } from '../kit/multiple.ts'
 
 const Value = v.union([v.string(), v.number(), v.boolean()])
 
-/** One parameter. No other keyword of JSON Schema is known. */
+/** A parameter. No other keyword of JSON Schema is known. */
 const Property = v.strictObject({
   type: v.picklist(['number', 'integer', 'string', 'boolean']),
   description: v.optional(v.pipe(v.string(), v.maxLength(300))),
@@ -59,7 +59,7 @@ export function paramsSchema({ properties, required }: FlatSchema, where: string
   return v.strictObject(Object.fromEntries(entries))
 }
 
-/** The same as a JSON Schema for people and forms. */
+/** Returns the same schema as a JSON Schema for people and forms. */
 export function shownSchema({ properties, required }: FlatSchema): Record<string, unknown> {
   return { type: 'object', properties, required, additionalProperties: false }
 }

@@ -39,7 +39,7 @@ import type { Wire, WireLog } from './wire_log.ts'
 /** A device as it is configured. `time_scale` is how many seconds of the instrument go by in one of ours. */
 export type Configured = {
   device_id: string
-  /** One of the types of devices, or what the configuration of a bridge names. */
+  /** The type of the device: one of the table, or the word that the configuration of a bridge names. */
   type: string
   name: string
   driver: string

@@ -11,7 +11,7 @@ type Known = {
   timesItself: boolean
 }
 
-/** What an operation would leave on if this process ended. */
+/** The effect that an operation would leave on if this process ended. */
 type Leaves = 'motion' | 'heat' | undefined
 
 export class LeftOn {
@@ -64,12 +64,12 @@ export class LeftOn {
 
   /** Before the first byte. Rejects with `storage`: then it must not begin. */
   async before(name: string, leaves_on: Leaves): Promise<void> {
-    const left = this.#leaves(leaves_on)
+    const goesOn = this.#leaves(leaves_on)
     await this.#written
     this.#before = { hot: this.#hot, fromBefore: this.fromBefore }
-    if (left && !this.#known.simulated) await this.#journal.switchedOn(this.#known.device_id, name)
-    if (left) this.#isOff = false
-    if (left === 'heat') this.#hot = true
+    if (goesOn && !this.#known.simulated) await this.#journal.switchedOn(this.#known.device_id, name)
+    if (goesOn) this.#isOff = false
+    if (goesOn === 'heat') this.#hot = true
   }
 
   /** Takes back what was recorded last: the operation was refused, and nothing was done. */

@@ -28,9 +28,9 @@ export class DeviceLock {
     this.#device_id = device_id
     this.#clock = clock
     this.#leases = leases
-    const kept = leases.get(device_id)
+    const lease = leases.get(device_id)
     // By a wall clock that was wrong, or has been set back, it lasts no longer than it was given for.
-    if (kept) this.#leased = this.#from(kept, Math.min(kept.ttl_s, kept.expires_at - Date.now() / 1000))
+    if (lease) this.#leased = this.#from(lease, Math.min(lease.ttl_s, lease.expires_at - Date.now() / 1000))
   }
 
   /** The id of the execution that holds the device. */

@@ -91,10 +91,10 @@ export class Readings {
     if (series.isAsking || moment - series.askedAt < pause_ms) return
     series.isAsking = true
     series.askedAt = moment
-    const told = await device.sample()
+    const sample = await device.sample()
     series.isAsking = false
-    if (!told) return
-    series.noted.push({ moment: this.#clock.now(), reading: { at: this.#now() / 1000, ...told } })
+    if (!sample) return
+    series.noted.push({ moment: this.#clock.now(), reading: { at: this.#now() / 1000, ...sample } })
     this.#forget(series)
   }
 

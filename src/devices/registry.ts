@@ -13,7 +13,7 @@ export class Registry {
   /** The devices that were replaced or removed and are not closed yet. A stop reaches them too. */
   readonly #leaving = new Set<Instrument>()
   /** Resolves when all that were leaving so far are closed. */
-  #left: Promise<unknown> = Promise.resolve()
+  #portsFree: Promise<unknown> = Promise.resolve()
 
   constructor(devices: readonly Configured[], around: Surroundings) {
     this.#around = around
@@ -79,16 +79,19 @@ export class Registry {
       },
       complete: async () => {
         const others = [...before.values()].filter((instrument) => this.#instruments.get(instrument.device_id) !== instrument)
-        const left = Promise.all([this.#left, ...others.map((instrument) => this.#leave(instrument, made.get(instrument.device_id)))])
-        this.#left = left
+        const portsFree = Promise.all([
+          this.#portsFree,
+          ...others.map((instrument) => this.#leave(instrument, made.get(instrument.device_id))),
+        ])
+        this.#portsFree = portsFree
         for (const instrument of made.values()) instrument.start()
-        await left
+        await portsFree
       },
     }
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#left, ...this.all().map((instrument) => instrument.close())])
+    await Promise.all([this.#portsFree, ...this.all().map((instrument) => instrument.close())])
   }
 
   /** Closes a device; a halt that it has not acknowledged is owed by the one in its place. */
@@ -108,7 +111,7 @@ export class Registry {
   /** Returns the device with a link that is opened only when the leaving devices have let go of their ports. */
   #afterLeaving(device: Configured): Configured {
     if (!device.driven) return device
-    return { ...device, driven: { ...device.driven, link: openedAfter(() => this.#left, device.driven.link) } }
+    return { ...device, driven: { ...device.driven, link: openedAfter(() => this.#portsFree, device.driven.link) } }
   }
 }
 

@@ -98,8 +98,8 @@ export class Run {
   /** The time that is left, in seconds of the instrument, as far as it is known. */
   get secondsLeft(): number {
     const gone = ((this.#clock.now() - this.#began) / 1000) * this.#time_scale
-    const left = (this.#endedAfter ?? this.#task.asked_s) + this.#task.usual_s - gone
-    return Math.round(Math.max(0, left) * 1000) / 1000
+    const remaining = (this.#endedAfter ?? this.#task.asked_s) + this.#task.usual_s - gone
+    return Math.round(Math.max(0, remaining) * 1000) / 1000
   }
 
   /** Ends it before its time. What comes of it after a stop is never a success. */

@@ -1,4 +1,4 @@
-// What is known of an operation before it begins: how long it takes, when it is given up, and what it leaves on.
+// The facts of an operation before it begins: how long it takes, when it is given up, and what it leaves on.
 
 import type { OwnOperation } from './description.ts'
 import type { Typical } from './device.ts'
@@ -12,7 +12,7 @@ export type Task = {
   usual_s: number
   /** The seconds on top of what is asked for after which the service gives up. */
   margin_s: number
-  /** What would go on by itself if this process ended. */
+  /** The effect that would go on by itself if this process ended. */
   leaves_on: 'motion' | 'heat' | undefined
   done(params: Record<string, unknown>): string
 }

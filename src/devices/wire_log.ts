@@ -17,7 +17,7 @@ export const Wire = v.strictObject({
 })
 export type Wire = v.InferOutput<typeof Wire>
 
-const kept = 200
+const mostFrames = 200
 /** Pieces of an answer that come closer together than this are one frame. */
 const together_ms = 20
 /** A frame is cut here; an instrument that never stops talking fills no memory. */
@@ -29,7 +29,7 @@ type Noted = { at_ms: number; last_ms: number; direction: WireFrame['direction']
 export class WireLog {
   readonly #now: () => number
   #frames: Noted[] = []
-  #kept: WireFrame[] | null = null
+  #atFault: WireFrame[] | null = null
   #heard_ms: number | undefined
 
   /** `now` in Unix milliseconds. */
@@ -47,7 +47,7 @@ export class WireLog {
       return
     }
     this.#frames.push({ at_ms: now, last_ms: now, direction, text: latin1(bytes) })
-    if (this.#frames.length > kept) this.#frames.shift()
+    if (this.#frames.length > mostFrames) this.#frames.shift()
   }
 
   /** Oldest first. */
@@ -67,15 +67,15 @@ export class WireLog {
 
   /** The frames before the fault that is latched. */
   get faultFrames(): WireFrame[] | null {
-    return this.#kept
+    return this.#atFault
   }
 
   keepForFault(): void {
-    this.#kept = this.frames()
+    this.#atFault = this.frames()
   }
 
   forgetFault(): void {
-    this.#kept = null
+    this.#atFault = null
   }
 }
 

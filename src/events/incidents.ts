@@ -154,7 +154,7 @@ export class Incidents {
   async remove(execution_id: string): Promise<void> {
     const isIts = (incident: Incident) => incident.execution_id === execution_id
     if (!this.list().some(isIts)) return
-    await this.#kept(async () => {
+    await this.#persist(async () => {
       await this.#shorten((incident) => !isIts(incident))
       for (const incident of this.list().filter(isIts)) this.#forget(incident.incident_id, incident)
     })
@@ -169,10 +169,10 @@ export class Incidents {
 
   /** Resolves when all is on the card. Rejects with `storage` when that cannot be. */
   written(): Promise<void> {
-    return this.#kept(() => this.#write())
+    return this.#persist(() => this.#write())
   }
 
-  async #kept(write: () => Promise<void>): Promise<void> {
+  async #persist(write: () => Promise<void>): Promise<void> {
     try {
       await this.#queue.run(write)
     } catch (error) {
@@ -216,8 +216,8 @@ export class Incidents {
 
   /** Writes the file anew with what is kept. */
   async #shorten(stays: (incident: Incident) => boolean = () => true): Promise<void> {
-    const kept = [...this.#incidents.values()].filter(stays)
-    await this.#file.begin(kept)
-    this.#lines = kept.length
+    const remaining = [...this.#incidents.values()].filter(stays)
+    await this.#file.begin(remaining)
+    this.#lines = remaining.length
   }
 }

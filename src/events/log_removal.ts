@@ -99,11 +99,11 @@ export class LogRemoval {
 
   async #rewrite(segment: Segment): Promise<void> {
     const files = this.#files
-    const kept = emptySegment(files.folder, segment.number)
+    const remaining = emptySegment(files.folder, segment.number)
     const [from, to] = [await files.open(segment.path, 'r'), await files.open(`${segment.path}.tmp`, 'w', 0o600)]
     try {
       for await (const { bytes } of blocks(from, 0, segment.bytes)) {
-        await to.writeFile(this.#keep(bytes, kept))
+        await to.writeFile(this.#keep(bytes, remaining))
         await new Promise(setImmediate)
       }
       await to.sync()
@@ -111,27 +111,27 @@ export class LogRemoval {
       await Promise.all([from.close(), to.close()])
     }
     // In one turn: whoever opens the file finds out by the segment which of the two it is.
-    if (kept.count) renameSync(`${segment.path}.tmp`, segment.path)
-    files.replace(kept)
-    if (kept.count) await writeSidecar(kept, files.open)
-    else await Promise.all([removeFiles(kept), rm(`${kept.path}.tmp`, { force: true })])
+    if (remaining.count) renameSync(`${segment.path}.tmp`, segment.path)
+    files.replace(remaining)
+    if (remaining.count) await writeSidecar(remaining, files.open)
+    else await Promise.all([removeFiles(remaining), rm(`${remaining.path}.tmp`, { force: true })])
     await files.syncFolder()
   }
 
   /** Moves the lines that stay together, and notes them. */
-  #keep(bytes: Buffer, kept: Segment): Buffer {
-    const start = kept.bytes
+  #keep(bytes: Buffer, remaining: Segment): Buffer {
+    const start = remaining.bytes
     const skip = () => undefined
     for (let line = nextLine(bytes, 0, bytes.length, skip); line; line = nextLine(bytes, line.end + 1, bytes.length, skip)) {
       const noted = this.#noted(bytes, line)
       if (noted.seq <= (this.#removed.get(noted.execution_id) ?? 0)) continue
-      const from = kept.bytes
+      const from = remaining.bytes
       const length = line.end + 1 - line.start
       bytes.copyWithin(from - start, line.start, line.end)
       bytes[from - start + length - 1] = newline
-      note(kept, { ...noted, from, to: from + length })
+      note(remaining, { ...noted, from, to: from + length })
     }
-    return bytes.subarray(0, kept.bytes - start)
+    return bytes.subarray(0, remaining.bytes - start)
   }
 
   #noted(bytes: Buffer, line: Line) {

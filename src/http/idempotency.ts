@@ -54,7 +54,7 @@ async function bodyNow(lab: Rooms, asked: IdempotentRequest, { status, headers, 
   const operation_id = headers['operation-id']
   if (status !== 202 || operation_id === undefined) return body
   const record = await lab.ledger.find(operation_id)
-  if (!record && lab.idempotency.isLeft(asked)) throw interrupted()
+  if (!record && lab.idempotency.isInterrupted(asked)) throw interrupted()
   return record ? `${JSON.stringify(record)}\n` : body
 }
 

@@ -26,7 +26,7 @@ export const auditOutcomes = ['done', 'refused'] as const
 export type AuditOutcome = (typeof auditOutcomes)[number]
 
 const refusedLongest = 4 * 1024 * 1024
-const refusedKept = 3
+const refusedFiles = 3
 const headEveryMs = 3_600_000
 /** In bytes of JSON. */
 const longestWhat = 300
@@ -53,7 +53,7 @@ export class Audit {
   /** `now` in Unix seconds. */
   constructor({ folder, log, report, clock = systemClock, now = () => Date.now() / 1000 }: Options) {
     const file = (name: string, size: object = {}) => new AuditFile({ path: `${folder}/${name}`, ...size, clock, report })
-    this.#files = { done: file(auditFiles.done), refused: file(auditFiles.refused, { longest: refusedLongest, kept: refusedKept }) }
+    this.#files = { done: file(auditFiles.done), refused: file(auditFiles.refused, { longest: refusedLongest, mostFiles: refusedFiles }) }
     this.#log = log
     this.#clock = clock
     this.#now = now

@@ -36,7 +36,7 @@ export type IdempotentRequest = { key_id: string; method: string; path: string; 
 /** How long an answer is stored: `keep` for a day, `secret` as long as the service runs, `forget` not at all, as nothing was done. */
 export type Worth = 'keep' | 'secret' | 'forget'
 
-const kept = 1000
+const mostAnswers = 1000
 const keptSeconds = 24 * 3600
 const longestAnswer = 16 * 1024
 const mostWaiting = 64
@@ -61,7 +61,7 @@ export class Idempotency {
   readonly #entries: Map<string, Entry>
   readonly #running = new Set<string>()
   /** The requests that were answered before their end, and before this start. */
-  readonly #left = new Set<string>()
+  readonly #interrupted = new Set<string>()
   /** Answers that are not for the card. */
   readonly #secrets = new Map<string, StoredAnswer>()
   /** Requests that are not known may have been made before that moment. */
@@ -99,7 +99,7 @@ export class Idempotency {
     this.#lost = lost
     for (const [id, { state, answer }] of entries) {
       if (state === 'forgotten') entries.delete(id)
-      if (answer?.status === 202) this.#left.add(id)
+      if (answer?.status === 202) this.#interrupted.add(id)
     }
     this.#forgetOld()
   }
@@ -128,9 +128,9 @@ export class Idempotency {
     return undefined
   }
 
-  /** Whether it was answered before it had ended, and the service has started anew since: that it runs is not so any more. */
-  isLeft(asked: IdempotentRequest): boolean {
-    return this.#left.has(idOf(asked))
+  /** Tells whether a request was answered 202 before a restart that interrupted its operation. */
+  isInterrupted(asked: IdempotentRequest): boolean {
+    return this.#interrupted.has(idOf(asked))
   }
 
   /** Resolves when it is on the card; when the disk refuses it, it is known for as long as the service runs, and was interrupted after that. */
@@ -153,7 +153,7 @@ export class Idempotency {
 
   #write(entry: Entry): Promise<void> {
     return this.#queue.run(async () => {
-      if (this.#file.isOpen && this.#lines < 4 * kept && !this.#isOutdated) {
+      if (this.#file.isOpen && this.#lines < 4 * mostAnswers && !this.#isOutdated) {
         await this.#file.add([entry], { isSynced: true })
         this.#lines++
         return
@@ -183,11 +183,11 @@ export class Idempotency {
   #forgetOld(): void {
     const oldest = this.#now() - keptSeconds
     for (const [id, { at }] of this.#entries) {
-      if (this.#entries.size <= kept && at >= oldest) return
+      if (this.#entries.size <= mostAnswers && at >= oldest) return
       if (this.#running.has(id)) continue
       this.#entries.delete(id)
       this.#secrets.delete(id)
-      this.#left.delete(id)
+      this.#interrupted.delete(id)
     }
   }
 
@@ -196,8 +196,8 @@ export class Idempotency {
       throw new LabError('invalid', 'this Idempotency-Key was used with another body; take a new one for a new request')
     if (this.#running.has(id))
       throw new LabError('in_progress', 'the request of this Idempotency-Key is still running; ask again later', { retry_after_s: 1 })
-    const kept = answer ?? this.#secrets.get(id)
-    if (kept) return kept
+    const known = answer ?? this.#secrets.get(id)
+    if (known) return known
     if (state === 'running') throw interrupted()
     throw new LabError(
       'conflict',

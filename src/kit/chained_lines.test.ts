@@ -6,7 +6,7 @@ const report = ({ message }: { message: string }) => {
   throw new Error(message)
 }
 
-async function begin(t: Test, more: { longest?: number; kept?: number } = {}) {
+async function begin(t: Test, more: { longest?: number; mostFiles?: number } = {}) {
   const path = `${t.testdir()}/audit.jsonl`
   const lines = new ChainedLines({ path, report, ...more })
   return { path, lines, read: () => readFileSync(path, 'utf8') }
@@ -77,7 +77,7 @@ test('wherever a power cut tears the end, it goes on behind the last whole line'
 })
 
 test('a file that is full is put aside, the newest are kept, and the chain goes through all of them', async (t) => {
-  const { path, lines } = await begin(t, { longest: 300, kept: 2 })
+  const { path, lines } = await begin(t, { longest: 300, mostFiles: 2 })
   for (let i = 0; i < 20; i++) await lines.add([{ i }])
   await lines.close()
   const names = readdirSync(t.testdirName)
@@ -87,14 +87,14 @@ test('a file that is full is put aside, the newest are kept, and the chain goes 
   t.match(found, { files: 3, broken: [], head: { seq: 20 } })
   t.equal(found.first_seq! + found.lines - 1, 20)
   t.match(await verifyChain(`${t.testdirName}/${names[0]}`), { broken: [] }, 'and each by itself')
-  const again = new ChainedLines({ path, report, longest: 300, kept: 2 })
+  const again = new ChainedLines({ path, report, longest: 300, mostFiles: 2 })
   await again.add([{ i: 20 }])
   await again.close()
   t.match(await verifyChain(path), { broken: [], head: { seq: 21 } })
 })
 
 test('a file that is missing between two others is found', async (t) => {
-  const { path, lines } = await begin(t, { longest: 300, kept: 5 })
+  const { path, lines } = await begin(t, { longest: 300, mostFiles: 5 })
   for (let i = 0; i < 8; i++) await lines.add([{ i }])
   await lines.close()
   const [first, second] = readdirSync(t.testdirName).sort()
@@ -157,7 +157,7 @@ test('files whose names begin alike are put aside and thrown away apart from eac
   const folder = t.testdir()
   const report = () => undefined
   const [few, many] = ['audit.jsonl', 'audit-refused.jsonl'].map(
-    (name) => new ChainedLines({ path: `${folder}/${name}`, longest: 300, kept: 1, report }),
+    (name) => new ChainedLines({ path: `${folder}/${name}`, longest: 300, mostFiles: 1, report }),
   )
   for (let i = 0; i < 4; i++) await few!.add([{ i }])
   const before = readdirSync(folder).filter((name) => !name.includes('refused'))

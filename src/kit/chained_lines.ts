@@ -21,7 +21,7 @@ type Options = {
   /** In bytes; then the file is put aside and a new one begun. */
   longest?: number
   /** The number of full files that are kept. */
-  kept?: number
+  mostFiles?: number
 }
 
 const beginning = '{"hash":"'
@@ -36,7 +36,7 @@ export class ChainedLines {
   readonly #path: string
   readonly #report: Report
   readonly #longest: number
-  readonly #kept: number
+  readonly #mostFiles: number
   #handle: FileHandle | undefined
   #size = 0
   /** Whether the file has a line that can be followed. */
@@ -44,11 +44,11 @@ export class ChainedLines {
   #head = nothingBefore
   #newest: ChainedLine[] = []
 
-  constructor({ path, report, longest = 8 * 1024 * 1024, kept = 7 }: Options) {
+  constructor({ path, report, longest = 8 * 1024 * 1024, mostFiles = 7 }: Options) {
     this.#path = path
     this.#report = report
     this.#longest = longest
-    this.#kept = kept
+    this.#mostFiles = mostFiles
   }
 
   get head(): Head {
@@ -127,7 +127,7 @@ export class ChainedLines {
   async #anew(full: FileHandle): Promise<FileHandle> {
     await full.close()
     await rename(this.#path, asidePath(this.#path, this.#head.seq))
-    for (const old of (await olderFiles(this.#path)).slice(0, -this.#kept)) await remove(old)
+    for (const old of (await olderFiles(this.#path)).slice(0, -this.#mostFiles)) await remove(old)
     const handle = await open(this.#path, 'a', 0o600)
     await syncFolder(dirname(this.#path))
     this.#size = 0

@@ -199,15 +199,15 @@ function contentOf<Entry>(bytes: Buffer, path: string, schema: v.GenericSchema<u
   const text = bytes.toString()
   if (text === '') return { entries: [], damage: 'it is empty' }
   if (firstLine.startsWith(text)) return { entries: [], damage: 'its first line is not whole' }
-  const told = formatOf(text)
-  if (told <= lastWithoutLength) return linesOf(text, schema, told > 1)
+  const version = formatOf(text)
+  if (version <= lastWithoutLength) return linesOf(text, schema, version > 1)
   const [first = '', second = ''] = text.split('\n', 2)
   const length = readLengthLine(second)
   // A newer format is one only where the second line says so too.
-  if (length?.format === told) mustKnowFormat(text, path, format)
+  if (length?.format === version) mustKnowFormat(text, path, format)
   const whole = mayBeTorn(bytes, length) ? text.slice(0, text.lastIndexOf('\n') + 1) : text
   const { entries, damage } = linesOf(whole.slice(first.length + second.length + 2), schema, true)
-  return { entries, damage: whyNotWhole(told, length, bytes.length) ?? damage }
+  return { entries, damage: whyNotWhole(version, length, bytes.length) ?? damage }
 }
 
 /** Whether its last line, when that has no end, lies behind those on the card: whatever a power cut made of it, it was acknowledged to nobody. */
@@ -215,9 +215,9 @@ function mayBeTorn(bytes: Buffer, length: LengthLine | undefined): boolean {
   return length !== undefined && bytes.lastIndexOf('\n') + 1 >= length.bytes
 }
 
-function whyNotWhole(told: number, length: LengthLine | undefined, bytes: number): string | undefined {
+function whyNotWhole(version: number, length: LengthLine | undefined, bytes: number): string | undefined {
   if (!length) return 'its second line is not whole'
-  if (length.format !== told) return 'its first line is not whole'
+  if (length.format !== version) return 'its first line is not whole'
   return length.bytes > bytes ? `it was at least ${length.bytes} bytes long and has ${bytes}` : undefined
 }
 

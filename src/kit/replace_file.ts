@@ -29,10 +29,10 @@ async function replaced(path: string, real: string, text: Content, { before, now
     await chmod(draft, mode & 0o777)
     // An editor waits for no turn, so this stands as late as it can.
     if (!(await holds(real, before))) throw new LabError('conflict', `${path} has been changed meanwhile; look at it, then try again`)
-    const kept = await linkedAs(real, aside)
+    const oldCopy = await linkedAs(real, aside)
     await rename(draft, real)
     await syncFolder(dirname(real))
-    return kept
+    return oldCopy
   } catch (error) {
     await remove(draft)
     if (error instanceof LabError) throw error

@@ -24,10 +24,10 @@ export class Semaphore {
   async acquire(signal?: AbortSignal): Promise<() => void> {
     if (this.#inside >= this.#most) await this.#wait(signal)
     else this.#inside++
-    let left = false
+    let hasLeft = false
     return () => {
-      if (!left) this.#leave()
-      left = true
+      if (!hasLeft) this.#leave()
+      hasLeft = true
     }
   }
 

@@ -24,7 +24,7 @@ type Parts = {
   clock: Clock
   log: Log
   hardware: Hardware
-  /** What programs behind devices described, as it was accepted. */
+  /** The accepted descriptions of the programs behind devices. */
   descriptions: Descriptions
   /** Is given the hand that breaks it, for each that is simulated. */
   simulations: Map<string, Simulation>

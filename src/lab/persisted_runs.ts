@@ -49,11 +49,11 @@ export async function takeUp(catalog: Bench, data_dir: string, tell: Tell): Prom
   const { records } = catalog.runtime
   for (const execution_id of names.map((name) => name.slice(0, -ending.length))) {
     const path = pathOf(data_dir, execution_id)
-    const kept = await readKeyedJournal(path)
-    const { keys } = kept
+    const content = await readKeyedJournal(path)
+    const { keys } = content
     const whole = checkpointOf(keys)
     // Without a single key it was torn as it began.
-    const damage = kept.damage ?? (whole || keys.size === 0 ? undefined : 'it is no whole execution')
+    const damage = content.damage ?? (whole || keys.size === 0 ? undefined : 'it is no whole execution')
     // Nobody knows how old the rest of a damaged checkpoint is: something might be done twice.
     const saved = damage === undefined ? whole : undefined
     if (saved) catalog.loadFor(saved.execution)

@@ -46,7 +46,7 @@ export type Rooms = {
   hub: Hub
   registry: Registry
   teachpoints: Teachpoints
-  /** What programs behind devices described, as it was accepted. */
+  /** The accepted descriptions of the programs behind devices. */
   descriptions: Pick<Descriptions, 'get'>
   refusals: Refusals
   log: Log

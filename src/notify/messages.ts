@@ -57,8 +57,8 @@ const tellers = new Map<string, Teller>(
  */
 export function messageOf(event: RuntimeEvent): Message | undefined {
   const { entity_type, status, context } = event
-  const told = (tellers.get(`${entity_type} ${status}`) ?? tellers.get(entity_type))?.(event)
-  return told && { ...told, execution_id: typeof context.execution_id === 'string' ? context.execution_id : null }
+  const message = (tellers.get(`${entity_type} ${status}`) ?? tellers.get(entity_type))?.(event)
+  return message && { ...message, execution_id: typeof context.execution_id === 'string' ? context.execution_id : null }
 }
 
 function ended({ entity_id, status, context }: RuntimeEvent): Told {

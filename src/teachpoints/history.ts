@@ -20,7 +20,7 @@ const Line = v.strictObject({ key: v.string(), ...Version.entries })
 type Line = v.InferOutput<typeof Line>
 
 /** A point before and after a change; undefined where there is none. */
-export type Change = { key: string; before: Teachpoint | undefined; after: Teachpoint | undefined }
+export type TeachpointChange = { key: string; before: Teachpoint | undefined; after: Teachpoint | undefined }
 
 const mostVersions = 20
 /** Points whose versions are kept; the one that was changed longest ago goes first. */
@@ -60,7 +60,7 @@ export class TeachpointHistory {
   }
 
   /** Resolves when the versions are on the card. A card that refuses them is reported: the points themselves are stored. */
-  async add(changes: readonly Change[], by: string | null): Promise<void> {
+  async add(changes: readonly TeachpointChange[], by: string | null): Promise<void> {
     const at = Date.now() / 1000
     const lines = changes.flatMap(({ key, before, after }) => {
       const known = this.#versions.get(key) ?? []

@@ -5,7 +5,7 @@ import { LabError } from '../errors.ts'
 import { didYouMeanAmong } from '../kit/did_you_mean.ts'
 import { JsonFile, type Report } from '../kit/json_file.ts'
 import { byCodePoint } from '../kit/name.ts'
-import { type Change, TeachpointHistory, type Version, versionOf } from './history.ts'
+import { type TeachpointChange, TeachpointHistory, type Version, versionOf } from './history.ts'
 import { Teachpoint } from './teachpoint.ts'
 
 /** The most points that a device may have. */
@@ -148,7 +148,7 @@ export class Teachpoints {
   }
 
   async #change(by: string | undefined, edit: (points: Points) => void): Promise<void> {
-    let changes: Change[] = []
+    let changes: TeachpointChange[] = []
     await this.#file.change((content) => {
       const [before, points] = [keyed(content.teachpoints), keyed(content.teachpoints)]
       edit(points)
@@ -174,7 +174,7 @@ function mustBe(tag: string | undefined, before: Teachpoint | undefined, { devic
   throw new LabError('conflict', `teachpoint ${name} of ${device_id} has been changed meanwhile; look at it, then try again`)
 }
 
-function changesOf(before: Points, after: Points): Change[] {
+function changesOf(before: Points, after: Points): TeachpointChange[] {
   const keys = new Set([...before.keys(), ...after.keys()])
   return [...keys].flatMap((key) => {
     const change = { key, before: before.get(key), after: after.get(key) }

@@ -61,8 +61,8 @@ async function showProgress(service: Service, { device_id, operation }: Wanted, 
 
 /** Says what Ctrl-C leaves behind, also with --quiet. */
 async function leave(service: Service, { device_id, operation, stops }: Wanted): Promise<number> {
-  const left = `${operation} was not stopped: ${device_id} goes on with it; to stop it: benchd stop ${device_id}`
-  const said = stops ? (await ask<OperationAnswer>(service, 'POST', `${pathOf(device_id)}/stop`)).message : left
+  const goesOn = `${operation} was not stopped: ${device_id} goes on with it; to stop it: benchd stop ${device_id}`
+  const said = stops ? (await ask<OperationAnswer>(service, 'POST', `${pathOf(device_id)}/stop`)).message : goesOn
   process.stderr.write(`benchd: ${forTerminal(said)}\n`)
   return exitCodes.interrupted[0]
 }

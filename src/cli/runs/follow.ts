@@ -76,9 +76,9 @@ async function look(service: Service, execution_id: string, noted: Set<string>):
   const [first] = held
   if (first && threads.length > 0 && threads.every(({ waits_for }) => waits_for !== null)) {
     // A run that is paused with its threads is explained by the threads.
-    const told = held.find(({ kind, thread_name }) => kind === first.kind && thread_name !== null) ?? first
+    const cause = held.find(({ kind, thread_name }) => kind === first.kind && thread_name !== null) ?? first
     const after = `benchd runs follow ${short(execution_id)}`
-    const words = `the run stands: ${worded(told)}; what to do: ${why}; to follow it afterwards: ${after}`
+    const words = `the run stands: ${worded(cause)}; what to do: ${why}; to follow it afterwards: ${after}`
     return { isHeld: true, standing: new CliError('standing', words) }
   }
   for (const blocker of blockers.filter(({ kind }) => kind !== 'waiting')) {

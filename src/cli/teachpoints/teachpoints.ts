@@ -244,8 +244,8 @@ function moved(
   if (other) throw new CliError('usage', `a point is ${coord_type} or ${other}, not both`)
   if (coord_type === undefined)
     throw new CliError('usage', `there is no such point yet: say where it is, with --x --y --z --yaw --pitch --roll`)
-  const kept = before?.coord_type === coord_type ? before.coords : {}
-  return { coord_type, coords: { ...kept, ...Object.fromEntries(said.map(({ member, value }) => [member, value])) } }
+  const coordsBefore = before?.coord_type === coord_type ? before.coords : {}
+  return { coord_type, coords: { ...coordsBefore, ...Object.fromEntries(said.map(({ member, value }) => [member, value])) } }
 }
 
 function number(member: string, text: string): number {

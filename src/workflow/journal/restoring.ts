@@ -116,9 +116,9 @@ function completedSince(thread: LabwareThread, position: string | null): void {
   Object.assign(thread.labware, { state: 'ENDED', held_by: null })
   const { end, template } = thread.plan
   const last = end.positions.find((one) => one === position) ?? (end.positions.length === 1 ? end.positions[0]! : undefined)
-  const isLeft =
+  const isInterrupted =
     template.end.mode === 'LEAVE_IN_PLACE' && last !== undefined && !thread.environment.scheduler.graph.positions.get(last)?.storage
-  if (isLeft) leaveStanding(thread, last)
+  if (isInterrupted) leaveStanding(thread, last)
 }
 
 /** What was last known to stand around is not there any more. */
