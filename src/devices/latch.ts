@@ -39,7 +39,7 @@ export class DeviceLatch {
     return this.#latch?.stopped ?? false
   }
 
-  /** Who stopped it first, and when; null unless it is stopped. */
+  /** The first stop: who, and when; null unless the device is stopped. */
   get stop(): Stopped | null {
     if (!this.#latch?.stopped) return null
     return this.#latch.stop ?? { by: null, at: this.#latch.fault.since }

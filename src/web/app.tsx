@@ -174,7 +174,7 @@ function StopNote() {
   )
 }
 
-/** Who stopped what and when, on every screen, until the devices are initialized. */
+/** Says who stopped what and when, on every screen, until the devices are initialized. */
 function StoppedDevices() {
   const all = Object.values(state.value.device).filter(({ stopped }) => stopped !== null)
   const [first] = all

@@ -18,7 +18,7 @@ const label_px = 120
 const least_px = 560
 /** About so wide is a letter of a label. */
 const letter_px = 8.5
-/** Of more threads the newest are drawn; the list of threads has all of them. */
+/** The most threads that are drawn, the newest ones; the list of threads has all of them. */
 const mostThreads = 100
 
 /** Drawn in the width that there is, so that its letters are as large as those of the page. */

@@ -101,7 +101,7 @@ function clearFault({ device_id, state }: DeviceInfo): Decision {
   }
 }
 
-/** What has to be done at the device before a held thread can go on. */
+/** Lists the steps at the device that come before a held thread can go on. */
 function remediesAt(device: DeviceInfo | undefined): Decision[] {
   if (device?.state === 'faulted') return [clearFault(device)]
   if (device?.state !== 'stopped') return []
@@ -259,7 +259,7 @@ function isLateCall({ category }: Incident): boolean {
 /** How much longer a late call may take at one press, s. */
 const more_s = 120
 
-/** What can be decided about a device call that takes too long, as long as it goes on. */
+/** Lists the decisions about a device call that takes too long, as long as it goes on. */
 function aboutLateCall({ incident_id }: Incident): Decision[] {
   const path = { incident_id }
   return [

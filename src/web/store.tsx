@@ -26,7 +26,7 @@ export const stopped = signal<{ at: number; said: string; confirmed: boolean | u
 /** The last thing that was said about a press. */
 export const notice = signal<{ text: string; bad: boolean } | undefined>(undefined)
 export const route = signal(routeOf(location.hash))
-/** So many seconds of a simulated instrument go by in one of ours. */
+/** The seconds of a simulated instrument that go by in one of ours. */
 export const timeScale = signal(1)
 export const needs = computed(() => needsOf(state.value))
 /** When each running operation was first seen with that many seconds left: `operation_id` → its end, in `ticks`. */
@@ -79,7 +79,7 @@ export function follow(): void {
   })
 }
 
-/** What needed somebody before, so that each thing is heard once. */
+/** The needs that were there before, so that each one is heard once. */
 let known: ReadonlySet<string> | undefined
 
 effect(() => {

@@ -24,7 +24,7 @@ export function pointsIn(text: string, robot: string): Teachpoint[] {
   return points.map((point) => ({ ...point, device_id: robot }) as Teachpoint)
 }
 
-/** What an import of the points would do to those that are stored. */
+/** Says what an import of the points would do to the stored ones. */
 export function compared(points: Teachpoint[], stored: readonly Teachpoint[]): Compared {
   const before = new Map(stored.map((point) => [point.name, point]))
   const result: Compared = { points, created: [], changed: [], same: 0 }

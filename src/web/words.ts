@@ -46,7 +46,7 @@ const buttons: readonly (readonly [RegExp, string])[] = [
   [/(GET )?\/api\/incidents\b(?!\/)/g, '“Needs you”'],
   [/(GET )?\/api\/workflows\b(?!\/)/g, 'the screen New run'],
   [/^the body(: |\.)/, ''],
-  // Of an id so much as tells it from others.
+  // An id is shortened to what tells it from others.
   [/\b([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g, '$1'],
 ]
 
@@ -55,7 +55,7 @@ export function onPage(text: string): string {
   return buttons.reduce((words, [api, button]) => words.replace(api, button), text)
 }
 
-/** The same with a capital letter and a full stop. */
+/** Returns the text with a capital letter and a full stop. */
 export function sentence(text: string): string {
   const words = onPage(text)
   // An id at the beginning stays as it is written.

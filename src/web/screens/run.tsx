@@ -28,7 +28,7 @@ export function RunScreen({ execution_id }: { execution_id: string }) {
   const { word, tone, mark } = runWord(run)
   const isOpen = run.ended_at === null
   const path = { execution_id }
-  /** As the API tells it of If-State. */
+  /** The status for the header If-State. */
   const shown = run.paused ? 'PAUSED' : run.status
   const took = (run.ended_at ?? now.value / 1000) - run.started_at
   return (
@@ -79,7 +79,7 @@ export function RunScreen({ execution_id }: { execution_id: string }) {
 
 type Blockers = ListBlockersResponse['blockers']
 
-/** Of more threads the first are listed: those that wait for a person are in Needs you. */
+/** The most threads that are listed: those that wait for a person are in Needs you. */
 const mostShown = 60
 
 function Lanes({ threads, blockers }: { threads: readonly Thread[]; blockers: Blockers }) {
@@ -140,7 +140,7 @@ function Lane({ thread, blockers }: { thread: Thread; blockers: Blockers }) {
 
 type ChangesProps = { execution_id: string; workflow_name: string; shown: string }
 
-/** What an operator changes in a run that is open: a step left out, one more step, one more labware. */
+/** The changes that an operator makes in an open run: a step left out, one more step, one more labware. */
 function Changes({ execution_id, workflow_name, shown }: ChangesProps) {
   const workflow = useSignal<WorkflowDocument | undefined>(undefined)
   const isOpen = useSignal(false)
@@ -199,7 +199,7 @@ function named(names: readonly string[]): Record<string, string> {
   return Object.fromEntries(names.map((name) => [name, name]))
 }
 
-/** What somebody takes home of a run: its events as they are, and its timeline as a table. */
+/** The files of a run to take home: its events as they are, and its timeline as a table. */
 function Exports({ execution_id, name }: { execution_id: string; name: string }) {
   const file = `${name}-${execution_id.slice(0, 8)}`
   const rows = Object.values(state.value.timeline)
