@@ -1,6 +1,6 @@
 // A device behind Debian's ser2net: one pseudo-terminal with the simulator at its far end, shared by these tests.
 
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
@@ -19,6 +19,7 @@ import { tcpLine } from './transports/tcp_line.ts'
 file.setTimeout(0)
 
 const scale = 10
+const noSer2net = spawnSync('ser2net', ['-v']).error !== undefined && 'ser2net is not installed here'
 
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
@@ -39,7 +40,7 @@ function ser2net(folder: string, port: number, path: string): ChildProcess {
   return spawn('ser2net', ['-n', '-u', '-c', config], { stdio: 'ignore' })
 }
 
-test('behind ser2net a shaker works, is stopped, and hears the stop that it did not hear when ser2net was away', async (t) => {
+test('behind ser2net a shaker works, is stopped, and hears the stop that it did not hear when ser2net was away', { skip: noSer2net }, async (t) => {
   const folder = t.testdir()
   const port = await freePort()
   const served = await serveOnPty(driver, {}, { time_scale: scale, link: `${folder}/shaker` })
