@@ -40,7 +40,9 @@ function ser2net(folder: string, port: number, path: string): ChildProcess {
   return spawn('ser2net', ['-n', '-u', '-c', config], { stdio: 'ignore' })
 }
 
-test('behind ser2net a shaker works, is stopped, and hears the stop that it did not hear when ser2net was away', { skip: noSer2net }, async (t) => {
+test('behind ser2net a shaker works, is stopped, and hears the stop that it did not hear when ser2net was away', {
+  skip: noSer2net,
+}, async (t) => {
   const folder = t.testdir()
   const port = await freePort()
   const served = await serveOnPty(driver, {}, { time_scale: scale, link: `${folder}/shaker` })
