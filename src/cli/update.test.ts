@@ -1,6 +1,6 @@
 // What is done with a package file before anything of it is installed.
 
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { chmodSync, chownSync, copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -66,8 +66,6 @@ test('a package without a signature by the key is not installed', async (t) => {
     code: 1,
     stderr: /was not installed: .*key\.pub wants a signature by minisign, .*\.deb\.minisig, beside it/,
   })
-  writeFileSync(`${path}.minisig`, 'no signature')
-  t.match(await update(path, '--public-key', key), { code: 1, stderr: /is no signature of .* by the key in .*so it was not installed/ })
   writeFileSync(key, 'no key')
   t.match(await update(path, '--public-key', key), { code: 78, stderr: /is no public key of minisign or gpg/ })
   chmodSync(key, 0o666)
@@ -98,8 +96,12 @@ const signers: Record<string, (home: string) => { key: string; ending: string; s
   },
 }
 
+const missing = (name: string) => [name, 'gpgconf'].some((each) => spawnSync(each, ['--version']).error) && `${name} is not installed here`
+
 for (const [name, signer] of Object.entries(signers))
-  test(`a signature by ${name} is verified, of the copy, by the key that the administrator put there`, async (t) => {
+  test(`a signature by ${name} is verified, of the copy, by the key that the administrator put there`, {
+    skip: missing(name),
+  }, async (t) => {
     // Of a short name: gpg's agent listens in it.
     const home = execFileSync('mktemp', ['-d'], { encoding: 'utf8' }).trim()
     t.teardown(() => {
@@ -117,6 +119,8 @@ for (const [name, signer] of Object.entries(signers))
       return signatureOf(path, of, folder, key)
     }
     await t.rejects(verified(), { message: new RegExp(`wants a signature by ${name}, benchd\\.deb\\${ending}`) })
+    writeFileSync(`${path}${ending}`, 'no signature')
+    await t.rejects(verified(), { message: /is no signature of .* by the key in .*so it was not installed/ })
     sign(path)
     t.equal(await verified(), `${path}${ending} is a signature of it by the key in ${key}`)
     writeFileSync(copy, 'a Package')

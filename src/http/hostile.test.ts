@@ -37,6 +37,7 @@ const good: Record<string, object> = {
   spawnThread: { thread: 'plate', start: 'pad_2' },
   extendLateCall: { seconds: 120 },
   relocateLabware: { position: 'pad_2' },
+  performOperation: { operation: 'lock_plate', params: {} },
   createKey: { name: 'stranger', scope: 'read', expires_at: null },
   requestKey: { app_name: 'stranger', scope: 'read' },
   leaseDevice: { owner: 'somebody', note: 'why not', ttl_s: 60 },
