@@ -34,6 +34,15 @@ export type Interrupted = v.InferOutput<typeof Interrupted>
 /** Where what an operator put in stands in its lane; in the order of the lane. */
 const Inserted = v.optional(v.array(v.object({ at: v.number(), path: v.string() })), [])
 
+/** A window that is open: from the end of one action to the beginning of the next. The live state too (`Window.state`). */
+const WindowState = v.object({
+  after: v.pipe(v.string(), v.description('The name of the action after which it opened')),
+  allowed_s: v.number(),
+  until: v.pipe(v.number(), v.description('Unix time, s: it runs on while the service does not')),
+  is_told: v.optional(v.pipe(v.boolean(), v.description('Whether it was reported that it was missed')), false),
+})
+export type WindowState = v.InferOutput<typeof WindowState>
+
 export const ThreadState = v.object({
   thread_id: v.string(),
   name: v.string(),
@@ -59,17 +68,7 @@ export const ThreadState = v.object({
     v.pipe(v.nullable(v.object({ path: v.string(), device: v.string() })), v.description('Where an operator wants an action done again')),
     null,
   ),
-  window: v.optional(
-    v.nullable(
-      v.object({
-        after: v.string(),
-        allowed_s: v.number(),
-        until: v.pipe(v.number(), v.description('Unix time, s')),
-        is_told: v.optional(v.boolean(), false),
-      }),
-    ),
-    null,
-  ),
+  window: v.optional(v.nullable(WindowState), null),
 })
 export type ThreadState = v.InferOutput<typeof ThreadState>
 
@@ -108,15 +107,20 @@ export const SubmissionState = v.object({
 })
 export type SubmissionState = v.InferOutput<typeof SubmissionState>
 
+/** The live state of a group too. */
 const GroupState = v.object({
   submission_id: v.string(),
   group_id: v.string(),
-  open: v.number(),
+  open: v.pipe(v.number(), v.description('How many of its threads have not ended')),
   is_complete: v.boolean(),
-  ended: v.record(v.string(), v.number()),
+  ended: v.pipe(
+    v.record(v.string(), v.number()),
+    v.description('How many of its threads ended with each status: an event cannot tell success from failure'),
+  ),
 })
 export type GroupState = v.InferOutput<typeof GroupState>
 
+/** The live state of a custom event too: how often it was published, and the latest. */
 const ChannelState = v.object({ name: v.string(), count: v.number(), value: Text, data: v.record(v.string(), v.unknown()) })
 export type ChannelState = v.InferOutput<typeof ChannelState>
 

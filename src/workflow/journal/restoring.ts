@@ -58,7 +58,7 @@ export function restore(execution: Execution, saved: Checkpoint, { submissions, 
   }
   for (const { thread_id, window } of saved.threads) {
     const thread = execution.threads.get(thread_id)!
-    if (window && !thread.isOver) reopenWindow(thread, { ...window, left_s: window.until - now })
+    if (window && !thread.isOver) reopenWindow(thread, { ...window }, window.until - now)
   }
   for (const thread of saved.threads) countTips(execution, thread, replay)
   for (const thread of saved.threads) closeInterrupted(execution, thread, replay)

@@ -257,7 +257,7 @@ function threadOf(thread: LabwareThread, { inserts }: Execution): ThreadState {
       ? { action_id: action.action_id, path: action.plan.path, name: action.plan.name, status: action.status.current }
       : thread.interrupted,
     retry_on: thread.retryOn,
-    window: window && { after: window.after, allowed_s: window.allowed_s, until: window.until, is_told: window.isReported },
+    window: window?.state ?? null,
     picking: isPicked || thread.picking,
     placing: move?.status.current === 'PLACING' && move.hop.to !== move.hop.from ? move.hop.to : thread.placing,
     move: move && { action_id: move.action_id, path: '', name: null, status: move.status.current },

@@ -1,11 +1,11 @@
 // The custom events of one execution: each name a counter with its latest value, and those who wait for it.
 
 import { LabError } from '../../errors.ts'
+import type { ChannelState } from '../journal/checkpoint.ts'
 
 export type Published = { value: string | null; data: Record<string, unknown> }
 
-type Latest = Published & { name: string; count: number }
-type Channel = Published & { count: number; size: number; waiters: Set<() => void> }
+type Channel = { readonly state: ChannelState; size: number; waiters: Set<() => void> }
 
 /** Of a run that names each event anew nobody could wait for one. */
 const mostNames = 1000
@@ -23,9 +23,9 @@ export class Channels {
   publish(name: string, { value, data }: Published): void {
     const channel = this.#channel(name)
     this.#makeRoom(name, channel, sizeOf({ value, data }))
-    channel.count++
-    channel.value = value
-    channel.data = data
+    channel.state.count++
+    channel.state.value = value
+    channel.state.data = data
     this.dirty.add(name)
     const waiters = [...channel.waiters]
     channel.waiters.clear()
@@ -34,7 +34,7 @@ export class Channels {
 
   /** How often it was published. */
   count(name: string): number {
-    return this.#channels.get(name)?.count ?? 0
+    return this.#channels.get(name)?.state.count ?? 0
   }
 
   /**
@@ -43,8 +43,8 @@ export class Channels {
    */
   wait(name: string, seen: number, released: (latest: Published & { count: number }) => void): () => void {
     const channel = this.#channel(name)
-    const tell = () => released({ value: channel.value, data: channel.data, count: channel.count })
-    if (channel.count > seen) {
+    const tell = () => released({ ...channel.state })
+    if (channel.state.count > seen) {
       tell()
       return () => {}
     }
@@ -52,19 +52,20 @@ export class Channels {
     return () => channel.waiters.delete(tell)
   }
 
-  list(): Latest[] {
-    return [...this.#channels].filter(([, { count }]) => count > 0).map(([name, channel]) => latestOf(name, channel))
+  list(): ChannelState[] {
+    return [...this.#channels.values()].flatMap(({ state }) => (state.count > 0 ? state : []))
   }
 
-  /** The dirty ones, in the form of `list`. */
-  changed(): Latest[] {
-    return [...this.dirty].map((name) => latestOf(name, this.#channels.get(name)!))
+  /** The dirty ones. */
+  changed(): ChannelState[] {
+    return [...this.dirty].map((name) => this.#channels.get(name)!.state)
   }
 
-  restore({ name, ...latest }: { name: string; count: number } & Published): void {
-    const size = sizeOf(latest)
-    Object.assign(this.#channel(name), latest, { size })
-    this.#size += size
+  restore(saved: ChannelState): void {
+    const channel = this.#channel(saved.name)
+    Object.assign(channel.state, saved)
+    channel.size = sizeOf(saved)
+    this.#size += channel.size
   }
 
   #makeRoom(name: string, channel: Channel, size: number): void {
@@ -86,15 +87,11 @@ export class Channels {
           'conflict',
           `there are ${mostNames} custom events in this run already, and ${name} is none of them; take a name again`,
         )
-      channel = { count: 0, size: 0, value: null, data: {}, waiters: new Set() }
+      channel = { state: { name, count: 0, value: null, data: {} }, size: 0, waiters: new Set() }
       this.#channels.set(name, channel)
     }
     return channel
   }
-}
-
-function latestOf(name: string, { count, value, data }: Channel): Latest {
-  return { name, count, value, data }
 }
 
 function sizeOf({ value, data }: Published): number {

@@ -1,34 +1,24 @@
 // The groups of a submission: each is complete when all its threads have ended, in whatever way.
 
-import type { ThreadStatus } from '../statuses.ts'
+import type { GroupState } from '../journal/checkpoint.ts'
 import type { Carrier, ThreadOrigin } from '../threads/carrier.ts'
 
-type GroupRecord = {
-  submission_id: string
-  group_id: string
-  /** Its threads that have not ended. */
-  open: number
-  is_complete: boolean
-  /** How its threads ended: an event cannot tell success from failure. */
-  ended: Partial<Record<ThreadStatus, number>>
-}
-
 export class Groups {
-  readonly #groups = new Map<string, GroupRecord>()
+  readonly #groups = new Map<string, GroupState>()
   /** Those whose entry in the journal is out of date. */
-  readonly dirty = new Set<GroupRecord>()
-  readonly #completed: (group: GroupRecord) => void
+  readonly dirty = new Set<GroupState>()
+  readonly #completed: (group: GroupState) => void
 
-  constructor(completed: (group: GroupRecord) => void) {
+  constructor(completed: (group: GroupState) => void) {
     this.#completed = completed
   }
 
-  list(): GroupRecord[] {
+  list(): GroupState[] {
     return [...this.#groups.values()].map((group) => ({ ...group, ended: { ...group.ended } }))
   }
 
   /** Restores the group with these threads. `isComplete`: its completion was published. */
-  restore(threads: Iterable<Carrier>, isComplete: (group: GroupRecord) => boolean): void {
+  restore(threads: Iterable<Carrier>, isComplete: (group: GroupState) => boolean): void {
     for (const { origin, status, isOver } of threads) {
       const group = this.#of(origin)
       if (group && isOver) group.ended[status.current] = (group.ended[status.current] ?? 0) + 1
@@ -59,14 +49,14 @@ export class Groups {
     this.#completeIfOver(group)
   }
 
-  #completeIfOver(group: GroupRecord): void {
+  #completeIfOver(group: GroupState): void {
     if (group.open > 0 || group.is_complete) return
     group.is_complete = true
     this.dirty.add(group)
     this.#completed(group)
   }
 
-  #of({ submission_id, group_id }: ThreadOrigin): GroupRecord | undefined {
+  #of({ submission_id, group_id }: ThreadOrigin): GroupState | undefined {
     if (group_id === null) return undefined
     const key = keyOf({ submission_id, group_id })
     let group = this.#groups.get(key)

@@ -2,6 +2,7 @@
 
 import type { Context } from '../../events/event.ts'
 import type { IncidentCategory, NewIncident } from '../../events/incidents.ts'
+import type { WindowState } from '../journal/checkpoint.ts'
 import type { Workflow } from '../plans/plan.ts'
 import type { Timeline } from '../runs/timeline.ts'
 import type { Obstacle } from '../scheduler/request.ts'
@@ -27,17 +28,8 @@ export type ThreadOrigin = { group_id: string | null; submission_id: string }
 
 export type NoteworthyError = Partial<Pick<NewIncident, 'severity' | 'recovery_action' | 'detail'>> & { error?: unknown }
 
-/** It is open from the end of one action to the beginning of the next. */
-export type Window = {
-  after: string
-  allowed_s: number
-  since_ms: number
-  /** Unix time, s: it runs on while the service does not. */
-  until: number
-  /** Whether it was reported that it was missed. */
-  isReported: boolean
-  forget(): void
-}
+/** An open window. `forget` calls off the report that it was missed. */
+export type Window = { readonly state: WindowState; forget(): void }
 
 /** How a run publishes what happens in it. */
 export interface Publisher {

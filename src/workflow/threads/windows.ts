@@ -1,28 +1,29 @@
 // Windows: after some actions the labware's next action must begin within a time. An incident reports that it has not.
 
+import type { WindowState } from '../journal/checkpoint.ts'
 import type { ActionPlan } from '../plans/plan.ts'
 import type { ActionRun } from './action.ts'
-import type { Carrier, Window } from './carrier.ts'
+import type { Carrier } from './carrier.ts'
 import { windowAfter } from './claims.ts'
 import type { LabwareThread } from './thread.ts'
 
 /** Opens the window of an action that is completed, if it has one. */
 export function openWindow(thread: LabwareThread, plan: ActionPlan): void {
   const allowed_s = windowAfter(plan, thread.labware.template)
-  if (allowed_s !== undefined) reopenWindow(thread, { after: plan.name, allowed_s, left_s: allowed_s })
+  if (allowed_s === undefined) return
+  const until = thread.execution.now() + allowed_s
+  reopenWindow(thread, { after: plan.name, allowed_s, until, is_told: false }, allowed_s)
 }
 
-type Reopened = Pick<Window, 'after' | 'allowed_s'> & { left_s: number; is_told?: boolean }
-
 /** Opens a window of which `left_s` seconds are left; negative, if it ended while the service was away. */
-export function reopenWindow(thread: LabwareThread, { after, allowed_s, left_s, is_told: isReported = false }: Reopened): void {
-  const { clock } = thread.environment
-  const since_ms = clock.now() - (allowed_s - left_s) * 1000
+export function reopenWindow(thread: LabwareThread, state: WindowState, left_s: number): void {
+  const { clock, scheduler } = thread.environment
+  const since_ms = clock.now() - (state.allowed_s - left_s) * 1000
   // A missed window is reported at once: somebody may still save the labware.
-  const forget = isReported ? () => {} : clock.after(Math.max(0, left_s * 1000 + 1), () => missed(thread, { after, allowed_s }))
+  const forget = state.is_told ? () => {} : clock.after(Math.max(0, left_s * 1000 + 1), () => missed(thread, state))
   thread.touch()
-  thread.window = { after, allowed_s, since_ms, until: thread.execution.now() + left_s, isReported, forget }
-  thread.environment.scheduler.hurry(thread.thread_id, since_ms + allowed_s * 1000)
+  thread.window = { state, forget }
+  scheduler.hurry(thread.thread_id, since_ms + state.allowed_s * 1000)
 }
 
 /** Closes the windows of all labware in an action that begins. */
@@ -41,9 +42,10 @@ export function closeWindow(thread: Carrier): void {
   thread.environment.scheduler.hurry(thread.thread_id, null)
 }
 
-function missed(thread: LabwareThread, { after, allowed_s }: Pick<Window, 'after' | 'allowed_s'>): void {
-  const { execution, name, waiting, status, window } = thread
-  if (window) window.isReported = true
+function missed(thread: LabwareThread, state: WindowState): void {
+  const { execution, name, waiting, status } = thread
+  const { after, allowed_s } = state
+  state.is_told = true
   thread.touch()
   execution.journal?.changed()
   const doing = waiting ? `waits for ${waiting.what}` : `is ${status.current}`
