@@ -76,9 +76,14 @@ const DeviceConfig = v.strictObject({
   device_id: v.pipe(DeviceId, v.description('Its name in the API, in commands and in workflows: letters, digits, `-` and `_`')),
   driver: v.pipe(v.picklist([...driverNames, ...bridgeNames, 'external']), v.description('The driver of the instrument')),
   type: v.optional(
-    v.pipe(BridgeType, v.description('What it is, only for `bridge` and `simulated`: `reader`, `liquid_handler` or any other word')),
+    v.pipe(
+      BridgeType,
+      v.description('The kind of device, only for `bridge` and `simulated`: `reader`, `liquid_handler` or any other word'),
+    ),
   ),
-  name: v.optional(v.pipe(v.string(), v.maxLength(128), v.description('What people call it; default: the model that its driver tells'))),
+  name: v.optional(
+    v.pipe(v.string(), v.maxLength(128), v.description('The name that people use; default: the model that its driver tells')),
+  ),
   transport: v.optional(v.pipe(Transport, v.description('How the device is reached; only `external` has none'))),
   settings: v.optional(v.pipe(v.record(v.string(), v.unknown()), v.description('Settings of its driver, below')), {}),
   limits: v.optional(
@@ -92,7 +97,7 @@ const DeviceConfig = v.strictObject({
   identity: v.optional(
     v.pipe(
       v.strictObject({ model: v.optional(v.string()), serial_number: v.optional(v.string()), firmware_version: v.optional(v.string()) }),
-      v.description('Who the instrument said it is when it was added; another one is refused'),
+      v.description('The identity that the instrument told when it was added; another instrument is refused'),
     ),
     {},
   ),

@@ -39,9 +39,9 @@ const Members = v.strictObject({
   within_c: v.optional(Quantity(0.5, 10, '°C', 'So near to the set point it is warm enough to seal'), 2),
   warm_up: v.optional(
     v.strictObject({
-      gain_c: v.optional(Quantity(0.5, 20, '°C', 'So much warmer it must get'), 2),
+      gain_c: v.optional(Quantity(0.5, 20, '°C', 'The number of degrees by which it must get warmer'), 2),
       within_s: v.optional(Quantity(10, 120, 's', 'in so long, while it is too cold'), 30),
-      overshoot_c: v.optional(Quantity(2, 15, '°C', 'So much above the set point it may get'), 10),
+      overshoot_c: v.optional(Quantity(2, 15, '°C', 'The number of degrees by which it may exceed the set point'), 10),
     }),
     {},
   ),

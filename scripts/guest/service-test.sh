@@ -43,8 +43,9 @@ again() { # VERSION: the first package as one of that version, from $work/tree
 }
 dpkg-deb -R "$first" "$work/tree"
 again "$version+next"
-sed -i 's/^\tready() {/&\n\t\tsetTimeout(() => process.exit(1), 2000)/' "$work/tree/usr/lib/benchd/dist/bundle/service.js"
-grep -q 'process.exit(1), 2000' "$work/tree/usr/lib/benchd/dist/bundle/service.js" || failed "nothing was broken in the broken package"
+# The method by which the service tells systemd that it is ready, in whichever file of the bundle it lies.
+ready=$(grep -l $'^\tready() {' "$work"/tree/usr/lib/benchd/dist/bundle/*.js) || failed "nothing says ready() in the bundle"
+sed -i 's/^\tready() {/&\n\t\tsetTimeout(() => process.exit(1), 2000)/' "$ready"
 again "$version+broken"
 # The tests use the packages of the .deb, and load modules that are not bundled: those need valibot, which the bundle holds.
 cp -R "$work/tree/usr/lib/benchd/node_modules" "$project/"
@@ -52,7 +53,7 @@ cp -R --parents node_modules/valibot "$project"
 mkdir -p "$project/dist/scripts/guest"
 cp -R "$BENCHD_DIST/src" "$BENCHD_DIST/drivers" "$project/dist/"
 cp -R "$BENCHD_DIST/scripts/guest/tests" "$project/dist/scripts/guest/"
-cp package.json "$project/"
+cp package.json README.md "$project/"
 
 story() {
   local status=0 tests pass

@@ -27,7 +27,7 @@ export type Backup = v.InferOutput<typeof Backup>
 
 export const MadeBackup = v.strictObject({
   ...Backup.entries,
-  left_out: v.pipe(v.array(v.string()), v.description('What was there and is not in it, each with the reason')),
+  left_out: v.pipe(v.array(v.string()), v.description('The files that were left out, each with the reason')),
 })
 export type MadeBackup = v.InferOutput<typeof MadeBackup>
 

@@ -13,7 +13,8 @@ const mostShown = 10
 
 const status = command({
   name: 'status',
-  summary: 'One screen: the service, its devices, open runs, what waits for somebody, disk and clock; the exit code is 1 unless it serves',
+  summary:
+    'One screen: the service, its devices, open runs, what waits for somebody, disk and clock; the exit code is 1 unless the service is well',
   operands: [],
   options: serviceOptions,
   async run({ options }) {

@@ -34,7 +34,11 @@ export const NotifyTarget = v.strictObject({
     v.strictObject({ file: v.pipe(v.string(), v.nonEmpty(), v.description('File that holds the address, which is a secret then')) }),
   ]),
   on: v.optional(
-    v.pipe(v.array(v.picklist(notifyKinds)), v.nonEmpty(), v.description('What is told; `alive` is a GET every `every_s` seconds')),
+    v.pipe(
+      v.array(v.picklist(notifyKinds)),
+      v.nonEmpty(),
+      v.description('The kinds of messages; `alive` is a GET every `every_s` seconds'),
+    ),
     notifyKinds.filter((kind) => kind !== 'alive'),
   ),
   format: v.optional(v.pipe(v.picklist(['json', 'slack', 'ntfy']), v.description('Form of a message')), 'json'),

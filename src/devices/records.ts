@@ -40,7 +40,7 @@ export const PerformWish = v.strictObject({
 
 const Notice = v.pipe(
   Nullable.text,
-  v.description('What became of a request to end it early, until it has ended so; null when there was none'),
+  v.description('The outcome of a request to end the operation early, until it has ended; null when there was none'),
 )
 
 /** An operation, from its start until a day after its end. */
@@ -84,12 +84,12 @@ export const Identity = v.strictObject({ model: Nullable.text, serial_number: Nu
 /** The request for a lease: the device for one key alone, for a while. */
 export const LeaseWish = v.strictObject({
   owner: v.pipe(Name, v.description('The name that others see; the key of this request is the one that may use the device')),
-  note: v.optional(v.pipe(v.string(), v.maxLength(200, 'has more than 200 characters'), v.description('What for'))),
+  note: v.optional(v.pipe(v.string(), v.maxLength(200, 'has more than 200 characters'), v.description('The purpose'))),
   ttl_s: v.pipe(
     v.number(),
     v.minValue(1),
     v.maxValue(86_400),
-    v.description('It ends by itself then, unless it is renewed'),
+    v.description('The lease ends by itself after so long, unless it is renewed'),
     v.metadata({ unit: 's' }),
   ),
 })
@@ -97,7 +97,7 @@ export type LeaseWish = v.InferOutput<typeof LeaseWish>
 
 /** The holder of a device. */
 export const Lock = v.strictObject({
-  owner: v.pipe(v.string(), v.description('Who has it: the owner that a lease names, or `execution` and the id of one that runs')),
+  owner: v.pipe(v.string(), v.description('The owner that a lease names, or `execution` and the id of the run that holds the device')),
   note: Nullable.text,
   expires_at: v.nullable(v.pipe(UnixSeconds, v.description('Unix time; null while it ends by itself'))),
 })

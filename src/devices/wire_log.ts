@@ -13,7 +13,7 @@ export type WireFrame = v.InferOutput<typeof WireFrame>
 export const Wire = v.strictObject({
   device_id: v.string(),
   frames: v.pipe(v.array(WireFrame), v.description('The last 200, oldest first')),
-  fault_frames: v.pipe(v.nullable(v.array(WireFrame)), v.description('Those before the latched fault; null without one')),
+  fault_frames: v.pipe(v.nullable(v.array(WireFrame)), v.description('The frames before the latched fault; null without one')),
 })
 export type Wire = v.InferOutput<typeof Wire>
 

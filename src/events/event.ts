@@ -11,7 +11,7 @@ export const RuntimeEvent = v.pipe(
     entity_type: v.string(),
     entity_id: v.pipe(v.string(), v.description('Empty for a name of two parts')),
     status: v.string(),
-    context: v.pipe(v.record(v.string(), v.unknown()), v.description('What belongs to this type of event')),
+    context: v.pipe(v.record(v.string(), v.unknown()), v.description('The members of this type of event')),
   }),
   v.readonly(),
 )

@@ -58,7 +58,7 @@ export const Incident = v.strictObject({
   category: v.picklist(incidentCategories),
   severity: v.picklist(['INFO', 'WARNING', 'ERROR', 'CRITICAL']),
   recovery_action: v.picklist(recoveryActions),
-  detail: v.pipe(v.record(v.string(), v.unknown()), v.description('What belongs to this category')),
+  detail: v.pipe(v.record(v.string(), v.unknown()), v.description('The members of this category')),
   timestamp: v.pipe(v.number(), v.description('Unix time of its event'), v.metadata({ unit: 's' })),
   acknowledged: v.pipe(v.nullable(v.strictObject({ by: v.string(), timestamp: v.number() })), v.description('Only marks it')),
 })

@@ -50,10 +50,12 @@ Three things to try:
   export BENCHD_URL=${url} BENCHD_API_KEY=${api_key}
   ${benchd} runs simulate seal-and-spin
 
-3. Break the sealer and start a run. The run stops, says why, and says what to type next:
+3. Break the sealer and start a run, which stops there. Mend the sealer, ask why the run stands, and type what the answer names:
 
   ${benchd} sim fault sealer-1 jam
   ${benchd} runs submit seal-and-spin --follow
+  ${benchd} sim mend sealer-1
+  ${benchd} runs why seal-and-spin
 
 Every request has an example under docs. One of them: curl -H "X-API-Key: $BENCHD_API_KEY" $BENCHD_URL/api/devices
 

@@ -45,7 +45,7 @@ export const backupRoutes: Route<Rooms>[] = [
       ),
     }),
     body_may_be_empty: true,
-    success: { status: 201, description: 'It is there', schema: MadeBackup, headers: ['Location'] },
+    success: { status: 201, description: 'The backup is made', schema: MadeBackup, headers: ['Location'] },
     errors: [400, 503],
     async handle({ lab, body }) {
       const backup = await lab.backups.make(body())
@@ -80,7 +80,7 @@ export const backupRoutes: Route<Rooms>[] = [
     tag: 'system',
     summary: 'Delete a backup',
     scope: 'admin',
-    success: { status: 200, description: 'It is gone', schema: OperationResult },
+    success: { status: 200, description: 'The backup is deleted', schema: OperationResult },
     errors: [404, 503],
     async handle({ lab, param }) {
       await lab.backups.remove(param('backup_name'))

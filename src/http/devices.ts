@@ -78,7 +78,11 @@ export const deviceRoutes: Route<Rooms>[] = [
     tag: 'devices',
     summary: 'Get device capabilities',
     scope: 'read',
-    success: { status: 200, description: 'What it can do, with a JSON Schema for each body, and its limits', schema: Capabilities },
+    success: {
+      status: 200,
+      description: 'The operations of the device, with a JSON Schema for each body, and its limits',
+      schema: Capabilities,
+    },
     errors: [404],
     handle: ({ lab, param }) => json(lab.registry.find(param('device_id')).capabilities()),
   }),
@@ -165,7 +169,7 @@ export const deviceRoutes: Route<Rooms>[] = [
     body: PerformWish,
     state_of: stateOf,
     success: { status: 200, description: ended, schema: PerformResult, headers: ['Operation-Id'] },
-    accepted: { description: 'It runs', schema: OperationRecord },
+    accepted: { description: 'The operation has begun', schema: OperationRecord },
     errors: [400, 404, 409, 423, 500, 503],
     async handle({ lab, c, param, body }) {
       const instrument = lab.registry.find(param('device_id'))
@@ -248,12 +252,12 @@ export const deviceRoutes: Route<Rooms>[] = [
     tag: 'devices',
     summary: 'Lease a device: keep it for this key for a while, or renew that',
     description:
-      'What other keys and executions ask of it is refused meanwhile, but for readings and a stop; an operation that is under way goes on. ' +
-      'An execution that needs it pauses with that reason, and goes on at a retry. Kept over a restart, and over with its key. ' +
-      'On the control socket, where everybody is `local`, the header `X-Local-User` tells them apart.',
+      'Requests of other keys and of executions are refused meanwhile, except readings and a stop. An operation that runs goes on. ' +
+      'An execution that needs the device pauses with this reason, and goes on after a retry. The lease outlasts a restart, and ends with its key. ' +
+      'On the control socket, where everybody is `local`, the header `X-Local-User` tells users apart.',
     scope: 'operate',
     body: LeaseWish,
-    success: { status: 200, description: 'It is leased', schema: Lock },
+    success: { status: 200, description: 'The device is leased', schema: Lock },
     errors: [400, 404, 423, 503],
     async handle({ lab, c, param, body }) {
       const instrument = lab.registry.find(param('device_id'))
@@ -312,7 +316,12 @@ export const deviceRoutes: Route<Rooms>[] = [
       'No stop, and nothing is latched: the operation ends with `ended_early: true` and `success: true`. `can_end_early` in the capabilities tells which operations can. ' +
       'An instrument that does not acknowledge goes on, and `notice` of the operation says so. Asked again while it ends, nothing more is done.',
     scope: 'operate',
-    success: { status: 202, also: [200], description: 'It is being ended; 200 when it had ended already', schema: OperationRecord },
+    success: {
+      status: 202,
+      also: [200],
+      description: 'The operation is being ended; 200 when it had ended already',
+      schema: OperationRecord,
+    },
     errors: [404, 409, 423],
     async handle({ lab, c, param }) {
       const record = await operationOf(lab, param('operation_id'))
@@ -349,7 +358,7 @@ function operationRoute(name: OperationName): Route<Rooms> {
       schema: OperationResult,
       headers: ['Operation-Id'],
     },
-    accepted: { description: 'It runs', schema: OperationRecord },
+    accepted: { description: 'The operation has begun', schema: OperationRecord },
     state_of: stateOf,
     errors: [400, 404, 409, 423, 500, 503],
     async handle({ lab, c, param, body }) {

@@ -23,7 +23,7 @@ export const dryRunRoutes: Route<Rooms>[] = [
       'In LIVE, places where labware stands now are taken in it too.',
     scope: 'operate',
     body: SubmissionRequest,
-    success: { status: 200, description: 'What would become of it', schema: DryRun },
+    success: { status: 200, description: 'The outcome that the run would have', schema: DryRun },
     errors: [400, 404, 503],
     handle: async ({ lab, body }) => json(await lab.runs.runtime.simulate(body())),
   }),

@@ -53,9 +53,12 @@ export const executionRoutes: Route<Rooms>[] = [
     operation_id: 'listExecutions',
     tag: 'runs',
     summary: 'List executions',
-    description: 'Those that are open, and the newest thousand of those that have ended.',
+    description: 'The open executions, and the newest thousand of those that have ended.',
     scope: 'read',
-    query: v.object({ limit: Limit, status: v.optional(v.pipe(v.picklist(recordStatuses), v.description('Those of this status alone'))) }),
+    query: v.object({
+      limit: Limit,
+      status: v.optional(v.pipe(v.picklist(recordStatuses), v.description('Only executions of this status'))),
+    }),
     success: { status: 200, description: 'The newest first', schema: v.strictObject({ executions: v.array(ExecutionSummary) }) },
     errors: [400],
     handle({ lab, query }) {
@@ -72,7 +75,7 @@ export const executionRoutes: Route<Rooms>[] = [
     operation_id: 'getExecution',
     tag: 'runs',
     summary: 'Get one execution: its threads, where their labware is, and what each waits for',
-    description: 'Of one that ended a while ago, or before a restart, its record: `is_live` is false then.',
+    description: 'For an execution that ended a while ago, or before a restart, this is its record: `is_live` is false then.',
     scope: 'read',
     success: { status: 200, description: 'The execution at this moment', schema: ExecutionSnapshot },
     errors: [404],
@@ -88,7 +91,7 @@ export const executionRoutes: Route<Rooms>[] = [
     query: v.object({ limit: Limit, offset: Offset }),
     success: {
       status: 200,
-      description: 'Those that are open, in the order they came; then the others, the newest first',
+      description: 'The open threads, in the order they came; then the others, the newest first',
       schema: v.strictObject({ threads: v.array(ShownThread) }),
     },
     errors: [400, 404],
@@ -223,7 +226,7 @@ export const executionRoutes: Route<Rooms>[] = [
     scope: 'operate',
     body: v.strictObject({ item: ItemName }),
     state_of: stateOf,
-    success: { status: 200, description: 'It is skipped, now or when its thread comes to it', schema: OperationResult },
+    success: { status: 200, description: 'The item is skipped, now or when its thread comes to it', schema: OperationResult },
     errors: [400, 404, 409],
     handle(call) {
       const execution = openOne(call)
@@ -266,7 +269,7 @@ export const executionRoutes: Route<Rooms>[] = [
       start: v.optional(v.pipe(Name, v.description('The place where its labware comes from, if not that of the workflow'))),
     }),
     state_of: stateOf,
-    success: { status: 200, description: 'It is there', schema: OperationResult },
+    success: { status: 200, description: 'The thread is there', schema: OperationResult },
     errors: [400, 404, 409],
     handle(call) {
       const execution = openOne(call)

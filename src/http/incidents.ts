@@ -18,8 +18,10 @@ const path = '/api/incidents/:incident_id'
 
 const IncidentParameters = v.object({
   limit: Limit,
-  execution_id: v.optional(v.pipe(v.string(), v.description('Those of this execution alone'))),
-  acknowledged: v.optional(v.pipe(v.picklist(['true', 'false']), v.description('Those alone that somebody has seen, or nobody'))),
+  execution_id: v.optional(v.pipe(v.string(), v.description('Only incidents of this execution'))),
+  acknowledged: v.optional(
+    v.pipe(v.picklist(['true', 'false']), v.description('Only incidents that somebody has acknowledged (true), or nobody (false)')),
+  ),
 })
 
 export const incidentRoutes: Route<Rooms>[] = [
@@ -60,7 +62,8 @@ export const incidentRoutes: Route<Rooms>[] = [
     operation_id: 'acknowledgeIncident',
     tag: 'runs',
     summary: 'Mark an incident as seen',
-    description: 'It changes nothing else, but that of safe mode ends it. On the card when answered.',
+    description:
+      'Acknowledging changes nothing else, except that the incident of safe mode ends safe mode. The acknowledgement is on the card when this answers.',
     scope: 'operate',
     body: v.strictObject({}),
     body_may_be_empty: true,

@@ -77,7 +77,7 @@ export const keyRoutes: Route<Rooms>[] = [
     operation_id: 'revokeKey',
     tag: 'keys',
     summary: 'Revoke a key',
-    description: 'It opens nothing from this moment on; its record stays.',
+    description: 'The key opens nothing from this moment on; its record stays.',
     scope: 'admin',
     success: { status: 200, description: 'Revoked', schema: OperationResult },
     errors: [404, 503],
@@ -100,7 +100,7 @@ export const keyRoutes: Route<Rooms>[] = [
     body_limit: 4096,
     success: {
       status: 201,
-      description: 'It waits; the `request_secret` is shown this once',
+      description: 'The request waits; the `request_secret` is shown this once',
       schema: PairingAnswer,
       headers: ['Location'],
     },
@@ -171,7 +171,7 @@ export const keyRoutes: Route<Rooms>[] = [
     tag: 'keys',
     summary: 'Deny a request for a key',
     scope: 'admin',
-    success: { status: 200, description: 'It is gone', schema: OperationResult },
+    success: { status: 200, description: 'The request is deleted', schema: OperationResult },
     errors: [404],
     handle({ lab, param }) {
       return json({ success: true, message: `${named(lab.pairing.deny(param('request_id')))} gets no key` })

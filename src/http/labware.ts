@@ -23,7 +23,7 @@ export const labwareRoutes: Route<Rooms>[] = [
     success: {
       status: 200,
       description:
-        'What the runs that are open move, and what stands on the bench; while no topology is loaded, what stood on the last one',
+        'The labware that open runs move, and the labware that stands on the bench; while no topology is loaded, the labware that stood on the last one',
       schema: v.strictObject({ labware: v.array(Whereabouts) }),
     },
     errors: [],

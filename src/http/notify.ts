@@ -48,7 +48,7 @@ export const notifyRoutes = [
     scope: 'admin',
     success: {
       status: 200,
-      description: 'What came of each; answered after ten seconds at most',
+      description: 'The outcome for each receiver; answered after ten seconds at most',
       schema: v.strictObject({ receivers: v.array(v.strictObject({ host: Host, failure: Failure })) }),
     },
     errors: [409],

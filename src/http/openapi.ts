@@ -48,7 +48,7 @@ import { apiVersion } from './version.ts'
 
 /** The body of every error. */
 const ErrorBody = v.strictObject({
-  detail: v.pipe(v.string(), v.description('What happened, to which device or value, and what to do about it')),
+  detail: v.pipe(v.string(), v.description('A sentence: what happened, to which device or value, and what to do about it')),
 })
 
 const named: Record<string, v.GenericSchema> = {

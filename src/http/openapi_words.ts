@@ -14,11 +14,11 @@ export const about = [
 export const tags: Record<Route['tag'], string> = {
   devices: 'The instruments on the bench, and what they can do.',
   teachpoints: 'Named places of a robot. What is answered is on the card.',
-  workflows: 'What can be run, and the places that labware can be at.',
-  runs: 'What runs and what became of it: submissions, executions, threads, manual steps, incidents.',
-  events: 'What happens: polled, or streamed as it happens.',
+  workflows: 'Workflows, and topologies: the positions where labware can be.',
+  runs: 'Runs and their outcomes: submissions, executions, threads, manual steps, incidents.',
+  events: 'Events: polled, or streamed as they happen.',
   simulation: 'Only for simulated instruments: faults to order, and events as the engine would fire them.',
-  keys: 'Who may come in.',
+  keys: 'Keys: who may use the service.',
   system: 'The service itself.',
 }
 

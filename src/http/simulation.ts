@@ -73,7 +73,7 @@ export const simulationRoutes: Route<Rooms>[] = [
     operation_id: 'clearSimulatedFaults',
     tag: 'simulation',
     summary: 'Mend a simulated device',
-    description: 'What was latched stays latched until the device is initialized.',
+    description: 'A latched fault stays until the device is initialized.',
     scope: 'operate',
     success: { status: 200, description: 'Mended', schema: OperationResult },
     errors: [404],
@@ -107,7 +107,7 @@ export const simulationRoutes: Route<Rooms>[] = [
     operation_id: 'clearFaultsOfRun',
     tag: 'simulation',
     summary: 'Mend a simulator of a DEVICE_SIM run',
-    description: 'What its thread met stays as it is until somebody recovers that.',
+    description: 'An error that its thread has met stays until somebody recovers the thread.',
     scope: 'operate',
     success: { status: 200, description: 'Mended', schema: OperationResult },
     errors: [404, 409],
@@ -147,7 +147,7 @@ export const simulationRoutes: Route<Rooms>[] = [
       'Only where every device is simulated. Each event is SIM.load.EMITTED with a counter `n` in its context. A new flow takes the place of the one before.',
     scope: 'operate',
     body: Flow,
-    success: { status: 200, description: 'It flows, or has ended', schema: OperationResult },
+    success: { status: 200, description: 'The events flow, or the flow has ended', schema: OperationResult },
     errors: [400, 404],
     handle({ lab, body }) {
       mustBeSimulated(lab)

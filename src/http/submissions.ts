@@ -45,7 +45,7 @@ export const submissionRoutes: Route<Rooms>[] = [
     body: SubmissionRequest,
     success: {
       status: 202,
-      description: 'It runs; what becomes of it is at `Location`',
+      description: 'The run has begun; its state is at `Location`',
       schema: v.strictObject({
         submission_id: v.string(),
         execution_id: v.string(),

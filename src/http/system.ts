@@ -46,9 +46,9 @@ export const Changes = v.strictObject({
   ),
   at_once: v.pipe(
     v.array(v.string()),
-    v.description('What a reload takes over: `hosts`, `cors.origins`, `limits.…`, devices, a new certificate'),
+    v.description('The changes that a reload takes over: `hosts`, `cors.origins`, `limits.…`, devices, a new certificate'),
   ),
-  needs_restart: v.pipe(v.array(v.string()), v.description('What is taken over at the next start: `listen.port`, `system_id`')),
+  needs_restart: v.pipe(v.array(v.string()), v.description('The changes that need a restart: `listen.port`, `system_id`')),
 })
 
 const Hash = v.pipe(v.string(), v.description('SHA-256 of the hash before it and of the line'))
@@ -62,7 +62,12 @@ export const systemRoutes: Route<Rooms>[] = [
     tag: 'system',
     summary: 'Whether the service is well; needs no key',
     scope: 'public',
-    success: { status: 200, description: 'It serves; 503 with the same body while it starts and stops', schema: Health, also: [503] },
+    success: {
+      status: 200,
+      description: 'The service answers requests; 503 with the same body while it starts and stops',
+      schema: Health,
+      also: [503],
+    },
     errors: [],
     handle({ lab }) {
       const health = lab.health()
@@ -78,7 +83,7 @@ export const systemRoutes: Route<Rooms>[] = [
     scope: 'read',
     success: {
       status: 200,
-      description: 'What runs here',
+      description: 'The service: its version and name',
       schema: v.strictObject({
         version: v.string(),
         api_version: v.string(),
@@ -103,7 +108,7 @@ export const systemRoutes: Route<Rooms>[] = [
     path: '/api/system/time',
     operation_id: 'getTime',
     tag: 'system',
-    summary: 'What time it is here, and how far it can be trusted',
+    summary: 'The time of the service, and how far it can be trusted',
     description: 'Events and records bear this time. A clock that is set by more than a second while the service runs is an incident.',
     scope: 'read',
     success: {
@@ -173,7 +178,7 @@ export const systemRoutes: Route<Rooms>[] = [
     path: '/api/system/audit',
     operation_id: 'getAudit',
     tag: 'system',
-    summary: 'Who did what: the newest requests that changed something or were refused that',
+    summary: 'The audit trail: the newest requests that changed something, or were refused',
     description:
       'A thousand of each at most; in the data folder `audit.jsonl` has more of what was done, and `audit-refused.jsonl` of what was refused. ' +
       'An operation that has begun was done, however it ended, and so was what was answered with 500. `benchd audit verify` follows both chains of hashes.',

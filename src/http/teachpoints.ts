@@ -47,7 +47,7 @@ export const teachpointRoutes: Route<Rooms>[] = [
     operation_id: 'exportTeachpoints',
     tag: 'teachpoints',
     summary: 'Export all teachpoints of a device',
-    description: 'What it answers is what the bulk import takes.',
+    description: 'The answer is what the bulk import takes.',
     scope: 'read',
     success: { status: 200, description: 'All its points', schema: v.strictObject({ device_id: v.string(), teachpoints: Points }) },
     errors: [404],

@@ -39,7 +39,8 @@ export const threadRoutes: Route<Rooms>[] = [
   verb({
     name: 'stop',
     summary: 'Stop a thread',
-    description: 'It ends when what is under way has ended, and its labware stays where it is. Where an error holds it, it is aborted.',
+    description:
+      'The thread ends when its current action has ended, and its labware stays where it is. A thread that an error holds is aborted.',
     tell: (thread) => (thread.stop() ? 'it stops' : 'it is stopping already'),
   }),
   verb({

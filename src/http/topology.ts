@@ -33,7 +33,7 @@ export const topologyRoutes: Route<Rooms>[] = [
     scope: 'read',
     success: {
       status: 200,
-      description: 'Those there are, which of them is loaded, and what could not be taken up',
+      description: 'The topologies, which of them is loaded, and the files that could not be used',
       schema: v.strictObject({
         topologies: v.array(
           v.strictObject({
@@ -84,7 +84,7 @@ export const topologyRoutes: Route<Rooms>[] = [
     tag: 'workflows',
     summary: 'Load a topology',
     description:
-      'One at a time: loading over another is a conflict without `force`. It is loaded again after a restart. Streams of events live on.',
+      'One topology is loaded at a time: loading over another one is a conflict without `force`. The topology is loaded again after a restart. Streams of events go on.',
     scope: 'admin',
     body: v.strictObject({ name: Id, force: Force }),
     success: { status: 200, description: 'Loaded', schema: OperationResult },
@@ -136,7 +136,7 @@ export const topologyRoutes: Route<Rooms>[] = [
       schema: v.strictObject({
         ...OperationResult.entries,
         config_file: Changes.entries.config_file,
-        applied: v.pipe(v.array(v.string()), v.description('What of the configuration was taken over')),
+        applied: v.pipe(v.array(v.string()), v.description('The changes of the configuration that were taken over')),
         needs_restart: Changes.entries.needs_restart,
         faults: Faults,
       }),

@@ -50,7 +50,7 @@ export const workflowRoutes: Route<Rooms>[] = [
     scope: 'read',
     success: {
       status: 200,
-      description: 'Those there are, and what could not be taken up',
+      description: 'The workflows, and the files that could not be used',
       schema: v.strictObject({ workflows: v.array(WorkflowSummary), faults: Faults }),
     },
     errors: [],
@@ -80,7 +80,7 @@ export const workflowRoutes: Route<Rooms>[] = [
     tag: 'workflows',
     summary: 'Create or replace a workflow in its JSON form',
     description:
-      'It is checked first: each fault is answered with its place. On the card when answered. Runs that are open go on as they began.',
+      'The workflow is checked first: each mistake is answered with its place. The workflow is on the card when this answers. Open runs go on as they began.',
     scope: 'admin',
     body: WorkflowBody,
     body_limit: longest,

@@ -24,7 +24,7 @@ export const AuditEntry = v.strictObject({
     v.pipe(
       v.number(),
       v.description(
-        'So many lines before this one were left out: too many requests of one key were refused, or the disk refused the lines',
+        'The number of lines that were left out before this one: too many requests of one key were refused, or the disk refused the lines',
       ),
     ),
   ),
@@ -32,7 +32,7 @@ export const AuditEntry = v.strictObject({
     v.pipe(
       v.number(),
       v.description(
-        'So many requests of this key were alike within ten seconds and are this one line; time and operation are those of the last',
+        'The number of requests of this key that were alike within ten seconds and are this one line; time and operation are those of the last',
       ),
     ),
   ),

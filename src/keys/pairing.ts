@@ -14,7 +14,7 @@ const AppName = v.pipe(
     /^[\p{L}\p{N}][\p{L}\p{M}\p{N} ._()+@-]{0,63}$/u,
     'must be 1 to 64 letters, digits, spaces and . _ ( ) + @ -, and begin with a letter or a digit',
   ),
-  v.description('What the key will be called: 1 to 64 letters, digits, spaces and . _ ( ) + @ -'),
+  v.description('The name of the key: 1 to 64 letters, digits, spaces and . _ ( ) + @ -'),
 )
 
 export const PairingWish = v.strictObject({ app_name: AppName, scope: Scope })

@@ -9,7 +9,10 @@ import { SerialQueue } from '../kit/serial_queue.ts'
 import { Teachpoint } from './teachpoint.ts'
 
 export const Version = v.strictObject({
-  version: v.pipe(v.string(), v.description('What `restore` takes; it is the ETag of the point, and another one for another content')),
+  version: v.pipe(
+    v.string(),
+    v.description('The version that `restore` takes. It is the ETag of the point, and differs for another content'),
+  ),
   at: v.pipe(v.nullable(v.number()), v.description('Unix time of the change; null where it is not known'), v.metadata({ unit: 's' })),
   by: v.pipe(v.nullable(v.string()), v.description('Whose key it was; null where it is not known')),
   point: v.pipe(v.nullable(Teachpoint), v.description('null where the point was deleted')),

@@ -33,7 +33,7 @@ export const DryRun = v.strictObject({
   moves: v.number(),
   actions: v.number(),
   conflict: v.pipe(v.nullable(v.string()), v.description('The first thing that went wrong')),
-  waiting: v.pipe(v.array(Reason), v.description('What each thread waits for that has not ended')),
+  waiting: v.pipe(v.array(Reason), v.description('For each thread that has not ended, what it waits for')),
   devices: v.pipe(
     v.array(v.strictObject({ device: v.string(), busy_s: Seconds, share: v.pipe(v.number(), v.description('Of the makespan')) })),
     v.description('The busiest first'),

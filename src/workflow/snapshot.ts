@@ -40,7 +40,7 @@ export type ShownMove = v.InferOutput<typeof ShownMove>
 
 export const ShownThread = v.strictObject({
   ...ThreadRecord.entries,
-  decisions: v.pipe(v.array(v.picklist(decisions)), v.description('What can be decided about the error that holds it')),
+  decisions: v.pipe(v.array(v.picklist(decisions)), v.description('The possible decisions about the error that holds the thread')),
   retry_on: v.pipe(v.array(v.string()), v.description('The other devices at which RETRY can do the action that an error holds (`on`)')),
   labware: v.pipe(v.nullable(ShownLabware), v.description('null once only its record is kept')),
   position: v.pipe(MaybeText, v.description('Where its labware stands')),
@@ -49,7 +49,10 @@ export const ShownThread = v.strictObject({
   device: v.pipe(MaybeText, v.description('The device it holds')),
   waiting: v.nullable(
     v.strictObject({
-      kind: v.pipe(v.picklist(['reservation', 'peer', 'event', 'operator', 'device']), v.description('Who or what has to do something')),
+      kind: v.pipe(
+        v.picklist(['reservation', 'peer', 'event', 'operator', 'device']),
+        v.description('The person or thing that has to do something'),
+      ),
       what: v.pipe(v.string(), v.description('In words')),
       since: UnixSeconds,
     }),
@@ -84,7 +87,7 @@ export const ExecutionSnapshot = v.strictObject({
   is_live: v.pipe(v.boolean(), v.description('false: this is its record')),
   submissions: v.array(SubmissionRecord),
   groups: v.array(GroupOutcome),
-  threads: v.pipe(v.array(ShownThread), v.description('Those that are open, and the newest of the others: at most a thousand')),
+  threads: v.pipe(v.array(ShownThread), v.description('The open threads, and the newest of the others: at most a thousand')),
   moves: v.pipe(v.array(ShownMove), v.description('Under way')),
   devices: v.pipe(v.array(v.strictObject({ device_id: v.string(), thread_id: v.string() })), v.description('Held by its threads')),
   slots: v.array(ShownSlot),

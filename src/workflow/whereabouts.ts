@@ -22,10 +22,7 @@ export const Whereabouts = v.strictObject({
   thread_id: v.pipe(MaybeText, v.description('null for what just stands there')),
   thread_name: MaybeText,
   left_by: v.pipe(MaybeText, v.description('The run that moved it last; null while a thread moves it, and where that is not known')),
-  remedy: v.pipe(
-    MaybeText,
-    v.description('What a person does about labware that no thread moves, with the command; null while a thread moves it'),
-  ),
+  remedy: v.pipe(MaybeText, v.description('The remedy for labware that no thread moves, with the command; null while a thread moves it')),
 })
 export type Whereabouts = v.InferOutput<typeof Whereabouts>
 

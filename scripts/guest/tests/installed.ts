@@ -2,8 +2,9 @@
 // Its tests are one story and run in this order. What they are about: service-test.sh.
 
 import assert from 'node:assert/strict'
-import { execFile, execFileSync } from 'node:child_process'
+import { execFile, execFileSync, spawn } from 'node:child_process'
 import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { basename } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -48,20 +49,63 @@ async function shaking(): Promise<void> {
   await until('the pin is on', () => chip.level(enable) === 0, slow_ms)
 }
 
-test('the package is installed without a network, and the service is ready when dpkg is', async (t) => {
+test('the README leads from the package to the first shake, without a network, and the service is ready when apt is', async (t) => {
+  const [, section = ''] = /^## On a Raspberry Pi\n(.*?)^## /ms.exec(readFileSync('/project/README.md', 'utf8')) ?? []
+  const [, block = ''] = /```sh\n(.*?)```/s.exec(section) ?? []
+  const [install = '', init = '', ...others] = block.trim().split('\n')
   const from = performance.now()
-  const said = await dpkg('--install', firstPackage)
+  mkdirSync('/root/copied')
+  copyFileSync(firstPackage, `/root/copied/${basename(firstPackage)}`)
+  const said = await typed(install)
   t.diagnostic(`installed and started in ${((performance.now() - from) / 1000).toFixed(1)} s`)
-  assert.match(said, /benchd is running: http:/)
+  assert.match(said, /benchd is running: http:[\s\S]*sudo benchd init/)
   assert.equal(property('ActiveState'), 'active')
   assert.deepEqual(await service('GET', '/api/devices'), { devices: [] })
   const { status } = await service<{ status: string }>('GET', '/health')
   assert.equal(status, 'ok')
   assert.equal(execFileSync('systemctl', ['is-enabled', 'benchd'], { encoding: 'utf8' }).trim(), 'enabled')
+
+  // At its own pace: a run of ten seconds that ends sooner is a fault.
+  const simulator = await instrumentAt(t, farEnd, bioshake, { model: '3000-T elm', acceleration: null }, 1)
+  assert.match(await answered(init, (question) => (question.includes(adapter) ? 'bioshake' : '')), /devices shaker-1[\s\S]*: bk_/)
+  await until('it is connected', async () => (await device('shaker-1')).state !== 'disconnected', slow_ms)
+  assert.equal(others.length, 3)
+  for (const command of others.slice(0, -1)) await typed(command)
+  const shaken = typed(others.at(-1)!)
+  await until('it shakes', () => simulator.world.moving, slow_ms)
+  await shaken
+  await benchd('devices', 'remove', 'shaker-1')
+
   api_key = (await benchd('key', 'create', '--name', 'laptop', '--scope', 'operate')).stdout.trim()
   const answer = await fetch('http://127.0.0.1:8520/api/devices', { headers: { 'X-API-Key': api_key } })
   assert.equal(answer.status, 200)
 })
+
+/** A line of the README, in the folder of the copied package. Who is root here needs no sudo. */
+async function typed(line: string): Promise<string> {
+  const env = { ...process.env, LC_ALL: 'C', DEBIAN_FRONTEND: 'noninteractive' }
+  const options = { cwd: '/root/copied', env }
+  const { stdout, stderr } = await run('bash', ['-c', `sudo() { "$@"; }\n${line}`], options).catch(
+    (error: { stdout: string; stderr: string }) => {
+      throw new Error(`${line}\n${error.stdout}${error.stderr}`)
+    },
+  )
+  return stdout + stderr
+}
+
+/** A line of the README at a terminal, where somebody answers each question. */
+async function answered(line: string, answer: (question: string) => string): Promise<string> {
+  const child = spawn('script', ['-qec', line.replace('sudo ', ''), '/dev/null'], { stdio: ['pipe', 'pipe', 'inherit'] })
+  let [shown, read] = ['', 0]
+  for await (const part of child.stdout) {
+    shown += part
+    for (let end = shown.indexOf('leave it out: ', read); end >= 0; end = shown.indexOf('leave it out: ', read)) {
+      child.stdin.write(`${answer(shown.slice(read, end))}\n`)
+      read = end + 'leave it out: '.length
+    }
+  }
+  return shown
+}
 
 test('a member of the group needs no key, and nobody else gets in', async () => {
   const gid = execFileSync('getent', ['group', 'benchd'], { encoding: 'utf8' }).split(':')[2]!
@@ -123,7 +167,7 @@ test('systemctl reload takes over what it can, says so in the journal, and refus
   writeFileSync(path, before)
 })
 
-test('it reaches pins, I2C, a USB adapter and pseudo-terminals under its own hardening, and nothing else', async (t) => {
+test('it reaches pins, I2C, a USB adapter and pseudo-terminals under its own hardening, and nothing else', async () => {
   chip = new GpioChip('pinctrl-bcm2711', 58)
   chip.pull(enable, 'up')
   chip.pull(lid, 'down')
@@ -134,7 +178,6 @@ test('it reaches pins, I2C, a USB adapter and pseudo-terminals under its own har
   }
   const devices = [
     { device_id: 'shaker-1', driver: 'gpio_shaker', transport: { kind: 'pins' }, settings },
-    { device_id: 'shaker-2', driver: 'bioshake', transport: { kind: 'serial', path: adapter } },
     { device_id: 'arm-1', driver: 'external' },
   ]
   writeFileSync('/etc/benchd/config.json', JSON.stringify({ format: 1, devices }))
@@ -148,7 +191,6 @@ test('it reaches pins, I2C, a USB adapter and pseudo-terminals under its own har
     `[Service]\nExecStartPre=/usr/bin/node ${probe} /dev/i2c-${bus} /dev/${chip.name} ${adapter} /dev/ptmx /dev/ttyS4 /dev/kmsg /dev/vda /etc/open-to-all /usr/lib/benchd/package.json\n`,
   )
   await systemctl('daemon-reload')
-  const simulator = await instrumentAt(t, farEnd, bioshake, { model: '3000-T elm', acceleration: null })
   await systemctl('restart', 'benchd')
   assert.deepEqual(JSON.parse(readFileSync('/var/lib/benchd/probe.json', 'utf8')), {
     [`/dev/i2c-${bus}`]: 'opened',
@@ -164,20 +206,6 @@ test('it reaches pins, I2C, a USB adapter and pseudo-terminals under its own har
   rmSync('/etc/systemd/system/benchd.service.d', { recursive: true })
   await systemctl('daemon-reload')
 
-  // Its far end is a program in this guest, and answers as fast as that lets it.
-  await until(
-    'the USB shaker is ready',
-    () =>
-      call('shaker-2', 'initialize').then(
-        () => true,
-        () => false,
-      ),
-    slow_ms,
-  )
-  await call('shaker-2', 'lock_plate')
-  const shaken = call('shaker-2', 'shake', { speed: 500, duration: 1 })
-  await until('it shakes', () => simulator.world.moving, slow_ms)
-  await shaken
   await shaking()
   await call('shaker-1', 'stop')
   await until('the pin is off', () => chip.level(enable) === 1, slow_ms)

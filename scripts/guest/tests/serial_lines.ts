@@ -29,15 +29,16 @@ export function reading(line: Line): { text: string } {
   return read
 }
 
-/** Puts the driver's simulator at the end of a cable. */
+/** Puts the driver's simulator at the end of a cable. Its time passes `pace` times as fast as that of the driver. */
 export async function instrumentAt<Settings>(
   t: TestContext,
   path: string,
   driver: Driver<Settings>,
   settings: NoInfer<Settings>,
+  pace = 5,
 ): Promise<Simulator> {
   const far = await opened(t, path, driver.serial)
-  const simulator = driver.simulate({ clock: scaled(systemClock, 5), settings, send: (bytes) => far.write(bytes) })
+  const simulator = driver.simulate({ clock: scaled(systemClock, pace), settings, send: (bytes) => far.write(bytes) })
   far.onBytes((bytes) => simulator.receive(bytes))
   t.after(() => simulator.powerOff())
   return simulator

@@ -23,7 +23,7 @@ const fileOptions = {
 const deviceOptions = {
   driver: { type: 'string', value: 'DRIVER', help: 'Its driver: bioshake, a4s, … or external' },
   port: { type: 'string', value: 'PORT', help: 'A path below /dev/serial/by-id, or: tcp://HOST:PORT, simulated, pins' },
-  name: { type: 'string', value: 'NAME', help: 'What people call it' },
+  name: { type: 'string', value: 'NAME', help: 'The name that people use' },
   set: { type: 'string', value: 'KEY=VALUE', multiple: true, help: 'A setting of its driver, as model="3000-T elm" or pins.lid.bcm=27' },
 } as const
 

@@ -15,7 +15,7 @@ const devicesLock = command({
   summary: 'Keep a device for this key for a while, or renew that: others are refused, but for readings and a stop',
   operands: ['ID'],
   options: {
-    note: { type: 'string', value: 'TEXT', help: 'What for' },
+    note: { type: 'string', value: 'TEXT', help: 'The purpose' },
     ttl: { type: 'string', value: 'S', help: 'Seconds after which it ends by itself; default 3600' },
     owner: { type: 'string', value: 'WHO', help: 'The name that others see; default you, at this machine' },
     ...overrideOption,

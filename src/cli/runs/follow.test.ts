@@ -26,12 +26,13 @@ async function following(t: Test, pages: readonly (readonly string[])[]) {
 }
 
 function threadEvent(status: string) {
-  return { timestamp: 1, entity_type: 'THREAD', status, context: { thread_name: 'plate' } }
+  const last_error = status === 'PAUSED' ? 'sealer-1 was stopped: POST /api/devices/sealer-1/initialize' : null
+  return { timestamp: 1, entity_type: 'THREAD', status, context: { thread_name: 'plate', last_error } }
 }
 
-test('what happened until a run stood is printed before that it stands', async (t) => {
+test('what happened until a run stood is printed before that it stands, with commands in place of routes', async (t) => {
   const { code, stdout, stderr } = await following(t, [['MOVING'], [], ['PAUSED'], []])
   t.equal(code, 6)
-  t.match(stdout, /plate {2}MOVING\n.*plate {2}PAUSED\n$/)
+  t.match(stdout, /plate {2}MOVING\n.*plate {2}PAUSED {2}sealer-1 was stopped: benchd devices init sealer-1\n$/)
   t.match(stderr, /^benchd: the run stands: plate: sealer-1 reports error 12; what to do: benchd runs why 7b1c2d3e; .*\n$/)
 })

@@ -99,12 +99,17 @@ type Shown = Readonly<Record<string, string | null | undefined>>
 function line({ timestamp, entity_type, status, context }: RuntimeEvent): string | undefined {
   const its = context as Shown
   const words = {
-    THREAD: () => [its.thread_name, status, its.last_error],
+    THREAD: () => [its.thread_name, status, typed(its.last_error)],
     ACTION: () => [its.thread_name, its.action_name ?? 'move', status],
     CUSTOM: () => ['event', its.event_name, its.value],
     OPERATOR: () => ['operator', its.instruction, `confirm with: benchd runs confirm ${its.step_id}`],
-    INCIDENT: () => ['incident', its.category, its.message],
+    INCIDENT: () => ['incident', its.category, typed(its.message)],
     EXECUTION: () => ['execution', status, its.reason],
   }[entity_type]
   return words && [new Date(timestamp * 1000).toISOString().slice(11, 23), ...words().filter(Boolean)].join('  ')
+}
+
+/** With commands in place of routes. */
+function typed(sentence: string | null | undefined): string | null | undefined {
+  return sentence && atShell(sentence)
 }

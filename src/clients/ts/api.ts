@@ -368,7 +368,7 @@ export type Operations = {
   getHealth: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: GetHealthResponse }
   /** Versions and the id of this system */
   getSystem: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: GetSystemResponse }
-  /** What time it is here, and how far it can be trusted */
+  /** The time of the service, and how far it can be trusted */
   getTime: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: GetTimeResponse }
   /** Which key this is, and what it may */
   whoAmI: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: WhoAmIResponse }
@@ -376,7 +376,7 @@ export type Operations = {
   getSystemChanges: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: GetSystemChangesResponse }
   /** List the serial ports, what is plugged in there, and which device is on it */
   listPorts: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: ListPortsResponse }
-  /** Who did what: the newest requests that changed something or were refused that */
+  /** The audit trail: the newest requests that changed something, or were refused */
   getAudit: { path: Record<string, never>; query: { limit?: number; outcome?: 'done' | 'refused' }; body: undefined; answer: GetAuditResponse }
   /** Check this computer, with what to do about each thing that is not well */
   examineSystem: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: ExamineSystemResponse }

@@ -50,7 +50,7 @@ export type TopologyInput = v.InferInput<typeof TopologyDocument>
 const Given = v.union([v.strictObject({ variable: Name }), v.string(), v.number(), v.boolean(), v.null()])
 
 const AnyAction = {
-  name: v.pipe(v.optional(Id), v.description('What it is called in events, and by an operator; the operation, if not said')),
+  name: v.pipe(v.optional(Id), v.description('The name in events, and for an operator; default: the operation')),
   on_failure: v.pipe(
     v.optional(v.picklist(['PAUSE', 'ABORT']), 'PAUSE'),
     v.description('Of the body of the action alone, not of the way to its device: wait for a decision, or let the run fail'),
@@ -60,7 +60,10 @@ const AnyAction = {
 const OnDevice = {
   ...AnyAction,
   on: v.pipe(Id, v.description('A device, or a pool of which one is taken')),
-  labware: v.pipe(v.optional(v.array(Id)), v.description('What must be there before it begins; the labware of the thread, if not said')),
+  labware: v.pipe(
+    v.optional(v.array(Id)),
+    v.description('The labware that must be there before the action begins; default: the labware of the thread'),
+  ),
   sites: v.pipe(v.optional(v.record(Id, Count), {}), v.description('On which site of the device a labware is put')),
   tips: v.pipe(v.optional(v.record(Id, Count), {}), v.description('How many tips it uses of a rack')),
   max_wait_after: v.pipe(
@@ -73,7 +76,7 @@ const OnDevice = {
       'How long, once the device is held and the labware of its owner is there, the others may take to come; for ever, if not said',
     ),
   ),
-  seconds: v.pipe(v.optional(Seconds), v.description('What it takes, where it is simulated without a driver')),
+  seconds: v.pipe(v.optional(Seconds), v.description('The time that the action takes where it is simulated without a driver')),
 }
 
 /** One operation of a device. */
@@ -88,7 +91,7 @@ const Do = v.strictObject({
 
 const Emit = v.strictObject({
   emit: v.pipe(Name, v.description('A custom event: those who wait for this name go on')),
-  value: v.pipe(v.optional(v.nullable(v.string()), null), v.description('What a branch goes by')),
+  value: v.pipe(v.optional(v.nullable(v.string()), null), v.description('The value by which a branch chooses')),
   data: v.optional(v.record(v.string(), v.unknown()), {}),
   ...AnyAction,
 })
@@ -99,7 +102,7 @@ const Wait = {
 }
 
 const Instruct = v.strictObject({
-  instruct: v.pipe(v.string(), v.minLength(1), v.maxLength(2000), v.description('What the operator is to do')),
+  instruct: v.pipe(v.string(), v.minLength(1), v.maxLength(2000), v.description('The instruction for the operator')),
   timeout: v.pipe(v.optional(Seconds, 0), v.description('0 waits for ever')),
   ...AnyAction,
 })
@@ -155,7 +158,7 @@ export type Step = { name?: string | undefined } & (
 )
 
 function stepWith(action: v.GenericSchema<unknown, Action>) {
-  const name = v.pipe(v.optional(Id), v.description('What an operator calls it; its first word, if not said'))
+  const name = v.pipe(v.optional(Id), v.description('The name by which an operator calls it; default: its first word'))
   const step: v.LazySchema<v.GenericSchema<unknown, Step>> = whicheverHas<v.GenericSchema<unknown, Step>>('a step', () => ({
     method: v.strictObject({ name, method: v.pipe(Id, v.description('Does this method, and owns it')) }),
     action: v.strictObject({ name, action }),

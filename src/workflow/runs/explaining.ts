@@ -43,8 +43,8 @@ export const Blocker = v.strictObject({
   thread_id: v.nullable(v.string()),
   thread_name: v.nullable(v.string()),
   device_id: v.nullable(v.string()),
-  message: v.pipe(v.string(), v.description('What stands in the way')),
-  remedy: v.pipe(v.string(), v.description('What to do about it')),
+  message: v.pipe(v.string(), v.description('The obstacle, in a sentence')),
+  remedy: v.pipe(v.string(), v.description('The remedy, in a sentence')),
   since_s: Since,
 })
 export type Blocker = v.InferOutput<typeof Blocker>
@@ -108,7 +108,7 @@ const blockerOfFault = {
     kind: 'device_fault',
     device_id,
     message: `${device_id} has a fault: ${error}`,
-    remedy: `see to it, then initialize ${device_id}`,
+    remedy: `remove the cause, then initialize ${device_id}`,
     since_s: passed(execution.now() - since),
   }),
   simulator: ({ device_id, error, since }: LatchedFault, execution: Execution): Blocker => ({
