@@ -164,7 +164,7 @@ export const Capabilities = v.strictObject({
     v.strictObject({
       name: v.string(),
       method: v.picklist(['GET', 'POST']),
-      summary: v.optional(v.pipe(v.string(), v.description('What it does, where a program stands behind the device and says so'))),
+      summary: v.optional(v.pipe(v.string(), v.description('The purpose of the operation, where a program behind the device tells it'))),
       params: v.pipe(v.record(v.string(), v.unknown()), v.description('JSON Schema of the body')),
       typical_seconds: v.number(),
       max_seconds: v.number(),
