@@ -127,7 +127,7 @@ export const DeviceInfo = v.strictObject({
   ),
   last_operation: v.nullable(OperationRecord),
   fault: v.nullable(Fault),
-  stopped: v.pipe(v.nullable(Stopped), v.description('Who stopped it and when; null unless a stop is latched')),
+  stopped: v.pipe(v.nullable(Stopped), v.description('The caller who stopped the device, and when; null unless a stop is latched')),
   heard_at: v.pipe(
     v.nullable(UnixSeconds),
     v.description('When the instrument last answered, in whole seconds; null before it has, and where no words go over a wire'),

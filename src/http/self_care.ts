@@ -17,7 +17,7 @@ const Finding = v.strictObject({
   check: v.string(),
   level: v.picklist(levels),
   finding: v.string(),
-  fix: v.optional(v.pipe(v.string(), v.description('What to do about it'))),
+  fix: v.optional(v.pipe(v.string(), v.description('The remedy, in a sentence'))),
 })
 
 export const selfCareRoutes: Route<Rooms>[] = [
@@ -48,7 +48,7 @@ export const selfCareRoutes: Route<Rooms>[] = [
     operation_id: 'getConfig',
     tag: 'system',
     summary: 'Get the configuration in force, with every default, and without secrets',
-    description: 'What the file says may differ until a reload: `GET /api/system/changes` tells.',
+    description: 'The file may say otherwise until a reload: `GET /api/system/changes` tells.',
     scope: 'admin',
     success: { status: 200, description: 'The members of the configuration file', schema: v.record(v.string(), v.unknown()) },
     errors: [],

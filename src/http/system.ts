@@ -88,7 +88,7 @@ export const systemRoutes: Route<Rooms>[] = [
         version: v.string(),
         api_version: v.string(),
         system_id: v.string(),
-        time_scale: v.pipe(v.number(), v.description('So many seconds of a simulated instrument go by in one; 1 on a real bench')),
+        time_scale: v.pipe(v.number(), v.description('How many seconds of a simulated instrument pass in one; 1 on a real bench')),
         tls_fingerprint: v.pipe(Text, v.description('SHA-256 of the certificate; null without TLS')),
       }),
     },
