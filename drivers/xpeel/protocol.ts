@@ -37,7 +37,7 @@ export function readyCodes(line: string): number[] | undefined {
 
 /** Whether a line may be the version. How the peeler words it is not known, so any line that is none of its other words may be. */
 export function isVersion(line: string): boolean {
-  return !/^\*(ack|ready|tape|manual|setup|poweron|homing|xpeel)/.test(line)
+  return !/^\*(ack|ready|tape|seal|manual|setup|poweron|homing|xpeel)/.test(line)
 }
 
 /** Whether a line says that the peeler was switched on, or restarted itself. */

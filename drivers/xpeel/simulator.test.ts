@@ -48,6 +48,15 @@ test('the tape is told without an acknowledgement, and is unknown before the fir
   t.equal(await ask('*tapeleft'), '*tape:29,29\r\n*ready:00,00,00\r\n')
 })
 
+test('the threshold of its seal sensor is told, and set by three digits', async (t) => {
+  const { ask } = switchedOn()
+  const [, before] = /^\*ack\r\n\*seal:(\d{3})\r\n\*ready:00,00,00\r\n$/.exec(await ask('*sealstat')) ?? []
+  t.match(before, /./)
+  for (const word of ['higher', 'lower']) t.equal(await ask(`*seal${word}:120`), '*ack\r\n*seal:120\r\n*ready:00,00,00\r\n')
+  t.equal(await ask('*sealstat'), '*ack\r\n*seal:120\r\n*ready:00,00,00\r\n')
+  t.equal(await ask('*sealhigher:12'), '*ready:05,00,00\r\n')
+})
+
 test('a restart says what it says when it is switched on', async (t) => {
   const { ask } = switchedOn()
   t.equal(await ask('*restart', 7000), '*ack\r\n*poweron\r\n*homing\r\n*ready:00,00,00\r\n')

@@ -60,9 +60,12 @@ class Peeler extends Mounted<InstrumentEnd<unknown>> implements SimulatedXPeel {
     '*moveup': () => this.#acknowledged(() => this.#moves(step_ms, () => {})),
     '*movedown': () => this.#acknowledged(() => this.#moves(elevator_ms, () => {})),
     '*movespool': () => this.#acknowledged(() => this.#moves(step_ms, () => {})),
+    '*sealstat': () => this.#acknowledged(() => this.#tellThreshold()),
     '*platecheck:y': () => this.#acknowledged(() => this.#ready()),
     '*platecheck:n': () => this.#acknowledged(() => this.#ready()),
   }
+  /** Of its seal sensor, as the peeler writes it. */
+  #threshold = '500'
   #jammed = false
   #coverOpen = false
   #codes: number[] = []
@@ -123,8 +126,16 @@ class Peeler extends Mounted<InstrumentEnd<unknown>> implements SimulatedXPeel {
 
   #obey(line: string): void {
     const [, set, adhere] = /^\*xpeel:([1-9])([1-4])$/.exec(line) ?? []
+    const [, threshold] = /^\*seal(?:higher|lower):(\d{3})$/.exec(line) ?? []
     if (set && adhere) this.#acknowledged(() => this.#peel(Number(set), Number(adhere)))
+    else if (threshold) this.#acknowledged(() => this.#tellThreshold(threshold))
     else (this.#words[line] ?? (() => this.#refuse()))()
+  }
+
+  #tellThreshold(threshold = this.#threshold): void {
+    this.#threshold = threshold
+    this.#port.say(`*seal:${threshold}`)
+    this.#ready()
   }
 
   #refuse(): void {

@@ -18,6 +18,8 @@ const turns = 4
 const settle_ms = 300
 /** Between two stops, by chance half of it more or less: what the one before left to do is done, and no rhythm is met. */
 const pause_ms = 40
+/** A line counts as quiet when nothing was written for so long. */
+const quiet_ms = 100
 
 type Case = { what: string; beside: Beside; streams?: boolean; flooded?: boolean }
 
@@ -61,7 +63,7 @@ export const estop = bench({
           found.theirs.push(...(await turn(theirs, its)))
           found.ours.push(...(await turn(ours, its)))
         }
-        rows.push(...rowsOf(its.what, found))
+        rows.push(...rowsOf(its.what, found, its.what === 'all of it' ? 15 : 100))
       }
       return rows
     } finally {
@@ -70,33 +72,40 @@ export const estop = bench({
   },
 })
 
-/** Each driver on a line of its own that is quiet: the bytes of the stop are the first that come. */
+/**
+ * Each driver on a line of its own that is quiet: the bytes of the stop are the first that come. The two take turns at each stop, so that
+ * the load of the computer is the same for both.
+ */
 export const estopDrivers = bench({
   name: 'estop-drivers',
   summary: 'stop of every driver with a serial line that is quiet: from the request to the first byte',
+  limit: 'node:http',
   options: { stops: 100, only: '' },
   async run({ stops, only }) {
     const rows: Row[] = []
     for (const name of driverNames.filter((name) => name.includes(only))) {
       if (isOnPins(await drivers[name]())) continue
-      const end = await farEnd('stoppable', name)
+      const [ours, theirs] = [await farEnd('stoppable', name), await farEnd('raw_stoppable', name)]
       try {
-        const times: number[] = []
-        while (times.length < stops) {
-          times.push(await end.stopped())
-          await sleep(pause_ms * (0.5 + Math.random()))
+        const found: Found = { ours: [], theirs: [] }
+        while (found.ours.length < stops) {
+          for (const [end, times] of [[theirs, found.theirs] as const, [ours, found.ours] as const]) {
+            await end.quiet()
+            times.push(await end.stopped())
+            await sleep(pause_ms * (0.5 + Math.random()))
+          }
         }
-        rows.push({ what: `${name}, p50`, unit: 'ms', value: percentile(times, 0.5) })
-        rows.push({ what: `${name}, p99`, unit: 'ms', value: percentile(times, 0.99), target: { of: 'value', most: 10, wall: true } })
+        rows.push(...rowsOf(name, found, 10))
       } finally {
-        await end.end()
+        for (const { end } of [ours, theirs]) await end()
       }
     }
     return rows
   },
 })
 
-type FarEnd = { server: Child<Stoppable>; stopped(): Promise<number>; end(): Promise<void> }
+/** `quiet` resolves when the server has written nothing for a while: what the stop before led to is over. */
+type FarEnd = { server: Child<Stoppable>; quiet(): Promise<void>; stopped(): Promise<number>; end(): Promise<void> }
 
 /** A server and the instrument that it talks to; `stopped` presses stop and answers after how many milliseconds that arrived. */
 async function farEnd(kind: 'stoppable' | 'raw_stoppable', name: DriverName = 'bioshake'): Promise<FarEnd> {
@@ -109,8 +118,10 @@ async function farEnd(kind: 'stoppable' | 'raw_stoppable', name: DriverName = 'b
     send: (bytes) => pty.write(bytes),
   })
   let arrived = (_at: number) => {}
+  let heardAt = Number.NEGATIVE_INFINITY
   pty.onBytes((bytes) => {
     const at = performance.now()
+    heardAt = at
     if (name !== 'bioshake' || Buffer.from(bytes).includes('shakeEmergencyOff')) arrived(at)
     simulator.receive(bytes)
   })
@@ -118,6 +129,9 @@ async function farEnd(kind: 'stoppable' | 'raw_stoppable', name: DriverName = 'b
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   return {
     server,
+    async quiet() {
+      while (performance.now() - heardAt < quiet_ms) await sleep(quiet_ms / 4)
+    },
     async stopped() {
       const arrival = new Promise<number>((resolve) => {
         arrived = resolve
@@ -159,9 +173,9 @@ function press({ port, key, path }: Stoppable, agent: Agent): Promise<string> {
 
 type Found = { ours: number[]; theirs: number[] }
 
-function rowsOf(what: string, found: Found): Row[] {
+/** `most` is the longest that a stop may take, in milliseconds. */
+function rowsOf(what: string, found: Found, most: number): Row[] {
   const [p50, limit] = [percentile(found.ours, 0.5), percentile(found.theirs, 0.5)]
-  const most = what === 'all of it' ? 15 : 100
   return [
     { what: `${what}, p50`, unit: 'ms', value: p50, limit, ratio: p50 / limit, target: { of: 'ratio', most: 1.5, wall: true } },
     {
