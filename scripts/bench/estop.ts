@@ -63,7 +63,7 @@ export const estop = bench({
           found.theirs.push(...(await turn(theirs, its)))
           found.ours.push(...(await turn(ours, its)))
         }
-        rows.push(...rowsOf(its.what, found, its.what === 'all of it' ? 15 : 100))
+        rows.push(...rowsOf(its.what, found, { p99_ms: its.what === 'all of it' ? 15 : 100, ratio: 1.5 }))
       }
       return rows
     } finally {
@@ -95,7 +95,7 @@ export const estopDrivers = bench({
             await sleep(pause_ms * (0.5 + Math.random()))
           }
         }
-        rows.push(...rowsOf(name, found, 10))
+        rows.push(...rowsOf(name, found, { p99_ms: 10 }))
       } finally {
         for (const { end } of [ours, theirs]) await end()
       }
@@ -173,17 +173,23 @@ function press({ port, key, path }: Stoppable, agent: Agent): Promise<string> {
 
 type Found = { ours: number[]; theirs: number[] }
 
-/** `most` is the longest that a stop may take, in milliseconds. */
-function rowsOf(what: string, found: Found, most: number): Row[] {
+function rowsOf(what: string, found: Found, most: { p99_ms: number; ratio?: number }): Row[] {
   const [p50, limit] = [percentile(found.ours, 0.5), percentile(found.theirs, 0.5)]
   return [
-    { what: `${what}, p50`, unit: 'ms', value: p50, limit, ratio: p50 / limit, target: { of: 'ratio', most: 1.5, wall: true } },
+    {
+      what: `${what}, p50`,
+      unit: 'ms',
+      value: p50,
+      limit,
+      ratio: p50 / limit,
+      ...(most.ratio && { target: { of: 'ratio', most: most.ratio, wall: true } }),
+    },
     {
       what: `${what}, p99`,
       unit: 'ms',
       value: percentile(found.ours, 0.99),
       limit: percentile(found.theirs, 0.99),
-      target: { of: 'value', most, wall: true },
+      target: { of: 'value', most: most.p99_ms, wall: true },
     },
   ]
 }

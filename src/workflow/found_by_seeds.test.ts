@@ -167,3 +167,8 @@ test('nothing is kept for a thread that waits for the transporter of a held one'
   const { missed } = await leaveAlone(4266)
   t.same(missed, [])
 })
+
+test('a route that waits for a held thread holds up no other route', async (t) => {
+  const { missed } = await leaveAlone(12575)
+  t.same(missed, [])
+})

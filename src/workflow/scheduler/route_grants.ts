@@ -10,14 +10,17 @@ export class RouteGrants {
   readonly #occupancy: Occupancy
   /** Route requests to be looked at again. */
   readonly #fresh: RouteGrant[] = []
-  /** Route requests with labware at rest in their way, and those whose device is at work. */
+  /** Route requests with labware in their way that rests or is held, and those whose device is at work. */
   readonly #stalled = new Set<RouteGrant>()
   readonly #calls: { withdraw(routeGrant: RouteGrant): void; explain(routeGrant: RouteGrant): Obstacle[] }
+  readonly #isHeldUp: (claimant: Claimant) => boolean
   #count = 0
 
-  constructor(occupancy: Occupancy, withdraw: (routeGrant: RouteGrant) => void) {
+  /** `isHeldUp` tells whether labware of the claimant that has a route stands all the same. */
+  constructor(occupancy: Occupancy, calls: { withdraw(routeGrant: RouteGrant): void; isHeldUp(claimant: Claimant): boolean }) {
     this.#occupancy = occupancy
-    this.#calls = { withdraw, explain: (routeGrant) => this.#explain(routeGrant) }
+    this.#isHeldUp = calls.isHeldUp
+    this.#calls = { withdraw: calls.withdraw, explain: (routeGrant) => this.#explain(routeGrant) }
   }
 
   /** Requests the route to a position that is reserved for the claimant. Threads that are `isPressed` for time go before others. */
@@ -44,6 +47,12 @@ export class RouteGrants {
     this.#lead(routeGrant, route)
     this.#refresh(routeGrant)
     return routeGrant
+  }
+
+  /** Looks again at all requests: somebody is held, or waits for a transporter of somebody who is. */
+  refreshAll(): void {
+    for (const { routeGrants } of this.#occupancy.claimants.values())
+      for (const routeGrant of routeGrants) if (routeGrant.state === 'waiting') this.#refresh(routeGrant)
   }
 
   #refresh(routeGrant: RouteGrant): void {
@@ -80,10 +89,11 @@ export class RouteGrants {
   }
 
   #attempt(routeGrant: RouteGrant): boolean {
-    if (isStalled(routeGrant)) this.#evade(routeGrant)
-    if (isHeldBack(routeGrant)) this.#stalled.add(routeGrant)
+    if (this.#isStalled(routeGrant)) this.#evade(routeGrant)
+    if (this.#isHeldBack(routeGrant)) this.#stalled.add(routeGrant)
     else this.#stalled.delete(routeGrant)
-    const isOpen = !isShut(routeGrant) && routeGrant.passages.every((zone) => isPassable(zone, routeGrant) && firstOf(zone) === routeGrant)
+    const isOpen =
+      !isShut(routeGrant) && routeGrant.passages.every((zone) => isPassable(zone, routeGrant) && this.#firstOf(zone) === routeGrant)
     if (isOpen) this.#grant(routeGrant)
     return isOpen
   }
@@ -91,7 +101,7 @@ export class RouteGrants {
   #evade(routeGrant: RouteGrant): void {
     const isClosed = (position: string) => {
       const zone = this.#occupancy.zone(position)
-      return restsFor(zone, routeGrant) || (zone.reservedFor !== null && zone.reservedFor !== routeGrant.claimant && !zone.isPassage)
+      return this.#isBlocked(zone, routeGrant) || (zone.reservedFor !== null && zone.reservedFor !== routeGrant.claimant && !zone.isPassage)
     }
     const detour = this.#occupancy.graph.detour(routeGrant.placement.position, routeGrant.to, isClosed)
     if (detour) this.#lead(routeGrant, detour)
@@ -145,7 +155,7 @@ export class RouteGrants {
     for (const zone of routeGrant.passages) {
       if (zone.placement && zone.placement !== routeGrant.placement) visit('corridor', zone.placement.claimant, zone.placement)
       if (zone.reservedFor && zone.reservedFor !== routeGrant.claimant) visit('corridor', zone.reservedFor, null)
-      const first = firstOf(zone)
+      const first = this.#firstOf(zone)
       if (first && first !== routeGrant) visit('corridor', first.claimant, null)
     }
     const { placement, target } = routeGrant
@@ -161,29 +171,36 @@ export class RouteGrants {
     })
     return obstacles
   }
+
+  /** The first in the queue of a zone. A request that waits for labware which does not move, or for a device, holds up no others. */
+  #firstOf(zone: Zone): RouteGrant | undefined {
+    for (const routeGrant of zone.passers) if (!this.#isHeldBack(routeGrant)) return routeGrant
+    return undefined
+  }
+
+  #isHeldBack(routeGrant: RouteGrant): boolean {
+    return isShut(routeGrant) || this.#isStalled(routeGrant)
+  }
+
+  #isStalled(routeGrant: RouteGrant): boolean {
+    return routeGrant.passages.some((zone) => this.#isBlocked(zone, routeGrant))
+  }
+
+  /** Whether labware rests there, or the zone is kept for labware under way that is held. */
+  #isBlocked(zone: Zone, routeGrant: RouteGrant): boolean {
+    if (restsFor(zone, routeGrant)) return true
+    const { placement, reservedFor } = zone
+    return [placement?.claimant, reservedFor].some((other) => other && other !== routeGrant.claimant && this.#isHeldUp(other))
+  }
 }
 
 function isPassable(zone: Zone, { placement, claimant }: RouteGrant): boolean {
   return (!zone.placement || zone.placement === placement) && (!zone.reservedFor || zone.reservedFor === claimant)
 }
 
-/** The first in the queue of a zone. A request that waits for labware at rest, or for a device, holds up no others. */
-function firstOf(zone: Zone): RouteGrant | undefined {
-  for (const routeGrant of zone.passers) if (!isHeldBack(routeGrant)) return routeGrant
-  return undefined
-}
-
-function isHeldBack(routeGrant: RouteGrant): boolean {
-  return isShut(routeGrant) || isStalled(routeGrant)
-}
-
 /** Whether it begins or ends in a device into which no arm may reach now. */
 function isShut({ placement, target }: RouteGrant): boolean {
   return placement.zone.device?.isShut === true || target.device?.isShut === true
-}
-
-function isStalled(routeGrant: RouteGrant): boolean {
-  return routeGrant.passages.some((zone) => restsFor(zone, routeGrant))
 }
 
 function restsFor({ placement }: Zone, routeGrant: RouteGrant): boolean {

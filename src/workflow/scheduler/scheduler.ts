@@ -44,9 +44,12 @@ export class Scheduler {
       avoidance: new DeadlockAvoidance(this.#occupancy),
       reservations: this.#reservations,
     })
-    this.#routeGrants = new RouteGrants(this.#occupancy, (routeGrant) => {
-      this.#routeGrants.end(routeGrant)
-      this.#settle()
+    this.#routeGrants = new RouteGrants(this.#occupancy, {
+      isHeldUp: (claimant) => this.#isHeldUp(claimant),
+      withdraw: (routeGrant) => {
+        this.#routeGrants.end(routeGrant)
+        this.#settle()
+      },
     })
     this.#deadlocks = new DeadlockResolver(this.#occupancy, {
       requests: this.#requests,
@@ -207,6 +210,7 @@ export class Scheduler {
     this.#occupancy.version++
     if (isHeld) this.#breakPromises()
     if (isHeld) this.#deadlocks.suspectAll()
+    this.#routeGrants.refreshAll()
     this.#settle()
   }
 
@@ -392,6 +396,8 @@ export class Scheduler {
     const turn = this.#transporterQueue.take(transporter, thread_id, granted)
     if (this.#transporterQueue.holder(transporter) === thread_id) return turn
     this.#breakPromises()
+    const claimant = this.#occupancy.claimants.get(thread_id)
+    if (claimant && this.#isHeldUp(claimant)) this.#routeGrants.refreshAll()
     this.#settle()
     return turn
   }
