@@ -64,7 +64,7 @@ class Peeler extends Mounted<InstrumentEnd<unknown>> implements SimulatedXPeel {
     '*platecheck:y': () => this.#acknowledged(() => this.#ready()),
     '*platecheck:n': () => this.#acknowledged(() => this.#ready()),
   }
-  /** Of its seal sensor, as the peeler writes it. */
+  /** The threshold of its seal sensor, in the three digits that the peeler tells. */
   #threshold = '500'
   #jammed = false
   #coverOpen = false
