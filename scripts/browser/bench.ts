@@ -6,8 +6,15 @@ import { makeThrowAwayFolder, removeFolder } from '../../src/kit/folder.ts'
 import { silent } from '../../src/kit/log.ts'
 import { type Service, startService } from '../../src/main.ts'
 
-/** `ahead_s`: how far the clock of that computer is ahead of ours. */
-type Opening = { width?: number; height?: number; dark?: boolean; withKey?: boolean; ahead_s?: number }
+/** `ahead_s`: how far the clock of that computer is ahead of ours. `prepare` is called before the page is loaded. */
+type Opening = {
+  width?: number
+  height?: number
+  dark?: boolean
+  withKey?: boolean
+  ahead_s?: number
+  prepare?: (page: Page) => Promise<unknown>
+}
 
 export type Bench = {
   url: string
@@ -75,7 +82,7 @@ async function open(
   browser: Browser,
   { url, api_key, complaints }: Pick<Bench, 'url' | 'api_key' | 'complaints'>,
   path: string,
-  { width = 1280, height = 800, dark = false, withKey = true, ahead_s = 0 }: Opening,
+  { width = 1280, height = 800, dark = false, withKey = true, ahead_s = 0, prepare }: Opening,
 ): Promise<Page> {
   const context = await browser.newContext({ viewport: { width, height }, colorScheme: dark ? 'dark' : 'light' })
   context.setDefaultTimeout(10_000)
@@ -95,6 +102,7 @@ async function open(
     complaints.push(`${path}: a dialog: ${dialog.message()}`)
     void dialog.dismiss()
   })
+  await prepare?.(page)
   await page.goto(url + path)
   return page
 }

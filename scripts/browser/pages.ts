@@ -7,12 +7,14 @@ import { promisify } from 'node:util'
 import type { Page } from 'playwright-core'
 import { type Bench, openBench } from './bench.ts'
 import { benchPageChecks, type Check } from './bench_page.ts'
+import { troubleChecks } from './trouble_scenes.ts'
 
 const run = promisify(execFile)
 const pictures = process.env.BENCHD_SCREENSHOTS
 
 const checks: Record<string, Check> = {
   ...benchPageChecks,
+  ...troubleChecks,
 
   async 'the page of the API fits the bench screen, a phone and a desk'(bench) {
     for (const [width, height] of [

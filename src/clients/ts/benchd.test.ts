@@ -107,6 +107,36 @@ test('the live state follows the bench, over a break too, and ends when it is cl
   for (const socket of sockets) socket.destroy()
 })
 
+test('with poll_ms the whole state is read again and again, and no stream is held in between', async (t) => {
+  const { url, secrets, lab } = await openService(t)
+  const bench = new Bench({ url, key: secrets.operate })
+  const links: string[] = []
+  let look = (_state: State) => {}
+  const reached = (isSo: (state: State) => boolean) =>
+    new Promise<void>((resolve) => {
+      look = (state) => isSo(state) && resolve()
+    })
+  const opened = reached(({ time }) => time > 0)
+  const live = bench.live({ poll_ms: 50, onState: (state) => look(state), onLink: (link) => links.push(link) })
+  await opened
+  while (lab.hub.streams.subscribers > 0) await new Promise(setImmediate)
+  const changed = reached(({ device }) => device['shaker-1']?.state === 'ready')
+  await bench.call('initializeDevice', { path: { device_id: 'shaker-1' }, body: {} })
+  await changed
+  t.same([...new Set(links)], ['live'], 'a pause is no loss')
+  live.close()
+  while (lab.hub.streams.subscribers > 0) await new Promise(setImmediate)
+})
+
+test('a file comes with the name that the service gives it', async (t) => {
+  const { url, secrets } = await openService(t)
+  const { name, content } = await new Bench({ url, key: secrets.admin }).download('fetchBundle')
+  t.match(name, /^benchd-bundle-\d+T\d+Z\.tar\.gz$/)
+  t.same([...new Uint8Array(await content.slice(0, 2).arrayBuffer())], [0x1f, 0x8b])
+  const refused = new Bench({ url, key: secrets.read }).download('fetchBundle')
+  t.match(await refused.catch((error) => error), { status: 403 })
+})
+
 test('a key that is not good ends it', async (t) => {
   const { url } = await openService(t)
   const reason = await new Promise<unknown>((resolve) => {

@@ -228,7 +228,7 @@ function keptBy({ owner, expires_at }: NonNullable<DeviceInfo['lock']>): string 
 function EndEarly({ operation: { operation_id, name, ending } }: { operation: NonNullable<DeviceInfo['operation']> }) {
   const end = () => ask('endOperation', { path: { operation_id } })
   const why = ending ? 'It is ending.' : undefined
-  return <Act label="End early" name={`End ${titled(name)} early`} kind="quiet" why={why} onPress={end} />
+  return <Act label="End early" name={`End early: ${titled(name)}`} kind="quiet" why={why} onPress={end} />
 }
 
 const lease_s = 3600

@@ -283,7 +283,7 @@ function History({ versions, onRestore }: { versions: Versions; onRestore: (vers
             </span>
             <Act
               label={i === 0 ? 'Undo' : 'Go back to this'}
-              name={i === 0 ? 'Undo the last change' : `Go back to the version of ${at === null ? 'before' : clockTime(at)}`}
+              name={i === 0 ? 'Undo the last change' : `Go back to this version, of ${at === null ? 'before' : clockTime(at)}`}
               kind="quiet"
               onPress={() => onRestore(version)}
             />

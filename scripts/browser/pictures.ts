@@ -1,0 +1,61 @@
+// Takes the pictures of the seven screens for the README: light, on a desk (1280x800) and on the bench screen (800x480).
+//   npm run build && node dist/scripts/browser/pictures.js [FOLDER]     FOLDER: src/web/pictures
+
+import { mkdirSync, writeFileSync } from 'node:fs'
+import type { Page } from 'playwright-core'
+import { type Bench, openBench } from './bench.ts'
+import { smallPng } from './small_png.ts'
+
+/** The most that all of them may have, in bytes. */
+const most = 600_000
+const folder = process.argv[2] ?? 'src/web/pictures'
+const sizes = [
+  [1280, 800],
+  [800, 480],
+] as const
+
+/** Brings each screen to where its picture is taken. */
+const screens: Record<string, (page: Page) => Promise<unknown>> = {
+  bench: (page) => page.getByRole('article', { name: 'arm-1' }).getByRole('button', { name: 'Stop' }).waitFor(),
+  runs: (page) => page.getByRole('link', { name: 'seal-and-spin' }).first().waitFor(),
+  run: (page) => page.getByRole('list', { name: 'Threads' }).getByText('centrifuge-1').first().waitFor(),
+  deck: (page) => page.getByRole('region', { name: 'Positions' }).getByText('pad_1').waitFor(),
+  teach: (page) => page.getByRole('button', { name: 'pad_1', exact: true }).click(),
+  events: (page) =>
+    page
+      .getByRole('list', { name: /Events/ })
+      .getByRole('listitem')
+      .first()
+      .waitFor(),
+  system: (page) => page.getByRole('region', { name: 'Keys' }).getByText('the demo').waitFor(),
+}
+
+const bench = await openBench()
+try {
+  mkdirSync(folder, { recursive: true })
+  const execution_id = await started(bench)
+  let bytes = 0
+  const pages = await Promise.all(
+    sizes.map(async ([width, height]) => ({ size: `${width}x${height}`, page: await bench.open('/', { width, height }) })),
+  )
+  // The run goes on meanwhile: its screen is first.
+  for (const screen of ['run', ...Object.keys(screens).filter((name) => name !== 'run')]) {
+    for (const { size, page } of pages) {
+      await page.evaluate(`location.hash = '#/${screen === 'run' ? `runs/${execution_id}` : screen}'`)
+      await screens[screen]!(page)
+      const path = `${folder}/${screen}-${size}.png`
+      const picture = smallPng(await page.screenshot({ animations: 'disabled' }))
+      writeFileSync(path, picture)
+      bytes += picture.length
+      console.log(path)
+    }
+  }
+  if (bytes > most) throw new Error(`the pictures have ${bytes} bytes; ${most} is the most`)
+} finally {
+  await bench.close()
+}
+
+async function started({ ask }: Bench): Promise<unknown> {
+  const { execution_id } = await ask('POST', '/api/submissions', { workflow: 'seal-and-spin', run_mode: 'LIVE' })
+  return execution_id
+}
