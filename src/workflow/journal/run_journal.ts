@@ -1,4 +1,4 @@
-// Keeps on the card how far an execution has come, so that it can be taken up again after the service has ended in any way. A write looks
+// Persists how far an execution has come, so that it can be taken up again after the service has ended in any way. A write looks
 // only at entries that were marked as dirty: a run may have had thousands of threads, and nearly all of them wait or have ended.
 
 import type { KeyedJournal } from '../../kit/keyed_journal.ts'
@@ -11,13 +11,13 @@ import type { Slot } from '../threads/slots.ts'
 import type { LabwareThread } from '../threads/thread.ts'
 import type { ChannelState, ExecutionState, GroupState, SlotState, SubmissionState, ThreadState } from './checkpoint.ts'
 
-/** Of the runs that share a environment. */
+/** The journals of the runs that share an environment. */
 const journals = new WeakMap<RunEnvironment, Set<RunJournal>>()
 
 export class RunJournal {
   readonly #execution: Execution
   readonly #journal: Pick<KeyedJournal, 'put' | 'synced' | 'remove'>
-  /** What was put last, by key. */
+  /** The text that was put last, by key. */
   readonly #known = new Map<string, string>()
   /** The method of each thread whose entry is in the journal. */
   readonly #methods = new Map<LabwareThread, MethodRun>()
@@ -28,9 +28,9 @@ export class RunJournal {
   #isNew = true
   #isScheduled = false
   #isOver = false
-  /** Something was put that may not be on the card. */
+  /** Whether something was put that may not be synced. */
   #isUnsynced = false
-  /** The last time it was brought there, which may be under way: others wait for that as well. */
+  /** The last sync, which may be under way: others wait for that as well. */
   #syncing: Promise<void> = Promise.resolve()
 
   constructor(execution: Execution, journal: Pick<KeyedJournal, 'put' | 'synced' | 'remove'>) {
@@ -43,7 +43,7 @@ export class RunJournal {
     this.#stopWatching = environment.scheduler.onMoved((labware_id) => this.#moved(labware_id))
   }
 
-  /** Something has changed: all that is different is written when this turn is over. */
+  /** Schedules a write of all that has changed, for when this turn is over. */
   changed(): void {
     if (this.#isScheduled || this.#isOver) return
     this.#isScheduled = true
@@ -54,15 +54,15 @@ export class RunJournal {
   }
 
   /**
-   * Resolves when all that is so now is on the card, of every run here: before something moves. Else what one run has put somewhere could
-   * be known, and not that it was free. Rejects with `storage`.
+   * Resolves when the present state of every run of the environment is synced, as it must be before something moves. Otherwise the journals could
+   * say that a run has put labware somewhere, and not that the position was free. Rejects with `storage`.
    */
   async persisted(): Promise<void> {
     await Promise.all([...journals.get(this.#execution.environment)!].map((journal) => journal.#synced()))
   }
 
   async #synced(): Promise<void> {
-    // Of one that stands down what stood then is kept.
+    // The journal of a run that stands down stays as it was then.
     if (this.#execution.journal !== this) return
     this.#write()
     if (!this.#isUnsynced) return this.#syncing
@@ -76,7 +76,7 @@ export class RunJournal {
     }
   }
 
-  /** The execution has ended: there is nothing to take up. */
+  /** Removes the journal of an execution that has ended: there is nothing to take up. */
   async end(): Promise<void> {
     this.#isOver = true
     this.#known.clear()
@@ -107,14 +107,14 @@ export class RunJournal {
       changes.set(key, text)
     }
     if (changes.size === 0) return
-    // Once: it stays as it was when the run began.
+    // The document is written once: it stays as it was when the run began.
     if (this.#isNew) changes.set('document', documentOf(this.#execution))
     this.#isNew = false
     this.#isUnsynced = true
     this.#journal.put(changes)
   }
 
-  /** Takes the marks off. An entry without a value is gone. */
+  /** Answers the dirty entries, and takes the marks off. The value is null for an entry that is gone. */
   *#dirtyEntries(): Generator<[string, object | null]> {
     const { dirty, submissions, slots, groups, channels, threads } = this.#execution
     yield ['execution', executionOf(this.#execution)]
@@ -156,7 +156,7 @@ export class RunJournal {
   }
 }
 
-/** Code can be had of its file alone. */
+/** The document of the workflow; null for one with code, which only its file has. */
 function documentOf({ workflow: { hasCode, document } }: Execution): string {
   const { on: _, ...written } = document
   return JSON.stringify(hasCode ? null : written)
@@ -170,7 +170,7 @@ const entryOfSlot = (slot: Slot): Entry => [`slot ${slot.key}`, slotOf(slot)]
 const entryOfGroup = (group: GroupState): Entry => [`group ${group.submission_id} ${group.group_id}`, group]
 const entryOfChannel = (channel: ChannelState): Entry => [`channel ${channel.name}`, channel]
 
-/** Everything, dirty or not. */
+/** Answers all entries, dirty or not. */
 function* entriesOf(execution: Execution): Generator<Entry> {
   yield ['execution', executionOf(execution)]
   yield* execution.submissions.map(entryOfSubmission)
@@ -252,7 +252,7 @@ function threadOf(thread: LabwareThread, { inserts }: Execution): ThreadState {
     joining_id: joining?.method_id ?? null,
     skips: [...thread.skips],
     awaited: inserts.awaitedBy(thread),
-    // Also what a restart interrupted before, and nobody has decided about.
+    // An action that an earlier restart interrupted stays here until somebody has decided about it.
     interrupted: action
       ? { action_id: action.action_id, path: action.plan.path, name: action.plan.name, status: action.status.current }
       : thread.interrupted,
@@ -264,7 +264,7 @@ function threadOf(thread: LabwareThread, { inserts }: Execution): ThreadState {
   }
 }
 
-/** Of what an operator put in. */
+/** The places of the plans that an operator inserted. */
 function placesOf<Plan extends { path: string }>(lane: readonly Plan[], inserted: ReadonlySet<Plan>): { at: number; path: string }[] {
   if (inserted.size === 0) return []
   return lane.flatMap((plan, at) => (inserted.has(plan) ? { at, path: plan.path } : []))

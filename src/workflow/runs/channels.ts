@@ -7,19 +7,19 @@ export type Published = { value: string | null; data: Record<string, unknown> }
 
 type Channel = { readonly state: ChannelState; size: number; waiters: Set<() => void> }
 
-/** Of a run that names each event anew nobody could wait for one. */
+/** The most names of one run. In a run that names each event anew nobody could wait for one. */
 const mostNames = 1000
-/** Of the latest values of all names together, in characters of JSON. */
+/** The most that the latest values of all names may have together, in characters of JSON. */
 const mostKept = 1_048_576
 
 export class Channels {
   readonly #channels = new Map<string, Channel>()
   /** Names whose entry in the journal is out of date. */
   readonly dirty = new Set<string>()
-  /** Of all of them. */
+  /** The size of the latest values of all names, in characters of JSON. */
   #size = 0
 
-  /** Keeps the latest, and releases those who wait. Throws `conflict` for one name too many, and for values that are too long together. */
+  /** Stores the latest value, and releases the waits. Throws `conflict` for one name too many, and for values that are too long together. */
   publish(name: string, { value, data }: Published): void {
     const channel = this.#channel(name)
     this.#makeRoom(name, channel, sizeOf({ value, data }))
@@ -32,14 +32,14 @@ export class Channels {
     for (const wake of waiters) wake()
   }
 
-  /** How often it was published. */
+  /** How often a custom event was published. */
   count(name: string): number {
     return this.#channels.get(name)?.state.count ?? 0
   }
 
   /**
-   * Calls `released` with the latest once it was published more often than `seen`; at once if it was. Several in between
-   * count as one. The answer calls it off.
+   * Calls `released` with the latest value once the event was published more often than `seen`; at once if it was. Several in between
+   * count as one. The returned function calls it off.
    */
   wait(name: string, seen: number, released: (latest: Published & { count: number }) => void): () => void {
     const channel = this.#channel(name)
@@ -56,7 +56,7 @@ export class Channels {
     return [...this.#channels.values()].flatMap(({ state }) => (state.count > 0 ? state : []))
   }
 
-  /** The dirty ones. */
+  /** The custom events whose entry in the journal is out of date. */
   changed(): ChannelState[] {
     return [...this.dirty].map((name) => this.#channels.get(name)!.state)
   }

@@ -5,7 +5,7 @@ import type { Carrier, ThreadOrigin } from '../threads/carrier.ts'
 
 export class Groups {
   readonly #groups = new Map<string, GroupState>()
-  /** Those whose entry in the journal is out of date. */
+  /** The groups whose entry in the journal is out of date. */
   readonly dirty = new Set<GroupState>()
   readonly #completed: (group: GroupState) => void
 
@@ -27,12 +27,12 @@ export class Groups {
     for (const group of this.#groups.values()) group.is_complete = isComplete(group)
   }
 
-  /** Those whose threads have all ended are complete. */
+  /** Completes the groups whose threads have all ended. */
   settle(): void {
     for (const group of this.#groups.values()) this.#completeIfOver(group)
   }
 
-  /** A thread without a group belongs to none, and holds none open. */
+  /** Notes that a thread has begun. A thread without a group holds none open. */
   began({ origin }: Carrier): void {
     const group = this.#of(origin)
     if (!group) return

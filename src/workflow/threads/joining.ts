@@ -7,15 +7,15 @@ import { Interrupt } from './recovery.ts'
 import { goTo, idle } from './routing.ts'
 import type { LabwareThread } from './thread.ts'
 
-/** Answers whether there was one to take part in; false when none will come any more. */
+/** Takes part in the next method that the step allows. Answers false when none will come any longer. */
 export async function join(thread: LabwareThread, allows: readonly string[], key: string): Promise<boolean> {
-  // One that was taken before a restart is gone on with.
+  // A method that was taken before a restart is continued.
   const method = thread.joining ?? (await thread.skippable(key, () => nextMethod(thread, allows)))
   if (method === 'closed') return false
   method.enter(thread)
   try {
     await takePart(thread, method)
-    // One that is cut off still has it in hand.
+    // A thread that is cut off keeps the method, for another receiver.
     thread.joining = null
   } finally {
     method.leave(thread)
@@ -81,7 +81,7 @@ async function bring(thread: LabwareThread, action: ActionRun): Promise<void> {
   thread.become('AWAITING_CO_THREADS')
 }
 
-/** Goes along with the owner until the action has ended: its errors hold this thread too. Somebody may take the labware away before it begins. */
+/** Follows the owner until the action has ended. Its errors hold this thread too. Before the action begins somebody may take the labware away. */
 async function follow(thread: LabwareThread, action: ActionRun): Promise<'ended' | 'taken away'> {
   const { owner } = action
   for (;;) {
@@ -90,7 +90,7 @@ async function follow(thread: LabwareThread, action: ActionRun): Promise<'ended'
       once(action.changed, () => news(thread, action)),
     )
     if (state === 'began') thread.become('EXECUTING_ACTION')
-    // It may have been dealt with before this thread heard of it.
+    // The error may have been dealt with before this thread goes on.
     if (state === 'held' && action.heldBy !== null) hold(thread, action)
     if (state === 'released' || state === 'ended') release(thread)
     if (state === 'taken away') return state
@@ -105,7 +105,7 @@ async function follow(thread: LabwareThread, action: ActionRun): Promise<'ended'
 
 type News = 'began' | 'held' | 'released' | 'ended' | 'taken away'
 
-/** What is new of the action, for one that has seen what its status tells. */
+/** Answers what is new of the action for a thread with this status; undefined where nothing is. */
 function news(thread: LabwareThread, { ending, heldBy, status, arrived }: ActionRun): News | undefined {
   if (ending !== null) return 'ended'
   if (heldBy !== null) return thread.following ? undefined : 'held'

@@ -29,15 +29,15 @@ export async function travel(thread: LabwareThread): Promise<void> {
   }
 }
 
-/** Whoever hears of it can rely on it that nothing is kept for the thread any more. */
+/** Ends the thread. When the status is published, nothing is reserved for the thread any longer. */
 function end(thread: LabwareThread, status: 'COMPLETED' | 'STOPPED' | 'ABORTED' | 'FAILED'): void {
   const { labware, environment } = thread
   const position = environment.scheduler.whereIs(labware.labware_id)
   labware.state = 'ENDED'
   closeWindow(thread)
-  // A storage has room for others all the same.
+  // Labware in a storage leaves the deck: the storage has room for others.
   if (position !== undefined && labware.held_by === null && isStorage(thread, position)) takeOff(thread)
-  // One that was taken up after a restart may end before it is in them again.
+  // A thread that was taken up after a restart may end before it is in these again.
   thread.method?.end(false)
   thread.joining?.leave(thread)
   leaveUncertain(thread)
@@ -61,15 +61,15 @@ function die(thread: LabwareThread, error: unknown): void {
 async function begin(thread: LabwareThread): Promise<void> {
   const { plan, environment, labware, execution } = thread
   const { mode } = plan.template.start
-  // Taken up after a restart.
+  // The labware stands already: the thread was taken up after a restart.
   if (environment.scheduler.whereIs(labware.labware_id) !== undefined) return setBack(thread)
   const isByHand = environment.mode === 'LIVE' && (mode === 'MANUAL_PLACE' || (mode === 'REUSE_EXISTING' && mustBeSeen(thread)))
-  // What is in a storage is not in the way of others before it is taken out: it need not be, as long as they could not get past it.
+  // Labware in a storage is not in the way of others before it is taken out: it stays there as long as they could not get past it.
   const after = isStorage(thread, thread.startsAt) ? placesOnItsWay(thread) : []
   const wish = { what: thread.startsAt, candidates: positions([thread.startsAt]), after, priority: isByHand ? 0 : 1 } as const
   const { position } = (await thread.pausable(() => request(thread, wish))) as { position: string }
   if (isByHand) await execution.placed(thread)
-  // That the place was free is on the card before it is known to be taken.
+  // The run journal knows that the position was free before it knows that the position is taken.
   const kept = execution.beforeMotion()
   if (kept) await kept
   environment.labware.set(labware.labware_id, labware)
@@ -77,7 +77,7 @@ async function begin(thread: LabwareThread): Promise<void> {
   labware.state = 'IN_JOURNEY'
 }
 
-/** Nobody knows of any that stands there: where a real arm would reach for it, or its barcode is to be read, somebody has to look. */
+/** Whether a person must look at labware that nobody has reported: a real arm would reach for it, or its barcode is to be read. */
 function mustBeSeen({ labware, startsAt, environment, execution }: LabwareThread): boolean {
   if (labware.barcode !== null) return true
   const { document, graph } = execution.workflow.topology
@@ -86,7 +86,7 @@ function mustBeSeen({ labware, startsAt, environment, execution }: LabwareThread
   return reaching.some(([transporter]) => environment.equipment.isReal?.(transporter))
 }
 
-/** The frame with steps that are not done; frames that are done are left. */
+/** Leaves the frames that are done, and answers the frame with steps that are not done. */
 function current(thread: LabwareThread): Frame | undefined {
   const { frames, execution } = thread
   for (let frame = frames.at(-1); frame; frame = frames.at(-1)) {
@@ -100,7 +100,7 @@ function current(thread: LabwareThread): Frame | undefined {
   return undefined
 }
 
-/** The frame is done, and so is the step that it belongs to. */
+/** Leaves a frame that is done. The step that it belongs to is done too. */
 function leave(thread: LabwareThread): void {
   const { frames, execution, name } = thread
   const { isLoop, inserted } = frames.pop()!
@@ -121,12 +121,12 @@ async function goOn(thread: LabwareThread, frame: Frame): Promise<void> {
     else if (thread.frames.at(-1) === frame) advance(frame)
     if (steps) thread.execution.inserts.opened(thread)
   } finally {
-    // As soon as it has gone on from it, and no sooner: in between nobody may put anything beside it.
+    // This comes in the turn in which the thread goes on from the step: in between nobody may insert a step beside it.
     thread.step = null
   }
 }
 
-/** What was put into a loop is done once. */
+/** Goes on to the next step. A step that an operator inserted into a loop is done once. */
 function advance(frame: Frame): void {
   const step = frame.steps[frame.next]!
   if (frame.isLoop && frame.inserted.delete(step)) frame.steps.splice(frame.next, 1)
@@ -134,7 +134,7 @@ function advance(frame: Frame): void {
 }
 
 async function takeUnlessSkipped(thread: LabwareThread, step: StepPlan): Promise<Frame | undefined> {
-  // Methods and actions tell that they are skipped.
+  // Methods and actions publish that they are skipped.
   if (step.kind !== 'method' && step.kind !== 'action' && thread.skips.delete(itemKey(step))) return undefined
   thread.step = step
   try {
@@ -178,7 +178,7 @@ function frameOf({ path, steps }: StepList, isLoop = false): Frame {
   return { path, steps: [...steps], next: 0, isLoop, inserted: new Set() }
 }
 
-/** No more work will come: a loop is over in the middle. */
+/** Leaves a loop in the middle: no more work will come. */
 function leaveLoop({ frames }: LabwareThread): void {
   const at = frames.findLastIndex(({ isLoop }) => isLoop)
   if (at === -1) return
@@ -194,7 +194,7 @@ async function own(thread: LabwareThread, step: StepPlan & { kind: 'method' }): 
   thread.execution.inserts.opened(thread)
   const isSkipped = () => method.status.current === 'CREATED' && thread.skips.delete(itemKey(step))
   try {
-    // One that was taken up after a restart may be.
+    // A method that was taken up after a restart may be over.
     if (method.isOver || isSkipped()) return
     while (method.next < method.actions.length) {
       await thread.safePoint()
@@ -217,7 +217,7 @@ async function own(thread: LabwareThread, step: StepPlan & { kind: 'method' }): 
   }
 }
 
-/** Rests at one of the positions, unless there is work, or will never be. */
+/** Rests at one of the positions, unless there is work already, or never will be. */
 async function park(thread: LabwareThread, places: readonly string[]): Promise<void> {
   const { slots } = thread.execution
   const isInLoop = thread.frames.some(({ isLoop }) => isLoop)
@@ -231,7 +231,7 @@ async function park(thread: LabwareThread, places: readonly string[]): Promise<v
     await goTo(thread, (found as { position: string }).position)
     thread.labware.state = 'PARKED'
   }
-  // It may stand there already.
+  // The labware may stand there already.
   if (thread.status.current === 'AWAITING_MOVE_RESERVATION') thread.become('AWAITING_CO_THREADS')
 }
 
