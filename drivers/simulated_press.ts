@@ -4,7 +4,7 @@ import type { Clock } from '../src/kit/clock.ts'
 import { Mounted } from './mounted.ts'
 import { Timers } from './simulated_parts.ts'
 
-export type CarriagePosition = 'in' | 'between' | 'out'
+type CarriagePosition = 'in' | 'between' | 'out'
 
 type Options = {
   clock: Clock

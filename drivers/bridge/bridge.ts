@@ -35,7 +35,7 @@ export const settings = v.strictObject({
 })
 export type Settings = v.InferOutput<typeof settings>
 
-export type BridgeMount = {
+type BridgeMount = {
   device_id: string
   /** The type that the configuration says. */
   type: string

@@ -6,7 +6,7 @@ import { checked } from '../../src/kit/schema.ts'
 import { Mounted } from '../mounted.ts'
 import type { InstrumentEnd, MechanicalFault, Simulate, Simulator } from '../transports/simulator.ts'
 
-export type SimulatedProgram = {
+type SimulatedProgram = {
   description: Description
   /** By operation, the part of its runs that fail, from 0 to 1. */
   failures: Readonly<Record<string, number>>

@@ -7,7 +7,7 @@ import { EmergencyStop, planned, Quantity, Wired } from '../pin_settings.ts'
 import { type BoardPlan, PartWiring } from '../transports/wiring.ts'
 
 /** No sealing film wants more, and nothing here may ever be hotter. */
-export const ceiling_c = 200
+const ceiling_c = 200
 /** The distance that a set point must keep from the end of what its sensor can measure: beyond that nobody sees how hot it is. */
 const headroom_c = 10
 

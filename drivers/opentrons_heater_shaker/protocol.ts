@@ -25,7 +25,7 @@ export function numberOf(line: string, key: string): number | undefined {
 }
 
 /** An error as the shaker reports it: its number, and whether it came without a question. */
-export type ReportedError = { number: number; isUnasked: boolean }
+type ReportedError = { number: number; isUnasked: boolean }
 
 /**
  * The error that a line tells, `ERR126:…`, with or without an OK at its end; undefined for any other line. Since September 2022 the

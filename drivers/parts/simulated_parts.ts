@@ -48,7 +48,7 @@ class WordChip implements SimulatedChip {
 }
 
 /** A simulated converter; `fraction` is its output, from 0 to 1. */
-export type SimulatedThrottle = SimulatedChip & { readonly fraction: number }
+type SimulatedThrottle = SimulatedChip & { readonly fraction: number }
 
 /** `changed` is called after each write. */
 export function simulatedThrottle(name: ThrottleName, channel: number, changed: () => void): SimulatedThrottle {

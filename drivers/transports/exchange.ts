@@ -9,7 +9,7 @@ import type { Line } from './line.ts'
 /** A finding of a framer at the beginning of the buffer: a frame, or nothing but bytes to be skipped. */
 export type Found<Frame> = { used: number; frame?: Frame }
 /** Looks for the next frame; undefined while there is not enough. Knows what is being asked, where that decides the length. */
-export type Framer<Frame, Question> = (buffer: Buffer, question: Question | undefined) => Found<Frame> | undefined
+type Framer<Frame, Question> = (buffer: Buffer, question: Question | undefined) => Found<Frame> | undefined
 
 export type Options<Frame, Question> = {
   framer: Framer<Frame, Question>

@@ -27,7 +27,7 @@ export interface I2cPort {
 }
 
 /** Sees the bytes of each transfer: those of the host before it begins, then again with what came back if it is a read. */
-export type OnTransfer = (address: number, written: Uint8Array, read: Uint8Array | undefined, reading: boolean) => void
+type OnTransfer = (address: number, written: Uint8Array, read: Uint8Array | undefined, reading: boolean) => void
 
 /** With waiting for its turn, how long a call may take. */
 const deadline_ms = 2000
@@ -223,7 +223,7 @@ export class I2cDevice {
 }
 
 /** The verbs while the bus is ours. */
-export type Verbs = ReturnType<typeof verbs>
+type Verbs = ReturnType<typeof verbs>
 
 function verbs(transfer: (what: Transfer) => Promise<Uint8Array>) {
   const word = (bytes: Uint8Array) => bytes[0]! | (bytes[1]! << 8)

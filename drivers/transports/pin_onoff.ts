@@ -15,7 +15,7 @@ type GpioClass = typeof Gpio
 const permission_ms = 1000
 
 /** Another computer, looked at from here: its `/sys/class/gpio`, and why its onoff does not load if that is so. */
-export type Elsewhere = { folder: string; trouble: string | undefined }
+type Elsewhere = { folder: string; trouble: string | undefined }
 
 /** Whether pins can be had this way, and if not, why. */
 export async function probeOnoff(elsewhere?: Elsewhere): Promise<Probe> {

@@ -9,7 +9,7 @@ import { LabError, messageOf } from '../../src/errors.ts'
 const byId = '/dev/serial/by-id'
 
 /** A lasting name, and the device that it stands for now. */
-export type NamedPort = { path: string; device: string }
+type NamedPort = { path: string; device: string }
 
 /** The serial adapters that are plugged in and can tell who they are. */
 export async function namedPorts(folder = byId): Promise<NamedPort[]> {

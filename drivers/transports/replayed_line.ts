@@ -7,7 +7,7 @@ import type { Line, OnWire } from './line.ts'
 /** A frame of a wire log; `at` in seconds. */
 export type Recorded = { at: number; direction: 'to_device' | 'to_host'; hex: string }
 
-export type ReplayedLine = Line & {
+type ReplayedLine = Line & {
   /** The recorded bytes that were not played yet. */
   readonly left: readonly Recorded[]
   /** The first frame that was not the one recorded. */

@@ -69,7 +69,7 @@ export interface FarEnd {
 }
 
 /** The end of the wires that a simulated device is put at. */
-export type MechanismEnd<Settings> = { wires: FarEnd; clock: Clock; settings: Settings }
+type MechanismEnd<Settings> = { wires: FarEnd; clock: Clock; settings: Settings }
 
 export type SimulateBoard<Settings> = (at: MechanismEnd<Settings>) => Mechanism
 

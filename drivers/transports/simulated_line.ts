@@ -23,7 +23,7 @@ export type SimulatedLine = Line & {
   giveUp(reason: string): Promise<void>
 }
 
-export type SimulatedLineOptions<Settings> = {
+type SimulatedLineOptions<Settings> = {
   simulate: Simulate<Settings>
   settings: Settings
   serial: SerialSettings

@@ -10,9 +10,9 @@ import type { ContactWiring } from './wiring.ts'
  * Wire it so that a cut wire is active: a contact to ground that opens when pressed, `active_low` false. Where the back end cannot
  * switch the pull resistor on, there has to be one outside.
  */
-export type StopInputPlace = ContactWiring
+type StopInputPlace = ContactWiring
 
-export type StopInput = {
+type StopInput = {
   /** Why it would not be noticed now; undefined when it would. */
   readonly trouble: string | undefined
   close(): Promise<void>

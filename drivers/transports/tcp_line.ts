@@ -6,7 +6,7 @@ import { type Clock, systemClock } from '../../src/kit/clock.ts'
 import type { Line, SerialSettings } from './line.ts'
 import { RealLine } from './real_line.ts'
 
-export type TcpPlace = { host: string; port: number }
+type TcpPlace = { host: string; port: number }
 
 /** A line to the instrument behind `host`:`port`. Rejects with `disconnected` when that cannot be connected. */
 export function tcpLine(options: TcpPlace & { serial: SerialSettings; clock?: Clock }): Line {

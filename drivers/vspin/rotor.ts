@@ -64,7 +64,7 @@ export async function goToBucket(talk: Talk, at: { home: number; remainder: numb
   await standstill(talk, standstill_ms)
 }
 
-export type Spin = { rpm: number; duration: number; acceleration: number; deceleration: number }
+type Spin = { rpm: number; duration: number; acceleration: number; deceleration: number }
 
 /** Throws `invalid` unless the whole of it fits the controller's count of positions and the time there is. */
 export function plan({ rpm, duration, acceleration, deceleration }: Spin, from: number): { target: number; up_s: number; down_s: number } {

@@ -31,7 +31,7 @@ export function countsPerSecond(rpm: number): number {
 }
 
 /** Counts in a tick, times 65,536. */
-export function velocityWord(rpm: number): number {
+function velocityWord(rpm: number): number {
   return Math.round(countsPerSecond(rpm) * tick * 65_536)
 }
 

@@ -18,7 +18,7 @@ export const BridgeType = v.pipe(
 const mostSeconds = 7 * 24 * 3600
 const Seconds = v.pipe(v.number(), v.minValue(0), v.maxValue(mostSeconds))
 
-export const DescribedOperation = v.strictObject({
+const DescribedOperation = v.strictObject({
   summary: v.optional(v.pipe(v.string(), v.maxLength(200), v.description('What it does, in a few words'))),
   params: v.optional(v.pipe(FlatSchema, v.description('A flat JSON Schema of its parameters')), {}),
   seconds: v.pipe(
@@ -33,7 +33,7 @@ export const DescribedOperation = v.strictObject({
     'motion',
   ),
 })
-export type DescribedOperation = v.InferOutput<typeof DescribedOperation>
+type DescribedOperation = v.InferOutput<typeof DescribedOperation>
 
 export const Operations = v.pipe(
   v.record(Word, DescribedOperation),

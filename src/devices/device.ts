@@ -3,7 +3,7 @@
 import type { OwnOperation } from './description.ts'
 import type { MoveName, OperationName, Params, Performable } from './operations.ts'
 
-export const deviceTypes = ['shaker', 'sealer', 'peeler', 'centrifuge', 'transporter'] as const
+const deviceTypes = ['shaker', 'sealer', 'peeler', 'centrifuge', 'transporter'] as const
 export type DeviceType = (typeof deviceTypes)[number]
 
 /** The identity that an instrument reports. A member is null where the instrument cannot report it. */
@@ -15,7 +15,7 @@ export type Limit = { min: number; max: number; unit: string; step?: number }
 export type Limits = Record<string, Limit>
 
 /** The features of a device besides its operations. `uninterruptible`: no stop is known that ends a motion that has begun. */
-export type Features = Partial<
+type Features = Partial<
   Record<'locking' | 'heating' | 'cooling' | 'door' | 'host_watchdog' | 'autonomous_timer' | 'uninterruptible', boolean>
 >
 

@@ -10,7 +10,7 @@ const mostKept = 1000
 const atOnce = 100
 const keptSeconds = 24 * 3600
 
-export type OperationCount = { device_id: string; operation: string; result: 'success' | 'failed'; times: number }
+type OperationCount = { device_id: string; operation: string; result: 'success' | 'failed'; times: number }
 
 export class Ledger {
   /** Oldest first. Not a `Map`: one that forgets as it learns keeps the collector of garbage busy. */

@@ -10,7 +10,7 @@ import { type Sink, Sinks } from './sinks.ts'
 import type { Streams } from './streams.ts'
 import type { Timestamps } from './timestamps.ts'
 
-export type HubOptions = {
+type HubOptions = {
   system_id: string
   clock: Clock
   log: EventLog
@@ -20,7 +20,7 @@ export type HubOptions = {
   warn(message: string): void
 }
 
-export type EventRequest = {
+type EventRequest = {
   /** Unix time in seconds, itself included. */
   since?: number | undefined
   execution_id?: string | undefined

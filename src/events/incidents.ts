@@ -8,7 +8,7 @@ import { LineFile } from '../kit/json_lines.ts'
 import { SerialQueue } from '../kit/serial_queue.ts'
 import { IncidentContext } from './contexts.ts'
 
-export const incidentCategories = [
+const incidentCategories = [
   'VARIABLE_RESOLUTION',
   'VARIABLE_VALIDATION',
   'CO_LABWARE_TIMEOUT',
@@ -42,7 +42,7 @@ export const incidentCategories = [
 ] as const
 export type IncidentCategory = (typeof incidentCategories)[number]
 
-export const recoveryActions = [
+const recoveryActions = [
   'THREAD_RECOVER_RETRY',
   'THREAD_RECOVER_RETRY_OP',
   'THREAD_RECOVER_ABORT',
@@ -70,7 +70,7 @@ export type NewIncident = Pick<Incident, 'category' | 'message'> &
     stays?: true
   }
 
-export type IncidentsOptions = {
+type IncidentsOptions = {
   path: string
   /** Fires the event and answers its time. */
   emit(context: IncidentContext): number

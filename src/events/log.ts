@@ -15,7 +15,7 @@ import { type Entry, LogWriter, type WriterState } from './log_writer.ts'
 import { SequenceNumbers } from './sequence_numbers.ts'
 import type { Wall } from './timestamps.ts'
 
-export type LogOptions = {
+type LogOptions = {
   /** The folder of the segments alone. */
   folder: string
   /** The file that outlasts the folder: which sequence numbers were given. */
@@ -34,7 +34,7 @@ export type LogOptions = {
 }
 
 /** Hears of entries in the order of their numbers, once each, when they may be seen. */
-export type OnShown = (entries: readonly Entry[]) => void
+type OnShown = (entries: readonly Entry[]) => void
 
 export class EventLog {
   readonly #options: LogOptions

@@ -6,7 +6,7 @@ import { messageOf } from '../errors.ts'
 import { type Damage, type Scanned, scan } from './log_scan.ts'
 import { emptySegment, type Noted, note, type OpenFile, readSidecar, type Segment, sidecarOf, writeSidecar } from './log_segment.ts'
 
-export type FilesOptions = {
+type FilesOptions = {
   folder: string
   segment_bytes: number
   /** Receives what was found damaged, in words. */

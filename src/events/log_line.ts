@@ -93,7 +93,7 @@ const executionMember = Buffer.from('","execution_id":"')
 const timestampMember = Buffer.from('","timestamp":')
 
 /** Where the id of its execution begins, in the event that begins at `at`; the first such member is the event's own. */
-export function executionAt(buffer: Buffer, at: number): number {
+function executionAt(buffer: Buffer, at: number): number {
   return buffer.indexOf(executionMember, at) + executionMember.length
 }
 

@@ -19,7 +19,7 @@ export type Entry = {
   shown: boolean
 }
 
-export type WriterOptions = {
+type WriterOptions = {
   files: LogFiles
   clock: Clock
   /** Within this time what is written is on the card. */

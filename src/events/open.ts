@@ -10,7 +10,7 @@ import type { OpenFile } from './log_segment.ts'
 import { Streams } from './streams.ts'
 import { systemWall, Timestamps, type Wall } from './timestamps.ts'
 
-export type EventsOptions = {
+type EventsOptions = {
   /** The data folder; the log is in its `events`. */
   folder: string
   config: {

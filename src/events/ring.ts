@@ -1,7 +1,7 @@
 // The newest frames of one channel, and for each reader only a place in them: that is its whole queue.
 
 /** Frames joined for one write; readers who stand at the same place share it. */
-export type Joined = { bytes: Buffer; next: number }
+type Joined = { bytes: Buffer; next: number }
 
 const joinedBytes = 262_144
 const mostJoined = 4

@@ -11,7 +11,7 @@ export interface Sink {
   onEvent(event: RuntimeEvent): void | Promise<void>
 }
 
-export type SinksOptions = {
+type SinksOptions = {
   clock: Clock
   /** Is called when a sink has thrown three times in a row, and not again before it has succeeded. */
   onBroken(name: string, error: unknown): void

@@ -17,7 +17,7 @@ export interface Outlet {
   end(how: 'ended' | 'cut'): void
 }
 
-export type Subscribing = {
+type Subscribing = {
   outlet: Outlet
   /** Goes on behind that sequence number; without it with what comes now. */
   after_seq?: number | undefined
@@ -35,7 +35,7 @@ export interface Subscription {
   end(): void
 }
 
-export type StreamsOptions = {
+type StreamsOptions = {
   log: EventLog
   clock: Clock
   /** Events that wait for a subscriber at most; then the oldest is dropped. */

@@ -52,7 +52,7 @@ export function instruments({ sites, reader }: { sites: number; reader: string }
 }
 
 /** The labware that a protocol needs besides the plate, and its settings where they are not the usual ones. */
-export type Extra<Labware extends string> = {
+type Extra<Labware extends string> = {
   labware?: readonly Labware[]
   tips?: { readonly [Name in NoInfer<Labware>]?: number }
   seconds?: number

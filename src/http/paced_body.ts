@@ -6,7 +6,7 @@ import { LabError } from '../errors.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Refusals } from '../kit/refusals.ts'
 
-export type PacedBody = {
+type PacedBody = {
   body: ReadableStream<Uint8Array>
   /** Gives the body up before its end; after its end nothing happens. */
   cut(why: LabError): void

@@ -24,7 +24,7 @@ const timing = {
   requireHostHeader: false,
 }
 
-export type Tls = { cert: string; key: string }
+type Tls = { cert: string; key: string }
 
 /** Connections that wait to be accepted: where they do not fit, the kernel lets a client try again only after a second, a stop too. */
 const backlog = 4096

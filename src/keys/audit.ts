@@ -23,7 +23,7 @@ export const byService = { key_id: 'service', name: 'service' } as const
  */
 export const auditFiles = { done: 'audit.jsonl', refused: 'audit-refused.jsonl' } as const
 export const auditOutcomes = ['done', 'refused'] as const
-export type AuditOutcome = (typeof auditOutcomes)[number]
+type AuditOutcome = (typeof auditOutcomes)[number]
 
 const refusedLongest = 4 * 1024 * 1024
 const refusedFiles = 3

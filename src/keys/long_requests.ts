@@ -6,7 +6,7 @@ import type { Clock } from '../kit/clock.ts'
 import type { Refusals } from '../kit/refusals.ts'
 import type { Keys } from './keys.ts'
 
-export type LongRequestLimits = { connections: number; long_requests_per_key: number }
+type LongRequestLimits = { connections: number; long_requests_per_key: number }
 
 type Options = { keys: Pick<Keys, 'opens'>; limits: () => LongRequestLimits; refusals: Refusals; clock: Clock }
 

@@ -38,8 +38,8 @@ export type PairingRequest = v.InferOutput<typeof PairingRequest>
 export const PairingAnswer = v.strictObject({ request_id: v.string(), request_secret: v.string(), code: v.string() })
 export type PairingAnswer = v.InferOutput<typeof PairingAnswer>
 
-export const mostPairings = 5
-export const pairing_s = 600
+const mostPairings = 5
+const pairing_s = 600
 
 type Pending = PairingRequest & {
   digest: Buffer

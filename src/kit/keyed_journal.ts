@@ -147,7 +147,7 @@ function draftOf(path: string): string {
   return `${path}.tmp`
 }
 
-export type KeyedContent = {
+type KeyedContent = {
   /** The last value of each key. */
   keys: Map<string, unknown>
   /** Why that may be wrong: something that was there whole is not so any more. undefined also for a torn end, which was acknowledged to nobody. */

@@ -11,7 +11,7 @@ import { packageVersion } from '../kit/package_version.ts'
 const longest_ms = 10_000
 const longestSecret = 4096
 
-export type Delivery = { method: 'GET' | 'POST'; type?: string; body?: string; headers?: Record<string, string> }
+type Delivery = { method: 'GET' | 'POST'; type?: string; body?: string; headers?: Record<string, string> }
 
 type Around = { clock: Clock; closing: AbortSignal }
 

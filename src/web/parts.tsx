@@ -52,7 +52,7 @@ export function Act({ label, onPress, kind, name, why, free, twice }: ActProps) 
   )
 }
 
-export function Decisions({ decisions }: { decisions: readonly Decision[] }) {
+function Decisions({ decisions }: { decisions: readonly Decision[] }) {
   return (
     <ul class="decisions">
       {decisions.map((decision) => (

@@ -154,7 +154,7 @@ export async function connect(key: string): Promise<string> {
   return ''
 }
 
-export function askForKey(why: string): void {
+function askForKey(why: string): void {
   live?.close()
   live = undefined
   keyWanted.value = why

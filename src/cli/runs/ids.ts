@@ -19,7 +19,7 @@ export async function shownPathOf(service: Service, word: string): Promise<strin
 }
 
 /** Id of the run whose id begins so, or of the one open run of that workflow. */
-export function runIdOf(service: Service, word: string): Promise<string> {
+function runIdOf(service: Service, word: string): Promise<string> {
   return runNamed(service, word, (runs) => runs.filter(isOpen))
 }
 

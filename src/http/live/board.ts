@@ -26,7 +26,7 @@ type Shown = { frame: Buffer; still: string }
 /** A kind that somebody is shown, with its values. */
 type Shelf = { source: Source; values: Map<string, Shown>; touched: Set<string>; readers: number; lookedAt: number }
 
-export type BoardOptions = { hub: Pick<Hub, 'registerSink' | 'unregisterSink'>; clock: Clock; warn(message: string): void }
+type BoardOptions = { hub: Pick<Hub, 'registerSink' | 'unregisterSink'>; clock: Clock; warn(message: string): void }
 
 /** The interval between looks: a connection gets a value at most five times a second. */
 const look_ms = 200
