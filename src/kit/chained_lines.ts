@@ -5,7 +5,7 @@ import { hash } from 'node:crypto'
 import { type FileHandle, open, readdir, rename } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { LabError } from '../errors.ts'
-import { Damage, readPlain, setAside } from './damage.ts'
+import { readOrDamage, setAside } from './damage.ts'
 import { makeFolder, remove, storageError, syncFolder } from './durable.ts'
 import { isFormatLine, mustKnowFormat } from './format_line.ts'
 import type { Report } from './json_file.ts'
@@ -240,12 +240,8 @@ function linesIn(text: string): string[] {
 
 /** '' where there is nothing, or nothing that can be read. */
 async function readable(path: string): Promise<{ text: string; damage?: string }> {
-  try {
-    return { text: (await readPlain(path))?.toString() ?? '' }
-  } catch (error) {
-    if (error instanceof Damage) return { text: '', damage: error.message }
-    throw storageError(`${basename(path)} could not be read`, error)
-  }
+  const { bytes, ...more } = await readOrDamage(path)
+  return { text: bytes?.toString() ?? '', ...more }
 }
 
 /** `audit-000000000123.jsonl` of `audit.jsonl`: the number is that of its last line. */

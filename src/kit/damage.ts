@@ -3,7 +3,7 @@
 
 import { type FileHandle, link, lstat, open, opendir, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
-import { errnoOf, syncFolder } from './durable.ts'
+import { errnoOf, storageError, syncFolder } from './durable.ts'
 import type { Report } from './report.ts'
 
 /** Why a file cannot be taken for one of ours. */
@@ -56,6 +56,19 @@ export async function readPlain(path: string): Promise<Buffer | undefined> {
   } catch (error) {
     if (errnoOf(error) === 'ENOENT') return undefined
     throw asDamage(error)
+  }
+}
+
+/**
+ * Reads a file of the state whole: its bytes, undefined where there is no such file, or why it is damaged. Rejects with `storage` where another
+ * try may succeed.
+ */
+export async function readOrDamage(path: string): Promise<{ bytes: Buffer | undefined; damage?: string }> {
+  try {
+    return { bytes: await readPlain(path) }
+  } catch (error) {
+    if (error instanceof Damage) return { bytes: undefined, damage: error.message }
+    throw storageError(`${basename(path)} could not be read`, error)
   }
 }
 

@@ -5,7 +5,7 @@ import { type FileHandle, open } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import * as v from 'valibot'
 import { beginning as checksumBeginning, hasChecksum, withChecksum, withoutChecksum } from './checksum.ts'
-import { Damage, keepAside, makeRoom, openPlain, putInPlace, readPlain } from './damage.ts'
+import { keepAside, makeRoom, openPlain, putInPlace, readOrDamage } from './damage.ts'
 import { errnoOf, remove, storageError, syncFolder } from './durable.ts'
 import { formatOf, isFormatLine, mustKnowFormat } from './format_line.ts'
 import type { Report } from './json_file.ts'
@@ -158,15 +158,9 @@ export class LineFile<Entry extends object> {
   }
 
   async #find(): Promise<Found<Entry>> {
-    try {
-      const bytes = await readPlain(this.#path)
-      if (!bytes) return { entries: [], ...(this.#options.isExpected && { damage: 'it is missing' }) }
-      return contentOf(bytes, this.#path, this.#options.schema)
-    } catch (error) {
-      if (error instanceof Damage) return { entries: [], damage: error.message }
-      if (error instanceof Error && 'syscall' in error) throw storageError(`${this.#name} could not be read`, error)
-      throw error
-    }
+    const { bytes, damage } = await readOrDamage(this.#path)
+    if (bytes) return contentOf(bytes, this.#path, this.#options.schema)
+    return { entries: [], damage: damage ?? (this.#options.isExpected ? 'it is missing' : undefined) }
   }
 
   #tellFolder(aside: string): void {

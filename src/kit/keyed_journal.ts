@@ -3,9 +3,8 @@
 
 import { appendFile, open } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { LabError } from '../errors.ts'
 import { crcOf } from './checksum.ts'
-import { Damage, keepAside, makeRoom, putInPlace, readPlain } from './damage.ts'
+import { keepAside, makeRoom, putInPlace, readOrDamage } from './damage.ts'
 import { makeFolder, remove, storageError, syncFolder, writeSynced } from './durable.ts'
 import { isFormatLine, mustKnowFormat } from './format_line.ts'
 
@@ -167,14 +166,10 @@ export function keptIn(text: string): KeyedContent {
 }
 
 async function readingOf(path: string): Promise<Reading> {
-  try {
-    const text = (await readPlain(path))?.toString() ?? ''
-    mustKnowFormat(text, path)
-    return new Reading(text)
-  } catch (error) {
-    if (error instanceof Damage) return new Reading('', error.message)
-    throw error instanceof LabError ? error : storageError(`${path} could not be read`, error)
-  }
+  const { bytes, damage } = await readOrDamage(path)
+  const text = bytes?.toString() ?? ''
+  mustKnowFormat(text, path)
+  return new Reading(text, damage)
 }
 
 type PendingWrite = { line: string; key: string; value: unknown }
