@@ -10,10 +10,7 @@ import type { Bound, Refusals } from '../kit/refusals.ts'
 import { TokenBuckets } from '../kit/token_buckets.ts'
 import { refuse } from './errors.ts'
 
-type ConnectionLimits = Pick<
-  Limits,
-  'connections' | 'connections_per_address' | 'requests_per_connection' | 'answer_s' | 'answers_mib'
->
+type ConnectionLimits = Pick<Limits, 'connections' | 'connections_per_address' | 'requests_per_connection' | 'answer_s' | 'answers_mib'>
 
 type Options = { limits: () => ConnectionLimits; refusals: Refusals; clock: Clock }
 
