@@ -20,6 +20,7 @@ test('routes become commands, and paths below them stay', async (t) => {
       'topology a is loaded; unload it first, or load b with force',
       'topology a is loaded; benchd topology unload, or benchd topology load b --force',
     ],
+    ['armed: it pauses; stop it once more with confirm to abort it', 'armed: it pauses; stop it once more with --confirm to abort it'],
     ['the body.speed is missing', 'speed is missing'],
     ['then POST /api/devices/shaker-1/initialize', 'then benchd devices init shaker-1'],
   ] as const)

@@ -18,6 +18,7 @@ const typed: readonly (readonly [RegExp, string])[] = [
   ],
   [/\bunload it first, or load (\S+) with force\b/, 'benchd topology unload, or benchd topology load $1 --force'],
   [/\bunload with force\b/, 'benchd topology unload --force'],
+  [/stop it once more with confirm\b/, 'stop it once more with --confirm'],
   [/(?<![A-Z] )\/api\/executions\b(?!\/)/g, 'benchd runs list'],
   [/(?<![A-Z] )\/api\/topologies\b(?!\/)/g, 'benchd topology list'],
   [/(?<![A-Z] )\/api\/(devices|labware|incidents|workflows)\b(?!\/)/g, 'benchd $1 list'],

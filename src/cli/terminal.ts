@@ -2,6 +2,7 @@
 
 import { styleText } from 'node:util'
 import { asTyped } from './as_typed.ts'
+import { atShell } from './at_shell.ts'
 import type { Given } from './command.ts'
 import { CliError } from './exit.ts'
 import { forTerminal, print } from './table.ts'
@@ -37,7 +38,7 @@ export type OperationAnswer = { success: boolean; message: string; data?: unknow
 /** Prints what came of it; answers the exit code. */
 export function say(answer: OperationAnswer, asJson = false): number {
   if (asJson) print(JSON.stringify(answer))
-  else if (!isQuiet || !answer.success) print(answer.message)
+  else if (!isQuiet || !answer.success) print(atShell(answer.message))
   if (!asJson && answer.data !== undefined) print(JSON.stringify(answer.data))
   return answer.success ? 0 : 1
 }
