@@ -62,7 +62,7 @@ test('an operator tells a run what to do, and a word too little is an error that
     [['workflows', 'show', 'nothing'], 3, /there is no workflow "nothing"; there is: .*seal-and-spin/],
     [['runs', 'submit', 'seal-and-spin', '--var', 'speed'], 2, /NAME=VALUE/],
     [['runs', 'submit', 'seal-and-spin', '--groups', 'many'], 2, /0 to 1000/],
-    [['runs', 'submit', 'seal-and-spin', '--mode', 'DREAM'], 2, /run_mode/],
+    [['runs', 'submit', 'seal-and-spin', '--mode', 'DREAM'], 2, /--mode DREAM is none of LIVE, DEVICE_SIM, PURE_SIM/],
     [['runs', 'emit', id], 2, /NAME is missing/],
     [['workflows', 'put', `${home}/none.json`], 3, /cannot be read/],
     [['workflows', 'delete', 'smc_assay', '--yes'], 5, /comes with the program/],
