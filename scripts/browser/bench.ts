@@ -23,8 +23,8 @@ export type Bench = {
   open(path: string, options?: Opening): Promise<Page>
   /** What the API answers; fails unless it is what was wanted. */
   ask(method: string, path: string, body?: object): Promise<Record<string, unknown>>
-  /** Ends the service and starts it anew, on the same port and folder. */
-  restart(): Promise<void>
+  /** Ends the service, waits for what is done while it is away, and starts it anew, on the same port and folder. */
+  restart(whileAway: () => Promise<void>): Promise<void>
   close(): Promise<void>
   /** What went wrong inside the pages: errors, refused loads, requests to other hosts. */
   complaints: string[]
@@ -61,8 +61,9 @@ export async function openBench(): Promise<Bench> {
       if (!answer.ok) throw new Error(`${method} ${path} answered ${answer.status}: ${content.detail}`)
       return content
     },
-    async restart() {
+    async restart(whileAway) {
       await service.close()
+      await whileAway()
       service = await start(folder, port)
     },
     async close() {

@@ -248,11 +248,11 @@ export const benchPageChecks: Record<string, Check> = {
   async 'when the service goes away the page says so, greys what is old, and comes back by itself'(bench) {
     const page = await bench.open('/')
     await card(page, 'shaker-1').waitFor()
-    const back = bench.restart()
-    await page.getByText(/no connection for/).waitFor()
-    assert.equal(await card(page, 'shaker-1').getByRole('button', { name: 'Initialize' }).isDisabled(), true)
-    assert.equal(await button(page, 'STOP ALL').isDisabled(), false)
-    await back
+    await bench.restart(async () => {
+      await page.getByText(/no connection for/).waitFor()
+      assert.equal(await card(page, 'shaker-1').getByRole('button', { name: 'Initialize' }).isDisabled(), true)
+      assert.equal(await button(page, 'STOP ALL').isDisabled(), false)
+    })
     await page.locator('[data-link=live]').waitFor()
   },
 
