@@ -24,6 +24,8 @@ const pause_ms = { least: 2000, most: 60_000 }
 /** How long a program may take to end when its input ends. */
 const ending_ms = 1000
 const mostWords = 400
+/** How long what a program wrote last is waited for after its end. */
+const last_words_ms = 200
 const markName = 'BENCHD_BRIDGE_MARK'
 
 class ProgramLine extends RealLine<Program> implements BridgeLine {
@@ -85,7 +87,15 @@ class ProgramLine extends RealLine<Program> implements BridgeLine {
       program.lastWords = (program.lastWords + text).slice(-mostWords)
     })
     child.on('error', (error) => this.#ended(program, error.message))
-    child.once('close', (code, signal) => this.#ended(program, signal ? `it was ended by ${signal}` : `it ended with exit status ${code}`))
+    child.once('exit', (code, signal) => {
+      const how = signal ? `it was ended by ${signal}` : `it ended with exit status ${code}`
+      // What it started may hold its outputs open for ever.
+      const cancel = this.clock.after(last_words_ms, () => this.#ended(program, how))
+      child.once('close', () => {
+        cancel()
+        this.#ended(program, how)
+      })
+    })
   }
 
   /** Kills all that it started; a connection that is closed in order has a moment to end by itself. */

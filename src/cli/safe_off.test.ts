@@ -1,5 +1,6 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
 import { setTimeout } from 'node:timers/promises'
@@ -8,6 +9,7 @@ import { type Test, t, test } from 'tap'
 import type { Driver } from '../../drivers/driver.ts'
 import { drivers, type SerialDriverName } from '../../drivers/index.ts'
 import { serveOnPty } from '../../drivers/serve.ts'
+import { bridgeTo, programFile, reader } from '../testing/bridges.ts'
 import { ask } from './client.ts'
 
 type Serving = { name?: SerialDriverName; on_restart?: 'halt' | 'leave'; driver?: Driver }
@@ -190,4 +192,27 @@ test('an instrument that does not hear at first is waited for', { buffered: true
   const { stdout } = await run(process.execPath, [benchd, 'safe-off', ...places])
   t.equal(stdout, 'shaker-1 was left on; it is off\n')
   t.equal(served.simulator.world.heating, false)
+})
+
+test('a program that was left on behind a device is started again, and halted', { buffered: true }, async (t) => {
+  const path = programFile(t, reader)
+  const folder = t.testdir()
+  await writeFile(`${folder}/config.json`, JSON.stringify({ format: 1, listen: { host: '127.0.0.1', port: 0 }, devices: [bridgeTo(path)] }))
+  const places = ['--config', `${folder}/config.json`, '--data-dir', `${folder}/data`]
+  const service = spawn(process.execPath, [benchd, 'serve', ...places], { stdio: ['ignore', 'pipe', 'inherit'] })
+  t.teardown(() => service.kill('SIGKILL'))
+  for await (const line of createInterface({ input: service.stdout })) if (line.includes('listens on')) break
+  service.stdout.resume()
+  const base = '/api/devices/reader-1'
+  const call = (path: string, body: object = {}) =>
+    ask({ socket_of: `${folder}/data` }, 'POST', `${base}/${path}`, body, { headers: { Prefer: 'respond-async' } })
+  const words = () => readFileSync(`${path}.log`, 'utf8').trim().split('\n')
+  await ask({ socket_of: `${folder}/data` }, 'POST', `${base}/initialize`)
+  await call('perform', { operation: 'wait', params: { duration: 600 } })
+  await until(() => words().includes('wait'))
+  service.kill('SIGKILL')
+  await once(service, 'exit')
+  const { stdout } = await run(process.execPath, [benchd, 'safe-off', ...places])
+  t.equal(stdout, 'reader-1 was left on; it is off\n')
+  t.same(words(), ['initialize', 'wait', 'halt'])
 })

@@ -1,6 +1,7 @@
 // `benchd safe-off`: switches off what was left on when the service ended, in whatever way. For the unit's `ExecStopPost=`.
 
 import type { Attached, RealTransport } from '../../drivers/attach.ts'
+import type { BridgeConfig } from '../../drivers/bridge/attach.ts'
 import type { Config, DeviceConfig } from '../config.ts'
 import { LabError, messageOf } from '../errors.ts'
 import { sleep, systemClock } from '../kit/clock.ts'
@@ -12,9 +13,13 @@ import { print } from './table.ts'
 
 /** Together with the start of this program, what is left on is off within five seconds; what does not hear at first, later by that. */
 const patience_ms = 3000
+/** A program that stands behind a device is started first, which takes as long as its libraries take to load. */
+const starting_ms = 15_000
 
-type Driven = Extract<DeviceConfig, { kind: 'driven' }>
-type Attach = (device: Driven & { transport: RealTransport }) => Attached
+type Program = Extract<BridgeConfig, { driver: 'bridge' }>
+type Driven = Extract<DeviceConfig, { kind: 'driven' }> | Extract<DeviceConfig, { driver: 'bridge' }>
+type OnTransport = Extract<DeviceConfig, { kind: 'driven' }> & { transport: RealTransport }
+type Attach = (device: OnTransport | Program) => Attached
 type Outcome = { device_id: string; success: boolean; message: string }
 
 const safeOff = command({
@@ -26,16 +31,21 @@ const safeOff = command({
     'data-dir': { type: 'string', value: 'DIR', help: 'Folder of the state' },
   },
   async run({ options }) {
-    const [{ readConfig }, { attached }, { thisComputer }] = await Promise.all([
+    const [{ readConfig }, { attached }, { attachedBridge }, { inMemory }, { thisComputer }] = await Promise.all([
       import('../config.ts'),
       import('../../drivers/attach.ts'),
+      import('../../drivers/bridge/attach.ts'),
+      import('../devices/descriptions.ts'),
       import('../../drivers/transports/hardware.ts'),
     ])
     const folder = dataDir(options['data-dir'])
     await refuseBesideService(folder)
     const config = await readConfig(configPath(options.config))
     const hardware = thisComputer()
-    const attach: Attach = (device) => attached(device.driven_by, { ...device, clock: systemClock, hardware })
+    const attach: Attach = (device) =>
+      device.driver === 'bridge'
+        ? attachedBridge(device, inMemory(undefined))
+        : attached(device.driven_by, { ...device, clock: systemClock, hardware })
     const leftOn = await offline(folder, 'left on', undefined)
     const outcomes = await Promise.all(leftOn.map((device_id) => switchOff(device_id, config, attach)))
     const off = outcomes.filter(({ success }) => success).map(({ device_id }) => device_id)
@@ -56,13 +66,11 @@ async function refuseBesideService(folder: string): Promise<void> {
 
 async function switchOff(device_id: string, { devices }: Config, attach: Attach): Promise<Outcome> {
   const device = devices.find((one) => one.device_id === device_id)
-  if (device?.kind !== 'driven') {
+  if (device === undefined || device.kind === 'external' || device.driver === 'simulated') {
     return { device_id, success: false, message: `${device_id} was left on, but is not in the configuration: use its red button` }
   }
   const done = new AbortController()
-  const { driven_by } = device
-  const deaf_ms = 'deaf_s' in driven_by ? (driven_by.deaf_s ?? 0) * 1000 : 0
-  const late = sleep(systemClock, patience_ms + deaf_ms, done.signal).then(() => Promise.reject(new Error('no acknowledgement')))
+  const late = sleep(systemClock, patience_ms + deafMs(device), done.signal).then(() => Promise.reject(new Error('no acknowledgement')))
   try {
     await Promise.race([halt(device, attach), late])
     return { device_id, success: true, message: `${device_id} was left on; it is off` }
@@ -74,13 +82,30 @@ async function switchOff(device_id: string, { devices }: Config, attach: Attach)
   }
 }
 
-async function halt({ transport, ...its }: Driven, attach: Attach): Promise<void> {
-  if (transport.kind === 'simulated') return
-  const { device, link } = attach({ transport, ...its })
+/** How long it may not hear yet, after it was opened. */
+function deafMs(device: Driven): number {
+  if (device.kind === 'bridge') return starting_ms
+  return 'deaf_s' in device.driven_by ? (device.driven_by.deaf_s ?? 0) * 1000 : 0
+}
+
+async function halt(its: Driven, attach: Attach): Promise<void> {
+  const attachment = its.kind === 'bridge' ? haltable(its, attach) : onWire(its, attach)
+  if (!attachment) return
+  const { device, link } = attachment
   await link.open()
   try {
     await device.halt()
   } finally {
     await link.close()
   }
+}
+
+function haltable(its: Program, attach: Attach): Attached {
+  if (its.settings.halt === 'none') throw new LabError('device_failed', 'no stop ends what it has begun')
+  return attach(its)
+}
+
+/** Nothing where it is simulated. */
+function onWire({ transport, ...its }: Extract<Driven, { kind: 'driven' }>, attach: Attach): Attached | undefined {
+  return transport.kind === 'simulated' ? undefined : attach({ transport, ...its })
 }

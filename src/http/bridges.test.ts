@@ -133,3 +133,14 @@ test('a description that has changed is a fault until somebody accepts it, and a
   isRefusal(t, await perform('read', { wavelength: 900 }), 400, 'invalid')
   isRefusal(t, await ask('POST', '/api/devices/reader-1/accept', { key: 'read' }), 403)
 })
+
+test('the reader of the guide works as it stands there', async (t) => {
+  const guide = readFileSync(new URL('../../../drivers/README.md', import.meta.url), 'utf8')
+  const program = /```python\n([\s\S]*?serve\(\)\n)```/.exec(guide)![1]!
+  const { ask, perform, instrument } = await bench(t, program.replace('sleep(10)', 'sleep(0.01)'))
+  await until(() => instrument.knows('read'))
+  t.equal((await ask('POST', `${base}/initialize`)).status, 200)
+  t.match((await perform('read', { wavelength: 450 })).body, { success: true, data: { absorbance: [0.25, 0.31] } })
+  isRefusal(t, await perform('read', { wavelength: 999 }), 409, 'interlock')
+  t.match(instrument.info(), { state: 'ready', identity: { model: 'Example 96', serial_number: 'A-0815' } })
+})

@@ -73,9 +73,9 @@ export function bridgeTo(path: string, more: object = {}) {
 }
 
 /** What `look` finds, as soon as it finds something: programs go at their own pace. */
-export async function until<Found>(look: () => Found): Promise<NonNullable<Found>> {
+export async function until<Found>(look: () => Found | Promise<Found>): Promise<NonNullable<Found>> {
   for (;;) {
-    const found = look()
+    const found = await look()
     if (found) return found
     await sleep(10)
   }

@@ -7,6 +7,7 @@ const params = {
     speed: { type: 'number', 'x-unit': 'rpm' },
     duration: { type: 'number', minimum: 1, maximum: 60, 'x-unit': 's' },
     direction: { enum: ['left', 'right'] },
+    wells: { type: 'integer', enum: [96, 384], unit: 'wells' },
     gentle: { type: 'boolean' },
     note: { type: 'string' },
   },
@@ -30,6 +31,7 @@ test('a form comes from the capabilities alone: units, limits, steps, and the va
     },
     { name: 'duration', label: 'duration (s)', kind: 'number', min: 1, max: 60, initial: '7' },
     { name: 'direction', kind: 'choice', choices: ['left', 'right'], initial: 'left' },
+    { name: 'wells', label: 'wells (wells)', kind: 'choice', choices: ['96', '384'], initial: '96' },
     { name: 'gentle', kind: 'boolean', required: false },
     { name: 'note', label: 'note', kind: 'text', initial: '' },
   ])
@@ -39,8 +41,8 @@ test('a form comes from the capabilities alone: units, limits, steps, and the va
 
 test('a body has what was filled in, as the API takes it, and a mistake is a sentence', (t) => {
   const fields = fieldsOf(operation, limits)
-  const filled = { speed: '500', duration: '2,5', direction: 'right', gentle: 'true', note: '' }
-  t.same(bodyOf(fields, filled), { speed: 500, duration: 2.5, direction: 'right', gentle: true })
+  const filled = { speed: '500', duration: '2,5', direction: 'right', wells: '384', gentle: 'true', note: '' }
+  t.same(bodyOf(fields, filled), { speed: 500, duration: 2.5, direction: 'right', wells: 384, gentle: true })
   t.throws(() => bodyOf(fields, { ...filled, speed: 'fast' }), { message: 'speed (rpm) must be a number' })
   t.throws(() => bodyOf(fields, { ...filled, speed: '' }), { message: 'speed (rpm) must be a number' })
   t.throws(() => bodyOf(fields, { ...filled, speed: '3001' }), { message: 'speed (rpm) must be from 200 to 3000' })

@@ -12,6 +12,8 @@ export type Field = {
   max?: number
   step?: number
   choices?: string[]
+  /** The values that the choices stand for. */
+  values?: unknown[]
   /** The initial value, as text. */
   initial: string
   hint?: string
@@ -25,6 +27,7 @@ type Schema = {
   multipleOf?: number
   default?: unknown
   description?: string
+  unit?: string
   'x-unit'?: string
   properties?: Record<string, Schema>
   required?: string[]
@@ -44,7 +47,12 @@ export function fieldsOf(
 ): Field[] {
   const { properties = {}, required = [] } = params as Schema
   return Object.entries(properties).map(([name, schema]) => {
-    const { min = schema.minimum, max = schema.maximum, unit = schema['x-unit'], step = schema.multipleOf } = limits[name] ?? {}
+    const {
+      min = schema.minimum,
+      max = schema.maximum,
+      unit = schema.unit ?? schema['x-unit'],
+      step = schema.multipleOf,
+    } = limits[name] ?? {}
     const kind = kindOf(schema)
     const initial = last[name] ?? schema.default ?? (kind === 'number' ? min : kind === 'choice' ? schema.enum?.[0] : '')
     const range = min !== undefined && max !== undefined ? `${min} to ${max}${unit ? ` ${unit}` : ''}` : undefined
@@ -56,7 +64,7 @@ export function fieldsOf(
       ...(min !== undefined && { min }),
       ...(max !== undefined && { max }),
       ...(step !== undefined && { step }),
-      ...(schema.enum && { choices: schema.enum.map(String) }),
+      ...(schema.enum && { choices: schema.enum.map(String), values: schema.enum }),
       initial: initial === undefined ? '' : String(initial),
       ...(range && { hint: range }),
     }
@@ -75,7 +83,8 @@ export function bodyOf(fields: readonly Field[], values: Record<string, string>)
   return Object.fromEntries(filled.map((field) => [field.name, filledIn(field, values[field.name] ?? '')]))
 }
 
-function filledIn({ label, kind, min, max }: Field, text: string): unknown {
+function filledIn({ label, kind, min, max, values }: Field, text: string): unknown {
+  if (kind === 'choice') return values?.find((value) => String(value) === text) ?? text
   if (kind === 'boolean') return text === 'true'
   if (kind !== 'number') return text
   const value = Number(text.replace(',', '.'))

@@ -55,6 +55,7 @@ function DeviceCard({ device }: { device: DeviceInfo }) {
         {can?.model ?? name}
         {simulated && !isAllSimulated.value && ' · simulated'}
       </Progress>
+      {can?.features['uninterruptible'] && <p class="hint">No stop ends what it has begun: use its own red button.</p>}
       <Temperature device_id={device_id} />
       {isSilent(device) && (
         <p class="fault">Nothing heard from it for {duration(state.value.time - device.heard_at!)}. Its state may be old.</p>
