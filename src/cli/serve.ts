@@ -53,20 +53,23 @@ const demo = command({
   options: {
     ...listenOptions,
     'time-scale': { type: 'string', value: 'N', help: 'Simulated seconds in one of yours; default 16' },
+    bench: { type: 'string', value: 'NAME', help: 'small, four instruments (default), or assay, all that the workflow smc_assay needs' },
   },
   no_json: 'it speaks to people; ask it with benchd status --json',
   example: 'benchd demo --time-scale 1',
   async run({ options }) {
-    const { demoConfig, prepareDemo, welcome } = await import('../examples/demo.ts')
+    const { benchNames, demoConfig, prepareDemo, welcome } = await import('../examples/demo.ts')
+    const bench = benchNames.find((name) => name === (options.bench ?? 'small'))
+    if (!bench) throw new CliError('usage', `there is no bench ${options.bench}; there are ${benchNames.join(' and ')}`)
     const { makeThrowAwayFolder, removeFolder } = await import('../kit/folder.ts')
-    const config = listening(await demoConfig(timeScale(options['time-scale'] ?? '16')), options)
+    const config = listening(await demoConfig(timeScale(options['time-scale'] ?? '16'), bench), options)
     const named = options['data-dir']
     const folder = named ? dataDir(named) : await makeThrowAwayFolder('benchd-demo')
     try {
       const folders = { data_dir: folder, topologies: topologiesDir(options.topologies, undefined) }
       return await serveUntilSignalled(config, folders, async (service) => {
-        const api_key = await prepareDemo(service.lab)
-        process.stdout.write(welcome({ url: service.url, api_key, lab: service.lab, folder: named ? folder : undefined }))
+        const api_key = await prepareDemo(service.lab, bench)
+        process.stdout.write(welcome({ url: service.url, api_key, lab: service.lab, folder: named ? folder : undefined, bench }))
       })
     } finally {
       if (!named) await removeFolder(folder)

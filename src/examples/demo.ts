@@ -5,32 +5,46 @@ import type { Keys } from '../keys/keys.ts'
 import { commandHere } from '../kit/installation.ts'
 import type { Teachpoints } from '../teachpoints/store.ts'
 import type { Catalog } from '../workflow/catalog.ts'
+import { assayBench, assayTeachpoints } from './assay_bench.ts'
 import { demoBench, demoTeachpoints } from './demo_bench.ts'
-import { demoTopology } from './seal_and_spin.ts'
+import { demoTopology, sealAndSpin } from './seal_and_spin.ts'
+import { smcAssay, smcTopology } from './smc_assay.ts'
 
 type Rooms = { keys: Keys; teachpoints: Teachpoints; openRuns(): Promise<{ catalog: Catalog }>; version: string; config: Config }
 
+/** The benches of the demo by name: what stands on each, what runs there, and which of its devices is broken for a trial. */
+const benches = {
+  small: { bench: demoBench, points: demoTeachpoints, topology: demoTopology, workflow: sealAndSpin, breaks: 'sealer-1' },
+  assay: { bench: assayBench, points: assayTeachpoints, topology: smcTopology, workflow: smcAssay, breaks: 'centrifuge' },
+}
+export type BenchName = keyof typeof benches
+export const benchNames = Object.keys(benches) as BenchName[]
+
 /** The demo's configuration; throws `config` for a scale that cannot be. */
-export function demoConfig(time_scale: number): Promise<Config> {
-  return checkConfig({ ...demoBench, time_scale, listen: { host: '127.0.0.1' } }, 'the demo')
+export function demoConfig(time_scale: number, name: BenchName = 'small'): Promise<Config> {
+  return checkConfig({ ...benches[name].bench, time_scale, listen: { host: '127.0.0.1' } }, 'the demo')
 }
 
 /** The name of the demo's own key. */
 const ownKey = 'the demo'
 
 /** Puts points into a new folder, loads the demo's topology unless another is loaded, and answers a fresh key; the demo's earlier ones end. */
-export async function prepareDemo({ keys, teachpoints, openRuns }: Rooms): Promise<string> {
-  const isNew = keys.list().length === 0 && teachpoints.list('arm-1').length === 0
-  if (isNew) await teachpoints.importAll(demoTeachpoints, { overwrite: false })
+export async function prepareDemo({ keys, teachpoints, openRuns }: Rooms, name: BenchName = 'small'): Promise<string> {
+  const { points, topology } = benches[name]
+  const isNew = keys.list().length === 0 && teachpoints.list(points[0]!.device_id).length === 0
+  if (isNew) await teachpoints.importAll(points, { overwrite: false })
   const { catalog } = await openRuns()
-  if (!catalog.runtime.environments.topology) await catalog.load(demoTopology.name)
+  if (!catalog.runtime.environments.topology) await catalog.load(topology.name)
   for (const { name, key_id, revoked_at } of keys.list()) if (name === ownKey && revoked_at === null) await keys.revoke(key_id)
   return (await keys.create({ name: ownKey, scope: 'admin' })).api_key
 }
 
-export function welcome({ url, api_key, lab, folder }: { url: string; api_key: string; lab: Rooms; folder: string | undefined }): string {
+type Welcome = { url: string; api_key: string; lab: Rooms; folder: string | undefined; bench?: BenchName }
+
+export function welcome({ url, api_key, lab, folder, bench = 'small' }: Welcome): string {
   const { config, version } = lab
-  const points = lab.teachpoints.list('arm-1').length
+  const { workflow, breaks } = benches[bench]
+  const points = config.devices.reduce((sum, { device_id }) => sum + lab.teachpoints.list(device_id).length, 0)
   const benchd = commandHere()
   return `
 benchd ${version}  DEMO: every device is simulated, nothing moves. ${config.time_scale} simulated seconds pass in one of yours.
@@ -44,18 +58,18 @@ benchd ${version}  DEMO: every device is simulated, nothing moves. ${config.time
 
 Three things to try:
 
-1. Watch a run: open the page and choose Runs, New run, seal-and-spin, Start.
+1. Watch a run: open the page and choose Runs, New run, ${workflow.name}, Start.
 2. Ask in advance how long the run takes, and who does what when. Type in a second terminal:
 
   export BENCHD_URL=${url} BENCHD_API_KEY=${api_key}
-  ${benchd} runs simulate seal-and-spin
+  ${benchd} runs simulate ${workflow.name}
 
-3. Break the sealer and start a run, which stops there. Mend the sealer, ask why the run stands, and type what the answer names:
+3. Break ${breaks} and start a run, which stops there. Mend it, ask why the run stands, and type what the answer names:
 
-  ${benchd} sim fault sealer-1 jam
-  ${benchd} runs submit seal-and-spin --follow
-  ${benchd} sim mend sealer-1
-  ${benchd} runs why seal-and-spin
+  ${benchd} sim fault ${breaks} jam
+  ${benchd} runs submit ${workflow.name} --follow
+  ${benchd} sim mend ${breaks}
+  ${benchd} runs why ${workflow.name}
 
 Every request has an example under docs. One of them: curl -H "X-API-Key: $BENCHD_API_KEY" $BENCHD_URL/api/devices
 

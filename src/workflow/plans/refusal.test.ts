@@ -31,7 +31,7 @@ test('a transporter that is driven elsewhere, or misspelt, or a translator, is t
   t.equal(
     refusalFor(compiled({ topology: change, workflow: drivenOnly }), 'LIVE', smallBench),
     'workflow seal-and-spin cannot run in LIVE, only in PURE_SIM: robot-1 is external, and is not driven from here; the configuration has no device arm_1' +
-      ' (did you mean "arm-1"?); shuttle is a translator, and there is no driver for one',
+      ' (did you mean "arm-1"?); shuttle is a translator, and the configuration has no transporter of that name',
   )
 })
 

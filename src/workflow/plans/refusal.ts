@@ -10,7 +10,7 @@ import type { Topology } from './topology.ts'
 export function refusalFor(workflow: Workflow, mode: RunMode, bench: Bench): string | undefined {
   if (mode === 'PURE_SIM') return undefined
   const { topology } = workflow
-  const reasons = [...undriven(workflow, bench), ...shuttles(topology), ...untaught(topology, bench)]
+  const reasons = [...undriven(workflow, bench), ...shuttles(topology, bench), ...untaught(topology, bench)]
   if (reasons.length === 0) return undefined
   return `workflow ${workflow.name} cannot run in ${mode}, only in PURE_SIM: ${reasons.join('; ')}`
 }
@@ -31,12 +31,19 @@ function guess(id: string, used: readonly string[], bench: Bench): string {
   return didYouMean(id, free).replace(/^; (.*)$/, ' ($1)')
 }
 
-function shuttles({ document }: Topology): string[] {
-  return Object.keys(document.translators).map((id) => `${id} is a translator, and there is no driver for one`)
+/** A transporter of the same name drives a translator: it picks at one station, and places at the other. */
+function shuttles({ document }: Topology, bench: Bench): string[] {
+  const isDriven = (id: string) => bench.devices.some(({ device_id, type, driven }) => device_id === id && type === 'transporter' && driven)
+  return Object.keys(document.translators)
+    .filter((id) => !isDriven(id))
+    .map((id) => `${id} is a translator, and the configuration has no transporter of that name`)
 }
 
 function untaught({ document, graph }: Topology, bench: Bench): string[] {
-  return Object.entries(document.transporters).flatMap(([id, { positions }]) => {
+  const reach = (Object.entries(document.transporters) as [string, { positions: readonly string[] }][]).map(
+    ([id, { positions }]) => [id, positions] as const,
+  )
+  return [...reach, ...Object.entries(document.translators)].flatMap(([id, positions]: readonly [string, readonly string[]]) => {
     if (!bench.devices.some(({ device_id, driven }) => device_id === id && driven)) return []
     const reached = [...graph.positions.values()].filter(({ entry }) => positions.includes(entry))
     const missing = reached.map(({ name }) => name).filter((name) => !bench.hasTeachpoint(id, name))
