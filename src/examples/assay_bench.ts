@@ -33,13 +33,13 @@ const reading = {
 
 const transporters = smcTopology.transporters ?? {}
 const translators = smcTopology.translators ?? {}
-/** Whatever carries, with the positions that it reaches. */
+/** The devices that carry labware, with the positions that each reaches. */
 const carriers: [device_id: string, positions: readonly string[]][] = [
   ...Object.entries(transporters).map(([id, { positions }]) => [id, positions] as [string, readonly string[]]),
   ...Object.entries(translators).map(([id, stations]) => [id, stations] as [string, readonly string[]]),
 ]
 
-/** As it would stand in a configuration file. A translator is an arm that goes between two stations. */
+/** The configuration of the bench, as it would stand in a file. A translator is an arm that goes between two stations. */
 export const assayBench = {
   format: 1,
   devices: [
