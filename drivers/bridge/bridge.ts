@@ -130,7 +130,7 @@ export class Bridge extends Mounted<BridgeMount> implements Device {
   halt(): Promise<void> {
     this.#going.end(new LabError('stopped', 'interrupted by a stop'))
     return halts[this.at.settings.halt](this.at, {
-      ask: () => this.#rpc.request('halt', undefined, this.at.settings.halt_s),
+      ask: () => this.#rpc.request('halt', undefined, this.#rpc.isAwake ? this.at.settings.halt_s : describe_s),
       answered: this.#answered,
     })
   }

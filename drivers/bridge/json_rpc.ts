@@ -41,6 +41,8 @@ export class JsonRpc {
   readonly #notified: Parts['notified']
   readonly #pending = new Map<number, Pending>()
   #lastId = 0
+  /** Whether the program has said anything since its line was opened: until then it may still be loading its libraries. */
+  isAwake = false
   #pieces: Uint8Array[] = []
   #size = 0
   /** Since the second began. */
@@ -72,6 +74,7 @@ export class JsonRpc {
   }
 
   #receive(bytes: Uint8Array): void {
+    this.isAwake = true
     let rest = bytes
     for (let end = rest.indexOf(10); end >= 0; end = rest.indexOf(10)) {
       this.#add(rest.subarray(0, end))
@@ -129,6 +132,7 @@ export class JsonRpc {
   }
 
   #abandon(error: LabError): void {
+    this.isAwake = false
     this.#forgetPieces()
     const pending = [...this.#pending.values()]
     this.#pending.clear()

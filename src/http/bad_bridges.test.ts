@@ -89,7 +89,7 @@ for (const [what, [program, words]] of Object.entries(bad)) {
 
 test('a program that ignores a halt is ended after halt_s and started again, until it answers one; it may still be moving until then', async (t) => {
   const deaf = `import os\nflag = __file__ + ".heard"\n${speaks('halt', 'if os.path.exists(flag): say({"id": id, "result": {}})\n        else: open(flag, "w").close()')}`
-  const { ask, instrument } = await bench(t, deaf, { settings: { halt_s: 0.3 } })
+  const { ask, instrument } = await bench(t, deaf, { settings: { halt_s: 1 } })
   await until(() => instrument.info().identity)
   await ask('POST', '/api/devices/reader-1/initialize')
   const asked = performance.now()
