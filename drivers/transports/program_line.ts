@@ -35,7 +35,8 @@ class ProgramLine extends RealLine<Program> implements BridgeLine {
   #next = { at: Number.NEGATIVE_INFINITY, pause_ms: pause_ms.least }
 
   constructor(command: readonly string[], clock: Clock) {
-    super(command.join(' '), clock)
+    // Not its arguments: everybody whose key may read is shown this name, and an argument can be a secret.
+    super(command[0] ?? '', clock)
     this.#command = command
   }
 
@@ -128,9 +129,12 @@ class ProgramLine extends RealLine<Program> implements BridgeLine {
   }
 }
 
+/** Variables of the service itself. With those of systemd a program could speak for the service to the watchdog, or find its secrets. */
+const ours = /^(BENCHD_|NODE_|NOTIFY_SOCKET$|WATCHDOG_|CREDENTIALS_DIRECTORY$)/
+
 /** Returns the environment without the service's own variables, which are none of the program's business. */
 function withoutOurs(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('BENCHD_') && !name.startsWith('NODE_')))
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !ours.test(name)))
 }
 
 function killGroup({ pid }: Child): void {

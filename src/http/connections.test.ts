@@ -248,6 +248,41 @@ test('requests of one connection are handled one after another, in order, and a 
   t.equal(handled.includes('/d'), false)
 })
 
+test('requests that take long share the turns of the event loop, in order, and a stop waits for none of them', async (t) => {
+  const arrived: (() => void)[] = []
+  const handled: string[] = []
+  let now = 0
+  let gone: ServerResponse | undefined
+  const bench = await opened(t, { connections_per_address: 9, connections: 9 }, (request, response) => {
+    const handle = () => {
+      handled.push(request.url!)
+      now += request.url === '/short' ? 1 : 10
+      response.end('ok')
+    }
+    if (request.url === '/gone') gone = response
+    arrived.push(() => bench.connections.inTurn(request, response, handle))
+  })
+  bench.clock.now = () => now
+  const ask = async (path: string) => {
+    const client = await bench.join()
+    const came = once(bench.server, 'request')
+    client.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`)
+    await came
+  }
+  for (const path of ['/short', '/a', '/b', '/gone', '/c', '/api/stop']) await ask(path)
+  for (const one of arrived.splice(0)) one()
+  t.same(handled, ['/short', '/a', '/api/stop'], 'what takes long is the last in its turn')
+  gone!.destroy()
+  await ask('/late')
+  for (const one of arrived.splice(0)) one()
+  while (!handled.includes('/late')) {
+    const before = handled.length
+    await new Promise(setImmediate)
+    t.ok(handled.length <= before + 1, 'one in each turn')
+  }
+  t.same(handled, ['/short', '/a', '/api/stop', '/b', '/c', '/late'], 'nothing overtakes, and nobody is answered who is gone')
+})
+
 test('requests behind one that was refused for overload are refused unhandled, and the connection is used on', async (t) => {
   const handled: string[] = []
   const bench = await opened(t, {}, (request, response) => {

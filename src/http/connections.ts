@@ -25,9 +25,13 @@ const overshoot = 2
 const closings = { burst: 8, perSecond: 40 }
 /** Connections that could not be closed yet are looked at again after so long. */
 const closeAgain_ms = 100
+/** Requests are handled for so long in one turn of the event loop; the others wait for the next turn, in which a stop goes first. */
+const handle_ms = 5
 /** Answers that are not taken yet are added up this often at most. */
 const addUpEvery_ms = 100
 const mib = 1024 * 1024
+
+type Waiting = { response: ServerResponse; handle: () => void }
 
 type Connection = {
   /** The socket that is destroyed: under TLS the TCP socket below. */
@@ -41,7 +45,7 @@ type Connection = {
   readonly protecting: Set<ServerResponse>
   /** The request whose turn it is, and those that come after it. */
   turn: ServerResponse | undefined
-  readonly waiting: { response: ServerResponse; handle: () => void }[]
+  readonly waiting: Waiting[]
   /** Whether the socket's timer runs because an answer waits for its client. */
   isTimed: boolean
 }
@@ -75,6 +79,10 @@ export class Connections {
   readonly #closings: TokenBuckets
   #trimsLater = false
   #addedUpAt = 0
+  /** When the first request was handled in this turn of the event loop; undefined before that. */
+  #turnBegan: number | undefined
+  /** Requests that wait for a later turn of the event loop. */
+  #delayed = 0
 
   /** Watches every connection of a server that does not listen yet. */
   constructor(server: Server, options: Options) {
@@ -115,14 +123,47 @@ export class Connections {
 
   /**
    * Calls `handle` once the earlier requests of the same connection are answered, or gone: answers go out in that order anyway, and a client
-   * that sends eight requests at once gets no more turns of the event loop than others. Calls it at once for a stop, which takes no turn.
+   * that sends eight requests at once gets no more turns of the event loop than others. Many connections that ask for large answers share
+   * each turn of the event loop with everybody else. Calls `handle` at once for a stop, which takes no turn.
    */
   inTurn({ socket, url = '' }: IncomingMessage, response: ServerResponse, handle: () => void): void {
     const connection = bySocket.get(socket)?.connection
-    const takesTurn = connection && !isStop.test(url)
-    if (takesTurn && connection.turn) return void connection.waiting.push({ response, handle })
-    if (takesTurn) connection.turn = response
-    handle()
+    if (!connection || isStop.test(url)) handle()
+    else if (connection.turn) connection.waiting.push({ response, handle })
+    else {
+      connection.turn = response
+      if (this.#delayed === 0 && this.#isTimeLeft()) handle()
+      else this.#delay(connection, { response, handle })
+    }
+  }
+
+  /** Calls `handle` in a turn of the event loop that has time left, in the order of the requests. */
+  #delay(connection: Connection, request: Waiting): void {
+    this.#delayed++
+    const attempt = () => {
+      if (!this.#isTimeLeft()) return void setImmediate(attempt)
+      this.#delayed--
+      this.#handle(connection, request)
+    }
+    setImmediate(attempt)
+  }
+
+  /** Leaves out a request whose client is gone. */
+  #handle(connection: Connection, { response, handle }: Waiting): void {
+    if (!response.destroyed) handle()
+    else if (connection.turn === response) this.#nextTurn(connection)
+  }
+
+  /** Whether the requests of this turn have used less than `handle_ms`: a request has done its work up to its first wait when the next one is looked at. */
+  #isTimeLeft(): boolean {
+    const now = this.#options.clock.now()
+    if (this.#turnBegan === undefined) {
+      this.#turnBegan = now
+      setImmediate(() => {
+        this.#turnBegan = undefined
+      })
+    }
+    return now - this.#turnBegan < handle_ms
   }
 
   /** Protects one answer as `protectConnection` protects a connection. */
@@ -267,11 +308,7 @@ export class Connections {
   #nextTurn(connection: Connection): void {
     const next = connection.waiting.shift()
     connection.turn = next?.response
-    if (!next) return
-    setImmediate(() => {
-      if (!next.response.destroyed) next.handle()
-      else if (connection.turn === next.response) this.#nextTurn(connection)
-    })
+    if (next) this.#delay(connection, next)
   }
 
   #timedOut(socket: Socket): void {

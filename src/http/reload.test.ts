@@ -2,7 +2,7 @@
 
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { connect } from 'node:tls'
 import { fileURLToPath } from 'node:url'
@@ -174,6 +174,28 @@ test('workflows are held against the limits that a reload takes over', async (t)
     t.equal(reloaded.faults.length, faults.length)
     t.match(reloaded.faults, faults)
     t.equal((await ask('GET', '/api/workflows/fast')).status, faults.length ? 404 : 200)
+  }
+})
+
+test('who may not read the configuration is not told what stands in a file that has mistakes', async (t) => {
+  const { service, ask, path } = await plain(t)
+  const { api_key } = await service.lab.keys.create({ name: 'display', scope: 'read' })
+  const changes = async () => {
+    const response = await fetch(`${service.url}/api/system/changes`, { headers: { 'X-API-Key': api_key } })
+    return { status: response.status, text: await response.text() }
+  }
+  t.match(await changes(), { status: 200 })
+  const secret = 'https://hooks.example/T0K3N'
+  for (const text of [JSON.stringify({ format: 1, listen, devices: [robot], notify: secret }), `{"notify": ${secret}}`, undefined]) {
+    if (text === undefined) rmSync(path)
+    else writeFileSync(path, text)
+    const { status, text: told } = await changes()
+    t.match(told, /benchd config check, or a key of scope admin, tells what is wrong with it/)
+    t.notMatch(told, /hooks|T0K3N/)
+    const whole = await ask('GET', '/api/system/changes')
+    t.equal(status, whole.status)
+    t.notMatch(whole.text, /a key of scope admin/)
+    if (text) t.match(whole.text, /hooks|https/, 'an admin is told')
   }
 })
 

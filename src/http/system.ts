@@ -4,8 +4,10 @@ import * as v from 'valibot'
 import { portBehind, serialPorts } from '../../drivers/transports/ports.ts'
 import type { HostFacts } from '../care/host.ts'
 import type { Config } from '../config.ts'
+import { LabError } from '../errors.ts'
 import { type Audit, auditFiles, auditOutcomes } from '../keys/audit.ts'
 import { AuditEntry } from '../keys/audit_entry.ts'
+import { allows, type Scope } from '../keys/keys.ts'
 import { HostFiles } from '../kit/host_files.ts'
 import type { Reloading } from '../lab/reloading.ts'
 import { type Health as HealthNow, healthStates } from '../lab.ts'
@@ -153,11 +155,14 @@ export const systemRoutes: Route<Rooms>[] = [
     operation_id: 'getSystemChanges',
     tag: 'system',
     summary: 'How the configuration file differs from the configuration in force',
-    description: '400 where the file is not right, with what is wrong in it. Changes nothing.',
+    description: '400 where the file is not right; a key of scope admin is told what is wrong in it. Changes nothing.',
     scope: 'read',
     success: { status: 200, description: 'The members that differ; two empty lists where none does', schema: Changes },
     errors: [400, 503],
-    handle: async ({ lab }) => json(await lab.reloading.changes()),
+    async handle({ lab, c }) {
+      const { scope } = c.get('principal')
+      return json(await lab.reloading.changes().catch((error) => throwTo(scope, error)))
+    },
   }),
   route({
     method: 'GET',
@@ -205,6 +210,13 @@ export const systemRoutes: Route<Rooms>[] = [
     },
   }),
 ]
+
+/** Throws the error, but not what is wrong with a file to somebody who may not read the file: that is quoted from it, and can be a secret. */
+function throwTo(scope: Scope, error: unknown): never {
+  if (allows(scope, 'admin') || !(error instanceof LabError)) throw error
+  const sentence = 'the configuration file cannot be taken over; benchd config check, or a key of scope admin, tells what is wrong with it'
+  throw new LabError(error.code, sentence, { cause: error })
+}
 
 async function devicesByPort({ config }: Rooms): Promise<Map<string, string>> {
   const wired = config.devices.flatMap((device) =>
