@@ -117,6 +117,7 @@ const Limits = v.strictObject({
   handshake_s: Limit(10, 120, 'Seconds that a TLS handshake may take'),
   answer_s: Limit(60, 3600, 'Seconds without progress after which an answer is given up that its client does not take'),
   answers_mib: Limit(64, 1024, 'MiB of all answers together that their clients have not taken yet'),
+  untaken_per_key: Limit(16, 10_000, 'Answers of more than 128 KiB of one key that wait to be read by its clients'),
   long_requests_per_key: Limit(64, 10_000, 'Event streams, waits and event reads of one key at once'),
   pairings_per_address: Limit(2, 5, 'Requests for a key of one address that may wait'),
   open_simulations: Limit(32, 10_000, 'PURE_SIM runs and dry runs that are open'),

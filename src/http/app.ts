@@ -139,7 +139,8 @@ async function call({ lab, bodies, ask }: Shared, route: Route<Lab>, c: Context<
   mustKnowParameters(route, c)
   const { bytes, release } = route.body ? await bodies.read(c, route.body_limit ?? usualLimit) : noBody
   // A connection whose body still comes can be replaced by others, and so can one without a key.
-  if (route.scope !== 'public') protectConnection(c.env?.incoming, c.env?.outgoing)
+  if (route.scope !== 'public')
+    protectConnection(c.env?.incoming, c.env?.outgoing, route.scope === 'any' ? undefined : c.get('principal').key_id)
   try {
     return await idempotent(lab, route, c, bytes, async () => {
       const param = (name: string) => c.req.param(name) ?? ''

@@ -1,6 +1,6 @@
 // A crowd of clients that come at once, each with a TLS handshake or a request, must not keep out the client that comes next with a stop.
 // The kernel keeps new connections in the order in which they came, and Node takes one in each turn of the event loop. So all of them are
-// taken first, which is cheap, and then handed to the server one by one: mostly the newest, which waits for nobody, and now and then the
+// taken first, which is cheap, and then handed to the server a few in each turn: mostly the newest, which waits for nobody, and now and then the
 // oldest, so that none waits for ever.
 
 import type { Server } from 'node:http'
@@ -22,6 +22,8 @@ const hello_ms = 20
 const patience_ms = 10
 /** The oldest waiting connection is handed over once in this number of times. */
 const oldestOf = 3
+/** At most this many are handed over in one turn of the event loop. Where answers make the turns long, connections come faster than one a turn. */
+const mostInATurn = 16
 /** Twice as many connections may wait as may be open: a client whose connection is closed only comes again. */
 const overshoot = 2
 
@@ -53,19 +55,22 @@ export function queueArrivals(server: Server, { limits, refusals, clock, isTls }
     const now = clock.now()
     if (!cameInThisTurn || now - handedOverAt >= patience_ms) {
       handedOverAt = now
-      let socket = waiting.takeNext(++handedOver % oldestOf === 0)
-      for (; socket && hasHungUp(socket, isTls); socket = waiting.takeNext(false)) socket.destroy()
-      // The server's closing could not end a connection that was not handed over yet.
-      if (!server.listening) socket?.destroy()
-      else if (socket) {
-        const peer = peerOf(socket)
-        silent.add(peer)
-        clock.after(hello_ms, () => heardOf(peer))
-        for (const handler of handlers) handler.call(server, socket)
-      }
+      for (let i = 0; i < mostInATurn && waiting.size > 0 && silent.size < mostAtOnce; i++) handOverOne()
     }
     cameInThisTurn = false
     schedule()
+  }
+  const handOverOne = () => {
+    let socket = waiting.takeNext(++handedOver % oldestOf === 0)
+    for (; socket && hasHungUp(socket, isTls); socket = waiting.takeNext(false)) socket.destroy()
+    // The server's closing could not end a connection that was not handed over yet.
+    if (!server.listening) socket?.destroy()
+    else if (socket) {
+      const peer = peerOf(socket)
+      silent.add(peer)
+      clock.after(hello_ms, () => heardOf(peer))
+      for (const handler of handlers) handler.call(server, socket)
+    }
   }
 
   const heardOf = (peer: string) => {

@@ -19,7 +19,14 @@ import { closeServer, listen, serverOf } from './server.ts'
 type Limits = ConstructorParameters<typeof Connections>[1]['limits'] extends () => infer Its ? Its : never
 type Handle = (request: IncomingMessage, response: ServerResponse) => void
 
-const usual: Limits = { connections: 4, connections_per_address: 4, requests_per_connection: 8, answer_s: 60, answers_mib: 64 }
+const usual: Limits = {
+  connections: 4,
+  connections_per_address: 4,
+  requests_per_connection: 8,
+  answer_s: 60,
+  answers_mib: 64,
+  untaken_per_key: 16,
+}
 const get = 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n'
 
 /** A server that handles each request as told, and clients of it. */
@@ -275,9 +282,19 @@ test('requests that take long share the turns of the event loop, in order, and a
   gone!.destroy()
   await ask('/late')
   for (const one of arrived.splice(0)) one()
-  while (!handled.includes('/late')) {
+  const settle = async () => {
+    for (let i = 0; i < 5; i++) await new Promise(setImmediate)
+  }
+  await settle()
+  now += 9
+  await bench.clock.advance(9)
+  await settle()
+  t.equal(handled.length, 3, 'after a long turn the others wait for as long as it took')
+  for (let turns = 0; turns < 9 && !handled.includes('/late'); turns++) {
     const before = handled.length
-    await new Promise(setImmediate)
+    now += 100
+    await bench.clock.advance(100)
+    await settle()
     t.ok(handled.length <= before + 1, 'one in each turn')
   }
   t.same(handled, ['/short', '/a', '/api/stop', '/b', '/c', '/late'], 'nothing overtakes, and nobody is answered who is gone')
@@ -356,6 +373,36 @@ test('what waits for clients is bounded for all of them together: the largest is
   t.ok(await answers(last))
   t.equal(times('answers_mib'), 1)
   t.equal(connections.size, 3)
+})
+
+test('a key whose clients leave large answers untaken gets no more until they take one, and a stop is never refused', async (t) => {
+  const refused: string[] = []
+  const { join, times } = await opened(t, { untaken_per_key: 2, connections: 9, connections_per_address: 9 }, (request, response) => {
+    const key_id = request.headers['x-api-key'] as string | undefined
+    try {
+      protectConnection(request, response, key_id)
+      response.end(Buffer.alloc(request.url === '/small' ? 100 : 32 * 1024 * 1024))
+    } catch (error) {
+      refused.push((error as Error).message)
+      response.writeHead(503).end('refused')
+    }
+  })
+  const ask = async (key_id?: string, path = '/') => {
+    const client = await join()
+    client.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n${key_id ? `X-API-Key: ${key_id}\r\n` : ''}\r\n`)
+    await once(client, 'readable')
+    return { client, status: (client.read(12) as Buffer).toString().slice(9) }
+  }
+  const untaken = [await ask('mine'), await ask('mine')]
+  t.equal((await ask('mine')).status, '503')
+  t.match(refused, [/^2 large answers to requests of this key wait to be read by its clients; read or close them, then ask again$/])
+  t.equal(times('untaken_per_key'), 1)
+  t.equal((await ask('other')).status, '200', 'another key has room')
+  t.equal((await ask()).status, '200', 'a stop has no key here')
+  untaken[0]!.client.resume()
+  while ((await ask('mine', '/small')).status === '503') await new Promise(setImmediate)
+  untaken[1]!.client.destroy()
+  t.equal((await ask('mine')).status, '200')
 })
 
 const makeCert = fileURLToPath(new URL('../../../scripts/make-cert.sh', import.meta.url))

@@ -9,8 +9,12 @@ import type { Clock } from '../kit/clock.ts'
 import type { Bound, Refusals } from '../kit/refusals.ts'
 import { TokenBuckets } from '../kit/token_buckets.ts'
 import { refuse } from './errors.ts'
+import { UntakenAnswers } from './untaken_answers.ts'
 
-type ConnectionLimits = Pick<Limits, 'connections' | 'connections_per_address' | 'requests_per_connection' | 'answer_s' | 'answers_mib'>
+type ConnectionLimits = Pick<
+  Limits,
+  'connections' | 'connections_per_address' | 'requests_per_connection' | 'answer_s' | 'answers_mib' | 'untaken_per_key'
+>
 
 type Options = { limits: () => ConnectionLimits; refusals: Refusals; clock: Clock }
 
@@ -27,6 +31,11 @@ const closings = { burst: 8, perSecond: 40 }
 const closeAgain_ms = 100
 /** Requests are handled for so long in one turn of the event loop; the others wait for the next turn, in which a stop goes first. */
 const handle_ms = 5
+/**
+ * After a turn that took longer, as many milliseconds are left to everything else, up to this number: a stop and the instruments need several
+ * turns, and a turn with a large answer can take 50 ms.
+ */
+const longestRest_ms = 100
 /** Answers that are not taken yet are added up this often at most. */
 const addUpEvery_ms = 100
 const mib = 1024 * 1024
@@ -41,8 +50,8 @@ type Connection = {
   since: number
   /** Requests that are not answered to the last byte. */
   readonly unfinished: Set<ServerResponse>
-  /** The requests among them that protect the connection. */
-  readonly protecting: Set<ServerResponse>
+  /** The requests among them that protect the connection, with their keys; a stop has none here. */
+  readonly protecting: Map<ServerResponse, string | undefined>
   /** The request whose turn it is, and those that come after it. */
   turn: ServerResponse | undefined
   readonly waiting: Waiting[]
@@ -58,10 +67,13 @@ const isStop = /^\/api\/(devices\/[^/]+\/)?stop(\?|$)/
 
 const bySocket = new WeakMap<Socket, { connection: Connection; connections: Connections }>()
 
-/** Keeps the connection of a request open, whoever else wants a place, until the request is answered. */
-export function protectConnection(request: IncomingMessage | undefined, response: ServerResponse | undefined): void {
+/**
+ * Keeps the connection of a request open, whoever else wants a place, until the request is answered. Throws `overloaded` when the clients of
+ * the key leave too many large answers untaken; without a `key_id`, as for a stop, never.
+ */
+export function protectConnection(request: IncomingMessage | undefined, response: ServerResponse | undefined, key_id?: string): void {
   const found = request && bySocket.get(request.socket)
-  if (found && response) found.connections.protect(found.connection, response)
+  if (found && response) found.connections.protect(found.connection, response, key_id)
 }
 
 /** Names a client by address and port: the same for a TLS socket and for the TCP socket below it. */
@@ -77,16 +89,20 @@ export class Connections {
   /** By the client's address and port. */
   readonly #byPeer = new Map<string, Connection>()
   readonly #closings: TokenBuckets
+  readonly #untaken: UntakenAnswers
   #trimsLater = false
   #addedUpAt = 0
   /** When the first request was handled in this turn of the event loop; undefined before that. */
   #turnBegan: number | undefined
+  /** Until then no request is handled but a stop; on the clock. */
+  #restUntil = 0
   /** Requests that wait for a later turn of the event loop. */
   #delayed = 0
 
   /** Watches every connection of a server that does not listen yet. */
   constructor(server: Server, options: Options) {
     this.#options = options
+    this.#untaken = new UntakenAnswers(options)
     this.#closings = new TokenBuckets({ ...closings, now: () => options.clock.now() })
     server.on('connection', (socket: Socket) => this.#add(socket))
     server.on('secureConnection', (socket: Socket) => this.#addSecured(socket))
@@ -115,7 +131,7 @@ export class Connections {
       return false
     }
     connection.unfinished.add(response)
-    response.on('prefinish', () => this.#answered(connection, socket))
+    response.on('prefinish', () => this.#answered(connection, response, socket))
     response.on('close', () => this.#finished(connection, response, socket))
     this.#addUpAnswers()
     return true
@@ -141,6 +157,8 @@ export class Connections {
   #delay(connection: Connection, request: Waiting): void {
     this.#delayed++
     const attempt = () => {
+      const rest_ms = this.#restUntil - this.#options.clock.now()
+      if (rest_ms > 0) return void this.#options.clock.after(rest_ms, attempt)
       if (!this.#isTimeLeft()) return void setImmediate(attempt)
       this.#delayed--
       this.#handle(connection, request)
@@ -156,21 +174,25 @@ export class Connections {
 
   /** Whether the requests of this turn have used less than `handle_ms`: a request has done its work up to its first wait when the next one is looked at. */
   #isTimeLeft(): boolean {
-    const now = this.#options.clock.now()
+    const { clock } = this.#options
+    const began = this.#turnBegan ?? clock.now()
     if (this.#turnBegan === undefined) {
-      this.#turnBegan = now
+      this.#turnBegan = began
       setImmediate(() => {
         this.#turnBegan = undefined
+        const used_ms = clock.now() - began
+        if (used_ms > handle_ms) this.#restUntil = clock.now() + Math.min(used_ms, longestRest_ms)
       })
     }
-    return now - this.#turnBegan < handle_ms
+    return clock.now() >= this.#restUntil && clock.now() - began < handle_ms
   }
 
   /** Protects one answer as `protectConnection` protects a connection. */
-  protect(connection: Connection, response: ServerResponse): void {
+  protect(connection: Connection, response: ServerResponse, key_id: string | undefined): void {
+    if (key_id !== undefined) this.#untaken.mustHaveRoom(key_id)
     if (!connection.unfinished.has(response)) return
     if (connection.protecting.size === 0) this.#unlist(connection)
-    connection.protecting.add(response)
+    connection.protecting.set(response, key_id)
   }
 
   #add(socket: Socket): void {
@@ -180,7 +202,7 @@ export class Connections {
       address,
       since: 0,
       unfinished: new Set(),
-      protecting: new Set(),
+      protecting: new Map(),
       turn: undefined,
       waiting: [],
       isTimed: false,
@@ -274,19 +296,22 @@ export class Connections {
     }
     const isOnlyOne = this.#replaceable.size === 1 && most?.size === 1
     if (most && !isOnlyOne) return first(most)
-    const waiting = [...this.#all].find(({ protecting }) => protecting.size > 0 && [...protecting].every((one) => one.writableEnded))
+    const waiting = [...this.#all].find(({ protecting }) => protecting.size > 0 && [...protecting.keys()].every((one) => one.writableEnded))
     return waiting ?? (most && first(most))
   }
 
   /** The answer is complete, and its client has to take it now. */
-  #answered(connection: Connection, socket: Socket): void {
+  #answered(connection: Connection, response: ServerResponse, socket: Socket): void {
     if (socket.writableLength === 0) return
+    const key_id = connection.protecting.get(response)
+    if (key_id !== undefined) this.#untaken.add(key_id, response)
     connection.isTimed = true
     socket.setTimeout(this.#options.limits().answer_s * 1000)
   }
 
   #finished(connection: Connection, response: ServerResponse, socket: Socket): void {
     connection.unfinished.delete(response)
+    this.#untaken.taken(response)
     if (response.statusCode === 503) this.#refuseWaiting(connection)
     if (connection.turn === response) this.#nextTurn(connection)
     // Without another request Node has set the timer of an idle connection just now.

@@ -12,6 +12,7 @@ export const bounds = [
   'handshake_s',
   'answer_s',
   'answers_mib',
+  'untaken_per_key',
   'long_requests_per_key',
   'pairings_per_address',
   'open_simulations',

@@ -144,7 +144,10 @@ test('a file with something wrong is refused whole, and says where', async (t) =
   }
   t.same(await json('teachpoints', 'export', 'arm-1'), before)
   t.match(await run('teachpoints', 'import', 'arm-1', `${home}/none.csv`), { code: 3, stderr: /none\.csv cannot be read/ })
-  t.match(await run('teachpoints', 'import', 'arm-1', `${home}/a.csv`, '--format', 'xml'), { code: 2, stderr: /--format xml is none of json, csv/ })
+  t.match(await run('teachpoints', 'import', 'arm-1', `${home}/a.csv`, '--format', 'xml'), {
+    code: 2,
+    stderr: /--format xml is none of json, csv/,
+  })
   writeFileSync(`${home}/a.csv`, head + good)
   t.match(await run('teachpoints', 'import', 'arm-1', `${home}/a.csv`), { code: 0, stdout: '1 created, 0 updated\n' })
 })
