@@ -25,12 +25,12 @@ for package in serialport onoff i2c-bus; do
     failed "$package does not load; npm ci compiles it, with g++, make, python3 and Node's headers"
 done
 
-# The program as it is installed: what was built, and the packages it needs to run. The tests also load modules that are not bundled, so
-# they need valibot, which the bundle holds.
+# The program as it is installed: what was built, and the packages it needs to run. The tests also load modules, and start a service, that are
+# not bundled, so they need the packages that the bundle holds.
 cp -R "$dist" "$project/dist"
 cp package.json "$project/"
 npm ls --omit=dev --omit=peer --all --parseable | sed -n "s|^$PWD/||p" | xargs cp -R --parents -t "$project"
-cp -R --parents node_modules/valibot "$project"
+cp -R --parents node_modules/valibot node_modules/hono node_modules/@hono "$project"
 
 status=0
 # With job control, to be one group that can be ended.

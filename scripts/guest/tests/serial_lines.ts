@@ -37,8 +37,16 @@ export async function instrumentAt<Settings>(
   settings: NoInfer<Settings>,
   pace = 5,
 ): Promise<Simulator> {
+  let isConnected = true
+  // The simulator may have something to say yet when the test closes its port.
+  t.after(() => {
+    isConnected = false
+  })
   const far = await opened(t, path, driver.serial)
-  const simulator = driver.simulate({ clock: scaled(systemClock, pace), settings, send: (bytes) => far.write(bytes) })
+  const send = (bytes: Uint8Array) => {
+    if (isConnected) far.write(bytes)
+  }
+  const simulator = driver.simulate({ clock: scaled(systemClock, pace), settings, send })
   far.onBytes((bytes) => simulator.receive(bytes))
   t.after(() => simulator.powerOff())
   return simulator
