@@ -18,7 +18,7 @@ const outside = Object.keys({ ...dependencies, ...optionalDependencies })
 
 const noHttp2 = '\0no-http2'
 
-/** What each module imports at once, and what it imports later. */
+/** The modules that each module imports at once, and those that it imports later. */
 const imports = new Map()
 const laterImports = new Map()
 

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** One text of the licences of all packages from which these chunks of rolldown were made. */
+/** Returns one text of the licences of all packages from which these chunks of rolldown were made. */
 export function licences(chunks) {
   const modules = chunks.flatMap(({ moduleIds = [] }) => moduleIds)
   const folders = modules.map((id) => /.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id)?.[0]).filter(Boolean)

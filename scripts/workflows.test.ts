@@ -1,4 +1,4 @@
-// What CI and a release call is there, and a release has notes.
+// The scripts that CI and a release call are there, and a release has notes.
 
 import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'

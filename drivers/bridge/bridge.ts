@@ -147,7 +147,7 @@ export class Bridge extends Mounted<BridgeMount> implements Device {
     }
   }
 
-  /** Asks for what takes its time; whoever aborts it looks after the halt. */
+  /** Asks for an operation that takes its time; the caller that aborts it looks after the halt. */
   #ask(method: string, params: object | undefined, signal: AbortSignal): Promise<unknown> {
     const answer = this.#rpc.request(method, params).catch(rethrown)
     this.#answered = answer.catch(() => undefined)

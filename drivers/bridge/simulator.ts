@@ -1,4 +1,4 @@
-// The far end of a bridge, simulated: it describes itself as it was told, takes as long as it says, and fails as often as it was told.
+// The far end of a bridge, simulated: it describes itself by the configuration, takes as long as that says, and fails as often.
 
 import { type Description, type OwnOperation, ownOperations } from '../../src/devices/description.ts'
 import { messageOf } from '../../src/errors.ts'

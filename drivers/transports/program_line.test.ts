@@ -1,4 +1,4 @@
-// What a program that is a device is given, and what of it others are shown.
+// The environment of a program that is a device, and the part of its command line that others are shown.
 
 import { test } from 'tap'
 import { programLine } from './program_line.ts'

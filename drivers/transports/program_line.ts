@@ -90,7 +90,7 @@ class ProgramLine extends RealLine<Program> implements BridgeLine {
     child.on('error', (error) => this.#ended(program, error.message))
     child.once('exit', (code, signal) => {
       const how = signal ? `it was ended by ${signal}` : `it ended with exit status ${code}`
-      // What it started may hold its outputs open for ever.
+      // A process that the program started may hold its outputs open for ever.
       const cancel = this.clock.after(last_words_ms, () => this.#ended(program, how))
       child.once('close', () => {
         cancel()

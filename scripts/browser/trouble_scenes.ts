@@ -170,7 +170,7 @@ export const troubleChecks: Record<string, Check> = {
       await card(page, 'arm-1').waitFor()
       pages.push(page)
     }
-    // Those that poll open the stream again and again.
+    // Tabs that poll open the stream again and again.
     const early = pages[1]!
     const before = lives.get(early) ?? 0
     await early.waitForRequest((request) => request.url().endsWith('/api/live'))
