@@ -10,6 +10,7 @@ import type { Driver } from '../../drivers/driver.ts'
 import { drivers, type SerialDriverName } from '../../drivers/index.ts'
 import { serveOnPty } from '../../drivers/serve.ts'
 import { bridgeTo, programFile, reader } from '../testing/bridges.ts'
+import { noPython } from '../testing/python.ts'
 import { ask } from './client.ts'
 
 type Serving = { name?: SerialDriverName; on_restart?: 'halt' | 'leave'; driver?: Driver }
@@ -194,7 +195,7 @@ test('an instrument that does not hear at first is waited for', { buffered: true
   t.equal(served.simulator.world.heating, false)
 })
 
-test('a program that was left on behind a device is started again, and halted', { buffered: true }, async (t) => {
+test('a program that was left on behind a device is started again, and halted', { skip: noPython, buffered: true }, async (t) => {
   const path = programFile(t, reader)
   const folder = t.testdir()
   await writeFile(`${folder}/config.json`, JSON.stringify({ format: 1, listen: { host: '127.0.0.1', port: 0 }, devices: [bridgeTo(path)] }))

@@ -1,9 +1,10 @@
 // A program in Python as a device of the bench: what it describes is performed, refused, halted and used by workflows as any other device's.
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { type Test, test } from 'tap'
+import type { Test } from 'tap'
 import { bridgeTo, programFile, reader, until } from '../testing/bridges.ts'
 import { isRefusal, openService } from '../testing/http.ts'
+import { withPython } from '../testing/python.ts'
 
 const base = '/api/devices/reader-1'
 
@@ -19,7 +20,7 @@ async function bench(t: Test, source = reader, more: object = {}) {
   return { ...service, path, instrument, log, perform, fault }
 }
 
-test('a reader is described, initialized and performed', async (t) => {
+withPython('a reader is described, initialized and performed', async (t) => {
   const { ask, perform, log, lab } = await bench(t)
   t.equal((await ask('POST', `${base}/initialize`)).status, 200)
   const { body: can } = await ask('GET', `${base}/capabilities`)
@@ -49,7 +50,7 @@ test('a reader is described, initialized and performed', async (t) => {
   t.match(lab.ledger.counts, [{ operation: 'initialize' }, { operation: 'read', times: 3 }])
 })
 
-test('what a reader cannot take is refused before it hears of it, and what it refuses latches nothing', async (t) => {
+withPython('what a reader cannot take is refused before it hears of it, and what it refuses latches nothing', async (t) => {
   const { ask, perform, log, instrument } = await bench(t)
   await until(() => instrument.knows('read'))
   isRefusal(t, await perform('read'), 409, 'not_initialized')
@@ -81,29 +82,34 @@ test('what a reader cannot take is refused before it hears of it, and what it re
   isRefusal(t, await ask('POST', '/api/devices/reader-1/perform', { key: 'read', json: { operation: 'read' } }), 403)
 })
 
-test('an operation is shown with its progress, answered later if that is asked for, done once, kept by a lease, and halted by a stop', async (t) => {
-  const { ask, perform, log, instrument } = await bench(t)
-  await ask('POST', `${base}/initialize`)
-  const headers = { Prefer: 'respond-async', 'Idempotency-Key': 'once' }
-  const begun = await perform('wait', { duration: 30 }, headers)
-  t.equal(begun.status, 202)
-  await until(() => instrument.info().operation?.progress)
-  t.match(instrument.info(), { state: 'busy', operation: { name: 'wait', progress: { fraction: 0.5, message: 'half of it' } } })
-  t.ok(Math.abs(instrument.info().operation!.seconds_left - 32) < 5, 'the parameter says how long')
-  isRefusal(t, await perform('read'), 409, 'busy')
-  t.match((await ask('GET', `${base}/get_temperature`)).status, 200, 'a reading goes in between')
-  t.match((await perform('wait', { duration: 30 }, headers)).body, { operation_id: (begun.body as { operation_id: string }).operation_id })
-  const stopped = await ask('POST', `${base}/stop`)
-  t.match(stopped.body, { success: true, message: 'reader-1 stopped' })
-  t.match(instrument.info(), { state: 'stopped', fault: { command: 'wait', outcome: 'unknown' } })
-  await until(() => instrument.info().operation === null)
-  t.same(log(), ['initialize', 'wait', 'halt'])
-  t.equal((await ask('POST', `${base}/initialize`)).status, 200, 'late answers of what was halted are no trouble')
-  await ask('PUT', `${base}/lock`, { key: 'operate', json: { owner: 'Ada', ttl_s: 60 } })
-  isRefusal(t, await perform('read'), 423, 'locked')
-})
+withPython(
+  'an operation is shown with its progress, answered later if that is asked for, done once, kept by a lease, and halted by a stop',
+  async (t) => {
+    const { ask, perform, log, instrument } = await bench(t)
+    await ask('POST', `${base}/initialize`)
+    const headers = { Prefer: 'respond-async', 'Idempotency-Key': 'once' }
+    const begun = await perform('wait', { duration: 30 }, headers)
+    t.equal(begun.status, 202)
+    await until(() => instrument.info().operation?.progress)
+    t.match(instrument.info(), { state: 'busy', operation: { name: 'wait', progress: { fraction: 0.5, message: 'half of it' } } })
+    t.ok(Math.abs(instrument.info().operation!.seconds_left - 32) < 5, 'the parameter says how long')
+    isRefusal(t, await perform('read'), 409, 'busy')
+    t.match((await ask('GET', `${base}/get_temperature`)).status, 200, 'a reading goes in between')
+    t.match((await perform('wait', { duration: 30 }, headers)).body, {
+      operation_id: (begun.body as { operation_id: string }).operation_id,
+    })
+    const stopped = await ask('POST', `${base}/stop`)
+    t.match(stopped.body, { success: true, message: 'reader-1 stopped' })
+    t.match(instrument.info(), { state: 'stopped', fault: { command: 'wait', outcome: 'unknown' } })
+    await until(() => instrument.info().operation === null)
+    t.same(log(), ['initialize', 'wait', 'halt'])
+    t.equal((await ask('POST', `${base}/initialize`)).status, 200, 'late answers of what was halted are no trouble')
+    await ask('PUT', `${base}/lock`, { key: 'operate', json: { owner: 'Ada', ttl_s: 60 } })
+    isRefusal(t, await perform('read'), 423, 'locked')
+  },
+)
 
-test('a program that ends is a fault with its last words, is started again, and hears a halt before anything else', async (t) => {
+withPython('a program that ends is a fault with its last words, is started again, and hears a halt before anything else', async (t) => {
   const dying = reader.replace('note(f"read {wavelength}")', 'import os; os.write(2, b"out of memory\\n"); os._exit(3)')
   const { ask, perform, instrument, log } = await bench(t, dying)
   await ask('POST', `${base}/initialize`)
@@ -115,7 +121,7 @@ test('a program that ends is a fault with its last words, is started again, and 
   t.same(log(), ['initialize', 'halt'])
 })
 
-test('a description that has changed is a fault until somebody accepts it, and a stop may end the program', async (t) => {
+withPython('a description that has changed is a fault until somebody accepts it, and a stop may end the program', async (t) => {
   const { ask, perform, path, instrument } = await bench(t, reader, { settings: { halt: 'kill' } })
   await ask('POST', `${base}/initialize`)
   t.match((await ask('POST', `${base}/accept`)).body, { message: 'there is nothing to accept' })
@@ -134,7 +140,7 @@ test('a description that has changed is a fault until somebody accepts it, and a
   isRefusal(t, await ask('POST', '/api/devices/reader-1/accept', { key: 'read' }), 403)
 })
 
-test('the reader of the guide works as it stands there', async (t) => {
+withPython('the reader of the guide works as it stands there', async (t) => {
   const guide = readFileSync(new URL('../../../drivers/README.md', import.meta.url), 'utf8')
   const program = /```python\n([\s\S]*?serve\(\)\n)```/.exec(guide)![1]!
   const { ask, perform, instrument } = await bench(t, program.replace('sleep(10)', 'sleep(0.01)'))

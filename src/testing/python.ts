@@ -1,16 +1,24 @@
 // A Python program that has the clients imported, for tests: Debian's python3.
 
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
-import type { Test } from 'tap'
+import { type Test, test } from 'tap'
 
 const clients = fileURLToPath(new URL('../../../src/clients/python/', import.meta.url))
 export const source = readFileSync(`${clients}benchd.py`, 'utf8')
+
+/** Why a test with a Python program cannot run here, or false. */
+export const noPython = spawnSync('python3', ['--version']).status !== 0 && 'there is no python3'
+
+/** A test that starts Python programs: skipped where there is no `python3`. */
+export function withPython(name: string, body: (t: Test) => Promise<unknown>): void {
+  test(name, { skip: noPython }, body)
+}
 
 export type Where = { url: string; key: string | undefined; fingerprint?: string; retry_s?: number }
 

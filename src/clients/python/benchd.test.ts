@@ -14,7 +14,7 @@ import { routes } from '../../http/routes.ts'
 import { silent } from '../../kit/log.ts'
 import { startService } from '../../main.ts'
 import { atTheEnd, benchConfig, openService } from '../../testing/http.ts'
-import { printed, python, source, type Where } from '../../testing/python.ts'
+import { printed, python, source, type Where, withPython } from '../../testing/python.ts'
 
 // A slow machine is not a failure.
 file.setTimeout(0)
@@ -25,7 +25,7 @@ test('what is made from the routes is as the routes are', (t) => {
   t.end()
 })
 
-test('operations wait, errors have a class and a word, and a device is kept for a block', async (t) => {
+withPython('operations wait, errors have a class and a word, and a device is kept for a block', async (t) => {
   const { url, secrets } = await openService(t)
   const said = await printed(
     t,
@@ -75,7 +75,7 @@ except AttributeError as error: say(str(error)[:37])
   ])
 })
 
-test('a run is submitted, awaited and explained; the same with asyncio', async (t) => {
+withPython('a run is submitted, awaited and explained; the same with asyncio', async (t) => {
   const { url, secrets } = await openService(t)
   const said = await printed(
     t,
@@ -127,7 +127,7 @@ async function breaking(t: Test, port: number, cuts: ('before' | 'after' | 'no')
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-test('an operation whose connection breaks, before it was heard or after, is done once', async (t) => {
+withPython('an operation whose connection breaks, before it was heard or after, is done once', async (t) => {
   const { port, secrets, lab, ask } = await openService(t)
   await ask('POST', '/api/devices/shaker-1/initialize')
   for (const cuts of [['before'], ['after'], ['before', 'after', 'after', 'before']] as const) {
@@ -138,22 +138,25 @@ test('an operation whose connection breaks, before it was heard or after, is don
   }
 })
 
-test('the end of an operation is asked for again when its connection breaks, and one that the service forgot is not known', async (t) => {
-  const { port, secrets, ask } = await openService(t)
-  await ask('POST', '/api/devices/shaker-1/initialize')
-  await ask('POST', '/api/devices/shaker-1/lock_plate')
-  const url = await breaking(t, port, ['no', 'after', 'before'])
-  const program = `
+withPython(
+  'the end of an operation is asked for again when its connection breaks, and one that the service forgot is not known',
+  async (t) => {
+    const { port, secrets, ask } = await openService(t)
+    await ask('POST', '/api/devices/shaker-1/initialize')
+    await ask('POST', '/api/devices/shaker-1/lock_plate')
+    const url = await breaking(t, port, ['no', 'after', 'before'])
+    const program = `
 running = bench["shaker-1"].shake.start(speed=500, duration=3000)
 say(running.end()["operation_id"] == running.operation_id, running.wait()["ended_early"])
 running.operation_id = "forgotten"
 try: running.end()
 except BenchError as error: say(type(error).__name__)
 `
-  t.same(await printed(t, { url, key: secrets.operate }, program), [true, true, 'OutcomeUnknown'])
-})
+    t.same(await printed(t, { url, key: secrets.operate }, program), [true, true, 'OutcomeUnknown'])
+  },
+)
 
-test('what nobody can know is said and not repeated; who does not answer is unreachable', async (t) => {
+withPython('what nobody can know is said and not repeated; who does not answer is unreachable', async (t) => {
   const { port, secrets } = await openService(t)
   const url = await breaking(t, port, Array<'after'>(1000).fill('after'))
   const program = 'try: bench["shaker-1"].lock_plate()\nexcept BenchError as error: say(type(error).__name__)'
@@ -161,7 +164,7 @@ test('what nobody can know is said and not repeated; who does not answer is unre
   t.same(await printed(t, { url: 'http://127.0.0.1:9', key: 'bk_x', retry_s: 1 }, program), ['Unreachable'])
 })
 
-test('events come without loss and without a repetition, over restarts of the service and of the program', async (t) => {
+withPython('events come without loss and without a repetition, over restarts of the service and of the program', async (t) => {
   const ending = atTheEnd(t)
   const data_dir = t.testdir({})
   const start = async (port: number) => startService(await benchConfig({ listen: { host: '127.0.0.1', port } }), { data_dir, log: silent })
@@ -200,7 +203,7 @@ for event in bench.events(since="last", file="${data_dir}/cursor.json"):
   await second.ended
 })
 
-test('a program that is slower than the events misses none of them', async (t) => {
+withPython('a program that is slower than the events misses none of them', async (t) => {
   const { url, secrets, lab } = await openService(t)
   const slow = python(
     t,
@@ -228,7 +231,7 @@ print(seen == list(range(last + 1)))
   t.ok(lab.hub.streams.dropped > 0)
 })
 
-test('a key that is not good, credentials that others may read, and no bench at all are told in words', async (t) => {
+withPython('a key that is not good, credentials that others may read, and no bench at all are told in words', async (t) => {
   const { url } = await openService(t)
   const failing = async (where: Where, program = 'bench.devices()') => {
     const { ended } = python(t, where, program)
@@ -239,7 +242,7 @@ test('a key that is not good, credentials that others may read, and no bench at 
   t.match(await failing({ url: '', key: undefined }), /no bench is named: set BENCHD_URL/)
 })
 
-test('a certificate is known by its fingerprint; with another, or without one, no key is sent', async (t) => {
+withPython('a certificate is known by its fingerprint; with another, or without one, no key is sent', async (t) => {
   const folder = mkdtempSync(`${tmpdir()}/benchd-tls-`)
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   execFileSync(fileURLToPath(new URL('../../../../scripts/make-cert.sh', import.meta.url)), [folder])
@@ -253,7 +256,7 @@ test('a certificate is known by its fingerprint; with another, or without one, n
   t.same(await printed(t, { url, key }, program), ['certificate'])
 })
 
-test('a key that ends meanwhile is told, and the events end with it', async (t) => {
+withPython('a key that ends meanwhile is told, and the events end with it', async (t) => {
   const { url, lab } = await openService(t)
   const { api_key: key, key_id } = await lab.keys.create({ name: 'short', scope: 'read' })
   const follower = python(
@@ -267,7 +270,7 @@ test('a key that ends meanwhile is told, and the events end with it', async (t) 
   t.equal((await follower.ended).code, 0)
 })
 
-test('a connection that is cut anywhere in the answer leads to one operation, and to its record', async (t) => {
+withPython('a connection that is cut anywhere in the answer leads to one operation, and to its record', async (t) => {
   const { port, secrets, ask } = await openService(t)
   await ask('POST', '/api/devices/shaker-1/initialize')
   let length = 0
@@ -313,7 +316,7 @@ for line in sys.stdin: say(bench["shaker-1"].unlock_plate()["operation_id"])
   t.match(text, new RegExp(`^benchd_device_operations_total\\{.*"unlock_plate".*\\} ${ids.size}$`, 'm'), 'each was done once')
 })
 
-test('an answer of which a byte comes now and then is given up', async (t) => {
+withPython('an answer of which a byte comes now and then is given up', async (t) => {
   const server = createServer((near) => {
     near.on('error', () => undefined).write('HTTP/1.1 200 OK\r\nX-Slow: ')
     const dripping = setInterval(() => near.write('x'), 20)

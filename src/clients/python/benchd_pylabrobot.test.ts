@@ -1,9 +1,9 @@
 // The backends of PyLabRobot: held against the recorded shape of its interfaces, and every method tried against simulated instruments.
 
 import { readFileSync } from 'node:fs'
-import { test } from 'tap'
+
 import { openService } from '../../testing/http.ts'
-import { printed } from '../../testing/python.ts'
+import { printed, withPython } from '../../testing/python.ts'
 
 const shapes = readFileSync(new URL('../../../../src/clients/python/pylabrobot_shapes.json', import.meta.url), 'utf8')
 
@@ -38,13 +38,16 @@ for name, shape in shapes.items():
     say([name, list(differing(ours, shape)), isinstance(ours("x", bench), getattr(theirs, name)) if theirs else object in ours.__mro__])
 `
 
-test('each backend has the methods and parameters of the interface, is one where PyLabRobot is there, and stands alone where it is not', async (t) => {
-  const { url, secrets } = await openService(t)
-  const expected = Object.keys(JSON.parse(shapes).classes).map((name) => [name, [], true])
-  t.same(await printed(t, { url, key: secrets.read }, `${standIn}\nUSED = True\n${compared}`), expected)
-  const alone = `import sys\nshapes = json.loads(r'''${shapes}''')["classes"]\nUSED = False\n${compared}`
-  t.same(await printed(t, { url, key: secrets.read }, alone), expected)
-})
+withPython(
+  'each backend has the methods and parameters of the interface, is one where PyLabRobot is there, and stands alone where it is not',
+  async (t) => {
+    const { url, secrets } = await openService(t)
+    const expected = Object.keys(JSON.parse(shapes).classes).map((name) => [name, [], true])
+    t.same(await printed(t, { url, key: secrets.read }, `${standIn}\nUSED = True\n${compared}`), expected)
+    const alone = `import sys\nshapes = json.loads(r'''${shapes}''')["classes"]\nUSED = False\n${compared}`
+    t.same(await printed(t, { url, key: secrets.read }, alone), expected)
+  },
+)
 
 const devices = [
   ['shaker-1', 'opentrons_heater_shaker'],
@@ -53,7 +56,7 @@ const devices = [
   ['peeler-1', 'xpeel'],
 ].map(([device_id, driver]) => ({ device_id, driver, transport: { kind: 'simulated' } }))
 
-test('every method does what it says on simulated instruments', async (t) => {
+withPython('every method does what it says on simulated instruments', async (t) => {
   const { url, secrets, lab } = await openService(t, { devices, time_scale: 50 })
   const said = await printed(
     t,

@@ -1,16 +1,18 @@
 // What the Python client costs a program: CPU beside the plainest program that does the same, in one process after the other, so that a slow
 // machine slows down both. The best of some rounds counts.
 
-import { t as file, test } from 'tap'
+import { t as file } from 'tap'
 import { openService } from '../../testing/http.ts'
-import { printed } from '../../testing/python.ts'
+import { printed, withPython } from '../../testing/python.ts'
 
 // A slow machine is not a failure.
 file.setTimeout(0)
 
-test('of 5,000 events a second none is lost, with a cursor, and one costs at most 3 × readline and json.loads of the same bytes', async (t) => {
-  const { url, secrets } = await openService(t)
-  const program = `
+withPython(
+  'of 5,000 events a second none is lost, with a cursor, and one costs at most 3 × readline and json.loads of the same bytes',
+  async (t) => {
+    const { url, secrets } = await openService(t)
+    const program = `
 import io, time
 from functools import partial
 def load():
@@ -41,12 +43,13 @@ def plain():
     return time.process_time() - began
 say(min(live() for _ in range(3)) / min(plain() for _ in range(3)))
 `
-  const [ratio] = await printed(t, { url, key: secrets.operate }, program)
-  t.comment(`${ratio} × the plain program`)
-  t.ok(Number(ratio) <= 3, `${ratio} ≤ 3`)
-})
+    const [ratio] = await printed(t, { url, key: secrets.operate }, program)
+    t.comment(`${ratio} × the plain program`)
+    t.ok(Number(ratio) <= 3, `${ratio} ≤ 3`)
+  },
+)
 
-test('the import costs at most 1.3 × that of the modules which any client needs', async (t) => {
+withPython('the import costs at most 1.3 × that of the modules which any client needs', async (t) => {
   const program = `
 import resource, subprocess, sys
 def cost(what):

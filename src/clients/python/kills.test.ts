@@ -7,13 +7,13 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { t as file, type Test, test } from 'tap'
+import { t as file, type Test } from 'tap'
 import { driver } from '../../../drivers/bioshake/driver.ts'
 import { Keys } from '../../keys/keys.ts'
 import { systemClock } from '../../kit/clock.ts'
 import { openBox } from '../../testing/drivers/box.ts'
 import { atTheEnd } from '../../testing/http.ts'
-import { python } from '../../testing/python.ts'
+import { python, withPython } from '../../testing/python.ts'
 
 // A slow machine is not a failure.
 file.setTimeout(0)
@@ -142,29 +142,32 @@ for line in sys.stdin:
     print(json.dumps(said), flush=True)
 `
 
-test('whenever the service is killed during an operation, nothing is done twice, and nothing is reported as done that was not', async (t) => {
-  let wanted: string | undefined
-  let killing: Promise<void> | undefined
-  const service = await killable(t, (phase) => {
-    if (phase !== wanted) return
-    wanted = undefined
-    killing = service.kill()
-  })
-  const { child, line } = python(t, { url: service.url, key: service.key, retry_s: 600 }, program)
-  const said: Record<string, unknown> = {}
-  for (const [n, phase] of tried.entries()) {
-    child.stdin.write('\n')
-    t.equal(await line(), 'ready')
-    const speed = 500 + n
-    wanted = phase
-    child.stdin.write(`${speed}\n`)
-    const outcome = JSON.parse((await line())!)
-    await killing
-    said[phase] = outcome
-    const times = service.times(speed)
-    if (typeof outcome === 'number') t.same([outcome, times], [speed, 1], `killed at ${phase}: done`)
-    else if (outcome === 'OutcomeUnknown') t.ok(times <= 1, `killed at ${phase}: not known, and done ${times} times`)
-    else t.equal(times, 0, `killed at ${phase}: ${outcome}`)
-  }
-  t.match(said, { 'POST answered': 'OutcomeUnknown', shakeOnWithRuntime: 'OutcomeUnknown', 'GET answered ended': Number })
-})
+withPython(
+  'whenever the service is killed during an operation, nothing is done twice, and nothing is reported as done that was not',
+  async (t) => {
+    let wanted: string | undefined
+    let killing: Promise<void> | undefined
+    const service = await killable(t, (phase) => {
+      if (phase !== wanted) return
+      wanted = undefined
+      killing = service.kill()
+    })
+    const { child, line } = python(t, { url: service.url, key: service.key, retry_s: 600 }, program)
+    const said: Record<string, unknown> = {}
+    for (const [n, phase] of tried.entries()) {
+      child.stdin.write('\n')
+      t.equal(await line(), 'ready')
+      const speed = 500 + n
+      wanted = phase
+      child.stdin.write(`${speed}\n`)
+      const outcome = JSON.parse((await line())!)
+      await killing
+      said[phase] = outcome
+      const times = service.times(speed)
+      if (typeof outcome === 'number') t.same([outcome, times], [speed, 1], `killed at ${phase}: done`)
+      else if (outcome === 'OutcomeUnknown') t.ok(times <= 1, `killed at ${phase}: not known, and done ${times} times`)
+      else t.equal(times, 0, `killed at ${phase}: ${outcome}`)
+    }
+    t.match(said, { 'POST answered': 'OutcomeUnknown', shakeOnWithRuntime: 'OutcomeUnknown', 'GET answered ended': Number })
+  },
+)

@@ -6,12 +6,12 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { fileURLToPath } from 'node:url'
-import { t as file, type Test, test } from 'tap'
+import { t as file, type Test } from 'tap'
 import { demoConfig, prepareDemo } from '../../examples/demo.ts'
 import { silent } from '../../kit/log.ts'
 import { startService } from '../../main.ts'
 import { atTheEnd, openService } from '../../testing/http.ts'
-import { printed, python, source } from '../../testing/python.ts'
+import { printed, python, source, withPython } from '../../testing/python.ts'
 
 // A slow machine is not a failure.
 file.setTimeout(0)
@@ -25,7 +25,7 @@ function asTyped(text: string): string {
     .replace(/bench = Bench.*/, '')}; break`
 }
 
-test('the examples of the docstring and of the guide work as they are printed', async (t) => {
+withPython('the examples of the docstring and of the guide work as they are printed', async (t) => {
   const ending = atTheEnd(t)
   const { listen, ...config } = await demoConfig(100)
   const service = await startService({ ...config, listen: { ...listen, port: 0 } }, { data_dir: t.testdir({}), log: silent })
@@ -46,7 +46,7 @@ test('the examples of the docstring and of the guide work as they are printed', 
   }
 })
 
-test('with asyncio a stop waits for no other call, and nothing that is under way holds up the end of the program', async (t) => {
+withPython('with asyncio a stop waits for no other call, and nothing that is under way holds up the end of the program', async (t) => {
   const { url, secrets, lab } = await openService(t, { time_scale: 1 })
   const running = lab.registry.find('shaker-1')
   const program = `
@@ -102,7 +102,7 @@ async function proxy(t: Test, port: number, answers: ((method: string) => string
 const page = (head: string, body = '<html>sorry</html>') =>
   `HTTP/1.1 ${head}\r\nServer: nginx\r\nContent-Type: text/html\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`
 
-test('a proxy that gives up the service is a connection that broke; a page of somebody else is no answer', async (t) => {
+withPython('a proxy that gives up the service is a connection that broke; a page of somebody else is no answer', async (t) => {
   const { port, secrets, ask } = await openService(t)
   const key = secrets.operate
   await ask('POST', '/api/devices/shaker-1/initialize')
@@ -136,7 +136,7 @@ for call in (bench["shaker-1"].unlock_plate, bench.devices, lambda: next(bench.e
   ])
 })
 
-test('events of a service that never answers, or whose certificate nobody vouches for, are not waited for in silence', async (t) => {
+withPython('events of a service that never answers, or whose certificate nobody vouches for, are not waited for in silence', async (t) => {
   const folder = mkdtempSync(`${tmpdir()}/benchd-tls-`)
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   execFileSync(fileURLToPath(new URL('../../../../scripts/make-cert.sh', import.meta.url)), [folder])
@@ -153,7 +153,7 @@ for call in (bench.events, bench.live):
   t.same(await printed(t, { url: `https://localhost:${port}`, key }, program), Array(2).fill(['Refused', 'certificate']))
 })
 
-test('a key that expires is refused from then on, and what it had asked for is not known', async (t) => {
+withPython('a key that expires is refused from then on, and what it had asked for is not known', async (t) => {
   const { url, port, lab, ask } = await openService(t)
   await ask('POST', '/api/devices/shaker-1/initialize')
   const expires_at = Date.now() / 1000 + 3600
@@ -175,7 +175,7 @@ test('a key that expires is refused from then on, and what it had asked for is n
   t.same(await printed(t, { url, key: over.api_key }, program), [['Refused', 401]])
 })
 
-test('nothing is done twice and nothing is forgotten when somebody sets the clock of the bench', async (t) => {
+withPython('nothing is done twice and nothing is forgotten when somebody sets the clock of the bench', async (t) => {
   const { port, secrets, ask } = await openService(t)
   await ask('POST', '/api/devices/shaker-1/initialize')
   const now = Date.now
@@ -197,7 +197,7 @@ say(shaking.wait()["result"]["success"], shaking.refresh()["status"])
   t.match(text, /^benchd_device_operations_total\{.*"lock_plate".*\} 1$/m, 'done once')
 })
 
-test('what cannot be meant is told before anything is sent', async (t) => {
+withPython('what cannot be meant is told before anything is sent', async (t) => {
   const { url, secrets } = await openService(t)
   const program = `
 import os
