@@ -4,7 +4,7 @@ import { type Test, t, test } from 'tap'
 import * as v from 'valibot'
 import { conformance, conformanceInVirtualTime, saysWhatToDo } from '../src/testing/drivers/conformance.ts'
 import { conformanceOfHalts } from '../src/testing/drivers/halt_conformance.ts'
-import { conformanceOfIdling } from '../src/testing/drivers/idle_conformance.ts'
+import { conformanceOfIdling, conformanceOfRestarts } from '../src/testing/drivers/idle_conformance.ts'
 import { tampered } from '../src/testing/drivers/tampered.ts'
 import { conformanceOnTheWire, type VirtualSubject } from '../src/testing/drivers/wire_conformance.ts'
 import { onPins, onSimulator } from '../src/testing/drivers.ts'
@@ -60,6 +60,7 @@ for (const name of driverNames) {
       await conformanceOnTheWire(t, make)
       await conformanceOfHalts(t, driver, settings)
       await conformanceOfIdling(t, driver, settings)
+      await conformanceOfRestarts(t, driver, settings)
       await leavesNoTimer(t, make)
     })
   }

@@ -1,5 +1,6 @@
 import { test } from 'tap'
 import { sleep } from '../../src/kit/clock.ts'
+import { tampered } from '../../src/testing/drivers/tampered.ts'
 import { type Bench, calm, onSimulator } from '../../src/testing/drivers.ts'
 import { driver } from './driver.ts'
 
@@ -282,8 +283,22 @@ test('a heater that was switched off at the instrument ends the seal', async (t)
   const sealing = device.seal!({ temperature: 165, duration: 3 }, calm)
   await clock.advance(20_000)
   line.simulator.receive(Buffer.from(cool))
-  await t.rejects(run(sealing), { code: 'device_failed', message: /switched off at the instrument/ })
+  await t.rejects(run(sealing), { code: 'device_failed', message: /heater is off: it restarted, or was switched off by hand/ })
   t.match(await run(device.get_temperature!()), { target: null })
+})
+
+test('a restart while it is hot and nothing runs is noticed by the heater, and said once', async (t) => {
+  const { driver: same, hand } = tampered(driver)
+  const { device, clock, run } = await onSimulator(same)
+  await run(device.initialize({}, calm))
+  await run(device.set_temperature!({ temperature: 60 }, calm))
+  await clock.advance(120_000)
+  await run(device.check())
+  hand.restart()
+  await clock.advance(2000)
+  const noticed = { code: 'device_failed', message: /set to 60 °C and its heater is off: it restarted.*then initialize$/ }
+  await t.rejects(run(device.check()), noticed)
+  await run(device.check())
 })
 
 test('a block that cools to a lower target is not too hot', async (t) => {

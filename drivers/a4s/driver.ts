@@ -166,11 +166,7 @@ class A4s extends Mounted<SerialMount<Settings>> implements Device {
   readonly seal = this.#going.operation(async ({ temperature, duration }: { temperature: number; duration: number }, going) => {
     if (!this.#ready().sensors.roll) throw new LabError('interlock', 'there is no seal roll in it; put one in')
     await this.#setTemperature({ temperature }, going)
-    await this.#until(`at ${temperature} °C`, heating_s, going, (status) => {
-      if (this.#guard.target === null)
-        throw new LabError('device_failed', 'its heater was switched off at the instrument; see why, then initialize')
-      return Math.abs(status.temperature - temperature) < tolerance
-    })
+    await this.#until(`at ${temperature} °C`, heating_s, going, (status) => Math.abs(status.temperature - temperature) < tolerance)
     await this.#command(sealFor(duration), going)
     if (!this.#feed.fresh().sensors.door_closed) throw new LabError('device_failed', 'its clean door was opened; close it, then initialize')
     const began = this.at.clock.now()

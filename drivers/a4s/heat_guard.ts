@@ -1,4 +1,4 @@
-// Watches the heater, whatever else goes on: trips when it gets too hot, does not get warm, or cannot be seen any more.
+// Watches the heater, whatever else goes on: trips when it gets too hot, does not get warm, is off by itself, or cannot be seen any more.
 
 import { LabError } from '../../src/errors.ts'
 import type { Clock } from '../../src/kit/clock.ts'
@@ -28,7 +28,7 @@ export class HeatGuard extends Mounted<Parts> {
   #tooHot = false
   #cancelSilence = () => {}
 
-  /** The set point in °C; null when nobody commanded it to heat, or its heater is off. */
+  /** The set point in °C; null when nobody commanded it to heat. */
   get target(): number | null {
     return this.#watch.target
   }
@@ -56,8 +56,8 @@ export class HeatGuard extends Mounted<Parts> {
     if (wrong) {
       this.#tripWith(new LabError('device_failed', `${wrong}; its heater was switched off, see to it, then initialize`))
     } else if (this.target !== null && heater === 'off' && this.at.wire.now() - this.#since > start_ms) {
-      // Somebody switched it off at the instrument: that is no failure, but there is no target any more.
-      this.end()
+      const sentence = `it was set to ${this.target} °C and its heater is off: it restarted, or was switched off by hand; see its power supply, then initialize`
+      this.#tripWith(new LabError('device_failed', sentence))
     } else if (this.target !== null) {
       this.#expectWord()
     }

@@ -238,9 +238,18 @@ class BioShake extends Mounted<SerialMount<Settings>> implements Device {
   async check(): Promise<void> {
     const read = async () => {
       await this.#talk.mustBeWell()
-      return this.#heat.target === null ? undefined : this.#readTemperature()
+      if (this.#heat.target === null) return undefined
+      await this.#mustStillHeat(this.#heat.target)
+      return this.#readTemperature()
     }
     await this.#heat.check(read, () => this.at.line.state === 'open' && this.#talk.tellNow('tempOff'))
+  }
+
+  /** Throws `device_failed` when its heater is off though nobody has switched it off from here. */
+  async #mustStillHeat(target: number): Promise<void> {
+    if ((await this.#talk.number('getTempState')) !== 0) return
+    const sentence = `it was set to ${target} °C and its heater is off: it restarted, or was switched off otherwise; see its power supply, then initialize`
+    throw new LabError('device_failed', sentence)
   }
 
   /**

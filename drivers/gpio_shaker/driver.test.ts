@@ -54,6 +54,25 @@ test('a lid that opens in a run switches off at that moment, and the run fails',
   await clock.run(device.shake!({ speed: 600, duration: 5 }, calm))
 })
 
+test('after it switched itself off nothing begins until it is initialized, though no check has told of it yet', async (t) => {
+  const { device, board, clock, world, written, run } = await ready()
+  const shaking = device.shake!({ speed: 600, duration: 60 }, calm)
+  shaking.catch(() => {})
+  await clock.advance(10_000)
+  board.setFault('interlock_open')
+  await t.rejects(run(shaking), { message: /its lid was opened/ })
+  board.clearFaults()
+  await clock.advance(10_000)
+  written.length = 0
+  const refused = { code: 'device_failed', message: /its lid was opened/ }
+  await t.rejects(run(device.shake!({ speed: 600, duration: 5 }, calm)), refused)
+  await t.rejects(run(device.unlock_plate!({}, calm)), refused)
+  await t.rejects(run(device.lock_plate!({}, calm)), refused)
+  t.same([written, world().moving, world().enabled], [[], false, false])
+  await run(device.initialize({}, calm))
+  await run(device.shake!({ speed: 600, duration: 5 }, calm))
+})
+
 test('a relay that somebody else switches on while nothing runs is noticed', async (t) => {
   const { device, board, run } = await ready()
   await run(device.check())

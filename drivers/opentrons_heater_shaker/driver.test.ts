@@ -27,17 +27,17 @@ function begin<T>(operation: Promise<T>): Promise<T> {
   return operation
 }
 
-test('initialize learns who it is, goes home behind a closed latch, and leaves an open one open', async (t) => {
-  const { device, run, written, clock, line } = await onSimulator(driver)
+test('initialize learns who it is, closes a latch that is nowhere, and goes home; an open one it leaves open', async (t) => {
+  const { device, run, written, line } = await onSimulator(driver)
   const identity = { model: 'Heater-Shaker simulated', serial_number: 'SIM-0001', firmware_version: 'v0.0.0-simulated' }
   t.same(await run(device.initialize({}, calm)), { identity })
+  t.same(written.slice(-5), ['M243\n', 'M241\n', 'G28\n', 'M105\n', 'M105\n'])
+  t.match(line.simulator.world, { latch: 'IDLE_CLOSED', home: true })
+  await run(device.unlock_plate!({}, calm))
+  written.length = 0
+  await run(device.initialize({}, calm))
   t.notOk(written.includes('G28\n'))
   t.match(line.simulator.world, { latch: 'IDLE_OPEN' })
-  await run(device.lock_plate!({}, calm))
-  await run(device.initialize({}, calm))
-  t.ok(written.includes('G28\n'))
-  t.match(line.simulator.world, { latch: 'IDLE_CLOSED', home: true })
-  t.ok(clock.now() > 0)
 })
 
 test('initialize is refused while it turns, and while its latch moves', async (t) => {
@@ -46,9 +46,9 @@ test('initialize is refused while it turns, and while its latch moves', async (t
   await turning.clock.advance(2000)
   await t.rejects(turning.run(turning.device.initialize({}, calm)), { code: 'interlock', message: /turns at 500 rpm/ })
   const latching = await bench()
-  byHand(latching, 'M243')
+  byHand(latching, 'M242')
   await latching.clock.advance(100)
-  await t.rejects(latching.run(latching.device.initialize({}, calm)), { code: 'interlock', message: /CLOSING/ })
+  await t.rejects(latching.run(latching.device.initialize({}, calm)), { code: 'interlock', message: /OPENING/ })
 })
 
 test('it shakes as long as asked, counted by the host, and is at home after', async (t) => {
@@ -62,6 +62,7 @@ test('it shakes as long as asked, counted by the host, and is at home after', as
 
 test('with an open latch it does not shake, and nothing goes out that would', async (t) => {
   const { device, run, written } = await bench()
+  await run(device.unlock_plate!({}, calm))
   await t.rejects(run(device.shake!({ speed: 500, duration: 5 }, calm)), { code: 'interlock', message: /lock the plate first/ })
   t.notOk(written.some((frame) => frame.startsWith('M3')))
 })
@@ -151,6 +152,19 @@ test('a heater that is off though it was set is noticed: the module has restarte
   await b.run(b.device.check())
   byHand(b, 'M106')
   await t.rejects(b.run(b.device.check()), { code: 'device_failed', message: /does not heat any more/ })
+})
+
+test('a restart while nothing is hot is noticed by its latch, and said once', async (t) => {
+  const { driver: same, hand } = tampered(driver)
+  const { device, run } = await onSimulator(same)
+  await run(device.check())
+  await run(device.initialize({}, calm))
+  await run(device.check())
+  hand.restart()
+  await t.rejects(run(device.check()), { code: 'device_failed', message: /where its latch is: it restarted/ })
+  await run(device.check())
+  await run(device.initialize({}, calm))
+  await run(device.check())
 })
 
 test('an error that comes by itself is never the answer to what is asked', async (t) => {

@@ -23,7 +23,7 @@ export type Settings = v.InferOutput<typeof settings>
 export const driver: Driver<Settings> = {
   type: 'shaker',
   about: { instrument: 'Opentrons Heater-Shaker' },
-  typical: { initialize_s: 0.1 },
+  typical: { initialize_s: 2.9 },
   settings,
   serial: { baud: 115_200 },
   profile,
@@ -63,6 +63,8 @@ class HeaterShaker extends Mounted<SerialMount<Settings>> implements Device {
   readonly #going = new Going(this.at.line)
   /** Errors that the instrument reported without a question since it was initialized. */
   readonly #reported = new Set<number>()
+  /** Whether initialize has found or brought the latch to one of its ends: after a restart it is at none. */
+  #isLatchKnown = false
   readonly #exchange = new Exchange<string, string>(this.at.line, {
     framer: nextLine,
     encode,
@@ -137,7 +139,8 @@ class HeaterShaker extends Mounted<SerialMount<Settings>> implements Device {
     }
     const { temperature: now, target } = await this.get_temperature()
     if (target !== null) this.#heat.begin(target, now)
-    await this.check()
+    await this.#mustBeWell()
+    this.#isLatchKnown = true
     return { identity }
   })
 
@@ -160,7 +163,7 @@ class HeaterShaker extends Mounted<SerialMount<Settings>> implements Device {
     await keepTime({ clock: this.at.clock, duration, going: signal, early: this.#going.early, slowDown }, async (seconds) => {
       mustTurn({ asked: speed, actual: await this.#speedNow(), tolerance, seconds, ramp_s })
       await this.#mustStayLatched()
-      await this.check()
+      await this.#mustBeWell()
     })
     await this.#order('G28', signal, home_ms)
     if (Math.abs(await this.#speedNow()) >= rest)
@@ -203,6 +206,20 @@ class HeaterShaker extends Mounted<SerialMount<Settings>> implements Device {
   })
 
   async check(): Promise<void> {
+    await this.#mustBeWell()
+    if (this.#isLatchKnown) await this.#mustKnowItsLatch()
+  }
+
+  /** Throws `device_failed`, once, when the module does not know any more where its latch is. */
+  async #mustKnowItsLatch(): Promise<void> {
+    if ((await this.#latch()) !== 'IDLE_UNKNOWN') return
+    this.#isLatchKnown = false
+    const sentence =
+      'it does not know any more where its latch is: it restarted, or the latch was forced; see its power supply, and the plate, then initialize'
+    throw new LabError('device_failed', sentence)
+  }
+
+  async #mustBeWell(): Promise<void> {
     const read = async () => {
       this.#mustHaveNoErrors()
       const { temperature, target } = await this.get_temperature()
@@ -223,6 +240,7 @@ class HeaterShaker extends Mounted<SerialMount<Settings>> implements Device {
   async halt(): Promise<void> {
     this.#going.end(new LabError('stopped', 'interrupted by a stop'))
     this.#heat.end()
+    this.#isLatchKnown = false
     this.#exchange.interrupt('M3 S0')
     this.#exchange.interrupt('M106')
     // While the shaker goes home it refuses to stop, so the stop is repeated.

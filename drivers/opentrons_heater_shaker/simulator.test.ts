@@ -20,11 +20,11 @@ test('it says what it is, how fast, how warm and where its latch is', async (t) 
   t.equal(await ask('M115'), 'M115 FW:v0.0.0-simulated HW:simulated SerialNo:SIM-0001 OK\n')
   t.equal(await ask('M123'), 'M123 C:0 T:0 OK\n')
   t.equal(await ask('M105'), 'M105 C:22.00 T:None OK\n')
-  t.equal(await ask('M241'), 'M241 STATUS:IDLE_OPEN OK\n')
+  t.equal(await ask('M241'), 'M241 STATUS:IDLE_UNKNOWN OK\n')
   t.match(await ask('M999'), /^ERR003:/)
 })
 
-test('it neither shakes nor goes home with an open latch, and shakes only at speeds that it knows', async (t) => {
+test('it neither shakes nor goes home unless its latch is closed, and shakes only at speeds that it knows', async (t) => {
   const { ask } = switchedOn()
   t.match(await ask('M3 S500'), /^ERR126:main motor:plate lock not closed \(required\)/)
   t.match(await ask('G28'), /^ERR126:/)

@@ -36,8 +36,9 @@ class SimulatedHeaterShaker extends Mounted<InstrumentEnd<unknown>> implements S
   readonly #heater = new Heater(this.at.clock, timeConstant_s)
   readonly #motions = new Timers(this.at.clock)
   readonly #present = new Set<MechanicalFault>()
-  #latch: Latch = 'IDLE_OPEN'
-  #home = true
+  /** After each start it knows neither where its latch is nor whether it is at home. */
+  #latch: Latch = 'IDLE_UNKNOWN'
+  #home = false
   #homing = false
   #target: number | undefined
   /** The motor has failed, and says nothing else until it is switched off and on. */
@@ -66,6 +67,10 @@ class SimulatedHeaterShaker extends Mounted<InstrumentEnd<unknown>> implements S
     this.#homing = false
     this.#table.block()
     this.#heater.heatTo(undefined)
+    this.#target = undefined
+    this.#latch = 'IDLE_UNKNOWN'
+    this.#home = false
+    this.#motorError = undefined
   }
 
   get world(): Simulator['world'] {

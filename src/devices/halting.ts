@@ -8,8 +8,10 @@ import type { OperationResult } from './records.ts'
 export const acknowledge_ms = 400
 /** How long that answer waits for the link to be opened, besides. */
 const opening_ms = 2000
-/** How long a device that failed may take to acknowledge that it is halted. */
+/** How long a device that failed may take to acknowledge that it is halted: somebody waits for the answer. */
 const patience_ms = 2000
+/** How long a device that was left on may take until it stands: some go home first. One that does not answer at all is reported sooner, by its driver. */
+export const standing_ms = 10_000
 
 /** Resolves with true when the device has acknowledged, with false when the time is up; rejects with what the driver says. */
 export function inTime(clock: Clock, acknowledged: Promise<void>, ms = patience_ms): Promise<boolean> {

@@ -37,10 +37,10 @@ export class Halts {
   }
 
   /**
-   * Counts a halt that was sent, until it is acknowledged, however late that is. Resolves with whether that was soon, and rejects with
-   * what the driver says.
+   * Counts a halt that was sent, until it is acknowledged, however late that is. Resolves with whether that was within `ms`, and rejects
+   * with what the driver says.
    */
-  sent(acknowledged: Promise<void>): Promise<boolean> {
+  sent(acknowledged: Promise<void>, ms?: number): Promise<boolean> {
     const at = this.#clock.now()
     const halt = { at, since: this.#owed?.since ?? at, isPending: true }
     this.#owed = halt
@@ -54,7 +54,7 @@ export class Halts {
         throw error
       },
     )
-    return inTime(this.#clock, counted)
+    return inTime(this.#clock, counted, ms)
   }
 
   /** A halt could not be sent, and has to be as soon as it can. */

@@ -9,7 +9,7 @@ import { capabilities } from './capabilities.ts'
 import type { OwnOperation } from './description.ts'
 import type { AnyProfile, Device, Identity, Limits, Link, Pose, Progress, Typical, UnderWay } from './device.ts'
 import { connectionLost, faultOf, isHarmless, isRefusal, worded } from './failure.ts'
-import { answerToStop, onceOpen, promised } from './halting.ts'
+import { answerToStop, onceOpen, promised, standing_ms } from './halting.ts'
 import { Halts } from './halts.ts'
 import { DeviceLatch, type Emitter } from './latch.ts'
 import type { LatchStore } from './latches.ts'
@@ -637,10 +637,13 @@ export class Instrument {
     return false
   }
 
-  /** Whether a device that failed acknowledged that it stands. */
-  async #halted(device: Device): Promise<boolean> {
+  /** Whether the device acknowledged within `ms` that it stands. */
+  async #halted(device: Device, ms?: number): Promise<boolean> {
     try {
-      return await this.#halts.sent(promised(() => device.halt()))
+      return await this.#halts.sent(
+        promised(() => device.halt()),
+        ms,
+      )
     } catch (error) {
       this.#around.log.warn(`${this.device_id}: could not be halted: ${messageOf(error)}`)
       return false
@@ -675,13 +678,14 @@ export class Instrument {
   }
 
   async #haltAgain(device: Device): Promise<void> {
-    if (await this.#halted(device)) this.#around.log.warn(`${this.device_id} had not heard its halt; it was repeated and acknowledged`)
+    if (await this.#halted(device, standing_ms))
+      this.#around.log.warn(`${this.device_id} had not heard its halt; it was repeated and acknowledged`)
     else this.#suspect('stop', new LabError('no_reply', unheard), true)
   }
 
   /** Halts it. Throws, and latches, `no_reply` with this sentence when it does not acknowledge that. */
   async #mustBeHalted(device: Device, sentence: string): Promise<void> {
-    if (!(await this.#halted(device))) throw this.#suspect('stop', new LabError('no_reply', sentence), true)
+    if (!(await this.#halted(device, standing_ms))) throw this.#suspect('stop', new LabError('no_reply', sentence), true)
     this.#around.log.warn(`${this.device_id} may have been on; it was halted`)
   }
 

@@ -2,6 +2,7 @@
 
 import { EventEmitter, once } from 'node:events'
 import { test } from 'tap'
+import { driver as a4s } from '../../drivers/a4s/driver.ts'
 import { alps } from '../../drivers/alps/driver.ts'
 import { driver as bigbear } from '../../drivers/bigbear/driver.ts'
 import { driver as bioshake } from '../../drivers/bioshake/driver.ts'
@@ -35,14 +36,27 @@ test('what was left on and acknowledges no halt is a fault, and is halted again 
     return new Promise(() => {})
   }
   await start()
-  await clock.advance(9000)
+  await clock.advance(15_000)
   t.match(instrument.info(), { state: 'faulted', fault: { command: 'stop', error_type: 'NoReply', may_still_be_moving: true } })
   t.match(instrument.info().fault?.error, /left on.*red button/)
   t.ok(halts > 1)
   t.same(leftOn(), ['d'])
   device.halt = halt
-  await clock.advance(9000)
+  await clock.advance(15_000)
   t.same(leftOn(), [])
+})
+
+test('a sealer that was left hot and first goes home, or tells its status every two seconds, is halted without a fault', async (t) => {
+  for (const slow of [goesHome, tellsSeldom]) {
+    const { clock, instrument, leftOn, start, perform } = await oneDevice(t, slow, { wasOn: true })
+    await clock.advance(4000)
+    await start()
+    await clock.advance(12_000)
+    t.match(instrument.info(), { state: 'not_initialized', fault: null })
+    t.same(leftOn(), [])
+    await perform('initialize', {})
+    t.equal(instrument.state, 'ready')
+  }
 })
 
 test('a stop that was not heard before the service ended is repeated by the next one, also where what was left on is left', async (t) => {
@@ -123,6 +137,30 @@ for (const [name, driver] of Object.entries({ alps, gpioShaker })) {
     await t.rejects(perform('initialize', {}), refused)
     t.match(instrument.info(), { state: 'not_initialized', fault: null })
   })
+}
+
+/** A sealer that is hot, with its shuttle out. */
+const goesHome: typeof a4s = {
+  ...a4s,
+  simulate(at) {
+    const simulator = a4s.simulate(at)
+    simulator.receive(Buffer.from('*00DH=0165zz!*00MO=zz!'))
+    return simulator
+  },
+}
+
+/** A sealer that tells its status every two seconds, and never with an answer. */
+const tellsSeldom: typeof a4s = {
+  ...a4s,
+  simulate: (at) =>
+    a4s.simulate({
+      ...at,
+      send(bytes) {
+        const answer = Buffer.from(bytes).indexOf('*Y00')
+        if (answer >= 0) at.send(bytes.subarray(answer))
+        else if (Math.round(at.clock.now() / 1000) % 2) at.send(bytes)
+      },
+    }),
 }
 
 /** Keeps the link from being opened, until one of these is called. */
