@@ -26,6 +26,8 @@ const checks: Record<string, Check> = {
       await page.locator('#shakeDevice').waitFor()
       await picture(page, `docs-${width}x${height}`)
       assert.ok(Number(await page.evaluate('document.documentElement.scrollWidth')) <= width, `/docs is wider than ${width}`)
+      const title = await page.getByRole('heading', { level: 1 }).boundingBox()
+      assert.ok(title && title.y < height / 2, `the list of operations leaves the page half of ${width}x${height}`)
     }
   },
 
@@ -51,7 +53,13 @@ const checks: Record<string, Check> = {
     await page.getByLabel('Search').fill('unlock plate')
     assert.equal(await page.locator('details.operation:visible').count(), 1)
     assert.equal(await page.locator('details.operation:visible').getAttribute('id'), 'unlockPlate')
-    await page.getByLabel('Search').fill('')
+    assert.deepEqual(
+      await page.locator('h2:visible').allTextContents(),
+      ['devices', 'devices'],
+      'of the list and the page: no empty group is left',
+    )
+    await page.getByRole('link', { name: 'Errors' }).click()
+    assert.equal(await page.getByLabel('Search').inputValue(), '', 'a link to what the search hides ends the search')
     for (const word of ['not_initialized', 'stop_not_sent']) await page.locator('#errors').getByText(word, { exact: true }).waitFor()
     for (const word of ['Last-Event-ID', 'next_since']) await page.locator('#events').getByText(word, { exact: true }).first().waitFor()
   },
@@ -59,7 +67,7 @@ const checks: Record<string, Check> = {
   async 'an operation shows its body with units, its answers and an example that can be copied'(bench) {
     const page = await bench.open('/docs#shakeDevice')
     const shake = page.locator('#shakeDevice')
-    await shake.getByRole('row', { name: /speed number rpm/ }).waitFor()
+    await shake.getByRole('row', { name: /speed number rpm limits of the device/ }).waitFor()
     await shake.getByRole('row', { name: /^409/ }).waitFor()
     await shake.getByRole('button', { name: 'Python requests' }).click()
     await shake.getByRole('button', { name: 'Copy' }).click()

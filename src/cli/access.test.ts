@@ -92,7 +92,7 @@ test('a key is given an end, and the list says when it has ended, whatever stand
   const keys = [{ ...first, expires_at: 1e9 }, { ...second, expires_at: 9e15 }, ...rest]
   writeFileSync(path, JSON.stringify({ ...file, keys }), { mode: 0o600 })
   const list = await benchd(home, ['key', 'list', ...here])
-  t.match(list, { code: 0, stderr: '' })
+  t.match(list, { code: 0, stderr: /these are the keys that it holds\n$/ })
   t.match(list.stdout, new RegExp(`${first.key_id} .*expired 2001-09-09T01:46Z `))
   t.match(list.stdout, new RegExp(`${second.key_id} .*until 9000000000000000 s `))
 })

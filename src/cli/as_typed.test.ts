@@ -1,8 +1,12 @@
 // Commands in hints and errors work where they are printed.
 
 import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
+import { readdirSync, readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { test } from 'tap'
-import { benchd, fakeProgram } from '../testing/cli.ts'
+import { benchd, fakeProgram, running } from '../testing/cli.ts'
 
 /** Nothing called benchd is on it. */
 const unlinked = { PATH: execFileSync('dirname', [process.execPath], { encoding: 'utf8' }).trim() }
@@ -13,6 +17,42 @@ test('in a clone that nobody has linked, commands are named with npx', async (t)
   t.match(await benchd(home, ['config', 'check'], unlinked), { code: 78, stderr: /or try: npx benchd demo/ })
   t.match((await benchd(home, ['runs', 'why', '--help'], unlinked)).stdout, /^Usage: benchd runs why/)
   t.match((await benchd(home, ['runs', 'recover', '--help'], unlinked)).stdout, /\nExample: npx benchd runs recover/)
+})
+
+test('a pairing names the command that approves it as it is typed there', async (t) => {
+  const answers = [{ request_id: 'r', request_secret: 's', code: 'K7M-2QX' }, { api_key: 'bk_made' }]
+  const server = createServer((_, response) => response.end(JSON.stringify(answers.shift())))
+  t.teardown(() => server.close())
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const paired = await benchd(t.testdir({}), ['key', 'pair', '--url', url, '--name', 'laptop', '--scope', 'read'], unlinked)
+  t.match(paired, { code: 0, stdout: 'bk_made\n', stderr: /\nbenchd: approve it on the bench with: npx benchd key approve K7M-2QX\n/ })
+})
+
+test('the log, the answers and the pages of a service name them so, too', async (t) => {
+  const home = t.testdir({})
+  const service = running(t, home, ['demo', '--port', '0'], unlinked)
+  const url = await service.line(/^ +API +(http:\/\/[\d.]+:\d+)/)
+  t.match(await service.line(/^ +npx benchd runs .*/), 'npx benchd runs simulate')
+  await fetch(`${url}/api/keys/requests`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ app_name: 'laptop', scope: 'read' }),
+  })
+  t.match(await service.line(/.*key approve.*/), /if you know who that is: npx benchd key approve/)
+  t.match(await (await fetch(`${url}/api/devices`)).json(), { detail: /at the bench with: npx benchd key create/ })
+  for (const page of ['/', '/docs']) t.match(await (await fetch(url + page)).text(), 'name="benchd-command" content="npx benchd"')
+})
+
+test('only these files write to stderr; all others say it through one function', (t) => {
+  const folder = new URL('../../../src/cli/', import.meta.url)
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) => /(?<!\.test)\.ts$/.test(file))
+  t.same(
+    files.filter((file) => readFileSync(new URL(file, folder), 'utf8').includes('stderr.write')).sort(),
+    // The last two rewrite a line, or pass on what another process has said.
+    ['table.ts', 'as_owner.ts', 'devices/perform.ts'].sort(),
+  )
+  t.end()
 })
 
 test('where it is on the path they are named without', async (t) => {
@@ -37,5 +77,12 @@ test('a key for a folder without a service is told before it is made', async (t)
   const folder = `${home}/data`
   const made = await benchd(home, ['key', 'create', '--name', 'laptop', '--scope', 'read', '--data-dir', folder])
   t.match(made, { code: 0, stdout: /^bk_/, stderr: new RegExp(`no service runs on the data folder ${folder}`) })
-  t.match((await benchd(home, ['key', 'list', '--data-dir', folder])).stderr, '', 'a list changes nothing')
+  const listed = await benchd(home, ['key', 'list', '--data-dir', folder])
+  t.match(listed, { code: 0, stdout: /laptop\n$/, stderr: /no service runs on the data folder .*: these are the keys that it holds/ })
+  const BENCHD_URL = 'http://127.0.0.1:1'
+  t.match(
+    await benchd(home, ['key', 'list', '--data-dir', folder], { BENCHD_URL }),
+    listed,
+    'a named folder goes before an exported address',
+  )
 })

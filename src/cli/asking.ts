@@ -22,7 +22,7 @@ export function shows<Shown, Own extends Options = Record<never, never>>({
 }: Definition<Own> & {
   path(asked: CommandInput<Own>): string | Promise<string>
   text(shown: Shown, asked: CommandInput<Own>): string
-  also?(shown: Shown): void
+  also?(shown: Shown, asked: CommandInput<Own>): void
 }): Command {
   return command({
     ...its,
@@ -32,7 +32,7 @@ export function shows<Shown, Own extends Options = Record<never, never>>({
       const asked = { service, options, operands } as CommandInput<Own>
       const shown = await ask<Shown>(service, 'GET', await path(asked))
       print(options.json ? JSON.stringify(shown) : text(shown, asked))
-      also(shown)
+      also(shown, asked)
       return 0
     },
   })

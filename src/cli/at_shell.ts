@@ -24,6 +24,7 @@ const typed: readonly (readonly [RegExp, string])[] = [
   [/(?<![A-Z] )\/api\/(devices|labware|incidents|workflows)\b(?!\/)/g, 'benchd $1 list'],
   // An id is shortened to what every command accepts. In a path of the API it stays whole.
   [new RegExp(`(?<![/\\w-])${id}(?![\\w-])`, 'g'), '$1'],
+  [/^the query: (\w+): it\b/, '--$1'],
   // The body that a command sends was typed as operands and options.
   [/^the body(: |\.)/, ''],
 ]

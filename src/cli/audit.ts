@@ -9,6 +9,7 @@ import { CliError } from './exit.ts'
 import { offline } from './offline.ts'
 import { dataDir } from './places.ts'
 import { print, table } from './table.ts'
+import { noteNone } from './terminal.ts'
 
 type Line = AuditEntry & { file: string; seq: number; hash: string }
 
@@ -26,6 +27,7 @@ const auditTail = command({
     const { entries } = await ask<{ entries: Line[] }>(serviceOf(options), 'GET', path)
     if (options.json) for (const entry of entries) print(JSON.stringify(entry))
     else print(table(['TIME', 'WHO', 'SCOPE', 'STATUS', 'WHAT'], entries.map(row)))
+    noteNone(entries, 'no such request is recorded')
     return 0
   },
 })

@@ -10,7 +10,7 @@ import { CliError } from './exit.ts'
 import { offline } from './offline.ts'
 import { configPath, topologiesDir } from './places.ts'
 import { date, print, table } from './table.ts'
-import { note } from './terminal.ts'
+import { note, noteNone } from './terminal.ts'
 
 const configOption = {
   config: { type: 'string', value: 'FILE', help: 'Without a service: the configuration that goes in; default /etc/benchd/config.json' },
@@ -47,6 +47,7 @@ const backupList = command({
   async run({ options }) {
     const backups = await (await storeOf(options)).list()
     print(options.json ? JSON.stringify({ backups }) : table(['MADE', 'BYTES', 'NAME'], backups.map(row)))
+    noteNone(backups, 'there is no backup yet; to make one: benchd backup')
     return 0
   },
 })
@@ -99,7 +100,10 @@ async function unserved({ folder, isNamed }: { folder: string; isNamed: boolean 
       await tellNoService({ folder, isNamed, what: 'the backup is made of what is in it' })
       return madeHere(folder, configOr(named, report), wanted)
     },
-    list: () => offline(folder, 'backup list', undefined),
+    async list() {
+      await tellNoService({ folder, isNamed, what: 'these are the backups in it' })
+      return offline(folder, 'backup list', undefined)
+    },
     read:
       async ({ name }) =>
       (to) =>

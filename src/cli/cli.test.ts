@@ -42,7 +42,7 @@ test('a wrong command line ends with 2, on stderr, and says what was meant', asy
     [['key', 'crate'], /no command key crate; did you mean "key create".*there is: key create/],
     [['serve', '--prot', '1'], /no option --prot; did you mean "port"/],
     [['key', 'revoke'], /KEY_ID is missing/],
-    [['version', 'now'], /too much/],
+    [['version', 'now'], /one word too many/],
     [['runs', 'submit', 'w', '--mode', 'life'], /--mode life is none of LIVE, DEVICE_SIM, PURE_SIM; did you mean "LIVE"/],
     [['key', 'create', '--name', 'a'], /--scope/],
     [['demo', '--port', '70000'], /not a port/],

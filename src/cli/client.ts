@@ -38,7 +38,8 @@ export function serviceOf(options: Given<typeof serviceOptions>): Service {
 }
 
 function whereabouts(options: Given<typeof serviceOptions>): Service {
-  const url = webAddress(options.url ?? (process.env.BENCHD_URL || undefined))
+  // A folder that is named with the command goes before the address that was exported for all of them.
+  const url = webAddress(options.url ?? (options['data-dir'] ? undefined : process.env.BENCHD_URL || undefined))
   const api_key = options.key ?? process.env.BENCHD_API_KEY
   const fingerprint = options.fingerprint ?? (process.env.BENCHD_FINGERPRINT || undefined)
   if (url) {

@@ -120,7 +120,11 @@ export function parse(
     const { values, positionals } = parseArgs({ args: numbersJoined(args, options), options: config, allowPositionals: true, strict: true })
     const needed = operands.filter((operand) => !operand.startsWith('[')).length
     if (!values.help && (positionals.length < needed || positionals.length > operands.length)) {
-      throw new Error(positionals.length < needed ? `${operands[positionals.length]} is missing` : `${positionals.at(-1)} is too much`)
+      throw new Error(
+        positionals.length < needed
+          ? `${operands[positionals.length]} is missing`
+          : `${JSON.stringify(positionals[operands.length])} is one word too many`,
+      )
     }
     for (const [option, value] of Object.entries(values)) mustBeOneOf(option, value, options[option]?.one_of)
     return { options: values as Record<string, string | boolean | string[]>, operands: positionals, more }

@@ -1,4 +1,4 @@
-// Commands that change the files of a data folder without a service say so first, and refuse when another service is likely meant.
+// Commands that work on the files of a data folder without a service say so first, and refuse when another service is likely meant.
 
 import { get } from 'node:http'
 import { text } from 'node:stream/consumers'
@@ -29,7 +29,7 @@ type Other = { words: string; byOption: string }
 export async function tellNoService({ folder, isNamed, what }: Wish): Promise<void> {
   const other = await otherServices(folder)
   if (other && !isNamed)
-    throw new CliError('usage', `${notThisFolder(folder, other)}; to change the folder all the same: --data-dir ${folder}`)
+    throw new CliError('usage', `${notThisFolder(folder, other)}; to use the folder all the same: --data-dir ${folder}`)
   note(`no service runs on the data folder ${folder}${other ? ` (${other.words})` : ''}: ${what}`)
 }
 

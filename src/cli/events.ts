@@ -2,6 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { RuntimeEvent } from '../events/event.ts'
+import { short } from './at_shell.ts'
 import { ask, open, type Service, serviceOf, serviceOptions } from './client.ts'
 import { command, type Given } from './command.ts'
 import { csvLine } from './csv.ts'
@@ -31,6 +32,8 @@ const eventsTail = command({
     const service = serviceOf(options)
     const wanted = wantedBy(options)
     const execution_id = await runOf(service, options)
+    if (execution_id !== undefined && !(await hasEvents(service, execution_id)))
+      note(`the log has no event of a run ${short(execution_id)} yet; waiting for the first. To see the runs: benchd runs list`)
     let last: string | undefined
     for (let opened = false; ; ) {
       try {
@@ -112,16 +115,33 @@ function cellOf(event: RuntimeEvent, column: (typeof columns)[number]): string {
   return column === 'context' ? JSON.stringify(event.context) : String(event[column])
 }
 
+/** Says when there is no such event. Throws `not_found` for a run of which the log has none. */
 async function* eventsFrom(service: Service, since: number, options: Given<typeof filters>): AsyncGenerator<RuntimeEvent> {
   const wanted = wantedBy(options)
   const execution_id = await runOf(service, options)
+  let count = 0
   for (let from = since; ; ) {
-    const path = `/events${query({ since: String(from), execution_id, limit: String(page) })}`
-    const { events, next_since } = await ask<{ events: RuntimeEvent[]; next_since: number }>(service, 'GET', path)
-    yield* events.filter(wanted)
-    if (events.length < page) return
+    const { events, next_since } = await eventsAt(service, { since: String(from), execution_id, limit: String(page) })
+    const those = events.filter(wanted)
+    count += those.length
+    yield* those
+    if (events.length < page) break
     from = next_since
   }
+  if (count > 0) return
+  if (execution_id !== undefined && !(await hasEvents(service, execution_id)))
+    throw new CliError('not_found', `the log has no event of a run ${short(execution_id)}; see: benchd runs list`)
+  note('the log has no such event')
+}
+
+async function hasEvents(service: Service, execution_id: string): Promise<boolean> {
+  return (await eventsAt(service, { execution_id, limit: '1' })).events.length > 0
+}
+
+type Page = { events: RuntimeEvent[]; next_since: number }
+
+function eventsAt(service: Service, values: Record<string, string | undefined>): Promise<Page> {
+  return ask<Page>(service, 'GET', `/events${query(values)}`)
 }
 
 /** The log may have events of runs that are not in the list any more, so a word that names none of the list is taken for a whole id. */

@@ -1,7 +1,7 @@
 // Draws one picture of the bench for `top`, as high and as wide as the terminal.
 
+import { asTyped } from '../kit/as_typed.ts'
 import type { ExecutionSnapshot } from '../workflow/snapshot.ts'
-import { asTyped } from './as_typed.ts'
 import { atShell } from './at_shell.ts'
 import type { Bench } from './bench.ts'
 import { deviceRow } from './devices/shown.ts'

@@ -5,7 +5,7 @@ import { shows, tells } from './asking.ts'
 import { atShell, short } from './at_shell.ts'
 import { incidentPathOf, shownRunIdOf } from './runs/ids.ts'
 import { date, table } from './table.ts'
-import { colored } from './terminal.ts'
+import { colored, noteNone } from './terminal.ts'
 
 const incidentsList = shows({
   name: 'incidents list',
@@ -24,6 +24,7 @@ const incidentsList = shows({
     return `/api/incidents?${new URLSearchParams({ limit, ...(execution_id && { execution_id }), ...(options.new && { acknowledged: 'false' }) })}`
   },
   text: ({ incidents }: { incidents: Incident[] }) => table(['ID', 'WHEN', 'SEVERITY', 'CATEGORY', 'SEEN BY', 'WHAT'], incidents.map(row)),
+  also: ({ incidents }, { options }) => noteNone(incidents, options.new ? 'every incident is acknowledged' : 'there is no such incident'),
 })
 
 const incidentsShow = shows({

@@ -11,7 +11,7 @@ import { expiresOption, expiryOf } from './expiry.ts'
 import { offline } from './offline.ts'
 import { commands as pairing } from './pairing.ts'
 import { date, print, table } from './table.ts'
-import { mustBeSure, say, yesOption } from './terminal.ts'
+import { mustBeSure, noteNone, say, yesOption } from './terminal.ts'
 
 const keyCreate = command({
   name: 'key create',
@@ -47,8 +47,10 @@ const keyList = command({
     const keys = await withKeys(options, {
       online: async (service) => (await ask<{ keys: PublicKey[] }>(service, 'GET', '/api/keys')).keys,
       offline: (folder) => offline(folder, 'key list', undefined),
+      what: 'these are the keys that it holds',
     })
     print(options.json ? JSON.stringify({ keys }) : listed(keys))
+    noteNone(keys, 'there is no key yet; to make one: benchd key create --name NAME --scope operate')
     return 0
   },
 })
@@ -102,8 +104,8 @@ type Work<Result> = {
   online(service: Service): Promise<Result>
   /** Nobody serves the folder, so its file is ours to change. */
   offline(folder: string): Promise<Result>
-  /** The sentence for the change to the folder; absent for work that changes nothing. */
-  what?: string
+  /** The sentence for what is done with the folder. */
+  what: string
 }
 
 async function withKeys<Result>(options: Given<typeof serviceOptions>, work: Work<Result>): Promise<Result> {
@@ -114,7 +116,7 @@ async function withKeys<Result>(options: Given<typeof serviceOptions>, work: Wor
     if ('url' in service || !(error instanceof CliError) || error.exit !== 'unreachable') throw error
     const { socket_of: folder } = service
     const isNamed = (options['data-dir'] ?? process.env.BENCHD_DATA_DIR) !== undefined
-    if (work.what) await tellNoService({ folder, isNamed, what: work.what })
+    await tellNoService({ folder, isNamed, what: work.what })
     return work.offline(folder).catch((refusal) => {
       // A service has begun meanwhile.
       if (refusal instanceof LabError && refusal.code === 'in_use') return work.online(service)

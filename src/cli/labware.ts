@@ -7,7 +7,7 @@ import { CliError } from './exit.ts'
 import { labwarePathOf } from './runs/ids.ts'
 import { whereOf } from './runs/shown.ts'
 import { table } from './table.ts'
-import { note } from './terminal.ts'
+import { note, noteNone } from './terminal.ts'
 
 const labwareList = shows({
   name: 'labware list',
@@ -16,6 +16,7 @@ const labwareList = shows({
   path: () => '/api/labware',
   text: ({ labware }: { labware: Whereabouts[] }) => table(['ID', 'NAME', 'TYPE', 'BARCODE', 'WHERE', 'THREAD', 'MODE'], labware.map(row)),
   also({ labware }) {
+    noteNone(labware, 'no labware is on the bench')
     for (const one of labware) if (one.remedy !== null) note(atShell(leftStanding(one, one.remedy)))
   },
 })

@@ -2,12 +2,12 @@
 // `benchd …` at a shell.
 
 import { messageOf } from '../errors.ts'
+import { asTyped, nameCommands } from '../kit/as_typed.ts'
 import { didYouMean } from '../kit/did_you_mean.ts'
-import { asTyped, nameCommands } from './as_typed.ts'
 import { type Command, helpOf, parse } from './command.ts'
 import { commandsOf, table, words } from './commands.ts'
 import { CliError, exitNameOf, exitOf, NotServed } from './exit.ts'
-import { forTerminal } from './table.ts'
+import { tell } from './table.ts'
 import { behave } from './terminal.ts'
 
 process.stdout.on('error', onPrintError)
@@ -40,7 +40,7 @@ async function run(args: readonly string[]): Promise<number> {
 function failed(error: unknown, asJson: boolean): void {
   const message = asTyped(messageOf(error))
   if (asJson) process.stdout.write(`${JSON.stringify({ success: false, error: exitNameOf(error), message })}\n`)
-  process.stderr.write(`benchd: ${forTerminal(message)}\n`)
+  tell(message)
 }
 
 /** Tells whether JSON was asked for, also of a command line that could not be parsed. */
@@ -53,7 +53,7 @@ function isJsonWanted(args: readonly string[]): boolean {
 function onPrintError(error: NodeJS.ErrnoException): void {
   if (error.code === 'EPIPE') process.exit(0)
   void import('../kit/durable.ts').then(({ storageError }) => {
-    process.stderr.write(`benchd: ${storageError('the output was not written', error).message}\n`)
+    tell(storageError('the output was not written', error).message)
     process.exit(1)
   })
 }

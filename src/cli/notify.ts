@@ -5,6 +5,7 @@ import { shows } from './asking.ts'
 import { ask, serviceOf, serviceOptions } from './client.ts'
 import { command } from './command.ts'
 import { print, table } from './table.ts'
+import { noteNone } from './terminal.ts'
 
 const notifyList = shows({
   name: 'notify list',
@@ -22,6 +23,7 @@ const notifyList = shows({
         on.join(' '),
       ]),
     ),
+  also: ({ receivers }) => noteNone(receivers, 'the configuration names no receiver; add one to "notify", then: benchd config reload'),
 })
 
 const notifyTest = command({

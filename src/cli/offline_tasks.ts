@@ -13,7 +13,7 @@ import { finishTransaction } from '../kit/file_transaction.ts'
 import { whileNobodyServes } from '../kit/folder_lock.ts'
 import type { Trouble } from '../kit/json_file.ts'
 import { silent } from '../kit/log.ts'
-import { date, forTerminal } from './table.ts'
+import { date, tell } from './table.ts'
 
 /** `file` is the descriptor of a file that the caller has opened. */
 export type TaskFolder = { folder: string; file?: number | undefined }
@@ -156,5 +156,5 @@ async function takeDown(folder: string, deed: string): Promise<void> {
 }
 
 export function report({ message }: Trouble): void {
-  process.stderr.write(`benchd: ${forTerminal(message)}\n`)
+  tell(message)
 }

@@ -8,8 +8,8 @@ import { ask, open, type Service, serviceOf, serviceOptions } from './client.ts'
 import { command } from './command.ts'
 import { CliError } from './exit.ts'
 import { expiresOption, expiryOf } from './expiry.ts'
-import { date, print, table } from './table.ts'
-import { type OperationAnswer, say } from './terminal.ts'
+import { date, print, table, tell } from './table.ts'
+import { noteNone, type OperationAnswer, say } from './terminal.ts'
 
 const again_ms = 1000
 
@@ -28,9 +28,8 @@ const keyPair = command({
     if (!name || !scope) throw new CliError('usage', 'benchd key pair wants --name NAME and --scope read, operate or admin')
     const service = serviceOf(options)
     const asked = await ask<PairingAnswer>(service, 'POST', '/api/keys/requests', { app_name: name, scope })
-    process.stderr.write(
-      `benchd: asked; the code is ${asked.code}\nbenchd: approve it on the bench with: benchd key approve ${asked.code}\n`,
-    )
+    tell(`asked; the code is ${asked.code}`)
+    tell(`approve it on the bench with: benchd key approve ${asked.code}`)
     const api_key = await fetched(service, asked)
     print(options.json ? JSON.stringify({ api_key }) : api_key)
     return 0
@@ -43,6 +42,7 @@ const keyRequests = shows({
   operands: [],
   path: () => '/api/keys/requests',
   text: ({ requests }: { requests: PairingRequest[] }) => listed(requests),
+  also: ({ requests }) => noteNone(requests, 'nobody asks for a key'),
 })
 
 const keyApprove = command({

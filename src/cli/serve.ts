@@ -1,6 +1,7 @@
 // `benchd serve` and `benchd demo`: the service in the foreground, until a signal ends it.
 
 import type { Config } from '../config.ts'
+import { asTyped } from '../kit/as_typed.ts'
 import { log } from '../kit/log.ts'
 import { ServiceManager } from '../kit/service_manager.ts'
 import { command, type Given } from './command.ts'
@@ -69,7 +70,8 @@ const demo = command({
       const folders = { data_dir: folder, topologies: topologiesDir(options.topologies, undefined) }
       return await serveUntilSignalled(config, folders, async (service) => {
         const api_key = await prepareDemo(service.lab, bench)
-        process.stdout.write(welcome({ url: service.url, api_key, lab: service.lab, folder: named ? folder : undefined, bench }))
+        const folderKept = named ? folder : undefined
+        process.stdout.write(asTyped(welcome({ url: service.url, api_key, lab: service.lab, folder: folderKept, bench })))
       })
     } finally {
       if (!named) await removeFolder(folder)

@@ -1,7 +1,7 @@
 // Formats text for people at a shell: columns, dates and spans of time.
 
 import { stripVTControlCharacters } from 'node:util'
-import { asTyped } from './as_typed.ts'
+import { asTyped } from '../kit/as_typed.ts'
 
 /** Each column as wide as it must be; colors take no room. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
@@ -37,6 +37,11 @@ export function clock(seconds: number): string {
 /** For people: commands in it are named as they are typed here. JSON is printed as it is. */
 export function print(text: string): void {
   process.stdout.write(`${forTerminal(asTyped(text))}\n`)
+}
+
+/** Prints a sentence on stderr, under the name of the program; commands in it are named as they are typed here. */
+export function tell(sentence: string): void {
+  process.stderr.write(`benchd: ${forTerminal(asTyped(sentence))}\n`)
 }
 
 /** Colors, what moves the cursor and what turns the direction of writing, in this order; line breaks and tabs are none of them. */

@@ -1,11 +1,11 @@
 // How things are said at a shell: quietly or not, in colors or without, and after a question or not.
 
 import { styleText } from 'node:util'
-import { asTyped } from './as_typed.ts'
+import { asTyped } from '../kit/as_typed.ts'
 import { atShell } from './at_shell.ts'
 import type { Given } from './command.ts'
 import { CliError } from './exit.ts'
-import { forTerminal, print } from './table.ts'
+import { print, tell } from './table.ts'
 
 let isQuiet = false
 
@@ -19,7 +19,12 @@ export function behave({ quiet = false, 'no-color': plain = false }: { quiet?: b
 
 /** Beside what was asked for, for whoever looks. */
 export function note(text: string): void {
-  if (!isQuiet) process.stderr.write(`benchd: ${forTerminal(asTyped(text))}\n`)
+  if (!isQuiet) tell(text)
+}
+
+/** Says that a list is empty: on stderr, so that a program that reads the list is not disturbed. */
+export function noteNone(list: readonly unknown[], sentence: string): void {
+  if (list.length === 0) note(sentence)
 }
 
 /** Colors text where stdout is a terminal, NO_COLOR is not set, or FORCE_COLOR is. */
@@ -62,7 +67,7 @@ export async function answerTo(question: string): Promise<string> {
   const { createInterface } = await import('node:readline/promises')
   const asking = createInterface({ input: process.stdin, output: process.stderr })
   try {
-    return await asking.question(question)
+    return await asking.question(asTyped(question))
   } finally {
     asking.close()
   }

@@ -3,6 +3,7 @@
 import type { ShownTopology } from '../workflow/snapshot.ts'
 import { shows, tells } from './asking.ts'
 import { table } from './table.ts'
+import { noteNone } from './terminal.ts'
 import { type Fault, tellFaults } from './workflows.ts'
 
 const force = { force: { type: 'boolean', help: 'Abort the runs that are open' } } as const
@@ -14,7 +15,10 @@ const topologyList = shows({
   summary: 'List the topologies, and which of them is loaded',
   operands: [],
   path: () => '/api/topologies',
-  also: ({ faults }: Listed) => tellFaults(faults),
+  also({ topologies, faults }: Listed) {
+    noteNone(topologies, 'there is no topology; put its file into the folder of topologies')
+    tellFaults(faults)
+  },
   text: ({ topologies }) =>
     table(
       ['NAME', 'STATE', 'POSITIONS', 'WORKFLOWS'],

@@ -7,7 +7,7 @@ import { ask, serviceOf, serviceOptions } from './client.ts'
 import { command } from './command.ts'
 import { CliError } from './exit.ts'
 import { print, table } from './table.ts'
-import { note } from './terminal.ts'
+import { note, noteNone } from './terminal.ts'
 
 export type Fault = { origin: string; reason: string }
 type Workflow = { name: string; topology: string; form: string; source: string; variables: Record<string, unknown> }
@@ -17,7 +17,10 @@ const workflowsList = shows({
   summary: 'List the workflows, and what could not be taken up',
   operands: [],
   path: () => '/api/workflows',
-  also: ({ faults }: { workflows: Workflow[]; faults: Fault[] }) => tellFaults(faults),
+  also({ workflows, faults }: { workflows: Workflow[]; faults: Fault[] }) {
+    noteNone(workflows, 'there is no workflow yet; to add one: benchd workflows put FILE')
+    tellFaults(faults)
+  },
   text: ({ workflows }) =>
     table(
       ['NAME', 'TOPOLOGY', 'FORM', 'FROM', 'VARIABLES'],

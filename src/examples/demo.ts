@@ -2,7 +2,6 @@
 
 import { type Config, checkConfig } from '../config.ts'
 import type { Keys } from '../keys/keys.ts'
-import { commandHere } from '../kit/installation.ts'
 import type { Teachpoints } from '../teachpoints/store.ts'
 import type { Catalog } from '../workflow/catalog.ts'
 import { assayBench, assayTeachpoints } from './assay_bench.ts'
@@ -45,7 +44,6 @@ export function welcome({ url, api_key, lab, folder, bench = 'small' }: Welcome)
   const { config, version } = lab
   const { workflow, breaks } = benches[bench]
   const points = config.devices.reduce((sum, { device_id }) => sum + lab.teachpoints.list(device_id).length, 0)
-  const benchd = commandHere()
   return `
 benchd ${version}  DEMO: every device is simulated, nothing moves. ${config.time_scale} simulated seconds pass in one of yours.
 
@@ -62,18 +60,18 @@ Three things to try:
 2. Ask in advance how long the run takes, and who does what when. Type in a second terminal:
 
   export BENCHD_URL=${url} BENCHD_API_KEY=${api_key}
-  ${benchd} runs simulate ${workflow.name}
+  benchd runs simulate ${workflow.name}
 
 3. Break ${breaks} and start a run, which stops there. Mend it, ask why the run stands, and type what the answer names:
 
-  ${benchd} sim fault ${breaks} jam
-  ${benchd} runs submit ${workflow.name} --follow
-  ${benchd} sim mend ${breaks}
-  ${benchd} runs why ${workflow.name}
+  benchd sim fault ${breaks} jam
+  benchd runs submit ${workflow.name} --follow
+  benchd sim mend ${breaks}
+  benchd runs why ${workflow.name}
 
 Every request has an example under docs. One of them: curl -H "X-API-Key: $BENCHD_API_KEY" $BENCHD_URL/api/devices
 
-${folder ? `The data is kept in ${folder}.` : `The data is deleted on Ctrl-C. To keep it: ${benchd} demo --data-dir ./bench`}
+${folder ? `The data is kept in ${folder}.` : `The data is deleted on Ctrl-C. To keep it: benchd demo --data-dir ./bench`}
 
 `
 }

@@ -8,7 +8,6 @@ import { LabError } from '../errors.ts'
 import type { Audit } from '../keys/audit.ts'
 import type { Keys } from '../keys/keys.ts'
 import { withoutSecrets } from '../keys/secret.ts'
-import { commandHere } from '../kit/installation.ts'
 import type { Refusals } from '../kit/refusals.ts'
 import type { Env, Principal } from './contract.ts'
 import { answerError } from './errors.ts'
@@ -108,7 +107,7 @@ function admitted(lab: Rooms, wrongKeys: WrongKeys, header: string | undefined, 
   if (header !== undefined) wrongKeys.count(address())
   throw new LabError(
     'unauthorized',
-    `the header X-API-Key, or Authorization: Bearer, must hold a valid key; make one at the bench with: ${commandHere()} key create --name NAME --scope operate`,
+    `the header X-API-Key, or Authorization: Bearer, must hold a valid key; make one at the bench with: benchd key create --name NAME --scope operate`,
   )
 }
 

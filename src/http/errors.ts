@@ -5,6 +5,7 @@ import type { Context } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { type ErrorCode, LabError } from '../errors.ts'
 import { withoutSecrets } from '../keys/secret.ts'
+import { asTyped } from '../kit/as_typed.ts'
 import type { Log } from '../kit/log.ts'
 import { apiVersion } from './version.ts'
 
@@ -52,7 +53,7 @@ export function errorAnswer(error: unknown): { status: ContentfulStatusCode; bod
   const retry = retry_after_s ?? (status === 503 ? 1 : undefined)
   return {
     status,
-    body: { detail: shortened(message) },
+    body: { detail: shortened(asTyped(message)) },
     headers: {
       'X-API-Version': apiVersion,
       'X-Reason': code,

@@ -31,11 +31,16 @@ const EventParameters = v.object({
   ),
   execution_id: v.optional(ExecutionId),
   limit: v.optional(
-    v.pipe(Numeral(whole, 'it is a whole number'), v.minValue(1), v.maxValue(100_000), v.description('At most so many, the oldest first')),
+    v.pipe(
+      Numeral(whole, 'it must be a whole number'),
+      v.minValue(1),
+      v.maxValue(100_000),
+      v.description('At most so many, the oldest first'),
+    ),
   ),
   wait: v.optional(
     v.pipe(
-      Numeral(decimal, 'it is a number of seconds'),
+      Numeral(decimal, 'it must be a number of seconds'),
       v.maxValue(60, 'it is at most 60'),
       v.description('Seconds to wait for an event when there is none yet'),
       v.metadata({ unit: 's' }),
@@ -48,7 +53,7 @@ const Streamed = v.object({
   last_event_id: v.optional(v.pipe(v.string(), v.description('Goes on behind that event; as the header Last-Event-ID, which comes first'))),
   heartbeat: v.optional(
     v.pipe(
-      Numeral(whole, 'it is a whole number of seconds'),
+      Numeral(whole, 'it must be a whole number of seconds'),
       v.minValue(1),
       v.maxValue(60),
       v.description(`Seconds between pings; ${usualHeartbeat_s} by default`),

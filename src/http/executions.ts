@@ -44,7 +44,7 @@ const longestItem = 16_384
 /** Events that may wait to be written; then whoever emits waits for the card. */
 const mostUnwritten = 200
 
-const Offset = v.optional(v.pipe(Numeral(whole, 'it is a whole number'), v.description('Begins behind so many')), '0')
+const Offset = v.optional(v.pipe(Numeral(whole, 'it must be a whole number'), v.description('Begins behind so many')), '0')
 
 export const executionRoutes: Route<Rooms>[] = [
   route({

@@ -9,7 +9,7 @@ export const decimal = /^\d+(\.\d*)?([eE][+-]?\d{1,2})?$/
 /** The `limit` of a list that is answered the newest first. */
 export const Limit = v.optional(
   v.pipe(
-    Numeral(whole, 'it is a whole number'),
+    Numeral(whole, 'it must be a whole number'),
     v.minValue(1),
     v.maxValue(10_000),
     v.description('The largest number of entries in the answer; 100 by default'),

@@ -6,6 +6,7 @@ import type { TLSSocket } from 'node:tls'
 import type { Context, Hono, MiddlewareHandler } from 'hono'
 import { secureHeaders } from 'hono/secure-headers'
 import { LabError } from '../errors.ts'
+import { commandHere } from '../kit/installation.ts'
 import { readShipped } from '../kit/shipped.ts'
 import { TokenBuckets } from '../kit/token_buckets.ts'
 import type { Env } from './contract.ts'
@@ -77,7 +78,7 @@ export function servePages(hono: Hono<Env>, pacing: Pacing): void {
     let shipped: Promise<Shipped> | undefined
     hono.use(path, versioned, secure)
     hono.get(path, async (c) => {
-      shipped ??= read(url)
+      shipped ??= type === html ? readPage(url) : read(url)
       // A page that cannot be read now may be there later.
       shipped.catch(() => {
         shipped = undefined
@@ -92,7 +93,16 @@ export function servePages(hono: Hono<Env>, pacing: Pacing): void {
 }
 
 async function read(url: URL): Promise<Shipped> {
-  const bytes = await readShipped(url)
+  return shippedOf(await readShipped(url))
+}
+
+/** Reads a page, and writes into it how commands are typed on this computer. */
+async function readPage(url: URL): Promise<Shipped> {
+  const page = new TextDecoder().decode(await readShipped(url))
+  return shippedOf(new TextEncoder().encode(page.replace('content="benchd"', `content="${commandHere()}"`)))
+}
+
+function shippedOf(bytes: Shipped['bytes']): Shipped {
   return { bytes, etag: `"${createHash('sha256').update(bytes).digest('base64url')}"` }
 }
 

@@ -1,6 +1,7 @@
 // The service's own words: for a person on a terminal, as JSON lines with journald's priority elsewhere.
 
 import { messageOf } from '../errors.ts'
+import { asTyped } from './as_typed.ts'
 
 export interface Log {
   info(message: string): void
@@ -13,7 +14,8 @@ const priorities = { info: 6, warn: 4, error: 3 } as const
 
 /** Writes to the stream, which is stdout of the service. */
 export function log(stream: NodeJS.WriteStream): Log {
-  const write = (level: keyof typeof priorities, message: string, error?: unknown) => {
+  const write = (level: keyof typeof priorities, text: string, error?: unknown) => {
+    const message = asTyped(text)
     const cause = error === undefined ? undefined : error instanceof Error ? (error.stack ?? messageOf(error)) : messageOf(error)
     if (stream.isTTY) {
       stream.write(`${new Date().toISOString()} ${level.padEnd(5)} ${message}${cause ? `\n${cause}` : ''}\n`)

@@ -8,6 +8,7 @@ import { notifyKinds } from '../config/notify.ts'
 import { LabError, messageOf as sentenceOf } from '../errors.ts'
 import type { RuntimeEvent } from '../events/event.ts'
 import type { Sink } from '../events/sinks.ts'
+import { asTyped } from '../kit/as_typed.ts'
 import { type Clock, sleep, systemClock } from '../kit/clock.ts'
 import { Journal } from '../kit/journal.ts'
 import type { Report } from '../kit/json_file.ts'
@@ -201,7 +202,10 @@ export class Notifier implements Sink {
     const { system_id } = this.#options
     for (const receiver of this.#receivers.values()) {
       if (!message.kinds.some((kind) => receiver.target.on.includes(kind))) continue
-      const entry = { receiver: receiver.key, letter: { ...message, id: randomUUID(), system_id, at: Date.now() / 1000, times } }
+      const entry = {
+        receiver: receiver.key,
+        letter: { ...message, text: asTyped(message.text), id: randomUUID(), system_id, at: Date.now() / 1000, times },
+      }
       this.#waiting.push(entry)
       this.#write(entry)
       if (this.#waiting.length > mostWaiting) {

@@ -15,6 +15,8 @@ export type Awaited = { path: string; until: RegExp }
 export type Scene = Called | Ongoing | Awaited
 
 const said = (line: string, out: RegExp): Called => ({ line, code: 0, out })
+/** A list in which nothing is: stderr says so. */
+const none = (line: string, err: RegExp): Called => ({ line, code: 0, out: /^(?:[A-Z ]+\n)?$/, err })
 const refused = (line: string, code: number, err: RegExp): Called => ({ line, code, err })
 
 const benchScenes: readonly Scene[] = [
@@ -42,6 +44,7 @@ const benchScenes: readonly Scene[] = [
 const deviceScenes: readonly Scene[] = [
   said('devices', /^ID .*\nshaker-1 .*simulated/),
   said('devices list', /^ID .*\nshaker-1 .*simulated/),
+  refused('devices show nothing', 3, /there is no device "nothing"; there is: shaker-1/),
   said('devices show shaker-1', /^shaker-1 {2}.*Plate shaker/),
   said('devices caps shaker-1', /shake +--speed --duration/),
   said('devices init shaker-1', /shaker-1/),
@@ -54,6 +57,7 @@ const deviceScenes: readonly Scene[] = [
   said('devices perform shaker-1 shake --speed 500 --duration 1', /shook at 500 rpm/),
   refused('devices accept shaker-1', 2, /shaker-1 does not describe itself/),
   said('devices unlock-plate shaker-1', /./),
+  none('devices wire shaker-1 --fault', /no fault is latched/),
   said('devices wire shaker-1', /^\d{4}-.* [<>] /),
   said('devices set-temperature sealer-1 --temperature 60', /./),
   said('devices get-temperature sealer-1', /^sealer-1: /),
@@ -78,6 +82,7 @@ const deviceScenes: readonly Scene[] = [
 ]
 
 const teachpointScenes: readonly Scene[] = [
+  none('teachpoints list shaker-1', /shaker-1 has no teachpoint; to make one: benchd teachpoints set shaker-1 /),
   said('teachpoints list arm-1', /^NAME .*\n[\s\S]*pad_1 +cartesian/),
   said('teachpoints get arm-1 pad_1', /x 120 /),
   said('teachpoints set arm-1 pad_9 --x 1 --y 2 --z 3 --yaw 0 --pitch 0 --roll 0', /^pad_9 is new: x 1 /),
@@ -93,6 +98,10 @@ const teachpointScenes: readonly Scene[] = [
 ]
 
 const runScenes: readonly Scene[] = [
+  none('runs list', /there is no run yet; to start one: benchd runs submit /),
+  none('runs steps', /no manual step waits/),
+  none('labware list', /no labware is on the bench/),
+  refused('runs list --limit many', 2, /--limit must be a whole number/),
   said('workflows put $home/patient.json', /^workflow patient on topology demo is kept\n$/),
   said('workflows put $home/by-hand.json', /by-hand/),
   said('workflows put $home/opens.json', /opens/),
@@ -122,8 +131,11 @@ const runScenes: readonly Scene[] = [
   { path: '/api/executions/$run', until: /"status":"COMPLETED","/ },
   refused('runs stop-thread $thread', 5, /has ended/),
   refused('runs stop $run', 5, /has ended/),
-  said('runs delete $run --yes', /./),
+  refused('runs pause patient', 5, /every run of patient has ended; see: benchd runs list/),
+  said('runs delete patient --yes', /deleted/),
   refused('runs show $run', 3, /./),
+  refused('runs delete patient --yes', 3, /there is no run "patient"/),
+  none('runs list --status FAILED', /no run is FAILED/),
   said('labware list', /^ID .*\n(?:.*lid.*\n)?(?<plate>\w+) +plate/),
   said('labware put $plate --off', /plate/),
   said('runs submit by-hand', /^(?<hand>[0-9a-f-]{36})\n$/),
@@ -154,8 +166,10 @@ const heldScenes: readonly Scene[] = [
   said('sim mend sealer-1', /^sealer-1 is mended\n$/),
   said('incidents', /^ID .*\n(?<incident>\w+) .*sealer-1/),
   said('incidents list --new', /sealer-1/),
+  refused('incidents show nothing', 3, /there is no incident "nothing"/),
   said('incidents show $incident', /seen by +nobody yet/),
   said('incidents ack $incident', /^seen by local\n$/),
+  none('incidents list --new', /every incident is acknowledged/),
   refused('runs extend $incident 60', 3, /./),
   refused('runs abort-call $incident --yes', 3, /./),
   refused('runs complete-call $incident', 3, /./),
@@ -179,6 +193,9 @@ const eventScenes: readonly Scene[] = [
     interrupted: true,
   },
   said('events since 1h', /EXECUTION/),
+  none('events since 1h --types NOTHING', /the log has no such event/),
+  refused('events since 1h --execution nothing', 3, /the log has no event of a run nothing; see: benchd runs list/),
+  refused('events export --execution nothing', 3, /the log has no event of a run nothing/),
   said('events export', /^\{"event_name"/),
   said('events verify', /0 damaged lines/),
 ]
@@ -187,6 +204,8 @@ const accessScenes: readonly Scene[] = [
   said('key create --name guest --scope read', /^bk_(?<id>[a-z0-9]{8})_(?<secret>\S+)\n$/),
   said('whoami --url $url --key bk_$id_$secret', /guest/),
   refused('key list --url $url --key bk_$id_$secret', 4, /scope admin/),
+  none('key requests', /nobody asks for a key/),
+  refused('key revoke nothing --yes', 3, /no key of that key_id/),
   said('key list', /\n$id +read +valid/),
   said('key rotate $id --overlap 10', /^bk_/),
   said('key revoke $id --yes', /is revoked\n$/),
@@ -219,7 +238,7 @@ const careScenes: readonly Scene[] = [
   said('restore $home/made.tar.gz --dry-run', /./),
   refused('restore $home/made.tar.gz --yes', 75, /a benchd runs on the data folder/),
   said('bundle $home/bundle.tar.gz', /bundle\.tar\.gz\n$/),
-  said('notify list', /^HOST /),
+  none('notify list', /the configuration names no receiver/),
   refused('notify test', 5, /names no receiver/),
   said('logs', /^2026-11-20T\S+ info {2}started\n$/),
   refused('update $home/none.deb', 3, /none\.deb/),
@@ -232,6 +251,7 @@ const careScenes: readonly Scene[] = [
   said('completion bash', /complete/),
   said('man', /^\.TH BENCHD/),
   said('version', /^\d+\.\d+\.\d+\n$/),
+  refused('man nothing', 2, /"nothing" is one word too many/),
   said('help', /^Usage: benchd <command>/),
 ]
 

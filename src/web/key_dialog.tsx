@@ -1,5 +1,7 @@
 // The dialog for the key of this browser, the same on the page of the bench and on that of the API: a form without a framework.
 
+import { benchd } from './command_here.tsx'
+
 export type KeyDialog = {
   /** Why a key is asked for. */
   why: string
@@ -25,7 +27,7 @@ export function keyDialog({ why, connect }: KeyDialog): HTMLFormElement {
     said,
     made('p', { className: 'hint' }, [
       'The key is kept in this browser. Make one at the bench: ',
-      made('code', { textContent: 'benchd key create --name browser --scope operate' }),
+      made('code', { textContent: `${benchd} key create --name browser --scope operate` }),
       '. On a new bench ',
       made('code', { textContent: 'sudo benchd init' }),
       ' makes the first key.',
@@ -40,7 +42,7 @@ export function keyDialog({ why, connect }: KeyDialog): HTMLFormElement {
     access.disabled = true
     try {
       const asked = await askForAccess()
-      said.textContent = `Code ${asked.code}: have it approved at the bench (System), or with: benchd key approve ${asked.code}`
+      said.textContent = `Code ${asked.code}: have it approved at the bench (System), or with: ${benchd} key approve ${asked.code}`
       const key = await approved(asked, () => form.isConnected)
       if (key) await connect(key)
     } catch (error) {

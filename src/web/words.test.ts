@@ -37,6 +37,8 @@ test('a sentence of the API names the buttons and screens of the page', (t) => {
     'There is no execution "x"; the screen Runs shows what there is.',
   )
   t.equal(onPage(`look, then PUT /api/labware/${id}/location, or benchd labware put`), 'look, then say where it stands on the screen Deck')
+  t.equal(onPage(`look, and say where it is (benchd labware put ${id} PLACE)`), 'look, and say where it is (on the screen Deck)')
+  t.equal(onPage(`take it away, and say so: benchd labware put ${id} --off`), 'take it away, and say so on the screen Deck')
   t.equal(
     onPage(`POST /api/incidents/${id}/extend {"seconds": …}, /api/incidents/${id}/abort or /api/incidents/${id}/complete`),
     'press “More time”, “Cut it off” or “It is done”',

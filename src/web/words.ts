@@ -39,6 +39,8 @@ const buttons: readonly (readonly [RegExp, string])[] = [
   [/(POST )?\/api\/incidents\/[^/\s]+\/abort\b/g, '“Cut it off”'],
   [/(POST )?\/api\/incidents\/[^/\s]+\/complete\b/g, '“It is done”'],
   [/PUT \/api\/labware\/[^/\s]+\/location(, or benchd labware put)?/g, 'say where it stands on the screen Deck'],
+  [/: benchd labware put \S+ (?:PLACE|--off)/g, ' on the screen Deck'],
+  [/\bbenchd labware put \S+ (?:PLACE|--off)/g, 'on the screen Deck'],
   [/pass with a key of scope admin and X-Override: true/g, 'ask an admin'],
   [/(GET )?\/api\/devices\b(?!\/)/g, 'the screen Bench'],
   [/(GET )?\/api\/executions\b(?!\/)/g, 'the screen Runs'],

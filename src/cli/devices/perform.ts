@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { DeviceInfo } from '../../devices/records.ts'
 import { ask, patiently, type Service } from '../client.ts'
 import { exitCodes } from '../exit.ts'
-import { clock, forTerminal } from '../table.ts'
+import { clock, tell } from '../table.ts'
 import { isWatched, type OperationAnswer, say } from '../terminal.ts'
 
 type Wanted = {
@@ -63,6 +63,6 @@ async function showProgress(service: Service, { device_id, operation }: Wanted, 
 async function leave(service: Service, { device_id, operation, stops }: Wanted): Promise<number> {
   const goesOn = `${operation} was not stopped: ${device_id} goes on with it; to stop it: benchd stop ${device_id}`
   const said = stops ? (await ask<OperationAnswer>(service, 'POST', `${pathOf(device_id)}/stop`)).message : goesOn
-  process.stderr.write(`benchd: ${forTerminal(said)}\n`)
+  tell(said)
   return exitCodes.interrupted[0]
 }

@@ -6,7 +6,7 @@ import { shows } from '../asking.ts'
 import { ask, type Service, serviceOf, serviceOptions } from '../client.ts'
 import { command } from '../command.ts'
 import { clock, date, print, table } from '../table.ts'
-import { colored } from '../terminal.ts'
+import { colored, noteNone } from '../terminal.ts'
 import { pathOf } from './perform.ts'
 
 const devicesList = command({
@@ -18,6 +18,7 @@ const devicesList = command({
   async run({ options }) {
     const devices = await devicesOf(serviceOf(options))
     print(options.json ? JSON.stringify({ devices }) : table(['ID', 'TYPE', 'NAME', 'STATE'], devices.map(deviceRow)))
+    noteNone(devices, 'no device is configured; to add one: benchd devices add')
     return 0
   },
 })
@@ -45,6 +46,8 @@ const devicesWire = shows({
   options: { fault: { type: 'boolean', help: 'Those before the latched fault' } },
   path: ({ operands: [id = ''] }) => `${pathOf(id)}/wire`,
   text: ({ frames, fault_frames }: Wire, { options }) => (options.fault ? (fault_frames ?? []) : frames).map(frame).join('\n'),
+  also: ({ frames, fault_frames }, { options }) =>
+    noteNone(options.fault ? (fault_frames ?? []) : frames, options.fault ? 'no fault is latched' : 'nothing was said on its line yet'),
 })
 
 export const shown = [devicesList, devicesShow, devicesCaps, devicesWire]

@@ -42,7 +42,7 @@ test('a run is named by its workflow, a thread by its name or place, a step by i
   )
   t.match((await run('labware', 'list')).stderr, `benchd labware put ${short} --off\n`)
   t.match(await run('labware', 'put', short, '--off'), { code: 0 })
-  t.equal((await run('labware', 'list')).stderr, '')
+  t.equal((await run('labware', 'list')).stderr, 'benchd: no labware is on the bench\n')
 })
 
 test('a word that can mean several is refused with the candidates', async (t) => {

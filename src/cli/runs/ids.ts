@@ -18,6 +18,11 @@ export async function shownPathOf(service: Service, word: string): Promise<strin
   return `/api/executions/${await shownRunIdOf(service, word)}`
 }
 
+/** Returns the path of a run for a command that only works on one that has ended. */
+export async function endedPathOf(service: Service, word: string): Promise<string> {
+  return `/api/executions/${await runNamed(service, word, (runs) => runs.filter((run) => !isOpen(run)))}`
+}
+
 /** Id of the run whose id begins so, or of the one open run of that workflow. */
 function runIdOf(service: Service, word: string): Promise<string> {
   return runNamed(service, word, (runs) => runs.filter(isOpen))
@@ -36,7 +41,10 @@ const isOpen = ({ status }: ExecutionSummary) => status === 'IN_PROGRESS'
 /** `meant` chooses from the runs of one workflow, the newest first, those that its name stands for. */
 async function runNamed(service: Service, word: string, meant: (runs: ExecutionSummary[]) => ExecutionSummary[]): Promise<string> {
   const runs = isWhole(word) ? [] : await listed(service, '?limit=10000')
-  const named = meant(runs.filter(({ workflow_name }) => workflow_name === word))
+  const ofWorkflow = runs.filter(({ workflow_name }) => workflow_name === word)
+  const named = meant(ofWorkflow)
+  if (ofWorkflow.length > 0 && named.length === 0 && !runs.some(({ execution_id }) => execution_id.startsWith(word)))
+    throw new CliError('busy', `every run of ${word} ${isOpen(ofWorkflow[0]!) ? 'is still open' : 'has ended'}; see: benchd runs list`)
   const candidates = runs.map((run) => ({ id: run.execution_id, names: named.includes(run) ? [run.workflow_name] : [] }))
   return theOne('run', word, candidates, 'benchd runs list')
 }

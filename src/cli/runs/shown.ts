@@ -6,6 +6,7 @@ import type { ExecutionSnapshot, ExecutionSummary } from '../../workflow/snapsho
 import { shows } from '../asking.ts'
 import { atShell, short } from '../at_shell.ts'
 import { date, table } from '../table.ts'
+import { noteNone } from '../terminal.ts'
 import { shownPathOf } from './ids.ts'
 import { runsWhy } from './why.ts'
 
@@ -25,6 +26,8 @@ const runsList = shows({
   path: ({ options: { limit = '20', status } }) => `/api/executions?${new URLSearchParams({ limit, ...(status && { status }) })}`,
   text: ({ executions }: { executions: ExecutionSummary[] }) =>
     table(['ID', 'WORKFLOW', 'MODE', 'STATE', 'THREADS', 'STARTED', 'TOOK'], executions.map(row)),
+  also: ({ executions }, { options: { status } }) =>
+    noteNone(executions, status ? `no run is ${status}` : 'there is no run yet; to start one: benchd runs submit WORKFLOW'),
 })
 
 const runsShow = shows({
@@ -42,6 +45,7 @@ const runsTimeline = shows({
   path: async ({ service, operands: [id = ''] }) => `${await shownPathOf(service, id)}/timeline`,
   text: ({ rows }: { rows: TimelineRow[] }) =>
     table(['THREAD', 'WHAT', 'BY', 'STATUS', 'WANTED', 'STARTED', 'ENDED'], rows.map(timelineRow)),
+  also: ({ rows }) => noteNone(rows, 'the run has done nothing yet'),
 })
 
 export const shown = [runsList, runsShow, runsWhy, runsTimeline]

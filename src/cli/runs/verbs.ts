@@ -4,7 +4,8 @@ import { shows, tells } from '../asking.ts'
 import { short } from '../at_shell.ts'
 import { CliError } from '../exit.ts'
 import { date, table } from '../table.ts'
-import { incidentPathOf, pathOf, stepPathOf, threadPathOf } from './ids.ts'
+import { noteNone } from '../terminal.ts'
+import { endedPathOf, incidentPathOf, pathOf, stepPathOf, threadPathOf } from './ids.ts'
 
 const plain = {
   pause: 'Pause a run: each thread at its next safe point',
@@ -135,6 +136,7 @@ const runsSteps = shows({
       ['STEP', 'SINCE', 'RUN', 'WHAT TO DO'],
       steps.map(({ step_id, since, execution_id, instruction }) => [step_id, date(since), short(execution_id), instruction]),
     ),
+  also: ({ steps }) => noteNone(steps, 'no manual step waits for anybody'),
 })
 
 const runsConfirm = tells({
@@ -149,7 +151,7 @@ const runsDelete = tells({
   summary: 'Delete a run that has ended, and its events',
   operands: ['ID'],
   deed: ([id]) => `delete run ${id} and its events`,
-  tell: async ({ service, operands: [id = ''] }) => ({ method: 'DELETE', path: await pathOf(service, id), patient: true }),
+  tell: async ({ service, operands: [id = ''] }) => ({ method: 'DELETE', path: await endedPathOf(service, id), patient: true }),
 })
 
 export const runVerbs = [

@@ -9,7 +9,7 @@ import { ask, open, type Service, serviceOf, serviceOptions } from '../client.ts
 import { command } from '../command.ts'
 import { CliError } from '../exit.ts'
 import { print, table } from '../table.ts'
-import { say } from '../terminal.ts'
+import { noteNone, say } from '../terminal.ts'
 import { changesFrom, worded } from './changes.ts'
 import { coordColumns } from './columns.ts'
 import { formatOf, formatOption, pointsIn, written } from './points_file.ts'
@@ -24,6 +24,8 @@ const teachpointsList = shows({
       ['NAME', 'TYPE', 'COORDS', 'BESIDES'],
       teachpoints.map(({ name, coord_type, coords, ...its }) => [name, coord_type, pairs(coords), besides(its)]),
     ),
+  also: ({ teachpoints }, { operands: [device_id] }) =>
+    noteNone(teachpoints, `${device_id} has no teachpoint; to make one: benchd teachpoints set ${device_id} NAME --x … --y …`),
 })
 
 const teachpointsGet = shows({

@@ -37,7 +37,7 @@ function showTag(name, description) {
       element('a', { href: `#${operation.operationId}`, title: operation.summary }, ...title(shortened(operation))),
     ),
   )
-  the('list').append(element('h2', { class: 'tag' }, name), element('ul', {}, ...links))
+  the('list').append(element('section', { class: 'tag' }, element('h2', {}, name), element('ul', {}, ...links)))
   the('operations').append(element('section', { class: 'tag' }, element('h2', {}, name), element('p', {}, description), ...its.map(shown)))
 }
 
@@ -61,11 +61,16 @@ function shown(operation) {
     parameters.length ? element('h4', {}, 'Parameters') : '',
     parameters.length ? table(['Name', 'In', 'Type', 'Range', ''], parameters.map(parameterRow)) : '',
     body ? element('h4', {}, 'Body, as JSON') : '',
-    body ? members(api, body.schema) : '',
+    body ? members(api, body.schema, operation.path.includes('{device_id}') ? limitsOfDevice : undefined) : '',
     ...trial(operation, body),
     element('h4', {}, 'Answers'),
     table(['Status', 'Meaning', 'Body', 'Headers'], Object.entries(operation.responses).map(answerRow)),
   )
+}
+
+/** Each model has limits of its own. */
+function limitsOfDevice() {
+  return element('a', { href: '#getDeviceCapabilities' }, 'limits of the device')
 }
 
 function parameterRow({ name, in: place, schema, required, description = '' }) {
@@ -264,7 +269,9 @@ function search(text) {
     the(operationId).hidden = !found
     document.querySelector(`[data-for="${operationId}"]`).hidden = !found
   }
-  for (const section of document.querySelectorAll('section.tag')) section.hidden = !section.querySelector('details:not([hidden])')
+  for (const section of document.querySelectorAll('section.tag'))
+    section.hidden = !section.querySelector('details:not([hidden]), li:not([hidden])')
+  document.body.classList.toggle('searching', words.length > 0)
   the('nothing').hidden = document.querySelector('details.operation:not([hidden])') !== null
 }
 
@@ -277,6 +284,11 @@ function focusSearch(event) {
 /** An address with a # opens what it names. */
 function openAddressed() {
   const target = the(decodeURIComponent(location.hash.slice(1)))
+  if (target && !target.checkVisibility()) {
+    the('search').value = ''
+    search('')
+    target.scrollIntoView()
+  }
   if (target?.tagName !== 'DETAILS') return
   target.open = true
   target.scrollIntoView()

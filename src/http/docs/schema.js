@@ -11,12 +11,12 @@ export function resolved(document, thing) {
     .reduce((place, key) => place[key], document)
 }
 
-/** A table of the members; for a choice one table each. */
-export function members(document, schema) {
+/** A table of the members; for a choice one table each. `unbounded` stands for the range of a quantity that has none here. */
+export function members(document, schema, unbounded = () => '') {
   const whole = resolved(document, schema)
   const choice = whole.oneOf ?? whole.anyOf
-  if (choice) return element('div', {}, ...choice.flatMap((one) => [element('p', {}, 'Either ', ...typeOf(one)), detail(document, one)]))
-  return detail(document, whole)
+  const shown = (one) => detail(document, one, unbounded)
+  return choice ? element('div', {}, ...choice.flatMap((one) => [element('p', {}, 'Either ', ...typeOf(one)), shown(one)])) : shown(whole)
 }
 
 /** `number`, `array of Teachpoint`: names of the document are links to where they are shown. */
@@ -37,24 +37,24 @@ export function rangeOf({ minimum, maximum, minLength, maxLength, pattern, defau
   return parts.filter(Boolean).join('; ')
 }
 
-function detail(document, schema) {
+function detail(document, schema, unbounded) {
   const { properties, required = [], type } = resolved(document, schema)
   if (!properties) return element('p', { class: 'hint' }, type === 'object' ? 'No members.' : '')
-  return table(['Member', 'Type', 'Unit', 'Range', ''], rowsOf(properties, required, ''))
+  return table(['Member', 'Type', 'Unit', 'Range', ''], rowsOf(properties, { required, unbounded, path: '' }))
 }
 
 /** Members of members stand below them, with their path. */
-function rowsOf(properties, required, path) {
+function rowsOf(properties, { required, unbounded, path }) {
   return Object.entries(properties).flatMap(([name, schema]) => {
     const needed = required.includes(name) ? element('strong', {}, 'required') : 'optional'
     const row = [
       element('code', {}, `${path}${name}`),
       typeOf(schema),
       schema['x-unit'] ?? '',
-      rangeOf(schema),
+      rangeOf(schema) || (schema['x-unit'] ? unbounded() : ''),
       [needed, ' ', ...prose(schema.description ?? '')],
     ]
-    return [row, ...rowsOf(schema.properties ?? {}, schema.required ?? [], `${path}${name}.`)]
+    return [row, ...rowsOf(schema.properties ?? {}, { required: schema.required ?? [], unbounded, path: `${path}${name}.` })]
   })
 }
 

@@ -3,6 +3,7 @@
 import { type Signal, useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { PutWorkflowResponse, SimulateResponse } from '../../clients/ts/benchd.ts'
+import { benchd } from '../command_here.tsx'
 import { variableLabel, variableOf } from '../forms.ts'
 import { type Bar, Gantt } from '../gantt.tsx'
 import { Act, Choice, Empty } from '../parts.tsx'
@@ -33,7 +34,7 @@ export function NewRunScreen() {
   }, [])
   if (!workflows.value) return <Empty>The page reads the workflows.</Empty>
   if (workflows.value.length === 0)
-    return <Empty>There is no workflow. Put one into the folder of topologies, or send it: benchd workflows put FILE.</Empty>
+    return <Empty>There is no workflow. Put one into the folder of topologies, or send it: {benchd} workflows put FILE.</Empty>
   const workflow = workflows.value.find(({ name }) => name === wish.value.workflow)
   return (
     <section aria-label="New run">

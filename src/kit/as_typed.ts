@@ -1,6 +1,6 @@
-// Names commands in texts for people as they are typed on this computer.
+// Names commands in texts for people as they are typed on this computer. All that is printed, logged, or sent to somebody goes through here.
 
-import { commandHere } from '../kit/installation.ts'
+import { commandHere } from './installation.ts'
 
 let named: RegExp | undefined
 

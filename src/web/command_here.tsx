@@ -1,0 +1,4 @@
+// How commands are typed at the computer of the bench: the service writes it into the page.
+
+/** `benchd`, or `npx benchd` in a clone. */
+export const benchd = document.querySelector<HTMLMetaElement>('meta[name="benchd-command"]')?.content ?? 'benchd'
