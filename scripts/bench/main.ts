@@ -1,9 +1,11 @@
 // `npm run bench`: each benchmark's short form. `npm run bench -- http-get --seconds 10`: one of them, with options.
-// Prints a table and a line of JSON for each, and exits 1 when a target is missed that does not hang on the wall clock.
+// Prints a table and a line of JSON for each, one table of all of them at the end, and exits 1 when a target is missed that does not hang on the
+// wall clock. With `--against COMMIT` the benchmarks of another commit take turns with those of this one, and the two are printed side by side.
 
 import { parseArgs } from 'node:util'
+import { buildOther, compare, comparedTable } from './against.ts'
 import { attacksBench } from './attacks.ts'
-import { type Bench, meets, type Options } from './bench.ts'
+import { type Bench, meets, type Options, type Row } from './bench.ts'
 import { commands } from './commands.ts'
 import { estop, estopDrivers } from './estop.ts'
 import { eventCost } from './event_cost.ts'
@@ -25,6 +27,9 @@ import { sseIdle } from './sse_idle.ts'
 import { sseSlow } from './sse_slow.ts'
 import { start } from './start.ts'
 import { table } from './table.ts'
+
+/** How often each of two commits is measured. */
+const turns = 3
 
 const benches: readonly Bench[] = [
   httpGet,
@@ -51,35 +56,60 @@ const benches: readonly Bench[] = [
   soak,
 ]
 
-const { chosen, given } = commandLine(process.argv.slice(2))
-for (const bench of chosen) {
-  console.log(`\n${bench.name}: ${bench.summary}`)
+const { chosen, given, against } = commandLine(process.argv.slice(2))
+if (against) await compareWith(against)
+else await showAll()
+
+async function showAll(): Promise<void> {
+  const all: Row[] = []
+  for (const bench of chosen) await each(bench, async () => void all.push(...(await show(bench, optionsOf(bench.options, given)))))
+  if (chosen.length > 1) console.log(`\nAll of them, each beside its limit:\n${table(all, 'limit')}`)
+}
+
+async function show({ name, limit, run }: Bench, options: Options): Promise<Row[]> {
+  const rows = await run(options)
+  console.log(table(rows, limit))
+  console.log(JSON.stringify({ bench: name, node: process.version, options, limit, rows }))
+  if (rows.some((row) => meets(row) === false && !row.target?.wall)) process.exitCode = 1
+  return rows.map((row) => ({ ...row, what: `${name}: ${row.what}` }))
+}
+
+/** Says what is wrong with one benchmark, and goes on with the next. */
+async function each({ name, summary }: Bench, work: () => Promise<void>): Promise<void> {
+  console.log(`\n${name}: ${summary}`)
   try {
-    await show(bench, optionsOf(bench.options, given))
+    await work()
   } catch (error) {
     console.log(`failed: ${(error as Error).message}`)
     process.exitCode = 1
   }
 }
 
-async function show({ name, limit, run }: Bench, options: Options): Promise<void> {
-  const rows = await run(options)
-  console.log(table(rows, limit))
-  console.log(JSON.stringify({ bench: name, node: process.version, options, limit, rows }))
-  if (rows.some((row) => meets(row) === false && !row.target?.wall)) process.exitCode = 1
+async function compareWith(commit: string): Promise<void> {
+  const other = buildOther(commit)
+  try {
+    for (const bench of chosen) {
+      const words = [bench.name, ...Object.entries(given).flatMap(([option, text]) => (text === undefined ? [] : [`--${option}`, text]))]
+      await each(bench, async () => console.log(comparedTable(await compare(other, words, turns))))
+    }
+  } finally {
+    other.end()
+  }
 }
 
-function commandLine(args: string[]): { chosen: readonly Bench[]; given: Record<string, string | undefined> } {
+function commandLine(args: string[]): { chosen: readonly Bench[]; given: Record<string, string | undefined>; against: string | undefined } {
   try {
     const known = Object.fromEntries(
       benches.flatMap(({ options }) => Object.keys(options)).map((name) => [name, { type: 'string' as const }]),
     )
-    const { values, positionals } = parseArgs({ args, options: known, allowPositionals: true })
+    const options = { ...known, against: { type: 'string' as const } }
+    const { values, positionals } = parseArgs({ args, options, allowPositionals: true })
+    const { against, ...given } = values as Record<string, string | undefined>
     const chosen = positionals.length ? positionals.map(named) : benches
-    for (const option of Object.keys(values)) {
+    for (const option of Object.keys(given)) {
       if (!chosen.some(({ options }) => option in options)) throw new Error(`--${option} is not for ${positionals.join(', ')}`)
     }
-    return { chosen, given: values as Record<string, string | undefined> }
+    return { chosen, given, against }
   } catch (error) {
     console.error(`${(error as Error).message}\n\n${usage()}`)
     process.exit(64)
@@ -113,5 +143,5 @@ function usage(): string {
     const its = Object.entries(options).map(([option, value]) => ` [--${option} ${value === '' ? 'TEXT' : value}]`)
     return `  ${name.padEnd(16)}${summary}\n  ${' '.repeat(15)}${its.join('')}`
   })
-  return ['Usage: npm run bench -- [BENCH…] [OPTIONS]', '', ...lines].join('\n')
+  return ['Usage: npm run bench -- [BENCH…] [OPTIONS] [--against COMMIT]', '', ...lines].join('\n')
 }

@@ -2,31 +2,40 @@
 
 import { meets, type Row } from './bench.ts'
 
+export type Column<One> = { title: string; of: (row: One) => string /** Figures stand at the right. */; isFigure?: true }
+
+export function laidOut<One>(columns: readonly Column<One>[], rows: readonly One[]): string {
+  const cells = [columns.map(({ title }) => title), ...rows.map((row) => columns.map(({ of }) => of(row)))]
+  const widths = columns.map((_, at) => Math.max(...cells.map((row) => row[at]!.length)))
+  const padded = (cell: string, at: number) => (columns[at]!.isFigure ? cell.padStart(widths[at]!) : cell.padEnd(widths[at]!))
+  return cells.map((row) => row.map(padded).join('  ').trimEnd()).join('\n')
+}
+
+const columns: readonly Column<Row>[] = [
+  { title: '', of: ({ what }) => what },
+  { title: '', of: ({ value }) => figure(value), isFigure: true },
+  { title: 'unit', of: ({ unit }) => unit },
+  { title: '', of: ({ limit }) => figure(limit), isFigure: true },
+  { title: 'ratio', of: ({ ratio }) => (ratio === undefined ? '' : `${ratio.toFixed(2)} x`), isFigure: true },
+  { title: 'target', of: aim },
+  { title: '', of: (row) => verdict(meets(row)) },
+]
+
+/** `limit` names what stands in the column of the limit. */
 export function table(rows: readonly Row[], limit = ''): string {
-  const cells = [['', '', 'unit', limit, 'ratio', 'target', ''], ...rows.map(cellsOf)]
-  const widths = cells[0]!.map((_, column) => Math.max(...cells.map((row) => row[column]!.length)))
-  return cells
-    .map((row) =>
-      row
-        .map((cell, column) => (isFigure(column) ? cell.padStart(widths[column]!) : cell.padEnd(widths[column]!)))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n')
+  return laidOut(
+    columns.map((column, at) => (at === 3 ? { ...column, title: limit } : column)),
+    rows,
+  )
 }
 
-function cellsOf(row: Row): string[] {
-  const { what, unit, value, limit, ratio, target } = row
-  const bound = target?.most !== undefined ? `<= ${target.most}` : target?.least !== undefined ? `>= ${target.least}` : ''
-  const aim = target ? `${bound}${target.of === 'ratio' ? ' x' : ` ${unit}`}` : ''
-  return [what, figure(value), unit, figure(limit), ratio === undefined ? '' : `${ratio.toFixed(2)} x`, aim, verdict(meets(row))]
+function aim({ target, unit }: Row): string {
+  if (!target) return ''
+  const bound = target.most !== undefined ? `<= ${target.most}` : target.least !== undefined ? `>= ${target.least}` : ''
+  return `${bound}${target.of === 'ratio' ? ' x' : ` ${unit}`}`
 }
 
-function isFigure(column: number): boolean {
-  return column === 1 || column === 3 || column === 4
-}
-
-function figure(value: number | undefined): string {
+export function figure(value: number | undefined): string {
   if (value === undefined) return ''
   return value >= 1000 ? Math.round(value).toLocaleString('en') : String(Number(value.toPrecision(3)))
 }
