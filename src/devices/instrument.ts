@@ -247,7 +247,8 @@ export class Instrument {
   }
 
   knows(name: string): boolean {
-    return this.#can.includes(name)
+    const { driven } = this.#configured
+    return driven ? isKnown(driven.device, name) : name === 'initialized'
   }
 
   /** Throws `invalid`, naming what it can do, unless the device knows the operation. */
@@ -734,11 +735,16 @@ const world: Limits = { x: metres, y: metres, z: metres, yaw: turns, pitch: turn
 
 const none: ReadonlyMap<string, OwnOperation> = new Map()
 
+/** What a device that is driven here can know, in the order in which it is shown. */
+const told = ['initialized', 'get_temperature', 'pose']
+
 function namesOf(device: Device): string[] {
   const own = device.described?.operations ?? none
-  const isKnown = (name: string) => name === 'stop' || own.has(name) || device[name as Performable] !== undefined
-  const known = Object.keys(operations).filter(isKnown)
-  const others = [...own.keys()].filter((name) => !Object.hasOwn(operations, name))
-  const told = (['get_temperature', 'pose'] as const).filter((name) => device[name] !== undefined)
-  return [...known, ...others, 'initialized', ...told]
+  const all = new Set([...Object.keys(operations), ...own.keys(), ...told])
+  return [...all].filter((name) => isKnown(device, name))
+}
+
+function isKnown(device: Device, name: string): boolean {
+  if (name === 'stop' || name === 'initialized' || device.described?.operations.has(name)) return true
+  return (Object.hasOwn(operations, name) || told.includes(name)) && device[name as Performable] !== undefined
 }

@@ -1,6 +1,8 @@
 // Reading a body: nothing but JSON, no more than may be, as UTF-8 that is right.
 
 import { IncomingMessage } from 'node:http'
+import { Readable } from 'node:stream'
+import type { ReadableStream } from 'node:stream/web'
 import type { Context } from 'hono'
 import type { Config } from '../config.ts'
 import { LabError } from '../errors.ts'
@@ -55,10 +57,9 @@ export class BodyReader {
   }
 
   async #readAtMost(
-    body: AsyncIterable<Uint8Array>,
+    body: Readable,
     { type, limit, announced }: { type: string | undefined; limit: number; announced: number },
   ): Promise<Body> {
-    const pieces: Uint8Array[] = []
     let size = 0
     let held = 0
     const hold = (bytes: number) => {
@@ -67,16 +68,15 @@ export class BodyReader {
     }
     const release = () => hold(0)
     hold(announced)
+    const take = (piece: Uint8Array) => {
+      if (size === 0 && piece.length > 0) mustBeJson(type)
+      size += piece.length
+      if (size > limit) throw tooLarge(limit)
+      if (size > held) hold(size)
+      if (size > small_bytes) this.#mustHaveRoom(0)
+    }
     try {
-      for await (const piece of body) {
-        if (size === 0 && piece.length > 0) mustBeJson(type)
-        size += piece.length
-        if (size > limit) throw tooLarge(limit)
-        if (size > held) hold(size)
-        if (size > small_bytes) this.#mustHaveRoom(0)
-        pieces.push(piece)
-      }
-      return { bytes: Buffer.concat(pieces), release }
+      return { bytes: await piecesOf(body, take), release }
     } catch (error) {
       release()
       return unread(error)
@@ -97,11 +97,33 @@ export class BodyReader {
 }
 
 /** Node's own stream of the request where there is one: a web stream made of it costs more than everything else about a small request. */
-function streamOf(c: Context, isAnnounced: boolean): AsyncIterable<Uint8Array> | null {
+function streamOf(c: Context, isAnnounced: boolean): Readable | null {
   const { incoming } = (c.env ?? {}) as { incoming?: unknown }
-  if (!(incoming instanceof IncomingMessage)) return c.req.raw.body
-  // The refusal of a body that is too large still goes out over the connection.
-  return isAnnounced ? incoming.iterator({ destroyOnReturn: false }) : null
+  if (incoming instanceof IncomingMessage) return isAnnounced ? incoming : null
+  return c.req.raw.body && Readable.fromWeb(c.req.raw.body as ReadableStream)
+}
+
+/**
+ * The whole of a stream. Rejects with what `take` throws for a piece; the stream stays open then, so that the refusal of a body that is too
+ * large still goes out over its connection. By events, not by iteration, which costs three times as much for a small body.
+ */
+function piecesOf(body: Readable, take: (piece: Uint8Array) => void): Promise<Uint8Array> {
+  return new Promise((resolve, reject) => {
+    const pieces: Uint8Array[] = []
+    const onData = (piece: Uint8Array) => {
+      try {
+        take(piece)
+        pieces.push(piece)
+      } catch (error) {
+        body.off('data', onData).pause()
+        reject(error)
+      }
+    }
+    body.on('data', onData)
+    body.on('end', () => resolve(pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)))
+    body.on('error', reject)
+    body.on('close', () => reject(new Error('the connection was closed')))
+  })
 }
 
 /** Throws `invalid` unless the bytes are UTF-8. */

@@ -263,7 +263,7 @@ test('requests that take long share the turns of the event loop, in order, and a
   const bench = await opened(t, { connections_per_address: 9, connections: 9 }, (request, response) => {
     const handle = () => {
       handled.push(request.url!)
-      now += request.url === '/short' ? 1 : 10
+      now += request.url === '/short' ? 1 : 20
       response.end('ok')
     }
     if (request.url === '/gone') gone = response

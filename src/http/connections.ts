@@ -32,9 +32,10 @@ const closeAgain_ms = 100
 /** Requests are handled for so long in one turn of the event loop; the others wait for the next turn, in which a stop goes first. */
 const handle_ms = 5
 /**
- * After a turn that took longer, as many milliseconds are left to everything else, up to this number: a stop and the instruments need several
- * turns, and a turn with a large answer can take 50 ms.
+ * After a turn that took longer than this, as many milliseconds are left to everything else, up to a limit: a stop and the instruments need
+ * several turns, and a turn with a large answer can take 50 ms. Small requests that come as fast as they are answered make shorter turns.
  */
+const restAfter_ms = 15
 const longestRest_ms = 100
 /** Answers that are not taken yet are added up this often at most. */
 const addUpEvery_ms = 100
@@ -181,7 +182,7 @@ export class Connections {
       setImmediate(() => {
         this.#turnBegan = undefined
         const used_ms = clock.now() - began
-        if (used_ms > handle_ms) this.#restUntil = clock.now() + Math.min(used_ms, longestRest_ms)
+        if (used_ms > restAfter_ms) this.#restUntil = clock.now() + Math.min(used_ms, longestRest_ms)
       })
     }
     return clock.now() >= this.#restUntil && clock.now() - began < handle_ms

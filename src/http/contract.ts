@@ -74,6 +74,8 @@ export type Route<Rooms = never, Body = unknown, Query = unknown> = {
   handle(call: Call<Rooms, Body, Query>): Response | Promise<Response>
 }
 
+export const requestIdHeader = 'X-Request-Id'
+
 /** Makes the function that declares the routes of one file. It keeps the types of a route's body and query for the route's handler. */
 export function routesOf<Rooms>() {
   return <Body = unknown, Query = unknown>(definition: Route<Rooms, Body, Query>): Route<Rooms> => definition as Route<Rooms>
@@ -85,5 +87,17 @@ export function routesOf<Rooms>() {
  */
 export function json(value: object, status: ContentfulStatusCode = 200, headers: Record<string, string> = {}): Response {
   const all = { 'Content-Type': 'application/json', 'X-API-Version': apiVersion, 'Cache-Control': 'no-store', ...headers }
-  return new Response(`${JSON.stringify(value)}\n`, { status, headers: all })
+  const answer = new Response(`${JSON.stringify(value)}\n`, { status, headers: all })
+  headersOf.set(answer, all)
+  return answer
+}
+
+/** The headers of answers of `json`. The server reads them when it sends the answer, so one can be added until then. */
+const headersOf = new WeakMap<Response, Record<string, string>>()
+
+/** Adds a header to an answer of `json` that nobody has looked at, at no cost. False for any other answer. */
+export function addHeader(answer: Response, name: string, value: string): boolean {
+  const headers = headersOf.get(answer)
+  if (headers) headers[name] = value
+  return headers !== undefined
 }

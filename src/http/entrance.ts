@@ -9,7 +9,7 @@ import type { Audit } from '../keys/audit.ts'
 import type { Keys } from '../keys/keys.ts'
 import { withoutSecrets } from '../keys/secret.ts'
 import type { Refusals } from '../kit/refusals.ts'
-import type { Env, Principal } from './contract.ts'
+import { addHeader, type Env, type Principal, requestIdHeader } from './contract.ts'
 import { answerError } from './errors.ts'
 import { WrongKeys } from './wrong_keys.ts'
 
@@ -50,8 +50,6 @@ export function entrance(lab: Rooms, isPublic: (method: string, path: string) =>
   }
 }
 
-const requestIdHeader = 'X-Request-Id'
-
 /**
  * Gives the request the id that its client has for it, or else one of ours: in its answer, the log and the audit trail it is the same. What is
  * answered bears the id once it has passed through the function that this returns.
@@ -60,14 +58,11 @@ function identified(c: Context<Env>): (answer: Response) => Response {
   const asked = headerOf(c, 'x-request-id')
   const id = asked !== undefined && /^[\w.:@+=-]{1,64}$/.test(asked) && withoutSecrets(asked) === asked ? asked : randomUUID()
   c.set('request_id', id)
-  const outgoing = c.env?.outgoing
-  if (outgoing) {
-    // The headers of a good answer are not made until somebody looks at them.
-    outgoing.setHeader(requestIdHeader, id)
-    return (answer) => answer
-  }
   return (answer) => {
-    answer.headers.set(requestIdHeader, id)
+    // Over a socket: Node sets the headers of an answer one by one where one was set before, and that costs as much as looking for the route.
+    const { outgoing } = c.env ?? {}
+    if (!outgoing) answer.headers.set(requestIdHeader, id)
+    else if (!outgoing.headersSent && !addHeader(answer, requestIdHeader, id)) outgoing.setHeader(requestIdHeader, id)
     return answer
   }
 }

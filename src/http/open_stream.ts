@@ -6,7 +6,7 @@ import type { Hub } from '../events/hub.ts'
 import type { Outlet } from '../events/streams.ts'
 import type { LongRequests } from '../keys/long_requests.ts'
 import type { Refusals } from '../kit/refusals.ts'
-import type { Env } from './contract.ts'
+import { type Env, requestIdHeader } from './contract.ts'
 import { bodyOutlet, socketOutlet } from './outlets.ts'
 import { apiVersion } from './version.ts'
 
@@ -18,7 +18,7 @@ type Subscription = { close(): void; end(): void }
 
 /** `subscribe` begins to write to the outlet. Throws `overloaded`, and `stopping` while the service ends. */
 export async function openStream(lab: Streaming, c: Context<Env>, subscribe: (outlet: Outlet) => Subscription): Promise<Response> {
-  const headers = { ...answerHeaders('text/event-stream'), 'X-Accel-Buffering': 'no' }
+  const headers = { ...answerHeaders('text/event-stream'), 'X-Accel-Buffering': 'no', [requestIdHeader]: c.get('request_id') }
   if (c.req.method === 'HEAD') return c.body(null, 200, headers)
   mustHaveRoom(lab)
   const leave = lab.long_requests.enter(keyOf(c), () => subscription.end())

@@ -177,9 +177,9 @@ async function addLines(handle: FileHandle, entries: readonly object[]): Promise
   let bytes = 0
   for (let next = 0; next < entries.length; next += batch) {
     const lines = entries.slice(next, next + batch)
-    const text = lines.map((entry) => `${withChecksum(JSON.stringify(entry))}\n`).join('')
+    const text = Buffer.from(lines.map((entry) => `${withChecksum(JSON.stringify(entry))}\n`).join(''))
     await handle.appendFile(text)
-    bytes += Buffer.byteLength(text)
+    bytes += text.length
   }
   return bytes
 }
