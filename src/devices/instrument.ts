@@ -735,7 +735,7 @@ const world: Limits = { x: metres, y: metres, z: metres, yaw: turns, pitch: turn
 
 const none: ReadonlyMap<string, OwnOperation> = new Map()
 
-/** What a device that is driven here can know, in the order in which it is shown. */
+/** The names besides the operations that a device that is driven here can know, in the order in which they are shown. */
 const told = ['initialized', 'get_temperature', 'pose']
 
 function namesOf(device: Device): string[] {
