@@ -175,6 +175,16 @@ test('after a restart before an action began runs why says that nothing of it wa
   t.match(stdout, /lid: the service restarted before shake: .*\n {2}-> shake had not begun: see that lid is at pad_2; then resume/)
 })
 
+test('runs why of a run that was stopped in the midst of a pick says where its labware may be, and what to type', async (t) => {
+  const { run, cli, id } = await reached(t, await beginRun(t, { workflow }))
+  await run.until('PICKING', async () => (await run.events()).some(({ event_name }) => event_name.endsWith('.PICKING')), 100)
+  for (const confirm of [[], ['--confirm']]) t.match(await cli('runs', 'stop', id, ...confirm), { code: 0 })
+  await run.over()
+  const { stdout } = await cli('runs', 'why', id)
+  const where = 'plate is at pad_1 or in the gripper of arm-1; look, and say where it is'
+  t.match(stdout, new RegExp(`^it has ended: nothing waits\\n${where}: benchd labware put [0-9a-f]{8} PLACE\\n$`))
+})
+
 test('runs submit says which place is taken by labware of an earlier run, and what to type', async (t) => {
   const { run, cli, id, incident } = await late(t)
   t.match(await cli('runs', 'abort-call', incident, '--yes'), { code: 0 })

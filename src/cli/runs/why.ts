@@ -3,8 +3,9 @@
 import type { Blocker, Reason } from '../../workflow/runs/explaining.ts'
 import type { ShownThread } from '../../workflow/snapshot.ts'
 import type { Decision } from '../../workflow/threads/recovery.ts'
+import type { Whereabouts } from '../../workflow/whereabouts.ts'
 import { atShell, short } from '../at_shell.ts'
-import { ask, serviceOf, serviceOptions } from '../client.ts'
+import { ask, type Service, serviceOf, serviceOptions } from '../client.ts'
 import { command } from '../command.ts'
 import { clock, print } from '../table.ts'
 import { shownPathOf } from './ids.ts'
@@ -22,16 +23,25 @@ export const runsWhy = command({
     if (options.json) print(JSON.stringify({ blockers, threads }))
     else {
       const shown = await ask<{ threads: ShownThread[] }>(service, 'GET', `${path}/threads?limit=10000`)
-      print(worded({ run: short(path.split('/').at(-1)!), blockers, reasons: threads, threads: shown.threads }))
+      const execution_id = path.split('/').at(-1)!
+      const run = short(execution_id)
+      print(threads.length === 0 ? await endedIn(service, execution_id) : worded({ run, blockers, reasons: threads, threads: shown.threads }))
     }
     return 0
   },
 })
 
+/** A run that has ended waits for nothing, but its labware may be in a gripper, perhaps. */
+async function endedIn(service: Service, execution_id: string): Promise<string> {
+  const { labware } = await ask<{ labware: Whereabouts[] }>(service, 'GET', '/api/labware')
+  const unsure = labware.filter(({ left_by, held_by }) => left_by === execution_id && held_by !== null)
+  const sentences = unsure.map(({ name, place, remedy }) => atShell(`${name} is ${place}; ${remedy}`))
+  return ['it has ended: nothing waits', ...sentences].join('\n')
+}
+
 type Standing = { run: string; blockers: readonly Blocker[]; reasons: readonly Reason[]; threads: readonly ShownThread[] }
 
 function worded({ run, blockers, reasons, threads }: Standing): string {
-  if (reasons.length === 0) return 'it has ended: nothing waits'
   const shown = new Map(threads.map((thread) => [thread.thread_id, thread]))
   const inTheWay = blockers.map((blocker) => inTheWayOf(blocker, { run, ...(shown.get(blocker.thread_id ?? '') ?? undecided) }))
   return [...(inTheWay.length ? ['In the way:', ...inTheWay, ''] : []), ...reasons.map((reason) => waitOf(reason, blockers))].join('\n')

@@ -183,6 +183,7 @@ const remedies: Record<Exclude<Blocker['kind'], 'safe_mode' | 'device_fault' | '
 const remediesAt: Partial<Record<PauseSite, (thread: LabwareThread) => string>> = {
   MOVE: (thread) => {
     const { name, labware_id } = thread.labware
+    if (isUnseen(thread)) return `${lookAndSay(thread)}; then recover the thread`
     return `see where ${name} is; if it is not ${whereIs(thread)}, put it somewhere and say where (${saying(labware_id)}); then recover the thread`
   },
   MOVE_RESOLUTION: elsewhere,
@@ -199,8 +200,19 @@ const remediesAt: Partial<Record<PauseSite, (thread: LabwareThread) => string>> 
     const state =
       interrupted?.status === 'EXECUTING_ACTION' ? `see how far ${interrupted.name} has come` : `${interrupted?.name} had not begun: see`
     const and = interrupted?.status === 'EXECUTING_ACTION' ? ' and' : ''
+    if (isUnseen(thread)) return `${lookAndSay(thread)}; then resume the thread or recover it`
     return `${state}${and} that ${labware.name} is ${whereIs(thread)}; then resume the thread or recover it`
   },
+}
+
+/** Whether the service ended while the labware was picked up, and nobody has said where it is: it does not move before that. */
+function isUnseen({ picking, labware, environment }: LabwareThread): boolean {
+  return picking && labware.held_by !== null && environment.mode !== 'PURE_SIM'
+}
+
+function lookAndSay(thread: LabwareThread): string {
+  const { name, labware_id } = thread.labware
+  return `look where ${name} is, ${whereIs(thread)}, and say it (${saying(labware_id)})`
 }
 
 function whereIs({ labware: { labware_id, held_by }, environment, picking }: LabwareThread): string {
