@@ -94,11 +94,18 @@ test('after a power cut while it is picked up nothing moves before somebody has 
   const isTold = { category: 'LEDGER_CONTRADICTED', message: new RegExp(`it is ${place}; look, and say where it is .benchd labware put`) }
   t.match(await run.incidents(), [isTold], 'as soon as the service is up')
   const says = { remedy: new RegExp(`^look where plate is, ${place}, and say it .*benchd labware put.*; then`) }
-  const blockers = async () => (await run.get<{ blockers: { thread_id: string | null }[] }>(`/api/executions/${run.execution_id}/blockers`)).blockers
-  t.match((await blockers()).find((one) => one.thread_id), says)
+  const blockers = async () =>
+    (await run.get<{ blockers: { thread_id: string | null }[] }>(`/api/executions/${run.execution_id}/blockers`)).blockers
+  t.match(
+    (await blockers()).find((one) => one.thread_id),
+    says,
+  )
   await run.post(`/api/executions/${run.execution_id}/resume`)
   t.match(await run.heldAgain('plate', 'MOVE'), { last_error: /while arm-1 picked plate up; look, and say where it is/ })
-  t.match((await blockers()).find((one) => one.thread_id), says)
+  t.match(
+    (await blockers()).find((one) => one.thread_id),
+    says,
+  )
   t.match(await run.incidents(), [isTold, { category: 'MOVE_FAILED', message: new RegExp(place) }])
   t.match((await run.recover(thread_id, 'RETRY')).body, { detail: /nobody has said where plate is/ })
   await run.carries('plate', 'pad_1')

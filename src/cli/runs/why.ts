@@ -25,7 +25,9 @@ export const runsWhy = command({
       const shown = await ask<{ threads: ShownThread[] }>(service, 'GET', `${path}/threads?limit=10000`)
       const execution_id = path.split('/').at(-1)!
       const run = short(execution_id)
-      print(threads.length === 0 ? await endedIn(service, execution_id) : worded({ run, blockers, reasons: threads, threads: shown.threads }))
+      print(
+        threads.length === 0 ? await endedIn(service, execution_id) : worded({ run, blockers, reasons: threads, threads: shown.threads }),
+      )
     }
     return 0
   },
