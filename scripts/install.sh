@@ -65,7 +65,9 @@ case ${1:-} in
   --remove)
     must_be_idle --remove
     systemctl disable --now benchd.service 2>/dev/null || true
-    (cd "$root/" && rm -rf usr/local/bin/benchd etc/systemd/system/benchd.service etc/sysusers.d/benchd.conf etc/tmpfiles.d/benchd.conf \
+    systemctl stop 'benchd-bridge@*' 2>/dev/null || true
+    systemctl disable benchd-bridge@.socket 2>/dev/null || true
+    (cd "$root/" && rm -rf usr/local/bin/benchd etc/systemd/system/benchd.service etc/systemd/system/benchd-bridge@.s* etc/sysusers.d/benchd.conf etc/tmpfiles.d/benchd.conf \
       etc/modules-load.d/benchd.conf etc/udev/rules.d/80-benchd.rules etc/avahi/services/benchd.service \
       usr/local/share/man/man1/benchd.1.gz usr/local/share/bash-completion/completions/benchd ".$lib" ".$lib".* var/cache/benchd-compiled)
     systemctl daemon-reload
@@ -136,7 +138,7 @@ put() { # FROM TO: with our places for those of the package
   mkdir -p "$(dirname "$root$draft/machine$2")"
   sed "s|/usr/lib/benchd|$lib|g; s|/usr/bin/node|$node|g" "$tree/$1" >"$root$draft/machine$2"
 }
-put usr/lib/systemd/system/benchd.service /etc/systemd/system/benchd.service
+for unit in benchd.service benchd-bridge@.service benchd-bridge@.socket; do put "usr/lib/systemd/system/$unit" "/etc/systemd/system/$unit"; done
 put usr/lib/sysusers.d/benchd.conf /etc/sysusers.d/benchd.conf
 put usr/lib/tmpfiles.d/benchd.conf /etc/tmpfiles.d/benchd.conf
 put usr/lib/modules-load.d/benchd.conf /etc/modules-load.d/benchd.conf

@@ -37,6 +37,8 @@ const laidOut = [
   'usr/lib/benchd/service-check.mjs',
   'usr/lib/benchd/keep-package',
   'usr/lib/systemd/system/benchd.service',
+  'usr/lib/systemd/system/benchd-bridge@.service',
+  'usr/lib/systemd/system/benchd-bridge@.socket',
   'usr/lib/sysusers.d/benchd.conf',
   'usr/lib/tmpfiles.d/benchd.conf',
   'usr/lib/modules-load.d/benchd.conf',

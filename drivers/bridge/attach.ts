@@ -43,12 +43,16 @@ export type BridgeConfig = { device_id: string; type: string } & (
 
 export type AttachedBridge = Attached & { profile: AnyProfile }
 
+/** The folder where systemd listens for each bridge, as the unit of the service names it. Undefined: programs are started here. */
+export const socketsOfSystemd = (): string | undefined => process.env.BENCHD_BRIDGES
+
 /** Opens nothing yet. */
 export function attachedBridge(
   { device_id, type, transport, settings }: Extract<BridgeConfig, { driver: 'bridge' }>,
   kept: KeptDescription,
+  sockets = socketsOfSystemd(),
 ): AttachedBridge {
-  return onLine(lineTo(device_id, transport), { device_id, type, settings, kept })
+  return onLine(lineTo(device_id, transport, sockets), { device_id, type, settings, kept })
 }
 
 /** `clock` is the time of the instrument, `wire` ours. A `bridge` is simulated as its program described it last, in `described`. */
@@ -91,14 +95,14 @@ function onLine(line: BridgeLine, mount: Omit<ConstructorParameters<typeof Bridg
   return { device, link: line, profile: device.profile }
 }
 
-/** The unit of the service names the folder where systemd listens for each bridge: then no program is started here. */
-function lineTo(device_id: string, transport: BridgePlace): BridgeLine {
-  const sockets = process.env.BENCHD_BRIDGES
+function lineTo(device_id: string, transport: BridgePlace, sockets: string | undefined): BridgeLine {
   if ('command' in transport && sockets === undefined) return programLine(transport.command)
   if ('command' in transport) {
     const unit = `benchd-bridge@${device_id}`
-    return socketLine({ path: `${sockets}/${device_id}.sock` }, `see: systemctl status ${unit}.socket, and: journalctl -u ${unit}`)
+    const advice = { lost: `see: journalctl -u ${unit}`, unreachable: `let systemd run it: sudo systemctl enable --now ${unit}.socket` }
+    return socketLine({ path: `${sockets}/${device_id}.sock` }, advice)
   }
   const place: SocketPlace = 'socket' in transport ? { path: transport.socket } : { host: transport.host, port: transport.port }
-  return socketLine(place, 'see that the program runs there')
+  const advice = 'see that the program runs there'
+  return socketLine(place, { lost: advice, unreachable: advice })
 }

@@ -54,6 +54,7 @@ const Progressed = v.object({
   fraction: v.optional(v.nullable(v.pipe(v.number(), v.minValue(0), v.maxValue(1))), null),
   message: v.optional(v.nullable(v.pipe(v.string(), v.maxLength(300))), null),
 })
+const EndedProgram = v.object({ reason: v.pipe(v.string(), v.nonEmpty(), v.maxLength(1000)) })
 const Ended = v.object({ seconds_left: v.optional(v.pipe(v.number(), v.minValue(0)), 0) })
 const Value = v.object({ value: v.pipe(v.number(), v.finite()), target: v.optional(v.nullable(v.number()), null) })
 
@@ -165,6 +166,9 @@ export class Bridge extends Mounted<BridgeMount> implements Device {
   }
 
   #notified(method: string, params: unknown): void {
+    // Its supervisor knows better than the connection why it has ended.
+    const ended = method === 'ended' ? v.safeParse(EndedProgram, params) : undefined
+    if (ended?.success) void this.at.line.giveUp(ended.output.reason)
     const progress = method === 'progress' ? v.safeParse(Progressed, params) : undefined
     if (!progress?.success || progress.output.operation_id !== this.#running?.operation_id) return
     const { fraction, message } = progress.output

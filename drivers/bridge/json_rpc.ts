@@ -9,7 +9,7 @@ export const longestLine = 1024 * 1024
 const tooLong = `it wrote a line of more than ${longestLine / 1024 / 1024} MiB`
 /** A question of ours has to fit into what a kernel takes for a program that does not read just now. */
 const longestQuestion = 64 * 1024
-/** More messages within a second are no conversation. */
+/** More notifications within a second are no progress. An answer needs a question of ours. */
 const mostAtOnce = 1000
 
 type Message = { id?: unknown; method?: unknown; params?: unknown; result?: unknown; error?: unknown }
@@ -77,9 +77,9 @@ export class JsonRpc {
     this.isAwake = true
     let rest = bytes
     for (let end = rest.indexOf(10); end >= 0; end = rest.indexOf(10)) {
-      this.#add(rest.subarray(0, end))
+      const last = rest.subarray(0, end)
       rest = rest.subarray(end + 1)
-      const line = Buffer.concat(this.#pieces)
+      const line = this.#size === 0 ? last : Buffer.concat([...this.#pieces, last])
       this.#forgetPieces()
       if (!this.#take(line)) return
     }
@@ -94,13 +94,14 @@ export class JsonRpc {
   }
 
   #forgetPieces(): void {
+    if (this.#size === 0) return
     this.#pieces = []
     this.#size = 0
   }
 
   /** Returns whether the next line is to be looked at. */
-  #take(line: Buffer): boolean {
-    const wrong = this.#isFlood() ? `it wrote more than ${mostAtOnce} messages within a second` : this.#wrongWith(line)
+  #take(line: Uint8Array): boolean {
+    const wrong = this.#wrongWith(line)
     if (wrong !== undefined) this.#line.giveUp(wrong)
     return wrong === undefined
   }
@@ -112,13 +113,14 @@ export class JsonRpc {
   }
 
   /** Hands a message on; returns what is wrong with it, if anything. */
-  #wrongWith(line: Buffer): string | undefined {
+  #wrongWith(line: Uint8Array): string | undefined {
     if (line.length > longestLine) return tooLong
     const message = messageIn(line)
-    if (!message) return `it wrote a line that is no message of JSON-RPC: ${JSON.stringify(line.toString('utf8', 0, 80))}`
+    if (!message) return `it wrote a line that is no message of JSON-RPC: ${JSON.stringify(Buffer.from(line).toString('utf8', 0, 80))}`
     const { id, method, params } = message
     if (typeof method === 'string') {
       if (id !== undefined) return `it asked ${method.slice(0, 40)}, and a bridge only answers`
+      if (this.#isFlood()) return `it wrote more than ${mostAtOnce} messages within a second`
       this.#notified(method, params)
       return undefined
     }
@@ -143,9 +145,11 @@ export class JsonRpc {
   }
 }
 
-function messageIn(line: Buffer): Message | undefined {
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+function messageIn(line: Uint8Array): Message | undefined {
   try {
-    const message: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(line))
+    const message: unknown = JSON.parse(utf8.decode(line))
     return typeof message === 'object' && message !== null && !Array.isArray(message) ? message : undefined
   } catch {
     return undefined

@@ -10,6 +10,8 @@ test('a program gets neither the settings of the service nor its way to systemd'
     NOTIFY_SOCKET: '/run/systemd/notify',
     WATCHDOG_USEC: '15000000',
     WATCHDOG_PID: '1',
+    LISTEN_FDS: '1',
+    LISTEN_PID: '1',
     CREDENTIALS_DIRECTORY: '/run/credentials/benchd.service',
   }
   const before = { ...process.env }

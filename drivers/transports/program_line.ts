@@ -9,9 +9,11 @@ import { type Clock, sleep, systemClock } from '../../src/kit/clock.ts'
 import type { BridgeLine } from './line.ts'
 import { RealLine } from './real_line.ts'
 
-/** `command` is the program and its arguments. */
-export function programLine(command: readonly string[], clock: Clock = systemClock): BridgeLine {
-  return new ProgramLine(command, clock)
+type Parts = { clock?: Clock; words?: NodeJS.WritableStream }
+
+/** `command` is the program and its arguments. What the program writes to standard error is written to `words`, too. */
+export function programLine(command: readonly string[], { clock = systemClock, words }: Parts = {}): BridgeLine {
+  return new ProgramLine(command, clock, words)
 }
 
 type Child = ChildProcessByStdio<Writable, Readable, Readable>
@@ -31,13 +33,15 @@ const markName = 'BENCHD_BRIDGE_MARK'
 class ProgramLine extends RealLine<Program> implements BridgeLine {
   readonly advice = 'see what it wrote to standard error, and its command in the configuration'
   readonly #command: readonly string[]
+  readonly #words: NodeJS.WritableStream | undefined
   /** When it may be started again, and how long the pause before that was. */
   #next = { at: Number.NEGATIVE_INFINITY, pause_ms: pause_ms.least }
 
-  constructor(command: readonly string[], clock: Clock) {
+  constructor(command: readonly string[], clock: Clock, words: NodeJS.WritableStream | undefined) {
     // Not its arguments: everybody whose key may read is shown this name, and an argument can be a secret.
     super(command[0] ?? '', clock)
     this.#command = command
+    this.#words = words
   }
 
   /** The kernel takes all of it before this returns, or the program is ended. */
@@ -86,6 +90,7 @@ class ProgramLine extends RealLine<Program> implements BridgeLine {
     child.stdout.on('data', (bytes: Buffer) => this.came(program, bytes))
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
       program.lastWords = (program.lastWords + text).slice(-mostWords)
+      this.#words?.write(text)
     })
     child.on('error', (error) => this.#ended(program, error.message))
     child.once('exit', (code, signal) => {
@@ -130,7 +135,7 @@ class ProgramLine extends RealLine<Program> implements BridgeLine {
 }
 
 /** Variables of the service itself. With those of systemd a program could speak for the service to the watchdog, or find its secrets. */
-const ours = /^(BENCHD_|NODE_|NOTIFY_SOCKET$|WATCHDOG_|CREDENTIALS_DIRECTORY$)/
+const ours = /^(BENCHD_|NODE_|NOTIFY_SOCKET$|WATCHDOG_|LISTEN_|CREDENTIALS_DIRECTORY$)/
 
 /** Returns the environment without the service's own variables, which are none of the program's business. */
 function withoutOurs(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {

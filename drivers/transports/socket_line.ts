@@ -8,8 +8,11 @@ import { RealLine } from './real_line.ts'
 
 export type SocketPlace = { path: string } | { host: string; port: number }
 
-/** Rejects with `disconnected` when nobody listens there. `advice` says what a person sees to then. */
-export function socketLine(place: SocketPlace, advice: string, clock: Clock = systemClock): BridgeLine {
+/** Advice for people: when the program was lost, and when nobody listens there. */
+export type SocketAdvice = { lost: string; unreachable: string }
+
+/** Rejects with `disconnected` when nobody listens there. */
+export function socketLine(place: SocketPlace, advice: SocketAdvice, clock: Clock = systemClock): BridgeLine {
   return new SocketLine(place, advice, clock)
 }
 
@@ -17,11 +20,13 @@ const connecting_ms = 3000
 
 class SocketLine extends RealLine<Socket> implements BridgeLine {
   readonly advice: string
+  readonly #unreachable: string
   readonly #place: SocketPlace
 
-  constructor(place: SocketPlace, advice: string, clock: Clock) {
+  constructor(place: SocketPlace, { lost, unreachable }: SocketAdvice, clock: Clock) {
     super('path' in place ? place.path : `${place.host}:${place.port}`, clock)
-    this.advice = advice
+    this.advice = lost
+    this.#unreachable = unreachable
     this.#place = place
   }
 
@@ -49,7 +54,7 @@ class SocketLine extends RealLine<Socket> implements BridgeLine {
       const fail = ({ message }: Error) => {
         cancel()
         socket.destroy()
-        reject(new LabError('disconnected', `the program at ${this.name} cannot be reached: ${message}; ${this.advice}`))
+        reject(new LabError('disconnected', `the program at ${this.name} cannot be reached: ${message}; ${this.#unreachable}`))
       }
       const cancel = this.clock.after(connecting_ms, () => fail(new Error(`no connection within ${connecting_ms / 1000} s`)))
       socket.once('error', fail)

@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util'
 import { buildOther, compare, comparedTable } from './against.ts'
 import { attacksBench } from './attacks.ts'
 import { type Bench, meets, type Options, type Row } from './bench.ts'
+import { bridge } from './bridge.ts'
 import { commands } from './commands.ts'
 import { estop, estopDrivers } from './estop.ts'
 import { eventCost } from './event_cost.ts'
@@ -46,6 +47,7 @@ const benches: readonly Bench[] = [
   estopDrivers,
   attacksBench,
   serial,
+  bridge,
   runtimeThreads,
   journal,
   smc,

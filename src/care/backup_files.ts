@@ -14,7 +14,7 @@ const kinds: readonly (readonly [RegExp, Kind])[] = [
   [/^events\/[^/]*$/, 'events'],
   [/^keys\.json(\.bak)?$/, 'keys'],
   [/^audit(-refused)?(-\d+)?\.jsonl$/, 'audit'],
-  [/^((teachpoints|workflows|durations)\.json(\.bak)?|teachpoint_history\.jsonl)$/, 'setup'],
+  [/^((teachpoints|workflows|durations|descriptions)\.json(\.bak)?|teachpoint_history\.jsonl)$/, 'setup'],
   [/^(executions\/[^/]*|records\.jsonl|incidents\.jsonl|labware\.json(\.bak)?)$/, 'runs'],
   [/^(latches\.json(\.bak)?|leases\.json(\.bak)?|runs\.jsonl|idempotency\.jsonl|operations\.jsonl)$/, 'bench'],
 ]

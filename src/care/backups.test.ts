@@ -20,6 +20,7 @@ const state = {
   'starts.json': '{}',
   'records.jsonl': '{}\n',
   'durations.json': '{}',
+  'descriptions.json': '{}',
   '.bashrc': 'of a shell',
   '.ssh': { authorized_keys: 'of somebody' },
   'half.tmp': '',
@@ -63,9 +64,14 @@ test('a backup holds configuration, topologies and state; keys and events only w
   const { backups, data_dir } = opened(t)
   symlinkSync('/etc/passwd', `${data_dir}/workflows.json`)
   const config = ['config/config.json', 'config/topologies/a.json', 'config/topologies/deep/b.ts']
-  const usual = ['durations.json', 'executions/a.jsonl', 'records.jsonl', 'teachpoints.json', 'teachpoints.json.bak'].map(
-    (name) => `state/${name}`,
-  )
+  const usual = [
+    'descriptions.json',
+    'durations.json',
+    'executions/a.jsonl',
+    'records.jsonl',
+    'teachpoints.json',
+    'teachpoints.json.bak',
+  ].map((name) => `state/${name}`)
   const made = await backups.make(little)
   t.match(made, { name: 'asked-20261120T170000Z.tar.gz', made_at: began / 1000, is_daily: false, ...little })
   const path = `${data_dir}/backups/${made.name}`
@@ -85,7 +91,7 @@ test('a backup holds configuration, topologies and state; keys and events only w
       'state/.ssh/: benchd keeps no such file',
     ],
   })
-  t.equal(manifest.files.length, 8)
+  t.equal(manifest.files.length, 9)
 
   const whole = await backups.make({ with_keys: true, with_events: true })
   t.match(whole, { name: 'asked-20261120T170001Z-keys-events.tar.gz', with_keys: true, with_events: true })

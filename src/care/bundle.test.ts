@@ -34,6 +34,13 @@ test('a configuration loses its comments, and what its names call a secret', (t)
     listen: { tls: { cert: '/etc/benchd/tls/cert.pem' } },
     devices: [{ device_id: 'a', settings: { speed: 5 } }],
   })
+  const reader = (...command: string[]) => ({ device_id: 'reader-1', driver: 'bridge', transport: { kind: 'bridge', command } })
+  const bridges = JSON.stringify({ format: 1, devices: [reader('python3', 'reader.py', '--pin', 'hidden-word'), reader('reader')] })
+  const commands = JSON.parse(configWithoutSecrets(bridges, 'it')) as { devices: { transport: { command: string[] } }[] }
+  t.same(
+    commands.devices.map(({ transport }) => transport.command),
+    [['python3', '(taken out)'], ['reader']],
+  )
   t.throws(() => configWithoutSecrets('{', 'it'), { code: 'invalid' })
   t.end()
 })

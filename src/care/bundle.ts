@@ -61,9 +61,19 @@ export function configWithoutSecrets(text: string, origin: string): string {
 
 /** A value as JSON has it, without what its names call a secret. */
 export function hiddenSecrets(config: unknown): unknown {
-  const hide = (name: string, value: unknown) =>
-    secretNames.test(name) && typeof value !== 'object' ? hidden : name === 'notify' ? withoutAddresses(value) : value
+  const hide = (name: string, value: unknown) => {
+    if (secretNames.test(name) && typeof value !== 'object') return hidden
+    return Object.hasOwn(hiders, name) ? hiders[name]?.(value) : value
+  }
   return JSON.parse(JSON.stringify(config, hide))
+}
+
+/** By the names of members of a configuration, whose values hold secrets under no such name. */
+const hiders: Record<string, (value: unknown) => unknown> = { notify: withoutAddresses, command: withoutArguments }
+
+/** The arguments of a bridge's program can be tokens and passwords. */
+function withoutArguments(command: unknown): unknown {
+  return Array.isArray(command) && command.length > 1 ? [command[0], hidden] : command
 }
 
 /** The path of a webhook's address and its headers are what lets one write there. */

@@ -1,5 +1,7 @@
 // Putting the configuration of a backup back: file by file, each whole. What was there before stands beside it, with the time in its name.
 
+import { isDeepStrictEqual } from 'node:util'
+import { commandsOfBridges } from '../../drivers/bridge/commands.ts'
 import { createSynced } from '../kit/durable.ts'
 import { readBytes } from '../kit/files.ts'
 import { exists } from '../kit/folder.ts'
@@ -36,4 +38,21 @@ export async function restoreConfig({ config }: Opened, places: ConfigPlaces, pl
 
 function pathOf(name: string, { config, topologies }: ConfigPlaces): string {
   return name === 'config.json' ? config : `${topologies}/${name.slice('topologies/'.length)}`
+}
+
+/** Lists the programs of bridges in the backup that the configuration of this machine does not start, each as `reader-1: python3 reader.py`. */
+export async function strangeCommands({ config }: Opened, places: ConfigPlaces): Promise<string[]> {
+  const own = exists(places.config) ? String(await readBytes(places.config)) : '{}'
+  const known = commandsIn(own)
+  const theirs = [...commandsIn(String(config.get('config.json') ?? '{}'))]
+  return theirs.filter(([id, command]) => !isDeepStrictEqual(known.get(id), command)).map(([id, command]) => `${id}: ${command.join(' ')}`)
+}
+
+/** No service starts anything from a text that is no JSON. */
+function commandsIn(text: string): ReadonlyMap<string, readonly string[]> {
+  try {
+    return commandsOfBridges(text, 'a configuration')
+  } catch {
+    return new Map()
+  }
 }

@@ -108,6 +108,35 @@ test('a whole bench moves to another machine, keys, runs, events and configurati
   t.match((await verifyChain(`${home}/new/data/audit.jsonl`)).broken, [])
 })
 
+test('a restore has this computer start no program of a bridge unless that is asked for', async (t) => {
+  const reader = {
+    device_id: 'reader-1',
+    driver: 'bridge',
+    type: 'reader',
+    transport: { kind: 'bridge', command: ['python3', '/tmp/evil.py'] },
+  }
+  const { home, places } = prepared(t, { ...good, devices: [...good.devices, reader] })
+  mkdirSync(`${home}/data`)
+  const path = `${home}/it.tar.gz`
+  t.match(await benchd(home, ['backup', path, ...places]), { code: 0 })
+  const config = `${home}/new.json`
+  const restored = (...more: string[]) =>
+    benchd(home, ['restore', path, '--with-config', '--yes', '--config', config, '--data-dir', `${home}/new`, ...more])
+  const refused =
+    /nothing is restored.*programs of bridges.*:\n {2}reader-1: python3 \/tmp\/evil\.py\nif they are to be started: --with-commands/
+  t.match(await restored(), { code: 4, stderr: refused })
+  t.match(await restored('--dry-run'), { code: 4, stderr: refused })
+  t.notOk(existsSync(config))
+  writeFileSync(
+    config,
+    JSON.stringify({ ...good, devices: [{ ...reader, transport: { kind: 'bridge', command: ['python3', '/tmp/good.py'] } }] }),
+  )
+  t.match(await restored(), { code: 4 }, 'it starts another one here')
+  t.match(await restored('--with-commands'), { code: 0 })
+  t.match(readFileSync(config, 'utf8'), 'evil')
+  t.match(await restored(), { code: 0 }, 'it starts that here already')
+})
+
 test('every file that a service makes of its state has a place in backups', async (t) => {
   const { home, service, ask, run } = await demo(t)
   t.match(await run('runs', 'submit', 'seal-and-spin'), { code: 0 })

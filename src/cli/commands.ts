@@ -48,8 +48,8 @@ const sections = {
   },
 } satisfies Record<string, Record<string, Load>>
 
-/** Called by the program itself, and by nobody else. */
-const hidden: Record<string, Load> = { 'as-owner': () => import('./as_owner.ts') }
+/** Called by the program itself, and by its units. */
+const hidden: Record<string, Load> = { 'as-owner': () => import('./as_owner.ts'), 'run-bridge': () => import('./run_bridge.ts') }
 
 const shown: ReadonlyMap<string, Load> = new Map(Object.values(sections).flatMap((words) => Object.entries(words)))
 const loads: ReadonlyMap<string, Load> = new Map([...shown, ...Object.entries(hidden)])

@@ -8,7 +8,9 @@ import { CliError } from './exit.ts'
 /** Where the configuration of the system's own service is. */
 export const systemFolder = '/etc/benchd'
 const systemConfig = join(systemFolder, 'config.json')
-const systemData = '/var/lib/benchd'
+export const systemData = '/var/lib/benchd'
+/** Where systemd listens for the programs of bridges. */
+export const bridgeSockets = '/run/benchd-bridges'
 
 type Environment = Readonly<Record<string, string | undefined>>
 

@@ -5,6 +5,7 @@ import type { FileChange, Opened, Parts } from '../care/restore.ts'
 import { LabError } from '../errors.ts'
 import { isServed } from '../kit/folder_lock.ts'
 import { command } from './command.ts'
+import { CliError } from './exit.ts'
 import { offline } from './offline.ts'
 import { configPath, dataDir, topologiesDir } from './places.ts'
 import { date, print } from './table.ts'
@@ -22,13 +23,17 @@ const restore = command({
       help: 'Also the keys, if the backup has them: whose they are, or were before they were revoked, comes in with them',
     },
     'with-config': { type: 'boolean', help: 'Also the configuration and the topologies' },
+    'with-commands': {
+      type: 'boolean',
+      help: 'With --with-config: also where it names programs of bridges that this computer does not start yet',
+    },
     config: { type: 'string', value: 'FILE', help: 'Where the configuration is; default /etc/benchd/config.json' },
     'data-dir': { type: 'string', value: 'DIR', help: 'Folder of the state' },
     ...yesOption,
   },
   example: 'benchd restore /media/stick/benchd-daily-20261120T020000Z.tar.gz --dry-run',
   async run({ options, operands: [file = ''] }) {
-    const [{ openBackup }, { configPlanOf, restoreConfig }] = await Promise.all([
+    const [{ openBackup }, { configPlanOf, restoreConfig, strangeCommands }] = await Promise.all([
       import('../care/restore.ts'),
       import('../care/restore_config.ts'),
     ])
@@ -42,6 +47,7 @@ const restore = command({
       const plan = await offline(folder, 'restore plan', { manifest, parts })
       const configPlan = places ? await configPlanOf(opened, places) : []
       const restored = { opened, plan: [...plan, ...configPlan], folder }
+      if (places && !options['with-commands']) refuseCommands(await strangeCommands(opened, places))
       if (options['dry-run']) return show(restored, parts, options.json)
       if (await isServed(folder))
         throw new LabError('in_use', `a benchd runs on the data folder ${folder}; end it first: sudo systemctl stop benchd`)
@@ -57,6 +63,14 @@ const restore = command({
 })
 
 export const commands = [restore]
+
+/** Throws `not_allowed` when there are any: the maker of the backup would have this computer run them. */
+function refuseCommands(programs: readonly string[]): void {
+  if (programs.length === 0) return
+  const named = programs.map((program) => `\n  ${program}`).join('')
+  const sentence = `nothing is restored: the configuration of the backup has programs of bridges that this computer does not start yet:${named}\nif they are to be started: --with-commands as well; or leave --with-config out`
+  throw new CliError('not_allowed', sentence)
+}
 
 type Restored = { opened: Opened; plan: readonly FileChange[]; folder: string; before?: string | undefined }
 

@@ -5,10 +5,11 @@ import type { BridgeConfig } from '../../drivers/bridge/attach.ts'
 import type { Config, DeviceConfig } from '../config.ts'
 import { LabError, messageOf } from '../errors.ts'
 import { sleep, systemClock } from '../kit/clock.ts'
+import { exists } from '../kit/folder.ts'
 import { isServed } from '../kit/folder_lock.ts'
 import { command } from './command.ts'
 import { offline } from './offline.ts'
-import { configPath, dataDir } from './places.ts'
+import { bridgeSockets, configPath, dataDir, systemData } from './places.ts'
 import { print } from './table.ts'
 
 /** Together with the start of this program, what is left on is off within five seconds; what does not hear at first, later by that. */
@@ -42,9 +43,11 @@ const safeOff = command({
     await refuseBesideService(folder)
     const config = await readConfig(configPath(options.config))
     const hardware = thisComputer()
+    // Also where root calls it by hand: the program of a bridge is not started with root's rights.
+    const sockets = process.env.BENCHD_BRIDGES ?? (folder === systemData && exists(bridgeSockets) ? bridgeSockets : undefined)
     const attach: Attach = (device) =>
       device.driver === 'bridge'
-        ? attachedBridge(device, inMemory(undefined))
+        ? attachedBridge(device, inMemory(undefined), sockets)
         : attached(device.driven_by, { ...device, clock: systemClock, hardware })
     const leftOn = await offline(folder, 'left on', undefined)
     const outcomes = await Promise.all(leftOn.map((device_id) => switchOff(device_id, config, attach)))

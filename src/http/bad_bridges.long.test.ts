@@ -38,6 +38,10 @@ const bad: Record<string, [program: string, fault: RegExp]> = {
     speaks('initialize', 'print("no licence", file=sys.stderr); sys.exit(7)'),
     /it ended with exit status 7; its last words: no licence/,
   ],
+  'is reported as ended by its supervisor': [
+    speaks('initialize', 'say({"method": "ended", "params": {"reason": "it needs more memory than it may have"}})'),
+    /it needs more memory than it may have/,
+  ],
   'is killed': [speaks('initialize', 'os.kill(os.getpid(), 9)'), /it was ended by SIGKILL/],
   'forks and survives': [
     speaks('initialize', 'subprocess.Popen(["sleep", "4711"], start_new_session=True, stdout=subprocess.DEVNULL); os._exit(0)'),

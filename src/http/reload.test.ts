@@ -199,6 +199,17 @@ test('who may not read the configuration is not told what stands in a file that 
   }
 })
 
+test('the arguments of a bridge are in no list of changes', async (t) => {
+  const reader = (token: string) => ({
+    ...{ device_id: 'reader-1', driver: 'bridge', type: 'reader', transport: { kind: 'bridge', command: ['cat', '--token', token] } },
+  })
+  const { ask, write } = await plain(t, { devices: [reader('T0K3N')] })
+  write({ devices: [reader('T0K3N-2')] })
+  const answers = [await ask('GET', '/api/system/changes'), await ask('GET', '/api/system/config'), await ask('POST', '/api/system/reload')]
+  t.match(answers[0]!.body, { at_once: ['devices: reader-1.transport.command'] })
+  for (const { status, text } of answers) t.same([status, text.includes('T0K3N')], [200, false], text)
+})
+
 const simulated = (device_id: string, driver: string, more: object = {}) => ({
   ...{ device_id, driver, transport: { kind: 'simulated' } },
   ...more,

@@ -1,7 +1,7 @@
 // The devices of a configuration, each made by its driver: on what it hangs on, or over its own simulator.
 
 import { type Attached, attached, simulated } from '../../drivers/attach.ts'
-import { type AttachedBridge, attachedBridge, simulatedBridge } from '../../drivers/bridge/attach.ts'
+import { type AttachedBridge, attachedBridge, simulatedBridge, socketsOfSystemd } from '../../drivers/bridge/attach.ts'
 import { isOnPins } from '../../drivers/driver.ts'
 import type { Hardware } from '../../drivers/transports/board.ts'
 import { portWarning } from '../../drivers/transports/port_path.ts'
@@ -35,6 +35,10 @@ export function configured(device: DeviceConfig, time_scale: number, parts: Part
   const { clock, log, simulations, hardware, descriptions } = parts
   if (device.kind === 'external') return external(device)
   if (device.kind === 'bridge' && device.driver === 'bridge') {
+    if ('command' in device.transport && socketsOfSystemd() === undefined)
+      log.warn(
+        `${device.device_id}: its program runs as a child process with all rights of this service; systemd would give it a user of its own`,
+      )
     const real = attachedBridge(device, descriptions.of(device.device_id))
     return { ...common(device), type: device.type, simulated: false, time_scale: 1, driven: drivenBridge(real) }
   }

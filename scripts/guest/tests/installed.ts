@@ -9,6 +9,7 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { driver as bioshake } from '../../../drivers/bioshake/driver.ts'
+import { bridgesAreConfined } from './bridges.ts'
 import { GpioChip } from './gpio_chip.ts'
 import { registerFiles } from './i2c_parts.ts'
 import { instrumentAt } from './serial_lines.ts'
@@ -148,13 +149,21 @@ test('the doctor finds nothing that fails on it, and a stranger is told what he 
 })
 
 test('the unit has no mistakes, and is exposed to little', (t) => {
-  const verified = execFileSync('systemd-analyze', ['verify', 'benchd.service', 'benchd-roll-back.service'], {
-    encoding: 'utf8',
-    stdio: 'pipe',
-  })
+  const verified = execFileSync(
+    'systemd-analyze',
+    ['verify', 'benchd.service', 'benchd-roll-back.service', 'benchd-bridge@reader-1.socket'],
+    {
+      encoding: 'utf8',
+      stdio: 'pipe',
+    },
+  )
   assert.equal(verified, '')
   const secured = execFileSync('systemd-analyze', ['security', '--no-pager', '--threshold=20', 'benchd.service'], { encoding: 'utf8' })
   t.diagnostic(secured.trim().split('\n').at(-1) ?? '')
+  const bridge = execFileSync('systemd-analyze', ['security', '--no-pager', '--threshold=25', 'benchd-bridge@reader-1.service'], {
+    encoding: 'utf8',
+  })
+  t.diagnostic(bridge.trim().split('\n').at(-1) ?? '')
 })
 
 test('systemctl reload takes over what it can, says so in the journal, and refuses what is not right', async () => {
@@ -172,6 +181,11 @@ test('systemctl reload takes over what it can, says so in the journal, and refus
   assert.deepEqual([property('ActiveState'), property('MainPID')], ['active', pid])
   writeFileSync(path, before)
 })
+
+test(
+  'the program of a bridge has a user and a sandbox of its own, and is gone when it ends, eats memory, or the service ends',
+  bridgesAreConfined,
+)
 
 test('it reaches pins, I2C, a USB adapter and pseudo-terminals under its own hardening, and nothing else', async () => {
   chip = new GpioChip('pinctrl-bcm2711', 58)

@@ -18,6 +18,6 @@ export async function boxes(patient: Patient): Promise<Finding[]> {
 }
 
 /** A box on this computer itself is on no network. */
-function isThisComputer(host: string): boolean {
+export function isThisComputer(host: string): boolean {
   return host === 'localhost' || host === '::1' || host.startsWith('127.')
 }

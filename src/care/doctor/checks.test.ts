@@ -2,7 +2,7 @@
 
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { test } from 'tap'
@@ -10,6 +10,7 @@ import { checkConfig } from '../../config.ts'
 import { HostFiles } from '../../kit/host_files.ts'
 import { installation } from '../../kit/installation.ts'
 import { boxes } from './boxes.ts'
+import { bridges } from './bridges.ts'
 import { node } from './machine.ts'
 import { certificate, network } from './network.ts'
 import type { Patient, ServiceView } from './patient.ts'
@@ -53,6 +54,33 @@ test('a device behind a box on the network is told as open to everybody there, w
     finding: /shaker-1: its line to 192\.168\.1\.20:4001 is unencrypted and has no key/,
     fix: /9600 baud/,
   })
+})
+
+test('whose rights the program of a bridge has, and the network between, are told', async (t) => {
+  const bridge = (device_id: string, place: object) => ({
+    device_id,
+    driver: 'bridge',
+    type: 'reader',
+    transport: { kind: 'bridge', ...place },
+  })
+  const devices = [
+    bridge('reader-1', { command: ['reader', '--token', 'T0K3N'] }),
+    bridge('reader-2', { host: '192.168.1.20', port: 4100, trusted_network: true }),
+    bridge('reader-3', { host: '127.0.0.1', port: 4100 }),
+    bridge('reader-4', { socket: '/run/reader.sock' }),
+  ]
+  const own = await patient({ devices })
+  t.match(await bridges(own), [
+    { level: 'WARN', finding: /^reader-1: its program runs as a child process of the service/, fix: /nothing that you do not trust/ },
+    { level: 'WARN', finding: /^reader-2: its line to 192\.168\.1\.20:4100 is unencrypted and has no key/, fix: /keep 192\.168\.1\.20/ },
+  ])
+  const root = t.testdir({ run: { systemd: { system: {} }, 'benchd-bridges': {} } })
+  const managed = { ...own, files: new HostFiles(root), data_dir: `${root}/var/lib/benchd` }
+  const fix = 'sudo systemctl enable --now benchd-bridge@reader-1.socket'
+  t.match((await bridges(managed))[0], { level: 'FAIL', finding: /^reader-1: systemd does not listen/, fix })
+  writeFileSync(`${root}/run/benchd-bridges/reader-1.sock`, '')
+  t.match((await bridges(managed))[0], { level: 'OK', finding: /^reader-1: systemd runs its program as a user of its own/ })
+  t.notMatch(JSON.stringify([await bridges(own), await bridges(managed)]), 'T0K3N')
 })
 
 test('a service that is degraded says with what, and each word has its fix', async (t) => {

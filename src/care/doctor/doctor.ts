@@ -5,6 +5,7 @@ import { probePins } from '../../../drivers/transports/hardware.ts'
 import { HostFiles, roomOn, syncTime } from '../../kit/host_files.ts'
 import { type Installation, installation } from '../../kit/installation.ts'
 import { boxes } from './boxes.ts'
+import { bridges } from './bridges.ts'
 import { type Finding, tried } from './finding.ts'
 import { instruments } from './instruments.ts'
 import { board, clock, node, power, temperature } from './machine.ts'
@@ -45,6 +46,7 @@ const checks: Record<string, (patient: Patient) => Promise<Finding | Finding[]>>
   temperature,
   serial: ports,
   boxes,
+  bridges,
   gpio,
   i2c,
   modules,

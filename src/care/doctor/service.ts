@@ -21,11 +21,15 @@ const fixes: Record<string, string> = {
   safe_mode: 'look at the bench and the log, then acknowledge its incident: benchd incidents list',
 }
 
-export async function service({ service: seen, files, is_this, data_dir }: Patient): Promise<Finding[]> {
+/** The unit's service is on that folder; one on another is somebody's own. */
+export async function isUnitsFolder({ files, data_dir }: Pick<Patient, 'files' | 'data_dir'>): Promise<boolean> {
+  return data_dir === files.at('/var/lib/benchd') && (await files.has('/run/systemd/system'))
+}
+
+export async function service(patient: Patient): Promise<Finding[]> {
+  const { service: seen, is_this } = patient
   const { ok, warn, fail, skip } = finder('service')
-  // The unit's service is on that folder; one on another is somebody's own.
-  const isUnits = is_this && data_dir === '/var/lib/benchd' && (await files.has('/run/systemd/system'))
-  const managed = isUnits ? await systemdSays() : undefined
+  const managed = is_this && (await isUnitsFolder(patient)) ? await systemdSays() : undefined
   const log = managed ? 'journalctl -u benchd -e' : 'see its log'
   if (seen.is === 'closed') return [warn(`it is there, but: ${seen.why}`, 'sudo benchd doctor, or be a member of the group benchd')]
   if (seen.is === 'absent') {

@@ -33,6 +33,7 @@ import json
 import os
 import sys
 import threading
+import time
 import traceback
 import typing
 from typing import Any, Callable, Dict, Optional, Tuple, Union
@@ -131,7 +132,7 @@ class Bridge:
         """Tells the bench how far the operation is that runs; `fraction` is from 0 to 1."""
         if self.operation_id is not None:
             params = {"operation_id": self.operation_id, "fraction": fraction, "message": message}
-            self._say({"method": "progress", "params": params})
+            self._say(_encode({"jsonrpc": "2.0", "method": "progress", "params": params}))
 
     def describe(self) -> Dict[str, Any]:
         operations = {name: getattr(self, name).__bridge__ for name in sorted(dir(type(self))) if hasattr(getattr(type(self), name), "__bridge__")}
@@ -146,34 +147,56 @@ class Bridge:
 
     def serve(self) -> None:
         """Answers the bench on standard input and output until that ends."""
+        self._in = os.fdopen(os.dup(0), "rb")
         # Whatever a library prints must not come between the messages.
-        out = os.fdopen(os.dup(1), "w", encoding="utf-8", newline="\n")
+        self._out = os.dup(1)
         os.dup2(2, 1)
-        self._out = out
-        self._writing = threading.Lock()
-        self._moving = threading.Lock()
-        self._loop = asyncio.new_event_loop()
-        threading.Thread(target=self._loop.run_forever, daemon=True).start()
-        for line in sys.stdin.buffer:
-            message = json.loads(line)
-            threading.Thread(target=self._answer, args=(message,), daemon=True).start()
-        out.flush()
-        # The bench has gone. What still runs here is not waited for.
-        os._exit(0)
+        self._writing, self._moving, self._looping = (threading.Lock() for _ in range(3))
+        self._loop: Optional[asyncio.AbstractEventLoop] = None
+        self._asked = threading.Event()
+        self._turn = _Turn()
+        threading.Thread(target=self._stand_by, daemon=True).start()
+        self._read()
+        threading.Event().wait()
+
+    def _read(self) -> None:
+        """Reads and answers until another thread has taken its turn: to hand each question to a thread takes longer than most answers."""
+        turn = self._turn
+        while self._turn is turn:
+            line = self._in.readline()
+            if not line:
+                # The bench has gone. What still runs here is not waited for.
+                os._exit(0)
+            turn.question += 1
+            turn.is_answering = True
+            if not self._asked.is_set():
+                self._asked.set()
+            self._answer(_decode(line.decode()))
+            turn.is_answering = False
+
+    def _stand_by(self) -> None:
+        """Waits until an answer takes longer than a moment, and reads on in the place of the thread that makes it: a halt is always read."""
+        while True:
+            self._asked.wait()
+            self._asked.clear()
+            turn, question = self._turn, self._turn.question
+            time.sleep(0.003)
+            if turn.is_answering and turn.question == question:
+                break
+        self._turn = _Turn()
+        threading.Thread(target=self._stand_by, daemon=True).start()
+        self._read()
 
     def _answer(self, message: Dict[str, Any]) -> None:
-        reply: Dict[str, Any] = {"id": message.get("id")}
+        reply: Dict[str, Any] = {"jsonrpc": "2.0", "id": message.get("id")}
         try:
-            reply["result"] = self._carry_out(message["method"], message.get("params") or {})
-            json.dumps(reply)
+            text = _encode({**reply, "result": self._carry_out(message["method"], message.get("params") or {})})
         except DeviceFailed as error:
-            reply.pop("result", None)
-            reply["error"] = {"code": -32000, "message": str(error), "data": {"reason": error.reason, "hint": error.hint}}
+            text = _encode({**reply, "error": _failure(str(error), error.reason, error.hint)})
         except BaseException as error:  # noqa: B902: whatever a library raises is an answer, too
             traceback.print_exc()
-            reply.pop("result", None)
-            reply["error"] = {"code": -32000, "message": f"{type(error).__name__}: {error}", "data": {"reason": "device_failed"}}
-        self._say(reply)
+            text = _encode({**reply, "error": _failure(f"{type(error).__name__}: {error}", "device_failed", None)})
+        self._say(text)
 
     def _carry_out(self, method: str, params: Dict[str, Any]) -> Any:
         if method == "describe":
@@ -219,13 +242,36 @@ class Bridge:
         async def wait() -> Any:
             return await result
 
-        return asyncio.run_coroutine_threadsafe(wait(), self._loop).result()
+        return asyncio.run_coroutine_threadsafe(wait(), self._event_loop()).result()
 
-    def _say(self, message: Dict[str, Any]) -> None:
-        line = json.dumps({"jsonrpc": "2.0", **message}, allow_nan=False)
+    def _event_loop(self) -> asyncio.AbstractEventLoop:
+        """Returns the one event loop of all `async` methods, which runs in a thread of its own."""
+        with self._looping:
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                threading.Thread(target=self._loop.run_forever, daemon=True).start()
+            return self._loop
+
+    def _say(self, text: str) -> None:
+        rest = memoryview((text + "\n").encode())
         with self._writing:
-            self._out.write(line + "\n")
-            self._out.flush()
+            while rest:
+                rest = rest[os.write(self._out, rest) :]
+
+
+class _Turn:
+    """The turn of a thread at reading."""
+
+    question = 0
+    is_answering = False
+
+
+_decode = json.JSONDecoder().decode
+_encode = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
+
+
+def _failure(message: str, reason: str, hint: Optional[str]) -> Dict[str, Any]:
+    return {"code": -32000, "message": message, "data": {"reason": reason, "hint": hint}}
 
 
 _TYPES = {int: "integer", float: "number", str: "string", bool: "boolean"}

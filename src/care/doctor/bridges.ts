@@ -1,0 +1,39 @@
+// Programs that stand behind devices: with whose rights they run, and over which network they are asked.
+
+import type { DeviceConfig } from '../../config.ts'
+import { isThisComputer } from './boxes.ts'
+import { type Finding, finder } from './finding.ts'
+import type { Patient } from './patient.ts'
+import { isUnitsFolder } from './service.ts'
+
+const { ok, warn, fail } = finder('bridges')
+
+type Bridge = Extract<DeviceConfig, { driver: 'bridge' }>
+
+export async function bridges(patient: Patient): Promise<Finding[]> {
+  const devices = (patient.config?.devices ?? []).filter((device): device is Bridge => device.driver === 'bridge')
+  const isUnits = await isUnitsFolder(patient)
+  const found = await Promise.all(
+    devices.map(({ device_id, transport }) => {
+      if ('command' in transport) return isUnits ? underSystemd(patient, device_id) : asChild(device_id)
+      return 'host' in transport && !isThisComputer(transport.host) ? overNetwork(device_id, transport) : []
+    }),
+  )
+  return found.flat()
+}
+
+async function underSystemd({ files }: Patient, device_id: string): Promise<Finding> {
+  if (await files.has(`/run/benchd-bridges/${device_id}.sock`)) return ok(`${device_id}: systemd runs its program as a user of its own`)
+  const missing = `${device_id}: systemd does not listen for its program, so that the service cannot have it started`
+  return fail(missing, `sudo systemctl enable --now benchd-bridge@${device_id}.socket`)
+}
+
+function asChild(device_id: string): Finding {
+  const open = `${device_id}: its program runs as a child process of the service and may do whatever the service may`
+  return warn(open, 'let it run nothing that you do not trust; benchd of the package has systemd run it as a user of its own')
+}
+
+function overNetwork(device_id: string, { host, port }: { host: string; port: number }): Finding {
+  const open = `${device_id}: its line to ${host}:${port} is unencrypted and has no key: who reaches it can move the instrument`
+  return warn(open, `keep ${host} in a network of its own, or let this computer alone through to it`)
+}
