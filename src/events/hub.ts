@@ -1,5 +1,6 @@
 // Where every event passes through: sinks hear of it at once, the log and the streams when it is in the file.
 
+import { setMaxListeners } from 'node:events'
 import { messageOf } from '../errors.ts'
 import type { Clock } from '../kit/clock.ts'
 import { Semaphore } from '../kit/semaphore.ts'
@@ -54,6 +55,8 @@ export class Hub {
     this.#clock = clock
     this.#timestamps = timestamps
     this.#sinks = new Sinks({ clock, warn, onBroken: (name, error) => this.#onBroken(name, error) })
+    // Everybody who waits for an event listens to it.
+    setMaxListeners(0, this.#closing.signal)
     void this.#look()
   }
 

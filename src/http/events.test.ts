@@ -98,6 +98,19 @@ test('a question that waits is answered by the first event it asks for', async (
   t.ok(clock.now() - before >= 2500)
 })
 
+test('many who wait at once are nothing that Node warns of', async (t) => {
+  const { hono, secrets, clock } = await openBench(t)
+  const warnings: Error[] = []
+  const hear = (warning: Error) => void warnings.push(warning)
+  process.on('warning', hear)
+  t.teardown(() => process.off('warning', hear))
+  const headers = { Host: 'localhost', 'X-API-Key': secrets.read }
+  const waiting = Array.from({ length: 12 }, () => hono.request('/events?execution_id=run-1&wait=2', { headers }))
+  await clock.run(Promise.all(waiting))
+  await turns(5)
+  t.same(warnings, [])
+})
+
 test('an answer over much of the log comes in pieces: two at a time, sixteen wait, the next is refused', async (t) => {
   const { lab, hono, secrets, clock } = await openBench(t)
   const fired = fire(lab, 3000, 'run-1', 'x'.repeat(1000))
