@@ -48,6 +48,20 @@ test('the service has a file of its own, and each driver another', (t) => {
   t.end()
 })
 
+test('a bench without a fleet loads nothing of it', async (t) => {
+  const [home, cache] = [t.testdir({ cache: {} }), `${t.testdirName}/cache`]
+  const service = running(t, home, ['demo', '--port', '0', '--data-dir', `${home}/data`], { CACHE_DIRECTORY: cache })
+  await service.line(/^ +API +(http:)/)
+  service.child.stdout.resume()
+  service.child.kill('SIGTERM')
+  t.match(await service.ended, { code: 0, stderr: '' })
+  const loaded = readdirSync(join(cache, readdirSync(cache)[0]!)).map((name) => `${name.split('.')[0]}.js`)
+  const isOfBroker = (name: string) => /nats-core|class Outbox/.test(readFileSync(`${folder}${name}`, 'latin1'))
+  t.ok(loaded.includes('service.js'))
+  t.same(loaded.filter(isOfBroker), [])
+  t.ok(readdirSync(folder).some((name) => name.endsWith('.js') && isOfBroker(name)))
+})
+
 test('what V8 made of it is kept in $CACHE_DIRECTORY, and is what runs the next time', async (t) => {
   const { before, kept, says } = await cached(t)
   t.ok(before.length > 0)

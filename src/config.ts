@@ -8,6 +8,7 @@ import { type AnyDriver, isOnPins } from '../drivers/driver.ts'
 import { type DriverName, driverNames, drivers } from '../drivers/index.ts'
 import { atOdds, type Claim, claimsOf, lineClaim } from '../drivers/transports/claims.ts'
 import { ContactWiring } from '../drivers/transports/wiring.ts'
+import { FleetConfig } from './config/fleet.ts'
 import { Notify } from './config/notify.ts'
 import { BridgeType } from './devices/description.ts'
 import { LabError, messageOf } from './errors.ts'
@@ -184,6 +185,7 @@ export const ConfigFile = v.strictObject({
   ),
   limits: v.optional(Limits, {}),
   notify: v.optional(Notify, []),
+  fleet: v.optional(v.pipe(FleetConfig, v.description('The broker of the lab, where this bench is one of many'))),
 })
 export type ConfigFile = v.InferOutput<typeof ConfigFile>
 

@@ -22,6 +22,7 @@ import type { Incident } from './events/incidents.ts'
 import { Load } from './events/load.ts'
 import { openEvents } from './events/open.ts'
 import { isBehind, systemWall } from './events/timestamps.ts'
+import type { Fleet } from './fleet/fleet.ts'
 import { Audit, byService } from './keys/audit.ts'
 import { Idempotency } from './keys/idempotency.ts'
 import { Keys } from './keys/keys.ts'
@@ -79,6 +80,8 @@ export type Lab = {
   backups: Backups
   /** Calls the webhooks of the configuration when somebody is needed. */
   notifier: Notifier
+  /** The connection to the broker of the lab; undefined where the configuration names none. */
+  fleet: Fleet | undefined
   /** Workflows: what can be run, what runs, what became of it. There from `openRuns` on. */
   readonly runs: Runs
   /** Opens the workflows unless they are open: at the start that is done only where any were used before. */
@@ -143,6 +146,8 @@ async function open(config: Config, options: Options, opened: (() => unknown)[])
   const isReal = (execution_id: string) => !runs.isRehearsed(execution_id)
   const notifying = { folder: data_dir, system_id: config.system_id, clock, log, report, targets: config.notify, isReal, ending }
   const notifier = closedOnFailure(await openNotifier(hub, { version, safe }, notifying))
+  const fleet = await openFleet(config, { folder: data_dir, hub, log, report })
+  if (fleet) closedOnFailure(fleet)
   const safeMode = safe === undefined ? () => undefined : beginSafely(hub, log, safe)
   const load = new Load(hub, clock)
   const ledger = closedOnFailure(new Ledger({ history: new OperationHistory({ folder: data_dir, report }) }))
@@ -199,7 +204,7 @@ async function open(config: Config, options: Options, opened: (() => unknown)[])
   const places = { data_dir, config_path: source?.path }
   const shown = { reloading, log, places, version, clock, hub, ledger, registry, teachpoints, keys, pairing, idempotency, audit, refusals }
   const hidden = { runs, watch, input, latches, descriptions, journal, safeMode, began }
-  return labOf({ ...shown, ...hidden, backups, notifier, long_requests, simulations, load })
+  return labOf({ ...shown, ...hidden, backups, notifier, fleet, long_requests, simulations, load })
 }
 
 /** The rooms of an open lab that only the lab itself uses. */
@@ -226,7 +231,7 @@ type Shown = Omit<
 /** Puts the open rooms together, and closes them in the order in which they need each other. */
 function labOf(rooms: Shown & Hidden): Lab {
   const { runs, watch, input, latches, descriptions, journal, safeMode, began, ...shown } = rooms
-  const { reloading, version, clock, hub, ledger, registry, teachpoints, keys, idempotency, audit, backups, notifier, load } = rooms
+  const { reloading, version, clock, hub, ledger, registry, teachpoints, keys, idempotency, audit, backups, notifier, fleet, load } = rooms
   const { simulations } = rooms
   const readings = new Readings({ devices: () => registry.all(), clock })
   let stopping = false
@@ -279,6 +284,7 @@ function labOf(rooms: Shown & Hidden): Lab {
       audit.note({ ...byService, what: 'stop' })
       await audit.close()
       await notifier.close()
+      await fleet?.close()
       await hub.close()
     },
   }
@@ -319,6 +325,13 @@ async function openNotifier(
   if (hub.log.newest_us > 0) notifier.tell(messageOfStart(version, safe))
   hub.registerSink(notifier)
   return notifier
+}
+
+/** Loads what a bench among many needs only where the configuration names a broker. */
+async function openFleet(config: Config, options: { folder: string; hub: Hub; log: Log; report: Report }): Promise<Fleet | undefined> {
+  if (!config.fleet) return undefined
+  const { Fleet } = await import('./fleet/fleet.ts')
+  return Fleet.open({ config: config.fleet, ...options })
 }
 
 /** Tells damaged files to the log and to the people at the bench. */

@@ -23,6 +23,7 @@ const rooms = [
   'teachpoints',
   'care',
   'notify',
+  'fleet',
   'workflow',
   'examples',
   'lab',
@@ -38,7 +39,20 @@ const rooms = [
 const workflowRooms = ['statuses', 'plans', 'equipment', 'scheduler', 'threads', 'runs', 'journal', '']
 
 /** `cli` talks over the wire; these it loads when a command is called that cannot. */
-const cliMayLoad = ['main', 'drivers', 'devices', 'events', 'keys', 'teachpoints', 'workflow', 'examples', 'config', 'care', 'notify']
+const cliMayLoad = [
+  'main',
+  'drivers',
+  'devices',
+  'events',
+  'keys',
+  'teachpoints',
+  'workflow',
+  'examples',
+  'config',
+  'care',
+  'notify',
+  'fleet',
+]
 const cliMayImport = ['errors', 'kit', 'config']
 /** What devices can do is a table; the commands for that are made from it. */
 const cliMayRead = ['src/devices/operations.ts']
@@ -54,6 +68,8 @@ const owners: Record<string, string[]> = {
   preact: ['src/web'],
   '@preact/signals': ['src/web'],
   'jsonc-parser': ['src/kit/json_edit'],
+  '@nats-io/transport-node': ['src/fleet/wire'],
+  '@nats-io/jetstream': ['src/fleet/wire'],
   valibot: ['src', 'drivers'],
   'node:fs': ['src/kit', 'src/events', 'src/config', 'drivers/transports'],
   'node:fs/promises': ['src/kit', 'src/events', 'src/config', 'drivers/transports'],

@@ -6,6 +6,11 @@
  */
 export type Kind = 'setup' | 'keys' | 'runs' | 'bench' | 'events' | 'audit'
 
+/**
+ * Names the history of the event log for the lab. No backup holds it, and a restore takes it away: what is restored is another history.
+ */
+export const epochFile = 'fleet.json'
+
 /** Folders of which nothing is packed; a `before-restore-…` is another. */
 const leftOut = ['backups/', 'swap/']
 const beforeRestore = 'before-restore-'
@@ -20,7 +25,7 @@ const kinds: readonly (readonly [RegExp, Kind])[] = [
 ]
 
 /** Half made, put aside, or worth nothing elsewhere. */
-const passing = /(\.tmp|\.sock|\.torn|\.newer|\.corrupt-[^/]*)$|^notify\.jsonl$|^(starts|event_ids)\.json(\.bak)?$/
+const passing = /(\.tmp|\.sock|\.torn|\.newer|\.corrupt-[^/]*)$|^notify\.jsonl$|^(starts|event_ids|fleet)\.json(\.bak)?$/
 
 /**
  * undefined for what no version has ever packed; `unknown` for a file that is none of benchd's, a `.bashrc` as an example: older versions

@@ -17,6 +17,7 @@ const usual: Parts = { all: false, keys: false }
 const at = new Date('2026-11-20T17:15:30Z')
 
 const then = {
+  'fleet.json': 'then',
   'teachpoints.json': 'then',
   'workflows.json': 'then',
   'keys.json': 'then',
@@ -63,6 +64,14 @@ async function prepared(t: Test, here: object, wanted = { with_keys: true, with_
 function worded(plan: readonly FileChange[]): string[] {
   return plan.map(({ name, change }) => `${change}: ${name}`)
 }
+
+test('a restore takes the epoch of the event log away, and a backup has none', async (t) => {
+  const { opened, here } = await prepared(t, { ...now, 'fleet.json': 'now' })
+  t.notOk(opened.manifest.files.some(({ name }) => name.includes('fleet')))
+  const before = await restore(opened, here, await planOf(opened, here, usual), at)
+  t.notOk(existsSync(`${here}/fleet.json`))
+  t.equal(readFileSync(`${here}/${before}/fleet.json`, 'utf8'), 'now')
+})
 
 test('what people set up comes back; what ran, the keys, and what is so of the bench stay as they are here', async (t) => {
   const { opened, here } = await prepared(t, now)

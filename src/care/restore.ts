@@ -12,6 +12,7 @@ import { sha256Of, treeOf } from '../kit/tree.ts'
 import { configFolder, type Manifest, manifestName, manifestOf, stateFolder } from './backup.ts'
 import {
   beforeRestoreName,
+  epochFile,
   isOfTools,
   type Kind,
   kindOf,
@@ -171,6 +172,7 @@ export async function restore(
   const put = new Set([...named('added'), ...named('replaced')])
   const take = named('taken away')
   if (put.size === 0 && take.length === 0) return undefined
+  if (exists(`${data_dir}/${epochFile}`)) take.push(epochFile)
   const sizes = new Map(manifest.files.map(({ name, size, sha256 }) => [name, { size, sha256 }]))
   await mustHaveRoom(
     data_dir,

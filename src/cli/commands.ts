@@ -26,6 +26,7 @@ const sections = {
     workflows: () => import('./workflows.ts'),
   },
   Events: { events: () => import('./events.ts'), incidents: () => import('./incidents.ts') },
+  'Many benches': { lab: () => import('./lab.ts') },
   Access: { key: () => import('./key.ts'), whoami: () => import('./key.ts'), audit: () => import('./audit.ts') },
   Instruments: {
     ports: () => import('./ports.ts'),

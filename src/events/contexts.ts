@@ -124,3 +124,7 @@ export const DeviceReloadContext = v.strictObject({
   changed: v.array(v.string()),
 })
 export type DeviceReloadContext = v.InferOutput<typeof DeviceReloadContext>
+
+/** The events of an execution up to a sequence number were taken out of the log, so that copies of them can be taken out too. */
+export const RecordRemovalContext = v.strictObject({ execution_id: v.string(), through: v.number() })
+export type RecordRemovalContext = v.InferOutput<typeof RecordRemovalContext>

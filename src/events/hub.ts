@@ -4,6 +4,7 @@ import { setMaxListeners } from 'node:events'
 import { messageOf } from '../errors.ts'
 import type { Clock } from '../kit/clock.ts'
 import { Semaphore } from '../kit/semaphore.ts'
+import type { RecordRemovalContext } from './contexts.ts'
 import { type Context, type RuntimeEvent, runtimeEvent } from './event.ts'
 import type { Incident, IncidentCategory, Incidents, NewIncident } from './incidents.ts'
 import type { EventLog } from './log.ts'
@@ -108,10 +109,14 @@ export class Hub {
     for await (const events of this.#pieces(asked)) yield* events
   }
 
-  /** Takes the events of an execution out of the log, and forgets its incidents, when the execution itself is removed. Rejects with `storage`. */
+  /**
+   * Takes the events of an execution out of the log, and forgets its incidents, when the execution itself is removed. An event tells
+   * everybody who has a copy of the events. Rejects with `storage`.
+   */
   async remove(execution_id: string): Promise<void> {
-    await this.log.remove(execution_id)
+    const through = await this.log.remove(execution_id)
     await this.incidents.remove(execution_id)
+    this.emit(`RECORD.${execution_id}.REMOVED`, { execution_id, through } satisfies RecordRemovalContext)
   }
 
   /** Records an incident and fires its event. */

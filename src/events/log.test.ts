@@ -421,7 +421,7 @@ test('removing an execution hides its events at once and for good, and takes the
   await hub.log.swept()
   t.same(counted(await hub.getEventsSince()), rest)
   const [sealed, last] = [linesOf(folder).slice(0, 500), segmentsOf(folder).at(-1)!]
-  t.notOk(sealed.some((line) => line.includes('"run-1"')))
+  t.notOk(sealed.some((line) => line.includes('"run-1","timestamp"')))
   t.ok(sealed.every(isJson))
   await hub.close()
   const after = await bench(folder, small)
@@ -429,7 +429,7 @@ test('removing an execution hides its events at once and for good, and takes the
   // What is in the segment that is still written to goes when that is sealed.
   await after.hub.stored(emitMany(after.hub, 1000, 'run-2', 3000))
   await after.hub.log.swept()
-  t.notOk(readFileSync(`${folder}/events/${last}`, 'utf8').includes('"run-1"'))
+  t.notOk(readFileSync(`${folder}/events/${last}`, 'utf8').includes('"run-1","timestamp"'))
   t.same(JSON.parse(readFileSync(`${folder}/events/removed.json`, 'utf8')).executions, {})
   t.equal(counted(await after.hub.getEventsForExecution('run-2')).length, 1500)
   await after.hub.close()
@@ -450,7 +450,62 @@ test('what is sealed, or removed, while segments are rewritten is cut out by the
   t.same(await hub.getEventsForExecution('run-1'), [])
   t.same(await hub.getEventsForExecution('run-2'), [])
   t.same(JSON.parse(readFileSync(`${folder}/events/removed.json`, 'utf8')).executions, {})
-  t.notOk(linesOf(folder).some((line) => line.includes('"run-1"') || line.includes('"run-2"')))
+  t.notOk(linesOf(folder).some((line) => /"run-[12]","timestamp"/.test(line)))
+  await hub.close()
+})
+
+test('whole lines are read as they stand in the files, also where some between them are removed; lines in memory only are none', async (t) => {
+  const { hub, folder, card } = await bench(t.testdir(), small)
+  for (let i = 0; i < 900; i++) emitMany(hub, 1, `run-${i % 3}`, i)
+  await hub.log.until()
+  await hub.log.remove('run-1')
+  const wanted = linesOf(folder).filter((line) => !line.includes('"run-1"'))
+  t.same(await readLines(hub, 0), wanted)
+  t.same(
+    await readLines(hub, 450),
+    wanted.filter((line) => JSON.parse(line).seq > 450),
+  )
+  card.fail('write', 'EIO')
+  await hub.stored(emitMany(hub, 5, 'run-2', 900))
+  t.same(await readLines(hub, 897), wanted.slice(-2))
+  card.mend()
+  await hub.close()
+})
+
+test('the checksum of a line is found by its number; of removed lines that of the newest in a file, and of the one that is to be kept', async (t) => {
+  const { hub, folder } = await bench(t.testdir(), small)
+  await hub.stored(emitMany(hub, 600, 'run-1'))
+  const crcs = new Map(linesOf(folder).map((line) => [JSON.parse(line).seq as number, JSON.parse(line).crc as string]))
+  for (const seq of [1, 300, 600]) t.equal(await hub.log.crcOf(seq), crcs.get(seq), `${seq}`)
+  t.equal(await hub.log.crcOf(601), undefined)
+  hub.log.keepCrcOf(300)
+  await hub.remove('run-1')
+  t.equal(await hub.log.crcOf(299), crcs.get(299), 'hidden, and still in the file')
+  await hub.stored(emitMany(hub, 600, 'run-2'))
+  await hub.log.swept()
+  t.equal(await hub.log.crcOf(300), crcs.get(300))
+  t.equal(await hub.log.crcOf(600), crcs.get(600))
+  t.equal(await hub.log.crcOf(299), undefined)
+  await hub.close()
+  const after = await bench(folder, small)
+  t.equal(await after.hub.log.crcOf(300), crcs.get(300))
+  t.equal(after.hub.log.givenBetween(10, 20), 9)
+  await after.hub.close()
+})
+
+test('a segment that is removed while another one is begun stays removed', async (t) => {
+  const { hub, folder, card } = await bench(t.testdir(), small)
+  await hub.stored(emitMany(hub, 400, 'run-1'))
+  await hub.stored(emitMany(hub, 150, 'run-2', 400))
+  t.equal(segmentsOf(folder).length, 2)
+  const letGo = card.hold('sync', 'events-000003.jsonl')
+  const last = emitMany(hub, 400, 'run-2', 550)
+  while (segmentsOf(folder).length < 3) await new Promise(setImmediate)
+  await hub.log.remove('run-1')
+  await hub.log.swept()
+  letGo()
+  await hub.stored(last)
+  t.same(counted(await hub.getEventsSince()), upTo(550, 400))
   await hub.close()
 })
 
@@ -753,4 +808,11 @@ async function turns(count: number): Promise<void> {
 /** Lets the real file system do its work. */
 async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise(setImmediate)
+}
+
+/** The lines behind a number, as a reader of whole lines gets them. */
+async function readLines({ log }: Bench['hub'], after_seq: number): Promise<string[]> {
+  let text = ''
+  for await (const { bytes } of log.read({ after_seq }, 'lines')) text += bytes.toString()
+  return text.split('\n').filter(Boolean)
 }

@@ -8,6 +8,7 @@ import { mustBeFolder } from '../kit/damage.ts'
 import type { Report } from '../kit/json_file.ts'
 import type { RuntimeEvent } from './event.ts'
 import { LogFiles } from './log_files.ts'
+import { crcAt, seqOf } from './log_line.ts'
 import { bytesToRead, type Form, type Piece, type Query, readLog } from './log_reader.ts'
 import { LogRemoval } from './log_removal.ts'
 import type { OpenFile } from './log_segment.ts'
@@ -168,9 +169,32 @@ export class EventLog {
     return readLog(this.#files, query, form, { through: this.#shown.seq, tail: this.#writer.tail, removed })
   }
 
-  /** Takes out all that the execution did so far. Rejects with `storage` when that cannot be written down. */
-  async remove(execution_id: string): Promise<void> {
-    await this.#removal.remove(execution_id, this.#numbers.last)
+  /**
+   * Returns the CRC of the line with this number as the file has it, eight hexadecimal digits; also where the line was removed, if it was the
+   * newest one that was cut out of its file, or the one that `keepCrcOf` named. `lost` where a crash, a power cut or the card took the line.
+   */
+  async crcOf(seq: number): Promise<string | 'lost' | undefined> {
+    const everything = { through: this.#shown.seq, tail: [], removed: new Map() }
+    for await (const { bytes } of readLog(this.#files, { after_seq: seq - 1, limit: 1 }, 'lines', everything))
+      if (bytes.length && seqOf(bytes, { start: 0, end: bytes.length }) === seq) return crcAt(bytes, 0)
+    return this.#removal.crcOf(seq) ?? (this.#numbers.isLost(seq) ? 'lost' : undefined)
+  }
+
+  /** Keeps the CRC of this line when the line is removed. One line is kept so, the last that was named. */
+  keepCrcOf(seq: number): void {
+    this.#removal.keptSeq = seq
+  }
+
+  /** Counts the events between these two numbers, whether they are still here or not. */
+  givenBetween(after: number, before: number): number {
+    return this.#numbers.givenBetween(after, before)
+  }
+
+  /** Takes out all that the execution did so far. Answers the last number that is taken out. Rejects with `storage` when that cannot be written down. */
+  async remove(execution_id: string): Promise<number> {
+    const { last } = this.#numbers
+    await this.#removal.remove(execution_id, last)
+    return last
   }
 
   /** Resolves when what was removed is out of the files that are not written to any more. */

@@ -218,7 +218,7 @@ export class LogFiles {
     const trusted = (await this.#scanned(last, this.#synced)).segment
     const rescued = await this.#readBack(last, this.#synced, last.bytes - this.#unshown)
     if (!rescued) this.#onLost(trusted.count ? trusted.last_seq : last.first_seq - 1, last.last_seq + 1)
-    await this.#begin([...this.#segments.slice(0, -1), ...(trusted.count ? [trusted] : [])], rescued)
+    await this.#begin({ insteadOfLast: trusted, first: rescued })
     await writeSidecar(trusted, this.open).catch(() => undefined)
     if (!trusted.count) await removeFiles(trusted).catch(() => undefined)
   }
@@ -247,7 +247,7 @@ export class LogFiles {
   }
 
   /** Makes the next segment, with these bytes in it, and syncs it and the folder before it counts. */
-  async #begin(before: readonly Segment[] = this.#segments, first: Buffer = Buffer.alloc(0)): Promise<void> {
+  async #begin({ insteadOfLast, first = Buffer.alloc(0) }: { insteadOfLast?: Segment; first?: Buffer | undefined } = {}): Promise<void> {
     const empty = emptySegment(this.folder, this.#newest + 1)
     const file = await this.open(empty.path, 'wx+', 0o600)
     this.#newest = empty.number
@@ -264,6 +264,8 @@ export class LogFiles {
     }
     const old = this.#file
     const { segment, damages, torn } = scanned
+    // The list as it is now: meanwhile other segments may have been rewritten, or removed.
+    const before = insteadOfLast ? [...this.#segments.slice(0, -1), ...(insteadOfLast.count ? [insteadOfLast] : [])] : this.#segments
     this.#segments = [...before, segment]
     this.#file = file
     this.#synced = segment.bytes

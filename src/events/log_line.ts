@@ -82,6 +82,11 @@ function salvaged(buffer: Buffer, from: number, end: number): Line | undefined {
   }
 }
 
+/** The CRC of the line that begins at `start`, as it is written: eight hexadecimal digits. */
+export function crcAt(buffer: Buffer, start: number): string {
+  return buffer.toString('latin1', start + digestAt, start + digestAt + 8)
+}
+
 export function seqOf(buffer: Buffer, { start }: Line): number {
   let seq = 0
   for (let i = start + seqAt; i < start + seqEnd; i++) if (buffer[i] !== 0x20) seq = seq * 10 + buffer[i]! - 0x30

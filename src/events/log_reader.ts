@@ -17,8 +17,11 @@ export type Query = {
   limit?: number | undefined
 }
 
-/** How events stand beside one another: as in a JSON array with a comma before all but the first, or as frames of a stream. */
-export type Form = 'array' | 'frames'
+/**
+ * How events stand beside one another: as in a JSON array with a comma before all but the first, as frames of a stream, or as whole lines
+ * of the log. Events that are in memory only, because the log cannot be written, have no lines.
+ */
+export type Form = 'array' | 'frames' | 'lines'
 
 export type Piece = {
   /** Good until the next piece is asked for; may be empty. */
@@ -100,7 +103,7 @@ class Cutter {
   readonly #execution_id: string | undefined
   readonly #needle: Buffer | undefined
   readonly #limit: number
-  readonly #frames: boolean
+  readonly #form: Form
   readonly #removed: ReadonlyMap<string, number>
   readonly #upTo: number
   /** Lines are looked at one by one where one may be too early, too late, or removed. */
@@ -122,7 +125,7 @@ class Cutter {
     this.#execution_id = execution_id
     this.#needle = execution_id === undefined ? undefined : executionNeedle(execution_id)
     this.#limit = limit
-    this.#frames = form === 'frames'
+    this.#form = form
     this.#removed = removed
     this.#upTo = upTo
   }
@@ -150,13 +153,15 @@ class Cutter {
 
   /** Makes a piece of events that are in memory and not in the file yet. */
   entries(entries: readonly Entry[]): Piece {
+    if (this.#form === 'lines') return this.#piece(Buffer.alloc(0))
+    const isFrames = this.#form === 'frames'
     const chosen = entries.filter((entry) => this.#chooses(entry)).slice(0, Math.max(0, this.#limit - this.#count))
-    const texts = chosen.map((entry) => (this.#frames ? frame(jsonOf(entry), entry.seq) : jsonOf(entry)))
-    const comma = this.#frames || this.#count === 0 || chosen.length === 0 ? '' : ','
+    const texts = chosen.map((entry) => (isFrames ? frame(jsonOf(entry), entry.seq) : jsonOf(entry)))
+    const comma = isFrames || this.#count === 0 || chosen.length === 0 ? '' : ','
     this.#count += chosen.length
     this.#last_us = chosen.at(-1)?.us ?? this.#last_us
     this.through = Math.max(this.through, this.#upTo)
-    return this.#piece(Buffer.from(comma + texts.join(this.#frames ? '' : ',')))
+    return this.#piece(Buffer.from(comma + texts.join(isFrames ? '' : ',')))
   }
 
   #chooses({ us, seq, event: { execution_id } }: Entry): boolean {
@@ -172,10 +177,11 @@ class Cutter {
   #cut(block: Buffer, onDamage: (from: number, to: number) => void): Buffer {
     let end = 0
     let newest = -1
+    const move = this.#moves[this.#form]
     for (let line = this.#next(block, 0, onDamage); line; line = this.#next(block, line.end + 1, onDamage)) {
       if (!this.#wants(block, line)) continue
-      newest = end + (this.#frames || this.#count ? 1 : 0)
-      end = this.#frames ? this.#moveFrame(block, line, end) : this.#moveEvent(block, line, end)
+      newest = end + (this.#form !== 'array' || this.#count ? 1 : 0)
+      end = move(block, line, end)
       this.#count++
       if (this.isDone) break
     }
@@ -199,6 +205,12 @@ class Cutter {
     return !this.#looksAtExecution || seq > (this.#removed.get(executionOf(block, event)) ?? 0)
   }
 
+  readonly #moves = {
+    array: (block: Buffer, line: Line, to: number) => this.#moveEvent(block, line, to),
+    frames: (block: Buffer, line: Line, to: number) => this.#moveFrame(block, line, to),
+    lines: moveLine,
+  } satisfies Record<Form, unknown>
+
   #moveEvent(block: Buffer, { start, end }: Line, to: number): number {
     const at = this.#count ? to + 1 : to
     block.copyWithin(at, start + eventAt, end - 1)
@@ -213,6 +225,15 @@ class Cutter {
     const end = to + frameHead.length + line.end - 1 - line.start - eventAt
     return end + block.write(frameTail(this.through), end, 'latin1')
   }
+}
+
+/** Answers where the line ends in its new place, with its newline. */
+function moveLine(block: Buffer, { start, end }: Line, to: number): number {
+  block.copyWithin(to, start, end)
+  const newEnd = to + end - start
+  // Behind the last line of a block may be nothing but the room that its newline had.
+  if (newEnd < block.length) block[newEnd] = newline
+  return newEnd + 1
 }
 
 const comma = 0x2c

@@ -6,31 +6,41 @@ import * as v from 'valibot'
 import { messageOf } from '../errors.ts'
 import { JsonFile, type Report } from '../kit/json_file.ts'
 import { type LogFiles, removeFiles } from './log_files.ts'
-import { eventAt, executionOf, type Line, microsecondsOf, newline, nextLine, seqOf } from './log_line.ts'
+import { crcAt, eventAt, executionOf, type Line, microsecondsOf, newline, nextLine, seqOf } from './log_line.ts'
 import { blocks } from './log_scan.ts'
 import { emptySegment, mayHold, note, type Segment, writeSidecar } from './log_segment.ts'
 
 const Content = v.strictObject({ executions: v.record(v.string(), v.number()) })
 type Content = v.InferOutput<typeof Content>
 
+/** Lines that were cut out of the files: of each file the newest, and the one that was to be kept. */
+const CutLines = v.strictObject({ lines: v.array(v.strictObject({ seq: v.number(), crc: v.string() })) })
+type CutLines = v.InferOutput<typeof CutLines>
+const mostCutLines = 256
+
 export class LogRemoval {
   readonly #files: LogFiles
   readonly #file: JsonFile<Content>
+  readonly #cutLines: JsonFile<CutLines>
   readonly #report: Report
   #removed: ReadonlyMap<string, number>
   #sweeping: Promise<void> | undefined
   #again = false
   #closed = false
+  /** The number of the line whose CRC is kept when the line is cut out. */
+  keptSeq = 0
 
   static async open(files: LogFiles, report: Report): Promise<LogRemoval> {
     const path = `${files.folder}/removed.json`
     const file = await JsonFile.open<Content>({ path, format: 1, schema: Content, empty: { executions: {} }, report })
-    return new LogRemoval(files, file, report)
+    const cut = { path: `${files.folder}/cut_lines.json`, format: 1, schema: CutLines, empty: { lines: [] }, report }
+    return new LogRemoval(files, file, await JsonFile.open<CutLines>(cut), report)
   }
 
-  private constructor(files: LogFiles, file: JsonFile<Content>, report: Report) {
+  private constructor(files: LogFiles, file: JsonFile<Content>, cutLines: JsonFile<CutLines>, report: Report) {
     this.#files = files
     this.#file = file
+    this.#cutLines = cutLines
     this.#report = report
     this.#removed = new Map(Object.entries(file.content.executions))
     this.sweep()
@@ -39,6 +49,11 @@ export class LogRemoval {
   /** Executions whose events are gone, with the sequence number up to which they are. */
   get removed(): ReadonlyMap<string, number> {
     return this.#removed
+  }
+
+  /** Returns the CRC of a line that was cut out, as far as it is known. */
+  crcOf(seq: number): string | undefined {
+    return this.#cutLines.content.lines.find((line) => line.seq === seq)?.crc
   }
 
   /** Hides the execution's events up to `seq`, for good. Rejects with `storage` when that cannot be written down. */
@@ -100,16 +115,18 @@ export class LogRemoval {
   async #rewrite(segment: Segment): Promise<void> {
     const files = this.#files
     const remaining = emptySegment(files.folder, segment.number)
+    const cut = new Map<'newest' | 'kept', CutLines['lines'][number]>()
     const [from, to] = [await files.open(segment.path, 'r'), await files.open(`${segment.path}.tmp`, 'w', 0o600)]
     try {
       for await (const { bytes } of blocks(from, 0, segment.bytes)) {
-        await to.writeFile(this.#keep(bytes, remaining))
+        await to.writeFile(this.#keep(bytes, remaining, (line) => cut.set(line.seq === this.keptSeq ? 'kept' : 'newest', line)))
         await new Promise(setImmediate)
       }
       await to.sync()
     } finally {
       await Promise.all([from.close(), to.close()])
     }
+    if (cut.size) await this.#cutLines.change(({ lines }) => ({ lines: [...lines, ...cut.values()].slice(-mostCutLines) }))
     // In one turn: whoever opens the file finds out by the segment which of the two it is.
     if (remaining.count) renameSync(`${segment.path}.tmp`, segment.path)
     files.replace(remaining)
@@ -118,13 +135,16 @@ export class LogRemoval {
     await files.syncFolder()
   }
 
-  /** Moves the lines that stay together, and notes them. */
-  #keep(bytes: Buffer, remaining: Segment): Buffer {
+  /** Moves the lines that stay together, and notes them. Tells of each line that does not stay. */
+  #keep(bytes: Buffer, remaining: Segment, onCut: (line: CutLines['lines'][number]) => void): Buffer {
     const start = remaining.bytes
     const skip = () => undefined
     for (let line = nextLine(bytes, 0, bytes.length, skip); line; line = nextLine(bytes, line.end + 1, bytes.length, skip)) {
       const noted = this.#noted(bytes, line)
-      if (noted.seq <= (this.#removed.get(noted.execution_id) ?? 0)) continue
+      if (noted.seq <= (this.#removed.get(noted.execution_id) ?? 0)) {
+        onCut({ seq: noted.seq, crc: crcAt(bytes, line.start) })
+        continue
+      }
       const from = remaining.bytes
       const length = line.end + 1 - line.start
       bytes.copyWithin(from - start, line.start, line.end)

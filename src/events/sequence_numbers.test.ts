@@ -28,6 +28,19 @@ test('after a power cut no id is given again; who has seen a lost one is told of
   await hub.close()
 })
 
+test('numbers that a power cut may have taken are known as lost, and are not counted as given', async (t) => {
+  const { hub, folder } = await begun(t)
+  await hub.stored(emitMany(hub, 20))
+  const { hub: after } = await onBench(afterCut(folder, 10))
+  await after.stored(emitMany(after, 5, 'run-1', 100))
+  const { seq } = after.log.shown
+  t.same(await Promise.all([10, 15, 20, seq].map(async (one) => (await after.log.crcOf(one)) === 'lost')), [false, true, true, false])
+  t.equal(after.log.givenBetween(8, seq + 1), 2 + 5)
+  t.equal(after.log.givenBetween(15, seq), 4)
+  await after.close()
+  await hub.close()
+})
+
 test('a stream that is taken up before the first event after a power cut gets it too', async (t) => {
   const { hub, folder } = await begun(t)
   await hub.stored(emitMany(hub, 20))
@@ -210,7 +223,7 @@ test('events that a failed card does not give back are told as a gap', async (t)
 test('an orderly end and a start leave no number out, and no gap', async (t) => {
   const { hub, folder } = await begun(t)
   await hub.stored(emitMany(hub, 20))
-  await hub.remove('run-1')
+  await hub.log.remove('run-1')
   await hub.close()
   for (const round of [1, 2, 3]) {
     const { hub } = await onBench(folder)

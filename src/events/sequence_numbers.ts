@@ -101,6 +101,19 @@ export class SequenceNumbers {
     return this.#gaps.some(({ after, before, is_certain }) => (is_certain ? seq < before - 1 : after < seq && seq < before))
   }
 
+  /** Whether the event of this number, if there ever was one, was lost after it may have been shown. */
+  isLost(seq: number): boolean {
+    return this.#gaps.some(({ after, before }) => after < seq && seq < before)
+  }
+
+  /** Counts the numbers between these two that were given for certain: a start after a crash leaves numbers out of which nobody knows. */
+  givenBetween(after: number, before: number): number {
+    const unknown = this.#gaps
+      .filter(({ is_certain }) => !is_certain)
+      .reduce((sum, gap) => sum + Math.max(0, Math.min(before, gap.before) - Math.max(after, gap.after) - 1), 0)
+    return Math.max(0, before - after - 1 - unknown)
+  }
+
   /** Resolves when every gap is on the card, or was refused. */
   async written(): Promise<void> {
     if (!this.#isWritten) await this.#write(null)

@@ -5,6 +5,7 @@ import type { Ledger } from '../devices/ledger.ts'
 import type { Readings } from '../devices/readings.ts'
 import type { Registry } from '../devices/registry.ts'
 import type { Hub } from '../events/hub.ts'
+import type { Fleet } from '../fleet/fleet.ts'
 import type { Refusals } from '../kit/refusals.ts'
 import { type Health, healthReasons } from '../lab.ts'
 import { type Route, routesOf } from './contract.ts'
@@ -20,6 +21,7 @@ type Rooms = {
   readings: Readings
   refusals: Refusals
   host: HostFacts | undefined
+  fleet: Fleet | undefined
   health(): Health
 }
 
@@ -101,6 +103,7 @@ async function metricsOf(lab: Rooms): Promise<Metric[]> {
       values: lab.refusals.counts.map(({ bound, times }) => ({ labels: { bound }, value: times })),
     },
     one('benchd_resident_memory_bytes', 'gauge', 'Memory of the process', process.memoryUsage.rss()),
+    ...fleetMetrics(lab),
     ...hostMetrics(lab),
     ...deviceMetrics(lab),
   ]
@@ -111,6 +114,22 @@ async function lag(): Promise<number> {
   const began = performance.now()
   await new Promise((resolve) => setImmediate(resolve))
   return (performance.now() - began) / 1000
+}
+
+/** A bench without a broker has no values. */
+function fleetMetrics({ fleet }: Rooms): Metric[] {
+  const status = fleet?.status()
+  const known = (name: string, type: Metric['type'], help: string, value: number | null | undefined): Metric => {
+    return { name, type, help, values: value === null || value === undefined ? [] : [{ value }] }
+  }
+  const isConnected = status && Number(status.state === 'connected')
+  return [
+    known('benchd_fleet_connected', 'gauge', 'Whether the broker of the lab takes events of this bench', isConnected),
+    known('benchd_fleet_waiting_events', 'gauge', 'Events that the broker has not acknowledged', status?.waiting),
+    known('benchd_fleet_lag_seconds', 'gauge', 'How long the oldest of them has been waiting', status?.lag_s),
+    known('benchd_fleet_sent_total', 'counter', 'Events that the broker has acknowledged since the service began', status?.sent),
+    known('benchd_fleet_lost_total', 'counter', 'Events that were removed or lost here before they could be sent', status?.lost),
+  ]
 }
 
 /** A figure that this computer does not know has no value. */

@@ -5,6 +5,7 @@ import { backupRoutes } from './backups.ts'
 import type { Route } from './contract.ts'
 import { deviceRoutes } from './devices.ts'
 import { eventRoutes } from './events.ts'
+import { fleetRoutes } from './fleet.ts'
 import { keyRoutes } from './keys.ts'
 import { metricRoutes } from './metrics.ts'
 import { notifyRoutes } from './notify.ts'
@@ -23,6 +24,7 @@ export const serviceRoutes: readonly Route<Lab>[] = [
   ...selfCareRoutes,
   ...backupRoutes,
   ...notifyRoutes,
+  ...fleetRoutes,
   ...metricRoutes,
 ]
 

@@ -4,6 +4,12 @@ import { readFileSync, statSync } from 'node:fs'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { readError, storageError } from './durable.ts'
 
+/** The path of a file with a secret: a path as it is, or a name in the folder in which systemd puts credentials. */
+export function credentialPath(file: string): string {
+  const folder = process.env.CREDENTIALS_DIRECTORY
+  return file.startsWith('/') || !folder ? file : `${folder}/${file}`
+}
+
 /** A file that somebody named. Throws `not_found`. */
 export async function readText(path: string): Promise<string> {
   try {

@@ -4,7 +4,7 @@ import type { ClientRequest, IncomingMessage } from 'node:http'
 import { isAddress, type NotifyTarget, type Secret } from '../config/notify.ts'
 import { LabError, messageOf } from '../errors.ts'
 import type { Clock } from '../kit/clock.ts'
-import { readText } from '../kit/files.ts'
+import { credentialPath, readText } from '../kit/files.ts'
 import { packageVersion } from '../kit/package_version.ts'
 
 /** A receiver that takes longer for its answer is given up. */
@@ -63,9 +63,7 @@ export function hostOf({ url }: NotifyTarget): string {
 async function secretOf(secret: Secret): Promise<string> {
   if (typeof secret === 'string') return secret
   const { file } = secret
-  const folder = process.env.CREDENTIALS_DIRECTORY
-  const path = file.startsWith('/') || !folder ? file : `${folder}/${file}`
-  const text = (await readText(path)).trim()
+  const text = (await readText(credentialPath(file))).trim()
   if (text === '' || text.length > longestSecret || /[\r\n\0]/.test(text))
     throw new LabError('config', `${file} must hold one line of text`)
   return text

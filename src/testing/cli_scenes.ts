@@ -240,6 +240,7 @@ const careScenes: readonly Scene[] = [
   said('bundle $home/bundle.tar.gz', /bundle\.tar\.gz\n$/),
   none('notify list', /the configuration names no receiver/),
   refused('notify test', 5, /names no receiver/),
+  refused('lab new-epoch --yes', 5, /this bench belongs to no lab/),
   said('logs', /^2026-11-20T\S+ info {2}started\n$/),
   refused('update $home/none.deb', 3, /none\.deb/),
   { line: 'doctor --root $home', code: 1, out: /./ },

@@ -7,6 +7,7 @@ import { type Installation, installation } from '../../kit/installation.ts'
 import { boxes } from './boxes.ts'
 import { bridges } from './bridges.ts'
 import { type Finding, tried } from './finding.ts'
+import { fleet } from './fleet.ts'
 import { instruments } from './instruments.ts'
 import { board, clock, node, power, temperature } from './machine.ts'
 import { modules, whyItDoesNotLoad } from './modules.ts'
@@ -53,6 +54,7 @@ const checks: Record<string, (patient: Patient) => Promise<Finding | Finding[]>>
   network,
   tls: certificate,
   avahi,
+  fleet,
   instruments,
 }
 

@@ -112,6 +112,8 @@ export type MoveActionExecutionContext = { execution_id: string; workflow_name: 
 
 export type OperatorInstructionContext = { execution_id: string; workflow_name: string; thread_id: string | null; instruction: string; step_id: string }
 
+export type RecordRemovalContext = { execution_id: string; through: number }
+
 export type SubmissionExecutionContext = { execution_id: string; workflow_name: string; submission_id: string; group_count: number; reason: string | null }
 
 export type ThreadExecutionContext = { execution_id: string; workflow_name: string; thread_id: string; thread_name: string; template_name: string; pause_reason: string | null; last_error: string | null }
@@ -200,6 +202,10 @@ export type ListNotifyReceiversResponse = { receivers: Array<{ host: string; on:
 
 export type TestNotifyResponse = { receivers: Array<{ host: string; failure: string | null }> }
 
+export type GetLabResponse = { link: { lab: string; name: string; servers: Array<string>; state: 'connected' | 'away' | 'foreign'; failure: string | null; epoch: string; machine: string; waiting: number | null; lag_s: number; sent: number; lost: number } | null }
+
+export type DrawEpochResponse = { link: { lab: string; name: string; servers: Array<string>; state: 'connected' | 'away' | 'foreign'; failure: string | null; epoch: string; machine: string; waiting: number | null; lag_s: number; sent: number; lost: number } }
+
 export type ListTopologiesResponse = { topologies: Array<{ name: string; loaded: boolean; positions: number; devices: Array<string>; workflows: Array<string> }>; faults: Array<{ origin: string; reason: string }> }
 
 export type LoadTopologyRequest = { name: string; force?: boolean }
@@ -254,7 +260,7 @@ export type ListLabwareResponse = { labware: Array<{ labware_id: string; name: s
 
 export type RelocateLabwareRequest = { position: string | null }
 
-export type RuntimeEvent = { event_name: string; execution_id: string; timestamp: number; entity_type: string; entity_id: string; status: string; context: CustomEventContext | DeviceFaultContext | DeviceReloadContext | ExecutionLifecycleContext | GroupLifecycleContext | IncidentContext | LocationActionExecutionContext | ManualInterventionContext | MethodExecutionContext | MoveActionExecutionContext | OperatorInstructionContext | SubmissionExecutionContext | ThreadExecutionContext | TipRackContext | WorkflowExecutionContext | Record<string, unknown> }
+export type RuntimeEvent = { event_name: string; execution_id: string; timestamp: number; entity_type: string; entity_id: string; status: string; context: CustomEventContext | DeviceFaultContext | DeviceReloadContext | ExecutionLifecycleContext | GroupLifecycleContext | IncidentContext | LocationActionExecutionContext | ManualInterventionContext | MethodExecutionContext | MoveActionExecutionContext | OperatorInstructionContext | RecordRemovalContext | SubmissionExecutionContext | ThreadExecutionContext | TipRackContext | WorkflowExecutionContext | Record<string, unknown> }
 
 /** What each operation takes and answers. */
 export type Operations = {
@@ -396,6 +402,10 @@ export type Operations = {
   listNotifyReceivers: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: ListNotifyReceiversResponse }
   /** Send a test message to each webhook of the configuration */
   testNotify: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: TestNotifyResponse }
+  /** Show how this bench is connected to its lab */
+  getLab: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: GetLabResponse }
+  /** Go on under the name of this bench after another box has sent events under it; draws a new epoch */
+  drawEpoch: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: DrawEpochResponse }
   /** Figures of the service, in the text format of Prometheus */
   getMetrics: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: unknown }
   /** List topologies */
@@ -561,6 +571,8 @@ export const operations = {
   deleteBackup: ['DELETE', '/api/system/backups/{backup_name}'],
   listNotifyReceivers: ['GET', '/api/system/notify'],
   testNotify: ['POST', '/api/system/notify/test'],
+  getLab: ['GET', '/api/lab'],
+  drawEpoch: ['POST', '/api/lab/epoch'],
   getMetrics: ['GET', '/metrics'],
   listTopologies: ['GET', '/api/topologies'],
   getTopology: ['GET', '/api/topology'],

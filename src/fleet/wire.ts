@@ -1,0 +1,203 @@
+// The only file that knows NATS: a connection to the broker of the lab, and what is sent and read over it.
+
+import { DeliverPolicy, JetStreamApiError, jetstream, jetstreamManager, StorageType } from '@nats-io/jetstream'
+import { connect, credsAuthenticator, errors, type NatsConnection, headers as newHeaders, nkeyAuthenticator } from '@nats-io/transport-node'
+import type { FleetConfig } from '../config/fleet.ts'
+import { LabError, messageOf } from '../errors.ts'
+import { credentialPath, readText } from '../kit/files.ts'
+
+export type Place = Pick<FleetConfig, 'servers' | 'credentials' | 'ca'> & {
+  /** The name of this client in the lists of the broker, and the first part of the addresses at which it gets answers. */
+  name: string
+}
+
+/** The newest message of a subject. */
+export type Last = {
+  /** The place of the message in the stream. */
+  seq: number
+  /** '' where it has no such header. */
+  header(name: string): string
+}
+
+export type Message = {
+  subject: string
+  payload: Uint8Array
+  headers: Record<string, string>
+  /** A second message with the same id is not taken while the broker remembers the first. */
+  id: string
+  /** The place of the newest message of the subject, 0 for none; with another one there the message is refused. */
+  expected: number
+}
+
+/** The message has this place in the stream, or was refused because others are there than were expected. */
+export type Published = { seq: number } | 'refused'
+
+/** A message of a stream, as a reader gets it. */
+export type Stored = {
+  seq: number
+  subject: string
+  payload: Uint8Array
+  header(name: string): string
+  /** How many messages there were behind it when it was sent. */
+  behind: number
+}
+
+export type Link = {
+  /** The server, as the configuration names it. */
+  server: string
+  /** Bytes of a message with its headers. */
+  max_payload: number
+  last(stream: string, subject: string): Promise<Last | undefined>
+  publish(message: Message): Promise<Published>
+  /** The message at a place of the stream; undefined where there is none. */
+  at(stream: string, seq: number): Promise<Last | undefined>
+  /** Reads the stream from a place on, as new messages come; the broker keeps nothing for the reader. Rejects when the connection ends. */
+  messages(stream: string, from: number): AsyncGenerator<Stored>
+  /** The place of the newest message, 0 for none. */
+  newest(stream: string): Promise<number>
+  /** Makes the stream with these subjects unless it is there. */
+  makeStream(stream: string, subjects: string[]): Promise<void>
+  /** Resolves with a sentence when the connection has ended. */
+  closed: Promise<string>
+  close(): void
+}
+
+/** A server that is gone without a word is noticed after two of these. */
+const ping_ms = 3000
+const connect_ms = 5000
+/** A slow broker has so long for each answer. */
+const answer_ms = 10_000
+/** Messages that are asked for before the reader has taken those before them. */
+const mostAhead = 100
+/** The broker has another newest message of the subject than the sender expected. */
+const wrongLast = 10_071
+
+/** Connects once, and does not connect again when the connection ends. Rejects with `disconnected` or `config`, and a sentence. */
+export async function connectTo(place: Place): Promise<Link> {
+  const connection = await open(place)
+  const streams = await jetstreamManager(connection, { checkAPI: false, timeout: answer_ms })
+  const client = jetstream(connection, { timeout: answer_ms })
+  const asked = async <Answer>(ask: () => Promise<Answer>): Promise<Answer> => {
+    try {
+      return await ask()
+    } catch (error) {
+      throw new LabError('disconnected', sentenceOf(error, place), { cause: error })
+    }
+  }
+  return {
+    server: connection.getServer(),
+    max_payload: connection.info?.max_payload ?? 1_048_576,
+    last: (stream, subject) =>
+      asked(async () => {
+        const message = await streams.direct.getMessage(stream, { last_by_subj: subject })
+        return message ? { seq: message.seq, header: (name) => message.header.get(name) } : undefined
+      }),
+    at: (stream, seq) =>
+      asked(async () => {
+        const message = await streams.direct.getMessage(stream, { seq })
+        return message ? { seq: message.seq, header: (name) => message.header.get(name) } : undefined
+      }),
+    async *messages(stream, from) {
+      const begin = { deliver_policy: DeliverPolicy.StartSequence, opt_start_seq: from }
+      const consumer = await asked(() => client.consumers.get(stream, begin))
+      const found = await asked(() => consumer.consume({ max_messages: mostAhead }))
+      try {
+        for await (const { seq, subject, data, headers, info } of found)
+          yield { seq, subject, payload: data, header: (name) => headers?.get(name) ?? '', behind: info.pending }
+      } finally {
+        found.stop()
+      }
+      throw new LabError('disconnected', ended(place))
+    },
+    newest: (stream) => asked(async () => (await streams.streams.info(stream)).state.last_seq),
+    makeStream: (stream, subjects) =>
+      asked(async () => {
+        await streams.streams.add({ name: stream, subjects, allow_direct: true, storage: StorageType.File })
+      }),
+    publish: ({ subject, payload, headers, id, expected }) =>
+      asked(async () => {
+        const written = newHeaders()
+        for (const [name, value] of Object.entries(headers)) written.set(name, value)
+        try {
+          const options = { headers: written, msgID: id, expect: { lastSubjectSequence: expected }, timeout: answer_ms }
+          const { seq, duplicate } = await client.publish(subject, payload, options)
+          // The broker has a message with this id, which need not be the same.
+          return duplicate ? 'refused' : { seq }
+        } catch (error) {
+          if (error instanceof JetStreamApiError && error.code === wrongLast) return 'refused'
+          throw error
+        }
+      }),
+    closed: connection.closed().then((error) => (error ? sentenceOf(error, place) : ended(place))),
+    close: () => void connection.close().catch(() => undefined),
+  }
+}
+
+async function open(place: Place): Promise<NatsConnection> {
+  const { servers, name, ca } = place
+  const secret = place.credentials === undefined ? undefined : await readText(credentialPath(place.credentials))
+  const certificate = ca === undefined ? undefined : await readText(ca)
+  const authenticator = secret === undefined ? undefined : authenticatorOf(secret, place)
+  try {
+    return await connect({
+      servers,
+      name,
+      // Other benches may not listen to the answers.
+      inboxPrefix: `_INBOX_${name}`,
+      tls: servers.some((server) => server.startsWith('tls:')) ? { ...(certificate && { ca: certificate }) } : null,
+      ...(authenticator && { authenticator }),
+      reconnect: false,
+      ignoreClusterUpdates: true,
+      timeout: connect_ms,
+      pingInterval: ping_ms,
+      maxPingOut: 2,
+    })
+  } catch (error) {
+    throw new LabError('disconnected', sentenceOf(error, place), { cause: error })
+  }
+}
+
+/** An nkey seed as `benchd lab init` writes it, or the credentials file of a NATS account, which may expire. */
+function authenticatorOf(secret: string, { credentials }: Place) {
+  const bytes = new TextEncoder().encode(secret.trim())
+  if (secret.includes('BEGIN NATS USER JWT')) return credsAuthenticator(bytes)
+  if (/^SU[A-Z2-7]{56}$/.test(secret.trim())) return nkeyAuthenticator(bytes)
+  throw new LabError('config', `fleet.credentials: ${credentials} holds no key for the broker; benchd lab init writes such files`)
+}
+
+/** Sentences for errors of the client: the first whose pattern is found in the words of the error or of its cause. */
+const sentences: readonly (readonly [RegExp, (broker: string, place: Place) => string])[] = [
+  [
+    /authoriz|authenticat|credential|nkey/i,
+    (broker, { credentials }) =>
+      `${broker} refuses ${credentials === undefined ? 'a bench without credentials: name their file in fleet.credentials' : `the credentials in ${credentials}, which may have ended: have new ones made with benchd lab init`}`,
+  ],
+  [/permission/i, (broker) => `${broker} does not let this bench do that: see that fleet.lab and fleet.name are those of its credentials`],
+  [/no responders|jetstream is not enabled|stream not found/i, (broker) => `${broker} has no stream for the lab yet: benchd lab setup`],
+  [
+    /insufficient (storage )?resources|maximum bytes|no space|resource limits/i,
+    (broker) => `${broker} has no room left: free some space on its disk`,
+  ],
+  [/refused/i, (broker) => `${broker} cannot be reached (connection refused): see that it runs`],
+  [
+    /certificate|self.signed|altname|issuer/i,
+    (broker) => `${broker} shows a certificate that is not trusted: name the file that came with it in fleet.ca`,
+  ],
+  [/timeout|timed out|stale/i, (broker) => `${broker} does not answer`],
+]
+
+function sentenceOf(error: unknown, place: Place): string {
+  const cause = error instanceof Error ? error.cause : undefined
+  const said = `${messageOf(error)} ${cause === undefined ? '' : messageOf(cause)}`.trim()
+  const known = error instanceof errors.NoRespondersError ? 'no responders' : said
+  const sentence = sentences.find(([pattern]) => pattern.test(known))?.[1]
+  return sentence?.(named(place), place) ?? `${named(place)}: ${said}`
+}
+
+function ended(place: Place): string {
+  return `the connection to ${named(place)} has ended: it was closed, or the broker does not answer any more`
+}
+
+function named({ servers }: Place): string {
+  return `the broker ${servers.join(', ')}`
+}

@@ -1,0 +1,57 @@
+// The lab of many benches, as this bench sees it.
+
+import * as v from 'valibot'
+import { LabError } from '../errors.ts'
+import type { Fleet } from '../fleet/fleet.ts'
+import { json, type Route, routesOf } from './contract.ts'
+
+const route = routesOf<{ fleet: Fleet | undefined }>()
+
+const Link = v.strictObject({
+  lab: v.string(),
+  name: v.pipe(v.string(), v.description('The name of this bench in the lab')),
+  servers: v.array(v.string()),
+  state: v.pipe(
+    v.picklist(['connected', 'away', 'foreign']),
+    v.description('`foreign`: another box has the name of this bench, so nothing is sent'),
+  ),
+  failure: v.pipe(v.nullable(v.string()), v.description('One sentence about what is wrong; null where nothing is')),
+  epoch: v.pipe(v.string(), v.description('Names the history of the event log; sequence numbers are counted in it')),
+  machine: v.pipe(v.string(), v.description('The machine id of this computer')),
+  waiting: v.pipe(v.nullable(v.number()), v.description('Events that were not sent yet; null before the broker has said how far it is')),
+  lag_s: v.pipe(v.number(), v.description('How long the oldest of them has been waiting'), v.metadata({ unit: 's' })),
+  sent: v.pipe(v.number(), v.description('Events that were sent since the service began')),
+  lost: v.pipe(v.number(), v.description('Events that were removed or lost here before they could be sent, since the service began')),
+})
+
+export const fleetRoutes: Route<{ fleet: Fleet | undefined }>[] = [
+  route({
+    method: 'GET',
+    path: '/api/lab',
+    operation_id: 'getLab',
+    tag: 'system',
+    summary: 'Show how this bench is connected to its lab',
+    scope: 'read',
+    success: {
+      status: 200,
+      description: '`link` is null where the configuration has no `fleet`',
+      schema: v.strictObject({ link: v.nullable(Link) }),
+    },
+    errors: [],
+    handle: ({ lab: { fleet } }) => json({ link: fleet?.status() ?? null }),
+  }),
+  route({
+    method: 'POST',
+    path: '/api/lab/epoch',
+    operation_id: 'drawEpoch',
+    tag: 'system',
+    summary: 'Go on under the name of this bench after another box has sent events under it; draws a new epoch',
+    scope: 'admin',
+    success: { status: 200, description: 'The connection with the new epoch', schema: v.strictObject({ link: Link }) },
+    errors: [409, 503],
+    async handle({ lab: { fleet } }) {
+      if (!fleet) throw new LabError('conflict', 'this bench belongs to no lab: its configuration has no "fleet"')
+      return json({ link: await fleet.newEpoch() })
+    },
+  }),
+]

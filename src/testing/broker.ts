@@ -1,0 +1,164 @@
+// For tests: a real NATS server on a port of this computer, which can be killed, started again and put back to an older copy of its store.
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { eventStream } from '../fleet/outbox.ts'
+import { connectTo, type Stored } from '../fleet/wire.ts'
+
+export type TestBroker = {
+  url: string
+  port: number
+  /** Kills it as a power cut of its process would. */
+  kill(): Promise<void>
+  start(): Promise<void>
+  /** Stops it from answering, without closing any connection, and lets it go on. */
+  pause(): void
+  resume(): void
+  /** Reads its configuration again. */
+  reload(config: string): void
+  /** Copies the store, and puts the copy back; the server must be down. */
+  copyStore(): void
+  putStoreBack(): void
+  /** Every message of the event stream. */
+  messages(): Promise<Stored[]>
+}
+
+type Lifetime = { teardown(call: () => unknown): void }
+
+/** Starts a broker that has the event stream. `config` is more of its configuration file. */
+export async function testBroker(t: Lifetime, { config = '', isSetUp = true } = {}): Promise<TestBroker> {
+  const folder = mkdtempSync(join(tmpdir(), 'broker-'))
+  const port = await freePort()
+  const written = (more: string) =>
+    writeFileSync(`${folder}/nats.conf`, `listen: "127.0.0.1:${port}"\njetstream { store_dir: "${folder}/store" }\n${more}\n`)
+  written(config)
+  let child: ChildProcess | undefined
+  const url = `nats://127.0.0.1:${port}`
+  const isRunning = () => child !== undefined && child.exitCode === null && child.signalCode === null
+  const kill = async () => {
+    if (!child || !isRunning()) return
+    const ended = once(child, 'exit')
+    child.kill('SIGKILL')
+    await ended
+  }
+  const start = async () => {
+    if (isRunning()) return
+    child = spawn('nats-server', ['-c', `${folder}/nats.conf`], { stdio: 'ignore' })
+    await listening(port)
+  }
+  t.teardown(async () => {
+    await kill()
+    rmSync(folder, { recursive: true, force: true })
+  })
+  await start()
+  if (isSetUp) await setUp(url)
+  return {
+    url,
+    port,
+    kill,
+    start,
+    pause: () => child?.kill('SIGSTOP'),
+    resume: () => child?.kill('SIGCONT'),
+    reload(more) {
+      written(more)
+      child?.kill('SIGHUP')
+    },
+    copyStore: () => cpSync(`${folder}/store`, `${folder}/copy`, { recursive: true }),
+    putStoreBack() {
+      rmSync(`${folder}/store`, { recursive: true })
+      cpSync(`${folder}/copy`, `${folder}/store`, { recursive: true })
+    },
+    messages: () => messagesAt(url),
+  }
+}
+
+/** JetStream takes a moment longer than the port. */
+async function setUp(url: string): Promise<void> {
+  for (let tries = 0; ; tries++) {
+    const link = await connectTo({ servers: [url], name: 'setup' })
+    try {
+      return await link.makeStream(eventStream, ['bd.*.evt.*'])
+    } catch (error) {
+      if (tries >= 50) throw error
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    } finally {
+      link.close()
+    }
+  }
+}
+
+async function messagesAt(url: string): Promise<Stored[]> {
+  const link = await connectTo({ servers: [url], name: 'reader' })
+  try {
+    const found: Stored[] = []
+    const newest = await link.newest(eventStream)
+    if (newest > 0) {
+      for await (const message of link.messages(eventStream, 1)) {
+        found.push(message)
+        if (message.seq >= newest) break
+      }
+    }
+    return found
+  } finally {
+    link.close()
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+async function listening(port: number): Promise<void> {
+  for (;;) {
+    const socket = connect(port, '127.0.0.1')
+    const isThere = await new Promise<boolean>((resolve) => socket.once('connect', () => resolve(true)).once('error', () => resolve(false)))
+    socket.destroy()
+    if (isThere) return
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+}
+
+/** A TCP proxy that can stop passing bytes on while its connections stay open. */
+export async function halfOpenProxy(t: Lifetime, to: number) {
+  const sockets = new Set<Socket>()
+  let isOpen = true
+  const server = createServer((from) => {
+    const other = connect(to, '127.0.0.1')
+    for (const [one, two] of [
+      [from, other],
+      [other, from],
+    ] as const) {
+      sockets.add(one)
+      one.on('data', (bytes) => isOpen && two.write(bytes))
+      one.on('error', () => two.destroy())
+      one.on('close', () => two.destroy())
+    }
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `nats://127.0.0.1:${port}`,
+    /** Bytes are swallowed from here on. */
+    swallow() {
+      isOpen = false
+    },
+    /** New connections work again; the old ones are cut. */
+    mend() {
+      isOpen = true
+      for (const socket of sockets) socket.destroy()
+    },
+  }
+}
