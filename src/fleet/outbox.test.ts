@@ -1,13 +1,12 @@
 // The outbox against a real NATS server: whatever happens to the server, the network or the bench, the stream has each event once, in order.
 
 import { cpSync } from 'node:fs'
-import { test } from 'tap'
-import { halfOpenProxy, testBroker } from '../testing/broker.ts'
+import { halfOpenProxy, testBroker, withBroker } from '../testing/broker.ts'
 import { emitMany, upTo } from '../testing/events.ts'
 import { countedIn, fleetBench, linesOf, sentAll, until } from '../testing/fleet.ts'
 import { headerNames } from './history.ts'
 
-test('events reach the stream in batches, with what a reader needs to tell them apart', async (t) => {
+withBroker('events reach the stream in batches, with what a reader needs to tell them apart', async (t) => {
   const broker = await testBroker(t)
   const bench = await fleetBench(t, t.testdir({}), broker.url)
   emitMany(bench.hub, 1000)
@@ -26,7 +25,7 @@ test('events reach the stream in batches, with what a reader needs to tell them 
   for (const { payload } of messages) t.ok(payload.length <= 65_536 && new TextDecoder().decode(payload).split('\n').length <= 201)
 })
 
-test('the broker is killed three times during a flood: nothing is lost, doubled or out of order', async (t) => {
+withBroker('the broker is killed three times during a flood: nothing is lost, doubled or out of order', async (t) => {
   const broker = await testBroker(t)
   const bench = await fleetBench(t, t.testdir({}), broker.url)
   for (let round = 0; round < 4; round++) {
@@ -41,7 +40,7 @@ test('the broker is killed three times during a flood: nothing is lost, doubled 
   t.same(countedIn(await broker.messages()), upTo(10_000))
 })
 
-test('a store that is put back to an older copy gets again what it lost', async (t) => {
+withBroker('a store that is put back to an older copy gets again what it lost', async (t) => {
   const broker = await testBroker(t)
   const bench = await fleetBench(t, t.testdir({}), broker.url)
   emitMany(bench.hub, 300)
@@ -59,7 +58,7 @@ test('a store that is put back to an older copy gets again what it lost', async 
   t.same(countedIn(await broker.messages()), upTo(601))
 })
 
-test('a broker that was never there is told once, and events wait for it, also over restarts of the bench', async (t) => {
+withBroker('a broker that was never there is told once, and events wait for it, also over restarts of the bench', async (t) => {
   const broker = await testBroker(t)
   await broker.kill()
   const folder = t.testdir({})
@@ -81,7 +80,7 @@ test('a broker that was never there is told once, and events wait for it, also o
   t.same(countedIn(await broker.messages()), upTo(1000))
 })
 
-test('a half-open connection is given up, and what was under way is sent once', async (t) => {
+withBroker('a half-open connection is given up, and what was under way is sent once', async (t) => {
   const broker = await testBroker(t)
   const proxy = await halfOpenProxy(t, broker.port)
   const bench = await fleetBench(t, t.testdir({}), proxy.url)
@@ -96,7 +95,7 @@ test('a half-open connection is given up, and what was under way is sent once', 
   t.same(countedIn(await broker.messages()), upTo(200))
 })
 
-test('a broker that stands still for a while delays nothing but its own messages', async (t) => {
+withBroker('a broker that stands still for a while delays nothing but its own messages', async (t) => {
   const broker = await testBroker(t)
   const bench = await fleetBench(t, t.testdir({}), broker.url)
   emitMany(bench.hub, 100)
@@ -111,7 +110,7 @@ test('a broker that stands still for a while delays nothing but its own messages
   t.same(countedIn(await broker.messages()), upTo(1100))
 })
 
-test('a large event is a batch of its own, and one that the broker does not take is told by its size', async (t) => {
+withBroker('a large event is a batch of its own, and one that the broker does not take is told by its size', async (t) => {
   const broker = await testBroker(t, { config: 'max_payload: 200000' })
   const { hub, ...bench } = await fleetBench(t, t.testdir({}), broker.url)
   const sizes = [10, 100_000, 20, 300_000, 30]
@@ -129,7 +128,7 @@ test('a large event is a batch of its own, and one that the broker does not take
   t.notOk('event' in lines[3]!)
 })
 
-test('removing an execution sends a tombstone; the removed line at which the broker stands is still known', async (t) => {
+withBroker('removing an execution sends a tombstone; the removed line at which the broker stands is still known', async (t) => {
   const broker = await testBroker(t)
   const folder = t.testdir({})
   const bench = await fleetBench(t, folder, broker.url)
@@ -156,7 +155,7 @@ test('removing an execution sends a tombstone; the removed line at which the bro
   t.equal(stood.lost, 0)
 })
 
-test('events that were removed before they could be sent are counted, and an incident tells of them', async (t) => {
+withBroker('events that were removed before they could be sent are counted, and an incident tells of them', async (t) => {
   const broker = await testBroker(t)
   const bench = await fleetBench(t, t.testdir({}), broker.url)
   emitMany(bench.hub, 10, 'run-1')
@@ -174,7 +173,7 @@ test('events that were removed before they could be sent are counted, and an inc
   t.match(bench.hub.incidents.list()[0], { category: 'STORAGE', message: /^25 events never reached the lab/ })
 })
 
-test('a cloned folder sends nothing where the other has gone on, and names both machines until a person draws an epoch', async (t) => {
+withBroker('a cloned folder sends nothing where the other has gone on, and names both machines until a person draws an epoch', async (t) => {
   const broker = await testBroker(t)
   const folder = t.testdir({ first: {}, clone: {} })
   const first = await fleetBench(t, `${folder}/first`, broker.url, { machine: 'machine-a' })
@@ -202,7 +201,7 @@ test('a cloned folder sends nothing where the other has gone on, and names both 
   t.match(again.fleet.status().failure, /they are of machine machine-b/)
 })
 
-test('another box with the name of a bench sends nothing; the same box with a new data folder goes on in a new epoch', async (t) => {
+withBroker('another box with the name of a bench sends nothing; the same box with a new data folder goes on in a new epoch', async (t) => {
   const broker = await testBroker(t)
   const folder = t.testdir({ first: {}, other: {}, new: {} })
   const first = await fleetBench(t, `${folder}/first`, broker.url, { machine: 'machine-a' })
@@ -224,7 +223,7 @@ test('another box with the name of a bench sends nothing; the same box with a ne
   t.equal(new Set(lines.map(({ epoch }) => epoch)).size, 2)
 })
 
-test('events that a crash took from the bench after they were sent stay, and the bench goes on behind them', async (t) => {
+withBroker('events that a crash took from the bench after they were sent stay, and the bench goes on behind them', async (t) => {
   const broker = await testBroker(t)
   const folder = t.testdir({ bench: {}, before: {} })
   const bench = await fleetBench(t, `${folder}/bench`, broker.url)
@@ -242,7 +241,7 @@ test('events that a crash took from the bench after they were sent stay, and the
   t.same(after.fleet.status().lost, 0)
 })
 
-test('credentials that are refused are named, and work again without a restart', async (t) => {
+withBroker('credentials that are refused are named, and work again without a restart', async (t) => {
   const user = (name: string, password: string) => `authorization { users: [ { user: ${name}, password: ${password} } ] }`
   const broker = await testBroker(t)
   const bench = await fleetBench(t, t.testdir({}), broker.url)
@@ -256,7 +255,7 @@ test('credentials that are refused are named, and work again without a restart',
   t.same(countedIn(await broker.messages()), upTo(20))
 })
 
-test('the stop of a bench does not wait for a broker that is away or stands still', async (t) => {
+withBroker('the stop of a bench does not wait for a broker that is away or stands still', async (t) => {
   const broker = await testBroker(t)
   const bench = await fleetBench(t, t.testdir({}), broker.url)
   emitMany(bench.hub, 10)
