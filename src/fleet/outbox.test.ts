@@ -173,7 +173,7 @@ withBroker('events that were removed before they could be sent are counted, and 
   t.match(bench.hub.incidents.list()[0], { category: 'STORAGE', message: /^25 events never reached the lab/ })
 })
 
-withBroker('a cloned folder sends nothing where the other has gone on, and names both machines until a person draws an epoch', async (t) => {
+withBroker('a cloned folder sends nothing where the other has gone on, and names both machines until a person decides', async (t) => {
   const broker = await testBroker(t)
   const folder = t.testdir({ first: {}, clone: {} })
   const first = await fleetBench(t, `${folder}/first`, broker.url, { machine: 'machine-a' })
