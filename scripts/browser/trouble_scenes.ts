@@ -123,6 +123,21 @@ export const troubleChecks: Record<string, Check> = {
     }
   },
 
+  async 'a bench without devices says what to type, on every size of screen'(bench) {
+    for (const [width, height] of [
+      [800, 480],
+      [390, 844],
+    ] as const) {
+      const none = [['service', 'system', { status: 'ok', version: '0', uptime_s: 1, reasons: [] }]]
+      const page = await bench.open('/', { width, height, prepare: (page) => streams(page, none) })
+      const steps = page.getByRole('region', { name: 'First steps' })
+      await steps.getByText('No device is configured yet').waitFor()
+      await steps.getByText(/^(sudo|npx) benchd init$/).waitFor()
+      assert.ok(Number(await page.evaluate('document.documentElement.scrollWidth')) <= width)
+      await page.context().close()
+    }
+  },
+
   async 'degraded health, as with a full disk or a clock that jumped, is told on System in words'(bench) {
     const page = await bench.open('/#/system', { prepare: (page) => streams(page, tooMuch()) })
     await page.getByText('degraded: disk, storage, clock').waitFor()

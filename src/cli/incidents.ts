@@ -24,7 +24,7 @@ const incidentsList = shows({
     return `/api/incidents?${new URLSearchParams({ limit, ...(execution_id && { execution_id }), ...(options.new && { acknowledged: 'false' }) })}`
   },
   text: ({ incidents }: { incidents: Incident[] }) => table(['ID', 'WHEN', 'SEVERITY', 'CATEGORY', 'SEEN BY', 'WHAT'], incidents.map(row)),
-  also: ({ incidents }, { options }) => noteNone(incidents, options.new ? 'every incident is acknowledged' : 'there is no such incident'),
+  also: ({ incidents }, { options }) => noteNone(incidents, options.new ? 'every incident is acknowledged' : 'there is no incident'),
 })
 
 const incidentsShow = shows({

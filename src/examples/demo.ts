@@ -56,7 +56,7 @@ benchd ${version}  DEMO: every device is simulated, nothing moves. ${config.time
 
 Three things to try:
 
-1. Watch a run: open the page and choose Runs, New run, ${workflow.name}, Start.
+1. Watch a run: open the page and choose Runs, New run, ${workflow.name}, Start run.
 2. Ask in advance how long the run takes, and who does what when. Type in a second terminal:
 
   export BENCHD_URL=${url} BENCHD_API_KEY=${api_key}

@@ -85,6 +85,7 @@ const teachpointScenes: readonly Scene[] = [
   none('teachpoints list shaker-1', /shaker-1 has no teachpoint; to make one: benchd teachpoints set shaker-1 /),
   said('teachpoints list arm-1', /^NAME .*\n[\s\S]*pad_1 +cartesian/),
   said('teachpoints get arm-1 pad_1', /x 120 /),
+  refused('teachpoints set arm-1 pad_9 --x 1', 2, /^benchd: --y is missing/),
   said('teachpoints set arm-1 pad_9 --x 1 --y 2 --z 3 --yaw 0 --pitch 0 --roll 0', /^pad_9 is new: x 1 /),
   said('teachpoints set arm-1 pad_9 --x 2', /^pad_9 is changed: x 2 /),
   said('teachpoints history arm-1 pad_9', /^VERSION .*\n\w{8} +\S+Z +\S+ +x 2 .*\n(?<first>\w{8}) +\S+Z +\S+ +x 1 /),

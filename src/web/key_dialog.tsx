@@ -1,6 +1,6 @@
 // The dialog for the key of this browser, the same on the page of the bench and on that of the API: a form without a framework.
 
-import { benchd } from './command_here.tsx'
+import { benchd, init } from './command_here.tsx'
 
 export type KeyDialog = {
   /** Why a key is asked for. */
@@ -29,7 +29,7 @@ export function keyDialog({ why, connect }: KeyDialog): HTMLFormElement {
       'The key is kept in this browser. Make one at the bench: ',
       made('code', { textContent: `${benchd} key create --name browser --scope operate` }),
       '. On a new bench ',
-      made('code', { textContent: 'sudo benchd init' }),
+      made('code', { textContent: init }),
       ' makes the first key.',
     ]),
   ])

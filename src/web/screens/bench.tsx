@@ -4,8 +4,9 @@ import { type Signal, signal, useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect } from 'preact/hooks'
 import type { Capabilities, DeviceInfo, GetDeviceWireResponse } from '../../clients/ts/benchd.ts'
+import { init } from '../command_here.tsx'
 import { bodyOf, fieldsOf, titled } from '../forms.ts'
-import { Act, Empty, Form } from '../parts.tsx'
+import { Act, Form } from '../parts.tsx'
 import { Temperature } from '../sparkline.tsx'
 import { ask, bench, ends, ifState, isAllSimulated, isSilent, now, scope, state, ticks } from '../store.tsx'
 import { clockTime, deviceWords, duration, onPage, sentence } from '../words.ts'
@@ -21,10 +22,16 @@ export function BenchScreen() {
   const all = Object.values(state.value.device)
   if (all.length === 0)
     return (
-      <Empty>
-        No device is configured. Plug the instruments in, and type on the computer of the bench: <code>sudo benchd init</code>. It asks what
-        is on each port and writes the configuration. This page then shows the devices.
-      </Empty>
+      <section class="first-steps" aria-label="First steps">
+        <h2>No device is configured yet</h2>
+        <ol>
+          <li>Plug the instruments into the computer of the bench.</li>
+          <li>
+            Type there: <code>{init}</code> It asks what is on each port, and writes the configuration.
+          </li>
+          <li>Come back to this page: it shows the devices.</li>
+        </ol>
+      </section>
     )
   return (
     <section class="cards" aria-label="Devices">
