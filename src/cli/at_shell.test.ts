@@ -15,7 +15,7 @@ test('routes become commands, and paths below them stay', async (t) => {
       'see /events?execution_id=x and /api/threads/00587302-845d-4722-ae43-d8ec9b9c54b4',
       'see /events?execution_id=x and /api/threads/00587302-845d-4722-ae43-d8ec9b9c54b4',
     ],
-    ['the body: coords.yaw is missing', 'coords.yaw is missing'],
+    ['the body: coords.yaw is missing', '--yaw is missing'],
     [
       'topology a is loaded; unload it first, or load b with force',
       'topology a is loaded; benchd topology unload, or benchd topology load b --force',

@@ -25,9 +25,9 @@ const typed: readonly (readonly [RegExp, string])[] = [
   // An id is shortened to what every command accepts. In a path of the API it stays whole.
   [new RegExp(`(?<![/\\w-])${id}(?![\\w-])`, 'g'), '$1'],
   [/^the query: (\w+): it\b/, '--$1'],
-  [/^coords\.(\w+) is missing/, '--$1 is missing'],
   // The body that a command sends was typed as operands and options.
   [/^the body(: |\.)/, ''],
+  [/^coords\.(\w+) is missing/, '--$1 is missing'],
 ]
 
 export function atShell(sentence: string): string {
