@@ -172,3 +172,17 @@ test('a route that waits for a held thread holds up no other route', async (t) =
   const { missed } = await leaveAlone(12575)
   t.same(missed, [])
 })
+
+const madeRoom = {
+  6641: 'labware that stands where other labware could be parked takes a device that it can have',
+  9522: 'labware that was to be parked and cannot get there is parked elsewhere',
+  9561: 'so is labware whose way leads through a bridge on which a held thread stands',
+  10123: 'labware that waits behind a held transporter is parked out of the way',
+}
+
+for (const [seed, what] of Object.entries(madeRoom)) {
+  test(`where a held thread stands, ${what}`, async (t) => {
+    const { missed } = await leaveAlone(Number(seed))
+    t.same(missed, [])
+  })
+}

@@ -129,6 +129,7 @@ export const threadTransitions: Transitions<ThreadStatus> = {
   AWAITING_MOVE_RESERVATION: {
     ...anyTime,
     AWAITING_CO_THREADS: 'work arrived before it was parked',
+    AWAITING_EVENT: 'it cannot get to where it was to be parked',
     AWAITING_MOVE_TARGET_AVAILABILITY: 'the way is ours',
   },
   AWAITING_MOVE_TARGET_AVAILABILITY: { ...anyTime, MOVING: 'the place is free' },

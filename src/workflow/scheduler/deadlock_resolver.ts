@@ -3,7 +3,7 @@
 import { SmallSet } from '../../kit/small_set.ts'
 import { isFree } from './deadlock_avoidance.ts'
 import type { Ticket } from './model.ts'
-import { type Claimant, DeviceSites, type Placement, type Resource, type Zone } from './model.ts'
+import { type Claimant, DeviceSites, type Placement, type Resource, type RouteGrant, type Zone } from './model.ts'
 import type { Occupancy } from './occupancy.ts'
 import { Parking } from './parking.ts'
 import { compare, type Ranked } from './ranked_queue.ts'
@@ -39,20 +39,33 @@ export class DeadlockResolver {
       requests,
       routeGrants,
       reservations,
+      isHeld,
       onDeadlock,
-    }: { requests: RequestQueue; routeGrants: RouteGrants; reservations: Reservations; onDeadlock: OnDeadlock | undefined },
+    }: {
+      requests: RequestQueue
+      routeGrants: RouteGrants
+      reservations: Reservations
+      isHeld: (claimant: Claimant) => boolean
+      onDeadlock: OnDeadlock | undefined
+    },
   ) {
     this.#occupancy = occupancy
     this.#requests = requests
     this.#reservations = reservations
-    this.#waitForGraph = new WaitForGraph(occupancy, { routeGrants, reservations })
-    this.#parking = new Parking(occupancy, requests)
+    this.#waitForGraph = new WaitForGraph(occupancy, { routeGrants, reservations, isHeld })
+    this.#parking = new Parking(occupancy, { requests, routeGrants })
     this.#onDeadlock = onDeadlock
   }
 
   /** Marks a claimant that began to wait, or waits for others than before: a new deadlock contains it. */
   suspect(claimant: Claimant): void {
     this.#suspects.add(claimant)
+  }
+
+  /** Marks the claimant of a route that waits, and has its labware parked elsewhere where a held thread cuts off the way. */
+  suspectOnWay(routeGrant: RouteGrant): void {
+    this.suspect(routeGrant.claimant)
+    this.#parking.divert(routeGrant)
   }
 
   /** Marks all claimants: one may have become part of a deadlock without waiting for anything new. */
@@ -152,7 +165,7 @@ export class DeadlockResolver {
       if (isChanged) return true
       this.#stuck.set(claimant, members)
       // A held thread may be held for hours: claimants that wait for its deadlock are stuck too, and may be in the way of others.
-      if (hasSpread || !hasHeld(members)) continue
+      if (hasSpread || !this.#hasHeld(members)) continue
       hasSpread = true
       for (const other of this.#waitForGraph.locked(this.#waitForGraph.holders(), doubting))
         if (!members.has(other)) this.#deadlocked.add(other)
@@ -197,7 +210,7 @@ export class DeadlockResolver {
   /** Selects the victim: its leaving lets another go on, it was parked least, has the shortest way and the youngest request. Members of a cycle come first. */
   #victimOf(members: ReadonlySet<Claimant>): Ticket | undefined {
     let best: { ticket: Ticket; cost: readonly number[] } | undefined
-    const isOneHeld = hasHeld(members)
+    const isOneHeld = this.#hasHeld(members)
     for (const { ticket, placement, claimant } of restingIn(members)) {
       const helps = this.#parking.canPark(ticket) ? this.#helps(claimant, placement, members) : 0
       const isInRing = ticket.isIdle || this.#waitForGraph.ringOf(claimant, members) !== undefined
@@ -239,11 +252,12 @@ export class DeadlockResolver {
   /** Grants an unsafe request: where nothing else moves that is better than nothing. */
   #grantOneOf(members: ReadonlySet<Claimant>): boolean {
     let best: Ticket | undefined
-    const isLocked = hasHeld(members) ? this.#waitForGraph.locked(members, { ...doubting, held: false }) : members
+    const isLocked = this.#hasHeld(members) ? this.#waitForGraph.locked(members, { ...doubting, held: false }) : members
     for (const claimant of members) {
       const { ticket, placement } = claimant
       // A claimant that only a held thread blocks could trap that thread: it is granted only if another can go on then.
-      if (!isLocked.has(claimant) && !(placement && this.#helps(claimant, placement, members) === 2)) continue
+      const makesRoom = placement && (this.#helps(claimant, placement, members) === 2 || this.#isRoomFor(placement.zone))
+      if (!isLocked.has(claimant) && !makesRoom) continue
       if (!ticket || ticket.unsafe < 0 || ticket.resources[ticket.unsafe]!.isClosedTo(ticket.claimant, ticket.inputs)) continue
       if (
         !best ||
@@ -254,6 +268,16 @@ export class DeadlockResolver {
     }
     if (best) this.#requests.grant(best, best.unsafe)
     return best !== undefined || this.#grantBarred(members)
+  }
+
+  /** Whether labware of a deadlock that only lacks a parking position could be parked there. */
+  #isRoomFor(zone: Zone): boolean {
+    if (!zone.isParking) return false
+    for (const members of this.#stuck.values())
+      for (const { ticket, placement } of restingIn(members))
+        if (placement.zone !== zone && this.#parking.canPark(ticket) && this.#parking.parkingNear(placement.position).includes(zone))
+          return true
+    return false
   }
 
   /** Grants a request against a reservation: late is better than never. */
@@ -311,6 +335,11 @@ export class DeadlockResolver {
     return undefined
   }
 
+  #hasHeld(members: ReadonlySet<Claimant>): boolean {
+    for (const member of members) if (this.#waitForGraph.isHeld(member)) return true
+    return false
+  }
+
   #reason(ticket: Ticket): string {
     const [obstacle] = this.#requests.explain(ticket)
     if (!obstacle || obstacle.reason === 'unreachable') return `there is no way to ${namesOf(ticket)} from where the labware stands`
@@ -329,11 +358,6 @@ function* wanting({ wanted, device, passers }: Zone): Generator<Ranked & { claim
 
 function isWanted({ wanted, device, passers }: Zone): boolean {
   return wanted.size > 0 || passers.size > 0 || (device !== null && device.wanted.size > 0)
-}
-
-function hasHeld(members: ReadonlySet<Claimant>): boolean {
-  for (const { isHeld } of members) if (isHeld) return true
-  return false
 }
 
 function isLess(a: readonly number[], b: readonly number[]): boolean {

@@ -261,6 +261,8 @@ export class RouteGrant implements Ranked {
   readonly to: string
   readonly target: Zone
   readonly granted: (route: readonly Hop[]) => void
+  /** Called when its labware is to be parked elsewhere, as a held thread cuts off the way. Absent unless it goes to be parked. */
+  readonly divert: (() => void) | undefined
   /** Labware that stands in a corridor goes before all others, since they wait for it. */
   readonly priority: number
   readonly sequence: number
@@ -274,7 +276,14 @@ export class RouteGrant implements Ranked {
   passages: readonly Zone[] = []
 
   constructor(
-    order: { placement: Placement; claimant: Claimant; to: string; target: Zone; granted(route: readonly Hop[]): void } & Ranked,
+    order: {
+      placement: Placement
+      claimant: Claimant
+      to: string
+      target: Zone
+      granted(route: readonly Hop[]): void
+      divert?: (() => void) | undefined
+    } & Ranked,
     calls: { withdraw(routeGrant: RouteGrant): void; explain(routeGrant: RouteGrant): Obstacle[] },
   ) {
     this.claimant = order.claimant
@@ -282,6 +291,7 @@ export class RouteGrant implements Ranked {
     this.to = order.to
     this.target = order.target
     this.granted = order.granted
+    this.divert = order.divert
     this.priority = order.priority
     this.sequence = order.sequence
     this.withdraw = () => calls.withdraw(this)

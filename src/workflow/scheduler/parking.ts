@@ -1,9 +1,10 @@
 // Which labware may be parked, and where: positions that take labware out of the way for a while.
 
 import { isFree } from './deadlock_avoidance.ts'
-import type { Claimant, Ticket, Zone } from './model.ts'
+import type { Claimant, RouteGrant, Ticket, Zone } from './model.ts'
 import type { Occupancy } from './occupancy.ts'
 import type { RequestQueue } from './request_queue.ts'
+import type { RouteGrants } from './route_grants.ts'
 
 /** A labware that was parked more often than this goes around in circles. */
 const parksOfOne = 3
@@ -11,12 +12,14 @@ const parksOfOne = 3
 export class Parking {
   readonly #occupancy: Occupancy
   readonly #requests: RequestQueue
+  readonly #routeGrants: RouteGrants
   /** The parking positions that can be reached from a position, the nearest first. */
   readonly #parkingFrom = new Map<string, readonly Zone[]>()
 
-  constructor(occupancy: Occupancy, requests: RequestQueue) {
+  constructor(occupancy: Occupancy, { requests, routeGrants }: { requests: RequestQueue; routeGrants: RouteGrants }) {
     this.#occupancy = occupancy
     this.#requests = requests
+    this.#routeGrants = routeGrants
   }
 
   /** Whether the labware may be parked. Nobody reaches into a device that another thread holds, since it may be at work. */
@@ -33,12 +36,21 @@ export class Parking {
     return parkingZone !== undefined
   }
 
-  /** The nearest free parking position. One where labware is handed over counts only if there is a way around it. */
+  /** The nearest free parking position to which no held thread cuts off the way. One where labware is handed over counts only if there is a way around it. */
   nearestPad({ placement }: Claimant): Zone | undefined {
     if (!placement) return undefined
     return this.parkingNear(placement.position).find(
-      (parkingZone) => isFree(parkingZone) && !(parkingZone.isHandOver && this.#isNeeded(parkingZone)),
+      (parkingZone) =>
+        isFree(parkingZone) &&
+        !(parkingZone.isHandOver && this.#isNeeded(parkingZone)) &&
+        !this.#routeGrants.isCutOff(placement, parkingZone.positions[0]!.name),
     )
+  }
+
+  /** Has labware on its way to be parked take another position where a held thread cuts off the way, if there is one. */
+  divert({ claimant, placement, target, to, divert }: RouteGrant): void {
+    if (!divert || claimant.parking !== target || !this.#routeGrants.isCutOff(placement, to)) return
+    if (this.nearestPad(claimant)) divert()
   }
 
   /** Parking positions by distance, free or not. */

@@ -24,7 +24,12 @@ export class RouteGrants {
   }
 
   /** Requests the route to a position that is reserved for the claimant. Threads that are `isPressed` for time go before others. */
-  add(claimant: Claimant, labware_id: string, to: string, granted: (route: readonly Hop[]) => void, isPressed = false): RouteGrant {
+  add(
+    claimant: Claimant,
+    labware_id: string,
+    to: string,
+    { isPressed = false, ...calls }: { granted(route: readonly Hop[]): void; divert?: (() => void) | undefined; isPressed?: boolean },
+  ): RouteGrant {
     const { graph } = this.#occupancy
     const placement = this.#occupancy.placement(labware_id)
     const target = this.#occupancy.zone(to)
@@ -40,13 +45,21 @@ export class RouteGrants {
     if (!route) throw new LabError('not_found', `there is no way from ${placement.position} to ${to}`)
     this.endOf(placement)
     const priority = graph.isHandOver(placement.position) ? 2 : isPressed ? 1 : 0
-    const routeGrant = new RouteGrant({ claimant, placement, to, target, granted, priority, sequence: this.#count++ }, this.#calls)
+    const routeGrant = new RouteGrant({ claimant, placement, to, target, ...calls, priority, sequence: this.#count++ }, this.#calls)
     claimant.routeGrants.add(routeGrant)
     // It may close a cycle of threads that wait for each other.
     this.#occupancy.version++
     this.#lead(routeGrant, route)
     this.#refresh(routeGrant)
     return routeGrant
+  }
+
+  /** Whether held threads cut off every way of the labware to the position. */
+  isCutOff({ position, claimant }: Placement, to: string): boolean {
+    const isClosed = (name: string) => this.#isHeldUpAt(this.#occupancy.zone(name), claimant)
+    const { graph } = this.#occupancy
+    const passages = graph.route(position, to)?.slice(0, -1) ?? []
+    return passages.some((hop) => isClosed(hop.to)) && graph.detour(position, to, isClosed) === undefined
   }
 
   /** Looks again at all requests: somebody is held, or waits for a transporter of somebody who is. */
@@ -73,7 +86,7 @@ export class RouteGrants {
   }
 
   /** Grants and returns the next route that is open. Calls `waits` with each request whose route is not. */
-  next(tickets: (routeGrant: RouteGrant) => void): RouteGrant | undefined {
+  next(waits: (routeGrant: RouteGrant) => void): RouteGrant | undefined {
     const { opened } = this.#occupancy
     for (let zone = opened.shift(); zone; zone = opened.shift()) {
       for (const routeGrant of zone.passers) this.#refresh(routeGrant)
@@ -83,7 +96,7 @@ export class RouteGrants {
       routeGrant.isFresh = false
       if (routeGrant.state !== 'waiting') continue
       if (this.#attempt(routeGrant)) return routeGrant
-      tickets(routeGrant)
+      waits(routeGrant)
     }
     return undefined
   }
@@ -188,9 +201,11 @@ export class RouteGrants {
 
   /** Whether labware rests there, or the zone is kept for labware under way that is held. */
   #isBlocked(zone: Zone, routeGrant: RouteGrant): boolean {
-    if (restsFor(zone, routeGrant)) return true
-    const { placement, reservedFor } = zone
-    return [placement?.claimant, reservedFor].some((other) => other && other !== routeGrant.claimant && this.#isHeldUp(other))
+    return restsFor(zone, routeGrant) || this.#isHeldUpAt(zone, routeGrant.claimant)
+  }
+
+  #isHeldUpAt({ placement, reservedFor }: Zone, claimant: Claimant | null): boolean {
+    return [placement?.claimant, reservedFor].some((other) => other && other !== claimant && this.#isHeldUp(other))
   }
 }
 

@@ -55,6 +55,7 @@ export class Scheduler {
       requests: this.#requests,
       routeGrants: this.#routeGrants,
       reservations: this.#reservations,
+      isHeld: (claimant) => this.#isHeld(claimant),
       onDeadlock,
     })
   }
@@ -354,29 +355,41 @@ export class Scheduler {
   }
 
   /** Whether labware of the claimant that has a route stands all the same: somebody has to come first, or a device to end its work. */
-  #isHeldUp(claimant: Claimant, seen: readonly Claimant[] = []): boolean {
-    if (claimant.isHeld || this.#access.isKeptOut(claimant)) return true
+  #isHeldUp(claimant: Claimant): boolean {
+    return this.#isStopped(claimant, (one) => one.isHeld || this.#access.isKeptOut(one))
+  }
+
+  /** Whether it does not move before a person comes: it is held, or waits for a transporter that a held thread has. */
+  #isHeld(claimant: Claimant): boolean {
+    return this.#isStopped(claimant, ({ isHeld }) => isHeld)
+  }
+
+  /** Whether the claimant stands, or waits for the transporter of one that does, and so on. */
+  #isStopped(claimant: Claimant, stands: (claimant: Claimant) => boolean, seen: readonly Claimant[] = []): boolean {
+    if (stands(claimant)) return true
     if (seen.includes(claimant)) return false
-    for (const thread_id of this.#transporterQueue.awaited(claimant.thread_id)) {
+    return this.#transporterQueue.waitsFor(claimant.thread_id, (thread_id) => {
       const holder = this.#occupancy.claimants.get(thread_id)
-      if (holder && this.#isHeldUp(holder, [...seen, claimant])) return true
-    }
-    return false
+      return holder !== undefined && this.#isStopped(holder, stands, [...seen, claimant])
+    })
   }
 
   // Going
 
   /**
    * Requests the whole route to a position that is reserved for the thread: by a request, by `reserveSite`, or by parking. Nothing waits on the way,
-   * and nothing overtakes a request for the same part of it. Replaces the route that was requested for the same labware before.
+   * and nothing overtakes a request for the same part of it. Replaces the route that was requested for the same labware before. `divert` is
+   * called, perhaps before this returns, when labware that goes to be parked is to give that up and make its request anew: a held thread cuts off the way.
    */
   requestRoute(
     thread_id: string,
     labware_id: string,
     to: string,
     granted: (route: readonly Hop[]) => void,
+    divert?: () => void,
   ): { withdraw(): void; explain(): Obstacle[] } {
-    const routeGrant = this.#routeGrants.add(this.#occupancy.claimant(thread_id), labware_id, to, granted, this.#isPressed(thread_id))
+    const claimant = this.#occupancy.claimant(thread_id)
+    const routeGrant = this.#routeGrants.add(claimant, labware_id, to, { granted, divert, isPressed: this.#isPressed(thread_id) })
     this.#settle()
     return routeGrant
   }
@@ -398,6 +411,7 @@ export class Scheduler {
     this.#breakPromises()
     const claimant = this.#occupancy.claimants.get(thread_id)
     if (claimant && this.#isHeldUp(claimant)) this.#routeGrants.refreshAll()
+    if (claimant && this.#isHeld(claimant)) this.#deadlocks.suspectAll()
     this.#settle()
     return turn
   }
@@ -450,7 +464,7 @@ export class Scheduler {
         this.#deadlocks.suspect(ticket.claimant)
       return true
     }
-    const routeGrant = this.#routeGrants.next(({ claimant }) => this.#deadlocks.suspect(claimant))
+    const routeGrant = this.#routeGrants.next((waiting) => this.#deadlocks.suspectOnWay(waiting))
     if (routeGrant) {
       routeGrant.granted(routeGrant.route)
       return true

@@ -32,13 +32,14 @@ export class TransporterQueue {
     return this.#holders.get(transporter)?.thread_id
   }
 
-  /** The threads that have the transporters for which the thread waits. */
-  *awaited(thread_id: string): Generator<string> {
+  /** Whether the thread waits for a transporter that one of the threads has which `stands` names. */
+  waitsFor(thread_id: string, stands: (thread_id: string) => boolean): boolean {
     for (const [transporter, queue] of this.#queues) {
       const holder = this.#holders.get(transporter)
-      if (!holder) continue
-      for (const turn of queue) if (turn.thread_id === thread_id) yield holder.thread_id
+      if (!holder || queue.size === 0 || !stands(holder.thread_id)) continue
+      for (const turn of queue) if (turn.thread_id === thread_id) return true
     }
+    return false
   }
 
   /** Ends the thread's turn. Does nothing if the thread does not have the transporter. */

@@ -14,7 +14,7 @@ export type View = {
   strangers: boolean
   /** Claimants that were reported as stuck. */
   calls: boolean
-  /** Threads that are paused or wait for a person, who may not come for hours. */
+  /** Threads that are paused or wait for a person, who may not come for hours, and those that wait for the transporter of one. */
   held: boolean
 }
 
@@ -32,11 +32,17 @@ export class WaitForGraph {
   readonly #occupancy: Occupancy
   readonly #routeGrants: RouteGrants
   readonly #reservations: Reservations
+  /** Whether a claimant does not move before a person lets it, or lets the one go on that has its transporter. */
+  readonly isHeld: (claimant: Claimant) => boolean
 
-  constructor(occupancy: Occupancy, { routeGrants, reservations }: { routeGrants: RouteGrants; reservations: Reservations }) {
+  constructor(
+    occupancy: Occupancy,
+    parts: { routeGrants: RouteGrants; reservations: Reservations; isHeld: (claimant: Claimant) => boolean },
+  ) {
     this.#occupancy = occupancy
-    this.#routeGrants = routeGrants
-    this.#reservations = reservations
+    this.#routeGrants = parts.routeGrants
+    this.#reservations = parts.reservations
+    this.isHeld = parts.isHeld
   }
 
   /** The claimants that hold something: only for these can others wait. */
@@ -70,7 +76,7 @@ export class WaitForGraph {
   /** Undefined for a claimant that waits for no other. */
   waysOf(claimant: Claimant, view: View): Ways | undefined {
     const { ticket, routeGrants } = claimant
-    if (claimant.isHeld) return view.held ? [] : undefined
+    if (this.isHeld(claimant)) return view.held ? [] : undefined
     if (ticket && !ticket.isIdle) return ticket.isReported && !view.calls ? undefined : this.#waysOfWait(ticket, view)
     for (const routeGrant of routeGrants) if (routeGrant.state === 'waiting') return this.#waysOfTravel(claimant, view)
     if (ticket && claimant.awaits.length === 0) return view.idle ? [] : undefined
@@ -83,7 +89,7 @@ export class WaitForGraph {
     for (let i = 0; i < resources.length; i++) {
       const resource = resources[i]!
       if (this.#occupancy.hops(claimant, request.candidates[i]!, resource) === undefined) continue
-      const needs = new Needs(view)
+      const needs = new Needs(view, this.isHeld)
       const isClosed = resource.isClosedTo(claimant, inputs, (...what) => needs.add(...what))
       if (isClosed && !needs.isHopeless) ways.push({ resource, needs: needs.claimants })
       if (!isClosed) for (const needs of this.#waysToFree(ticket, resource)) ways.push({ resource: null, needs })
@@ -100,7 +106,7 @@ export class WaitForGraph {
   }
 
   #waysOfTravel({ routeGrants }: Claimant, view: View): Ways {
-    const needs = new Needs(view)
+    const needs = new Needs(view, this.isHeld)
     for (const routeGrant of routeGrants) {
       if (routeGrant.state === 'waiting') this.#routeGrants.obstacles(routeGrant, (...what) => needs.add(...what))
     }
@@ -146,15 +152,17 @@ class Needs {
   readonly claimants: Claimant[] = []
   isHopeless = false
   readonly #view: View
+  readonly #isHeld: (claimant: Claimant) => boolean
 
-  constructor(view: View) {
+  constructor(view: View, isHeld: (claimant: Claimant) => boolean) {
     this.#view = view
+    this.#isHeld = isHeld
   }
 
   add(reason: Obstacle['reason'], by: Claimant | null, placement: Placement | null): void {
     // Labware under way leaves by itself, unless its move is held.
     const isLeaving = placement?.routeGrant || (reason === 'corridor' && by && isUnderWay(by))
-    if (isLeaving && !by?.isHeld) return
+    if (isLeaving && !(by && this.#isHeld(by))) return
     if (by) this.claimants.push(by)
     else if (this.#view.strangers) this.isHopeless = true
   }

@@ -172,28 +172,34 @@ export async function idle<Value>(
 /**
  * Brings the labware to a position that is reserved for it. The whole route is granted at once, so that nothing waits where it blocks others. A
  * stop waits
- * for the arrival. `reserve` answers the position each time anew. Rejects with `conflict` when the position is reserved no longer.
+ * for the arrival. `reserve` answers the position each time anew. Rejects with `conflict` when the position is reserved no longer. Resolves with
+ * false when labware that goes to be parked cannot get there, and there is another position for it.
  */
-export async function goTo(thread: LabwareThread, reserve: string | (() => string)): Promise<void> {
+export async function goTo(thread: LabwareThread, reserve: string | (() => string), isParking = false): Promise<boolean> {
   const { scheduler } = thread.environment
   const { labware, thread_id } = thread
   const { labware_id } = labware
   for (;;) {
     const position = typeof reserve === 'string' ? reserve : reserve()
-    if (scheduler.whereIs(labware_id) === position) return
+    if (scheduler.whereIs(labware_id) === position) return true
     // A person put the labware there, and then elsewhere: that used the reservation up.
     if (scheduler.position(position).reserved_for !== thread_id)
       throw new LabError('conflict', `${position} is kept for ${labware.name} no longer, which was put elsewhere by hand; try again`)
     mustLead(thread, position, [{ position }])
     thread.become('AWAITING_MOVE_RESERVATION')
     let travel: ReturnType<typeof scheduler.requestRoute> | undefined
-    const route = await thread.wait<readonly Hop[]>(
+    const route = await thread.wait<readonly Hop[] | undefined>(
       { kind: 'reservation', what: `the way to ${position}`, interruptedBy: 'abort', obstacles: () => travel?.explain() ?? [] },
       (resolve) => {
-        travel = scheduler.requestRoute(thread.thread_id, labware_id, position, resolve)
+        const divert = isParking ? () => resolve(undefined) : undefined
+        travel = scheduler.requestRoute(thread.thread_id, labware_id, position, resolve, divert)
         return travel.withdraw
       },
     )
+    if (!route) {
+      travel?.withdraw()
+      return false
+    }
     try {
       for (const hop of route) {
         if (scheduler.whereIs(labware_id) !== hop.from) break
@@ -224,8 +230,7 @@ export function mustLead({ thread_id, labware, environment }: LabwareThread, wha
 }
 
 async function park(thread: LabwareThread, position: string): Promise<void> {
-  await goTo(thread, position)
-  thread.labware.state = 'PARKED'
+  if (await goTo(thread, position, true)) thread.labware.state = 'PARKED'
 }
 
 function parkable(thread: LabwareThread, park: NonNullable<Request['park']>): Pick<Request, 'park'> {
