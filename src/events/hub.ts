@@ -9,6 +9,7 @@ import { type Context, type RuntimeEvent, runtimeEvent } from './event.ts'
 import type { Incident, IncidentCategory, Incidents, NewIncident } from './incidents.ts'
 import type { EventLog } from './log.ts'
 import { type Sink, Sinks } from './sinks.ts'
+import type { States } from './states.ts'
 import type { Streams } from './streams.ts'
 import type { Timestamps } from './timestamps.ts'
 
@@ -16,6 +17,7 @@ type HubOptions = {
   system_id: string
   clock: Clock
   log: EventLog
+  states: States
   streams: Streams
   incidents: Incidents
   timestamps: Timestamps
@@ -36,6 +38,8 @@ const mostTypes = 64
 export class Hub {
   readonly system_id: string
   readonly log: EventLog
+  /** The state of runs, which the log writes in one transaction with their events. */
+  readonly states: States
   readonly streams: Streams
   readonly incidents: Incidents
   /** Answers over much of the log: two at a time, so that they delay nothing else. */
@@ -48,9 +52,10 @@ export class Hub {
   #isTight = false
   readonly #counts = new Map<string, number>()
 
-  constructor({ system_id, clock, log, streams, incidents, timestamps, warn }: HubOptions) {
+  constructor({ system_id, clock, log, states, streams, incidents, timestamps, warn }: HubOptions) {
     this.system_id = system_id
     this.log = log
+    this.states = states
     this.streams = streams
     this.incidents = incidents
     this.#clock = clock

@@ -14,6 +14,8 @@ import { LogRemoval } from './log_removal.ts'
 import type { OpenFile } from './log_segment.ts'
 import { type Entry, LogWriter, type WriterState } from './log_writer.ts'
 import { SequenceNumbers } from './sequence_numbers.ts'
+import type { States } from './states.ts'
+import { nothingSaved, type SavedStates } from './states_reader.ts'
 import type { Wall } from './timestamps.ts'
 
 type LogOptions = {
@@ -32,6 +34,8 @@ type LogOptions = {
   say(message: string): void
   /** In place of the file system's own, for trying what a failing card does. */
   open?: OpenFile
+  /** The state of runs, which is written in one transaction with their events. */
+  states?: States
 }
 
 /** Hears of entries in the order of their numbers, once each, when they may be seen. */
@@ -51,27 +55,35 @@ export class EventLog {
   #reportedLost = 0
   /** Called when it cannot be written any more. */
   onNotStored: () => void = () => {}
+  /** The state of the runs that were open when the service ended. */
+  readonly saved: SavedStates
 
-  /** Reads the sidecars and the last segment. What is damaged or torn is reported, and prevents nothing. */
+  /**
+   * Reads the sidecars, the last segment, and the state of the runs; afterwards log and state tell of the same. What is damaged or torn is
+   * reported, and prevents nothing.
+   */
   static async open(options: LogOptions): Promise<EventLog> {
-    const { folder, segment_bytes, open, report } = options
+    const { folder, segment_bytes, open, report, states } = options
     const onDamage = (message: string) => report({ kind: 'storage', message })
     const onLost = (after: number, before: number) => numbers.dropped(after, before)
-    const files = new LogFiles({ folder, segment_bytes, onDamage, onLost, ...(open && { open }) })
+    const files = new LogFiles({ folder, segment_bytes, onDamage, onLost, ...(open && { open }), ...(states && { first: states }) })
     await mustBeFolder(folder, report)
     await files.load()
     const removal = await LogRemoval.open(files, report)
     // An event with a number that was removed would be hidden.
     const removed = Math.max(0, ...removal.removed.values())
     const numbers: SequenceNumbers = await SequenceNumbers.open({ path: options.numbers, stored: storedIn(files), removed, report })
-    return new EventLog(options, { files, removal, numbers })
+    if (states) await mustBeFolder(states.folder, report)
+    const saved = await savedIn(files, states, numbers)
+    return new EventLog(options, { files, removal, numbers, saved })
   }
 
   private constructor(
     options: LogOptions,
-    { files, removal, numbers }: { files: LogFiles; removal: LogRemoval; numbers: SequenceNumbers },
+    { files, removal, numbers, saved }: { files: LogFiles; removal: LogRemoval; numbers: SequenceNumbers; saved: SavedStates },
   ) {
-    const { clock, commit_ms, burst } = options
+    const { clock, commit_ms, burst, states } = options
+    this.saved = saved
     this.#options = options
     this.#files = files
     this.#removal = removal
@@ -83,13 +95,16 @@ export class EventLog {
       clock,
       commit_ms,
       burst,
+      stored: storedIn(files),
       boot: randomBytes(4).toString('hex'),
       inStep: () => options.wall.inStep(),
       show: (entries) => this.#show(entries),
       dropped: (after, before) => numbers.dropped(after, before),
       beforeRetry: () => numbers.written(),
       onState: (state, reason) => this.#tell(state, reason),
+      ...(states && { states }),
     })
+    if (states) states.onDirty = () => this.#writer.stateChanged()
     files.onSealed = () => removal.sweep()
   }
 
@@ -158,6 +173,11 @@ export class EventLog {
     return new Promise((done) => this.#waiting.push({ us, done }))
   }
 
+  /** Resolves when all events so far, and the state of the runs as it is at the end of this turn, are on the card. Rejects with `storage`. */
+  persist(): Promise<void> {
+    return this.#writer.persist()
+  }
+
   /** How much an answer to the query would have to read, in bytes, as far as can be known without reading: never too little by much. */
   bytesToRead(query: Query): number {
     return bytesToRead(this.#files.segments, query)
@@ -208,6 +228,7 @@ export class EventLog {
     const isStored = await this.#writer.close()
     await this.#removal.close()
     await this.#files.close()
+    await this.#options.states?.close()
     if (isStored) await this.#numbers.end(storedIn(this.#files))
     this.#release(Number.POSITIVE_INFINITY)
   }
@@ -254,6 +275,19 @@ export class EventLog {
     else if (lost) report({ kind: 'storage', message: `${lost} events are not in the log: more were fired than the card takes` })
     else if (isAgain) say('the event log can be written again; all events are in it')
   }
+}
+
+/** Reads the state that fits the log, and cuts off the log what the state does not know of. */
+async function savedIn(files: LogFiles, states: States | undefined, numbers: SequenceNumbers): Promise<SavedStates> {
+  const stored = storedIn(files)
+  const mayCut = !numbers.isAfterOrderlyEnd
+  let saved = (await states?.load(stored)) ?? nothingSaved
+  if (saved.runs.size > 0 && mayCut && (await files.cutAtHole())) saved = await states!.load(storedIn(files))
+  const sound = [...saved.runs].flatMap(([id, { damage }]) => (damage === undefined ? id : []))
+  for (const id of await files.cutAfter(saved.through, { executions: new Set(sound), mayCut }))
+    saved.runs.get(id)!.damage = 'the log has events of it of which its state does not know'
+  if (storedIn(files) < stored) await numbers.cut(storedIn(files))
+  return saved
 }
 
 /** The highest number in all segments: the newest may be empty, or an old one that was copied there. */

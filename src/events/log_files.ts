@@ -3,8 +3,19 @@
 import { readdirSync, type Stats, statSync } from 'node:fs'
 import { type FileHandle, mkdir, open as openOnDisk, rm, unlink, writeFile } from 'node:fs/promises'
 import { messageOf } from '../errors.ts'
-import { type Damage, type Scanned, scan } from './log_scan.ts'
-import { emptySegment, type Noted, note, type OpenFile, readSidecar, type Segment, sidecarOf, writeSidecar } from './log_segment.ts'
+import { blocks, type Damage, notesOf, type Scanned, scan } from './log_scan.ts'
+import {
+  emptySegment,
+  mayHold,
+  type Noted,
+  note,
+  type OpenFile,
+  readSidecar,
+  type Segment,
+  seek,
+  sidecarOf,
+  writeSidecar,
+} from './log_segment.ts'
 
 type FilesOptions = {
   folder: string
@@ -15,6 +26,8 @@ type FilesOptions = {
   onLost(after: number, before: number): void
   /** In place of the file system's own, for trying what a failing card does. */
   open?: OpenFile
+  /** The files that are synced before each sync of the log; they hear how far the log is on the card. */
+  first?: { sync(): Promise<void>; logSynced(through: number): Promise<void> }
 }
 
 export class LogFiles {
@@ -23,6 +36,7 @@ export class LogFiles {
   readonly #segmentBytes: number
   readonly #onDamage: (what: string) => void
   readonly #onLost: (after: number, before: number) => void
+  readonly #first: FilesOptions['first']
   readonly #reported = new Set<string>()
   /** In order; the last is the one that is written to. A new array with each change. */
   #segments: readonly Segment[] = []
@@ -41,12 +55,13 @@ export class LogFiles {
   /** Called when a segment will not be written to any more. */
   onSealed: () => void = () => {}
 
-  constructor({ folder, segment_bytes, onDamage, onLost, open = openOnDisk }: FilesOptions) {
+  constructor({ folder, segment_bytes, onDamage, onLost, open = openOnDisk, first }: FilesOptions) {
     this.folder = folder
     this.open = open
     this.#segmentBytes = segment_bytes
     this.#onDamage = onDamage
     this.#onLost = onLost
+    this.#first = first
   }
 
   get segments(): readonly Segment[] {
@@ -70,6 +85,66 @@ export class LogFiles {
     }
     this.#segments = segments
     this.#synced = segments.at(-1)?.bytes ?? 0
+  }
+
+  /**
+   * Cuts the log at the first event of these executions that follows the number `after`, where the service or the power has failed since. Answers
+   * the executions of which it has other ones: somebody has put an older state into the folder.
+   */
+  async cutAfter(
+    after: number,
+    { executions, mayCut }: { executions: ReadonlySet<string>; mayCut: boolean },
+  ): Promise<ReadonlySet<string>> {
+    const behind = new Set<string>()
+    const newest = this.#segments.at(-1)
+    for (const segment of this.#segments) {
+      if (segment.last_seq <= after || ![...executions].some((id) => mayHold(segment, id))) continue
+      for await (const { seq, us, execution_id, from } of this.#linesOf(segment, after)) {
+        if (seq <= after || !executions.has(execution_id) || behind.has(execution_id)) continue
+        const isRecent = mayCut && segment === newest && us > segment.last_us - longestUnsynced_us
+        if (isRecent) {
+          await this.#cutAt(segment, from)
+          break
+        }
+        behind.add(execution_id)
+      }
+    }
+    return behind
+  }
+
+  /** Cuts the log where bytes never came to the card when the power failed: what follows them was not synced either. Answers whether there were any. */
+  async cutAtHole(): Promise<boolean> {
+    const newest = this.#segments.at(-1)
+    if (!newest) return false
+    const { damages } = await this.#scanned(newest, newest.bytes)
+    for (const { from, to } of damages) {
+      const bytes = await this.#readBack(newest, from, to)
+      const { segment: before } = await this.#scanned(newest, from)
+      if (!bytes?.includes(0) || before.last_us <= newest.last_us - longestUnsynced_us) continue
+      await this.#cutAt(newest, from)
+      return true
+    }
+    return false
+  }
+
+  async *#linesOf(segment: Segment, after: number): AsyncGenerator<Noted> {
+    const file = await this.open(segment.path, 'r')
+    try {
+      for await (const { bytes, at } of blocks(file, seek(segment, { us: -1, seq: after }), segment.bytes)) yield* notesOf(bytes, at)
+    } finally {
+      await file.close()
+    }
+  }
+
+  /** The rest of the file is kept aside, and cut off before the next line is added. */
+  async #cutAt(segment: Segment, bytes: number): Promise<void> {
+    const { segment: cut } = await this.#scanned(segment, bytes)
+    this.#onDamage(
+      `the event log is cut in ${segment.path} at byte ${bytes}: what follows was not yet on the card with the state of the runs`,
+    )
+    this.#segments = [...this.#segments.slice(0, -1), cut]
+    this.#synced = bytes
+    this.#dirty = true
   }
 
   /** Adds lines at the end. When it rejects, nothing was added. `from` and `to` of the notes are offsets in the bytes. */
@@ -145,13 +220,16 @@ export class LogFiles {
   async #sync(segment: Segment | undefined, end: number): Promise<void> {
     if (segment !== this.#segments.at(-1)) return
     if (this.#distrusted) throw this.#distrusted
+    const through = segment?.last_seq ?? 0
     try {
+      await this.#first?.sync()
       await this.#file?.datasync()
     } catch (error) {
       this.#distrusted = error as Error
       throw error
     }
     if (segment === this.#segments.at(-1)) this.#synced = Math.max(this.#synced, end)
+    await this.#first?.logSynced(through)
   }
 
   /** The numbers of the segments there are; what was left half made goes. */
@@ -294,6 +372,8 @@ export class LogFiles {
 }
 
 const mostKeptAside = 1_048_576
+/** Lines that are older than this are on the card, also where the card is slow. */
+const longestUnsynced_us = 60_000_000
 
 function namesIn(folder: string): string[] {
   try {

@@ -2,7 +2,7 @@
 
 import type { FileHandle } from 'node:fs/promises'
 import { eventAt, executionOf, microsecondsOf, newline, nextLine, seqOf } from './log_line.ts'
-import { note, type Segment } from './log_segment.ts'
+import { type Noted, note, type Segment } from './log_segment.ts'
 
 export type Block = { bytes: Buffer; at: number }
 
@@ -42,17 +42,21 @@ export async function scan(file: FileHandle, segment: Segment, to: number): Prom
   const damages: Damage[] = []
   for await (const { bytes, at } of blocks(file, 0, to)) {
     const onDamage = (from: number, end: number) => damages.push({ from: at + from, to: at + end })
-    let line = nextLine(bytes, 0, bytes.length, onDamage)
-    while (line) {
-      const seq = seqOf(bytes, line)
-      const event = line.start + eventAt
-      const where = { from: at + line.start, to: at + line.end + 1 }
-      note(segment, { us: microsecondsOf(bytes, event), seq, execution_id: executionOf(bytes, event), ...where })
-      line = nextLine(bytes, line.end + 1, bytes.length, onDamage)
-    }
+    for (const noted of notesOf(bytes, at, onDamage)) note(segment, noted)
   }
   const torn = segment.bytes < to ? { from: segment.bytes, to } : undefined
   return { segment, damages: damages.filter(({ from }) => from < segment.bytes), torn }
+}
+
+/** Yields the facts about each whole line of a block, which begins at the byte `at` of its file. */
+export function* notesOf(bytes: Buffer, at: number, onDamage: (from: number, to: number) => void = () => {}): Generator<Noted> {
+  let line = nextLine(bytes, 0, bytes.length, onDamage)
+  while (line) {
+    const event = line.start + eventAt
+    const where = { from: at + line.start, to: at + line.end + 1 }
+    yield { us: microsecondsOf(bytes, event), seq: seqOf(bytes, line), execution_id: executionOf(bytes, event), ...where }
+    line = nextLine(bytes, line.end + 1, bytes.length, onDamage)
+  }
 }
 
 function grown(buffer: Buffer, held: number): Buffer {

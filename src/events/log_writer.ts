@@ -1,11 +1,13 @@
 // The way of events into the log: one write in flight, what waits goes with the next; shown once it is in the file.
 
-import { messageOf } from '../errors.ts'
+import { LabError, messageOf } from '../errors.ts'
 import type { Clock } from '../kit/clock.ts'
+import { storageError } from '../kit/durable.ts'
 import { isSyncedFirst, type RuntimeEvent } from './event.ts'
 import type { LogFiles } from './log_files.ts'
 import { envelope, lineOverhead, wellFormed, writeLine } from './log_line.ts'
 import type { Noted } from './log_segment.ts'
+import type { Turn } from './states.ts'
 
 /** An event on its way. */
 export type Entry = {
@@ -26,6 +28,8 @@ type WriterOptions = {
   commit_ms: number
   /** At most so many events are written and shown at once. */
   burst: number
+  /** The number of the last event in the log. */
+  stored: number
   /** Names this start of the service in the lines. */
   boot: string
   /** Whether the wall clock is in step. */
@@ -37,6 +41,12 @@ type WriterOptions = {
   /** Called when a log that could not be written is tried again, before anything is written. */
   beforeRetry(): Promise<void>
   onState(state: WriterState, reason: string): void
+  /** The state that is written in one transaction with the events of a turn. */
+  states?: {
+    readonly isUsed: boolean
+    readonly isDirty: boolean
+    write(turn: Turn): Promise<boolean>
+  }
 }
 
 /**
@@ -44,6 +54,9 @@ type WriterOptions = {
  * begun. `overrun`: so many waited that some were lost; reported when that begins, and again when nothing waits any more.
  */
 export type WriterState = 'failing' | 'recovered' | 'distrusted' | 'overrun'
+
+/** A caller who waits until all is on the card. */
+type Asked = { done(): void; failed(error: unknown): void }
 
 type Batch = { bytes: Buffer; entries: Entry[]; notes: Noted[] }
 
@@ -75,9 +88,19 @@ export class LogWriter {
   /** Since when there is something in the file of which no sync knows. */
   #unsyncedSince: number | undefined
   #closed = false
+  /** The number of the last event whose turn has begun to be written: its state is in the file. */
+  #through: number
+  /** Whether state was written in this turn: then its events are shown when all of them are in the file. */
+  #isTransaction = false
+  /** Events of this turn that are in the file and not shown. */
+  #written: Pick<Batch, 'entries' | 'notes'>[] = []
+  /** The callers who asked since the turn under way began, and those who asked before. */
+  #asking: Asked[] = []
+  #asked: Asked[] = []
 
   constructor(options: WriterOptions) {
     this.#options = options
+    this.#through = options.stored
   }
 
   /** Why the log cannot be written; undefined while it can. */
@@ -107,6 +130,21 @@ export class LogWriter {
     this.#run()
   }
 
+  /** Writes the state that has changed, at the end of this turn. */
+  stateChanged(): void {
+    this.#run()
+  }
+
+  /** Resolves when all that has happened so far, state and events, is on the card. Rejects with `storage`. */
+  persist(): Promise<void> {
+    return new Promise((done, failed) => {
+      if (this.#closed) return failed(new LabError('stopping', 'the service stops'))
+      this.#asking.push({ done, failed })
+      this.#mayRetry = true
+      this.#run()
+    })
+  }
+
   /** Writes what waits and syncs it, as far as that is possible. Answers whether all of it is on the card. */
   async close(): Promise<boolean> {
     this.#mayRetry = true
@@ -133,7 +171,9 @@ export class LogWriter {
 
   #hasWork(): boolean {
     if (this.#prepared) return true
-    return this.#failing ? this.#queue.length > 0 && (this.#mayRetry || !this.#queue.at(-1)!.shown) : this.#queue.length > 0
+    const isWaiting = this.#queue.length > 0 || this.#asking.length > 0 || this.#options.states?.isDirty === true
+    const isUnshown = this.#queue.length > 0 && !this.#queue.at(-1)!.shown
+    return this.#failing ? isUnshown || (isWaiting && this.#mayRetry) : isWaiting
   }
 
   async #drain(): Promise<void> {
@@ -145,29 +185,81 @@ export class LogWriter {
 
   async #writeBatch(): Promise<void> {
     this.#mayRetry = false
-    const { bytes, entries, notes } = this.#prepared ?? this.#nextBatch()
-    this.#prepared = undefined
-    this.#inFlight = entries
+    let batch: Batch | undefined
     try {
       if (this.#failing) await this.#options.beforeRetry()
-      const appended = this.#options.files.append(bytes, notes)
-      if (!this.#failing && this.#queue.length >= this.#options.burst) this.#prepared = this.#nextBatch()
+      await this.#beginTurn()
+      batch = this.#prepared ?? this.#nextBatch()
+      this.#prepared = undefined
+      this.#inFlight = batch.entries
+      const appended = batch.entries.length > 0 && this.#options.files.append(batch.bytes, batch.notes)
+      if (!this.#failing && this.#isMoreThanBurst()) this.#prepared = this.#nextBatch()
       await appended
     } catch (error) {
-      return this.#fail(entries, error)
+      return this.#fail(batch?.entries ?? [], error)
     } finally {
       this.#inFlight = []
     }
     this.#recover()
     if (this.waiting === 0) this.#endOverrun()
+    this.#written.push(batch)
+    if (this.#isTurnWritten() || !this.#isTransaction) await this.#showWritten()
+    if (this.#isTurnWritten()) this.#syncForAsked()
+  }
+
+  /** Begins to write another turn when all of the one before is written: its state comes first. */
+  async #beginTurn(): Promise<void> {
+    if (!this.#isTurnWritten()) return
+    const { states } = this.#options
+    // Between two turns, when the state is whole and fits the events.
+    if (states?.isUsed) await new Promise(setImmediate)
+    const asked = this.#asking
+    const from = this.#queue[0]?.seq ?? this.#through
+    const through = Math.max(this.#through, this.#queue.at(-1)?.seq ?? 0)
+    this.#asking = []
+    this.#asked.push(...asked)
+    this.#isTransaction = (await states?.write({ from, through, executions: executionsOf(this.#queue, through) })) === true
+    this.#through = through
+  }
+
+  #isTurnWritten(): boolean {
+    return !this.#prepared && (this.#queue[0]?.seq ?? Number.POSITIVE_INFINITY) > this.#through
+  }
+
+  #isMoreThanBurst(): boolean {
+    const { burst } = this.#options
+    return (this.#queue[burst - 1]?.seq ?? Number.POSITIVE_INFINITY) <= this.#through
+  }
+
+  /** Shows what is in the file; first synced, as far as that is wanted. */
+  async #showWritten(): Promise<void> {
+    const written = this.#written
+    this.#written = []
+    const entries = written.flatMap(({ entries }) => entries)
     const held = entries.findIndex(({ event, shown }) => !shown && isSyncedFirst(event))
-    if (held === -1) {
-      this.#show(entries)
-      this.#syncSoon()
-      return
-    }
-    this.#show(entries.slice(0, held))
-    await this.#showSynced(entries.slice(held), bytes.length - notes[held]!.from)
+    this.#show(held === -1 ? entries : entries.slice(0, held))
+    if (held !== -1) await this.#showSynced(entries.slice(held), lengthOf(written.flatMap(({ notes }) => notes).slice(held)))
+    else if (entries.length > 0 || this.#isTransaction) this.#syncSoon()
+  }
+
+  #syncForAsked(): void {
+    const asked = this.#asked
+    if (asked.length === 0) return
+    this.#asked = []
+    this.#options.files.sync().then(
+      () => {
+        for (const { done } of asked) done()
+      },
+      (error) => {
+        this.#tellSyncFailed(error)
+        this.#refuse(asked, error)
+      },
+    )
+  }
+
+  #refuse(asked: readonly Asked[], error: unknown): void {
+    const refusal = error instanceof LabError ? error : storageError('what the runs are about to do was not written', error)
+    for (const { failed } of asked) failed(refusal)
   }
 
   async #showSynced(entries: Entry[], bytes: number): Promise<void> {
@@ -195,7 +287,7 @@ export class LogWriter {
     for (const entry of this.#queue) {
       const json = jsonOf(entry)
       const room = json.length * 3 + lineOverhead
-      if (notes.length === this.#options.burst || (at > 0 && at + room > this.#buffer.length)) break
+      if (entry.seq > this.#through || notes.length === this.#options.burst || (at > 0 && at + room > this.#buffer.length)) break
       if (room > this.#buffer.length) this.#buffer = Buffer.allocUnsafeSlow(room)
       const to = writeLine(this.#buffer, at, head, entry, json)
       notes.push({ us: entry.us, seq: entry.seq, execution_id: entry.event.execution_id, from: at, to })
@@ -224,6 +316,9 @@ export class LogWriter {
 
   #fail(entries: Entry[], error: unknown): void {
     this.#putBack(entries)
+    this.#show(this.#written.flatMap(({ entries }) => entries))
+    this.#written = []
+    this.#refuse([...this.#asked.splice(0), ...this.#asking.splice(0)], error)
     const first = !this.#failing
     this.#failing = messageOf(error)
     this.#cancelRetry?.()
@@ -286,6 +381,14 @@ export class LogWriter {
     this.#reportedError = error
     this.#options.onState('distrusted', messageOf(error))
   }
+}
+
+function lengthOf(lines: readonly Noted[]): number {
+  return lines.reduce((sum, { from, to }) => sum + to - from, 0)
+}
+
+function* executionsOf(queue: readonly Entry[], through: number): Generator<string> {
+  for (const { seq, event } of queue) if (seq <= through) yield event.execution_id
 }
 
 /** The one text of the event: in the log, in every stream, in every answer. */

@@ -7,6 +7,7 @@ import { Hub } from './hub.ts'
 import { Incidents } from './incidents.ts'
 import { EventLog } from './log.ts'
 import type { OpenFile } from './log_segment.ts'
+import { States } from './states.ts'
 import { Streams } from './streams.ts'
 import { systemWall, Timestamps, type Wall } from './timestamps.ts'
 
@@ -42,6 +43,9 @@ export async function openEvents({
   const warn = (message: string) => words.warn(message)
   const troubles: string[] = []
   let report: Report = ({ message }) => void troubles.push(message)
+  // Incidents of a run that is taken up again are known before its state says that they were told.
+  const before = () => incidents.written().catch(() => undefined)
+  const states = new States({ folder: `${folder}/executions`, before, ...(open && { open }) })
   const log = await EventLog.open({
     folder: `${folder}/events`,
     // Beside the log: who moves that aside, or puts an older one back, gets no number twice either.
@@ -54,9 +58,10 @@ export async function openEvents({
     wall,
     report: (trouble) => report(trouble),
     say: (message) => words.info(message),
+    states,
     ...(open && { open }),
   })
-  const incidents = await Incidents.open({
+  const incidents: Incidents = await Incidents.open({
     path: `${folder}/incidents.jsonl`,
     emit: (context) =>
       hub.emit(`INCIDENT.${context.incident_id}.${context.category}`, context, context.execution_id ?? system_id).timestamp,
@@ -67,7 +72,7 @@ export async function openEvents({
   const streams = new Streams({ log, clock, queue: events.queue, subscribers: limits.subscribers, warn })
   // Lost events may have been shown with later times, and a board without a battery begins in the past.
   const timestamps = new Timestamps(wall, log.isAfterOrderlyEnd ? log.newest_us : log.newest_us + margin_us)
-  const hub: Hub = new Hub({ system_id, clock, log, streams, incidents, timestamps, warn })
+  const hub: Hub = new Hub({ system_id, clock, log, states, streams, incidents, timestamps, warn })
   report = ({ message }) => {
     words.warn(message)
     hub.incident('STORAGE', message)

@@ -96,6 +96,12 @@ export class SequenceNumbers {
     this.#note({ after, before, is_certain: true })
   }
 
+  /** The log was cut behind this number: events that may have been shown are not in it any more. Resolves when that is on the card, or was refused. */
+  async cut(after: number): Promise<void> {
+    this.#note({ after, before: this.#last + 1, is_certain: false })
+    await this.written()
+  }
+
   /** Whether a reader who has seen this number, and goes on with the log, misses events that are lost. */
   isGapBehind(seq: number): boolean {
     return this.#gaps.some(({ after, before, is_certain }) => (is_certain ? seq < before - 1 : after < seq && seq < before))

@@ -16,12 +16,11 @@ async function stop(run: Run): Promise<void> {
   await run.over()
 }
 
-/** The newest entry of the run's only thread. */
-const threadOnTheCard = (run: Run) =>
-  run
-    .journal()
-    .match(/^.*"key":"thread .*$/gm)
-    ?.at(-1) ?? ''
+/** The state of the run's only thread. */
+const threadOnTheCard = async (run: Run) => {
+  const threads = [...(await run.state())].filter(([key]) => key.startsWith('thread '))
+  return JSON.stringify(threads)
+}
 
 const cases = [
   { step: 'PICKING', place: 'at pad_1 or in the gripper of arm-1', kept: ['pad_1'] },
@@ -131,11 +130,11 @@ for (const { step, place } of cases) {
   test(`a power cut at ${step} is reported once, however often the service starts before somebody looks`, async (t) => {
     const before = await beginRun(t, { workflow: plateRun([{ method: 'shake_it' }]) })
     await isIn(before, step)
-    await before.until('it on the card', async () => threadOnTheCard(before).includes(`"status":"${step}"}`), 100)
+    await before.until('it on the card', async () => (await threadOnTheCard(before)).includes(`"status":"${step}"`), 100)
     let run = await before.afterPowerCut()
     for (let start = 2; start <= 3; start++) {
       const restored = run
-      await run.until('the run on the card anew', async () => threadOnTheCard(restored).includes('"move":null'), 100)
+      await run.until('the run on the card anew', async () => (await threadOnTheCard(restored)).includes('"move":null'), 100)
       run = await run.afterPowerCut()
       const incidents = await run.incidents()
       t.equal(incidents.length, 1, `start ${start}`)
@@ -145,7 +144,7 @@ for (const { step, place } of cases) {
     await run.post(`/api/executions/${run.execution_id}/resume`)
     const resumed = run
     await run.heldAgain('plate', 'MOVE')
-    await run.until('the refused move on the card', async () => threadOnTheCard(resumed).includes('"status":"ERRORED"}'), 100)
+    await run.until('the refused move on the card', async () => (await threadOnTheCard(resumed)).includes('"status":"ERRORED"'), 100)
     const last = await run.afterPowerCut()
     await last.thread('plate', 'PAUSED')
     t.equal((await last.incidents()).filter(({ category }) => category === 'LEDGER_CONTRADICTED').length, 1, 'nothing has moved since')
@@ -213,7 +212,7 @@ test('labware about which somebody has said where it is since its pick failed is
 
 test('labware whose pick failed before a power cut is where it stood or in the gripper, until somebody says where it is', async (t) => {
   const { run: before, thread_id } = await failedPick(t)
-  await before.until('the failed move on the card', async () => threadOnTheCard(before).includes('"status":"ERRORED"}'), 100)
+  await before.until('the failed move on the card', async () => (await threadOnTheCard(before)).includes('"status":"ERRORED"'), 100)
   const run = await before.afterPowerCut()
   const place = 'at pad_1 or in the gripper of arm-1'
   t.match(await run.labware(), [{ position: 'pad_1', held_by: 'arm-1', place }])

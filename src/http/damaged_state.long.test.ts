@@ -99,8 +99,7 @@ const state: Record<string, { fate: Fate; but?: Record<string, Fate> }> = {
   'records.jsonl': { fate: 'set aside' },
   'incidents.jsonl': { fate: 'set aside' },
   'runs.jsonl': { fate: 'set aside' },
-  // As a power cut leaves it at its beginning: there is nothing to keep.
-  [run]: { fate: 'set aside', but: { 'nothing left': 'begun anew and told', 'its second half cut off': 'made anew' } },
+  [run]: { fate: 'set aside' },
   'audit.jsonl': { fate: 'set aside', but: { 'nothing left': 'made anew', 'its second half cut off': 'made anew' } },
   'events/events-000001.jsonl': { fate: 'left there' },
   // Lines that are not whole are cut off at the end.
@@ -124,13 +123,13 @@ test('whatever has become of a file', async (t) => {
   chmodSync(home, 0o755)
   t.teardown(() => rmSync(home, { recursive: true, force: true }))
   const used = `${home}/used`
-  let journal = ''
+  let states = ''
   await t.test('a bench that was in use when it was killed', async (t) => {
-    journal = await useBench(t, `${home}/first`, used)
+    states = await useBench(t, `${home}/first`, used)
   })
   for (const [name, { fate, but = {} }] of Object.entries(state)) {
     await t.test(name, async (t) => {
-      const real = name.replace('RUN', journal)
+      const real = name.replace('RUN', states)
       t.ok(existsSync(join(used, real)), 'it is there')
       for (const [damage, spoil] of Object.entries(lstatSync(join(used, real)).isDirectory() ? folders : files)) {
         await t.test(damage, async (t) => {
@@ -154,7 +153,7 @@ test('whatever has become of a file', async (t) => {
   }
 })
 
-/** Leaves a bench as a kill does, with something in each file. Answers the name of the run's journal, without its ending. */
+/** Leaves a bench as a kill does, with something in each file. Answers the name of the file with the state of the run, without its ending. */
 async function useBench(t: Test, data_dir: string, used: string): Promise<string> {
   mkdirSync(data_dir)
   const first = await openBench(t, {}, { folder: data_dir })

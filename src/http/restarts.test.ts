@@ -186,18 +186,6 @@ test('labware whose place another topology has not is to be looked for', async (
   t.match(incidents, [{ category: 'DECK_RECONCILE_CONFLICT', message: /plate stood at isle_1, and cannot be there now.*say where it is/ }])
 })
 
-test('a run that had ended when the power was cut has left its labware, whatever was on the card of what stands around', async (t) => {
-  const before = await beginRun(t, { workflow: plateRun([{ method: 'shake_it' }]) })
-  await before.does('shaker-1', 'shake')
-  const journal = before.journal()
-  t.equal(await before.over(), 'COMPLETED')
-  const run = await before.afterPowerCut(({ folder }) => {
-    before.putJournal(folder, journal)
-    return 'labware.json'
-  })
-  t.match(await run.labware(), [{ name: 'plate', position: 'shaker_in', thread_id: null }], 'where the journal knew it last')
-})
-
 test('a run is taken up on its topology also where nothing else knows which that was', async (t) => {
   const before = await beginRun(t, { workflow: plateRun([{ method: 'shake_it' }]) })
   await before.does('shaker-1', 'shake')

@@ -4,7 +4,6 @@ import * as v from 'valibot'
 import { Incidents } from '../events/incidents.ts'
 import { ChainedLines } from './chained_lines.ts'
 import { LineFile } from './json_lines.ts'
-import { KeyedJournal, readKeyedJournal } from './keyed_journal.ts'
 import { lengthLine } from './length_line.ts'
 
 const report = ({ message }: { message: string }) => {
@@ -18,7 +17,6 @@ test('a file of lines of a newer format is refused with what to do, and left as 
   const path = `${t.testdir({ 'it.jsonl': text })}/it.jsonl`
   const refusal = { message: /it\.jsonl has format 4; this version knows up to [13]: install a newer version/ }
   await t.rejects(new LineFile({ path, schema: v.object({}), report, loss }).read(), { code: 'config', ...refusal })
-  await t.rejects(readKeyedJournal(path), { code: 'config', ...refusal })
   await t.rejects(Incidents.open({ path, emit: () => 0, now: () => 0, warn: report as never, report }), { code: 'config', ...refusal })
   await t.rejects(new ChainedLines({ path, report }).add([{ b: 1 }]), refusal)
   t.equal(readFileSync(path, 'utf8'), text)
@@ -29,8 +27,4 @@ test('a line that says the format that is known is no damage, nor is a member of
   const schema = v.object({ a: v.number() })
   t.same(await new LineFile({ path: `${folder}/a.jsonl`, schema, report, loss }).read(), [{ a: 1 }])
   t.same(await new LineFile({ path: `${folder}/b.jsonl`, schema, report, loss }).read(), [{ a: 1 }])
-  const journal = new KeyedJournal(`${folder}/a.jsonl`)
-  journal.put(new Map([['key', '2']]))
-  await journal.written()
-  t.same([...(await readKeyedJournal(`${folder}/a.jsonl`)).keys], [['key', 2]])
 })

@@ -8,12 +8,12 @@ import { checkConfig } from '../config.ts'
 import type { RuntimeEvent } from '../events/event.ts'
 import { openEvents } from '../events/open.ts'
 import { systemClock } from '../kit/clock.ts'
-import type { KeyedJournal } from '../kit/keyed_journal.ts'
 import { Refusals } from '../kit/refusals.ts'
 import { Teachpoints } from '../teachpoints/store.ts'
 import { until } from '../testing/workflow.ts'
 import type { Performing } from '../workflow/equipment/equipment.ts'
 import { PureEquipment } from '../workflow/equipment/pure_equipment.ts'
+import type { RunStates } from '../workflow/journal/run_journal.ts'
 import { movesOf } from '../workflow/plans/timing.ts'
 import type { Execution } from '../workflow/runs/execution.ts'
 import type { LabwareThread } from '../workflow/threads/thread.ts'
@@ -113,16 +113,15 @@ function running(): Execution | undefined {
 }
 
 /** As the service keeps runs in other modes: the assay has no other bench than time. That stands still while the card is waited for. */
-function keep(execution_id: string): Pick<KeyedJournal, 'put' | 'synced' | 'remove'> {
-  const journal = keptIn(data_dir, hub)(execution_id, 'LIVE')!
+function keep(): RunStates {
+  const states = keptIn(hub)('LIVE')!
   return {
-    put: (changes) => journal.put(changes),
-    async synced() {
+    ...states,
+    async persist() {
       const release = running()?.environment.steps.hold()
-      await journal.synced()
+      await states.persist()
       release?.()
     },
-    remove: () => journal.remove(),
   }
 }
 

@@ -1,4 +1,4 @@
-import { mkdir, readdir, writeFile } from 'node:fs/promises'
+import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'tap'
 import { begin, Kept, testRuntime, until } from '../testing/workflow.ts'
@@ -16,76 +16,108 @@ const workflow = {
   start: ['plate'],
 }
 
-test('a run whose end the log tells is not taken up, though its journal is still there; one that only its record calls ended is', async (t) => {
-  const data_dir = t.testdir()
-  const folder = join(data_dir, 'executions')
+/** A run that waits, what was saved of it then, and the log with its end. */
+async function waiting() {
   const kept = new Kept()
   const before = testRuntime([topology, workflow], { keep: () => kept })
-  const execution = await begin(before.runtime, { workflow: 'waits' })
-  await until(() => kept.all.at(-1)?.has('execution') === true)
-  const lines = [...kept.all.at(-1)!].map(([key, value]) => JSON.stringify({ key, value }))
+  const execution = await begin(before.runtime, { workflow: 'waits', groups: [{ group_id: 'g1', members: {} }] })
+  await until(() => JSON.stringify([...(kept.all.at(-1) ?? [])]).includes('AWAITING_EVENT'))
+  const keys = kept.all.at(-1)!
+  const log = [...before.told]
   execution.abort('that was all')
   await before.runtime.over(execution)
+  return { execution, keys, log, whole: before.told }
+}
+
+type Said = { failed: string[]; damaged: string[]; dropped: string[] }
+
+/** Takes up what was saved, as the service does when it starts. */
+async function takenUp(
+  folder: string,
+  {
+    log,
+    saved,
+    records,
+  }: { log: Awaited<ReturnType<typeof waiting>>['log']; saved: Parameters<typeof takeUp>[1]['saved']; records: Records },
+) {
+  const { runtime } = testRuntime([topology, workflow], { records, ids: 1_000_000, log })
+  const said: Said = { failed: [], damaged: [], dropped: [] }
+  await takeUp(
+    { runtime, strandLabware: async () => [], loadFor: () => {} },
+    {
+      ...{ folder, saved },
+      states: { drop: (execution_id) => said.dropped.push(execution_id) },
+      failed: (_, reason) => said.failed.push(reason),
+      lost: (_, { what }) => said.failed.push(what),
+      damaged: (message) => said.damaged.push(message),
+    },
+  )
+  for (const open of runtime.executions()) open.abort('that was all')
+  return { runtime, ...said }
+}
+
+const nothing = { through: 0, damage: undefined, newest: 0 }
+const none = { ...nothing, runs: new Map() }
+
+test('a run whose end the log tells is not taken up, though its state is still there; one that only its record calls ended is', async (t) => {
+  const { execution, keys, whole } = await waiting()
   const { execution_id, started_at } = execution
-  const end = before.told.filter(({ entity_type }) => entity_type === 'EXECUTION')
-  const journal = [...lines, JSON.stringify({ together: lines.length }), ''].join('\n')
-  await mkdir(folder)
+  const end = whole.filter(({ entity_type }) => entity_type === 'EXECUTION')
   for (const isOver of [false, true]) {
-    await writeFile(join(folder, `${execution_id}.jsonl`), journal)
     const records = new Records()
     const what = { execution_id, workflow_name: 'waits', workflow_hash: '', topology: 'bench', run_mode: 'PURE_SIM' as const }
-    const ended = { status: 'ABORTED' as const, ended_at: 1 }
-    records.take({ kind: 'execution', record: { ...what, reason: null, started_at, ...ended } })
-    const { runtime } = testRuntime([topology, workflow], { records, ids: 1_000_000, log: isOver ? end : [] })
-    const failed: string[] = []
-    await takeUp({ runtime, strandLabware: async () => [], loadFor: () => {} }, data_dir, {
-      failed: (execution_id) => failed.push(execution_id),
-      lost: (_, { what }) => failed.push(what),
-      damaged: (message) => failed.push(message),
-    })
+    records.take({ kind: 'execution', record: { ...what, reason: null, started_at, status: 'ABORTED', ended_at: 1 } })
+    const saved = { ...nothing, runs: new Map([[execution_id, { keys, damage: undefined }]]) }
+    const { runtime, failed, dropped } = await takenUp(t.testdir(), { log: isOver ? end : [], saved, records })
     t.same(failed, [])
     t.equal(runtime.executions().length, isOver ? 0 : 1)
-    t.equal((await readdir(folder)).length, isOver ? 0 : 1)
-    for (const open of runtime.executions()) open.abort('that was all')
+    t.same(dropped, isOver ? [execution_id] : [])
+    t.equal(records.execution(execution_id)!.ended_at, isOver ? 1 : null)
   }
 })
 
 test('records that a kill has left behind are brought to what the log tells, of runs that are taken up and of those that are not', async (t) => {
-  const data_dir = t.testdir()
-  const kept = new Kept()
-  const before = testRuntime([topology, workflow], { keep: () => kept })
-  const execution = await begin(before.runtime, { workflow: 'waits', groups: [{ group_id: 'g1', members: {} }] })
-  const [thread] = execution.live()
-  await until(() => thread!.status.current === 'AWAITING_EVENT' && JSON.stringify([...kept.all.at(-1)!]).includes('AWAITING_EVENT'))
-  const lines = [...kept.all.at(-1)!].map(([key, value]) => JSON.stringify({ key, value }))
-  const log = [...before.told]
-  execution.abort('that was all')
-  await before.runtime.over(execution)
+  const { execution, keys, log } = await waiting()
   const { execution_id, started_at } = execution
-  const { thread_id, name: thread_name } = thread!
-  const { submission_id } = execution.submissions[0]!
+  const { thread_id, name: thread_name } = [...execution.threads.values()][0]!
   const what = { execution_id, workflow_name: 'waits', workflow_hash: '', topology: 'bench', run_mode: 'PURE_SIM' as const }
   const its = { thread_id, execution_id, thread_name, template_name: 'plate', pause_reason: null, last_error: null }
-  const take = async () => {
+  const take = async (saved: Parameters<typeof takeUp>[1]['saved']) => {
     const records = new Records()
     records.take({ kind: 'execution', record: { ...what, status: 'IN_PROGRESS', reason: null, started_at, ended_at: null } })
     records.take({ kind: 'thread', record: { ...its, submission_id: null, group_id: null, status: 'CREATED', since: 0 } })
-    const { runtime } = testRuntime([topology, workflow], { records, ids: 1_000_000, log })
-    const tell = {
-      failed: (_: string, reason: string) => t.fail(reason),
-      lost: (_: string, { what }: { what: string }) => t.fail(what),
-      damaged: t.fail,
-    }
-    await takeUp({ runtime, strandLabware: async () => [], loadFor: () => {} }, data_dir, tell)
-    for (const open of runtime.executions()) open.abort('that was all')
+    // The turn in which it began is not on the card.
+    records.take({
+      kind: 'thread',
+      record: { ...its, thread_id: 'lost', submission_id: null, group_id: null, status: 'CREATED', since: 0 },
+    })
+    t.same((await takenUp(t.testdir(), { log, saved, records })).failed, [])
     return records.threads(execution_id)
   }
   const since = log.findLast(({ entity_type }) => entity_type === 'THREAD')!.timestamp
-  t.match(await take(), [{ status: 'AWAITING_EVENT', since, submission_id: null }], 'there is no journal')
-  await mkdir(join(data_dir, 'executions'))
-  await writeFile(
-    join(data_dir, 'executions', `${execution_id}.jsonl`),
-    [...lines, JSON.stringify({ together: lines.length }), ''].join('\n'),
-  )
-  t.match(await take(), [{ status: 'AWAITING_EVENT', since, submission_id, group_id: 'g1' }])
+  t.match(await take(none), [{ status: 'AWAITING_EVENT', since }, { thread_id: 'lost' }], 'there is no state')
+  const taken = await take({ ...nothing, runs: new Map([[execution_id, { keys, damage: undefined }]]) })
+  t.match(taken, [{ status: 'AWAITING_EVENT', since, group_id: 'g1' }])
+  t.equal(taken.length, 1)
+})
+
+test('a run whose state is damaged is not taken up, and its file is kept aside', async (t) => {
+  const { execution, keys, log } = await waiting()
+  const folder = t.testdir({ 'state-000001.jsonl': 'something' })
+  const runs = new Map([[execution.execution_id, { keys, damage: 'a part of its state is missing' }]])
+  const saved = { ...nothing, damage: 'state-000001.jsonl (a line is missing)', runs }
+  const { runtime, failed, damaged, dropped } = await takenUp(folder, { log, saved, records: new Records() })
+  t.same([runtime.executions().length, failed, dropped], [0, ['a part of its state is missing'], [execution.execution_id]])
+  t.match(damaged, [/^executions\/state-000001\.jsonl \(a line is missing\) is damaged: it is kept as state-000001\.jsonl\.corrupt-/])
+  t.equal((await readdir(folder)).length, 2)
+})
+
+test('a run that an older version left open is not taken up: that is said, and its labware is kept', async (t) => {
+  const { execution, keys, log } = await waiting()
+  const folder = t.testdir()
+  const lines = [...keys].map(([key, value]) => JSON.stringify({ key, value }))
+  await writeFile(join(folder, `${execution.execution_id}.jsonl`), ['', ...lines, '{"together":9}', ''].join('\n'))
+  const { runtime, failed } = await takenUp(folder, { log, saved: none, records: new Records() })
+  t.same([runtime.executions().length, failed], [0, ['an older version of benchd left it open, and its state has another form']])
+  t.match(await readdir(folder), [/\.jsonl\.corrupt-/])
 })

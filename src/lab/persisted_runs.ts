@@ -1,40 +1,42 @@
-// Runs that outlast the service: a journal for each, and what is taken up from them at the start.
+// Runs that outlast the service: whose state is written, and what is taken up from it at the start.
 
 import { join } from 'node:path'
 import { messageOf } from '../errors.ts'
 import type { RuntimeEvent } from '../events/event.ts'
 import type { Hub } from '../events/hub.ts'
-import { setAside } from '../kit/damage.ts'
+import type { SavedStates } from '../events/states_reader.ts'
+import { keepAside, readOrDamage, setAside } from '../kit/damage.ts'
 import { namesIn } from '../kit/files.ts'
-import { KeyedJournal, readKeyedJournal } from '../kit/keyed_journal.ts'
 import type { Catalog } from '../workflow/catalog.ts'
 import { type Checkpoint, checkpointOf, threadsOnBench } from '../workflow/journal/checkpoint.ts'
+import type { RunStates } from '../workflow/journal/run_journal.ts'
 import type { Lost } from '../workflow/journal/stranded_labware.ts'
 import { catchUp, recordAnew } from '../workflow/journal/tracking_sink.ts'
 import type { Execution } from '../workflow/runs/execution.ts'
 import type { RunMode } from '../workflow/threads/run_environment.ts'
 
-const ending = '.jsonl'
-
-/**
- * A run without drivers is over in a moment, and can be had again: it is not kept. The journal of a run is written after the event
- * log and the incidents. Otherwise a run that is taken up after a kill could take an action for done whose events are lost.
- */
-export function keptIn(
-  data_dir: string,
-  hub: Pick<Hub, 'log' | 'incidents'>,
-): (execution_id: string, mode: RunMode) => KeyedJournal | undefined {
-  // The log and the incidents report themselves what they cannot write; no run waits for that.
-  const published = async () => void (await Promise.allSettled([hub.log.until(), hub.incidents.written()]))
-  return (execution_id, mode) => (mode === 'PURE_SIM' ? undefined : new KeyedJournal(pathOf(data_dir, execution_id), published))
+/** A run without drivers is over in a moment, and can be had again: its state is not written. */
+export function keptIn({ log, states }: Pick<Hub, 'log' | 'states'>): (mode: RunMode) => RunStates | undefined {
+  const written: RunStates = {
+    add: (id, source) => states.add(id, source),
+    changed: () => states.changed(),
+    persist: () => log.persist(),
+    leave: (id, left) => states.leave(id, left),
+    drop: (id) => states.drop(id),
+  }
+  return (mode) => (mode === 'PURE_SIM' ? undefined : written)
 }
 
 type Bench = Pick<Catalog, 'runtime' | 'strandLabware' | 'loadFor'>
 
-type Tell = {
+type Around = {
+  /** The folder of the states. */
+  folder: string
+  saved: SavedStates
+  states: Pick<RunStates, 'drop'>
   /** Tells that a run cannot be taken up. */
   failed(execution_id: string, reason: string): void
-  /** The journal of one is, and is kept under another name. */
+  /** The file is, and is kept under another name. */
   damaged(message: string): void
   /** Somebody has to look for this. */
   lost(execution_id: string, lost: Lost): void
@@ -42,44 +44,44 @@ type Tell = {
 
 /**
  * Takes up every run that was open: each stands paused. Of those that cannot be the labware stands where it stood. Records are brought
- * to what the log tells. Rejects with `config` for one that a newer version has kept: it is left alone.
+ * to what the log tells.
  */
-export async function takeUp(catalog: Bench, data_dir: string, tell: Tell): Promise<void> {
-  const names = (await namesIn(join(data_dir, 'executions'))).filter((name) => name.endsWith(ending))
+export async function takeUp(catalog: Bench, around: Around): Promise<void> {
+  const { folder, saved, states, damaged } = around
   const { records } = catalog.runtime
-  for (const execution_id of names.map((name) => name.slice(0, -ending.length))) {
-    const path = pathOf(data_dir, execution_id)
-    const content = await readKeyedJournal(path)
-    const { keys } = content
-    const whole = checkpointOf(keys)
-    // Without a single key it was torn as it began.
-    const damage = content.damage ?? (whole || keys.size === 0 ? undefined : 'it is no whole execution')
-    // Nobody knows how old the rest of a damaged checkpoint is: something might be done twice.
-    const saved = damage === undefined ? whole : undefined
-    if (saved) catalog.loadFor(saved.execution)
-    // The service may have ended before the journal was gone. What has no end in the log has none, whatever its record says.
-    const last = await lastOf(catalog, execution_id)
-    if (!last.some(({ entity_type }) => entity_type === 'EXECUTION')) {
-      const taken = await restored(catalog, saved)
-      if (typeof taken !== 'string') {
-        recordAnew(taken, records)
-        for (const event of last) catchUp(records, event)
-        continue
-      }
-      tell.failed(execution_id, taken)
-    }
-    // The journal of the run is the only one that knows where its labware is.
-    for (const lost of await catalog.strandLabware(threadsOnBench(keys))) tell.lost(execution_id, lost)
-    if (damage === undefined) await new KeyedJournal(pathOf(data_dir, execution_id)).remove()
-    else
-      tell.damaged(
-        `executions/${execution_id}${ending} is damaged (${damage}): nothing of that run is done again. ${await keptAside(path)}`,
-      )
+  if (saved.damage !== undefined) damaged(`executions/${saved.damage} is damaged: ${await keptAside(folder, saved.damage.split(' ')[0]!)}`)
+  for (const [execution_id, { keys, damage }] of saved.runs) {
+    // Nobody knows how old damaged state is: something might be done twice.
+    const checkpoint = damage === undefined ? checkpointOf(keys) : undefined
+    const reason = damage ?? (checkpoint ? undefined : 'it is no whole execution')
+    if (!(await isTakenUp(catalog, execution_id, { checkpoint, keys, reason }, around))) states.drop(execution_id)
   }
+  await leaveOld(catalog, around)
   for (const { execution_id, ended_at } of records.executions()) {
     if (ended_at !== null || catalog.runtime.execution(execution_id)) continue
     for (const event of await lastOf(catalog, execution_id)) catchUp(records, event)
   }
+}
+
+type Found = { checkpoint: Checkpoint | undefined; keys: ReadonlyMap<string, unknown>; reason: string | undefined }
+
+/** Takes up a run. Where that cannot be, its labware stands where it stood; answers false. */
+async function isTakenUp(catalog: Bench, execution_id: string, { checkpoint, keys, reason }: Found, { failed, lost }: Around) {
+  const { records } = catalog.runtime
+  if (checkpoint) catalog.loadFor(checkpoint.execution)
+  // The service may have ended before the state was gone. What has no end in the log has none, whatever its record says.
+  const last = await lastOf(catalog, execution_id)
+  if (!last.some(({ entity_type }) => entity_type === 'EXECUTION')) {
+    const taken = checkpoint ? await restored(catalog, checkpoint) : (reason ?? '')
+    if (typeof taken !== 'string') {
+      recordAnew(taken, records, last)
+      return true
+    }
+    failed(execution_id, taken)
+  }
+  // Nothing else knows where its labware is.
+  for (const one of await catalog.strandLabware(threadsOnBench(keys))) lost(execution_id, one)
+  return false
 }
 
 /** Returns the last events in the log of each thread, each submission and the run itself. */
@@ -91,8 +93,7 @@ async function lastOf({ runtime }: Bench, execution_id: string): Promise<Runtime
 }
 
 /** Returns the run, taken up; or the reason why it cannot be. */
-async function restored({ runtime }: Bench, saved: Checkpoint | undefined): Promise<Execution | string> {
-  if (!saved) return 'what was kept of it is damaged'
+async function restored({ runtime }: Bench, saved: Checkpoint): Promise<Execution | string> {
   try {
     return await runtime.restore(saved)
   } catch (error) {
@@ -100,13 +101,34 @@ async function restored({ runtime }: Bench, saved: Checkpoint | undefined): Prom
   }
 }
 
-async function keptAside(path: string): Promise<string> {
-  return setAside(path).then(
-    (name) => `It is kept as ${name}.`,
-    (error) => `It could not be kept under another name: ${messageOf(error)}`,
+/** The file keeps its name too, until the next one holds all that stands. */
+async function keptAside(folder: string, name: string): Promise<string> {
+  return keepAside(join(folder, name)).then(
+    (aside) => `it is kept as ${aside}`,
+    (error) => `it could not be kept under another name: ${messageOf(error)}`,
   )
 }
 
-function pathOf(data_dir: string, execution_id: string): string {
-  return join(data_dir, 'executions', `${execution_id}${ending}`)
+/** Leaves runs that a version before this one has left open: each had a file of its own. */
+async function leaveOld(catalog: Bench, around: Around): Promise<void> {
+  const { folder } = around
+  const names = (await namesIn(folder)).filter((name) => name.endsWith('.jsonl') && !name.startsWith('state-'))
+  for (const name of names) {
+    const { bytes } = await readOrDamage(join(folder, name))
+    const reason = 'an older version of benchd left it open, and its state has another form'
+    await isTakenUp(catalog, name.slice(0, -'.jsonl'.length), { checkpoint: undefined, keys: oldKeys(`${bytes}`), reason }, around)
+    await setAside(join(folder, name)).catch(() => undefined)
+  }
+}
+
+/** The last value of each key, as far as it can be read. */
+function oldKeys(text: string): Map<string, unknown> {
+  const keys = new Map<string, unknown>()
+  for (const line of text.split('\n')) {
+    try {
+      const { key, value } = JSON.parse(line)
+      if (typeof key === 'string') keys.set(key, value)
+    } catch {}
+  }
+  return keys
 }

@@ -8,7 +8,6 @@ import type { Hub } from '../events/hub.ts'
 import { demoTopology, sealAndSpin } from '../examples/seal_and_spin.ts'
 import { smcAssay, smcTopology } from '../examples/smc_assay.ts'
 import { type Clock, sleep } from '../kit/clock.ts'
-import { mustBeFolder } from '../kit/damage.ts'
 import type { Report } from '../kit/json_file.ts'
 import type { Log } from '../kit/log.ts'
 import type { Refusals } from '../kit/refusals.ts'
@@ -66,7 +65,6 @@ const unwinding_ms = 5000
 export async function openRuns(rooms: Rooms, instead: Partial<RuntimeOptions> = {}): Promise<Runs> {
   const { data_dir, topologies, clock, hub, registry, teachpoints, descriptions, refusals, log, report } = rooms
   const warn = (message: string) => log.warn(message)
-  await mustBeFolder(`${data_dir}/executions`, report)
   const file = await RecordFile.open({ folder: data_dir, clock, report })
   const learned = await openLearned({ data_dir, clock, report })
   const bench = {
@@ -99,8 +97,8 @@ export async function openRuns(rooms: Rooms, instead: Partial<RuntimeOptions> = 
         openSimulated,
         records: file.records,
         durations: learned,
-        keep: keptIn(data_dir, hub),
-        atRest: () => catalog.keepPlaced(),
+        keep: keptIn(hub),
+        atRest: () => Promise.all([catalog.keepPlaced(), file.written()]),
         admission: {
           limits: () => rooms.config.limits,
           refused: (bound, message) => refusals.count(bound, `a run is refused: ${message}`),
@@ -139,7 +137,10 @@ export async function openRuns(rooms: Rooms, instead: Partial<RuntimeOptions> = 
 async function restore(catalog: Catalog, file: RecordFile, { data_dir, hub, report, log }: Rooms): Promise<void> {
   const { runtime } = catalog
   const reasons = new Map<string, string>()
-  await takeUp(catalog, data_dir, {
+  await takeUp(catalog, {
+    folder: `${data_dir}/executions`,
+    saved: hub.log.saved,
+    states: hub.states,
     failed(execution_id, reason) {
       reasons.set(execution_id, reason)
       hub.incident('OTHER', `execution ${execution_id} cannot be taken up again and is aborted: ${reason}`, { execution_id })

@@ -1,12 +1,13 @@
 // Scripted runs for tests: what an operator sees and says over the API, while time goes by on the bench's clock.
 
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import type { DeviceInfo } from '../devices/records.ts'
 import type { RuntimeEvent } from '../events/event.ts'
 import type { Incident } from '../events/incidents.ts'
+import { readStates } from '../events/states_reader.ts'
 import { demoBench, demoTeachpoints } from '../examples/demo_bench.ts'
 import type { Blocker } from '../workflow/runs/explaining.ts'
 import type { ExecutionSnapshot, ShownThread } from '../workflow/snapshot.ts'
@@ -237,22 +238,20 @@ export class Scripted {
     return new Scripted(this.#t, { bench: this.bench, devices: this.#devices, topologies: this.#topologies, execution_id })
   }
 
-  /** Whether the journal of the run holds this. */
+  /** Whether the state on the card holds this. */
   isOnTheCard(text: string): boolean {
-    return existsSync(this.#journalIn(this.bench.data_dir)) && this.journal().includes(text)
+    return this.#stateFiles().some((name) => readFileSync(join(this.bench.data_dir, 'executions', name), 'utf8').includes(text))
   }
 
-  journal(): string {
-    return readFileSync(this.#journalIn(this.bench.data_dir), 'utf8')
+  /** The values of the run that are on the card. */
+  async state(): Promise<ReadonlyMap<string, unknown>> {
+    const { runs } = await readStates(join(this.bench.data_dir, 'executions'), Number.POSITIVE_INFINITY)
+    return runs.get(this.execution_id)?.keys ?? new Map()
   }
 
-  putJournal(folder: string, journal: string): void {
-    mkdirSync(join(folder, 'executions'), { recursive: true })
-    writeFileSync(this.#journalIn(folder), journal)
-  }
-
-  #journalIn(folder: string): string {
-    return join(folder, 'executions', `${this.execution_id}.jsonl`)
+  #stateFiles(): string[] {
+    const folder = join(this.bench.data_dir, 'executions')
+    return existsSync(folder) ? readdirSync(folder) : []
   }
 
   /** Changes a file of the topologies folder, for the next start. */

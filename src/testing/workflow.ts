@@ -3,10 +3,10 @@
 import type { Context, RuntimeEvent } from '../events/event.ts'
 import { runtimeEvent } from '../events/event.ts'
 import type { IncidentCategory } from '../events/incidents.ts'
-import type { Changes } from '../kit/keyed_journal.ts'
 import type { Equipment } from '../workflow/equipment/equipment.ts'
 import { type InjectedFault, PureEquipment } from '../workflow/equipment/pure_equipment.ts'
 import { type Checkpoint, checkpointOf } from '../workflow/journal/checkpoint.ts'
+import type { RunSource, RunStates } from '../workflow/journal/run_journal.ts'
 import type { Bench } from '../workflow/plans/bench.ts'
 import type { TopologyInput } from '../workflow/plans/documents.ts'
 import { compileLibrary, type Source } from '../workflow/plans/library.ts'
@@ -157,22 +157,68 @@ export function instantBench(more: Partial<Equipment> = {}): Equipment {
   return { ready: at, open: at, carry: at, perform: async () => ({ success: true, message: 'done' }), ...more }
 }
 
-/** What was kept after each write of a run. */
-export class Kept {
-  readonly #keys = new Map<string, unknown>()
+/** The state of a run after each transaction. */
+export class Kept implements RunStates {
   readonly all: Map<string, unknown>[] = []
-  put(changes: Changes): void {
-    for (const [key, text] of changes) {
-      if (text === null) this.#keys.delete(key)
-      else this.#keys.set(key, JSON.parse(text))
-    }
+  readonly #keys = new Map<string, unknown>()
+  readonly #sources = new Map<string, RunSource>()
+  readonly #leaving = new Map<string, () => void>()
+  #next: Promise<void> | undefined
+
+  add(execution_id: string, source: RunSource): void {
+    this.#sources.set(execution_id, source)
+    this.changed()
+  }
+
+  changed(): void {
+    void this.persist()
+  }
+
+  /** Resolves at the end of this turn. */
+  persist(): Promise<void> {
+    this.#next ??= new Promise((resolve) => {
+      setImmediate(() => {
+        this.#next = undefined
+        this.#write()
+        resolve()
+      })
+    })
+    return this.#next
+  }
+
+  leave(execution_id: string, left: () => void): void {
+    this.#leaving.set(execution_id, left)
+    this.changed()
+  }
+
+  drop(execution_id: string): void {
+    this.#sources.delete(execution_id)
+  }
+
+  /** A transaction with so many changes was written. */
+  protected written(_changes: number): void {
     this.all.push(new Map(this.#keys))
   }
-  synced = () => Promise.resolve()
-  remove = () => Promise.resolve()
+
+  #write(): void {
+    let changed = 0
+    for (const source of this.#sources.values()) {
+      for (const [key, text] of source.changes()) {
+        changed++
+        if (text === null) this.#keys.delete(key)
+        else this.#keys.set(key, JSON.parse(text))
+      }
+    }
+    if (changed > 0) this.written(changed)
+    for (const [execution_id, left] of this.#leaving) {
+      this.#sources.delete(execution_id)
+      left()
+    }
+    this.#leaving.clear()
+  }
 }
 
-/** Remembers of each write after how much of `told` it was. */
+/** Remembers of each transaction how much of `told` had been told at its end. */
 export class KeptBeside extends Kept {
   readonly told: readonly RuntimeEvent[]
   readonly #at: number[] = []
@@ -182,8 +228,8 @@ export class KeptBeside extends Kept {
     this.told = told
   }
 
-  override put(changes: Changes): void {
-    super.put(changes)
+  protected override written(changes: number): void {
+    super.written(changes)
     this.#at.push(this.told.length)
   }
 

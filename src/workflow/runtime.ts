@@ -9,10 +9,9 @@ import { flatId } from '../kit/flat_id.ts'
 import { Admission, type AdmissionOptions, unbounded } from './admission.ts'
 import { type DryRun, dryRun } from './dry_run.ts'
 import type { Checkpoint } from './journal/checkpoint.ts'
-import { LogReplay } from './journal/log_replay.ts'
 import { type RecordStore, Records } from './journal/records.ts'
 import { restore } from './journal/restoring.ts'
-import { RunJournal } from './journal/run_journal.ts'
+import { RunJournal, type RunStates } from './journal/run_journal.ts'
 import { ExecutionTrackingSink } from './journal/tracking_sink.ts'
 import type { Bench } from './plans/bench.ts'
 import { compileWorkflow } from './plans/compile.ts'
@@ -42,8 +41,8 @@ export type RuntimeOptions = Omit<RunEnvironmentOptions, 'newId'> & {
   records?: Records
   /** A sink of somebody else, which gets the same events. */
   recordService?: RecordStore
-  /** Where an execution of this mode is kept, so that it can be taken up again; undefined for one that is not. */
-  keep?(execution_id: string, mode: RunMode): ConstructorParameters<typeof RunJournal>[1] | undefined
+  /** Writes the state of executions of this mode, so that they can be taken up again; undefined where they cannot. */
+  keep?(mode: RunMode): RunStates | undefined
   /** Resolves when what stands around is on the card. */
   atRest?(): Promise<unknown>
   /** How much may run at once; no limit by default. */
@@ -227,18 +226,15 @@ export class Runtime {
    * must be loaded. Throws `conflict` or `not_found` when that cannot be.
    */
   async restore(saved: Checkpoint): Promise<Execution> {
-    const { execution_id, run_mode, is_joinable } = saved.execution
+    const { run_mode, is_joinable } = saved.execution
     const workflow = this.#workflowOf(saved)
     const environment = await this.environments.of(workflow, run_mode)
-    const replay = new LogReplay()
-    for await (const event of this.events({ execution_id })) replay.see(event)
     const execution = new Execution(workflow, environment, { isJoinable: is_joinable, around: this.#around, saved: saved.execution })
     const submissions = saved.submissions.map(({ submission_id, request, submitted_at, status }) =>
-      this.#submission(execution, { submission_id, request, submitted_at, status: submissionStatus(replay, { submission_id, status }) }),
+      this.#submission(execution, { submission_id, request, submitted_at, status: status as SubmissionStatus }),
     )
-    restore(execution, saved, { submissions, now: this.#options.now(), replay })
+    restore(execution, saved, { submissions, now: this.#options.now() })
     this.#add(execution)
-    execution.journal?.changed()
     return execution
   }
 
@@ -372,10 +368,8 @@ export class Runtime {
 
   #add(execution: Execution): void {
     this.#executions.set(execution.execution_id, execution)
-    const journal = this.#options.keep?.(execution.execution_id, execution.environment.mode)
-    // One whose threads had all ended has ended as it was taken up.
-    if (execution.isOver) void journal?.remove()
-    else if (journal) execution.journal = new RunJournal(execution, journal)
+    const states = this.#options.keep?.(execution.environment.mode)
+    if (states) execution.journal = new RunJournal(execution, states)
   }
 
   #ended(execution: Execution): void {
@@ -401,12 +395,6 @@ export class Runtime {
     for (const { submission_id } of this.#executions.get(execution_id)?.submissions ?? []) this.#submissions.delete(submission_id)
     this.#executions.delete(execution_id)
   }
-}
-
-/** The last status of the submission in the event log; PENDING without one. */
-function submissionStatus(replay: LogReplay, { submission_id, status }: { submission_id: string; status: string }): SubmissionStatus {
-  const last = replay.isEmpty ? status : (replay.statusOf(submission_id) ?? 'PENDING')
-  return (last === 'ACCEPTED' ? status : last) as SubmissionStatus
 }
 
 function found<Item>(items: ReadonlyMap<string, Item>, name: string, kind: string): Item {

@@ -325,7 +325,7 @@ test('what was put in and what was to be skipped outlast the service, cut at any
   )
   for (const [i, keys] of kept.all.slice(first - 1).entries()) {
     const saved = checkpointOf(keys)
-    if (!saved) continue
+    if (!saved || saved.execution.phase === 'completed') continue
     const again = testRuntime(documents, { ids: 1_000_000 })
     const taken = await again.runtime.restore(saved)
     await until(() => taken.live().every(({ status, isOver }) => isOver || status.current === 'PAUSED'), `cut ${i}`)

@@ -1,8 +1,7 @@
 // A process that runs a workflow of one method for many groups on virtual time, with a journal or without.
 
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import type { Changes } from '../../../src/kit/keyed_journal.ts'
-import { run, testRuntime } from '../../../src/testing/workflow.ts'
+import { Kept, run, testRuntime } from '../../../src/testing/workflow.ts'
 import { answerParent } from '../child.ts'
 import { usage } from '../events/usage.ts'
 import { laneTopology, laneWorkflow } from './lanes.ts'
@@ -22,14 +21,12 @@ answerParent({}, async ({ threads, isKept }: Asked): Promise<Done> => {
 
 async function runOnce(threads: number, isKept: boolean): Promise<Done> {
   const counts = { writes: 0, entries: 0 }
-  const journal = {
-    put({ size }: Changes) {
-      if (counts.writes++ > 0) counts.entries = Math.max(counts.entries, size)
-    },
-    synced: async () => {},
-    remove: async () => {},
+  class Counted extends Kept {
+    protected override written(changes: number): void {
+      if (counts.writes++ > 0) counts.entries = Math.max(counts.entries, changes)
+    }
   }
-  const { runtime } = testRuntime([laneTopology(lanes), laneWorkflow(lanes, 1)], isKept ? { keep: () => journal } : {})
+  const { runtime } = testRuntime([laneTopology(lanes), laneWorkflow(lanes, 1)], isKept ? { keep: () => new Counted() } : {})
   const groups = Array.from({ length: threads / lanes }, (_, i) => ({ group_id: `g${i}`, members: {} }))
   const delay = monitorEventLoopDelay({ resolution: 1 })
   const before = usage().cpu_us

@@ -1,4 +1,4 @@
-// For tests: a service that dies at any moment and begins anew, with what was on its card: the log, the records, the journals of its runs.
+// For tests: a service that dies at any moment and begins anew, with what was on its card: the log, the records, the state of its runs.
 
 import { messageOf } from '../../errors.ts'
 import type { Context, RuntimeEvent } from '../../events/event.ts'
@@ -6,13 +6,13 @@ import { runtimeEvent } from '../../events/event.ts'
 import type { IncidentCategory, NewIncident } from '../../events/incidents.ts'
 import type { Sink } from '../../events/sinks.ts'
 import type { Clock } from '../../kit/clock.ts'
-import type { Changes } from '../../kit/keyed_journal.ts'
 import { VirtualTime } from '../../kit/virtual_time.ts'
 import { PureEquipment } from '../../workflow/equipment/pure_equipment.ts'
 import { checkpointOf } from '../../workflow/journal/checkpoint.ts'
 import { abortOrphanedRuns } from '../../workflow/journal/orphaned_runs.ts'
 import { Records } from '../../workflow/journal/records.ts'
-import type { RunJournal } from '../../workflow/journal/run_journal.ts'
+import type { RunJournal, RunSource, RunStates } from '../../workflow/journal/run_journal.ts'
+import { recordAnew } from '../../workflow/journal/tracking_sink.ts'
 import type { Bench } from '../../workflow/plans/bench.ts'
 import { compileLibrary, type Library } from '../../workflow/plans/library.ts'
 import { movesOf } from '../../workflow/plans/timing.ts'
@@ -24,7 +24,14 @@ import type { Dice, Scene } from './scene.ts'
 
 type Incident = { incident_id: string; category: IncidentCategory; message: string; thread_id: string | null }
 
-type ServiceOptions = { scene: Scene; dice: Dice; onTold(event: RuntimeEvent): void; fault(what: string): void }
+type ServiceOptions = {
+  scene: Scene
+  dice: Dice
+  onTold(event: RuntimeEvent): void
+  /** Is called when it has died: no more than this came to the card. */
+  onLost(told: readonly RuntimeEvent[]): void
+  fault(what: string): void
+}
 
 export class Service {
   readonly told: RuntimeEvent[] = []
@@ -36,13 +43,13 @@ export class Service {
   isDead = false
   /** Resolves when it dies. */
   death: Promise<void> = Promise.resolve()
-  /** After so many writes of its journals it dies. */
+  /** After so many transactions it dies. */
   diesIn = Number.POSITIVE_INFINITY
   /** After it has told so many events it dies, in the midst of whatever tells them. */
   diesAfter = Number.POSITIVE_INFINITY
   readonly #options: ServiceOptions
   readonly #library: Library
-  readonly #journals = new Map<string, Journal>()
+  readonly #card: Card
   readonly #sinks: Sink[] = []
   #ledgers: Ledger[] = []
   readonly #truthOf = new Map<string, Truth>()
@@ -55,6 +62,7 @@ export class Service {
   /** Throws for documents that are not good. */
   constructor(options: ServiceOptions) {
     this.#options = options
+    this.#card = new Card(this)
     const { topology, workflow } = options.scene
     const sources = [topology, workflow].map((input, i) => ({ origin: `document ${i}`, form: 'typescript' as const, input }))
     this.#library = compileLibrary(sources, emptyBench)
@@ -73,20 +81,26 @@ export class Service {
 
   /** Begins anew, and takes up what was open. Answers the executions that it took up. */
   async beginAnew(): Promise<string[]> {
-    const { dice, fault } = this.#options
+    const { dice, fault, onLost } = this.#options
     this.#ledgers = []
-    for (const journal of this.#journals.values()) journal.die(dice, this.told.length)
+    this.#card.die(dice)
+    onLost(this.told)
     for (const truth of [this.#liveTruth, ...this.#truthOf.values()]) truth.settle(dice)
     this.isDead = false
     this.runtime = this.#begin()
-    for (const [execution_id, { onCard }] of this.#journals) {
-      // What has ended is not taken up, though its journal may still be there.
-      if (!onCard.has('execution') || this.records.execution(execution_id)?.ended_at) continue
-      const saved = checkpointOf(onCard)
+    for (const [execution_id, keys] of this.#card.runs) {
+      // What has ended is not taken up, though its state may still be there.
+      const isOver = this.told.some((event) => event.execution_id === execution_id && event.entity_type === 'EXECUTION')
+      const saved = isOver ? undefined : checkpointOf(keys)
+      if (isOver) continue
       if (!saved) fault(`what was kept of ${execution_id} is no whole execution`)
       try {
         this.#nextTruth = this.#truthOf.get(execution_id)
-        if (saved) this.knows(await this.runtime.restore(saved))
+        if (saved) {
+          const execution = await this.runtime.restore(saved)
+          recordAnew(execution, this.records)
+          this.knows(execution)
+        }
       } catch (error) {
         fault(`${execution_id} cannot be taken up: ${messageOf(error)}`)
       }
@@ -146,7 +160,7 @@ export class Service {
       records: this.records,
       simulate: (_, clock) => ledger(clock, this.#nextTruth ?? new Truth()),
       ...(isLive && { live: ledger(clock, this.#liveTruth) }),
-      ...(scene.restarts > 0 && scene.isKept && { keep: (execution_id: string) => this.#keep(execution_id, isDead) }),
+      ...(scene.restarts > 0 && scene.isKept && { keep: () => this.#card.states(isDead) }),
     })
     this.#nextTruth = undefined
     if (isLive) this.#loadAgain(runtime)
@@ -222,57 +236,83 @@ export class Service {
     return event
   }
 
-  #keep(execution_id: string, isDead: () => boolean) {
-    const journal = this.#journals.get(execution_id) ?? new Journal()
-    this.#journals.set(execution_id, journal)
-    return {
-      put: (changes: Changes) => {
-        if (isDead()) return
-        journal.put(changes)
-        const unmarked = (this.runtime.execution(execution_id)?.journal as RunJournal | null | undefined)?.unmarked() ?? []
-        if (unmarked.length > 0) this.#options.fault(`the journal does not know of ${unmarked}`)
-        if (--this.diesIn <= 0) this.die()
-      },
-      synced: async () => {
-        if (isDead()) await new Promise(() => {})
-        journal.synced()
-      },
-      remove: async () => {
-        if (!isDead()) journal.remove(this.told.length)
-      },
+  /** A transaction was written. */
+  wrote(): void {
+    for (const { execution_id, journal, isOver } of this.runtime.executions()) {
+      if (isOver) continue
+      const unmarked = (journal as RunJournal | null)?.unmarked() ?? []
+      if (unmarked.length > 0) this.#options.fault(`the journal of ${execution_id} does not know of ${unmarked}`)
     }
+    if (--this.diesIn <= 0) this.die()
   }
 }
 
-/** What is kept of one run. What was put last may not have come to the card. */
-class Journal {
-  onCard = new Map<string, unknown>()
-  #waiting: Changes | undefined
-  #removedAt: number | undefined
+/** What is on the card at the end of a turn: of each run the text of each key, and how much of the log. */
+type Transaction = { runs: ReadonlyMap<string, ReadonlyMap<string, string>>; told: number }
 
-  put(changes: Changes): void {
-    this.synced()
-    this.#waiting = changes
+/** The state of all runs. Transactions that were written last may not have come to the card. */
+class Card {
+  readonly #service: Service
+  #sources = new Map<string, { standing: ReadonlyMap<string, string> } & Partial<RunSource>>()
+  /** The last that is on the card for certain, and those after it. */
+  #transactions: Transaction[] = [{ runs: new Map(), told: 0 }]
+
+  constructor(service: Service) {
+    this.#service = service
   }
 
-  synced(): void {
-    for (const [key, text] of this.#waiting ?? []) {
-      if (text === null) this.onCard.delete(key)
-      else this.onCard.set(key, JSON.parse(text))
+  /** As they were read. */
+  get runs(): [string, Map<string, unknown>][] {
+    return [...this.#sources].map(([id, { standing }]) => [id, new Map([...standing].map(([key, text]) => [key, JSON.parse(text)]))])
+  }
+
+  /** For a service that is not dead. */
+  states(isDead: () => boolean): RunStates {
+    let next: Promise<void> | undefined
+    const persist = () => {
+      next ??= new Promise((resolve) => {
+        setImmediate(() => {
+          next = undefined
+          if (isDead()) return
+          this.#write()
+          if (!isDead()) resolve()
+        })
+      })
+      return next
     }
-    this.#waiting = undefined
+    return {
+      add: (execution_id, source) => {
+        if (isDead()) return
+        this.#sources.set(execution_id, source)
+        void persist()
+      },
+      changed: () => void persist(),
+      persist: async () => {
+        await persist()
+        this.#transactions.splice(0, this.#transactions.length - 1)
+      },
+      leave: () => {},
+      drop: (execution_id) => {
+        if (!isDead()) this.#sources.delete(execution_id)
+      },
+    }
   }
 
-  /** `told`: how long the log is. */
-  remove(told: number): void {
-    this.#removedAt = told
+  /** It begins anew with one of the transactions that may be the last on the card: the log is cut where it tells of more of an open run. */
+  die(dice: Dice): void {
+    const { told } = this.#service
+    const last = this.#transactions[this.#transactions.length - 1 - (dice.oneIn(2) ? 0 : dice.below(this.#transactions.length))]!
+    this.#sources = new Map([...last.runs].map(([id, standing]) => [id, { standing }]))
+    const cut = told.findIndex(({ execution_id }, i) => i >= last.told && last.runs.has(execution_id))
+    if (cut !== -1) told.length = cut
+    this.#transactions = [{ ...last, told: told.length }]
   }
 
-  die(dice: Dice, told: number): void {
-    if (dice.oneIn(2)) this.synced()
-    this.#waiting = undefined
-    if (this.#removedAt === undefined || (told - this.#removedAt < 10 && dice.oneIn(2))) return
-    this.onCard = new Map()
+  #write(): void {
+    for (const source of this.#sources.values()) source.changes?.()
+    const runs = new Map([...this.#sources].map(([id, { standing }]) => [id, new Map(standing)]))
+    this.#transactions.push({ runs, told: this.#service.told.length })
+    this.#service.wrote()
   }
 }
 

@@ -69,6 +69,7 @@ class Simulation {
       scene,
       dice,
       onTold: (event) => this.#onTold(event),
+      onLost: (told) => this.#watch.rewind(told),
       fault: (what) => this.#watch.fault(what),
     })
     this.#operator = new RestlessOperator({ scene, dice, service: this.#service, watch: this.#watch })
@@ -123,6 +124,8 @@ class Simulation {
     this.#restarts++
     this.#watch.restarts++
     this.#watch.standing.clear()
+    // Whatever stands since then is given its chances, too.
+    this.#rounds = Math.min(this.#rounds, mostRounds / 2)
     this.#mayDie()
     const open = () => this.#executions().filter(({ isOver }) => !isOver)
     this.#isBeginning = true
@@ -193,13 +196,15 @@ class Simulation {
 
   #checkExplained(execution: Execution): void {
     const isHanging = this.#scene.faults.some(({ does }) => does === 'hang')
-    const silent = execution.live().filter(({ waiting }) => !waiting)
+    const silent = execution.live().filter(({ waiting, carrying }) => !waiting && !carrying)
     if (silent.length > 0 && !isHanging) this.#watch.fault(`${silent.map(({ name }) => name)} wait for nothing: ${this.#picture()}`)
     const named = new Set(blockers(execution).map(({ thread_id }) => thread_id))
     for (const { thread_id, name, waiting } of execution.live())
       if (!named.has(thread_id) && waiting && waiting.kind !== 'device')
         this.#watch.fault(`nobody says why ${name} stands: ${this.#picture()}`)
-    const isTold = this.#service.incidents.some(({ category }) => /SYSTEM_STALL|UNRESOLVABLE_DEADLOCK/.test(category))
+    // An error that holds a thread has an incident of its own.
+    const isHeld = execution.live().some(({ pausedAt }) => pausedAt !== null)
+    const isTold = isHeld || this.#service.incidents.some(({ category }) => /SYSTEM_STALL|UNRESOLVABLE_DEADLOCK/.test(category))
     if (!isTold && !isHanging) this.#watch.fault(`it stalls, and no incident says so: ${this.#picture()}`)
   }
 

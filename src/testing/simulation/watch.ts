@@ -89,6 +89,16 @@ export class Watch {
     if (execution) this.#gripped(execution, event)
   }
 
+  /** Forgets all that it has seen but these events: the others did not come to the card. */
+  rewind(events: readonly RuntimeEvent[]): void {
+    const known = this.faults.length
+    for (const seen of [this.#open, this.#outcomes, this.#done, this.#counts, this.#statuses, this.#groups, this.#reached, this.#dead])
+      seen.clear()
+    this.#last = 0
+    for (const event of events) this.see(event)
+    this.faults.length = known
+  }
+
   fault(what: string, event?: RuntimeEvent): void {
     this.faults.push(event ? `${what}, at ${event.event_name}` : what)
   }

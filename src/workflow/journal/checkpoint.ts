@@ -28,6 +28,7 @@ const Interrupted = v.object({
   path: v.string(),
   name: Text,
   status: v.string(),
+  has_ended: v.optional(v.pipe(v.boolean(), v.description('That it was cut off was published after the restart')), false),
 })
 export type Interrupted = v.InferOutput<typeof Interrupted>
 

@@ -1,4 +1,4 @@
-// The power fails after any event: the log holds what came until then, and what was saved is a little older, or a little newer.
+// The service ends after any transaction: what was saved and the log tell of the same.
 
 import { type Test, test } from 'tap'
 import type { RuntimeEvent } from '../../events/event.ts'
@@ -66,7 +66,6 @@ async function faultsAfter(log: readonly RuntimeEvent[], saved: Checkpoint): Pro
   let time = log.length
   const made = testRuntime([topology, workflow], {
     ids: 1_000_000,
-    log,
     onTold: (event) => watch.see({ ...event, timestamp: ++time }),
   })
   log.forEach((event, i) => {
@@ -86,28 +85,15 @@ async function faultsAfter(log: readonly RuntimeEvent[], saved: Checkpoint): Pro
   ]
 }
 
-test('whatever the log knows more than was saved: what is told is legal, all that was begun ends once, and the run comes to its end', async (t) => {
+test('after whatever transaction the service ends: what is told is legal, all that was begun ends once, and the run comes to its end', async (t) => {
   const { told, saves } = await recorded()
-  for (let cut = saves[0]!.at; cut <= told.length; cut++) {
-    const { saved } = saves.findLast(({ at }) => at <= cut)!
+  for (const { at, saved } of saves) {
     // Where its end is known it is not taken up.
-    if (told[cut - 1]!.entity_type === 'EXECUTION') continue
-    const faults = await faultsAfter(told.slice(0, cut), saved)
-    if (faults.length > 0) return t.same(faults, [], `cut after ${told[cut - 1]!.event_name}`)
+    if (told[at - 1]!.entity_type === 'EXECUTION') continue
+    const faults = await faultsAfter(told.slice(0, at), saved)
+    if (faults.length > 0) return t.same(faults, [], `cut after ${told[at - 1]!.event_name}`)
   }
-  t.ok(told.length > 150)
-})
-
-test('whatever the log knows less than was saved: the same holds', async (t) => {
-  const { told, saves } = await recorded()
-  for (let cut = 1; cut < told.length; cut++) {
-    const next = saves.findIndex(({ at }) => at > cut)
-    for (const { saved } of next === -1 ? [] : saves.slice(next, next + 1 + (cut % 2))) {
-      const faults = await faultsAfter(told.slice(0, cut), saved)
-      if (faults.length > 0) return t.same(faults, [], `cut after ${told[cut - 1]!.event_name}`)
-    }
-  }
-  t.pass()
+  t.ok(saves.length > 40, `${saves.length} transactions`)
 })
 
 test('a run that is not kept is ended, whatever of it is in the log and in its record', async (t) => {

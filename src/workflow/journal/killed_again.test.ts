@@ -1,7 +1,6 @@
 // What only shows when a service is killed more than once, at the worst moment: found by killing the assay (`lab/assay_kills.long.test.ts`).
 
 import { test } from 'tap'
-import type { RuntimeEvent } from '../../events/event.ts'
 import { begin, Kept, run, testRuntime, threadIn, trace, until } from '../../testing/workflow.ts'
 import { PureEquipment } from '../equipment/pure_equipment.ts'
 import type { TopologyInput } from '../plans/documents.ts'
@@ -32,26 +31,30 @@ const workflow = {
   start: ['plate'],
 }
 
-test('what is to move waits for the card also where another has asked for that before', async (t) => {
+test('nothing moves before the card has all that happened', async (t) => {
   const releases: (() => void)[] = []
-  const synced = () => new Promise<void>((resolve) => releases.push(resolve))
-  const { runtime } = testRuntime([topology, workflow], { keep: () => ({ put() {}, synced, remove: async () => {} }) })
+  class Slow extends Kept {
+    override async persist(): Promise<void> {
+      await super.persist()
+      await new Promise<void>((resolve) => releases.push(resolve))
+    }
+  }
+  const { runtime, told } = testRuntime([topology, workflow], { keep: () => new Slow() })
   const submitting = begin(runtime, { workflow: 'mixed' })
+  const moved = () => trace(told).some((event) => /PICKING|EXECUTING/.test(event))
   await until(() => releases.length > 0)
-  const { journal } = runtime.executions()[0]!
-  let isKept = false
-  const kept = journal!.persisted().then(() => {
-    isKept = true
-  })
-  const asked = releases.length
   for (let turns = 0; turns < 50; turns++) await new Promise(setImmediate)
-  t.notOk(isKept)
-  for (const release of releases.slice(0, asked)) release()
-  await kept
+  t.notOk(moved())
+  await until(() => {
+    for (const release of releases.splice(0)) release()
+    return moved()
+  })
   const execution = await submitting
   execution.abort('that was all')
-  for (const release of releases) release()
-  await runtime.over(execution)
+  await until(() => {
+    for (const release of releases.splice(0)) release()
+    return execution.isOver
+  })
 })
 
 test('at no moment is what an arm has set down kept as standing where it was picked', async (t) => {
@@ -69,6 +72,7 @@ test('at no moment is what an arm has set down kept as standing where it was pic
   const alone = { ...workflow, threads: { ...workflow.threads, plate: { ...workflow.threads.plate, steps: [{ method: 'read' }] } } }
   const { runtime } = testRuntime([topology, { ...alone, methods: read }], { keep: () => kept, simulate })
   await run(runtime, { workflow: 'mixed' })
+  await kept.persist()
   const places = kept.all.flatMap((keys) =>
     threadsIn(keys).map(({ seat, labware }) => `${seat}${labware.held_by === null ? '' : ` ${labware.held_by}`}`),
   )
@@ -84,31 +88,29 @@ test('at no moment is what an arm has set down kept as standing where it was pic
       'reader_in arm_2',
       'between',
       'between arm_1',
-      'pad_1',
+      // It is set down, and taken off the deck, in one turn.
       'null',
     ],
   )
 })
 
 test('an action that was taken for done is not asked about again once its method is told to be done', async (t) => {
-  const before = new Kept()
-  const first = testRuntime([topology, workflow], { keep: () => before })
-  const begun = await begin(first.runtime, { workflow: 'mixed' })
-  await until(() => trace(first.told).includes('METHOD mix_it COMPLETED'))
-  const isMixing = (keys: Map<string, unknown>) => JSON.stringify([...keys]).includes('"name":"mix","status":"EXECUTING_ACTION"')
-  const saved = checkpointOf(before.all.find(isMixing)!)!
-  const since = trace(first.told).indexOf('ACTION mix EXECUTING_ACTION') + 1
-  const log: RuntimeEvent[] = first.told.slice(0, since)
+  const first = new Kept()
+  const before = testRuntime([topology, workflow], { keep: () => first })
+  const begun = await begin(before.runtime, { workflow: 'mixed' })
+  await until(() => trace(before.told).includes('METHOD mix_it COMPLETED'))
   begun.abort('that was all')
-
-  const second = testRuntime([topology, workflow], { ids: 1_000_000, log })
-  const taken = await second.runtime.restore(saved)
+  const isMixing = (keys: Map<string, unknown>) => checkpointOf(keys)!.threads[0]!.interrupted?.status === 'EXECUTING_ACTION'
+  const second = new Kept()
+  const { runtime, told } = testRuntime([topology, workflow], { ids: 1_000_000, keep: () => second })
+  const taken = await runtime.restore(checkpointOf(first.all.find(isMixing)!)!)
   ;(await threadIn(taken, 'plate', 'PAUSED')).recover('CONTINUE')
-  await until(() => trace(second.told).includes('METHOD mix_it COMPLETED'))
-  // Nothing of that came to the card but the log.
-  const third = testRuntime([topology, workflow], { ids: 2_000_000, log: [...log, ...second.told] })
+  await until(() => trace(told).includes('METHOD mix_it COMPLETED'))
+  await second.persist()
+
+  const third = testRuntime([topology, workflow], { ids: 2_000_000 })
+  const again = await third.runtime.restore(checkpointOf(second.all.at(-1)!)!)
   taken.abort('that was all')
-  const again = await third.runtime.restore(saved)
   const thread = await threadIn(again, 'plate', 'PAUSED')
   t.same([thread.interrupted, thread.decisions, thread.waiting?.what], [null, [], 'paused (system): resume it'])
   again.resume()

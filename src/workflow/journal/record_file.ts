@@ -57,8 +57,11 @@ export class RecordFile {
   }
 
   #onChange(change: Change): void {
-    const { kind, record } = change
-    this.#unwritten.set(kind === 'thread' ? record.thread_id : kind === 'submission' ? record.submission_id : record.execution_id, change)
+    const { kind } = change
+    const key = keyOf(change)
+    // A run that is removed may be recorded anew: what came last is written last.
+    this.#unwritten.delete(key)
+    this.#unwritten.set(key, change)
     if (kind !== 'thread') this.written().catch(() => undefined)
     else this.#cancel ??= this.#clock.after(between_ms, () => void this.#write().catch(() => undefined))
   }
@@ -100,6 +103,12 @@ export class RecordFile {
       this.#lines = all.length
     }
   }
+}
+
+function keyOf({ kind, record }: Change): string {
+  if (kind === 'thread') return record.thread_id
+  if (kind === 'submission') return record.submission_id
+  return `${kind} ${record.execution_id}`
 }
 
 function rowOf({ kind, record }: Change): Row {

@@ -2,8 +2,9 @@
 
 import { test } from 'tap'
 import { smcAssay, smcTopology } from '../../examples/smc_assay.ts'
-import { begin, Kept, run, testRuntime, trace, until } from '../../testing/workflow.ts'
+import { begin, Kept, liveRuntime, run, testRuntime, trace, until } from '../../testing/workflow.ts'
 import { PureEquipment } from '../equipment/pure_equipment.ts'
+import type { TopologyInput } from '../plans/documents.ts'
 import type { Execution } from '../runs/execution.ts'
 import type { RuntimeOptions } from '../runtime.ts'
 import { type Checkpoint, checkpointOf } from './checkpoint.ts'
@@ -31,6 +32,7 @@ test('an assay that is cut at any moment stands still, and comes to the same end
   t.ok(kept.all.length > 200)
   for (const [i, keys] of kept.all.entries()) {
     const saved = checkpointOf(keys)!
+    if (saved.execution.phase === 'completed') continue
     const { runtime, execution, told, incidents } = await takenUp(saved)
     await until(() => execution.live().every(({ status, isOver }) => isOver || status.current === 'PAUSED'), `cut ${i}: all threads PAUSED`)
     const moved = told.some(({ event_name }) => /\.(PICKING|EXECUTING_ACTION)$/.test(event_name))
@@ -153,4 +155,72 @@ test('that an arm may have it is on the card before it picks', async (t) => {
     ['pick', 'arm'],
     ['place', 'arm'],
   ])
+})
+
+const waits = {
+  ...workflow,
+  methods: {},
+  threads: { plate: { ...workflow.threads.plate, steps: [{ wait_for: 'go' }] } },
+}
+
+/** Saved while the plate waits for a custom event, with its thread changed to this. */
+async function waiting(change: Partial<Checkpoint['threads'][number]> = {}) {
+  const kept = new Kept()
+  const { runtime } = testRuntime([topology, waits], { keep: () => kept })
+  const execution = await begin(runtime, { workflow: 'mixed' })
+  const last = () => checkpointOf(kept.all.at(-1)!)!
+  await until(() => last().threads[0]!.status === 'AWAITING_EVENT')
+  const saved = last()
+  execution.abort('that was all')
+  await runtime.over(execution)
+  return { ...saved, threads: saved.threads.map((thread) => ({ ...thread, ...change })) }
+}
+
+test('what stood already says anew why it stands, and what was being stopped is stopped', async (t) => {
+  const paused = await takenUp(await waiting({ status: 'PAUSED', last_error: 'another' }), [topology, waits])
+  await until(() => paused.told.at(-1)?.status === 'PAUSED')
+  t.match(paused.told.at(-1)!.context, { pause_reason: 'system', last_error: 'the service restarted' })
+  paused.execution.abort('that was all')
+  const stopping = await takenUp(await waiting({ status: 'STOPPING' }), [topology, waits])
+  await until(() => stopping.execution.isOver)
+  t.ok(trace(stopping.told).includes('THREAD plate STOPPED'))
+})
+
+test('that an action was cut off is told once, however often the service ends before it goes on', async (t) => {
+  const kept = new Kept()
+  const { runtime } = testRuntime([topology, workflow], { keep: () => kept })
+  await run(runtime, { workflow: 'mixed' })
+  const isMixing = (keys: Map<string, unknown>) => checkpointOf(keys)!.threads[0]!.interrupted?.status === 'EXECUTING_ACTION'
+  const first = new Kept()
+  const again = testRuntime([topology, workflow], { ids: 1_000_000, keep: () => first })
+  const taken = await again.runtime.restore(checkpointOf(kept.all.find(isMixing)!)!)
+  await until(() => taken.live()[0]!.status.current === 'PAUSED' && first.all.length > 0)
+  t.ok(trace(again.told).includes('ACTION mix ABORTED'))
+  const third = await takenUp(checkpointOf(first.all.at(-1)!)!, [topology, workflow])
+  await until(() => third.execution.live()[0]!.status.current === 'PAUSED')
+  t.notOk(trace(third.told).includes('ACTION mix ABORTED'))
+  t.equal(third.execution.live()[0]!.interrupted?.name, 'mix')
+  taken.abort('that was all')
+  third.execution.abort('that was all')
+})
+
+test('a thread that is stopped before it is back in its method ends that too', async (t) => {
+  const { runtime, execution, told } = await cutWhileMixing()
+  for (const thread of execution.live()) thread.stop()
+  await runtime.over(execution)
+  t.ok(trace(told).includes('METHOD mix_it PARTIAL_COMPLETE'))
+})
+
+test('labware that was last known to stand where a run has put its own is not there any more', async (t) => {
+  const saved = await waiting()
+  const made = liveRuntime(topology as TopologyInput, [waits], { ids: 1_000_000 })
+  const { scheduler, labware } = made.runtime.environments.live!
+  const at = saved.threads[0]!.seat!
+  scheduler.put('another', at, null)
+  labware.set('another', { ...saved.threads[0]!.labware, labware_id: 'another', state: 'ENDED' })
+  const execution = await made.runtime.restore({ ...saved, execution: { ...saved.execution, run_mode: 'LIVE' } })
+  t.equal(scheduler.position(at).labware_id, saved.threads[0]!.labware.labware_id)
+  t.notOk(labware.has('another'))
+  execution.abort('that was all')
+  await made.runtime.over(execution)
 })

@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { run, testRuntime } from '../../testing/workflow.ts'
+import { Kept, run, testRuntime } from '../../testing/workflow.ts'
 
 const topology = {
   format: 1,
@@ -28,8 +28,8 @@ const workflow = {
 /** How often the run's threads are looked at for each write of the journal. */
 async function looksPerWrite(groups: number): Promise<number> {
   let [writes, looks] = [0, 0]
-  const journal = {
-    put() {
+  class Counted extends Kept {
+    protected override written(): void {
       writes++
       const scheduler = runtime.executions()[0]?.environment.scheduler
       if (!scheduler || Object.hasOwn(scheduler, 'whereIs')) return
@@ -38,11 +38,9 @@ async function looksPerWrite(groups: number): Promise<number> {
         looks++
         return whereIs(labware_id)
       }
-    },
-    synced: async () => {},
-    remove: async () => {},
+    }
   }
-  const { runtime } = testRuntime([topology, workflow], { keep: () => journal })
+  const { runtime } = testRuntime([topology, workflow], { keep: () => new Counted() })
   const asked = Array.from({ length: groups }, (_, i) => ({ group_id: `g${i}`, members: {} }))
   await run(runtime, { workflow: 'mixed', groups: asked })
   return looks / writes

@@ -1,117 +1,108 @@
-// Persists how far an execution has come, so that it can be taken up again after the service has ended in any way. A write looks
-// only at entries that were marked as dirty: a run may have had thousands of threads, and nearly all of them wait or have ended.
+// What of a run is written on the card, and what of that has changed. Only entries that were marked as dirty are looked at: a run may have had
+// thousands of threads, and nearly all of them wait or have ended.
 
-import type { KeyedJournal } from '../../kit/keyed_journal.ts'
 import type { Execution } from '../runs/execution.ts'
 import type { Submission } from '../runs/submission.ts'
 import type { MethodRun } from '../threads/method.ts'
 import { mayBePicked } from '../threads/moving.ts'
-import type { RunEnvironment } from '../threads/run_environment.ts'
 import type { Slot } from '../threads/slots.ts'
 import type { LabwareThread } from '../threads/thread.ts'
-import type { ChannelState, ExecutionState, GroupState, SlotState, SubmissionState, ThreadState } from './checkpoint.ts'
+import type { ChannelState, ExecutionState, GroupState, Interrupted, SlotState, SubmissionState, ThreadState } from './checkpoint.ts'
 
-/** The journals of the runs that share an environment. */
-const journals = new WeakMap<RunEnvironment, Set<RunJournal>>()
+/** What is written of a run, as one who writes it sees it. */
+export interface RunSource {
+  /** Takes what has changed since the last call: to each key its JSON text, null for a key that is gone. Called between two turns. */
+  changes(): ReadonlyMap<string, string | null>
+  /** The values as the last call left them. */
+  readonly standing: ReadonlyMap<string, string>
+}
 
-export class RunJournal {
+/** Writes the state of all runs, in one transaction with their events. */
+export interface RunStates {
+  /** Writes the state of this run from now on. */
+  add(execution_id: string, source: RunSource): void
+  /** Has all that has changed written at the end of this turn. */
+  changed(): void
+  /** Resolves when all events so far, and the state of all runs as it is at the end of this turn, are on the card. Rejects with `storage`. */
+  persist(): Promise<void>
+  /** At the end of this turn the state of the run is written for the last time. `left` is called in that very moment. */
+  leave(execution_id: string, left: () => void): void
+  /** The run is over: with the next transaction its state is gone. */
+  drop(execution_id: string): void
+}
+
+export class RunJournal implements RunSource {
+  readonly standing = new Map<string, string>()
   readonly #execution: Execution
-  readonly #journal: Pick<KeyedJournal, 'put' | 'synced' | 'remove'>
-  /** The text that was put last, by key. */
-  readonly #known = new Map<string, string>()
-  /** The method of each thread whose entry is in the journal. */
+  readonly #states: RunStates
+  /** The method of each thread whose entry is written. */
   readonly #methods = new Map<LabwareThread, MethodRun>()
   readonly #submissions = new Map<Submission, string>()
   /** The threads that have or had each labware. */
   readonly #carriers = new Map<string, Set<LabwareThread>>()
   readonly #stopWatching: () => void
   #isNew = true
-  #isScheduled = false
-  #isOver = false
-  /** Whether something was put that may not be synced. */
-  #isUnsynced = false
-  /** The last sync, which may be under way: others wait for that as well. */
-  #syncing: Promise<void> = Promise.resolve()
 
-  constructor(execution: Execution, journal: Pick<KeyedJournal, 'put' | 'synced' | 'remove'>) {
+  constructor(execution: Execution, states: RunStates) {
     this.#execution = execution
-    this.#journal = journal
-    const { environment } = execution
-    const others = journals.get(environment)
-    if (others) others.add(this)
-    else journals.set(environment, new Set([this]))
-    this.#stopWatching = environment.scheduler.onMoved((labware_id) => this.#moved(labware_id))
+    this.#states = states
+    this.#stopWatching = execution.environment.scheduler.onMoved((labware_id) => this.#moved(labware_id))
+    states.add(execution.execution_id, this)
   }
 
   /** Schedules a write of all that has changed, for when this turn is over. */
   changed(): void {
-    if (this.#isScheduled || this.#isOver) return
-    this.#isScheduled = true
-    setImmediate(() => {
-      this.#isScheduled = false
-      this.#write()
-    })
+    this.#states.changed()
   }
 
   /**
-   * Resolves when the present state of every run of the environment is synced, as it must be before something moves. Otherwise the journals could
-   * say that a run has put labware somewhere, and not that the position was free. Rejects with `storage`.
+   * Resolves when the present state of every run is on the card, as it must be before something moves. Otherwise it could say that a run has put
+   * labware somewhere, and not that the position was free. Rejects with `storage`.
    */
-  async persisted(): Promise<void> {
-    await Promise.all([...journals.get(this.#execution.environment)!].map((journal) => journal.#synced()))
+  persisted(): Promise<void> {
+    return this.#states.persist()
   }
 
-  async #synced(): Promise<void> {
-    // The journal of a run that stands down stays as it was then.
-    if (this.#execution.journal !== this) return
-    this.#write()
-    if (!this.#isUnsynced) return this.#syncing
-    this.#isUnsynced = false
-    this.#syncing = this.#journal.synced()
-    try {
-      await this.#syncing
-    } catch (error) {
-      this.#isUnsynced = true
-      throw error
-    }
+  /** Writes the state for the last time; it stands when this resolves. `left` is called when nothing that happens is written any more. */
+  async leave(left: () => void): Promise<void> {
+    this.#states.leave(this.#execution.execution_id, () => {
+      this.#stopWatching()
+      left()
+    })
+    await this.persisted()
   }
 
-  /** Removes the journal of an execution that has ended: there is nothing to take up. */
-  async end(): Promise<void> {
-    this.#isOver = true
-    this.#known.clear()
+  /** Removes the state of an execution that has ended: there is nothing to take up. */
+  end(): void {
     this.#stopWatching()
-    journals.get(this.#execution.environment)?.delete(this)
-    await this.#journal.remove()
+    this.#states.drop(this.#execution.execution_id)
+  }
+
+  changes(): Map<string, string | null> {
+    const changes = new Map<string, string | null>()
+    const change = (key: string, text: string | null) => {
+      if ((this.standing.get(key) ?? null) === text) return
+      changes.set(key, text)
+      if (text === null) this.standing.delete(key)
+      else this.standing.set(key, text)
+    }
+    for (const [key, value] of this.#dirtyEntries()) change(key, value && JSON.stringify(value))
+    // The document is written once: it stays as it was when the run began.
+    if (this.#isNew) change('document', documentOf(this.#execution))
+    this.#isNew = false
+    return changes
   }
 
   /** Lists the entries that differ from the journal although nothing marked them as dirty: a test fails on each. */
   unmarked(): string[] {
-    const gone = new Set(this.#known.keys())
+    const gone = new Set(this.standing.keys())
     const found: string[] = []
     for (const [key, value] of entriesOf(this.#execution)) {
       gone.delete(key)
-      if (this.#known.get(key) !== JSON.stringify(value)) found.push(key)
+      if (this.standing.get(key) !== JSON.stringify(value)) found.push(key)
     }
+    gone.delete('document')
     return [...found, ...gone]
-  }
-
-  #write(): void {
-    if (this.#isOver) return
-    const changes = new Map<string, string | null>()
-    for (const [key, value] of this.#dirtyEntries()) {
-      const text = value && JSON.stringify(value)
-      if ((this.#known.get(key) ?? null) === text) continue
-      if (text === null) this.#known.delete(key)
-      else this.#known.set(key, text)
-      changes.set(key, text)
-    }
-    if (changes.size === 0) return
-    // The document is written once: it stays as it was when the run began.
-    if (this.#isNew) changes.set('document', documentOf(this.#execution))
-    this.#isNew = false
-    this.#isUnsynced = true
-    this.#journal.put(changes)
   }
 
   /** Answers the dirty entries, and takes the marks off. The value is null for an entry that is gone. */
@@ -254,14 +245,19 @@ function threadOf(thread: LabwareThread, { inserts }: Execution): ThreadState {
     awaited: inserts.awaitedBy(thread),
     // An action that an earlier restart interrupted stays here until somebody has decided about it.
     interrupted: action
-      ? { action_id: action.action_id, path: action.plan.path, name: action.plan.name, status: action.status.current }
+      ? { ...partOf(action.action_id, action.status.current), path: action.plan.path, name: action.plan.name }
       : thread.interrupted,
     retry_on: thread.retryOn,
     window: window?.state ?? null,
     picking: isPicked || thread.picking,
     placing: move?.status.current === 'PLACING' && move.hop.to !== move.hop.from ? move.hop.to : thread.placing,
-    move: move && { action_id: move.action_id, path: '', name: null, status: move.status.current },
+    move: move && partOf(move.action_id, move.status.current),
   }
+}
+
+/** An action or a move that is under way. */
+function partOf(action_id: string, status: string): Interrupted {
+  return { action_id, path: '', name: null, status, has_ended: false }
 }
 
 /** The places of the plans that an operator inserted. */

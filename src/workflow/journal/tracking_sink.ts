@@ -69,18 +69,15 @@ export class ExecutionTrackingSink implements Sink {
   }
 }
 
-/** For an execution that was taken up: what has no record of it, because that was lost, or not yet written. */
-export function recordAnew(execution: Execution, records: Records): void {
+/** Makes the record of an execution that was taken up anew: what it says may be older than the execution, or newer. `last` are the last events of its threads. */
+export function recordAnew(execution: Execution, records: Records, last: readonly RuntimeEvent[] = []): void {
   const { execution_id } = execution
-  if (!records.execution(execution_id))
-    for (const submission of execution.submissions) records.accepted(rowOf(execution), submissionRow(submission))
-  // At first nobody knows whose it is.
-  const whole = records.threads(execution_id).filter(({ submission_id }) => submission_id !== null)
-  const known = new Set(whole.map(({ thread_id }) => thread_id))
+  const since = new Map(last.map(({ entity_id, timestamp }) => [entity_id, timestamp]))
+  records.remove(execution_id)
+  for (const submission of execution.submissions) records.accepted(rowOf(execution), submissionRow(submission))
   for (const { thread_id, name, plan, origin, status, pause_reason, last_error } of execution.threads.values()) {
-    if (known.has(thread_id)) continue
     const names = { thread_id, execution_id, thread_name: name, template_name: plan.name, ...origin }
-    records.thread({ ...names, status: status.current, since: execution.started_at, pause_reason, last_error })
+    records.thread({ ...names, status: status.current, since: since.get(thread_id) ?? execution.started_at, pause_reason, last_error })
   }
 }
 

@@ -74,8 +74,8 @@ export class Execution implements RunPorts {
   isAbortArmed = false
   reason: string | null = null
   #status: Status<WorkflowStatus> | undefined
-  /** Keeps it on the card, where it is to outlast the service. */
-  journal: (NonNullable<RunPorts['journal']> & { end(): Promise<void> }) | null = null
+  /** What is written of it, where it is to outlast the service. */
+  journal: (NonNullable<RunPorts['journal']> & { leave(left: () => void): Promise<void>; end(): void }) | null = null
   readonly #around: Surroundings
   readonly #bus: Bus
   readonly #live = new Set<LabwareThread>()
@@ -185,7 +185,7 @@ export class Execution implements RunPorts {
     for (const group_id of group_ids) {
       for (const name of document.start) this.spawn(threads.get(name)!, { submission_id, group_id })
     }
-    this.goesOn()
+    if (this.#status.current === 'CREATED') this.#status.become('IN_PROGRESS')
     submission.status.become('IN_PROGRESS')
   }
 
@@ -230,14 +230,9 @@ export class Execution implements RunPorts {
     })
   }
 
-  /** After a restart: `published` is the last status of the workflow in the event log. */
-  reopen(published: WorkflowStatus | undefined): void {
-    this.#status = this.#workflowStatus(published)
-  }
-
-  /** Its threads are there. */
-  goesOn(): void {
-    if (this.#status?.current === 'CREATED') this.#status.become('IN_PROGRESS')
+  /** It goes on after a restart. */
+  reopen(): void {
+    this.#status = this.#workflowStatus('IN_PROGRESS')
   }
 
   #workflowStatus(published?: WorkflowStatus): Status<WorkflowStatus> {
@@ -248,14 +243,7 @@ export class Execution implements RunPorts {
   /** It is what it was when it was saved: all threads stand, and go on when it is resumed. */
   takenUp(phase: Phase): void {
     if (phase === 'draining') this.phase.become('draining')
-    if (phase === 'stopping' || this.#wasAborted()) this.abort('it was being stopped when the service ended')
-    else if (this.#live.size === 0) this.#end()
-  }
-
-  /** The service ended in the midst of telling its end. */
-  #wasAborted(): boolean {
-    const isFailed = () => [...this.threads.values()].some(({ status }) => status.current === 'FAILED')
-    return this.submissions.some(({ status }) => status.current === 'ABORTED') || (this.status === 'ERRORED' && !isFailed())
+    if (phase === 'stopping') this.abort('it was being stopped when the service ended')
   }
 
   /** The value that the submission gives, or another of this execution, or the default; undefined where there is none. Throws `invalid`. */
@@ -356,17 +344,17 @@ export class Execution implements RunPorts {
 
   /**
    * The service ends, and the run goes on after it: nothing new is begun, hops under way are finished as long as there is patience,
-   * then the state stays in the journal and nothing more is published. What a device is doing is for the devices to end. Rejects with `storage`.
+   * then the state stays on the card and nothing more is published. What a device is doing is for the devices to end. Rejects with `storage`.
    */
   async standDown(patience: Promise<unknown>): Promise<void> {
     if (!this.journal) return this.abort('the service stops')
     this.#isStandingDown = true
     const hops = this.live().flatMap(({ carrying }) => carrying ?? [])
     await Promise.race([Promise.allSettled(hops), patience])
-    const persisted = this.journal.persisted()
-    this.journal = null
-    this.#isSilent = true
-    await persisted
+    await this.journal.leave(() => {
+      this.journal = null
+      this.#isSilent = true
+    })
   }
 
   /** Resolves when something may move: where everything is, and what is to be done, is on the card. Never, when the service ends. */
@@ -421,15 +409,16 @@ export class Execution implements RunPorts {
     this.#around.ended(this)
   }
 
-  /** Its journal is the only one that knows where its labware is, until what stands around is on the card. */
+  /** Its state is the only one that knows where its labware is, until what stands around is on the card. */
   async #forget(): Promise<void> {
     const { journal } = this
     if (!journal) return
     try {
       await this.#around.atRest?.()
-      await journal.end()
+      await journal.persisted()
+      journal.end()
     } catch (error) {
-      this.#around.warn(`the journal of ${this.execution_id} stays: ${messageOf(error)}`)
+      this.#around.warn(`the state of ${this.execution_id} stays: ${messageOf(error)}`)
     }
   }
 

@@ -27,11 +27,6 @@ export class Groups {
     for (const group of this.#groups.values()) group.is_complete = isComplete(group)
   }
 
-  /** Completes the groups whose threads have all ended. */
-  settle(): void {
-    for (const group of this.#groups.values()) this.#completeIfOver(group)
-  }
-
   /** Notes that a thread has begun. A thread without a group holds none open. */
   began({ origin }: Carrier): void {
     const group = this.#of(origin)

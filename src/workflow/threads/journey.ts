@@ -69,7 +69,7 @@ async function begin(thread: LabwareThread): Promise<void> {
   const wish = { what: thread.startsAt, candidates: positions([thread.startsAt]), after, priority: isByHand ? 0 : 1 } as const
   const { position } = (await thread.pausable(() => request(thread, wish))) as { position: string }
   if (isByHand) await execution.placed(thread)
-  // The run journal knows that the position was free before it knows that the position is taken.
+  // The card knows that the position was free before it knows that the position is taken.
   const kept = execution.beforeMotion()
   if (kept) await kept
   environment.labware.set(labware.labware_id, labware)

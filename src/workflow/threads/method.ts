@@ -31,8 +31,8 @@ export class MethodRun implements OwningMethod {
   /** Whether the owner is in the next action. */
   isTaken = false
 
-  /** `saved`: the state of a method that is taken up after a restart. `isPublished`: its status is in the event log. */
-  constructor(owner: Owner, plan: MethodPlan, { saved, isPublished = false }: { saved?: MethodState; isPublished?: boolean } = {}) {
+  /** `saved` is the state of a method that is taken up after a restart. */
+  constructor(owner: Owner, plan: MethodPlan, saved?: MethodState) {
     this.state = saved ? structuredClone(saved) : newState(owner, plan)
     this.owner = owner
     this.plan = plan
@@ -42,7 +42,7 @@ export class MethodRun implements OwningMethod {
       this.state.status = status
       owner.execution.emit('METHOD', this.method_id, status, this.context())
     }
-    this.status = new Status(methodTransitions, this.state.status as MethodStatus, publish, { isPublished })
+    this.status = new Status(methodTransitions, this.state.status as MethodStatus, publish, { isPublished: saved !== undefined })
   }
 
   get method_id(): string {

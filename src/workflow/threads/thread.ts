@@ -73,7 +73,7 @@ export interface RunPorts extends Publisher {
     opened(thread: LabwareThread): void
   }
   readonly stall: { blocked(more: 1 | -1): void }
-  /** The file from which the run is taken up after a restart; `persisted` resolves when the file has all that has changed. */
+  /** The state from which the run is taken up after a restart; `persisted` resolves when the card has all that has changed. */
   readonly journal: { changed(): void; persisted(): Promise<void> } | null
   /** Threads whose entry in the journal may be out of date. */
   readonly dirty: Set<LabwareThread>
@@ -101,8 +101,6 @@ type NewThread = {
   startsAt: string
   /** The saved state of a thread that is taken up after a restart. */
   saved?: ThreadState
-  /** Whether the saved status is in the event log. */
-  isPublished?: boolean
 }
 
 export class LabwareThread {
@@ -168,7 +166,7 @@ export class LabwareThread {
   #endLease: (() => void) | undefined
   readonly #cutOff = new AbortController()
 
-  constructor(execution: RunPorts, plan: ThreadPlan, { name, labware, origin, startsAt, saved, isPublished = false }: NewThread) {
+  constructor(execution: RunPorts, plan: ThreadPlan, { name, labware, origin, startsAt, saved }: NewThread) {
     this.thread_id = saved?.thread_id ?? execution.environment.newId()
     this.execution = execution
     this.plan = plan
@@ -186,7 +184,7 @@ export class LabwareThread {
     this.picking = saved?.picking ?? false
     this.retryOn = saved?.retry_on ?? null
     const publish = (status: ThreadStatus) => this.#publish(status)
-    this.status = new Status(threadTransitions, (saved?.status as ThreadStatus) ?? 'CREATED', publish, { isPublished })
+    this.status = new Status(threadTransitions, (saved?.status as ThreadStatus) ?? 'CREATED', publish, { isPublished: saved !== undefined })
   }
 
   get environment(): RunEnvironment {
@@ -229,7 +227,7 @@ export class LabwareThread {
     this.touch()
   }
 
-  /** Marks the thread's entry in the run journal as out of date. */
+  /** Marks the thread's entry in the journal as out of date. */
   touch(): void {
     this.execution.dirty.add(this)
   }

@@ -1,0 +1,250 @@
+// The state of runs and their events are on the card together, wherever the service or the power fails.
+
+import { cpSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
+import type { FileHandle } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type Test, test } from 'tap'
+import type { Hub } from './hub.ts'
+import { openEvents } from './open.ts'
+import type { StateSource } from './states.ts'
+
+const quiet = { info() {}, warn() {}, error() {} }
+const config = { system_id: 'system', events: { segment_mib: 8, commit_ms: 10_000, queue: 1000 }, limits: { subscribers: 1 } }
+
+async function opened(t: Test, folder: string, open?: (path: string, flags: string, mode?: number) => Promise<FileHandle>): Promise<Hub> {
+  const hub = await openEvents({ folder, config, log: quiet, ...(open && { open }) })
+  t.teardown(() => hub.close())
+  return hub
+}
+
+/** A run whose state is a count: with each step it counts one further, and tells of it. */
+class Counting implements StateSource {
+  readonly id: string
+  readonly standing = new Map<string, string>()
+  readonly #hub: Hub
+  #changes = new Map<string, string>()
+
+  constructor(hub: Hub, id: string, values: ReadonlyMap<string, unknown> = new Map()) {
+    this.id = id
+    this.#hub = hub
+    hub.states.add(id, this)
+    for (const [key, value] of values) this.#set(key, JSON.stringify(value))
+  }
+
+  get count(): number {
+    return Number(this.standing.get('count') ?? this.#changes.get('count') ?? 0)
+  }
+
+  values(values: ReadonlyMap<string, unknown>): void {
+    for (const [key, value] of values) this.#set(key, JSON.stringify(value))
+    this.#hub.states.changed()
+  }
+
+  step(events = 1): void {
+    const count = Number(this.#changes.get('count') ?? this.standing.get('count') ?? 0) + 1
+    this.#set('count', String(count))
+    this.#set(`text ${count % 3}`, JSON.stringify('x'.repeat(count % 50)))
+    for (let i = 1; i <= events; i++) this.#hub.emit(`CUSTOM.of_${this.id}.STEP`, { count, last: i === events }, this.id)
+    this.#hub.states.changed()
+  }
+
+  changes(): ReadonlyMap<string, string> {
+    const changes = this.#changes
+    this.#changes = new Map()
+    for (const [key, text] of changes) this.standing.set(key, text)
+    return changes
+  }
+
+  #set(key: string, text: string): void {
+    this.#changes.set(key, text)
+  }
+}
+
+/** How far the log tells that the run has counted; undefined where it tells of half a turn. */
+async function countIn(hub: Hub, id: string): Promise<number | undefined> {
+  const events = await hub.getEventsForExecution(id)
+  const { count, last } = (events.at(-1)?.context ?? { count: 0, last: true }) as { count: number; last: boolean }
+  return last ? count : undefined
+}
+
+const stateIn = (folder: string) => join(folder, 'executions', readdirSync(join(folder, 'executions')).sort().at(-1)!)
+const logIn = (folder: string) => join(folder, 'events', 'events-000001.jsonl')
+
+/** Two runs that have counted in turns of their own and in turns together, as a kill leaves them. */
+async function counted(t: Test): Promise<string> {
+  const folder = join(t.testdir({ bench: {} }), 'bench')
+  const hub = await opened(t, folder)
+  const [a, b] = [new Counting(hub, 'a'), new Counting(hub, 'b')]
+  for (let i = 0; i < 30; i++) {
+    a.step(1 + (i % 3))
+    if (i % 4 === 0) b.step(2)
+    if (i % 3 === 0) hub.emit('DEVICE.shaker-1.READY', {})
+    if (i % 5 !== 1) await hub.log.until()
+  }
+  await hub.log.until()
+  return fresh(t, folder)
+}
+
+/** The state and the log of each run tell of the same, or the run is refused and says why. */
+async function agrees(t: Test, folder: string, what: string): Promise<{ refused: number; counts: number[] }> {
+  const hub = await openEvents({ folder, config, log: quiet })
+  const outcome = { refused: 0, counts: [] as number[] }
+  for (const [id, { keys, damage }] of hub.log.saved.runs) {
+    if (damage !== undefined) outcome.refused++
+    else {
+      const told = await countIn(hub, id)
+      if (told !== keys.get('count')) t.fail(`${what}: the state of ${id} says ${keys.get('count')}, and its log ${told}`)
+      outcome.counts.push(told!)
+      const text = keys.get(`text ${told! % 3}`)
+      if (text !== 'x'.repeat(told! % 50)) t.fail(`${what}: ${id} has the text ${text} at ${told}`)
+    }
+  }
+  await hub.close()
+  return outcome
+}
+
+test('what was written is there after the next start, and goes on there', async (t) => {
+  const folder = await counted(t)
+  const { counts } = await agrees(t, folder, 'as it was')
+  t.same(counts, [30, 8])
+  const hub = await opened(t, folder)
+  for (const [id, { keys }] of hub.log.saved.runs) new Counting(hub, id, keys).step()
+  await hub.log.persist()
+  t.same((await agrees(t, fresh(t, folder), 'gone on')).counts, [31, 9])
+})
+
+for (const file of ['state', 'log'] as const) {
+  test(`the ${file} is cut at any byte`, async (t) => {
+    const folder = await counted(t)
+    const path = file === 'state' ? stateIn(folder) : logIn(folder)
+    const bytes = readFileSync(path)
+    const step = file === 'state' ? 97 : 307
+    // Of a log that ends in the midst of the very first turn nothing fits.
+    const firstTurn = file === 'state' ? 0 : offsetOfLine(bytes, 5)
+    let restored = 0
+    for (let at = bytes.length - 1; at > 0; at -= step) {
+      const copy = fresh(t, folder)
+      truncateSync(path.replace(folder, copy), at)
+      const { refused, counts } = await agrees(t, copy, `cut at ${at}`)
+      if (refused > 0 && at > firstTurn) t.fail(`cut at ${at}: ${refused} runs are refused`)
+      restored += counts.length
+    }
+    t.ok(restored > 10, `${restored} runs were compared`)
+  })
+
+  test(`any byte of the ${file} is flipped`, async (t) => {
+    const folder = await counted(t)
+    const path = file === 'state' ? stateIn(folder) : logIn(folder)
+    const bytes = readFileSync(path)
+    let refused = 0
+    for (let at = 3; at < bytes.length; at += file === 'state' ? 61 : 397) {
+      const copy = fresh(t, folder)
+      const flipped = Buffer.from(bytes)
+      flipped[at]! ^= 1 << (at % 8)
+      writeFileSync(path.replace(folder, copy), flipped)
+      refused += (await agreesOrIsPassedOver(t, copy, `flipped at ${at}`, file)).refused
+    }
+    if (file === 'state') t.ok(refused > 10, `${refused} runs were refused`)
+  })
+}
+
+test('any page of the state is zeros', async (t) => {
+  const folder = await counted(t)
+  const path = stateIn(folder)
+  const bytes = readFileSync(path)
+  const page = 256
+  for (let from = 0; from < bytes.length; from += page) {
+    const copy = fresh(t, folder)
+    const zeros = Buffer.from(bytes)
+    zeros.fill(0, from, Math.min(bytes.length, from + page))
+    writeFileSync(path.replace(folder, copy), zeros)
+    await agrees(t, copy, `zeros from ${from}`)
+  }
+  t.pass()
+})
+
+/** Where a line of the log is damaged, its event is passed over: then the log tells of less, and not of something else. */
+async function agreesOrIsPassedOver(t: Test, folder: string, what: string, file: 'state' | 'log') {
+  if (file === 'state') return agrees(t, folder, what)
+  const hub = await openEvents({ folder, config, log: quiet })
+  const counts = [...hub.log.saved.runs.values()].map(({ keys }) => Number(keys.get('count')))
+  for (const [id, { keys, damage }] of hub.log.saved.runs) {
+    const told = await countIn(hub, id)
+    if (damage === undefined && told !== undefined && told > Number(keys.get('count'))) t.fail(`${what}: ${id} has told of ${told}`)
+  }
+  await hub.close()
+  return { refused: 0, counts }
+}
+
+test('a run that was refused stays so until it is dropped, whatever is written of others', async (t) => {
+  const folder = await counted(t)
+  const path = stateIn(folder)
+  // The second patch of a is lost.
+  const lines = readFileSync(path, 'utf8').split('\n')
+  const at = lines.findIndex((line) => line.includes('"a":{"n":2,'))
+  writeFileSync(path, lines.filter((_, i) => i !== at).join('\n'))
+  const hub = await opened(t, folder)
+  const { runs, damage } = hub.log.saved
+  t.match(
+    [runs.get('a')!.damage, runs.get('b')!.damage, damage],
+    ['a part of its state is missing', undefined, /state-000001.jsonl .a line is missing/],
+  )
+  new Counting(hub, 'b', runs.get('b')!.keys).step()
+  await hub.log.persist()
+  const after = await opened(t, fresh(t, folder))
+  t.same([after.log.saved.runs.get('a')!.damage, after.log.saved.runs.get('b')!.damage], ['a part of its state is missing', undefined])
+  hub.states.drop('a')
+  await hub.log.persist()
+  t.same([...(await opened(t, fresh(t, folder))).log.saved.runs.keys()], ['b'])
+  hub.states.drop('b')
+  await hub.log.persist()
+  t.same(readdirSync(join(folder, 'executions')), [])
+})
+
+test('a newer format is refused with what to do, and left as it is', async (t) => {
+  const text = '{"format":3}\n{"crc":"00000000"}\n'
+  const folder = t.testdir({ executions: { 'state-000007.jsonl': text } })
+  await t.rejects(openEvents({ folder, config, log: quiet }), {
+    code: 'config',
+    message: /state-000007\.jsonl has format 3; this version knows up to 2: install a newer version/,
+  })
+  t.equal(readFileSync(stateIn(folder), 'utf8'), text)
+})
+
+test('a file that grows gives way to another with what stands; while that is begun, the one before holds all', async (t) => {
+  const folder = join(t.testdir({ bench: {} }), 'bench')
+  const hub = await opened(t, folder)
+  const big = new Counting(hub, 'big', new Map([['other', 'y'.repeat(300_000)]]))
+  const counting = new Counting(hub, 'a')
+  big.step()
+  const names = new Set<string>()
+  const copies: string[] = []
+  for (let i = 0; i < 45; i++) {
+    big.values(new Map([['text', `${i}${'x'.repeat(300_000)}`]]))
+    counting.step()
+    await hub.log.persist()
+    for (const name of readdirSync(join(folder, 'executions'))) names.add(name)
+    if (readdirSync(join(folder, 'executions')).length > 1) copies.push(fresh(t, folder))
+  }
+  t.same([...names].sort(), ['state-000001.jsonl', 'state-000002.jsonl'])
+  for (const copy of [...copies, fresh(t, folder)]) {
+    const { counts, refused } = await agrees(t, copy, 'while it was begun')
+    t.same([counts.length, refused], [2, 0])
+    // The copy is torn, and the log has not come so far.
+    if (copies.includes(copy)) t.equal(readdirSync(join(copy, 'executions')).length, 2)
+  }
+  t.equal(readdirSync(join(folder, 'executions')).length, 1)
+})
+
+function offsetOfLine(bytes: Buffer, number: number): number {
+  let at = 0
+  for (let i = 0; i < number; i++) at = bytes.indexOf('\n', at) + 1
+  return at
+}
+
+let copies = 0
+function fresh(t: Test, folder: string): string {
+  const copy = join(t.testdirName, `copy-${++copies}`)
+  cpSync(folder, copy, { recursive: true })
+  return copy
+}

@@ -1,0 +1,313 @@
+// The state of runs on the card, in one file for all of them. A line is a transaction: all that changed in one turn of the event loop, and the
+// numbers of the events of that turn. The event log writes the line before these events.
+//
+//   {"crc":"1c291ca3","from":17,"through":19,"runs":{"<id>":{"n":4,"patch":{"<key>":<value>,"<key>":null}}}}
+//
+// `n` counts the patches of a run. A key whose value is null is gone, and so is a run whose patch is null. A file begins with a copy of all that
+// stands; its lines say which of how many they are: "copy":[1,3].
+
+import type { FileHandle } from 'node:fs/promises'
+import { open as openOnDisk } from 'node:fs/promises'
+import { withChecksum } from '../kit/checksum.ts'
+import { makeFolder, remove, storageError, syncFolder } from '../kit/durable.ts'
+import type { OpenFile } from './log_segment.ts'
+import { format, nameOf, readStates, type SavedRun, type SavedStates, statesIn } from './states_reader.ts'
+
+/** A run, as far as it is written. */
+export interface StateSource {
+  /** Takes what has changed since the last call: to each key its JSON text, null for a key that is gone. */
+  changes(): ReadonlyMap<string, string | null>
+  /** The values as the last call left them. */
+  readonly standing: ReadonlyMap<string, string>
+  /** Why they may be older than they should be, if they may; written with them. */
+  readonly damage?: string | undefined
+}
+
+type Patch = Map<string, string | null>
+
+/** A turn of the event loop: the numbers of its events, and the executions that these are of. */
+export type Turn = { from: number; through: number; executions: Iterable<string> }
+
+type StatesOptions = {
+  /** The folder of the file. */
+  folder: string
+  /** Everything that is written ahead of a transaction. It must not reject. */
+  before?: () => Promise<unknown>
+  /** In place of the file system's own, for trying what a failing card does. */
+  open?: OpenFile
+}
+
+const firstLine = `{"format":${format}}\n`
+/** A file may have so many bytes, or so many times those of what stands. */
+const longest = 8 * 1024 * 1024
+const mostTimes = 3
+/** Characters of a line of a copy. */
+const sliceLength = 262_144
+
+export class States {
+  readonly folder: string
+  readonly #open: OpenFile
+  before: () => Promise<unknown>
+  readonly #sources = new Map<string, StateSource>()
+  readonly #leaving = new Map<string, () => void>()
+  /** How many patches of each run were written. */
+  readonly #counts = new Map<string, number>()
+  /** The changes that were taken from the sources and are not in the file; null for a run that is gone. */
+  readonly #pending = new Map<string, Patch | null>()
+  #isDirty = false
+  #file: FileHandle | undefined
+  /** The number of the newest file. */
+  #number = 0
+  /** The length of what is whole in the file. */
+  #bytes = 0
+  #most = longest
+  /** Whether the file may hold more than what is whole in it. */
+  #isTorn = false
+  #isUnsynced = false
+  /** A sync failed: what the file holds is not on the card for certain, and no later sync of it counts. */
+  #isDistrusted = false
+  /** Files before this one, which go once the log is synced as far as the copy. */
+  #old: { names: string[]; through: number } | undefined
+  /** Called when there is something to write. */
+  onDirty: () => void = () => {}
+
+  constructor({ folder, before = async () => {}, open = openOnDisk }: StatesOptions) {
+    this.folder = folder
+    this.#open = open
+    this.before = before
+  }
+
+  /**
+   * Reads what was written before this start, as far as the log goes: `stored` is the last number in it. Until a run is added or dropped, what
+   * was read of it stands. Rejects with `config` for a newer format.
+   */
+  async load(stored: number): Promise<SavedStates> {
+    const read = await readStates(this.folder, stored)
+    this.#number = read.newest
+    this.#sources.clear()
+    for (const [id, run] of read.runs) this.#sources.set(id, asRead(run))
+    return read
+  }
+
+  /** Whether there is a run whose state is written. */
+  get isUsed(): boolean {
+    return this.#sources.size > 0 || this.#pending.size > 0
+  }
+
+  /** Whether something may have changed since the last transaction. */
+  get isDirty(): boolean {
+    return this.#isDirty || this.#isDistrusted || this.#pending.size > 0
+  }
+
+  /** Writes the state of this run from now on. */
+  add(id: string, source: StateSource): void {
+    this.#sources.set(id, source)
+    this.changed()
+  }
+
+  /** Has all that has changed written at the end of this turn. */
+  changed(): void {
+    if (this.#isDirty) return
+    this.#isDirty = true
+    this.onDirty()
+  }
+
+  /** With the next transaction the state of the run stands as it is then, whatever changes. `left` is called in that very moment. */
+  leave(id: string, left: () => void): void {
+    this.#leaving.set(id, left)
+    this.changed()
+  }
+
+  /** The run has ended: its state is gone with the next transaction. */
+  drop(id: string): void {
+    if (!this.#sources.delete(id)) return
+    this.#leaving.delete(id)
+    this.#pending.set(id, null)
+    this.changed()
+  }
+
+  /** Writes all that has changed, as one transaction. Called between two turns. Answers whether anything was written. Rejects with `storage`. */
+  async write({ from, through, executions }: Turn): Promise<boolean> {
+    this.#take(executions)
+    if (this.#pending.size === 0 && !this.#isDistrusted) return false
+    const written = new Map(this.#pending)
+    try {
+      await this.before()
+      if (this.#sources.size === 0) await this.#removeAll()
+      else if (!this.#file || this.#isTooLong()) await this.#begin({ from, through })
+      else await this.#append(written, { from, through })
+    } catch (error) {
+      throw storageError('the state of the runs was not written', error)
+    }
+    this.#isDistrusted = false
+    // A run may have been dropped meanwhile.
+    for (const [id, patch] of written) if (this.#pending.get(id) === patch) this.#pending.delete(id)
+    return true
+  }
+
+  /** Resolves when all that was written is on the card. Afterwards the file is not trusted where that fails: the next write begins another. */
+  async sync(): Promise<void> {
+    if (!this.#isUnsynced) return
+    this.#isUnsynced = false
+    const file = this.#file
+    try {
+      await file?.datasync()
+    } catch (error) {
+      this.#isDistrusted = true
+      if (this.#file === file) this.#file = undefined
+      await file?.close().catch(() => undefined)
+      throw error
+    }
+  }
+
+  /** The log is on the card as far as this number: files that only a restart before it would need go. */
+  async logSynced(through: number): Promise<void> {
+    const old = this.#old
+    if (!old || through < old.through) return
+    this.#old = undefined
+    for (const name of old.names) await remove(`${this.folder}/${name}`)
+  }
+
+  async close(): Promise<void> {
+    await this.#file?.close()
+    this.#file = undefined
+  }
+
+  /** Takes from each run what has changed in it. Events of a run have a line, also where nothing else changed. */
+  #take(executions: Iterable<string>): void {
+    this.#isDirty = false
+    for (const [id, source] of this.#sources) {
+      const changes = source.changes()
+      if (changes.size > 0) this.#patchOf(id, changes)
+    }
+    if (this.#sources.size > 0) for (const id of executions) if (this.#sources.has(id)) this.#patchOf(id, noChanges)
+    for (const [id, left] of this.#leaving) {
+      const source = this.#sources.get(id)
+      if (source) this.#sources.set(id, { standing: new Map(source.standing), changes: () => noChanges })
+      left()
+    }
+    this.#leaving.clear()
+  }
+
+  #patchOf(id: string, changes: ReadonlyMap<string, string | null>): void {
+    const patch = this.#pending.get(id) ?? new Map()
+    for (const [key, text] of changes) patch.set(key, text)
+    this.#pending.set(id, patch)
+  }
+
+  async #append(patches: ReadonlyMap<string, Patch | null>, { from, through }: { from: number; through: number }): Promise<void> {
+    const file = this.#file!
+    const next = (id: string) => (this.#counts.get(id) ?? 0) + 1
+    const runs = [...patches].map(([id, patch]) => runText(id, next(id), patch))
+    const bytes = Buffer.from(`${withChecksum(`{"from":${from},"through":${through},"runs":{${runs.join(',')}}}`)}\n`)
+    if (this.#isTorn) await file.truncate(this.#bytes)
+    this.#isTorn = true
+    this.#isUnsynced = true
+    await writeAll(file, bytes, this.#bytes)
+    this.#isTorn = false
+    this.#bytes += bytes.length
+    for (const id of patches.keys()) this.#counts.set(id, next(id))
+  }
+
+  #isTooLong(): boolean {
+    if (this.#bytes <= this.#most) return false
+    let standing = 0
+    for (const { standing: values } of this.#sources.values()) for (const [key, text] of values) standing += key.length + text.length
+    this.#most = Math.max(longest, mostTimes * standing)
+    return this.#bytes > this.#most
+  }
+
+  /** Begins another file with a copy of all that stands, which is a transaction as any other. */
+  async #begin({ from, through }: { from: number; through: number }): Promise<void> {
+    await makeFolder(this.folder)
+    const path = `${this.folder}/${nameOf(++this.#number)}`
+    const slices = slicesOf(this.#sources)
+    const damages = new Map([...this.#sources].map(([id, { damage }]) => [id, damage]))
+    const file = await this.#open(path, 'wx', 0o600)
+    let bytes = 0
+    try {
+      for (const [i, slice] of slices.entries()) {
+        const head = `{"copy":[${i + 1},${slices.length}],"from":${from},"through":${through},"runs":{`
+        const line = withChecksum(`${head}${[...slice].map(([id, values]) => copyText(id, values, damages.get(id))).join(',')}}}`)
+        const text = Buffer.from(`${i === 0 ? firstLine : ''}${line}\n`)
+        await writeAll(file, text, bytes)
+        bytes += text.length
+        await new Promise(setImmediate)
+      }
+      await file.datasync()
+      await syncFolder(this.folder)
+    } catch (error) {
+      await file.close().catch(() => undefined)
+      await remove(path)
+      throw error
+    }
+    const before = this.#file
+    this.#file = file
+    this.#bytes = bytes
+    this.#isTorn = false
+    this.#counts.clear()
+    for (const id of this.#sources.keys()) this.#counts.set(id, 1)
+    this.#old = { names: (await statesIn(this.folder)).filter((name) => name !== nameOf(this.#number)), through }
+    await before?.close().catch(() => undefined)
+  }
+
+  /** No run is left. */
+  async #removeAll(): Promise<void> {
+    await this.close()
+    this.#old = undefined
+    this.#isUnsynced = false
+    for (const name of await statesIn(this.folder)) await remove(`${this.folder}/${name}`)
+    await syncFolder(this.folder).catch(() => undefined)
+  }
+}
+
+const noChanges: ReadonlyMap<string, string | null> = new Map()
+
+function asRead(run: SavedRun): StateSource {
+  return {
+    get standing() {
+      return new Map([...run.keys].map(([key, value]) => [key, JSON.stringify(value)]))
+    },
+    get damage() {
+      return run.damage
+    },
+    changes: () => noChanges,
+  }
+}
+
+function runText(id: string, n: number, patch: ReadonlyMap<string, string | null> | null): string {
+  const values = patch && [...patch].map(([key, text]) => `${JSON.stringify(key)}:${text}`).join(',')
+  return `${JSON.stringify(id)}:{"n":${n},"patch":${values === null ? null : `{${values}}`}}`
+}
+
+function copyText(id: string, values: ReadonlyMap<string, string>, damage: string | undefined): string {
+  const text = runText(id, 1, values)
+  return damage === undefined ? text : `${text.slice(0, -1)},"damage":${JSON.stringify(damage)}}`
+}
+
+/** The values of all runs, in pieces of a length that delays nobody. */
+function slicesOf(sources: ReadonlyMap<string, StateSource>): Map<string, Map<string, string>>[] {
+  let slice = new Map<string, Map<string, string>>()
+  const slices = [slice]
+  let length = 0
+  for (const [id, { standing }] of sources) {
+    slice.set(id, new Map())
+    for (const [key, text] of standing) {
+      if (length > sliceLength) {
+        slice = new Map([[id, new Map()]])
+        slices.push(slice)
+        length = 0
+      }
+      slice.get(id)!.set(key, text)
+      length += key.length + text.length
+    }
+  }
+  return slices
+}
+
+async function writeAll(file: FileHandle, bytes: Buffer, at: number): Promise<void> {
+  for (let done = 0; done < bytes.length; ) {
+    const { bytesWritten } = await file.write(bytes, done, bytes.length - done, at + done)
+    done += bytesWritten
+  }
+}

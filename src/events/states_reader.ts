@@ -1,0 +1,182 @@
+// Reads the state of runs as a start finds it: the newest file whose copy is whole and lies within the log, and of that the transactions whose
+// events are in the log.
+
+import { withoutChecksum } from '../kit/checksum.ts'
+import { readOrDamage } from '../kit/damage.ts'
+import { namesIn } from '../kit/files.ts'
+import { isFormatLine, mustKnowFormat } from '../kit/format_line.ts'
+
+/** Versions that had a file for each run know format 1 in this folder: they must not take this file for one of theirs. */
+export const format = 2
+export type SavedRun = {
+  keys: Map<string, unknown>
+  /** Why nobody knows whether the values are the last that were written; undefined where they are. */
+  damage: string | undefined
+}
+
+export type SavedStates = {
+  runs: ReadonlyMap<string, SavedRun>
+  /** The number of the last event that the state knows of. */
+  through: number
+  /** The name of the file, where it is not as it was written, and in what. */
+  damage: string | undefined
+  /** The number of the newest file, read or not. */
+  newest: number
+}
+
+export const nothingSaved: SavedStates = { runs: new Map(), through: 0, damage: undefined, newest: 0 }
+
+type Transaction = {
+  copy?: [number, number]
+  from: number
+  through: number
+  runs: Record<string, { n: number; patch: Record<string, unknown> | null; damage?: string }>
+}
+
+/** `stored` is the number of the last event in the log. */
+export async function readStates(folder: string, stored: number): Promise<SavedStates> {
+  const names = await statesIn(folder)
+  const newest = names.length > 0 ? numberIn(names[0]!) : 0
+  let beyond: SavedStates | undefined
+  for (const name of names) {
+    const { bytes, damage } = await readOrDamage(`${folder}/${name}`)
+    const text = bytes?.toString() ?? ''
+    mustKnowFormat(text, `${folder}/${name}`, format)
+    const lines = linesOf(text)
+    // It was being begun when the service ended; the one before it holds all.
+    if (damage === undefined && isUnfinished(lines)) continue
+    const [first] = lines
+    const isLogLost = stored === 0 && (first?.from ?? 0) > 1
+    const isBeyond = !isLogLost && first !== undefined && first.through! > stored
+    const reading = new Reading(lines, isBeyond || isLogLost ? Number.POSITIVE_INFINITY : stored, damage)
+    const said = reading.damage === undefined ? undefined : `${name} (${reading.damage})`
+    const read = { runs: reading.runs, through: isLogLost ? 0 : reading.through, damage: said, newest }
+    if (!isBeyond) return read
+    beyond = read
+  }
+  for (const run of beyond?.runs.values() ?? []) run.damage ??= 'the event log does not reach as far as its state'
+  const isDamaged = beyond === undefined && names.length > 0
+  return beyond ?? { ...nothingSaved, newest, damage: isDamaged ? `${names[0]} (no copy of the state is whole)` : undefined }
+}
+
+/** A line that is broken is not as it was written; what can be read of it may be wrong. */
+type Line = Partial<Transaction> & { isBroken: boolean }
+
+/** Leaves out the end of the last line, where a power cut took it or its bytes never came to the card. */
+function linesOf(text: string): Line[] {
+  const pieces = text.split('\n')
+  const end = 1 + pieces.findLastIndex((piece) => transactionIn(piece) !== undefined)
+  return (isTorn(pieces.slice(end)) ? pieces.slice(0, end) : pieces).flatMap((piece): Line[] => {
+    if (piece === '' || isFormatLine(piece)) return []
+    const line = transactionIn(piece)
+    return [line ? { ...line, isBroken: false } : { ...parsed(piece), isBroken: true }]
+  })
+}
+
+function isTorn(rest: readonly string[]): boolean {
+  if (rest.some((piece) => piece.includes('\0'))) return true
+  const lines = rest.filter((piece) => !isFormatLine(piece))
+  // Where nothing but the last line end is wrong, it was flipped.
+  return lines.length === 1 && !transactionIn(lines[0]!.slice(0, -1))
+}
+
+/** The checksum says that the line is one of ours. */
+function transactionIn(line: string): Transaction | undefined {
+  const json = withoutChecksum(line)
+  return json === undefined ? undefined : JSON.parse(json)
+}
+
+function parsed(piece: string): Partial<Transaction> {
+  try {
+    const { runs } = JSON.parse(piece)
+    return { runs }
+  } catch {
+    return {}
+  }
+}
+
+/** The copy with which a file begins is not whole, and nothing follows it. */
+function isUnfinished(lines: readonly Line[]): boolean {
+  return lines.every(({ isBroken }) => !isBroken) && lines.length < (lines[0]?.copy?.[1] ?? 1)
+}
+
+const missing = 'a part of its state is missing'
+
+/** `n` counts the patches that were read of the run. */
+type ReadRun = { keys: Map<string, unknown>; n: number; damage: string | undefined; isDoubtful: boolean }
+
+class Reading {
+  readonly #runs = new Map<string, ReadRun>()
+  through = 0
+  damage: string | undefined
+
+  constructor(lines: readonly Line[], stored: number, damage: string | undefined) {
+    this.damage = damage
+    const copied = lines.find(({ copy }) => copy)?.copy?.[1] ?? 0
+    for (const line of lines) {
+      if (line.through !== undefined && line.through > stored) break
+      if (line.isBroken) this.#passOver(line)
+      else this.#apply(line as Transaction)
+    }
+    if (lines.slice(0, copied).some(({ isBroken }) => isBroken)) for (const run of this.#runs.values()) run.damage ??= missing
+  }
+
+  /** The line may have been of any run, unless the count of the run says otherwise later. Where its labware may be can be read of it all the same. */
+  #passOver({ runs = {} }: Line): void {
+    this.damage ??= 'a line is not as it was written'
+    for (const run of this.#runs.values()) run.isDoubtful = true
+    for (const [id, { patch }] of Object.entries(runs)) {
+      const run = this.#runOf(id)
+      run.damage ??= missing
+      take(run, patch)
+    }
+  }
+
+  get runs(): ReadonlyMap<string, SavedRun> {
+    const doubt = (isDoubtful: boolean) => (isDoubtful ? 'its state is followed by a line that is damaged' : undefined)
+    return new Map([...this.#runs].map(([id, { keys, damage, isDoubtful }]) => [id, { keys, damage: damage ?? doubt(isDoubtful) }]))
+  }
+
+  #apply({ copy, through, runs }: Transaction): void {
+    this.through = through
+    for (const [id, { n, patch, damage }] of Object.entries(runs)) {
+      const run = this.#runOf(id)
+      run.damage ??= damage
+      if (copy || n === run.n + 1) run.isDoubtful = false
+      else {
+        run.damage ??= missing
+        this.damage ??= 'a line is missing'
+      }
+      run.n = n
+      take(run, patch)
+      if (patch === null) this.#runs.delete(id)
+    }
+  }
+
+  #runOf(id: string): ReadRun {
+    const run = this.#runs.get(id) ?? { keys: new Map(), n: 0, damage: undefined, isDoubtful: false }
+    this.#runs.set(id, run)
+    return run
+  }
+}
+
+function take({ keys }: ReadRun, patch: Record<string, unknown> | null): void {
+  for (const [key, value] of Object.entries(patch ?? {})) {
+    if (value === null) keys.delete(key)
+    else keys.set(key, value)
+  }
+}
+
+export function nameOf(number: number): string {
+  return `state-${String(number).padStart(6, '0')}.jsonl`
+}
+
+/** The names of the files there are, the newest first. */
+export async function statesIn(folder: string): Promise<string[]> {
+  const names = (await namesIn(folder)).filter((name) => /^state-\d{6,}\.jsonl$/.test(name))
+  return names.sort((one, other) => numberIn(other) - numberIn(one))
+}
+
+function numberIn(name: string): number {
+  return Number(/\d+/.exec(name)![0])
+}
