@@ -97,7 +97,13 @@ export class Bridge extends Mounted<BridgeMount> implements Device {
   }
 
   get uninterruptible(): boolean {
-    return this.at.settings.halt === 'none'
+    return this.#halting === 'none'
+  }
+
+  /** The setting of the configuration. A program that knows of no way to halt changes `message` to `none`. */
+  get #halting(): Settings['halt'] {
+    const { halt } = this.at.settings
+    return halt === 'message' && this.description?.halt === 'none' ? 'none' : halt
   }
 
   get get_temperature() {
@@ -130,7 +136,7 @@ export class Bridge extends Mounted<BridgeMount> implements Device {
 
   halt(): Promise<void> {
     this.#going.end(new LabError('stopped', 'interrupted by a stop'))
-    return halts[this.at.settings.halt](this.at, {
+    return halts[this.#halting](this.at, {
       ask: () => this.#rpc.request('halt', undefined, this.#rpc.isAwake ? this.at.settings.halt_s : describe_s),
       answered: this.#answered,
     })

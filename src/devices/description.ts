@@ -56,6 +56,7 @@ export const Description = v.strictObject({
   ),
   operations: Operations,
   readings: v.optional(Readings, {}),
+  halt: v.optional(v.pipe(v.literal('none'), v.description('Nothing that the program knows ends what the instrument does'))),
 })
 export type Description = v.InferOutput<typeof Description>
 
@@ -136,5 +137,6 @@ export function changesOf(before: Description, now: Description): string[] {
     const names = new Set([...Object.keys(before[part]), ...Object.keys(now[part])])
     return [...names].filter((name) => !isDeepStrictEqual(before[part][name], now[part][name])).map((name) => `${part}.${name}`)
   })
-  return [...(before.model === now.model ? [] : ['model']), ...ofParts]
+  const ofWhole = (['model', 'halt'] as const).filter((name) => before[name] !== now[name])
+  return [...ofWhole, ...ofParts]
 }

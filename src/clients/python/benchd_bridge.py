@@ -23,18 +23,26 @@
 A method with @operation is an operation of the device; its annotations say what its parameters are (int, float, str, bool, Literal), and it
 may be `async`. What it returns is the `data` of the answer. `halt` is called at any moment, beside the operation that runs, and must end all
 motion and heat. Everything that is printed goes to standard error.
+
+    python3 benchd_bridge.py pylabrobot pylabrobot.heating_shaking.InhecoThermoShake device_index=0 --seconds spin=600
+
+does the same for a backend of PyLabRobot: its methods become operations.
 """
 
 from __future__ import annotations
 
 import asyncio
+import functools
+import importlib
 import inspect
 import json
 import os
+import re
 import sys
 import threading
 import time
 import traceback
+import types
 import typing
 from typing import Any, Callable, Dict, Optional, Tuple, Union
 
@@ -90,7 +98,7 @@ def operation(
     def mark(method: Callable) -> Callable:
         plain = isinstance(seconds, (int, float))
         method.__bridge__ = {  # type: ignore[attr-defined]
-            "summary": (inspect.getdoc(method) or "").split("\n")[0][:200],
+            "summary": _summary(method),
             "params": _schema(method, units or {}, minimum or {}, maximum or {}),
             "seconds": seconds if plain else {"param": seconds[0], "plus": seconds[1]},
             "margin_s": margin,
@@ -102,6 +110,10 @@ def operation(
     return mark
 
 
+def _summary(method: Callable) -> str:
+    return (inspect.getdoc(method) or "").split("\n")[0][:200]
+
+
 class Bridge:
     """Base of a bridge: set `type` as in the configuration of the bench, give methods an @operation, and call `serve()`."""
 
@@ -109,6 +121,8 @@ class Bridge:
     model = "unknown"
     serial_number: Optional[str] = None
     firmware_version: Optional[str] = None
+    #: False where no method ends what the instrument does: its card says so, and a stop waits for what is under way.
+    can_halt = True
     #: The id of the operation that runs.
     operation_id: Optional[str] = None
 
@@ -132,7 +146,7 @@ class Bridge:
         """Tells the bench how far the operation is that runs; `fraction` is from 0 to 1."""
         if self.operation_id is not None:
             params = {"operation_id": self.operation_id, "fraction": fraction, "message": message}
-            self._say(_encode({"jsonrpc": "2.0", "method": "progress", "params": params}))
+            self._say('"method":"progress","params":' + _encode(params))
 
     def describe(self) -> Dict[str, Any]:
         operations = {name: getattr(self, name).__bridge__ for name in sorted(dir(type(self))) if hasattr(getattr(type(self), name), "__bridge__")}
@@ -142,6 +156,7 @@ class Bridge:
             "model": self.model,
             "identity": {"serial_number": self.serial_number, "firmware_version": self.firmware_version},
             "operations": operations,
+            **({} if self.can_halt else {"halt": "none"}),
             "readings": {"temperature": {"unit": "°C"}} if hasattr(self, "temperature") else {},
         }
 
@@ -188,25 +203,22 @@ class Bridge:
         self._read()
 
     def _answer(self, message: Dict[str, Any]) -> None:
-        reply: Dict[str, Any] = {"jsonrpc": "2.0", "id": message.get("id")}
         try:
-            text = _encode({**reply, "result": self._carry_out(message["method"], message.get("params") or {})})
+            answer = '"result":' + _encode(self._carry_out(message["method"], message.get("params") or {}))
         except DeviceFailed as error:
-            text = _encode({**reply, "error": _failure(str(error), error.reason, error.hint)})
+            answer = _failure(str(error), error.reason, error.hint)
         except BaseException as error:  # noqa: B902: whatever a library raises is an answer, too
             traceback.print_exc()
-            text = _encode({**reply, "error": _failure(f"{type(error).__name__}: {error}", "device_failed", None)})
-        self._say(text)
+            answer = _failure(f"{type(error).__name__}: {error}", "device_failed", None)
+        self._say('"id":%d,%s' % (message["id"], answer))
 
     def _carry_out(self, method: str, params: Dict[str, Any]) -> Any:
-        if method == "describe":
-            return self.describe()
+        if method == "read":
+            return self._reading_of(params["reading"])
         if method == "perform":
             return self._perform(params)
-        if method == "read":
-            value = self._done(self.temperature())  # type: ignore[attr-defined]
-            value, target = value if isinstance(value, tuple) else (value, None)
-            return {"value": value, "target": target}
+        if method == "describe":
+            return self.describe()
         if method == "end":
             return {"seconds_left": self._done(self.end(params["operation_id"])) or 0}
         if method == "initialize":
@@ -216,6 +228,11 @@ class Bridge:
             self._done(getattr(self, method)())
             return {}
         raise Invalid(f"there is no method {method}")
+
+    def _reading_of(self, reading: str) -> Dict[str, Any]:
+        value = self._done(self.temperature())  # type: ignore[attr-defined]
+        value, target = value if isinstance(value, tuple) else (value, None)
+        return {"value": value, "target": target}
 
     def _perform(self, params: Dict[str, Any]) -> Dict[str, Any]:
         method = getattr(self, params["operation"], None)
@@ -236,7 +253,7 @@ class Bridge:
 
     def _done(self, result: Any) -> Any:
         """Waits for what an `async` method does."""
-        if not inspect.isawaitable(result):
+        if not hasattr(result, "__await__"):
             return result
 
         async def wait() -> Any:
@@ -252,11 +269,12 @@ class Bridge:
                 threading.Thread(target=self._loop.run_forever, daemon=True).start()
             return self._loop
 
-    def _say(self, text: str) -> None:
-        rest = memoryview((text + "\n").encode())
+    def _say(self, members: str) -> None:
+        line = ('{"jsonrpc":"2.0",' + members + "}\n").encode()
         with self._writing:
-            while rest:
-                rest = rest[os.write(self._out, rest) :]
+            sent = os.write(self._out, line)
+            while sent < len(line):
+                sent += os.write(self._out, line[sent:])
 
 
 class _Turn:
@@ -270,10 +288,11 @@ _decode = json.JSONDecoder().decode
 _encode = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 
 
-def _failure(message: str, reason: str, hint: Optional[str]) -> Dict[str, Any]:
-    return {"code": -32000, "message": message, "data": {"reason": reason, "hint": hint}}
+def _failure(message: str, reason: str, hint: Optional[str]) -> str:
+    return '"error":' + _encode({"code": -32000, "message": message, "data": {"reason": reason, "hint": hint}})
 
 
+_NAMES = {"int": int, "float": float, "str": str, "bool": bool}
 _TYPES = {int: "integer", float: "number", str: "string", bool: "boolean"}
 
 
@@ -285,6 +304,8 @@ def _schema(method: Callable, units: Dict[str, str], minimum: Dict[str, float], 
     properties: Dict[str, Any] = {}
     required = []
     for name, parameter in list(inspect.signature(method).parameters.items())[1:]:
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            continue
         properties[name] = _property(method, name, hints.get(name, parameter.annotation))
         extra = (("unit", units), ("minimum", minimum), ("maximum", maximum))
         properties[name].update({word: values[name] for word, values in extra if name in values})
@@ -299,8 +320,217 @@ def _property(method: Callable, name: str, annotation: Any) -> Dict[str, Any]:
     choices = typing.get_args(annotation)
     if typing.get_origin(annotation) is typing.Literal:
         return {"type": _TYPES[type(choices[0])], "enum": list(choices)}
-    if typing.get_origin(annotation) is Union:
+    annotation = _NAMES.get(annotation, annotation) if isinstance(annotation, str) else annotation
+    if typing.get_origin(annotation) in (Union, getattr(types, "UnionType", Union)):
         [annotation] = [choice for choice in choices if choice is not type(None)] if len(choices) == 2 else [annotation]
     if annotation in _TYPES:
         return {"type": _TYPES[annotation]}
     raise TypeError(f"{method.__name__}: the parameter {name} must be annotated with int, float, str, bool or Literal, not {annotation}")
+
+
+# PyLabRobot: https://docs.pylabrobot.org. By the interface that a backend implements: the type of the device, and the methods that end what it
+# does. `stop` is never among them: it closes the port, and the instrument goes on. An interface without methods has nothing that could end it.
+_INTERFACES: Dict[str, Tuple[str, Tuple[str, ...]]] = {
+    "HeaterShakerBackend": ("shaker", ("stop_shaking", "deactivate")),
+    "ShakerBackend": ("shaker", ("stop_shaking",)),
+    "TemperatureControllerBackend": ("temperature_controller", ("deactivate",)),
+    "CentrifugeBackend": ("centrifuge", ("stop_spin",)),
+    "ThermocyclerBackend": ("thermal_cycler", ("deactivate_block", "deactivate_lid")),
+    "IncubatorBackend": ("incubator", ("stop_shaking",)),
+    "PumpBackend": ("pump", ("halt",)),
+    "PumpArrayBackend": ("pump", ("halt",)),
+    "FanBackend": ("fan", ("turn_off",)),
+    "SealerBackend": ("sealer", ()),
+    "PeelerBackend": ("peeler", ()),
+    "PlateReaderBackend": ("reader", ()),
+    "LiquidHandlerBackend": ("liquid_handler", ()),
+    "ScaleBackend": ("scale", ()),
+    "TilterBackend": ("tilter", ()),
+}
+#: Operations of every bench, with the parameters that they take there: a method of that name with others gets another name.
+_OF_EVERY_BENCH = {
+    "shake": {"speed", "duration"},
+    "centrifuge": {"g", "duration"},
+    "seal": {"temperature", "duration"},
+    "peel": {"parameter_set", "adhere"},
+    "open": set(),
+    "close": set(),
+    "lock_plate": set(),
+    "unlock_plate": set(),
+    "set_temperature": {"temperature"},
+}
+#: Not operations: what the bench asks in another way, and what only Python needs.
+_NOT_OPERATIONS = {"setup", "stop", "serialize", "deserialize", "get_temperature", "get_current_temperature"}
+_TAKEN = {"halt", "initialize", "initialized", "check", "describe", "perform", "end"}
+#: PyLabRobot does not say how long a method takes.
+_USUAL_S, _MARGIN_S = 60, 540
+_MOST_OPERATIONS = 60
+
+
+def pylabrobot_bridge(backend: Any, seconds: Optional[Dict[str, float]] = None, type_: Optional[str] = None) -> Bridge:
+    """Makes a bridge of a backend of PyLabRobot. `seconds` says by method how long it takes, where that is not a parameter `duration`."""
+    names = [each.__name__ for each in type(backend).__mro__]
+    interfaces = [_INTERFACES[name] for name in names if name in _INTERFACES]
+    halts = list(dict.fromkeys(name for _, methods in interfaces for name in methods if callable(getattr(backend, name, None))))
+    members: Dict[str, Any] = {
+        "type": type_ or next((word for word, _ in interfaces), "instrument"),
+        "model": type(backend).__name__,
+        "can_halt": bool(halts),
+        **_operations_of(backend, seconds or {}, halts),
+    }
+    for name in ("get_current_temperature", "get_temperature"):
+        if callable(getattr(backend, name, None)):
+            members["temperature"] = lambda self, name=name: getattr(self.backend, name)()
+            break
+    bridge = type("PyLabRobot", (_PyLabRobot,), members)()
+    bridge.backend, bridge.halts = backend, halts
+    return bridge
+
+
+class _PyLabRobot(Bridge):
+    backend: Any
+    halts: Any = ()
+    is_set_up = False
+    running: Any = None
+
+    async def initialize(self) -> None:
+        # Closing the port and opening it again is how a backend starts over.
+        if self.is_set_up:
+            await _awaited(self.backend.stop)
+        self.is_set_up = False
+        await _awaited(self.backend.setup)
+        self.is_set_up = True
+
+    async def halt(self) -> None:
+        if not self.halts:
+            raise DeviceFailed(f"no method of {self.model} ends what it does", hint="use its red button")
+        if not self.is_set_up:
+            # Its port is not open yet: what went on before this program began can only be ended through it.
+            await _awaited(self.backend.setup)
+            self.is_set_up = True
+        failed = []
+        for name in self.halts:
+            try:
+                await _awaited(getattr(self.backend, name))
+            except Exception as error:  # noqa: B902: the others end what they can
+                failed.append(f"{name}: {type(error).__name__}: {error}")
+        if self.running is not None:
+            self.running.cancel()
+        if failed:
+            raise DeviceFailed("; ".join(failed), hint="use its red button")
+
+    async def run(self, method: Callable[..., Any], params: Dict[str, Any]) -> Any:
+        if not inspect.iscoroutinefunction(method):
+            return _plain(await _awaited(method, **params))
+        self.running = asyncio.ensure_future(method(**params))
+        try:
+            return _plain(await self.running)
+        except asyncio.CancelledError:
+            raise DeviceFailed("it was halted") from None
+        finally:
+            self.running = None
+
+    async def shake_for(self, speed: float, duration: float) -> None:
+        await _awaited(self.backend.start_shaking, speed=speed)
+        await asyncio.sleep(duration)
+        await _awaited(self.backend.stop_shaking)
+
+
+def _operations_of(backend: Any, seconds: Dict[str, float], halts: Any) -> Dict[str, Any]:
+    found: Dict[str, Any] = {}
+    for name, method in inspect.getmembers(type(backend), inspect.isfunction):
+        if name.startswith("_") or name in _NOT_OPERATIONS:
+            continue
+        try:
+            schema = _schema(method, {}, {}, {})
+        except (TypeError, KeyError) as error:
+            print(f"{name} is no operation: {error}", file=sys.stderr)
+            continue
+        known = _OF_EVERY_BENCH.get(name)
+        is_other = name in _TAKEN or (known is not None and known != set(schema["properties"]))
+        told = f"backend_{name}" if is_other else name
+        if not re.fullmatch("[a-z][a-z0-9_]{0,31}", told) or len(found) == _MOST_OPERATIONS:
+            print(f"{name} is no operation: its name is not in small letters or too long, or there are too many", file=sys.stderr)
+            continue
+        timed = "duration" in schema["properties"] and name not in seconds
+        call = _calling(name)
+        call.__bridge__ = {  # type: ignore[attr-defined]
+            "summary": _summary(method),
+            "params": schema,
+            "seconds": {"param": "duration", "plus": _USUAL_S} if timed else seconds.get(name, _USUAL_S),
+            "margin_s": _MARGIN_S,
+            "leaves_on": "heat" if "temperature" in name else None if name in halts else "motion",
+            "can_end_early": False,
+        }
+        found[told] = call
+    if callable(getattr(backend, "start_shaking", None)) and callable(getattr(backend, "stop_shaking", None)) and "shake" not in found:
+
+        @operation(seconds=("duration", 10), units={"speed": "rpm", "duration": "s"})
+        async def shake(self: Any, speed: float, duration: float) -> None:
+            """Shake, and stand still again"""
+            await self.run(self.shake_for, {"speed": speed, "duration": duration})
+
+        found["shake"] = shake
+    return found
+
+
+def _calling(name: str) -> Callable[..., Any]:
+    async def call(self: Any, **params: Any) -> Any:
+        return await self.run(getattr(self.backend, name), params)
+
+    return call
+
+
+async def _awaited(method: Callable[..., Any], **params: Any) -> Any:
+    """Calls a method of a backend. One that is not `async` has a thread of its own: a halt must not wait for it."""
+    if inspect.iscoroutinefunction(method):
+        return await method(**params)
+    result = await asyncio.get_running_loop().run_in_executor(None, functools.partial(method, **params))
+    return await result if hasattr(result, "__await__") else result
+
+
+def _plain(value: Any) -> Any:
+    """What can be written as JSON: a method may return an object that only Python knows."""
+    try:
+        _encode(value)
+        return value
+    except (TypeError, ValueError):
+        return str(value)
+
+
+def _main(words: typing.List[str]) -> None:
+    usage = "usage: python3 benchd_bridge.py pylabrobot BACKEND [NAME=VALUE …] [--type WORD] [--seconds METHOD=S …]; BACKEND is package.module.Class"
+    if len(words) < 2 or words[0] != "pylabrobot":
+        sys.exit(usage)
+    seconds: Dict[str, float] = {}
+    type_: Optional[str] = None
+    given: Dict[str, Any] = {}
+    rest = iter(words[2:])
+    for word in rest:
+        name, _, value = (next(rest, "") if word == "--seconds" else word).partition("=")
+        if word == "--type":
+            type_ = next(rest, "")
+        elif not name or not value:
+            sys.exit(usage)
+        elif word == "--seconds":
+            seconds[name] = float(value)
+        else:
+            given[name] = _value(value)
+    module, _, class_ = words[1].rpartition(".")
+    try:
+        backend = getattr(importlib.import_module(module), class_)(**given)
+    except (ImportError, AttributeError, TypeError, ValueError) as error:
+        sys.exit(f"{words[1]} cannot be made: {error}; is PyLabRobot installed for {sys.executable}?")
+    pylabrobot_bridge(backend, seconds, type_).serve()
+
+
+def _value(text: str) -> Any:
+    """A number, true, false or null as JSON has it; anything else is text."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+if __name__ == "__main__":
+    _main(sys.argv[1:])

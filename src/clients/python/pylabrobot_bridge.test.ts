@@ -1,0 +1,176 @@
+// A backend of PyLabRobot as a device of the bench. The backends are stand-ins with the recorded shape of its interfaces; no real PyLabRobot is run.
+
+import { execFileSync } from 'node:child_process'
+import { copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Test } from 'tap'
+import { bridgeTo, programFile, until } from '../../testing/bridges.ts'
+import { openService } from '../../testing/http.ts'
+import { withPython } from '../../testing/python.ts'
+
+const shapes = fileURLToPath(new URL('../../../../src/clients/python/pylabrobot_shapes.json', import.meta.url))
+/** What PyLabRobot annotates a parameter with, by its name. */
+const types = { speed: 'float', temperature: 'float', duration: 'float', g: 'float', acceleration: 'float' }
+
+/** A class for each recorded interface, whose methods write down that they were called, and some that the shapes do not have. */
+const backends = `
+import asyncio, json, os, time
+from typing import List, Optional
+shapes = json.load(open(os.path.join(os.path.dirname(__file__), "shapes.json")))["classes"]
+types = ${JSON.stringify(types)}
+
+def note(word):
+    with open(__file__ + ".log", "a") as log:
+        log.write(word + "\\n")
+
+def method(name, params):
+    scope = {"note": note}
+    given = ", ".join(f"{param}: {types[param]}" for param in params)
+    exec(f"async def {name}(self, {given}): note('{name} ' + str([{', '.join(params)}]))", scope)
+    return scope[name]
+
+for name, shape in shapes.items():
+    members = {each: method(each, params) for each, params in shape["methods"].items()}
+    members.update({each: property(lambda self: True) for each in shape["properties"]})
+    globals()[name] = type(name, (), members)
+
+class Inheco(HeaterShakerBackend):
+    """A heater shaker."""
+    def __init__(self, port: str, address: int = 0): note(f"made for {port!r} {address!r}")
+    async def get_current_temperature(self): return 37.5
+    async def measure(self, wells: List[int]): "takes a list"
+    async def sleep(self, duration: float, why: "Optional[str]" = None): "Sleeps"; note("sleeps"); await asyncio.sleep(duration)
+    def block(self, duration: float): note("blocks"); time.sleep(duration); return {"blocked": object}
+    async def shake_it(self, speed: float, **kwargs): note(f"shake_it {speed}")
+    async def UpperCase(self): pass
+    async def _private(self): pass
+    @property
+    def broken(self): raise RuntimeError("looked at")
+    @classmethod
+    def made(cls): pass
+
+class Stubborn(Inheco):
+    async def stop_shaking(self): note("stop_shaking"); raise OSError("no such port")
+`
+
+function program(t: Test): string {
+  const path = programFile(t, '')
+  copyFileSync(shapes, join(dirname(path), 'shapes.json'))
+  writeFileSync(join(dirname(path), 'backends.py'), backends)
+  return dirname(path)
+}
+
+withPython('each interface becomes a type of device with its operations, and the methods that halt it', async (t) => {
+  const folder = program(t)
+  const code = `
+import json, backends
+from benchd_bridge import pylabrobot_bridge
+for name in backends.shapes:
+    bridge = pylabrobot_bridge(getattr(backends, name)())
+    told = bridge.describe()
+    print(json.dumps([name, told["type"], list(told["operations"]), list(told["readings"]), bridge.halts, told.get("halt")]))`
+  const lines = execFileSync('python3', ['-c', code], { cwd: folder, encoding: 'utf8' }).trim().split('\n')
+  const shaking = ['lock_plate', 'shake', 'start_shaking', 'stop_shaking', 'unlock_plate']
+  const doors = [
+    'close_door',
+    'go_to_bucket1',
+    'go_to_bucket2',
+    'lock_bucket',
+    'lock_door',
+    'open_door',
+    'spin',
+    'unlock_bucket',
+    'unlock_door',
+  ]
+  t.same(
+    lines.map((line) => JSON.parse(line)),
+    [
+      ['ShakerBackend', 'shaker', ['backend_shake', ...shaking], [], ['stop_shaking'], null],
+      ['TemperatureControllerBackend', 'temperature_controller', ['deactivate', 'set_temperature'], ['temperature'], ['deactivate'], null],
+      [
+        'HeaterShakerBackend',
+        'shaker',
+        ['backend_shake', 'deactivate', 'lock_plate', 'set_temperature', ...shaking.slice(1)],
+        ['temperature'],
+        ['stop_shaking', 'deactivate'],
+        null,
+      ],
+      ['SealerBackend', 'sealer', ['close', 'open', 'seal', 'set_temperature'], ['temperature'], [], 'none'],
+      ['CentrifugeBackend', 'centrifuge', doors, [], [], 'none'],
+      ['PeelerBackend', 'peeler', ['backend_peel', 'restart'].sort(), [], [], 'none'],
+    ],
+  )
+})
+
+async function bench(t: Test, backend: string, type: string, ...more: string[]) {
+  const folder = program(t)
+  const command = ['python3', `${folder}/benchd_bridge.py`, 'pylabrobot', `backends.${backend}`, ...more]
+  const device = { ...bridgeTo(''), type, transport: { kind: 'bridge', command } }
+  const { ask, lab } = await openService(t, { devices: [device] })
+  const log = () => (existsSync(`${folder}/backends.py.log`) ? readFileSync(`${folder}/backends.py.log`, 'utf8').trim().split('\n') : [])
+  const call = (operation: string, json: object = {}) => ask('POST', `/api/devices/reader-1/${operation}`, { json })
+  const perform = (operation: string, params: object = {}) => call('perform', { operation, params })
+  const instrument = lab.registry.find('reader-1')
+  await until(() => instrument.info().identity ?? instrument.info().fault)
+  return { ask, log, call, perform, instrument }
+}
+
+withPython('a heater shaker is set up, shaken, halted by its own methods, and never by stop()', async (t) => {
+  const { ask, log, call, perform, instrument } = await bench(
+    t,
+    'Inheco',
+    'shaker',
+    'port=/dev/ttyUSB0',
+    'address=2',
+    '--seconds',
+    'block=90',
+  )
+  t.equal((await call('initialize')).status, 200)
+  const { operations } = (await ask('GET', '/api/devices/reader-1/capabilities')).body as { operations: { name: string }[] }
+  const named = (name: string) => operations.find((one) => one.name === name)
+  t.match(named('sleep'), { summary: 'Sleeps', params: { properties: { duration: {}, why: { type: 'string' } }, required: ['duration'] } })
+  t.match(named('block'), { typical_seconds: 90 })
+  t.same(['measure', 'UpperCase', '_private', 'broken', 'made', 'setup', 'stop_it'].filter(named), [])
+  t.match(await call('shake', { speed: 500, duration: 0.1 }), { status: 200 })
+  t.match(await perform('shake_it', { speed: 300 }), { status: 200 })
+  t.match((await ask('GET', '/api/devices/reader-1/get_temperature')).body, { temperature: 37.5 })
+  for (const [operation, word] of [
+    ['sleep', 'sleeps'],
+    ['block', 'blocks'],
+  ] as const) {
+    const running = perform(operation, { duration: 3 })
+    await until(() => log().includes(word))
+    t.match((await call('stop')).body, { success: true })
+    t.match((await running).body, { success: false })
+    await until(async () => (await call('initialize')).status === 200)
+  }
+  t.equal(instrument.state, 'ready')
+  t.same(log(), [
+    ...["made for '/dev/ttyUSB0' 2", 'setup []', 'start_shaking [500]', 'stop_shaking []', 'shake_it 300'],
+    ...['sleeps', 'stop_shaking []', 'deactivate []', 'stop []', 'setup []'],
+    ...['blocks', 'stop_shaking []', 'deactivate []', 'stop []', 'setup []'],
+  ])
+})
+
+withPython('a method that halts and fails keeps no other from halting, and the stop is not confirmed', async (t) => {
+  const { log, call, instrument } = await bench(t, 'Stubborn', 'shaker', 'port=x')
+  await call('initialize')
+  t.match((await call('stop')).body, { success: false })
+  await until(() => log().includes('deactivate []'))
+  t.match(log().slice(2, 4), ['stop_shaking', 'deactivate []'])
+  t.match(instrument.state, /stopped|faulted|disconnected/)
+})
+
+withPython('a backend that nothing halts is shown as that', async (t) => {
+  const { ask, call, perform } = await bench(t, 'SealerBackend', 'sealer')
+  t.match((await ask('GET', '/api/devices/reader-1/capabilities')).body, { features: { uninterruptible: true } })
+  await call('initialize')
+  t.match(await call('seal', { temperature: 170, duration: 1 }), { status: 200 })
+  t.match(await perform('open'), { status: 200 })
+})
+
+withPython('a backend that cannot be made is a fault that says why', async (t) => {
+  const { instrument } = await bench(t, 'Nothing', 'shaker')
+  t.match(instrument.info().fault?.error, /backends\.Nothing cannot be made: .*; is PyLabRobot installed/)
+})
