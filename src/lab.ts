@@ -22,7 +22,7 @@ import type { Incident } from './events/incidents.ts'
 import { Load } from './events/load.ts'
 import { openEvents } from './events/open.ts'
 import { isBehind, systemWall } from './events/timestamps.ts'
-import type { Fleet } from './fleet/fleet.ts'
+import type { Fleet, FleetOptions } from './fleet/fleet.ts'
 import { Audit, byService } from './keys/audit.ts'
 import { Idempotency } from './keys/idempotency.ts'
 import { Keys } from './keys/keys.ts'
@@ -34,6 +34,7 @@ import { saysItsLength } from './kit/json_lines.ts'
 import type { Log } from './kit/log.ts'
 import { packageVersion } from './kit/package_version.ts'
 import { Refusals } from './kit/refusals.ts'
+import { aboutBench } from './lab/about.ts'
 import { configured } from './lab/bench.ts'
 import { exchangeDevices } from './lab/device_exchange.ts'
 import type { ReloadedDevice } from './lab/differences.ts'
@@ -146,8 +147,6 @@ async function open(config: Config, options: Options, opened: (() => unknown)[])
   const isReal = (execution_id: string) => !runs.isRehearsed(execution_id)
   const notifying = { folder: data_dir, system_id: config.system_id, clock, log, report, targets: config.notify, isReal, ending }
   const notifier = closedOnFailure(await openNotifier(hub, { version, safe }, notifying))
-  const fleet = await openFleet(config, { folder: data_dir, hub, log, report })
-  if (fleet) closedOnFailure(fleet)
   const safeMode = safe === undefined ? () => undefined : beginSafely(hub, log, safe)
   const load = new Load(hub, clock)
   const ledger = closedOnFailure(new Ledger({ history: new OperationHistory({ folder: data_dir, report }) }))
@@ -200,11 +199,13 @@ async function open(config: Config, options: Options, opened: (() => unknown)[])
   })
   await runs.openIfUsed()
   await backups.start()
+  const fleet = await openFleet(config, { folder: data_dir, hub, log, report, about: () => aboutBench(lab) })
 
   const places = { data_dir, config_path: source?.path }
   const shown = { reloading, log, places, version, clock, hub, ledger, registry, teachpoints, keys, pairing, idempotency, audit, refusals }
   const hidden = { runs, watch, input, latches, descriptions, journal, safeMode, began }
-  return labOf({ ...shown, ...hidden, backups, notifier, fleet, long_requests, simulations, load })
+  const lab = labOf({ ...shown, ...hidden, backups, notifier, fleet, long_requests, simulations, load })
+  return lab
 }
 
 /** The rooms of an open lab that only the lab itself uses. */
@@ -328,7 +329,7 @@ async function openNotifier(
 }
 
 /** Loads what a bench among many needs only where the configuration names a broker. */
-async function openFleet(config: Config, options: { folder: string; hub: Hub; log: Log; report: Report }): Promise<Fleet | undefined> {
+async function openFleet(config: Config, options: Omit<FleetOptions, 'config'>): Promise<Fleet | undefined> {
   if (!config.fleet) return undefined
   const { Fleet } = await import('./fleet/fleet.ts')
   return Fleet.open({ config: config.fleet, ...options })

@@ -1,9 +1,53 @@
 // `benchd lab …`: many benches and the broker that connects them.
 
+import { hostname } from 'node:os'
+import { join, resolve } from 'node:path'
+import type { FleetStatus } from '../fleet/fleet.ts'
+import type { Bench } from '../fleet/presence.ts'
+import { exists } from '../kit/folder.ts'
+import { shows } from './asking.ts'
 import { ask, serviceOf, serviceOptions } from './client.ts'
 import { command } from './command.ts'
-import { print } from './table.ts'
-import { mustBeSure, yesOption } from './terminal.ts'
+import { CliError } from './exit.ts'
+import { systemFolder } from './places.ts'
+import { clock, print, table } from './table.ts'
+import { colored, mustBeSure, note, yesOption } from './terminal.ts'
+
+type Lab = { link: FleetStatus | null; benches: Bench[] }
+
+const labStatus = shows({
+  name: 'lab status',
+  summary: 'Show which benches of the lab are there, and how this one is connected to it',
+  operands: [],
+  path: () => '/api/lab',
+  text: ({ link, benches }: Lab) =>
+    link ? [linkLine(link), benchTable(benches)].join('\n') : 'this bench belongs to no lab: its configuration has no "fleet"',
+})
+
+function linkLine({ lab, name, state, failure, waiting, lag_s }: FleetStatus): string {
+  if (state !== 'connected' || failure) return `${name} in the lab ${lab}: ${colored('yellow', failure ?? state)}`
+  return `${name} in the lab ${lab}: connected, ${waiting ? `${waiting} events wait, the oldest for ${clock(lag_s)}` : 'all events are sent'}`
+}
+
+const stateColors = { here: 'green', silent: 'red', unknown: 'yellow' } as const
+
+function benchTable(benches: readonly Bench[]): string {
+  return table(
+    ['BENCH', 'STATE', 'HEARD', 'HEALTH', 'DEVICES', 'INCIDENTS', 'VERSION', 'PAGE'],
+    benches.map(({ name, state, heard_s, health, devices, incidents, version, url }) => [
+      name,
+      colored(stateColors[state], state),
+      heard_s === null ? '-' : `${clock(heard_s)} ago`,
+      health,
+      Object.entries(devices)
+        .map(([state, count]) => `${count} ${state}`)
+        .join(', ') || '-',
+      String(incidents),
+      version,
+      url,
+    ]),
+  )
+}
 
 const labNewEpoch = command({
   name: 'lab new-epoch',
@@ -12,10 +56,122 @@ const labNewEpoch = command({
   options: { ...yesOption, ...serviceOptions },
   async run({ options }) {
     await mustBeSure(options, 'let this bench go on under its name; the other box with that name then sends nothing more')
-    const answer = await ask<{ link: { name: string; epoch: string } }>(serviceOf(options), 'POST', '/api/lab/epoch')
+    const answer = await ask<{ link: FleetStatus }>(serviceOf(options), 'POST', '/api/lab/epoch')
     print(options.json ? JSON.stringify(answer) : `${answer.link.name} goes on in the new epoch ${answer.link.epoch}`)
     return 0
   },
 })
 
-export const commands = [labNewEpoch]
+const usualFolder = join(systemFolder, 'lab')
+const folderOf = (named: string | undefined) => resolve(named ?? usualFolder)
+
+const labInit = command({
+  name: 'lab init',
+  summary: `Write the configuration of the lab's broker, with a key for each bench, into DIR, by default ${usualFolder}; where a lab is there, add benches to it`,
+  operands: ['[DIR]'],
+  options: {
+    name: { type: 'string', value: 'LAB', help: 'Name of a new lab' },
+    bench: { type: 'string', value: 'NAME', multiple: true, help: 'A bench of the lab' },
+    host: { type: 'string', value: 'HOST', help: 'Name or address at which benches reach the broker; default: the name of this computer' },
+    port: { type: 'string', value: 'PORT', help: 'Port of the broker; default 4222' },
+    store: { type: 'string', value: 'DIR', help: 'Folder in which the broker keeps the events; default /var/lib/nats' },
+  },
+  example: 'benchd lab init --name floor-2 --bench lab-pi-1 --bench lab-pi-2 --host broker.lab',
+  async run({ options, operands: [named] }) {
+    const { makeCertificate, makeLab } = await import('../fleet/lab_folder.ts')
+    const folder = folderOf(named)
+    const isNew = !exists(join(folder, 'lab.json'))
+    if (isNew && options.name === undefined) throw new CliError('usage', `${folder} has no lab yet; name it with --name`)
+    if (!isNew && (options.name ?? options.host ?? options.port ?? options.store) !== undefined)
+      throw new CliError(
+        'busy',
+        `${folder} has a lab already: benches can be added to it with --bench; all else is written in ${folder}/lab.json`,
+      )
+    const port = Number(options.port ?? 4222)
+    if (!Number.isInteger(port) || port < 1 || port > 65_535) throw new CliError('usage', `--port ${options.port} is not a port`)
+    const { name = '', host = `${hostname()}.local`, store = '/var/lib/nats' } = options
+    const { lab, added } = await makeLab(folder, options.bench ?? [], isNew ? { name, host, port, store } : undefined)
+    await makeCertificate(folder, lab.host)
+    print(options.json ? JSON.stringify({ success: true, folder, lab: lab.name, added }) : nextSteps(folder, isNew, added).join('\n'))
+    return 0
+  },
+})
+
+function nextSteps(folder: string, isNew: boolean, added: readonly string[]): string[] {
+  const broker = [
+    'On the computer of the broker:',
+    '  sudo apt install nats-server',
+    `  sudo chown -R nats: ${folder}/tls && sudo install -d -o nats /var/lib/nats`,
+    `  sudo cp ${folder}/nats.conf /etc/nats-server.conf && sudo systemctl restart nats-server`,
+    `  benchd lab setup ${folder}`,
+  ]
+  const again = [
+    'On the computer of the broker:',
+    `  sudo cp ${folder}/nats.conf /etc/nats-server.conf && sudo systemctl reload nats-server`,
+  ]
+  const benches = added.flatMap((name) => [
+    `On ${name}: copy ${folder}/keys/${name}.seed and ${folder}/tls/cert.pem into /etc/benchd/fleet, readable for the service alone,`,
+    `  put the member "fleet" of ${folder}/benches/${name}.json into its configuration, then: sudo systemctl restart benchd`,
+  ])
+  return [isNew ? `made a lab in ${folder}` : `added ${added.length} benches to ${folder}`, ...(isNew ? broker : again), ...benches]
+}
+
+const labSetup = command({
+  name: 'lab setup',
+  summary: 'Make the stream and the bucket of the lab at its broker, unless they are there',
+  operands: ['[DIR]'],
+  options: {},
+  async run({ options, operands: [named] }) {
+    const [{ setUp }, { placeIn, readLab }] = await Promise.all([import('../fleet/setup.ts'), import('../fleet/lab_folder.ts')])
+    const folder = folderOf(named)
+    const lab = await readLab(folder)
+    await setUp(placeIn(folder, lab, 'admin'))
+    print(options.json ? JSON.stringify({ success: true, lab: lab.name }) : `the broker of ${lab.name} is ready for events`)
+    return 0
+  },
+})
+
+const labEvents = command({
+  name: 'lab events',
+  summary: 'Print the events of all benches of the lab, each once and in the order of its bench',
+  operands: ['[DIR]'],
+  options: {
+    follow: { type: 'boolean', short: 'f', help: 'Go on with new events until Ctrl-C, also after the broker was away' },
+    out: { type: 'string', value: 'FILE', help: 'Add them to a file, as lines of JSON; a next call goes on where the file ends' },
+    server: { type: 'string', value: 'URL', help: 'A broker that no lab init has set up, nats://HOST:PORT, in place of DIR' },
+  },
+  example: 'benchd lab events --follow --out floor-2.jsonl',
+  async run({ options, operands: [named] }) {
+    const [{ linesOfLab, Union }, { placeIn, readLab }, { LineOutput }] = await Promise.all([
+      import('../fleet/union.ts'),
+      import('../fleet/lab_folder.ts'),
+      import('../kit/line_output.ts'),
+    ])
+    const folder = folderOf(named)
+    const place = options.server ? { servers: [options.server], name: 'reader' } : placeIn(folder, await readLab(folder), 'reader')
+    const union = new Union()
+    const output = options.out === undefined ? undefined : await LineOutput.open(resolve(options.out), (line) => union.resume(line))
+    let said = ''
+    const say = (sentence: string) => {
+      if (sentence !== said) note(sentence)
+      said = sentence
+    }
+    for await (const lines of linesOfLab(place, { union, follow: options.follow ?? false, say })) {
+      said = ''
+      if (output) await output.append(lines)
+      else print(options.json ? lines.join('\n') : lines.map(readable).join('\n'))
+    }
+    await output?.close()
+    return 0
+  },
+})
+
+type UnionLine = { bench: string; seq: number; event?: { event_name: string; timestamp: number; context: object }; too_large?: number }
+
+function readable(text: string): string {
+  const { bench, seq, event, too_large } = JSON.parse(text) as UnionLine
+  if (!event) return `${bench}  event ${seq} is too large for the broker (${too_large} bytes)`
+  return `${new Date(event.timestamp * 1000).toISOString()}  ${bench}  ${event.event_name}  ${JSON.stringify(event.context)}`
+}
+
+export const commands = [labStatus, labEvents, labInit, labSetup, labNewEpoch]

@@ -9,6 +9,7 @@ import type { Report } from '../kit/json_file.ts'
 import type { Log } from '../kit/log.ts'
 import { Identity } from './identity.ts'
 import { Outbox } from './outbox.ts'
+import { type About, type Bench, Presence } from './presence.ts'
 import { connectTo, type Link } from './wire.ts'
 
 export type FleetStatus = {
@@ -29,13 +30,15 @@ export type FleetStatus = {
   lost: number
 }
 
-type FleetOptions = {
+export type FleetOptions = {
   config: FleetConfig
   /** The data folder. */
   folder: string
   hub: Hub
   log: Log
   report: Report
+  /** Describes this bench for the others. */
+  about(): About
   clock?: Clock
   /** The name of the computer, where a test has several. */
   machine?: string
@@ -50,6 +53,7 @@ export class Fleet {
   readonly #options: FleetOptions & { clock: Clock }
   readonly #identity: Identity
   readonly #outbox: Outbox
+  readonly #presence: Presence
   readonly #closing = new AbortController()
   readonly #running: Promise<void>
   #link: Link | undefined
@@ -67,6 +71,8 @@ export class Fleet {
     this.#options = options
     this.#identity = identity
     this.#outbox = new Outbox({ lab: config.lab, bench: config.name, hub, identity, clock })
+    const entry = () => ({ ...options.about(), epoch: identity.epoch, machine: identity.machine })
+    this.#presence = new Presence({ bench: config.name, clock, entry })
     this.#running = this.#run()
   }
 
@@ -75,7 +81,24 @@ export class Fleet {
     const { epoch, machine } = this.#identity
     const { waiting = null, lag_s, sent, lost, foreignSentence } = this.#outbox
     const state = foreignSentence ? 'foreign' : this.#link ? 'connected' : 'away'
-    return { lab, name, servers, state, failure: foreignSentence ?? this.#failure, epoch, machine, waiting, lag_s, sent, lost }
+    return {
+      lab,
+      name,
+      servers,
+      state,
+      failure: foreignSentence ?? this.#failure ?? this.#presence.failure,
+      epoch,
+      machine,
+      waiting,
+      lag_s,
+      sent,
+      lost,
+    }
+  }
+
+  /** All benches of the lab, as far as this one has heard of them. */
+  benches(): Bench[] {
+    return this.#presence.benches()
   }
 
   /** Draws a new epoch, and goes on with whatever the broker has under this bench's name. Rejects with `storage`. */
@@ -117,6 +140,7 @@ export class Fleet {
         return sentence
       })
       if (this.#closing.signal.aborted) link.close()
+      void this.#presence.run(link, ended.signal)
       return await Promise.race([closed, this.#outbox.run(link, ended.signal, () => this.#succeed()).then(() => closed)])
     } catch (error) {
       return messageOf(error)

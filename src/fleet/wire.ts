@@ -1,7 +1,15 @@
 // The only file that knows NATS: a connection to the broker of the lab, and what is sent and read over it.
 
-import { DeliverPolicy, JetStreamApiError, jetstream, jetstreamManager, StorageType } from '@nats-io/jetstream'
-import { connect, credsAuthenticator, errors, type NatsConnection, headers as newHeaders, nkeyAuthenticator } from '@nats-io/transport-node'
+import { DeliverPolicy, DiscardPolicy, JetStreamApiError, jetstream, jetstreamManager, StorageType } from '@nats-io/jetstream'
+import {
+  connect,
+  credsAuthenticator,
+  errors,
+  type NatsConnection,
+  headers as newHeaders,
+  nkeyAuthenticator,
+  nkeys,
+} from '@nats-io/transport-node'
 import type { FleetConfig } from '../config/fleet.ts'
 import { LabError, messageOf } from '../errors.ts'
 import { credentialPath, readText } from '../kit/files.ts'
@@ -15,6 +23,7 @@ export type Place = Pick<FleetConfig, 'servers' | 'credentials' | 'ca'> & {
 export type Last = {
   /** The place of the message in the stream. */
   seq: number
+  payload: Uint8Array
   /** '' where it has no such header. */
   header(name: string): string
 }
@@ -49,6 +58,12 @@ export type Link = {
   max_payload: number
   last(stream: string, subject: string): Promise<Last | undefined>
   publish(message: Message): Promise<Published>
+  /** Writes the newest message of a subject, whatever is there. */
+  put(subject: string, payload: Uint8Array): Promise<void>
+  /** Calls with each message of the subjects that is sent from now on. */
+  listen(subjects: string, hear: (subject: string, payload: Uint8Array) => void): void
+  /** The subjects that a stream has messages of. */
+  subjects(stream: string): Promise<string[]>
   /** The message at a place of the stream; undefined where there is none. */
   at(stream: string, seq: number): Promise<Last | undefined>
   /** Reads the stream from a place on, as new messages come; the broker keeps nothing for the reader. Rejects when the connection ends. */
@@ -57,6 +72,8 @@ export type Link = {
   newest(stream: string): Promise<number>
   /** Makes the stream with these subjects unless it is there. */
   makeStream(stream: string, subjects: string[]): Promise<void>
+  /** Makes a bucket of keys with one value each, as other clients of NATS know them, unless it is there. */
+  makeBucket(bucket: string): Promise<void>
   /** Resolves with a sentence when the connection has ended. */
   closed: Promise<string>
   close(): void
@@ -90,12 +107,12 @@ export async function connectTo(place: Place): Promise<Link> {
     last: (stream, subject) =>
       asked(async () => {
         const message = await streams.direct.getMessage(stream, { last_by_subj: subject })
-        return message ? { seq: message.seq, header: (name) => message.header.get(name) } : undefined
+        return message ? { seq: message.seq, payload: message.data, header: (name) => message.header.get(name) } : undefined
       }),
     at: (stream, seq) =>
       asked(async () => {
         const message = await streams.direct.getMessage(stream, { seq })
-        return message ? { seq: message.seq, header: (name) => message.header.get(name) } : undefined
+        return message ? { seq: message.seq, payload: message.data, header: (name) => message.header.get(name) } : undefined
       }),
     async *messages(stream, from) {
       const begin = { deliver_policy: DeliverPolicy.StartSequence, opt_start_seq: from }
@@ -128,9 +145,35 @@ export async function connectTo(place: Place): Promise<Link> {
           throw error
         }
       }),
+    put: (subject, payload) =>
+      asked(async () => {
+        await client.publish(subject, payload, { timeout: answer_ms })
+      }),
+    listen(subjects, hear) {
+      connection.subscribe(subjects, { callback: (error, { subject, data }) => void (error ?? hear(subject, data)) })
+    },
+    subjects: (stream) =>
+      asked(async () => Object.keys((await streams.streams.info(stream, { subjects_filter: '>' })).state.subjects ?? {})),
+    makeBucket: (bucket) =>
+      asked(async () => {
+        const rules = {
+          max_msgs_per_subject: 1,
+          discard: DiscardPolicy.New,
+          allow_rollup_hdrs: true,
+          deny_delete: true,
+          allow_direct: true,
+        }
+        await streams.streams.add({ name: `KV_${bucket}`, subjects: [`$KV.${bucket}.>`], storage: StorageType.File, ...rules })
+      }),
     closed: connection.closed().then((error) => (error ? sentenceOf(error, place) : ended(place))),
     close: () => void connection.close().catch(() => undefined),
   }
+}
+
+/** A key pair for a client: the broker knows the public part, the secret one stays with the client. */
+export function newKey(): { secret: string; public_key: string } {
+  const pair = nkeys.createUser()
+  return { secret: new TextDecoder().decode(pair.getSeed()), public_key: pair.getPublicKey() }
 }
 
 async function open(place: Place): Promise<NatsConnection> {
@@ -172,7 +215,7 @@ const sentences: readonly (readonly [RegExp, (broker: string, place: Place) => s
     (broker, { credentials }) =>
       `${broker} refuses ${credentials === undefined ? 'a bench without credentials: name their file in fleet.credentials' : `the credentials in ${credentials}, which may have ended: have new ones made with benchd lab init`}`,
   ],
-  [/permission/i, (broker) => `${broker} does not let this bench do that: see that fleet.lab and fleet.name are those of its credentials`],
+  [/permission/i, (broker) => `${broker} does not let this client do that: see that fleet.lab and fleet.name are those of its credentials`],
   [/no responders|jetstream is not enabled|stream not found/i, (broker) => `${broker} has no stream for the lab yet: benchd lab setup`],
   [
     /insufficient (storage )?resources|maximum bytes|no space|resource limits/i,

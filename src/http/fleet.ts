@@ -24,21 +24,42 @@ const Link = v.strictObject({
   lost: v.pipe(v.number(), v.description('Events that were removed or lost here before they could be sent, since the service began')),
 })
 
+const Bench = v.strictObject({
+  name: v.string(),
+  state: v.pipe(
+    v.picklist(['here', 'silent', 'unknown']),
+    v.description('`silent`: not heard for 35 s or more; `unknown`: this bench has not listened for long enough to tell'),
+  ),
+  heard_s: v.pipe(
+    v.nullable(v.number()),
+    v.description('How long ago it was heard; null where it was not heard since this bench began to listen'),
+    v.metadata({ unit: 's' }),
+  ),
+  url: v.pipe(v.string(), v.description('The address of its page')),
+  fingerprint: v.pipe(v.nullable(v.string()), v.description('SHA-256 of its certificate; null without TLS')),
+  version: v.string(),
+  epoch: v.string(),
+  machine: v.string(),
+  health: v.pipe(v.string(), v.description('The status of its `/health`')),
+  devices: v.pipe(v.record(v.string(), v.number()), v.description('How many devices are in each state')),
+  incidents: v.pipe(v.number(), v.description('Incidents that nobody has acknowledged')),
+})
+
 export const fleetRoutes: Route<{ fleet: Fleet | undefined }>[] = [
   route({
     method: 'GET',
     path: '/api/lab',
     operation_id: 'getLab',
     tag: 'system',
-    summary: 'Show how this bench is connected to its lab',
+    summary: 'Show how this bench is connected to its lab, and which benches are there',
     scope: 'read',
     success: {
       status: 200,
-      description: '`link` is null where the configuration has no `fleet`',
-      schema: v.strictObject({ link: v.nullable(Link) }),
+      description: '`link` is null where the configuration has no `fleet`; the benches are sorted by name, this one included',
+      schema: v.strictObject({ link: v.nullable(Link), benches: v.array(Bench) }),
     },
     errors: [],
-    handle: ({ lab: { fleet } }) => json({ link: fleet?.status() ?? null }),
+    handle: ({ lab: { fleet } }) => json({ link: fleet?.status() ?? null, benches: fleet?.benches() ?? [] }),
   }),
   route({
     method: 'POST',

@@ -11,6 +11,8 @@ export type Installation = {
   by: 'package' | 'install.sh' | 'npm' | 'sources'
   /** The command that makes a certificate, in the place of one that is there if that has the names it gives. */
   makeCert(instead_of?: { cert: string; key: string }): string
+  /** The script that makes a certificate. */
+  cert_script: string
   /** Says what to do where files of the installation are missing or broken. */
   again: string
   /** Says what to do to have another version. */
@@ -35,6 +37,7 @@ export function installation(folder = top): Installation {
     command: by === 'sources' && !isOnPath() ? 'npx benchd' : 'benchd',
     by,
     makeCert: (instead_of) => `${folder}/scripts/make-cert.sh${replacing(instead_of)}`,
+    cert_script: `${folder}/scripts/make-cert.sh`,
     again: `${again}; it may want a compiler (build-essential, python3)`,
     newer: by === 'npm' ? 'npm install --global benchd-….tgz' : `npm ci && npm run build, in newer sources than those in ${folder}`,
     rebuild: (native) => `npm rebuild ${native}, in ${folder}; it wants a compiler (build-essential, python3)`,
@@ -66,6 +69,7 @@ function laidOut({ by, folder }: { by: 'package' | 'install.sh'; folder: string 
     command: 'benchd',
     by,
     makeCert: (instead_of) => `sudo ${folder}/make-cert.sh${replacing(instead_of)}`,
+    cert_script: `${folder}/make-cert.sh`,
     again,
     newer: by === 'package' ? 'sudo benchd update benchd_….deb' : 'sudo scripts/install.sh, in the newer sources',
     rebuild: (native) =>

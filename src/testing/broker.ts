@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Test, test } from 'tap'
 import { eventStream } from '../fleet/outbox.ts'
+import { setUp } from '../fleet/setup.ts'
 import { connectTo, type Stored } from '../fleet/wire.ts'
 
 export type TestBroker = {
@@ -64,7 +65,7 @@ export async function testBroker(t: Lifetime, { config = '', isSetUp = true } = 
     rmSync(folder, { recursive: true, force: true })
   })
   await start()
-  if (isSetUp) await setUp(url)
+  if (isSetUp) await whenReady(url)
   return {
     url,
     port,
@@ -86,16 +87,13 @@ export async function testBroker(t: Lifetime, { config = '', isSetUp = true } = 
 }
 
 /** JetStream takes a moment longer than the port. */
-async function setUp(url: string): Promise<void> {
+async function whenReady(url: string): Promise<void> {
   for (let tries = 0; ; tries++) {
-    const link = await connectTo({ servers: [url], name: 'setup' })
     try {
-      return await link.makeStream(eventStream, ['bd.*.evt.*'])
+      return await setUp({ servers: [url], name: 'setup' })
     } catch (error) {
       if (tries >= 50) throw error
       await new Promise((resolve) => setTimeout(resolve, 20))
-    } finally {
-      link.close()
     }
   }
 }
@@ -117,7 +115,18 @@ async function messagesAt(url: string): Promise<Stored[]> {
   }
 }
 
-async function freePort(): Promise<number> {
+/** Starts a broker on a configuration of its own; it ends with the test. */
+export async function brokerOn(t: Lifetime, config: string, port: number): Promise<void> {
+  const child = spawn('nats-server', ['-c', config], { stdio: 'ignore' })
+  const ended = once(child, 'exit')
+  t.teardown(async () => {
+    child.kill('SIGKILL')
+    await ended
+  })
+  await listening(port)
+}
+
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo

@@ -24,6 +24,14 @@ export async function fleetBench(t: Lifetime, folder: string, url: string, setti
     config: { servers: [url], lab: 'floor-2', name, ...more },
     ...{ folder, hub, log, machine },
     report: ({ message }) => say(message),
+    about: () => ({
+      url: `http://${name}.lab:8520`,
+      fingerprint: null,
+      version: '1.2.3',
+      health: 'ok',
+      devices: { ready: 2 },
+      incidents: 0,
+    }),
   })
   let closed: Promise<void> | undefined
   const close = () => {

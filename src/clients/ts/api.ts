@@ -202,7 +202,7 @@ export type ListNotifyReceiversResponse = { receivers: Array<{ host: string; on:
 
 export type TestNotifyResponse = { receivers: Array<{ host: string; failure: string | null }> }
 
-export type GetLabResponse = { link: { lab: string; name: string; servers: Array<string>; state: 'connected' | 'away' | 'foreign'; failure: string | null; epoch: string; machine: string; waiting: number | null; lag_s: number; sent: number; lost: number } | null }
+export type GetLabResponse = { link: { lab: string; name: string; servers: Array<string>; state: 'connected' | 'away' | 'foreign'; failure: string | null; epoch: string; machine: string; waiting: number | null; lag_s: number; sent: number; lost: number } | null; benches: Array<{ name: string; state: 'here' | 'silent' | 'unknown'; heard_s: number | null; url: string; fingerprint: string | null; version: string; epoch: string; machine: string; health: string; devices: Record<string, number>; incidents: number }> }
 
 export type DrawEpochResponse = { link: { lab: string; name: string; servers: Array<string>; state: 'connected' | 'away' | 'foreign'; failure: string | null; epoch: string; machine: string; waiting: number | null; lag_s: number; sent: number; lost: number } }
 
@@ -402,7 +402,7 @@ export type Operations = {
   listNotifyReceivers: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: ListNotifyReceiversResponse }
   /** Send a test message to each webhook of the configuration */
   testNotify: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: TestNotifyResponse }
-  /** Show how this bench is connected to its lab */
+  /** Show how this bench is connected to its lab, and which benches are there */
   getLab: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: GetLabResponse }
   /** Go on under the name of this bench after another box has sent events under it; draws a new epoch */
   drawEpoch: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: DrawEpochResponse }

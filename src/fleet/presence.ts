@@ -1,0 +1,129 @@
+// Which benches of the lab are there: each writes its own entry at the broker every ten seconds, and everybody hears of it. The time since a
+// bench was heard is counted from the arrival, on the monotonic clock of who hears; no clock of another computer is compared.
+
+import * as v from 'valibot'
+import { messageOf } from '../errors.ts'
+import { type Clock, sleep } from '../kit/clock.ts'
+import type { Link } from './wire.ts'
+
+/** The key-value bucket of the benches, and the stream that holds it. */
+export const benchBucket = 'bd_bench'
+const bucketStream = `KV_${benchBucket}`
+
+const Text = v.pipe(v.string(), v.maxLength(256))
+const Count = v.pipe(v.number(), v.integer(), v.minValue(0))
+
+/** The entry of a bench. Others may be of another version, so members that are not known are left out. */
+const Entry = v.object({
+  url: v.pipe(Text, v.regex(/^https?:\/\/[^\s"'<>]+$/)),
+  fingerprint: v.nullable(Text),
+  version: Text,
+  epoch: Text,
+  machine: Text,
+  health: Text,
+  /** How many devices are in each state. */
+  devices: v.record(v.pipe(v.string(), v.maxLength(32)), Count),
+  /** Incidents that nobody has acknowledged. */
+  incidents: Count,
+})
+type Entry = v.InferOutput<typeof Entry>
+
+/** The members that the rest of the service fills in. */
+export type About = Omit<Entry, 'epoch' | 'machine'>
+
+/**
+ * A bench as this one knows it. `silent`: not heard for 35 s or more. `unknown`: this bench has not listened for long enough to tell.
+ * `heard_s` is null where it was not heard since this bench began to listen.
+ */
+export type Bench = Entry & { name: string; state: 'here' | 'silent' | 'unknown'; heard_s: number | null }
+
+const beat_ms = 10_000
+/** Three of these were missed. */
+const silent_ms = 35_000
+/** A lab with more is not shown whole. */
+const mostBenches = 1000
+const longestEntry = 8192
+
+type PresenceOptions = { bench: string; clock: Clock; entry(): Entry }
+
+export class Presence {
+  readonly #options: PresenceOptions
+  readonly #known = new Map<string, { entry: Entry; heard_ms: number | undefined }>()
+  /** Since when the broker tells of the others; undefined while it is away. */
+  #listening_ms: number | undefined
+  #failure: string | null = null
+
+  constructor(options: PresenceOptions) {
+    this.#options = options
+  }
+
+  /** Why this bench could not be announced the last time. */
+  get failure(): string | null {
+    return this.#failure
+  }
+
+  /** All benches that were ever announced at the broker, by name. */
+  benches(): Bench[] {
+    const now_ms = this.#options.clock.now()
+    const listened_ms = this.#listening_ms === undefined ? 0 : now_ms - this.#listening_ms
+    return [...this.#known]
+      .map(([name, { entry, heard_ms }]): Bench => {
+        const ago_ms = heard_ms === undefined ? undefined : now_ms - heard_ms
+        const isHere = ago_ms !== undefined && ago_ms < silent_ms
+        const state = isHere ? 'here' : listened_ms >= silent_ms ? 'silent' : 'unknown'
+        return { name, state, heard_s: ago_ms === undefined ? null : ago_ms / 1000, ...entry }
+      })
+      .sort((one, other) => (one.name < other.name ? -1 : 1))
+  }
+
+  /** Announces this bench and listens to the others until the signal is aborted. Never rejects: what fails is tried again. */
+  async run(link: Link, ended: AbortSignal): Promise<void> {
+    const { bench, clock } = this.#options
+    link.listen(subjectOf('*'), (subject, payload) => this.#hear(subject, payload, clock.now()))
+    this.#listening_ms = clock.now()
+    let isRead = false
+    while (!ended.aborted) {
+      try {
+        if (!isRead) await this.#readAll(link)
+        isRead = true
+        await link.put(subjectOf(bench), new TextEncoder().encode(JSON.stringify(this.#options.entry())))
+        this.#failure = null
+      } catch (error) {
+        this.#failure = messageOf(error)
+      }
+      await sleep(clock, beat_ms, ended).catch(() => undefined)
+    }
+    this.#listening_ms = undefined
+  }
+
+  /** Reads the entries that are there. When they were written, nobody knows. */
+  async #readAll(link: Link): Promise<void> {
+    for (const subject of (await link.subjects(bucketStream)).slice(0, mostBenches)) {
+      const last = await link.last(bucketStream, subject)
+      if (last) this.#hear(subject, last.payload, undefined)
+    }
+  }
+
+  #hear(subject: string, payload: Uint8Array, heard_ms: number | undefined): void {
+    const name = subject.slice(subjectOf('').length)
+    const known = this.#known.get(name)
+    if (!/^[\w-]{1,64}$/.test(name) || (!known && this.#known.size >= mostBenches)) return
+    const entry = entryOf(payload)
+    if (entry) this.#known.set(name, { entry, heard_ms: heard_ms ?? known?.heard_ms })
+  }
+}
+
+function subjectOf(bench: string): string {
+  return `$KV.${benchBucket}.${bench}`
+}
+
+/** Undefined for an entry that is none: any bench may have written it. */
+function entryOf(payload: Uint8Array): Entry | undefined {
+  if (payload.length > longestEntry) return undefined
+  try {
+    const { success, output } = v.safeParse(Entry, JSON.parse(new TextDecoder().decode(payload)))
+    return success ? output : undefined
+  } catch {
+    return undefined
+  }
+}

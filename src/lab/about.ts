@@ -1,0 +1,32 @@
+// What this bench tells the others of its lab.
+
+import { hostname } from 'node:os'
+import type { Config } from '../config.ts'
+import type { Registry } from '../devices/registry.ts'
+import type { Hub } from '../events/hub.ts'
+import type { About } from '../fleet/presence.ts'
+
+type Rooms = {
+  readonly config: Config
+  version: string
+  reloading: { readonly fingerprint: string | undefined }
+  registry: Registry
+  hub: Hub
+  health(): { status: string }
+}
+
+/** Describes the bench as it is now. */
+export function aboutBench({ config, version, reloading, registry, hub, health }: Rooms): About {
+  const devices: Record<string, number> = {}
+  for (const { state } of registry.all()) devices[state] = (devices[state] ?? 0) + 1
+  const incidents = hub.incidents.list().filter(({ acknowledged }) => !acknowledged).length
+  return { url: urlOf(config), fingerprint: reloading.fingerprint ?? null, version, health: health().status, devices, incidents }
+}
+
+const everywhere = ['0.0.0.0', '::']
+
+/** The address that the configuration names; else that of this computer as its certificate has it. */
+function urlOf({ fleet, listen: { host, port, tls } }: Config): string {
+  const name = everywhere.includes(host) ? `${hostname()}.local` : host.includes(':') ? `[${host}]` : host
+  return fleet?.url ?? `${tls ? 'https' : 'http'}://${name}:${port}`
+}
