@@ -62,7 +62,7 @@ Three things to try:
   export BENCHD_URL=${url} BENCHD_API_KEY=${api_key}
   benchd runs simulate ${workflow.name}
 
-3. Break ${breaks} and start a run, which stops there. Mend it, ask why the run stands, and type what the answer names:
+3. When the run on the page has ended, break ${breaks} and start another, which stops there. Mend it, ask why the run stands, and type what the answer names:
 
   benchd sim fault ${breaks} jam
   benchd runs submit ${workflow.name} --follow

@@ -157,7 +157,7 @@ export class RunEnvironments {
     if (other)
       throw new LabError(
         'conflict',
-        `a ${other.environment.mode} run of ${other.workflow.name} is open; ${mode} has to wait until it has ended`,
+        `a ${other.environment.mode} run of ${other.workflow.name} is open; ${mode} has to wait until it has ended; /api/executions shows how far it is`,
       )
   }
 
