@@ -6,9 +6,6 @@ import { json } from 'node:stream/consumers'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Demo } from './servers/demo.ts'
 
-/** What Node is told in the unit. */
-export const unitFlags = ['--max-semi-space-size=2', '--max-old-space-size=256', '--disable-proto=delete']
-
 /** In which the demo's workflow has long ended, at whatever scale. */
 const patience_ms = 600_000
 

@@ -6,7 +6,8 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { bench, type Row } from './bench.ts'
 import { startChild } from './child.ts'
-import { type Client, clientOf, unitFlags, writtenBy } from './demo_client.ts'
+import { type Client, clientOf, writtenBy } from './demo_client.ts'
+import { unitFlags } from './events/unit.ts'
 import type { Demo } from './servers/demo.ts'
 
 /**

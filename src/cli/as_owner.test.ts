@@ -119,7 +119,7 @@ test('keys are made, listed, rotated and revoked, and what is kept of them belon
 
 /** The words without the services that run elsewhere on this computer, which may come and go. */
 function alone(stderr: string): string {
-  return stderr.replace(/ \(others? runs? on [^)]*\)/, '')
+  return stderr.replace(/ \((?:one|others) [^)]*\)/, '')
 }
 
 test('what is refused has the sentence and the exit code that it has without root', { skip: cannot }, async (t) => {
@@ -143,7 +143,7 @@ test('what is refused has the sentence and the exit code that it has without roo
   }
   const { status, stderr } = run('key', 'list', ...here)
   t.equal(status, 0)
-  t.match(stderr, /^benchd: .*keys\.json/, 'what the process of the owner reports is said')
+  t.match(stderr, /^benchd: .*keys\.json/m, 'what the process of the owner reports is said')
 })
 
 test('a process of the owner that cannot be begun, or is killed, is told with what to look at', { skip: cannot }, async (t) => {

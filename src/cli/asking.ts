@@ -31,7 +31,8 @@ export function shows<Shown, Own extends Options = Record<never, never>>({
       const service = serviceOf(options)
       const asked = { service, options, operands } as CommandInput<Own>
       const shown = await ask<Shown>(service, 'GET', await path(asked))
-      print(options.json ? JSON.stringify(shown) : text(shown, asked))
+      const words = options.json ? JSON.stringify(shown) : text(shown, asked)
+      if (words) print(words)
       also(shown, asked)
       return 0
     },

@@ -11,7 +11,7 @@ import { createInterface } from 'node:readline'
 import { json } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { demoBench } from '../../../src/examples/demo_bench.ts'
-import { unitFlags } from '../demo_client.ts'
+import { unitFlags } from '../events/unit.ts'
 
 export type Target = {
   port: number
