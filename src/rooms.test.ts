@@ -53,7 +53,8 @@ const cliMayLoad = [
   'notify',
   'fleet',
 ]
-const cliMayImport = ['errors', 'kit', 'config']
+/** The reducer of the live state is that of the client: `top` and `status` show what the page shows. */
+const cliMayImport = ['errors', 'kit', 'config', 'clients']
 /** What devices can do is a table; the commands for that are made from it. */
 const cliMayRead = ['src/devices/operations.ts']
 

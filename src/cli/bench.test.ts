@@ -3,6 +3,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { stripVTControlCharacters } from 'node:util'
 import { t as file, type Test, test } from 'tap'
@@ -80,6 +82,50 @@ test('top on a terminal shows what happens, and ends with q, and with Ctrl-C, an
     if (key === 'q') t.match(shown, id.slice(0, 8))
   }
 })
+
+test('top follows the live stream alone, counts on between its changes, and says when it is lost', async (t) => {
+  t.teardown(() => undefined)
+  const home = t.testdir({})
+  const asked: string[] = []
+  const operation = { name: 'seal', seconds_left: 600 }
+  const states = [
+    ['service', 'lab', { status: 'ok', version: '1', uptime_s: 1, reasons: [] }],
+    ['device', 'sealer-1', { device_id: 'sealer-1', type: 'sealer', name: 'Sealer', state: 'busy', operation, simulated: false }],
+  ].map(([kind, id, value]) => frameOf('state', { kind, id, value }))
+  let streams = 0
+  const server = createServer(({ url = '' }, response) => {
+    asked.push(url)
+    if (url === '/api/system') return response.end('{"time_scale": 60}')
+    // The second stream is refused, so that the picture stays old.
+    if (url !== '/api/live' || ++streams > 1) return response.writeHead(503).end('{"detail": "the service ends"}')
+    response.write(states.join('') + frameOf('ready', {}))
+    const beats = setInterval(() => response.write(frameOf('beat', { time: 1 })), 100)
+    response.on('close', () => clearInterval(beats))
+    return setTimeout(() => response.end(), 2500)
+  })
+  t.teardown(() => server.close())
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const words = [process.execPath, program, 'top', '--url', url, '--key', 'bk_any'].join(' ')
+  const child = spawn('script', ['-qec', words, '/dev/null'], { stdio: ['pipe', 'pipe', 'inherit'], env: { ...process.env, HOME: home } })
+  t.teardown(() => child.kill('SIGKILL'))
+  const closed = once(child, 'close')
+  let shown = ''
+  for await (const part of child.stdout) {
+    shown += part
+    if (shown.includes('not of now: the service ends')) child.stdin.write('q')
+  }
+  t.same(await closed, [0, null])
+  const left = [...shown.matchAll(/seal, (\d+):(\d\d) left/g)].map(([, minutes, seconds]) => Number(minutes) * 60 + Number(seconds))
+  t.equal(left[0], 600)
+  t.ok(left.at(-1)! < 540, `a minute of the instrument in a second: ${left.at(-1)}`)
+  t.match(shown, /not of now: the service ended the stream/)
+  t.same([...new Set(asked)], ['/api/system', '/api/live'], 'nothing else is asked')
+})
+
+function frameOf(event: string, data: object): string {
+  return `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`
+}
 
 test('discover lists what Avahi hears, and without Avahi says what to do', async (t) => {
   t.teardown(() => undefined)

@@ -1,25 +1,31 @@
-// The whole bench at a moment: what `status` prints and `top` keeps on the screen.
+// The whole bench at a moment, from the live stream: what `status` prints and `top` keeps on the screen.
 
+import { Readable } from 'node:stream'
 import { text as textOf } from 'node:stream/consumers'
+import { emptyState, messagesIn, reduce, type State } from '../clients/ts/benchd.ts'
 import type { DeviceInfo } from '../devices/records.ts'
 import type { Incident } from '../events/incidents.ts'
 import type { ExecutionSnapshot, ExecutionSummary } from '../workflow/snapshot.ts'
 import { ask, open, type Service } from './client.ts'
-import { devicesOf } from './devices/shown.ts'
+import { CliError } from './exit.ts'
 
 export type Health = { status: 'ok' | 'degraded' | 'starting' | 'stopping'; version: string; uptime_s: number; reasons: string[] }
 type ManualStep = { step_id: string; execution_id: string; instruction: string; since: number }
 
-export type Bench = {
+/** The part that the live stream tells. */
+export type Shown = {
   health: Health
   system_id: string
-  /** SHA-256 of its certificate; null without TLS. */
-  tls_fingerprint: string | null
   devices: DeviceInfo[]
   runs: ExecutionSummary[]
   steps: ManualStep[]
   /** The incidents that nobody has acknowledged. */
   incidents: Incident[]
+}
+
+export type Bench = Shown & {
+  /** SHA-256 of its certificate; null without TLS. */
+  tls_fingerprint: string | null
   host: Host
 }
 
@@ -41,17 +47,44 @@ export async function healthOf(service: Service): Promise<{ health: Health; cloc
   return { health: JSON.parse(await textOf(response)) as Health, clock_ahead_s: Number.isNaN(ahead_s) ? null : Math.round(ahead_s) }
 }
 
+/** Follows the live state: yields it when it is whole, and after each change and beat from then on. Ends when the service ends the stream. */
+export async function* statesOf(service: Service, signal?: AbortSignal): AsyncGenerator<State> {
+  const body = await open(service, 'GET', '/api/live', signal ? { signal } : {})
+  let state = emptyState
+  for await (const messages of messagesIn(Readable.toWeb(body) as ReadableStream<Uint8Array>)) {
+    for (const message of messages) state = reduce(state, message)
+    if (state.ready) yield state
+  }
+}
+
+/** Throws `unreachable` when the stream ends before it is whole. */
+export async function stateOf(service: Service): Promise<State> {
+  for await (const state of statesOf(service)) return state
+  throw new CliError('unreachable', 'the service ended the stream of its state; try again')
+}
+
+export function shownIn({ service, device, run, step, incident }: State): Shown {
+  const [[system_id, health] = ['', unknown]] = Object.entries(service)
+  return {
+    health,
+    system_id,
+    devices: Object.values(device) as DeviceInfo[],
+    runs: Object.values(run).filter(({ status }) => status === 'IN_PROGRESS'),
+    steps: Object.values(step),
+    incidents: Object.values(incident).sort((a, b) => b.timestamp - a.timestamp),
+  }
+}
+
+const unknown: Health = { status: 'starting', version: '', uptime_s: 0, reasons: [] }
+
 export async function benchOf(service: Service): Promise<Bench> {
-  const { health, clock_ahead_s } = await healthOf(service)
-  const [{ system_id, tls_fingerprint = null }, devices, { executions: runs }, { steps }, { incidents }, metrics] = await Promise.all([
-    ask<{ system_id: string; tls_fingerprint?: string | null }>(service, 'GET', '/api/system'),
-    devicesOf(service),
-    ask<{ executions: ExecutionSummary[] }>(service, 'GET', '/api/executions?status=IN_PROGRESS&limit=1000'),
-    ask<{ steps: ManualStep[] }>(service, 'GET', '/api/operator/steps'),
-    ask<{ incidents: Incident[] }>(service, 'GET', '/api/incidents?acknowledged=false&limit=1000'),
+  const [{ health, clock_ahead_s }, { tls_fingerprint = null }, state, metrics] = await Promise.all([
+    healthOf(service),
+    ask<{ tls_fingerprint?: string | null }>(service, 'GET', '/api/system'),
+    stateOf(service),
     open(service, 'GET', '/metrics').then(textOf),
   ])
-  return { health, system_id, tls_fingerprint, devices, runs, steps, incidents, host: { ...hostIn(metrics), clock_ahead_s } }
+  return { ...shownIn(state), health, tls_fingerprint, host: { ...hostIn(metrics), clock_ahead_s } }
 }
 
 export function snapshotsOf(service: Service, runs: readonly ExecutionSummary[]): Promise<ExecutionSnapshot[]> {

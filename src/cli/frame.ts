@@ -1,16 +1,17 @@
 // Draws one picture of the bench for `top`, as high and as wide as the terminal.
 
 import { asTyped } from '../kit/as_typed.ts'
-import type { ExecutionSnapshot } from '../workflow/snapshot.ts'
+import type { ExecutionSnapshot, ExecutionSummary } from '../workflow/snapshot.ts'
 import { atShell } from './at_shell.ts'
-import type { Bench } from './bench.ts'
+import type { Shown } from './bench.ts'
 import { deviceRow } from './devices/shown.ts'
 import { stateOf, threadRows } from './runs/shown.ts'
 import { serviceLine } from './status.ts'
 import { table } from './table.ts'
 import { colored } from './terminal.ts'
 
-export type View = { bench: Bench; runs: readonly ExecutionSnapshot[] }
+export type View = { bench: Shown; runs: readonly RunView[] }
+export type RunView = ExecutionSummary & Pick<ExecutionSnapshot, 'threads' | 'moves'>
 type Size = { columns: number; rows: number }
 
 /** Without a size, all of it. `trouble` is why it is not of now. */
@@ -29,7 +30,7 @@ export function frame({ bench, runs }: View, { size, trouble }: { size?: Size; t
   return size ? fitted(lines, size) : lines
 }
 
-function runLines(run: ExecutionSnapshot): string[] {
+function runLines(run: RunView): string[] {
   const { execution_id, workflow_name, run_mode } = run
   const rows = threadRows(run).map(([, name = '', status = '', where = '', waits = '']) => [name, status, where, waits])
   return [

@@ -1,12 +1,13 @@
-// `benchd top`: the bench on a terminal, drawn anew when something happens.
+// `benchd top`: the bench on a terminal, drawn anew with each change that the live stream tells.
 
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { State } from '../clients/ts/benchd.ts'
+import type { DeviceInfo } from '../devices/records.ts'
 import { messageOf } from '../errors.ts'
-import { benchOf, snapshotsOf } from './bench.ts'
-import { open, type Service, serviceOf, serviceOptions } from './client.ts'
+import { benchOf, shownIn, snapshotsOf, stateOf, statesOf } from './bench.ts'
+import { ask, type Service, serviceOf, serviceOptions } from './client.ts'
 import { command } from './command.ts'
 import { frame, type View } from './frame.ts'
-import { serverSentEvents } from './sse.ts'
 import { forTerminal, print } from './table.ts'
 
 const top = command({
@@ -16,85 +17,78 @@ const top = command({
   options: serviceOptions,
   async run({ options }) {
     const service = serviceOf(options)
-    if (options.json) print(JSON.stringify(await look(service)))
-    else if (process.stdout.isTTY && process.stdin.isTTY) await live({ ...service, wait_s: service.wait_s ?? 10 })
-    else print(frame(await look(service)).join('\n'))
+    if (options.json) print(JSON.stringify(await whole(service)))
+    else if (process.stdout.isTTY && process.stdin.isTTY) await live({ ...service, wait_s: service.wait_s ?? usual_s })
+    else print(frame(viewOf(await stateOf(service))).join('\n'))
     return 0
   },
 })
 
 export const commands = [top]
 
-async function look(service: Service): Promise<View> {
+/** The stream has a beat each second; one that is silent for so many seconds is lost. */
+const usual_s = 5
+const again_ms = 2000
+
+/** For programs: with all that is known of each open run. */
+async function whole(service: Service) {
   const bench = await benchOf(service)
   return { bench, runs: await snapshotsOf(service, bench.runs) }
 }
 
-/** Not more often than this, however much happens; and that often when nothing does, for the times that run down. */
-const [least_ms, most_ms] = [250, 1000]
-const again_ms = 2000
-
 async function live(service: Service): Promise<void> {
+  const { time_scale } = await ask<{ time_scale: number }>(service, 'GET', '/api/system')
+  const age = ages()
   const ended = new AbortController()
-  const bell = new Bell()
-  let view = await look(service)
-  const restore = takeScreen(() => {
-    ended.abort()
-    bell.ring()
-  })
-  process.stdout.on('resize', () => bell.ring())
-  void listen(service, ended.signal, () => bell.ring())
+  let [state, trouble]: [State | undefined, string | undefined] = [undefined, undefined]
+  const redraw = () => state && draw(counted(viewOf(state), age, time_scale), trouble)
+  const restore = takeScreen(() => ended.abort())
+  process.stdout.on('resize', redraw)
   try {
-    for (let trouble: string | undefined; !ended.signal.aborted; await bell.rung(most_ms)) {
+    while (!ended.signal.aborted) {
       try {
-        view = await look(service)
-        trouble = undefined
+        for await (state of statesOf(service, ended.signal)) {
+          trouble = undefined
+          redraw()
+        }
+        trouble = 'not of now: the service ended the stream'
       } catch (error) {
         trouble = `not of now: ${messageOf(error)}`
       }
-      draw(view, trouble)
-      await sleep(least_ms, undefined, { signal: ended.signal }).catch(() => undefined)
+      if (!ended.signal.aborted) redraw()
+      await sleep(again_ms, undefined, { signal: ended.signal }).catch(() => undefined)
     }
   } finally {
     restore()
   }
 }
 
-/** Each event rings; a stream that ended is opened again. */
-async function listen(service: Service, ended: AbortSignal, ring: () => void): Promise<void> {
-  while (!ended.aborted) {
-    try {
-      const body = await open(service, 'GET', '/events/stream?heartbeat=5', { signal: ended })
-      for await (const _ of serverSentEvents(body, () => undefined)) ring()
-    } catch {
-      // The next look shows what is wrong.
-    }
-    await sleep(again_ms, undefined, { signal: ended }).catch(() => undefined)
+function viewOf(state: State): View {
+  const bench = shownIn(state)
+  const threads = Object.values(state.thread)
+  const of = (id: string) => threads.filter(({ execution_id }) => execution_id === id)
+  return { bench, runs: bench.runs.map((run) => ({ ...run, threads: of(run.execution_id), moves: [] })) }
+}
+
+/** Returns the seconds since a value of the stream was first seen. */
+function ages(): (value: object) => number {
+  const seen = new WeakMap<object, number>()
+  return (value) => {
+    const first = seen.get(value) ?? performance.now()
+    seen.set(value, first)
+    return (performance.now() - first) / 1000
   }
 }
 
-/** Rings now, or at the next wait when nobody waits. */
-class Bell {
-  #isRung = false
-  #wake = () => {}
-
-  ring(): void {
-    this.#isRung = true
-    this.#wake()
+/** Counts on what moves by itself: the stream tells no change for that alone. */
+function counted({ bench, runs }: View, age: (value: object) => number, time_scale: number): View {
+  const { health, devices } = bench
+  const left = (device: DeviceInfo): DeviceInfo => {
+    const { operation } = device
+    if (!operation) return device
+    return { ...device, operation: { ...operation, seconds_left: Math.max(0, operation.seconds_left - age(device) * time_scale) } }
   }
-
-  async rung(ms: number): Promise<void> {
-    if (!this.#isRung) {
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, ms)
-        this.#wake = () => {
-          clearTimeout(timer)
-          resolve()
-        }
-      })
-    }
-    this.#isRung = false
-  }
+  return { bench: { ...bench, health: { ...health, uptime_s: health.uptime_s + age(health) }, devices: devices.map(left) }, runs }
 }
 
 const screen = {

@@ -3,6 +3,7 @@
 import type { Capabilities, DeviceInfo, DeviceState, DeviceSummary } from '../../devices/records.ts'
 import type { Wire, WireFrame } from '../../devices/wire_log.ts'
 import { shows } from '../asking.ts'
+import { atShell } from '../at_shell.ts'
 import { ask, type Service, serviceOf, serviceOptions } from '../client.ts'
 import { command } from '../command.ts'
 import { clock, date, print, table } from '../table.ts'
@@ -77,7 +78,7 @@ export function stateOf({ state, operation, fault, lock, simulated }: DeviceInfo
   const more = [
     operation && `${operation.name}, ${operation.ending ? 'ending early' : `${clock(operation.seconds_left)} left`}`,
     fault?.error,
-    lock && `kept by ${lock.owner}`,
+    lock && `kept by ${atShell(lock.owner)}`,
     simulated && 'simulated',
   ].filter(Boolean)
   return [color ? colored(color, state) : state, ...(more.length ? [`(${more.join('; ')})`] : [])].join(' ')
