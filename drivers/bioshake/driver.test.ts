@@ -272,6 +272,16 @@ test('the restart of a real Q1 is noticed, by the words that were recorded of on
   await run(device.check())
 })
 
+test('a restart without a word is noticed by the heater that is off', async (t) => {
+  const { driver: same, hand } = tampered(driver)
+  const { device, run } = await onSimulator(same)
+  await run(device.initialize({}, calm))
+  await run(device.set_temperature!({ temperature: 60 }, calm))
+  await run(device.check())
+  hand.restart()
+  await t.rejects(run(device.check()), { code: 'device_failed', message: /set to 60 °C and its heater is off: it restarted/ })
+})
+
 test('an instrument that restarts by itself is not used until it is initialized', async (t) => {
   const bench = await readyToShake()
   byHand(bench, 'resetDevice')

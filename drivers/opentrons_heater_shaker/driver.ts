@@ -240,7 +240,6 @@ class HeaterShaker extends Mounted<SerialMount<Settings>> implements Device {
   async halt(): Promise<void> {
     this.#going.end(new LabError('stopped', 'interrupted by a stop'))
     this.#heat.end()
-    this.#isLatchKnown = false
     this.#exchange.interrupt('M3 S0')
     this.#exchange.interrupt('M106')
     // While the shaker goes home it refuses to stop, so the stop is repeated.

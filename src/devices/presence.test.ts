@@ -59,6 +59,15 @@ test('a sealer that was left hot and first goes home, or tells its status every 
   }
 })
 
+test('a stop that was not heard and is repeated by the next service is no fault though the sealer first goes home', async (t) => {
+  const { clock, instrument, leftOn, start } = await oneDevice(t, goesHome, { wasOn: 'stop', on_restart: 'leave' })
+  await clock.advance(4000)
+  await start()
+  await clock.advance(12_000)
+  t.match(instrument.info(), { state: 'not_initialized', fault: null })
+  t.same(leftOn(), [])
+})
+
 test('a stop that was not heard before the service ended is repeated by the next one, also where what was left on is left', async (t) => {
   const { clock, instrument, written, leftOn, start } = await oneDevice(t, bigbear, { wasOn: 'stop', on_restart: 'leave' })
   await start()

@@ -263,6 +263,8 @@ export class RouteGrant implements Ranked {
   readonly granted: (route: readonly Hop[]) => void
   /** Called when its labware is to be parked elsewhere, as a held thread cuts off the way. Absent unless it goes to be parked. */
   readonly divert: (() => void) | undefined
+  /** Whether `divert` was called: its thread is about to withdraw it. */
+  isDiverted = false
   /** Labware that stands in a corridor goes before all others, since they wait for it. */
   readonly priority: number
   readonly sequence: number

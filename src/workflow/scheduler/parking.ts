@@ -48,9 +48,11 @@ export class Parking {
   }
 
   /** Has labware on its way to be parked take another position where a held thread cuts off the way, if there is one. */
-  divert({ claimant, placement, target, to, divert }: RouteGrant): void {
-    if (!divert || claimant.parking !== target || !this.#routeGrants.isCutOff(placement, to)) return
-    if (this.nearestPad(claimant)) divert()
+  divert(routeGrant: RouteGrant): void {
+    const { claimant, placement, to, divert, isDiverted } = routeGrant
+    if (!divert || isDiverted || !this.#routeGrants.isCutOff(placement, to) || !this.nearestPad(claimant)) return
+    routeGrant.isDiverted = true
+    divert()
   }
 
   /** Parking positions by distance, free or not. */

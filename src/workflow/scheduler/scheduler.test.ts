@@ -271,6 +271,48 @@ test('labware that is left in a corridor is gone round', (t) => {
   t.end()
 })
 
+/** Two want each other's devices. The way to `p1` leads over `h1`, where `x` stands; that to `p2` is longer. */
+function crossed() {
+  const deck = { a: 'd1 d2 h1 h2', b: 'h1 p1', c: 'h2 h3', d: 'h3 p2' }
+  return new Stage(graphOf(deck)).stand(['x', 'h1'], ['a', 'd1'], ['b', 'd2'])
+}
+
+test('labware is parked where no held thread cuts off the way, though that is farther', (t) => {
+  for (const [isHeld, position] of [
+    [false, 'p1'],
+    [true, 'p2'],
+  ] as const) {
+    const stage = crossed()
+    stage.scheduler.holdUp('x', isHeld)
+    stage.wish('a', 'd2')
+    stage.wish('b', 'd1')
+    t.same(stage.news.at(-1), `b is to park at ${position}`)
+  }
+  t.end()
+})
+
+test('labware that waits for the way to its parking position is called back when that is cut off, if there is another', (t) => {
+  for (const isOtherFree of [true, false]) {
+    const stage = crossed()
+    if (!isOtherFree) stage.stand(['y', 'p2'])
+    stage.wish('a', 'd2')
+    stage.wish('b', 'd1')
+    t.same(stage.news.at(-1), 'b is to park at p1')
+    let calls = 0
+    stage.scheduler.requestRoute(
+      'b',
+      'b',
+      'p1',
+      () => t.fail('x stands there'),
+      () => calls++,
+    )
+    t.equal(calls, 0, 'x may go')
+    stage.scheduler.holdUp('x', true)
+    t.equal(calls > 0, isOtherFree)
+  }
+  t.end()
+})
+
 test('a transporter is had in turn, and nothing is granted to who has left the queue', (t) => {
   const { scheduler } = two()
   const log: string[] = []

@@ -78,7 +78,8 @@ export class WaitForGraph {
     const { ticket, routeGrants } = claimant
     if (this.isHeld(claimant)) return view.held ? [] : undefined
     if (ticket && !ticket.isIdle) return ticket.isReported && !view.calls ? undefined : this.#waysOfWait(ticket, view)
-    for (const routeGrant of routeGrants) if (routeGrant.state === 'waiting') return this.#waysOfTravel(claimant, view)
+    for (const { state, isDiverted } of routeGrants)
+      if (state === 'waiting') return isDiverted ? undefined : this.#waysOfTravel(claimant, view)
     if (ticket && claimant.awaits.length === 0) return view.idle ? [] : undefined
     return this.#waysOfFollower(claimant)
   }

@@ -137,7 +137,7 @@ export class Slots {
   /** Whether a loop of the receiver has more to do, or may have. */
   hasMore(thread: Receiver): boolean {
     const slot = this.of(thread)
-    if (slot.receiver !== thread || isSpent(thread.labware)) return false
+    if (slot.receiver !== thread || this.#isSpent(thread)) return false
     return slot.queue.some((method) => !method.isOver) || !(slot.isClosed || this.#isUsedUp(slot))
   }
 
@@ -145,7 +145,16 @@ export class Slots {
   #isUsedUp(slot: Slot): boolean {
     const { receiver, contributions } = slot
     const max = this.#carrier(slot).template.capacity?.max
-    return receiver !== null && (isSpent(receiver.labware) || (max !== undefined && contributions >= max))
+    return receiver !== null && (this.#isSpent(receiver) || (max !== undefined && contributions >= max))
+  }
+
+  /** Whether it has no tips, or fewer than any method of the workflow takes of it. */
+  #isSpent({ labware }: Receiver): boolean {
+    if (labware.tips_left === null || isSpent(labware)) return isSpent(labware)
+    const wanting = [...this.#execution.workflow.methods.values()].filter(({ actions }) =>
+      actions.some((action) => action.labware.includes(labware.template)),
+    )
+    return wanting.length > 0 && wanting.every((method) => tipsOf(method, labware.template) > labware.tips_left!)
   }
 
   /** Who brings this labware to the method, as far as somebody has been sent for. */
