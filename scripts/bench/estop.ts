@@ -157,7 +157,7 @@ async function lost(answer: string): Promise<never> {
   throw new Error(`a stop never arrived; its answer: ${answer}`)
 }
 
-function press({ port, key, path }: Stoppable, agent: Agent): Promise<string> {
+export function press({ port, key, path }: Stoppable, agent: Agent): Promise<string> {
   return new Promise((resolve, reject) => {
     const asking = requestHttp({ port, path, agent, host: '127.0.0.1', method: 'POST', headers: { 'X-API-Key': key } }, (response) => {
       let text = `${response.statusCode} `
@@ -194,7 +194,7 @@ function rowsOf(what: string, found: Found, most: { p99_ms: number; ratio?: numb
   ]
 }
 
-function percentile(values: readonly number[], part: number): number {
+export function percentile(values: readonly number[], part: number): number {
   return values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * part))]!
 }
 

@@ -120,7 +120,10 @@ export class Run {
    */
   async end(driving: Promise<void>, deadline: 'own' | 'caller' = 'own'): Promise<void> {
     const { limit_s } = this
-    const late = () => this.#abort.abort(new LabError('no_reply', `${this.name} did not end within ${limit_s} s`))
+    const late = () =>
+      this.#abort.abort(
+        new LabError('no_reply', `${this.name} did not end within ${Number(limit_s.toFixed(3))} s; see what it does, then initialize`),
+      )
     const cancelDeadline = deadline === 'own' ? this.#clock.after(limit_s * 1000, late) : () => {}
     try {
       await Promise.race([driving, this.#aborted(driving)])

@@ -1,0 +1,73 @@
+// Programs that misbehave behind a device, for tests and for the benchmark of stops beside them.
+
+const described = JSON.stringify({ protocol: 1, type: 'reader', model: 'Bad', operations: { read: { seconds: 0.1, margin_s: 0.2 } } })
+/** A program that answers as it should, until it is asked for `bad`. */
+export const speaks = (bad: string, answer: string) => `
+import json, os, subprocess, sys, time
+def say(message):
+    sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\\n"); sys.stdout.flush()
+for line in sys.stdin:
+    asked = json.loads(line); id = asked["id"]; method = asked["method"]
+    if method == ${JSON.stringify(bad)}:
+        ${answer}
+    elif method == "describe":
+        say({"id": id, "result": json.loads(${JSON.stringify(described)})})
+    else:
+        say({"id": id, "result": {}})
+`
+
+/** By what they do: the program, and the sentence of the fault. */
+export const badPrograms: Record<string, [program: string, fault: RegExp]> = {
+  'prints garbage': [
+    speaks('initialize', 'print("Traceback: \\x00", flush=True)'),
+    /it wrote a line that is no message of JSON-RPC: "Traceback/,
+  ],
+  'prints without an end': [speaks('initialize', 'sys.stdout.write("x" * 1000000000)'), /it wrote a line of more than 1 MiB/],
+  'never stops talking': [
+    speaks('initialize', 'while True: say({"method": "progress", "params": {}})'),
+    /it wrote more than 1000 messages within a second/,
+  ],
+  'answers twice': [speaks('initialize', 'say({"id": id, "result": {}}); say({"id": id, "result": {}})'), /answered it twice: id \d/],
+  'answers what nobody asked': [speaks('initialize', 'say({"id": 4711, "result": {}})'), /a question that nobody asked.*id 4711/],
+  'asks by itself': [speaks('initialize', 'say({"id": 1, "method": "sample"})'), /it asked sample, and a bridge only answers/],
+  ends: [
+    speaks('initialize', 'print("no licence", file=sys.stderr); sys.exit(7)'),
+    /it ended with exit status 7; its last words: no licence/,
+  ],
+  'is reported as ended by its supervisor': [
+    speaks('initialize', 'say({"method": "ended", "params": {"reason": "it needs more memory than it may have"}})'),
+    /it needs more memory than it may have/,
+  ],
+  'is killed': [speaks('initialize', 'os.kill(os.getpid(), 9)'), /it was ended by SIGKILL/],
+  'forks and survives': [
+    speaks('initialize', 'subprocess.Popen(["sleep", "4711"], start_new_session=True, stdout=subprocess.DEVNULL); os._exit(0)'),
+    /it ended with exit status 0/,
+  ],
+  'answers nonsense': [speaks('perform', 'say({"id": id, "result": {"message": 7}})'), /its answer to read: message must be string/],
+  'describes nonsense': [
+    speaks('describe', 'say({"id": id, "result": {"protocol": 1, "type": "reader"}})'),
+    /its description: model is missing/,
+  ],
+  'describes what nobody knows': [
+    speaks(
+      'describe',
+      'say({"id": id, "result": {"protocol": 1, "type": "reader", "model": "M", "operations": {"read": {"seconds": 1, "params": {"properties": {"a": {"type": "array"}}}}}}})',
+    ),
+    /its description: operations.read.params.properties.a.type must be one of "number", "integer", "string", "boolean"/,
+  ],
+  'describes another operation by a known name': [
+    speaks(
+      'describe',
+      'say({"id": id, "result": {"protocol": 1, "type": "reader", "model": "M", "operations": {"shake": {"seconds": 1}}}})',
+    ),
+    /shake is an operation of every bench and takes the numbers speed and duration/,
+  ],
+  'is another': [
+    speaks('describe', 'say({"id": id, "result": {"protocol": 1, "type": "cycler", "model": "M", "operations": {}}})'),
+    /a cycler, and the configuration says reader/,
+  ],
+  'never answers a question': [speaks('check', 'pass'), /it has not answered check within 5 s/],
+  'never answers an operation': [speaks('perform', 'pass'), /read did not end within 0\.3 s/],
+  // With the lock of the interpreter held: no thread of its program hears anything.
+  'blocks in C code': [speaks('perform', '__import__("ctypes").PyDLL(None).sleep(4711)'), /read did not end within 0\.3 s/],
+}
