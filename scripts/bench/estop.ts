@@ -108,7 +108,7 @@ export const estopDrivers = bench({
 type FarEnd = { server: Child<Stoppable>; quiet(): Promise<void>; stopped(): Promise<number>; end(): Promise<void> }
 
 /** A server and the instrument that it talks to; `stopped` presses stop and answers after how many milliseconds that arrived. */
-async function farEnd(kind: 'stoppable' | 'raw_stoppable', name: DriverName = 'bioshake'): Promise<FarEnd> {
+export async function farEnd(kind: 'stoppable' | 'raw_stoppable', name: DriverName = 'bioshake', more: string[] = []): Promise<FarEnd> {
   const pty = await openPty()
   const driver = await drivers[name]()
   if (isOnPins(driver)) throw new Error(`${name} has no serial line`)
@@ -125,7 +125,7 @@ async function farEnd(kind: 'stoppable' | 'raw_stoppable', name: DriverName = 'b
     if (name !== 'bioshake' || Buffer.from(bytes).includes('shakeEmergencyOff')) arrived(at)
     simulator.receive(bytes)
   })
-  const server = await startChild<Stoppable>(`./servers/${kind}.js`, { args: [pty.path, name] })
+  const server = await startChild<Stoppable>(`./servers/${kind}.js`, { args: [pty.path, name, ...more] })
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   return {
     server,

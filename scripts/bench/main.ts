@@ -11,6 +11,7 @@ import { commands } from './commands.ts'
 import { estop, estopDrivers } from './estop.ts'
 import { eventCost } from './event_cost.ts'
 import { eventFull } from './event_full.ts'
+import { fleet } from './fleet.ts'
 import { footprint } from './footprint.ts'
 import { httpGet } from './http_get.ts'
 import { httpPost } from './http_post.ts'
@@ -45,6 +46,7 @@ const benches: readonly Bench[] = [
   logStart,
   estop,
   estopDrivers,
+  fleet,
   attacksBench,
   serial,
   bridge,

@@ -2,9 +2,10 @@
 
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { test } from 'tap'
-import { brokerOn, freePort, withBroker } from '../testing/broker.ts'
+import { brokerOn, freePort } from '../testing/broker.ts'
 import { emitMany, upTo } from '../testing/events.ts'
 import { fleetBench, sentAll, until } from '../testing/fleet.ts'
+import { withBroker } from '../testing/with_broker.ts'
 import { makeCertificate, makeLab, placeIn, readLab } from './lab_folder.ts'
 import { eventSubject } from './outbox.ts'
 import { setUp } from './setup.ts'

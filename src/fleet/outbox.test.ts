@@ -1,9 +1,10 @@
 // The outbox against a real NATS server: whatever happens to the server, the network or the bench, the stream has each event once, in order.
 
 import { cpSync } from 'node:fs'
-import { halfOpenProxy, testBroker, withBroker } from '../testing/broker.ts'
+import { halfOpenProxy, testBroker } from '../testing/broker.ts'
 import { emitMany, upTo } from '../testing/events.ts'
 import { countedIn, fleetBench, linesOf, sentAll, until } from '../testing/fleet.ts'
+import { withBroker } from '../testing/with_broker.ts'
 import { headerNames } from './history.ts'
 
 withBroker('events reach the stream in batches, with what a reader needs to tell them apart', async (t) => {

@@ -2,8 +2,9 @@
 
 import { test } from 'tap'
 import { VirtualClock } from '../kit/clock.ts'
-import { testBroker, withBroker } from '../testing/broker.ts'
+import { testBroker } from '../testing/broker.ts'
 import { fleetBench, until } from '../testing/fleet.ts'
+import { withBroker } from '../testing/with_broker.ts'
 import { Presence } from './presence.ts'
 import type { Link } from './wire.ts'
 

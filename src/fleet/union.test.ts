@@ -3,9 +3,10 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { test } from 'tap'
 import { LineOutput } from '../kit/line_output.ts'
-import { type TestBroker, testBroker, withBroker } from '../testing/broker.ts'
+import { type TestBroker, testBroker } from '../testing/broker.ts'
 import { emitMany, upTo } from '../testing/events.ts'
 import { fleetBench, type Line, sentAll, until } from '../testing/fleet.ts'
+import { withBroker } from '../testing/with_broker.ts'
 import { linesOfLab, Union } from './union.ts'
 import type { Stored } from './wire.ts'
 

@@ -1,12 +1,11 @@
 // For tests: a real NATS server on a port of this computer, which can be killed, started again and put back to an older copy of its store.
 
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Test, test } from 'tap'
 import { eventStream } from '../fleet/outbox.ts'
 import { setUp } from '../fleet/setup.ts'
 import { connectTo, type Stored } from '../fleet/wire.ts'
@@ -27,14 +26,6 @@ export type TestBroker = {
   putStoreBack(): void
   /** Every message of the event stream. */
   messages(): Promise<Stored[]>
-}
-
-/** Why a test with a broker cannot run here, or false. */
-export const noBroker = spawnSync('nats-server', ['--version']).status !== 0 && 'there is no nats-server'
-
-/** A test that starts a broker: skipped where there is no `nats-server`. */
-export function withBroker(name: string, body: (t: Test) => Promise<unknown>): void {
-  test(name, { skip: noBroker }, body)
 }
 
 type Lifetime = { teardown(call: () => unknown): void }

@@ -13,12 +13,14 @@ export type Stoppable = { port: number; key: string; path: string }
 /** What goes on beside: questions on the port without a pause, so many events a second, every thread of the pool at work. */
 export type Beside = { port_busy?: boolean; events?: number; pool_full?: boolean }
 
-const [, , pty = '', driver = 'bioshake'] = process.argv
+/** `broker` is the address of a lab's broker, for a bench with a fleet. */
+const [, , pty = '', driver = 'bioshake', broker] = process.argv
 
 const data_dir = mkdtempSync(join(tmpdir(), 'benchd-stop-'))
 process.on('exit', () => rmSync(data_dir, { recursive: true, force: true }))
 const device = { device_id: 'device-1', driver, transport: { kind: 'serial', path: pty } }
-const config = await checkConfig({ format: 1, listen: { host: '127.0.0.1', port: 0 }, devices: [device] }, 'the bench')
+const fleet = broker && { fleet: { servers: [broker], lab: 'floor-2', name: 'bench-1' } }
+const config = await checkConfig({ format: 1, listen: { host: '127.0.0.1', port: 0 }, devices: [device], ...fleet }, 'the bench')
 const { lab, url } = await startService(config, { data_dir, log: silent })
 const { api_key } = await lab.keys.create({ name: 'bench', scope: 'operate' })
 const instrument = lab.registry.find('device-1')
