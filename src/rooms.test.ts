@@ -165,6 +165,21 @@ test('only main and cli know http', (t) => {
   t.end()
 })
 
+test('nothing of the fleet is loaded before the configuration or a command asks for it, and nothing on the way of a stop can ask', (t) => {
+  const asking = inside.filter(({ file, to, typeOnly }) => {
+    return !typeOnly && !isTest(file) && roomOf(file) !== 'fleet' && roomOf(resolve(dirname(file), to)) === 'fleet'
+  })
+  t.same([...new Set(asking.filter(({ dynamic }) => !dynamic).map(({ file }) => name(file)))], [])
+  t.same([...new Set(asking.map(({ file }) => name(file)))].sort(), ['src/cli/lab.ts', 'src/lab.ts'])
+  // Of the fleet itself `lab.ts` opens, closes and shows it; the routes of a stop, the devices and the drivers have no name for it.
+  const naming = files.filter((file) => !isTest(file) && /\bfleet\b/.test(readFileSync(file, 'utf8'))).map(name)
+  t.same(
+    naming.filter((file) => /^(drivers|src\/(devices|events))\//.test(file) || file === 'src/http/devices.ts'),
+    [],
+  )
+  t.end()
+})
+
 test('a file of routes names the rooms that it uses; only the skin as a whole knows the whole lab', (t) => {
   const http = files.filter((file) => roomOf(file) === 'http' && !isTest(file))
   const knowing = http.filter((file) => /import (type )?\{[^}]*\bLab\b[^}]*\} from '\.\.\/lab\.ts'/.test(readFileSync(file, 'utf8')))
