@@ -10,6 +10,7 @@ import { tmpdir } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { demoConfig, prepareDemo } from '../../src/examples/demo.ts'
+import { apiVersion } from '../../src/http/version.ts'
 import { silent } from '../../src/kit/log.ts'
 import { startService } from '../../src/main.ts'
 import { bench, childrenCpu, type Row } from './bench.ts'
@@ -100,7 +101,9 @@ async function eventsRow(count: number): Promise<Row> {
     { length: count },
     (_, i) => `event: runtime_event\ndata: ${JSON.stringify(event(i + 1))}\nid: ${i + 1}\n\n`,
   ).join('')
-  const server = createServer((_, response) => response.writeHead(200, { 'Content-Type': 'text/event-stream' }).end(frames))
+  const server = createServer((_, response) =>
+    response.writeHead(200, { 'Content-Type': 'text/event-stream', 'X-API-Version': apiVersion }).end(frames),
+  )
   await once(server.listen(0, '127.0.0.1'), 'listening')
   try {
     const host = `127.0.0.1:${(server.address() as AddressInfo).port}`
