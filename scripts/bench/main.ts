@@ -15,10 +15,10 @@ import { fleet } from './fleet.ts'
 import { footprint } from './footprint.ts'
 import { httpGet } from './http_get.ts'
 import { httpPost } from './http_post.ts'
-import { journal } from './journal.ts'
 import { logAppend } from './log_append.ts'
 import { logSince } from './log_since.ts'
 import { logStart } from './log_start.ts'
+import { runState } from './run_state.ts'
 import { runtimeThreads } from './runtime_threads.ts'
 import { sdCard } from './sd_card.ts'
 import { serial } from './serial.ts'
@@ -51,7 +51,7 @@ const benches: readonly Bench[] = [
   serial,
   bridge,
   runtimeThreads,
-  journal,
+  runState,
   smc,
   start,
   commands,

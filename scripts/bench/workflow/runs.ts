@@ -1,4 +1,5 @@
-// One process with the workflow runtime in it: with the event log, a stream and the file of records, or with none of them.
+// One process with the workflow runtime in it: with the event log, a stream and the file of records, with the state of the runs too, or with none of
+// them.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -10,7 +11,8 @@ import { openEvents } from '../../../src/events/open.ts'
 import type { Sink } from '../../../src/events/sinks.ts'
 import { systemClock } from '../../../src/kit/clock.ts'
 import { silent } from '../../../src/kit/log.ts'
-import { emptyBench, run } from '../../../src/testing/workflow.ts'
+import { keptIn } from '../../../src/lab/persisted_runs.ts'
+import { begin, emptyBench, run } from '../../../src/testing/workflow.ts'
 import { RecordFile } from '../../../src/workflow/journal/record_file.ts'
 import { compileLibrary } from '../../../src/workflow/plans/library.ts'
 import { Runtime, type RuntimeOptions } from '../../../src/workflow/runtime.ts'
@@ -18,8 +20,11 @@ import { answerParent } from '../child.ts'
 import { usage } from '../events/usage.ts'
 import { laneTopology, laneWorkflow } from './lanes.ts'
 
-/** `run` so many groups of a labware for each lane. `fire` so many events in a plain loop: those of the run before, over and over. */
-export type Asked = { do: 'run'; groups: number } | { do: 'fire'; events: number }
+/**
+ * `run` so many groups of a labware for each lane. `fire` so many events in a plain loop: those of the run before, over and over. `pause` all labware of a
+ * run that has just begun.
+ */
+export type Asked = { do: 'run' | 'pause'; groups: number } | { do: 'fire'; events: number }
 /** `logged` and `streamed` is what was found at the far ends. `rss_mib` is the most that the process ever had. */
 export type Done = {
   events: number
@@ -53,12 +58,23 @@ const counting: Sink = {
     if (kept.length < mostKept) kept.push(event)
   },
 }
-const hub = how === 'full' ? await openHub() : undefined
+const hub = how === 'bare' ? undefined : await openHub()
 const options = hub ? await recorded(hub) : bare()
 const runtime = new Runtime(options)
 runtime.registerSink(counting)
 
-answerParent({}, (asked: Asked) => measured(() => (asked.do === 'run' ? go(asked.groups) : fire(asked.events))))
+answerParent({}, async (asked: Asked) => {
+  if (asked.do === 'fire') return measured(() => fire(asked.events))
+  if (asked.do === 'run') return measured(() => go(asked.groups))
+  const execution = await begin(runtime, { workflow: 'to_and_fro', groups: groupsOf(asked.groups) })
+  const done = await measured(async () => {
+    execution.pause('manual')
+    while (execution.live().some(({ status }) => status.current !== 'PAUSED')) await new Promise(setImmediate)
+  })
+  execution.abort('that was all')
+  await runtime.over(execution)
+  return done
+})
 
 async function openHub(): Promise<Hub> {
   const config = { system_id: 'system', events: { segment_mib: 8, commit_ms: 100, queue: 1000 }, limits: { subscribers: 8 } }
@@ -84,7 +100,8 @@ function around(): Omit<RuntimeOptions, 'hub'> {
 
 async function recorded(hub: Hub): Promise<RuntimeOptions> {
   const { records } = await RecordFile.open({ folder, clock: systemClock, report: () => {} })
-  return { ...around(), hub, records, backpressure: () => (hub.log.waiting > mostWaiting ? hub.log.until() : undefined) }
+  const backpressure = () => (hub.log.waiting > mostWaiting ? hub.log.until() : undefined)
+  return { ...around(), hub, records, backpressure, ...(how === 'states' && { keep: () => keptIn(hub)('LIVE') }) }
 }
 
 /** Events are made and told, and that is all. */
@@ -121,9 +138,12 @@ async function measured(work: () => Promise<void>): Promise<Done> {
 }
 
 async function go(groups: number): Promise<void> {
-  const list = Array.from({ length: groups }, (_, i) => ({ group_id: `g${i}`, members: {} }))
-  const { phase } = await run(runtime, { workflow: 'to_and_fro', groups: list })
+  const { phase } = await run(runtime, { workflow: 'to_and_fro', groups: groupsOf(groups) })
   if (phase.current !== 'completed') throw new Error(`the run is ${phase.current}`)
+}
+
+function groupsOf(count: number) {
+  return Array.from({ length: count }, (_, i) => ({ group_id: `g${i}`, members: {} }))
 }
 
 async function fire(events: number): Promise<void> {

@@ -42,6 +42,8 @@ export class RunJournal implements RunSource {
   readonly #carriers = new Map<string, Set<LabwareThread>>()
   readonly #stopWatching: () => void
   #isNew = true
+  /** Tells whether the entry of the execution may have changed. */
+  #version = ''
 
   constructor(execution: Execution, states: RunStates) {
     this.#execution = execution
@@ -107,8 +109,12 @@ export class RunJournal implements RunSource {
 
   /** Answers the dirty entries, and takes the marks off. The value is null for an entry that is gone. */
   *#dirtyEntries(): Generator<[string, object | null]> {
-    const { dirty, submissions, slots, groups, channels, threads } = this.#execution
-    yield ['execution', executionOf(this.#execution)]
+    const { dirty, submissions, slots, groups, channels, threads, phase, inserts, threadFactory } = this.#execution
+    let named = 0
+    for (const count of threadFactory.names.values()) named += count
+    const version = `${phase.current} ${named}`
+    if (version !== this.#version || inserts.size > 0) yield ['execution', executionOf(this.#execution)]
+    this.#version = version
     for (const submission of submissions) {
       if (this.#submissions.get(submission) === submission.status.current) continue
       this.#submissions.set(submission, submission.status.current)

@@ -108,6 +108,10 @@ export class Inserts {
     return this.#lists.get(path)
   }
 
+  get size(): number {
+    return this.#all.length
+  }
+
   list(): InsertState[] {
     return this.#all.map(({ anchor, where, item, isDone, paths }) => ({
       anchor,

@@ -1,0 +1,103 @@
+import { existsSync } from 'node:fs'
+import { bench, median, type Row } from './bench.ts'
+import { startChild } from './child.ts'
+import { unitFlags } from './events/unit.ts'
+import type { Restarted } from './workflow/restart.ts'
+import type { Asked, Done } from './workflow/runs.ts'
+
+/** So many instruments are at work at once. */
+const lanes = 50
+/** A folder of Linux that is no disk. */
+const inMemory = '/dev/shm'
+
+/**
+ * Each thread does ten methods on time that jumps. The same run with its state on the card and without takes turns, each time in a process of its
+ * own.
+ */
+export const runState = bench({
+  name: 'run-state',
+  summary: 'the cost of the state of runs on the card, by the number of their labware threads',
+  limit: 'without it',
+  options: { threads: '100,1000', rounds: 2, events: 200_000, profile: '' },
+  async run({ threads, rounds, events, profile }) {
+    // The CPU is measured, and not how long a disk takes.
+    if (existsSync(inMemory)) process.env.TMPDIR = inMemory
+    const rows: Row[] = []
+    const costs: number[] = []
+    for (const count of threads.split(',').map(Number)) {
+      const [its, cost] = await rowsOfRun(count, rounds, profile)
+      rows.push(...its)
+      costs.push(cost)
+    }
+    const [least, most] = [Math.min(...costs), Math.max(...costs)]
+    const flat = { what: 'most over least', unit: 'us/event', value: most, limit: least, ratio: most / least }
+    rows.push({ ...flat, target: { of: 'ratio', most: 1.3 } })
+    const largest = Math.max(...threads.split(',').map(Number))
+    return [...rows, ...(await rowsOfPause(largest)), ...(await rowsOfRestart(largest, events))]
+  },
+})
+
+async function rowsOfRun(threads: number, rounds: number, profile: string): Promise<[Row[], number]> {
+  const done = { with: [] as Done[], without: [] as Done[] }
+  for (let i = 0; i < rounds; i++) {
+    done.without.push(await once('full', { do: 'run', groups: threads / lanes }, profile))
+    done.with.push(await once('states', { do: 'run', groups: threads / lanes }, profile))
+  }
+  const perEvent = (some: readonly Done[]) => Math.min(...some.map(({ cpu_us, events }) => cpu_us / events))
+  const [value, limit] = [perEvent(done.with), perEvent(done.without)]
+  const row = { what: `${threads} threads: CPU`, unit: 'us/event', value, limit, ratio: value / limit }
+  const lag = (name: 'p50' | 'p99' | 'max', what: string): Row => {
+    const of = (some: readonly Done[]) => median(some.map(({ lag_ms }) => lag_ms[name]))
+    const its = { what: `${threads} threads: ${what}`, unit: 'ms', value: of(done.with), limit: of(done.without) }
+    return { ...its, ratio: its.value / its.limit, target: { of: 'ratio', most: 1.5, wall: true } }
+  }
+  const lost = Math.max(...done.with.map(({ events, logged }) => events - logged))
+  return [
+    [
+      { ...row, target: { of: 'ratio', most: 1.4 } },
+      lag('p50', 'a stop waits, p50'),
+      lag('p99', 'a stop waits, p99'),
+      lag('max', 'longest turn of the event loop'),
+      { what: 'events not in the log', unit: '', value: lost, target: { of: 'value', most: 0 } },
+    ],
+    value,
+  ]
+}
+
+async function rowsOfPause(threads: number): Promise<Row[]> {
+  const asked: Asked = { do: 'pause', groups: threads / lanes }
+  const [limit, value] = [(await once('full', asked)).lag_ms.max, (await once('states', asked)).lag_ms.max]
+  const what = `${threads} threads are paused: longest turn of the event loop`
+  return [{ what, unit: 'ms', value, limit, ratio: value / limit, target: { of: 'ratio', most: 1.5, wall: true } }]
+}
+
+async function rowsOfRestart(threads: number, events: number): Promise<Row[]> {
+  const child = await startChild('./workflow/restart.js', { flags: unitFlags })
+  try {
+    const { with_ms, without_ms, parse_ms, change_us, stringify_us } = await child.ask<Restarted>({ threads, events })
+    const most = without_ms + 3 * parse_ms
+    const what = `start with ${threads} open threads, ${events} events in the log`
+    return [
+      { what, unit: 'ms', value: with_ms, limit: most, ratio: with_ms / most, target: { of: 'ratio', most: 1, wall: true } },
+      { what: 'without them', unit: 'ms', value: without_ms },
+      { what: 'JSON.parse of their state', unit: 'ms', value: parse_ms },
+      {
+        ...{ what: 'the state of one changed thread beside JSON.stringify', unit: 'us', value: change_us, limit: stringify_us },
+        ...{ ratio: change_us / stringify_us, target: { of: 'ratio' as const, most: 2.5 } },
+      },
+    ]
+  } finally {
+    await child.end()
+  }
+}
+
+async function once(how: 'full' | 'states', asked: Asked, profile = ''): Promise<Done> {
+  const child = await startChild('./workflow/runs.js', { args: [String(lanes), how], flags: unitFlags, profile })
+  try {
+    // V8 compiles what both do.
+    await child.ask<Done>({ do: 'run', groups: 1 })
+    return await child.ask<Done>(asked)
+  } finally {
+    await child.end()
+  }
+}

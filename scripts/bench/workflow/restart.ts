@@ -1,0 +1,101 @@
+// A process that opens the events of a data folder with the state of a run of many threads in it, and without.
+
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openEvents } from '../../../src/events/open.ts'
+import type { StateSource } from '../../../src/events/states.ts'
+import { silent } from '../../../src/kit/log.ts'
+import { begin, Kept, testRuntime } from '../../../src/testing/workflow.ts'
+import { RunJournal } from '../../../src/workflow/journal/run_journal.ts'
+import { answerParent } from '../child.ts'
+import { laneTopology, laneWorkflow } from './lanes.ts'
+
+export type Restarted = { with_ms: number; without_ms: number; parse_ms: number; change_us: number; stringify_us: number }
+
+const lanes = 50
+const config = { system_id: 'system', events: { segment_mib: 8, commit_ms: 100, queue: 1000 }, limits: { subscribers: 8 } }
+
+answerParent({}, async ({ threads, events }: { threads: number; events: number }): Promise<Restarted> => {
+  const folder = mkdtempSync(join(tmpdir(), 'benchd-restart-'))
+  try {
+    const { standing, change_us, stringify_us } = await stateOf(threads)
+    await fill(folder, standing, events)
+    const with_ms = await opening(folder)
+    const parse_ms = parsing(folder)
+    rmSync(join(folder, 'executions'), { recursive: true })
+    return { with_ms, without_ms: await opening(folder), parse_ms, change_us, stringify_us }
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+})
+
+/** The state of a run that has begun, and what one thread costs in it. */
+async function stateOf(threads: number) {
+  let journal: StateSource | undefined
+  class Held extends Kept {
+    override add(id: string, source: StateSource): void {
+      journal = source
+      super.add(id, source)
+    }
+
+    protected override written(): void {}
+  }
+  const { runtime } = testRuntime([laneTopology(lanes), laneWorkflow(lanes)], { keep: () => new Held() })
+  const groups = Array.from({ length: threads / lanes }, (_, i) => ({ group_id: `g${i}`, members: {} }))
+  const execution = await begin(runtime, { workflow: 'to_and_fro', groups })
+  execution.pause('manual')
+  while (execution.live().some(({ status }) => status.current !== 'PAUSED')) await new Promise(setImmediate)
+  const standing = new Map(journal!.standing)
+  const its = [...execution.threads.values()].slice(0, 500)
+  const values = its.map(({ thread_id }) => JSON.parse(standing.get(`thread ${thread_id}`)!))
+  const times = { change: Number.POSITIVE_INFINITY, stringify: Number.POSITIVE_INFINITY }
+  for (let round = 0; round < 40; round++) {
+    for (const thread of its) {
+      thread.seen.set('round', round)
+      thread.touch()
+    }
+    const began = performance.now()
+    if (journal instanceof RunJournal) journal.changes()
+    const changed = performance.now()
+    for (const value of values) JSON.stringify(value)
+    times.change = Math.min(times.change, changed - began)
+    times.stringify = Math.min(times.stringify, performance.now() - changed)
+  }
+  execution.abort('that was all')
+  await runtime.over(execution)
+  return { standing, change_us: (times.change * 1000) / its.length, stringify_us: (times.stringify * 1000) / its.length }
+}
+
+async function fill(folder: string, standing: ReadonlyMap<string, string>, events: number): Promise<void> {
+  const hub = await openEvents({ folder, config, log: silent })
+  hub.states.add('run', { standing, changes: () => standing })
+  await hub.log.persist()
+  for (let n = 0; n < events; n++) {
+    hub.emit('CUSTOM.of_another.STEP', { n }, 'another')
+    if (n % 500 === 0) await hub.log.until()
+  }
+  await hub.close()
+}
+
+async function opening(folder: string): Promise<number> {
+  let least = Number.POSITIVE_INFINITY
+  for (let round = 0; round < 5; round++) {
+    const began = performance.now()
+    const hub = await openEvents({ folder, config, log: silent })
+    least = Math.min(least, performance.now() - began)
+    await hub.close()
+  }
+  return least
+}
+
+function parsing(folder: string): number {
+  const [name] = readdirSync(join(folder, 'executions'))
+  let least = Number.POSITIVE_INFINITY
+  for (let round = 0; round < 5; round++) {
+    const began = performance.now()
+    for (const line of readFileSync(join(folder, 'executions', name!), 'utf8').split('\n')) if (line) JSON.parse(line)
+    least = Math.min(least, performance.now() - began)
+  }
+  return least
+}
