@@ -36,8 +36,8 @@ export class TransporterQueue {
   waitsFor(thread_id: string, stands: (thread_id: string) => boolean): boolean {
     for (const [transporter, queue] of this.#queues) {
       const holder = this.#holders.get(transporter)
-      if (!holder || queue.size === 0 || !stands(holder.thread_id)) continue
-      for (const turn of queue) if (turn.thread_id === thread_id) return true
+      // The question about the holder may be a long one: it is asked where the thread is in the queue.
+      if (holder && isIn(queue, thread_id) && stands(holder.thread_id)) return true
     }
     return false
   }
@@ -97,4 +97,9 @@ export class TransporterQueue {
   #isHeld(turn: Turn): boolean {
     return this.#holders.get(turn.transporter) === turn
   }
+}
+
+function isIn(queue: SmallSet<Turn>, thread_id: string): boolean {
+  for (const turn of queue) if (turn.thread_id === thread_id) return true
+  return false
 }
