@@ -40,6 +40,7 @@ export const submissionRoutes: Route<Rooms>[] = [
     summary: 'Submit a workflow',
     description:
       'Begins an execution; `JOIN_EXISTING` puts the groups into one that is open. A refusal says what is wrong, and nothing has happened then. ' +
+      'With a `submission_id` that was submitted before, nothing begins again: the same request is answered as then, with the present status, and another one 409. ' +
       'PURE_SIM drives nothing and needs no topology to be loaded; DEVICE_SIM runs each driver over its own simulator.',
     scope: 'operate',
     body: SubmissionRequest,
@@ -59,8 +60,10 @@ export const submissionRoutes: Route<Rooms>[] = [
       const { submission_id, execution_id } = await lab.runs.runtime.submit(body())
       // The submission runs also when its record cannot be written, which is an incident.
       await lab.runs.written().catch(() => undefined)
-      const execution = lab.runs.runtime.execution(execution_id)
-      const answer = { submission_id, execution_id, status: 'IN_PROGRESS' as const, in_the_way: execution ? inTheWayOf(execution) : [] }
+      const { runtime } = lab.runs
+      const execution = runtime.execution(execution_id)
+      const { status = 'IN_PROGRESS' } = runtime.records.submission(submission_id) ?? {}
+      const answer = { submission_id, execution_id, status, in_the_way: execution ? inTheWayOf(execution) : [] }
       return json(answer, 202, { Location: `/api/executions/${execution_id}` })
     },
   }),

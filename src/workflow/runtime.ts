@@ -9,7 +9,7 @@ import { flatId } from '../kit/flat_id.ts'
 import { Admission, type AdmissionOptions, unbounded } from './admission.ts'
 import { type DryRun, dryRun } from './dry_run.ts'
 import type { Checkpoint } from './journal/checkpoint.ts'
-import { type RecordStore, Records } from './journal/records.ts'
+import { type RecordStore, Records, type SubmissionRecord } from './journal/records.ts'
 import { restore } from './journal/restoring.ts'
 import { RunJournal, type RunStates } from './journal/run_journal.ts'
 import { ExecutionTrackingSink } from './journal/tracking_sink.ts'
@@ -22,7 +22,7 @@ import { type RunEnvironmentOptions, RunEnvironments } from './run_environments.
 import { checkSubmission, startsMustBeFree } from './runs/checking.ts'
 import { Execution, mostThreads, type Surroundings } from './runs/execution.ts'
 import { Operator } from './runs/operator.ts'
-import { Submission, type SubmissionRequest } from './runs/submission.ts'
+import { requestHash, Submission, type SubmissionRequest } from './runs/submission.ts'
 import type { SubmissionStatus } from './statuses.ts'
 import type { LateCalls } from './threads/late_calls.ts'
 import type { RunEnvironment, RunMode } from './threads/run_environment.ts'
@@ -175,26 +175,47 @@ export class Runtime {
 
   /**
    * Begins a run, or puts more groups into one that is open. What is wrong is said before anything happens: `not_found` for
-   * a workflow that is not there, `invalid` for what can never be, `conflict` for what cannot be now, `overloaded` for one too many.
+   * a workflow that is not there, `invalid` for what can never be, `conflict` for what cannot be now, `overloaded` for one too many. What
+   * was submitted before under the id that the caller chose is answered again; `conflict` where that was something else.
    */
-  async submit(request: SubmissionRequest): Promise<Submission> {
+  async submit(request: SubmissionRequest): Promise<Pick<Submission, 'submission_id' | 'execution_id'>> {
+    if (this.#submitted(request)) return this.#again(request)
     const workflow = this.workflow(request.workflow)
     const joined = this.#joined(workflow, request)
     checkSubmission(workflow, request, { bench: this.#options.bench, others: joined?.submissions })
     if (this.#isClosing) throw new LabError('stopping', `the service stops; submit ${workflow.name} once it runs again`)
     const environment = await this.environments.of(workflow, request.run_mode)
     if (request.run_mode === 'LIVE') startsMustBeFree(workflow, request, environment)
+    // The same may have been submitted meanwhile.
+    if (this.#submitted(request)) return this.#again(request)
     const open = this.#joined(workflow, request)
     this.#admission.mustHaveRoom(workflow, request, open)
     const execution = open ?? this.#begin(workflow, environment, request)
     const submission = this.#submission(execution, {
-      submission_id: this.#newId(),
+      submission_id: request.submission_id ?? this.#newId(),
       request,
       submitted_at: this.#options.now(),
     })
     execution.start(submission)
     await this.#persisted(execution)
     return submission
+  }
+
+  /** The submission of before with the same id that the caller chose. Throws `conflict` where that asked for something else. */
+  #submitted(request: SubmissionRequest): SubmissionRecord | undefined {
+    const { submission_id } = request
+    const before = submission_id === undefined ? undefined : this.records.submission(submission_id)
+    if (before && before.request_sha256 !== requestHash(request)) {
+      const sentence = `there is a submission ${submission_id} already, and it asked for something else; send what was sent then, or choose another id`
+      throw new LabError('conflict', sentence)
+    }
+    return before
+  }
+
+  async #again(request: SubmissionRequest): Promise<SubmissionRecord> {
+    const before = this.#submitted(request)!
+    await this.#executions.get(before.execution_id)?.journal?.persisted()
+    return before
   }
 
   /** Who was answered finds it after a restart. Rejects with `storage`; a run of that one submission is given up then. */

@@ -17,6 +17,7 @@ export const runsSubmit = command({
   options: {
     ...submissionOptions,
     join: { type: 'boolean', help: 'Put the groups into the run of this workflow that is open, if there is one' },
+    'submission-id': { type: 'string', value: 'UUID', help: 'An id of your own: submitted again, it is the same run' },
     operator: { type: 'string', value: 'WHO', help: 'Who submits it' },
     follow: { type: 'boolean', help: 'Print its events until it ends or stands; the exit code is 0 if it is COMPLETED, 6 if it stands' },
     ...serviceOptions,
@@ -31,6 +32,7 @@ export const runsSubmit = command({
       {
         ...submissionOf(workflow, options),
         batch_mode: options.join ? 'JOIN_EXISTING' : 'STANDALONE',
+        ...(options['submission-id'] && { submission_id: options['submission-id'] }),
         ...(options.operator && { operator_id: options.operator }),
       },
     )

@@ -686,10 +686,18 @@ class Bench:
             self.request("DELETE", f"{device._path}/lock")
 
     def submit(
-        self, workflow: str, *, mode: str = "LIVE", variables: Optional[Dict[str, Any]] = None, groups: Optional[List[Dict[str, Any]]] = None
+        self,
+        workflow: str,
+        *,
+        mode: str = "LIVE",
+        variables: Optional[Dict[str, Any]] = None,
+        groups: Optional[List[Dict[str, Any]]] = None,
+        submission_id: Optional[str] = None,
     ) -> Run:
-        """Starts a workflow, once. `mode`: `LIVE`, `DEVICE_SIM` (simulators in the place of the devices) or `PURE_SIM` (time alone)."""
+        """Starts a workflow, once. With a `submission_id` (a UUID that you keep) also over restarts of your program: asked again, it is the same run. `mode`: `LIVE`, `DEVICE_SIM` (simulators in the place of the devices) or `PURE_SIM` (time alone)."""
         body: Dict[str, Any] = {"workflow": workflow, "run_mode": mode, "variables": variables or {}, **({"groups": groups} if groups else {})}
+        if submission_id is not None:
+            body["submission_id"] = submission_id
         answer = self.request("POST", "/api/submissions", body)
         return Run(self, answer["execution_id"], answer)
 

@@ -56,11 +56,11 @@ export type LeaseWish = { owner: string; note?: string; ttl_s: number }
 
 export type Lock = { owner: string; note: string | null; expires_at: number | null }
 
-export type SubmissionRequest = { workflow: string; run_mode: 'LIVE' | 'DEVICE_SIM' | 'PURE_SIM'; groups?: Array<Group>; batch_mode?: 'STANDALONE' | 'JOIN_EXISTING'; variables?: Record<string, unknown>; operator_id?: string | null }
+export type SubmissionRequest = { submission_id?: string; workflow: string; run_mode: 'LIVE' | 'DEVICE_SIM' | 'PURE_SIM'; groups?: Array<Group>; batch_mode?: 'STANDALONE' | 'JOIN_EXISTING'; variables?: Record<string, unknown>; operator_id?: string | null }
 
 export type Group = { group_id: string; members?: Record<string, { pool: string } | { location: string; barcode?: string } | { barcode: string }> }
 
-export type SubmissionRecord = { submission_id: string; execution_id: string; workflow_name: string; run_mode: 'LIVE' | 'DEVICE_SIM' | 'PURE_SIM'; batch_mode: 'STANDALONE' | 'JOIN_EXISTING'; group_ids: Array<string>; variables: Record<string, unknown>; operator_id: string | null; submitted_at: number; status: 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'ABORTED'; reason: string | null; ended_at: number | null }
+export type SubmissionRecord = { submission_id: string; execution_id: string; workflow_name: string; run_mode: 'LIVE' | 'DEVICE_SIM' | 'PURE_SIM'; batch_mode: 'STANDALONE' | 'JOIN_EXISTING'; group_ids: Array<string>; variables: Record<string, unknown>; operator_id: string | null; submitted_at: number; status: 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'ABORTED'; reason: string | null; ended_at: number | null; request_sha256?: string }
 
 export type GroupOutcome = { submission_id: string; group_id: string; outcome: 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'ABORTED'; open: number; ended: Record<string, number> }
 

@@ -1,7 +1,7 @@
 // What became of each execution, its submissions and its threads: kept in memory, and handed row by row to the file of records.
 
 import * as v from 'valibot'
-import { Group, type Submission } from '../runs/submission.ts'
+import { Group, requestHash, type Submission } from '../runs/submission.ts'
 import { isTerminal, type ThreadStatus, threadTransitions } from '../statuses.ts'
 import { runModes } from '../threads/run_environment.ts'
 
@@ -42,6 +42,7 @@ export const SubmissionRecord = v.strictObject({
   status: v.picklist(recordStatuses),
   reason: v.pipe(MaybeText, v.description('Why it ended as it did, where that is not COMPLETED')),
   ended_at: MaybeUnixSeconds,
+  request_sha256: v.optional(v.pipe(v.string(), v.description('SHA-256 of the request, where its caller chose the id'))),
 })
 export type SubmissionRecord = v.InferOutput<typeof SubmissionRecord>
 
@@ -261,9 +262,10 @@ export function submissionRow({
   submitted_at,
 }: Pick<Submission, 'submission_id' | 'execution_id' | 'request' | 'submitted_at'>): SubmissionRecord {
   const { workflow, run_mode, batch_mode, groups, variables, operator_id } = request
+  const chosen = request.submission_id !== undefined && { request_sha256: requestHash(request) }
   const group_ids = groups.map(({ group_id }) => group_id)
   const asked = { workflow_name: workflow, run_mode, batch_mode, group_ids, variables, operator_id }
-  return { submission_id, execution_id, ...asked, submitted_at, status: 'IN_PROGRESS', reason: null, ended_at: null }
+  return { submission_id, execution_id, ...asked, submitted_at, status: 'IN_PROGRESS', reason: null, ended_at: null, ...chosen }
 }
 
 /** One without a thread has come to what its execution has. */

@@ -2,8 +2,8 @@
 
 import { createHash } from 'node:crypto'
 import { messageOf } from '../../errors.ts'
-import { byCodePoint } from '../../kit/name.ts'
 import { checked } from '../../kit/schema.ts'
+import { sortedMembers } from '../../kit/sorted_members.ts'
 import { checkActions } from './check_actions.ts'
 import { checkNames } from './check_names.ts'
 import { checkSharing } from './check_sharing.ts'
@@ -64,11 +64,10 @@ function hashOf(document: WorkflowDocument, where: string): string {
   }
 }
 
-function canonical(_: string, value: unknown): unknown {
+function canonical(key: string, value: unknown): unknown {
   if (typeof value === 'function') return String(value)
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
-  if ('handle' in value && typeof value.handle === 'function') return String(value.handle)
-  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => byCodePoint(a, b)))
+  if (typeof value === 'object' && value !== null && 'handle' in value && typeof value.handle === 'function') return String(value.handle)
+  return sortedMembers(key, value)
 }
 
 function holdsCode({ document, methods, threads }: Pick<Draft, 'document' | 'methods' | 'threads'>): boolean {

@@ -1,7 +1,9 @@
 // What somebody asks the runtime to run, and what became of it.
 
+import { hash } from 'node:crypto'
 import * as v from 'valibot'
 import { Id, Name } from '../../kit/name.ts'
+import { sortedMembers } from '../../kit/sorted_members.ts'
 import { Status, type SubmissionStatus, submissionTransitions } from '../statuses.ts'
 import { runModes } from '../threads/run_environment.ts'
 
@@ -37,6 +39,15 @@ const Variables = v.pipe(
 )
 
 export const SubmissionRequest = v.strictObject({
+  submission_id: v.optional(
+    v.pipe(
+      v.string(),
+      v.regex(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, 'must be a UUID in lower case'),
+      v.description(
+        'A UUID that the caller chose: the same request is carried out once, and answered alike for as long as the record of its execution is kept',
+      ),
+    ),
+  ),
   workflow: Id,
   run_mode: v.picklist(runModes),
   groups: v.pipe(v.optional(v.array(Group), []), v.maxLength(1000), v.description('Several samples of the same workflow in one call')),
@@ -48,6 +59,11 @@ export const SubmissionRequest = v.strictObject({
   operator_id: v.optional(v.nullable(v.pipe(v.string(), v.maxLength(128))), null),
 })
 export type SubmissionRequest = v.InferOutput<typeof SubmissionRequest>
+
+/** SHA-256 of a request, by which a second one with the same id is known as the same. */
+export function requestHash(request: SubmissionRequest): string {
+  return hash('sha256', JSON.stringify(request, sortedMembers))
+}
 
 export class Submission {
   readonly submission_id: string
