@@ -26,7 +26,8 @@ async function waiting() {
   const log = [...before.told]
   execution.abort('that was all')
   await before.runtime.over(execution)
-  return { execution, keys, log, whole: before.told }
+  await kept.persist()
+  return { execution, keys, log, whole: before.told, last: kept.all.at(-1)! }
 }
 
 type Said = { failed: string[]; damaged: string[]; dropped: string[] }
@@ -59,15 +60,15 @@ async function takenUp(
 const nothing = { through: 0, damage: undefined, newest: 0 }
 const none = { ...nothing, runs: new Map() }
 
-test('a run whose end the log tells is not taken up, though its state is still there; one that only its record calls ended is', async (t) => {
-  const { execution, keys, whole } = await waiting()
+test('a run whose state says that it has ended is not taken up; one that only its record calls ended is', async (t) => {
+  const { execution, keys, whole, last } = await waiting()
   const { execution_id, started_at } = execution
   const end = whole.filter(({ entity_type }) => entity_type === 'EXECUTION')
   for (const isOver of [false, true]) {
     const records = new Records()
     const what = { execution_id, workflow_name: 'waits', workflow_hash: '', topology: 'bench', run_mode: 'PURE_SIM' as const }
     records.take({ kind: 'execution', record: { ...what, reason: null, started_at, status: 'ABORTED', ended_at: 1 } })
-    const saved = { ...nothing, runs: new Map([[execution_id, { keys, damage: undefined }]]) }
+    const saved = { ...nothing, runs: new Map([[execution_id, { keys: isOver ? last : keys, damage: undefined }]]) }
     const { runtime, failed, dropped } = await takenUp(t.testdir(), { log: isOver ? end : [], saved, records })
     t.same(failed, [])
     t.equal(runtime.executions().length, isOver ? 0 : 1)

@@ -13,6 +13,7 @@ import type { RunStates } from '../workflow/journal/run_journal.ts'
 import type { Lost } from '../workflow/journal/stranded_labware.ts'
 import { catchUp, recordAnew } from '../workflow/journal/tracking_sink.ts'
 import type { Execution } from '../workflow/runs/execution.ts'
+import { isTerminal, type Phase, phaseTransitions } from '../workflow/statuses.ts'
 import type { RunMode } from '../workflow/threads/run_environment.ts'
 
 /** A run without drivers is over in a moment, and can be had again: its state is not written. */
@@ -69,12 +70,12 @@ type Found = { checkpoint: Checkpoint | undefined; keys: ReadonlyMap<string, unk
 async function isTakenUp(catalog: Bench, execution_id: string, { checkpoint, keys, reason }: Found, { failed, lost }: Around) {
   const { records } = catalog.runtime
   if (checkpoint) catalog.loadFor(checkpoint.execution)
-  // The service may have ended before the state was gone. What has no end in the log has none, whatever its record says.
-  const last = await lastOf(catalog, execution_id)
-  if (!last.some(({ entity_type }) => entity_type === 'EXECUTION')) {
+  // The service may have ended before the state was gone.
+  const isOver = checkpoint ? isTerminal(phaseTransitions, checkpoint.execution.phase as Phase) : await hasEnded(catalog, execution_id)
+  if (!isOver) {
     const taken = checkpoint ? await restored(catalog, checkpoint) : (reason ?? '')
     if (typeof taken !== 'string') {
-      recordAnew(taken, records, last)
+      recordAnew(taken, records)
       return true
     }
     failed(execution_id, taken)
@@ -82,6 +83,11 @@ async function isTakenUp(catalog: Bench, execution_id: string, { checkpoint, key
   // Nothing else knows where its labware is.
   for (const one of await catalog.strandLabware(threadsOnBench(keys))) lost(execution_id, one)
   return false
+}
+
+/** Whether the log has the end of the run. */
+async function hasEnded(catalog: Bench, execution_id: string): Promise<boolean> {
+  return (await lastOf(catalog, execution_id)).some(({ entity_type }) => entity_type === 'EXECUTION')
 }
 
 /** Returns the last events in the log of each thread, each submission and the run itself. */

@@ -52,6 +52,7 @@ export const ThreadState = v.object({
   submission_id: v.string(),
   starts_at: v.string(),
   status: v.string(),
+  since: v.pipe(v.number(), v.description('When it came to its status, Unix time, s')),
   last_error: Text,
   labware: Labware,
   seat: v.pipe(Text, v.description('Where the labware stands; null when it is not on the deck')),

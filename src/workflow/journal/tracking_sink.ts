@@ -69,15 +69,14 @@ export class ExecutionTrackingSink implements Sink {
   }
 }
 
-/** Makes the record of an execution that was taken up anew: what it says may be older than the execution, or newer. `last` are the last events of its threads. */
-export function recordAnew(execution: Execution, records: Records, last: readonly RuntimeEvent[] = []): void {
+/** Makes the record of an execution that was taken up anew: what it says may be older than the execution, or newer. */
+export function recordAnew(execution: Execution, records: Records): void {
   const { execution_id } = execution
-  const since = new Map(last.map(({ entity_id, timestamp }) => [entity_id, timestamp]))
   records.remove(execution_id)
   for (const submission of execution.submissions) records.accepted(rowOf(execution), submissionRow(submission))
-  for (const { thread_id, name, plan, origin, status, pause_reason, last_error } of execution.threads.values()) {
+  for (const { thread_id, name, plan, origin, status, since, pause_reason, last_error } of execution.threads.values()) {
     const names = { thread_id, execution_id, thread_name: name, template_name: plan.name, ...origin }
-    records.thread({ ...names, status: status.current, since: since.get(thread_id) ?? execution.started_at, pause_reason, last_error })
+    records.thread({ ...names, status: status.current, since, pause_reason, last_error })
   }
 }
 

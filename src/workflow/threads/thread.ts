@@ -115,6 +115,8 @@ export class LabwareThread {
   /** The labware ends at the first of these positions that is granted. */
   readonly ends: readonly Candidate[]
   readonly status: Status<ThreadStatus>
+  /** When the thread came to its status, Unix time, s. */
+  since: number
   readonly frames: Frame[] = []
   /** The step in which the thread is. */
   step: StepPlan | null = null
@@ -183,6 +185,7 @@ export class LabwareThread {
     this.placing = saved?.placing ?? null
     this.picking = saved?.picking ?? false
     this.retryOn = saved?.retry_on ?? null
+    this.since = saved?.since ?? execution.now()
     const publish = (status: ThreadStatus) => this.#publish(status)
     this.status = new Status(threadTransitions, (saved?.status as ThreadStatus) ?? 'CREATED', publish, { isPublished: saved !== undefined })
   }
@@ -256,6 +259,7 @@ export class LabwareThread {
       status === 'AWAITING_MANUAL_PLACE' ? this.startsAt : (execution.environment.scheduler.whereIs(labware.labware_id) ?? null)
     const manual = { labware_id: labware.labware_id, labware_name: labware.name, labware_template_name: labware.template, target_location }
     execution.emit('THREAD', this.thread_id, status, isManual ? { ...context, ...manual } : context)
+    this.since = execution.now()
   }
 
   /**
