@@ -160,7 +160,7 @@ class Chain {
     const names = new Map(threads.map(({ thread, thread_id }) => [thread_id, thread]))
     const events = await eventsIn(this.#folder, over)
     const continued = new Set(this.#continued)
-    const told = events.filter(({ entity_type }) => entity_type === 'INCIDENT').length
+    const told = events.filter(({ entity_type, status }) => entity_type === 'INCIDENT' && status !== 'CLOCK').length
     // A kill may come before it is told: then somebody says it once more.
     if (told < continued.size || told > this.#continued.length) this.#problem(`there are ${told} incidents of ${this.#continued}`)
     return {

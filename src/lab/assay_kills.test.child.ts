@@ -155,7 +155,8 @@ function putRight({ environment }: Execution, { labware_id, name, held_by }: Lab
 }
 
 function onEvent(event: RuntimeEvent): void {
-  if (event.entity_type === 'INCIDENT' && event.status !== 'ACTION_CONTINUED') {
+  // A service that is killed more often than once a second is ahead of the clock.
+  if (event.entity_type === 'INCIDENT' && !['ACTION_CONTINUED', 'CLOCK'].includes(event.status)) {
     fail(`${event.context.message}`)
     process.exit(1)
   }
