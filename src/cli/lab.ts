@@ -174,4 +174,24 @@ function readable(text: string): string {
   return `${new Date(event.timestamp * 1000).toISOString()}  ${bench}  ${event.event_name}  ${JSON.stringify(event.context)}`
 }
 
-export const commands = [labStatus, labEvents, labInit, labSetup, labNewEpoch]
+const labDemo = command({
+  name: 'lab demo',
+  summary: 'Run two simulated benches and a broker on this computer, no hardware needed; wants nats-server',
+  operands: [],
+  options: {
+    port: {
+      type: 'string',
+      value: 'N',
+      help: 'Port of the first bench; the second has the next one. Default 8520; 0 for any that are free',
+    },
+  },
+  no_json: 'it speaks to people; ask a bench with benchd lab status --json',
+  async run({ options }) {
+    const port = Number(options.port ?? 8520)
+    if (!Number.isInteger(port) || port < 0 || port > 65_534) throw new CliError('usage', `--port ${options.port} is not a port`)
+    const { labDemo } = await import('./lab_demo.ts')
+    return labDemo(port)
+  },
+})
+
+export const commands = [labStatus, labEvents, labInit, labSetup, labNewEpoch, labDemo]

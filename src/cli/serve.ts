@@ -124,14 +124,14 @@ async function serveUntilSignalled(config: Config, folders: Folders, ready: (ser
 }
 
 /** The first signal to end; more of them change nothing. */
-function signalled(): Promise<NodeJS.Signals> {
+export function signalled(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
     for (const signal of deadly) process.on(signal, () => resolve(signal))
   })
 }
 
 /** A terminal that has gone, or a pipe that nobody reads any more, is no reason to leave the devices as they are. */
-function goOnUnread(): void {
+export function goOnUnread(): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.removeAllListeners('error')
     stream.on('error', () => undefined)

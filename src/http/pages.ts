@@ -46,7 +46,7 @@ const files: Record<string, [file: string, type: string]> = {
 }
 
 /** The guides, made by scripts/guides.mjs. */
-for (const guide of ['care', 'settings', 'workflows', 'commands', 'api', 'clients', 'drivers'])
+for (const guide of ['care', 'settings', 'workflows', 'commands', 'api', 'clients', 'drivers', 'lab'])
   files[`/docs/guides/${guide}`] = [`../../web/guides/${guide}.html`, html]
 
 /** `GET /path` of each: what needs no key. */

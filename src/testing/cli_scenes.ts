@@ -247,6 +247,7 @@ const careScenes: readonly Scene[] = [
   refused('lab init $home/none', 2, /has no lab yet; name it with --name/),
   refused('lab setup $home/lab', 1, /cannot be reached \(connection refused\)/),
   refused('lab events $home/lab', 1, /cannot be reached \(connection refused\)/),
+  refused('lab demo --port nowhere', 2, /--port nowhere is not a port/),
   refused('lab new-epoch --yes', 5, /this bench belongs to no lab/),
   said('logs', /^2026-11-20T\S+ info {2}started\n$/),
   refused('update $home/none.deb', 3, /none\.deb/),

@@ -7,6 +7,7 @@ import { Empty, NeedCard } from './parts.tsx'
 import { BenchScreen } from './screens/bench.tsx'
 import { DeckScreen } from './screens/deck.tsx'
 import { EventsScreen } from './screens/events.tsx'
+import { LabScreen } from './screens/lab.tsx'
 import { NewRunScreen } from './screens/new_run.tsx'
 import { RunScreen } from './screens/run.tsx'
 import { RunsScreen } from './screens/runs.tsx'
@@ -94,6 +95,8 @@ function Screen({ screen, id }: { screen: string; id: string | undefined }) {
       return <TeachScreen />
     case 'events':
       return <EventsScreen />
+    case 'lab':
+      return <LabScreen />
     case 'system':
       return <SystemScreen onForget={forgetKey} />
     default:

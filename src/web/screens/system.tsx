@@ -54,6 +54,9 @@ export function SystemScreen({ onForget }: { onForget: () => void }) {
         </dd>
       </dl>
       <p class="row">
+        <a class="button plain" href="#/lab">
+          Benches of the lab
+        </a>
         <a class="button plain" href="docs">
           API and documents
         </a>

@@ -1,0 +1,40 @@
+// The demo of a lab: one command, two benches that know each other, the events of both, and nothing left behind.
+
+import { test } from 'tap'
+import { running } from '../testing/cli.ts'
+import { until } from '../testing/fleet.ts'
+import { withBroker } from '../testing/with_broker.ts'
+
+withBroker('one command runs two benches and a broker; each shows both, and their events are read together', async (t) => {
+  const home = t.testdir({})
+  const demo = running(t, home, ['lab', 'demo', '--port', '0'])
+  const url = await demo.line(/^ {2}prep +(http:\S+)\/#k=/)
+  const key = await demo.line(/^ {2}export BENCHD_URL=\S+ BENCHD_API_KEY=(\S+)/)
+  t.match(url, /^http:\/\/127\.0\.0\.1:\d+$/)
+  demo.child.stdout.resume()
+  const lab = async () => (await (await fetch(`${url}/api/lab`, { headers: { 'X-API-Key': key } })).json()) as Lab
+  await until(async () => (await lab()).benches.filter(({ state }) => state === 'here').length === 2)
+  const { link, benches } = await lab()
+  t.match(link, { lab: 'demo', name: 'prep', state: 'connected', failure: null })
+  t.same(
+    benches.map(({ name }) => name),
+    ['prep', 'read'],
+  )
+  await until(async () => (await lab()).link.waiting === 0)
+  const events = running(t, home, ['lab', 'events', '--json', '--server', link.servers[0]!])
+  events.child.stdout.resume()
+  t.match(await events.ended, { code: 0, stderr: '' })
+  demo.child.kill('SIGTERM')
+  t.match(await demo.ended, { code: 0, stderr: '' })
+})
+
+type Lab = {
+  link: { lab: string; name: string; state: string; failure: string | null; waiting: number; servers: string[] }
+  benches: { name: string; state: string }[]
+}
+
+test('without a broker the demo says what to install', async (t) => {
+  const home = t.testdir({ bin: {} })
+  const { ended } = running(t, home, ['lab', 'demo', '--port', '0'], { PATH: `${home}/bin` })
+  t.match(await ended, { code: 1, stderr: /needs nats-server, which is not installed here: sudo apt install nats-server/ })
+})
