@@ -23,8 +23,8 @@ export type Bench = {
   open(path: string, options?: Opening): Promise<Page>
   /** What the API answers; fails unless it is what was wanted. */
   ask(method: string, path: string, body?: object): Promise<Record<string, unknown>>
-  /** Ends the service, waits for what is done while it is away, and starts it anew, on the same port and folder. */
-  restart(whileAway: () => Promise<void>): Promise<void>
+  /** Ends the service, waits for what is done while it is away, and starts it anew, on the same port and folder, `safe` in safe mode. */
+  restart(whileAway: () => Promise<void>, safe?: boolean): Promise<void>
   close(): Promise<void>
   /** What went wrong inside the pages: errors, refused loads, requests to other hosts. */
   complaints: string[]
@@ -41,8 +41,9 @@ const args = [
 ]
 const executablePath = process.env.BENCHD_CHROMIUM ?? '/usr/bin/chromium'
 
-export async function openBench(): Promise<Bench> {
-  const folder = await makeThrowAwayFolder('benchd-browser')
+/** `data_dir` is made, and removed at the end, where it is not given. */
+export async function openBench(data_dir?: string): Promise<Bench> {
+  const folder = data_dir ?? (await makeThrowAwayFolder('benchd-browser'))
   let service = await start(folder, 0)
   const { url } = service
   const port = Number(new URL(url).port)
@@ -61,22 +62,22 @@ export async function openBench(): Promise<Bench> {
       if (!answer.ok) throw new Error(`${method} ${path} answered ${answer.status}: ${content.detail}`)
       return content
     },
-    async restart(whileAway) {
+    async restart(whileAway, safe) {
       await service.close()
       await whileAway()
-      service = await start(folder, port)
+      service = await start(folder, port, safe)
     },
     async close() {
       await browser.close()
       await service.close()
-      await removeFolder(folder)
+      if (data_dir === undefined) await removeFolder(folder)
     },
   }
 }
 
-async function start(folder: string, port: number): Promise<Service> {
+async function start(folder: string, port: number, safe = false): Promise<Service> {
   const config = await demoConfig(50)
-  return startService({ ...config, listen: { ...config.listen, port } }, { data_dir: folder, log: silent })
+  return startService({ ...config, listen: { ...config.listen, port } }, { data_dir: folder, log: silent, safe })
 }
 
 async function open(

@@ -7,13 +7,17 @@ import { promisify } from 'node:util'
 import type { Page } from 'playwright-core'
 import { type Bench, openBench } from './bench.ts'
 import { benchPageChecks, type Check } from './bench_page.ts'
+import { runChecks } from './run_scenes.ts'
+import { serviceChecks } from './service_scenes.ts'
 import { troubleChecks } from './trouble_scenes.ts'
 
 const run = promisify(execFile)
 const pictures = process.env.BENCHD_SCREENSHOTS
 
 const checks: Record<string, Check> = {
+  ...runChecks,
   ...benchPageChecks,
+  ...serviceChecks,
   ...troubleChecks,
 
   async 'the page of the API fits the bench screen, a phone and a desk'(bench) {

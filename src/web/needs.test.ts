@@ -55,6 +55,12 @@ test('manual steps, labware to be placed, pauses of the service, keys and safe m
   const waiting = { ...held, decisions: [], retry_on: [] }
   t.same(words({ thread: { t1: { ...waiting, status: 'AWAITING_MANUAL_PLACE' } } }), [['Place plate-1', 'Placed']])
   t.same(words({ thread: { t1: { ...waiting, status: 'AWAITING_MANUAL_REMOVE' } } }), [['Remove plate-1', 'Removed']])
+  const asked = {
+    ...waiting,
+    status: 'AWAITING_MANUAL_PLACE',
+    waiting: { kind: 'operator', what: 'an operator to put plate at pad_2', since: 1 },
+  }
+  t.match(needsOf(stateOf({ thread: { t1: asked } })), [{ text: 'Put plate at pad_2.' }])
   t.same(words({ step: { s1: { step_id: 's1', execution_id: 'e1', instruction: 'Fill it', since: 1 } } }), [['Manual step', 'Done']])
   const run = { execution_id: 'e1', workflow_name: 'seal', ended_at: null }
   t.same(words({ run: { e1: { ...run, paused: { at: 1, reason: 'system' } } } }), [['seal was paused by the service', 'Resume run']])

@@ -1,6 +1,7 @@
 // Finds what waits for a person, worst first, each with the decisions that there are and what each of them does.
 
 import type { DeviceInfo, Incident, Operations, State, Thread } from '../clients/ts/benchd.ts'
+import { sentence } from './words.ts'
 
 /** A request to the API, as the client takes it. */
 export type Request = { [Op in keyof Operations]: { operation: Op; asked?: object } }[keyof Operations]
@@ -169,8 +170,9 @@ function threads({ thread, run, device }: State): Need[] {
       {
         id: `thread ${thread_id}`,
         title: isPlace ? `Place ${plate}` : `Remove ${plate}`,
-        text:
-          waiting?.what ?? (isPlace ? `${thread_name} waits until ${plate} is placed.` : `${thread_name} waits until ${plate} is removed.`),
+        text: waiting
+          ? sentence(waiting.what.replace(/^an operator to /, ''))
+          : `${thread_name} waits until ${plate} is ${isPlace ? 'placed' : 'removed'}.`,
         since,
         severe: false,
         href,

@@ -31,6 +31,7 @@ test('times and durations are short', (t) => {
 
 test('a sentence of the API names the buttons and screens of the page', (t) => {
   const id = '0f4b3c52-9d1e-4f0e-8a37-5b1c2d3e4f50'
+  t.equal(sentence('plate/ask is skipped'), 'plate/ask is skipped.')
   t.equal(sentence('shaker-1 is stopped; POST /api/devices/shaker-1/initialize'), 'shaker-1 is stopped; press “Initialize” of shaker-1.')
   t.equal(
     sentence(`there is no execution "x"; /api/executions shows what there is`),

@@ -60,8 +60,8 @@ export function onPage(text: string): string {
 /** Returns the text with a capital letter and a full stop. */
 export function sentence(text: string): string {
   const words = onPage(text)
-  // An id at the beginning stays as it is written.
-  const first = /^[a-z]+(?![\w-])/.test(words) ? words.charAt(0).toUpperCase() + words.slice(1) : words
+  // An id or a path of a step at the beginning stays as it is written.
+  const first = /^[a-z]+(?![\w/-])/.test(words) ? words.charAt(0).toUpperCase() + words.slice(1) : words
   return first + (/[.!?]$/.test(words) ? '' : '.')
 }
 

@@ -91,7 +91,7 @@ function Lanes({ threads, blockers }: { threads: readonly Thread[]; blockers: Bl
     <>
       {general.map(({ message, remedy }) => (
         <p key={message} class="hint long">
-          {onPage(message)} {onPage(remedy)}
+          {sentence(message)} {sentence(remedy)}
         </p>
       ))}
       <ul class="lanes" aria-label="Threads">
@@ -121,7 +121,7 @@ function Lane({ thread, blockers }: { thread: Thread; blockers: Blockers }) {
           .filter(({ kind }) => kind !== 'waiting')
           .map(({ message, remedy }) => (
             <small key={message} class="long">
-              {onPage(message)} {onPage(remedy)}
+              {message !== waiting?.what && sentence(message)} {sentence(remedy)}
             </small>
           ))}
       </p>

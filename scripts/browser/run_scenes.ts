@@ -1,0 +1,88 @@
+// Changes of an open run, and labware that a person brings and takes, by the page alone.
+
+import assert from 'node:assert/strict'
+import type { Page } from 'playwright-core'
+import type { Bench } from './bench.ts'
+import type { Check } from './bench_page.ts'
+
+const methods = { note: [{ emit: 'noted' }], ask: [{ instruct: 'look at the plate' }], extra: [{ emit: 'extra' }] }
+const labware = { plate: { type: '96-well' }, lid: { type: 'lid' } }
+
+/** The plate waits for an event, so that there is time to change what lies ahead. */
+const patient = {
+  ...{ format: 1, name: 'patient', topology: 'demo', labware, methods, start: ['plate'] },
+  threads: {
+    plate: { labware: 'plate', ...standing('pad_1'), steps: [{ wait_for: 'go' }, { method: 'note' }, { method: 'ask' }] },
+    lid: { labware: 'lid', ...standing('pad_3'), steps: [] },
+  },
+}
+
+const byHand = {
+  ...{ format: 1, name: 'by-hand', topology: 'demo', labware: { plate: labware.plate }, methods, start: ['plate'] },
+  threads: {
+    plate: {
+      labware: 'plate',
+      ...{ start: { at: 'pad_2', mode: 'MANUAL_PLACE' }, end: { at: ['pad_2'], mode: 'MANUAL_REMOVE' }, steps: [{ method: 'note' }] },
+    },
+  },
+}
+
+export const runChecks: Record<string, Check> = {
+  async 'a step of an open run is skipped, a method inserted and a thread added, and the run does just that'(bench) {
+    const { page, execution_id } = await begun(bench, patient)
+    await page.getByText('Skip, insert or add').click()
+    await page.getByLabel('Step', { exact: true }).selectOption('plate/ask')
+    await page.getByRole('button', { name: 'Skip this step' }).click()
+    await page.getByText(/plate\/ask is skipped/).waitFor()
+    await page.getByLabel('Step', { exact: true }).selectOption('plate/note')
+    await page.getByLabel('Insert', { exact: true }).selectOption('after')
+    await page.getByLabel('Method', { exact: true }).selectOption('extra')
+    await page.getByRole('button', { name: 'Insert method' }).click()
+    await page.getByText(/after plate\/note/).waitFor()
+    await page.getByLabel('One more').selectOption('lid')
+    await page.getByRole('button', { name: 'Add thread' }).click()
+    await page.getByText(/thread lid is there/i).waitFor()
+    await bench.ask('POST', `/api/executions/${execution_id}/emit`, { name: 'go', value: null })
+    await page.getByText(/completed, DEVICE_SIM/).waitFor()
+    const { events } = (await bench.ask('GET', `/events?execution_id=${execution_id}&limit=1000`)) as { events: Shown[] }
+    const custom = events.filter(({ entity_type }) => entity_type === 'CUSTOM').map(({ context }) => context.event_name)
+    assert.deepEqual(custom, ['go', 'noted', 'extra'])
+    assert.ok(!events.some(({ entity_type }) => entity_type === 'OPERATOR'), 'nobody was asked: the step was skipped')
+    const ended = events.filter(({ entity_type, status }) => entity_type === 'THREAD' && status === 'COMPLETED')
+    assert.deepEqual(ended.map(({ context }) => context.thread_name).sort(), ['lid', 'plate'])
+    await page.context().close()
+  },
+
+  async 'labware that a person places, and takes away at the end, is said so on its card'(bench) {
+    const { page } = await begun(bench, byHand, 'LIVE')
+    const need = (title: RegExp) => page.getByRole('region', { name: 'Needs you' }).getByRole('article', { name: title })
+    await need(/Place plate/)
+      .getByText('Put plate at pad_2.')
+      .waitFor()
+    await need(/Place plate/)
+      .getByRole('button', { name: 'Placed', exact: true })
+      .click()
+    await need(/Place plate/).waitFor({ state: 'detached' })
+    await need(/Remove plate/)
+      .getByRole('button', { name: 'Removed', exact: true })
+      .click()
+    await need(/Remove plate/).waitFor({ state: 'detached' })
+    await page.getByText(/completed, LIVE/).waitFor()
+    await page.context().close()
+  },
+}
+
+type Shown = { entity_type: string; status: string; context: Record<string, unknown> }
+
+function standing(at: string) {
+  return { start: { at, mode: 'REUSE_EXISTING' }, end: { at: [at], mode: 'LEAVE_IN_PLACE' } }
+}
+
+/** A run of the workflow, and the page that shows it. */
+async function begun(bench: Bench, workflow: { name: string }, run_mode = 'DEVICE_SIM'): Promise<{ page: Page; execution_id: string }> {
+  await bench.ask('PUT', `/api/workflows/${workflow.name}`, workflow)
+  const { execution_id } = await bench.ask('POST', '/api/submissions', { workflow: workflow.name, run_mode })
+  const page = await bench.open(`/#/runs/${execution_id}`)
+  await page.getByRole('region', { name: `Run of ${workflow.name}` }).waitFor()
+  return { page, execution_id: execution_id as string }
+}

@@ -1,0 +1,95 @@
+// Trouble of a real service, seen on the page: safe mode, and a disk that is full.
+
+import { execFileSync } from 'node:child_process'
+import { rmSync, statfsSync, writeFileSync } from 'node:fs'
+import type { Page } from 'playwright-core'
+import { makeThrowAwayFolder, removeFolder } from '../../src/kit/folder.ts'
+import { type Bench, openBench } from './bench.ts'
+import type { Check } from './bench_page.ts'
+
+export const serviceChecks: Record<string, Check> = {
+  async 'in safe mode nothing moves and a stop is sent, until somebody has acknowledged it on the page'(bench) {
+    await bench.restart(async () => {}, true)
+    const page = await bench.open('/')
+    const need = page.getByRole('region', { name: 'Needs you' }).getByRole('article', { name: /Safe mode/ })
+    await need.getByText(/started with --safe/).waitFor()
+    const initialize = card(page, 'shaker-1').getByRole('button', { name: 'Initialize' })
+    await initialize.click()
+    await page.getByText(/safe mode.*“Acknowledge”/i).waitFor()
+    await page.getByRole('button', { name: 'STOP ALL' }).click()
+    await page.getByText(sent).waitFor()
+    await page.getByRole('button', { name: 'Hold to continue' }).focus()
+    await page.keyboard.down('Enter')
+    await page.getByRole('button', { name: 'STOP ALL' }).waitFor()
+    await page.keyboard.up('Enter')
+    await need.getByRole('button', { name: 'Acknowledge' }).click()
+    await need.waitFor({ state: 'detached' })
+    for (const id of ['shaker-1', 'sealer-1', 'centrifuge-1', 'arm-1']) await bench.ask('POST', `/api/devices/${id}/initialize`)
+    await card(page, 'shaker-1').getByText('ready', { exact: true }).waitFor()
+    await page.context().close()
+  },
+
+  async 'on a full disk the page says so, refuses what would be lost, stops and shows events, and goes on when there is space'({
+    complaints,
+  }) {
+    await onSmallDisk(async (bench, folder) => {
+      const page = await bench.open('/#/teach')
+      await page.getByRole('button', { name: 'pad_2', exact: true }).click()
+      const edit = page.getByRole('region', { name: 'Teachpoint pad_2' })
+      const ballast = `${folder}/ballast`
+      fill(folder, ballast)
+      const first = edit.locator('input').first()
+      await first.fill(String(Number(await first.inputValue()) + 1))
+      await edit.getByRole('button', { name: 'Save' }).click()
+      await page
+        .getByText(/the disk is full/i)
+        .first()
+        .waitFor()
+      await page.getByRole('button', { name: 'STOP ALL' }).click()
+      await page.getByText(sent).waitFor()
+      await page.evaluate(`location.hash = '#/system'`)
+      await page
+        .locator('dd')
+        .getByText(/degraded: .*storage/)
+        .waitFor()
+      await page.evaluate(`location.hash = '#/events'`)
+      await page
+        .getByText(/shaker-1.* was stopped/)
+        .first()
+        .waitFor()
+      rmSync(ballast)
+      await page.evaluate(`location.hash = '#/system'`)
+      await page
+        .locator('dd')
+        .getByText(/degraded: .*storage/)
+        .waitFor({ state: 'detached', timeout: 30_000 })
+      complaints.push(...bench.complaints)
+    })
+  },
+}
+
+/** The answer to a stop. On a busy machine a simulated instrument may acknowledge late, and the page says so. */
+const sent = /Every device has stopped|STOP NOT CONFIRMED: [Ss]top sent to all/
+
+/** A bench whose data lie on a disk of two megabytes; needs root. */
+async function onSmallDisk(use: (bench: Bench, folder: string) => Promise<void>): Promise<void> {
+  const folder = await makeThrowAwayFolder('benchd-small-disk')
+  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', folder])
+  try {
+    const bench = await openBench(folder)
+    await use(bench, folder).finally(() => bench.close())
+  } finally {
+    execFileSync('umount', [folder])
+    await removeFolder(folder)
+  }
+}
+
+/** Leaves no free block. */
+function fill(folder: string, ballast: string): void {
+  const { bavail, bsize } = statfsSync(folder)
+  writeFileSync(ballast, Buffer.alloc(bavail * bsize))
+}
+
+function card(page: Page, device_id: string) {
+  return page.getByRole('article', { name: device_id, exact: true })
+}
