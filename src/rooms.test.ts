@@ -170,7 +170,7 @@ test('nothing of the fleet is loaded before the configuration or a command asks 
     return !typeOnly && !isTest(file) && roomOf(file) !== 'fleet' && roomOf(resolve(dirname(file), to)) === 'fleet'
   })
   t.same([...new Set(asking.filter(({ dynamic }) => !dynamic).map(({ file }) => name(file)))], [])
-  t.same([...new Set(asking.map(({ file }) => name(file)))].sort(), ['src/cli/lab.ts', 'src/lab.ts'])
+  t.same([...new Set(asking.map(({ file }) => name(file)))].sort(), ['src/cli/lab.ts', 'src/cli/lab_demo.ts', 'src/lab.ts'])
   // Of the fleet itself `lab.ts` opens, closes and shows it; the routes of a stop, the devices and the drivers have no name for it.
   const naming = files.filter((file) => !isTest(file) && /\bfleet\b/.test(readFileSync(file, 'utf8'))).map(name)
   t.same(
