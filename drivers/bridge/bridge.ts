@@ -77,6 +77,7 @@ export class Bridge extends Mounted<BridgeMount> implements Device {
 
   readonly described: SelfDescribed = describedOf(this, {
     accept: () => this.#accept(),
+    read: (reading) => this.#read(reading),
     perform: this.#going.operation((asked: AskedOperation, signal) => this.#perform(asked, signal)),
   })
 
@@ -166,9 +167,13 @@ export class Bridge extends Mounted<BridgeMount> implements Device {
   }
 
   async #temperature() {
-    const answer = await this.#rpc.request('read', { reading: 'temperature' }, answer_s).catch(rethrown)
-    const { value, target } = checked(Value, answer, 'its answer to read', 'device_failed')
+    const { value, target } = await this.#read('temperature')
     return { temperature: value, target }
+  }
+
+  async #read(reading: string) {
+    const answer = await this.#rpc.request('read', { reading }, answer_s).catch(rethrown)
+    return checked(Value, answer, 'its answer to read', 'device_failed')
   }
 
   #notified(method: string, params: unknown): void {
@@ -244,7 +249,7 @@ function profileOf(bridge: Describing): AnyProfile {
   }
 }
 
-function describedOf(bridge: Describing, calls: Pick<SelfDescribed, 'accept' | 'perform'>): SelfDescribed {
+function describedOf(bridge: Describing, calls: Pick<SelfDescribed, 'accept' | 'perform' | 'read'>): SelfDescribed {
   return {
     ...calls,
     get operations() {
@@ -252,6 +257,9 @@ function describedOf(bridge: Describing, calls: Pick<SelfDescribed, 'accept' | '
     },
     get isKnown() {
       return bridge.description !== undefined
+    },
+    get readings() {
+      return bridge.description?.readings ?? {}
     },
   }
 }

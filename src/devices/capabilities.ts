@@ -10,20 +10,29 @@ import { usualSeconds } from './usual_time.ts'
 const safety =
   'The stop of this service is not a safety function: it can be late or lost. Keep a hard-wired red button within reach, and use that one first.'
 
+type Known = {
+  ends_early: readonly string[]
+  typical: Typical | undefined
+  own: ReadonlyMap<string, OwnOperation>
+  readings: Readonly<Record<string, { unit: string }>>
+}
+
 export function capabilities(
   device: Pick<Capabilities, 'device_id' | 'type' | 'driver' | 'model' | 'simulated' | 'source' | 'limits' | 'features'>,
   can: readonly string[],
-  { ends_early, typical, own }: { ends_early: readonly string[]; typical: Typical | undefined; own: ReadonlyMap<string, OwnOperation> },
+  { ends_early, typical, own, readings: described }: Known,
 ): Capabilities {
   const entryOf = (name: string) => {
     const described = own.get(name)
     return described ? ownEntry(name, described) : entry(name as OperationName | ReadingName, device.limits, typical)
   }
-  return { ...device, operations: can.map((name) => ({ ...entryOf(name), can_end_early: ends_early.includes(name) })), safety }
+  const told = Object.entries(described).map(([name, { unit }]) => ({ name, unit }))
+  const operations = can.map((name) => ({ ...entryOf(name), can_end_early: ends_early.includes(name) }))
+  return { ...device, operations, ...(told.length > 0 && { readings: told }), safety }
 }
 
-function ownEntry(name: string, { schema, summary, usual_s, longest_s, margin_s }: OwnOperation) {
-  const words = summary === undefined ? {} : { summary }
+function ownEntry(name: string, { schema, summary, usual_s, longest_s, margin_s, labware_sites }: OwnOperation) {
+  const words = { ...(summary !== undefined && { summary }), ...(labware_sites !== undefined && { labware_sites }) }
   return { name, method: 'POST' as const, ...words, params: schema, typical_seconds: usual_s, max_seconds: longest_s + margin_s }
 }
 

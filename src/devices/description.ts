@@ -26,7 +26,15 @@ const DescribedOperation = v.strictObject({
     v.description('How long it takes: a number, or a parameter that says so and what comes on top of it'),
   ),
   margin_s: v.optional(v.pipe(Seconds, v.description('Seconds over that, after which it is given up and the device is halted')), 30),
-  labware_sites: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(1000))),
+  labware_sites: v.optional(
+    v.pipe(
+      v.number(),
+      v.integer(),
+      v.minValue(0),
+      v.maxValue(1000),
+      v.description('How many labware it takes at once; more are refused in a workflow'),
+    ),
+  ),
   can_end_early: v.optional(v.pipe(v.boolean(), v.description('Whether `end` ends it in an orderly way')), false),
   leaves_on: v.optional(
     v.pipe(v.nullable(v.picklist(['motion', 'heat'])), v.description('What goes on by itself if everything here ends')),
@@ -74,6 +82,8 @@ export type OwnOperation = {
   margin_s: number
   leaves_on: 'motion' | 'heat' | null
   can_end_early: boolean
+  /** How many labware it takes at most; undefined where the program does not tell. */
+  labware_sites: number | undefined
 }
 
 /** Names that have a meaning of their own. */
@@ -101,11 +111,11 @@ function ownOperation(name: string, described: DescribedOperation): OwnOperation
   if (taken.includes(name)) throw new LabError('invalid', `${where}: the name ${name} has a meaning of its own; take another`)
   const params = paramsSchema(described.params, `${where}.params`)
   mustBeAsInTable(name, described.params, where)
-  const { seconds, summary, margin_s, leaves_on, can_end_early } = described
+  const { seconds, summary, margin_s, leaves_on, can_end_early, labware_sites } = described
   const named = typeof seconds === 'number' ? undefined : mustBeSeconds(seconds.param, described.params, where)
   const usual_s = typeof seconds === 'number' ? seconds : seconds.plus
   return {
-    ...{ summary, params, schema: shownSchema(described.params), usual_s, margin_s, leaves_on, can_end_early },
+    ...{ summary, params, schema: shownSchema(described.params), usual_s, margin_s, leaves_on, can_end_early, labware_sites },
     longest_s: usual_s + (named?.maximum ?? 0),
     seconds: (given) => usual_s + (named ? Math.max(0, Number(given[named.name] ?? named.default ?? 0)) : 0),
   }

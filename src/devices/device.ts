@@ -92,6 +92,10 @@ export type SelfDescribed = {
   /** Takes what it described last in place of what was accepted. Returns whether that was another. */
   accept(): boolean
   perform(asked: AskedOperation, signal: AbortSignal): Promise<{ message?: string | undefined; data?: unknown }>
+  /** The readings by name, with their units. */
+  readonly readings: Readonly<Record<string, { unit: string }>>
+  /** Asks for one of them. Rejects as `get_temperature` does. */
+  read(reading: string): Promise<{ value: number; target: number | null }>
 }
 
 export type AskedOperation = {

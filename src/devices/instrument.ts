@@ -203,6 +203,7 @@ export class Instrument {
       ends_early,
       typical: this.typical,
       own: this.ownOperations,
+      readings: this.ownReadings,
     })
   }
 
@@ -342,6 +343,30 @@ export class Instrument {
       return await device.get_temperature!()
     } catch (error) {
       throw await this.#unwell('get_temperature', error)
+    }
+  }
+
+  /** The readings that a program behind it has described, with their units. */
+  get ownReadings(): Readonly<Record<string, { unit: string }>> {
+    return this.#configured.driven?.device.described?.readings ?? {}
+  }
+
+  /** Asks for a reading that the program behind it has described. Throws `invalid` for another, and what `perform` throws; never `busy`. */
+  async getReading(reading: string): Promise<{ value: number; target: number | null; unit: string }> {
+    const known = Object.hasOwn(this.ownReadings, reading) ? this.ownReadings[reading] : undefined
+    const { described } = this.#configured.driven?.device ?? {}
+    if (!known || !described) {
+      const readings = Object.keys(this.ownReadings).join(', ')
+      throw new LabError(
+        'invalid',
+        `${this.device_id} has no reading ${reading}; ${readings ? `it has: ${readings}` : 'it has described none'}`,
+      )
+    }
+    this.#presence?.mustBeConnected()
+    try {
+      return { ...(await described.read(reading)), unit: known.unit }
+    } catch (error) {
+      throw await this.#unwell(`read ${reading}`, error)
     }
   }
 

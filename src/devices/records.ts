@@ -143,6 +143,14 @@ export const Temperature = v.strictObject({
   target: v.pipe(Nullable.number, v.description('null when none is set'), v.metadata({ unit: '°C' })),
 })
 
+export const OwnReading = v.strictObject({
+  device_id: v.string(),
+  reading: v.string(),
+  value: v.number(),
+  target: v.pipe(Nullable.number, v.description('null when none is set')),
+  unit: v.string(),
+})
+
 export const DevicePose = v.strictObject({
   device_id: v.string(),
   coord_type: v.literal('cartesian'),
@@ -169,7 +177,16 @@ export const Capabilities = v.strictObject({
       typical_seconds: v.number(),
       max_seconds: v.number(),
       can_end_early: v.pipe(v.boolean(), v.description('Whether DELETE of the running operation ends it in an orderly way')),
+      labware_sites: v.optional(
+        v.pipe(v.number(), v.description('How many labware it takes at once, where a program behind the device tells it')),
+      ),
     }),
+  ),
+  readings: v.optional(
+    v.pipe(
+      v.array(v.strictObject({ name: v.string(), unit: v.string() })),
+      v.description('The readings of `GET /api/devices/{device_id}/readings/{reading}`; left out where no program has described any'),
+    ),
   ),
   limits: v.record(v.string(), Limit),
   features: v.record(v.string(), v.boolean()),

@@ -41,6 +41,18 @@ withPython('a reader is described, initialized and performed', async (t) => {
   t.match((await perform('read')).body, { data: { absorbance: [0.25, 0.6] } }, 'a default is filled in')
   t.same(log(), ['initialize', 'read 450', 'read 600'])
   t.match((await ask('GET', `${base}/get_temperature`)).body, { temperature: 22.5, target: null })
+  const readings = [
+    { name: 'temperature', unit: '°C' },
+    { name: 'broken', unit: '' },
+    { name: 'pressure', unit: 'mbar' },
+  ]
+  t.same((can as { readings: object[] }).readings, readings)
+  const pressure = { device_id: 'reader-1', reading: 'pressure', value: 1013.25, target: 1000, unit: 'mbar' }
+  t.same((await ask('GET', `${base}/readings/pressure`)).body, pressure)
+  t.match((await ask('GET', `${base}/readings/temperature`)).body, { value: 22.5, target: null, unit: '°C' })
+  const unknown = await ask('GET', `${base}/readings/constructor`)
+  isRefusal(t, unknown, 400, 'invalid')
+  t.match(unknown.body, { detail: 'reader-1 has no reading constructor; it has: temperature, broken, pressure' })
   // The values are with the newest operation alone; lists of devices and the history do not carry them.
   const [first, second] = await Promise.all(
     [answer, await perform('read')].map(async ({ headers }) => (await ask('GET', `/api/operations/${headers.get('operation-id')}`)).body),
@@ -48,6 +60,14 @@ withPython('a reader is described, initialized and performed', async (t) => {
   t.match([(first as { data?: unknown }).data, second], [undefined, { data: { absorbance: Array } }])
   t.notMatch((await ask('GET', base)).text, /absorbance/)
   t.match(lab.ledger.counts, [{ operation: 'initialize' }, { operation: 'read', times: 3 }])
+})
+
+withPython('a reading that is no number is a fault of the device', async (t) => {
+  const { ask, fault } = await bench(t)
+  t.equal((await ask('POST', `${base}/initialize`)).status, 200)
+  const answer = await ask('GET', `${base}/readings/broken`)
+  isRefusal(t, answer, 500, 'device_failed')
+  t.match((await fault()).error, /its answer to read: value must be/)
 })
 
 withPython('what a reader cannot take is refused before it hears of it, and what it refuses latches nothing', async (t) => {

@@ -16,6 +16,7 @@ import {
   Lock,
   OperationRecord,
   OperationResult,
+  OwnReading,
   PerformResult,
   PerformWish,
   StopAllResult,
@@ -153,6 +154,21 @@ export const deviceRoutes: Route<Rooms>[] = [
     handle({ lab, param, query }) {
       const { device_id } = lab.registry.find(param('device_id'))
       return json({ device_id, readings: lab.readings.since(device_id, query().since) })
+    },
+  }),
+  route({
+    method: 'GET',
+    path: `${path}/readings/:reading`,
+    operation_id: 'getDeviceReading',
+    tag: 'devices',
+    summary: 'Get a reading that the program behind a device has described',
+    description: '`capabilities` lists them under `readings`. Answered at once, also while an operation runs.',
+    scope: 'read',
+    success: { status: 200, description: 'The value now', schema: OwnReading },
+    errors: [400, 404, 409, 500],
+    async handle({ lab, param }) {
+      const [device_id, reading] = [param('device_id'), param('reading')]
+      return json({ device_id, reading, ...(await lab.registry.find(device_id).getReading(reading)) })
     },
   }),
   ...(Object.keys(operations) as OperationName[]).filter((name) => name !== 'stop').map(operationRoute),

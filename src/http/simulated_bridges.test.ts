@@ -15,6 +15,7 @@ const settings = {
       params: { properties: { duration: { type: 'number' } }, required: ['duration'] },
       seconds: { param: 'duration', plus: 2 },
       can_end_early: true,
+      labware_sites: 0,
     },
   },
   readings: { temperature: { unit: '°C' } },
@@ -61,6 +62,7 @@ test('a workflow names an operation that a device describes, is checked when it 
     [{ do: 'read', with: { wavelength: 100 } }, /wavelength must be at least 230, not 100/],
     [{ do: 'read', with: { wavelength: 600, gain: 3 } }, /no parameter gain/],
     [{ do: 'read', with: { wavelength: 'red' } }, /wavelength must be/],
+    [{ do: 'wait', with: { duration: 1 }, labware: ['plate'] }, /1 labware are more than wait of reader-1 takes at once: 0/],
   ] as const) {
     const refused = await put(step)
     isRefusal(t, refused, 400, 'invalid')

@@ -51,6 +51,14 @@ class Reader(Bridge):
     def temperature(self):
         return 22.5
 
+    @reading("mbar")
+    async def pressure(self):
+        return 1013.25, 1000
+
+    @reading("")
+    def broken(self):
+        return "high"
+
     def halt(self):
         note("halt")
         self.halted.set()

@@ -46,7 +46,7 @@ import types
 import typing
 from typing import Any, Callable, Dict, Optional, Tuple, Union
 
-__all__ = ["Bridge", "Busy", "DeviceFailed", "Interlock", "Invalid", "operation"]
+__all__ = ["Bridge", "Busy", "DeviceFailed", "Interlock", "Invalid", "operation", "reading"]
 
 
 class DeviceFailed(Exception):
@@ -85,6 +85,7 @@ def operation(
     margin: float = 30,
     leaves_on: Optional[str] = "motion",
     can_end_early: bool = False,
+    labware_sites: Optional[int] = None,
     units: Optional[Dict[str, str]] = None,
     minimum: Optional[Dict[str, float]] = None,
     maximum: Optional[Dict[str, float]] = None,
@@ -104,7 +105,18 @@ def operation(
             "margin_s": margin,
             "leaves_on": leaves_on,
             "can_end_early": can_end_early,
+            **({} if labware_sites is None else {"labware_sites": labware_sites}),
         }
+        return method
+
+    return mark
+
+
+def reading(unit: str) -> Callable[[Callable], Callable]:
+    """Makes a method a reading of the device, whose value is a number in `unit`; a pair with the target where there is one."""
+
+    def mark(method: Callable) -> Callable:
+        method.__reading__ = unit  # type: ignore[attr-defined]
         return method
 
     return mark
@@ -140,7 +152,7 @@ class Bridge:
         """Ends the operation that runs in an orderly way; returns the seconds that were left."""
         raise Invalid("it cannot end an operation early")
 
-    # def temperature(self): a reading in °C; a pair with the target where there is one.
+    # def temperature(self): a reading in °C; a pair with the target where there is one. Other readings are methods with @reading("mbar").
 
     def progress(self, fraction: Optional[float] = None, message: Optional[str] = None) -> None:
         """Tells the bench how far the operation is that runs; `fraction` is from 0 to 1."""
@@ -157,7 +169,7 @@ class Bridge:
             "identity": {"serial_number": self.serial_number, "firmware_version": self.firmware_version},
             "operations": operations,
             **({} if self.can_halt else {"halt": "none"}),
-            "readings": {"temperature": {"unit": "°C"}} if hasattr(self, "temperature") else {},
+            "readings": self._readings(),
         }
 
     def serve(self) -> None:
@@ -229,8 +241,16 @@ class Bridge:
             return {}
         raise Invalid(f"there is no method {method}")
 
+    def _readings(self) -> Dict[str, Dict[str, str]]:
+        marked = {name: getattr(type(self), name) for name in sorted(dir(type(self))) if hasattr(getattr(type(self), name), "__reading__")}
+        told = {"temperature": {"unit": "°C"}} if hasattr(self, "temperature") else {}
+        return {**told, **{name: {"unit": method.__reading__} for name, method in marked.items()}}
+
     def _reading_of(self, reading: str) -> Dict[str, Any]:
-        value = self._done(self.temperature())  # type: ignore[attr-defined]
+        method = getattr(self, reading, None)
+        if reading != "temperature" and not hasattr(method, "__reading__"):
+            raise Invalid(f"there is no reading {reading}")
+        value = self._done(method())  # type: ignore[misc]
         value, target = value if isinstance(value, tuple) else (value, None)
         return {"value": value, "target": target}
 

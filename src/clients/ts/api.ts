@@ -16,7 +16,7 @@ export type Temperature = { device_id: string; temperature: number; target: numb
 
 export type Reading = { at: number; temperature: number; target: number | null }
 
-export type Capabilities = { device_id: string; type: string; driver: string; model: string; simulated: boolean; source: 'model' | 'instrument'; operations: Array<{ name: string; method: 'GET' | 'POST'; summary?: string; params: Record<string, unknown>; typical_seconds: number; max_seconds: number; can_end_early: boolean }>; limits: Record<string, { min: number; max: number; unit: string; step?: number }>; features: Record<string, boolean>; safety: string }
+export type Capabilities = { device_id: string; type: string; driver: string; model: string; simulated: boolean; source: 'model' | 'instrument'; operations: Array<{ name: string; method: 'GET' | 'POST'; summary?: string; params: Record<string, unknown>; typical_seconds: number; max_seconds: number; can_end_early: boolean; labware_sites?: number }>; readings?: Array<{ name: string; unit: string }>; limits: Record<string, { min: number; max: number; unit: string; step?: number }>; features: Record<string, boolean>; safety: string }
 
 export type OperationResult = { success: boolean; message: string }
 
@@ -127,6 +127,8 @@ export type ListDevicesResponse = { devices: Array<DeviceSummary> }
 export type GetDevicePoseResponse = { device_id: string; coord_type: "cartesian"; coords: { x: number; y: number; z: number; yaw: number; pitch: number; roll: number } }
 
 export type GetDeviceReadingsResponse = { device_id: string; readings: Array<Reading> }
+
+export type GetDeviceReadingResponse = { device_id: string; reading: string; value: number; target: number | null; unit: string }
 
 export type Nothing = Record<string, never>
 
@@ -278,6 +280,8 @@ export type Operations = {
   getDevicePose: { path: { device_id: string }; query: Record<string, never>; body: undefined; answer: GetDevicePoseResponse }
   /** Get the temperatures of the last hour */
   getDeviceReadings: { path: { device_id: string }; query: { since?: number }; body: undefined; answer: GetDeviceReadingsResponse }
+  /** Get a reading that the program behind a device has described */
+  getDeviceReading: { path: { device_id: string; reading: string }; query: Record<string, never>; body: undefined; answer: GetDeviceReadingResponse }
   /** Initialize the device; it may move */
   initializeDevice: { path: { device_id: string }; query: Record<string, never>; body: Nothing; answer: OperationResult }
   /** Shake */
@@ -509,6 +513,7 @@ export const operations = {
   getDeviceTemperature: ['GET', '/api/devices/{device_id}/get_temperature'],
   getDevicePose: ['GET', '/api/devices/{device_id}/pose'],
   getDeviceReadings: ['GET', '/api/devices/{device_id}/readings'],
+  getDeviceReading: ['GET', '/api/devices/{device_id}/readings/{reading}'],
   initializeDevice: ['POST', '/api/devices/{device_id}/initialize'],
   shakeDevice: ['POST', '/api/devices/{device_id}/shake'],
   centrifugeDevice: ['POST', '/api/devices/{device_id}/centrifuge'],

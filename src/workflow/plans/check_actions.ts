@@ -85,7 +85,11 @@ function checkDevice({ action, labware }: OnDevice, device: KnownDevice, at: str
   const { device_id, sites } = device
   if (labware.length > sites) throw wrong(`${at}.labware`, `${labware.length} labware are more than ${device_id} has sites for: ${sites}`)
   checkSites(action.sites, { labware, device }, at)
-  if ('do' in action) checkCan(action.do, device, at)
+  if (!('do' in action)) return
+  checkCan(action.do, device, at)
+  const most = device.own.get(action.do)?.labware_sites
+  if (most !== undefined && labware.length > most)
+    throw wrong(`${at}.labware`, `${labware.length} labware are more than ${action.do} of ${device_id} takes at once: ${most}`)
 }
 
 function checkCan(operation: string, { device_id, operations, configured, isUndescribed }: KnownDevice, at: string): void {
