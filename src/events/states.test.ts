@@ -1,7 +1,7 @@
 // The state of runs and their events are on the card together, wherever the service or the power fails.
 
 import { cpSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
-import type { FileHandle } from 'node:fs/promises'
+import { type FileHandle, open as openOnDisk } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Test, test } from 'tap'
 import type { Hub } from './hub.ts'
@@ -200,6 +200,39 @@ test('a run that was refused stays so until it is dropped, whatever is written o
   await hub.log.persist()
   t.same(readdirSync(join(folder, 'executions')), [])
 })
+
+for (const verb of ['write', 'datasync'] as const) {
+  test(`while the card refuses the ${verb} of the state, nothing is called persisted; afterwards all of it is`, async (t) => {
+    const folder = join(t.testdir({ bench: {} }), 'bench')
+    let isRefused = false
+    const open = async (path: string, flags: string, mode?: number) => {
+      const file = await openOnDisk(path, flags, mode)
+      if (!path.includes('state-')) return file
+      return new Proxy(file, {
+        get: (target, key) => {
+          const value = Reflect.get(target, key)
+          if (key === verb && isRefused) return () => Promise.reject(Object.assign(new Error('refused'), { code: 'ENOSPC' }))
+          return typeof value === 'function' ? value.bind(target) : value
+        },
+      })
+    }
+    const hub = await opened(t, folder, open)
+    const [a, b] = [new Counting(hub, 'a'), new Counting(hub, 'b')]
+    a.step()
+    b.step()
+    await hub.log.persist()
+    isRefused = true
+    a.step()
+    b.step()
+    await t.rejects(hub.log.persist(), { code: 'storage' })
+    t.same((await agrees(t, fresh(t, folder), 'while it is refused')).refused, 0)
+    a.step(3)
+    await t.rejects(hub.log.persist(), { code: 'storage' })
+    isRefused = false
+    await hub.log.persist()
+    t.same((await agrees(t, fresh(t, folder), 'afterwards')).counts, [3, 2])
+  })
+}
 
 test('a newer format is refused with what to do, and left as it is', async (t) => {
   const text = '{"format":3}\n{"crc":"00000000"}\n'
