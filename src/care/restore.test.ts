@@ -66,10 +66,11 @@ function worded(plan: readonly FileChange[]): string[] {
 }
 
 test('a restore takes the epoch of the event log away, and a backup has none', async (t) => {
-  const { opened, here } = await prepared(t, { ...now, 'fleet.json': 'now' })
+  const { opened, here } = await prepared(t, { ...now, 'fleet.json': 'now', 'fleet.json.bak': 'now' })
   t.notOk(opened.manifest.files.some(({ name }) => name.includes('fleet')))
   const before = await restore(opened, here, await planOf(opened, here, usual), at)
   t.notOk(existsSync(`${here}/fleet.json`))
+  t.notOk(existsSync(`${here}/fleet.json.bak`))
   t.equal(readFileSync(`${here}/${before}/fleet.json`, 'utf8'), 'now')
 })
 

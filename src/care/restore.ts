@@ -172,7 +172,8 @@ export async function restore(
   const put = new Set([...named('added'), ...named('replaced')])
   const take = named('taken away')
   if (put.size === 0 && take.length === 0) return undefined
-  if (exists(`${data_dir}/${epochFile}`)) take.push(epochFile)
+  // The generation before would be read in the place of a file that is gone.
+  take.push(...[epochFile, `${epochFile}.bak`].filter((name) => exists(`${data_dir}/${name}`)))
   const sizes = new Map(manifest.files.map(({ name, size, sha256 }) => [name, { size, sha256 }]))
   await mustHaveRoom(
     data_dir,

@@ -1,6 +1,6 @@
 // The outbox against a real NATS server: whatever happens to the server, the network or the bench, the stream has each event once, in order.
 
-import { cpSync } from 'node:fs'
+import { cpSync, rmSync } from 'node:fs'
 import { halfOpenProxy, testBroker } from '../testing/broker.ts'
 import { emitMany, upTo } from '../testing/events.ts'
 import { countedIn, fleetBench, linesOf, sentAll, until } from '../testing/fleet.ts'
@@ -268,4 +268,35 @@ withBroker('the stop of a bench does not wait for a broker that is away or stand
   await bench.close()
   t.ok(performance.now() - began < 2000)
   broker.resume()
+})
+
+withBroker('a broker whose disk is full is told; with room again all events arrive', async (t) => {
+  const broker = await testBroker(t, { room: '200KB' })
+  const bench = await fleetBench(t, t.testdir({}), broker.url)
+  emitMany(bench.hub, 3000)
+  await until(() => /has no room left/.test(bench.fleet.status().failure ?? ''))
+  t.ok(bench.fleet.status().sent < 3000)
+  await broker.kill()
+  broker.addRoom()
+  await broker.start()
+  await sentAll(bench)
+  t.same(countedIn(await broker.messages()), upTo(3000))
+})
+
+withBroker('a restored backup goes on in a new epoch, behind the events that the broker has of this very log', async (t) => {
+  const broker = await testBroker(t)
+  const folder = t.testdir({})
+  const before = await fleetBench(t, folder, broker.url)
+  emitMany(before.hub, 10)
+  const { epoch } = await sentAll(before)
+  await before.close()
+  // As a restore does that leaves the events alone: see care/restore.test.ts.
+  for (const name of ['fleet.json', 'fleet.json.bak']) rmSync(`${folder}/${name}`)
+  const after = await fleetBench(t, folder, broker.url)
+  emitMany(after.hub, 10, 'run-1', 10)
+  await sentAll(after)
+  t.same(countedIn(await broker.messages()), upTo(20))
+  const epochs = linesOf(await broker.messages()).map((line) => line.epoch)
+  t.same(epochs, [...Array(10).fill(epoch), ...Array(10).fill(after.fleet.status().epoch)])
+  t.not(after.fleet.status().epoch, epoch)
 })

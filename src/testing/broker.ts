@@ -19,6 +19,8 @@ export type TestBroker = {
   /** Stops it from answering, without closing any connection, and lets it go on. */
   pause(): void
   resume(): void
+  /** Takes the bound of its store away; the server must be down. */
+  addRoom(): void
   /** Reads its configuration again. */
   reload(config: string): void
   /** Copies the store, and puts the copy back; the server must be down. */
@@ -31,11 +33,14 @@ export type TestBroker = {
 type Lifetime = { teardown(call: () => unknown): void }
 
 /** Starts a broker that has the event stream. `config` is more of its configuration file. */
-export async function testBroker(t: Lifetime, { config = '', isSetUp = true } = {}): Promise<TestBroker> {
+export async function testBroker(t: Lifetime, { config = '', isSetUp = true, room = '' } = {}): Promise<TestBroker> {
   const folder = mkdtempSync(join(tmpdir(), 'broker-'))
   const port = await freePort()
   const written = (more: string) =>
-    writeFileSync(`${folder}/nats.conf`, `listen: "127.0.0.1:${port}"\njetstream { store_dir: "${folder}/store" }\n${more}\n`)
+    writeFileSync(
+      `${folder}/nats.conf`,
+      `listen: "127.0.0.1:${port}"\njetstream { store_dir: "${folder}/store"${room && `, max_file: ${room}`} }\n${more}\n`,
+    )
   written(config)
   let child: ChildProcess | undefined
   const url = `nats://127.0.0.1:${port}`
@@ -64,6 +69,10 @@ export async function testBroker(t: Lifetime, { config = '', isSetUp = true } = 
     start,
     pause: () => child?.kill('SIGSTOP'),
     resume: () => child?.kill('SIGCONT'),
+    addRoom() {
+      room = ''
+      written(config)
+    },
     reload(more) {
       written(more)
       child?.kill('SIGHUP')
