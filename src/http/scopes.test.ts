@@ -13,6 +13,7 @@ const exceptions: Record<string, string> = {
   fetchRequestedKey: 'public',
   stopDevice: 'any',
   stopAll: 'any',
+  drawEpoch: 'admin',
   listKeys: 'admin',
   createKey: 'admin',
   rotateKey: 'admin',
