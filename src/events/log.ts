@@ -280,8 +280,8 @@ export class EventLog {
 /** Reads the state that fits the log, and cuts off the log what the state does not know of. */
 async function savedIn(files: LogFiles, states: States | undefined, numbers: SequenceNumbers): Promise<SavedStates> {
   const stored = storedIn(files)
-  const mayCut = !numbers.isAfterOrderlyEnd
-  let saved = (await states?.load(stored)) ?? nothingSaved
+  const mayCut = !numbers.isAfterOrderlyEnd && !numbers.isLogOlder
+  let saved = (await states?.load(numbers.isLogOlder ? Number.POSITIVE_INFINITY : stored)) ?? nothingSaved
   if (saved.runs.size > 0 && mayCut && (await files.cutAtHole())) saved = await states!.load(storedIn(files))
   const sound = [...saved.runs].flatMap(([id, { damage }]) => (damage === undefined ? id : []))
   for (const id of await files.cutAfter(saved.through, { executions: new Set(sound), mayCut }))

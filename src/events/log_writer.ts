@@ -45,6 +45,7 @@ type WriterOptions = {
   states?: {
     readonly isUsed: boolean
     readonly isDirty: boolean
+    readonly isDistrusted: boolean
     write(turn: Turn): Promise<boolean>
   }
 }
@@ -207,10 +208,10 @@ export class LogWriter {
     if (this.#isTurnWritten()) this.#syncForAsked()
   }
 
-  /** Begins to write another turn when all of the one before is written: its state comes first. */
+  /** Begins to write another turn when all of the one before is written: its state comes first. Where that is lost, the turn begins anew. */
   async #beginTurn(): Promise<void> {
-    if (!this.#isTurnWritten()) return
     const { states } = this.#options
+    if (!this.#isTurnWritten() && (this.#prepared || !states?.isDistrusted)) return
     // Between two turns, when the state is whole and fits the events.
     if (states?.isUsed) await new Promise(setImmediate)
     const asked = this.#asking

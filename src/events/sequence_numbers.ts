@@ -43,6 +43,8 @@ export class SequenceNumbers {
   readonly #report: Report
   /** False after a crash or a power cut, and where the file does not tell. */
   readonly isAfterOrderlyEnd: boolean
+  /** Whether the log reached further at the last orderly end: somebody has put an older one in its place. */
+  readonly isLogOlder: boolean
   #last = 0
   /** The last number that may be given. */
   #reserved = 0
@@ -77,6 +79,7 @@ export class SequenceNumbers {
     const given = Math.max(stored, removed)
     const isFirstStart = reserved === 0 && given === 0
     this.isAfterOrderlyEnd = isSound && (isFirstStart || ended?.stored === stored)
+    this.isLogOlder = isSound && ended !== null && stored < ended.stored
     this.#last = ended?.given ?? 0
     if (!this.isAfterOrderlyEnd) this.#skip(stored, nextRange(Math.max(reserved, given + range)))
   }

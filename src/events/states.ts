@@ -64,8 +64,8 @@ export class States {
   /** Whether the file may hold more than what is whole in it. */
   #isTorn = false
   #isUnsynced = false
-  /** A sync failed: what the file holds is not on the card for certain, and no later sync of it counts. */
-  #isDistrusted = false
+  /** A sync failed, or the file holds what must not count at a later start: nothing counts as synced before another is begun. */
+  #distrusted: Error | undefined
   /** Files before this one, which go once the log is synced as far as the copy. */
   #old: { names: string[]; through: number } | undefined
   /** Called when there is something to write. */
@@ -86,6 +86,8 @@ export class States {
     this.#number = read.newest
     this.#sources.clear()
     for (const [id, run] of read.runs) this.#sources.set(id, asRead(run))
+    // Once the log is longer, it would seem to reach as far as that. A damaged file goes after it was kept aside.
+    this.#distrusted = read.isLeftOut && !read.damage ? new Error('the file holds what the log does not tell of') : undefined
     return read
   }
 
@@ -96,7 +98,12 @@ export class States {
 
   /** Whether something may have changed since the last transaction. */
   get isDirty(): boolean {
-    return this.#isDirty || this.#isDistrusted || this.#pending.size > 0
+    return this.#isDirty || this.isDistrusted || this.#pending.size > 0
+  }
+
+  /** Whether the next transaction begins another file, without which nothing counts as synced. */
+  get isDistrusted(): boolean {
+    return this.#distrusted !== undefined
   }
 
   /** Writes the state of this run from now on. */
@@ -129,17 +136,17 @@ export class States {
   /** Writes all that has changed, as one transaction. Called between two turns. Answers whether anything was written. Rejects with `storage`. */
   async write({ from, through, executions }: Turn): Promise<boolean> {
     this.#take(executions)
-    if (this.#pending.size === 0 && !this.#isDistrusted) return false
+    if (this.#pending.size === 0 && !this.isDistrusted) return false
     const written = new Map(this.#pending)
+    const sources = new Map(this.#sources)
     try {
       await this.before()
-      if (this.#sources.size === 0) await this.#removeAll()
-      else if (!this.#file || this.#isTooLong()) await this.#begin({ from, through })
+      if (sources.size === 0) await this.#removeAll()
+      else if (!this.#file || this.#isTooLong()) await this.#begin(sources, { from, through })
       else await this.#append(written, { from, through })
     } catch (error) {
       throw storageError('the state of the runs was not written', error)
     }
-    this.#isDistrusted = false
     // A run may have been dropped meanwhile.
     for (const [id, patch] of written) if (this.#pending.get(id) === patch) this.#pending.delete(id)
     return true
@@ -147,13 +154,14 @@ export class States {
 
   /** Resolves when all that was written is on the card. Afterwards the file is not trusted where that fails: the next write begins another. */
   async sync(): Promise<void> {
+    if (this.#distrusted) throw this.#distrusted
     if (!this.#isUnsynced) return
     this.#isUnsynced = false
     const file = this.#file
     try {
       await file?.datasync()
     } catch (error) {
-      this.#isDistrusted = true
+      this.#distrusted = error as Error
       if (this.#file === file) this.#file = undefined
       await file?.close().catch(() => undefined)
       throw error
@@ -217,12 +225,12 @@ export class States {
     return this.#bytes > this.#most
   }
 
-  /** Begins another file with a copy of all that stands, which is a transaction as any other. */
-  async #begin({ from, through }: { from: number; through: number }): Promise<void> {
+  /** Begins another file with a copy of all that stands of these, which is a transaction as any other. Meanwhile runs begin and end. */
+  async #begin(sources: ReadonlyMap<string, StateSource>, { from, through }: { from: number; through: number }): Promise<void> {
     await makeFolder(this.folder)
     const path = `${this.folder}/${nameOf(++this.#number)}`
-    const slices = slicesOf(this.#sources)
-    const damages = new Map([...this.#sources].map(([id, { damage }]) => [id, damage]))
+    const slices = slicesOf(sources)
+    const damages = new Map([...sources].map(([id, { damage }]) => [id, damage]))
     const file = await this.#open(path, 'wx', 0o600)
     let bytes = 0
     try {
@@ -246,7 +254,8 @@ export class States {
     this.#bytes = bytes
     this.#isTorn = false
     this.#counts.clear()
-    for (const id of this.#sources.keys()) this.#counts.set(id, 1)
+    for (const id of sources.keys()) this.#counts.set(id, 1)
+    this.#distrusted = undefined
     this.#old = { names: (await statesIn(this.folder)).filter((name) => name !== nameOf(this.#number)), through }
     await before?.close().catch(() => undefined)
   }
@@ -256,6 +265,7 @@ export class States {
     await this.close()
     this.#old = undefined
     this.#isUnsynced = false
+    this.#distrusted = undefined
     for (const name of await statesIn(this.folder)) await remove(`${this.folder}/${name}`)
     await syncFolder(this.folder).catch(() => undefined)
   }

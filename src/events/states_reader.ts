@@ -20,11 +20,13 @@ export type SavedStates = {
   through: number
   /** The name of the file, where it is not as it was written, and in what. */
   damage: string | undefined
+  /** Whether there is more in the files, to which the log does not reach. */
+  isLeftOut: boolean
   /** The number of the newest file, read or not. */
   newest: number
 }
 
-export const nothingSaved: SavedStates = { runs: new Map(), through: 0, damage: undefined, newest: 0 }
+export const nothingSaved: SavedStates = { runs: new Map(), through: 0, damage: undefined, isLeftOut: false, newest: 0 }
 
 type Transaction = {
   copy?: [number, number]
@@ -50,7 +52,8 @@ export async function readStates(folder: string, stored: number): Promise<SavedS
     const isBeyond = !isLogLost && first !== undefined && first.through! > stored
     const reading = new Reading(lines, isBeyond || isLogLost ? Number.POSITIVE_INFINITY : stored, damage)
     const said = reading.damage === undefined ? undefined : `${name} (${reading.damage})`
-    const read = { runs: reading.runs, through: isLogLost ? 0 : reading.through, damage: said, newest }
+    const isLeftOut = beyond !== undefined || reading.isLeftOut
+    const read = { runs: reading.runs, through: isLogLost ? 0 : reading.through, damage: said, isLeftOut, newest }
     if (!isBeyond) return read
     beyond = read
   }
@@ -109,12 +112,14 @@ class Reading {
   readonly #runs = new Map<string, ReadRun>()
   through = 0
   damage: string | undefined
+  isLeftOut = false
 
   constructor(lines: readonly Line[], stored: number, damage: string | undefined) {
     this.damage = damage
     const copied = lines.find(({ copy }) => copy)?.copy?.[1] ?? 0
     for (const line of lines) {
-      if (line.through !== undefined && line.through > stored) break
+      this.isLeftOut = line.through !== undefined && line.through > stored
+      if (this.isLeftOut) break
       if (line.isBroken) this.#passOver(line)
       else this.#apply(line as Transaction)
     }

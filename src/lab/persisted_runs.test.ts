@@ -57,7 +57,7 @@ async function takenUp(
   return { runtime, ...said }
 }
 
-const nothing = { through: 0, damage: undefined, newest: 0 }
+const nothing = { through: 0, damage: undefined, newest: 0, isLeftOut: false }
 const none = { ...nothing, runs: new Map() }
 
 test('a run whose state says that it has ended is not taken up; one that only its record calls ended is', async (t) => {
