@@ -30,7 +30,7 @@ export async function labDemo(port: number): Promise<number> {
       closing.push(() => bench.close())
       benches.push(bench)
     }
-    process.stdout.write(asTyped(welcome(benches, server)))
+    process.stdout.write(asTyped(welcome(benches, server, broker.pid)))
     return (await ended) === 'SIGINT' ? exitCodes.interrupted[0] : exitCodes.ok[0]
   } finally {
     for (const close of closing.reverse()) await close()
@@ -109,7 +109,7 @@ async function freePort(): Promise<number> {
   return port
 }
 
-function welcome(benches: readonly Served[], server: string): string {
+function welcome(benches: readonly Served[], server: string, pid: number | undefined): string {
   const [first] = benches
   const pages = benches.map(({ name, url, api_key }) => `  ${name.padEnd(8)}  ${url}/#k=${api_key}`)
   return `
@@ -131,7 +131,7 @@ Three things to try, in a second terminal:
 
 3. Kill the broker. Both benches go on, and lab status says how many events wait:
 
-  pkill -x nats-server
+  kill -9 ${pid}
 
 `
 }
