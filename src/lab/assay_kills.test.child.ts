@@ -170,7 +170,8 @@ function onEvent(event: RuntimeEvent): void {
   else {
     // Time goes no further.
     running()!.environment.steps.hold()
-    void hub.stored(event).then(stopInItsTracks)
+    // With the last move of a run its end is on the card: there is nothing to take up.
+    void hub.stored(event).then(() => (running()!.isOver ? undefined : stopInItsTracks()))
   }
 }
 
