@@ -280,9 +280,11 @@ export class EventLog {
 /** Reads the state that fits the log, and cuts off the log what the state does not know of. */
 async function savedIn(files: LogFiles, states: States | undefined, numbers: SequenceNumbers): Promise<SavedStates> {
   const stored = storedIn(files)
-  const mayCut = !numbers.isAfterOrderlyEnd && !numbers.isLogOlder
-  let saved = (await states?.load(numbers.isLogOlder ? Number.POSITIVE_INFINITY : stored)) ?? nothingSaved
-  if (saved.runs.size > 0 && mayCut && (await files.cutAtHole())) saved = await states!.load(storedIn(files))
+  const mayCut = !numbers.isAfterOrderlyEnd
+  // Of an older log nobody can say how far the state may be ahead of it.
+  const reach = () => (numbers.isLogOlder ? Number.POSITIVE_INFINITY : storedIn(files))
+  let saved = (await states?.load(reach())) ?? nothingSaved
+  if (saved.runs.size > 0 && mayCut && (await files.cutAtHole())) saved = await states!.load(reach())
   const sound = [...saved.runs].flatMap(([id, { damage }]) => (damage === undefined ? id : []))
   for (const id of await files.cutAfter(saved.through, { executions: new Set(sound), mayCut }))
     saved.runs.get(id)!.damage = 'the log has events of it of which its state does not know'

@@ -237,3 +237,25 @@ test('a run is not taken up as it was when the log was saved that somebody has p
   cpSync(saved, join(folder, 'events'), { recursive: true })
   t.same((await found(t, folder)).found, { a: 2 })
 })
+
+test('a backup of a running service is put back with its log: both tell of the same, though they were copied one after the other', async (t) => {
+  const folder = join(t.testdir({ bench: {} }), 'bench')
+  const hub = await openEvents({ folder, config, log: quiet })
+  const a = new Counting(hub, 'a')
+  a.step()
+  await hub.log.persist()
+  const saved = another(t)
+  cpSync(join(folder, 'executions'), join(saved, 'executions'), { recursive: true })
+  a.step()
+  await hub.log.persist()
+  cpSync(join(folder, 'events'), join(saved, 'events'), { recursive: true })
+  a.step()
+  await hub.log.persist()
+  await hub.close()
+  for (const name of ['executions', 'events']) {
+    rmSync(join(folder, name), { recursive: true })
+    cpSync(join(saved, name), join(folder, name), { recursive: true })
+  }
+  const after = await found(t, folder)
+  t.same([after.found, await toldOf(after.hub, 'a')], [{ a: 1 }, 1])
+})
