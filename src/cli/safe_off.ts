@@ -3,6 +3,7 @@
 import type { Attached, RealTransport } from '../../drivers/attach.ts'
 import type { BridgeConfig } from '../../drivers/bridge/attach.ts'
 import type { Config, DeviceConfig } from '../config.ts'
+import { standing_ms } from '../devices/halting.ts'
 import { LabError, messageOf } from '../errors.ts'
 import { sleep, systemClock } from '../kit/clock.ts'
 import { exists } from '../kit/folder.ts'
@@ -12,8 +13,6 @@ import { offline } from './offline.ts'
 import { bridgeSockets, configPath, dataDir, systemData } from './places.ts'
 import { print } from './table.ts'
 
-/** Together with the start of this program, what is left on is off within five seconds; what does not hear at first, later by that. */
-const patience_ms = 3000
 /** A program that stands behind a device is started first, which takes as long as its libraries take to load. */
 const starting_ms = 15_000
 
@@ -73,7 +72,7 @@ async function switchOff(device_id: string, { devices }: Config, attach: Attach)
     return { device_id, success: false, message: `${device_id} was left on, but is not in the configuration: use its red button` }
   }
   const done = new AbortController()
-  const late = sleep(systemClock, patience_ms + deafMs(device), done.signal).then(() => Promise.reject(new Error('no acknowledgement')))
+  const late = sleep(systemClock, standing_ms + deafMs(device), done.signal).then(() => Promise.reject(new Error('no acknowledgement')))
   try {
     await Promise.race([halt(device, attach), late])
     return { device_id, success: true, message: `${device_id} was left on; it is off` }
