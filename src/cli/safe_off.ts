@@ -3,7 +3,6 @@
 import type { Attached, RealTransport } from '../../drivers/attach.ts'
 import type { BridgeConfig } from '../../drivers/bridge/attach.ts'
 import type { Config, DeviceConfig } from '../config.ts'
-import { standing_ms } from '../devices/halting.ts'
 import { LabError, messageOf } from '../errors.ts'
 import { sleep, systemClock } from '../kit/clock.ts'
 import { exists } from '../kit/folder.ts'
@@ -13,6 +12,8 @@ import { offline } from './offline.ts'
 import { bridgeSockets, configPath, dataDir, systemData } from './places.ts'
 import { print } from './table.ts'
 
+/** As long as the service waits: some instruments go home first. One that does not answer at all is reported sooner, by its driver. */
+const standing_ms = 10_000
 /** A program that stands behind a device is started first, which takes as long as its libraries take to load. */
 const starting_ms = 15_000
 
