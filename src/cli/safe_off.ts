@@ -12,7 +12,7 @@ import { offline } from './offline.ts'
 import { bridgeSockets, configPath, dataDir, systemData } from './places.ts'
 import { print } from './table.ts'
 
-/** As long as the service waits: some instruments go home first. One that does not answer at all is reported sooner, by its driver. */
+/** Instruments that go home first stand within this time. The driver of one that does not answer at all gives up sooner. */
 const standing_ms = 10_000
 /** A program that stands behind a device is started first, which takes as long as its libraries take to load. */
 const starting_ms = 15_000
