@@ -30,7 +30,7 @@ async function waiting() {
   return { execution, keys, log, whole: before.told, last: kept.all.at(-1)! }
 }
 
-type Said = { failed: string[]; damaged: string[]; dropped: string[] }
+type Said = { failed: string[]; damaged: string[]; dropped: string[]; stranded: string[] }
 
 /** Takes up what was saved, as the service does when it starts. */
 async function takenUp(
@@ -42,9 +42,16 @@ async function takenUp(
   }: { log: Awaited<ReturnType<typeof waiting>>['log']; saved: Parameters<typeof takeUp>[1]['saved']; records: Records },
 ) {
   const { runtime } = testRuntime([topology, workflow], { records, ids: 1_000_000, log })
-  const said: Said = { failed: [], damaged: [], dropped: [] }
+  const said: Said = { failed: [], damaged: [], dropped: [], stranded: [] }
   await takeUp(
-    { runtime, strandLabware: async () => [], loadFor: () => {} },
+    {
+      runtime,
+      async strandLabware(threads) {
+        said.stranded.push(...threads.map(({ labware, seat }) => `${labware.name} at ${seat}`))
+        return []
+      },
+      loadFor: () => {},
+    },
     {
       ...{ folder, saved },
       states: { drop: (execution_id) => said.dropped.push(execution_id) },
@@ -116,9 +123,13 @@ test('a run whose state is damaged is not taken up, and its file is kept aside',
 test('a run that an older version left open is not taken up: that is said, and its labware is kept', async (t) => {
   const { execution, keys, log } = await waiting()
   const folder = t.testdir()
-  const lines = [...keys].map(([key, value]) => JSON.stringify({ key, value }))
+  // An older version knew less of a thread.
+  const lines = [...keys].map(([key, value]) =>
+    JSON.stringify({ key, value: { ...(value as object), since: undefined, run_mode: 'LIVE' } }),
+  )
   await writeFile(join(folder, `${execution.execution_id}.jsonl`), ['', ...lines, '{"together":9}', ''].join('\n'))
-  const { runtime, failed } = await takenUp(folder, { log, saved: none, records: new Records() })
+  const { runtime, failed, stranded } = await takenUp(folder, { log, saved: none, records: new Records() })
+  t.match(stranded, [/ at (?!null)/])
   t.same([runtime.executions().length, failed], [0, ['an older version of benchd left it open, and its state has another form']])
   t.match(await readdir(folder), [/\.jsonl\.corrupt-/])
 })

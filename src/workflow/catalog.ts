@@ -4,7 +4,7 @@ import * as v from 'valibot'
 import { LabError, messageOf } from '../errors.ts'
 import { JsonFile, type Report } from '../kit/json_file.ts'
 import { Id } from '../kit/name.ts'
-import type { ThreadState } from './journal/checkpoint.ts'
+import type { ThreadOnBench } from './journal/checkpoint.ts'
 import { cannotBe, isOver, type Lost, leftInGrippers, strandLabware } from './journal/stranded_labware.ts'
 import type { Bench } from './plans/bench.ts'
 import { compileWorkflow } from './plans/compile.ts'
@@ -223,7 +223,7 @@ export class Catalog {
   }
 
   /** What a run that does not go on leaves standing; on the card when this resolves. Answers what somebody has to look for. */
-  async strandLabware(threads: readonly ThreadState[]): Promise<Lost[]> {
+  async strandLabware(threads: readonly ThreadOnBench[]): Promise<Lost[]> {
     const { live } = this.runtime.environments
     const lost = live ? strandLabware(live, threads) : leftInGrippers(threads)
     await this.keepPlaced((standing) => (live ? standing : withStranded(standing, threads)))
@@ -315,7 +315,7 @@ export class Catalog {
 }
 
 /** Without a topology nobody can say what cannot be there: that is said when one is loaded. */
-function withStranded(standing: Placed['labware'], threads: readonly ThreadState[]): Placed['labware'] {
+function withStranded(standing: Placed['labware'], threads: readonly ThreadOnBench[]): Placed['labware'] {
   const known = new Map(standing.map((one) => [one.labware_id, one]))
   for (const thread of threads) {
     const { state: _, held_by, ...its } = thread.labware

@@ -194,12 +194,16 @@ export function checkpointOf(keys: ReadonlyMap<string, unknown>): Checkpoint | u
   }
 }
 
+/** The members of a thread that say where its labware is: other versions have other ones beside them. */
+const ThreadOnBench = v.pick(ThreadState, ['thread_id', 'status', 'labware', 'seat', 'placing'])
+export type ThreadOnBench = v.InferOutput<typeof ThreadOnBench>
+
 /** Where the labware of a run on the bench is, as far as that can be read of a journal that is no whole execution any more. */
-export function threadsOnBench(keys: ReadonlyMap<string, unknown>): ThreadState[] {
+export function threadsOnBench(keys: ReadonlyMap<string, unknown>): ThreadOnBench[] {
   const { output, success } = v.safeParse(v.object({ run_mode: v.picklist(runModes) }), keys.get('execution'))
   if (success && output.run_mode !== 'LIVE') return []
   return [...keys].flatMap(([key, value]) => {
-    const thread = v.safeParse(ThreadState, value)
+    const thread = v.safeParse(ThreadOnBench, value)
     return key.startsWith('thread ') && thread.success ? thread.output : []
   })
 }

@@ -3,12 +3,12 @@
 import { messageOf } from '../../errors.ts'
 import { isTerminal, type ThreadStatus, threadTransitions } from '../statuses.ts'
 import type { RunEnvironment } from '../threads/run_environment.ts'
-import type { ThreadState } from './checkpoint.ts'
+import type { ThreadOnBench } from './checkpoint.ts'
 
 /** Labware that somebody has to look for: nobody knows where it is, or where it was said to be it cannot be. */
 export type Lost = { category: 'LEDGER_CONTRADICTED' | 'DECK_RECONCILE_CONFLICT'; what: string }
 
-export function strandLabware({ scheduler, labware: known }: RunEnvironment, threads: readonly ThreadState[]): Lost[] {
+export function strandLabware({ scheduler, labware: known }: RunEnvironment, threads: readonly ThreadOnBench[]): Lost[] {
   return threads.flatMap((thread): Lost[] => {
     const { labware, seat: position, thread_id } = thread
     // It may have been half taken up: an arm, a place.
@@ -36,11 +36,11 @@ export function strandLabware({ scheduler, labware: known }: RunEnvironment, thr
 }
 
 /** All that can be said without a topology. */
-export function leftInGrippers(threads: readonly ThreadState[]): Lost[] {
+export function leftInGrippers(threads: readonly ThreadOnBench[]): Lost[] {
   return threads.flatMap(({ labware: { name, held_by }, seat }) => (seat !== null && held_by !== null ? [inGripper(name, held_by)] : []))
 }
 
-export function isOver({ status }: ThreadState): boolean {
+export function isOver({ status }: ThreadOnBench): boolean {
   return isTerminal(threadTransitions, status as ThreadStatus)
 }
 
