@@ -111,9 +111,12 @@ test('top follows the live stream alone, counts on between its changes, and says
   t.teardown(() => child.kill('SIGKILL'))
   const closed = once(child, 'close')
   let shown = ''
+  let isEnded = false
   for await (const part of child.stdout) {
     shown += part
-    if (shown.includes('not of now: the service ends')) child.stdin.write('q')
+    if (isEnded || !shown.includes('not of now: the service ends')) continue
+    child.stdin.write('q')
+    isEnded = true
   }
   t.same(await closed, [0, null])
   const left = [...shown.matchAll(/seal, (\d+):(\d\d) left/g)].map(([, minutes, seconds]) => Number(minutes) * 60 + Number(seconds))
