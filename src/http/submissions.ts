@@ -57,12 +57,10 @@ export const submissionRoutes: Route<Rooms>[] = [
     },
     errors: [400, 404, 409, 503],
     async handle({ lab, body }) {
-      const { submission_id, execution_id } = await lab.runs.runtime.submit(body())
+      const { submission_id, execution_id, status } = await lab.runs.runtime.submit(body())
       // The submission runs also when its record cannot be written, which is an incident.
       await lab.runs.written().catch(() => undefined)
-      const { runtime } = lab.runs
-      const execution = runtime.execution(execution_id)
-      const { status = 'IN_PROGRESS' } = runtime.records.submission(submission_id) ?? {}
+      const execution = lab.runs.runtime.execution(execution_id)
       const answer = { submission_id, execution_id, status, in_the_way: execution ? inTheWayOf(execution) : [] }
       return json(answer, 202, { Location: `/api/executions/${execution_id}` })
     },

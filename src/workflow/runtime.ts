@@ -178,7 +178,7 @@ export class Runtime {
    * a workflow that is not there, `invalid` for what can never be, `conflict` for what cannot be now, `overloaded` for one too many. What
    * was submitted before under the id that the caller chose is answered again; `conflict` where that was something else.
    */
-  async submit(request: SubmissionRequest): Promise<Pick<Submission, 'submission_id' | 'execution_id'>> {
+  async submit(request: SubmissionRequest): Promise<Pick<SubmissionRecord, 'submission_id' | 'execution_id' | 'status'>> {
     if (this.#submitted(request)) return this.#again(request)
     const workflow = this.workflow(request.workflow)
     const joined = this.#joined(workflow, request)
@@ -198,7 +198,7 @@ export class Runtime {
     })
     execution.start(submission)
     await this.#persisted(execution)
-    return submission
+    return { submission_id: submission.submission_id, execution_id: execution.execution_id, status: 'IN_PROGRESS' }
   }
 
   /** The submission of before with the same id that the caller chose. Throws `conflict` where that asked for something else. */

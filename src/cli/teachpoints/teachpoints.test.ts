@@ -34,7 +34,7 @@ test('a point is made, changed, shown and deleted', async (t) => {
     stdout: 'pad_1 is changed: x 120  y 320  z -40.5  yaw 0  pitch 0  roll 0\n',
   })
   t.match(await run('teachpoints', 'get', 'arm-1', 'pad_1'), { code: 0, stdout: /z -40\.5 .*gateway home\n$/ })
-  t.match(await set('j1', '--base', '1', '--shoulder', '2', '--elbow', '3'), { code: 2, stderr: /coords\.wrist is missing/ })
+  t.match(await set('j1', '--base', '1', '--shoulder', '2', '--elbow', '3'), { code: 2, stderr: /^benchd: --wrist is missing\n$/ })
   t.match(await set('j1', '--base', '1', '--shoulder', '2', '--elbow', '3', '--wrist', '-4'), {
     code: 0,
     stdout: /^j1 is new: base 1 .*rail 0/,
