@@ -14,7 +14,7 @@ import { protectConnection } from './connections.ts'
 import type { Env, Route } from './contract.ts'
 import { entrance } from './entrance.ts'
 import { answerError, answerFailure } from './errors.ts'
-import { idempotent } from './idempotency.ts'
+import { idempotent, takesIdempotencyKey } from './idempotency.ts'
 import { mustBeAsShown } from './if_state.ts'
 import { publicPages, servePages } from './pages.ts'
 import { mustNotBeSafeMode } from './safe_mode.ts'
@@ -49,8 +49,15 @@ export function app(lab: Lab): Hono<Env> {
   // A reload changes them.
   const origins = () => lab.config.cors.origins
   const crossOrigin = cors({ ...forBrowsers, origin: (origin) => (origins().includes(origin) ? origin : null) })
-  hono.use((c, next) => (origins().length === 0 || isPlainOptions(c) ? next() : crossOrigin(c, next)))
-  hono.use(entrance(lab, isPublic))
+  const enter = entrance(lab, isPublic)
+  // One step for both: each costs a round of promises.
+  hono.use((c, next) => {
+    if (origins().length === 0 || isPlainOptions(c)) return enter(c, next)
+    return crossOrigin(c, async () => {
+      const refusal = await enter(c, next)
+      if (refusal) c.res = refusal
+    })
+  })
   servePages(hono, lab)
   const bodies = new BodyReader(lab)
   const shared = { lab, bodies, ask: asking(hono) }
@@ -142,7 +149,7 @@ async function call({ lab, bodies, ask }: Shared, route: Route<Lab>, c: Context<
   if (route.scope !== 'public')
     protectConnection(c.env?.incoming, c.env?.outgoing, route.scope === 'any' ? undefined : c.get('principal').key_id)
   try {
-    return await idempotent(lab, route, c, bytes, async () => {
+    const handle = async () => {
       const param = (name: string) => c.req.param(name) ?? ''
       const shown = route.state_of && c.req.header('if-state')
       if (shown) await mustBeAsShown(lab, { shown, present: route.state_of!(lab, param), path: c.req.path })
@@ -154,7 +161,8 @@ async function call({ lab, bodies, ask }: Shared, route: Route<Lab>, c: Context<
         query: () => (route.query ? checked(route.query, c.req.query(), 'the query') : {}),
         body: () => bodyOf(route, textOf(bytes)),
       })
-    })
+    }
+    return await (takesIdempotencyKey(route) ? idempotent(lab, route, c, bytes, handle) : handle())
   } finally {
     release()
   }

@@ -16,7 +16,7 @@ export function takesIdempotencyKey({ method, scope }: Route): boolean {
   return method === 'POST' && scope !== 'any' && scope !== 'public'
 }
 
-/** Answers what `handle` answers, or what it answered before. Throws as `Once.begin`, and `invalid` for a key that is none. */
+/** Answers what `handle` answers, or what it answered before, on a route that takes such a key. Throws as `Once.begin`, and `invalid` for a key that is none. */
 export async function idempotent(
   lab: Rooms,
   route: Route,
@@ -24,7 +24,7 @@ export async function idempotent(
   body: ArrayBuffer | Uint8Array,
   handle: () => Promise<Response>,
 ): Promise<Response> {
-  const idempotency_key = takesIdempotencyKey(route) ? c.req.header('idempotency-key') : undefined
+  const idempotency_key = c.req.header('idempotency-key')
   if (idempotency_key === undefined) return handle()
   if (!/^[\x20-\x7e]{1,64}$/.test(idempotency_key))
     throw new LabError('invalid', 'an Idempotency-Key has 1 to 64 printable ASCII characters')
