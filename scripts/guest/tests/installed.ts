@@ -302,7 +302,7 @@ test('it ends in order within ten seconds while streams are open and a device ru
   const took = Number(property('ExecMainExitTimestampMonotonic')) / 1e6 - from
   t.diagnostic(`ended after ${took.toFixed(1)} s`)
   await Promise.all(ends)
-  assert.equal(property('Result'), 'success')
+  assert.equal(property('Result'), 'success', journal())
   assert.equal(property('ExecMainStatus'), '0')
   assert.ok(took < 10)
   assert.equal(chip.level(enable), 1)
