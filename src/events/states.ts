@@ -210,8 +210,9 @@ export class States {
     const bytes = Buffer.from(`${withChecksum(`{"from":${from},"through":${through},"runs":{${runs.join(',')}}}`)}\n`)
     if (this.#isTorn) await file.truncate(this.#bytes)
     this.#isTorn = true
-    this.#isUnsynced = true
     await writeAll(file, bytes, this.#bytes)
+    // A sync that ran meanwhile knew nothing of these bytes.
+    this.#isUnsynced = true
     this.#isTorn = false
     this.#bytes += bytes.length
     for (const id of patches.keys()) this.#counts.set(id, next(id))
