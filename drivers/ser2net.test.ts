@@ -3,7 +3,6 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
-import { type AddressInfo, createServer } from 'node:net'
 import { t as file, test } from 'tap'
 import { Ledger } from '../src/devices/ledger.ts'
 import { noStores } from '../src/devices/no_stores.ts'
@@ -11,6 +10,7 @@ import { Registry } from '../src/devices/registry.ts'
 import { WireLog } from '../src/devices/wire_log.ts'
 import { scaled, sleep, systemClock } from '../src/kit/clock.ts'
 import { silent } from '../src/kit/log.ts'
+import { freePort } from '../src/kit/ports.ts'
 import { driver } from './bioshake/driver.ts'
 import { serveOnPty } from './serve.ts'
 import { tcpLine } from './transports/tcp_line.ts'
@@ -20,15 +20,6 @@ file.setTimeout(0)
 
 const scale = 10
 const noSer2net = spawnSync('ser2net', ['-v']).error !== undefined && 'ser2net is not installed here'
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
-}
 
 /** ser2net on that port, with the line of the instrument behind it, as the README of the transports says. */
 function ser2net(folder: string, port: number, path: string): ChildProcess {

@@ -11,7 +11,7 @@ import { type Test, test } from 'tap'
 import { withPython } from '../../src/testing/python.ts'
 
 const cli = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url))
-/** What systemd does: opens the configuration, listens, and begins the program when somebody connects. */
+/** A stand-in for systemd: it opens the configuration, listens, and begins the program when somebody connects. */
 const systemd = `
 import os, select, socket, sys
 path, config, *command = sys.argv[1:]

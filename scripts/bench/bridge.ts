@@ -1,5 +1,5 @@
-// What a bridge costs: a question to its program, against a program that only echoes the line; stops of another device beside programs that misbehave; and
-// the assay, all of whose devices are simulated over the protocol of bridges.
+// The cost of a bridge: a question to its program, against a program that only echoes the line; stops of another device beside programs that
+// misbehave; and the assay, all of whose devices are simulated over the protocol of bridges.
 
 import { execFileSync, spawn } from 'node:child_process'
 import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -68,7 +68,7 @@ async function readRows(rounds: number, reads: number): Promise<Row[]> {
   const folder = folderWith(reader)
   const [ours, theirs] = [await bridgeTo(join(folder, 'program.py')), echoing()]
   try {
-    // What is called often is compiled by then.
+    // V8 compiles functions that are called often, so these calls come before those that are measured.
     for (const { ask } of [ours, theirs]) await timesOf(ask, 500)
     const found = { ours: [] as number[], theirs: [] as number[] }
     for (let i = 0; i < rounds; i++) {

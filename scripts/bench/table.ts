@@ -21,7 +21,7 @@ const columns: readonly Column<Row>[] = [
   { title: '', of: (row) => verdict(meets(row)) },
 ]
 
-/** `limit` names what stands in the column of the limit. */
+/** The title of the column of limits is `limit`. */
 export function table(rows: readonly Row[], limit = ''): string {
   return laidOut(
     columns.map((column, at) => (at === 3 ? { ...column, title: limit } : column)),

@@ -1,10 +1,10 @@
 // `benchd …` as a person types it: what it prints, and the code it ends with.
 
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { t as file, type Test, test } from 'tap'
+import { freePort } from '../kit/ports.ts'
 import { benchd, running } from '../testing/cli.ts'
 import { table } from './commands.ts'
 import { overviewOf } from './help.ts'
@@ -217,13 +217,4 @@ async function serving(t: Test, more: object = {}) {
   const service = running(t, home, ['serve', '--config', `${home}/config.json`, '--data-dir', `${home}/data`])
   const url = await service.line(/(http:\/\/[\d.]+:\d+)/)
   return { home, service, url }
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number }
-      server.close(() => resolve(port))
-    })
-  })
 }

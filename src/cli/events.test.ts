@@ -3,12 +3,12 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { type AddressInfo, createServer } from 'node:net'
 import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { t as file, type Test, test } from 'tap'
 import type { RuntimeEvent } from '../events/event.ts'
+import { freePort } from '../kit/ports.ts'
 import { benchd, type Running, running } from '../testing/cli.ts'
 import { parseCsv } from './csv.ts'
 
@@ -229,13 +229,4 @@ async function newHome(t: Test): Promise<Known> {
   const home = t.testdir({ 'config.json': JSON.stringify({ format: 1, listen: { host: '127.0.0.1' }, devices }) })
   const made = await benchd(home, ['key', 'create', '--name', 'a', '--scope', 'operate', '--data-dir', `${home}/data`])
   return { home, port: await freePort(), key: made.stdout.trim() }
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo
-      server.close(() => resolve(port))
-    })
-  })
 }

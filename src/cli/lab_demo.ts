@@ -2,11 +2,11 @@
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { type AddressInfo, connect, createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { asTyped } from '../kit/as_typed.ts'
 import { makeThrowAwayFolder, removeFolder } from '../kit/folder.ts'
 import { log } from '../kit/log.ts'
+import { answering, freePort } from '../kit/ports.ts'
 import { CliError, exitCodes } from './exit.ts'
 import { goOnUnread, signalled } from './serve.ts'
 import { note } from './terminal.ts'
@@ -88,25 +88,6 @@ async function stopped(broker: ChildProcess): Promise<void> {
   const ended = once(broker, 'exit')
   broker.kill('SIGTERM')
   await ended
-}
-
-async function answering(port: number, ended: AbortSignal): Promise<void> {
-  while (!ended.aborted) {
-    const socket = connect(port, '127.0.0.1')
-    const isThere = await new Promise<boolean>((resolve) => socket.once('connect', () => resolve(true)).once('error', () => resolve(false)))
-    socket.destroy()
-    if (isThere) return
-    await sleep(20)
-  }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }
 
 function welcome(benches: readonly Served[], server: string, pid: number | undefined): string {

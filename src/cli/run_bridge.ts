@@ -20,7 +20,7 @@ export const commands = [
       }
       if (process.env.LISTEN_FDS !== '1') throw new CliError('usage', `benchd ${word} is called by systemd, in benchd-bridge@${device_id}`)
       await supervise(() => commandFromInput([process.execPath, process.argv[1] ?? '', word, device_id, '--tell-command']))
-      // What the program has started is killed with the control group, and not waited for.
+      // systemd kills the processes that the program has started, with the control group; nobody waits for them here.
       process.exit(0)
     },
   }),

@@ -244,7 +244,7 @@ test('a newer format is refused with what to do, and left as it is', async (t) =
   t.equal(readFileSync(stateIn(folder), 'utf8'), text)
 })
 
-test('a file that grows gives way to another with what stands; while that is begun, the one before holds all', async (t) => {
+test('a file that has grown is replaced by a copy of the present values; until the copy is whole, the old file holds all', async (t) => {
   const folder = join(t.testdir({ bench: {} }), 'bench')
   const hub = await opened(t, folder)
   const big = new Counting(hub, 'big', new Map([['other', 'y'.repeat(300_000)]]))

@@ -38,7 +38,7 @@ type StatesOptions = {
 }
 
 const firstLine = `{"format":${format}}\n`
-/** A file may have so many bytes, or so many times those of what stands. */
+/** A file is replaced when it has more bytes than this, and more than so many times those of the present values. */
 const longest = 8 * 1024 * 1024
 const mostTimes = 3
 /** Characters of a line of a copy. */

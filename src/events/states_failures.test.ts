@@ -1,4 +1,4 @@
-// What was persisted is on the card, and the next start finds it: whatever fails, and whatever happens while a file is begun.
+// Persisted state is on the card, and the next start finds it, whatever fails, and whatever happens while a file is begun.
 
 import { cpSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { type FileHandle, open as openOnDisk } from 'node:fs/promises'
@@ -45,7 +45,7 @@ class Card {
   }
 }
 
-/** Who comes to it waits until it is opened, or fails. */
+/** Callers of `pass` wait until the gate is opened; `fail` rejects them. */
 class Gate {
   #come = () => {}
   #open = () => {}
@@ -103,6 +103,17 @@ async function opened(t: Test, folder: string, card = new Card()): Promise<Hub> 
   return hub
 }
 
+/** A bench with one run, whose first step is persisted. */
+async function begun(t: Test) {
+  const folder = join(t.testdir({ bench: {} }), 'bench')
+  const card = new Card()
+  const hub = await opened(t, folder, card)
+  const a = new Counting(hub, 'a')
+  a.step()
+  await hub.log.persist()
+  return { folder, card, hub, a }
+}
+
 let copies = 0
 const another = (t: Test) => join(t.testdirName, `copy-${++copies}`)
 
@@ -150,12 +161,7 @@ test('a run that begins while a file is begun is found after a kill, and one tha
 })
 
 test('where a sync fails while the next line is written, nothing counts as persisted that is not on the card', async (t) => {
-  const folder = join(t.testdir({ bench: {} }), 'bench')
-  const card = new Card()
-  const hub = await opened(t, folder, card)
-  const a = new Counting(hub, 'a')
-  a.step()
-  await hub.log.persist()
+  const { folder, card, hub, a } = await begun(t)
   const [sync, write] = [new Gate(), new Gate()]
   card.until = (call) => (call === 'datasync' ? sync.pass() : undefined)
   a.step()
@@ -183,13 +189,27 @@ test('where a sync fails while the next line is written, nothing counts as persi
   t.same((await found(t, last)).found, { a: 3 })
 })
 
-test('where the sync of a turn fails whose events are shown only when they are synced, its state is written anew', async (t) => {
-  const folder = join(t.testdir({ bench: {} }), 'bench')
-  const card = new Card()
-  const hub = await opened(t, folder, card)
-  const a = new Counting(hub, 'a')
+test('a sync that runs while a line is being written does not count for that line', async (t) => {
+  const { card, hub, a } = await begun(t)
+  let syncs = 0
+  const write = new Gate()
+  card.until = (call) => {
+    if (call === 'write') return write.pass()
+    syncs++
+    return undefined
+  }
   a.step()
-  await hub.log.persist()
+  const persisted = hub.log.persist()
+  await write.reached
+  await hub.states.sync()
+  const before = syncs
+  write.open()
+  await persisted
+  t.ok(syncs > before, 'the line has a sync of its own')
+})
+
+test('where the sync of a turn fails whose events are shown only when they are synced, its state is written anew', async (t) => {
+  const { folder, card, hub, a } = await begun(t)
   card.until = (call) => {
     if (call !== 'datasync') return undefined
     card.until = () => undefined
@@ -203,11 +223,7 @@ test('where the sync of a turn fails whose events are shown only when they are s
 })
 
 test('what was left out at one start, for the log did not reach so far, does not count at the next', async (t) => {
-  const folder = join(t.testdir({ bench: {} }), 'bench')
-  const hub = await opened(t, folder)
-  const a = new Counting(hub, 'a')
-  a.step()
-  await hub.log.persist()
+  const { folder, hub, a } = await begun(t)
   const log = join(folder, 'events', 'events-000001.jsonl')
   const { length } = readFileSync(log)
   a.step()
@@ -223,11 +239,7 @@ test('what was left out at one start, for the log did not reach so far, does not
 })
 
 test('a run is not taken up as it was when the log was saved that somebody has put back', async (t) => {
-  const folder = join(t.testdir({ bench: {} }), 'bench')
-  const hub = await openEvents({ folder, config, log: quiet })
-  const a = new Counting(hub, 'a')
-  a.step()
-  await hub.log.persist()
+  const { folder, hub, a } = await begun(t)
   const saved = another(t)
   cpSync(join(folder, 'events'), saved, { recursive: true })
   a.step()
@@ -239,11 +251,7 @@ test('a run is not taken up as it was when the log was saved that somebody has p
 })
 
 test('a backup of a running service is put back with its log: both tell of the same, though they were copied one after the other', async (t) => {
-  const folder = join(t.testdir({ bench: {} }), 'bench')
-  const hub = await openEvents({ folder, config, log: quiet })
-  const a = new Counting(hub, 'a')
-  a.step()
-  await hub.log.persist()
+  const { folder, hub, a } = await begun(t)
   const saved = another(t)
   cpSync(join(folder, 'executions'), join(saved, 'executions'), { recursive: true })
   a.step()

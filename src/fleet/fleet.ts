@@ -133,7 +133,7 @@ export class Fleet {
     const { config } = this.#options
     const ended = new AbortController()
     try {
-      const link = await connectTo({ ...config, name: config.name })
+      const link = await connectTo(config)
       this.#link = link
       const closed = link.closed.then((sentence) => {
         ended.abort()

@@ -2,7 +2,8 @@
 
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { test } from 'tap'
-import { brokerOn, freePort } from '../testing/broker.ts'
+import { freePort } from '../kit/ports.ts'
+import { brokerOn } from '../testing/broker.ts'
 import { emitMany, upTo } from '../testing/events.ts'
 import { fleetBench, sentAll, until } from '../testing/fleet.ts'
 import { withBroker } from '../testing/with_broker.ts'

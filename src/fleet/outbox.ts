@@ -81,11 +81,6 @@ export class Outbox {
     return this.#lost
   }
 
-  /** The other box that has this bench's name at the broker; nothing is sent meanwhile. */
-  get foreign(): Foreign | undefined {
-    return this.#foreign
-  }
-
   close(): void {
     this.#stop()
   }

@@ -1,6 +1,14 @@
 // The only file that knows NATS: a connection to the broker of the lab, and what is sent and read over it.
 
-import { DeliverPolicy, DiscardPolicy, JetStreamApiError, jetstream, jetstreamManager, StorageType } from '@nats-io/jetstream'
+import {
+  DeliverPolicy,
+  type DirectMsgRequest,
+  DiscardPolicy,
+  JetStreamApiError,
+  jetstream,
+  jetstreamManager,
+  StorageType,
+} from '@nats-io/jetstream'
 import {
   connect,
   credsAuthenticator,
@@ -101,19 +109,16 @@ export async function connectTo(place: Place): Promise<Link> {
       throw new LabError('disconnected', sentenceOf(error, place), { cause: error })
     }
   }
+  const found = (stream: string, query: DirectMsgRequest) =>
+    asked(async () => {
+      const message = await streams.direct.getMessage(stream, query)
+      return message ? { seq: message.seq, payload: message.data, header: (name: string) => message.header.get(name) } : undefined
+    })
   return {
     server: connection.getServer(),
     max_payload: connection.info?.max_payload ?? 1_048_576,
-    last: (stream, subject) =>
-      asked(async () => {
-        const message = await streams.direct.getMessage(stream, { last_by_subj: subject })
-        return message ? { seq: message.seq, payload: message.data, header: (name) => message.header.get(name) } : undefined
-      }),
-    at: (stream, seq) =>
-      asked(async () => {
-        const message = await streams.direct.getMessage(stream, { seq })
-        return message ? { seq: message.seq, payload: message.data, header: (name) => message.header.get(name) } : undefined
-      }),
+    last: (stream, subject) => found(stream, { last_by_subj: subject }),
+    at: (stream, seq) => found(stream, { seq }),
     async *messages(stream, from) {
       const begin = { deliver_policy: DeliverPolicy.StartSequence, opt_start_seq: from }
       const consumer = await asked(() => client.consumers.get(stream, begin))

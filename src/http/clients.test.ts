@@ -4,9 +4,10 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { type ClientRequest, get, type IncomingMessage, request } from 'node:http'
 import { connect, createServer as createProxy, type ServerHttp2Stream } from 'node:http2'
-import { type AddressInfo, createServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import { EventSource } from 'eventsource'
 import { t as file, type Test, test } from 'tap'
+import { freePort } from '../kit/ports.ts'
 import { benchd, running } from '../testing/cli.ts'
 import { atTheEnd } from '../testing/http.ts'
 
@@ -216,13 +217,4 @@ function notifier(): { tell(): void; until(condition: () => boolean): Promise<vo
       }
     },
   }
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo
-      server.close(() => resolve(port))
-    })
-  })
 }

@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { eventStream } from '../fleet/outbox.ts'
 import { setUp } from '../fleet/setup.ts'
 import { connectTo, type Stored } from '../fleet/wire.ts'
+import { answering, freePort } from '../kit/ports.ts'
 
 export type TestBroker = {
   url: string
@@ -54,7 +55,7 @@ export async function testBroker(t: Lifetime, { config = '', isSetUp = true, roo
   const start = async () => {
     if (isRunning()) return
     child = spawn('nats-server', ['-c', `${folder}/nats.conf`], { stdio: 'ignore' })
-    await listening(port)
+    await answering(port)
   }
   t.teardown(async () => {
     await kill()
@@ -123,26 +124,7 @@ export async function brokerOn(t: Lifetime, config: string, port: number): Promi
     child.kill('SIGKILL')
     await ended
   })
-  await listening(port)
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
-}
-
-async function listening(port: number): Promise<void> {
-  for (;;) {
-    const socket = connect(port, '127.0.0.1')
-    const isThere = await new Promise<boolean>((resolve) => socket.once('connect', () => resolve(true)).once('error', () => resolve(false)))
-    socket.destroy()
-    if (isThere) return
-    await new Promise((resolve) => setTimeout(resolve, 10))
-  }
+  await answering(port)
 }
 
 /** A TCP proxy that can stop passing bytes on while its connections stay open. */

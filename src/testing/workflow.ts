@@ -3,10 +3,11 @@
 import type { Context, RuntimeEvent } from '../events/event.ts'
 import { runtimeEvent } from '../events/event.ts'
 import type { IncidentCategory } from '../events/incidents.ts'
+import type { StateSource } from '../events/states.ts'
 import type { Equipment } from '../workflow/equipment/equipment.ts'
 import { type InjectedFault, PureEquipment } from '../workflow/equipment/pure_equipment.ts'
 import { type Checkpoint, checkpointOf } from '../workflow/journal/checkpoint.ts'
-import type { RunSource, RunStates } from '../workflow/journal/run_journal.ts'
+import type { RunStates } from '../workflow/journal/run_journal.ts'
 import type { Bench } from '../workflow/plans/bench.ts'
 import type { TopologyInput } from '../workflow/plans/documents.ts'
 import { compileLibrary, type Source } from '../workflow/plans/library.ts'
@@ -161,11 +162,11 @@ export function instantBench(more: Partial<Equipment> = {}): Equipment {
 export class Kept implements RunStates {
   readonly all: Map<string, unknown>[] = []
   readonly #keys = new Map<string, unknown>()
-  readonly #sources = new Map<string, RunSource>()
+  readonly #sources = new Map<string, StateSource>()
   readonly #leaving = new Map<string, () => void>()
   #next: Promise<void> | undefined
 
-  add(execution_id: string, source: RunSource): void {
+  add(execution_id: string, source: StateSource): void {
     this.#sources.set(execution_id, source)
     this.changed()
   }

@@ -1,5 +1,4 @@
-// One process with the workflow runtime in it: with the event log, a stream and the file of records, with the state of the runs too, or with none of
-// them.
+// A process with the workflow runtime: alone, with the event log, a stream and the file of records, or with the state of the runs besides.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -97,7 +97,7 @@ export async function bridgesAreConfined(): Promise<void> {
     secret: false,
   })
 
-  // It leaves others behind, which are known by nothing but their control group, and eats memory.
+  // The program leaves processes behind that only their control group shows, and eats memory.
   await perform('spread')
   assert.equal(sleepers(), '3')
   await assert.rejects(perform('eat'))

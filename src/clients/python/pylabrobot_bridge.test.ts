@@ -10,7 +10,7 @@ import { openService } from '../../testing/http.ts'
 import { withPython } from '../../testing/python.ts'
 
 const shapes = fileURLToPath(new URL('../../../../src/clients/python/pylabrobot_shapes.json', import.meta.url))
-/** What PyLabRobot annotates a parameter with, by its name. */
+/** The annotations of PyLabRobot's parameters, by their names. */
 const types = { speed: 'float', temperature: 'float', duration: 'float', g: 'float', acceleration: 'float' }
 
 /** A class for each recorded interface, whose methods write down that they were called, and some that the shapes do not have. */

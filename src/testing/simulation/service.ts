@@ -5,13 +5,14 @@ import type { Context, RuntimeEvent } from '../../events/event.ts'
 import { runtimeEvent } from '../../events/event.ts'
 import type { IncidentCategory, NewIncident } from '../../events/incidents.ts'
 import type { Sink } from '../../events/sinks.ts'
+import type { StateSource } from '../../events/states.ts'
 import type { Clock } from '../../kit/clock.ts'
 import { VirtualTime } from '../../kit/virtual_time.ts'
 import { PureEquipment } from '../../workflow/equipment/pure_equipment.ts'
 import { checkpointOf } from '../../workflow/journal/checkpoint.ts'
 import { abortOrphanedRuns } from '../../workflow/journal/orphaned_runs.ts'
 import { Records } from '../../workflow/journal/records.ts'
-import type { RunJournal, RunSource, RunStates } from '../../workflow/journal/run_journal.ts'
+import type { RunJournal, RunStates } from '../../workflow/journal/run_journal.ts'
 import { recordAnew } from '../../workflow/journal/tracking_sink.ts'
 import type { Bench } from '../../workflow/plans/bench.ts'
 import { compileLibrary, type Library } from '../../workflow/plans/library.ts'
@@ -253,7 +254,7 @@ type Transaction = { runs: ReadonlyMap<string, ReadonlyMap<string, string>>; tol
 /** The state of all runs. Transactions that were written last may not have come to the card. */
 class Card {
   readonly #service: Service
-  #sources = new Map<string, { standing: ReadonlyMap<string, string> } & Partial<RunSource>>()
+  #sources = new Map<string, { standing: ReadonlyMap<string, string> } & Partial<StateSource>>()
   /** The last that is on the card for certain, and those after it. */
   #transactions: Transaction[] = [{ runs: new Map(), told: 0 }]
 

@@ -1,6 +1,7 @@
 // What of a run is written on the card, and what of that has changed. Only entries that were marked as dirty are looked at: a run may have had
 // thousands of threads, and nearly all of them wait or have ended.
 
+import type { StateSource } from '../../events/states.ts'
 import type { Execution } from '../runs/execution.ts'
 import type { Submission } from '../runs/submission.ts'
 import type { MethodRun } from '../threads/method.ts'
@@ -9,18 +10,10 @@ import type { Slot } from '../threads/slots.ts'
 import type { LabwareThread } from '../threads/thread.ts'
 import type { ChannelState, ExecutionState, GroupState, Interrupted, SlotState, SubmissionState, ThreadState } from './checkpoint.ts'
 
-/** What is written of a run, as one who writes it sees it. */
-export interface RunSource {
-  /** Takes what has changed since the last call: to each key its JSON text, null for a key that is gone. Called between two turns. */
-  changes(): ReadonlyMap<string, string | null>
-  /** The values as the last call left them. */
-  readonly standing: ReadonlyMap<string, string>
-}
-
 /** Writes the state of all runs, in one transaction with their events. */
 export interface RunStates {
   /** Writes the state of this run from now on. */
-  add(execution_id: string, source: RunSource): void
+  add(execution_id: string, source: StateSource): void
   /** Has all that has changed written at the end of this turn. */
   changed(): void
   /** Resolves when all events so far, and the state of all runs as it is at the end of this turn, are on the card. Rejects with `storage`. */
@@ -31,7 +24,7 @@ export interface RunStates {
   drop(execution_id: string): void
 }
 
-export class RunJournal implements RunSource {
+export class RunJournal implements StateSource {
   readonly standing = new Map<string, string>()
   readonly #execution: Execution
   readonly #states: RunStates
