@@ -1,5 +1,8 @@
 // One bound for the bodies of all requests, and never one for a stop.
 
+import { once } from 'node:events'
+import { IncomingMessage } from 'node:http'
+import { Socket } from 'node:net'
 import type { Context } from 'hono'
 import { test } from 'tap'
 import { openBench, usualBounds } from '../testing/http.ts'
@@ -75,6 +78,17 @@ test('a body that is longer than its request may send is refused and held no lon
   const reading = t.rejects(bodies.read(long.context, 20 * kib), { code: 'too_large' })
   long.send(21 * kib)
   await reading
+  t.equal(bodies.held, 0)
+})
+
+test('a body whose client was gone before it is read is refused, and holds nothing', async (t) => {
+  const bodies = new BodyReader(await usualBounds({ bodies_mib: 2 }))
+  const incoming = new IncomingMessage(new Socket())
+  const closed = once(incoming, 'close')
+  incoming.destroy()
+  await closed
+  const { context } = sending(mib)
+  await t.rejects(bodies.read(Object.assign(context, { env: { incoming } }), 2 * mib), { code: 'invalid', message: /did not arrive whole/ })
   t.equal(bodies.held, 0)
 })
 

@@ -1,7 +1,7 @@
 // Reading a body: nothing but JSON, no more than may be, as UTF-8 that is right.
 
 import { IncomingMessage } from 'node:http'
-import { Readable } from 'node:stream'
+import { finished, Readable } from 'node:stream'
 import type { ReadableStream } from 'node:stream/web'
 import type { Context } from 'hono'
 import type { Config } from '../config.ts'
@@ -120,9 +120,8 @@ function piecesOf(body: Readable, take: (piece: Uint8Array) => void): Promise<Ui
       }
     }
     body.on('data', onData)
-    body.on('end', () => resolve(pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)))
-    body.on('error', reject)
-    body.on('close', () => reject(new Error('the connection was closed')))
+    // Also where the client was gone before anybody listened.
+    finished(body, (error) => (error ? reject(error) : resolve(pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces))))
   })
 }
 

@@ -268,7 +268,7 @@ export class Scripted {
     const folder = mkdtempSync(join(tmpdir(), 'benchd-copy-'))
     const ending = atTheEnd(this.#t)
     ending.push(async () => rmSync(folder, { recursive: true }))
-    cpSync(this.bench.data_dir, folder, { recursive: true })
+    copyLive(this.bench.data_dir, folder)
     const without = change?.({ folder })
     if (without) for (const name of [without, `${without}.bak`]) rmSync(join(folder, name), { force: true })
     const topologies = this.#topologies
@@ -282,4 +282,17 @@ export class Scripted {
 export function ended(events: readonly RuntimeEvent[]): string[] {
   const ends = /^(ACTION (?!move)|METHOD|THREAD|EXECUTION).*(COMPLETED?|ERRORED|SKIPPED|ABORTED|STOPPED|FAILED)$/
   return trace(events).filter((event) => ends.test(event))
+}
+
+/** Copies a folder in which files are being written: one that goes meanwhile begins the copy anew. Nothing is begun while this runs, so that ends. */
+function copyLive(from: string, to: string): void {
+  for (;;) {
+    try {
+      cpSync(from, to, { recursive: true })
+      return
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+      rmSync(to, { recursive: true, force: true })
+    }
+  }
 }
