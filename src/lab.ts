@@ -199,7 +199,7 @@ async function open(config: Config, options: Options, opened: (() => unknown)[])
   })
   await runs.openIfUsed()
   await backups.start()
-  const fleet = await openFleet(config, { folder: data_dir, hub, log, report, about: () => aboutBench(lab) })
+  const fleet = await openFleet(config, { folder: data_dir, hub, log, report, about: () => aboutBench(lab, runs.handovers) })
 
   const places = { data_dir, config_path: source?.path }
   const shown = { reloading, log, places, version, clock, hub, ledger, registry, teachpoints, keys, pairing, idempotency, audit, refusals }

@@ -33,8 +33,8 @@ const stateColors = { here: 'green', silent: 'red', unknown: 'yellow' } as const
 
 function benchTable(benches: readonly Bench[]): string {
   return table(
-    ['BENCH', 'STATE', 'HEARD', 'HEALTH', 'DEVICES', 'INCIDENTS', 'VERSION', 'PAGE'],
-    benches.map(({ name, state, heard_s, health, devices, incidents, version, url }) => [
+    ['BENCH', 'STATE', 'HEARD', 'HEALTH', 'DEVICES', 'INCIDENTS', 'HAND-OVER', 'VERSION', 'PAGE'],
+    benches.map(({ name, state, heard_s, health, devices, incidents, positions, version, url }) => [
       name,
       colored(stateColors[state], state),
       heard_s === null ? '-' : `${clock(heard_s)} ago`,
@@ -43,6 +43,7 @@ function benchTable(benches: readonly Bench[]): string {
         .map(([state, count]) => `${count} ${state}`)
         .join(', ') || '-',
       String(incidents),
+      positions.join(', ') || '-',
       version,
       url,
     ]),

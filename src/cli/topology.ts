@@ -52,7 +52,7 @@ const topologyUnload = tells({
 
 export const commands = [topologyList, topologyShow, topologyLoad, topologyUnload]
 
-function row({ name, device, parking, storage, labware, reserved_for }: ShownTopology['positions'][number]): string[] {
-  const of = device ?? (storage ? 'storage' : parking ? 'parking' : '')
+function row({ name, device, parking, storage, handover, labware, reserved_for }: ShownTopology['positions'][number]): string[] {
+  const of = device ?? (storage ? 'storage' : parking ? 'parking' : handover ? 'hand-over' : '')
   return [name, of, labware ? labware.name : reserved_for ? `reserved for ${reserved_for}` : '']
 }

@@ -9,7 +9,7 @@ import type { Report } from '../kit/json_file.ts'
 import type { Log } from '../kit/log.ts'
 import { Identity } from './identity.ts'
 import { Outbox } from './outbox.ts'
-import { type About, type Bench, Presence } from './presence.ts'
+import { type About, type Bench, mostPositions, Presence } from './presence.ts'
 import { connectTo, type Link } from './wire.ts'
 
 export type FleetStatus = {
@@ -71,7 +71,10 @@ export class Fleet {
     this.#options = options
     this.#identity = identity
     this.#outbox = new Outbox({ lab: config.lab, bench: config.name, hub, identity, clock })
-    const entry = () => ({ ...options.about(), epoch: identity.epoch, machine: identity.machine })
+    const entry = () => {
+      const { positions, ...about } = options.about()
+      return { ...about, positions: positions.slice(0, mostPositions), epoch: identity.epoch, machine: identity.machine }
+    }
     this.#presence = new Presence({ bench: config.name, clock, entry })
     this.#running = this.#run()
   }

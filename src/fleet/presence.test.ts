@@ -4,6 +4,7 @@ import { test } from 'tap'
 import { VirtualClock } from '../kit/clock.ts'
 import { testBroker } from '../testing/broker.ts'
 import { fleetBench, until } from '../testing/fleet.ts'
+import { openBench } from '../testing/http.ts'
 import { withBroker } from '../testing/with_broker.ts'
 import { Presence } from './presence.ts'
 import type { Link } from './wire.ts'
@@ -16,7 +17,14 @@ withBroker('benches hear of each other, each fails alone, and one that was there
   await until(() => one.fleet.benches().filter(({ state }) => state === 'here').length === 2)
   t.match(one.fleet.benches(), [
     { name: 'one', url: 'http://one.lab:8520', epoch: one.fleet.status().epoch, machine: 'machine-a' },
-    { name: 'two', url: 'http://two.lab:8520', epoch: two.fleet.status().epoch, machine: 'machine-b', devices: { ready: 2 } },
+    {
+      name: 'two',
+      url: 'http://two.lab:8520',
+      epoch: two.fleet.status().epoch,
+      machine: 'machine-b',
+      devices: { ready: 2 },
+      positions: ['out'],
+    },
   ])
   await two.close()
   const three = await fleetBench(t, `${folder}/three`, broker.url, { name: 'three' })
@@ -25,6 +33,24 @@ withBroker('benches hear of each other, each fails alone, and one that was there
     three.fleet.benches().find(({ name }) => name === 'two'),
     { state: 'unknown', heard_s: null },
   )
+})
+
+withBroker('a bench tells the lab the positions for hand-over of its topologies', async (t) => {
+  const broker = await testBroker(t)
+  const positions = { pad: {}, out: { handover: true }, in: { handover: true } }
+  const topology = { format: 1, name: 'exporting', transporters: { arm: { positions: ['pad', 'out', 'in'] } }, positions }
+  const many = Object.fromEntries(Array.from({ length: 40 }, (_, i) => [`${i}`.padStart(128, 'x'), { handover: true }]))
+  const large = { format: 1, name: 'large', transporters: { arm: { positions: Object.keys(many) } }, positions: many }
+  const folder = t.testdir({ data: {}, topologies: { 'exporting.json': JSON.stringify(topology), 'large.json': JSON.stringify(large) } })
+  const fleet = { servers: [broker.url], lab: 'floor-2', name: 'prep' }
+  const { ask } = await openBench(t, { fleet }, { folder: `${folder}/data`, topologies: `${folder}/topologies` })
+  const other = await fleetBench(t, t.testdir({}), broker.url, { name: 'read', machine: 'machine-b' })
+  await until(() => other.fleet.benches().some(({ name, state }) => name === 'prep' && state === 'here'))
+  const [prep] = other.fleet.benches()
+  t.same(prep?.positions.slice(0, 2), ['in', 'out'])
+  t.equal(prep?.positions.length, 32)
+  const reply = await ask('GET', '/api/lab')
+  t.match(reply.body, { link: { name: 'prep', state: 'connected' }, benches: [{ name: 'prep' }] })
 })
 
 /** A link on which a test speaks for the other benches. */
@@ -44,19 +70,31 @@ function spoken() {
   return { link, say, put, store: (name: string, text: string) => stored.set(`$KV.bd_bench.${name}`, new TextEncoder().encode(text)) }
 }
 
-const entry = { url: 'http://two.lab', fingerprint: null, version: '1', epoch: 'e', machine: 'm', health: 'ok', devices: {}, incidents: 0 }
+const entryBefore = {
+  url: 'http://two.lab',
+  fingerprint: null,
+  version: '1',
+  epoch: 'e',
+  machine: 'm',
+  health: 'ok',
+  devices: {},
+  incidents: 0,
+}
+const entry = { ...entryBefore, positions: [] }
 
 test('the time since a bench was heard is counted from the arrival; without the broker nothing is known', async (t) => {
   const clock = new VirtualClock()
   const presence = new Presence({ bench: 'one', clock, entry: () => entry })
   const { link, say, store, put } = spoken()
-  store('old', JSON.stringify(entry))
+  // An older version tells no positions.
+  store('old', JSON.stringify(entryBefore))
   const ended = new AbortController()
   const running = presence.run(link, ended.signal)
   await clock.advance(0)
   say('two', JSON.stringify({ ...entry, of_tomorrow: 1 }))
   const states = () => presence.benches().map(({ name, state, heard_s }) => `${name} ${state} ${heard_s}`)
   t.same(states(), ['old unknown null', 'two here 0'])
+  t.same(presence.benches()[0]!.positions, [])
   await clock.advance(34_000)
   t.same(states(), ['old unknown null', 'two here 34'])
   t.same(put.length, 4)
@@ -80,7 +118,8 @@ test('an entry that is none, or leads a browser astray, is not taken', async (t)
     JSON.stringify({ ...entry, url: 'javascript:alert(1)' }),
     JSON.stringify({ ...entry, url: 'http://x"onclick=' }),
     JSON.stringify({ ...entry, version: 'x'.repeat(300) }),
-    `${JSON.stringify(entry)}${' '.repeat(9000)}`,
+    JSON.stringify({ ...entry, positions: Array(33).fill('out') }),
+    `${JSON.stringify(entry)}${' '.repeat(25_000)}`,
   ]
   for (const [i, text] of bad.entries()) say(`bad-${i}`, text)
   say('a.b', JSON.stringify(entry))

@@ -10,6 +10,9 @@ import type { Link } from './wire.ts'
 export const benchBucket = 'bd_bench'
 const bucketStream = `KV_${benchBucket}`
 
+/** A bench tells no more positions than that, so that its entry stays short. */
+export const mostPositions = 32
+
 const Text = v.pipe(v.string(), v.maxLength(256))
 const Count = v.pipe(v.number(), v.integer(), v.minValue(0))
 
@@ -25,6 +28,8 @@ const Entry = v.object({
   devices: v.record(v.pipe(v.string(), v.maxLength(32)), Count),
   /** Incidents that nobody has acknowledged. */
   incidents: Count,
+  /** Where carriers bring labware and take it from, of all topologies of the bench. Benches of older versions tell none. */
+  positions: v.optional(v.pipe(v.array(Text), v.maxLength(mostPositions)), []),
 })
 type Entry = v.InferOutput<typeof Entry>
 
@@ -42,7 +47,7 @@ const beat_ms = 10_000
 const silent_ms = 35_000
 /** A lab with more is not shown whole. */
 const mostBenches = 1000
-const longestEntry = 8192
+const longestEntry = 24_576
 
 type PresenceOptions = { bench: string; clock: Clock; entry(): Entry }
 

@@ -43,6 +43,10 @@ const Bench = v.strictObject({
   health: v.pipe(v.string(), v.description('The status of its `/health`')),
   devices: v.pipe(v.record(v.string(), v.number()), v.description('How many devices are in each state')),
   incidents: v.pipe(v.number(), v.description('Incidents that nobody has acknowledged')),
+  positions: v.pipe(
+    v.array(v.string()),
+    v.description('Positions with `handover` of all its topologies, where carriers bring labware and take it from; 32 at most'),
+  ),
 })
 
 export const fleetRoutes: Route<{ fleet: Fleet | undefined }>[] = [

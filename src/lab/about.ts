@@ -15,12 +15,13 @@ type Rooms = {
   health(): { status: string }
 }
 
-/** Describes the bench as it is now. */
-export function aboutBench({ config, version, reloading, registry, hub, health }: Rooms): About {
+/** Describes the bench as it is now; `positions` are those with `handover` of all its topologies. */
+export function aboutBench({ config, version, reloading, registry, hub, health }: Rooms, positions: string[]): About {
   const devices: Record<string, number> = {}
   for (const { state } of registry.all()) devices[state] = (devices[state] ?? 0) + 1
   const incidents = hub.incidents.list().filter(({ acknowledged }) => !acknowledged).length
-  return { url: urlOf(config), fingerprint: reloading.fingerprint ?? null, version, health: health().status, devices, incidents }
+  const fingerprint = reloading.fingerprint ?? null
+  return { url: urlOf(config), fingerprint, version, health: health().status, devices, incidents, positions }
 }
 
 const everywhere = ['0.0.0.0', '::']

@@ -45,6 +45,11 @@ export class LateRuns {
     return this.#opened?.usedBy(device_id)
   }
 
+  /** The positions with `handover` of all topologies there are; none before the workflows were opened. */
+  get handovers(): string[] {
+    return this.#opened?.catalog.handovers ?? []
+  }
+
   /** Whether a run is known and goes on the clock alone. */
   isRehearsed(execution_id: string): boolean {
     return this.#opened?.runtime.execution(execution_id)?.environment.mode === 'PURE_SIM'

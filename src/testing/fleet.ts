@@ -31,6 +31,7 @@ export async function fleetBench(t: Lifetime, folder: string, url: string, setti
       health: 'ok',
       devices: { ready: 2 },
       incidents: 0,
+      positions: ['out'],
     }),
   })
   let closed: Promise<void> | undefined

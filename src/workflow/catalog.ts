@@ -156,6 +156,12 @@ export class Catalog {
     return library
   }
 
+  /** The names of the positions with `handover` of all topologies, each once. */
+  get handovers(): string[] {
+    const all = [...this.runtime.library.topologies.values()].flatMap(({ document }) => Object.entries(document.positions))
+    return [...new Set(all.flatMap(([name, { handover }]) => (handover ? [name] : [])))].sort()
+  }
+
   sourceOf(name: string): WorkflowSource {
     if (this.#files.sources.some((source) => nameIn(source) === name)) return 'file'
     return this.#stored.content.workflows.some((document) => document.name === name) ? 'api' : 'example'

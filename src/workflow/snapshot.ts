@@ -126,6 +126,7 @@ export const ShownTopology = v.strictObject({
       device: MaybeText,
       parking: v.boolean(),
       storage: v.boolean(),
+      handover: v.pipe(v.boolean(), v.description('Carriers bring labware here from other benches, and take it from here to them')),
       labware: v.nullable(ShownLabware),
       reserved_for: v.pipe(MaybeText, v.description('The thread whose labware is to come')),
     }),
@@ -233,10 +234,10 @@ export function topologyOf({ name, document, devices, graph }: Topology, environ
     translators: Object.entries(document.translators).map(([name, stations]) => ({ name, stations })),
     pools: document.pools,
     devices: [...devices.values()].map(({ device_id, configured, sites }) => ({ device_id, configured, sites })),
-    positions: [...graph.positions.values()].map(({ name, device, parking, storage }) => {
+    positions: [...graph.positions.values()].map(({ name, device, parking, storage, handover }) => {
       const { labware_id = null, reserved_for = null } = states.get(name) ?? {}
       const labware = labware_id === null ? undefined : environment?.labware.get(labware_id)
-      return { name, device, parking, storage, labware: labware ? labwareOf(labware) : null, reserved_for }
+      return { name, device, parking, storage, handover, labware: labware ? labwareOf(labware) : null, reserved_for }
     }),
   }
 }

@@ -78,7 +78,7 @@ export type TimelineRow = { action_id: string; thread_id: string; thread_name: s
 
 export type Labware = { labware_id: string; name: string; template: string; type: string; kind: 'plate' | 'tip_rack' | 'trough'; barcode: string | null; tips_left: number | null }
 
-export type Topology = { name: string; transporters: Array<{ device_id: string; positions: Array<string> }>; translators: Array<{ name: string; stations: Array<string> }>; pools: Record<string, Array<string>>; devices: Array<{ device_id: string; configured: boolean; sites: number }>; positions: Array<{ name: string; device: string | null; parking: boolean; storage: boolean; labware: Labware | null; reserved_for: string | null }> }
+export type Topology = { name: string; transporters: Array<{ device_id: string; positions: Array<string> }>; translators: Array<{ name: string; stations: Array<string> }>; pools: Record<string, Array<string>>; devices: Array<{ device_id: string; configured: boolean; sites: number }>; positions: Array<{ name: string; device: string | null; parking: boolean; storage: boolean; handover: boolean; labware: Labware | null; reserved_for: string | null }> }
 
 export type WorkflowDocument = { '$schema'?: string; format: 1; name: string; topology: string; labware: Record<string, { type: string; kind?: 'plate' | 'tip_rack' | 'trough'; tips?: number; group_sharing?: 'PER_GROUP' | 'SHARED_ACROSS_GROUPS'; submission_batching?: 'NOT_BATCHABLE' | 'BATCHABLE' }>; variables?: Record<string, { default?: unknown; description?: string }>; start: Array<string>; methods?: Record<string, WorkflowMethod>; threads: Record<string, { labware: string; start: { at: string; mode?: 'DISPENSE' | 'MANUAL_PLACE' | 'REUSE_EXISTING' }; end: { at: Array<string>; mode?: 'MANUAL_REMOVE' | 'LEAVE_IN_PLACE' }; steps: Array<WorkflowStep>; capacity?: { max: number; when_full?: 'NEW' | 'REJECT' | 'RECOVERABLE_REJECT' }; contributes_to?: Array<string>; immovable?: boolean }> }
 
@@ -204,7 +204,7 @@ export type ListNotifyReceiversResponse = { receivers: Array<{ host: string; on:
 
 export type TestNotifyResponse = { receivers: Array<{ host: string; failure: string | null }> }
 
-export type GetLabResponse = { link: { lab: string; name: string; servers: Array<string>; state: 'connected' | 'away' | 'foreign'; failure: string | null; epoch: string; machine: string; waiting: number | null; lag_s: number; sent: number; lost: number } | null; benches: Array<{ name: string; state: 'here' | 'silent' | 'unknown'; heard_s: number | null; url: string; fingerprint: string | null; version: string; epoch: string; machine: string; health: string; devices: Record<string, number>; incidents: number }> }
+export type GetLabResponse = { link: { lab: string; name: string; servers: Array<string>; state: 'connected' | 'away' | 'foreign'; failure: string | null; epoch: string; machine: string; waiting: number | null; lag_s: number; sent: number; lost: number } | null; benches: Array<{ name: string; state: 'here' | 'silent' | 'unknown'; heard_s: number | null; url: string; fingerprint: string | null; version: string; epoch: string; machine: string; health: string; devices: Record<string, number>; incidents: number; positions: Array<string> }> }
 
 export type DrawEpochResponse = { link: { lab: string; name: string; servers: Array<string>; state: 'connected' | 'away' | 'foreign'; failure: string | null; epoch: string; machine: string; waiting: number | null; lag_s: number; sent: number; lost: number } }
 

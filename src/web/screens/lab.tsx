@@ -50,7 +50,7 @@ export function LabScreen() {
 }
 
 function Line({ one, isOwn }: { one: Bench; isOwn: boolean }) {
-  const { name, state, heard_s, url, version, health, devices, incidents } = one
+  const { name, state, heard_s, url, version, health, devices, incidents, positions } = one
   const heard = heard_s === null ? 'not heard since this page of the lab began to listen' : `heard ${duration(heard_s)} ago`
   const counts = Object.entries(devices).map(([state, count]) => `${count} ${state.replaceAll('_', ' ')}`)
   return (
@@ -69,6 +69,7 @@ function Line({ one, isOwn }: { one: Bench; isOwn: boolean }) {
         <small>
           {heard}; {health}, {counts.length ? counts.join(', ') : 'no devices'}, {incidents} open{' '}
           {incidents === 1 ? 'incident' : 'incidents'}, benchd {version}
+          {positions.length > 0 && `; labware is handed over at ${positions.join(', ')}`}
         </small>
       </span>
     </li>

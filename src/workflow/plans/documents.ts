@@ -14,6 +14,10 @@ const Position = v.strictObject({
     v.optional(v.boolean(), false),
     v.description('A stacker or a waste: labware comes out of it and goes into it without taking up the place'),
   ),
+  handover: v.pipe(
+    v.optional(v.boolean(), false),
+    v.description('Carriers bring labware here from other benches of the lab, and take it from here to them'),
+  ),
 })
 
 const Transporter = v.strictObject({

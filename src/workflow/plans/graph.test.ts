@@ -13,7 +13,9 @@ test('a device with sites has a position for each, one without has the position 
     graph.positionsOf('bravo_96').map(({ name }) => name),
     Array.from({ length: 9 }, (_, i) => `bravo_96/site-${i + 1}`),
   )
-  t.same(graph.positionsOf('sealer'), [{ name: 'sealer', entry: 'sealer', device: 'sealer', parking: false, storage: false }])
+  t.same(graph.positionsOf('sealer'), [
+    { name: 'sealer', entry: 'sealer', device: 'sealer', parking: false, storage: false, handover: false },
+  ])
   t.same(graph.positionsOf('nothing'), [])
   t.end()
 })

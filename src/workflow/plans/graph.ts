@@ -14,6 +14,7 @@ export type Position = {
   device: string | null
   parking: boolean
   storage: boolean
+  handover: boolean
 }
 
 /** One entry of the topology. All its positions are reached alike. */
@@ -182,10 +183,10 @@ function entriesOf({ positions }: TopologyDocument): ReadonlyMap<string, number>
 }
 
 function nodeOf(entry: string, { positions, devices }: TopologyDocument, entries: ReadonlyMap<string, number>): Node {
-  const { device = null, parking, storage } = positions[entry]!
+  const { device = null, parking, storage, handover } = positions[entry]!
   const sites = device === null || entries.get(device) !== 1 ? 1 : (devices[device]?.sites ?? 1)
   const names = sites === 1 ? [entry] : Array.from({ length: sites }, (_, i) => `${entry}/site-${i + 1}`)
-  return { entry, positions: names.map((name) => ({ name, entry, device, parking, storage })), arms: [], ride: null, kind: 0 }
+  return { entry, positions: names.map((name) => ({ name, entry, device, parking, storage, handover })), arms: [], ride: null, kind: 0 }
 }
 
 function connect(nodes: ReadonlyMap<string, Node>, { transporters, translators }: TopologyDocument): void {

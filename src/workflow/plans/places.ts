@@ -27,6 +27,9 @@ const kinds = [
   ['device', 'parking', 'labware is not parked in the nest of a device'],
   ['device', 'storage', 'a storage is no nest of a device: labware that stands in a nest takes up the place'],
   ['parking', 'storage', 'a storage needs no parking: it has room for all that is brought there'],
+  ['device', 'handover', 'a carrier never reaches into a device'],
+  ['parking', 'handover', 'labware that is parked there would be in the way of a carrier'],
+  ['storage', 'handover', 'labware that is handed over has a place of its own'],
 ] as const
 
 function eachIsOneKind({ positions }: TopologyDocument, where: string): void {
@@ -67,9 +70,9 @@ function translatorsAreShuttles({ positions, transporters, translators }: Topolo
       const other = taken.get(name)
       if (other) throw wrong(place, `${name} is a station of ${other} already; the stations of a translator are its own`)
       taken.set(name, id)
-      const { device, storage, parking } = positions[name]!
-      if (device || storage || parking)
-        throw wrong(place, `${name} is a station, which only passes labware on: no device, storage or parking`)
+      const { device, storage, parking, handover } = positions[name]!
+      if (device || storage || parking || handover)
+        throw wrong(place, `${name} is a station, which only passes labware on: no device, storage, parking or handover`)
     })
   }
 }

@@ -59,6 +59,14 @@ const mistakes: [change: (document: Loose) => void, sentence: string][] = [
     'topology demo: positions.washer_in: it has both device and storage; a storage is no nest of a device: labware that stands in a nest takes up the place',
   ],
   [
+    (d) => (d.positions.shaker_in.handover = true),
+    'topology demo: positions.shaker_in: it has both device and handover; a carrier never reaches into a device',
+  ],
+  [
+    (d) => (d.positions.rack.handover = true),
+    'topology demo: positions.rack: it has both storage and handover; labware that is handed over has a place of its own',
+  ],
+  [
     (d) => {
       d.positions['washer_in/site-1'] = {}
       d.transporters['arm-1'].positions.push('washer_in/site-1')
@@ -102,7 +110,7 @@ const mistakes: [change: (document: Loose) => void, sentence: string][] = [
   ],
   [
     (d) => (d.translators = { shuttle: ['pad_1', 'pad_2'] }),
-    'topology demo: translators.shuttle[1]: pad_2 is a station, which only passes labware on: no device, storage or parking',
+    'topology demo: translators.shuttle[1]: pad_2 is a station, which only passes labware on: no device, storage, parking or handover',
   ],
 ]
 
