@@ -191,13 +191,15 @@ export class EventLog {
 
   /**
    * Returns the CRC of the line with this number as the file has it, eight hexadecimal digits; also where the line was removed, if it was the
-   * newest one that was cut out of its file, or the one that `keepCrcOf` named. `lost` where a crash, a power cut or the card took the line.
+   * newest one that was cut out of its file, or the one that `keepCrcOf` named. `gone` where the log had a line of this number, which was
+   * removed, or which a crash, a power cut or the card took.
    */
-  async crcOf(seq: number): Promise<string | 'lost' | undefined> {
+  async crcOf(seq: number): Promise<string | 'gone' | undefined> {
     const everything = { through: this.#shown.seq, tail: [], removed: new Map() }
     for await (const { bytes } of readLog(this.#files, { after_seq: seq - 1, limit: 1 }, 'lines', everything))
       if (bytes.length && seqOf(bytes, { start: 0, end: bytes.length }) === seq) return crcAt(bytes, 0)
-    return this.#removal.crcOf(seq) ?? (this.#numbers.isLost(seq) ? 'lost' : undefined)
+    const wasHere = (seq >= 1 && seq <= this.#shown.seq) || this.#numbers.isLost(seq)
+    return this.#removal.crcOf(seq) ?? (wasHere ? 'gone' : undefined)
   }
 
   /** Keeps the CRC of this line when the line is removed. One line is kept so, the last that was named. */

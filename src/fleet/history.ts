@@ -23,15 +23,16 @@ export type Standing = { after: number } | { foreign: Foreign }
 
 /**
  * Judges by the line with the number `To`: each event has a CRC over its number, its time and its content, so two boxes never have the same
- * line. A line that a power cut took is believed where the same computer sent it.
+ * line. A line that was removed since, or that a power cut took, is believed where the same computer sent it.
  */
 export async function standingAt(last: Last, mine: Identity, log: EventLog): Promise<Standing> {
   const [epoch, machine] = [last.header(headerNames.epoch), last.header(headerNames.machine)]
   const to = Number(last.header(headerNames.to))
   const crc = await log.crcOf(to)
-  const isOurs = crc === last.header(headerNames.to_crc) || (crc === 'lost' && machine === mine.machine)
-  if (epoch === mine.epoch && isOurs) return { after: to }
+  const isSame = crc === last.header(headerNames.to_crc)
+  if (epoch === mine.epoch && (isSame || (crc === 'gone' && machine === mine.machine))) return { after: to }
   // The first message of an epoch that was just drawn: on the same computer after a restore, elsewhere when a person says so.
   const mayBegin = epoch !== mine.epoch && !mine.isBegun && (machine === mine.machine || mine.isByPerson)
-  return mayBegin ? { after: isOurs ? to : 0 } : { foreign: { epoch, machine } }
+  // Another data folder on this computer may lack a line of that number too, so that only the very line shows what needs not be sent again.
+  return mayBegin ? { after: isSame ? to : 0 } : { foreign: { epoch, machine } }
 }

@@ -156,6 +156,31 @@ withBroker('removing an execution sends a tombstone; the removed line at which t
   t.equal(stood.lost, 0)
 })
 
+withBroker('a line at which the broker stands may be removed after a restart, while the broker is away', async (t) => {
+  const broker = await testBroker(t)
+  const folder = t.testdir({})
+  const before = await fleetBench(t, folder, broker.url)
+  emitMany(before.hub, 100, 'run-1')
+  await sentAll(before)
+  await broker.kill()
+  emitMany(before.hub, 100, 'run-1', 100)
+  await before.hub.log.until()
+  await before.close()
+  const after = await fleetBench(t, folder, broker.url)
+  await after.hub.remove('run-1')
+  // The segment is sealed, and the lines are cut out of it; the bench was not told yet that the broker stands at line 100.
+  emitMany(after.hub, 8000, 'run-2', 200)
+  await after.hub.log.until()
+  await after.hub.log.swept()
+  t.equal(await after.hub.log.crcOf(100), 'gone')
+  await broker.start()
+  await until(() => after.fleet.status().state === 'foreign' || after.fleet.status().waiting !== null)
+  t.match(after.fleet.status(), { state: 'connected', failure: null })
+  await sentAll(after)
+  t.same(countedIn(await broker.messages()), [...upTo(100), ...upTo(8000, 200)])
+  t.equal(after.fleet.status().lost, 100)
+})
+
 withBroker('events that were removed before they could be sent are counted, and an incident tells of them', async (t) => {
   const broker = await testBroker(t)
   const bench = await fleetBench(t, t.testdir({}), broker.url)
