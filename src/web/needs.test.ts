@@ -20,6 +20,7 @@ test('a fault says what happened, that it may still move, and how it is cleared'
   t.same(others, [])
   t.match(need, { title: 'Fault on sealer-1', severe: true, text: 'the lid is open. It may still be moving. Look at it first.' })
   t.match(need?.decisions, [
+    { label: 'Initialize sealer-1', request: { operation: 'initializeDevice', asked: { headers: { 'If-State': 'faulted' } } } },
     { label: 'Clear fault', request: { operation: 'clearDeviceFault', asked: { path: { device_id: 'sealer-1' } } } },
   ])
   t.match(needsOf(stateOf({ device: { 'sealer-1': device('disconnected') } })), [{ title: 'sealer-1 is disconnected', decisions: [] }])
@@ -92,7 +93,10 @@ test('a fault and the thread that it holds are one thing, and what is possible c
     t.same(others, [])
     return [need?.title, ...need!.decisions.map(({ label, why }) => (why ? `(${label})` : label))]
   }
-  t.same(labels('faulted', fault), ['Fault on sealer-1: plate is held by an error', 'Clear fault', 'Continue', 'Abort thread', '(Retry)'])
+  t.same(labels('faulted', fault), [
+    'Fault on sealer-1: plate is held by an error',
+    ...['Initialize sealer-1', 'Clear fault', 'Continue', 'Abort thread', '(Retry)'],
+  ])
   t.same(labels('stopped', fault), [
     'sealer-1 was stopped: plate is held by an error',
     'Initialize sealer-1',

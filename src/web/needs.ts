@@ -80,7 +80,7 @@ function devices({ device, thread }: State): Need[] {
           since: fault.since,
           severe: true,
           href: '#/bench',
-          decisions: [clearFault(one)],
+          decisions: remediesAt(one),
         },
       ]
     }
@@ -94,26 +94,23 @@ function faultText({ error, may_still_be_moving }: NonNullable<DeviceInfo['fault
   return `${error}.${may_still_be_moving ? ' It may still be moving.' : ''}`.replace(/\.\./g, '.')
 }
 
-function clearFault({ device_id, state }: DeviceInfo): Decision {
-  return {
-    label: 'Clear fault',
-    consequence: 'You have looked. Nothing moves; initialize it afterwards.',
-    request: { operation: 'clearDeviceFault', asked: { path: { device_id }, body: {}, headers: { 'If-State': state } } },
-  }
-}
-
-/** Lists the steps at the device that come before a held thread can go on. */
+/** Lists the steps that bring back a device that takes no commands. An instrument that still reports its error keeps it until it is initialized. */
 function remediesAt(device: DeviceInfo | undefined): Decision[] {
-  if (device?.state === 'faulted') return [clearFault(device)]
-  if (device?.state !== 'stopped') return []
+  if (!device || !latched.has(device.state)) return []
   const { device_id, state } = device
-  return [
-    {
-      label: `Initialize ${device_id}`,
-      consequence: 'It may move. The run can go on afterwards.',
-      request: { operation: 'initializeDevice', asked: { path: { device_id }, body: {}, headers: { 'If-State': state } } },
-    },
-  ]
+  const asked = { path: { device_id }, body: {}, headers: { 'If-State': state } }
+  const isFault = state === 'faulted'
+  const initialize: Decision = {
+    label: `Initialize ${device_id}`,
+    consequence: isFault ? 'It may move. The fault is cleared when it succeeds.' : 'It may move. The run can go on afterwards.',
+    request: { operation: 'initializeDevice', asked },
+  }
+  const clear: Decision = {
+    label: 'Clear fault',
+    consequence: 'Nothing moves. The fault comes back while the instrument still reports it.',
+    request: { operation: 'clearDeviceFault', asked },
+  }
+  return isFault ? [initialize, clear] : [initialize]
 }
 
 function threads({ thread, run, device }: State): Need[] {

@@ -116,7 +116,8 @@ function Buttons({ device, can, operations, open }: ButtonsProps) {
   const canEnd = can?.operations.some(({ name, can_end_early }) => name === operation?.name && can_end_early)
   const path = { device_id }
   const isNext = its === 'not_initialized' || its === 'stopped'
-  const why = its === 'busy' ? 'It is at work.' : its === 'faulted' ? 'Clear the fault first.' : undefined
+  // A fault does not keep it from being initialized: that is what clears an error that the instrument itself holds.
+  const why = its === 'busy' ? 'It is at work.' : undefined
   return (
     <div class="row actions">
       <Act
