@@ -28,7 +28,7 @@ import { anyOf, type JsonSchema, jsonSchema, jsonSchemas } from '../kit/json_sch
 import { Access, AddressedTeachpoint, Teachpoint } from '../teachpoints/teachpoint.ts'
 import { GroupOutcome, SubmissionRecord } from '../workflow/journal/records.ts'
 import { JsonAction, JsonMethod, JsonStep, JsonWorkflow } from '../workflow/plans/documents.ts'
-import { Group, SubmissionRequest } from '../workflow/runs/submission.ts'
+import { Group, SubmissionRequest } from '../workflow/runs/submission_request.ts'
 import {
   ExecutionSnapshot,
   ExecutionSummary,

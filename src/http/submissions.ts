@@ -5,7 +5,7 @@ import { LabError } from '../errors.ts'
 import type { Runs } from '../lab/runs.ts'
 import { SubmissionRecord } from '../workflow/journal/records.ts'
 import { inTheWayOf, LabwareInTheWay } from '../workflow/runs/in_the_way.ts'
-import { SubmissionRequest } from '../workflow/runs/submission.ts'
+import { SubmissionRequest } from '../workflow/runs/submission_request.ts'
 import { json, type Route, routesOf } from './contract.ts'
 import { Limit } from './numeral.ts'
 

@@ -1,6 +1,6 @@
 // A bench that outlasts every service which drives it: where labware really is, which instruments are at work, what they have done.
 
-import type { Interrupted } from '../workflow/journal/checkpoint.ts'
+import type { Interrupted } from '../workflow/runs/state.ts'
 
 /** Where a labware is: at a place, or in a gripper. */
 export type Place = { position: string } | { arm: string }

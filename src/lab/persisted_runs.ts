@@ -8,12 +8,12 @@ import type { SavedStates } from '../events/states_reader.ts'
 import { keepAside, readOrDamage, setAside } from '../kit/damage.ts'
 import { namesIn } from '../kit/files.ts'
 import type { Catalog } from '../workflow/catalog.ts'
-import { type Checkpoint, checkpointOf, threadsOnBench } from '../workflow/journal/checkpoint.ts'
-import type { RunStates } from '../workflow/journal/run_journal.ts'
 import type { Lost } from '../workflow/journal/stranded_labware.ts'
 import { catchUp, recordAnew } from '../workflow/journal/tracking_sink.ts'
 import type { Execution } from '../workflow/runs/execution.ts'
-import { isTerminal, type Phase, phaseTransitions } from '../workflow/statuses.ts'
+import type { RunStates } from '../workflow/runs/run_state.ts'
+import { type Checkpoint, checkpointOf, threadsOnBench } from '../workflow/runs/state.ts'
+import { isTerminal, phaseTransitions } from '../workflow/statuses.ts'
 import type { RunMode } from '../workflow/threads/run_environment.ts'
 
 /** A run without drivers is over in a moment, and can be had again: its state is not written. */
@@ -71,7 +71,7 @@ async function isTakenUp(catalog: Bench, execution_id: string, { checkpoint, key
   const { records } = catalog.runtime
   if (checkpoint) catalog.loadFor(checkpoint.execution)
   // The service may have ended before the state was gone.
-  const isOver = checkpoint ? isTerminal(phaseTransitions, checkpoint.execution.phase as Phase) : await hasEnded(catalog, execution_id)
+  const isOver = checkpoint ? isTerminal(phaseTransitions, checkpoint.execution.status) : await hasEnded(catalog, execution_id)
   if (!isOver) {
     const taken = checkpoint ? await restored(catalog, checkpoint) : (reason ?? '')
     if (typeof taken !== 'string') {

@@ -52,7 +52,6 @@ test('a run knows a thousand custom events by their names, and goes on with thos
   t.throws(() => emit('one too many'), { code: 'conflict' })
   emit('n999')
   t.equal(execution.channels.count('n999'), 2)
-  t.equal(execution.channels.list().length, 1000)
 })
 
 test('the latest values of the custom events of a run are a million characters together', async (t) => {
@@ -90,7 +89,14 @@ test('an operator puts five hundred items into a run', async (t) => {
   execution.pause('manual')
   // Each is compiled with all that were put in before it: what is restored is not.
   const item = { action: { emit: 'now' } }
-  const saved = Array.from({ length: 500 }, () => ({ anchor: 'go', where: 'after' as const, item, is_done: true, lanes: [] }))
+  const saved = Array.from({ length: 500 }, (_, number) => ({
+    number,
+    anchor: 'go',
+    where: 'after' as const,
+    item,
+    is_done: true,
+    lanes: [],
+  }))
   execution.inserts.restore(saved)
   t.throws(() => execution.insert({ after: 'go', item }), { code: 'conflict', message: /500 items/ })
 })

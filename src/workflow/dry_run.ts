@@ -6,7 +6,7 @@ import type { Rehearsal } from './run_environments.ts'
 import { Execution } from './runs/execution.ts'
 import { Reason, why } from './runs/explaining.ts'
 import { Operator } from './runs/operator.ts'
-import { Submission, type SubmissionRequest } from './runs/submission.ts'
+import type { SubmissionRequest } from './runs/submission_request.ts'
 import type { TimelineRow } from './runs/timeline.ts'
 
 const Seconds = v.pipe(v.number(), v.metadata({ unit: 's' }))
@@ -89,8 +89,7 @@ export async function dryRun({ workflow, request, environment, idle, onMoment, b
     },
   })
   began(execution)
-  const ids = { submission_id: environment.newId(), execution_id: execution.execution_id }
-  execution.start(new Submission({ ...ids, request, submitted_at: 0 }, 'PENDING', () => {}))
+  execution.start(execution.add({ submission_id: environment.newId(), request, submitted_at: 0, status: 'PENDING' }))
   await idle
   return summed(execution, { conflicts, isEndless })
 }

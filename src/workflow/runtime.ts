@@ -8,10 +8,9 @@ import { didYouMeanAmong } from '../kit/did_you_mean.ts'
 import { flatId } from '../kit/flat_id.ts'
 import { Admission, type AdmissionOptions, unbounded } from './admission.ts'
 import { type DryRun, dryRun } from './dry_run.ts'
-import type { Checkpoint } from './journal/checkpoint.ts'
 import { type RecordStore, Records, type SubmissionRecord } from './journal/records.ts'
 import { restore } from './journal/restoring.ts'
-import { RunJournal, type RunStates } from './journal/run_journal.ts'
+import { RunJournal } from './journal/run_journal.ts'
 import { ExecutionTrackingSink } from './journal/tracking_sink.ts'
 import type { Bench } from './plans/bench.ts'
 import { compileWorkflow } from './plans/compile.ts'
@@ -22,8 +21,10 @@ import { type RunEnvironmentOptions, RunEnvironments } from './run_environments.
 import { checkSubmission, startsMustBeFree } from './runs/checking.ts'
 import { Execution, mostThreads, type Surroundings } from './runs/execution.ts'
 import { Operator } from './runs/operator.ts'
-import { requestHash, Submission, type SubmissionRequest } from './runs/submission.ts'
-import type { SubmissionStatus } from './statuses.ts'
+import type { RunStates } from './runs/run_state.ts'
+import type { Checkpoint, SubmissionState } from './runs/state.ts'
+import type { Submission } from './runs/submission.ts'
+import { requestHash, type SubmissionRequest } from './runs/submission_request.ts'
 import type { LateCalls } from './threads/late_calls.ts'
 import type { RunEnvironment, RunMode } from './threads/run_environment.ts'
 import type { LabwareThread } from './threads/thread.ts'
@@ -191,10 +192,11 @@ export class Runtime {
     const open = this.#joined(workflow, request)
     this.#admission.mustHaveRoom(workflow, request, open)
     const execution = open ?? this.#begin(workflow, environment, request)
-    const submission = this.#submission(execution, {
+    const submission = this.#add(execution, {
       submission_id: request.submission_id ?? this.#newId(),
       request,
       submitted_at: this.#options.now(),
+      status: 'PENDING',
     })
     execution.start(submission)
     await this.#persisted(execution)
@@ -214,30 +216,22 @@ export class Runtime {
 
   async #again(request: SubmissionRequest): Promise<SubmissionRecord> {
     const before = this.#submitted(request)!
-    await this.#executions.get(before.execution_id)?.journal?.persisted()
+    await this.#executions.get(before.execution_id)?.state.persisted()
     return before
   }
 
   /** Who was answered finds it after a restart. Rejects with `storage`; a run of that one submission is given up then. */
   async #persisted(execution: Execution): Promise<void> {
     try {
-      await execution.journal?.persisted()
+      await execution.state.persisted()
     } catch (error) {
       if (execution.submissions.length === 1) execution.abort(messageOf(error))
       throw error
     }
   }
 
-  #submission(
-    execution: Execution,
-    { status, ...of }: Pick<Submission, 'submission_id' | 'request' | 'submitted_at'> & { status?: SubmissionStatus },
-  ): Submission {
-    const { execution_id } = execution
-    const submission = new Submission({ ...of, execution_id }, status, (submission, status) => {
-      const { submission_id, request, reason } = submission
-      const context = { ...execution.context(), submission_id, group_count: request.groups.length, reason }
-      execution.emit('SUBMISSION', submission_id, status, context)
-    })
+  #add(execution: Execution, state: SubmissionState): Submission {
+    const submission = execution.add(state)
     this.#submissions.set(submission.submission_id, submission)
     return submission
   }
@@ -251,11 +245,9 @@ export class Runtime {
     const workflow = this.#workflowOf(saved)
     const environment = await this.environments.of(workflow, run_mode)
     const execution = new Execution(workflow, environment, { isJoinable: is_joinable, around: this.#around, saved: saved.execution })
-    const submissions = saved.submissions.map(({ submission_id, request, submitted_at, status }) =>
-      this.#submission(execution, { submission_id, request, submitted_at, status: status as SubmissionStatus }),
-    )
-    restore(execution, saved, { submissions, now: this.#options.now() })
-    this.#add(execution)
+    for (const state of saved.submissions) this.#add(execution, state)
+    restore(execution, saved, this.#options.now())
+    this.#know(execution)
     return execution
   }
 
@@ -344,7 +336,7 @@ export class Runtime {
   async close(patience: Promise<unknown> = Promise.resolve()): Promise<void> {
     this.#isClosing = true
     const open = this.#open()
-    const standing = open.map((execution) => (execution.journal ? null : this.over(execution)))
+    const standing = open.map((execution) => (execution.state.isWritten ? null : this.over(execution)))
     const stood = open.map((execution) => execution.standDown(patience).catch((error) => this.#options.warn(messageOf(error))))
     await Promise.all([...standing, ...stood])
     await this.environments.close()
@@ -383,14 +375,14 @@ export class Runtime {
 
   #begin(workflow: Workflow, environment: RunEnvironment, { batch_mode }: SubmissionRequest): Execution {
     const execution = new Execution(workflow, environment, { isJoinable: batch_mode === 'JOIN_EXISTING', around: this.#around })
-    this.#add(execution)
+    this.#know(execution)
     return execution
   }
 
-  #add(execution: Execution): void {
+  #know(execution: Execution): void {
     this.#executions.set(execution.execution_id, execution)
     const states = this.#options.keep?.(execution.environment.mode)
-    if (states) execution.journal = new RunJournal(execution, states)
+    if (states) execution.state.writeTo(states, execution.execution_id, new RunJournal(execution))
   }
 
   #ended(execution: Execution): void {

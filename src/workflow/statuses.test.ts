@@ -7,6 +7,7 @@ import {
   methodTransitions,
   phaseTransitions,
   Status,
+  statusAlone,
   submissionTransitions,
   type Transitions,
   threadTransitions,
@@ -43,7 +44,7 @@ test('an end has nothing after it', (t) => {
 
 test('a status is published when it changes, and only then', (t) => {
   const published: string[] = []
-  const status = new Status<MethodStatus>(methodTransitions, 'CREATED', (next) => published.push(next))
+  const status = new Status<MethodStatus>(methodTransitions, statusAlone('CREATED'), (next) => published.push(next))
   status.become('IN_PROGRESS')
   status.become('IN_PROGRESS')
   status.become('COMPLETED')
@@ -53,7 +54,7 @@ test('a status is published when it changes, and only then', (t) => {
 
 test('what may not follow throws and changes nothing', (t) => {
   const published: string[] = []
-  const status = new Status<MethodStatus>(methodTransitions, 'CREATED', (next) => published.push(next))
+  const status = new Status<MethodStatus>(methodTransitions, statusAlone('CREATED'), (next) => published.push(next))
   status.become('COMPLETED')
   t.throws(() => status.become('IN_PROGRESS'), new LabError('internal', 'IN_PROGRESS cannot follow COMPLETED'))
   t.equal(status.current, 'COMPLETED')

@@ -196,35 +196,48 @@ export const submissionTransitions: Transitions<SubmissionStatus> = {
 
 export type SlotStatus = 'OVERFLOW' | 'REJECTED' | 'AWAITING_DECISION' | 'ORPHANED' | 'ABANDONED'
 
+/** Where a status is stored; `update` is the only way to change it. */
+export interface StoredStatus<Name extends string> {
+  readonly state: { readonly status: Name }
+  update(change: (state: { status: Name }) => void): void
+}
+
+/** The place of a status that is not part of a larger state. */
+export function statusAlone<Name extends string>(status: Name): StoredStatus<Name> {
+  const state = { status }
+  return { state, update: (change) => change(state) }
+}
+
 /** Where something stands. `become` is the only door to a new status, and publishes it in the same turn. */
 export class Status<Name extends string> {
   readonly #table: Transitions<Name>
+  readonly #stored: StoredStatus<Name>
   readonly #publish: (status: Name) => void
-  #current: Name
 
   /** `publish` is called with the first status too, unless that was published before. */
-  constructor(table: Transitions<Name>, first: Name, publish: (status: Name) => void, { isPublished = false } = {}) {
+  constructor(table: Transitions<Name>, stored: StoredStatus<Name>, publish: (status: Name) => void, { isPublished = false } = {}) {
     this.#table = table
+    this.#stored = stored
     this.#publish = publish
-    this.#current = first
-    if (!isPublished) publish(first)
+    if (!isPublished) publish(this.current)
   }
 
   get current(): Name {
-    return this.#current
+    return this.#stored.state.status
   }
 
   get isTerminal(): boolean {
-    return isTerminal(this.#table, this.#current)
+    return isTerminal(this.#table, this.current)
   }
 
   /** The same once more is nothing new, and is not published. Throws `internal` for what may not follow, and changes nothing. */
   become(next: Name): void {
-    if (next === this.#current) return
-    if (this.#table[this.#current][next] === undefined) {
-      throw new LabError('internal', `${next} cannot follow ${this.#current}`)
-    }
-    this.#current = next
+    const { current } = this
+    if (next === current) return
+    if (this.#table[current][next] === undefined) throw new LabError('internal', `${next} cannot follow ${current}`)
+    this.#stored.update((state) => {
+      state.status = next
+    })
     this.#publish(next)
   }
 }

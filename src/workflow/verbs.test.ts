@@ -4,8 +4,8 @@ import { type Test, test } from 'tap'
 import { VirtualTime } from '../kit/virtual_time.ts'
 import { begin, Kept, testRuntime, threadIn, trace, until } from '../testing/workflow.ts'
 import { type InjectedFault, PureEquipment } from './equipment/pure_equipment.ts'
-import { checkpointOf } from './journal/checkpoint.ts'
 import type { Bench } from './plans/bench.ts'
+import { checkpointOf } from './runs/state.ts'
 
 const topology = {
   format: 1,
@@ -325,7 +325,7 @@ test('what was put in and what was to be skipped outlast the service, cut at any
   )
   for (const [i, keys] of kept.all.slice(first - 1).entries()) {
     const saved = checkpointOf(keys)
-    if (!saved || saved.execution.phase === 'completed') continue
+    if (!saved || saved.execution.status === 'completed') continue
     const again = testRuntime(documents, { ids: 1_000_000 })
     const taken = await again.runtime.restore(saved)
     await until(() => taken.live().every(({ status, isOver }) => isOver || status.current === 'PAUSED'), `cut ${i}`)

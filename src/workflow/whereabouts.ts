@@ -85,7 +85,7 @@ export function relocate(piece: PlacedLabware, position: string | null): void {
   if (thread) knowsBetter(thread)
   if (thread) takeAway(thread, device)
   // Whether that can be is said before the next thing moves.
-  thread?.execution.journal?.persisted().catch(() => undefined)
+  thread?.execution.state.persisted()?.catch(() => undefined)
 }
 
 /** Throws `conflict` while something happens to its labware. */

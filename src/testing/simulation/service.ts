@@ -9,14 +9,14 @@ import type { StateSource } from '../../events/states.ts'
 import type { Clock } from '../../kit/clock.ts'
 import { VirtualTime } from '../../kit/virtual_time.ts'
 import { PureEquipment } from '../../workflow/equipment/pure_equipment.ts'
-import { checkpointOf } from '../../workflow/journal/checkpoint.ts'
 import { abortOrphanedRuns } from '../../workflow/journal/orphaned_runs.ts'
 import { Records } from '../../workflow/journal/records.ts'
-import type { RunJournal, RunStates } from '../../workflow/journal/run_journal.ts'
 import { recordAnew } from '../../workflow/journal/tracking_sink.ts'
 import type { Bench } from '../../workflow/plans/bench.ts'
 import { compileLibrary, type Library } from '../../workflow/plans/library.ts'
 import { movesOf } from '../../workflow/plans/timing.ts'
+import type { RunStates } from '../../workflow/runs/run_state.ts'
+import { checkpointOf } from '../../workflow/runs/state.ts'
 import { Runtime, type RuntimeOptions } from '../../workflow/runtime.ts'
 import type { Labware } from '../../workflow/threads/labware.ts'
 import { emptyBench } from '../workflow.ts'
@@ -239,9 +239,9 @@ export class Service {
 
   /** A transaction was written. */
   wrote(): void {
-    for (const { execution_id, journal, isOver } of this.runtime.executions()) {
+    for (const { execution_id, state, isOver } of this.runtime.executions()) {
       if (isOver) continue
-      const unmarked = (journal as RunJournal | null)?.unmarked() ?? []
+      const unmarked = state.isWritten ? state.unmarked() : []
       if (unmarked.length > 0) this.#options.fault(`the journal of ${execution_id} does not know of ${unmarked}`)
     }
     if (--this.diesIn <= 0) this.die()

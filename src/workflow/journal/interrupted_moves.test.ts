@@ -4,7 +4,7 @@ import { test } from 'tap'
 import type { RuntimeEvent } from '../../events/event.ts'
 import { begin, instantBench, Kept, KeptBeside, liveRuntime, until } from '../../testing/workflow.ts'
 import type { TopologyInput } from '../plans/documents.ts'
-import { type Checkpoint, checkpointOf } from './checkpoint.ts'
+import { type Checkpoint, checkpointOf } from '../runs/state.ts'
 import { strandLabware } from './stranded_labware.ts'
 
 const topology: TopologyInput = {

@@ -4,8 +4,8 @@ import { test } from 'tap'
 import { begin, Kept, run, testRuntime, threadIn, trace, until } from '../../testing/workflow.ts'
 import { PureEquipment } from '../equipment/pure_equipment.ts'
 import type { TopologyInput } from '../plans/documents.ts'
+import { checkpointOf } from '../runs/state.ts'
 import type { RuntimeOptions } from '../runtime.ts'
-import { checkpointOf } from './checkpoint.ts'
 
 const topology: TopologyInput = {
   format: 1,
@@ -64,7 +64,7 @@ test('at no moment is what an arm has set down kept as standing where it was pic
     override async carry(...[arm, verb, position, signal]: Parameters<PureEquipment['carry']>): Promise<void> {
       await super.carry(arm, verb, position, signal)
       void (async () => {
-        for (let ticks = 0; ticks < 20; ticks++, await null) void runtime.executions()[0]?.journal?.persisted()
+        for (let ticks = 0; ticks < 20; ticks++, await null) void runtime.executions()[0]?.state.persisted()
       })()
     }
   }

@@ -1,7 +1,8 @@
 // What became of each execution, its submissions and its threads: kept in memory, and handed row by row to the file of records.
 
 import * as v from 'valibot'
-import { Group, requestHash, type Submission } from '../runs/submission.ts'
+import type { Submission } from '../runs/submission.ts'
+import { Group, requestHash } from '../runs/submission_request.ts'
 import { isTerminal, type ThreadStatus, threadTransitions } from '../statuses.ts'
 import { runModes } from '../threads/run_environment.ts'
 

@@ -6,8 +6,8 @@ import { begin, Kept, liveRuntime, run, testRuntime, trace, until } from '../../
 import { PureEquipment } from '../equipment/pure_equipment.ts'
 import type { TopologyInput } from '../plans/documents.ts'
 import type { Execution } from '../runs/execution.ts'
+import { type Checkpoint, checkpointOf } from '../runs/state.ts'
 import type { RuntimeOptions } from '../runtime.ts'
-import { type Checkpoint, checkpointOf } from './checkpoint.ts'
 
 /** Where each labware ended, by thread. */
 function endState(execution: Execution): string[] {
@@ -32,7 +32,7 @@ test('an assay that is cut at any moment stands still, and comes to the same end
   t.ok(kept.all.length > 200)
   for (const [i, keys] of kept.all.entries()) {
     const saved = checkpointOf(keys)!
-    if (saved.execution.phase === 'completed') continue
+    if (saved.execution.status === 'completed') continue
     const { runtime, execution, told, incidents } = await takenUp(saved)
     await until(() => execution.live().every(({ status, isOver }) => isOver || status.current === 'PAUSED'), `cut ${i}: all threads PAUSED`)
     const moved = told.some(({ event_name }) => /\.(PICKING|EXECUTING_ACTION)$/.test(event_name))

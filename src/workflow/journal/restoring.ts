@@ -3,33 +3,27 @@
 import { LabError } from '../../errors.ts'
 import type { Context } from '../../events/event.ts'
 import type { Execution } from '../runs/execution.ts'
-import type { Submission } from '../runs/submission.ts'
-import { type ActionStatus, actionTransitions, isTerminal, type Phase } from '../statuses.ts'
+import type { Checkpoint, Interrupted, MethodState, SlotState, ThreadState } from '../runs/state.ts'
+import { type ActionStatus, actionTransitions, isTerminal } from '../statuses.ts'
 import { MethodRun } from '../threads/method.ts'
 import { reportUncertain } from '../threads/moving.ts'
 import { scopeKey } from '../threads/slots.ts'
 import { LabwareThread } from '../threads/thread.ts'
 import { reopenWindow } from '../threads/windows.ts'
-import type { Checkpoint, Interrupted, MethodState, SlotState, ThreadState } from './checkpoint.ts'
 
 export const restarted = 'the service restarted'
 
-type Restoring = {
-  submissions: readonly Submission[]
-  /** Unix time, s. */
-  now: number
-}
-
-/** The log tells of the same as what was saved. Throws `conflict` when the workflow is not what it was. */
-export function restore(execution: Execution, saved: Checkpoint, { submissions, now }: Restoring): void {
+/**
+ * Has a run go on with the values that were saved of it; its submissions are there. The log tells of the same. `now` is Unix time, s. Throws `conflict`
+ * when the workflow is not what it was.
+ */
+export function restore(execution: Execution, saved: Checkpoint, now: number): void {
   if (saved.execution.hash !== execution.workflow.hash) {
     throw new LabError('conflict', `workflow ${execution.workflow.name} was changed while the service was away`)
   }
   execution.paused = { at: now, reason: 'system' }
-  execution.submissions.push(...submissions)
-  for (const [name, count] of Object.entries(saved.execution.names)) execution.threadFactory.names.set(name, count)
   for (const channel of saved.channels) execution.channels.restore(channel)
-  execution.inserts.restore(saved.execution.inserts)
+  execution.inserts.restore(saved.inserts)
   execution.reopen()
   for (const thread of saved.threads) addThread(execution, thread)
   const methods = new Map(saved.methods.map((method) => [method.method_id, methodOf(execution, method)]))
@@ -46,17 +40,14 @@ export function restore(execution: Execution, saved: Checkpoint, { submissions, 
     if (window && !thread.isOver) reopenWindow(thread, { ...window }, window.until - now)
   }
   for (const thread of saved.threads) closeInterrupted(execution, thread)
-  const completed = new Set(
-    saved.groups.filter(({ is_complete }) => is_complete).map(({ submission_id, group_id }) => `${submission_id} ${group_id}`),
-  )
-  execution.groups.restore(execution.threads.values(), (group) => completed.has(`${group.submission_id} ${group.group_id}`))
+  for (const group of saved.groups) execution.groups.restore(group)
   const open = [...execution.threads.values()].filter(({ isOver }) => !isOver)
   // What is in a gripper is set down first.
   for (const thread of open.sort((a, b) => Number(b.labware.held_by !== null) - Number(a.labware.held_by !== null)))
     setOff(execution, thread)
   const interrupted = new Map(saved.threads.map(({ thread_id, move }) => [thread_id, move?.status]))
   for (const thread of open) reportUncertain(thread, interrupted.get(thread.thread_id))
-  execution.takenUp(saved.execution.phase as Phase)
+  execution.takenUp()
 }
 
 function addThread(execution: Execution, saved: ThreadState): void {

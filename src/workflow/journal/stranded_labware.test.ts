@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import { liveRuntime } from '../../testing/workflow.ts'
-import type { ThreadState } from './checkpoint.ts'
+import type { ThreadState } from '../runs/state.ts'
 import { strandLabware } from './stranded_labware.ts'
 
 const topology = {

@@ -1,9 +1,9 @@
 // The labware of a run that does not go on: it stands where it stood, and no thread moves it.
 
 import { messageOf } from '../../errors.ts'
+import type { ThreadOnBench } from '../runs/state.ts'
 import { isTerminal, type ThreadStatus, threadTransitions } from '../statuses.ts'
 import type { RunEnvironment } from '../threads/run_environment.ts'
-import type { ThreadOnBench } from './checkpoint.ts'
 
 /** Labware that somebody has to look for: nobody knows where it is, or where it was said to be it cannot be. */
 export type Lost = { category: 'LEDGER_CONTRADICTED' | 'DECK_RECONCILE_CONFLICT'; what: string }

@@ -1,8 +1,9 @@
 import { test } from 'tap'
 import { Channels } from './channels.ts'
+import { RunState } from './run_state.ts'
 
 test('who waits hears of the next one; who has not seen the last one hears of it at once', (t) => {
-  const channels = new Channels()
+  const channels = new Channels(new RunState())
   const heard: (string | null)[] = []
   channels.wait('qc.done', 0, ({ value }) => heard.push(value))
   t.same(heard, [])
@@ -13,7 +14,7 @@ test('who waits hears of the next one; who has not seen the last one hears of it
 })
 
 test('who has seen the last one waits for another, and of several in between gets the latest', (t) => {
-  const channels = new Channels()
+  const channels = new Channels(new RunState())
   channels.publish('a', { value: '1', data: {} })
   const heard: unknown[] = []
   channels.wait('a', 1, ({ value, count }) => heard.push(value, count))
@@ -27,7 +28,7 @@ test('who has seen the last one waits for another, and of several in between get
 })
 
 test('a wait that was called off hears nothing, and names do not meet', (t) => {
-  const channels = new Channels()
+  const channels = new Channels(new RunState())
   const heard: unknown[] = []
   channels.wait('a.b', 0, () => heard.push('a.b'))()
   channels.wait('a_b', 0, () => heard.push('a_b'))

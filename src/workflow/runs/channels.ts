@@ -1,11 +1,13 @@
 // The custom events of one execution: each name a counter with its latest value, and those who wait for it.
 
 import { LabError } from '../../errors.ts'
-import type { ChannelState } from '../journal/checkpoint.ts'
+import type { Entry, RunState } from './run_state.ts'
+import type { ChannelState } from './state.ts'
 
 export type Published = { value: string | null; data: Record<string, unknown> }
 
-type Channel = { readonly state: ChannelState; size: number; waiters: Set<() => void> }
+/** `published` is undefined for an event that is only waited for so far. */
+type Channel = { published: Entry<ChannelState> | undefined; size: number; waiters: Set<() => void> }
 
 /** The most names of one run. In a run that names each event anew nobody could wait for one. */
 const mostNames = 1000
@@ -13,20 +15,25 @@ const mostNames = 1000
 const mostKept = 1_048_576
 
 export class Channels {
+  readonly #state: RunState
   readonly #channels = new Map<string, Channel>()
-  /** Names whose entry in the journal is out of date. */
-  readonly dirty = new Set<string>()
   /** The size of the latest values of all names, in characters of JSON. */
   #size = 0
+
+  constructor(state: RunState) {
+    this.#state = state
+  }
 
   /** Stores the latest value, and releases the waits. Throws `conflict` for one name too many, and for values that are too long together. */
   publish(name: string, { value, data }: Published): void {
     const channel = this.#channel(name)
     this.#makeRoom(name, channel, sizeOf({ value, data }))
-    channel.state.count++
-    channel.state.value = value
-    channel.state.data = data
-    this.dirty.add(name)
+    channel.published ??= this.#state.add('channel', { name, count: 0, value: null, data: {} }, name)
+    channel.published.update((state) => {
+      state.count++
+      state.value = value
+      state.data = data
+    })
     const waiters = [...channel.waiters]
     channel.waiters.clear()
     for (const wake of waiters) wake()
@@ -34,7 +41,7 @@ export class Channels {
 
   /** How often a custom event was published. */
   count(name: string): number {
-    return this.#channels.get(name)?.state.count ?? 0
+    return this.#channels.get(name)?.published?.state.count ?? 0
   }
 
   /**
@@ -43,8 +50,8 @@ export class Channels {
    */
   wait(name: string, seen: number, released: (latest: Published & { count: number }) => void): () => void {
     const channel = this.#channel(name)
-    const tell = () => released({ ...channel.state })
-    if (channel.state.count > seen) {
+    const tell = () => released({ ...channel.published!.state })
+    if (this.count(name) > seen) {
       tell()
       return () => {}
     }
@@ -52,18 +59,9 @@ export class Channels {
     return () => channel.waiters.delete(tell)
   }
 
-  list(): ChannelState[] {
-    return [...this.#channels.values()].flatMap(({ state }) => (state.count > 0 ? state : []))
-  }
-
-  /** The custom events whose entry in the journal is out of date. */
-  changed(): ChannelState[] {
-    return [...this.dirty].map((name) => this.#channels.get(name)!.state)
-  }
-
   restore(saved: ChannelState): void {
     const channel = this.#channel(saved.name)
-    Object.assign(channel.state, saved)
+    channel.published = this.#state.add('channel', saved, saved.name)
     channel.size = sizeOf(saved)
     this.#size += channel.size
   }
@@ -87,7 +85,7 @@ export class Channels {
           'conflict',
           `there are ${mostNames} custom events in this run already, and ${name} is none of them; take a name again`,
         )
-      channel = { state: { name, count: 0, value: null, data: {} }, size: 0, waiters: new Set() }
+      channel = { published: undefined, size: 0, waiters: new Set() }
       this.#channels.set(name, channel)
     }
     return channel

@@ -9,7 +9,8 @@ import type { Workflow } from '../plans/plan.ts'
 import { refusalFor } from '../plans/refusal.ts'
 import { mustBeKnown } from '../plans/wrong.ts'
 import type { RunEnvironment } from '../threads/run_environment.ts'
-import type { Acquisition, Group, Submission, SubmissionRequest } from './submission.ts'
+import type { Submission } from './submission.ts'
+import type { Acquisition, Group, SubmissionRequest } from './submission_request.ts'
 import { barcodeOf, mustBeFree, positionOf } from './thread_factory.ts'
 
 /** `others`: the submissions of the run that it is put into; what it does not say of variables, they may. Throws `invalid`. */

@@ -4,9 +4,8 @@ import { LabError, messageOf } from '../../errors.ts'
 import type { Context } from '../../events/event.ts'
 import type { Hub } from '../../events/hub.ts'
 import type { IncidentCategory } from '../../events/incidents.ts'
-import type { ExecutionState } from '../journal/checkpoint.ts'
 import { itemKey, type ThreadPlan, type Workflow } from '../plans/plan.ts'
-import { type Phase, phaseTransitions, Status, type WorkflowStatus, workflowTransitions } from '../statuses.ts'
+import { type Phase, phaseTransitions, Status, statusAlone, type WorkflowStatus, workflowTransitions } from '../statuses.ts'
 import type { NoteworthyError, ThreadOrigin } from '../threads/carrier.ts'
 import { travel } from '../threads/journey.ts'
 import { LateCalls } from '../threads/late_calls.ts'
@@ -20,8 +19,10 @@ import { Groups } from './groups.ts'
 import { type InsertRequest, Inserts } from './inserts.ts'
 import { theOneAhead } from './named.ts'
 import type { Operator } from './operator.ts'
+import { type Entry, RunState } from './run_state.ts'
 import { Stall } from './stall.ts'
-import type { Submission } from './submission.ts'
+import type { ExecutionState, SubmissionState } from './state.ts'
+import { Submission } from './submission.ts'
 import { ThreadFactory } from './thread_factory.ts'
 import { Timeline } from './timeline.ts'
 
@@ -56,7 +57,9 @@ export class Execution implements RunPorts {
   readonly threads = new Map<string, LabwareThread>()
   /** Threads whose entry in the journal may be out of date. */
   readonly dirty = new Set<LabwareThread>()
-  readonly channels = new Channels()
+  /** What of the run outlasts the service. */
+  readonly state = new RunState()
+  readonly channels: Channels
   readonly slots: Slots
   readonly groups: Groups
   readonly inserts: Inserts
@@ -65,17 +68,13 @@ export class Execution implements RunPorts {
   readonly #flood: Flood
   readonly stall: Stall
   readonly timeline: Timeline
-  readonly phase = new Status<Phase>(phaseTransitions, 'accepting', () => {})
-  /** It began with JOIN_EXISTING: labware that may be batched is then shared by all its submissions. */
-  readonly isJoinable: boolean
-  readonly started_at: number
+  readonly phase: Status<Phase>
   ended_at: number | null = null
   paused: { at: number; reason: 'manual' | 'system' } | null = null
   isAbortArmed = false
   reason: string | null = null
   #status: Status<WorkflowStatus> | undefined
-  /** What is written of it, where it is to outlast the service. */
-  journal: (NonNullable<RunPorts['journal']> & { leave(left: () => void): Promise<void>; end(): void }) | null = null
+  readonly #entry: Entry<ExecutionState>
   readonly #around: Surroundings
   readonly #bus: Bus
   readonly #live = new Set<LabwareThread>()
@@ -85,22 +84,26 @@ export class Execution implements RunPorts {
   #isSilent = false
 
   constructor(workflow: Workflow, environment: RunEnvironment, { isJoinable, around, saved }: Beginning) {
-    this.execution_id = saved?.execution_id ?? environment.newId()
+    const beginning = saved ?? beginningOf(workflow, environment, { isJoinable, now: around.now() })
+    this.execution_id = beginning.execution_id
     this.workflow = workflow
     this.environment = environment
-    this.isJoinable = isJoinable
     this.#around = around
+    this.#entry = this.state.add('execution', beginning)
+    this.state.add('document', documentOf(workflow))
+    this.phase = new Status<Phase>(phaseTransitions, this.#entry, () => {}, { isPublished: true })
+    if (this.phase.current === 'stopping') this.reason = 'it was being stopped when the service ended'
+    this.channels = new Channels(this.state)
     this.#context = { execution_id: this.execution_id, workflow_name: workflow.name }
     this.threadFactory = new ThreadFactory(this)
     this.#flood = new Flood(() => around.now())
     this.stall = new Stall(this)
     this.slots = new Slots(this)
     this.inserts = new Inserts(this)
-    this.groups = new Groups(({ submission_id, group_id }) =>
+    this.groups = new Groups(this.state, ({ submission_id, group_id }) =>
       this.emit('GROUP', group_id, 'COMPLETED', { ...this.#context, submission_id, group_id }),
     )
     const began = environment.clock.now()
-    this.started_at = saved?.started_at ?? around.now()
     this.timeline = new Timeline(() => Math.round(environment.clock.now() - began) / 1000)
     this.#bus = new Bus({
       forward: (name, context) => around.hub.emit(name, context, this.execution_id),
@@ -118,6 +121,25 @@ export class Execution implements RunPorts {
 
   get isOver(): boolean {
     return this.phase.isTerminal
+  }
+
+  /** Whether it began with JOIN_EXISTING: labware that may be batched is then shared by all its submissions. */
+  get isJoinable(): boolean {
+    return this.#entry.state.is_joinable
+  }
+
+  /** Unix time, s. */
+  get started_at(): number {
+    return this.#entry.state.started_at
+  }
+
+  /** Counts a name of a thread or a labware once more, and answers how often it was counted. */
+  countName(name: string): number {
+    const count = 1 + (this.#entry.state.names.find((one) => one.name === name)?.count ?? 0)
+    this.#entry.update((state) => {
+      state.names = [...state.names.filter((one) => one.name !== name), { name, count }]
+    })
+    return count
   }
 
   /** Unix time, s. */
@@ -147,7 +169,7 @@ export class Execution implements RunPorts {
   emit(type: string, id: string, status: string, context: Context): void {
     if (this.#isSilent) return
     this.#bus.emit(type, id, status, context)
-    this.journal?.changed()
+    this.state.happened()
   }
 
   /** Records an incident of a thread, and answers its id. */
@@ -174,9 +196,18 @@ export class Execution implements RunPorts {
     return this.#live.size
   }
 
+  /** Adds a submission, which is new or was taken up after a restart. */
+  add(state: SubmissionState): Submission {
+    const entry = this.state.add('submission', state, state.submission_id)
+    const submission = new Submission(this.execution_id, entry, ({ submission_id, request, reason }, status) =>
+      this.emit('SUBMISSION', submission_id, status, { ...this.context(), submission_id, group_count: request.groups.length, reason }),
+    )
+    this.submissions.push(submission)
+    return submission
+  }
+
   /** Takes a submission that was checked: its first threads start in one of the next turns. */
   start(submission: Submission): void {
-    this.submissions.push(submission)
     submission.status.become('ACCEPTED')
     this.#status ??= this.#workflowStatus()
     const { submission_id, request } = submission
@@ -237,13 +268,14 @@ export class Execution implements RunPorts {
 
   #workflowStatus(published?: WorkflowStatus): Status<WorkflowStatus> {
     const publish = (status: WorkflowStatus) => this.emit('WORKFLOW', this.execution_id, status, this.context())
-    return new Status<WorkflowStatus>(workflowTransitions, published ?? 'CREATED', publish, { isPublished: published !== undefined })
+    return new Status<WorkflowStatus>(workflowTransitions, statusAlone(published ?? 'CREATED'), publish, {
+      isPublished: published !== undefined,
+    })
   }
 
-  /** It is what it was when it was saved: all threads stand, and go on when it is resumed. */
-  takenUp(phase: Phase): void {
-    if (phase === 'draining') this.phase.become('draining')
-    if (phase === 'stopping') this.abort('it was being stopped when the service ended')
+  /** It was being stopped when the service ended, and has no threads that are open. */
+  takenUp(): void {
+    if (this.phase.current === 'stopping') this.environment.steps.push(() => this.#endIfAllHave())
   }
 
   /** The value that the submission gives, or another of this execution, or the default; undefined where there is none. Throws `invalid`. */
@@ -327,7 +359,7 @@ export class Execution implements RunPorts {
     const { thread, step, action, name } = theOneAhead(this.live(), item)
     thread.skip(itemKey(step, action))
     this.stall.reconsider()
-    this.journal?.changed()
+    this.state.happened()
     return name
   }
 
@@ -347,19 +379,18 @@ export class Execution implements RunPorts {
    * then the state stays on the card and nothing more is published. What a device is doing is for the devices to end. Rejects with `storage`.
    */
   async standDown(patience: Promise<unknown>): Promise<void> {
-    if (!this.journal) return this.abort('the service stops')
+    if (!this.state.isWritten) return this.abort('the service stops')
     this.#isStandingDown = true
     const hops = this.live().flatMap(({ carrying }) => carrying ?? [])
     await Promise.race([Promise.allSettled(hops), patience])
-    await this.journal.leave(() => {
-      this.journal = null
+    await this.state.leave(() => {
       this.#isSilent = true
     })
   }
 
   /** Resolves when something may move: where everything is, and what is to be done, is on the card. Never, when the service ends. */
   beforeMotion(): Promise<void> | undefined {
-    return this.#isStandingDown ? new Promise(() => {}) : this.journal?.persisted()
+    return this.#isStandingDown ? new Promise(() => {}) : this.state.persisted()
   }
 
   /** Cuts all threads off; it is aborted when they have unwound. */
@@ -411,12 +442,11 @@ export class Execution implements RunPorts {
 
   /** Its state is the only one that knows where its labware is, until what stands around is on the card. */
   async #forget(): Promise<void> {
-    const { journal } = this
-    if (!journal) return
+    if (!this.state.isWritten) return
     try {
       await this.#around.atRest?.()
-      await journal.persisted()
-      journal.end()
+      await this.state.persisted()
+      this.state.end()
     } catch (error) {
       this.#around.warn(`the state of ${this.execution_id} stays: ${messageOf(error)}`)
     }
@@ -431,6 +461,29 @@ export class Execution implements RunPorts {
       error,
     })
   }
+}
+
+function beginningOf(
+  workflow: Workflow,
+  environment: RunEnvironment,
+  { isJoinable, now }: { isJoinable: boolean; now: number },
+): ExecutionState {
+  return {
+    execution_id: environment.newId(),
+    workflow: workflow.name,
+    hash: workflow.hash,
+    topology: workflow.topology.name,
+    run_mode: environment.mode,
+    is_joinable: isJoinable,
+    started_at: now,
+    status: 'accepting',
+    names: [],
+  }
+}
+
+/** The document of the workflow; null for one with code, which only its file has. */
+function documentOf({ hasCode, document: { on: _, ...written } }: Workflow): object | null {
+  return hasCode ? null : written
 }
 
 /** Throws `invalid` for a name that no custom event may have. */

@@ -1,68 +1,56 @@
 // The groups of a submission: each is complete when all its threads have ended, in whatever way.
 
-import type { GroupState } from '../journal/checkpoint.ts'
 import type { Carrier, ThreadOrigin } from '../threads/carrier.ts'
+import type { Entry, Fixed, RunState } from './run_state.ts'
+import type { GroupState } from './state.ts'
 
 export class Groups {
-  readonly #groups = new Map<string, GroupState>()
-  /** The groups whose entry in the journal is out of date. */
-  readonly dirty = new Set<GroupState>()
-  readonly #completed: (group: GroupState) => void
+  readonly #state: RunState
+  readonly #groups = new Map<string, Entry<GroupState>>()
+  readonly #completed: (group: Fixed<GroupState>) => void
 
-  constructor(completed: (group: GroupState) => void) {
+  constructor(state: RunState, completed: (group: Fixed<GroupState>) => void) {
+    this.#state = state
     this.#completed = completed
   }
 
-  list(): GroupState[] {
-    return [...this.#groups.values()].map((group) => ({ ...group, ended: { ...group.ended } }))
-  }
-
-  /** Restores the group with these threads. `isComplete`: its completion was published. */
-  restore(threads: Iterable<Carrier>, isComplete: (group: GroupState) => boolean): void {
-    for (const { origin, status, isOver } of threads) {
-      const group = this.#of(origin)
-      if (group && isOver) group.ended[status.current] = (group.ended[status.current] ?? 0) + 1
-      else if (group) group.open++
-    }
-    for (const group of this.#groups.values()) group.is_complete = isComplete(group)
+  restore(saved: GroupState): void {
+    this.#add(saved)
   }
 
   /** Notes that a thread has begun. A thread without a group holds none open. */
   began({ origin }: Carrier): void {
-    const group = this.#of(origin)
-    if (!group) return
-    group.open++
-    this.dirty.add(group)
+    this.#of(origin)?.update((group) => {
+      group.open++
+    })
   }
 
   ended({ origin, status }: Carrier): void {
     const group = this.#of(origin)
     if (!group) return
-    group.open--
-    this.dirty.add(group)
-    group.ended[status.current] = (group.ended[status.current] ?? 0) + 1
-    this.#completeIfOver(group)
+    const isLast = group.state.open === 1 && !group.state.is_complete
+    group.update((state) => {
+      state.open--
+      state.ended[status.current] = (state.ended[status.current] ?? 0) + 1
+      state.is_complete ||= isLast
+    })
+    if (isLast) this.#completed(group.state)
   }
 
-  #completeIfOver(group: GroupState): void {
-    if (group.open > 0 || group.is_complete) return
-    group.is_complete = true
-    this.dirty.add(group)
-    this.#completed(group)
-  }
-
-  #of({ submission_id, group_id }: ThreadOrigin): GroupState | undefined {
+  #of({ submission_id, group_id }: ThreadOrigin): Entry<GroupState> | undefined {
     if (group_id === null) return undefined
-    const key = keyOf({ submission_id, group_id })
-    let group = this.#groups.get(key)
-    if (!group) {
-      group = { submission_id, group_id, open: 0, is_complete: false, ended: {} }
-      this.#groups.set(key, group)
-    }
-    return group
+    return (
+      this.#groups.get(keyOf({ submission_id, group_id })) ?? this.#add({ submission_id, group_id, open: 0, is_complete: false, ended: {} })
+    )
+  }
+
+  #add(state: GroupState): Entry<GroupState> {
+    const entry = this.#state.add('group', state, keyOf(state))
+    this.#groups.set(keyOf(state), entry)
+    return entry
   }
 }
 
-function keyOf({ submission_id, group_id }: { submission_id: string; group_id: string }): string {
-  return `${submission_id}:${group_id}`
+function keyOf({ submission_id, group_id }: Pick<GroupState, 'submission_id' | 'group_id'>): string {
+  return `${submission_id} ${group_id}`
 }

@@ -3,7 +3,6 @@
 
 import { LabError } from '../../errors.ts'
 import { checked } from '../../kit/schema.ts'
-import type { InsertState } from '../journal/checkpoint.ts'
 import { compileWorkflow } from '../plans/compile.ts'
 import { type Action, actionsIn, JsonStep, type Step } from '../plans/documents.ts'
 import { type ActionPlan, allSteps, itemKey, listsIn, type StepPlan, type Workflow } from '../plans/plan.ts'
@@ -12,6 +11,8 @@ import type { Frame } from '../threads/ahead.ts'
 import type { MethodRun } from '../threads/method.ts'
 import type { LabwareThread, RunPorts } from '../threads/thread.ts'
 import { ahead, isCalled, itemsOf, mustBeOne, mustBeThere, type Named } from './named.ts'
+import type { Entry } from './run_state.ts'
+import type { InsertState } from './state.ts'
 
 type Anchor = { before: string } | { after: string }
 export type InsertRequest = Anchor & { item: unknown }
@@ -21,8 +22,8 @@ type Where = 'before' | 'after'
 /** In one run: each is compiled with all that were put in before it. */
 const mostInserts = 500
 
-/** `lane` is `threads.plate` or `methods.seal_it`. */
-type Insert = { anchor: string; where: Where; item: Step; isDone: boolean; paths: Map<string, string> }
+/** `paths` has the path in each lane in which it may come to stand. */
+type Insert = { readonly entry: Entry<InsertState>; readonly paths: ReadonlyMap<string, string> }
 
 /** An insert into a lane that is not open yet. `path` is that of what is put in, `key` of what it stands beside. */
 type Awaited = { insert: Insert; key: string; path: string }
@@ -55,13 +56,10 @@ export class Inserts {
     const where = 'before' in request ? 'before' : 'after'
     const anchor = 'before' in request ? request.before : request.after
     const item = checked(JsonStep, request.item, 'item')
-    const insert: Insert = { anchor, where, item, isDone: false, paths: new Map() }
-    const found = this.#execution.live().flatMap((thread) => this.#anchorsIn(thread, insert))
-    const lanes = found.length > 0 ? found.map(laneOf) : this.#lanesInWorkflow(anchor)
-    this.#addAll([...new Set(lanes)], insert)
-    this.#all.push(insert)
+    const found = this.#execution.live().flatMap((thread) => anchorsIn(thread, { anchor, where }))
+    const lanes = [...new Set(found.length > 0 ? found.map(laneOf) : this.#lanesInWorkflow(anchor))]
+    const insert = this.#add({ number: this.#all.length, anchor, where, item, is_done: false, lanes }, item)
     for (const named of found) this.#await(named, insert)
-    this.#execution.journal?.changed()
     if (found.length > 0) return `it is put ${where} ${found.map(({ name }) => name).join(', ')}`
     return `${anchor} is ahead of no thread now; it is put ${where} it when one comes to have it`
   }
@@ -69,8 +67,9 @@ export class Inserts {
   /** A thread has come into being: what waits for one of its kind goes to it. */
   spawned(thread: LabwareThread): void {
     for (const insert of this.#all) {
-      if (insert.isDone || this.#isAwaited(insert)) continue
-      const named = ahead(thread).find((item) => isCalled(item, insert.anchor) && insert.paths.has(laneOf(item)))
+      const { is_done, anchor } = insert.entry.state
+      if (is_done || this.#isAwaited(insert)) continue
+      const named = ahead(thread).find((item) => isCalled(item, anchor) && insert.paths.has(laneOf(item)))
       if (named) this.#await(named, insert)
     }
   }
@@ -80,7 +79,9 @@ export class Inserts {
     const all = this.#awaited.get(thread) ?? []
     for (const awaited of [...all]) {
       if (!this.#place(thread, awaited)) continue
-      awaited.insert.isDone = true
+      awaited.insert.entry.update((state) => {
+        state.is_done = true
+      })
       thread.touch()
       all.splice(all.indexOf(awaited), 1)
     }
@@ -89,8 +90,8 @@ export class Inserts {
   /** Whose anchors never came. */
   unresolved(): { anchor: string; where: Where; name: string }[] {
     return this.#all
-      .filter(({ isDone }) => !isDone)
-      .map(({ anchor, where, paths }) => ({ anchor, where, name: this.#nameAt([...paths.values()][0]!) }))
+      .filter(({ entry }) => !entry.state.is_done)
+      .map(({ entry: { state }, paths }) => ({ anchor: state.anchor, where: state.where, name: this.#nameAt([...paths.values()][0]!) }))
   }
 
   /** Throws `conflict`. */
@@ -108,32 +109,14 @@ export class Inserts {
     return this.#lists.get(path)
   }
 
-  get size(): number {
-    return this.#all.length
-  }
-
-  list(): InsertState[] {
-    return this.#all.map(({ anchor, where, item, isDone, paths }) => ({
-      anchor,
-      where,
-      item: { ...item },
-      is_done: isDone,
-      lanes: [...paths.keys()],
-    }))
-  }
-
-  /** As they were listed. */
+  /** In the order of their numbers: each is compiled with those before it. */
   restore(saved: readonly InsertState[]): void {
-    for (const { anchor, where, item, is_done, lanes } of saved) {
-      const insert: Insert = { anchor, where, item: checked(JsonStep, item, 'an insert'), isDone: is_done, paths: new Map() }
-      for (const lane of lanes) this.#add(lane, insert)
-      this.#all.push(insert)
-    }
+    for (const state of saved) this.#add(state, checked(JsonStep, state.item, 'an insert'))
   }
 
   /** What a thread waited for, by the number of the insert in the list. */
   awaitedBy(thread: LabwareThread): { insert: number; key: string; path: string }[] {
-    return (this.#awaited.get(thread) ?? []).map(({ insert, key, path }) => ({ insert: this.#all.indexOf(insert), key, path }))
+    return (this.#awaited.get(thread) ?? []).map(({ insert, key, path }) => ({ insert: insert.entry.state.number, key, path }))
   }
 
   restoreAwaited(thread: LabwareThread, saved: readonly { insert: number; key: string; path: string }[]): void {
@@ -141,15 +124,6 @@ export class Inserts {
       const known = this.#all[insert]
       if (known) this.#expect(thread, { insert: known, key, path })
     }
-  }
-
-  /** Of a thread, where the anchor stands so that something can still be put there; at most one. */
-  #anchorsIn(thread: LabwareThread, { anchor, where }: Insert): Named[] {
-    const called = ahead(thread).filter(
-      (item) => isCalled(item, anchor) && (where === 'after' || item.standing === 'ahead' || isInLoop(item)),
-    )
-    mustBeOne(called, anchor)
-    return called
   }
 
   /** Of all threads there can be, those that come to the anchor. */
@@ -162,26 +136,29 @@ export class Inserts {
     return called.map(({ lane }) => lane)
   }
 
-  /** All or none. */
-  #addAll(lanes: readonly string[], insert: Insert): void {
+  /** Takes it into the documents of its lanes: of all or none. Throws `invalid`, naming the place. */
+  #add(state: InsertState, item: Step): Insert {
     const before = new Map(this.#added)
     try {
-      for (const lane of lanes) this.#add(lane, insert)
+      const paths = new Map(state.lanes.map((lane) => [lane, this.#addTo(lane, item)]))
+      const insert = { entry: this.#execution.state.add('insert', state, `${state.number}`), paths }
+      this.#all.push(insert)
+      return insert
     } catch (error) {
-      for (const lane of lanes) this.#added.set(lane, before.get(lane) ?? [])
+      for (const lane of state.lanes) this.#added.set(lane, before.get(lane) ?? [])
       throw error
     }
   }
 
-  /** Takes it into the documents of a lane. Throws `invalid`, naming the place. */
-  #add(lane: string, insert: Insert): void {
+  /** Answers its path there. */
+  #addTo(lane: string, item: Step): string {
     const before = this.#added.get(lane) ?? []
-    const workflow = this.#compiled(lane, [...before, insert.item])
+    const workflow = this.#compiled(lane, [...before, item])
     const { plan, path } = newest(workflow, lane)
-    insert.paths.set(lane, path)
-    this.#added.set(lane, [...before, called(insert.item, plan.name)])
+    this.#added.set(lane, [...before, called(item, plan.name)])
     if (lane.startsWith('methods.')) this.#actions.set(path, plan as ActionPlan)
     else this.#know(plan as StepPlan)
+    return path
   }
 
   #know(step: StepPlan): void {
@@ -229,7 +206,7 @@ export class Inserts {
       return isIn
         ? placeAction(method, {
             at: method.actions.findIndex(({ path }) => path === actionPath),
-            where: insert.where,
+            where: insert.entry.state.where,
             plan: this.actionAt(path),
           })
         : false
@@ -237,7 +214,7 @@ export class Inserts {
     return thread.frames.some((frame, depth) => {
       const at = frame.steps.findIndex(({ path }) => path === stepPath)
       const isTaken = depth < thread.frames.length - 1 || isIn(thread, frame)
-      return placeStep(frame, { at, where: insert.where, plan: this.stepAt(path), isTaken })
+      return placeStep(frame, { at, where: insert.entry.state.where, plan: this.stepAt(path), isTaken })
     })
   }
 
@@ -271,6 +248,15 @@ function placeAction(method: MethodRun, { at: anchor, where, plan }: At<ActionPl
   if (at < method.next || (at === method.next && method.isTaken)) return false
   method.insert(at, plan)
   return true
+}
+
+/** Of a thread, where the anchor stands so that something can still be put there; at most one. */
+function anchorsIn(thread: LabwareThread, { anchor, where }: Pick<InsertState, 'anchor' | 'where'>): Named[] {
+  const called = ahead(thread).filter(
+    (item) => isCalled(item, anchor) && (where === 'after' || item.standing === 'ahead' || isInLoop(item)),
+  )
+  mustBeOne(called, anchor)
+  return called
 }
 
 function isInLoop({ thread, step, action }: Named): boolean {

@@ -8,15 +8,17 @@ import type { Labware } from '../threads/labware.ts'
 import type { RunEnvironment } from '../threads/run_environment.ts'
 import { LabwareThread, type RunPorts } from '../threads/thread.ts'
 import { offTheBench } from './in_the_way.ts'
-import type { Acquisition, Submission } from './submission.ts'
+import type { Submission } from './submission.ts'
+import type { Acquisition } from './submission_request.ts'
 
-type Run = RunPorts & { readonly submissions: readonly Submission[] }
+type Run = RunPorts & {
+  readonly submissions: readonly Submission[]
+  /** Counts a name once more, and answers how often it was counted. */
+  countName(name: string): number
+}
 
 export class ThreadFactory {
   readonly #execution: Run
-  /** How many there were of each name. */
-  readonly names = new Map<string, number>()
-
   constructor(execution: Run) {
     this.#execution = execution
   }
@@ -82,8 +84,7 @@ export class ThreadFactory {
 
   /** The first is called as its template is, the others `plate-2`, `plate-3`. */
   #numbered(name: string, counted = name): string {
-    const count = (this.names.get(counted) ?? 0) + 1
-    this.names.set(counted, count)
+    const count = this.#execution.countName(counted)
     return count === 1 ? name : `${name}-${count}`
   }
 }

@@ -3,7 +3,7 @@
 import { LabError } from '../../errors.ts'
 import { Signal } from '../../kit/signal.ts'
 import type { ActionPlan } from '../plans/plan.ts'
-import { type ActionStatus, actionTransitions, Status } from '../statuses.ts'
+import { type ActionStatus, actionTransitions, Status, statusAlone } from '../statuses.ts'
 import { inputsOf } from './ahead.ts'
 import type { Carrier } from './carrier.ts'
 
@@ -43,7 +43,7 @@ export class ActionRun {
     this.plan = plan
     this.method = method
     this.inputs = inputsOf(plan, owner.labware.template)
-    this.status = new Status<ActionStatus>(actionTransitions, 'CREATED', (status) => {
+    this.status = new Status<ActionStatus>(actionTransitions, statusAlone('CREATED'), (status) => {
       owner.execution.emit('ACTION', this.action_id, status, this.#context(status))
       owner.execution.timeline.action(this, status)
     })

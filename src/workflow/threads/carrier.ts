@@ -2,8 +2,8 @@
 
 import type { Context } from '../../events/event.ts'
 import type { IncidentCategory, NewIncident } from '../../events/incidents.ts'
-import type { WindowState } from '../journal/checkpoint.ts'
 import type { Workflow } from '../plans/plan.ts'
+import type { WindowState } from '../runs/state.ts'
 import type { Timeline } from '../runs/timeline.ts'
 import type { Obstacle } from '../scheduler/request.ts'
 import type { Status, ThreadStatus } from '../statuses.ts'

@@ -1,9 +1,9 @@
 // A method under way: its owner goes through its actions, other threads take part in them.
 
 import { Signal } from '../../kit/signal.ts'
-import type { MethodState } from '../journal/checkpoint.ts'
 import type { ActionPlan, MethodPlan } from '../plans/plan.ts'
-import { type MethodStatus, methodTransitions, Status } from '../statuses.ts'
+import type { MethodState } from '../runs/state.ts'
+import { type MethodStatus, methodTransitions, Status, statusAlone } from '../statuses.ts'
 import type { ActionRun, OwningMethod } from './action.ts'
 import type { Carrier, Publisher } from './carrier.ts'
 
@@ -42,7 +42,9 @@ export class MethodRun implements OwningMethod {
       this.state.status = status
       owner.execution.emit('METHOD', this.method_id, status, this.context())
     }
-    this.status = new Status(methodTransitions, this.state.status as MethodStatus, publish, { isPublished: saved !== undefined })
+    this.status = new Status<MethodStatus>(methodTransitions, statusAlone(this.state.status as MethodStatus), publish, {
+      isPublished: saved !== undefined,
+    })
   }
 
   get method_id(): string {

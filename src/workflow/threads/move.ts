@@ -1,7 +1,7 @@
 // One attempt at a hop: its status, and how far the transporter came.
 
 import type { Hop } from '../plans/graph.ts'
-import { type ActionStatus, actionTransitions, Status } from '../statuses.ts'
+import { type ActionStatus, actionTransitions, Status, statusAlone } from '../statuses.ts'
 import type { Carrier } from './carrier.ts'
 
 export class MoveRun {
@@ -20,7 +20,7 @@ export class MoveRun {
     this.action_id = thread.environment.newId()
     this.thread = thread
     this.hop = hop
-    this.status = new Status<ActionStatus>(actionTransitions, 'CREATED', (status) => this.#publish(status))
+    this.status = new Status<ActionStatus>(actionTransitions, statusAlone('CREATED'), (status) => this.#publish(status))
     this.status.become('AWAITING_MOVE_RESERVATION')
   }
 

@@ -288,7 +288,7 @@ function holdAll({ environment, execution }: LabwareThread, { from, to, transpor
  * else would be better.
  */
 async function persisted({ execution }: LabwareThread): Promise<void> {
-  await execution.journal?.persisted().catch(() => undefined)
+  await execution.state.persisted()?.catch(() => undefined)
 }
 
 /** Throws `conflict` when another gripper has the labware, or a thread that has ended left something in this one. */

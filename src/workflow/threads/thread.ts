@@ -2,11 +2,12 @@
 
 import { LabError, messageOf } from '../../errors.ts'
 import type { IncidentCategory } from '../../events/incidents.ts'
-import type { Interrupted, ThreadState } from '../journal/checkpoint.ts'
 import type { ActionPlan, StepPlan, ThreadPlan } from '../plans/plan.ts'
 import type { Channels, Published } from '../runs/channels.ts'
+import type { RunState } from '../runs/run_state.ts'
+import type { Interrupted, ThreadState } from '../runs/state.ts'
 import type { Candidate, Obstacle } from '../scheduler/request.ts'
-import { isTerminal, Status, type ThreadStatus, threadTransitions } from '../statuses.ts'
+import { isTerminal, Status, statusAlone, type ThreadStatus, threadTransitions } from '../statuses.ts'
 import type { ActionRun } from './action.ts'
 import type { Frame } from './ahead.ts'
 import { isBlocked, type Publisher, type ThreadOrigin, type Waiting, type Window } from './carrier.ts'
@@ -73,8 +74,7 @@ export interface RunPorts extends Publisher {
     opened(thread: LabwareThread): void
   }
   readonly stall: { blocked(more: 1 | -1): void }
-  /** The state from which the run is taken up after a restart; `persisted` resolves when the card has all that has changed. */
-  readonly journal: { changed(): void; persisted(): Promise<void> } | null
+  readonly state: RunState
   /** Threads whose entry in the journal may be out of date. */
   readonly dirty: Set<LabwareThread>
   readonly paused: { readonly reason: 'manual' | 'system' } | null
@@ -187,7 +187,9 @@ export class LabwareThread {
     this.retryOn = saved?.retry_on ?? null
     this.since = saved?.since ?? execution.now()
     const publish = (status: ThreadStatus) => this.#publish(status)
-    this.status = new Status(threadTransitions, (saved?.status as ThreadStatus) ?? 'CREATED', publish, { isPublished: saved !== undefined })
+    this.status = new Status<ThreadStatus>(threadTransitions, statusAlone((saved?.status as ThreadStatus) ?? 'CREATED'), publish, {
+      isPublished: saved !== undefined,
+    })
   }
 
   get environment(): RunEnvironment {

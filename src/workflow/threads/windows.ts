@@ -1,7 +1,7 @@
 // Windows: after some actions the labware's next action must begin within a time. An incident reports that it has not.
 
-import type { WindowState } from '../journal/checkpoint.ts'
 import type { ActionPlan } from '../plans/plan.ts'
+import type { WindowState } from '../runs/state.ts'
 import type { ActionRun } from './action.ts'
 import type { Carrier } from './carrier.ts'
 import { windowAfter } from './claims.ts'
@@ -47,7 +47,7 @@ function missed(thread: LabwareThread, state: WindowState): void {
   const { after, allowed_s } = state
   state.is_told = true
   thread.touch()
-  execution.journal?.changed()
+  execution.state.happened()
   const doing = waiting ? `waits for ${waiting.what}` : `is ${status.current}`
   execution.incident('WINDOW_MISSED', `what comes after ${after} has not begun within ${allowed_s} s: ${name} ${doing}`, thread, {
     severity: 'WARNING',

@@ -1,10 +1,12 @@
-// What of an execution outlasts the service: where everything stands, and how far each thread has come.
+// What of a run outlasts the service: where everything stands, and how far each thread has come. Each value is the live one too: see `RunState`.
 
 import * as v from 'valibot'
-import { SubmissionRequest } from '../runs/submission.ts'
+import { phaseTransitions, submissionTransitions, type Transitions } from '../statuses.ts'
 import { runModes } from '../threads/run_environment.ts'
+import { SubmissionRequest } from './submission_request.ts'
 
 const Text = v.nullable(v.string())
+const statusIn = <Name extends string>(table: Transitions<Name>) => v.picklist(Object.keys(table) as Name[])
 
 const Labware = v.object({
   labware_id: v.string(),
@@ -104,13 +106,12 @@ export type SlotState = v.InferOutput<typeof SlotState>
 export const SubmissionState = v.object({
   submission_id: v.string(),
   request: SubmissionRequest,
-  submitted_at: v.number(),
-  status: v.string(),
+  submitted_at: v.pipe(v.number(), v.description('Unix time, s')),
+  status: statusIn(submissionTransitions),
 })
 export type SubmissionState = v.InferOutput<typeof SubmissionState>
 
-/** The live state of a group too. */
-const GroupState = v.object({
+export const GroupState = v.object({
   submission_id: v.string(),
   group_id: v.string(),
   open: v.pipe(v.number(), v.description('How many of its threads have not ended')),
@@ -122,16 +123,18 @@ const GroupState = v.object({
 })
 export type GroupState = v.InferOutput<typeof GroupState>
 
-/** The live state of a custom event too: how often it was published, and the latest. */
-const ChannelState = v.object({ name: v.string(), count: v.number(), value: Text, data: v.record(v.string(), v.unknown()) })
+/** A custom event: how often it was published, and the latest. */
+export const ChannelState = v.object({ name: v.string(), count: v.number(), value: Text, data: v.record(v.string(), v.unknown()) })
 export type ChannelState = v.InferOutput<typeof ChannelState>
 
+/** What an operator put into the run. */
 export const InsertState = v.object({
+  number: v.pipe(v.number(), v.description('They are counted in the order in which they came')),
   anchor: v.string(),
   where: v.picklist(['before', 'after']),
   item: v.record(v.string(), v.unknown()),
   is_done: v.boolean(),
-  lanes: v.array(v.string()),
+  lanes: v.pipe(v.array(v.string()), v.description('The lanes in which it may come to stand: `threads.plate`, `methods.seal_it`')),
 })
 export type InsertState = v.InferOutput<typeof InsertState>
 
@@ -141,52 +144,49 @@ export const ExecutionState = v.object({
   hash: v.pipe(v.string(), v.description('Of the workflow: another one cannot take it up')),
   topology: v.string(),
   run_mode: v.picklist(runModes),
-  is_joinable: v.boolean(),
-  started_at: v.number(),
-  phase: v.string(),
-  names: v.pipe(v.record(v.string(), v.number()), v.description('How many of each name there were')),
-  inserts: v.optional(v.array(InsertState), []),
+  is_joinable: v.pipe(
+    v.boolean(),
+    v.description('It began with JOIN_EXISTING: labware that may be batched is then shared by all its submissions'),
+  ),
+  started_at: v.pipe(v.number(), v.description('Unix time, s')),
+  status: statusIn(phaseTransitions),
+  names: v.pipe(v.array(v.object({ name: v.string(), count: v.number() })), v.description('How many of each name there were')),
 })
 export type ExecutionState = v.InferOutput<typeof ExecutionState>
 
-/** All that was saved of one execution. */
-export type Checkpoint = {
-  execution: ExecutionState
-  submissions: SubmissionState[]
-  threads: ThreadState[]
-  methods: MethodState[]
-  slots: SlotState[]
-  groups: GroupState[]
-  channels: ChannelState[]
-  /** The workflow as it was when the run began, if it holds no code: it may have been changed since. */
-  document: unknown
+/** Kinds of which a run has many values. */
+const schemas = {
+  submission: SubmissionState,
+  insert: InsertState,
+  thread: ThreadState,
+  method: MethodState,
+  slot: SlotState,
+  group: GroupState,
+  channel: ChannelState,
+}
+type Many = { [Kind in keyof typeof schemas]: v.InferOutput<(typeof schemas)[Kind]> }
+
+/** The values of a run by their kinds. `document` is the workflow as it was when the run began, if it holds no code: it may have been changed since. */
+export type Kinds = Many & { execution: ExecutionState; document: object | null }
+
+/** All that was saved of one run. */
+export type Checkpoint = { execution: ExecutionState; document: unknown } & { [Kind in keyof Many as `${Kind}s`]: Many[Kind][] }
+
+/** The key of a value: `execution`, and `thread <id>` and so on. */
+export function keyOf(kind: keyof Kinds, id?: string): string {
+  return id === undefined ? kind : `${kind} ${id}`
 }
 
-const kinds = {
-  submission: v.array(SubmissionState),
-  thread: v.array(ThreadState),
-  method: v.array(MethodState),
-  slot: v.array(SlotState),
-  group: v.array(GroupState),
-  channel: v.array(ChannelState),
-}
-
-/** Out of a journal's keys: `execution`, and `thread <id>` and so on. Undefined when they are no whole execution. */
+/** Sorts the saved values by their kinds. Undefined when they are no whole run. */
 export function checkpointOf(keys: ReadonlyMap<string, unknown>): Checkpoint | undefined {
-  const of = <Kind extends keyof typeof kinds>(kind: Kind) => {
-    const values = [...keys].filter(([key]) => key.startsWith(`${kind} `)).map(([, value]) => value)
-    return v.parse(kinds[kind], values) as v.InferOutput<(typeof kinds)[Kind]>
-  }
+  const many = (kind: keyof Many) =>
+    [...keys].flatMap(([key, value]) => (key.startsWith(`${kind} `) ? [v.parse(schemas[kind], value)] : []))
   try {
+    const kinds = Object.keys(schemas) as (keyof Many)[]
     return {
       execution: v.parse(ExecutionState, keys.get('execution')),
-      submissions: of('submission'),
-      threads: of('thread'),
-      methods: of('method'),
-      slots: of('slot'),
-      groups: of('group'),
-      channels: of('channel'),
       document: keys.get('document') ?? null,
+      ...(Object.fromEntries(kinds.map((kind) => [`${kind}s`, many(kind)])) as Omit<Checkpoint, 'execution' | 'document'>),
     }
   } catch (error) {
     if (error instanceof v.ValiError) return undefined
@@ -198,7 +198,7 @@ export function checkpointOf(keys: ReadonlyMap<string, unknown>): Checkpoint | u
 const ThreadOnBench = v.pick(ThreadState, ['thread_id', 'status', 'labware', 'seat', 'placing'])
 export type ThreadOnBench = v.InferOutput<typeof ThreadOnBench>
 
-/** Where the labware of a run on the bench is, as far as that can be read of a journal that is no whole execution any more. */
+/** Where the labware of a run on the bench is, as far as that can be read of values that are no whole run any more. */
 export function threadsOnBench(keys: ReadonlyMap<string, unknown>): ThreadOnBench[] {
   const { output, success } = v.safeParse(v.object({ run_mode: v.picklist(runModes) }), keys.get('execution'))
   if (success && output.run_mode !== 'LIVE') return []

@@ -1,0 +1,65 @@
+// What somebody asks the runtime to run.
+
+import { hash } from 'node:crypto'
+import * as v from 'valibot'
+import { Id, Name } from '../../kit/name.ts'
+import { sortedMembers } from '../../kit/sorted_members.ts'
+import { runModes } from '../threads/run_environment.ts'
+
+/** As `placed` takes it. */
+const Barcode = v.pipe(v.string(), v.minLength(1), v.maxLength(128))
+
+/** Where a labware comes from: out of a storage, one with this barcode, or one that stands there. */
+const Acquisition = v.union(
+  [
+    v.strictObject({ pool: v.pipe(Id, v.description('A storage: it is taken out of there')) }),
+    v.strictObject({ location: Name, barcode: v.optional(Barcode) }),
+    v.strictObject({ barcode: Barcode }),
+  ],
+  'must be {"pool": …}, {"location": …}, with a barcode or without, or {"barcode": …}',
+)
+export type Acquisition = v.InferOutput<typeof Acquisition>
+
+export const Group = v.strictObject({
+  group_id: Id,
+  members: v.pipe(v.optional(v.record(Id, Acquisition), {}), v.description('For a thread, where its labware comes from')),
+})
+export type Group = v.InferOutput<typeof Group>
+
+/** In characters of JSON: the records of a thousand runs hold them. */
+const longestVariables = 16_384
+const Variables = v.pipe(
+  v.optional(v.record(Name, v.unknown()), {}),
+  v.check(
+    (variables) => JSON.stringify(variables).length <= longestVariables,
+    `must be at most ${longestVariables} characters of JSON together`,
+  ),
+  v.description(`At most ${longestVariables} characters of JSON together`),
+)
+
+export const SubmissionRequest = v.strictObject({
+  submission_id: v.optional(
+    v.pipe(
+      v.string(),
+      v.regex(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, 'must be a UUID in lower case'),
+      v.description(
+        'A UUID that the caller chose: the same request is carried out once, and answered alike for as long as the record of its execution is kept',
+      ),
+    ),
+  ),
+  workflow: Id,
+  run_mode: v.picklist(runModes),
+  groups: v.pipe(v.optional(v.array(Group), []), v.maxLength(1000), v.description('Several samples of the same workflow in one call')),
+  batch_mode: v.pipe(
+    v.optional(v.picklist(['STANDALONE', 'JOIN_EXISTING']), 'STANDALONE'),
+    v.description('JOIN_EXISTING puts the groups into the open execution of the workflow, if there is one, whichever way that began'),
+  ),
+  variables: Variables,
+  operator_id: v.optional(v.nullable(v.pipe(v.string(), v.maxLength(128))), null),
+})
+export type SubmissionRequest = v.InferOutput<typeof SubmissionRequest>
+
+/** SHA-256 of a request, by which a second one with the same id is known as the same. */
+export function requestHash(request: SubmissionRequest): string {
+  return hash('sha256', JSON.stringify(request, sortedMembers))
+}
