@@ -89,6 +89,8 @@ export class Instrument {
   #learned: Limits | undefined
   #initialized = false
   #run: Run | undefined
+  /** Aborts the run. The next run has it too unless it was aborted: to make one costs more than all else about a short operation. */
+  #abort = new AbortController()
   #last: OperationRecord | null = null
   /** Why it is being closed, if it is. */
   #closing: string | undefined
@@ -537,11 +539,13 @@ export class Instrument {
 
   #begin(name: string, params: Record<string, unknown>, execution_id: string | null): Run {
     const { clock, ledger } = this.#around
+    if (this.#abort.signal.aborted) this.#abort = new AbortController()
     const run = new Run(ledger.begin(this.device_id, name, params), {
       clock,
       time_scale: this.#configured.time_scale,
       task: this.#taskOf(name, params),
       execution_id,
+      abort: this.#abort,
     })
     this.#run = run
     return run
@@ -602,10 +606,11 @@ export class Instrument {
   /** Writes down how a run ended, and answers it. */
   #finished(run: Run, failure?: LabError): PerformResult {
     const result = failure ? { success: false, message: failure.message } : run.result()
-    const failed = { detail: failure?.message ?? null, reason: failure?.code ?? null }
     const ended_early = run.endedEarly && result.success
     const data = result.success ? run.data : undefined
-    this.#around.ledger.end(run.record, { ...failed, result, ended_early, ...(ended_early && { notice: null }) }, data)
+    const outcome = { detail: failure?.message ?? null, reason: failure?.code ?? null, result, ended_early }
+    if (ended_early) run.record.notice = null
+    this.#around.ledger.end(run.record, outcome, data)
     this.#last = run.record
     this.#run = undefined
     return data === undefined ? result : { ...result, data }

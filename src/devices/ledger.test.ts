@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { type Test, test } from 'tap'
+import { diskClock } from '../testing/kit.ts'
 import { Ledger } from './ledger.ts'
 import { OperationHistory } from './operation_history.ts'
 import type { OperationRecord } from './records.ts'
@@ -46,6 +47,25 @@ test('each operation that has ended is kept once, and told as it was by the next
   t.equal(await next.find(running.operation_id), undefined)
   await next.close()
   t.equal(lines().length, records.length + 1)
+})
+
+test('an operation is written at once, and those that follow soon are written together', async (t) => {
+  const folder = t.testdir({})
+  const clock = diskClock()
+  const history = new OperationHistory({ folder, report: ({ message }) => t.fail(message), clock })
+  const ledger = new Ledger({ history })
+  const written = () => readFileSync(`${folder}/operations.jsonl`, 'utf8').trim().split('\n').length - 2
+  ended(ledger, 'a')
+  await clock.advance(0)
+  t.equal(written(), 1)
+  for (let i = 0; i < 20; i++) ended(ledger, 'a')
+  await clock.advance(9)
+  t.equal(written(), 1)
+  await clock.advance(1)
+  t.equal(written(), 21)
+  ended(ledger, 'a')
+  await ledger.close()
+  t.equal(written(), 22, 'nothing is left out at the end')
 })
 
 test('a day of them is kept, the newest thousand, in a file that does not grow for ever', async (t) => {

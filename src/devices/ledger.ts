@@ -68,7 +68,9 @@ export class Ledger {
     outcome: Pick<OperationRecord, 'result' | 'detail' | 'reason'> & Partial<OperationRecord>,
     data?: unknown,
   ): void {
-    Object.assign(record, outcome, { status: 'ended', ended: this.#now() })
+    Object.assign(record, outcome)
+    record.status = 'ended'
+    record.ended = this.#now()
     const { device_id, operation_id } = record
     if (data === undefined) this.#data.delete(device_id)
     else this.#data.set(device_id, { operation_id, data })

@@ -1,16 +1,21 @@
 // The outcomes of operations, which outlast a restart: a line each, written without delaying the operation, and read when somebody asks.
 
 import { messageOf } from '../errors.ts'
+import { type Clock, systemClock } from '../kit/clock.ts'
 import type { Report } from '../kit/json_file.ts'
 import { LineFile } from '../kit/json_lines.ts'
+import { Pause } from '../kit/pause.ts'
 import { OperationRecord } from './records.ts'
 
 /** With more lines than this the file begins anew, with the operations that are still shown. */
 const longest = 4000
+/** The pause between two writes: operations that end one soon after the other are written together. */
+const rest_ms = 10
 
 export class OperationHistory {
   readonly #report: Report
   readonly #file: LineFile<OperationRecord>
+  readonly #pause: Pause
   #waiting: OperationRecord[] = []
   #writing: Promise<void> | undefined
   #lines = 0
@@ -18,8 +23,10 @@ export class OperationHistory {
   #isOurs = true
   /** Whether it was reported that the file cannot be written. */
   #isReported = false
+  #isClosing = false
 
-  constructor({ folder, report }: { folder: string; report: Report }) {
+  constructor({ folder, report, clock = systemClock }: { folder: string; report: Report; clock?: Clock }) {
+    this.#pause = new Pause(clock, rest_ms)
     const loss = 'what some operations came to is not known any more; the audit says which were asked for'
     this.#report = report
     this.#file = new LineFile({ path: `${folder}/operations.jsonl`, schema: OperationRecord, report, loss })
@@ -35,7 +42,10 @@ export class OperationHistory {
     })
   }
 
-  /** Writes it soon. `live` answers all that the file is to hold when it begins anew, once `before` was read. */
+  /**
+   * Writes it at once, or at the end of the pause after the last write. `live` answers all that the file is to hold when it begins anew,
+   * once `before` was read.
+   */
   add(record: OperationRecord, live: () => Promise<OperationRecord[]>): void {
     this.#waiting.push(record)
     if (this.#waiting.length > longest) this.#waiting.shift()
@@ -44,6 +54,8 @@ export class OperationHistory {
 
   /** Resolves when all that was added is written, or was refused. Nothing is to be added afterwards. */
   async close(): Promise<void> {
+    this.#isClosing = true
+    this.#pause.end()
     await this.#writing
     this.#isOurs = false
     await this.#file.close()
@@ -53,6 +65,7 @@ export class OperationHistory {
     while (this.#waiting.length) {
       const added = this.#waiting.splice(0)
       await this.#write(added, live).catch((error) => this.#refused(error))
+      if (!this.#isClosing) await this.#pause.taken()
     }
     this.#writing = undefined
   }

@@ -8,11 +8,13 @@ import { allows } from '../keys/keys.ts'
 import { didYouMean } from '../kit/did_you_mean.ts'
 import { parseJson } from '../kit/json.ts'
 import { checked } from '../kit/schema.ts'
+import { type Soon, unlessFails } from '../kit/soon.ts'
 import type { Lab } from '../lab.ts'
 import { BodyReader, textOf, usualLimit } from './body.ts'
 import { protectConnection } from './connections.ts'
-import type { Env, Route } from './contract.ts'
-import { entrance } from './entrance.ts'
+import type { Env, Exchange, Route } from './contract.ts'
+import { DirectExchange, finderOf } from './direct.ts'
+import { type Enter, entrance } from './entrance.ts'
 import { answerError, answerFailure } from './errors.ts'
 import { idempotent, takesIdempotencyKey } from './idempotency.ts'
 import { mustBeAsShown } from './if_state.ts'
@@ -52,11 +54,14 @@ export function app(lab: Lab): Hono<Env> {
   const enter = entrance(lab, isPublic)
   // One step for both: each costs a round of promises.
   hono.use((c, next) => {
-    if (origins().length === 0 || isPlainOptions(c)) return enter(c, next)
-    return crossOrigin(c, async () => {
-      const refusal = await enter(c, next)
-      if (refusal) c.res = refusal
-    })
+    const entered = async () => {
+      const answer = await enter(c, async () => {
+        await next()
+        return c.res
+      })
+      if (!c.finalized) c.res = answer
+    }
+    return origins().length === 0 || isPlainOptions(c) ? entered() : crossOrigin(c, entered)
   })
   servePages(hono, lab)
   const bodies = new BodyReader(lab)
@@ -64,18 +69,36 @@ export function app(lab: Lab): Hono<Env> {
   addRoutes(hono, shared, serviceRoutes)
   const aboutRuns = loadedLater(() => appOfRuns(shared))
   for (const path of runPaths) hono.all(path, aboutRuns)
+  const through = hono.fetch
+  const direct = directly(shared, enter)
+  hono.fetch = (request, env, context) => (origins().length === 0 && direct(request, env)) || through(request, env, context)
   return hono
+}
+
+/** Answers a request past Hono where that comes to the same: a plain request to a route that is there from the start. */
+function directly(shared: Shared, enter: Enter): (request: Request, env: Env['Bindings']) => Soon<Response> | undefined {
+  const find = finderOf(serviceRoutes)
+  return (request, env) => {
+    const found = find(request.method, request.url)
+    if (!found) return undefined
+    const { route, params, path } = found
+    const c = new DirectExchange(request, env, path)
+    const proceed = () => call(shared, route, c, (name) => params[name] ?? '')
+    return enter(c, () => unlessFails(proceed, (error) => failed(shared.lab, c, error)))
+  }
 }
 
 function plain(lab: Lab): Hono<Env> {
   // The one that Hono comes to by itself for paths like these, after it has built another.
   const hono = new Hono<Env>({ router: new TrieRouter() })
-  hono.onError((error, c) => {
-    if (error instanceof LabError && error.code === 'storage') lab.onRefusedWrite(error)
-    return answerFailure(lab.log, c, error)
-  })
+  hono.onError((error, c) => failed(lab, c, error))
   hono.notFound((c) => answerError(c, new LabError('not_found', `there is nothing at ${c.req.path}; /docs shows what there is`)))
   return hono
+}
+
+function failed(lab: Lab, c: Exchange, error: unknown): Response {
+  if (error instanceof LabError && error.code === 'storage') lab.onRefusedWrite(error)
+  return answerFailure(lab.log, c, error)
 }
 
 type Shared = { lab: Lab; bodies: BodyReader; ask: (path: string) => Promise<string> }
@@ -91,7 +114,7 @@ function asking(hono: Hono<Env>): Shared['ask'] {
 }
 
 function addRoutes(hono: Hono<Env>, shared: Shared, routes: readonly Route<Lab>[]): void {
-  for (const route of routes) hono.on(route.method, route.path, (c) => call(shared, route, c))
+  for (const route of routes) hono.on(route.method, route.path, (c) => call(shared, route, c, (name) => c.req.param(name) ?? ''))
   for (const [path, methods] of methodsByPath(hono)) hono.all(path, (c) => notAllowed(c, methods))
 }
 
@@ -140,44 +163,46 @@ function methodsByPath({ routes }: Hono<Env>): Map<string, string[]> {
   return found
 }
 
-async function call({ lab, bodies, ask }: Shared, route: Route<Lab>, c: Context<Env>): Promise<Response> {
+function call(shared: Shared, route: Route<Lab>, c: Exchange, param: (name: string) => string): Soon<Response> {
   mustBeAllowed(route, c)
-  mustNotBeSafeMode(lab, route)
+  mustNotBeSafeMode(shared.lab, route)
   mustKnowParameters(route, c)
-  const { bytes, release } = route.body ? await bodies.read(c, route.body_limit ?? usualLimit) : noBody
+  if (!route.body) return carriedOut(shared, route, c, { param, bytes: nothing })
+  return shared.bodies.read(c, route.body_limit ?? usualLimit).then(async ({ bytes, release }) => {
+    try {
+      return await carriedOut(shared, route, c, { param, bytes })
+    } finally {
+      release()
+    }
+  })
+}
+
+type Given = { param: (name: string) => string; bytes: Uint8Array }
+
+function carriedOut({ lab, ask }: Shared, route: Route<Lab>, c: Exchange, { param, bytes }: Given): Soon<Response> {
   // A connection whose body still comes can be replaced by others, and so can one without a key.
   if (route.scope !== 'public')
     protectConnection(c.env?.incoming, c.env?.outgoing, route.scope === 'any' ? undefined : c.get('principal').key_id)
-  try {
-    const handle = async () => {
-      const param = (name: string) => c.req.param(name) ?? ''
-      const shown = route.state_of && c.req.header('if-state')
-      if (shown) await mustBeAsShown(lab, { shown, present: route.state_of!(lab, param), path: c.req.path })
-      return route.handle({
-        lab,
-        c,
-        param,
-        ask,
-        query: () => (route.query ? checked(route.query, c.req.query(), 'the query') : {}),
-        body: () => bodyOf(route, textOf(bytes)),
-      })
-    }
-    return await (takesIdempotencyKey(route) ? idempotent(lab, route, c, bytes, handle) : handle())
-  } finally {
-    release()
+  const handle = () => {
+    const query = () => (route.query ? checked(route.query, c.req.query(), 'the query') : {})
+    return route.handle({ lab, c, param, ask, query, body: () => bodyOf(route, textOf(bytes)) })
   }
+  const shown = route.state_of && c.req.header('if-state')
+  const handleAsShown = () =>
+    shown ? mustBeAsShown(lab, { shown, present: route.state_of!(lab, param), path: c.req.path }).then(handle) : handle()
+  return takesIdempotencyKey(route) ? idempotent(lab, route, c, bytes, handleAsShown) : handleAsShown()
 }
 
-const noBody = { bytes: new Uint8Array(), release() {} }
+const nothing = new Uint8Array()
 
-function mustBeAllowed({ scope }: Route, c: Context<Env>): void {
+function mustBeAllowed({ scope }: Route, c: Exchange): void {
   if (scope === 'public' || scope === 'any') return
   const { name, scope: has } = c.get('principal')
   if (!allows(has, scope)) throw new LabError('forbidden', `this needs a key of scope ${scope}; the key ${JSON.stringify(name)} has ${has}`)
 }
 
 /** Throws `invalid` for a parameter that the route does not know, which is a mistake of the client. A stop is never refused for it. */
-function mustKnowParameters({ scope, query }: Route, c: Context<Env>): void {
+function mustKnowParameters({ scope, query }: Route, c: Exchange): void {
   if (scope === 'any' || !c.req.url.includes('?')) return
   const known = Object.keys(query?.entries ?? {})
   const unknown = Object.keys(c.req.query()).find((name) => !known.includes(name))

@@ -1,12 +1,12 @@
 // Reading a body: nothing but JSON, no more than may be, as UTF-8 that is right.
 
 import { IncomingMessage } from 'node:http'
-import { finished, Readable } from 'node:stream'
+import { Readable } from 'node:stream'
 import type { ReadableStream } from 'node:stream/web'
-import type { Context } from 'hono'
 import type { Config } from '../config.ts'
 import { LabError } from '../errors.ts'
 import type { Refusals } from '../kit/refusals.ts'
+import type { Exchange } from './contract.ts'
 
 /** The rooms of the lab that the reader of bodies uses. */
 type Rooms = { config: Config; refusals: Refusals }
@@ -42,7 +42,7 @@ export class BodyReader {
   }
 
   /** The bytes of the body, none when there is none. Throws `media_type`, `too_large`, `overloaded`, `invalid`. */
-  async read(c: Context, limit: number): Promise<Body> {
+  async read(c: Exchange, limit: number): Promise<Body> {
     const type = c.req.header('content-type')
     const length = Number(c.req.header('content-length')) || 0
     const chunked = c.req.header('transfer-encoding') !== undefined
@@ -97,7 +97,7 @@ export class BodyReader {
 }
 
 /** Node's own stream of the request where there is one: a web stream made of it costs more than everything else about a small request. */
-function streamOf(c: Context, isAnnounced: boolean): Readable | null {
+function streamOf(c: Exchange, isAnnounced: boolean): Readable | null {
   const { incoming } = (c.env ?? {}) as { incoming?: unknown }
   if (incoming instanceof IncomingMessage) return isAnnounced ? incoming : null
   return c.req.raw.body && Readable.fromWeb(c.req.raw.body as ReadableStream)
@@ -120,8 +120,13 @@ function piecesOf(body: Readable, take: (piece: Uint8Array) => void): Promise<Ui
       }
     }
     body.on('data', onData)
-    // Also where the client was gone before anybody listened.
-    finished(body, (error) => (error ? reject(error) : resolve(pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces))))
+    body.on('end', () => resolve(pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)))
+    const onGone = () => {
+      if (!body.readableEnded) reject(body.errored ?? new Error('the client is gone'))
+    }
+    body.on('error', onGone).on('close', onGone)
+    // The client was gone before anybody listened.
+    if (body.destroyed) onGone()
   })
 }
 

@@ -1,7 +1,6 @@
 // A route is a record from which the routing, the checks and the OpenAPI text are made.
 
 import type { HttpBindings } from '@hono/node-server'
-import type { Context } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import type * as v from 'valibot'
 import type { Scope } from '../keys/keys.ts'
@@ -11,18 +10,36 @@ import { apiVersion } from './version.ts'
 export type Principal = { key_id: string; name: string; scope: Scope }
 
 /** The properties of a request on its way: `operation_id` once an operation has begun. */
-type Variables = { principal: Principal; request_id: string; operation_id?: string }
+export type Variables = { principal: Principal; request_id: string; operation_id?: string }
 
 /** `principal` and `request_id` where another app has found them out. */
-type Bindings = Partial<HttpBindings> & { local?: boolean; principal?: Principal; request_id?: string }
+export type Bindings = Partial<HttpBindings> & { local?: boolean; principal?: Principal; request_id?: string }
 
 export type Env = { Bindings: Bindings | undefined; Variables: Variables }
+
+/** A request on its way through the checks to its route, and what they may ask of it. Hono's context is one. */
+export type Exchange = {
+  readonly env: Bindings | undefined
+  readonly req: {
+    readonly raw: Request
+    readonly method: string
+    readonly url: string
+    readonly path: string
+    header(name: string): string | undefined
+    query(): Record<string, string>
+  }
+  get<Name extends keyof Variables>(name: Name): Variables[Name]
+  set<Name extends keyof Variables>(name: Name, value: Variables[Name]): void
+  /** Sets a header of the answer that `body` makes. */
+  header(name: string, value: string): void
+  body(data: string | ReadableStream | null, status: ContentfulStatusCode, headers: Record<string, string>): Response
+}
 
 /** A request that has passed the checks that all routes share. */
 export type Call<Rooms, Body, Query> = {
   /** The rooms of the lab that the handler uses. */
   lab: Rooms
-  c: Context<Env>
+  c: Exchange
   /** A parameter of the path, decoded. */
   param(name: string): string
   /** The query, held against its schema. Throws `invalid`. */

@@ -25,15 +25,13 @@ import {
 import type { Registry } from '../devices/registry.ts'
 import { Wire } from '../devices/wire_log.ts'
 import { LabError } from '../errors.ts'
-import { type Call, json, type Route, routesOf } from './contract.ts'
+import { type Exchange, json, type Route, routesOf } from './contract.ts'
 import { decimal, Numeral } from './numeral.ts'
 
 /** The rooms of the lab that these routes use. */
 type Rooms = { registry: Registry; ledger: Ledger; readings: Readings }
 
 const route = routesOf<Rooms>()
-
-type CallContext = Call<Rooms, unknown, unknown>['c']
 
 const path = '/api/devices/:device_id'
 
@@ -398,7 +396,7 @@ function stateOf({ registry }: Rooms, param: (name: string) => string): string |
   return registry.all().find(({ device_id }) => device_id === param('device_id'))?.state
 }
 
-async function operate(c: CallContext, instrument: Instrument, { name, params, isPlain = false }: Wanted): Promise<Response> {
+async function operate(c: Exchange, instrument: Instrument, { name, params, isPlain = false }: Wanted): Promise<Response> {
   let record: OperationRecord | undefined
   const by = callerOf(c)
   const begun = (its: OperationRecord) => {
@@ -422,7 +420,7 @@ async function operate(c: CallContext, instrument: Instrument, { name, params, i
 }
 
 /** On the control socket everybody is `local`; who says there who they are is held apart from the others. */
-function callerOf(c: CallContext): Caller {
+function callerOf(c: Exchange): Caller {
   const { key_id, scope } = c.get('principal')
   const user = c.env?.local ? c.req.header('x-local-user')?.slice(0, 64) : undefined
   return {

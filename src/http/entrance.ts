@@ -2,15 +2,16 @@
 
 import { randomUUID } from 'node:crypto'
 import { hostname, networkInterfaces } from 'node:os'
-import type { Context, MiddlewareHandler } from 'hono'
 import type { Config } from '../config.ts'
 import { LabError } from '../errors.ts'
 import type { Audit } from '../keys/audit.ts'
 import type { Keys } from '../keys/keys.ts'
 import { withoutSecrets } from '../keys/secret.ts'
 import type { Refusals } from '../kit/refusals.ts'
-import { addHeader, type Env, type Principal, requestIdHeader } from './contract.ts'
+import { type Soon, whenThere } from '../kit/soon.ts'
+import { addHeader, type Env, type Exchange, type Principal, requestIdHeader } from './contract.ts'
 import { answerError } from './errors.ts'
+import { headerOf } from './headers.ts'
 import { WrongKeys } from './wrong_keys.ts'
 
 /** The rooms of the lab that the entrance uses. */
@@ -18,15 +19,18 @@ type Rooms = { config: Config; keys: Keys; refusals: Refusals; audit: Audit }
 
 const local: Principal = { key_id: 'local', name: 'local', scope: 'admin' }
 
+/** Answers a request: with a refusal, or as `proceed` does, which never fails. */
+export type Enter = (c: Exchange, proceed: () => Soon<Response>) => Soon<Response>
+
 /** `isPublic` tells of a method and a path whether they need no key. */
-export function entrance(lab: Rooms, isPublic: (method: string, path: string) => boolean): MiddlewareHandler<Env> {
+export function entrance(lab: Rooms, isPublic: (method: string, path: string) => boolean): Enter {
   const ours = ourHosts(() => lab.config.hosts)
   const wrongKeys = new WrongKeys((address) =>
     lab.refusals.count('wrong_keys', `${address} has tried too many wrong keys: its requests are refused for a while`),
   )
 
-  return async (c, next) => {
-    const answer = identified(c)
+  return (c, proceed) => {
+    const identify = identified(c)
     try {
       if (c.env?.local) c.set('principal', local)
       else {
@@ -40,13 +44,9 @@ export function entrance(lab: Rooms, isPublic: (method: string, path: string) =>
       }
       mustDecode(c.req.url)
     } catch (error) {
-      const refusal = answer(answerError(c, error))
-      takeDown(lab, c, refusal)
-      return refusal
+      return takenDown(lab, c, identify(answerError(c, error)))
     }
-    await next()
-    answer(c.res)
-    takeDown(lab, c, c.res)
+    return whenThere(proceed(), (answer) => takenDown(lab, c, identify(answer)))
   }
 }
 
@@ -54,7 +54,7 @@ export function entrance(lab: Rooms, isPublic: (method: string, path: string) =>
  * Gives the request the id that its client has for it, or else one of ours: in its answer, the log and the audit trail it is the same. What is
  * answered bears the id once it has passed through the function that this returns.
  */
-function identified(c: Context<Env>): (answer: Response) => Response {
+function identified(c: Exchange): (answer: Response) => Response {
   const asked = headerOf(c, 'x-request-id')
   const id = asked !== undefined && /^[\w.:@+=-]{1,64}$/.test(asked) && withoutSecrets(asked) === asked ? asked : randomUUID()
   c.set('request_id', id)
@@ -67,28 +67,21 @@ function identified(c: Context<Env>): (answer: Response) => Response {
   }
 }
 
-/** Records a request that may have changed something, or was refused that. */
-function takeDown(lab: Rooms, c: Context<Env>, answer: Response): void {
+/** Records a request that may have changed something, or was refused that, and returns its answer. */
+function takenDown(lab: Rooms, c: Exchange, answer: Response): Response {
   const { method, path } = c.req
-  if (method === 'GET' || method === 'HEAD' || method === 'OPTIONS') return
+  if (method === 'GET' || method === 'HEAD' || method === 'OPTIONS') return answer
   const { key_id = null, name = null, scope = null } = c.get('principal') ?? {}
   const { status } = answer
   const reason = status >= 400 ? answer.headers.get('x-reason') : null
   const operation_id = c.get('operation_id') ?? null
   const from = remoteAddress(c.env) ?? null
   lab.audit.note({ what: `${method} ${path}`, key_id, name, scope, from, status, reason, operation_id, request_id: c.get('request_id') })
-}
-
-/** Reads a header as `c.req.header` does, but without copying all of them: a stop waits for what is done here. */
-function headerOf(c: Context<Env>, name: string): string | undefined {
-  const raw = c.env?.incoming?.rawHeaders
-  if (!raw) return c.req.header(name)
-  const found = raw.filter((_, i) => i % 2 === 1 && raw[i - 1]!.toLowerCase() === name)
-  return found.length ? found.join(', ') : undefined
+  return answer
 }
 
 /** Returns the key from `X-API-Key` or `Authorization: Bearer`. Throws `invalid` when both are there and differ. */
-function keyOf(c: Context<Env>): string | undefined {
+function keyOf(c: Exchange): string | undefined {
   const [, bearer] = /^bearer +(\S+) *$/i.exec(headerOf(c, 'authorization') ?? '') ?? []
   const key = headerOf(c, 'x-api-key')
   if (key !== undefined && bearer !== undefined && key !== bearer)

@@ -1,12 +1,12 @@
 // Errors on the wire: `{detail}` and a status. The only place that turns codes into statuses.
 
 import type { ServerResponse } from 'node:http'
-import type { Context } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { type ErrorCode, LabError } from '../errors.ts'
 import { withoutSecrets } from '../keys/secret.ts'
 import { asTyped } from '../kit/as_typed.ts'
 import type { Log } from '../kit/log.ts'
+import type { Exchange } from './contract.ts'
 import { apiVersion } from './version.ts'
 
 export const statuses: Record<ErrorCode, ContentfulStatusCode> = {
@@ -72,14 +72,14 @@ export function refuse(response: ServerResponse, error: LabError): void {
 }
 
 /** A refusal for overload closes the connection when the body has not arrived: it would have to be read otherwise. */
-export function answerError(c: Context, error: unknown): Response {
+export function answerError(c: Exchange, error: unknown): Response {
   const { status, body, headers } = errorAnswer(error)
   const closing = headers['X-Reason'] === 'overloaded' && c.env?.incoming?.complete === false && { Connection: 'close' }
   return c.body(`${JSON.stringify(body)}\n`, status, { 'Content-Type': 'application/json', ...headers, ...closing })
 }
 
 /** Answers as `answerError` does; an unforeseen error is logged. */
-export function answerFailure(log: Log, c: Context, error: unknown): Response {
+export function answerFailure(log: Log, c: Exchange, error: unknown): Response {
   if (!(error instanceof LabError)) log.error(`${c.req.method} ${withoutSecrets(c.req.path)} failed, request ${c.get('request_id')}`, error)
   return answerError(c, error)
 }

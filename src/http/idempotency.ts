@@ -1,11 +1,11 @@
 // Carries out a POST with an Idempotency-Key once, and repeats its answer to later requests with the same key. Other requests pass through.
 
-import type { Context } from 'hono'
 import type { Ledger } from '../devices/ledger.ts'
 import { LabError } from '../errors.ts'
 import { type Idempotency, type IdempotentRequest, interrupted, type StoredAnswer, type Worth } from '../keys/idempotency.ts'
 import type { Log } from '../kit/log.ts'
-import type { Env, Route } from './contract.ts'
+import { type Soon, unlessFails } from '../kit/soon.ts'
+import type { Exchange, Route } from './contract.ts'
 import { answerFailure } from './errors.ts'
 
 /** The rooms of the lab that idempotency uses. */
@@ -16,16 +16,15 @@ export function takesIdempotencyKey({ method, scope }: Route): boolean {
   return method === 'POST' && scope !== 'any' && scope !== 'public'
 }
 
-/** Answers what `handle` answers, or what it answered before, on a route that takes such a key. Throws as `Once.begin`, and `invalid` for a key that is none. */
-export async function idempotent(
-  lab: Rooms,
-  route: Route,
-  c: Context<Env>,
-  body: ArrayBuffer | Uint8Array,
-  handle: () => Promise<Response>,
-): Promise<Response> {
+/** Answers what `handle` answers, or what it answered before, on a route that takes such a key. Fails as `Once.begin`, and with `invalid` for a key that is none. */
+export function idempotent(lab: Rooms, route: Route, c: Exchange, body: Uint8Array, handle: () => Soon<Response>): Soon<Response> {
   const idempotency_key = c.req.header('idempotency-key')
-  if (idempotency_key === undefined) return handle()
+  return idempotency_key === undefined ? handle() : once(lab, route, c, { idempotency_key, body, handle })
+}
+
+type Keyed = { idempotency_key: string; body: Uint8Array; handle: () => Soon<Response> }
+
+async function once(lab: Rooms, route: Route, c: Exchange, { idempotency_key, body, handle }: Keyed): Promise<Response> {
   if (!/^[\x20-\x7e]{1,64}$/.test(idempotency_key))
     throw new LabError('invalid', 'an Idempotency-Key has 1 to 64 printable ASCII characters')
   const asked: IdempotentRequest = {
@@ -33,14 +32,14 @@ export async function idempotent(
     method: route.method,
     path: c.req.path,
     idempotency_key,
-    body: new Uint8Array(body),
+    body,
   }
   const before = await lab.idempotency.begin(asked)
   if (before) {
     const headers = { ...before.headers, 'Idempotency-Replayed': 'true' }
     return new Response(await bodyNow(lab, asked, before), { status: before.status, headers })
   }
-  const response = await handle().catch((error) => answerFailure(lab.log, c, error))
+  const response = await unlessFails(handle, (error) => answerFailure(lab.log, c, error))
   const answer = { status: response.status, headers: Object.fromEntries(response.headers), body: await response.text() }
   await lab.idempotency.end(asked, answer, worthOf(route, response))
   return new Response(answer.body, answer)

@@ -1,12 +1,11 @@
 // Answers a request with a stream, which ends when its key does and counts in the limits of streams.
 
-import type { Context } from 'hono'
 import { LabError } from '../errors.ts'
 import type { Hub } from '../events/hub.ts'
 import type { Outlet } from '../events/streams.ts'
 import type { LongRequests } from '../keys/long_requests.ts'
 import type { Refusals } from '../kit/refusals.ts'
-import { type Env, requestIdHeader } from './contract.ts'
+import { type Exchange, requestIdHeader } from './contract.ts'
 import { bodyOutlet, socketOutlet } from './outlets.ts'
 import { apiVersion } from './version.ts'
 
@@ -17,7 +16,7 @@ export type Streaming = { hub: Hub; long_requests: LongRequests; refusals: Refus
 type Subscription = { close(): void; end(): void }
 
 /** `subscribe` begins to write to the outlet. Throws `overloaded`, and `stopping` while the service ends. */
-export async function openStream(lab: Streaming, c: Context<Env>, subscribe: (outlet: Outlet) => Subscription): Promise<Response> {
+export async function openStream(lab: Streaming, c: Exchange, subscribe: (outlet: Outlet) => Subscription): Promise<Response> {
   const headers = { ...answerHeaders('text/event-stream'), 'X-Accel-Buffering': 'no', [requestIdHeader]: c.get('request_id') }
   if (c.req.method === 'HEAD') return c.body(null, 200, headers)
   mustHaveRoom(lab)
@@ -47,7 +46,7 @@ function mustHaveRoom({ hub, refusals }: Streaming): void {
 }
 
 /** The key of a request that stays open; undefined on the control socket, which nobody needs a key for. */
-export function keyOf(c: Context<Env>): string | undefined {
+export function keyOf(c: Exchange): string | undefined {
   return c.env?.local ? undefined : c.get('principal').key_id
 }
 

@@ -53,7 +53,8 @@ export function serverOf(app: () => Hono<Env>, { limits, refusals, tls, local = 
   const connections = new Connections(server, { limits, refusals, clock: systemClock })
   queueArrivals(server, { limits, refusals, clock: systemClock, isTls: tls !== undefined })
   server.on('request', (request, response) => {
-    if (connections.begin(request, response)) connections.inTurn(request, response, () => void listener(request, response))
+    if (connections.begin(request, response))
+      connections.inTurn(request, response, () => void listener(request, response).catch(() => response.destroy()))
   })
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     if (error.code === 'ERR_TLS_HANDSHAKE_TIMEOUT') {

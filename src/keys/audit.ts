@@ -123,8 +123,8 @@ export class Audit {
 
   #fold(name: string, entry: AuditEntry): void {
     const before = this.#folded.get(name)
-    const from = before && before.entry.from !== entry.from ? null : entry.from
-    this.#folded.set(name, { entry: { ...entry, from }, times: (before?.times ?? 0) + 1 })
+    if (before && before.entry.from !== entry.from) entry.from = null
+    this.#folded.set(name, { entry, times: (before?.times ?? 0) + 1 })
   }
 
   #tellLater(): void {

@@ -5,6 +5,7 @@ import { ChainedLines, type Head } from '../kit/chained_lines.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Report } from '../kit/json_file.ts'
 import type { Log } from '../kit/log.ts'
+import { Pause } from '../kit/pause.ts'
 import type { AuditEntry } from './audit_entry.ts'
 
 const mostWaiting = 1000
@@ -17,7 +18,7 @@ type Options = ConstructorParameters<typeof ChainedLines>[0] & { clock: Clock; r
 export class AuditFile {
   readonly #lines: ChainedLines
   readonly #report: Report
-  readonly #clock: Clock
+  readonly #pause: Pause
   #waiting: AuditEntry[] = []
   #writing: Promise<void> | undefined
   #leftOut = 0
@@ -25,14 +26,13 @@ export class AuditFile {
   #lastLeftOut: AuditEntry | undefined
   #isWell = true
   #loggedHash = ''
-  #hurry = () => {}
   #isAwaited = false
   #isClosed = false
 
   constructor({ clock, report, ...file }: Options) {
     this.#lines = new ChainedLines({ ...file, report })
     this.#report = report
-    this.#clock = clock
+    this.#pause = new Pause(clock, rest_ms)
   }
 
   /** Has it written soon, and returns at once. */
@@ -72,7 +72,7 @@ export class AuditFile {
   /** Resolves when all is on the card, or was refused. */
   async settled(): Promise<void> {
     this.#isAwaited = true
-    this.#hurry()
+    this.#pause.end()
     await this.#writing
     this.#isAwaited = false
   }
@@ -116,14 +116,7 @@ export class AuditFile {
 
   /** Until there is enough for another write, or somebody wants to know. */
   #rest(): Promise<void> {
-    if (this.#isAwaited || this.#waiting.length >= batch) return Promise.resolve()
-    return new Promise((resolve) => {
-      const cancel = this.#clock.after(rest_ms, resolve)
-      this.#hurry = () => {
-        cancel()
-        resolve()
-      }
-    })
+    return this.#isAwaited || this.#waiting.length >= batch ? Promise.resolve() : this.#pause.taken()
   }
 
   #failed(entries: AuditEntry[], error: unknown): void {

@@ -19,11 +19,13 @@ export class TokenBuckets {
   /** Takes a token out of the bucket of this name; false when there is none left in it. */
   take(name: string): boolean {
     const now = this.#now()
-    const { tokens, at } = this.#buckets.get(name) ?? { tokens: this.#burst, at: now }
-    const there = Math.min(this.#burst, tokens + ((now - at) / 1000) * this.#perSecond)
+    const bucket = this.#buckets.get(name) ?? { tokens: this.#burst, at: now }
+    const there = Math.min(this.#burst, bucket.tokens + ((now - bucket.at) / 1000) * this.#perSecond)
     const isGiven = there >= 1
+    bucket.tokens = isGiven ? there - 1 : there
+    bucket.at = now
     this.#buckets.delete(name)
-    this.#buckets.set(name, { tokens: isGiven ? there - 1 : there, at: now })
+    this.#buckets.set(name, bucket)
     if (this.#buckets.size > this.#names) this.#buckets.delete(this.#buckets.keys().next().value!)
     return isGiven
   }

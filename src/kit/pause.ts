@@ -1,0 +1,29 @@
+// A pause between two pieces of work, which ends early when somebody waits for the rest of it.
+
+import type { Clock } from './clock.ts'
+
+export class Pause {
+  readonly #clock: Clock
+  readonly #ms: number
+  #end = () => {}
+
+  constructor(clock: Clock, ms: number) {
+    this.#clock = clock
+    this.#ms = ms
+  }
+
+  /** Resolves when the time is over, or `end` is called. One at a time. */
+  taken(): Promise<void> {
+    return new Promise((resolve) => {
+      const cancel = this.#clock.after(this.#ms, resolve)
+      this.#end = () => {
+        cancel()
+        resolve()
+      }
+    })
+  }
+
+  end(): void {
+    this.#end()
+  }
+}
