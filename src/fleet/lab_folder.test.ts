@@ -67,11 +67,12 @@ withBroker('benches, reader and admin of a lab can do what they have to over TLS
   await t.rejects(connectTo({ ...more('one'), credentials: `${folder}/lab/keys/none.seed` }), { code: 'not_found' })
   await t.rejects(connectTo({ servers: admin.servers, name: 'x', ca: admin.ca }), { message: /without credentials/ })
   await t.rejects(connectTo({ ...more('one'), ca: undefined }), { message: /certificate that is not trusted/ })
-  writeFileSync(`${folder}/other.seed`, 'no seed')
-  await t.rejects(connectTo({ ...more('one'), credentials: `${folder}/other.seed` }), {
-    code: 'config',
-    message: /holds no key for the broker/,
-  })
+  // The second has the form of a seed, and a wrong check sum.
+  for (const text of ['no seed', `SU${'A'.repeat(56)}`]) {
+    writeFileSync(`${folder}/other.seed`, text)
+    const connecting = connectTo({ ...more('one'), credentials: `${folder}/other.seed` })
+    await t.rejects(connecting, { code: 'config', message: /holds no key for the broker/ }, text)
+  }
 })
 
 test('a lab folder that is none or is damaged is told with its place; names that cannot be are refused', async (t) => {

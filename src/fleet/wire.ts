@@ -11,8 +11,8 @@ import {
 } from '@nats-io/jetstream'
 import {
   connect,
-  credsAuthenticator,
   errors,
+  jwtAuthenticator,
   type NatsConnection,
   headers as newHeaders,
   nkeyAuthenticator,
@@ -205,12 +205,24 @@ async function open(place: Place): Promise<NatsConnection> {
   }
 }
 
-/** An nkey seed as `benchd lab init` writes it, or the credentials file of a NATS account, which may expire. */
+/** An nkey seed as `benchd lab init` writes it, or the credentials file of a NATS account: a token, which may expire, and its seed. */
 function authenticatorOf(secret: string, { credentials }: Place) {
-  const bytes = new TextEncoder().encode(secret.trim())
-  if (secret.includes('BEGIN NATS USER JWT')) return credsAuthenticator(bytes)
-  if (/^SU[A-Z2-7]{56}$/.test(secret.trim())) return nkeyAuthenticator(bytes)
-  throw new LabError('config', `fleet.credentials: ${credentials} holds no key for the broker; benchd lab init writes such files`)
+  const [seed] = /\bSU[A-Z2-7]{56}\b/.exec(secret) ?? []
+  const [token] = /\beyJ[\w-]*\.[\w-]+\.[\w-]+/.exec(secret) ?? []
+  if (!seed || !isSeed(seed))
+    throw new LabError('config', `fleet.credentials: ${credentials} holds no key for the broker; benchd lab init writes such files`)
+  const bytes = new TextEncoder().encode(seed)
+  return token ? jwtAuthenticator(token, bytes) : nkeyAuthenticator(bytes)
+}
+
+/** Whether the check sum of a seed is right: what the client makes of a wrong one is found out while it connects. */
+function isSeed(seed: string): boolean {
+  try {
+    nkeys.fromSeed(new TextEncoder().encode(seed))
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** Sentences for errors of the client: the first whose pattern is found in the words of the error or of its cause. */
@@ -218,7 +230,7 @@ const sentences: readonly (readonly [RegExp, (broker: string, place: Place) => s
   [
     /authoriz|authenticat|credential|nkey/i,
     (broker, { credentials }) =>
-      `${broker} refuses ${credentials === undefined ? 'a bench without credentials: name their file in fleet.credentials' : `the credentials in ${credentials}, which may have ended: have new ones made with benchd lab init`}`,
+      `${broker} refuses ${credentials === undefined ? 'a bench without credentials: name their file in fleet.credentials' : `the credentials in ${credentials}: they have ended, or it does not know them. Put the right ones there; they are tried without a restart`}`,
   ],
   [/permission/i, (broker) => `${broker} does not let this client do that: see that fleet.lab and fleet.name are those of its credentials`],
   [/no responders|jetstream is not enabled|stream not found/i, (broker) => `${broker} has no stream for the lab yet: benchd lab setup`],

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { eventStream } from '../fleet/outbox.ts'
 import { setUp } from '../fleet/setup.ts'
-import { connectTo, type Stored } from '../fleet/wire.ts'
+import { connectTo, type Place, type Stored } from '../fleet/wire.ts'
 import { answering, freePort } from '../kit/ports.ts'
 
 export type TestBroker = {
@@ -33,8 +33,10 @@ export type TestBroker = {
 
 type Lifetime = { teardown(call: () => unknown): void }
 
-/** Starts a broker that has the event stream. `config` is more of its configuration file. */
-export async function testBroker(t: Lifetime, { config = '', isSetUp = true, room = '' } = {}): Promise<TestBroker> {
+type Settings = { config?: string; isSetUp?: boolean; room?: string; credentials?: string }
+
+/** Starts a broker that has the event stream. `config` is more of its configuration file; `credentials` are a file that lets the test read all. */
+export async function testBroker(t: Lifetime, { config = '', isSetUp = true, room = '', credentials }: Settings = {}): Promise<TestBroker> {
   const folder = mkdtempSync(join(tmpdir(), 'broker-'))
   const port = await freePort()
   const written = (more: string) =>
@@ -45,6 +47,7 @@ export async function testBroker(t: Lifetime, { config = '', isSetUp = true, roo
   written(config)
   let child: ChildProcess | undefined
   const url = `nats://127.0.0.1:${port}`
+  const place = { servers: [url], name: 'reader', ...(credentials !== undefined && { credentials }) }
   const isRunning = () => child !== undefined && child.exitCode === null && child.signalCode === null
   const kill = async () => {
     if (!child || !isRunning()) return
@@ -62,7 +65,7 @@ export async function testBroker(t: Lifetime, { config = '', isSetUp = true, roo
     rmSync(folder, { recursive: true, force: true })
   })
   await start()
-  if (isSetUp) await whenReady(url)
+  if (isSetUp) await whenReady(place)
   return {
     url,
     port,
@@ -83,15 +86,15 @@ export async function testBroker(t: Lifetime, { config = '', isSetUp = true, roo
       rmSync(`${folder}/store`, { recursive: true })
       cpSync(`${folder}/copy`, `${folder}/store`, { recursive: true })
     },
-    messages: () => messagesAt(url),
+    messages: () => messagesAt(place),
   }
 }
 
 /** JetStream takes a moment longer than the port. */
-async function whenReady(url: string): Promise<void> {
+async function whenReady(place: Place): Promise<void> {
   for (let tries = 0; ; tries++) {
     try {
-      return await setUp({ servers: [url], name: 'setup' })
+      return await setUp(place)
     } catch (error) {
       if (tries >= 50) throw error
       await new Promise((resolve) => setTimeout(resolve, 20))
@@ -99,8 +102,8 @@ async function whenReady(url: string): Promise<void> {
   }
 }
 
-async function messagesAt(url: string): Promise<Stored[]> {
-  const link = await connectTo({ servers: [url], name: 'reader' })
+async function messagesAt(place: Place): Promise<Stored[]> {
+  const link = await connectTo(place)
   try {
     const found: Stored[] = []
     const newest = await link.newest(eventStream)
