@@ -206,8 +206,8 @@ function actionOf(thread: LabwareThread, action_name: string): string {
 }
 
 function slotsOf({ slots }: Execution): object[] {
-  return slots.list().map(({ labware, group_id, queue, pending, contributions, isClosed, isOrphaned }) => {
-    return { labware, group_id, queue: queue.length, pending: pending.length, contributions, isClosed, isOrphaned }
+  return slots.list().map(({ labware, group_id, queue, pending, contributions, is_closed, is_orphaned }) => {
+    return { labware, group_id, queue: queue.length, pending: pending.length, contributions, is_closed, is_orphaned }
   })
 }
 

@@ -360,7 +360,7 @@ export class Runtime {
       )
     if (open.phase.current !== 'accepting')
       throw new LabError('conflict', `execution ${id} of ${workflow.name} takes no more: it is ${open.phase.current}`)
-    if (open.slots.list().some(({ isOrphaned }) => isOrphaned))
+    if (open.slots.orphaned().length > 0)
       throw new LabError('conflict', `execution ${id} of ${workflow.name} has work that nobody brings labware for; resume it first`)
     if (open.submissions.length >= mostSubmissions || open.threads.size >= mostThreads)
       throw new LabError(

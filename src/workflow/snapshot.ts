@@ -11,6 +11,7 @@ import type { TimelineRow } from './runs/timeline.ts'
 import { type ActionStatus, actionTransitions } from './statuses.ts'
 import { decisions } from './threads/recovery.ts'
 import type { RunEnvironment } from './threads/run_environment.ts'
+import { scopeKey } from './threads/slots.ts'
 import type { LabwareThread } from './threads/thread.ts'
 
 const MaybeText = v.nullable(v.string())
@@ -213,16 +214,20 @@ function devicesOf(execution: Execution): ExecutionSnapshot['devices'] {
 }
 
 function slotsOf({ slots }: Execution): ExecutionSnapshot['slots'] {
-  return slots.list().map(({ key, labware, receiver, queue, pending, contributions, isClosed, isOrphaned }) => ({
-    key,
-    labware,
-    receiver: receiver?.thread_id ?? null,
-    queue: queue.map(({ plan }) => plan.name),
-    pending: pending.map(({ plan }) => plan.name),
-    contributions,
-    is_closed: isClosed,
-    is_orphaned: isOrphaned,
-  }))
+  const namesOf = (method_ids: readonly string[]) => slots.open(method_ids).map(({ plan }) => plan.name)
+  return slots.list().map((state) => {
+    const { labware, receiver_id: receiver, queue, pending, contributions, is_closed, is_orphaned } = state
+    return {
+      key: scopeKey(state),
+      labware,
+      receiver,
+      queue: namesOf(queue),
+      pending: namesOf(pending),
+      contributions,
+      is_closed,
+      is_orphaned,
+    }
+  })
 }
 
 /** With what stands where in LIVE runs; `environment` is null where there are no devices for those. */

@@ -196,16 +196,16 @@ export const submissionTransitions: Transitions<SubmissionStatus> = {
 
 export type SlotStatus = 'OVERFLOW' | 'REJECTED' | 'AWAITING_DECISION' | 'ORPHANED' | 'ABANDONED'
 
-/** Where a status is stored; `update` is the only way to change it. */
+/** Where a status is stored; `set` is the only way to change it. */
 export interface StoredStatus<Name extends string> {
   readonly state: { readonly status: Name }
-  update(change: (state: { status: Name }) => void): void
+  set(members: { status: Name }): void
 }
 
 /** The place of a status that is not part of a larger state. */
 export function statusAlone<Name extends string>(status: Name): StoredStatus<Name> {
   const state = { status }
-  return { state, update: (change) => change(state) }
+  return { state, set: (members) => void Object.assign(state, members) }
 }
 
 /** Where something stands. `become` is the only door to a new status, and publishes it in the same turn. */
@@ -235,9 +235,7 @@ export class Status<Name extends string> {
     const { current } = this
     if (next === current) return
     if (this.#table[current][next] === undefined) throw new LabError('internal', `${next} cannot follow ${current}`)
-    this.#stored.update((state) => {
-      state.status = next
-    })
+    this.#stored.set({ status: next })
     this.#publish(next)
   }
 }

@@ -3,11 +3,10 @@
 import { LabError } from '../../errors.ts'
 import type { Context } from '../../events/event.ts'
 import type { Execution } from '../runs/execution.ts'
-import type { Checkpoint, Interrupted, MethodState, SlotState, ThreadState } from '../runs/state.ts'
+import type { Checkpoint, Interrupted, MethodState, ThreadState } from '../runs/state.ts'
 import { type ActionStatus, actionTransitions, isTerminal } from '../statuses.ts'
 import { MethodRun } from '../threads/method.ts'
 import { reportUncertain } from '../threads/moving.ts'
-import { scopeKey } from '../threads/slots.ts'
 import { LabwareThread } from '../threads/thread.ts'
 import { reopenWindow } from '../threads/windows.ts'
 
@@ -26,12 +25,12 @@ export function restore(execution: Execution, saved: Checkpoint, now: number): v
   execution.inserts.restore(saved.inserts)
   execution.reopen()
   for (const thread of saved.threads) addThread(execution, thread)
-  const methods = new Map(saved.methods.map((method) => [method.method_id, methodOf(execution, method)]))
-  for (const slot of saved.slots) execution.slots.restore(slotOf(execution, slot, methods))
+  for (const method of saved.methods) addMethod(execution, method)
+  for (const slot of saved.slots) execution.slots.restore(slot)
   for (const { thread_id, method_id, joining_id, awaited } of saved.threads) {
     const thread = execution.threads.get(thread_id)!
-    thread.method = (method_id !== null && methods.get(method_id)) || null
-    thread.joining = (joining_id !== null && methods.get(joining_id)) || null
+    thread.method = (method_id !== null && execution.methods.get(method_id)) || null
+    thread.joining = (joining_id !== null && execution.methods.get(joining_id)) || null
     if (!thread.isOver) thread.joining?.enter(thread)
     execution.inserts.restoreAwaited(thread, awaited)
   }
@@ -110,7 +109,7 @@ function setOff(execution: Execution, thread: LabwareThread): void {
   if (isStopping) thread.stop()
 }
 
-function methodOf(execution: Execution, saved: MethodState): MethodRun {
+function addMethod(execution: Execution, saved: MethodState): MethodRun {
   const owner = execution.threads.get(saved.owner_id)
   const frame = owner?.frames.at(-1)
   const step = frame?.steps[frame.next]
@@ -118,23 +117,6 @@ function methodOf(execution: Execution, saved: MethodState): MethodRun {
   const plan = step?.kind === 'method' && step.method.name === saved.name ? step.method : execution.workflow.methods.get(saved.name)
   if (!plan || !owner) throw new LabError('conflict', `there is no method ${saved.name} any more`)
   return new MethodRun(owner, plan, saved)
-}
-
-function slotOf(execution: Execution, saved: SlotState, methods: ReadonlyMap<string, MethodRun>) {
-  const known = (ids: readonly string[]) => ids.flatMap((id) => methods.get(id) ?? [])
-  const { labware, group_id, submission_id, contributions } = saved
-  return {
-    key: scopeKey(saved),
-    labware,
-    group_id,
-    submission_id,
-    queue: known(saved.queue),
-    pending: known(saved.pending),
-    receiver: (saved.receiver_id !== null && execution.threads.get(saved.receiver_id)) || null,
-    contributions,
-    isClosed: saved.is_closed,
-    isOrphaned: saved.is_orphaned,
-  }
 }
 
 /** What was under way when the service ended is over, whatever came of it. */

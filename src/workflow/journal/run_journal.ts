@@ -2,16 +2,12 @@
 // thousands of threads, and nearly all of them wait or have ended.
 
 import type { Execution } from '../runs/execution.ts'
-import type { Interrupted, SlotState, ThreadState } from '../runs/state.ts'
-import type { MethodRun } from '../threads/method.ts'
+import type { Interrupted, ThreadState } from '../runs/state.ts'
 import { mayBePicked } from '../threads/moving.ts'
-import type { Slot } from '../threads/slots.ts'
 import type { LabwareThread } from '../threads/thread.ts'
 
 export class RunJournal {
   readonly #execution: Execution
-  /** The method of each thread whose entry is written. */
-  readonly #methods = new Map<LabwareThread, MethodRun>()
   /** The threads that have or had each labware. */
   readonly #carriers = new Map<string, Set<LabwareThread>>()
   readonly stop: () => void
@@ -23,12 +19,10 @@ export class RunJournal {
   }
 
   takeChanges(change: (key: string, value: object | null) => void): void {
-    const { dirty, slots, threads } = this.#execution
+    const { dirty, threads } = this.#execution
     for (const thread of this.#isNew ? threads.values() : dirty) for (const entry of this.#entriesOf(thread)) change(...entry)
-    for (const slot of this.#isNew ? slots.list() : slots.dirty) change(...entryOfSlot(slot))
     // A thread that is under way changes without marks until it waits again.
     for (const thread of dirty) if (thread.isResting) dirty.delete(thread)
-    slots.dirty.clear()
     this.#isNew = false
   }
 
@@ -42,14 +36,6 @@ export class RunJournal {
     const carriers = this.#carriers.get(labware_id)
     if (carriers) carriers.add(thread)
     else this.#carriers.set(labware_id, new Set([thread]))
-    const before = this.#methods.get(thread)
-    const now = thread.method?.isOver ? null : thread.method
-    if (before && before !== now) yield [`method ${before.method_id}`, null]
-    if (!now) this.#methods.delete(thread)
-    else {
-      this.#methods.set(thread, now)
-      yield entryOfMethod(now)
-    }
   }
 
   /** Marks the threads of a labware that stands elsewhere now, also those that have ended. */
@@ -60,21 +46,10 @@ export class RunJournal {
 
 type Entry = [string, object]
 const entryOfThread = (thread: LabwareThread, run: Execution): Entry => [`thread ${thread.thread_id}`, threadOf(thread, run)]
-const entryOfMethod = (method: MethodRun): Entry => [`method ${method.method_id}`, method.state]
-const entryOfSlot = (slot: Slot): Entry => [`slot ${slot.key}`, slotOf(slot)]
 
 /** Answers all entries, dirty or not. */
 function* entriesOf(execution: Execution): Generator<Entry> {
-  const methods = new Set<MethodRun>()
-  for (const thread of execution.threads.values()) {
-    yield entryOfThread(thread, execution)
-    for (const method of [thread.method, thread.joining]) if (method && !method.isOver) methods.add(method)
-  }
-  for (const slot of execution.slots.list()) {
-    yield entryOfSlot(slot)
-    for (const method of [...slot.queue, ...slot.pending]) if (!method.isOver) methods.add(method)
-  }
-  yield* [...methods].map(entryOfMethod)
+  for (const thread of execution.threads.values()) yield entryOfThread(thread, execution)
 }
 
 function threadOf(thread: LabwareThread, { inserts }: Execution): ThreadState {
@@ -136,19 +111,4 @@ function partOf(action_id: string, status: string): Interrupted {
 function placesOf<Plan extends { path: string }>(lane: readonly Plan[], inserted: ReadonlySet<Plan>): { at: number; path: string }[] {
   if (inserted.size === 0) return []
   return lane.flatMap((plan, at) => (inserted.has(plan) ? { at, path: plan.path } : []))
-}
-
-function slotOf({ labware, group_id, submission_id, queue, pending, receiver, contributions, isClosed, isOrphaned }: Slot): SlotState {
-  const open = (methods: readonly MethodRun[]) => methods.filter((method) => !method.isOver).map(({ method_id }) => method_id)
-  return {
-    labware,
-    group_id,
-    submission_id,
-    queue: open(queue),
-    pending: open(pending),
-    receiver_id: receiver?.thread_id ?? null,
-    contributions,
-    is_closed: isClosed,
-    is_orphaned: isOrphaned,
-  }
 }

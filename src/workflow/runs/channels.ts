@@ -29,11 +29,7 @@ export class Channels {
     const channel = this.#channel(name)
     this.#makeRoom(name, channel, sizeOf({ value, data }))
     channel.published ??= this.#state.add('channel', { name, count: 0, value: null, data: {} }, name)
-    channel.published.update((state) => {
-      state.count++
-      state.value = value
-      state.data = data
-    })
+    channel.published.set({ count: channel.published.state.count + 1, value, data })
     const waiters = [...channel.waiters]
     channel.waiters.clear()
     for (const wake of waiters) wake()

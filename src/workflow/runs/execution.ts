@@ -9,6 +9,7 @@ import { type Phase, phaseTransitions, Status, statusAlone, type WorkflowStatus,
 import type { NoteworthyError, ThreadOrigin } from '../threads/carrier.ts'
 import { travel } from '../threads/journey.ts'
 import { LateCalls } from '../threads/late_calls.ts'
+import type { MethodRun } from '../threads/method.ts'
 import type { RunEnvironment } from '../threads/run_environment.ts'
 import { Slots } from '../threads/slots.ts'
 import type { Confirmation, LabwareThread, RunPorts } from '../threads/thread.ts'
@@ -55,6 +56,8 @@ export class Execution implements RunPorts {
   readonly environment: RunEnvironment
   readonly submissions: Submission[] = []
   readonly threads = new Map<string, LabwareThread>()
+  /** Methods that have not ended. */
+  readonly methods = new Map<string, MethodRun>()
   /** Threads whose entry in the journal may be out of date. */
   readonly dirty = new Set<LabwareThread>()
   /** What of the run outlasts the service. */
@@ -169,7 +172,7 @@ export class Execution implements RunPorts {
   emit(type: string, id: string, status: string, context: Context): void {
     if (this.#isSilent) return
     this.#bus.emit(type, id, status, context)
-    this.state.happened()
+    this.state.writeSoon()
   }
 
   /** Records an incident of a thread, and answers its id. */
@@ -324,7 +327,7 @@ export class Execution implements RunPorts {
 
   /** Lets all threads go on but those that an error holds. Throws `conflict` while labware is in the way that nobody took away since it stalled. */
   resume(): void {
-    if (!this.slots.list().some(({ isOrphaned }) => isOrphaned)) this.stall.mustBeCleared()
+    if (this.slots.orphaned().length === 0) this.stall.mustBeCleared()
     this.paused = null
     this.isAbortArmed = false
     this.stall.forget()
@@ -359,7 +362,7 @@ export class Execution implements RunPorts {
     const { thread, step, action, name } = theOneAhead(this.live(), item)
     thread.skip(itemKey(step, action))
     this.stall.reconsider()
-    this.state.happened()
+    this.state.writeSoon()
     return name
   }
 

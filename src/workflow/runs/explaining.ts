@@ -123,12 +123,12 @@ const blockerOfFault = {
 
 /** Methods whose labware nobody brings any more. */
 function orphansOf(execution: Execution): Blocker[] {
-  const orphaned = execution.slots.list().filter(({ isOrphaned }) => isOrphaned)
+  const orphaned = execution.slots.orphaned()
   const since_s = execution.paused ? passed(execution.now() - execution.paused.at) : 0
   return orphaned.map(({ labware, pending }) => ({
     ...nobody,
     kind: 'orphaned',
-    message: `nobody brings ${labware} any more, and it is wanted by ${unique(pending.map(({ plan }) => plan.name)).join(', ')}`,
+    message: `nobody brings ${labware} any more, and it is wanted by ${unique(execution.slots.open(pending).map(({ plan }) => plan.name)).join(', ')}`,
     remedy: remedies.orphaned,
     since_s,
   }))

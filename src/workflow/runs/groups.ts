@@ -20,9 +20,8 @@ export class Groups {
 
   /** Notes that a thread has begun. A thread without a group holds none open. */
   began({ origin }: Carrier): void {
-    this.#of(origin)?.update((group) => {
-      group.open++
-    })
+    const group = this.#of(origin)
+    group?.set({ open: group.state.open + 1 })
   }
 
   ended({ origin, status }: Carrier): void {

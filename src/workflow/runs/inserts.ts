@@ -60,6 +60,7 @@ export class Inserts {
     const lanes = [...new Set(found.length > 0 ? found.map(laneOf) : this.#lanesInWorkflow(anchor))]
     const insert = this.#add({ number: this.#all.length, anchor, where, item, is_done: false, lanes }, item)
     for (const named of found) this.#await(named, insert)
+    this.#execution.state.writeSoon()
     if (found.length > 0) return `it is put ${where} ${found.map(({ name }) => name).join(', ')}`
     return `${anchor} is ahead of no thread now; it is put ${where} it when one comes to have it`
   }
@@ -79,9 +80,7 @@ export class Inserts {
     const all = this.#awaited.get(thread) ?? []
     for (const awaited of [...all]) {
       if (!this.#place(thread, awaited)) continue
-      awaited.insert.entry.update((state) => {
-        state.is_done = true
-      })
+      awaited.insert.entry.set({ is_done: true })
       thread.touch()
       all.splice(all.indexOf(awaited), 1)
     }

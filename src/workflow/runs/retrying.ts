@@ -34,7 +34,7 @@ export function recover(thread: LabwareThread, decision: Decision, on?: string):
     severity: 'INFO',
     detail: { action: held.plan.name, device: on, instead_of: held.device },
   })
-  owner.execution.state.happened()
+  owner.execution.state.writeSoon()
 }
 
 /** Throws `not_found` for a device that the topology does not have, `invalid` for one that does not do the action. */

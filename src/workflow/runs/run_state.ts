@@ -1,5 +1,5 @@
 // The state of a run as values with keys. What is written on the card is what lives in memory: a value changes through its entry alone, which marks
-// its key for the transaction at the end of the turn. So a write costs as much as has changed, however many threads the run has had.
+// its key for the next transaction. So a write costs as much as has changed, however many threads the run has had.
 
 import type { StateSource } from '../../events/states.ts'
 import { type Kinds, keyOf } from './state.ts'
@@ -37,8 +37,14 @@ export class Entry<Value> {
     this.#changed = changed
   }
 
-  /** Changes the value, and has it written at the end of this turn. */
-  update(change: (state: Value) => void): void {
+  /** Changes members of the value, which goes with the next transaction: that of the next event, or sooner where somebody asks for it. */
+  set(members: Partial<Value>): void {
+    Object.assign(this.state as object, members)
+    this.#changed()
+  }
+
+  /** As `set`, for what lies deeper in the value. */
+  update(change: (state: Value) => unknown): void {
     change(this.state as Value)
     this.#changed()
   }
@@ -85,8 +91,8 @@ export class RunState implements StateSource {
     return this.#written?.states.persist()
   }
 
-  /** Has all that happened written at the end of this turn. */
-  happened(): void {
+  /** Has all that has changed written at the end of this turn. */
+  writeSoon(): void {
     this.#written?.states.changed()
   }
 
@@ -141,8 +147,6 @@ export class RunState implements StateSource {
   }
 
   #mark(key: string): void {
-    if (!this.#written) return
-    this.#changed.add(key)
-    this.#written.states.changed()
+    if (this.#written) this.#changed.add(key)
   }
 }

@@ -1,7 +1,7 @@
 // What of a run outlasts the service: where everything stands, and how far each thread has come. Each value is the live one too: see `RunState`.
 
 import * as v from 'valibot'
-import { phaseTransitions, submissionTransitions, type Transitions } from '../statuses.ts'
+import { methodTransitions, phaseTransitions, submissionTransitions, type Transitions } from '../statuses.ts'
 import { runModes } from '../threads/run_environment.ts'
 import { SubmissionRequest } from './submission_request.ts'
 
@@ -76,12 +76,11 @@ export const ThreadState = v.object({
 })
 export type ThreadState = v.InferOutput<typeof ThreadState>
 
-/** The live state of a method too (`MethodRun.state`). */
 export const MethodState = v.object({
   method_id: v.string(),
   name: v.string(),
   owner_id: v.string(),
-  status: v.string(),
+  status: statusIn(methodTransitions),
   next: v.pipe(v.number(), v.description('Of its actions, the first that is not done')),
   is_whole: v.pipe(v.boolean(), v.description('None of its actions was left out so far')),
   wanted: v.pipe(v.array(v.string()), v.description('Templates of labware that has been sent for')),
@@ -94,12 +93,15 @@ export const SlotState = v.object({
   labware: v.string(),
   group_id: Text,
   submission_id: Text,
-  queue: v.array(v.string()),
-  pending: v.array(v.string()),
+  queue: v.pipe(v.array(v.string()), v.description('Methods that wait for the receiver; some of them may have ended')),
+  pending: v.pipe(v.array(v.string()), v.description('Methods for the receiver after this one; some of them may have ended')),
   receiver_id: Text,
-  contributions: v.number(),
-  is_closed: v.boolean(),
-  is_orphaned: v.boolean(),
+  contributions: v.pipe(
+    v.number(),
+    v.description('In how many methods the receiver takes part, or is to; when there is none any more, in how many the last one took part'),
+  ),
+  is_closed: v.pipe(v.boolean(), v.description('Nobody is left who could bring the receiver work')),
+  is_orphaned: v.pipe(v.boolean(), v.description('The receiver ended with work in hand: an operator has to look at it')),
 })
 export type SlotState = v.InferOutput<typeof SlotState>
 

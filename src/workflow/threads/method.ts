@@ -2,22 +2,24 @@
 
 import { Signal } from '../../kit/signal.ts'
 import type { ActionPlan, MethodPlan } from '../plans/plan.ts'
+import type { Entry, Fixed, RunState } from '../runs/run_state.ts'
 import type { MethodState } from '../runs/state.ts'
-import { type MethodStatus, methodTransitions, Status, statusAlone } from '../statuses.ts'
+import { type MethodStatus, methodTransitions, Status } from '../statuses.ts'
 import type { ActionRun, OwningMethod } from './action.ts'
 import type { Carrier, Publisher } from './carrier.ts'
 
-/** The thread that owns a method; its run knows the actions that an operator put in, and the slots to which the method's labware belongs. */
+/** The thread that owns a method; its run knows the actions that an operator put in. */
 type Owner = Carrier & {
   readonly execution: Publisher & {
     readonly inserts: { actionAt(path: string): ActionPlan }
-    readonly slots: { methodEnded(method: MethodRun): void }
+    readonly state: RunState
+    /** Methods that have not ended. */
+    readonly methods: Map<string, MethodRun>
   }
 }
 
 export class MethodRun implements OwningMethod {
-  /** What is persisted of the method. */
-  readonly state: MethodState
+  readonly #entry: Entry<MethodState>
   readonly plan: MethodPlan
   readonly owner: Owner
   readonly status: Status<MethodStatus>
@@ -33,18 +35,20 @@ export class MethodRun implements OwningMethod {
 
   /** `saved` is the state of a method that is taken up after a restart. */
   constructor(owner: Owner, plan: MethodPlan, saved?: MethodState) {
-    this.state = saved ? structuredClone(saved) : newState(owner, plan)
+    const { state, methods } = owner.execution
+    const its = saved ?? newState(owner, plan)
+    this.#entry = state.add('method', its, its.method_id)
+    methods.set(its.method_id, this)
     this.owner = owner
     this.plan = plan
     this.actions = [...plan.actions]
     for (const { at, path } of this.state.inserted) this.actions.splice(at, 0, owner.execution.inserts.actionAt(path))
-    const publish = (status: MethodStatus) => {
-      this.state.status = status
-      owner.execution.emit('METHOD', this.method_id, status, this.context())
-    }
-    this.status = new Status<MethodStatus>(methodTransitions, statusAlone(this.state.status as MethodStatus), publish, {
-      isPublished: saved !== undefined,
-    })
+    const publish = (status: MethodStatus) => owner.execution.emit('METHOD', this.method_id, status, this.context())
+    this.status = new Status<MethodStatus>(methodTransitions, this.#entry, publish, { isPublished: saved !== undefined })
+  }
+
+  get state(): Fixed<MethodState> {
+    return this.#entry.state
   }
 
   get method_id(): string {
@@ -103,29 +107,28 @@ export class MethodRun implements OwningMethod {
 
   /** Notes that labware has been sent for. */
   sendFor(labware: string): void {
-    this.state.wanted.push(labware)
+    this.#entry.update(({ wanted }) => wanted.push(labware))
   }
 
   /** Inserts an action before the one at `at`. */
   insert(at: number, action: ActionPlan): void {
     this.actions.splice(at, 0, action)
-    const { inserted } = this.state
-    for (const other of inserted) if (other.at >= at) other.at++
-    inserted.push({ at, path: action.path })
-    inserted.sort((one, other) => one.at - other.at)
+    this.#entry.update(({ inserted }) => {
+      for (const other of inserted) if (other.at >= at) other.at++
+      inserted.push({ at, path: action.path })
+      inserted.sort((one, other) => one.at - other.at)
+    })
   }
 
   /** The labware that was to come never will: the owner goes on without it. */
   abandon(): void {
-    this.state.is_abandoned = true
-    this.owner.touch()
+    this.#entry.set({ is_abandoned: true })
     this.changed.tell()
   }
 
   /** The owner goes on from an action, which is done or left out. */
   passed(isDone: boolean): void {
-    this.state.next++
-    this.state.is_whole &&= isDone
+    this.#entry.set({ next: this.next + 1, is_whole: this.state.is_whole && isDone })
     this.isTaken = false
   }
 
@@ -134,7 +137,8 @@ export class MethodRun implements OwningMethod {
     if (this.isOver) return
     this.status.become(isDone && this.state.is_whole ? 'COMPLETED' : this.status.current === 'CREATED' ? 'SKIPPED' : 'PARTIAL_COMPLETE')
     this.action = null
-    this.owner.execution.slots.methodEnded(this)
+    this.owner.execution.methods.delete(this.method_id)
+    this.owner.execution.state.remove('method', this.method_id)
     this.changed.tell()
   }
 }

@@ -4,6 +4,8 @@ import { LabError } from '../../errors.ts'
 import { Signal } from '../../kit/signal.ts'
 import type { ThreadPlan } from '../plans/plan.ts'
 import { mayFeed } from '../plans/plan.ts'
+import type { Entry, Fixed, RunState } from '../runs/run_state.ts'
+import type { SlotState } from '../runs/state.ts'
 import type { SlotStatus } from '../statuses.ts'
 import { type Frame, joinsAhead, remaining, tipsOf } from './ahead.ts'
 import type { Carrier, Publisher, ThreadOrigin } from './carrier.ts'
@@ -24,37 +26,22 @@ type Receiver = Carrier & {
 interface Run extends Publisher {
   /** Whether labware that may be batched is shared by all its submissions. */
   readonly isJoinable: boolean
+  readonly state: RunState
+  readonly threads: ReadonlyMap<string, Receiver>
+  /** Methods that have not ended. */
+  readonly methods: ReadonlyMap<string, MethodRun>
   live(): readonly Receiver[]
   /** Makes a thread, which adopts its slot. */
   spawn(plan: ThreadPlan, origin: ThreadOrigin): unknown
 }
 
-export type Slot = {
-  /** `<labware>:<group or *>:<submission or *>` */
-  readonly key: string
-  readonly labware: string
-  readonly group_id: string | null
-  readonly submission_id: string | null
-  /** Methods that wait for the receiver. */
-  readonly queue: MethodRun[]
-  /** Methods for the receiver after this one. */
-  readonly pending: MethodRun[]
-  receiver: Receiver | null
-  /** In how many methods the receiver takes part, or is to; when there is none any more, in how many the last one took part. */
-  contributions: number
-  /** Nobody is left who could bring it work. */
-  isClosed: boolean
-  /** Its receiver ended with work in hand: an operator has to look at it. */
-  isOrphaned: boolean
-}
+type Slot = Entry<SlotState>
 
 type Scope = { labware: string; group_id: string | null; submission_id: string | null }
 
 export class Slots {
   readonly #execution: Run
   readonly #slots = new Map<string, Slot>()
-  /** Those whose entry in the journal is out of date. */
-  readonly dirty = new Set<Slot>()
   /** Receivers that wait with nothing in the queue. */
   readonly #emptyHanded = new Set<Receiver>()
   /** Work has come, or a slot was closed. */
@@ -64,26 +51,38 @@ export class Slots {
     this.#execution = execution
   }
 
-  restore(slot: Slot): void {
-    this.#slots.set(slot.key, slot)
+  restore(saved: SlotState): void {
+    this.#add(saved)
   }
 
-  list(): Slot[] {
-    return [...this.#slots.values()]
+  list(): Fixed<SlotState>[] {
+    return [...this.#slots.values()].map(({ state }) => state)
+  }
+
+  /** The labware that nobody brings any more: an operator has to look at it. */
+  orphaned(): Fixed<SlotState>[] {
+    return this.list().filter(({ is_orphaned }) => is_orphaned)
+  }
+
+  /** Those of the methods that have not ended. */
+  open(method_ids: readonly string[]): MethodRun[] {
+    return method_ids.flatMap((method_id) => this.#execution.methods.get(method_id) ?? [])
   }
 
   /** The slot whose labware a thread carries. */
-  of({ labware, origin }: Receiver): Slot {
+  #of({ labware, origin }: Receiver): Slot {
     return this.#slot(this.#scope(labware.template, origin))
+  }
+
+  #receiver({ state: { receiver_id } }: Slot): Receiver | undefined {
+    return receiver_id === null ? undefined : this.#execution.threads.get(receiver_id)
   }
 
   /** A thread that carries labware for which nobody else is there becomes its receiver. */
   adopt(thread: Receiver): void {
-    const slot = this.of(thread)
-    if (slot.receiver && !slot.receiver.isOver) return
-    slot.receiver = thread
-    slot.contributions = slot.queue.length
-    this.dirty.add(slot)
+    const slot = this.#of(thread)
+    if (this.#receiver(slot)?.isOver === false) return
+    slot.set({ receiver_id: thread.thread_id, contributions: slot.state.queue.length })
   }
 
   /**
@@ -96,19 +95,19 @@ export class Slots {
       .filter((template) => !method.state.wanted.includes(template))
       .map((template) => this.#slot(this.#scope(template, method.owner.origin)))
     for (const slot of slots) {
-      if (slot.isOrphaned) return this.#awaitDecision(slot)
+      if (slot.state.is_orphaned) return this.#awaitDecision(slot)
       if (!this.#isFull(slot)) continue
       const { max, when_full } = this.#carrier(slot).template.capacity!
       if (when_full === 'REJECT') {
         this.#emit(slot, 'REJECTED')
-        const why = `${slot.labware} has taken part in ${max} methods, and no other is sent for (capacity of its thread)`
-        throw new Fatal(new LabError('conflict', `slot ${slot.key} is full: ${why}`))
+        const why = `${slot.state.labware} has taken part in ${max} methods, and no other is sent for (capacity of its thread)`
+        throw new Fatal(new LabError('conflict', `slot ${scopeKey(slot.state)} is full: ${why}`))
       }
-      const mayReplace = isRetry && (slot.receiver === null || slot.receiver.isOver)
+      const mayReplace = isRetry && this.#receiver(slot)?.isOver !== false
       if (when_full === 'RECOVERABLE_REJECT' && !mayReplace) return this.#awaitDecision(slot)
     }
     for (const slot of slots) {
-      method.sendFor(slot.labware)
+      method.sendFor(slot.state.labware)
       if (this.#overflows(slot)) this.#emit(slot, 'OVERFLOW')
       this.#hand(slot, method)
     }
@@ -118,34 +117,38 @@ export class Slots {
 
   /** The first method in the queue that the receiver may take part in; 'closed' when none will come any more. */
   next(thread: Receiver, allows: readonly string[]): MethodRun | 'closed' | undefined {
-    const slot = this.of(thread)
-    if (slot.receiver !== thread) return 'closed'
-    const method = slot.queue.find((method) => allows.includes(method.plan.name) && !method.isOver)
-    return method ?? (slot.isClosed || this.#isUsedUp(slot) ? 'closed' : undefined)
+    const slot = this.#of(thread)
+    const { receiver_id, queue, is_closed } = slot.state
+    if (receiver_id !== thread.thread_id) return 'closed'
+    for (const method_id of queue) {
+      const method = this.#execution.methods.get(method_id)
+      if (method && allows.includes(method.plan.name)) return method
+    }
+    return is_closed || this.#isUsedUp(slot) ? 'closed' : undefined
   }
 
   take(thread: Receiver, method: MethodRun): void {
-    const slot = this.of(thread)
-    remove(slot.queue, method)
-    this.dirty.add(slot)
+    const slot = this.#of(thread)
+    slot.set({ queue: slot.state.queue.filter((method_id) => method_id !== method.method_id) })
   }
 
   hasWork(thread: Receiver): boolean {
-    return this.of(thread).receiver === thread && this.of(thread).queue.some((method) => !method.isOver)
+    const { receiver_id, queue } = this.#of(thread).state
+    return receiver_id === thread.thread_id && queue.some((method_id) => this.#execution.methods.has(method_id))
   }
 
   /** Whether a loop of the receiver has more to do, or may have. */
   hasMore(thread: Receiver): boolean {
-    const slot = this.of(thread)
-    if (slot.receiver !== thread || this.#isSpent(thread)) return false
-    return slot.queue.some((method) => !method.isOver) || !(slot.isClosed || this.#isUsedUp(slot))
+    const slot = this.#of(thread)
+    const { receiver_id, is_closed } = slot.state
+    if (receiver_id !== thread.thread_id || this.#isSpent(thread)) return false
+    return this.hasWork(thread) || !(is_closed || this.#isUsedUp(slot))
   }
 
   /** The receiver takes part in nothing more than it has already. */
   #isUsedUp(slot: Slot): boolean {
-    const { receiver, contributions } = slot
-    const max = this.#carrier(slot).template.capacity?.max
-    return receiver !== null && (this.#isSpent(receiver) || (max !== undefined && contributions >= max))
+    const receiver = this.#receiver(slot)
+    return receiver !== undefined && (this.#isSpent(receiver) || this.#isFull(slot))
   }
 
   /** Whether it has no tips, or fewer than any method of the workflow takes of it. */
@@ -160,8 +163,7 @@ export class Slots {
   /** Who brings this labware to the method, as far as somebody has been sent for. */
   bearers(method: MethodRun, labware: readonly string[]): string[] {
     return labware.flatMap((template) => {
-      const { receiver } = this.#slot(this.#scope(template, method.owner.origin))
-      const thread = method.carrierOf(template) ?? receiver
+      const thread = method.carrierOf(template) ?? this.#receiver(this.#slot(this.#scope(template, method.owner.origin)))
       return thread ? [thread.thread_id] : []
     })
   }
@@ -170,24 +172,21 @@ export class Slots {
   likely(method: MethodRun, labware: readonly string[]): Receiver[] {
     return labware.flatMap((template) => {
       const slot = this.#slots.get(scopeKey(this.#scope(template, method.owner.origin)))
-      const receiver = slot?.receiver
-      if (!slot || !receiver || slot.isOrphaned || method.state.wanted.includes(template) || receiver.joining === method) return []
+      const receiver = slot && this.#receiver(slot)
+      if (!receiver || slot.state.is_orphaned || method.state.wanted.includes(template) || receiver.joining === method) return []
       return this.#canTakeOn(receiver, method) && !this.#isFull(slot) ? receiver : []
     })
   }
 
   /** A thread has ended: what it was to take part in goes to another, or waits for an operator if it ended badly. */
   ended(thread: Receiver): void {
-    const slot = this.of(thread)
-    const work = thread.joining ? [thread.joining] : []
-    this.dirty.add(slot)
-    if (slot.receiver === thread) {
-      work.push(...slot.queue.splice(0), ...slot.pending.splice(0))
-      slot.receiver = null
-    }
-    const open = work.filter((method) => !method.isOver)
+    const slot = this.#of(thread)
+    const { receiver_id, queue, pending } = slot.state
+    const isReceiver = receiver_id === thread.thread_id
+    const open = [...(thread.joining?.isOver === false ? [thread.joining] : []), ...(isReceiver ? this.open([...queue, ...pending]) : [])]
+    if (isReceiver) slot.set({ queue: [], pending: [], receiver_id: null })
     if (open.length === 0) return
-    if (slot.receiver === null) slot.contributions = 0
+    if (slot.state.receiver_id === null) slot.set({ contributions: 0 })
     if (thread.status.current === 'COMPLETED') for (const method of open) this.#hand(slot, method)
     else this.#orphan(slot, thread, open)
     this.changed.tell()
@@ -202,75 +201,68 @@ export class Slots {
   /** Closes the slots whose receivers wait for work that nobody can bring any more. */
   settle(): void {
     for (const receiver of this.#emptyHanded) {
-      const slot = this.of(receiver)
-      if (slot.isClosed || slot.receiver !== receiver || slot.queue.some((method) => !method.isOver)) continue
-      const mayCome = (thread: Receiver) => thread !== receiver && this.#isInScope(slot, thread) && mayFeed(remaining(thread), slot.labware)
+      const slot = this.#of(receiver)
+      const { receiver_id, labware, is_closed } = slot.state
+      if (is_closed || receiver_id !== receiver.thread_id || this.hasWork(receiver)) continue
+      const mayCome = (thread: Receiver) => thread !== receiver && this.#isInScope(slot, thread) && mayFeed(remaining(thread), labware)
       if (this.#execution.live().some(mayCome)) continue
-      slot.isClosed = true
-      this.dirty.add(slot)
+      slot.set({ is_closed: true })
       this.changed.tell()
     }
-  }
-
-  /** Methods that have ended are in no slot. */
-  methodEnded({ state, owner }: MethodRun): void {
-    for (const labware of state.wanted) this.dirty.add(this.#slot(this.#scope(labware, owner.origin)))
   }
 
   /** Gives up the work of orphaned slots: methods that wait for their labware go on without it. */
   acceptPartial(): void {
     for (const slot of this.#slots.values()) {
-      if (!slot.isOrphaned) continue
-      slot.isOrphaned = false
-      slot.isClosed = true
-      this.dirty.add(slot)
-      for (const method of slot.pending.splice(0)) method.abandon()
+      if (!slot.state.is_orphaned) continue
+      const given = this.open(slot.state.pending)
+      slot.set({ is_orphaned: false, is_closed: true, pending: [] })
+      for (const method of given) method.abandon()
     }
   }
 
   /** What was never delivered is said before the execution ends. */
   abandon(): void {
-    for (const slot of this.#slots.values()) if (slot.queue.length + slot.pending.length > 0) this.#emit(slot, 'ABANDONED')
+    for (const slot of this.#slots.values()) {
+      const { queue, pending } = slot.state
+      if (queue.length + pending.length > 0) this.#emit(slot, 'ABANDONED')
+    }
   }
 
   /** One that is full, and could take it on all the same, has to end first. */
   #hand(slot: Slot, method: MethodRun): void {
-    this.dirty.add(slot)
-    slot.isClosed = false
-    if (this.#isFull(slot) && slot.receiver && this.#canTakeOn(slot.receiver, method)) {
-      slot.pending.push(method)
+    const receiver = this.#receiver(slot)
+    const isTaken = receiver !== undefined && this.#canTakeOn(receiver, method)
+    slot.set({ is_closed: false })
+    if (isTaken && this.#isFull(slot)) {
+      slot.set({ pending: [...slot.state.pending, method.method_id] })
       return
     }
-    const { receiver } = slot
-    if (!receiver || !this.#canTakeOn(receiver, method)) {
-      slot.receiver = null
-      slot.contributions = 0
-      this.#execution.spawn(this.#carrier(slot), {
-        group_id: slot.group_id,
-        submission_id: slot.submission_id ?? method.owner.origin.submission_id,
-      })
+    if (!isTaken) {
+      slot.set({ receiver_id: null, contributions: 0 })
+      const { group_id, submission_id } = slot.state
+      this.#execution.spawn(this.#carrier(slot), { group_id, submission_id: submission_id ?? method.owner.origin.submission_id })
     }
-    slot.queue.push(method)
-    slot.contributions++
+    slot.set({ queue: [...slot.state.queue, method.method_id], contributions: slot.state.contributions + 1 })
   }
 
   /** The labware that is there, or that was there last, has taken part in as many methods as it may. */
   #isFull(slot: Slot): boolean {
     const max = this.#carrier(slot).template.capacity?.max
-    return max !== undefined && slot.contributions >= max
+    return max !== undefined && slot.state.contributions >= max
   }
 
   /** Whether one labware more is needed because others are full: published once for each, whenever these end. */
   #overflows(slot: Slot): boolean {
     const { max, when_full } = this.#carrier(slot).template.capacity ?? {}
-    return when_full === 'NEW' && max !== undefined && this.#isFull(slot) && slot.pending.length % max === 0
+    return when_full === 'NEW' && max !== undefined && this.#isFull(slot) && slot.state.pending.length % max === 0
   }
 
   /** A receiver that has no join left for it, though it has not ended, takes on nothing new; nor one with too few tips. */
   #canTakeOn(receiver: Receiver, method: MethodRun): boolean {
     if (receiver.isOver || receiver.isStopping) return false
     const { labware, joining } = receiver
-    const ahead = [...(joining ? [joining] : []), ...this.of(receiver).queue]
+    const ahead = [...(joining ? [joining] : []), ...this.open(this.#of(receiver).state.queue)]
     if (joinsAhead(remaining(receiver), method.plan.name) <= ahead.length) return false
     const pledged = [...ahead, method].reduce((sum, work) => sum + tipsOf(work, labware.template), 0)
     return labware.tips_left === null || pledged <= labware.tips_left
@@ -279,8 +271,7 @@ export class Slots {
   #orphan(slot: Slot, thread: Receiver, work: MethodRun[]): void {
     const others = this.#execution.live().filter((other) => other !== thread && this.#isInScope(slot, other))
     if (others.length === 0) return
-    slot.isOrphaned = true
-    slot.pending.push(...work)
+    slot.set({ is_orphaned: true, pending: [...slot.state.pending, ...work.map(({ method_id }) => method_id)] })
     this.#emit(slot, 'ORPHANED')
     const names = work.map((method) => method.plan.name).join(', ')
     this.#execution.incident(
@@ -299,14 +290,14 @@ export class Slots {
     return false
   }
 
-  #carrier({ labware }: Slot): ThreadPlan {
+  #carrier({ state: { labware } }: Slot): ThreadPlan {
     const { carrier, threads } = this.#execution.workflow
     return threads.get(carrier(labware)!)!
   }
 
-  #isInScope(slot: Slot, { origin }: Receiver): boolean {
-    const isGroup = slot.group_id === null || origin.group_id === null || slot.group_id === origin.group_id
-    return isGroup && (slot.submission_id === null || slot.submission_id === origin.submission_id)
+  #isInScope({ state: { group_id, submission_id } }: Slot, { origin }: Receiver): boolean {
+    const isGroup = group_id === null || origin.group_id === null || group_id === origin.group_id
+    return isGroup && (submission_id === null || submission_id === origin.submission_id)
   }
 
   #scope(labware: string, { group_id, submission_id }: { group_id: string | null; submission_id: string }): Scope {
@@ -319,26 +310,23 @@ export class Slots {
   }
 
   #slot(scope: Scope): Slot {
-    const key = scopeKey(scope)
-    let slot = this.#slots.get(key)
-    if (!slot) {
-      slot = { key, ...scope, queue: [], pending: [], receiver: null, contributions: 0, isClosed: false, isOrphaned: false }
-      this.#slots.set(key, slot)
-      this.dirty.add(slot)
-    }
+    const nothing = { queue: [], pending: [], receiver_id: null, contributions: 0, is_closed: false, is_orphaned: false }
+    return this.#slots.get(scopeKey(scope)) ?? this.#add({ ...scope, ...nothing })
+  }
+
+  #add(state: SlotState): Slot {
+    const key = scopeKey(state)
+    const slot = this.#execution.state.add('slot', state, key)
+    this.#slots.set(key, slot)
     return slot
   }
 
-  #emit(slot: Slot, status: SlotStatus): void {
-    this.#execution.emit('SLOT', slot.key, status, this.#execution.context())
+  #emit({ state }: Slot, status: SlotStatus): void {
+    this.#execution.emit('SLOT', scopeKey(state), status, this.#execution.context())
   }
 }
 
-function remove<Item>(items: Item[], item: Item): void {
-  const at = items.indexOf(item)
-  if (at !== -1) items.splice(at, 1)
-}
-
+/** `<labware>:<group or *>:<submission or *>` */
 export function scopeKey({ labware, group_id, submission_id }: Scope): string {
   return `${labware}:${group_id ?? '*'}:${submission_id ?? '*'}`
 }

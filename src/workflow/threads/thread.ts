@@ -64,6 +64,7 @@ export interface Confirmation {
 /** The part of its run that a thread uses. */
 export interface RunPorts extends Publisher {
   readonly slots: Slots
+  readonly methods: Map<string, MethodRun>
   readonly channels: Channels
   readonly lateCalls: LateCalls
   /** Steps and actions that an operator inserted; `opened` is called when a thread comes to steps or actions that it had not reached. */

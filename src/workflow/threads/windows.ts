@@ -47,7 +47,7 @@ function missed(thread: LabwareThread, state: WindowState): void {
   const { after, allowed_s } = state
   state.is_told = true
   thread.touch()
-  execution.state.happened()
+  execution.state.writeSoon()
   const doing = waiting ? `waits for ${waiting.what}` : `is ${status.current}`
   execution.incident('WINDOW_MISSED', `what comes after ${after} has not begun within ${allowed_s} s: ${name} ${doing}`, thread, {
     severity: 'WARNING',
