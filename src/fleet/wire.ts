@@ -240,6 +240,11 @@ const sentences: readonly (readonly [RegExp, (broker: string, place: Place) => s
   ],
   [/refused/i, (broker) => `${broker} cannot be reached (connection refused): see that it runs`],
   [
+    /not yet valid|has expired|NOT_YET_VALID|HAS_EXPIRED/i,
+    (broker) =>
+      `${broker} shows a certificate that is not valid now: see that the clock of this computer is right, or make a new certificate`,
+  ],
+  [
     /certificate|self.signed|altname|issuer/i,
     (broker) => `${broker} shows a certificate that is not trusted: name the file that came with it in fleet.ca`,
   ],
