@@ -180,6 +180,19 @@ test('nothing of the fleet is loaded before the configuration or a command asks 
   t.end()
 })
 
+test('the start of a bench loads nothing of the workflows', (t) => {
+  const reached = new Set<string>()
+  const visit = (file: string) => {
+    if (reached.has(file)) return
+    reached.add(file)
+    for (const { to } of inside.filter((one) => one.file === file && !one.dynamic && !one.typeOnly)) visit(resolve(dirname(file), to))
+  }
+  for (const file of ['src/cli/serve.ts', 'src/main.ts', 'src/config.ts']) visit(join(top, file))
+  t.ok(reached.has(join(top, 'src/http/devices.ts')))
+  t.same([...reached].filter((file) => roomOf(file) === 'workflow').map(name), [])
+  t.end()
+})
+
 test('a file of routes names the rooms that it uses; only the skin as a whole knows the whole lab', (t) => {
   const http = files.filter((file) => roomOf(file) === 'http' && !isTest(file))
   const knowing = http.filter((file) => /import (type )?\{[^}]*\bLab\b[^}]*\} from '\.\.\/lab\.ts'/.test(readFileSync(file, 'utf8')))

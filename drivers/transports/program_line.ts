@@ -1,6 +1,6 @@
 // A line to a program that is started here: its standard input and output. It has a process group of its own, and ends with its line.
 
-import { type ChildProcessByStdio, spawn } from 'node:child_process'
+import type { ChildProcessByStdio } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import type { Readable, Writable } from 'node:stream'
@@ -73,6 +73,8 @@ class ProgramLine extends RealLine<Program> implements BridgeLine {
     if (wait_s > 0) throw new LabError('disconnected', `the program ended soon after its start; it is started again in ${wait_s} s`)
     const [file = '', ...args] = this.#command
     const mark = randomUUID()
+    // Node reads this module in where there is a program: most benches have none.
+    const { spawn } = process.getBuiltinModule('node:child_process')
     const child = spawn(file, args, { stdio: 'pipe', detached: true, cwd: '/', env: { ...withoutOurs(process.env), [markName]: mark } })
     child.stdin.on('error', () => undefined)
     await new Promise<void>((resolve, reject) => {

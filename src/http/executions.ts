@@ -14,14 +14,14 @@ import { Blocker, blockers, Reason, why } from '../workflow/runs/explaining.ts'
 import {
   ExecutionSnapshot,
   ExecutionSummary,
-  type Known,
   ShownThread,
   ShownTimelineRow,
   snapshotOf,
   summaryOf,
   threadsOf,
 } from '../workflow/snapshot.ts'
-import { type Call, json, type Route, routesOf } from './contract.ts'
+import { json, type Route, routesOf } from './contract.ts'
+import { knownBy, openOne } from './known_execution.ts'
 import { Limit, Numeral, whole } from './numeral.ts'
 
 /** The rooms of the lab that these routes use. */
@@ -337,21 +337,6 @@ function resumedIn({ paused, slots }: Execution): string {
   const orphaned = slots.orphaned().map(({ labware }) => labware)
   if (orphaned.length > 0) return `resumed: it goes on without ${orphaned.join(', ')}, which nobody brings any more`
   return paused ? 'resumed; threads that an error holds are recovered one by one' : 'it was not paused; threads that were are resumed'
-}
-
-/** Throws `not_found`. */
-function knownBy({ runs }: Pick<Rooms, 'runs'>, execution_id: string): Known {
-  const { records } = runs.runtime
-  const row = records.execution(execution_id)
-  if (!row) throw new LabError('not_found', `there is no execution ${JSON.stringify(execution_id)}; /api/executions shows what there is`)
-  return { row, records, execution: runs.runtime.execution(execution_id) }
-}
-
-/** Throws `not_found`, and `conflict` for one that has ended. */
-export function openOne({ lab, param }: Pick<Call<Pick<Rooms, 'runs'>, unknown, unknown>, 'lab' | 'param'>): Execution {
-  const { execution, row } = knownBy(lab, param('execution_id'))
-  if (execution && !execution.isOver) return execution
-  throw new LabError('conflict', `execution ${row.execution_id} has ended: ${row.status}`)
 }
 
 /** Older executions than are kept have events still, which nothing else would ever take out of the log. */

@@ -1,9 +1,7 @@
 // What the service finds when it looks at itself: the doctor, the configuration in force, and both with much else in a bundle for others.
 
 import * as v from 'valibot'
-import { bundleName, hiddenSecrets, packedBundle } from '../care/bundle.ts'
 import { levels } from '../care/doctor/finding.ts'
-import { adminPieces, gathered, servicePieces } from '../care/service_pieces.ts'
 import type { Config } from '../config.ts'
 import { json, type Route, routesOf } from './contract.ts'
 import { apiVersion } from './version.ts'
@@ -52,7 +50,10 @@ export const selfCareRoutes: Route<Rooms>[] = [
     scope: 'admin',
     success: { status: 200, description: 'The members of the configuration file', schema: v.record(v.string(), v.unknown()) },
     errors: [],
-    handle: ({ lab }) => json(hiddenSecrets(lab.config) as object),
+    async handle({ lab }) {
+      const { hiddenSecrets } = await import('../care/bundle.ts')
+      return json(hiddenSecrets(lab.config) as object)
+    },
   }),
   route({
     method: 'GET',
@@ -66,6 +67,8 @@ export const selfCareRoutes: Route<Rooms>[] = [
     success: { status: 200, description: 'The archive', media_type: 'application/gzip' },
     errors: [],
     async handle({ ask }) {
+      const { bundleName, packedBundle } = await import('../care/bundle.ts')
+      const { adminPieces, gathered, servicePieces } = await import('../care/service_pieces.ts')
       const at = new Date()
       const missing = [{ name: 'journal.txt', why: 'run benchd bundle at the computer of the service for its log' }]
       const bundle = await gathered([...adminPieces(ask), ...(await servicePieces(ask))], missing)

@@ -14,7 +14,7 @@ import { Id } from '../kit/name.ts'
 import type { Runs } from '../lab/runs.ts'
 import type { SimulatorHand } from '../workflow/equipment/equipment.ts'
 import { type Call, json, type Route, routesOf } from './contract.ts'
-import { openOne } from './executions.ts'
+import { openOne } from './known_execution.ts'
 
 /** The rooms of the lab that these routes use. */
 type Rooms = { hub: Hub; load: Load; registry: Registry; runs: Runs; simulations: ReadonlyMap<string, Simulation> }

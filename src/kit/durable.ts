@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto'
 import type { BigIntStats } from 'node:fs'
-import { chmod, link, mkdir, open, rename, rm, rmdir } from 'node:fs/promises'
+import { chmod, link, mkdir, open, rename, rmdir, unlink } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { type ErrorCode, LabError, messageOf } from '../errors.ts'
 
@@ -67,8 +67,9 @@ export async function syncFolder(folder: string): Promise<void> {
   }
 }
 
+/** Removes a file; one that is not there, or cannot be removed, is left as it is. */
 export async function remove(path: string): Promise<void> {
-  await rm(path, { force: true }).catch(() => undefined)
+  await unlink(path).catch(() => undefined)
 }
 
 /** Which file it is, and in which state. */

@@ -3,7 +3,7 @@
 // Node has no datagram sockets of the Unix family, so `systemd-notify` tells it. One shell is begun at the start and calls it at our
 // word: Node itself, which is large, forks nothing while a bench runs, and a loop that hangs gives no word.
 
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 
 const helper = 'while read -r words; do systemd-notify "$words"; done'
 
@@ -42,7 +42,8 @@ export class ServiceManager {
   /** Begun anew when somebody has killed it. */
   #listener(): ChildProcess {
     if (this.#helper && this.#helper.exitCode === null && this.#helper.signalCode === null) return this.#helper
-    this.#helper = spawn('/bin/sh', ['-c', helper], { stdio: ['pipe', 'ignore', 'inherit'] })
+    // Node reads this module in when somebody needs it: most starts do not.
+    this.#helper = process.getBuiltinModule('node:child_process').spawn('/bin/sh', ['-c', helper], { stdio: ['pipe', 'ignore', 'inherit'] })
     this.#helper.on('error', () => undefined)
     this.#helper.stdin?.on('error', () => undefined)
     this.#helper.unref()

@@ -1,0 +1,24 @@
+// The execution that a request names. The start of a bench loads this file, and with it nothing of the workflows.
+
+import { LabError } from '../errors.ts'
+import type { Runs } from '../lab/runs.ts'
+import type { Execution } from '../workflow/runs/execution.ts'
+import type { Known } from '../workflow/snapshot.ts'
+import type { Call } from './contract.ts'
+
+type Rooms = { runs: Runs }
+
+/** Throws `not_found`. */
+export function knownBy({ runs }: Rooms, execution_id: string): Known {
+  const { records } = runs.runtime
+  const row = records.execution(execution_id)
+  if (!row) throw new LabError('not_found', `there is no execution ${JSON.stringify(execution_id)}; /api/executions shows what there is`)
+  return { row, records, execution: runs.runtime.execution(execution_id) }
+}
+
+/** Throws `not_found`, and `conflict` for one that has ended. */
+export function openOne({ lab, param }: Pick<Call<Rooms, unknown, unknown>, 'lab' | 'param'>): Execution {
+  const { execution, row } = knownBy(lab, param('execution_id'))
+  if (execution && !execution.isOver) return execution
+  throw new LabError('conflict', `execution ${row.execution_id} has ended: ${row.status}`)
+}
