@@ -7,8 +7,8 @@ import { LineFile } from '../kit/json_lines.ts'
 import { Pause } from '../kit/pause.ts'
 import { OperationRecord } from './records.ts'
 
-/** With more lines than this the file begins anew, with the operations that are still shown. */
-const longest = 4000
+/** The oldest is left out when more wait for a slow card. */
+const mostWaiting = 4000
 /** The pause between two writes: operations that end one soon after the other are written together. */
 const rest_ms = 10
 
@@ -18,7 +18,6 @@ export class OperationHistory {
   readonly #pause: Pause
   #waiting: OperationRecord[] = []
   #writing: Promise<void> | undefined
-  #lines = 0
   /** Whether the file may be written. */
   #isOurs = true
   /** Whether it was reported that the file cannot be written. */
@@ -48,7 +47,7 @@ export class OperationHistory {
    */
   add(record: OperationRecord, live: () => Promise<OperationRecord[]>): void {
     this.#waiting.push(record)
-    if (this.#waiting.length > longest) this.#waiting.shift()
+    if (this.#waiting.length > mostWaiting) this.#waiting.shift()
     this.#writing ??= this.#written(live)
   }
 
@@ -71,16 +70,13 @@ export class OperationHistory {
   }
 
   async #write(added: OperationRecord[], live: () => Promise<OperationRecord[]>): Promise<void> {
-    if (this.#file.isOpen && this.#lines + added.length <= longest) {
-      await this.#file.add(added, { isSynced: false })
-      this.#lines += added.length
-    } else {
+    if (this.#file.isOpen) await this.#file.add(added, { isSynced: false })
+    else {
       const all = await live()
       if (!this.#isOurs) return
       const there = new Set(all)
       this.#waiting = this.#waiting.filter((record) => !there.has(record))
       await this.#file.begin(all)
-      this.#lines = all.length
     }
     this.#isReported = false
   }

@@ -83,8 +83,6 @@ type IncidentsOptions = {
 
 /** The newest are kept; older ones remain as events only. */
 const mostKept = 1000
-/** With more lines than this the file begins anew with the incidents that are kept. */
-const mostLines = 3 * mostKept
 const mostWaiting = 10_000
 
 export class Incidents {
@@ -95,7 +93,6 @@ export class Incidents {
   /** The incidents among them that are not on the card yet. */
   readonly #unwritten = new Set<Incident>()
   readonly #staying = new Set<string>()
-  #lines = 0
   #isClosed = false
 
   /** Takes up what the file has; lines that are damaged are passed over. Rejects with `config` for a newer format. */
@@ -155,7 +152,7 @@ export class Incidents {
     const isIts = (incident: Incident) => incident.execution_id === execution_id
     if (!this.list().some(isIts)) return
     await this.#persist(async () => {
-      await this.#shorten((incident) => !isIts(incident))
+      await this.#file.begin([...this.#incidents.values()].filter((incident) => !isIts(incident)))
       for (const incident of this.list().filter(isIts)) this.#forget(incident.incident_id, incident)
     })
   }
@@ -201,23 +198,12 @@ export class Incidents {
   async #write(): Promise<void> {
     const written = [...this.#unwritten]
     if (written.length === 0 || this.#isClosed) return
-    if (!this.#file.isOpen || this.#lines + written.length > mostLines) await this.#shorten()
-    else {
-      await this.#file.add(written, { isSynced: true })
-      this.#lines += written.length
-    }
+    await this.#file.write(written, { isSynced: true, all: () => [...this.#incidents.values()] })
     for (const incident of written) this.#unwritten.delete(incident)
   }
 
   async #load(): Promise<void> {
     const newest = new Map((await this.#file.read()).map((incident) => [incident.incident_id, incident]))
     for (const [id, incident] of [...newest].slice(-mostKept)) this.#incidents.set(id, incident)
-  }
-
-  /** Writes the file anew with what is kept. */
-  async #shorten(stays: (incident: Incident) => boolean = () => true): Promise<void> {
-    const remaining = [...this.#incidents.values()].filter(stays)
-    await this.#file.begin(remaining)
-    this.#lines = remaining.length
   }
 }

@@ -66,7 +66,6 @@ export class Idempotency {
   readonly #secrets = new Map<string, StoredAnswer>()
   /** Requests that are not known may have been made before that moment. */
   #lost: Lost | undefined
-  #lines = 0
   /** Whether the content of the file besides the entries has changed. */
   #isOutdated = false
 
@@ -153,16 +152,11 @@ export class Idempotency {
 
   #write(entry: Entry): Promise<void> {
     return this.#queue.run(async () => {
-      if (this.#file.isOpen && this.#lines < 4 * mostAnswers && !this.#isOutdated) {
-        await this.#file.add([entry], { isSynced: true })
-        this.#lines++
-        return
-      }
-      const all = [...this.#entries.values()].filter(({ id }) => id !== entry.id)
+      const others = () => [...this.#entries.values()].filter(({ id }) => id !== entry.id)
       const lost = this.#lost ? [{ lost_at: this.#lost.at }] : []
-      await this.#file.begin([...lost, ...all, entry])
+      if (this.#isOutdated) await this.#file.begin([...lost, ...others(), entry])
+      else await this.#file.write([entry], { isSynced: true, all: () => [...lost, ...others(), entry] })
       this.#isOutdated = false
-      this.#lines = all.length + 1
     })
   }
 

@@ -16,8 +16,6 @@ type Options<Entry> = {
 }
 
 const mostWaiting = 64
-/** With more lines than this the file begins anew with the entries that still matter. */
-const longest = 10_000
 
 export class Journal<Entry extends object> {
   readonly #live: (entries: readonly Entry[]) => Entry[]
@@ -25,7 +23,6 @@ export class Journal<Entry extends object> {
   readonly #file: LineFile<Entry>
   /** The entries that still matter. */
   #entries: Entry[]
-  #lines = 0
 
   /** Opens the journal. Damaged lines are left out, and reported. */
   static async open<Entry extends object>(options: Options<Entry>): Promise<Journal<Entry>> {
@@ -48,13 +45,7 @@ export class Journal<Entry extends object> {
   append(entry: Entry): Promise<void> {
     return this.#queue.run(async () => {
       const live = this.#live([...this.#entries, entry])
-      if (this.#file.isOpen && this.#lines < longest) {
-        await this.#file.add([entry], { isSynced: true })
-        this.#lines++
-      } else {
-        await this.#file.begin(live)
-        this.#lines = live.length
-      }
+      await this.#file.write([entry], { isSynced: true, all: () => live })
       this.#entries = live
     })
   }

@@ -86,6 +86,21 @@ test('a file that is shorter than it was when its lines were acknowledged has lo
   }
 })
 
+test('a file with thousands of lines that count no more begins anew with those that do', async (t) => {
+  const path = `${t.testdir()}/it.jsonl`
+  const file = new LineFile<Entry>({ path, schema: Entry, report: () => {}, loss: '' })
+  const lines = () => readFileSync(path, 'utf8').trimEnd().split('\n').length - 2
+  const all = () => entries
+  await file.write(entries, { isSynced: false, all })
+  t.equal(lines(), 3, 'as it does where nothing was begun')
+  for (let times = 0; times < 40; times++) await file.write(Array(100).fill(entries[0]), { isSynced: false, all })
+  t.equal(lines(), 4003)
+  await file.write(entries, { isSynced: false, all })
+  t.equal(lines(), 3)
+  await file.close()
+  t.same(await read(path), { found: entries, told: [] })
+})
+
 test('a file that is missing where it is expected is told, and there is one then', async (t) => {
   const path = `${t.testdir()}/it.jsonl`
   const told: string[] = []

@@ -33,8 +33,8 @@ const batch = 500
 const longestTorn = 4096
 /** The first two lines are shorter than this, in bytes. */
 const longestBeginning = 256
-/** In bytes, or so many times those it began with: then the file is to begin anew, as one that is too long could not be read. */
-const longest = 16 * 1024 * 1024
+/** A file with more lines or bytes than this, and than so many times those it began with, begins anew: it could not be read, or not soon. */
+const longest = { lines: 4000, bytes: 16 * 1024 * 1024 }
 const mostTimes = 2
 
 /** Whether there is such a file, and of a version that says how long it was. */
@@ -50,7 +50,7 @@ export async function saysItsLength(path: string): Promise<boolean> {
   }
 }
 
-/** For one at a time: whoever has it puts a lane before it. */
+/** For one caller at a time: its owner puts a serial queue before it. */
 export class LineFile<Entry extends object> {
   readonly #options: Options<Entry>
   readonly #path: string
@@ -58,7 +58,7 @@ export class LineFile<Entry extends object> {
   #handle: FileHandle | undefined
   /** A second handle of the same file, for its second line. */
   #head: FileHandle | undefined
-  #bytes = 0
+  #size = { lines: 0, bytes: 0 }
   #most = longest
   /** Whether the present file is to be kept under another name before it is replaced. */
   #isDamaged = false
@@ -94,7 +94,12 @@ export class LineFile<Entry extends object> {
    * file has grown too long.
    */
   get isOpen(): boolean {
-    return this.#handle !== undefined && this.#bytes <= this.#most
+    return this.#handle !== undefined && this.#size.bytes <= this.#most.bytes && this.#size.lines <= this.#most.lines
+  }
+
+  /** Adds the entries; where that cannot be, the file begins anew with `all`, which they are among. Rejects with `storage`, as `add` and `begin`. */
+  async write(entries: readonly Entry[], { isSynced, all }: { isSynced: boolean; all(): readonly Entry[] }): Promise<void> {
+    await (this.isOpen ? this.add(entries, { isSynced }) : this.begin(all()))
   }
 
   /** The file holds these and nothing else. Rejects with `storage`; then it is as it was before. */
@@ -107,9 +112,13 @@ export class LineFile<Entry extends object> {
       try {
         const beginning = firstLine + lengthLine({ format, bytes: 0 })
         await handle.appendFile(beginning)
-        this.#bytes = Buffer.byteLength(beginning) + (await addLines(handle, entries))
-        this.#most = Math.max(longest, mostTimes * this.#bytes)
-        await writeLength(handle, this.#bytes)
+        const bytes = Buffer.byteLength(beginning) + (await addLines(handle, entries))
+        this.#size = { lines: entries.length, bytes }
+        this.#most = {
+          lines: Math.max(longest.lines, mostTimes * entries.length),
+          bytes: Math.max(longest.bytes, mostTimes * bytes),
+        }
+        await writeLength(handle, bytes)
         await handle.sync()
       } finally {
         await handle.close()
@@ -132,7 +141,8 @@ export class LineFile<Entry extends object> {
     const handle = this.#handle
     if (!handle) throw new Error(`${this.#path} was not begun`)
     try {
-      this.#bytes += await addLines(handle, entries)
+      this.#size.bytes += await addLines(handle, entries)
+      this.#size.lines += entries.length
       if (isSynced) await this.#sync(handle)
     } catch (error) {
       await this.#letGo()
@@ -148,7 +158,7 @@ export class LineFile<Entry extends object> {
   /** The length is written when the lines are on the card, so that the power may fail between the two. */
   async #sync(handle: FileHandle): Promise<void> {
     await handle.datasync()
-    await writeLength(this.#head!, this.#bytes)
+    await writeLength(this.#head!, this.#size.bytes)
   }
 
   async #letGo(): Promise<void> {

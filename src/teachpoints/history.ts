@@ -28,8 +28,6 @@ export type TeachpointChange = { key: string; before: Teachpoint | undefined; af
 const mostVersions = 20
 /** Points whose versions are kept; the one that was changed longest ago goes first. */
 const mostKept = 10_000
-/** The file begins anew when it has so many lines, or twice as many as it needs. */
-const fewLines = 1000
 const mostWaiting = 64
 
 export class TeachpointHistory {
@@ -38,10 +36,6 @@ export class TeachpointHistory {
   readonly #queue = new SerialQueue(mostWaiting)
   /** Oldest first; the point that was changed last is the last one. */
   readonly #versions = new Map<string, Version[]>()
-  /** All versions in `#versions`. */
-  #count = 0
-  /** Lines of the file. */
-  #lines = 0
 
   static async open({ folder, report }: { folder: string; report: Report }): Promise<TeachpointHistory> {
     const loss = 'earlier versions of teachpoints may be missing; the points themselves are whole'
@@ -71,28 +65,21 @@ export class TeachpointHistory {
       return [...missed, { key, version: versionOf(after), at, by, point: after ?? null }]
     })
     for (const { key, ...version } of lines) this.#put(key, version)
-    await this.#queue.run(() => this.#write(lines)).catch((error) => this.#report({ kind: 'storage', message: `${error.message}` }))
+    const write = () => this.#file.write(lines, { isSynced: true, all: () => this.#all() })
+    await this.#queue.run(write).catch((error) => this.#report({ kind: 'storage', message: `${error.message}` }))
   }
 
   async close(): Promise<void> {
     await this.#queue.run(() => this.#file.close())
   }
 
-  async #write(lines: readonly Line[]): Promise<void> {
-    if (this.#file.isOpen && this.#lines + lines.length <= Math.max(fewLines, 2 * this.#count)) {
-      await this.#file.add(lines, { isSynced: true })
-      this.#lines += lines.length
-      return
-    }
-    const all = [...this.#versions].flatMap(([key, versions]) => versions.map((version) => ({ key, ...version })))
-    await this.#file.begin(all)
-    this.#lines = all.length
+  #all(): Line[] {
+    return [...this.#versions].flatMap(([key, versions]) => versions.map((version) => ({ key, ...version })))
   }
 
   #put(key: string, version: Version): void {
     const versions = [...this.#taken(key), version].slice(-mostVersions)
     this.#versions.set(key, versions)
-    this.#count += versions.length
     const [oldest] = this.#versions.keys()
     if (this.#versions.size > mostKept && oldest !== undefined) this.#taken(oldest)
   }
@@ -100,7 +87,6 @@ export class TeachpointHistory {
   #taken(key: string): Version[] {
     const versions = this.#versions.get(key) ?? []
     this.#versions.delete(key)
-    this.#count -= versions.length
     return versions
   }
 }
