@@ -74,7 +74,7 @@ export class EventLog {
     const removed = Math.max(0, ...removal.removed.values())
     const numbers: SequenceNumbers = await SequenceNumbers.open({ path: options.numbers, stored: storedIn(files), removed, report })
     if (states) await mustBeFolder(states.folder, report)
-    const saved = await savedIn(files, states, numbers)
+    const saved = await savedIn(files, states, { numbers, removed, report })
     return new EventLog(options, { files, removal, numbers, saved })
   }
 
@@ -280,18 +280,28 @@ export class EventLog {
 }
 
 /** Reads the state that fits the log, and cuts off the log what the state does not know of. */
-async function savedIn(files: LogFiles, states: States | undefined, numbers: SequenceNumbers): Promise<SavedStates> {
+async function savedIn(
+  files: LogFiles,
+  states: States | undefined,
+  { numbers, removed, report }: { numbers: SequenceNumbers; removed: number; report: Report },
+): Promise<SavedStates> {
   const stored = storedIn(files)
   const mayCut = !numbers.isAfterOrderlyEnd
-  // Of an older log nobody can say how far the state may be ahead of it.
-  const reach = () => (numbers.isLogOlder ? Number.POSITIVE_INFINITY : storedIn(files))
-  let saved = (await states?.load(reach())) ?? nothingSaved
-  if (saved.runs.size > 0 && mayCut && (await files.cutAtHole())) saved = await states!.load(reach())
+  const { ended } = numbers
+  const end = () => ({ stored: storedIn(files), known: Math.max(storedIn(files), removed), ended })
+  let saved = (await states?.load(end())) ?? nothingSaved
+  const reached = Math.max(saved.synced, ended)
+  if (reached > end().known) report({ kind: 'storage', message: olderLog(stored, reached) })
+  if (saved.runs.size > 0 && mayCut && (await files.cutAtHole())) saved = await states!.load(end())
   const sound = [...saved.runs].flatMap(([id, { damage }]) => (damage === undefined ? id : []))
   for (const id of await files.cutAfter(saved.through, { executions: new Set(sound), mayCut }))
     saved.runs.get(id)!.damage = 'the log has events of it of which its state does not know'
   if (storedIn(files) < stored) await numbers.cut(storedIn(files))
   return saved
+}
+
+function olderLog(stored: number, reached: number): string {
+  return `the event log ends with event ${stored}, and event ${reached} was in it before: an older log was put in its place, or its end is lost. Runs that were open go on from their own state; look for the events in between in a backup`
 }
 
 /** The highest number in all segments: the newest may be empty, or an old one that was copied there. */

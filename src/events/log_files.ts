@@ -3,6 +3,7 @@
 import { readdirSync, type Stats, statSync } from 'node:fs'
 import { type FileHandle, mkdir, open as openOnDisk, rm, unlink, writeFile } from 'node:fs/promises'
 import { messageOf } from '../errors.ts'
+import { writeAt } from '../kit/durable.ts'
 import { blocks, type Damage, notesOf, type Scanned, scan } from './log_scan.ts'
 import {
   emptySegment,
@@ -154,10 +155,7 @@ export class LogFiles {
     const { file, segment } = await this.#writable()
     const start = segment.bytes
     this.#dirty = true
-    for (let done = 0; done < bytes.length; ) {
-      const { bytesWritten } = await file.write(bytes, done, bytes.length - done, start + done)
-      done += bytesWritten
-    }
+    await writeAt(file, bytes, start)
     this.#dirty = false
     for (const noted of notes) note(segment, noted, start)
   }

@@ -43,8 +43,8 @@ export class SequenceNumbers {
   readonly #report: Report
   /** False after a crash or a power cut, and where the file does not tell. */
   readonly isAfterOrderlyEnd: boolean
-  /** Whether the log reached further at the last orderly end: somebody has put an older one in its place. */
-  readonly isLogOlder: boolean
+  /** The last number in the log at the last orderly end; 0 after a crash, and where the file does not tell. */
+  readonly ended: number
   #last = 0
   /** The last number that may be given. */
   #reserved = 0
@@ -79,7 +79,7 @@ export class SequenceNumbers {
     const given = Math.max(stored, removed)
     const isFirstStart = reserved === 0 && given === 0
     this.isAfterOrderlyEnd = isSound && (isFirstStart || ended?.stored === stored)
-    this.isLogOlder = isSound && ended !== null && stored < ended.stored
+    this.ended = isSound && ended ? ended.stored : 0
     this.#last = ended?.given ?? 0
     if (!this.isAfterOrderlyEnd) this.#skip(stored, nextRange(Math.max(reserved, given + range)))
   }

@@ -1,17 +1,18 @@
 // The state of runs on the card, in one file for all of them. A line is a transaction: all that changed in one turn of the event loop, and the
 // numbers of the events of that turn. The event log writes the line before these events.
 //
-//   {"crc":"1c291ca3","from":17,"through":19,"runs":{"<id>":{"n":4,"patch":{"<key>":<value>,"<key>":null}}}}
+//   {"crc":"1c291ca3","from":17,"through":19,"synced":12,"runs":{"<id>":{"n":4,"patch":{"<key>":<value>,"<key>":null}}}}
 //
-// `n` counts the patches of a run. A key whose value is null is gone, and so is a run whose patch is null. A file begins with a copy of all that
-// stands; its lines say which of how many they are: "copy":[1,3].
+// `n` counts the patches of a run. A key whose value is null is gone, and so is a run whose patch is null. `synced` is the last event that was
+// on the card for certain when the line was written: a log that ends before it is not the one that belongs to this state. A file begins with a
+// copy of all that stands; its lines say which of how many they are: "copy":[1,3]. The file has its name when the copy is on the card.
 
 import type { FileHandle } from 'node:fs/promises'
-import { open as openOnDisk } from 'node:fs/promises'
+import { open as openOnDisk, rename } from 'node:fs/promises'
 import { withChecksum } from '../kit/checksum.ts'
-import { makeFolder, remove, storageError, syncFolder } from '../kit/durable.ts'
+import { makeFolder, remove, storageError, syncFolder, writeAt } from '../kit/durable.ts'
 import type { OpenFile } from './log_segment.ts'
-import { format, nameOf, readStates, type SavedRun, type SavedStates, statesIn } from './states_reader.ts'
+import { format, type LogEnd, nameOf, readStates, type SavedRun, type SavedStates, statesIn } from './states_reader.ts'
 
 /** A run, as far as it is written. */
 export interface StateSource {
@@ -25,8 +26,9 @@ export interface StateSource {
 
 type Patch = Map<string, string | null>
 
+type Numbers = { from: number; through: number }
 /** A turn of the event loop: the numbers of its events, and the executions that these are of. */
-export type Turn = { from: number; through: number; executions: Iterable<string> }
+export type Turn = Numbers & { executions: Iterable<string> }
 
 type StatesOptions = {
   /** The folder of the file. */
@@ -40,6 +42,8 @@ type StatesOptions = {
 const firstLine = `{"format":${format}}\n`
 /** A file is replaced when it has more bytes than this, and more than so many times those of the present values. */
 const longest = 8 * 1024 * 1024
+/** A card that has no room for the copy is asked again when the old file has grown by so many bytes. */
+const growth = 1024 * 1024
 const mostTimes = 3
 /** Characters of a line of a copy. */
 const sliceLength = 262_144
@@ -60,7 +64,10 @@ export class States {
   #number = 0
   /** The length of what is whole in the file. */
   #bytes = 0
+  /** With more bytes than this it may have to be replaced. */
   #most = longest
+  /** The last event that is on the card for certain. */
+  #synced = 0
   /** Whether the file may hold more than what is whole in it. */
   #isTorn = false
   #isUnsynced = false
@@ -78,11 +85,11 @@ export class States {
   }
 
   /**
-   * Reads what was written before this start, as far as the log goes: `stored` is the last number in it. Until a run is added or dropped, what
-   * was read of it stands. Rejects with `config` for a newer format.
+   * Reads what was written before this start, as far as the log goes. Until a run is added or dropped, what was read of it stands. Rejects with
+   * `config` for a newer format.
    */
-  async load(stored: number): Promise<SavedStates> {
-    const read = await readStates(this.folder, stored)
+  async load(log: LogEnd): Promise<SavedStates> {
+    const read = await readStates(this.folder, log)
     this.#number = read.newest
     this.#sources.clear()
     for (const [id, run] of read.runs) this.#sources.set(id, asRead(run))
@@ -142,8 +149,10 @@ export class States {
     try {
       await this.before()
       if (sources.size === 0) await this.#removeAll()
-      else if (!this.#file || this.#isTooLong()) await this.#begin(sources, { from, through })
-      else await this.#append(written, { from, through })
+      else {
+        const file = await this.#fileToAddTo(sources, { from, through })
+        if (file) await this.#append(file, written, { from, through })
+      }
     } catch (error) {
       throw storageError('the state of the runs was not written', error)
     }
@@ -161,8 +170,10 @@ export class States {
     try {
       await file?.datasync()
     } catch (error) {
+      // Another file has taken its place, with a copy of all that was in it; or no run is left.
+      if (this.#file !== file) return
       this.#distrusted = error as Error
-      if (this.#file === file) this.#file = undefined
+      this.#file = undefined
       await file?.close().catch(() => undefined)
       throw error
     }
@@ -170,6 +181,7 @@ export class States {
 
   /** The log is on the card as far as this number: files that only a restart before it would need go. */
   async logSynced(through: number): Promise<void> {
+    this.#synced = Math.max(this.#synced, through)
     const old = this.#old
     if (!old || through < old.through) return
     this.#old = undefined
@@ -203,14 +215,13 @@ export class States {
     this.#pending.set(id, patch)
   }
 
-  async #append(patches: ReadonlyMap<string, Patch | null>, { from, through }: { from: number; through: number }): Promise<void> {
-    const file = this.#file!
+  async #append(file: FileHandle, patches: ReadonlyMap<string, Patch | null>, numbers: Numbers): Promise<void> {
     const next = (id: string) => (this.#counts.get(id) ?? 0) + 1
     const runs = [...patches].map(([id, patch]) => runText(id, next(id), patch))
-    const bytes = Buffer.from(`${withChecksum(`{"from":${from},"through":${through},"runs":{${runs.join(',')}}}`)}\n`)
+    const bytes = Buffer.from(`${withChecksum(`{${this.#textOf(numbers)},"runs":{${runs.join(',')}}}`)}\n`)
     if (this.#isTorn) await file.truncate(this.#bytes)
     this.#isTorn = true
-    await writeAll(file, bytes, this.#bytes)
+    await writeAt(file, bytes, this.#bytes)
     // A sync that ran meanwhile knew nothing of these bytes.
     this.#isUnsynced = true
     this.#isTorn = false
@@ -226,30 +237,51 @@ export class States {
     return this.#bytes > this.#most
   }
 
+  /**
+   * Begins another file, with all of this in it, where there is none, or a long one: then nothing is answered. A long one goes on while the card
+   * has no room for the copy.
+   */
+  async #fileToAddTo(sources: ReadonlyMap<string, StateSource>, numbers: Numbers): Promise<FileHandle | undefined> {
+    if (this.#file && !this.#isTooLong()) return this.#file
+    try {
+      await this.#begin(sources, numbers)
+      return undefined
+    } catch (error) {
+      if (!this.#file) throw error
+      this.#most = this.#bytes + growth
+      return this.#file
+    }
+  }
+
   /** Begins another file with a copy of all that stands of these, which is a transaction as any other. Meanwhile runs begin and end. */
-  async #begin(sources: ReadonlyMap<string, StateSource>, { from, through }: { from: number; through: number }): Promise<void> {
+  async #begin(sources: ReadonlyMap<string, StateSource>, numbers: Numbers): Promise<void> {
     await makeFolder(this.folder)
-    const path = `${this.folder}/${nameOf(++this.#number)}`
+    const path = `${this.folder}/${nameOf(this.#number + 1)}`
+    const draft = `${path}.tmp`
+    await remove(draft)
     const slices = slicesOf(sources)
     const damages = new Map([...sources].map(([id, { damage }]) => [id, damage]))
-    const file = await this.#open(path, 'wx', 0o600)
+    const file = await this.#open(draft, 'wx', 0o600)
     let bytes = 0
     try {
       for (const [i, slice] of slices.entries()) {
-        const head = `{"copy":[${i + 1},${slices.length}],"from":${from},"through":${through},"runs":{`
+        const head = `{"copy":[${i + 1},${slices.length}],${this.#textOf(numbers)},"runs":{`
         const line = withChecksum(`${head}${[...slice].map(([id, values]) => copyText(id, values, damages.get(id))).join(',')}}}`)
         const text = Buffer.from(`${i === 0 ? firstLine : ''}${line}\n`)
-        await writeAll(file, text, bytes)
+        await writeAt(file, text, bytes)
         bytes += text.length
         await new Promise(setImmediate)
       }
       await file.datasync()
+      await rename(draft, path)
       await syncFolder(this.folder)
     } catch (error) {
       await file.close().catch(() => undefined)
+      await remove(draft)
       await remove(path)
       throw error
     }
+    this.#number++
     const before = this.#file
     this.#file = file
     this.#bytes = bytes
@@ -257,8 +289,12 @@ export class States {
     this.#counts.clear()
     for (const id of sources.keys()) this.#counts.set(id, 1)
     this.#distrusted = undefined
-    this.#old = { names: (await statesIn(this.folder)).filter((name) => name !== nameOf(this.#number)), through }
+    this.#old = { names: (await statesIn(this.folder)).filter((name) => name !== nameOf(this.#number)), through: numbers.through }
     await before?.close().catch(() => undefined)
+  }
+
+  #textOf({ from, through }: Numbers): string {
+    return `"from":${from},"through":${through},"synced":${this.#synced}`
   }
 
   /** No run is left. */
@@ -314,11 +350,4 @@ function slicesOf(sources: ReadonlyMap<string, StateSource>): Map<string, Map<st
     }
   }
   return slices
-}
-
-async function writeAll(file: FileHandle, bytes: Buffer, at: number): Promise<void> {
-  for (let done = 0; done < bytes.length; ) {
-    const { bytesWritten } = await file.write(bytes, done, bytes.length - done, at + done)
-    done += bytesWritten
-  }
 }

@@ -1,12 +1,13 @@
 // Persisted state is on the card, and the next start finds it, whatever fails, and whatever happens while a file is begun.
 
-import { cpSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { type FileHandle, open as openOnDisk } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { type Test, test } from 'tap'
 import type { Hub } from './hub.ts'
 import { openEvents } from './open.ts'
 import type { StateSource } from './states.ts'
+import { readStates } from './states_reader.ts'
 
 const quiet = { info() {}, warn() {}, error() {} }
 const config = { system_id: 'system', events: { segment_mib: 8, commit_ms: 600_000, queue: 1000 }, limits: { subscribers: 1 } }
@@ -17,21 +18,23 @@ type Call = 'datasync' | 'write'
 class Card {
   readonly synced = new Map<string, Buffer>()
   /** Each call for a file of states returns only after this. */
-  until: (call: Call) => Promise<void> | undefined = () => undefined
+  until: (call: Call, path: string) => Promise<void> | undefined = () => undefined
 
   readonly open = async (path: string, flags: string, mode?: number): Promise<FileHandle> => {
     const file = await openOnDisk(path, flags, mode)
     if (!basename(path).startsWith('state-')) return file
-    this.synced.set(path, this.synced.get(path) ?? Buffer.alloc(0))
+    // A file is a draft until its copy is synced.
+    const name = path.replace(/\.tmp$/, '')
+    this.synced.set(name, this.synced.get(name) ?? Buffer.alloc(0))
     return new Proxy(file, {
       get: (target, key) => {
         const value = Reflect.get(target, key)
         if (key !== 'datasync' && key !== 'write') return typeof value === 'function' ? value.bind(target) : value
         return async (...args: unknown[]) => {
           const done = await value.apply(target, args)
-          const now = readFileSync(path)
-          await this.until(key)
-          if (key === 'datasync') this.synced.set(path, now)
+          const now = readFileSync(existsSync(path) ? path : name)
+          await this.until(key, path)
+          if (key === 'datasync') this.synced.set(name, now)
           return done
         }
       },
@@ -41,7 +44,7 @@ class Card {
   /** The folder as it is after the power has failed now; what was not synced of the states never came to the card. */
   fail(folder: string, copy: string): void {
     cpSync(folder, copy, { recursive: true })
-    for (const [path, bytes] of this.synced) writeFileSync(path.replace(folder, copy), bytes)
+    for (const [path, bytes] of this.synced) if (existsSync(path)) writeFileSync(path.replace(folder, copy), bytes)
   }
 }
 
@@ -121,7 +124,7 @@ const another = (t: Test) => join(t.testdirName, `copy-${++copies}`)
 async function killed(
   t: Test,
   folder: string,
-): Promise<{ copy: string; hub: Hub; found: Record<string, unknown>; damage: string | undefined }> {
+): Promise<{ copy: string; hub: Hub; incidents: string[]; found: Record<string, unknown>; damage: string | undefined }> {
   const copy = another(t)
   cpSync(folder, copy, { recursive: true })
   return { copy, ...(await found(t, copy)) }
@@ -130,7 +133,12 @@ async function killed(
 async function found(t: Test, folder: string) {
   const hub = await opened(t, folder)
   const { runs, damage } = hub.log.saved
-  return { hub, found: Object.fromEntries([...runs].map(([id, { keys, damage }]) => [id, damage ?? keys.get('count')])), damage }
+  const incidents = hub.incidents.list().map(({ message }) => message)
+  return { hub, incidents, found: Object.fromEntries([...runs].map(([id, { keys, damage }]) => [id, damage ?? keys.get('count')])), damage }
+}
+
+function noSpace(): Promise<void> {
+  return Promise.reject(Object.assign(new Error('ENOSPC: no space left on device'), { code: 'ENOSPC' }))
 }
 
 async function toldOf(hub: Hub, id: string): Promise<unknown> {
@@ -266,4 +274,114 @@ test('a backup of a running service is put back with its log: both tell of the s
   }
   const after = await found(t, folder)
   t.same([after.found, await toldOf(after.hub, 'a')], [{ a: 1 }, 1])
+})
+
+test('an older log that was put back after a kill is noticed: the runs go on from their own state, and somebody is told', async (t) => {
+  const { folder, hub, a } = await begun(t)
+  const saved = another(t)
+  cpSync(join(folder, 'events'), saved, { recursive: true })
+  for (let times = 0; times < 3; times++) {
+    a.step()
+    await hub.log.persist()
+  }
+  const copy = another(t)
+  cpSync(folder, copy, { recursive: true })
+  rmSync(join(copy, 'events'), { recursive: true })
+  cpSync(saved, join(copy, 'events'), { recursive: true })
+  const once = await found(t, copy)
+  t.same(once.found, { a: 4 })
+  t.match(once.incidents, [/^the event log ends with event 1, and event 3 was in it before: an older log was put in its place/])
+  await once.hub.incidents.written()
+  await once.hub.log.until()
+  const twice = await killed(t, copy)
+  t.same([twice.found, twice.incidents.length], [{ a: 4 }, 1], 'it is told once')
+})
+
+test('a log that ends early because its newest events were removed is not taken for an older one', async (t) => {
+  const { folder, hub, a } = await begun(t)
+  a.step()
+  await hub.log.persist()
+  const end = { stored: 0, known: 1, ended: 0 }
+  t.equal((await readStates(join(folder, 'executions'), end)).runs.get('a')?.damage, 'the event log does not reach as far as its state')
+  t.equal((await readStates(join(folder, 'executions'), { ...end, known: 0 })).runs.get('a')?.damage, undefined)
+})
+
+test('a kill in the very first copy costs nothing, and is no damage', async (t) => {
+  const folder = join(t.testdir({ bench: {} }), 'bench')
+  const card = new Card()
+  const hub = await opened(t, folder, card)
+  const gate = new Gate()
+  card.until = () => gate.pass()
+  const a = new Counting(hub, 'a')
+  a.step()
+  await gate.reached
+  for (const length of [undefined, 60, 0]) {
+    const copy = another(t)
+    cpSync(folder, copy, { recursive: true })
+    const [name] = readdirSync(join(copy, 'executions'))
+    if (length !== undefined) truncateSync(join(copy, 'executions', name!), length)
+    const after = await found(t, copy)
+    t.same([after.found, after.damage, await toldOf(after.hub, 'a')], [{}, undefined, undefined])
+  }
+  gate.open()
+  await hub.log.persist()
+  t.same((await killed(t, folder)).found, { a: 1 })
+})
+
+/** A bench whose file of states is replaced after the next value of `big`, for most of it is dead. */
+async function grown(t: Test) {
+  const bench = await begun(t)
+  const big = (times: number) => {
+    bench.hub.states.add('big', new Big('x'.repeat(300_000) + times))
+    return bench.hub.log.persist()
+  }
+  for (let times = 1; times < 28; times++) await big(times)
+  return { ...bench, big }
+}
+
+class Big implements StateSource {
+  readonly standing: Map<string, string>
+  #isNew = true
+
+  constructor(text: string) {
+    this.standing = new Map([['text', JSON.stringify(text)]])
+  }
+
+  changes(): ReadonlyMap<string, string> {
+    const changes = this.#isNew ? this.standing : new Map()
+    this.#isNew = false
+    return changes
+  }
+}
+
+test('while the card has no room for a copy, the old file goes on; later it is replaced', async (t) => {
+  const { folder, hub, card, a, big } = await grown(t)
+  await big(28)
+  let refused = 0
+  card.until = (call, path) => (call === 'write' && path.endsWith('2.jsonl.tmp') && ++refused ? noSpace() : undefined)
+  for (let times = 0; times < 3; times++) {
+    a.step()
+    await hub.log.persist()
+  }
+  t.equal(refused, 1, 'it is not asked with every turn')
+  t.same(readdirSync(join(folder, 'executions')), ['state-000001.jsonl'])
+  t.equal((await killed(t, folder)).found.a, 4)
+  card.until = () => undefined
+  for (let times = 0; times < 5; times++) await big(times)
+  t.same(readdirSync(join(folder, 'executions')), ['state-000002.jsonl'])
+  t.equal((await killed(t, folder)).found.a, 4)
+})
+
+test('a sync of the old file that fails when another has taken its place is no failure', async (t) => {
+  const { folder, hub, card, a, big } = await grown(t)
+  const gate = new Gate()
+  card.until = (call, path) => (call === 'datasync' && path.endsWith('1.jsonl.tmp') ? gate.pass() : undefined)
+  const first = big(28)
+  await gate.reached
+  a.step()
+  await hub.log.until()
+  gate.fail()
+  await first
+  await hub.log.persist()
+  t.equal((await killed(t, folder)).found.a, 2)
 })

@@ -1,5 +1,5 @@
-// Reads the state of runs as a start finds it: the newest file whose copy is whole and lies within the log, and of that the transactions whose
-// events are in the log.
+// Reads the state of runs as a start finds it: the newest file whose copy lies within the log, and of that the transactions whose events are in
+// the log.
 
 import { withoutChecksum } from '../kit/checksum.ts'
 import { readOrDamage } from '../kit/damage.ts'
@@ -14,6 +14,16 @@ export type SavedRun = {
   damage: string | undefined
 }
 
+/** Event numbers of the log. */
+export type LogEnd = {
+  /** The last one in it. */
+  stored: number
+  /** The last one that it knows of: newer events may have been removed. */
+  known: number
+  /** The last one that was in it at the last orderly end, 0 where the service did not end so. */
+  ended: number
+}
+
 export type SavedStates = {
   runs: ReadonlyMap<string, SavedRun>
   /** The number of the last event that the state knows of. */
@@ -24,19 +34,21 @@ export type SavedStates = {
   isLeftOut: boolean
   /** The number of the newest file, read or not. */
   newest: number
+  /** The last event of the log that was on the card for certain when the state was written. */
+  synced: number
 }
 
-export const nothingSaved: SavedStates = { runs: new Map(), through: 0, damage: undefined, isLeftOut: false, newest: 0 }
+export const nothingSaved: SavedStates = { runs: new Map(), through: 0, damage: undefined, isLeftOut: false, newest: 0, synced: 0 }
 
 type Transaction = {
   copy?: [number, number]
   from: number
   through: number
+  synced?: number
   runs: Record<string, { n: number; patch: Record<string, unknown> | null; damage?: string }>
 }
 
-/** `stored` is the number of the last event in the log. */
-export async function readStates(folder: string, stored: number): Promise<SavedStates> {
+export async function readStates(folder: string, { stored, known, ended }: LogEnd): Promise<SavedStates> {
   const names = await statesIn(folder)
   const newest = names.length > 0 ? numberIn(names[0]!) : 0
   let beyond: SavedStates | undefined
@@ -45,21 +57,20 @@ export async function readStates(folder: string, stored: number): Promise<SavedS
     const text = bytes?.toString() ?? ''
     mustKnowFormat(text, `${folder}/${name}`, format)
     const lines = linesOf(text)
-    // It was being begun when the service ended; the one before it holds all.
-    if (damage === undefined && isUnfinished(lines)) continue
     const [first] = lines
-    const isLogLost = stored === 0 && (first?.from ?? 0) > 1
+    const synced = lines.findLast(({ synced }) => synced !== undefined)?.synced ?? 0
+    // Of an older log nobody can say how far the state may be ahead of it.
+    const isLogLost = Math.max(synced, ended) > known || (stored === 0 && (first?.from ?? 0) > 1)
     const isBeyond = !isLogLost && first !== undefined && first.through! > stored
     const reading = new Reading(lines, isBeyond || isLogLost ? Number.POSITIVE_INFINITY : stored, damage)
     const said = reading.damage === undefined ? undefined : `${name} (${reading.damage})`
     const isLeftOut = beyond !== undefined || reading.isLeftOut
-    const read = { runs: reading.runs, through: isLogLost ? 0 : reading.through, damage: said, isLeftOut, newest }
+    const read = { runs: reading.runs, through: reading.through, damage: said, isLeftOut, newest, synced }
     if (!isBeyond) return read
     beyond = read
   }
   for (const run of beyond?.runs.values() ?? []) run.damage ??= 'the event log does not reach as far as its state'
-  const isDamaged = beyond === undefined && names.length > 0
-  return beyond ?? { ...nothingSaved, newest, damage: isDamaged ? `${names[0]} (no copy of the state is whole)` : undefined }
+  return beyond ?? nothingSaved
 }
 
 /** A line that is broken is not as it was written; what can be read of it may be wrong. */
@@ -98,11 +109,6 @@ function parsed(piece: string): Partial<Transaction> {
   }
 }
 
-/** The copy with which a file begins is not whole, and nothing follows it. */
-function isUnfinished(lines: readonly Line[]): boolean {
-  return lines.every(({ isBroken }) => !isBroken) && lines.length < (lines[0]?.copy?.[1] ?? 1)
-}
-
 const missing = 'a part of its state is missing'
 
 /** `n` counts the patches that were read of the run. */
@@ -116,14 +122,16 @@ class Reading {
 
   constructor(lines: readonly Line[], stored: number, damage: string | undefined) {
     this.damage = damage
-    const copied = lines.find(({ copy }) => copy)?.copy?.[1] ?? 0
+    const copied = lines.find(({ copy }) => copy)?.copy?.[1] ?? 1
+    const isCopied = lines.length >= copied && lines.slice(0, copied).every(({ isBroken }) => !isBroken)
+    if (!isCopied) this.damage ??= 'the copy with which it begins is not whole'
     for (const line of lines) {
       this.isLeftOut = line.through !== undefined && line.through > stored
       if (this.isLeftOut) break
       if (line.isBroken) this.#passOver(line)
       else this.#apply(line as Transaction)
     }
-    if (lines.slice(0, copied).some(({ isBroken }) => isBroken)) for (const run of this.#runs.values()) run.damage ??= missing
+    if (!isCopied) for (const run of this.#runs.values()) run.damage ??= missing
   }
 
   /** The line may have been of any run, unless the count of the run says otherwise later. Where its labware may be can be read of it all the same. */

@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto'
 import type { BigIntStats } from 'node:fs'
-import { chmod, link, mkdir, open, rename, rmdir, unlink } from 'node:fs/promises'
+import { chmod, type FileHandle, link, mkdir, open, rename, rmdir, unlink } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { type ErrorCode, LabError, messageOf } from '../errors.ts'
 
@@ -35,6 +35,14 @@ export async function createSynced(path: string, text: string | Uint8Array, { mo
     throw storageError(`${path} was not written`, error)
   } finally {
     await remove(temporary)
+  }
+}
+
+/** Writes all of the bytes at that offset: the system may take a part of them at a time. */
+export async function writeAt(file: FileHandle, bytes: Buffer, at: number): Promise<void> {
+  for (let done = 0; done < bytes.length; ) {
+    const { bytesWritten } = await file.write(bytes, done, bytes.length - done, at + done)
+    done += bytesWritten
   }
 }
 

@@ -64,7 +64,7 @@ async function takenUp(
   return { runtime, ...said }
 }
 
-const nothing = { through: 0, damage: undefined, newest: 0, isLeftOut: false }
+const nothing = { through: 0, damage: undefined, newest: 0, isLeftOut: false, synced: 0 }
 const none = { ...nothing, runs: new Map() }
 
 test('a run whose state says that it has ended is not taken up; one that only its record calls ended is', async (t) => {

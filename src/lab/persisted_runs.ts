@@ -1,10 +1,11 @@
 // Runs that outlast the service: whose state is written, and what is taken up from it at the start.
 
 import { join } from 'node:path'
-import { messageOf } from '../errors.ts'
+import { LabError, messageOf } from '../errors.ts'
 import type { RuntimeEvent } from '../events/event.ts'
 import type { Hub } from '../events/hub.ts'
 import type { SavedStates } from '../events/states_reader.ts'
+import { type Clock, sleep } from '../kit/clock.ts'
 import { keepAside, readOrDamage, setAside } from '../kit/damage.ts'
 import { namesIn } from '../kit/files.ts'
 import type { Catalog } from '../workflow/catalog.ts'
@@ -16,6 +17,9 @@ import { type Checkpoint, checkpointOf, threadsOnBench } from '../workflow/runs/
 import { isTerminal, phaseTransitions } from '../workflow/statuses.ts'
 import type { RunMode } from '../workflow/threads/run_environment.ts'
 
+/** The time between two tries of work that the card has refused. */
+const again_ms = 1000
+
 /** A run without drivers is over in a moment, and can be had again: its state is not written. */
 export function keptIn({ log, states }: Pick<Hub, 'log' | 'states'>): (mode: RunMode) => RunStates | undefined {
   const written: RunStates = {
@@ -26,6 +30,19 @@ export function keptIn({ log, states }: Pick<Hub, 'log' | 'states'>): (mode: Run
     drop: (id) => states.drop(id),
   }
   return (mode) => (mode === 'PURE_SIM' ? undefined : written)
+}
+
+/** Repeats the work, which writes, until the card has taken it. Rejects when `closing` is aborted, and with what is no failure of the card. */
+export async function untilStored(work: () => Promise<unknown>, { clock, closing }: { clock: Clock; closing: AbortSignal }): Promise<void> {
+  for (;;) {
+    try {
+      await work()
+      return
+    } catch (error) {
+      if (!(error instanceof LabError) || error.code !== 'storage') throw error
+    }
+    await sleep(clock, again_ms, closing)
+  }
 }
 
 type Bench = Pick<Catalog, 'runtime' | 'strandLabware' | 'loadFor'>

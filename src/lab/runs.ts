@@ -22,7 +22,7 @@ import { hasDevice } from '../workflow/plans/topology.ts'
 import { Runtime, type RuntimeOptions } from '../workflow/runtime.ts'
 import { simulatedBench } from './bench.ts'
 import { openLearned } from './learned.ts'
-import { keptIn, takeUp } from './persisted_runs.ts'
+import { keptIn, takeUp, untilStored } from './persisted_runs.ts'
 
 export type Runs = {
   catalog: Catalog
@@ -74,6 +74,8 @@ export async function openRuns(rooms: Rooms, instead: Partial<RuntimeOptions> = 
     hasTeachpoint: benchOf([], teachpoints).hasTeachpoint,
   }
   const driven = { teachpoints, clock }
+  const closed = new AbortController()
+  const closing = closed.signal
   const openSimulated = async () => {
     const simulators = new Map<string, Simulation>()
     const rehearsal = simulatedBench(rooms.config, { clock, log, hub, hands: simulators, descriptions })
@@ -98,7 +100,8 @@ export async function openRuns(rooms: Rooms, instead: Partial<RuntimeOptions> = 
         records: file.records,
         durations: learned,
         keep: keptIn(hub),
-        atRest: () => Promise.all([catalog.keepPlaced(), file.written()]),
+        // Until then the state of a run that has ended stays: it is the only one that knows where its labware is.
+        atRest: () => untilStored(() => Promise.all([catalog.keepPlaced(), file.written()]), { clock, closing }),
         admission: {
           limits: () => rooms.config.limits,
           refused: (bound, message) => refusals.count(bound, `a run is refused: ${message}`),
@@ -126,6 +129,7 @@ export async function openRuns(rooms: Rooms, instead: Partial<RuntimeOptions> = 
       done.abort()
     },
     async close() {
+      closed.abort()
       await catalog.close()
       await file.close()
       await learned.close()

@@ -245,7 +245,11 @@ export class Scripted {
 
   /** The values of the run that are on the card. */
   async state(): Promise<ReadonlyMap<string, unknown>> {
-    const { runs } = await readStates(join(this.bench.data_dir, 'executions'), Number.POSITIVE_INFINITY)
+    const { runs } = await readStates(join(this.bench.data_dir, 'executions'), {
+      stored: Number.POSITIVE_INFINITY,
+      known: Number.POSITIVE_INFINITY,
+      ended: 0,
+    })
     return runs.get(this.execution_id)?.keys ?? new Map()
   }
 
