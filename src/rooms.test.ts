@@ -69,7 +69,7 @@ const owners: Record<string, string[]> = {
   preact: ['src/web'],
   '@preact/signals': ['src/web'],
   'jsonc-parser': ['src/kit/json_edit'],
-  '@nats-io/transport-node': ['src/fleet/wire', 'src/testing/nats_accounts'],
+  '@nats-io/transport-node': ['src/fleet/wire', 'src/fleet/bounded_transport', 'src/testing/nats_accounts'],
   '@nats-io/jetstream': ['src/fleet/wire'],
   valibot: ['src', 'drivers'],
   'node:fs': ['src/kit', 'src/events', 'src/config', 'drivers/transports'],

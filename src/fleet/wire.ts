@@ -1,4 +1,4 @@
-// The only file that knows NATS: a connection to the broker of the lab, and what is sent and read over it.
+// The only file, but for the transport below it, that knows NATS: a connection to the broker of the lab, and what is sent and read over it.
 
 import {
   DeliverPolicy,
@@ -9,18 +9,11 @@ import {
   jetstreamManager,
   StorageType,
 } from '@nats-io/jetstream'
-import {
-  connect,
-  errors,
-  jwtAuthenticator,
-  type NatsConnection,
-  headers as newHeaders,
-  nkeyAuthenticator,
-  nkeys,
-} from '@nats-io/transport-node'
+import { errors, jwtAuthenticator, type NatsConnection, headers as newHeaders, nkeyAuthenticator, nkeys } from '@nats-io/transport-node'
 import type { FleetConfig } from '../config/fleet.ts'
 import { LabError, messageOf } from '../errors.ts'
 import { credentialPath, readText } from '../kit/files.ts'
+import { boundedConnect } from './bounded_transport.ts'
 
 export type Place = Pick<FleetConfig, 'servers' | 'credentials' | 'ca'> & {
   /** The name of this client in the lists of the broker, and the first part of the addresses at which it gets answers. */
@@ -187,7 +180,7 @@ async function open(place: Place): Promise<NatsConnection> {
   const certificate = ca === undefined ? undefined : await readText(ca)
   const authenticator = secret === undefined ? undefined : authenticatorOf(secret, place)
   try {
-    return await connect({
+    return await boundedConnect({
       servers,
       name,
       // Other benches may not listen to the answers.
@@ -247,6 +240,10 @@ const sentences: readonly (readonly [RegExp, (broker: string, place: Place) => s
   [
     /certificate|self.signed|altname|issuer/i,
     (broker) => `${broker} shows a certificate that is not trusted: name the file that came with it in fleet.ca`,
+  ],
+  [
+    /more than a greeting/,
+    (broker) => `${broker} sends more than a broker does before it lets a client in: see that it is the broker of the lab`,
   ],
   [/timeout|timed out|stale/i, (broker) => `${broker} does not answer`],
 ]
