@@ -18,6 +18,7 @@ import { httpPost } from './http_post.ts'
 import { logAppend } from './log_append.ts'
 import { logSince } from './log_since.ts'
 import { logStart } from './log_start.ts'
+import { page } from './page.ts'
 import { runState } from './run_state.ts'
 import { runtimeThreads } from './runtime_threads.ts'
 import { sdCard } from './sd_card.ts'
@@ -55,6 +56,7 @@ const benches: readonly Bench[] = [
   smc,
   start,
   commands,
+  page,
   footprint,
   sdCard,
   soak,

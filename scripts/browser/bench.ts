@@ -1,7 +1,9 @@
 // A real service on the demo's bench, a real Chromium, and a list of checks to be run in it.
 
 import { type Browser, chromium, type Page } from 'playwright-core'
-import { demoConfig, prepareDemo } from '../../src/examples/demo.ts'
+import { checkConfig } from '../../src/config.ts'
+import { prepareDemo } from '../../src/examples/demo.ts'
+import { demoBench } from '../../src/examples/demo_bench.ts'
 import { makeThrowAwayFolder, removeFolder } from '../../src/kit/folder.ts'
 import { silent } from '../../src/kit/log.ts'
 import { type Service, startService } from '../../src/main.ts'
@@ -41,14 +43,19 @@ const args = [
 ]
 const executablePath = process.env.BENCHD_CHROMIUM ?? '/usr/bin/chromium'
 
-/** `data_dir` is made, and removed at the end, where it is not given. */
-export async function openBench(data_dir?: string): Promise<Bench> {
+export function launchChromium(): Promise<Browser> {
+  return chromium.launch({ executablePath, args })
+}
+
+/** `data_dir` is made, and removed at the end, where it is not given; `devices` stand on the bench besides those of the demo. */
+export async function openBench({ data_dir, devices = [] }: { data_dir?: string; devices?: readonly object[] } = {}): Promise<Bench> {
   const folder = data_dir ?? (await makeThrowAwayFolder('benchd-browser'))
-  let service = await start(folder, 0)
+  const start = (port: number, safe = false) => startBench({ folder, devices, port, safe })
+  let service = await start(0)
   const { url } = service
   const port = Number(new URL(url).port)
   const api_key = await prepareDemo(service.lab)
-  const browser = await chromium.launch({ executablePath, args })
+  const browser = await launchChromium()
   const complaints: string[] = []
   return {
     url,
@@ -65,7 +72,7 @@ export async function openBench(data_dir?: string): Promise<Bench> {
     async restart(whileAway, safe) {
       await service.close()
       await whileAway()
-      service = await start(folder, port, safe)
+      service = await start(port, safe)
     },
     async close() {
       await browser.close()
@@ -75,9 +82,12 @@ export async function openBench(data_dir?: string): Promise<Bench> {
   }
 }
 
-async function start(folder: string, port: number, safe = false): Promise<Service> {
-  const config = await demoConfig(50)
-  return startService({ ...config, listen: { ...config.listen, port } }, { data_dir: folder, log: silent, safe })
+type Starting = { folder: string; devices: readonly object[]; port: number; safe: boolean }
+
+async function startBench({ folder, devices, port, safe }: Starting): Promise<Service> {
+  const listen = { host: '127.0.0.1', port }
+  const config = await checkConfig({ ...demoBench, devices: [...demoBench.devices, ...devices], time_scale: 50, listen }, 'the bench')
+  return startService(config, { data_dir: folder, log: silent, safe })
 }
 
 async function open(

@@ -7,6 +7,7 @@ import { promisify } from 'node:util'
 import type { Page } from 'playwright-core'
 import { type Bench, openBench } from './bench.ts'
 import { benchPageChecks, type Check } from './bench_page.ts'
+import { bridgeChecks } from './bridge_scenes.ts'
 import { runChecks } from './run_scenes.ts'
 import { serviceChecks } from './service_scenes.ts'
 import { troubleChecks } from './trouble_scenes.ts'
@@ -19,6 +20,7 @@ const checks: Record<string, Check> = {
   ...benchPageChecks,
   ...serviceChecks,
   ...troubleChecks,
+  ...bridgeChecks,
 
   async 'the page of the API fits the bench screen, a phone and a desk'(bench) {
     for (const [width, height] of [

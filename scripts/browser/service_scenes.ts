@@ -76,7 +76,7 @@ async function onSmallDisk(use: (bench: Bench, folder: string) => Promise<void>)
   const folder = await makeThrowAwayFolder('benchd-small-disk')
   execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', folder])
   try {
-    const bench = await openBench(folder)
+    const bench = await openBench({ data_dir: folder })
     await use(bench, folder).finally(() => bench.close())
   } finally {
     execFileSync('umount', [folder])

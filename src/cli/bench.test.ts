@@ -58,6 +58,10 @@ test('top prints one picture where there is no terminal, and it fits one where t
     t.ok(lines.length <= size.rows && lines.every((line) => stripVTControlCharacters(line).length <= size.columns), JSON.stringify(size))
   }
   t.match(frame(view, { size: { columns: 40, rows: 10 } }).at(-1), /^… \d+ lines more$/)
+  const others = { pressure: { value: 900, target: null, unit: 'mbar' } }
+  const readings = { 'shaker-1': { at: 1, temperature: 36.96, target: 37, others } }
+  const told = frame({ ...view, bench: { ...view.bench, readings } }).join('\n')
+  t.match(told, /DEVICE .* READINGS\nshaker-1 .* 37\.0 °C \(37\), pressure 900 mbar\n/)
   t.same(frame(view, { size: { columns: 200, rows: 100 } }), frame(view))
 })
 

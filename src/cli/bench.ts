@@ -3,7 +3,7 @@
 import { Readable } from 'node:stream'
 import { text as textOf } from 'node:stream/consumers'
 import { emptyState, messagesIn, reduce, type State } from '../clients/ts/benchd.ts'
-import type { DeviceInfo } from '../devices/records.ts'
+import type { DeviceInfo, Reading } from '../devices/records.ts'
 import type { Incident } from '../events/incidents.ts'
 import type { ExecutionSnapshot, ExecutionSummary } from '../workflow/snapshot.ts'
 import { ask, open, type Service } from './client.ts'
@@ -17,6 +17,8 @@ export type Shown = {
   health: Health
   system_id: string
   devices: DeviceInfo[]
+  /** The newest of each device that tells any. */
+  readings: Readonly<Record<string, Reading>>
   runs: ExecutionSummary[]
   steps: ManualStep[]
   /** The incidents that nobody has acknowledged. */
@@ -63,12 +65,13 @@ export async function stateOf(service: Service): Promise<State> {
   throw new CliError('unreachable', 'the service ended the stream of its state; try again')
 }
 
-export function shownIn({ service, device, run, step, incident }: State): Shown {
+export function shownIn({ service, device, reading, run, step, incident }: State): Shown {
   const [[system_id, health] = ['', unknown]] = Object.entries(service)
   return {
     health,
     system_id,
     devices: Object.values(device) as DeviceInfo[],
+    readings: reading,
     runs: Object.values(run).filter(({ status }) => status === 'IN_PROGRESS'),
     steps: Object.values(step),
     incidents: Object.values(incident).sort((a, b) => b.timestamp - a.timestamp),

@@ -4,7 +4,7 @@ import { asTyped } from '../kit/as_typed.ts'
 import type { ExecutionSnapshot, ExecutionSummary } from '../workflow/snapshot.ts'
 import { atShell } from './at_shell.ts'
 import type { Shown } from './bench.ts'
-import { deviceRow } from './devices/shown.ts'
+import { deviceTable } from './devices/shown.ts'
 import { stateOf, threadRows } from './runs/shown.ts'
 import { serviceLine } from './status.ts'
 import { table } from './table.ts'
@@ -16,10 +16,10 @@ type Size = { columns: number; rows: number }
 
 /** Without a size, all of it. `trouble` is why it is not of now. */
 export function frame({ bench, runs }: View, { size, trouble }: { size?: Size; trouble?: string | undefined } = {}): string[] {
-  const { health, system_id, devices, steps, incidents } = bench
+  const { health, system_id, devices, readings, steps, incidents } = bench
   const parts = [
     [`${serviceLine(health)}  ${system_id}${trouble ? `  ${colored('red', trouble)}` : ''}`],
-    table(['DEVICE', 'TYPE', 'NAME', 'STATE'], devices.map(deviceRow)).split('\n'),
+    deviceTable('DEVICE', devices, readings).split('\n'),
     ...steps.map(({ step_id, instruction }) => [
       colored('yellow', `to do: ${instruction}  (when done: ${asTyped(`benchd runs confirm ${step_id}`)})`),
     ]),

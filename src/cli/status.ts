@@ -4,7 +4,7 @@ import { atShell, short } from './at_shell.ts'
 import { type Bench, benchOf, type Health, type Host, healthOf } from './bench.ts'
 import { serviceOf, serviceOptions } from './client.ts'
 import { command } from './command.ts'
-import { deviceRow } from './devices/shown.ts'
+import { deviceTable } from './devices/shown.ts'
 import { stateOf } from './runs/shown.ts'
 import { clock, date, print, table } from './table.ts'
 import { colored } from './terminal.ts'
@@ -39,7 +39,7 @@ export function serviceLine({ status, version, uptime_s, reasons }: Health): str
   return `benchd ${version}  ${colored(healthColors[status], status)}${why}  up ${clock(uptime_s)}`
 }
 
-function described({ health, system_id, tls_fingerprint, devices, runs, steps, incidents, host }: Bench): string {
+function described({ health, system_id, tls_fingerprint, devices, readings, runs, steps, incidents, host }: Bench): string {
   const runRows = runs.map(({ execution_id, workflow_name, run_mode, started_at, ...its }) => [
     short(execution_id),
     workflow_name,
@@ -56,7 +56,7 @@ function described({ health, system_id, tls_fingerprint, devices, runs, steps, i
   ])
   return [
     [`${serviceLine(health)}  ${system_id}`, ...hostLines(host), ...(tls_fingerprint ? [`certificate ${tls_fingerprint}`] : [])].join('\n'),
-    devices.length ? table(['ID', 'TYPE', 'NAME', 'STATE'], devices.map(deviceRow)) : 'no devices',
+    devices.length ? deviceTable('ID', devices, readings) : 'no devices',
     ...(runRows.length ? [some(['RUN', 'WORKFLOW', 'MODE', 'STATE', 'STARTED'], runRows)] : ['no open runs']),
     ...(stepRows.length ? [`${some(['STEP', 'SINCE', 'WHAT TO DO'], stepRows)}\nwhen done: benchd runs confirm STEP`] : []),
     ...(incidentRows.length

@@ -31,10 +31,14 @@ import type {
   OperationRecord,
   OperationResult,
   PerformResult,
+  Reading,
 } from './records.ts'
 import { Run } from './run.ts'
 import { taskOf } from './task.ts'
 import type { Wire, WireLog } from './wire_log.ts'
+
+/** The number of readings of its own that a device is asked for in the background. */
+const mostSampled = 8
 
 /** A device as it is configured. `time_scale` is how many seconds of the instrument go by in one of ours. */
 export type Configured = {
@@ -383,17 +387,36 @@ export class Instrument {
     }
   }
 
+  /** Whether there is something that `sample` can ask for. */
+  get tellsReadings(): boolean {
+    return this.knows('get_temperature') || Object.keys(this.ownReadings).length > 0
+  }
+
   /**
-   * In °C, as a question in the background: it latches nothing and never rejects. Undefined where the instrument is not asked, or does not
-   * answer. It is asked only while it is initialized and well: a question after a fault would tell its watchdog that all is well.
+   * Asks for its readings in the background, which latches nothing and never rejects. Undefined where the instrument is not asked, or
+   * answers nothing. It is asked only while it is initialized and well: a question after a fault would tell its watchdog that all is well.
    */
-  async sample(): Promise<{ temperature: number; target: number | null } | undefined> {
+  async sample(): Promise<Omit<Reading, 'at'> | undefined> {
+    const { driven } = this.#configured
+    const warmth = await this.#answerOf(() => driven?.device.get_temperature?.())
+    const others: NonNullable<Reading['others']> = {}
+    const own = Object.entries(this.ownReadings).filter(([reading]) => reading !== 'temperature')
+    for (const [reading, { unit }] of own.slice(0, mostSampled)) {
+      const its = await this.#answerOf(() => driven?.device.described?.read(reading))
+      if (its) others[reading] = { ...its, unit }
+    }
+    const hasOthers = Object.keys(others).length > 0
+    if (!warmth && !hasOthers) return undefined
+    return { temperature: warmth?.temperature ?? null, target: warmth?.target ?? null, ...(hasOthers && { others }) }
+  }
+
+  /** Undefined also where it fails: an instrument that is not well is found by `check`, or by the operation that runs. */
+  async #answerOf<Answer>(ask: () => Promise<Answer> | undefined): Promise<Answer | undefined> {
     const { driven } = this.#configured
     const isWell = this.#initialized && !this.#latch.fault && !this.#halts.isOwed && !this.#halts.isPending && !this.#closing
-    if (!driven || !isWell || driven.link.state !== 'open') return undefined
-    // An instrument that is not well is found by `check`, or by the operation that runs.
+    if (!isWell || driven?.link.state !== 'open') return undefined
     try {
-      return await driven.device.get_temperature?.()
+      return await ask()
     } catch {
       return undefined
     }

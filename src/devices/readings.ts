@@ -1,17 +1,8 @@
-// The readings of the last hour: each device that can tell its temperature is asked in the background.
+// The readings of the last hour: each device that can tell its temperature, or others of its own, is asked in the background.
 
-import * as v from 'valibot'
 import type { Clock } from '../kit/clock.ts'
 import type { Instrument } from './instrument.ts'
-import { Temperature } from './records.ts'
-
-/** The values that an instrument told at one moment. */
-export const Reading = v.strictObject({
-  at: v.pipe(v.number(), v.description('Unix time'), v.metadata({ unit: 's' })),
-  temperature: Temperature.entries.temperature,
-  target: Temperature.entries.target,
-})
-export type Reading = v.InferOutput<typeof Reading>
+import type { Reading } from './records.ts'
 
 /** Between two questions to a device: while somebody watches, and otherwise. */
 const watched_ms = 2000
@@ -78,7 +69,7 @@ export class Readings {
     const devices = this.#devices()
     const known = new Set(devices.map(({ device_id }) => device_id))
     for (const device_id of this.#series.keys()) if (!known.has(device_id)) this.#series.delete(device_id)
-    for (const device of devices) if (device.knows('get_temperature')) void this.#ask(device)
+    for (const device of devices) if (device.tellsReadings) void this.#ask(device)
   }
 
   /** Asks once at a time, so that a silent instrument has no more than one question waiting. */

@@ -151,6 +151,20 @@ export const OwnReading = v.strictObject({
   unit: v.string(),
 })
 
+/** The values that an instrument told at one moment. */
+export const Reading = v.strictObject({
+  at: UnixSeconds,
+  temperature: v.pipe(v.nullable(v.number()), v.description('null where the device tells none'), v.metadata({ unit: '°C' })),
+  target: Temperature.entries.target,
+  others: v.optional(
+    v.pipe(
+      v.record(v.string(), v.omit(OwnReading, ['device_id', 'reading'])),
+      v.description('By name, the other readings that the program behind the device has described, at most 8; absent where there are none'),
+    ),
+  ),
+})
+export type Reading = v.InferOutput<typeof Reading>
+
 export const DevicePose = v.strictObject({
   device_id: v.string(),
   coord_type: v.literal('cartesian'),

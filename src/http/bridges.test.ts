@@ -62,6 +62,18 @@ withPython('a reader is described, initialized and performed', async (t) => {
   t.match(lab.ledger.counts, [{ operation: 'initialize' }, { operation: 'read', times: 3 }])
 })
 
+withPython('while somebody watches, all readings that are numbers are kept, and one that is none latches nothing', async (t) => {
+  const { ask, lab, instrument } = await bench(t)
+  await ask('POST', `${base}/initialize`)
+  lab.readings.watch()
+  await until(() => lab.readings.newest().length)
+  const { body } = await ask('GET', `${base}/readings`)
+  const others = { pressure: { value: 1013.25, target: 1000, unit: 'mbar' } }
+  t.match(body, { readings: [{ temperature: 22.5, target: null, others }] })
+  t.same(Object.keys((body as { readings: { others: object }[] }).readings[0]!.others), ['pressure'])
+  t.equal(instrument.info().fault, null)
+})
+
 withPython('a reading that is no number is a fault of the device', async (t) => {
   const { ask, fault } = await bench(t)
   t.equal((await ask('POST', `${base}/initialize`)).status, 200)

@@ -2,8 +2,8 @@
 
 import type { Instrument } from '../devices/instrument.ts'
 import type { Ledger } from '../devices/ledger.ts'
-import type { Reading, Readings } from '../devices/readings.ts'
-import { deviceStates } from '../devices/records.ts'
+import type { Readings } from '../devices/readings.ts'
+import { deviceStates, type Reading } from '../devices/records.ts'
 import type { Registry } from '../devices/registry.ts'
 
 /** The rooms of the lab that these metrics use. */

@@ -5,7 +5,7 @@ import type { Instrument } from '../devices/instrument.ts'
 import type { Ledger } from '../devices/ledger.ts'
 import type { Caller } from '../devices/lock.ts'
 import { isOptional, type OperationName, operations, readings } from '../devices/operations.ts'
-import { Reading, type Readings } from '../devices/readings.ts'
+import type { Readings } from '../devices/readings.ts'
 import {
   Capabilities,
   DeviceInfo,
@@ -19,6 +19,7 @@ import {
   OwnReading,
   PerformResult,
   PerformWish,
+  Reading,
   StopAllResult,
   Temperature,
 } from '../devices/records.ts'
@@ -133,10 +134,10 @@ export const deviceRoutes: Route<Rooms>[] = [
     path: `${path}/readings`,
     operation_id: 'getDeviceReadings',
     tag: 'devices',
-    summary: 'Get the temperatures of the last hour',
+    summary: 'Get the readings of the last hour: temperatures, and what the program behind a device tells',
     description:
-      'A device that can tell its temperature is asked every 10 s, and every 2 s while somebody follows `GET /api/live`; never while it is not ' +
-      'initialized or has a fault. Kept in memory: empty after a restart, and for a device that cannot tell its temperature.',
+      'A device that has readings is asked every 10 s, and every 2 s while somebody follows `GET /api/live`; never while it is not ' +
+      'initialized or has a fault. Kept in memory: empty after a restart, and for a device that has none.',
     scope: 'read',
     query: v.object({
       since: v.optional(

@@ -3,7 +3,6 @@
 import * as v from 'valibot'
 import { Backup } from '../care/backups.ts'
 import { type OperationName, operations } from '../devices/operations.ts'
-import { Reading } from '../devices/readings.ts'
 import {
   Capabilities,
   DeviceInfo,
@@ -15,6 +14,7 @@ import {
   Lock,
   OperationRecord,
   OperationResult,
+  Reading,
   StopAllResult,
   Temperature,
 } from '../devices/records.ts'

@@ -70,6 +70,11 @@ Reader().serve()
 export function programFile(t: Test, source: string): string {
   const folder = mkdtempSync(`${tmpdir()}/benchd-bridge-`)
   atTheEnd(t).push(async () => rmSync(folder, { recursive: true, force: true }))
+  return writeProgram(folder, source)
+}
+
+/** Writes the program into the folder, beside the library, and answers its path. */
+export function writeProgram(folder: string, source: string): string {
   copyFileSync(library, `${folder}/benchd_bridge.py`)
   writeFileSync(`${folder}/bridge.py`, source)
   return `${folder}/bridge.py`

@@ -60,6 +60,7 @@ const deviceScenes: readonly Scene[] = [
   none('devices wire shaker-1 --fault', /no fault is latched/),
   said('devices wire shaker-1', /^\d{4}-.* [<>] /),
   said('devices set-temperature sealer-1 --temperature 60', /./),
+  none('devices readings arm-1', /arm-1 has told no readings in the last hour/),
   said('devices get-temperature sealer-1', /^sealer-1: /),
   said('devices pose arm-1', /^arm-1: /),
   said('devices seal sealer-1 --temperature 60 --duration 1', /./),

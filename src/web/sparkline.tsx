@@ -1,10 +1,10 @@
-// The temperature of a device over the last 15 minutes, as a small line.
+// The readings of a device, and one of them over the last 15 minutes, as a small line: its temperature, or the first that it has.
 
 import { signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { Reading } from '../clients/ts/benchd.ts'
 import { bench, now, state } from './store.tsx'
-import { duration } from './words.ts'
+import { duration, readingWords } from './words.ts'
 
 const shown_s = 900
 /** The line begins with the first reading, but is never of less. */
@@ -15,8 +15,8 @@ const size = { width: 120, height: 24 }
 /** The readings of each device, oldest first: those of its past once they were asked for, then what the stream says. */
 const past = signal<Record<string, readonly Reading[]>>({})
 
-/** Nothing for a device that has told no temperature. */
-export function Temperature({ device_id }: { device_id: string }) {
+/** Nothing for a device that has told no reading. */
+export function Readings({ device_id }: { device_id: string }) {
   const newest = state.value.reading[device_id]
   const known = past.value[device_id]
   useEffect(() => {
@@ -35,11 +35,10 @@ export function Temperature({ device_id }: { device_id: string }) {
   }, [newest, device_id])
   if (!newest) return null
   const age_s = now.value / 1000 - newest.at
-  const words = `${newest.temperature.toFixed(1)} °C${newest.target === null ? '' : `, target ${newest.target} °C`}`
   return (
     <p class={age_s > stale_s ? 'temperature stale' : 'temperature'}>
       <span>
-        {words}
+        {readingWords(newest)}
         {age_s > stale_s && ` · ${duration(age_s)} ago`}
       </span>
       <Line readings={known ?? [newest]} until={newest.at} />
@@ -49,13 +48,17 @@ export function Temperature({ device_id }: { device_id: string }) {
 
 function Line({ readings, until }: { readings: readonly Reading[]; until: number }) {
   const { width, height } = size
-  const values = readings.map(({ temperature }) => temperature)
+  const drawn = readings.flatMap((reading) => {
+    const value = reading.temperature ?? Object.values(reading.others ?? {})[0]?.value
+    return value === undefined ? [] : [{ at: reading.at, value }]
+  })
+  const values = drawn.map(({ value }) => value)
   const least = Math.min(...values) - 0.5
   const most = Math.max(...values) + 0.5
   const span = Math.min(shown_s, Math.max(least_s, until - (readings[0]?.at ?? until)))
-  const points = readings.map(({ at, temperature }) => {
+  const points = drawn.map(({ at, value }) => {
     const x = width * (1 - (until - at) / span)
-    return `${x.toFixed(1)},${(height * (1 - (temperature - least) / (most - least))).toFixed(1)}`
+    return `${x.toFixed(1)},${(height * (1 - (value - least) / (most - least))).toFixed(1)}`
   })
   return (
     <svg class="sparkline" viewBox={`0 0 ${width} ${height}`} aria-hidden="true">

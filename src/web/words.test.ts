@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import type { RuntimeEvent } from '../clients/ts/benchd.ts'
-import { clockTime, duration, eventSentence, onPage, sentence, threadWord } from './words.ts'
+import { clockTime, duration, eventSentence, onPage, readingWords, sentence, threadWord } from './words.ts'
 
 function event(entity_type: string, entity_id: string, status: string, context: Record<string, unknown> = {}): RuntimeEvent {
   return { event_name: `${entity_type}.${entity_id}.${status}`, execution_id: 'e', timestamp: 1, entity_type, entity_id, status, context }
@@ -47,5 +47,12 @@ test('a sentence of the API names the buttons and screens of the page', (t) => {
   t.equal(onPage('wait, or pass with a key of scope admin and X-Override: true'), 'wait, or ask an admin')
   t.equal(onPage(`held by execution ${id}`), 'held by execution 0f4b3c52')
   t.equal(sentence('resumed'), 'Resumed.')
+  t.end()
+})
+
+test('readings have their units, and their targets where there are any', (t) => {
+  const others = { pressure: { value: 900.5, target: 1000, unit: 'mbar' }, lamp_hours: { value: 12, target: null, unit: '' } }
+  t.equal(readingWords({ at: 1, temperature: 36.96, target: 37 }), '37.0 °C, target 37 °C')
+  t.equal(readingWords({ at: 1, temperature: null, target: null, others }), 'pressure 900.5 mbar, target 1000 mbar · lamp hours 12')
   t.end()
 })

@@ -1,6 +1,6 @@
 // Words for people: states, times, durations, and a sentence for each event.
 
-import type { DeviceInfo, RuntimeEvent, Thread } from '../clients/ts/benchd.ts'
+import type { DeviceInfo, Reading, RuntimeEvent, Thread } from '../clients/ts/benchd.ts'
 
 export const deviceWords: Record<DeviceInfo['state'], { word: string; mark: string; tone: string }> = {
   ready: { word: 'ready', mark: '●', tone: 'good' },
@@ -63,6 +63,18 @@ export function sentence(text: string): string {
   // An id or a path of a step at the beginning stays as it is written.
   const first = /^[a-z]+(?![\w/-])/.test(words) ? words.charAt(0).toUpperCase() + words.slice(1) : words
   return first + (/[.!?]$/.test(words) ? '' : '.')
+}
+
+/** `37.0 °C, target 37 °C · pressure 900 mbar`. */
+export function readingWords({ temperature, target, others = {} }: Reading): string {
+  const value = (number: number, unit: string) => (unit ? `${number} ${unit}` : String(number))
+  const aim = (target: number | null, unit: string) => (target === null ? '' : `, target ${value(target, unit)}`)
+  return [
+    ...(temperature === null ? [] : [`${temperature.toFixed(1)} °C${aim(target, '°C')}`]),
+    ...Object.entries(others).map(
+      ([name, its]) => `${name.replaceAll('_', ' ')} ${value(its.value, its.unit)}${aim(its.target, its.unit)}`,
+    ),
+  ].join(' · ')
 }
 
 /** `3:05`, `1:02:03`. */

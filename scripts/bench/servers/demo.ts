@@ -1,6 +1,8 @@
 // The service on the demo's simulated bench, its topology loaded, in a process of its own. Arguments: the scale of time, the data folder.
 
 import { randomBytes } from 'node:crypto'
+import { subscribe } from 'node:diagnostics_channel'
+import type { IncomingMessage } from 'node:http'
 import { getHeapCodeStatistics } from 'node:v8'
 import { checkConfig } from '../../../src/config.ts'
 import { demoConfig, prepareDemo } from '../../../src/examples/demo.ts'
@@ -8,7 +10,7 @@ import { demoBench } from '../../../src/examples/demo_bench.ts'
 import { silent } from '../../../src/kit/log.ts'
 import { startService } from '../../../src/main.ts'
 import { answerParent } from '../child.ts'
-import { collectGarbage } from '../events/usage.ts'
+import { collectGarbage, usage } from '../events/usage.ts'
 
 /** What is asked of it over HTTP wants the key, of scope admin. */
 export type Demo = { url: string; key: string; pid: number }
@@ -16,9 +18,16 @@ export type Demo = { url: string; key: string; pid: number }
 export type DemoQuestion = { collect?: true; leak_bytes?: number }
 /**
  * `code_mib`: what V8 has compiled, which is in the heap and not in `heap_mib`. `outside_mib`: buffers. `handles`: what keeps the event loop
- * going, timers and sockets and the like.
+ * going, timers and sockets and the like. `stops`: when each request to stop all arrived, ms of CLOCK_MONOTONIC.
  */
-export type DemoUsage = { heap_mib: number; code_mib: number; outside_mib: number; handles: number }
+export type DemoUsage = {
+  heap_mib: number
+  code_mib: number
+  outside_mib: number
+  handles: number
+  cpu_us: number
+  stops: readonly number[]
+}
 
 /** Stands apart from the demo's workflow. */
 const spare = { device_id: 'spare-1', driver: 'bioshake', transport: { kind: 'simulated' } }
@@ -31,6 +40,11 @@ const { lab, url } = await startService(config, { data_dir, log: silent })
 const key = await prepareDemo(lab)
 for (const instrument of lab.registry.all()) await instrument.perform('initialize', {})
 
+const stops: number[] = []
+subscribe('http.server.request.start', (message) => {
+  const { request } = message as { request: IncomingMessage }
+  if (request.url === '/api/stop') stops.push(Number(process.hrtime.bigint()) / 1e6)
+})
 const kept: string[] = []
 const ready: Demo = { url, key, pid: process.pid }
 answerParent(ready, ({ collect, leak_bytes }: DemoQuestion): DemoUsage => {
@@ -44,5 +58,7 @@ answerParent(ready, ({ collect, leak_bytes }: DemoQuestion): DemoUsage => {
     code_mib: code / 2 ** 20,
     outside_mib: external / 2 ** 20,
     handles: process.getActiveResourcesInfo().length,
+    cpu_us: usage().cpu_us,
+    stops,
   }
 })

@@ -1,6 +1,6 @@
 // Shows devices: the list, one of them, what it can do, and its last words on the wire.
 
-import type { Capabilities, DeviceInfo, DeviceState, DeviceSummary } from '../../devices/records.ts'
+import type { Capabilities, DeviceInfo, DeviceState, DeviceSummary, Reading } from '../../devices/records.ts'
 import type { Wire, WireFrame } from '../../devices/wire_log.ts'
 import { shows } from '../asking.ts'
 import { atShell } from '../at_shell.ts'
@@ -51,12 +51,34 @@ const devicesWire = shows({
     noteNone(options.fault ? (fault_frames ?? []) : frames, options.fault ? 'no fault is latched' : 'nothing was said on its line yet'),
 })
 
-export const shown = [devicesList, devicesShow, devicesCaps, devicesWire]
+const devicesReadings = shows({
+  name: 'devices readings',
+  summary: 'Show the readings of a device over the last hour, as its temperature',
+  operands: ['ID'],
+  path: ({ operands: [id = ''] }) => `${pathOf(id)}/readings`,
+  text: ({ readings }: Told) => readings.map((reading) => `${date(reading.at)}  ${readingText(reading)}`).join('\n'),
+  also: ({ device_id, readings }) => noteNone(readings, `${device_id} has told no readings in the last hour`),
+})
+
+type Told = { device_id: string; readings: Reading[] }
+
+export const shown = [devicesList, devicesShow, devicesCaps, devicesWire, devicesReadings]
 
 /** All, with what each is doing. */
 export async function devicesOf(service: Service): Promise<DeviceInfo[]> {
   const { devices } = await ask<{ devices: DeviceSummary[] }>(service, 'GET', '/api/devices')
   return Promise.all(devices.map(({ device_id }) => ask<DeviceInfo>(service, 'GET', pathOf(device_id))))
+}
+
+/** ID, TYPE, NAME, STATE, READINGS: those of all devices of a bench, where one has any. */
+export function deviceTable(id: string, devices: readonly DeviceInfo[], readings: Readonly<Record<string, Reading>>): string {
+  const head = [id, 'TYPE', 'NAME', 'STATE']
+  if (Object.keys(readings).length === 0) return table(head, devices.map(deviceRow))
+  const row = (device: DeviceInfo) => {
+    const reading = readings[device.device_id]
+    return [...deviceRow(device), reading ? readingText(reading) : '']
+  }
+  return table([...head, 'READINGS'], devices.map(row))
 }
 
 /** ID, TYPE, NAME, STATE. */
@@ -70,6 +92,15 @@ const colors: Partial<Record<DeviceState, Parameters<typeof colored>[0]>> = {
   stopped: 'red',
   faulted: 'red',
   disconnected: 'red',
+}
+
+/** `37.0 °C (37), pressure 900 mbar`: each with its target where it has one. */
+export function readingText({ temperature, target, others = {} }: Reading): string {
+  const aim = (target: number | null) => (target === null ? '' : ` (${target})`)
+  return [
+    ...(temperature === null ? [] : [`${temperature.toFixed(1)} °C${aim(target)}`]),
+    ...Object.entries(others).map(([name, its]) => `${name} ${its.value}${its.unit && ` ${its.unit}`}${aim(its.target)}`),
+  ].join(', ')
 }
 
 /** With what it does, who has it, and that it is not real. */

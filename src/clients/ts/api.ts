@@ -14,7 +14,7 @@ export type Initialized = { device_id: string; is_initialized: boolean }
 
 export type Temperature = { device_id: string; temperature: number; target: number | null }
 
-export type Reading = { at: number; temperature: number; target: number | null }
+export type Reading = { at: number; temperature: number | null; target: number | null; others?: Record<string, { value: number; target: number | null; unit: string }> }
 
 export type Capabilities = { device_id: string; type: string; driver: string; model: string; simulated: boolean; source: 'model' | 'instrument'; operations: Array<{ name: string; method: 'GET' | 'POST'; summary?: string; params: Record<string, unknown>; typical_seconds: number; max_seconds: number; can_end_early: boolean; labware_sites?: number }>; readings?: Array<{ name: string; unit: string }>; limits: Record<string, { min: number; max: number; unit: string; step?: number }>; features: Record<string, boolean>; safety: string }
 
@@ -278,7 +278,7 @@ export type Operations = {
   getDeviceTemperature: { path: { device_id: string }; query: Record<string, never>; body: undefined; answer: Temperature }
   /** Get where a transporter is now, as the coordinates of a teachpoint */
   getDevicePose: { path: { device_id: string }; query: Record<string, never>; body: undefined; answer: GetDevicePoseResponse }
-  /** Get the temperatures of the last hour */
+  /** Get the readings of the last hour: temperatures, and what the program behind a device tells */
   getDeviceReadings: { path: { device_id: string }; query: { since?: number }; body: undefined; answer: GetDeviceReadingsResponse }
   /** Get a reading that the program behind a device has described */
   getDeviceReading: { path: { device_id: string; reading: string }; query: Record<string, never>; body: undefined; answer: GetDeviceReadingResponse }

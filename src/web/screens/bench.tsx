@@ -7,7 +7,7 @@ import type { Capabilities, DeviceInfo, GetDeviceWireResponse } from '../../clie
 import { init } from '../command_here.tsx'
 import { bodyOf, fieldsOf, titled } from '../forms.ts'
 import { Act, Form } from '../parts.tsx'
-import { Temperature } from '../sparkline.tsx'
+import { Readings } from '../sparkline.tsx'
 import { ask, bench, ends, ifState, isAllSimulated, isSilent, now, scope, state, ticks } from '../store.tsx'
 import { clockTime, deviceWords, duration, onPage, sentence } from '../words.ts'
 
@@ -63,7 +63,8 @@ function DeviceCard({ device }: { device: DeviceInfo }) {
         {simulated && !isAllSimulated.value && ' · simulated'}
       </Progress>
       {can?.features['uninterruptible'] && <p class="hint">No stop ends what it has begun: use its own red button.</p>}
-      <Temperature device_id={device_id} />
+      <Readings device_id={device_id} />
+      {isDescribed(device, can) && <Values key={device.last_operation!.operation_id} operation_id={device.last_operation!.operation_id} />}
       {isSilent(device) && (
         <p class="fault">Nothing heard from it for {duration(state.value.time - device.heard_at!)}. Its state may be old.</p>
       )}
@@ -226,6 +227,27 @@ function LastWords({ device_id }: { device_id: string }) {
 }
 
 const mostWords = 12
+
+/** Whether its last operation is one that a program behind it has described, which may give values. */
+function isDescribed({ last_operation: last, operation }: DeviceInfo, can: Capabilities | undefined): boolean {
+  const its = can?.operations.find(({ name }) => name === last?.operation)
+  return operation === null && last?.result?.success === true && its?.summary !== undefined
+}
+
+/** The values that came of an operation, when somebody wants to see them. */
+function Values({ operation_id }: { operation_id: string }) {
+  const values = useSignal('')
+  const read = async () => {
+    const record = await bench.value?.call('getOperation', { path: { operation_id } }).catch(() => undefined)
+    values.value = record?.data === undefined ? 'It gave none.' : JSON.stringify(record.data, null, 2)
+  }
+  return (
+    <details onToggle={(event) => event.currentTarget.open && void read()}>
+      <summary>Values of the last operation</summary>
+      <pre class="long">{values.value}</pre>
+    </details>
+  )
+}
 
 function keptBy({ owner, expires_at }: NonNullable<DeviceInfo['lock']>): string {
   const [, run] = /^execution (\S{8})/.exec(owner) ?? []

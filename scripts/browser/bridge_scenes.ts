@@ -1,0 +1,49 @@
+// A device behind which somebody's program stands, on the page: forms, progress and readings come from what the program says of itself.
+
+import { makeThrowAwayFolder, removeFolder } from '../../src/kit/folder.ts'
+import { bridgeTo, reader, writeProgram } from '../../src/testing/bridges.ts'
+import { openBench } from './bench.ts'
+import type { Check } from './bench_page.ts'
+
+export const bridgeChecks: Record<string, Check> = {
+  async 'a device of a bridge has its own forms with units and limits, and tells its progress, its readings and the values that it measured'({
+    complaints,
+  }) {
+    const folder = await makeThrowAwayFolder('benchd-bridge')
+    const bench = await openBench({ devices: [bridgeTo(writeProgram(folder, reader))] })
+    try {
+      const page = await bench.open('/')
+      const card = page.getByRole('article', { name: 'reader-1', exact: true })
+      await card.getByText(/Example 96/).waitFor()
+      await card.getByRole('button', { name: 'Initialize' }).click()
+      await card.getByText('ready', { exact: true }).waitFor()
+      // The program answers one of its readings with a word, which is no number: the others are there all the same.
+      await card.getByText('22.5 °C · pressure 1013.25 mbar, target 1000 mbar').waitFor()
+      await card.getByRole('button', { name: 'Read', exact: true }).click()
+      const wavelength = card.getByLabel('wavelength (nm)', { exact: true })
+      await wavelength.fill('200')
+      await card.getByRole('button', { name: 'Start' }).click()
+      await card.getByText('wavelength (nm) must be from 230 to 1000').waitFor()
+      await wavelength.fill('999')
+      await card.getByRole('button', { name: 'Start' }).click()
+      await page
+        .getByText(/the door is open/i)
+        .first()
+        .waitFor()
+      await wavelength.fill('450')
+      await card.getByRole('button', { name: 'Start' }).click()
+      await card.getByText('Values of the last operation').click()
+      await card.getByText(/"absorbance": \[\s+0.25,\s+0.45/).waitFor()
+      await card.getByRole('button', { name: 'Wait', exact: true }).click()
+      await card.getByLabel('duration', { exact: true }).fill('30')
+      await card.getByRole('button', { name: 'Start' }).click()
+      await card.getByText('half of it').waitFor()
+      await card.getByRole('button', { name: 'Stop', exact: true }).click()
+      await card.getByText('stopped', { exact: true }).waitFor()
+      complaints.push(...bench.complaints)
+    } finally {
+      await bench.close()
+      await removeFolder(folder)
+    }
+  },
+}
