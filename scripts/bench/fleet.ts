@@ -1,5 +1,5 @@
 // Many benches and one broker: what each event costs the bench, whether all arrive over kills of the broker, and what a broker that is away costs
-// a stop.
+// a stop, a step of a run and the refusal of an interlock.
 
 import { once } from 'node:events'
 import { createServer } from 'node:net'
@@ -10,6 +10,7 @@ import { bench, median, type Row } from './bench.ts'
 import { type Child, startChild } from './child.ts'
 import { farEnd, percentile } from './estop.ts'
 import type { Asked, Figures } from './fleet/sender.ts'
+import type { Worked } from './servers/working.ts'
 
 const kills = 3
 /** Nobody listens there. */
@@ -18,19 +19,24 @@ const deadBroker = 'nats://127.0.0.1:9'
 /** The limit is the same without a fleet. */
 export const fleet = bench({
   name: 'fleet',
-  summary: 'events of many benches to one NATS broker that is killed three times; a stop while the broker is away',
+  summary: 'events of many benches to one NATS broker that is killed three times; stops, runs and interlocks while the broker is away',
   limit: 'without',
-  options: { benches: 8, rate: 1000, seconds: 8, stops: 200 },
-  async run({ benches, rate, seconds, stops }) {
+  options: { benches: 8, rate: 1000, seconds: 8, stops: 200, runs: 100, only: '' },
+  async run({ benches, rate, seconds, stops, runs, only }) {
     const ends: (() => unknown)[] = []
     const lifetime = { teardown: (end: () => unknown) => void ends.unshift(end) }
     try {
-      const flood = await flooded(await testBroker(lifetime), { benches, rate, seconds })
-      return [
-        ...flood,
-        ...(await stopped('refuses', deadBroker, stops)),
-        ...(await stopped('says nothing', await silentServer(lifetime), stops)),
-      ]
+      const silent = await silentServer(lifetime)
+      const parts: Record<string, () => Promise<Row[]>> = {
+        flood: async () => flooded(await testBroker(lifetime), { benches, rate, seconds }),
+        'stop refuses': () => stopped('refuses', deadBroker, stops),
+        'stop silent': () => stopped('says nothing', silent, stops),
+        'work refuses': () => worked('refuses', deadBroker, runs),
+        'work silent': () => worked('says nothing', silent, runs),
+      }
+      const rows: Row[] = []
+      for (const [name, part] of Object.entries(parts)) if (name.includes(only)) rows.push(...(await part()))
+      return rows
     } finally {
       for (const end of ends) await end()
     }
@@ -132,6 +138,28 @@ async function stopped(how: string, server: string, stops: number): Promise<Row[
     })
   } finally {
     for (const { end } of [ours, theirs]) await end()
+  }
+}
+
+/** Two services take turns at a run and at a request that an interlock refuses. */
+async function worked(how: string, server: string, runs: number): Promise<Row[]> {
+  const ours = await startChild<object>('./servers/working.js', { args: [server] })
+  const theirs = await startChild<object>('./servers/working.js')
+  try {
+    for (let i = 0; i < 10; i++) for (const one of [theirs, ours]) await one.ask({})
+    const found: { ours: Worked[]; theirs: Worked[] } = { ours: [], theirs: [] }
+    while (found.ours.length < runs) {
+      found.theirs.push(await theirs.ask<Worked>({}))
+      found.ours.push(await ours.ask<Worked>({}))
+    }
+    const figures = { 'a step of a run': 'step_ms', 'a refusal by an interlock': 'refusal_ms' } as const
+    return Object.entries(figures).map(([what, name]): Row => {
+      const [value, limit] = [median(found.ours.map((one) => one[name])), median(found.theirs.map((one) => one[name]))]
+      const target = { of: 'ratio', most: 1.2, wall: true } as const
+      return { what: `${what} while the broker ${how}, p50`, unit: 'ms', value, limit, ratio: value / limit, target }
+    })
+  } finally {
+    for (const one of [ours, theirs]) await one.end()
   }
 }
 
