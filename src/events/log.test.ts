@@ -224,11 +224,69 @@ test('sidecars that are missing, empty or nonsense are made anew from the log', 
   writeFileSync(`${folder}/events/${sidecars[2]}`, '{"format":1,"bytes":12')
   const after = await bench(folder, small)
   t.same(counted(await after.hub.getEventsSince()), upTo(3000))
+  await after.hub.log.indexed()
   await after.hub.close()
   t.same(
     sidecars.map((name) => readFileSync(`${folder}/events/${name}`, 'utf8')),
     before,
   )
+})
+
+test('a log without sidecars is answered before it is read, and read afterwards', async (t) => {
+  const { hub, folder } = await bench(t.testdir(), small)
+  emitMany(hub, 1500)
+  emitMany(hub, 1500, 'run-2', 1500)
+  await hub.close()
+  const names = segmentsOf(folder)
+  const sidecars = readdirSync(`${folder}/events`).filter((name) => name.endsWith('.idx.json'))
+  for (const name of sidecars) rmSync(`${folder}/events/${name}`)
+  // Damage that no reader comes upon before the segment is read.
+  const damaged = `${folder}/events/${names[1]}`
+  const bytes = readFileSync(damaged)
+  bytes[30_000] = bytes[30_000]! ^ 1
+  writeFileSync(damaged, bytes)
+  const card = new Card()
+  const after = await bench(folder, { ...small, card })
+  const opened = new Set(card.done.filter((what) => /^open .*jsonl r$/.test(what)))
+  t.ok(opened.size <= 2, `${[...opened]} of ${names.length} segments`)
+  t.equal(after.hub.log.shown.seq, 3000)
+  t.equal(
+    after.hub.log.bytes,
+    names.reduce((sum, name) => sum + readFileSync(`${folder}/events/${name}`).length, 0),
+  )
+  const everything = counted(await after.hub.getEventsSince())
+  t.equal(everything.length, 2999)
+  t.same(counted(await after.hub.getEventsForExecution('run-2')), upTo(3000).slice(1500))
+  const [middle] = (await after.hub.getEventsSince()).slice(2000)
+  t.same(counted(await after.hub.getEventsSince(middle!.timestamp)), everything.slice(2000))
+  await after.hub.log.indexed()
+  t.equal(after.words.filter((word) => word.includes('is damaged')).length, 1)
+  t.same(counted(await after.hub.getEventsSince()), everything)
+  const anew = readdirSync(`${folder}/events`)
+  t.same(
+    sidecars.filter((name) => !anew.includes(name)),
+    [],
+  )
+  await after.hub.close()
+})
+
+test('an execution is taken out of a log that is being read', async (t) => {
+  const { hub, folder } = await bench(t.testdir(), small)
+  emitMany(hub, 1000)
+  emitMany(hub, 1000, 'run-2', 1000)
+  emitMany(hub, 1000, 'run-1', 2000)
+  await hub.close()
+  for (const name of readdirSync(`${folder}/events`)) if (name.endsWith('.idx.json')) rmSync(`${folder}/events/${name}`)
+  const after = await bench(folder, small)
+  await after.hub.log.remove('run-2')
+  const left = [...upTo(1000), ...upTo(3000).slice(2000)]
+  t.same(counted(await after.hub.getEventsForExecution('run-1')), left)
+  await Promise.all([after.hub.log.indexed(), after.hub.log.swept()])
+  t.same(counted(await after.hub.getEventsSince()), left)
+  await after.hub.close()
+  const again = await bench(folder, small)
+  t.same(counted(await again.hub.getEventsSince()), left)
+  await again.hub.close()
 })
 
 test('a tail torn at any byte costs no more than the torn event, and the next is not glued to it', async (t) => {

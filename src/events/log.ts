@@ -59,7 +59,7 @@ export class EventLog {
   readonly saved: SavedStates
 
   /**
-   * Reads the sidecars, the last segment, and the state of the runs; afterwards log and state tell of the same. What is damaged or torn is
+   * Reads the sidecars, the last segment, and the state of the runs; segments without a sidecar are read later. Afterwards log and state tell of the same. What is damaged or torn is
    * reported, and prevents nothing.
    */
   static async open(options: LogOptions): Promise<EventLog> {
@@ -75,6 +75,7 @@ export class EventLog {
     const numbers: SequenceNumbers = await SequenceNumbers.open({ path: options.numbers, stored: storedIn(files), removed, report })
     if (states) await mustBeFolder(states.folder, report)
     const saved = await savedIn(files, states, { numbers, removed, report })
+    void files.index()
     return new EventLog(options, { files, removal, numbers, saved })
   }
 
@@ -217,6 +218,11 @@ export class EventLog {
     const { last } = this.#numbers
     await this.#removal.remove(execution_id, last)
     return last
+  }
+
+  /** Resolves when every sidecar that was missing at the start is there, or cannot be. */
+  indexed(): Promise<void> {
+    return this.#files.index()
   }
 
   /** Resolves when what was removed is out of the files that are not written to any more. */

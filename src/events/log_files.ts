@@ -3,7 +3,10 @@
 import { readdirSync, type Stats, statSync } from 'node:fs'
 import { type FileHandle, mkdir, open as openOnDisk, rm, unlink, writeFile } from 'node:fs/promises'
 import { messageOf } from '../errors.ts'
+import { systemClock } from '../kit/clock.ts'
 import { writeAt } from '../kit/durable.ts'
+import { Pause } from '../kit/pause.ts'
+import { glimpse } from './log_glimpse.ts'
 import { blocks, type Damage, notesOf, type Scanned, scan } from './log_scan.ts'
 import {
   emptySegment,
@@ -53,6 +56,11 @@ export class LogFiles {
   #unshown = 0
   /** The number of the newest segment, whether it can be read or not. */
   #newest = 0
+  /** Segments without a sidecar, of which only the ends were read. */
+  #glimpsed: Segment[] = []
+  readonly #pause = new Pause(systemClock, indexRest_ms)
+  #indexing: Promise<void> | undefined
+  #isClosed = false
   /** Called when a segment will not be written to any more. */
   onSealed: () => void = () => {}
 
@@ -73,7 +81,7 @@ export class LogFiles {
     return this.#segments.reduce((sum, segment) => sum + segment.bytes, 0)
   }
 
-  /** Reads the sidecars, and whole segments only where one is missing, and the last. */
+  /** Reads the sidecars, the ends of the segments without one, and the whole of the last segment. */
   async load(): Promise<void> {
     await mkdir(this.folder, { recursive: true, mode: 0o700 }).catch(() => undefined)
     const numbers = await this.#tidy()
@@ -200,6 +208,9 @@ export class LogFiles {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true
+    this.#pause.end()
+    await this.#indexing
     await this.#file?.close()
     this.#file = undefined
   }
@@ -244,10 +255,48 @@ export class LogFiles {
     try {
       const { size: fileBytes } = plainFile(empty.path)
       const isLast = empty.number === this.#newest
-      return (isLast ? undefined : readSidecar(empty, fileBytes)) ?? (await this.#read(empty, fileBytes, isLast))
+      return (isLast ? undefined : this.#facts(empty, fileBytes)) ?? (await this.#read(empty, fileBytes, isLast))
     } catch (error) {
       this.#onDamage(`${empty.path} cannot be read, its events are passed over: ${messageOf(error)}`)
       return undefined
+    }
+  }
+
+  #facts(empty: Segment, fileBytes: number): Segment | undefined {
+    const known = readSidecar(empty, fileBytes)
+    if (known) return known
+    const glimpsed = glimpse(empty, fileBytes)
+    if (glimpsed) this.#glimpsed.push(glimpsed)
+    return glimpsed
+  }
+
+  /**
+   * Reads the segments of which only the ends are known, the newest first, and writes their sidecars. Readers are served meanwhile: they read more
+   * of such a segment than they need.
+   */
+  index(): Promise<void> {
+    this.#indexing ??= this.#indexAll()
+    return this.#indexing
+  }
+
+  async #indexAll(): Promise<void> {
+    for (let glimpsed = this.#glimpsed.pop(); glimpsed && !this.#isClosed; glimpsed = this.#glimpsed.pop()) {
+      // A segment that was rewritten or removed meanwhile is known.
+      if (this.#segments.includes(glimpsed)) await this.#index(glimpsed)
+      if (!this.#isClosed) await this.#pause.taken()
+    }
+  }
+
+  async #index(glimpsed: Segment): Promise<void> {
+    try {
+      const { segment, damages } = await this.#scanned(glimpsed, glimpsed.bytes)
+      if (!this.#segments.includes(glimpsed)) return
+      for (const damage of damages) this.tellDamage(segment, damage)
+      this.replace(segment)
+      await writeSidecar(segment, this.open)
+    } catch (error) {
+      // Its events are read for as long as they can be.
+      this.tellUnreadable(glimpsed, messageOf(error))
     }
   }
 
@@ -370,6 +419,8 @@ export class LogFiles {
 }
 
 const mostKeptAside = 1_048_576
+/** The pause between two segments that are read whole: others need the processor and the card too. */
+const indexRest_ms = 20
 /** Lines that are older than this are on the card, also where the card is slow. */
 const longestUnsynced_us = 60_000_000
 

@@ -1,0 +1,42 @@
+// What the first and the last line of a segment tell of it: enough to answer readers until somebody has read the whole segment.
+
+import { closeSync, openSync, readSync } from 'node:fs'
+import { isWhole, newline } from './log_line.ts'
+import { notesOf } from './log_scan.ts'
+import { type Noted, note, type Segment } from './log_segment.ts'
+
+/** The first and the last line are looked for in so many bytes. */
+const edgeBytes = 65_536
+
+/**
+ * Returns the segment as its ends tell it: which executions it holds is not known, and how many lines only about. Undefined where a line at an end
+ * is not whole. Throws what the system says.
+ */
+export function glimpse(empty: Segment, fileBytes: number): Segment | undefined {
+  const file = openSync(empty.path, 'r')
+  try {
+    const head = Buffer.alloc(Math.min(edgeBytes, fileBytes))
+    const tail = Buffer.alloc(head.length)
+    const tailAt = fileBytes - tail.length
+    readSync(file, head, 0, head.length, 0)
+    readSync(file, tail, 0, tail.length, tailAt)
+    const first = lineOf(head, 0, head.indexOf(newline), 0)
+    const last = lineOf(tail, tail.lastIndexOf(newline, -2) + 1, tail.length - 1, tailAt)
+    if (!first || !last || last.to !== fileBytes || last.seq < first.seq || last.us < first.us) return undefined
+    const segment = { ...empty, executions: null }
+    note(segment, first)
+    note(segment, last)
+    const usualBytes = (first.to - first.from + last.to - last.from) / 2
+    segment.count = Math.max(1, Math.min(last.seq - first.seq + 1, Math.round(fileBytes / usualBytes)))
+    return segment
+  } finally {
+    closeSync(file)
+  }
+}
+
+/** The facts about the line between two offsets of a block that begins at the byte `at` of its file; undefined unless it is whole. */
+function lineOf(bytes: Buffer, start: number, end: number, at: number): Noted | undefined {
+  if (end < 0 || bytes[end] !== newline || !isWhole(bytes, start, end)) return undefined
+  const [noted] = notesOf(bytes.subarray(start, end + 1), at + start)
+  return noted
+}
