@@ -48,9 +48,9 @@ export function launchChromium(): Promise<Browser> {
 }
 
 /** `data_dir` is made, and removed at the end, where it is not given; `devices` stand on the bench besides those of the demo. */
-export async function openBench({ data_dir, devices = [] }: { data_dir?: string; devices?: readonly object[] } = {}): Promise<Bench> {
+export async function openBench({ data_dir, ...more }: { data_dir?: string } & More = {}): Promise<Bench> {
   const folder = data_dir ?? (await makeThrowAwayFolder('benchd-browser'))
-  const start = (port: number, safe = false) => startBench({ folder, devices, port, safe })
+  const start = (port: number, safe = false) => startBench({ folder, port, safe, ...more })
   let service = await start(0)
   const { url } = service
   const port = Number(new URL(url).port)
@@ -82,12 +82,13 @@ export async function openBench({ data_dir, devices = [] }: { data_dir?: string;
   }
 }
 
-type Starting = { folder: string; devices: readonly object[]; port: number; safe: boolean }
+type More = { devices?: readonly object[]; fleet?: object }
+type Starting = More & { folder: string; port: number; safe: boolean }
 
-async function startBench({ folder, devices, port, safe }: Starting): Promise<Service> {
+async function startBench({ folder, port, safe, devices = [], ...more }: Starting): Promise<Service> {
   const listen = { host: '127.0.0.1', port }
-  const config = await checkConfig({ ...demoBench, devices: [...demoBench.devices, ...devices], time_scale: 50, listen }, 'the bench')
-  return startService(config, { data_dir: folder, log: silent, safe })
+  const all = { ...demoBench, devices: [...demoBench.devices, ...devices], time_scale: 50, listen, ...more }
+  return startService(await checkConfig(all, 'the bench'), { data_dir: folder, log: silent, safe })
 }
 
 async function open(

@@ -8,7 +8,7 @@ import type { Bench } from './bench.ts'
 
 export type Check = (bench: Bench) => Promise<void>
 
-const screens = ['bench', 'runs', 'runs/new', 'deck', 'teach', 'events', 'system']
+const screens = ['bench', 'runs', 'runs/new', 'deck', 'teach', 'events', 'system', 'lab']
 const sizes = [
   [800, 480],
   [390, 844],

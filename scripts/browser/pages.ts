@@ -8,6 +8,7 @@ import type { Page } from 'playwright-core'
 import { type Bench, openBench } from './bench.ts'
 import { benchPageChecks, type Check } from './bench_page.ts'
 import { bridgeChecks } from './bridge_scenes.ts'
+import { labChecks, labSkips } from './lab_scenes.ts'
 import { runChecks } from './run_scenes.ts'
 import { serviceChecks } from './service_scenes.ts'
 import { troubleChecks } from './trouble_scenes.ts'
@@ -21,6 +22,7 @@ const checks: Record<string, Check> = {
   ...serviceChecks,
   ...troubleChecks,
   ...bridgeChecks,
+  ...labChecks,
 
   async 'the page of the API fits the bench screen, a phone and a desk'(bench) {
     for (const [width, height] of [
@@ -178,5 +180,6 @@ for (const [name, check] of chosen) {
   }
 }
 await bench.close()
-console.log(`${chosen.length - failed} passed, ${failed} failed`)
+for (const name of labSkips) console.log(`skipped ${name}: there is no nats-server`)
+console.log(`${chosen.length - failed} passed, ${failed} failed${labSkips.length ? `, ${labSkips.length} skipped` : ''}`)
 process.exitCode = failed ? 1 : 0
