@@ -36,7 +36,7 @@ const rooms = [
 ]
 
 /** The rooms of `workflow`, likewise; what stands above them binds them together. A type may be named from the right. */
-const workflowRooms = ['statuses', 'plans', 'equipment', 'scheduler', 'threads', 'runs', 'journal', '']
+const workflowRooms = ['statuses', 'run_state', 'plans', 'equipment', 'scheduler', 'threads', 'runs', 'journal', '']
 
 /** `cli` talks over the wire; these it loads when a command is called that cannot. */
 const cliMayLoad = [
@@ -323,7 +323,8 @@ function roomOf(path: string): string {
 
 function workflowRank(path: string): number {
   const [first = '', ...more] = relative(join(top, 'src/workflow'), path).split('/')
-  return workflowRooms.indexOf(more.length ? first : first === 'statuses.ts' ? 'statuses' : '')
+  const room = first.replace(/\.ts$/, '')
+  return workflowRooms.indexOf(more.length > 0 || workflowRooms.includes(room) ? room : '')
 }
 
 function rank(room: string): number {

@@ -67,7 +67,7 @@ export const threadRoutes: Route<Rooms>[] = [
     body: v.strictObject({ barcode: v.optional(v.pipe(v.string(), v.minLength(1), v.maxLength(128))) }),
     tell(thread, { barcode }, { runs }) {
       runs.runtime.operator.done(thread, 'place', barcode ?? null)
-      return `${thread.labware.name} stands at ${thread.startsAt}`
+      return `${thread.labware.name} stands at ${thread.state.starts_at}`
     },
   }),
   verb({

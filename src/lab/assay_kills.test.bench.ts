@@ -1,6 +1,6 @@
 // A bench that outlasts every service which drives it: where labware really is, which instruments are at work, what they have done.
 
-import type { Interrupted } from '../workflow/runs/state.ts'
+import type { ActionState } from '../workflow/runs/state.ts'
 
 /** Where a labware is: at a place, or in a gripper. */
 export type Place = { position: string } | { arm: string }
@@ -22,7 +22,7 @@ export type Said =
   /** It does nothing any more. */
   | { stops: true }
   /** After a restart, before anything moves. */
-  | { stands: { thread: string; interrupted: Interrupted | null; why: string | undefined }[]; reason: string | undefined }
+  | { stands: { thread: string; interrupted: ActionState | null; why: string | undefined }[]; reason: string | undefined }
   /** The operator takes this action for done. */
   | { continues: string }
   | { over: string; slots: object[]; threads: EndedThread[] }

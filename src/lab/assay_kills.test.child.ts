@@ -14,8 +14,8 @@ import { until } from '../testing/workflow.ts'
 import type { Performing } from '../workflow/equipment/equipment.ts'
 import { PureEquipment } from '../workflow/equipment/pure_equipment.ts'
 import { movesOf } from '../workflow/plans/timing.ts'
+import type { RunStates } from '../workflow/run_state.ts'
 import type { Execution } from '../workflow/runs/execution.ts'
-import type { RunStates } from '../workflow/runs/run_state.ts'
 import type { LabwareThread } from '../workflow/threads/thread.ts'
 import type { Deed, EndedThread, Said } from './assay_kills.test.bench.ts'
 import type { Orders } from './assay_kills.test.chain.ts'
@@ -129,12 +129,13 @@ function keep(): RunStates {
 async function takeUp(execution: Execution): Promise<void> {
   await until(() => execution.live().every(({ status }) => status.current === 'PAUSED'), 'that all stand')
   const live = execution.live()
-  const stands = live.map((thread) => ({ thread: nameOf(thread), interrupted: thread.interrupted, why: thread.waiting?.what }))
+  const stands = live.map((thread) => ({ thread: nameOf(thread), interrupted: thread.state.interrupted, why: thread.waiting?.what }))
   say({ stands, reason: execution.paused?.reason })
   for (const { labware } of live) putRight(execution, labware)
   for (const thread of live) {
-    if (!thread.interrupted || !orders.done.includes(thread.interrupted.action_id)) continue
-    say({ continues: actionOf(thread, thread.interrupted.name!) })
+    const { interrupted } = thread.state
+    if (!interrupted || !orders.done.includes(interrupted.action_id)) continue
+    say({ continues: actionOf(thread, interrupted.name) })
     thread.recover('CONTINUE')
   }
   execution.resume()

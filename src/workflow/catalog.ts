@@ -13,8 +13,8 @@ import { hasDevice, type Topology } from './plans/topology.ts'
 import { mustBeKnown } from './plans/wrong.ts'
 import type { ThreadOnBench } from './runs/state.ts'
 import type { Runtime } from './runtime.ts'
-import { mayBe } from './threads/moving.ts'
 import type { RunMode } from './threads/run_environment.ts'
+import { mayBe } from './threads/uncertain.ts'
 import { rememberedAt, type Whereabouts, whereaboutsOf } from './whereabouts.ts'
 
 type CatalogOptions = {
@@ -311,7 +311,7 @@ export class Catalog {
     const cutOff = new Map(force ? this.runtime.labware().map(({ labware, thread }) => [labware.labware_id, thread]) : [])
     return [...labware.values()].flatMap((one) => {
       const thread = cutOff.get(one.labware_id)
-      const { state, held_by, ...its } = { ...one, ...(thread && mayBe(thread)) }
+      const { state, held_by, ...its } = { ...one, ...(thread && mayBe(thread.state)) }
       const isMoved = scheduler.whose(its.labware_id) !== null || (state !== 'ENDED' && scheduler.whereIs(its.labware_id) === undefined)
       if (isMoved && !force) return []
       const held = held_by === null ? {} : { held_by }

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { test } from 'tap'
 import { begin, Kept, run, testRuntime, threadIn, trace, until } from '../testing/workflow.ts'
 import type { Execution } from './runs/execution.ts'
-import { checkpointOf } from './runs/state.ts'
+import { type Checkpoint, checkpointOf } from './runs/state.ts'
 import type { Runtime } from './runtime.ts'
 import { type Decision, decisions, type PauseSite } from './threads/recovery.ts'
 import type { LabwareThread } from './threads/thread.ts'
@@ -257,8 +257,8 @@ const scenes: Record<PauseSite, Scene> = {
     async open() {
       const kept = new Kept()
       await run(testRuntime([topology, workflow()], { keep: () => kept }).runtime, { workflow: 'work' })
-      const begun = (value: unknown) => (value as { interrupted?: { status: string } }).interrupted?.status === 'EXECUTING_ACTION'
-      const saved = checkpointOf(kept.all.find((keys) => [...keys.values()].some(begun))!)!
+      const isBegun = ({ threads }: Checkpoint) => threads.some(({ interrupted }) => interrupted?.status === 'EXECUTING_ACTION')
+      const saved = kept.all.map((keys) => checkpointOf(keys)!).find(isBegun)!
       const { runtime, told } = testRuntime([topology, workflow()], { ids: 1_000_000 })
       const execution = await runtime.restore(saved)
       const thread = await threadIn(execution, 'plate', 'PAUSED')

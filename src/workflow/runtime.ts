@@ -10,7 +10,6 @@ import { Admission, type AdmissionOptions, unbounded } from './admission.ts'
 import { type DryRun, dryRun } from './dry_run.ts'
 import { type RecordStore, Records, type SubmissionRecord } from './journal/records.ts'
 import { restore } from './journal/restoring.ts'
-import { RunJournal } from './journal/run_journal.ts'
 import { ExecutionTrackingSink } from './journal/tracking_sink.ts'
 import type { Bench } from './plans/bench.ts'
 import { compileWorkflow } from './plans/compile.ts'
@@ -18,10 +17,10 @@ import type { Library } from './plans/library.ts'
 import type { Workflow } from './plans/plan.ts'
 import type { Topology } from './plans/topology.ts'
 import { type RunEnvironmentOptions, RunEnvironments } from './run_environments.ts'
+import type { RunStates } from './run_state.ts'
 import { checkSubmission, startsMustBeFree } from './runs/checking.ts'
 import { Execution, mostThreads, type Surroundings } from './runs/execution.ts'
 import { Operator } from './runs/operator.ts'
-import type { RunStates } from './runs/run_state.ts'
 import type { Checkpoint, SubmissionState } from './runs/state.ts'
 import type { Submission } from './runs/submission.ts'
 import { requestHash, type SubmissionRequest } from './runs/submission_request.ts'
@@ -382,7 +381,7 @@ export class Runtime {
   #know(execution: Execution): void {
     this.#executions.set(execution.execution_id, execution)
     const states = this.#options.keep?.(execution.environment.mode)
-    if (states) execution.state.writeTo(states, execution.execution_id, new RunJournal(execution))
+    if (states) execution.state.writeTo(states, execution.execution_id)
   }
 
   #ended(execution: Execution): void {

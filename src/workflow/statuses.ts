@@ -1,5 +1,6 @@
 // What may follow what. The guard, the events and the diagrams in README.md come from these tables.
 
+import * as v from 'valibot'
 import { LabError } from '../errors.ts'
 
 /** To each status those that may follow, with the reason. A status without any is terminal. */
@@ -195,6 +196,11 @@ export const submissionTransitions: Transitions<SubmissionStatus> = {
 }
 
 export type SlotStatus = 'OVERFLOW' | 'REJECTED' | 'AWAITING_DECISION' | 'ORPHANED' | 'ABANDONED'
+
+/** The schema of a status of a table. */
+export function statusIn<Name extends string>(table: Transitions<Name>) {
+  return v.picklist(Object.keys(table) as Name[])
+}
 
 /** Where a status is stored; `set` is the only way to change it. */
 export interface StoredStatus<Name extends string> {

@@ -353,7 +353,7 @@ test('a thread is put into a run, also while it is paused: then it is held befor
   execution.resume()
   const events = await over()
   t.ok(events.includes('THREAD other COMPLETED'))
-  t.equal(other.startsAt, 'pad_2')
+  t.equal(other.state.starts_at, 'pad_2')
   t.throws(() => execution.spawnNow('other'), { code: 'conflict', message: /completed/ })
 })
 

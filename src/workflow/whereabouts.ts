@@ -6,9 +6,10 @@ import { didYouMeanAmong } from '../kit/did_you_mean.ts'
 import { remedyOf } from './runs/in_the_way.ts'
 import { ShownLabware } from './snapshot.ts'
 import { type Labware, placeOf } from './threads/labware.ts'
-import { knowsBetter, mayBe } from './threads/moving.ts'
+import { knowsBetter } from './threads/moving.ts'
 import { type RunEnvironment, runModes } from './threads/run_environment.ts'
 import type { LabwareThread } from './threads/thread.ts'
+import { mayBe } from './threads/uncertain.ts'
 
 const MaybeText = v.nullable(v.string())
 
@@ -37,7 +38,7 @@ export function whereaboutsOf({ labware, environment, thread }: PlacedLabware): 
     run_mode: environment.mode,
     position,
     held_by,
-    place: placeOf(thread ? mayBe(thread) : labware, position),
+    place: placeOf(thread ? mayBe(thread.state) : labware, position),
     execution_id: thread?.execution.execution_id ?? null,
     thread_id: thread?.thread_id ?? null,
     thread_name: thread?.name ?? null,
@@ -81,7 +82,6 @@ export function relocate(piece: PlacedLabware, position: string | null): void {
   // Where it may have been was kept in its own name.
   if (!thread) scheduler.forget(labware.labware_id)
   letGo(piece)
-  thread?.touch()
   if (thread) knowsBetter(thread)
   if (thread) takeAway(thread, device)
   // Whether that can be is said before the next thing moves.
@@ -143,8 +143,9 @@ function takeOff({ labware, environment, thread }: PlacedLabware): void {
 /** Whoever put it elsewhere took it out of the gripper. */
 function letGo({ labware, environment, thread }: PlacedLabware): void {
   const { held_by } = labware
-  labware.held_by = null
-  delete labware.placing
+  const nowhereElse = { held_by: null, placing: undefined }
+  if (thread) thread.setLabware(nowhereElse)
+  else Object.assign(labware, nowhereElse)
   if (held_by !== null && thread) environment.scheduler.giveBack(held_by, thread.thread_id)
 }
 

@@ -7,7 +7,7 @@ import { openEvents } from '../../../src/events/open.ts'
 import type { StateSource } from '../../../src/events/states.ts'
 import { silent } from '../../../src/kit/log.ts'
 import { begin, Kept, testRuntime } from '../../../src/testing/workflow.ts'
-import { RunJournal } from '../../../src/workflow/journal/run_journal.ts'
+import { RunState } from '../../../src/workflow/run_state.ts'
 import { answerParent } from '../child.ts'
 import { laneTopology, laneWorkflow } from './lanes.ts'
 
@@ -52,11 +52,10 @@ async function stateOf(threads: number) {
   const times = { change: Number.POSITIVE_INFINITY, stringify: Number.POSITIVE_INFINITY }
   for (let round = 0; round < 40; round++) {
     for (const thread of its) {
-      thread.seen.set('round', round)
-      thread.touch()
+      thread.sees('round', round)
     }
     const began = performance.now()
-    if (journal instanceof RunJournal) journal.changes()
+    if (journal instanceof RunState) journal.changes()
     const changed = performance.now()
     for (const value of values) JSON.stringify(value)
     times.change = Math.min(times.change, changed - began)

@@ -147,7 +147,7 @@ export class RestlessOperator {
   }
 
   #recover(thread: LabwareThread): void {
-    const site: PauseSite | null = thread.pausedAt ?? (thread.interrupted && thread.status.current === 'PAUSED' ? 'RESTART' : null)
+    const site: PauseSite | null = thread.pausedAt ?? (thread.state.interrupted && thread.status.current === 'PAUSED' ? 'RESTART' : null)
     if (!site) return
     const honoured = decisions.filter((decision) => decisionsAt(site).includes(decision))
     const decision = this.isWeary ? 'ABORT_THREAD' : this.#dice.pick(honoured)
@@ -157,7 +157,7 @@ export class RestlessOperator {
   /** What is not honoured is refused, says what is, and changes nothing. */
   #recoverWrongly(thread: LabwareThread): void {
     const site = thread.pausedAt
-    if (thread.following || (thread.interrupted && !site)) return
+    if (thread.following || (thread.state.interrupted && !site)) return
     const wrong = decisions.filter((decision) => !site || !decisionsAt(site).includes(decision))
     if (wrong.length === 0) return
     const decision = this.#dice.pick(wrong)

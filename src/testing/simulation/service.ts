@@ -15,7 +15,7 @@ import { recordAnew } from '../../workflow/journal/tracking_sink.ts'
 import type { Bench } from '../../workflow/plans/bench.ts'
 import { compileLibrary, type Library } from '../../workflow/plans/library.ts'
 import { movesOf } from '../../workflow/plans/timing.ts'
-import type { RunStates } from '../../workflow/runs/run_state.ts'
+import type { RunStates } from '../../workflow/run_state.ts'
 import { checkpointOf } from '../../workflow/runs/state.ts'
 import { Runtime, type RuntimeOptions } from '../../workflow/runtime.ts'
 import type { Labware } from '../../workflow/threads/labware.ts'
@@ -239,8 +239,11 @@ export class Service {
 
   /** A transaction was written. */
   wrote(): void {
-    for (const { execution_id, state, isOver } of this.runtime.executions()) {
+    for (const { execution_id, state, isOver, threads, environment } of this.runtime.executions()) {
       if (isOver) continue
+      for (const { name, labware, state } of threads.values())
+        if (state.seat !== (environment.scheduler.whereIs(labware.labware_id) ?? null))
+          this.#options.fault(`the state of ${name} has its labware at ${state.seat}`)
       const unmarked = state.isWritten ? state.unmarked() : []
       if (unmarked.length > 0) this.#options.fault(`the journal of ${execution_id} does not know of ${unmarked}`)
     }

@@ -207,12 +207,12 @@ class Search {
 
 /** Its start, if it is not on the deck yet; then all that it has before it. */
 function wantsOf(thread: LabwareThread): readonly (readonly Candidate[])[] {
-  const { method, frames, ends, environment, labware, startsAt } = thread
-  const isOnDeck = environment.scheduler.whereIs(labware.labware_id) !== undefined
+  const { method, frames, ends } = thread
+  const { seat, starts_at } = thread.state
   const steps = frames[0]?.steps.slice(frames[0].next) ?? []
   const actions = steps.flatMap((step) => (step.kind === 'method' ? step.method.actions : []))
   // Of the method that it is in, one action.
   const ahead = method && method.next >= method.actions.length ? actions.slice(1) : actions
   const devices = ahead.map((action) => action.devices.map((device) => ({ device })))
-  return [...(isOnDeck ? [] : [[{ position: startsAt }]]), ...devices, ends]
+  return [...(seat === null ? [[{ position: starts_at }]] : []), ...devices, ends]
 }

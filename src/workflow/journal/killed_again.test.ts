@@ -74,7 +74,7 @@ test('at no moment is what an arm has set down kept as standing where it was pic
   await run(runtime, { workflow: 'mixed' })
   await kept.persist()
   const places = kept.all.flatMap((keys) =>
-    threadsIn(keys).map(({ seat, labware }) => `${seat}${labware.held_by === null ? '' : ` ${labware.held_by}`}`),
+    (checkpointOf(keys)?.threads ?? []).map(({ seat, labware }) => `${seat}${labware.held_by === null ? '' : ` ${labware.held_by}`}`),
   )
   t.same(
     places.filter((place, i) => place !== places[i - 1]),
@@ -112,7 +112,7 @@ test('an action that was taken for done is not asked about again once its method
   const again = await third.runtime.restore(checkpointOf(second.all.at(-1)!)!)
   taken.abort('that was all')
   const thread = await threadIn(again, 'plate', 'PAUSED')
-  t.same([thread.interrupted, thread.decisions, thread.waiting?.what], [null, [], 'paused (system): resume it'])
+  t.same([thread.state.interrupted, thread.decisions, thread.waiting?.what], [null, [], 'paused (system): resume it'])
   again.resume()
   await threadIn(again, 'plate', 'AWAITING_EVENT')
   t.notOk(trace(third.told).includes('ACTION mix CREATED'))

@@ -72,9 +72,7 @@ async function cutWhileMixing() {
   const kept = new Kept()
   const { runtime } = testRuntime([topology, workflow], { keep: () => kept })
   await run(runtime, { workflow: 'mixed' })
-  const keys = kept.all.find((keys) =>
-    [...keys.values()].some((value) => (value as { interrupted?: { status: string } }).interrupted?.status === 'EXECUTING_ACTION'),
-  )!
+  const keys = kept.all.find((keys) => checkpointOf(keys)!.threads.some(({ interrupted }) => interrupted?.status === 'EXECUTING_ACTION'))!
   const taken = await takenUp(checkpointOf(keys)!, [topology, workflow])
   await until(() => taken.execution.live()[0]!.status.current === 'PAUSED')
   return { ...taken, thread: taken.execution.live()[0]! }
@@ -142,8 +140,7 @@ test('that an arm may have it is on the card before it picks', async (t) => {
   const held: unknown[] = []
   class Watched extends PureEquipment {
     override async carry(...[arm, verb, position, signal]: Parameters<PureEquipment['carry']>): Promise<void> {
-      const thread = [...kept.all.at(-1)!].find(([key]) => key.startsWith('thread '))![1] as { labware: { held_by: string | null } }
-      held.push([verb, thread.labware.held_by])
+      held.push([verb, checkpointOf(kept.all.at(-1)!)!.threads[0]!.labware.held_by])
       await super.carry(arm, verb, position, signal)
     }
   }
@@ -199,7 +196,7 @@ test('that an action was cut off is told once, however often the service ends be
   const third = await takenUp(checkpointOf(first.all.at(-1)!)!, [topology, workflow])
   await until(() => third.execution.live()[0]!.status.current === 'PAUSED')
   t.notOk(trace(third.told).includes('ACTION mix ABORTED'))
-  t.equal(third.execution.live()[0]!.interrupted?.name, 'mix')
+  t.equal(third.execution.live()[0]!.state.interrupted?.name, 'mix')
   taken.abort('that was all')
   third.execution.abort('that was all')
 })

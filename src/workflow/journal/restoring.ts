@@ -3,7 +3,7 @@
 import { LabError } from '../../errors.ts'
 import type { Context } from '../../events/event.ts'
 import type { Execution } from '../runs/execution.ts'
-import type { Checkpoint, Interrupted, MethodState, ThreadState } from '../runs/state.ts'
+import type { Checkpoint, MethodState, ThreadState } from '../runs/state.ts'
 import { type ActionStatus, actionTransitions, isTerminal } from '../statuses.ts'
 import { MethodRun } from '../threads/method.ts'
 import { reportUncertain } from '../threads/moving.ts'
@@ -27,39 +27,36 @@ export function restore(execution: Execution, saved: Checkpoint, now: number): v
   for (const thread of saved.threads) addThread(execution, thread)
   for (const method of saved.methods) addMethod(execution, method)
   for (const slot of saved.slots) execution.slots.restore(slot)
-  for (const { thread_id, method_id, joining_id, awaited } of saved.threads) {
+  for (const { thread_id, method_id, joining_id, window } of saved.threads) {
     const thread = execution.threads.get(thread_id)!
     thread.method = (method_id !== null && execution.methods.get(method_id)) || null
     thread.joining = (joining_id !== null && execution.methods.get(joining_id)) || null
-    if (!thread.isOver) thread.joining?.enter(thread)
-    execution.inserts.restoreAwaited(thread, awaited)
+    if (thread.isOver) continue
+    thread.joining?.enter(thread)
+    if (window) reopenWindow(thread, window, window.until - now)
   }
-  for (const { thread_id, window } of saved.threads) {
-    const thread = execution.threads.get(thread_id)!
-    if (window && !thread.isOver) reopenWindow(thread, { ...window }, window.until - now)
-  }
-  for (const thread of saved.threads) closeInterrupted(execution, thread)
+  const moves = new Map(saved.threads.map(({ thread_id, move }) => [thread_id, move?.status]))
+  for (const thread of execution.threads.values()) closeInterrupted(thread)
   for (const group of saved.groups) execution.groups.restore(group)
   const open = [...execution.threads.values()].filter(({ isOver }) => !isOver)
   // What is in a gripper is set down first.
   for (const thread of open.sort((a, b) => Number(b.labware.held_by !== null) - Number(a.labware.held_by !== null)))
     setOff(execution, thread)
-  const interrupted = new Map(saved.threads.map(({ thread_id, move }) => [thread_id, move?.status]))
-  for (const thread of open) reportUncertain(thread, interrupted.get(thread.thread_id))
+  for (const thread of open) reportUncertain(thread, moves.get(thread.thread_id))
   execution.takenUp()
 }
 
 function addThread(execution: Execution, saved: ThreadState): void {
   const plan = execution.workflow.threads.get(saved.template)
   if (!plan) throw new LabError('conflict', `there is no thread ${saved.template} any more`)
-  const { name, labware, group_id, submission_id, starts_at: startsAt, seat: position } = saved
-  const origin = { group_id, submission_id }
-  const thread = new LabwareThread(execution, plan, { name, labware: { ...labware }, origin, startsAt, saved })
-  execution.threads.set(thread.thread_id, thread)
-  thread.last_error = thread.isOver ? saved.last_error : restarted
+  const thread = new LabwareThread(execution, plan, saved, { isTakenUp: true })
+  const { seat: position } = saved
+  execution.know(thread)
+  if (!thread.isOver) thread.set({ last_error: restarted })
   if (position !== null && thread.isOver) leaveStanding(thread, position)
   else if (position !== null) putBack(thread, position)
   else if (thread.isOver) takeOff(thread)
+  thread.set({ seat: execution.environment.scheduler.whereIs(saved.labware.labware_id) ?? null })
 }
 
 /** What was last known to stand around is not there any more. */
@@ -80,7 +77,8 @@ function leaveStanding({ environment, labware }: LabwareThread, position: string
 
 /** What was last known to stand around there is not there any more. */
 function putBack(thread: LabwareThread, position: string): void {
-  const { environment, labware, thread_id, placing } = thread
+  const { environment, labware, thread_id } = thread
+  const { placing } = thread.state
   const { scheduler } = environment
   for (const { name } of scheduler.graph.sameZone(position)) {
     const { labware_id } = scheduler.position(name)
@@ -94,7 +92,7 @@ function putBack(thread: LabwareThread, position: string): void {
   const { held_by } = labware
   if (held_by !== null) scheduler.take(held_by, thread_id, () => {})
   const isKept = held_by !== null && placing !== null && scheduler.graph.positions.has(placing) && scheduler.keep(thread_id, placing)
-  if (!isKept) thread.placing = null
+  if (!isKept) thread.set({ placing: null })
 }
 
 function isFree({ scheduler }: LabwareThread['environment'], position: string): boolean {
@@ -109,35 +107,39 @@ function setOff(execution: Execution, thread: LabwareThread): void {
   if (isStopping) thread.stop()
 }
 
-function addMethod(execution: Execution, saved: MethodState): MethodRun {
+function addMethod(execution: Execution, saved: MethodState): void {
   const owner = execution.threads.get(saved.owner_id)
   const frame = owner?.frames.at(-1)
   const step = frame?.steps[frame.next]
   // What an operator put in goes by a plan of its own.
   const plan = step?.kind === 'method' && step.method.name === saved.name ? step.method : execution.workflow.methods.get(saved.name)
   if (!plan || !owner) throw new LabError('conflict', `there is no method ${saved.name} any more`)
-  return new MethodRun(owner, plan, saved)
+  new MethodRun(owner, plan, saved)
 }
 
 /** What was under way when the service ended is over, whatever came of it. */
-function closeInterrupted(execution: Execution, { thread_id, interrupted, move }: ThreadState): void {
-  const thread = execution.threads.get(thread_id)!
-  const around = thread.method?.context() ?? {
+function closeInterrupted(thread: LabwareThread): void {
+  const { execution, thread_id, name, method, state } = thread
+  const { interrupted, move } = state
+  const around = method?.context() ?? {
     ...execution.context(),
     method_id: null,
     method_name: null,
     thread_id,
-    thread_name: thread.name,
+    thread_name: name,
     participating_thread_ids: [thread_id],
   }
-  if (interrupted) {
-    close(execution, interrupted, around)
-    thread.interrupted = { ...interrupted, has_ended: true }
+  if (interrupted && !interrupted.has_ended) {
+    close(thread, interrupted, around)
+    thread.set({ interrupted: { ...interrupted, has_ended: true } })
   }
-  if (move) close(execution, move, thread.context())
+  if (move) close(thread, { ...move, name: null }, thread.context())
+  thread.move = null
 }
 
-function close(execution: Execution, { action_id, name, status, has_ended }: Interrupted, context: Context): void {
-  if (has_ended || isTerminal(actionTransitions, status as ActionStatus)) return
+function close({ execution }: LabwareThread, { action_id, name, status }: Closed, context: Context): void {
+  if (isTerminal(actionTransitions, status)) return
   execution.emit('ACTION', action_id, 'ABORTED', { ...context, action_id, action_status: 'ABORTED', action_name: name })
 }
+
+type Closed = { readonly action_id: string; readonly name: string | null; readonly status: ActionStatus }

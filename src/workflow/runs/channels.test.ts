@@ -1,6 +1,6 @@
 import { test } from 'tap'
+import { RunState } from '../run_state.ts'
 import { Channels } from './channels.ts'
-import { RunState } from './run_state.ts'
 
 test('who waits hears of the next one; who has not seen the last one hears of it at once', (t) => {
   const channels = new Channels(new RunState())

@@ -1,13 +1,13 @@
 // The custom events of one execution: each name a counter with its latest value, and those who wait for it.
 
 import { LabError } from '../../errors.ts'
-import type { Entry, RunState } from './run_state.ts'
+import { Entry, type RunState } from '../run_state.ts'
 import type { ChannelState } from './state.ts'
 
 export type Published = { value: string | null; data: Record<string, unknown> }
 
 /** `published` is undefined for an event that is only waited for so far. */
-type Channel = { published: Entry<ChannelState> | undefined; size: number; waiters: Set<() => void> }
+type Channel = { published: Entry<'channel'> | undefined; size: number; waiters: Set<() => void> }
 
 /** The most names of one run. In a run that names each event anew nobody could wait for one. */
 const mostNames = 1000
@@ -28,7 +28,7 @@ export class Channels {
   publish(name: string, { value, data }: Published): void {
     const channel = this.#channel(name)
     this.#makeRoom(name, channel, sizeOf({ value, data }))
-    channel.published ??= this.#state.add('channel', { name, count: 0, value: null, data: {} }, name)
+    channel.published ??= new Entry(this.#state, 'channel', { name, count: 0, value: null, data: {} }, name)
     channel.published.set({ count: channel.published.state.count + 1, value, data })
     const waiters = [...channel.waiters]
     channel.waiters.clear()
@@ -57,7 +57,7 @@ export class Channels {
 
   restore(saved: ChannelState): void {
     const channel = this.#channel(saved.name)
-    channel.published = this.#state.add('channel', saved, saved.name)
+    channel.published = new Entry(this.#state, 'channel', saved, saved.name)
     channel.size = sizeOf(saved)
     this.#size += channel.size
   }

@@ -5,7 +5,16 @@ import type { Context } from '../../events/event.ts'
 import type { Hub } from '../../events/hub.ts'
 import type { IncidentCategory } from '../../events/incidents.ts'
 import { itemKey, type ThreadPlan, type Workflow } from '../plans/plan.ts'
-import { type Phase, phaseTransitions, Status, statusAlone, type WorkflowStatus, workflowTransitions } from '../statuses.ts'
+import { Entry, RunState } from '../run_state.ts'
+import {
+  type Phase,
+  phaseTransitions,
+  Status,
+  type SubmissionStatus,
+  statusAlone,
+  type WorkflowStatus,
+  workflowTransitions,
+} from '../statuses.ts'
 import type { NoteworthyError, ThreadOrigin } from '../threads/carrier.ts'
 import { travel } from '../threads/journey.ts'
 import { LateCalls } from '../threads/late_calls.ts'
@@ -20,7 +29,6 @@ import { Groups } from './groups.ts'
 import { type InsertRequest, Inserts } from './inserts.ts'
 import { theOneAhead } from './named.ts'
 import type { Operator } from './operator.ts'
-import { type Entry, RunState } from './run_state.ts'
 import { Stall } from './stall.ts'
 import type { ExecutionState, SubmissionState } from './state.ts'
 import { Submission } from './submission.ts'
@@ -58,8 +66,6 @@ export class Execution implements RunPorts {
   readonly threads = new Map<string, LabwareThread>()
   /** Methods that have not ended. */
   readonly methods = new Map<string, MethodRun>()
-  /** Threads whose entry in the journal may be out of date. */
-  readonly dirty = new Set<LabwareThread>()
   /** What of the run outlasts the service. */
   readonly state = new RunState()
   readonly channels: Channels
@@ -77,7 +83,10 @@ export class Execution implements RunPorts {
   isAbortArmed = false
   reason: string | null = null
   #status: Status<WorkflowStatus> | undefined
-  readonly #entry: Entry<ExecutionState>
+  readonly #entry: Entry<'execution'>
+  /** The threads that have or had each labware. */
+  readonly #carriers = new Map<string, LabwareThread[]>()
+  readonly #stopFollowing: () => void
   readonly #around: Surroundings
   readonly #bus: Bus
   readonly #live = new Set<LabwareThread>()
@@ -92,8 +101,9 @@ export class Execution implements RunPorts {
     this.workflow = workflow
     this.environment = environment
     this.#around = around
-    this.#entry = this.state.add('execution', beginning)
-    this.state.add('document', documentOf(workflow))
+    this.#entry = new Entry(this.state, 'execution', beginning)
+    new Entry(this.state, 'document', documentOf(workflow))
+    this.#stopFollowing = environment.scheduler.onMoved((labware_id) => this.#moved(labware_id))
     this.phase = new Status<Phase>(phaseTransitions, this.#entry, () => {}, { isPublished: true })
     if (this.phase.current === 'stopping') this.reason = 'it was being stopped when the service ended'
     this.channels = new Channels(this.state)
@@ -201,10 +211,9 @@ export class Execution implements RunPorts {
 
   /** Adds a submission, which is new or was taken up after a restart. */
   add(state: SubmissionState): Submission {
-    const entry = this.state.add('submission', state, state.submission_id)
-    const submission = new Submission(this.execution_id, entry, ({ submission_id, request, reason }, status) =>
-      this.emit('SUBMISSION', submission_id, status, { ...this.context(), submission_id, group_count: request.groups.length, reason }),
-    )
+    const publish = ({ submission_id, request, reason }: Submission, status: SubmissionStatus) =>
+      this.emit('SUBMISSION', submission_id, status, { ...this.context(), submission_id, group_count: request.groups.length, reason })
+    const submission = new Submission({ execution_id: this.execution_id, state: this.state, publish }, state)
     this.submissions.push(submission)
     return submission
   }
@@ -226,13 +235,26 @@ export class Execution implements RunPorts {
   /** Makes a thread; it goes on in one of the next turns. */
   spawn(plan: ThreadPlan, origin: ThreadOrigin, start?: string): LabwareThread {
     const thread = this.threadFactory.thread(plan, origin, start)
-    this.threads.set(thread.thread_id, thread)
+    this.know(thread)
     this.stall.reconsider()
     this.groups.began(thread)
     this.slots.adopt(thread)
     this.setOff(thread)
     this.inserts.spawned(thread)
     return thread
+  }
+
+  /** Adds a thread, which is new or was taken up after a restart. */
+  know(thread: LabwareThread): void {
+    const { labware_id } = thread.labware
+    this.threads.set(thread.thread_id, thread)
+    this.#carriers.set(labware_id, [...(this.#carriers.get(labware_id) ?? []), thread])
+  }
+
+  /** The state of a thread says where its labware stands, also after the thread has ended. */
+  #moved(labware_id: string): void {
+    const seat = this.environment.scheduler.whereIs(labware_id) ?? null
+    for (const thread of this.#carriers.get(labware_id) ?? []) thread.set({ seat })
   }
 
   /**
@@ -259,7 +281,6 @@ export class Execution implements RunPorts {
     if (this.paused) thread.pause(this.paused.reason)
     if (this.phase.current === 'stopping') thread.cutOff(this.reason ?? 'the execution was aborted')
     this.environment.steps.push(() => {
-      thread.setsOff()
       void travel(thread).then(() => this.#threadEnded(thread))
     })
   }
@@ -387,6 +408,7 @@ export class Execution implements RunPorts {
     const hops = this.live().flatMap(({ carrying }) => carrying ?? [])
     await Promise.race([Promise.allSettled(hops), patience])
     await this.state.leave(() => {
+      this.#stopFollowing()
       this.#isSilent = true
     })
   }
@@ -445,11 +467,12 @@ export class Execution implements RunPorts {
 
   /** Its state is the only one that knows where its labware is, until what stands around is on the card. */
   async #forget(): Promise<void> {
-    if (!this.state.isWritten) return
+    if (!this.state.isWritten) return this.#stopFollowing()
     try {
       await this.#around.atRest?.()
       await this.state.persisted()
       this.state.end()
+      this.#stopFollowing()
     } catch (error) {
       this.#around.warn(`the state of ${this.execution_id} stays: ${messageOf(error)}`)
     }

@@ -196,7 +196,8 @@ const remediesAt: Partial<Record<PauseSite, (thread: LabwareThread) => string>> 
     return `see what ${device} does; then POST ${path}/extend {"seconds": …}, ${path}/abort or ${path}/complete. Cut off, ${device} is stopped until it is initialized`
   },
   RESTART: (thread) => {
-    const { interrupted, labware } = thread
+    const { labware } = thread
+    const { interrupted } = thread.state
     const state =
       interrupted?.status === 'EXECUTING_ACTION' ? `see how far ${interrupted.name} has come` : `${interrupted?.name} had not begun: see`
     const and = interrupted?.status === 'EXECUTING_ACTION' ? ' and' : ''
@@ -206,8 +207,8 @@ const remediesAt: Partial<Record<PauseSite, (thread: LabwareThread) => string>> 
 }
 
 /** Whether the service ended while the labware was picked up, and nobody has said where it is: it does not move before that. */
-function isUnseen({ picking, labware, environment }: LabwareThread): boolean {
-  return picking && labware.held_by !== null && environment.mode !== 'PURE_SIM'
+function isUnseen({ state, labware, environment }: LabwareThread): boolean {
+  return state.picking && labware.held_by !== null && environment.mode !== 'PURE_SIM'
 }
 
 function lookAndSay(thread: LabwareThread): string {
@@ -215,10 +216,10 @@ function lookAndSay(thread: LabwareThread): string {
   return `look where ${name} is, ${whereIs(thread)}, and say it (${saying(labware_id)})`
 }
 
-function whereIs({ labware: { labware_id, held_by }, environment, picking }: LabwareThread): string {
-  const position = environment.scheduler.whereIs(labware_id)
-  if (held_by && picking) return placeOf({ held_by }, position ?? null)
-  return held_by ? `in the gripper of ${held_by}` : `at ${position ?? 'no place'}`
+function whereIs({ state: { labware, seat, picking } }: LabwareThread): string {
+  const { held_by } = labware
+  if (held_by && picking) return placeOf({ held_by }, seat)
+  return held_by ? `in the gripper of ${held_by}` : `at ${seat ?? 'no place'}`
 }
 
 function elsewhere({ labware: { name, labware_id } }: LabwareThread): string {

@@ -1,12 +1,12 @@
 // The groups of a submission: each is complete when all its threads have ended, in whatever way.
 
+import { Entry, type Fixed, type RunState } from '../run_state.ts'
 import type { Carrier, ThreadOrigin } from '../threads/carrier.ts'
-import type { Entry, Fixed, RunState } from './run_state.ts'
 import type { GroupState } from './state.ts'
 
 export class Groups {
   readonly #state: RunState
-  readonly #groups = new Map<string, Entry<GroupState>>()
+  readonly #groups = new Map<string, Entry<'group'>>()
   readonly #completed: (group: Fixed<GroupState>) => void
 
   constructor(state: RunState, completed: (group: Fixed<GroupState>) => void) {
@@ -36,15 +36,15 @@ export class Groups {
     if (isLast) this.#completed(group.state)
   }
 
-  #of({ submission_id, group_id }: ThreadOrigin): Entry<GroupState> | undefined {
+  #of({ submission_id, group_id }: ThreadOrigin): Entry<'group'> | undefined {
     if (group_id === null) return undefined
     return (
       this.#groups.get(keyOf({ submission_id, group_id })) ?? this.#add({ submission_id, group_id, open: 0, is_complete: false, ended: {} })
     )
   }
 
-  #add(state: GroupState): Entry<GroupState> {
-    const entry = this.#state.add('group', state, keyOf(state))
+  #add(state: GroupState): Entry<'group'> {
+    const entry = new Entry(this.#state, 'group', state, keyOf(state))
     this.#groups.set(keyOf(state), entry)
     return entry
   }

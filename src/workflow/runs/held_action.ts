@@ -16,9 +16,9 @@ export type Held = { plan: ActionPlan; device: string | null; refusal?: string }
 /** Undefined where what holds the thread is no action that could be done at another device. */
 export function heldBy(thread: LabwareThread): Held | undefined {
   const owner = thread.following ?? thread
-  const { undecidedAt, action, interrupted, labware } = owner
+  const { undecidedAt, action, state, labware } = owner
   if (undecidedAt === 'RESTART') {
-    const plan = planAt(owner, interrupted?.path ?? '')
+    const plan = planAt(owner, state.interrupted?.path ?? '')
     return plan && plan.devices.length > 0 ? { plan, device: null } : undefined
   }
   if (!action || action.plan.devices.length === 0 || undecidedAt === null || !sites.has(undecidedAt)) return undefined

@@ -7,12 +7,12 @@ import { compileWorkflow } from '../plans/compile.ts'
 import { type Action, actionsIn, JsonStep, type Step } from '../plans/documents.ts'
 import { type ActionPlan, allSteps, itemKey, listsIn, type StepPlan, type Workflow } from '../plans/plan.ts'
 import { wrong } from '../plans/wrong.ts'
-import type { Frame } from '../threads/ahead.ts'
+import { Entry } from '../run_state.ts'
+import type { Frame } from '../threads/frame.ts'
 import type { MethodRun } from '../threads/method.ts'
 import type { LabwareThread, RunPorts } from '../threads/thread.ts'
 import { ahead, isCalled, itemsOf, mustBeOne, mustBeThere, type Named } from './named.ts'
-import type { Entry } from './run_state.ts'
-import type { InsertState } from './state.ts'
+import type { InsertState, ThreadState } from './state.ts'
 
 type Anchor = { before: string } | { after: string }
 export type InsertRequest = Anchor & { item: unknown }
@@ -23,18 +23,13 @@ type Where = 'before' | 'after'
 const mostInserts = 500
 
 /** `paths` has the path in each lane in which it may come to stand. */
-type Insert = { readonly entry: Entry<InsertState>; readonly paths: ReadonlyMap<string, string> }
-
-/** An insert into a lane that is not open yet. `path` is that of what is put in, `key` of what it stands beside. */
-type Awaited = { insert: Insert; key: string; path: string }
+type Insert = { readonly entry: Entry<'insert'>; readonly paths: ReadonlyMap<string, string> }
 
 type Run = RunPorts & { live(): LabwareThread[] }
 
 export class Inserts {
   readonly #execution: Run
   readonly #all: Insert[] = []
-  /** What each thread has yet to come to. */
-  readonly #awaited = new Map<LabwareThread, Awaited[]>()
   /** What was added to each lane, behind all that its document has: so each has a path and a name of its own. */
   readonly #added = new Map<string, Step[]>()
   readonly #steps = new Map<string, StepPlan>()
@@ -77,12 +72,10 @@ export class Inserts {
 
   /** A lane of a thread was opened: puts in what waits for a place in it. */
   opened(thread: LabwareThread): void {
-    const all = this.#awaited.get(thread) ?? []
-    for (const awaited of [...all]) {
+    for (const awaited of thread.state.awaited) {
       if (!this.#place(thread, awaited)) continue
-      awaited.insert.entry.set({ is_done: true })
-      thread.touch()
-      all.splice(all.indexOf(awaited), 1)
+      this.#all[awaited.insert]!.entry.set({ is_done: true })
+      thread.set({ awaited: thread.state.awaited.filter((other) => other !== awaited) })
     }
   }
 
@@ -113,18 +106,6 @@ export class Inserts {
     for (const state of saved) this.#add(state, checked(JsonStep, state.item, 'an insert'))
   }
 
-  /** What a thread waited for, by the number of the insert in the list. */
-  awaitedBy(thread: LabwareThread): { insert: number; key: string; path: string }[] {
-    return (this.#awaited.get(thread) ?? []).map(({ insert, key, path }) => ({ insert: insert.entry.state.number, key, path }))
-  }
-
-  restoreAwaited(thread: LabwareThread, saved: readonly { insert: number; key: string; path: string }[]): void {
-    for (const { insert, key, path } of saved) {
-      const known = this.#all[insert]
-      if (known) this.#expect(thread, { insert: known, key, path })
-    }
-  }
-
   /** Of all threads there can be, those that come to the anchor. */
   #lanesInWorkflow(anchor: string): string[] {
     const all = [...this.#execution.workflow.threads.values()].flatMap(({ name, steps }) =>
@@ -140,7 +121,7 @@ export class Inserts {
     const before = new Map(this.#added)
     try {
       const paths = new Map(state.lanes.map((lane) => [lane, this.#addTo(lane, item)]))
-      const insert = { entry: this.#execution.state.add('insert', state, `${state.number}`), paths }
+      const insert = { entry: new Entry(this.#execution.state, 'insert', state, `${state.number}`), paths }
       this.#all.push(insert)
       return insert
     } catch (error) {
@@ -181,23 +162,18 @@ export class Inserts {
 
   #await(named: Named, insert: Insert): void {
     const { thread, step, action } = named
-    this.#expect(thread, { insert, key: itemKey(step, action), path: insert.paths.get(laneOf(named))! })
-    thread.touch()
+    const path = insert.paths.get(laneOf(named))!
+    thread.update(({ awaited }) => awaited.push({ insert: insert.entry.state.number, key: itemKey(step, action), path }))
     this.opened(thread)
   }
 
-  #expect(thread: LabwareThread, awaited: Awaited): void {
-    const all = this.#awaited.get(thread)
-    if (all) all.push(awaited)
-    else this.#awaited.set(thread, [awaited])
-  }
-
   #isAwaited(insert: Insert): boolean {
-    return this.#execution.live().some((thread) => this.#awaited.get(thread)?.some((one) => one.insert === insert))
+    return this.#execution.live().some(({ state }) => state.awaited.some((one) => one.insert === insert.entry.state.number))
   }
 
   /** Answers whether there is a lane with its place. */
-  #place(thread: LabwareThread, { insert, key, path }: Awaited): boolean {
+  #place(thread: LabwareThread, { insert, key, path }: ThreadState['awaited'][number]): boolean {
+    const { where } = this.#all[insert]!.entry.state
     const [stepPath, actionPath] = key.split(' ')
     if (actionPath !== undefined) {
       const { method } = thread
@@ -205,7 +181,7 @@ export class Inserts {
       return isIn
         ? placeAction(method, {
             at: method.actions.findIndex(({ path }) => path === actionPath),
-            where: insert.entry.state.where,
+            where,
             plan: this.actionAt(path),
           })
         : false
@@ -213,7 +189,7 @@ export class Inserts {
     return thread.frames.some((frame, depth) => {
       const at = frame.steps.findIndex(({ path }) => path === stepPath)
       const isTaken = depth < thread.frames.length - 1 || isIn(thread, frame)
-      return placeStep(frame, { at, where: insert.entry.state.where, plan: this.stepAt(path), isTaken })
+      return placeStep(frame, { at, where, plan: this.stepAt(path), isTaken })
     })
   }
 
@@ -234,10 +210,7 @@ function placeStep(frame: Frame, { at: anchor, where, plan, isTaken }: At<StepPl
   const at = where === 'before' ? anchor : anchor + 1
   const isPast = at < frame.next || (at === frame.next && isTaken)
   if (isPast && !frame.isLoop) return false
-  frame.steps.splice(at, 0, plan)
-  frame.inserted.add(plan)
-  // What it is in moves on by one.
-  if (isPast) frame.next++
+  frame.insert(at, plan, { isPast })
   return true
 }
 

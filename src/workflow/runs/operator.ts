@@ -69,8 +69,8 @@ export class Operator {
   /** Waits in AWAITING_MANUAL_PLACE. */
   async placed(thread: LabwareThread): Promise<void> {
     thread.become('AWAITING_MANUAL_PLACE')
-    const barcode = await this.#byHand(thread, 'place', `an operator to put ${thread.labware.name} at ${thread.startsAt}`)
-    if (barcode !== null) thread.labware.barcode = barcode
+    const barcode = await this.#byHand(thread, 'place', `an operator to put ${thread.labware.name} at ${thread.state.starts_at}`)
+    if (barcode !== null) thread.setLabware({ barcode })
   }
 
   /** Waits in AWAITING_MANUAL_REMOVE. */
@@ -111,14 +111,15 @@ export class Operator {
 
 /** Throws `conflict` when the submission names a barcode and another was read. */
 function mustBeTheOne(thread: LabwareThread, read: string | null): void {
-  const { labware, startsAt, execution, name } = thread
+  const { labware, state, execution, name } = thread
+  const { starts_at: position } = state
   const wanted = labware.barcode
   if (wanted === null || wanted === read) return
   if (read === null) {
     const what = `${name} wants the ${labware.name} with the barcode ${wanted}`
-    throw new LabError('conflict', `${what}; read the one at ${startsAt}, and say what was read as "barcode"`)
+    throw new LabError('conflict', `${what}; read the one at ${position}, and say what was read as "barcode"`)
   }
-  const what = `${name} wants the ${labware.name} with the barcode ${wanted}, and ${read} was read at ${startsAt}`
-  execution.incident('BARCODE_MISMATCH', what, thread, { severity: 'WARNING', detail: { wanted, read, position: startsAt } })
+  const what = `${name} wants the ${labware.name} with the barcode ${wanted}, and ${read} was read at ${position}`
+  execution.incident('BARCODE_MISMATCH', what, thread, { severity: 'WARNING', detail: { wanted, read, position } })
   throw new LabError('conflict', `${what}; put the right one there`)
 }

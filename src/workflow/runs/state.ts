@@ -1,43 +1,28 @@
 // What of a run outlasts the service: where everything stands, and how far each thread has come. Each value is the live one too: see `RunState`.
 
 import * as v from 'valibot'
-import { methodTransitions, phaseTransitions, submissionTransitions, type Transitions } from '../statuses.ts'
+import { actionTransitions, methodTransitions, phaseTransitions, statusIn, submissionTransitions, threadTransitions } from '../statuses.ts'
+import { FrameState, Inserted } from '../threads/frame.ts'
+import { Labware } from '../threads/labware.ts'
 import { runModes } from '../threads/run_environment.ts'
+import { cutOff, MoveState } from '../threads/uncertain.ts'
 import { SubmissionRequest } from './submission_request.ts'
 
 const Text = v.nullable(v.string())
-const statusIn = <Name extends string>(table: Transitions<Name>) => v.picklist(Object.keys(table) as Name[])
+/** Null where it is not given. */
+const Missing = v.optional(Text, null)
 
-const Labware = v.object({
-  labware_id: v.string(),
-  name: v.string(),
-  template: v.string(),
-  type: v.string(),
-  kind: v.picklist(['plate', 'tip_rack', 'trough']),
-  barcode: Text,
-  tips_left: v.nullable(v.number()),
-  tips: v.nullable(v.number()),
-  state: v.picklist(['AVAILABLE', 'IN_JOURNEY', 'PARKED', 'ENDED']),
-  held_by: Text,
-  last_run: v.optional(v.string()),
-  placing: v.optional(v.string()),
-})
-
-/** An action or a move that had begun, and may be done or not. */
-const Interrupted = v.object({
+/** An action that has begun, and may be done or not. */
+const ActionState = v.object({
   action_id: v.string(),
-  /** Of its plan; empty for a move. */
-  path: v.string(),
-  name: Text,
-  status: v.string(),
+  path: v.pipe(v.string(), v.description('Of its plan')),
+  name: v.string(),
+  status: statusIn(actionTransitions),
   has_ended: v.optional(v.pipe(v.boolean(), v.description('That it was cut off was published after the restart')), false),
 })
-export type Interrupted = v.InferOutput<typeof Interrupted>
+export type ActionState = v.InferOutput<typeof ActionState>
 
-/** Where what an operator put in stands in its lane; in the order of the lane. */
-const Inserted = v.optional(v.array(v.object({ at: v.number(), path: v.string() })), [])
-
-/** A window that is open: from the end of one action to the beginning of the next. The live state too (`Window.state`). */
+/** A window that is open: from the end of one action to the beginning of the next. */
 const WindowState = v.object({
   after: v.pipe(v.string(), v.description('The name of the action after which it opened')),
   allowed_s: v.number(),
@@ -52,25 +37,48 @@ export const ThreadState = v.object({
   template: v.string(),
   group_id: Text,
   submission_id: v.string(),
-  starts_at: v.string(),
-  status: v.string(),
+  starts_at: v.pipe(v.string(), v.description('The position where its labware comes onto the deck')),
+  status: statusIn(threadTransitions),
   since: v.pipe(v.number(), v.description('When it came to its status, Unix time, s')),
-  last_error: Text,
+  last_error: Missing,
   labware: Labware,
-  seat: v.pipe(Text, v.description('Where the labware stands; null when it is not on the deck')),
-  frames: v.array(v.object({ path: v.string(), next: v.number(), is_loop: v.boolean(), inserted: Inserted })),
-  seen: v.record(v.string(), v.number()),
-  method_id: Text,
-  joining_id: Text,
-  skips: v.optional(v.array(v.string()), []),
-  awaited: v.optional(v.array(v.object({ insert: v.number(), key: v.string(), path: v.string() })), []),
-  interrupted: v.nullable(Interrupted),
-  move: v.nullable(Interrupted),
-  placing: v.optional(v.pipe(Text, v.description('Where it was being put down: it may stand there already')), null),
-  picking: v.optional(v.pipe(v.boolean(), v.description('It was being picked up: it may be in the gripper, or where it stood')), false),
-  retry_on: v.optional(
-    v.pipe(v.nullable(v.object({ path: v.string(), device: v.string() })), v.description('Where an operator wants an action done again')),
-    null,
+  seat: v.optional(v.pipe(Text, v.description('Where the labware stands; null when it is not on the deck')), null),
+  frames: v.array(FrameState),
+  seen: v.pipe(
+    v.optional(v.array(v.object({ event: v.string(), count: v.number() })), () => []),
+    v.description('For each custom event: how often it had been published when this thread last saw it'),
+  ),
+  method_id: v.pipe(Missing, v.description('The method that it owns and is in')),
+  joining_id: v.pipe(Missing, v.description('The method of another thread in which it takes part')),
+  skips: v.pipe(
+    v.optional(v.array(v.string()), () => []),
+    v.description('The keys (`itemKey`) of steps and actions that an operator wants skipped, until the thread comes to them'),
+  ),
+  awaited: v.pipe(
+    v.optional(v.array(v.object({ insert: v.number(), key: v.string(), path: v.string() })), () => []),
+    v.description('Inserts into a lane that is not open yet: the number, what it stands beside, and the path of what is put in'),
+  ),
+  action: v.pipe(v.optional(v.nullable(ActionState), null), v.description('The action that it owns and is in')),
+  interrupted: v.pipe(
+    v.optional(v.nullable(ActionState), null),
+    v.description('The action that the end of the service interrupted: nobody knows whether it was done'),
+  ),
+  move: v.pipe(v.optional(v.nullable(MoveState), null), v.description('The attempt at a hop that is under way')),
+  placing: v.pipe(
+    Missing,
+    v.description(
+      'The position where the labware was being put down when the service ended: it may stand there already. The position stays reserved until somebody says where the labware is',
+    ),
+  ),
+  picking: v.pipe(
+    v.optional(v.boolean(), false),
+    v.description(
+      'The labware was being picked up when the service ended: it is where it stood or in the gripper, until somebody says where',
+    ),
+  ),
+  retry_on: v.pipe(
+    v.optional(v.nullable(v.object({ path: v.string(), device: v.string() })), null),
+    v.description('The device at which an operator wants an action done again, until it is done, or somebody decides otherwise'),
   ),
   window: v.optional(v.nullable(WindowState), null),
 })
@@ -174,22 +182,24 @@ export type Kinds = Many & { execution: ExecutionState; document: object | null 
 /** All that was saved of one run. */
 export type Checkpoint = { execution: ExecutionState; document: unknown } & { [Kind in keyof Many as `${Kind}s`]: Many[Kind][] }
 
-/** The key of a value: `execution`, and `thread <id>` and so on. */
-export function keyOf(kind: keyof Kinds, id?: string): string {
-  return id === undefined ? kind : `${kind} ${id}`
+/** An action that was under way is over, whatever came of it. One that an earlier restart interrupted stays until somebody has decided about it. */
+function endedWithService(thread: ThreadState): ThreadState {
+  const { action, interrupted } = thread
+  return { ...cutOff(thread), interrupted: action ?? interrupted, action: null }
 }
 
-/** Sorts the saved values by their kinds. Undefined when they are no whole run. */
+/** Sorts the saved values by their kinds, as the end of the service has left them. Undefined when they are no whole run. */
 export function checkpointOf(keys: ReadonlyMap<string, unknown>): Checkpoint | undefined {
   const many = (kind: keyof Many) =>
     [...keys].flatMap(([key, value]) => (key.startsWith(`${kind} `) ? [v.parse(schemas[kind], value)] : []))
   try {
     const kinds = Object.keys(schemas) as (keyof Many)[]
-    return {
+    const saved = {
       execution: v.parse(ExecutionState, keys.get('execution')),
       document: keys.get('document') ?? null,
       ...(Object.fromEntries(kinds.map((kind) => [`${kind}s`, many(kind)])) as Omit<Checkpoint, 'execution' | 'document'>),
     }
+    return { ...saved, threads: saved.threads.map(endedWithService) }
   } catch (error) {
     if (error instanceof v.ValiError) return undefined
     throw error
@@ -197,7 +207,10 @@ export function checkpointOf(keys: ReadonlyMap<string, unknown>): Checkpoint | u
 }
 
 /** The members of a thread that say where its labware is: other versions have other ones beside them. */
-const ThreadOnBench = v.pick(ThreadState, ['thread_id', 'status', 'labware', 'seat', 'placing'])
+const ThreadOnBench = v.object({
+  ...v.pick(ThreadState, ['thread_id', 'status', 'labware', 'seat', 'placing', 'picking']).entries,
+  move: v.fallback(ThreadState.entries.move, null),
+})
 export type ThreadOnBench = v.InferOutput<typeof ThreadOnBench>
 
 /** Where the labware of a run on the bench is, as far as that can be read of values that are no whole run any more. */
@@ -206,6 +219,6 @@ export function threadsOnBench(keys: ReadonlyMap<string, unknown>): ThreadOnBenc
   if (success && output.run_mode !== 'LIVE') return []
   return [...keys].flatMap(([key, value]) => {
     const thread = v.safeParse(ThreadOnBench, value)
-    return key.startsWith('thread ') && thread.success ? thread.output : []
+    return key.startsWith('thread ') && thread.success ? cutOff(thread.output) : []
   })
 }

@@ -1,5 +1,6 @@
 // Threads that come into a run: their names, where they begin, and the labware of each, new or standing there already.
 
+import * as v from 'valibot'
 import { LabError } from '../../errors.ts'
 import { didYouMean, didYouMeanAmong } from '../../kit/did_you_mean.ts'
 import type { ThreadPlan, Workflow } from '../plans/plan.ts'
@@ -8,8 +9,11 @@ import type { Labware } from '../threads/labware.ts'
 import type { RunEnvironment } from '../threads/run_environment.ts'
 import { LabwareThread, type RunPorts } from '../threads/thread.ts'
 import { offTheBench } from './in_the_way.ts'
+import { ThreadState } from './state.ts'
 import type { Submission } from './submission.ts'
 import type { Acquisition } from './submission_request.ts'
+
+type Beginning = v.InferInput<typeof ThreadState>
 
 type Run = RunPorts & {
   readonly submissions: readonly Submission[]
@@ -45,8 +49,20 @@ export class ThreadFactory {
     const barcode = barcodeOf(acquired)
     const standing = this.#standingAt(startsAt, plan, barcode)
     const labware = standing ?? this.#labwareFor(plan, barcode)
-    const thread = new LabwareThread(this.#execution, plan, { name: this.#numbered(plan.name), origin, startsAt, labware })
-    thread.touch()
+    const { environment } = this.#execution
+    const beginning: Beginning = {
+      ...origin,
+      name: this.#numbered(plan.name),
+      thread_id: environment.newId(),
+      template: plan.name,
+      starts_at: startsAt,
+      status: 'CREATED',
+      since: this.#execution.now(),
+      labware,
+      seat: environment.scheduler.whereIs(labware.labware_id) ?? null,
+      frames: [{ path: `threads.${plan.name}.steps`, next: 0, is_loop: false }],
+    }
+    const thread = new LabwareThread(this.#execution, plan, v.parse(ThreadState, beginning))
     if (standing) this.#takeUp(thread)
     return thread
   }
@@ -64,12 +80,11 @@ export class ThreadFactory {
     if (!there || environment.scheduler.whose(there.labware_id) !== null) return undefined
     if (there.type !== workflow.document.labware[name]?.type || whyNotThat(there, barcode)) return undefined
     // Another workflow may have called it otherwise.
-    return { ...there, template: name, last_run: this.#execution.execution_id }
+    return { ...there, template: name, state: 'IN_JOURNEY', last_run: this.#execution.execution_id }
   }
 
   #takeUp({ thread_id, labware }: LabwareThread): void {
     const { environment } = this.#execution
-    labware.state = 'IN_JOURNEY'
     environment.labware.set(labware.labware_id, labware)
     environment.scheduler.assign(labware.labware_id, thread_id)
   }

@@ -19,13 +19,13 @@ function putIn(execution: Execution): ActionPlan[] {
 
 /** Where its labware comes from, stands now, may rest and goes to. */
 function placesOf(execution: Execution): string[] {
-  const { workflow, environment } = execution
+  const { workflow } = execution
   const planned = [...workflow.threads.values()].flatMap(({ start, end, steps }) => [
     start.position,
     ...end.positions,
     ...[...allSteps(steps)].flatMap((step) => (step.kind === 'park' ? step.positions : [])),
   ])
-  const now = execution.live().flatMap(({ startsAt, labware }) => [startsAt, environment.scheduler.whereIs(labware.labware_id) ?? startsAt])
+  const now = execution.live().flatMap(({ state: { starts_at, seat } }) => [starts_at, seat ?? starts_at])
   return [...planned, ...now]
 }
 

@@ -32,7 +32,7 @@ export async function act(
   for (;;) {
     thread.become('RESOLVING_ACTION_LOCATION')
     const left = thread.leftByRestart(plan.path)
-    const isSkipped = thread.skips.has(key)
+    const isSkipped = thread.isToSkip(key)
     if (left && !isSkipped) {
       // Somebody has said what became of the action. Its thread goes on, also while its run stands.
       if (left === 'done') {
@@ -54,7 +54,7 @@ export async function act(
       const to = await leave(thread, action, error)
       if (to !== 'again') return passed(thread, method, to)
     } finally {
-      thread.skips.delete(key)
+      thread.forgetSkip(key)
       thread.releaseDevice()
       thread.action = null
     }
@@ -63,7 +63,7 @@ export async function act(
 
 /** The action is over for its owner. */
 function passed(thread: LabwareThread, method: MethodRun | null, to: Outcome): Outcome {
-  thread.retryOn = null
+  thread.set({ retry_on: null })
   // In the same turn: in between nobody may put an action beside it.
   method?.passed(to === 'done')
   return to
@@ -78,7 +78,7 @@ async function attempt(thread: LabwareThread, action: ActionRun, key: string): P
     do await bringTogether(thread, action, key)
     while (missing(action).length > 0)
   } else await thread.skippable(key, () => thread.safePoint())
-  if (thread.skips.has(key)) throw new Interrupt('skip')
+  if (thread.isToSkip(key)) throw new Interrupt('skip')
   thread.become('EXECUTING_ACTION')
   action.status.become('AWAITING_CO_THREADS')
   action.begin()
@@ -252,9 +252,9 @@ function useTips(thread: LabwareThread, plan: ActionPlan, carriers: readonly Car
   for (const carrier of carriers) {
     const { labware } = carrier
     const used = tipsUsed(plan, labware.template)
-    if (used === 0 || labware.tips_left === null) continue
-    carrier.touch()
-    labware.tips_left = Math.max(0, labware.tips_left - used)
+    const { tips_left } = labware
+    if (used === 0 || tips_left === null) continue
+    carrier.setLabware({ tips_left: Math.max(0, tips_left - used) })
     if (isSpent(labware)) thread.execution.emit('TIP_RACK', '', 'EMPTY', rackContext(thread, labware))
     else if (isLow(labware)) thread.execution.emit('TIP_RACK', '', 'LOW', rackContext(thread, labware))
   }

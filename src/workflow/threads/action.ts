@@ -3,7 +3,8 @@
 import { LabError } from '../../errors.ts'
 import { Signal } from '../../kit/signal.ts'
 import type { ActionPlan } from '../plans/plan.ts'
-import { type ActionStatus, actionTransitions, Status, statusAlone } from '../statuses.ts'
+import type { ActionState } from '../runs/state.ts'
+import { type ActionStatus, actionTransitions, Status } from '../statuses.ts'
 import { inputsOf } from './ahead.ts'
 import type { Carrier } from './carrier.ts'
 
@@ -25,6 +26,8 @@ export class ActionRun {
   readonly plan: ActionPlan
   readonly owner: Carrier
   readonly method: OwningMethod | null
+  /** Part of the owner's state. */
+  readonly state: ActionState
   readonly status: Status<ActionStatus>
   /** Given when a device is bound, labware arrives, and when the action begins, is held by an error, or ends. */
   readonly changed = new Signal()
@@ -39,11 +42,12 @@ export class ActionRun {
 
   constructor(owner: Carrier, plan: ActionPlan, method: OwningMethod | null) {
     this.action_id = owner.environment.newId()
+    this.state = { action_id: this.action_id, path: plan.path, name: plan.name, status: 'CREATED', has_ended: false }
     this.owner = owner
     this.plan = plan
     this.method = method
     this.inputs = inputsOf(plan, owner.labware.template)
-    this.status = new Status<ActionStatus>(actionTransitions, statusAlone('CREATED'), (status) => {
+    this.status = new Status<ActionStatus>(actionTransitions, this, (status) => {
       owner.execution.emit('ACTION', this.action_id, status, this.#context(status))
       owner.execution.timeline.action(this, status)
     })
@@ -64,6 +68,10 @@ export class ActionRun {
       action_status,
       action_name: plan.name,
     }
+  }
+
+  set(members: Partial<ActionState>): void {
+    this.owner.update(() => Object.assign(this.state, members))
   }
 
   bind(device: string): void {

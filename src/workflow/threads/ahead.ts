@@ -2,15 +2,7 @@
 
 import { type ActionPlan, listsIn, own, type StepPlan, type Workflow } from '../plans/plan.ts'
 import type { Candidate } from '../scheduler/request.ts'
-
-/** Steps that are being gone through; a loop begins anew at its end. What an operator put in is done once. */
-export type Frame = {
-  readonly path: string
-  readonly steps: StepPlan[]
-  next: number
-  readonly isLoop: boolean
-  readonly inserted: Set<StepPlan>
-}
+import type { Frame } from './frame.ts'
 
 /** A thread, as far as its way goes. */
 type Traveller = {

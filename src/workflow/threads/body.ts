@@ -226,15 +226,16 @@ export class BodyRun {
 
   /** Resolves with the latest custom event of this name that the thread has not seen. */
   waitFor(name: string, timeout: number): Promise<Published> {
-    const { execution, seen, environment } = this.#thread
+    const thread = this.#thread
+    const { execution, environment } = thread
     return this.#patiently({ kind: 'event', what: `custom event ${name}` }, (resolve, reject) => {
       const cancelTimeout = timer(environment.clock, timeout, () => {
         callOff()
         reject(new LabError('no_reply', `${name} was not emitted within ${timeout} s`))
       })
-      const callOff = execution.channels.wait(name, seen.get(name) ?? 0, ({ count, value, data }) => {
+      const callOff = execution.channels.wait(name, thread.seen(name), ({ count, value, data }) => {
         cancelTimeout()
-        seen.set(name, count)
+        thread.sees(name, count)
         resolve({ value, data })
       })
       return () => {

@@ -3,6 +3,7 @@
 import type { Context } from '../../events/event.ts'
 import type { IncidentCategory, NewIncident } from '../../events/incidents.ts'
 import type { Workflow } from '../plans/plan.ts'
+import type { Entry } from '../run_state.ts'
 import type { WindowState } from '../runs/state.ts'
 import type { Timeline } from '../runs/timeline.ts'
 import type { Obstacle } from '../scheduler/request.ts'
@@ -44,10 +45,12 @@ export interface Publisher {
   incident(category: IncidentCategory, message: string, thread: { thread_id: string } | null, more?: NoteworthyError): string
 }
 
-export interface Carrier {
+/** Its state changes through `set` and `update`. */
+export interface Carrier extends Pick<Entry<'thread'>, 'state' | 'set' | 'update'> {
   readonly thread_id: string
   readonly name: string
   readonly labware: Labware
+  setLabware(members: Partial<Labware>): void
   readonly origin: ThreadOrigin
   readonly status: Status<ThreadStatus>
   readonly isOver: boolean
@@ -56,7 +59,5 @@ export interface Carrier {
   readonly last_error: string | null
   /** Its labware's next action must begin within a time. */
   window: Window | null
-  /** Its entry in the journal is out of date. */
-  touch(): void
   context(): Context
 }

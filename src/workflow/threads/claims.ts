@@ -13,10 +13,10 @@ type Claim = Pick<ThreadRequest, 'candidates' | 'inputs' | 'after' | 'use' | 'ke
 
 /** The claim to any device of the action, or to the one that an operator has chosen. */
 export function deviceFor(thread: LabwareThread, action: ActionRun): Claim & { what: string } {
-  const { retryOn } = thread
+  const { retry_on } = thread.state
   const { devices, path } = action.plan
-  if (retryOn?.path !== path) return { what: devices.join(' or '), ...claim(thread, action, action.plan.candidates) }
-  return { what: retryOn.device, ...claim(thread, action, [{ device: retryOn.device }]) }
+  if (retry_on?.path !== path) return { what: devices.join(' or '), ...claim(thread, action, action.plan.candidates) }
+  return { what: retry_on.device, ...claim(thread, action, [{ device: retry_on.device }]) }
 }
 
 /** The claim to the devices that the labware must have in time after the action, which has its own device; undefined where there are none. */

@@ -97,7 +97,7 @@ async function follow(thread: LabwareThread, action: ActionRun): Promise<'ended'
     if (state === 'ended') break
   }
   if (action.ending === 'thread_aborted') {
-    thread.last_error ??= owner.last_error
+    thread.set({ last_error: thread.last_error ?? owner.last_error })
     throw new Interrupt('abort')
   }
   return 'ended'
@@ -117,7 +117,7 @@ function news(thread: LabwareThread, { ending, heldBy, status, arrived }: Action
 function hold(thread: LabwareThread, { owner, heldBy }: ActionRun): void {
   thread.following = thread.execution.find(owner.thread_id) ?? null
   thread.pause_reason = 'error'
-  thread.last_error = `${owner.name}: ${heldBy}`
+  thread.set({ last_error: `${owner.name}: ${heldBy}` })
   thread.become('PAUSED')
 }
 

@@ -5,7 +5,8 @@ import { once } from '../../kit/signal.ts'
 import { itemKey, type StepList, type StepPlan } from '../plans/plan.ts'
 import type { Candidate } from '../scheduler/request.ts'
 import { act } from './acting.ts'
-import { type Frame, placesOnItsWay } from './ahead.ts'
+import { placesOnItsWay } from './ahead.ts'
+import type { Frame } from './frame.ts'
 import { join } from './joining.ts'
 import { MethodRun } from './method.ts'
 import { emitOf } from './method_events.ts'
@@ -33,7 +34,7 @@ export async function travel(thread: LabwareThread): Promise<void> {
 function end(thread: LabwareThread, status: 'COMPLETED' | 'STOPPED' | 'ABORTED' | 'FAILED'): void {
   const { labware, environment } = thread
   const position = environment.scheduler.whereIs(labware.labware_id)
-  labware.state = 'ENDED'
+  thread.setLabware({ state: 'ENDED' })
   closeWindow(thread)
   // Labware in a storage leaves the deck: the storage has room for others.
   if (position !== undefined && labware.held_by === null && isStorage(thread, position)) takeOff(thread)
@@ -47,7 +48,7 @@ function end(thread: LabwareThread, status: 'COMPLETED' | 'STOPPED' | 'ABORTED' 
 
 function die(thread: LabwareThread, error: unknown): void {
   const { execution, labware, environment } = thread
-  thread.last_error = messageOf(error)
+  thread.set({ last_error: messageOf(error) })
   const where = labware.held_by ?? environment.scheduler.whereIs(labware.labware_id) ?? 'nowhere'
   execution.incident('THREAD_DIED', `thread ${thread.name} died: ${messageOf(error)}; ${labware.name} is at ${where}`, thread, {
     severity: 'CRITICAL',
@@ -65,8 +66,8 @@ async function begin(thread: LabwareThread): Promise<void> {
   if (environment.scheduler.whereIs(labware.labware_id) !== undefined) return setBack(thread)
   const isByHand = environment.mode === 'LIVE' && (mode === 'MANUAL_PLACE' || (mode === 'REUSE_EXISTING' && mustBeSeen(thread)))
   // Labware in a storage is not in the way of others before it is taken out: it stays there as long as they could not get past it.
-  const after = isStorage(thread, thread.startsAt) ? placesOnItsWay(thread) : []
-  const wish = { what: thread.startsAt, candidates: positions([thread.startsAt]), after, priority: isByHand ? 0 : 1 } as const
+  const after = isStorage(thread, thread.state.starts_at) ? placesOnItsWay(thread) : []
+  const wish = { what: thread.state.starts_at, candidates: positions([thread.state.starts_at]), after, priority: isByHand ? 0 : 1 } as const
   const { position } = (await thread.pausable(() => request(thread, wish))) as { position: string }
   if (isByHand) await execution.placed(thread)
   // The card knows that the position was free before it knows that the position is taken.
@@ -74,14 +75,14 @@ async function begin(thread: LabwareThread): Promise<void> {
   if (kept) await kept
   environment.labware.set(labware.labware_id, labware)
   environment.scheduler.put(labware.labware_id, position, thread.thread_id)
-  labware.state = 'IN_JOURNEY'
+  thread.setLabware({ state: 'IN_JOURNEY' })
 }
 
 /** Whether a person must look at labware that nobody has reported: a real arm would reach for it, or its barcode is to be read. */
-function mustBeSeen({ labware, startsAt, environment, execution }: LabwareThread): boolean {
+function mustBeSeen({ labware, state, environment, execution }: LabwareThread): boolean {
   if (labware.barcode !== null) return true
   const { document, graph } = execution.workflow.topology
-  const { entry } = graph.positions.get(startsAt)!
+  const { entry } = graph.positions.get(state.starts_at)!
   const reaching = Object.entries(document.transporters).filter(([, { positions }]) => positions.includes(entry))
   return reaching.some(([transporter]) => environment.equipment.isReal?.(transporter))
 }
@@ -92,7 +93,7 @@ function current(thread: LabwareThread): Frame | undefined {
   for (let frame = frames.at(-1); frame; frame = frames.at(-1)) {
     if (frame.next < frame.steps.length) return frame
     if (frame.isLoop && execution.slots.hasMore(thread)) {
-      frame.next = 0
+      frame.goTo(0)
       return frame
     }
     leave(thread)
@@ -103,13 +104,12 @@ function current(thread: LabwareThread): Frame | undefined {
 /** Leaves a frame that is done. The step that it belongs to is done too. */
 function leave(thread: LabwareThread): void {
   const { frames, execution, name } = thread
-  const { isLoop, inserted } = frames.pop()!
+  const { isLoop, inserted } = thread.leaveSteps()
   for (const step of isLoop ? inserted : []) {
     const what = `${step.name} was put into a loop of ${name}, which does not go round again: it is not done`
     execution.incident('UNRESOLVED_ANCHOR_INSERT', what, thread, { severity: 'WARNING' })
   }
-  const outer = frames.at(-1)
-  if (outer) advance(outer)
+  frames.at(-1)?.advance()
 }
 
 async function goOn(thread: LabwareThread, frame: Frame): Promise<void> {
@@ -117,8 +117,8 @@ async function goOn(thread: LabwareThread, frame: Frame): Promise<void> {
   const step = frame.steps[frame.next]!
   try {
     const steps = await takeUnlessSkipped(thread, step)
-    if (steps) thread.frames.push(steps)
-    else if (thread.frames.at(-1) === frame) advance(frame)
+    if (steps) thread.enterSteps(steps)
+    else if (thread.frames.at(-1) === frame) frame.advance()
     if (steps) thread.execution.inserts.opened(thread)
   } finally {
     // This comes in the turn in which the thread goes on from the step: in between nobody may insert a step beside it.
@@ -126,28 +126,24 @@ async function goOn(thread: LabwareThread, frame: Frame): Promise<void> {
   }
 }
 
-/** Goes on to the next step. A step that an operator inserted into a loop is done once. */
-function advance(frame: Frame): void {
-  const step = frame.steps[frame.next]!
-  if (frame.isLoop && frame.inserted.delete(step)) frame.steps.splice(frame.next, 1)
-  else frame.next++
-}
-
-async function takeUnlessSkipped(thread: LabwareThread, step: StepPlan): Promise<Frame | undefined> {
+async function takeUnlessSkipped(thread: LabwareThread, step: StepPlan): Promise<Inner | undefined> {
   // Methods and actions publish that they are skipped.
-  if (step.kind !== 'method' && step.kind !== 'action' && thread.skips.delete(itemKey(step))) return undefined
+  if (step.kind !== 'method' && step.kind !== 'action' && thread.forgetSkip(itemKey(step))) return undefined
   thread.step = step
   try {
     return await take(thread, step)
   } catch (error) {
     if (!(error instanceof Interrupt) || error.kind !== 'skip') throw error
-    thread.skips.delete(itemKey(step))
+    thread.forgetSkip(itemKey(step))
     return undefined
   }
 }
 
+/** The steps inside a step that are to be taken first. */
+type Inner = StepList & { isLoop?: boolean }
+
 /** Takes a step; answers the steps inside it that are to be taken first. */
-async function take(thread: LabwareThread, step: StepPlan): Promise<Frame | undefined> {
+async function take(thread: LabwareThread, step: StepPlan): Promise<Inner | undefined> {
   switch (step.kind) {
     case 'method':
       await own(thread, step)
@@ -162,29 +158,25 @@ async function take(thread: LabwareThread, step: StepPlan): Promise<Frame | unde
       await park(thread, step.positions)
       return undefined
     case 'wait_for':
-      await thread.skippable(itemKey(step), () => awaitEvent(thread, step.event, thread.seen.get(step.event) ?? 0, step.timeout))
+      await thread.skippable(itemKey(step), () => awaitEvent(thread, step.event, thread.seen(step.event), step.timeout))
       return undefined
     case 'branch': {
       const { value } = await thread.skippable(itemKey(step), () => awaitEvent(thread, step.event, 0, step.timeout))
-      return frameOf((value !== null && step.cases.get(value)) || step.otherwise)
+      return (value !== null && step.cases.get(value)) || step.otherwise
     }
     case 'while_more_work': {
-      return thread.execution.slots.hasMore(thread) ? frameOf(step.body, true) : undefined
+      return thread.execution.slots.hasMore(thread) ? { ...step.body, isLoop: true } : undefined
     }
   }
 }
 
-function frameOf({ path, steps }: StepList, isLoop = false): Frame {
-  return { path, steps: [...steps], next: 0, isLoop, inserted: new Set() }
-}
-
 /** Leaves a loop in the middle: no more work will come. */
-function leaveLoop({ frames }: LabwareThread): void {
-  const at = frames.findLastIndex(({ isLoop }) => isLoop)
-  if (at === -1) return
-  frames.length = at + 1
-  const loop = frames[at]!
-  loop.next = loop.steps.length
+function leaveLoop(thread: LabwareThread): void {
+  const { frames } = thread
+  const loop = frames.findLast(({ isLoop }) => isLoop)
+  if (!loop) return
+  while (frames.at(-1) !== loop) thread.leaveSteps()
+  loop.goTo(loop.steps.length)
 }
 
 /** Owns a method: goes through its actions. */
@@ -192,7 +184,7 @@ async function own(thread: LabwareThread, step: StepPlan & { kind: 'method' }): 
   const method = thread.method ?? new MethodRun(thread, step.method)
   thread.method = method
   thread.execution.inserts.opened(thread)
-  const isSkipped = () => method.status.current === 'CREATED' && thread.skips.delete(itemKey(step))
+  const isSkipped = () => method.status.current === 'CREATED' && thread.forgetSkip(itemKey(step))
   try {
     // A method that was taken up after a restart may be over.
     if (method.isOver || isSkipped()) return
@@ -229,7 +221,7 @@ async function park(thread: LabwareThread, places: readonly string[]): Promise<v
   })
   if (found) {
     await goTo(thread, (found as { position: string }).position)
-    thread.labware.state = 'PARKED'
+    thread.setLabware({ state: 'PARKED' })
   }
   // The labware may stand there already.
   if (thread.status.current === 'AWAITING_MOVE_RESERVATION') thread.become('AWAITING_CO_THREADS')
@@ -255,7 +247,7 @@ async function awaitEvent(thread: LabwareThread, event: string, seen: number, ti
           }
         },
       ).finally(() => cancelTimeout())
-      thread.seen.set(event, latest.count)
+      thread.sees(event, latest.count)
       thread.become('RESOLVING_ACTION_LOCATION')
       return latest
     }),
@@ -277,7 +269,7 @@ async function finish(thread: LabwareThread): Promise<void> {
     return position
   })
   await thread.safePoint()
-  labware.state = 'ENDED'
+  thread.setLabware({ state: 'ENDED' })
   const isStored = isStorage(thread, position)
   if (mode === 'LEAVE_IN_PLACE' && !isStored) {
     environment.scheduler.assign(labware.labware_id, null)

@@ -1,26 +1,29 @@
 // One piece of labware: what it is, and where.
 
-import type { LabwareTemplate } from '../plans/documents.ts'
+import * as v from 'valibot'
 
-export type Labware = {
-  readonly labware_id: string
-  readonly name: string
-  /** The name of its template. */
-  readonly template: string
-  readonly type: string
-  readonly kind: LabwareTemplate['kind']
-  barcode: string | null
-  /** What a rack still holds; null if it is none, or nobody said. */
-  tips_left: number | null
-  readonly tips: number | null
-  state: 'AVAILABLE' | 'IN_JOURNEY' | 'PARKED' | 'ENDED'
-  /** The transporter that has, or may have, it in its gripper. */
-  held_by: string | null
-  /** The position where it may stand already: nothing moves it any more, and its last move was cut off while it was being put down. */
-  placing?: string | undefined
-  /** The execution that moved it last, or moves it; absent where that is not known. */
-  last_run?: string | undefined
-}
+const Text = v.nullable(v.string())
+
+export const Labware = v.object({
+  labware_id: v.string(),
+  name: v.string(),
+  template: v.string(),
+  type: v.string(),
+  kind: v.picklist(['plate', 'tip_rack', 'trough']),
+  barcode: Text,
+  tips_left: v.pipe(v.nullable(v.number()), v.description('Tips that a rack still holds; null if it is no rack, or nobody said')),
+  tips: v.nullable(v.number()),
+  state: v.picklist(['AVAILABLE', 'IN_JOURNEY', 'PARKED', 'ENDED']),
+  held_by: v.pipe(Text, v.description('The transporter that has, or may have, it in its gripper')),
+  last_run: v.pipe(v.optional(v.string()), v.description('The execution that moved it last, or moves it; absent where that is not known')),
+  placing: v.pipe(
+    v.optional(v.string()),
+    v.description(
+      'The position where it may stand already: nothing moves it any more, and its last move was cut off while it was being put down',
+    ),
+  ),
+})
+export type Labware = v.InferOutput<typeof Labware>
 
 /** Says in words where labware may be that stands at `position` as far as the scheduler knows. */
 export function placeOf({ held_by, placing }: Pick<Labware, 'held_by' | 'placing'>, position: string | null): string {

@@ -2,11 +2,12 @@
 
 import { Signal } from '../../kit/signal.ts'
 import type { ActionPlan, MethodPlan } from '../plans/plan.ts'
-import type { Entry, Fixed, RunState } from '../runs/run_state.ts'
+import { Entry, type RunState } from '../run_state.ts'
 import type { MethodState } from '../runs/state.ts'
 import { type MethodStatus, methodTransitions, Status } from '../statuses.ts'
 import type { ActionRun, OwningMethod } from './action.ts'
 import type { Carrier, Publisher } from './carrier.ts'
+import { noteInserted, withInserted } from './frame.ts'
 
 /** The thread that owns a method; its run knows the actions that an operator put in. */
 type Owner = Carrier & {
@@ -18,8 +19,7 @@ type Owner = Carrier & {
   }
 }
 
-export class MethodRun implements OwningMethod {
-  readonly #entry: Entry<MethodState>
+export class MethodRun extends Entry<'method'> implements OwningMethod {
   readonly plan: MethodPlan
   readonly owner: Owner
   readonly status: Status<MethodStatus>
@@ -35,20 +35,15 @@ export class MethodRun implements OwningMethod {
 
   /** `saved` is the state of a method that is taken up after a restart. */
   constructor(owner: Owner, plan: MethodPlan, saved?: MethodState) {
-    const { state, methods } = owner.execution
+    const { state, methods, inserts } = owner.execution
     const its = saved ?? newState(owner, plan)
-    this.#entry = state.add('method', its, its.method_id)
+    super(state, 'method', its, its.method_id)
     methods.set(its.method_id, this)
     this.owner = owner
     this.plan = plan
-    this.actions = [...plan.actions]
-    for (const { at, path } of this.state.inserted) this.actions.splice(at, 0, owner.execution.inserts.actionAt(path))
+    this.actions = withInserted(plan.actions, its.inserted, (path) => inserts.actionAt(path))
     const publish = (status: MethodStatus) => owner.execution.emit('METHOD', this.method_id, status, this.context())
-    this.status = new Status<MethodStatus>(methodTransitions, this.#entry, publish, { isPublished: saved !== undefined })
-  }
-
-  get state(): Fixed<MethodState> {
-    return this.#entry.state
+    this.status = new Status<MethodStatus>(methodTransitions, this, publish, { isPublished: saved !== undefined })
   }
 
   get method_id(): string {
@@ -107,28 +102,24 @@ export class MethodRun implements OwningMethod {
 
   /** Notes that labware has been sent for. */
   sendFor(labware: string): void {
-    this.#entry.update(({ wanted }) => wanted.push(labware))
+    this.update(({ wanted }) => wanted.push(labware))
   }
 
   /** Inserts an action before the one at `at`. */
   insert(at: number, action: ActionPlan): void {
     this.actions.splice(at, 0, action)
-    this.#entry.update(({ inserted }) => {
-      for (const other of inserted) if (other.at >= at) other.at++
-      inserted.push({ at, path: action.path })
-      inserted.sort((one, other) => one.at - other.at)
-    })
+    this.update(({ inserted }) => noteInserted(inserted, at, action.path))
   }
 
   /** The labware that was to come never will: the owner goes on without it. */
   abandon(): void {
-    this.#entry.set({ is_abandoned: true })
+    this.set({ is_abandoned: true })
     this.changed.tell()
   }
 
   /** The owner goes on from an action, which is done or left out. */
   passed(isDone: boolean): void {
-    this.#entry.set({ next: this.next + 1, is_whole: this.state.is_whole && isDone })
+    this.set({ next: this.next + 1, is_whole: this.state.is_whole && isDone })
     this.isTaken = false
   }
 
@@ -138,7 +129,7 @@ export class MethodRun implements OwningMethod {
     this.status.become(isDone && this.state.is_whole ? 'COMPLETED' : this.status.current === 'CREATED' ? 'SKIPPED' : 'PARTIAL_COMPLETE')
     this.action = null
     this.owner.execution.methods.delete(this.method_id)
-    this.owner.execution.state.remove('method', this.method_id)
+    this.remove()
     this.changed.tell()
   }
 }

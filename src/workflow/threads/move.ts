@@ -1,8 +1,9 @@
 // One attempt at a hop: its status, and how far the transporter came.
 
 import type { Hop } from '../plans/graph.ts'
-import { type ActionStatus, actionTransitions, Status, statusAlone } from '../statuses.ts'
+import { type ActionStatus, actionTransitions, Status } from '../statuses.ts'
 import type { Carrier } from './carrier.ts'
+import type { MoveState } from './uncertain.ts'
 
 export class MoveRun {
   readonly action_id: string
@@ -10,18 +11,21 @@ export class MoveRun {
   readonly hop: Hop
   /** When the pick was commanded, on the clock of the environment. */
   picked_ms: number | null = null
-  /** Whether the place was commanded. */
-  isPlacing = false
-  /** The pick failed in the midst of the motion, and nothing has shown since where the labware is. */
-  hasFailedPick = false
+  /** Part of the state of the thread. */
+  readonly state: MoveState
   readonly status: Status<ActionStatus>
 
   constructor(thread: Carrier, hop: Hop) {
     this.action_id = thread.environment.newId()
     this.thread = thread
     this.hop = hop
-    this.status = new Status<ActionStatus>(actionTransitions, statusAlone('CREATED'), (status) => this.#publish(status))
+    this.state = { action_id: this.action_id, status: 'CREATED', ...hop, is_placing: false, has_failed_pick: false }
+    this.status = new Status<ActionStatus>(actionTransitions, this, (status) => this.#publish(status))
     this.status.become('AWAITING_MOVE_RESERVATION')
+  }
+
+  set(members: Partial<MoveState>): void {
+    this.thread.update(() => Object.assign(this.state, members))
   }
 
   #publish(action_status: ActionStatus): void {

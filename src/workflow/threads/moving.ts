@@ -5,13 +5,14 @@ import { LabError, messageOf } from '../../errors.ts'
 import type { Hop } from '../plans/graph.ts'
 import { otherDevices } from '../plans/plan.ts'
 import { categoryOf } from './causes.ts'
-import { type Labware, placeOf } from './labware.ts'
+import { placeOf } from './labware.ts'
 import { getReady, openUp } from './learning.ts'
 import { MoveRun } from './move.ts'
 import { reachIn, take } from './reaching.ts'
 import { Interrupt } from './recovery.ts'
 import { secondsAt } from './run_environment.ts'
 import type { LabwareThread } from './thread.ts'
+import { mayBe, mayBePicked } from './uncertain.ts'
 
 /**
  * After a restart: sets labware in a gripper back where it was picked; that position is still reserved for it. Its route is lost, and a full
@@ -33,11 +34,10 @@ export async function setBack(thread: LabwareThread): Promise<void> {
 
 /** Ends the uncertainty about a move that the end of the service cut off: somebody has said where the labware is, or it was set back. */
 export function knowsBetter(thread: LabwareThread): void {
-  const { placing, environment, thread_id } = thread
-  thread.placing = null
-  thread.picking = false
-  if (thread.move) thread.move.hasFailedPick = false
-  thread.touch()
+  const { environment, thread_id } = thread
+  const { placing } = thread.state
+  thread.set({ placing: null, picking: false })
+  thread.move?.set({ has_failed_pick: false })
   if (placing !== null) environment.scheduler.letGo(thread_id, placing)
 }
 
@@ -82,9 +82,9 @@ export async function ride(thread: LabwareThread, hop: Hop): Promise<void> {
 }
 
 /** Throws `conflict` where a person must look first: a real storage may have brought up its next labware, and one would be put upon the other. */
-function mayGoBack({ labware, environment, picking }: LabwareThread, { to, transporter }: Hop): void {
+function mayGoBack({ labware, environment, state }: LabwareThread, { to, transporter }: Hop): void {
   // Without drivers there is no gripper to look at.
-  if (picking && environment.mode !== 'PURE_SIM')
+  if (state.picking && environment.mode !== 'PURE_SIM')
     throw new LabError(
       'conflict',
       `the service ended while ${transporter} picked ${labware.name} up; look, and say where it is (benchd labware put ${labware.labware_id} PLACE)`,
@@ -97,36 +97,25 @@ function mayGoBack({ labware, environment, picking }: LabwareThread, { to, trans
 }
 
 /** Marks labware whose move is given up while it is being put down: it may stand there already. */
-function mayStandThere({ labware }: LabwareThread, { hop, isPlacing }: MoveRun): void {
-  if (labware.held_by !== null && isPlacing && hop.to !== hop.from) labware.placing = hop.to
+function mayStandThere(thread: LabwareThread, { hop, state }: MoveRun): void {
+  if (thread.labware.held_by === null || !state.is_placing || hop.to === hop.from) return
+  thread.setLabware({ placing: hop.to })
 }
 
 /** Marks labware whose pick failed, and about which nobody has said where it is: it may be in the gripper. */
 function mayBeInGripper(thread: LabwareThread, { hop: { transporter } }: MoveRun): void {
-  const { labware, environment, thread_id } = thread
-  if (!mayBePicked(thread) || environment.scheduler.userOf(transporter) !== undefined) return
+  const { environment, thread_id } = thread
+  if (!mayBePicked(thread.state) || environment.scheduler.userOf(transporter) !== undefined) return
   environment.scheduler.take(transporter, thread_id, () => {})
-  labware.held_by = transporter
-}
-
-/**
- * Whether the labware may be in the gripper although `held_by` does not say so: it is being picked up, or the pick failed, and nobody has said where
- * it is. False once another thread has begun to pick with the transporter, which a full gripper would not allow, and in PURE_SIM.
- */
-export function mayBePicked({ move, labware, environment }: LabwareThread): boolean {
-  if (move === null) return false
-  if (move.status.current === 'PICKING') return true
-  const isWhereItWas = labware.held_by === null && environment.scheduler.whereIs(labware.labware_id) === move.hop.from
-  return move.hasFailedPick && isWhereItWas && environment.mode !== 'PURE_SIM'
+  thread.setLabware({ held_by: transporter })
 }
 
 /** Notes that a pick failed in the midst of the motion, until a pick of another thread begins with the transporter. */
 function failedToPick(thread: LabwareThread, move: MoveRun): void {
-  move.hasFailedPick = true
-  thread.environment.failedPicks.set(move.hop.transporter, () => {
-    move.hasFailedPick = false
-    thread.touch()
-  })
+  // Without drivers there is no gripper that could be full.
+  if (thread.environment.mode === 'PURE_SIM') return
+  move.set({ has_failed_pick: true })
+  thread.environment.failedPicks.set(move.hop.transporter, () => move.set({ has_failed_pick: false }))
 }
 
 /** Begins to pick. The gripper is empty then: labware that another thread failed to pick with it stands where it stood. */
@@ -136,21 +125,13 @@ function beginsToPick({ environment }: LabwareThread, { hop, status }: MoveRun):
   status.become('PICKING')
 }
 
-/** Answers where the labware of a thread may be now: the gripper that may have it, and the position where it may stand already. */
-export function mayBe(thread: LabwareThread): Pick<Labware, 'held_by' | 'placing'> {
-  const { labware, move, placing } = thread
-  const held_by = labware.held_by ?? (mayBePicked(thread) ? move!.hop.transporter : null)
-  if (held_by === null) return { held_by }
-  const target = move?.isPlacing && move.hop.to !== move.hop.from ? move.hop.to : (placing ?? labware.placing)
-  return target === undefined ? { held_by } : { held_by, placing: target }
-}
-
 /**
  * After a restart: keeps arms and devices apart where labware may be whose move was cut off, and reports it. `interrupted` is the status of the
  * move under way when the service ended: a move that an earlier end cut off was reported at the start after that.
  */
 export function reportUncertain(thread: LabwareThread, interrupted: string | undefined): void {
-  const { execution, labware, placing, picking, thread_id, environment } = thread
+  const { execution, labware, state, thread_id, environment } = thread
+  const { placing, picking } = state
   const { labware_id, name, held_by } = labware
   const position = environment.scheduler.whereIs(labware_id)
   if (held_by === null || position === undefined || (!picking && placing === null)) return
@@ -163,10 +144,10 @@ export function reportUncertain(thread: LabwareThread, interrupted: string | und
 
 /** Reports labware that its thread leaves in a gripper, perhaps, and keeps each place where it may be until somebody says where it is. */
 export function leaveUncertain(thread: LabwareThread): void {
-  const { execution, labware, placing, thread_id, environment } = thread
+  const { execution, labware, state, thread_id, environment } = thread
   const { labware_id, name } = labware
   if (labware.held_by === null) return
-  if (placing !== null) labware.placing ??= placing
+  if (state.placing !== null) thread.setLabware({ placing: labware.placing ?? state.placing })
   if (labware.placing !== undefined) environment.scheduler.transferReservation(thread_id, labware_id, labware.placing)
   environment.scheduler.transferReach(thread_id, labware_id)
   const place = placeOf(labware, environment.scheduler.whereIs(labware_id) ?? null)
@@ -177,13 +158,13 @@ export function leaveUncertain(thread: LabwareThread): void {
 type Failed = { error: unknown; isThere: () => boolean }
 
 async function decide(thread: LabwareThread, { from, to, transporter }: Hop, { error, isThere }: Failed): Promise<void> {
-  const { execution, labware } = thread
-  const already = thread.placing === null ? '' : `, or it stands at ${thread.placing} already`
+  const { execution, labware, state } = thread
+  const already = state.placing === null ? '' : `, or it stands at ${state.placing} already`
   const where =
-    labware.held_by && !thread.picking
+    labware.held_by && !state.picking
       ? `as far as is known it is in the gripper of ${labware.held_by}${already}`
-      : thread.picking || mayBePicked(thread)
-        ? `it is ${placeOf(mayBe(thread), from)}`
+      : state.picking || mayBePicked(state)
+        ? `it is ${placeOf(mayBe(state), from)}`
         : `as far as is known it stands at ${from}`
   const what = from === to ? `set back at ${to}` : `brought from ${from} to ${to}`
   execution.incident(
@@ -196,17 +177,17 @@ async function decide(thread: LabwareThread, { from, to, transporter }: Hop, { e
       detail: { ...(thread.action && labware.held_by === null && otherDevices(thread.action.plan, thread.action.device)) },
     },
   )
-  const before = thread.retryOn
+  const before = state.retry_on
   const going = await thread.decisionAt('MOVE', error, {
     refuses: (decision) =>
-      decision === 'RETRY' && thread.picking && thread.environment.mode !== 'PURE_SIM'
+      decision === 'RETRY' && state.picking && thread.environment.mode !== 'PURE_SIM'
         ? `nobody has said where ${labware.name} is; look, and say it: benchd labware put ${labware.labware_id} PLACE`
         : decision === 'CONTINUE' && !isThere()
           ? `${labware.name} is not known to be at ${to}; put it there and edit its position first`
           : undefined,
   })
   // The action is to be done at another device.
-  if (thread.retryOn !== before) throw thread.leaves('again')
+  if (state.retry_on !== before) throw thread.leaves('again')
   if (going === 'on')
     execution.incident('MOVE_CONTINUED', `an operator says that ${labware.name} is at ${to}`, thread, { severity: 'INFO' })
   thread.recovered('MOVING')
@@ -240,20 +221,21 @@ async function carry(thread: LabwareThread, move: MoveRun, isThere: () => boolea
       move.picked_ms = environment.clock.now()
       await persisted(thread)
       await equipment.carry(transporter, 'pick', from, signal)
-      labware.held_by = transporter
+      thread.setLabware({ held_by: transporter })
     }
     move.status.become('PLACING')
-    move.isPlacing = true
+    move.set({ is_placing: true })
     await persisted(thread)
     await equipment.carry(transporter, 'place', to, signal)
     // In one turn: a run that is persisted in between would have the labware stand where it was picked.
-    labware.held_by = null
+    thread.setLabware({ held_by: null })
     if (!isThere()) scheduler.arrive(labware.labware_id, to)
     if (environment.mode !== 'PURE_SIM' && move.picked_ms !== null)
       environment.durations?.carried(transporter, secondsAt(transporter, move.picked_ms, environment))
   } catch (error) {
     // This comes before the transporter is given back: no other thread may have it while its gripper may be full.
-    if (signal.aborted && move.picked_ms !== null && scheduler.whereIs(labware.labware_id) === from) labware.held_by ??= transporter
+    if (signal.aborted && move.picked_ms !== null && scheduler.whereIs(labware.labware_id) === from)
+      thread.setLabware({ held_by: labware.held_by ?? transporter })
     if (signal.aborted) mayStandThere(thread, move)
     // An arm that refused has not moved.
     if (!signal.aborted && move.status.current === 'PICKING' && !isHarmless(error)) failedToPick(thread, move)
@@ -261,7 +243,7 @@ async function carry(thread: LabwareThread, move: MoveRun, isThere: () => boolea
   } finally {
     letGo?.()
     // An arm that broke off in a motion may still be in the device.
-    if ((move.picked_ms === null && !move.isPlacing) || isThere()) scheduler.reachedIn(thread.thread_id)
+    if ((move.picked_ms === null && !move.state.is_placing) || isThere()) scheduler.reachedIn(thread.thread_id)
     // A thread keeps the transporter while its labware is in the gripper.
     if (labware.held_by !== transporter) scheduler.giveBack(transporter, thread.thread_id)
   }
@@ -303,9 +285,9 @@ function mustBeEmpty(transporter: string, { environment, labware }: LabwareThrea
 }
 
 /** The labware is in no gripper: somebody has taken it out. */
-function outOfGripper({ labware, environment, thread_id }: LabwareThread): void {
-  if (labware.held_by === null) return
-  const transporter = labware.held_by
-  labware.held_by = null
-  environment.scheduler.giveBack(transporter, thread_id)
+function outOfGripper(thread: LabwareThread): void {
+  const { held_by } = thread.labware
+  if (held_by === null) return
+  thread.setLabware({ held_by: null })
+  thread.environment.scheduler.giveBack(held_by, thread.thread_id)
 }

@@ -206,7 +206,7 @@ export async function goTo(thread: LabwareThread, reserve: string | (() => strin
         thread.become('AWAITING_MOVE_RESERVATION')
         thread.become('AWAITING_MOVE_TARGET_AVAILABILITY')
         thread.become('MOVING')
-        thread.labware.state = 'IN_JOURNEY'
+        thread.setLabware({ state: 'IN_JOURNEY' })
         await ride(thread, hop)
       }
     } catch (error) {
@@ -230,7 +230,7 @@ export function mustLead({ thread_id, labware, environment }: LabwareThread, wha
 }
 
 async function park(thread: LabwareThread, position: string): Promise<void> {
-  if (await goTo(thread, position, true)) thread.labware.state = 'PARKED'
+  if (await goTo(thread, position, true)) thread.setLabware({ state: 'PARKED' })
 }
 
 function parkable(thread: LabwareThread, park: NonNullable<Request['park']>): Pick<Request, 'park'> {

@@ -4,11 +4,12 @@ import { LabError } from '../../errors.ts'
 import { Signal } from '../../kit/signal.ts'
 import type { ThreadPlan } from '../plans/plan.ts'
 import { mayFeed } from '../plans/plan.ts'
-import type { Entry, Fixed, RunState } from '../runs/run_state.ts'
+import { Entry, type Fixed, type RunState } from '../run_state.ts'
 import type { SlotState } from '../runs/state.ts'
 import type { SlotStatus } from '../statuses.ts'
-import { type Frame, joinsAhead, remaining, tipsOf } from './ahead.ts'
+import { joinsAhead, remaining, tipsOf } from './ahead.ts'
 import type { Carrier, Publisher, ThreadOrigin } from './carrier.ts'
+import type { Frame } from './frame.ts'
 import { isSpent } from './labware.ts'
 import type { MethodRun } from './method.ts'
 import { Fatal } from './recovery.ts'
@@ -35,7 +36,7 @@ interface Run extends Publisher {
   spawn(plan: ThreadPlan, origin: ThreadOrigin): unknown
 }
 
-type Slot = Entry<SlotState>
+type Slot = Entry<'slot'>
 
 type Scope = { labware: string; group_id: string | null; submission_id: string | null }
 
@@ -316,7 +317,7 @@ export class Slots {
 
   #add(state: SlotState): Slot {
     const key = scopeKey(state)
-    const slot = this.#execution.state.add('slot', state, key)
+    const slot = new Entry(this.#execution.state, 'slot', state, key)
     this.#slots.set(key, slot)
     return slot
   }

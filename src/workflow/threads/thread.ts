@@ -2,15 +2,15 @@
 
 import { LabError, messageOf } from '../../errors.ts'
 import type { IncidentCategory } from '../../events/incidents.ts'
-import type { ActionPlan, StepPlan, ThreadPlan } from '../plans/plan.ts'
+import type { ActionPlan, StepList, StepPlan, ThreadPlan } from '../plans/plan.ts'
+import { Entry, type Fixed, type RunState } from '../run_state.ts'
 import type { Channels, Published } from '../runs/channels.ts'
-import type { RunState } from '../runs/run_state.ts'
-import type { Interrupted, ThreadState } from '../runs/state.ts'
+import type { ThreadState } from '../runs/state.ts'
 import type { Candidate, Obstacle } from '../scheduler/request.ts'
-import { isTerminal, Status, statusAlone, type ThreadStatus, threadTransitions } from '../statuses.ts'
+import { isTerminal, Status, type ThreadStatus, threadTransitions } from '../statuses.ts'
 import type { ActionRun } from './action.ts'
-import type { Frame } from './ahead.ts'
 import { isBlocked, type Publisher, type ThreadOrigin, type Waiting, type Window } from './carrier.ts'
+import { Frame, type FrameState, withInserted } from './frame.ts'
 import type { Labware } from './labware.ts'
 import type { LateCalls } from './late_calls.ts'
 import type { MethodRun } from './method.ts'
@@ -76,8 +76,6 @@ export interface RunPorts extends Publisher {
   }
   readonly stall: { blocked(more: 1 | -1): void }
   readonly state: RunState
-  /** Threads whose entry in the journal may be out of date. */
-  readonly dirty: Set<LabwareThread>
   readonly paused: { readonly reason: 'manual' | 'system' } | null
   /** Unix time, s. */
   now(): number
@@ -95,66 +93,32 @@ export interface RunPorts extends Publisher {
   beforeMotion(): Promise<void> | undefined
 }
 
-type NewThread = {
-  name: string
-  labware: Labware
-  origin: ThreadOrigin
-  startsAt: string
-  /** The saved state of a thread that is taken up after a restart. */
-  saved?: ThreadState
-}
-
-export class LabwareThread {
+export class LabwareThread extends Entry<'thread'> {
   readonly thread_id: string
   readonly name: string
+  readonly origin: ThreadOrigin
   readonly plan: ThreadPlan
   readonly execution: RunPorts
-  readonly labware: Labware
-  readonly origin: ThreadOrigin
-  /** The position where its labware comes onto the deck. */
-  readonly startsAt: string
   /** The labware ends at the first of these positions that is granted. */
   readonly ends: readonly Candidate[]
   readonly status: Status<ThreadStatus>
-  /** When the thread came to its status, Unix time, s. */
-  since: number
-  readonly frames: Frame[] = []
+  /** The steps in which the thread is; the innermost last. */
+  readonly frames: Frame[]
   /** The step in which the thread is. */
   step: StepPlan | null = null
-  /** The keys (`itemKey`) of steps and actions that an operator wants skipped, until the thread comes to them. */
-  readonly skips: Set<string>
-  /** For each custom event: how often it had been published when this thread last saw it. */
-  readonly seen = new Map<string, number>()
-  /** The method that the thread owns and is in. */
-  method: MethodRun | null = null
-  /** The method of another thread in which this thread takes part. */
-  joining: MethodRun | null = null
-  /** The action that the thread owns and is in. */
-  action: ActionRun | null = null
-  /** The attempt at a hop that is under way. */
-  move: MoveRun | null = null
-  /**
-   * The position where the labware was being put down when the service ended: it may stand there already. The position stays reserved until
-   * somebody says where the labware is.
-   */
-  placing: string | null
-  /** Whether the labware was being picked up when the service ended: it is where it stood or in the gripper, until somebody says where. */
-  picking: boolean
+  #method: MethodRun | null = null
+  #joining: MethodRun | null = null
+  #action: ActionRun | null = null
+  #move: MoveRun | null = null
+  #window: Window | null = null
   /** Resolves when the hop that is under way has ended. */
   carrying: Promise<void> | null = null
-  /** The action that the end of the service interrupted: nobody knows whether it was done. */
-  interrupted: Interrupted | null
-  /** The device at which an operator wants an action done again, by the path of its plan; until it is done, or somebody decides otherwise. */
-  retryOn: { path: string; device: string } | null
   /** Where the thread goes on from the interrupted action, as somebody has decided. */
   #afterRestart: GoesOnFrom<'RESTART'> | 'thread' = 'here'
   /** The device that the thread has for its action. */
   device: string | null = null
   pause_reason: PauseReason | null = null
-  last_error: string | null = null
   waiting: Waiting | null = null
-  /** The window within which the labware's next action must begin. */
-  window: Window | null = null
   /** The owner about whose error somebody must decide; this thread takes part in its action. */
   following: LabwareThread | null = null
   #wanted: { pause: 'manual' | 'system' | null; stop: boolean; abort: boolean } = { pause: null, stop: false, abort: false }
@@ -165,32 +129,83 @@ export class LabwareThread {
   #resume: (() => void) | null = null
   /** The key of the step or action in which the thread waits, as long as that may be skipped. */
   #skippable: string | null = null
-  #hasSetOff = false
   #endLease: (() => void) | undefined
   readonly #cutOff = new AbortController()
 
-  constructor(execution: RunPorts, plan: ThreadPlan, { name, labware, origin, startsAt, saved }: NewThread) {
-    this.thread_id = saved?.thread_id ?? execution.environment.newId()
+  /** `isTakenUp` after a restart. Throws `conflict` when the plan has no longer the steps in which it is. */
+  constructor(execution: RunPorts, plan: ThreadPlan, state: ThreadState, { isTakenUp = false } = {}) {
+    super(execution.state, 'thread', state, state.thread_id)
+    this.thread_id = state.thread_id
+    this.name = state.name
+    this.origin = { group_id: state.group_id, submission_id: state.submission_id }
     this.execution = execution
     this.plan = plan
-    this.name = name
-    this.labware = labware
-    this.origin = origin
-    this.startsAt = startsAt
     this.ends = plan.end.positions.map((position) => ({ position }))
-    this.skips = new Set(saved?.skips)
-    for (const frame of saved?.frames ?? [{ path: `threads.${plan.name}.steps`, next: 0, is_loop: false, inserted: [] }])
-      this.frames.push(frameOf(plan, frame, execution))
-    for (const [event, count] of Object.entries(saved?.seen ?? {})) this.seen.set(event, count)
-    this.interrupted = saved?.interrupted ?? null
-    this.placing = saved?.placing ?? null
-    this.picking = saved?.picking ?? false
-    this.retryOn = saved?.retry_on ?? null
-    this.since = saved?.since ?? execution.now()
-    const publish = (status: ThreadStatus) => this.#publish(status)
-    this.status = new Status<ThreadStatus>(threadTransitions, statusAlone((saved?.status as ThreadStatus) ?? 'CREATED'), publish, {
-      isPublished: saved !== undefined,
-    })
+    this.frames = state.frames.map((frame) => new Frame(this, frame, stepsOf(plan, frame, execution)))
+    this.status = new Status<ThreadStatus>(threadTransitions, this, (status) => this.#publish(status), { isPublished: isTakenUp })
+  }
+
+  get labware(): Fixed<Labware> {
+    return this.state.labware
+  }
+
+  /** Changes members of the labware that the thread carries. */
+  setLabware(members: Partial<Labware>): void {
+    this.update(({ labware }) => Object.assign(labware, members))
+  }
+
+  get last_error(): string | null {
+    return this.state.last_error
+  }
+
+  /** The method that the thread owns and is in. */
+  get method(): MethodRun | null {
+    return this.#method
+  }
+
+  set method(method: MethodRun | null) {
+    this.#method = method
+    this.set({ method_id: method?.method_id ?? null })
+  }
+
+  /** The method of another thread in which this thread takes part. */
+  get joining(): MethodRun | null {
+    return this.#joining
+  }
+
+  set joining(method: MethodRun | null) {
+    this.#joining = method
+    this.set({ joining_id: method?.method_id ?? null })
+  }
+
+  /** The action that the thread owns and is in. */
+  get action(): ActionRun | null {
+    return this.#action
+  }
+
+  set action(action: ActionRun | null) {
+    this.#action = action
+    this.set({ action: action?.state ?? null })
+  }
+
+  /** The attempt at a hop that is under way. */
+  get move(): MoveRun | null {
+    return this.#move
+  }
+
+  set move(move: MoveRun | null) {
+    this.#move = move
+    this.set({ move: move?.state ?? null })
+  }
+
+  /** The window within which the labware's next action must begin. */
+  get window(): Window | null {
+    return this.#window
+  }
+
+  set window(window: Window | null) {
+    this.#window = window
+    this.set({ window: window?.state ?? null })
   }
 
   get environment(): RunEnvironment {
@@ -213,29 +228,13 @@ export class LabwareThread {
 
   /** The place where a decision is wanted: an error holds the thread, or a restart that came in the midst of an action. */
   get undecidedAt(): PauseSite | null {
-    return this.#site ?? (this.interrupted && this.#resume ? 'RESTART' : null)
+    return this.#site ?? (this.state.interrupted && this.#resume ? 'RESTART' : null)
   }
 
   /** The decisions that are possible now. A thread that takes part in an action has those of the owner. */
   get decisions(): readonly Decision[] {
     if (this.following) return this.following.decisions
     return this.undecidedAt ? decisionsAt(this.undecidedAt) : []
-  }
-
-  /** Whether the thread waits or has ended: then only others change it, and mark it as dirty. */
-  get isResting(): boolean {
-    return this.waiting !== null || this.isOver || !this.#hasSetOff
-  }
-
-  /** The thread begins, or goes on after a restart. */
-  setsOff(): void {
-    this.#hasSetOff = true
-    this.touch()
-  }
-
-  /** Marks the thread's entry in the journal as out of date. */
-  touch(): void {
-    this.execution.dirty.add(this)
   }
 
   get isStopping(): boolean {
@@ -254,15 +253,14 @@ export class LabwareThread {
   }
 
   #publish(status: ThreadStatus): void {
-    this.touch()
     const { execution, labware } = this
     const context = { ...this.context(), pause_reason: status === 'PAUSED' ? this.pause_reason : null }
     const isManual = status === 'AWAITING_MANUAL_PLACE' || status === 'AWAITING_MANUAL_REMOVE'
     const target_location =
-      status === 'AWAITING_MANUAL_PLACE' ? this.startsAt : (execution.environment.scheduler.whereIs(labware.labware_id) ?? null)
+      status === 'AWAITING_MANUAL_PLACE' ? this.state.starts_at : (execution.environment.scheduler.whereIs(labware.labware_id) ?? null)
     const manual = { labware_id: labware.labware_id, labware_name: labware.name, labware_template_name: labware.template, target_location }
     execution.emit('THREAD', this.thread_id, status, isManual ? { ...context, ...manual } : context)
-    this.since = execution.now()
+    this.set({ since: execution.now() })
   }
 
   /**
@@ -285,7 +283,6 @@ export class LabwareThread {
         if (kind === 'event') scheduler.hears(this.thread_id, false)
         if (kind === 'operator') scheduler.holdUp(this.thread_id, false)
         this.waiting = null
-        this.touch()
         this.#interrupt = null
         steps.push(goOn)
       }
@@ -350,13 +347,46 @@ export class LabwareThread {
 
   /** Skips the step or action with this key: at once if the thread waits in it, else when the thread comes to it. */
   skip(key: string): void {
-    this.skips.add(key)
-    this.touch()
+    if (!this.isToSkip(key)) this.update(({ skips }) => skips.push(key))
     if (this.#skippable === key) this.#interrupt?.(new Interrupt('skip'))
   }
 
   maySkip(key: string): boolean {
     return this.#skippable === key
+  }
+
+  /** Whether an operator wants the step or action with this key skipped. */
+  isToSkip(key: string): boolean {
+    return this.state.skips.includes(key)
+  }
+
+  /** The thread has come to it. Answers whether it was to be skipped. */
+  forgetSkip(key: string): boolean {
+    const isToSkip = this.isToSkip(key)
+    if (isToSkip) this.set({ skips: this.state.skips.filter((other) => other !== key) })
+    return isToSkip
+  }
+
+  /** How often a custom event had been published when this thread last saw it. */
+  seen(event: string): number {
+    return this.state.seen.find((one) => one.event === event)?.count ?? 0
+  }
+
+  sees(event: string, count: number): void {
+    this.set({ seen: [...this.state.seen.filter((one) => one.event !== event), { event, count }] })
+  }
+
+  /** Takes up steps inside the present one. */
+  enterSteps({ path, steps, isLoop = false }: StepList & { isLoop?: boolean }): void {
+    const state = { path, next: 0, is_loop: isLoop, inserted: [] }
+    this.update(({ frames }) => frames.push(state))
+    this.frames.push(new Frame(this, state, [...steps]))
+  }
+
+  /** Leaves the innermost steps. */
+  leaveSteps(): Frame {
+    this.update(({ frames }) => frames.pop())
+    return this.frames.pop()!
   }
 
   /** Runs `work` until it succeeds. An error holds the thread until somebody decides; then `work` is run again. */
@@ -403,21 +433,21 @@ export class LabwareThread {
     } finally {
       this.environment.scheduler.holdUp(this.thread_id, false)
       this.waiting = null
-      this.touch()
       this.#resume = null
       this.#interrupt = null
       this.pause_reason = null
     }
     // A thread that ends keeps its error.
     if (this.#afterRestart === 'thread') throw new Interrupt('abort')
-    if (reason === 'system') this.last_error = null
+    if (reason === 'system') this.set({ last_error: null })
     this.become(then)
   }
 
   #whyHeld(reason: 'manual' | 'system'): string {
     if (this.undecidedAt !== 'RESTART') return `paused (${reason}): resume it`
-    const hasBegun = this.interrupted?.status === 'EXECUTING_ACTION'
-    const what = `${this.last_error} ${hasBegun ? 'in the midst of' : 'before'} ${this.interrupted?.name}`
+    const { interrupted } = this.state
+    const hasBegun = interrupted?.status === 'EXECUTING_ACTION'
+    const what = `${this.last_error} ${hasBegun ? 'in the midst of' : 'before'} ${interrupted?.name}`
     return `${what}: resume it, which does that${hasBegun ? ' again' : ''}; possible decisions: ${decisionsAt('RESTART').join(', ')}`
   }
 
@@ -431,7 +461,7 @@ export class LabwareThread {
     { refuses = () => undefined, otherwise }: { refuses?: Refuses; otherwise?(tell: (other: Other) => void): void } = {},
   ): Promise<GoesOnFrom<Site> | Other> {
     if (this.#wanted.stop) {
-      this.last_error = messageOf(error)
+      this.set({ last_error: messageOf(error) })
       throw new Interrupt('abort')
     }
     this.#site = site
@@ -440,7 +470,7 @@ export class LabwareThread {
     this.#endLease?.()
     this.environment.scheduler.cancelReservations(this.thread_id)
     this.pause_reason = 'error'
-    this.last_error = messageOf(error)
+    this.set({ last_error: messageOf(error) })
     const decided = new Promise<GoesOn | Other>((resolve, reject) => {
       const what = `${messageOf(error).replace(/\.$/, '')}; possible decisions: ${decisionsAt(site).join(', ')}`
       this.waiting = { kind: 'operator', what, since_ms: this.environment.clock.now(), obstacles: () => [] }
@@ -468,7 +498,6 @@ export class LabwareThread {
     } finally {
       this.environment.scheduler.holdUp(this.thread_id, false)
       this.waiting = null
-      this.touch()
       this.#decide = null
       this.#interrupt = null
       this.#site = null
@@ -480,8 +509,8 @@ export class LabwareThread {
 
   /** Answers where the thread goes on after the action at `path`, if a restart interrupted that and it is not to be done again. Can be asked once. */
   leftByRestart(path: string): Exclude<ActionExit['to'], 'again'> | undefined {
-    if (this.interrupted?.path !== path) return undefined
-    this.interrupted = null
+    if (this.state.interrupted?.path !== path) return undefined
+    this.set({ interrupted: null })
     return this.#afterRestart === 'here' || this.#afterRestart === 'thread' ? undefined : this.#afterRestart
   }
 
@@ -505,7 +534,7 @@ export class LabwareThread {
 
   /** Ends the error that held the thread, which takes the status `then`. A run that is paused pauses the thread again. */
   recovered(then: ThreadStatus = 'RESOLVING_ACTION_LOCATION'): void {
-    this.last_error = null
+    this.set({ last_error: null })
     if (this.execution.paused) this.pause(this.execution.paused.reason)
     this.become(then)
   }
@@ -557,8 +586,7 @@ export class LabwareThread {
     const refusal = site === 'RESTART' ? undefined : this.#refuses(decision)
     if (refusal && !on) throw new LabError('conflict', refusal)
     // The chosen device stays chosen over a restart, and over a move that fails on the way.
-    if (on || (site !== 'RESTART' && site !== 'MOVE')) this.retryOn = on ?? null
-    this.touch()
+    if (on || (site !== 'RESTART' && site !== 'MOVE')) this.set({ retry_on: on ?? null })
     if (site === 'RESTART') {
       this.#afterRestart = going as GoesOnFrom<'RESTART'> | 'thread'
       this.resume()
@@ -592,8 +620,7 @@ export class LabwareThread {
   cutOff(why: string): void {
     if (this.isOver || this.#wanted.abort) return
     this.#wanted.abort = true
-    this.last_error ??= why
-    this.touch()
+    this.set({ last_error: this.last_error ?? why })
     this.#interrupt?.(new Interrupt('abort'))
     this.#cutOff.abort(new LabError('stopped', why))
   }
@@ -603,25 +630,14 @@ export class LabwareThread {
     const { abort, stop, pause } = this.#wanted
     if (abort) return new Interrupt('abort')
     if (stop && interruptedBy !== 'abort') return new Interrupt('stop')
-    if (interruptedBy === 'pause' && this.#skippable !== null && this.skips.has(this.#skippable)) return new Interrupt('skip')
+    if (interruptedBy === 'pause' && this.#skippable !== null && this.isToSkip(this.#skippable)) return new Interrupt('skip')
     return pause && interruptedBy === 'pause' ? new Interrupt('pause') : undefined
   }
 }
 
-/** Throws `conflict` when the plan has no such place any more. */
-function frameOf(
-  { lists, name }: ThreadPlan,
-  { path, next, is_loop, inserted }: ThreadState['frames'][number],
-  { inserts }: RunPorts,
-): Frame {
+/** The steps of a frame, with those that were inserted. Throws `conflict` when the plan has them no longer. */
+function stepsOf({ lists, name }: ThreadPlan, { path, inserted }: FrameState, { inserts }: RunPorts): StepPlan[] {
   const known = lists.get(path) ?? inserts.listAt(path)
   if (!known) throw new LabError('conflict', `thread ${name} has no steps ${path} any more`)
-  const steps = [...known]
-  const put = new Set<StepPlan>()
-  for (const one of inserted) {
-    const step = inserts.stepAt(one.path)
-    steps.splice(one.at, 0, step)
-    put.add(step)
-  }
-  return { path, steps, next, isLoop: is_loop, inserted: put }
+  return withInserted(known, inserted, (path) => inserts.stepAt(path))
 }

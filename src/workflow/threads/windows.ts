@@ -21,7 +21,6 @@ export function reopenWindow(thread: LabwareThread, state: WindowState, left_s: 
   const since_ms = clock.now() - (state.allowed_s - left_s) * 1000
   // A missed window is reported at once: somebody may still save the labware.
   const forget = state.is_told ? () => {} : clock.after(Math.max(0, left_s * 1000 + 1), () => missed(thread, state))
-  thread.touch()
   thread.window = { state, forget }
   scheduler.hurry(thread.thread_id, since_ms + state.allowed_s * 1000)
 }
@@ -38,15 +37,15 @@ export function closeWindow(thread: Carrier): void {
   if (!thread.window) return
   thread.window.forget()
   thread.window = null
-  thread.touch()
   thread.environment.scheduler.hurry(thread.thread_id, null)
 }
 
 function missed(thread: LabwareThread, state: WindowState): void {
   const { execution, name, waiting, status } = thread
   const { after, allowed_s } = state
-  state.is_told = true
-  thread.touch()
+  thread.update(() => {
+    state.is_told = true
+  })
   execution.state.writeSoon()
   const doing = waiting ? `waits for ${waiting.what}` : `is ${status.current}`
   execution.incident('WINDOW_MISSED', `what comes after ${after} has not begun within ${allowed_s} s: ${name} ${doing}`, thread, {

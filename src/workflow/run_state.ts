@@ -1,8 +1,8 @@
 // The state of a run as values with keys. What is written on the card is what lives in memory: a value changes through its entry alone, which marks
 // its key for the next transaction. So a write costs as much as has changed, however many threads the run has had.
 
-import type { StateSource } from '../../events/states.ts'
-import { type Kinds, keyOf } from './state.ts'
+import type { StateSource } from '../events/states.ts'
+import type { Kinds } from './runs/state.ts'
 
 /** A value that only its entry changes. */
 export type Fixed<Value> = Value extends object ? { readonly [Name in keyof Value]: Fixed<Value[Name]> } : Value
@@ -21,32 +21,35 @@ export interface RunStates {
   drop(execution_id: string): void
 }
 
-type Journal = {
-  takeChanges(change: (key: string, value: object | null) => void): void
-  entries(): Iterable<[string, object]>
-  stop(): void
-}
+/** One value of a run, and the only way to change it. */
+export class Entry<Kind extends keyof Kinds> {
+  readonly state: Fixed<Kinds[Kind]>
+  readonly #key: string
+  readonly #run: RunState
 
-/** One value of a run. */
-export class Entry<Value> {
-  readonly state: Fixed<Value>
-  readonly #changed: () => void
-
-  constructor(state: Value, changed: () => void) {
-    this.state = state as Fixed<Value>
-    this.#changed = changed
+  /** Adds the value to the state of a run. There are many values of most kinds: each has an id. */
+  constructor(run: RunState, kind: Kind, state: Kinds[Kind], id?: string) {
+    this.state = state as Fixed<Kinds[Kind]>
+    this.#key = id === undefined ? kind : `${kind} ${id}`
+    this.#run = run
+    run.put(this.#key, state)
   }
 
   /** Changes members of the value, which goes with the next transaction: that of the next event, or sooner where somebody asks for it. */
-  set(members: Partial<Value>): void {
+  set(members: Partial<Kinds[Kind]>): void {
     Object.assign(this.state as object, members)
-    this.#changed()
+    this.#run.mark(this.#key)
   }
 
   /** As `set`, for what lies deeper in the value. */
-  update(change: (state: Value) => unknown): void {
-    change(this.state as Value)
-    this.#changed()
+  update(change: (state: Kinds[Kind]) => unknown): void {
+    change(this.state as Kinds[Kind])
+    this.#run.mark(this.#key)
+  }
+
+  /** Takes the value out of the state of its run. */
+  remove(): void {
+    this.#run.remove(this.#key)
   }
 }
 
@@ -54,21 +57,22 @@ export class RunState implements StateSource {
   /** The JSON of each value as it is written. */
   readonly standing = new Map<string, string>()
   readonly #values = new Map<string, unknown>()
+  /** The keys of the values that may differ from what is written. */
   readonly #changed = new Set<string>()
-  #written: { execution_id: string; states: RunStates; journal: Journal } | null = null
+  #written: { execution_id: string; states: RunStates } | null = null
 
-  /** Adds a value. Another with its key is replaced. */
-  add<Kind extends keyof Kinds>(kind: Kind, state: Kinds[Kind], id?: string): Entry<Kinds[Kind]> {
-    const key = keyOf(kind, id)
-    this.#values.set(key, state)
-    this.#mark(key)
-    return new Entry(state, () => this.#mark(key))
+  put(key: string, value: unknown): void {
+    this.#values.set(key, value)
+    this.mark(key)
   }
 
-  remove(kind: keyof Kinds, id: string): void {
-    const key = keyOf(kind, id)
+  remove(key: string): void {
     this.#values.delete(key)
-    this.#mark(key)
+    this.mark(key)
+  }
+
+  mark(key: string): void {
+    if (this.#written) this.#changed.add(key)
   }
 
   /** Whether the run outlasts the service. */
@@ -77,10 +81,15 @@ export class RunState implements StateSource {
   }
 
   /** Has the state written from now on. */
-  writeTo(states: RunStates, execution_id: string, journal: Journal): void {
-    this.#written = { execution_id, states, journal }
+  writeTo(states: RunStates, execution_id: string): void {
+    this.#written = { execution_id, states }
     for (const key of this.#values.keys()) this.#changed.add(key)
     states.add(execution_id, this)
+  }
+
+  /** Has all that has changed written at the end of this turn. */
+  writeSoon(): void {
+    this.#written?.states.changed()
   }
 
   /**
@@ -91,16 +100,10 @@ export class RunState implements StateSource {
     return this.#written?.states.persist()
   }
 
-  /** Has all that has changed written at the end of this turn. */
-  writeSoon(): void {
-    this.#written?.states.changed()
-  }
-
   /** Writes the state for the last time; it stands when this resolves. `left` is called when nothing that happens is written any more. */
   async leave(left: () => void): Promise<void> {
     const { execution_id, states } = this.#written!
     states.leave(execution_id, () => {
-      this.#written?.journal.stop()
       this.#written = null
       left()
     })
@@ -109,7 +112,6 @@ export class RunState implements StateSource {
 
   /** Removes the state of a run that has ended: there is nothing to take up. */
   end(): void {
-    this.#written?.journal.stop()
     this.#written?.states.drop(this.#written.execution_id)
     this.#written = null
   }
@@ -124,29 +126,16 @@ export class RunState implements StateSource {
       else this.standing.set(key, text)
     }
     this.#changed.clear()
-    this.#written?.journal.takeChanges((key, value) => {
-      const text = value && JSON.stringify(value)
-      if (text === (this.standing.get(key) ?? null)) return
-      changes.set(key, text)
-      if (text === null) this.standing.delete(key)
-      else this.standing.set(key, text)
-    })
     return changes
   }
 
   /** Lists the keys whose values differ from what is written although nothing marked them: a test fails on each. */
   unmarked(): string[] {
-    const others = new Map(this.#written?.journal.entries())
-    const keys = new Set([...this.#values.keys(), ...this.standing.keys(), ...others.keys()])
-    const textOf = (key: string) => (others.has(key) ? JSON.stringify(others.get(key)) : this.#textOf(key))
-    return [...keys].filter((key) => !this.#changed.has(key) && textOf(key) !== (this.standing.get(key) ?? null))
+    const keys = new Set([...this.#values.keys(), ...this.standing.keys()])
+    return [...keys].filter((key) => !this.#changed.has(key) && this.#textOf(key) !== (this.standing.get(key) ?? null))
   }
 
   #textOf(key: string): string | null {
     return this.#values.has(key) ? JSON.stringify(this.#values.get(key)) : null
-  }
-
-  #mark(key: string): void {
-    if (this.#written) this.#changed.add(key)
   }
 }

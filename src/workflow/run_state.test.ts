@@ -1,0 +1,67 @@
+import { test } from 'tap'
+import { Kept } from '../testing/workflow.ts'
+import { Entry, RunState } from './run_state.ts'
+
+/** A group whose JSON is counted. */
+function counted(group_id: string, made: string[]) {
+  const state = { submission_id: 's', group_id, open: 0, is_complete: false, ended: {} }
+  Object.defineProperty(state, 'toJSON', { value: () => made.push(group_id) && { ...state } })
+  return state
+}
+
+function runOf(groups: number) {
+  const made: string[] = []
+  const run = new RunState()
+  const entries = Array.from({ length: groups }, (_, i) => new Entry(run, 'group', counted(`g${i}`, made), `s g${i}`))
+  return { run, entries, made }
+}
+
+test('a run that is not written remembers no changes; once it is, all of it is written, and then what has changed', (t) => {
+  const { run, entries, made } = runOf(1000)
+  entries[0]!.set({ open: 1 })
+  run.writeTo(new Kept(), 'run')
+  t.equal(run.changes().size, 1000)
+  made.length = 0
+  t.equal(run.changes().size, 0)
+  entries[7]!.set({ open: 2 })
+  entries[7]!.update((state) => {
+    state.ended.COMPLETED = 1
+  })
+  const text = '{"submission_id":"s","group_id":"g7","open":2,"is_complete":false,"ended":{"COMPLETED":1}}'
+  t.same([...run.changes()], [['group s g7', text]])
+  t.same(made, ['g7'], 'however many values there are, the JSON of one is made')
+  t.equal(run.standing.get('group s g7'), text)
+  t.end()
+})
+
+test('a value that is removed is gone with the next transaction; one that came and went is not told of', (t) => {
+  const { run, entries } = runOf(2)
+  run.writeTo(new Kept(), 'run')
+  run.changes()
+  entries[1]!.remove()
+  new Entry(run, 'group', counted('brief', []), 's brief').remove()
+  t.same([...run.changes()], [['group s g1', null]])
+  t.same([...run.standing.keys()], ['group s g0'])
+  t.end()
+})
+
+test('a value that is as it was is not written again', (t) => {
+  const { run, entries } = runOf(1)
+  run.writeTo(new Kept(), 'run')
+  run.changes()
+  entries[0]!.set({ open: 1 })
+  entries[0]!.set({ open: 0 })
+  t.equal(run.changes().size, 0)
+  t.end()
+})
+
+test('a value that is changed past its entry is found by tests', (t) => {
+  const { run, entries } = runOf(2)
+  run.writeTo(new Kept(), 'run')
+  run.changes()
+  Object.assign(entries[1]!.state, { open: 3 })
+  t.same(run.unmarked(), ['group s g1'])
+  entries[1]!.set({})
+  t.same(run.unmarked(), [])
+  t.end()
+})

@@ -1,0 +1,87 @@
+// The steps that a thread goes through, and the actions that a method does: with those that an operator inserted.
+
+import * as v from 'valibot'
+import type { StepPlan } from '../plans/plan.ts'
+
+/** The places of what an operator inserted into steps or actions, in their order. */
+export const Inserted = v.optional(v.array(v.object({ at: v.number(), path: v.string() })), () => [])
+type Inserted = { at: number; path: string }[]
+
+export const FrameState = v.object({ path: v.string(), next: v.number(), is_loop: v.boolean(), inserted: Inserted })
+export type FrameState = v.InferOutput<typeof FrameState>
+
+/** The plans with those that an operator inserted. */
+export function withInserted<Plan>(plans: readonly Plan[], inserted: Readonly<Inserted>, planAt: (path: string) => Plan): Plan[] {
+  const all = [...plans]
+  for (const { at, path } of inserted) all.splice(at, 0, planAt(path))
+  return all
+}
+
+/** Notes that a plan was inserted before the one at `at`. */
+export function noteInserted(inserted: Inserted, at: number, path: string): void {
+  for (const other of inserted) if (other.at >= at) other.at++
+  inserted.push({ at, path })
+  inserted.sort((one, other) => one.at - other.at)
+}
+
+/** The thread whose steps these are: `update` is the way to change its state. */
+type Goer = { update(change: () => void): void }
+
+/** Steps that are being gone through; a loop begins anew at its end. A step that an operator inserted is done once. */
+export class Frame {
+  readonly path: string
+  readonly isLoop: boolean
+  readonly steps: StepPlan[]
+  readonly #state: FrameState
+  readonly #thread: Goer
+
+  /** `state` is part of the state of the thread. */
+  constructor(thread: Goer, state: FrameState, steps: StepPlan[]) {
+    this.path = state.path
+    this.isLoop = state.is_loop
+    this.steps = steps
+    this.#state = state
+    this.#thread = thread
+  }
+
+  /** Of its steps, the first that is not done. */
+  get next(): number {
+    return this.#state.next
+  }
+
+  goTo(next: number): void {
+    this.#thread.update(() => {
+      this.#state.next = next
+    })
+  }
+
+  /** Goes on to the next step. A step that an operator inserted into a loop is gone after it was done. */
+  advance(): void {
+    const { next, inserted } = this.#state
+    if (this.isLoop && inserted.some(({ at }) => at === next)) this.#remove(next)
+    else this.goTo(next + 1)
+  }
+
+  #remove(gone: number): void {
+    this.steps.splice(gone, 1)
+    this.#thread.update(() => {
+      const others = this.#state.inserted.filter(({ at }) => at !== gone)
+      this.#state.inserted = others.map(({ at, path }) => ({ at: at > gone ? at - 1 : at, path }))
+    })
+  }
+
+  /** Inserts a step before the one at `at`; `isPast` for a step that comes in the next round. */
+  insert(at: number, step: StepPlan, { isPast }: { isPast: boolean }): void {
+    this.steps.splice(at, 0, step)
+    this.#thread.update(() => {
+      noteInserted(this.#state.inserted, at, step.path)
+      // What the thread is in moves on by one.
+      if (isPast) this.#state.next++
+    })
+  }
+
+  /** The steps that an operator inserted and that are not done. */
+  get inserted(): StepPlan[] {
+    return this.#state.inserted.map(({ at }) => this.steps[at]!)
+  }
+}
