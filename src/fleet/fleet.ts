@@ -16,7 +16,7 @@ export type FleetStatus = {
   lab: string
   name: string
   servers: string[]
-  /** `foreign`: connected, but another box has this bench's name, so nothing is sent. */
+  /** `connected`: the broker has said how far it is. `foreign`: connected, but another box has this bench's name, so nothing is sent. */
   state: 'connected' | 'away' | 'foreign'
   /** A sentence about what is wrong; null where all is well. */
   failure: string | null
@@ -83,7 +83,7 @@ export class Fleet {
     const { lab, name, servers } = this.#options.config
     const { epoch, machine } = this.#identity
     const { waiting = null, lag_s, sent, lost, foreignSentence } = this.#outbox
-    const state = foreignSentence ? 'foreign' : this.#link ? 'connected' : 'away'
+    const state = foreignSentence ? 'foreign' : this.#link && this.#failure === null ? 'connected' : 'away'
     return {
       lab,
       name,

@@ -1,8 +1,10 @@
-// A broker that never stops sending before it has let the bench in: the bench takes a greeting's worth of it, and says so.
+// Servers that are no good broker: one that never stops sending before it has let the bench in, of which the bench takes little, and one that
+// never answers.
 
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { type Test, test } from 'tap'
+import { fleetBench } from '../testing/fleet.ts'
 import { connectTo } from './wire.ts'
 
 const mib = 1024 * 1024
@@ -29,21 +31,43 @@ for (const [what, beginning] of Object.entries(beginnings)) {
   })
 }
 
-/** `sent` resolves with the bytes that the first client has taken, when it is gone. */
-async function flooding(t: Test, beginning: string): Promise<{ url: string; sent: Promise<number> }> {
-  const server = createServer().listen(0, '127.0.0.1')
+test('a broker that lets the bench in and then answers no question is away', async (t) => {
+  let asked = () => {}
+  const isAsked = new Promise<void>((resolve) => (asked = resolve))
+  const url = await listening(t, (socket) => {
+    socket.write(info)
+    socket.setEncoding('utf8').on('data', (text: string) => {
+      if (text.includes('PING')) socket.write('PONG\r\n')
+      if (text.includes('$JS.API')) asked()
+    })
+  })
+  const { fleet } = await fleetBench(t, t.testdir({}), url)
+  await isAsked
+  t.match(fleet.status(), { state: 'away', failure: 'the broker was not reached yet', waiting: null })
+})
+
+async function listening(t: Test, speak: (socket: Socket) => unknown): Promise<string> {
+  const server = createServer((socket) => {
+    t.teardown(() => socket.destroy())
+    speak(socket.on('error', () => undefined))
+  }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   t.teardown(() => server.close())
+  return `nats://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+/** `sent` resolves with the bytes that the first client has taken, when it is gone. */
+async function flooding(t: Test, beginning: string): Promise<{ url: string; sent: Promise<number> }> {
   const piece = Buffer.alloc(65_536, 'x')
-  const sent = once(server, 'connection').then(async ([socket]: Socket[]) => {
+  let gone = (_bytes: number) => {}
+  const sent = new Promise<number>((resolve) => (gone = resolve))
+  const url = await listening(t, (socket) => {
     const flood = () => {
-      while (!socket!.destroyed && socket!.write(piece)) {}
+      while (!socket.destroyed && socket.write(piece)) {}
     }
-    socket!.on('error', () => undefined).on('drain', flood)
-    socket!.write(beginning)
+    socket.on('drain', flood).once('close', () => gone(socket.bytesWritten - socket.writableLength))
+    socket.write(beginning)
     flood()
-    await new Promise((resolve) => socket!.once('close', resolve))
-    return socket!.bytesWritten - socket!.writableLength
   })
-  return { url: `nats://127.0.0.1:${(server.address() as AddressInfo).port}`, sent }
+  return { url, sent }
 }

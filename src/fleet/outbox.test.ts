@@ -96,6 +96,21 @@ withBroker('a half-open connection is given up, and what was under way is sent o
   t.same(countedIn(await broker.messages()), upTo(200))
 })
 
+withBroker('a slow broker gets all events in order, and delays no event of the bench', async (t) => {
+  const broker = await testBroker(t)
+  const proxy = await halfOpenProxy(t, broker.port)
+  const bench = await fleetBench(t, t.testdir({}), proxy.url)
+  emitMany(bench.hub, 10)
+  await sentAll(bench)
+  proxy.slow(100)
+  emitMany(bench.hub, 3000, 'run-1', 10)
+  await bench.hub.log.until()
+  t.equal((await bench.hub.getEventsSince()).length, 3010)
+  t.match(bench.fleet.status(), { state: 'connected', failure: null })
+  await sentAll(bench)
+  t.same(countedIn(await broker.messages()), upTo(3010))
+})
+
 withBroker('a broker that stands still for a while delays nothing but its own messages', async (t) => {
   const broker = await testBroker(t)
   const bench = await fleetBench(t, t.testdir({}), broker.url)

@@ -130,8 +130,9 @@ export async function brokerOn(t: Lifetime, config: string, port: number): Promi
   await answering(port)
 }
 
-/** A TCP proxy that can stop passing bytes on while its connections stay open. */
+/** A TCP proxy that can stop passing bytes on while its connections stay open, or pass each piece on later. */
 export async function halfOpenProxy(t: Lifetime, to: number) {
+  let delay_ms = 0
   const sockets = new Set<Socket>()
   let isOpen = true
   const server = createServer((from) => {
@@ -141,7 +142,7 @@ export async function halfOpenProxy(t: Lifetime, to: number) {
       [other, from],
     ] as const) {
       sockets.add(one)
-      one.on('data', (bytes) => isOpen && two.write(bytes))
+      one.on('data', (bytes) => isOpen && (delay_ms === 0 ? two.write(bytes) : setTimeout(() => two.write(bytes), delay_ms)))
       one.on('error', () => two.destroy())
       one.on('close', () => two.destroy())
     }
@@ -154,6 +155,10 @@ export async function halfOpenProxy(t: Lifetime, to: number) {
   const { port } = server.address() as AddressInfo
   return {
     url: `nats://127.0.0.1:${port}`,
+    /** Every piece takes so much longer from here on. */
+    slow(ms: number) {
+      delay_ms = ms
+    },
     /** Bytes are swallowed from here on. */
     swallow() {
       isOpen = false
