@@ -6,7 +6,7 @@ import { isOnPins } from '../../drivers/driver.ts'
 import { type DriverName, driverNames, drivers } from '../../drivers/index.ts'
 import { openPty } from '../../drivers/transports/pty.ts'
 import { scaled, systemClock } from '../../src/kit/clock.ts'
-import { bench, type Row } from './bench.ts'
+import { bench, percentile, type Row } from './bench.ts'
 import { type Child, startChild } from './child.ts'
 import type { Asked } from './events/readers.ts'
 import type { Load, Loaded } from './load.ts'
@@ -192,10 +192,6 @@ function rowsOf(what: string, found: Found, most: { p99_ms: number; ratio?: numb
       target: { of: 'value', most: most.p99_ms, wall: true },
     },
   ]
-}
-
-export function percentile(values: readonly number[], part: number): number {
-  return values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * part))]!
 }
 
 function opening({ port, key }: Stoppable, connections: number): Asked {

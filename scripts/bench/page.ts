@@ -6,10 +6,10 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Browser, CDPSession, Page } from 'playwright-core'
 import { launchChromium } from '../browser/bench.ts'
-import { bench, median, type Row } from './bench.ts'
+import { bench, median, percentile, type Row } from './bench.ts'
 import { type Child, startChild } from './child.ts'
 import { type Client, clientOf } from './demo_client.ts'
-import { percentile } from './estop.ts'
+
 import type { Demo, DemoUsage } from './servers/demo.ts'
 
 type Bench = { browser: Browser; service: Child<Demo>; client: Client }

@@ -1,12 +1,14 @@
 import { existsSync } from 'node:fs'
-import { bench, median, type Row } from './bench.ts'
+import { bench, median, percentile, type Row } from './bench.ts'
 import { startChild } from './child.ts'
 import { unitFlags } from './events/unit.ts'
 import type { Restarted } from './workflow/restart.ts'
-import type { Asked, Done } from './workflow/runs.ts'
+import type { Asked, Done, Moved } from './workflow/runs.ts'
 
 /** So many instruments are at work at once. */
 const lanes = 50
+/** So many events are written and shown at once. */
+const burst = 500
 /** A folder of Linux that is no disk. */
 const inMemory = '/dev/shm'
 
@@ -18,6 +20,7 @@ export const runState = bench({
   name: 'run-state',
   summary: 'the cost of the state of runs on the card, by the number of their labware threads',
   limit: 'without it',
+  // The whole aim: `--threads 100,1000,5000 --events 10000000`.
   options: { threads: '100,1000', rounds: 2, events: 200_000, profile: '' },
   async run({ threads, rounds, events, profile }) {
     // The CPU is measured, and not how long a disk takes.
@@ -33,7 +36,7 @@ export const runState = bench({
     const flat = { what: 'most over least', unit: 'us/event', value: most, limit: least, ratio: most / least }
     rows.push({ ...flat, target: { of: 'ratio', most: 1.3 } })
     const largest = Math.max(...threads.split(',').map(Number))
-    return [...rows, ...(await rowsOfPause(largest)), ...(await rowsOfRestart(largest, events))]
+    return [...rows, ...(await rowsOfPause(largest)), ...(await rowsOfMoves()), ...(await rowsOfRestart(largest, events))]
   },
 })
 
@@ -69,6 +72,27 @@ async function rowsOfPause(threads: number): Promise<Row[]> {
   const [limit, value] = [(await once('full', asked)).lag_ms.max, (await once('states', asked)).lag_ms.max]
   const what = `${threads} threads are paused: longest turn of the event loop`
   return [{ what, unit: 'ms', value, limit, ratio: value / limit, target: { of: 'ratio', most: 1.5, wall: true } }]
+}
+
+/** A run in LIVE beside others in PURE_SIM, which make events as fast as they can: before each move its state and its events are synced. */
+async function rowsOfMoves(): Promise<Row[]> {
+  const child = await startChild('./workflow/runs.js', { args: [String(lanes), 'full'], flags: unitFlags })
+  try {
+    await child.ask<Done>({ do: 'run', groups: 1 })
+    const alone = await child.ask<Moved>({ do: 'move', groups: 0 })
+    const beside = await child.ask<Moved>({ do: 'move', groups: 20 })
+    const what = 'a move in LIVE beside a flood of PURE_SIM'
+    return [
+      { what: `${what} waits for its transaction, p50`, unit: 'ms', value: median(beside.ms), limit: median(alone.ms) },
+      { what: 'p99', unit: 'ms', value: percentile(beside.ms, 0.99), limit: percentile(alone.ms, 0.99) },
+      {
+        ...{ what: 'bursts of events written meanwhile, p99', unit: '', value: percentile(beside.events, 0.99) / burst },
+        target: { of: 'value', most: 2.2 },
+      },
+    ]
+  } finally {
+    await child.end()
+  }
 }
 
 async function rowsOfRestart(threads: number, events: number): Promise<Row[]> {

@@ -641,6 +641,24 @@ test('events from memory that are just being written are answered, and once', as
   await hub.close()
 })
 
+test('who makes events at will waits until a burst of them is written, and goes slowly while the log cannot be written', async (t) => {
+  const { hub, card, clock } = await bench(t.testdir())
+  emitMany(hub, 499)
+  t.equal(hub.log.backpressure(), undefined)
+  emitMany(hub, 1)
+  await hub.log.backpressure()
+  t.same([hub.log.waiting, hub.log.backpressure()], [0, undefined])
+  card.fail('write', 'EROFS')
+  await hub.stored(emitMany(hub, 500))
+  let isOver = false
+  const pause = hub.log.backpressure()!.then(() => (isOver = true))
+  await clock.advance(10)
+  t.equal(isOver, false, 'the processor is not kept busy')
+  await clock.advance(100)
+  await pause
+  await hub.close()
+})
+
 test('the newest ten thousand are kept in memory, what is lost is counted and told', async (t) => {
   const { hub, card, clock } = await bench(t.testdir())
   await hub.stored(emitMany(hub, 1))

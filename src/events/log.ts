@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto'
 import { statfs } from 'node:fs/promises'
 import { messageOf } from '../errors.ts'
-import type { Clock } from '../kit/clock.ts'
+import { type Clock, sleep } from '../kit/clock.ts'
 import { mustBeFolder } from '../kit/damage.ts'
 import type { Report } from '../kit/json_file.ts'
 import type { RuntimeEvent } from './event.ts'
@@ -17,6 +17,9 @@ import { SequenceNumbers } from './sequence_numbers.ts'
 import type { States } from './states.ts'
 import { nothingSaved, type SavedStates } from './states_reader.ts'
 import type { Wall } from './timestamps.ts'
+
+/** While the log cannot be written, whoever makes events at will rests so long between two of its turns. */
+const slow_ms = 50
 
 type LogOptions = {
   /** The folder of the segments alone. */
@@ -139,9 +142,19 @@ export class EventLog {
     return this.#writer.lost
   }
 
-  /** Events that wait to be written. Who can make more of them at will, should wait while these are many. */
+  /** Events that wait to be written. */
   get waiting(): number {
     return this.#writer.waiting
+  }
+
+  /**
+   * Undefined while events may be made at will; else resolves when those that wait are written. So what has to be on the card before something
+   * moves waits behind one burst of the events of others, and the one that is being written. While the log cannot be written it resolves after
+   * a while: nothing stands still for that, and events that are made at will do not push those of others out of memory so soon.
+   */
+  backpressure(): Promise<void> | undefined {
+    if (this.waiting < this.#options.burst) return undefined
+    return this.failing === undefined ? this.until() : sleep(this.#options.clock, slow_ms)
   }
 
   /** On the card. */

@@ -56,8 +56,6 @@ const shipped = [demoTopology, sealAndSpin, smcTopology, smcAssay].map(
   (input): Source => ({ origin: `example ${input.name}`, form: 'typescript', input }),
 )
 
-/** Steps wait while so many events wait to be written. */
-const mostWaiting = 2000
 /** A service has ten seconds to end; its runs may take this long of them. */
 const unwinding_ms = 5000
 
@@ -106,7 +104,7 @@ export async function openRuns(rooms: Rooms, instead: Partial<RuntimeOptions> = 
           limits: () => rooms.config.limits,
           refused: (bound, message) => refusals.count(bound, `a run is refused: ${message}`),
         },
-        backpressure: () => (hub.log.waiting > mostWaiting ? hub.log.until() : undefined),
+        backpressure: () => hub.log.backpressure(),
         ...instead,
       }),
   )

@@ -21,9 +21,9 @@ import { laneTopology, laneWorkflow } from './lanes.ts'
 
 /**
  * `run` so many groups of a labware for each lane. `fire` so many events in a plain loop: those of the run before, over and over. `pause` all labware of a
- * run that has just begun.
+ * run that has just begun. `move` again and again in a run in LIVE, while runs in PURE_SIM of so many groups go on beside it; none of them with 0.
  */
-export type Asked = { do: 'run' | 'pause'; groups: number } | { do: 'fire'; events: number }
+export type Asked = { do: 'run' | 'pause' | 'move'; groups: number } | { do: 'fire'; events: number }
 /** `logged` and `streamed` is what was found at the far ends. `rss_mib` is the most that the process ever had. */
 export type Done = {
   events: number
@@ -36,9 +36,11 @@ export type Done = {
   lag_ms: { p50: number; p99: number; max: number }
 }
 
-/** Who makes events at will waits while so many wait to be written, as in the service. */
-const mostWaiting = 2000
+/** How long each move waited until its state and its events were on the card, and how many events were written meanwhile. */
+export type Moved = { ms: number[]; events: number[] }
+
 const mostKept = 10_000
+const movesAlone = 500
 /** So many are fired before others may have the event loop. */
 const turn = 64
 
@@ -65,6 +67,7 @@ runtime.registerSink(counting)
 answerParent({}, async (asked: Asked) => {
   if (asked.do === 'fire') return measured(() => fire(asked.events))
   if (asked.do === 'run') return measured(() => go(asked.groups))
+  if (asked.do === 'move') return moves(hub!, asked.groups)
   const execution = await begin(runtime, { workflow: 'to_and_fro', groups: groupsOf(asked.groups) })
   const done = await measured(async () => {
     execution.pause('manual')
@@ -99,7 +102,7 @@ function around(): Omit<RuntimeOptions, 'hub'> {
 
 async function recorded(hub: Hub): Promise<RuntimeOptions> {
   const { records } = await RecordFile.open({ folder, clock: systemClock, report: () => {} })
-  const backpressure = () => (hub.log.waiting > mostWaiting ? hub.log.until() : undefined)
+  const backpressure = () => hub.log.backpressure()
   return { ...around(), hub, records, backpressure, ...(how === 'states' && { keep: () => keptIn(hub)('LIVE') }) }
 }
 
@@ -139,6 +142,33 @@ async function measured(work: () => Promise<void>): Promise<Done> {
 async function go(groups: number): Promise<void> {
   const { phase } = await run(runtime, { workflow: 'to_and_fro', groups: groupsOf(groups) })
   if (phase.current !== 'completed') throw new Error(`the run is ${phase.current}`)
+}
+
+/** Moves in a run in LIVE: each is told, and begins when its state is on the card. */
+async function moves(hub: Hub, groups: number): Promise<Moved> {
+  const { log, states } = hub
+  const moved: Moved = { ms: [], events: [] }
+  let count = 0
+  const standing = new Map<string, string>()
+  const changes = () => {
+    standing.set('thread', JSON.stringify({ status: 'MOVING', count }))
+    return standing
+  }
+  states.add('live', { standing, changes })
+  const flood = { isOver: groups === 0, done: Promise.resolve() }
+  if (groups > 0) flood.done = go(groups).finally(() => (flood.isOver = true))
+  while (groups > 0 ? !flood.isOver : count < movesAlone) {
+    await new Promise((resolve) => setTimeout(resolve, 2))
+    const [began, before] = [performance.now(), log.shown.seq]
+    hub.emit('THREAD.plate.MOVING', { count: ++count }, 'live')
+    states.changed()
+    await log.persist()
+    moved.ms.push(performance.now() - began)
+    moved.events.push(log.shown.seq - before)
+  }
+  states.drop('live')
+  await flood.done
+  return moved
 }
 
 function groupsOf(count: number) {

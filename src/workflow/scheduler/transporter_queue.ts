@@ -7,6 +7,8 @@ type Turn = { readonly transporter: string; readonly thread_id: string; readonly
 export class TransporterQueue {
   readonly #holders = new Map<string, Turn>()
   readonly #queues = new Map<string, SmallSet<Turn>>()
+  /** The turns in the queues, by their threads: there may be hundreds of transporters. */
+  readonly #waiting = new Map<string, SmallSet<Turn>>()
   readonly #granted: Turn[] = []
   readonly #isPressed: ((thread_id: string) => boolean) | undefined
   #isCalling = false
@@ -18,12 +20,8 @@ export class TransporterQueue {
   /** `granted` may be called before this returns. */
   take(transporter: string, thread_id: string, granted: () => void): { withdraw(): void } {
     const turn = { transporter, thread_id, granted }
-    let queue = this.#queues.get(transporter)
-    if (!queue) {
-      queue = new SmallSet()
-      this.#queues.set(transporter, queue)
-    }
-    queue.add(turn)
+    put(this.#queues, transporter, turn)
+    put(this.#waiting, thread_id, turn)
     this.#goOn(transporter)
     return { withdraw: () => this.#withdraw(turn) }
   }
@@ -34,10 +32,9 @@ export class TransporterQueue {
 
   /** Whether the thread waits for a transporter that one of the threads has which `stands` names. */
   waitsFor(thread_id: string, stands: (thread_id: string) => boolean): boolean {
-    for (const [transporter, queue] of this.#queues) {
+    for (const { transporter } of this.#waiting.get(thread_id) ?? []) {
       const holder = this.#holders.get(transporter)
-      // The question about the holder may be a long one: it is asked where the thread is in the queue.
-      if (holder && isIn(queue, thread_id) && stands(holder.thread_id)) return true
+      if (holder && stands(holder.thread_id)) return true
     }
     return false
   }
@@ -50,15 +47,15 @@ export class TransporterQueue {
   }
 
   forget(thread_id: string): void {
-    for (const [transporter, queue] of this.#queues) {
-      for (const turn of [...queue]) if (turn.thread_id === thread_id) queue.delete(turn)
+    for (const turn of [...(this.#waiting.get(thread_id) ?? [])]) this.#leave(turn)
+    for (const transporter of this.#queues.keys()) {
       if (this.#holders.get(transporter)?.thread_id === thread_id) this.#holders.delete(transporter)
       this.#goOn(transporter)
     }
   }
 
   #withdraw(turn: Turn): void {
-    this.#queues.get(turn.transporter)?.delete(turn)
+    this.#leave(turn)
     if (!this.#isHeld(turn)) return
     this.#holders.delete(turn.transporter)
     this.#goOn(turn.transporter)
@@ -69,11 +66,18 @@ export class TransporterQueue {
     const queue = this.#queues.get(transporter)
     const turn = queue && this.#firstOf(queue)
     if (turn) {
-      queue.delete(turn)
+      this.#leave(turn)
       this.#holders.set(transporter, turn)
       this.#granted.push(turn)
     }
     this.#call()
+  }
+
+  #leave(turn: Turn): void {
+    this.#queues.get(turn.transporter)?.delete(turn)
+    const waiting = this.#waiting.get(turn.thread_id)
+    waiting?.delete(turn)
+    if (waiting?.size === 0) this.#waiting.delete(turn.thread_id)
   }
 
   #firstOf(queue: SmallSet<Turn>): Turn | undefined {
@@ -99,7 +103,8 @@ export class TransporterQueue {
   }
 }
 
-function isIn(queue: SmallSet<Turn>, thread_id: string): boolean {
-  for (const turn of queue) if (turn.thread_id === thread_id) return true
-  return false
+function put(turns: Map<string, SmallSet<Turn>>, key: string, turn: Turn): void {
+  const there = turns.get(key) ?? new SmallSet()
+  there.add(turn)
+  turns.set(key, there)
 }
