@@ -84,7 +84,7 @@ test('labware that a run left where its move was cut off is named with the comma
 test('after a power cut while it is picked up nothing moves before somebody has said where the labware is', async (t) => {
   const before = await beginRun(t, { workflow: plateRun([{ method: 'shake_it' }]) })
   await isIn(before, 'PICKING')
-  await before.until('it on the card', async () => before.isOnTheCard('"picking":true'), 100)
+  await before.until('it on the card', async () => before.isOnTheCard('"status":"PICKING"'), 100)
   const run = await before.afterPowerCut()
   const { thread_id } = await run.thread('plate', 'PAUSED')
   const place = 'at pad_1 or in the gripper of arm-1'
@@ -115,7 +115,7 @@ test('after a power cut while it is picked up nothing moves before somebody has 
 test('after a power cut while it is put down each place is named, and an incident is there before the run is resumed', async (t) => {
   const before = await beginRun(t, { workflow: plateRun([{ method: 'shake_it' }]) })
   await isIn(before, 'PLACING')
-  await before.until('it on the card', async () => before.isOnTheCard('"placing":"shaker_in"'), 100)
+  await before.until('it on the card', async () => before.isOnTheCard('"is_placing":true'), 100)
   const run = await before.afterPowerCut()
   await run.thread('plate', 'PAUSED')
   const place = 'at pad_1 or in the gripper of arm-1 or at shaker_in'
