@@ -183,6 +183,23 @@ test('what stood already says anew why it stands, and what was being stopped is 
   t.ok(trace(stopping.told).includes('THREAD plate STOPPED'))
 })
 
+test('the error that held a thread is known over restarts, until the thread goes on', async (t) => {
+  const kept = new Kept()
+  const first = testRuntime([topology, waits], { ids: 1_000_000, keep: () => kept })
+  const taken = await first.runtime.restore(await waiting({ status: 'PAUSED', last_error: 'the lid is open' }))
+  await until(() => taken.live()[0]!.status.current === 'PAUSED' && kept.all.length > 0)
+  await kept.persist()
+  const again = await takenUp(checkpointOf(kept.all.at(-1)!)!, [topology, waits])
+  const thread = again.execution.live()[0]!
+  await until(() => thread.status.current === 'PAUSED')
+  t.equal(thread.waiting?.what, 'paused (system): resume it; before the service ended, it had an error: the lid is open')
+  again.execution.resume()
+  await until(() => thread.status.current === 'AWAITING_EVENT')
+  t.same([thread.state.error_before, thread.last_error], [null, null])
+  taken.abort('that was all')
+  again.execution.abort('that was all')
+})
+
 test('that an action was cut off is told once, however often the service ends before it goes on', async (t) => {
   const kept = new Kept()
   const { runtime } = testRuntime([topology, workflow], { keep: () => kept })

@@ -52,7 +52,7 @@ function addThread(execution: Execution, saved: ThreadState): void {
   const thread = new LabwareThread(execution, plan, saved, { isTakenUp: true })
   const { seat: position } = saved
   execution.know(thread)
-  if (!thread.isOver) thread.set({ last_error: restarted })
+  if (!thread.isOver && thread.last_error !== restarted) thread.set({ last_error: restarted, error_before: thread.last_error })
   if (position !== null && thread.isOver) leaveStanding(thread, position)
   else if (position !== null) putBack(thread, position)
   else if (thread.isOver) takeOff(thread)

@@ -41,6 +41,7 @@ export const ThreadState = v.object({
   status: statusIn(threadTransitions),
   since: v.pipe(v.number(), v.description('When it came to its status, Unix time, s')),
   last_error: Missing,
+  error_before: v.pipe(Missing, v.description('The error that it had when the service ended, until it goes on')),
   labware: Labware,
   seat: v.optional(v.pipe(Text, v.description('Where the labware stands; null when it is not on the deck')), null),
   frames: v.array(FrameState),

@@ -439,16 +439,17 @@ export class LabwareThread extends Entry<'thread'> {
     }
     // A thread that ends keeps its error.
     if (this.#afterRestart === 'thread') throw new Interrupt('abort')
-    if (reason === 'system') this.set({ last_error: null })
+    if (reason === 'system') this.set({ last_error: null, error_before: null })
     this.become(then)
   }
 
   #whyHeld(reason: 'manual' | 'system'): string {
-    if (this.undecidedAt !== 'RESTART') return `paused (${reason}): resume it`
-    const { interrupted } = this.state
+    const { interrupted, error_before } = this.state
+    const before = error_before === null ? '' : `; before the service ended, it had an error: ${error_before}`
+    if (this.undecidedAt !== 'RESTART') return `paused (${reason}): resume it${before}`
     const hasBegun = interrupted?.status === 'EXECUTING_ACTION'
     const what = `${this.last_error} ${hasBegun ? 'in the midst of' : 'before'} ${interrupted?.name}`
-    return `${what}: resume it, which does that${hasBegun ? ' again' : ''}; possible decisions: ${decisionsAt('RESTART').join(', ')}`
+    return `${what}: resume it, which does that${hasBegun ? ' again' : ''}; possible decisions: ${decisionsAt('RESTART').join(', ')}${before}`
   }
 
   /**
