@@ -1,6 +1,6 @@
 // The skin: routes, the checks in the order that is promised, and errors as answers.
 
-import { type Context, Hono } from 'hono'
+import { type Context, Hono, type MiddlewareHandler } from 'hono'
 import { cors } from 'hono/cors'
 import { TrieRouter } from 'hono/router/trie-router'
 import { LabError } from '../errors.ts'
@@ -13,7 +13,7 @@ import type { Lab } from '../lab.ts'
 import { BodyReader, textOf, usualLimit } from './body.ts'
 import { protectConnection } from './connections.ts'
 import type { Env, Exchange, Route } from './contract.ts'
-import { DirectExchange, finderOf } from './direct.ts'
+import { type Direct, DirectExchange, finderOf } from './direct.ts'
 import { type Enter, entrance } from './entrance.ts'
 import { answerError, answerFailure } from './errors.ts'
 import { idempotent, takesIdempotencyKey } from './idempotency.ts'
@@ -42,7 +42,10 @@ const forBrowsers = {
   maxAge: 600,
 }
 
-export function app(lab: Lab): Hono<Env> {
+/** Answers requests: `direct` past Hono, which is asked where that answers undefined. */
+export type App = Pick<Hono<Env>, 'fetch'> & { direct?: Direct }
+
+export function app(lab: Lab): Hono<Env> & App {
   const hono = plain(lab)
   const isPublic = publicity([
     ...publicPages,
@@ -52,6 +55,42 @@ export function app(lab: Lab): Hono<Env> {
   const origins = () => lab.config.cors.origins
   const crossOrigin = cors({ ...forBrowsers, origin: (origin) => (origins().includes(origin) ? origin : null) })
   const enter = entrance(lab, isPublic)
+  const shared = { lab, bodies: new BodyReader(lab), ask: asking(hono) }
+  const direct = directly(shared, enter, origins)
+  const through = hono.fetch
+  // The rest is made for the first request that needs it: on many benches none does.
+  const whole = once(() => {
+    entered(hono, { enter, crossOrigin, origins })
+    servePages(hono, lab)
+    addRoutes(hono, shared, serviceRoutes)
+    const aboutRuns = loadedLater(() => appOfRuns(shared))
+    for (const path of runPaths) hono.all(path, aboutRuns)
+  })
+  hono.fetch = (request, env, context) => {
+    const answer = direct({ method: request.method, path: pathOf(request.url), raw: request }, env)
+    if (answer) return answer
+    whole()
+    return through(request, env, context)
+  }
+  return Object.assign(hono, { direct })
+}
+
+/** The path of an address as Hono reads it, and its query. */
+function pathOf(url: string): string {
+  return url.slice(url.indexOf('/', url.indexOf(':') + 4))
+}
+
+function once(work: () => void): () => void {
+  let isDone = false
+  return () => {
+    if (!isDone) work()
+    isDone = true
+  }
+}
+
+type Entering = { enter: Enter; crossOrigin: MiddlewareHandler; origins: () => readonly string[] }
+
+function entered(hono: Hono<Env>, { enter, crossOrigin, origins }: Entering): void {
   // One step for both: each costs a round of promises.
   hono.use((c, next) => {
     const entered = async () => {
@@ -63,26 +102,16 @@ export function app(lab: Lab): Hono<Env> {
     }
     return origins().length === 0 || isPlainOptions(c) ? entered() : crossOrigin(c, entered)
   })
-  servePages(hono, lab)
-  const bodies = new BodyReader(lab)
-  const shared = { lab, bodies, ask: asking(hono) }
-  addRoutes(hono, shared, serviceRoutes)
-  const aboutRuns = loadedLater(() => appOfRuns(shared))
-  for (const path of runPaths) hono.all(path, aboutRuns)
-  const through = hono.fetch
-  const direct = directly(shared, enter)
-  hono.fetch = (request, env, context) => (origins().length === 0 && direct(request, env)) || through(request, env, context)
-  return hono
 }
 
-/** Answers a request past Hono where that comes to the same: a plain request to a route that is there from the start. */
-function directly(shared: Shared, enter: Enter): (request: Request, env: Env['Bindings']) => Soon<Response> | undefined {
+/** Answers a request past Hono where that comes to the same. Pages of other origins need headers that Hono's middleware adds. */
+function directly(shared: Shared, enter: Enter, origins: () => readonly string[]): Direct {
   const find = finderOf(serviceRoutes)
-  return (request, env) => {
-    const found = find(request.method, request.url)
+  return (asked, env) => {
+    const found = origins().length === 0 ? find(asked.method, asked.path) : undefined
     if (!found) return undefined
-    const { route, params, path } = found
-    const c = new DirectExchange(request, env, path)
+    const { route, params } = found
+    const c = new DirectExchange(asked, env)
     const proceed = () => call(shared, route, c, (name) => params[name] ?? '')
     return enter(c, () => unlessFails(proceed, (error) => failed(shared.lab, c, error)))
   }

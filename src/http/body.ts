@@ -100,7 +100,8 @@ export class BodyReader {
 function streamOf(c: Exchange, isAnnounced: boolean): Readable | null {
   const { incoming } = (c.env ?? {}) as { incoming?: unknown }
   if (incoming instanceof IncomingMessage) return isAnnounced ? incoming : null
-  return c.req.raw.body && Readable.fromWeb(c.req.raw.body as ReadableStream)
+  const body = c.req.raw?.body ?? null
+  return body && Readable.fromWeb(body as ReadableStream)
 }
 
 /**

@@ -21,7 +21,8 @@ export type Env = { Bindings: Bindings | undefined; Variables: Variables }
 export type Exchange = {
   readonly env: Bindings | undefined
   readonly req: {
-    readonly raw: Request
+    /** Absent where the request came over a socket and past Hono: `env.incoming` is the request then. */
+    readonly raw: Request | undefined
     readonly method: string
     readonly url: string
     readonly path: string
@@ -98,23 +99,31 @@ export function routesOf<Rooms>() {
   return <Body = unknown, Query = unknown>(definition: Route<Rooms, Body, Query>): Route<Rooms> => definition as Route<Rooms>
 }
 
+/** The parts of a JSON answer. The server reads it when it sends the answer, so a header can be added until then. */
+export type PlainAnswer = { status: number; headers: Record<string, string | number>; text: string }
+
+const plainAnswers = new WeakMap<Response, PlainAnswer>()
+
+/** Undefined for an answer that `json` did not make. */
+export function plainAnswerOf(answer: Response): PlainAnswer | undefined {
+  return plainAnswers.get(answer)
+}
+
 /**
  * A JSON answer with the headers that all have. The body ends with a line end, for terminals. Not `c.json`: that makes a `Headers` object, which
  * costs more than all else here.
  */
 export function json(value: object, status: ContentfulStatusCode = 200, headers: Record<string, string> = {}): Response {
   const all = { 'Content-Type': 'application/json', 'X-API-Version': apiVersion, 'Cache-Control': 'no-store', ...headers }
-  const answer = new Response(`${JSON.stringify(value)}\n`, { status, headers: all })
-  headersOf.set(answer, all)
+  const text = `${JSON.stringify(value)}\n`
+  const answer = new Response(text, { status, headers: all })
+  plainAnswers.set(answer, { status, headers: all, text })
   return answer
 }
 
-/** The headers of answers of `json`. The server reads them when it sends the answer, so one can be added until then. */
-const headersOf = new WeakMap<Response, Record<string, string>>()
-
 /** Adds a header to an answer of `json` that nobody has looked at, at no cost. False for any other answer. */
 export function addHeader(answer: Response, name: string, value: string): boolean {
-  const headers = headersOf.get(answer)
-  if (headers) headers[name] = value
-  return headers !== undefined
+  const plain = plainAnswers.get(answer)
+  if (plain) plain.headers[name] = value
+  return plain !== undefined
 }

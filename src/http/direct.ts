@@ -3,47 +3,51 @@
 
 import { TrieRouter } from 'hono/router/trie-router'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
+import type { Soon } from '../kit/soon.ts'
 import type { Bindings, Exchange, Route, Variables } from './contract.ts'
 import { headerOf } from './headers.ts'
 
-type Found<R> = { route: R; params: Readonly<Record<string, string>>; path: string }
+/** Answers a plain request to a route that is there from the start; undefined for any other. `raw` where the request did not come over a socket. */
+export type Direct = (asked: Asked, env: Bindings | undefined) => Soon<Response> | undefined
+type Asked = { method: string; path: string; raw?: Request }
+
+type Found<R> = { route: R; params: Readonly<Record<string, string>> }
 
 /** Addresses whose route is remembered, as a bench is asked the same again and again. */
 const mostKnown = 1000
+/** Neither a query nor an escape, and nothing that leads up again. */
+const plain = /^(\/[\w~-][\w.~-]*)+$/
 
-/** Makes a function that finds the route of a method and an address; undefined for an address with a query or an escape, and where there is none. */
+/** Makes a function that finds the route of a method and a path; undefined for a path that has to be decoded, and where there is none. */
 export function finderOf<R extends Pick<Route, 'method' | 'path'>>(
   routes: readonly R[],
-): (method: string, url: string) => Found<R> | undefined {
+): (method: string, path: string) => Found<R> | undefined {
   const router = new TrieRouter<R>()
   for (const route of routes) router.add(route.method, route.path, route)
   const known = new Map<string, Found<R>>()
-  return (method, url) => {
-    // As Hono reads it.
-    const path = url.slice(url.indexOf('/', url.indexOf(':') + 4))
+  return (method, path) => {
     const asked = `${method} ${path}`
     const before = known.get(asked)
-    if (before || /[%?#]/.test(path)) return before
+    if (before || !plain.test(path)) return before
     const [[route, params] = []] = router.match(method, path)[0]
     if (!route) return undefined
     if (known.size >= mostKnown) known.clear()
-    const found = { route, params: params as Record<string, string>, path }
+    const found = { route, params: params as Record<string, string> }
     known.set(asked, found)
     return found
   }
 }
 
-/** A request of such an address. */
+/** A request of such a path. */
 export class DirectExchange implements Exchange {
   readonly env: Bindings | undefined
   readonly req: Exchange['req']
   readonly #variables: Partial<Variables> = {}
   #headers: Record<string, string> = {}
 
-  constructor(raw: Request, env: Bindings | undefined, path: string) {
+  constructor({ method, path, raw }: Asked, env: Bindings | undefined) {
     this.env = env
-    const { method, url } = raw
-    this.req = { raw, method, url, path, header: (name) => headerOf(this, name), query: () => ({}) }
+    this.req = { raw, method, url: path, path, header: (name) => headerOf(this, name), query: () => ({}) }
   }
 
   get<Name extends keyof Variables>(name: Name): Variables[Name] {

@@ -7,7 +7,7 @@ import { type Hub, microseconds } from '../events/hub.ts'
 import type { Query } from '../events/log_reader.ts'
 import { usualHeartbeat_s } from '../events/streams.ts'
 import type { LongRequests } from '../keys/long_requests.ts'
-import { type Route, routesOf } from './contract.ts'
+import { type Exchange, type Route, routesOf } from './contract.ts'
 import { answerEvents } from './event_answer.ts'
 import { decimal, Numeral, whole } from './numeral.ts'
 import { answerHeaders, keyOf, openStream } from './open_stream.ts'
@@ -84,7 +84,7 @@ export const eventRoutes: Route<Rooms>[] = [
       if (c.req.method === 'HEAD') return new Response(null, { headers: answerHeaders('application/json') })
       const ended = new AbortController()
       const leave = lab.long_requests.enter(keyOf(c), () => ended.abort(keyEnded()))
-      const reading = { gone: c.req.raw.signal, ended: ended.signal, response: c.env?.outgoing, onEnd: leave }
+      const reading = { gone: goneSignal(c), ended: ended.signal, response: c.env?.outgoing, onEnd: leave }
       try {
         if (asked.wait) await somethingThere(lab, wanted, asked.wait * 1000, reading)
         // A client that knows from elsewhere that something has ended finds the event of it here.
@@ -120,6 +120,14 @@ export const eventRoutes: Route<Rooms>[] = [
     },
   }),
 ]
+
+/** Aborted when the client has hung up. */
+function goneSignal({ req, env }: Exchange): AbortSignal {
+  if (req.raw) return req.raw.signal
+  const gone = new AbortController()
+  env?.outgoing?.once('close', () => gone.abort())
+  return gone.signal
+}
 
 function keyEnded(): LabError {
   return new LabError('unauthorized', 'the key of this request was revoked or has expired meanwhile; ask again with a valid key')

@@ -5,7 +5,7 @@ import type { Exchange } from './contract.ts'
 /** Reads a header as the web's `Headers` do, but without copying all of them: a stop waits for what is done here. `name` in small letters. */
 export function headerOf({ env, req }: Pick<Exchange, 'env' | 'req'>, name: string): string | undefined {
   const raw = env?.incoming?.rawHeaders
-  if (!raw) return req.raw.headers.get(name) ?? undefined
+  if (!raw) return req.raw?.headers.get(name) ?? undefined
   let found: string | undefined
   for (let i = 0; i < raw.length; i += 2) {
     const its = raw[i]!

@@ -4,14 +4,15 @@ import './late_fetch.ts'
 import { createServer as createHttp, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
-import type { Hono } from 'hono'
 import type { Limits } from '../config.ts'
 import { LabError } from '../errors.ts'
 import { systemClock } from '../kit/clock.ts'
 import type { Refusals } from '../kit/refusals.ts'
+import { type Soon, unlessFails, whenThere } from '../kit/soon.ts'
+import type { App } from './app.ts'
 import { queueArrivals } from './arrivals.ts'
 import { Connections } from './connections.ts'
-import type { Env } from './contract.ts'
+import { plainAnswerOf } from './contract.ts'
 import { errorAnswer, refuse } from './errors.ts'
 
 const timing = {
@@ -40,12 +41,14 @@ type Options = {
 }
 
 /** A server of whatever app there is now. `handshake_s` of the limits is read once, all others whenever they are needed. */
-export function serverOf(app: () => Hono<Env>, { limits, refusals, tls, local = false }: Options): Server {
-  const listener = getRequestListener((request, env) => app().fetch(request, local ? { ...env, local } : env), {
-    // Without it a request that has no Host ends here, with an empty 400; the entrance looks at what was really sent.
-    hostname: 'localhost',
-    errorHandler: answerUnreadable,
-  })
+export function serverOf(app: () => App, { limits, refusals, tls, local = false }: Options): Server {
+  const throughHono = getRequestListener((request, env) => app().fetch(request, local ? { ...env, local } : env), listening)
+  const answer = (request: IncomingMessage, response: ServerResponse): Soon<void> => {
+    const { method = '', url: path = '' } = request
+    const env = { incoming: request, outgoing: response, local }
+    const direct = isPlainHost(request.headers.host) ? app().direct?.({ method, path }, env) : undefined
+    return direct ? whenThere(direct, (one) => send(one, request, response)) : throughHono(request, response)
+  }
   // Read in where there is a certificate, and only there.
   const server: Server = tls
     ? process.getBuiltinModule('node:https').createServer({ ...timing, ...tls, handshakeTimeout: limits().handshake_s * 1000 })
@@ -54,7 +57,15 @@ export function serverOf(app: () => Hono<Env>, { limits, refusals, tls, local = 
   queueArrivals(server, { limits, refusals, clock: systemClock, isTls: tls !== undefined })
   server.on('request', (request, response) => {
     if (connections.begin(request, response))
-      connections.inTurn(request, response, () => void listener(request, response).catch(() => response.destroy()))
+      connections.inTurn(
+        request,
+        response,
+        () =>
+          void unlessFails(
+            () => answer(request, response),
+            () => void response.destroy(),
+          ),
+      )
   })
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     if (error.code === 'ERR_TLS_HANDSHAKE_TIMEOUT') {
@@ -72,6 +83,27 @@ export function serverOf(app: () => Hono<Env>, { limits, refusals, tls, local = 
       refuse(response, new LabError('invalid', 'the header Expect is not understood here; leave it out'))
   })
   return server
+}
+
+const listening = {
+  // Without it a request that has no Host ends here, with an empty 400; the entrance looks at what was really sent.
+  hostname: 'localhost',
+  errorHandler: answerUnreadable,
+}
+
+/** Whether the header can be read as a host and its port; any other is refused, in our form, where an address is made of it. */
+function isPlainHost(host: string | undefined): boolean {
+  return host !== undefined && /^[\w.-]+(:\d+)?$/.test(host)
+}
+
+/** Writes what `json` has made as it is, where all of the request was read. Anything else goes out as Hono's answers do. */
+function send(answer: Response, request: IncomingMessage, response: ServerResponse): Soon<void> {
+  if (response.destroyed) return
+  const plain = plainAnswerOf(answer)
+  if (!plain || !(request.method === 'GET' || request.readableEnded)) return getRequestListener(() => answer, listening)(request, response)
+  plain.headers['Content-Length'] = Buffer.byteLength(plain.text)
+  response.writeHead(plain.status, plain.headers)
+  response.end(plain.text)
 }
 
 /** Resolves with the address once it listens. Rejects with `conflict` when somebody else does, who may go away again. */
