@@ -69,6 +69,8 @@ const owners: Record<string, string[]> = {
   preact: ['src/web'],
   '@preact/signals': ['src/web'],
   'jsonc-parser': ['src/kit/json_edit'],
+  '@dbos-inc/dbos-sdk': ['src/fleet/coordinator/journeys'],
+  pg: ['src/fleet/coordinator/store'],
   '@nats-io/transport-node': ['src/fleet/wire', 'src/fleet/bounded_transport', 'src/testing/nats_accounts'],
   '@nats-io/jetstream': ['src/fleet/wire'],
   valibot: ['src', 'drivers'],
@@ -169,8 +171,19 @@ test('nothing of the fleet is loaded before the configuration or a command asks 
   const asking = inside.filter(({ file, to, typeOnly }) => {
     return !typeOnly && !isTest(file) && roomOf(file) !== 'fleet' && roomOf(resolve(dirname(file), to)) === 'fleet'
   })
-  t.same([...new Set(asking.filter(({ dynamic }) => !dynamic).map(({ file }) => name(file)))], [])
-  t.same([...new Set(asking.map(({ file }) => name(file)))].sort(), ['src/cli/lab.ts', 'src/cli/lab_demo.ts', 'src/lab.ts'])
+  t.same([...new Set(asking.filter(({ dynamic }) => !dynamic).map(({ file }) => name(file)))], ['src/main/coordinator.ts'])
+  t.same([...new Set(asking.filter(({ dynamic }) => dynamic).map(({ file }) => name(file)))].sort(), [
+    'src/cli/lab.ts',
+    'src/cli/lab_coordinator.ts',
+    'src/cli/lab_demo.ts',
+    'src/lab.ts',
+  ])
+  // The coordinator of a lab, and with it DBOS and the client of PostgreSQL, comes with `benchd lab serve` alone.
+  const reachingCoordinator = inside.filter(({ file, to, typeOnly }) => {
+    return !typeOnly && !isTest(file) && /\/(main|fleet)\/coordinator(\/|\.ts)|http\/coordinator_/.test(resolve(dirname(file), to))
+  })
+  const outsideOfIt = reachingCoordinator.filter(({ file }) => !/\/(main|fleet)\/coordinator(\/|\.ts)|http\/coordinator_/.test(file))
+  t.same([...new Set(outsideOfIt.map(({ file, dynamic }) => `${name(file)} ${dynamic}`))], ['src/cli/lab_coordinator.ts true'])
   // Of the fleet itself `lab.ts` opens, closes and shows it; the routes of a stop, the devices and the drivers have no name for it.
   const naming = files.filter((file) => !isTest(file) && /\bfleet\b/.test(readFileSync(file, 'utf8'))).map(name)
   t.same(

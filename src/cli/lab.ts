@@ -9,6 +9,7 @@ import { shows } from './asking.ts'
 import { ask, serviceOf, serviceOptions } from './client.ts'
 import { command } from './command.ts'
 import { CliError } from './exit.ts'
+import { commands as coordinator } from './lab_coordinator.ts'
 import { systemFolder } from './places.ts'
 import { clock, print, table } from './table.ts'
 import { colored, mustBeSure, note, yesOption } from './terminal.ts'
@@ -177,22 +178,23 @@ function readable(text: string): string {
 
 const labDemo = command({
   name: 'lab demo',
-  summary: 'Run two simulated benches and a broker on this computer, no hardware needed; wants nats-server',
+  summary:
+    'Run a lab on this computer: two simulated benches, a broker and the coordinator, no hardware needed; wants nats-server and postgresql',
   operands: [],
   options: {
     port: {
       type: 'string',
       value: 'N',
-      help: 'Port of the first bench; the second has the next one. Default 8520; 0 for any that are free',
+      help: 'Port of the first bench; the second and the coordinator have the next ones. Default 8520; 0 for any that are free',
     },
   },
   no_json: 'it speaks to people; ask a bench with benchd lab status --json',
   async run({ options }) {
     const port = Number(options.port ?? 8520)
-    if (!Number.isInteger(port) || port < 0 || port > 65_534) throw new CliError('usage', `--port ${options.port} is not a port`)
+    if (!Number.isInteger(port) || port < 0 || port > 65_533) throw new CliError('usage', `--port ${options.port} is not a port`)
     const { labDemo } = await import('./lab_demo.ts')
     return labDemo(port)
   },
 })
 
-export const commands = [labStatus, labEvents, labInit, labSetup, labNewEpoch, labDemo]
+export const commands = [labStatus, labEvents, labInit, labSetup, labNewEpoch, ...coordinator, labDemo]

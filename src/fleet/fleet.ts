@@ -75,7 +75,7 @@ export class Fleet {
       const { positions, ...about } = options.about()
       return { ...about, positions: positions.slice(0, mostPositions), epoch: identity.epoch, machine: identity.machine }
     }
-    this.#presence = new Presence({ bench: config.name, clock, entry })
+    this.#presence = new Presence({ clock, own: { bench: config.name, entry } })
     this.#running = this.#run()
   }
 

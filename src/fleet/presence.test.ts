@@ -84,7 +84,7 @@ const entry = { ...entryBefore, positions: [] }
 
 test('the time since a bench was heard is counted from the arrival; without the broker nothing is known', async (t) => {
   const clock = new VirtualClock()
-  const presence = new Presence({ bench: 'one', clock, entry: () => entry })
+  const presence = new Presence({ clock, own: { bench: 'one', entry: () => entry } })
   const { link, say, store, put } = spoken()
   // An older version tells no positions.
   store('old', JSON.stringify(entryBefore))
@@ -108,7 +108,7 @@ test('the time since a bench was heard is counted from the arrival; without the 
 
 test('an entry that is none, or leads a browser astray, is not taken', async (t) => {
   const clock = new VirtualClock()
-  const presence = new Presence({ bench: 'one', clock, entry: () => entry })
+  const presence = new Presence({ clock, own: { bench: 'one', entry: () => entry } })
   const { link, say } = spoken()
   const ended = new AbortController()
   const running = presence.run(link, ended.signal)

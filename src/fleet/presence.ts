@@ -49,7 +49,11 @@ const silent_ms = 35_000
 const mostBenches = 1000
 const longestEntry = 24_576
 
-type PresenceOptions = { bench: string; clock: Clock; entry(): Entry }
+type PresenceOptions = {
+  clock: Clock
+  /** The entry to announce, and its name; without it the others are only listened to. */
+  own?: { bench: string; entry(): Entry } | undefined
+}
 
 export class Presence {
   readonly #options: PresenceOptions
@@ -81,9 +85,9 @@ export class Presence {
       .sort((one, other) => (one.name < other.name ? -1 : 1))
   }
 
-  /** Announces this bench and listens to the others until the signal is aborted. Never rejects: what fails is tried again. */
+  /** Announces this bench, if it has a name, and listens to the others until the signal is aborted. Never rejects: what fails is tried again. */
   async run(link: Link, ended: AbortSignal): Promise<void> {
-    const { bench, clock } = this.#options
+    const { own, clock } = this.#options
     link.listen(subjectOf('*'), (subject, payload) => this.#hear(subject, payload, clock.now()))
     this.#listening_ms = clock.now()
     let isRead = false
@@ -91,7 +95,7 @@ export class Presence {
       try {
         if (!isRead) await this.#readAll(link)
         isRead = true
-        await link.put(subjectOf(bench), new TextEncoder().encode(JSON.stringify(this.#options.entry())))
+        if (own) await link.put(subjectOf(own.bench), new TextEncoder().encode(JSON.stringify(own.entry())))
         this.#failure = null
       } catch (error) {
         this.#failure = messageOf(error)

@@ -144,6 +144,11 @@ function asking(hono: Hono<Env>): Shared['ask'] {
 
 function addRoutes(hono: Hono<Env>, shared: Shared, routes: readonly Route<Lab>[]): void {
   for (const route of routes) hono.on(route.method, route.path, (c) => call(shared, route, c, (name) => c.req.param(name) ?? ''))
+  refuseOtherMethods(hono)
+}
+
+/** Answers 405 for a path that is there with another method. */
+export function refuseOtherMethods(hono: Hono<Env>): void {
   for (const [path, methods] of methodsByPath(hono)) hono.all(path, (c) => notAllowed(c, methods))
 }
 
@@ -175,7 +180,7 @@ function isPlainOptions(c: Context<Env>): boolean {
 }
 
 /** Tells of a method and a path whether they need no key. */
-function publicity(all: readonly string[]): (method: string, path: string) => boolean {
+export function publicity(all: readonly string[]): (method: string, path: string) => boolean {
   const paths = new Set(all)
   const patterns = all.filter((each) => each.includes(':')).map((each) => new RegExp(`^${each.replace(/:\w+/g, '[^/]+')}$`))
   return (method, path) => {
@@ -224,14 +229,14 @@ function carriedOut({ lab, ask }: Shared, route: Route<Lab>, c: Exchange, { para
 
 const nothing = new Uint8Array()
 
-function mustBeAllowed({ scope }: Route, c: Exchange): void {
+export function mustBeAllowed({ scope }: Route, c: Exchange): void {
   if (scope === 'public' || scope === 'any') return
   const { name, scope: has } = c.get('principal')
   if (!allows(has, scope)) throw new LabError('forbidden', `this needs a key of scope ${scope}; the key ${JSON.stringify(name)} has ${has}`)
 }
 
 /** Throws `invalid` for a parameter that the route does not know, which is a mistake of the client. A stop is never refused for it. */
-function mustKnowParameters({ scope, query }: Route, c: Exchange): void {
+export function mustKnowParameters({ scope, query }: Route, c: Exchange): void {
   if (scope === 'any' || !c.req.url.includes('?')) return
   const known = Object.keys(query?.entries ?? {})
   const unknown = Object.keys(c.req.query()).find((name) => !known.includes(name))
@@ -240,7 +245,7 @@ function mustKnowParameters({ scope, query }: Route, c: Exchange): void {
   throw new LabError('invalid', `the query has a parameter ${JSON.stringify(unknown)} that ${c.req.path} does not know; ${takes}`)
 }
 
-function bodyOf(route: Route, text: string): unknown {
+export function bodyOf(route: Route, text: string): unknown {
   if (!route.body) return {}
   if (text === '' && !route.body_may_be_empty) throw new LabError('invalid', 'the body is missing; send JSON')
   return checked(route.body, text === '' ? {} : parseJson(text, 'the body'), 'the body')

@@ -1,7 +1,7 @@
 // Folders and sockets of the service: its own, and nobody else's to read.
 
-import { existsSync, openSync } from 'node:fs'
-import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { existsSync, openSync, readdirSync } from 'node:fs'
+import { chmod, chown, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { LabError, messageOf } from '../errors.ts'
@@ -33,6 +33,17 @@ export async function removeFile(path: string): Promise<void> {
 
 export function exists(path: string): boolean {
   return existsSync(path)
+}
+
+/** Gives a folder to another user; only root may. */
+export async function ownedBy(path: string, { uid, gid }: { uid: number; gid: number }): Promise<void> {
+  await chown(path, uid, gid)
+}
+
+/** The largest number among the names in a folder, as of versions; undefined where there is none. */
+export function newestIn(folder: string): string | undefined {
+  const names = exists(folder) ? readdirSync(folder) : []
+  return names.filter((name) => /^\d+$/.test(name)).sort((one, other) => Number(other) - Number(one))[0]
 }
 
 /** Lets the owner and the group of a socket use it from now on. */

@@ -18,7 +18,7 @@ const noDevice = 'steps without a device'
 const colors = [36, 33, 35, 32, 34, 31]
 
 /** Lines of 80 to 120 columns; with escape sequences only if `color`. Steps without a device that take no time, such as events, are left out. */
-export function gantt(run: DryRun, { columns, color }: Look): string {
+export function gantt(run: Pick<DryRun, 'gantt' | 'makespan_s'>, { columns, color }: Look): string {
   const width = Math.min(widest, Math.max(narrowest, columns))
   const threads = [...new Set(run.gantt.map(({ thread_name }) => thread_name))]
   if (threads.length === 0) return 'nothing happens in it'

@@ -1,0 +1,324 @@
+// `benchd lab serve`, and the commands that speak to the coordinator of a lab.
+
+import { resolve } from 'node:path'
+import type { ShownJourney, ShownTask } from '../fleet/coordinator/coordinator.ts'
+import type { JourneyDryRun } from '../fleet/coordinator/dry_run.ts'
+import type { CustodyRow } from '../fleet/coordinator/store.ts'
+import { log } from '../kit/log.ts'
+import { ServiceManager } from '../kit/service_manager.ts'
+import { short } from './at_shell.ts'
+import { ask, patiently, type Service, serviceOf, serviceOptions } from './client.ts'
+import { command, type Given } from './command.ts'
+import { CliError, exitCodes } from './exit.ts'
+import { systemFolder } from './places.ts'
+import { gantt } from './runs/gantt.ts'
+import { goOnUnread, signalled } from './serve.ts'
+import { clock, date, print, table } from './table.ts'
+import { colored, note, noteNone, type OperationAnswer, say } from './terminal.ts'
+
+const usualFile = `${systemFolder}/lab/lab.jsonc`
+const usualData = '/var/lib/benchd-lab'
+const usualPort = 8530
+
+/** The coordinator that the options or the environment name; else the one of this computer. */
+function coordinatorOf(options: Given<typeof serviceOptions>): Service {
+  const url = options.url ?? (options['data-dir'] ? undefined : process.env.BENCHD_LAB_URL || undefined)
+  if (url !== undefined) return serviceOf({ ...options, url, ...keyOf(options) })
+  return serviceOf({ ...options, 'data-dir': options['data-dir'] ?? process.env.BENCHD_LAB_DATA_DIR ?? usualData })
+}
+
+function keyOf({ key }: Given<typeof serviceOptions>): { key?: string } {
+  const found = key ?? process.env.BENCHD_LAB_KEY
+  return found === undefined ? {} : { key: found }
+}
+
+const labServe = command({
+  name: 'lab serve',
+  summary: `Run the coordinator of a lab, which carries journeys over its benches out; FILE is the lab file, by default ${usualFile}`,
+  operands: ['[FILE]'],
+  options: {
+    host: { type: 'string', value: 'H', help: 'Address to listen on; default 127.0.0.1' },
+    port: { type: 'string', value: 'N', help: `Port to listen on; default ${usualPort}, 0 for any that is free` },
+    cert: { type: 'string', value: 'FILE', help: 'Certificate for TLS, PEM; with --tls-key' },
+    'tls-key': { type: 'string', value: 'FILE', help: 'Key of the certificate, PEM' },
+    'data-dir': { type: 'string', value: 'DIR', help: `Folder of its keys and its audit trail; default ${usualData}` },
+  },
+  no_json: 'where nobody looks its log is lines of JSON',
+  example: 'benchd lab serve floor-2.jsonc',
+  async run({ options, operands: [named] }) {
+    const ended = signalled()
+    goOnUnread()
+    const { startCoordinator } = await coordinatorCode()
+    const { readLabFile } = await import('../fleet/coordinator/lab_file.ts')
+    const lab = await readLabFile(resolve(named ?? usualFile))
+    const words = log(process.stdout)
+    const service = await startCoordinator(lab, {
+      data_dir: resolve(options['data-dir'] ?? process.env.STATE_DIRECTORY ?? process.env.BENCHD_LAB_DATA_DIR ?? usualData),
+      host: options.host ?? '127.0.0.1',
+      port: portOf(options.port ?? String(usualPort)),
+      tls: tlsOf(options),
+      log: words,
+    })
+    words.info(`the coordinator of ${lab.name} listens on ${service.url}`)
+    if (service.fingerprint) words.info(`the certificate has the SHA-256 fingerprint ${service.fingerprint}`)
+    const manager = new ServiceManager()
+    manager.ready()
+    const end = await Promise.race([ended.then((signal) => ({ signal })), service.lost.then((sentence) => ({ sentence }))])
+    manager.stopping()
+    if ('sentence' in end) {
+      words.error(`${end.sentence}; the coordinator ends, and journeys go on where they are when it is started again`)
+      process.exit(exitCodes.failed[0])
+    }
+    words.info(`${end.signal}: ending`)
+    await service.close()
+    manager.close()
+    // Steps that wait for a bench would keep the process; they are taken again at the next start.
+    process.exit(end.signal === 'SIGINT' ? exitCodes.interrupted[0] : exitCodes.ok[0])
+  },
+})
+
+/** The code of the coordinator, and DBOS with it, which comes with the package benchd-lab. */
+async function coordinatorCode(): Promise<typeof import('../main/coordinator.ts')> {
+  try {
+    return await import('../main/coordinator.ts')
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code ?? ''
+    if (code !== 'MODULE_NOT_FOUND' && code !== 'ERR_MODULE_NOT_FOUND') throw error
+    throw new CliError(
+      'failed',
+      'the coordinator of a lab comes with the package benchd-lab, which is not installed here: sudo apt install ./benchd-lab_….deb',
+      { cause: error },
+    )
+  }
+}
+
+function portOf(text: string): number {
+  const port = Number(text)
+  if (text.trim() !== '' && Number.isInteger(port) && port >= 0 && port <= 65_535) return port
+  throw new CliError('usage', `--port ${text} is not a port; take 0 to 65535`)
+}
+
+function tlsOf({ cert, 'tls-key': key }: { cert?: string; 'tls-key'?: string }): { cert: string; key: string } | undefined {
+  if ((cert === undefined) !== (key === undefined)) throw new CliError('usage', '--cert and --tls-key go together')
+  return cert === undefined || key === undefined ? undefined : { cert: resolve(cert), key: resolve(key) }
+}
+
+const labCheck = command({
+  name: 'lab check',
+  summary: 'Hold a lab file against its benches, and print each mistake with its place in the file; nothing is started',
+  operands: ['[FILE]'],
+  options: {},
+  async run({ options, operands: [named] }) {
+    const { checkLab } = await import('../fleet/coordinator/check.ts')
+    const { lab, journeys, away } = await checkLab(resolve(named ?? usualFile))
+    for (const sentence of away) note(sentence)
+    const message = `${lab} is right: ${journeys} journeys${away.length ? `, and ${away.length} benches did not answer` : ''}`
+    return say({ success: away.length === 0, message }, options.json)
+  },
+})
+
+type Shows<Answer> = {
+  name: string
+  summary: string
+  operands: readonly string[]
+  path(operands: readonly string[]): string
+  text(answer: Answer): string
+}
+
+function showsOfLab<Answer>({ path, text, ...its }: Shows<Answer>) {
+  return command({
+    ...its,
+    options: serviceOptions,
+    async run({ options, operands }) {
+      const answer = await ask<Answer>(coordinatorOf(options), 'GET', path(operands))
+      const words = options.json ? JSON.stringify(answer) : text(answer)
+      if (words) print(words)
+      return 0
+    },
+  })
+}
+
+const labJourneys = showsOfLab({
+  name: 'lab journeys',
+  summary: 'List the journeys of the lab, the newest first',
+  operands: [],
+  path: () => '/api/lab/journeys',
+  text({ journeys }: { journeys: ShownJourney[] }) {
+    noteNone(journeys, 'there is no journey yet; begin one with: benchd lab start JOURNEY LABWARE')
+    return journeys.length ? table(['JOURNEY', 'NAME', 'LABWARE', 'STATUS', 'LEG', 'WHAT'], journeys.map(journeyRow)) : ''
+  },
+})
+
+const labJourney = showsOfLab({
+  name: 'lab journey',
+  summary: 'Show a journey, named by the beginning of its id or by its labware, and what was done when',
+  operands: ['JOURNEY'],
+  path: ([name = '']) => `/api/lab/journeys/${encodeURIComponent(name)}`,
+  text: (journey: ShownJourney) => {
+    const chart = journey.bars.length
+      ? [chartOf(journey.bars.map(({ lane, what, from, to }) => ({ lane, name: what, from_s: from, to_s: to })))]
+      : []
+    return [table(['JOURNEY', 'NAME', 'LABWARE', 'STATUS', 'LEG', 'WHAT'], [journeyRow(journey)]), ...chart].join('\n\n')
+  },
+})
+
+const labWhy = showsOfLab({
+  name: 'lab why',
+  summary: 'Say what a journey waits for, and what helps',
+  operands: ['JOURNEY'],
+  path: ([name = '']) => `/api/lab/journeys/${encodeURIComponent(name)}/why`,
+  text: ({ because }: { because: string[] }) => because.join('\n'),
+})
+
+const labTasks = showsOfLab({
+  name: 'lab tasks',
+  summary: 'List what people and carriers are to do',
+  operands: [],
+  path: () => '/api/lab/tasks',
+  text({ tasks }: { tasks: ShownTask[] }) {
+    noteNone(tasks, 'nobody has anything to carry')
+    return tasks.length
+      ? table(
+          ['TASK', 'LABWARE', 'WHAT', 'SINCE'],
+          tasks.map((task) => [task.task_id, task.labware, task.what, date(task.since)]),
+        )
+      : ''
+  },
+})
+
+const labCustody = showsOfLab({
+  name: 'lab custody',
+  summary: 'Show who has which labware, or, with LABWARE, who has had it from the first holder on',
+  operands: ['[LABWARE]'],
+  path: ([labware]) => `/api/lab/custody${labware === undefined ? '' : `/${encodeURIComponent(labware)}`}`,
+  text({ custody }: { custody: CustodyRow[] }) {
+    noteNone(custody, 'no journey has had any labware yet')
+    return custody.length
+      ? table(
+          ['LABWARE', 'HOLDER', 'SINCE'],
+          custody.map(({ labware, holder, at }) => [labware, holderWords(holder), date(at)]),
+        )
+      : ''
+  },
+})
+
+const labStart = command({
+  name: 'lab start',
+  summary: 'Begin a journey of the lab file with the labware that has this barcode',
+  operands: ['JOURNEY', 'LABWARE'],
+  options: { id: { type: 'string', value: 'UUID', help: 'Id of the journey; with the same id it begins once' }, ...serviceOptions },
+  example: 'benchd lab start assay P-0042',
+  async run({ options, operands: [journey, labware] }) {
+    const body = { journey, labware, ...(options.id !== undefined && { journey_id: options.id }) }
+    const answer = await ask<ShownJourney>(coordinatorOf(options), 'POST', '/api/lab/journeys', body)
+    print(options.json ? JSON.stringify(answer) : `journey ${short(answer.journey_id)}: ${answer.waiting ?? answer.status}`)
+    return 0
+  },
+})
+
+const labDecide = command({
+  name: 'lab decide',
+  summary:
+    'Decide about a journey that cannot go on by itself: retry, done (with --at), back, lost or end; lab why says which are possible',
+  operands: ['JOURNEY', 'DECISION'],
+  options: {
+    at: { type: 'string', value: 'POSITION', help: 'With done: the position of the bench at which the labware stands' },
+    ...serviceOptions,
+  },
+  async run({ options, operands: [journey = '', decision] }) {
+    const body = { decision, ...(options.at !== undefined && { position: options.at }) }
+    const path = `/api/lab/journeys/${encodeURIComponent(journey)}/decide`
+    const answer = await ask<ShownJourney>(coordinatorOf(options), 'POST', path, body)
+    print(options.json ? JSON.stringify(answer) : `journey ${short(answer.journey_id)} takes the decision: ${decision}`)
+    return 0
+  },
+})
+
+const labConfirm = command({
+  name: 'lab confirm',
+  summary: 'Say that a task is done; labware that was placed wants the barcode that was read',
+  operands: ['TASK', '[BARCODE]'],
+  options: serviceOptions,
+  async run({ options, operands: [task = '', barcode] }) {
+    const path = `/api/lab/tasks/${encodeURIComponent(task)}/confirm`
+    return say(await ask<OperationAnswer>(coordinatorOf(options), 'POST', path, barcode === undefined ? {} : { barcode }), options.json)
+  },
+})
+
+const labStop = command({
+  name: 'lab stop',
+  summary:
+    'Ask all benches of the lab at once to stop their devices; this is no safety function, and names each bench that does not answer',
+  operands: [],
+  options: serviceOptions,
+  async run({ options }) {
+    return say(await ask<OperationAnswer>(coordinatorOf(options), 'POST', '/api/lab/stop'), options.json)
+  },
+})
+
+const labSimulate = command({
+  name: 'lab simulate',
+  summary: 'Try a journey out on the clock alone, and draw which bench and which carrier does what when',
+  operands: ['JOURNEY'],
+  options: serviceOptions,
+  async run({ options, operands: [journey] }) {
+    const run = await ask<JourneyDryRun>(patiently(coordinatorOf(options)), 'POST', '/api/lab/simulations', { journey })
+    const completes = run.legs.every(({ verdict }) => verdict === 'completes')
+    const legs = run.legs.map(({ bench, workflow, verdict, conflict, makespan_s }) => [
+      bench,
+      workflow,
+      verdict,
+      clock(makespan_s),
+      conflict ?? '',
+    ])
+    const words = [
+      `${run.journey}  ${clock(run.makespan_s)}`,
+      chartOf(run.gantt),
+      table(['BENCH', 'WORKFLOW', 'VERDICT', 'TAKES', 'CONFLICT'], legs),
+    ]
+    print(options.json ? JSON.stringify(run) : words.join('\n\n'))
+    return completes ? 0 : 1
+  },
+})
+
+type LaneBar = { lane: string; name: string; from_s: number; to_s: number }
+
+/** A row for each bench, device of a bench and carrier. */
+function chartOf(bars: readonly LaneBar[]): string {
+  const from = Math.min(...bars.map(({ from_s }) => from_s))
+  const shown = bars.map(({ lane, name, from_s, to_s }) => ({
+    thread_name: lane,
+    kind: 'action' as const,
+    name,
+    device: name,
+    from_s: from_s - from,
+    to_s: to_s - from,
+  }))
+  const run = { gantt: shown, makespan_s: Math.max(...shown.map(({ to_s }) => to_s)) }
+  return gantt(run, { columns: process.stdout.columns ?? 100, color: colored('red', '') !== '' })
+}
+
+function journeyRow({ journey_id, name, labware, status, leg, legs, waiting, needs_person, outcome }: ShownJourney): string[] {
+  const what = waiting ?? outcome ?? ''
+  return [short(journey_id), name, labware, status, `${leg} of ${legs.length}`, needs_person ? colored('yellow', what) : what]
+}
+
+function holderWords(holder: CustodyRow['holder']): string {
+  if ('bench' in holder) return `${holder.bench}/${holder.position}`
+  return 'carrier' in holder ? holder.carrier : holder.nobody
+}
+
+export const commands = [
+  labServe,
+  labCheck,
+  labStart,
+  labJourneys,
+  labJourney,
+  labWhy,
+  labDecide,
+  labSimulate,
+  labTasks,
+  labConfirm,
+  labCustody,
+  labStop,
+]

@@ -1,0 +1,61 @@
+// The skin of the coordinator of a lab: the same entrance and the same form of answers as those of a bench.
+
+import { Hono } from 'hono'
+import { TrieRouter } from 'hono/router/trie-router'
+import type { Config } from '../config.ts'
+import { LabError } from '../errors.ts'
+import type { Audit } from '../keys/audit.ts'
+import type { Keys } from '../keys/keys.ts'
+import type { Log } from '../kit/log.ts'
+import type { Refusals } from '../kit/refusals.ts'
+import { checked } from '../kit/schema.ts'
+import { bodyOf, mustBeAllowed, mustKnowParameters, publicity, refuseOtherMethods } from './app.ts'
+import { BodyReader, textOf, usualLimit } from './body.ts'
+import type { Env, Route } from './contract.ts'
+import { coordinatorRoutes, type Rooms } from './coordinator_routes.ts'
+import { entrance } from './entrance.ts'
+import { answerError, answerFailure } from './errors.ts'
+import { keyRoutes } from './keys.ts'
+
+/** Keys are made and ended as on a bench; nobody asks a coordinator for one. */
+const ownKeys = keyRoutes.filter(({ path }) => !path.startsWith('/api/keys/requests')) as unknown as Route<{ keys: Keys }>[]
+
+export type Around = { config: Config; keys: Keys; refusals: Refusals; audit: Audit; log: Log; rooms: Rooms }
+
+export function coordinatorApp(around: Around): Hono<Env> {
+  const hono = new Hono<Env>({ router: new TrieRouter() })
+  hono.onError((error, c) => answerFailure(around.log, c, error))
+  hono.notFound((c) => answerError(c, new LabError('not_found', `there is nothing at ${c.req.path} of the coordinator`)))
+  const routes: readonly Route<Rooms & { keys: Keys }>[] = [...coordinatorRoutes, ...ownKeys]
+  const lab = Object.assign(around.rooms, { keys: around.keys })
+  const open = routes.filter(({ scope }) => scope === 'public').map(({ method, path }) => `${method} ${path}`)
+  const enter = entrance(around, publicity(open))
+  hono.use(async (c, next) => {
+    const answer = await enter(c, async () => {
+      await next()
+      return c.res
+    })
+    if (!c.finalized) c.res = answer
+  })
+  const bodies = new BodyReader(around)
+  for (const route of routes)
+    hono.on(route.method, route.path, async (c) => {
+      mustBeAllowed(route, c)
+      mustKnowParameters(route, c)
+      const { bytes, release } = route.body ? await bodies.read(c, usualLimit) : { bytes: new Uint8Array(), release() {} }
+      try {
+        return await route.handle({
+          c,
+          lab,
+          param: (name) => c.req.param(name) ?? '',
+          ask: () => Promise.reject(new Error('the coordinator asks nothing of itself')),
+          query: () => (route.query ? checked(route.query, c.req.query(), 'the query') : {}),
+          body: () => bodyOf(route, textOf(bytes)),
+        })
+      } finally {
+        release()
+      }
+    })
+  refuseOtherMethods(hono)
+  return hono
+}

@@ -1,0 +1,310 @@
+// The routes of the coordinator of a lab: journeys, tasks, custody, and the stop of all benches.
+
+import * as v from 'valibot'
+import { OperationResult } from '../devices/records.ts'
+import { LabError } from '../errors.ts'
+import type { Coordinator } from '../fleet/coordinator/coordinator.ts'
+import { Id } from '../kit/name.ts'
+import { packageVersion } from '../kit/package_version.ts'
+import { json, type Route, routesOf } from './contract.ts'
+import { Limit } from './numeral.ts'
+
+/** `coordinator` is undefined while PostgreSQL is away; `failure` says why then. */
+export type Rooms = { coordinator: Coordinator | undefined; failure: string }
+
+const route = routesOf<Rooms>()
+
+const Seconds = v.pipe(v.number(), v.description('Unix time'), v.metadata({ unit: 's' }))
+const MaybeSeconds = v.pipe(v.nullable(v.number()), v.description('Unix time'), v.metadata({ unit: 's' }))
+/** The name of labware: a key at the broker, and the barcode at the benches. */
+const Labware = v.pipe(
+  v.string(),
+  v.regex(/^[A-Za-z0-9_=-]{1,64}$/, 'must be 1 to 64 letters, digits, hyphens and underscores'),
+  v.description('The barcode of the labware'),
+)
+const verbs = ['retry', 'done', 'back', 'lost', 'end'] as const
+
+const Journey = v.strictObject({
+  journey_id: v.string(),
+  name: v.string(),
+  labware: v.string(),
+  status: v.picklist(['queued', 'open', 'done', 'ended']),
+  phase: v.string(),
+  leg: v.pipe(v.number(), v.description('The leg that is under way, from 1')),
+  legs: v.array(v.strictObject({ bench: v.string(), workflow: v.string(), execution_id: v.nullable(v.string()) })),
+  waiting: v.pipe(v.nullable(v.string()), v.description('For what it waits, in a sentence; null when it has ended')),
+  needs_person: v.boolean(),
+  decisions: v.pipe(v.array(v.picklist(verbs)), v.description('What a person can decide about it now')),
+  outcome: v.nullable(v.picklist(['done', 'ended', 'lost'])),
+  begun_at: Seconds,
+  ended_at: MaybeSeconds,
+  since: Seconds,
+  bars: v.pipe(
+    v.array(v.strictObject({ lane: v.string(), what: v.string(), from: Seconds, to: Seconds })),
+    v.description('What was done when, on which bench or by which carrier'),
+  ),
+})
+
+const Task = v.strictObject({
+  task_id: v.string(),
+  journey_id: v.string(),
+  labware: v.string(),
+  kind: v.picklist(['place', 'take', 'bring', 'take_away']),
+  bench: v.string(),
+  position: v.string(),
+  what: v.pipe(v.string(), v.description('The task in a sentence')),
+  since: Seconds,
+})
+
+const Custody = v.strictObject({
+  labware: v.string(),
+  number: v.pipe(v.number(), v.description('Counts the holders of this labware')),
+  holder: v.union([
+    v.strictObject({ bench: v.string(), position: v.string() }),
+    v.strictObject({ carrier: v.string() }),
+    v.strictObject({ nobody: v.picklist(['taken away', 'lost']) }),
+  ]),
+  journey_id: v.string(),
+  at: Seconds,
+})
+
+/** Throws `disconnected` while there is no database. */
+function of({ coordinator, failure }: Rooms): Coordinator {
+  if (!coordinator) throw new LabError('storage', `${failure}; journeys go on when it is back`)
+  return coordinator
+}
+
+export const coordinatorRoutes: Route<Rooms>[] = [
+  route({
+    method: 'GET',
+    path: '/health',
+    operation_id: 'getHealth',
+    tag: 'system',
+    summary: 'Say whether journeys go on',
+    scope: 'public',
+    success: {
+      status: 200,
+      description: 'ok, or what is wrong',
+      schema: v.strictObject({ status: v.picklist(['ok', 'degraded']), version: v.string(), reasons: v.array(v.string()) }),
+      also: [503],
+    },
+    errors: [],
+    handle({ lab }) {
+      const reasons = lab.coordinator ? [] : ['database']
+      return json({ status: reasons.length ? 'degraded' : 'ok', version: packageVersion(), reasons }, reasons.length ? 503 : 200)
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/api/lab',
+    operation_id: 'getLab',
+    tag: 'system',
+    summary: 'Show the lab file and how its benches answer now',
+    scope: 'read',
+    success: {
+      status: 200,
+      description: 'Each bench fails alone',
+      schema: v.strictObject({
+        name: v.string(),
+        journeys: v.array(v.string()),
+        benches: v.array(
+          v.strictObject({ bench: v.string(), url: v.nullable(v.string()), status: v.string(), failure: v.nullable(v.string()) }),
+        ),
+      }),
+    },
+    errors: [503],
+    async handle({ lab }) {
+      const coordinator = of(lab)
+      return json({ name: coordinator.lab.name, journeys: [...coordinator.lab.legs.keys()], benches: await coordinator.benches() })
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/api/lab/stop',
+    operation_id: 'stopAllBenches',
+    tag: 'system',
+    summary: 'Ask all benches at once to stop their devices',
+    description: 'It is no safety function: a bench that does not answer goes on, and the answer names it.',
+    scope: 'any',
+    success: {
+      status: 200,
+      description: 'All benches have stopped; 500 names those that did not say so',
+      schema: v.strictObject({
+        ...OperationResult.entries,
+        benches: v.array(v.strictObject({ bench: v.string(), success: v.boolean(), message: v.string() })),
+      }),
+    },
+    errors: [500, 503],
+    async handle({ lab }) {
+      const benches = await of(lab).stopAll()
+      const failed = benches.filter(({ success }) => !success)
+      if (failed.length)
+        throw new LabError(
+          'stop_not_sent',
+          `not stopped, or not known to be: ${failed.map(({ bench, message }) => `${bench} (${message})`).join('; ')}`,
+        )
+      const stopped = benches.map(({ bench, success, message }) => ({ bench, success, message }))
+      return json({ success: true, message: `stopped: ${stopped.map(({ bench }) => bench).join(', ')}`, benches: stopped })
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/api/lab/journeys',
+    operation_id: 'listJourneys',
+    tag: 'runs',
+    summary: 'List journeys',
+    scope: 'read',
+    query: v.object({ limit: Limit }),
+    success: { status: 200, description: 'The newest first', schema: v.strictObject({ journeys: v.array(Journey) }) },
+    errors: [400, 503],
+    handle: async ({ lab, query }) => json({ journeys: await of(lab).list(query().limit) }),
+  }),
+  route({
+    method: 'POST',
+    path: '/api/lab/journeys',
+    operation_id: 'startJourney',
+    tag: 'runs',
+    summary: 'Begin a journey',
+    description: 'The lab file is held against the benches first. With a `journey_id` that was begun before, nothing begins again.',
+    scope: 'operate',
+    body: v.strictObject({
+      journey: v.pipe(Id, v.description('Its name in the lab file')),
+      labware: Labware,
+      journey_id: v.optional(v.pipe(v.string(), v.regex(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, 'must be a UUID in lower case'))),
+    }),
+    success: {
+      status: 202,
+      description: 'The journey has begun, or waits for room on its benches',
+      schema: Journey,
+      headers: ['Location'],
+    },
+    errors: [400, 404, 409, 500, 503],
+    async handle({ lab, body }) {
+      const { journey, ...its } = body()
+      const shown = await of(lab).start({ name: journey, ...its })
+      return json(shown, 202, { Location: `/api/lab/journeys/${shown.journey_id}` })
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/api/lab/journeys/:journey_id',
+    operation_id: 'getJourney',
+    tag: 'runs',
+    summary: 'Get one journey by its id, the beginning of it, or its labware',
+    scope: 'read',
+    success: { status: 200, description: 'The journey at this moment', schema: Journey },
+    errors: [404, 409, 503],
+    handle: async ({ lab, param }) => json(await of(lab).journey(param('journey_id'))),
+  }),
+  route({
+    method: 'GET',
+    path: '/api/lab/journeys/:journey_id/why',
+    operation_id: 'whyJourney',
+    tag: 'runs',
+    summary: 'Say what a journey waits for, with the words of its bench',
+    scope: 'read',
+    success: { status: 200, description: 'Sentences', schema: v.strictObject({ journey_id: v.string(), because: v.array(v.string()) }) },
+    errors: [404, 409, 503],
+    handle: async ({ lab, param }) => json(await of(lab).why(param('journey_id'))),
+  }),
+  route({
+    method: 'POST',
+    path: '/api/lab/journeys/:journey_id/decide',
+    operation_id: 'decideJourney',
+    tag: 'runs',
+    summary: 'Decide about a journey that cannot go on by itself',
+    description:
+      '`retry` does the step again with a new run; `done`: the bench has done its part, and the labware stands at `position`; `back`: the carrier has brought it back to where ' +
+      'it took it; `lost`: nobody knows where it is, and the journey ends; `end`: the journey ends, and the labware stays with who has it. `decisions` of the journey says which are possible.',
+    scope: 'operate',
+    body: v.strictObject({ decision: v.picklist(verbs), position: v.optional(v.pipe(v.string(), v.minLength(1), v.maxLength(128))) }),
+    success: { status: 200, description: 'The journey takes the decision', schema: Journey },
+    errors: [400, 404, 409, 503],
+    async handle({ lab, param, body, c }) {
+      const { decision, position } = body()
+      return json(await of(lab).decide(param('journey_id'), { verb: decision, position, by: c.get('principal').name }))
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/api/lab/simulations',
+    operation_id: 'simulateJourney',
+    tag: 'runs',
+    summary: 'Try a journey out on the clock alone',
+    description: "Each leg is a dry run of its bench; between them are the carriers' times of the lab file. Nothing moves.",
+    scope: 'operate',
+    body: v.strictObject({ journey: Id }),
+    success: {
+      status: 200,
+      description: 'How long the journey takes, and who does what when',
+      schema: v.strictObject({
+        journey: v.string(),
+        makespan_s: v.number(),
+        legs: v.array(
+          v.strictObject({
+            bench: v.string(),
+            workflow: v.string(),
+            verdict: v.string(),
+            conflict: v.nullable(v.string()),
+            makespan_s: v.number(),
+          }),
+        ),
+        gantt: v.array(v.strictObject({ lane: v.string(), name: v.string(), from_s: v.number(), to_s: v.number() })),
+      }),
+    },
+    errors: [400, 404, 409, 500, 503],
+    handle: async ({ lab, body }) => json(await of(lab).simulate(body().journey)),
+  }),
+  route({
+    method: 'GET',
+    path: '/api/lab/tasks',
+    operation_id: 'listTasks',
+    tag: 'runs',
+    summary: 'List what people and carriers are to do',
+    scope: 'read',
+    success: { status: 200, description: 'The oldest journey first', schema: v.strictObject({ tasks: v.array(Task) }) },
+    errors: [503],
+    handle: async ({ lab }) => json({ tasks: await of(lab).tasks() }),
+  }),
+  route({
+    method: 'POST',
+    path: '/api/lab/tasks/:task_id/confirm',
+    operation_id: 'confirmTask',
+    tag: 'runs',
+    summary: 'Say that a task is done',
+    description:
+      'The bench is told; what the bench refuses, as another barcode, is a conflict, and the task stays. Labware that is placed wants its `barcode`.',
+    scope: 'operate',
+    body: v.strictObject({ barcode: v.optional(v.pipe(v.string(), v.minLength(1), v.maxLength(128))) }),
+    body_may_be_empty: true,
+    success: { status: 200, description: 'The bench has taken it', schema: OperationResult },
+    errors: [400, 404, 409, 500, 503],
+    handle: async ({ lab, param, body }) => json({ success: true, message: await of(lab).confirm(param('task_id'), body().barcode) }),
+  }),
+  route({
+    method: 'GET',
+    path: '/api/lab/custody',
+    operation_id: 'listCustody',
+    tag: 'runs',
+    summary: 'Show who has which labware',
+    scope: 'read',
+    success: { status: 200, description: 'One holder for each labware', schema: v.strictObject({ custody: v.array(Custody) }) },
+    errors: [503],
+    handle: async ({ lab }) => json({ custody: await of(lab).custody() }),
+  }),
+  route({
+    method: 'GET',
+    path: '/api/lab/custody/:labware',
+    operation_id: 'getCustody',
+    tag: 'runs',
+    summary: 'Show who has had a labware, from the first holder on',
+    scope: 'read',
+    success: { status: 200, description: 'The oldest first', schema: v.strictObject({ custody: v.array(Custody) }) },
+    errors: [404, 503],
+    async handle({ lab, param }) {
+      const custody = await of(lab).store.custodyOf(param('labware'))
+      if (!custody.length) throw new LabError('not_found', `no journey has had the labware ${JSON.stringify(param('labware'))}`)
+      return json({ custody })
+    },
+  }),
+]

@@ -1,0 +1,189 @@
+// For tests: a lab of real processes: two simulated benches, a broker, PostgreSQL and a coordinator. Each of them can be killed and started again.
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { type LocalPostgres, startPostgres } from '../cli/local_postgres.ts'
+import { labBench, labFileOf, labPoints, labTopology, labWorkflows } from '../examples/lab_benches.ts'
+import type { ShownJourney, ShownTask } from '../fleet/coordinator/coordinator.ts'
+import type { CustodyRow } from '../fleet/coordinator/store.ts'
+import { freePort } from '../kit/ports.ts'
+import { type TestBroker, testBroker } from './broker.ts'
+import { benchd, program } from './cli.ts'
+
+type Lifetime = { teardown(call: () => unknown): void }
+
+/** A program that is started, killed as by a power cut, and started again. */
+export type Killable = { start(): Promise<void>; kill(): Promise<void>; readonly words: string[]; readonly isRunning: boolean }
+
+export type TestBench = Killable & {
+  name: string
+  url: string
+  key: string
+  folder: string
+  ask<Answer>(method: string, path: string, body?: object): Promise<Answer>
+}
+
+export type TestLab = {
+  folder: string
+  broker: TestBroker
+  database: LocalPostgres
+  prep: TestBench
+  read: TestBench
+  coordinator: Killable & { url: string; key: string }
+  /** Writes the lab file. */
+  write(change: (file: LabFile) => void): void
+  file: string
+  ask<Answer>(method: string, path: string, body?: object): Promise<Answer & { answered: number }>
+  journey(id: string): Promise<ShownJourney>
+  tasks(): Promise<ShownTask[]>
+  custody(labware: string): Promise<CustodyRow[]>
+  /** Confirms each task as it comes, and resumes runs that a restart has paused, until it is so. */
+  carryUntil(isSo: () => Promise<boolean>, refuse?: (task: ShownTask) => boolean): Promise<void>
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a document that a test takes apart.
+type LabFile = any
+
+/** Starts all of it but the coordinator. */
+export async function testLab(t: Lifetime, { scale = 1000 }: { scale?: number } = {}): Promise<TestLab> {
+  const folder = mkdtempSync(join(tmpdir(), 'benchd-lab-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const [broker, database] = await Promise.all([testBroker(t), startPostgres()])
+  t.teardown(() => database.close())
+  const [prep, read] = await Promise.all([
+    startBench(t, 'prep', { folder: `${folder}/prep`, server: broker.url, scale }),
+    startBench(t, 'read', { folder: `${folder}/read`, server: broker.url, scale }),
+  ])
+  mkdirSync(`${folder}/keys`)
+  for (const { name, key } of [prep, read]) writeFileSync(`${folder}/keys/${name}.key`, key)
+  const file = `${folder}/lab.json`
+  const write = (change: (file: LabFile) => void) => {
+    const content = structuredClone(labFileOf({ database: database.url, server: broker.url, benches: { prep: 'prep', read: 'read' } }))
+    change(content)
+    writeFileSync(file, JSON.stringify(content))
+  }
+  write(() => {})
+  const port = await freePort()
+  const url = `http://127.0.0.1:${port}`
+  const data = `${folder}/coordinator`
+  const { stdout } = await benchd(folder, ['key', 'create', '--name', 'test', '--scope', 'admin', '--data-dir', data])
+  const key = stdout.trim()
+  const process = killable(t, ['lab', 'serve', file, '--port', String(port), '--data-dir', data], async () => {
+    while ((await fetch(`${url}/health`).catch(() => undefined))?.status !== 200) {
+      if (!process.isRunning) throw new Error(`the coordinator has ended: ${process.words.slice(-5).join('\n')}`)
+      await pause(20)
+    }
+  })
+  const coordinator = Object.assign(process, { url, key })
+  const ask = async <Answer>(method: string, path: string, body?: object) => {
+    const reply = await fetch(url + path, {
+      method,
+      headers: { 'X-API-Key': key, 'Content-Type': 'application/json' },
+      ...(body && { body: JSON.stringify(body) }),
+    })
+    return { ...((await reply.json()) as Answer), answered: reply.status }
+  }
+  const tasks = async () => (await ask<{ tasks?: ShownTask[] }>('GET', '/api/lab/tasks').catch(() => ({ tasks: [] }))).tasks ?? []
+  const lab: TestLab = {
+    ...{ folder, broker, database, prep, read, coordinator, write, file, ask, tasks },
+    journey: (id) => ask('GET', `/api/lab/journeys/${id}`),
+    custody: async (labware) => (await ask<{ custody?: CustodyRow[] }>('GET', `/api/lab/custody/${labware}`)).custody ?? [],
+    async carryUntil(isSo, refuse = () => false) {
+      while (!(await isSo().catch(() => false))) {
+        for (const bench of [prep, read]) await resumeAll(bench)
+        for (const task of await tasks()) {
+          if (refuse(task)) continue
+          const body = task.kind === 'place' || task.kind === 'bring' ? { barcode: task.labware } : {}
+          await ask('POST', `/api/lab/tasks/${task.task_id}/confirm`, body).catch(() => undefined)
+        }
+        await pause(20)
+      }
+    },
+  }
+  return lab
+}
+
+/** What an operator does after a restart: the runs go on. */
+async function resumeAll(bench: TestBench): Promise<void> {
+  const { executions = [] } = await bench
+    .ask<{ executions?: { execution_id: string; paused: unknown }[] }>('GET', '/api/executions?status=IN_PROGRESS')
+    .catch(() => ({ executions: [] }))
+  for (const { execution_id, paused } of executions)
+    if (paused) await bench.ask('POST', `/api/executions/${execution_id}/resume`, {}).catch(() => undefined)
+}
+
+type BenchPlace = { folder: string; server: string; scale: number }
+
+async function startBench(t: Lifetime, name: string, { folder, server, scale }: BenchPlace): Promise<TestBench> {
+  const port = await freePort()
+  const url = `http://127.0.0.1:${port}`
+  mkdirSync(`${folder}/topologies`, { recursive: true })
+  const config = {
+    ...labBench,
+    system_id: name,
+    time_scale: scale,
+    listen: { host: '127.0.0.1', port },
+    fleet: { servers: [server], lab: 'floor-2', name, url },
+  }
+  writeFileSync(`${folder}/config.json`, JSON.stringify(config))
+  for (const document of [labTopology, ...labWorkflows])
+    writeFileSync(`${folder}/topologies/${document.name}.json`, JSON.stringify(document))
+  const { stdout } = await benchd(folder, ['key', 'create', '--name', 'lab', '--scope', 'admin', '--data-dir', `${folder}/data`])
+  const key = stdout.trim()
+  const args = ['serve', '--config', `${folder}/config.json`, '--data-dir', `${folder}/data`, '--topologies', `${folder}/topologies`]
+  const process = killable(t, args, async () => {
+    while ((await fetch(`${url}/health`).catch(() => undefined))?.ok !== true) {
+      if (!process.isRunning) throw new Error(`the bench ${name} has ended: ${process.words.slice(-5).join('\n')}`)
+      await pause(20)
+    }
+  })
+  const ask = async <Answer>(method: string, path: string, body?: object) => {
+    const reply = await fetch(url + path, {
+      method,
+      headers: { 'X-API-Key': key, 'Content-Type': 'application/json' },
+      ...(body && { body: JSON.stringify(body) }),
+    })
+    return (await reply.json()) as Answer
+  }
+  await process.start()
+  await ask('POST', '/api/teachpoints/bulk', { device_id: 'arm-1', teachpoints: labPoints })
+  await ask('POST', '/api/topology/load', { name: labTopology.name })
+  return Object.assign(process, { name, url, key, folder, ask })
+}
+
+/** `ready` resolves when the program that was just started answers. */
+function killable(t: Lifetime, args: readonly string[], ready: () => Promise<void>): Killable {
+  let child: ChildProcess | undefined
+  const words: string[] = []
+  const isRunning = () => child !== undefined && child.exitCode === null && child.signalCode === null
+  const kill = async () => {
+    if (!child || !isRunning()) return
+    const ended = once(child, 'exit')
+    child.kill('SIGKILL')
+    await ended
+  }
+  t.teardown(kill)
+  return {
+    words,
+    get isRunning() {
+      return isRunning()
+    },
+    kill,
+    async start() {
+      child = spawn(process.execPath, [program, ...args], {
+        stdio: ['ignore', 'pipe', 'pipe'],
+        env: { PATH: process.env.PATH, HOME: '/nonexistent' },
+      })
+      for (const stream of [child.stdout!, child.stderr!]) createInterface({ input: stream }).on('line', (line) => void words.push(line))
+      await ready()
+    },
+  }
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms))
+}
