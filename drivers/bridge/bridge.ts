@@ -12,7 +12,7 @@ import { checked } from '../../src/kit/schema.ts'
 import { Going } from '../going.ts'
 import { Mounted } from '../mounted.ts'
 import type { BridgeLine } from '../transports/line.ts'
-import { JsonRpc, RpcError } from './json_rpc.ts'
+import { JsonRpc, type Refusal } from './json_rpc.ts'
 
 export const settings = v.strictObject({
   halt: v.optional(
@@ -63,6 +63,7 @@ export class Bridge extends Mounted<BridgeMount> implements Device {
     line: this.at.line,
     notified: (method, params) => this.#notified(method, params),
     lost: (reason) => connectionLost(reason, this.at.line.advice),
+    refused,
   })
   readonly #going = new Going(this.at.line)
   /** The last description, while it is not the one that was accepted. */
@@ -113,7 +114,7 @@ export class Bridge extends Mounted<BridgeMount> implements Device {
 
   /** Has it describe itself. Rejects with `device_failed` when that is no description, or another than was accepted. */
   async identify(): Promise<Identity> {
-    const description = readDescription(await this.#rpc.request('describe', undefined, describe_s).catch(rethrown))
+    const description = readDescription(await this.#rpc.request('describe', undefined, describe_s))
     const { type } = this.at
     if (description.type !== type) {
       const sentence = `it describes itself as a ${description.type}, and the configuration says ${type}; see that the program is the right one`
@@ -125,13 +126,13 @@ export class Bridge extends Mounted<BridgeMount> implements Device {
   }
 
   async check(): Promise<void> {
-    await this.#rpc.request('check', undefined, answer_s).catch(rethrown)
+    await this.#rpc.request('check', undefined, answer_s)
   }
 
   async end(): Promise<EndedEarly> {
     const running = this.#running
     if (!running) throw new LabError('conflict', 'it does nothing that could be ended')
-    const answer = await this.#rpc.request('end', { operation_id: running.operation_id }, answer_s).catch(rethrown)
+    const answer = await this.#rpc.request('end', { operation_id: running.operation_id }, answer_s)
     return checked(Ended, answer ?? {}, 'its answer to end', 'device_failed')
   }
 
@@ -157,7 +158,7 @@ export class Bridge extends Mounted<BridgeMount> implements Device {
 
   /** Asks for an operation that takes its time; the caller that aborts it looks after the halt. */
   #ask(method: string, params: object | undefined, signal: AbortSignal): Promise<unknown> {
-    const answer = this.#rpc.request(method, params).catch(rethrown)
+    const answer = this.#rpc.request(method, params)
     this.#answered = answer.catch(() => undefined)
     return new Promise((resolve, reject) => {
       const onAbort = () => reject(signal.reason)
@@ -172,7 +173,7 @@ export class Bridge extends Mounted<BridgeMount> implements Device {
   }
 
   async #read(reading: string) {
-    const answer = await this.#rpc.request('read', { reading }, answer_s).catch(rethrown)
+    const answer = await this.#rpc.request('read', { reading }, answer_s)
     return checked(Value, answer, 'its answer to read', 'device_failed')
   }
 
@@ -215,7 +216,7 @@ const halts: Record<Settings['halt'], (at: BridgeMount, halting: Halting) => Pro
     } catch (error) {
       throw new LabError('stop_not_sent', `the stop could not be sent: ${messageOf(error)}`, { cause: error })
     }
-    await heard.catch(rethrown)
+    await heard
   },
   /** A turn later: that the program is gone is then known to be the stop's doing. */
   async kill({ line }) {
@@ -278,11 +279,9 @@ function limitsOf(operations: ReadonlyMap<string, OwnOperation>): Limits {
 
 const codes = { interlock: 'interlock', invalid: 'invalid', busy: 'busy', device_failed: 'device_failed' } as const
 
-/** Throws an error that a program answered, as an error of the device. */
-function rethrown(error: unknown): never {
-  if (!(error instanceof RpcError)) throw error
-  const { message, reason = '', hint } = error
+/** Makes an error of the device of an error that a program answered. */
+function refused({ message, reason = '', hint }: Refusal): LabError {
   const code = Object.hasOwn(codes, reason) ? codes[reason as keyof typeof codes] : 'device_failed'
   const advice = hint ?? (code === 'device_failed' ? 'see to it, then initialize' : undefined)
-  throw new LabError(code, advice ? `${message}; ${advice}` : message, { cause: error })
+  return new LabError(code, advice ? `${message}; ${advice}` : message)
 }

@@ -13,19 +13,17 @@ const longestQuestion = 64 * 1024
 const mostAtOnce = 1000
 
 type Message = { id?: unknown; method?: unknown; params?: unknown; result?: unknown; error?: unknown }
-type Pending = { method: string; resolve(result: unknown): void; reject(error: unknown): void; cancelDeadline(): void }
+type Pending = {
+  method: string
+  resolve(result: unknown): void
+  reject(error: unknown): void
+  deadline_s: number
+  /** When that is, on the clock of the line. */
+  due: number
+}
 
 /** An error as a program answers it: `{code, message, data: {reason, hint}}`. */
-export class RpcError extends Error {
-  readonly reason: string | undefined
-  readonly hint: string | undefined
-
-  constructor(message: string, { reason, hint }: { reason: string | undefined; hint: string | undefined }) {
-    super(message)
-    this.reason = reason
-    this.hint = hint
-  }
-}
+export type Refusal = { message: string; reason: string | undefined; hint: string | undefined }
 
 type Parts = {
   line: BridgeLine
@@ -33,14 +31,19 @@ type Parts = {
   notified(method: string, params: unknown): void
   /** Makes the error of questions whose answers cannot come any more. */
   lost(reason: string): LabError
+  /** Makes the error of a question that the program answers with an error. */
+  refused(refusal: Refusal): LabError
 }
 
 export class JsonRpc {
   readonly #line: BridgeLine
   readonly #clock: Clock
   readonly #notified: Parts['notified']
+  readonly #refused: Parts['refused']
   readonly #pending = new Map<number, Pending>()
   #lastId = 0
+  /** The timer for the deadlines of all questions: readings are asked for often, and a timer for each takes as long as all else about it. */
+  #alarm: { at: number; cancel(): void } | undefined
   /** Whether the program has said anything since its line was opened: until then it may still be loading its libraries. */
   isAwake = false
   #pieces: Uint8Array[] = []
@@ -48,47 +51,70 @@ export class JsonRpc {
   /** Since the second began. */
   #count = { since: Number.NEGATIVE_INFINITY, messages: 0 }
 
-  constructor({ line, notified, lost }: Parts) {
+  constructor({ line, notified, lost, refused }: Parts) {
     this.#line = line
     this.#clock = line.clock
     this.#notified = notified
+    this.#refused = refused
     line.onBytes((bytes) => this.#receive(bytes))
     line.onLost((reason) => this.#abandon(lost(reason)))
+    line.onClosed(() => this.#cancelAlarm())
   }
 
   /**
-   * Asks, and resolves with the result. Rejects with a `RpcError` that the program answers, and with what `lost` makes when the line is lost.
+   * Asks, and resolves with the result. Rejects with what `refused` makes of an error that the program answers, and with what `lost` makes when the
+   * line is lost.
    * A program that has not answered after `deadline_s` is given up, with its line. Throws `disconnected` where the line is not open.
    */
-  request(method: string, params: object | undefined, deadline_s?: number): Promise<unknown> {
+  request(method: string, params: object | undefined, deadline_s = Number.POSITIVE_INFINITY): Promise<unknown> {
     const id = ++this.#lastId
     const text = `${JSON.stringify({ jsonrpc: '2.0', id, method, ...(params && { params }) })}\n`
     if (text.length > longestQuestion)
       throw new LabError('invalid', `its parameters are longer than ${longestQuestion / 1024} KiB together`)
     this.#line.write(Buffer.from(text))
-    return new Promise((resolve, reject) => {
-      const late = () => this.#line.giveUp(`it has not answered ${method} within ${deadline_s} s`)
-      const cancelDeadline = deadline_s === undefined ? () => {} : this.#clock.after(deadline_s * 1000, late)
-      this.#pending.set(id, { method, resolve, reject, cancelDeadline })
-    })
+    const due = this.#clock.now() + deadline_s * 1000
+    if (due < (this.#alarm?.at ?? Number.POSITIVE_INFINITY)) this.#setAlarm(due)
+    return new Promise((resolve, reject) => this.#pending.set(id, { method, resolve, reject, deadline_s, due }))
+  }
+
+  #setAlarm(at: number): void {
+    this.#cancelAlarm()
+    this.#alarm = { at, cancel: this.#clock.after(at - this.#clock.now(), () => this.#ring()) }
+  }
+
+  #cancelAlarm(): void {
+    this.#alarm?.cancel()
+    this.#alarm = undefined
+  }
+
+  /** Gives the program up that owes an answer, or waits for the next deadline: the question for which the alarm was set may be answered. */
+  #ring(): void {
+    this.#alarm = undefined
+    const first = [...this.#pending.values()].reduce<Pending | undefined>(
+      (one, other) => (one && one.due <= other.due ? one : other),
+      undefined,
+    )
+    if (!first || first.due === Number.POSITIVE_INFINITY) return
+    if (first.due > this.#clock.now()) this.#setAlarm(first.due)
+    else void this.#line.giveUp(`it has not answered ${first.method} within ${first.deadline_s} s`)
   }
 
   #receive(bytes: Uint8Array): void {
     this.isAwake = true
-    let rest = bytes
-    for (let end = rest.indexOf(10); end >= 0; end = rest.indexOf(10)) {
-      const last = rest.subarray(0, end)
-      rest = rest.subarray(end + 1)
+    let start = 0
+    for (let end = bytes.indexOf(10); end >= 0; end = bytes.indexOf(10, start)) {
+      const last = bytes.subarray(start, end)
+      start = end + 1
       const line = this.#size === 0 ? last : Buffer.concat([...this.#pieces, last])
       this.#forgetPieces()
       if (!this.#take(line)) return
     }
-    this.#add(rest)
+    if (start === bytes.length) return
+    this.#add(start === 0 ? bytes : bytes.subarray(start))
     if (this.#size > longestLine) this.#line.giveUp(tooLong)
   }
 
   #add(piece: Uint8Array): void {
-    if (piece.length === 0) return
     this.#pieces.push(Uint8Array.from(piece))
     this.#size += piece.length
   }
@@ -127,21 +153,18 @@ export class JsonRpc {
     const pending = typeof id === 'number' ? this.#pending.get(id) : undefined
     if (!pending) return `it answered a question that nobody asked, or answered it twice: id ${JSON.stringify(id)?.slice(0, 40)}`
     this.#pending.delete(id as number)
-    pending.cancelDeadline()
     if (message.error === undefined) pending.resolve(message.result)
-    else pending.reject(errorIn(message.error))
+    else pending.reject(this.#refused(refusalIn(message.error)))
     return undefined
   }
 
   #abandon(error: LabError): void {
     this.isAwake = false
+    this.#cancelAlarm()
     this.#forgetPieces()
     const pending = [...this.#pending.values()]
     this.#pending.clear()
-    for (const { reject, cancelDeadline } of pending) {
-      cancelDeadline()
-      reject(error)
-    }
+    for (const { reject } of pending) reject(error)
   }
 }
 
@@ -156,10 +179,10 @@ function messageIn(line: Uint8Array): Message | undefined {
   }
 }
 
-function errorIn(error: unknown): RpcError {
+function refusalIn(error: unknown): Refusal {
   const { message, data } = Object(error) as { message?: unknown; data?: unknown }
   const { reason, hint } = Object(data) as { reason?: unknown; hint?: unknown }
-  return new RpcError(wordsOf(message) ?? 'it failed and did not say why', { reason: wordsOf(reason), hint: wordsOf(hint) })
+  return { message: wordsOf(message) ?? 'it failed and did not say why', reason: wordsOf(reason), hint: wordsOf(hint) }
 }
 
 function wordsOf(value: unknown): string | undefined {

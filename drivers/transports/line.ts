@@ -29,6 +29,8 @@ export type BridgeLine = Line & {
    * that it may be started again without a pause.
    */
   giveUp(reason: string, atOnce?: 'atOnce'): Promise<void>
+  /** Calls each time the line is closed in order; a lost line is told to `onLost`. */
+  onClosed(call: () => void): void
 }
 
 export type OnWire = (direction: 'to_device' | 'to_host', bytes: Uint8Array) => void

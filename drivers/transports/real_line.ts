@@ -12,6 +12,7 @@ export abstract class RealLine<Connection> implements Line {
   /** A path, or `host:port`: sentences about the line begin with it. */
   protected readonly name: string
   readonly #lost: ((reason: string) => void)[] = []
+  readonly #closed: (() => void)[] = []
   readonly #watchers: OnWire[] = []
   #connection: Connection | undefined
   #state: Line['state'] = 'closed'
@@ -51,6 +52,7 @@ export abstract class RealLine<Connection> implements Line {
   async close(): Promise<void> {
     this.#turn++
     this.#letGo('closed')
+    for (const call of this.#closed) call()
     await this.#opening?.catch(() => undefined)
     await this.#released
   }
@@ -65,6 +67,10 @@ export abstract class RealLine<Connection> implements Line {
 
   onLost(call: (reason: string) => void): void {
     this.#lost.push(call)
+  }
+
+  onClosed(call: () => void): void {
+    this.#closed.push(call)
   }
 
   /** The connection in use. Throws `disconnected` when there is none. */
@@ -84,8 +90,8 @@ export abstract class RealLine<Connection> implements Line {
     this.#listener(bytes)
   }
 
-  protected show(...passed: Parameters<OnWire>): void {
-    for (const watch of this.#watchers) watch(...passed)
+  protected show(direction: Parameters<OnWire>[0], bytes: Uint8Array): void {
+    for (const watch of this.#watchers) watch(direction, bytes)
   }
 
   /** Unless another connection is in use meanwhile. */

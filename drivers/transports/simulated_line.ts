@@ -4,13 +4,13 @@ import { notOpen } from '../../src/devices/failure.ts'
 import { LabError } from '../../src/errors.ts'
 import { type Clock, systemClock } from '../../src/kit/clock.ts'
 import { isLineFault, type LineFault, passThrough, pieces } from './faults.ts'
-import type { Line, OnWire, SerialSettings } from './line.ts'
+import type { BridgeLine, Line, OnWire, SerialSettings } from './line.ts'
 import type { MechanicalFault, Simulate, Simulator } from './simulator.ts'
 
 export type Fault = LineFault | MechanicalFault | 'unplug'
 
 /** A line, and the hand that breaks it. */
-export type SimulatedLine = Line & {
+export type SimulatedLine = BridgeLine & {
   readonly simulator: Simulator
   /** Faults that are present now. */
   readonly faults: ReadonlySet<Fault>
@@ -19,8 +19,6 @@ export type SimulatedLine = Line & {
   /** Whether this instrument can have a fault; one that is present is mended by asking. */
   canHave(fault: Fault): boolean
   clearFaults(): void
-  /** Gives the line up as a line to a program is given up: it is lost, and can be opened again. */
-  giveUp(reason: string): Promise<void>
 }
 
 type SimulatedLineOptions<Settings> = {
@@ -52,6 +50,7 @@ class LineToSimulator<Settings> implements SimulatedLine {
   readonly #options: SimulatedLineOptions<Settings>
   readonly #instrument: Clock
   readonly #lost: ((reason: string) => void)[] = []
+  readonly #closed: (() => void)[] = []
   readonly #watchers: OnWire[] = []
   /** When the last byte that was sent will have arrived. */
   readonly #freeAt = { to_device: 0, to_host: 0 }
@@ -91,6 +90,7 @@ class LineToSimulator<Settings> implements SimulatedLine {
 
   async close(): Promise<void> {
     this.#state = 'closed'
+    for (const call of this.#closed) call()
   }
 
   write(bytes: Uint8Array): void {
@@ -106,6 +106,10 @@ class LineToSimulator<Settings> implements SimulatedLine {
 
   onLost(call: (reason: string) => void): void {
     this.#lost.push(call)
+  }
+
+  onClosed(call: () => void): void {
+    this.#closed.push(call)
   }
 
   async setBaud(rate: number): Promise<void> {

@@ -44,6 +44,7 @@ import time
 import traceback
 import types
 import typing
+from math import isfinite
 from typing import Any, Callable, Dict, Optional, Tuple, Union
 
 __all__ = ["Bridge", "Busy", "DeviceFailed", "Interlock", "Invalid", "operation", "reading"]
@@ -198,7 +199,7 @@ class Bridge:
             turn.is_answering = True
             if not self._asked.is_set():
                 self._asked.set()
-            self._answer(_decode(line.decode()))
+            self._answer(_decode(line.decode())[0])
             turn.is_answering = False
 
     def _stand_by(self) -> None:
@@ -216,7 +217,9 @@ class Bridge:
 
     def _answer(self, message: Dict[str, Any]) -> None:
         try:
-            answer = '"result":' + _encode(self._carry_out(message["method"], message.get("params") or {}))
+            method, params = message["method"], message.get("params") or {}
+            # Readings are asked for often, and writing JSON by hand takes a quarter of the time.
+            answer = '"result":' + (self._reading_of(params["reading"]) if method == "read" else _encode(self._carry_out(method, params)))
         except DeviceFailed as error:
             answer = _failure(str(error), error.reason, error.hint)
         except BaseException as error:  # noqa: B902: whatever a library raises is an answer, too
@@ -225,8 +228,6 @@ class Bridge:
         self._say('"id":%d,%s' % (message["id"], answer))
 
     def _carry_out(self, method: str, params: Dict[str, Any]) -> Any:
-        if method == "read":
-            return self._reading_of(params["reading"])
         if method == "perform":
             return self._perform(params)
         if method == "describe":
@@ -246,13 +247,14 @@ class Bridge:
         told = {"temperature": {"unit": "°C"}} if hasattr(self, "temperature") else {}
         return {**told, **{name: {"unit": method.__reading__} for name, method in marked.items()}}
 
-    def _reading_of(self, reading: str) -> Dict[str, Any]:
+    def _reading_of(self, reading: str) -> str:
+        """Returns the answer to `read` as JSON."""
         method = getattr(self, reading, None)
         if reading != "temperature" and not hasattr(method, "__reading__"):
             raise Invalid(f"there is no reading {reading}")
         value = self._done(method())  # type: ignore[misc]
         value, target = value if isinstance(value, tuple) else (value, None)
-        return {"value": value, "target": target}
+        return '{"value":' + _number(value) + ',"target":' + ("null" if target is None else _number(target)) + "}"
 
     def _perform(self, params: Dict[str, Any]) -> Dict[str, Any]:
         method = getattr(self, params["operation"], None)
@@ -304,8 +306,12 @@ class _Turn:
     is_answering = False
 
 
-_decode = json.JSONDecoder().decode
+_decode = json.JSONDecoder().raw_decode
 _encode = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
+
+
+def _number(value: Any) -> str:
+    return repr(value) if type(value) is float and isfinite(value) else _encode(value)
 
 
 def _failure(message: str, reason: str, hint: Optional[str]) -> str:

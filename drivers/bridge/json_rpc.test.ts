@@ -1,0 +1,93 @@
+// Questions and answers over a line that a test holds at its other end.
+
+import { test } from 'tap'
+import { connectionLost } from '../../src/devices/failure.ts'
+import { LabError } from '../../src/errors.ts'
+import { VirtualClock } from '../../src/kit/clock.ts'
+import type { BridgeLine } from '../transports/line.ts'
+import { JsonRpc } from './json_rpc.ts'
+
+function opened() {
+  const clock = new VirtualClock()
+  const asked: { id: number; method: string }[] = []
+  const given_up: string[] = []
+  let heard = (_bytes: Uint8Array) => {}
+  let lost = (_reason: string) => {}
+  let closed = () => {}
+  const line = {
+    clock,
+    write: (bytes: Uint8Array) => void asked.push(JSON.parse(Buffer.from(bytes).toString())),
+    onBytes(listen: typeof heard) {
+      heard = listen
+    },
+    onLost(call: typeof lost) {
+      lost = call
+    },
+    onClosed(call: typeof closed) {
+      closed = call
+    },
+    async giveUp(reason: string) {
+      given_up.push(reason)
+      lost(reason)
+    },
+  } as unknown as BridgeLine
+  const notified: unknown[] = []
+  const rpc = new JsonRpc({
+    line,
+    notified: (method, params) => notified.push({ method, params }),
+    lost: (reason) => connectionLost(reason),
+    refused: ({ message, hint }) => new LabError('interlock', `${message}; ${hint}`),
+  })
+  const say = (text: string) => heard(Buffer.from(text))
+  const answer = (id: number, result: unknown) => say(`${JSON.stringify({ jsonrpc: '2.0', id, result })}\n`)
+  return { clock, rpc, asked, given_up, notified, say, answer, close: () => closed() }
+}
+
+test('answers find their questions, in whatever order and pieces they come', async (t) => {
+  const { rpc, asked, say, notified } = opened()
+  const [one, two, three] = [rpc.request('read', { reading: 'a' }, 5), rpc.request('read', undefined, 5), rpc.request('perform', {})]
+  t.match(asked, [
+    { id: 1, method: 'read', params: { reading: 'a' } },
+    { id: 2, method: 'read' },
+    { id: 3, method: 'perform' },
+  ])
+  say('{"id":2,"result":"b"}\n{"id":3,"error":{"message":"the door is open","data":{"hint":"close it"}}}\n{"method":"progress","par')
+  say('ams":{"n":1}}')
+  say('\n{"id":1,"result":"ä')
+  say('"}\n')
+  t.same(await Promise.all([one, two]), ['ä', 'b'])
+  await t.rejects(three, { code: 'interlock', message: 'the door is open; close it' })
+  t.same(notified, [{ method: 'progress', params: { n: 1 } }])
+})
+
+test('a program is given up at the deadline of the question that it owes, whichever were answered before', async (t) => {
+  const { clock, rpc, given_up, answer } = opened()
+  const long = rpc.request('describe', undefined, 30)
+  const short = rpc.request('check', undefined, 5)
+  const endless = rpc.request('perform', {})
+  answer(2, {})
+  t.same(await short, {})
+  await clock.advance(4000)
+  const later = rpc.request('halt', undefined, 5)
+  await clock.advance(4900)
+  answer(4, {})
+  await later
+  await clock.advance(21_000)
+  t.same(given_up, [])
+  const lost = Promise.all([long, endless].map((one) => t.rejects(one, { code: 'disconnected' })))
+  await clock.advance(101)
+  t.same(given_up, ['it has not answered describe within 30 s'])
+  await lost
+})
+
+test('a question without a deadline is waited for without a timer; a line that was closed leaves none behind', async (t) => {
+  const { clock, rpc, given_up, close } = opened()
+  void rpc.request('perform', {})
+  t.equal(clock.timers, 0)
+  void rpc.request('check', undefined, 5)
+  t.equal(clock.timers, 1)
+  close()
+  t.equal(clock.timers, 0)
+  await clock.advance(10_000)
+  t.same(given_up, [])
+})
