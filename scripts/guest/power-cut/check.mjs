@@ -11,6 +11,7 @@ import { fileURLToPath } from 'node:url'
 const here = (name) => fileURLToPath(new URL(name, import.meta.url))
 // By default ext4 flushes a file that replaces another by itself, which hides a missing fsync.
 const unforgiving = ['--mount-options', 'noatime,noauto_da_alloc']
+const veryFew = ['--cuts', '20', '--reorder', '20']
 const few = ['--cuts', '60', '--reorder', '40']
 const some = ['--cuts', '150', '--reorder', '60']
 
@@ -26,6 +27,10 @@ const trials = [
   { scenario: 'event-log', options: [...some, ...unforgiving, '--seed', '2'], holds: true },
   { scenario: 'event-log', options: [...some, '--syncs', '--seed', '3'], holds: true },
   { scenario: 'event-log-unsynced', options: few, holds: false },
+  { scenario: 'run-state', options: few, holds: true },
+  { scenario: 'run-state', options: [...few, ...unforgiving, '--syncs', '--seed', '2'], holds: true },
+  { scenario: 'run-state-unsynced', options: veryFew, holds: false },
+  { scenario: 'run-state-log-unsynced', options: veryFew, holds: false },
 ]
 
 let failures = 0

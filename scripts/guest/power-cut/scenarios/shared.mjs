@@ -68,7 +68,9 @@ export async function without(chosen) {
   for (const name of ['sync', 'datasync']) {
     const real = handles[name]
     handles[name] = async function () {
-      if (!chosen(await this.stat(), readlinkSync(`/proc/self/fd/${this.fd}`))) await real.call(this)
+      // At once: the file may be closed meanwhile.
+      const path = readlinkSync(`/proc/self/fd/${this.fd}`)
+      if (!chosen(await this.stat(), path)) await real.call(this)
     }
   }
 }
