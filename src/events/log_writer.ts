@@ -57,7 +57,7 @@ type WriterOptions = {
 export type WriterState = 'failing' | 'recovered' | 'distrusted' | 'overrun'
 
 /** A caller who waits until all is on the card. */
-type Asked = { done(): void; failed(error: unknown): void }
+type PersistRequest = { done(): void; failed(error: unknown): void }
 
 type Batch = { bytes: Buffer; entries: Entry[]; notes: Noted[] }
 
@@ -96,8 +96,8 @@ export class LogWriter {
   /** Events of this turn that are in the file and not shown. */
   #written: Pick<Batch, 'entries' | 'notes'>[] = []
   /** The callers who asked since the turn under way began, and those who asked before. */
-  #asking: Asked[] = []
-  #asked: Asked[] = []
+  #asking: PersistRequest[] = []
+  #asked: PersistRequest[] = []
 
   constructor(options: WriterOptions) {
     this.#options = options
@@ -258,7 +258,7 @@ export class LogWriter {
     )
   }
 
-  #refuse(asked: readonly Asked[], error: unknown): void {
+  #refuse(asked: readonly PersistRequest[], error: unknown): void {
     const refusal = error instanceof LabError ? error : storageError('what the runs are about to do was not written', error)
     for (const { failed } of asked) failed(refusal)
   }

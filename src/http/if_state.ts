@@ -6,10 +6,10 @@ import type { Audit } from '../keys/audit.ts'
 /** The newest lines of the audit trail among which the last change is looked for. */
 const lookedThrough = 200
 
-type Asked = { shown: string; present: string | undefined; path: string }
+type Condition = { shown: string; present: string | undefined; path: string }
 
 /** Throws `conflict` that names the present state, and who changed it last. A thing that is not there is refused by its own route. */
-export async function mustBeAsShown({ audit }: { audit: Pick<Audit, 'newest'> }, { shown, present, path }: Asked): Promise<void> {
+export async function mustBeAsShown({ audit }: { audit: Pick<Audit, 'newest'> }, { shown, present, path }: Condition): Promise<void> {
   if (present === undefined || present === shown) return
   const [, kind = '', id = ''] = /^\/api\/(\w+)\/([^/]+)/.exec(path) ?? []
   const { entries } = await audit.newest(lookedThrough, 'done')

@@ -6,8 +6,8 @@ import type { Context, RuntimeEvent } from '../events/event.ts'
 /** A message; `thing` is what it is about: for one thing one message a minute is sent. */
 export type Message = { kinds: NotifyKind[]; thing: string; text: string; execution_id: string | null }
 
-type Told = Omit<Message, 'execution_id'>
-type Teller = (event: RuntimeEvent) => Told | undefined
+type Wording = Omit<Message, 'execution_id'>
+type Teller = (event: RuntimeEvent) => Wording | undefined
 
 /** By type and status of an event, or by the type alone. */
 const tellers = new Map<string, Teller>(
@@ -61,7 +61,7 @@ export function messageOf(event: RuntimeEvent): Message | undefined {
   return message && { ...message, execution_id: typeof context.execution_id === 'string' ? context.execution_id : null }
 }
 
-function ended({ entity_id, status, context }: RuntimeEvent): Told {
+function ended({ entity_id, status, context }: RuntimeEvent): Wording {
   const why = typeof context.reason === 'string' ? `: ${context.reason}` : ''
   return { kinds: ['run_ended'], thing: `run ${entity_id}`, text: `The run of ${context.workflow_name} ended: ${status}${why}` }
 }

@@ -9,7 +9,7 @@ export type KeyDialog = {
   connect(key: string): Promise<string>
 }
 
-type Asked = { request_id: string; request_secret: string; code: string; detail?: string }
+type PairingRequest = { request_id: string; request_secret: string; code: string; detail?: string }
 
 const poll_ms = 1500
 
@@ -54,19 +54,19 @@ export function keyDialog({ why, connect }: KeyDialog): HTMLFormElement {
   return form
 }
 
-async function askForAccess(): Promise<Asked> {
+async function askForAccess(): Promise<PairingRequest> {
   const answer = await fetch('/api/keys/requests', {
     method: 'POST',
     headers: { 'Content-Type': 'application/json' },
     body: JSON.stringify({ app_name: `browser on ${navigator.platform || 'a computer'}`.slice(0, 60), scope: 'operate' }),
   })
-  const body = (await answer.json()) as Asked
+  const body = (await answer.json()) as PairingRequest
   if (!answer.ok) throw new Error(body.detail)
   return body
 }
 
 /** The key, when somebody has approved it; nothing when the dialog is gone by then. */
-async function approved({ request_id, request_secret }: Asked, isAsked: () => boolean): Promise<string | undefined> {
+async function approved({ request_id, request_secret }: PairingRequest, isAsked: () => boolean): Promise<string | undefined> {
   while (isAsked()) {
     await new Promise((resolve) => setTimeout(resolve, poll_ms))
     const answer = await fetch(`/api/keys/requests/${request_id}`, { headers: { 'X-Request-Secret': request_secret } })

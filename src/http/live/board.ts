@@ -24,7 +24,7 @@ export type Source = {
 type Shown = { frame: Buffer; still: string }
 
 /** A kind that somebody is shown, with its values. */
-type Shelf = { source: Source; values: Map<string, Shown>; touched: Set<string>; readers: number; lookedAt: number }
+type Collection = { source: Source; values: Map<string, Shown>; touched: Set<string>; readers: number; lookedAt: number }
 
 type BoardOptions = { hub: Pick<Hub, 'registerSink' | 'unregisterSink'>; clock: Clock; warn(message: string): void }
 
@@ -40,7 +40,7 @@ const moving = new Set(['seconds_left', 'uptime_s', 'since'])
 
 export class LiveBoard {
   readonly #options: BoardOptions
-  readonly #shelves = new Map<string, Shelf>()
+  readonly #collections = new Map<string, Collection>()
   readonly #readers = new Set<Reader>()
   #cancelLook: (() => void) | undefined
   #beatAt = 0
@@ -56,12 +56,12 @@ export class LiveBoard {
    */
   show(outlet: Outlet, sources: readonly (readonly [name: string, Source])[]): { close(): void; end(): void } {
     if (this.#readers.size === 0) this.#options.hub.registerSink(this)
-    const shelves = sources.map(([name, source]) => this.#shelfOf(name, source))
-    const reader = new Reader(outlet, shelves, this.#options.clock)
+    const collections = sources.map(([name, source]) => this.#collectionOf(name, source))
+    const reader = new Reader(outlet, collections, this.#options.clock)
     this.#readers.add(reader)
-    for (const shelf of shelves) {
-      this.#lookAtAll(shelf)
-      for (const [id, { frame }] of refreshed(shelf)) reader.changed(keyOf(shelf, id), frame)
+    for (const collection of collections) {
+      this.#lookAtAll(collection)
+      for (const [id, { frame }] of refreshed(collection)) reader.changed(keyOf(collection, id), frame)
     }
     outlet.onDrain(() => reader.drained())
     reader.pump()
@@ -76,29 +76,29 @@ export class LiveBoard {
 
   onEvent(event: RuntimeEvent): void {
     this.#heard = true
-    for (const { source, touched } of this.#shelves.values()) {
+    for (const { source, touched } of this.#collections.values()) {
       const id = source.touched?.(event)
       if (id !== undefined) touched.add(id)
     }
   }
 
-  #shelfOf(name: string, source: Source): Shelf {
-    const known = this.#shelves.get(name)
-    const shelf = known ?? { source, values: new Map(), touched: new Set<string>(), readers: 0, lookedAt: Number.NEGATIVE_INFINITY }
-    if (!known) this.#shelves.set(name, shelf)
-    shelf.readers++
-    return shelf
+  #collectionOf(name: string, source: Source): Collection {
+    const known = this.#collections.get(name)
+    const collection = known ?? { source, values: new Map(), touched: new Set<string>(), readers: 0, lookedAt: Number.NEGATIVE_INFINITY }
+    if (!known) this.#collections.set(name, collection)
+    collection.readers++
+    return collection
   }
 
   #tick(): void {
     const { clock, warn } = this.#options
     const now = clock.now()
     this.#cancelLook = clock.after(look_ms, () => this.#tick())
-    for (const shelf of this.#shelves.values()) {
+    for (const collection of this.#collections.values()) {
       try {
-        this.#look(shelf, now)
+        this.#look(collection, now)
       } catch (error) {
-        warn(`the values of kind ${shelf.source.kind} cannot be shown: ${error instanceof Error ? error.message : error}`)
+        warn(`the values of kind ${collection.source.kind} cannot be shown: ${error instanceof Error ? error.message : error}`)
       }
     }
     this.#heard = false
@@ -111,33 +111,33 @@ export class LiveBoard {
     }
   }
 
-  #look(shelf: Shelf, now: number): void {
-    const { source, touched, lookedAt } = shelf
+  #look(collection: Collection, now: number): void {
+    const { source, touched, lookedAt } = collection
     const afterEvent = source.looks === 'after events' && ((this.#heard && !source.one) || now - lookedAt >= lookAtAll_ms)
-    if (source.looks === 'always' || afterEvent) this.#lookAtAll(shelf)
-    else for (const id of touched) this.#put(shelf, id, source.one?.(id))
+    if (source.looks === 'always' || afterEvent) this.#lookAtAll(collection)
+    else for (const id of touched) this.#put(collection, id, source.one?.(id))
     touched.clear()
   }
 
-  #lookAtAll(shelf: Shelf): void {
-    shelf.lookedAt = this.#options.clock.now()
-    const gone = new Set(shelf.values.keys())
-    for (const [id, value] of shelf.source.all()) {
+  #lookAtAll(collection: Collection): void {
+    collection.lookedAt = this.#options.clock.now()
+    const gone = new Set(collection.values.keys())
+    for (const [id, value] of collection.source.all()) {
       gone.delete(id)
-      this.#put(shelf, id, value)
+      this.#put(collection, id, value)
     }
-    for (const id of gone) this.#put(shelf, id, undefined)
+    for (const id of gone) this.#put(collection, id, undefined)
   }
 
-  #put(shelf: Shelf, id: string, value: object | undefined): void {
-    const before = shelf.values.get(id)
+  #put(collection: Collection, id: string, value: object | undefined): void {
+    const before = collection.values.get(id)
     if (value === undefined && before === undefined) return
     const still = value && JSON.stringify(value, (key, member) => (moving.has(key) ? undefined : member))
     if (before && before.still === still) return
-    const frame = frameOf(shelf, id, value)
-    if (still === undefined) shelf.values.delete(id)
-    else shelf.values.set(id, { frame, still })
-    for (const reader of this.#readers) if (reader.shows(shelf)) reader.changed(keyOf(shelf, id), frame)
+    const frame = frameOf(collection, id, value)
+    if (still === undefined) collection.values.delete(id)
+    else collection.values.set(id, { frame, still })
+    for (const reader of this.#readers) if (reader.shows(collection)) reader.changed(keyOf(collection, id), frame)
   }
 
   #end(reader: Reader, how: 'ended' | 'cut'): void {
@@ -147,7 +147,8 @@ export class LiveBoard {
 
   #remove(reader: Reader): void {
     if (!this.#readers.delete(reader)) return
-    for (const [name, shelf] of this.#shelves) if (reader.shows(shelf) && --shelf.readers === 0) this.#shelves.delete(name)
+    for (const [name, collection] of this.#collections)
+      if (reader.shows(collection) && --collection.readers === 0) this.#collections.delete(name)
     if (this.#readers.size > 0) return
     this.#options.hub.unregisterSink(this)
     this.#cancelLook?.()
@@ -158,22 +159,22 @@ export class LiveBoard {
 /** A connection: the newest frame of each key that it has not been shown yet. */
 class Reader {
   readonly outlet: Outlet
-  readonly #shelves: ReadonlySet<Shelf>
+  readonly #collections: ReadonlySet<Collection>
   readonly #clock: Clock
   /** In the order in which they changed first. */
   readonly #dirty = new Map<string, Buffer>()
   #isReady = false
   #blockedSince: number | undefined
 
-  constructor(outlet: Outlet, shelves: readonly Shelf[], clock: Clock) {
+  constructor(outlet: Outlet, collections: readonly Collection[], clock: Clock) {
     this.outlet = outlet
-    this.#shelves = new Set(shelves)
+    this.#collections = new Set(collections)
     this.#clock = clock
     this.#write(Buffer.from('retry: 2000\n\n'))
   }
 
-  shows(shelf: Shelf): boolean {
-    return this.#shelves.has(shelf)
+  shows(collection: Collection): boolean {
+    return this.#collections.has(collection)
   }
 
   changed(key: string, frame: Buffer): void {
@@ -218,19 +219,19 @@ class Reader {
 }
 
 /** The values as they are now, with what moves by itself. */
-function refreshed(shelf: Shelf): Iterable<[string, Shown]> {
-  if (shelf.source.looks === 'once') return shelf.values
-  for (const [id, value] of shelf.source.all()) {
-    const shown = shelf.values.get(id)
-    if (shown) shown.frame = frameOf(shelf, id, value)
+function refreshed(collection: Collection): Iterable<[string, Shown]> {
+  if (collection.source.looks === 'once') return collection.values
+  for (const [id, value] of collection.source.all()) {
+    const shown = collection.values.get(id)
+    if (shown) shown.frame = frameOf(collection, id, value)
   }
-  return shelf.values
+  return collection.values
 }
 
-function keyOf({ source }: Shelf, id: string): string {
+function keyOf({ source }: Collection, id: string): string {
   return `${source.kind} ${id}`
 }
 
-function frameOf({ source: { kind } }: Shelf, id: string, value: object | undefined): Buffer {
+function frameOf({ source: { kind } }: Collection, id: string, value: object | undefined): Buffer {
   return Buffer.from(`event: state\ndata: ${JSON.stringify({ kind, id, value: value ?? null })}\n\n`)
 }
