@@ -79,10 +79,11 @@ type Line = Partial<Transaction> & { isBroken: boolean }
 /** Leaves out the end of the last line, where a power cut took it or its bytes never came to the card. */
 function linesOf(text: string): Line[] {
   const pieces = text.split('\n')
-  const end = 1 + pieces.findLastIndex((piece) => transactionIn(piece) !== undefined)
-  return (isTorn(pieces.slice(end)) ? pieces.slice(0, end) : pieces).flatMap((piece): Line[] => {
+  const whole = pieces.map(transactionIn)
+  const end = 1 + whole.findLastIndex((line) => line !== undefined)
+  return (isTorn(pieces.slice(end)) ? pieces.slice(0, end) : pieces).flatMap((piece, i): Line[] => {
     if (piece === '' || isFormatLine(piece)) return []
-    const line = transactionIn(piece)
+    const line = whole[i]
     return [line ? { ...line, isBroken: false } : { ...parsed(piece), isBroken: true }]
   })
 }
@@ -96,8 +97,7 @@ function isTorn(rest: readonly string[]): boolean {
 
 /** The checksum says that the line is one of ours. */
 function transactionIn(line: string): Transaction | undefined {
-  const json = withoutChecksum(line)
-  return json === undefined ? undefined : JSON.parse(json)
+  return withoutChecksum(line) === undefined ? undefined : JSON.parse(line)
 }
 
 function parsed(piece: string): Partial<Transaction> {

@@ -1,7 +1,6 @@
 // A process that opens the events of a data folder with the state of a run of many threads in it, and without.
 
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { openEvents } from '../../../src/events/open.ts'
 import type { StateSource } from '../../../src/events/states.ts'
@@ -9,6 +8,7 @@ import { silent } from '../../../src/kit/log.ts'
 import { begin, Kept, testRuntime } from '../../../src/testing/workflow.ts'
 import { RunState } from '../../../src/workflow/run_state.ts'
 import { answerParent } from '../child.ts'
+import { withLog } from '../events/made_log.ts'
 import { laneTopology, laneWorkflow } from './lanes.ts'
 
 export type Restarted = { with_ms: number; without_ms: number; parse_ms: number; change_us: number; stringify_us: number }
@@ -17,17 +17,14 @@ const lanes = 50
 const config = { system_id: 'system', events: { segment_mib: 8, commit_ms: 100, queue: 1000 }, limits: { subscribers: 8 } }
 
 answerParent({}, async ({ threads, events }: { threads: number; events: number }): Promise<Restarted> => {
-  const folder = mkdtempSync(join(tmpdir(), 'benchd-restart-'))
-  try {
-    const { standing, change_us, stringify_us } = await stateOf(threads)
-    await fill(folder, standing, events)
+  const { standing, change_us, stringify_us } = await stateOf(threads)
+  return withLog(events, async (folder) => {
+    await put(folder, standing)
     const with_ms = await opening(folder)
     const parse_ms = parsing(folder)
     rmSync(join(folder, 'executions'), { recursive: true })
     return { with_ms, without_ms: await opening(folder), parse_ms, change_us, stringify_us }
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
+  })
 })
 
 /** The state of a run that has begun, and what one thread costs in it. */
@@ -66,14 +63,12 @@ async function stateOf(threads: number) {
   return { standing, change_us: (times.change * 1000) / its.length, stringify_us: (times.stringify * 1000) / its.length }
 }
 
-async function fill(folder: string, standing: ReadonlyMap<string, string>, events: number): Promise<void> {
+/** Writes the state behind the log, as of a run that is open. */
+async function put(folder: string, standing: ReadonlyMap<string, string>): Promise<void> {
   const hub = await openEvents({ folder, config, log: silent })
   hub.states.add('run', { standing, changes: () => standing })
+  hub.emit('CUSTOM.of_the_run.STEP', {}, 'run')
   await hub.log.persist()
-  for (let n = 0; n < events; n++) {
-    hub.emit('CUSTOM.of_another.STEP', { n }, 'another')
-    if (n % 500 === 0) await hub.log.until()
-  }
   await hub.close()
 }
 
