@@ -281,3 +281,66 @@ function fresh(t: Test, folder: string): string {
   cpSync(folder, copy, { recursive: true })
   return copy
 }
+
+/** A run that has changed in many values of 100,000 characters; `onTake` is called when the next of them is taken. */
+function many(values: number, onTake: (taken: number) => void): StateSource {
+  const standing = new Map<string, string>()
+  let left = values
+  return {
+    standing,
+    *changes() {
+      for (; left > 0; left--) {
+        const [key, text] = [`value ${left}`, JSON.stringify('x'.repeat(100_000))]
+        onTake(values - left)
+        standing.set(key, text)
+        yield [key, text]
+      }
+    },
+  }
+}
+
+test('a transaction with many values delays nobody: between slices of it the others have their turns', async (t) => {
+  const folder = join(t.testdir({ bench: {} }), 'bench')
+  const hub = await opened(t, folder)
+  new Counting(hub, 'a').step()
+  await hub.log.persist()
+  let [turns, isOver] = [0, false]
+  const turn = () => {
+    turns++
+    if (!isOver) setImmediate(turn)
+  }
+  turn()
+  const taken: number[] = []
+  hub.states.add(
+    'big',
+    many(40, () => taken.push(turns)),
+  )
+  await hub.log.persist()
+  isOver = true
+  const most = Math.max(...taken.map((at) => taken.filter((other) => other === at).length))
+  t.ok(most <= 3, `${most} values in one turn`)
+  const saved = (await opened(t, fresh(t, folder))).log.saved.runs
+  t.same([saved.get('big')?.keys.size, saved.get('big')?.damage, saved.get('a')?.keys.get('count')], [40, undefined, 1])
+})
+
+test('a run that ends while a transaction is taken leaves nothing; one that begins then is with the next', async (t) => {
+  const folder = join(t.testdir({ bench: {} }), 'bench')
+  const hub = await opened(t, folder)
+  let late: Counting | undefined
+  const onTake = (taken: number) => {
+    if (taken === 10) late = new Counting(hub, 'late')
+    if (taken === 20) hub.states.drop('big')
+  }
+  hub.states.add('big', many(40, onTake))
+  new Counting(hub, 'a').step()
+  await hub.log.persist()
+  const first = (await opened(t, fresh(t, folder))).log.saved.runs
+  t.same([...first.keys()], ['a'])
+  late!.step()
+  await hub.log.persist()
+  const then = (await opened(t, fresh(t, folder))).log.saved.runs
+  t.same([...then].map(([id, { keys, damage }]) => [id, keys.get('count'), damage]).sort(), [
+    ['a', 1, undefined],
+    ['late', 1, undefined],
+  ])
+})

@@ -9,16 +9,20 @@
 
 import type { FileHandle } from 'node:fs/promises'
 import { open as openOnDisk, rename } from 'node:fs/promises'
-import { withChecksum } from '../kit/checksum.ts'
+import { crc32 } from 'node:zlib'
+import { checksumHead, withChecksum } from '../kit/checksum.ts'
 import { makeFolder, remove, storageError, syncFolder, writeAt } from '../kit/durable.ts'
 import type { OpenFile } from './log_segment.ts'
 import { format, type LogEnd, nameOf, readStates, type SavedRun, type SavedStates, statesIn } from './states_reader.ts'
 
+/** A key, and the JSON text of its value; null for a key that is gone. */
+export type Change = readonly [key: string, text: string | null]
+
 /** A run, as far as it is written. */
 export interface StateSource {
-  /** Takes what has changed since the last call: to each key its JSON text, null for a key that is gone. */
-  changes(): ReadonlyMap<string, string | null>
-  /** The values as the last call left them. */
+  /** Takes what has changed since the last call, as it is at this moment, also where the caller goes through it in later turns. */
+  changes(): Iterable<Change>
+  /** The values as the last call left them, once its changes were gone through. */
   readonly standing: ReadonlyMap<string, string>
   /** Why they may be older than they should be, if they may; written with them. */
   readonly damage?: string | undefined
@@ -45,7 +49,7 @@ const longest = 8 * 1024 * 1024
 /** A card that has no room for the copy is asked again when the old file has grown by so many bytes. */
 const growth = 1024 * 1024
 const mostTimes = 3
-/** Characters of a line of a copy. */
+/** The characters that are made at once, of a line of a copy and of the line of a transaction. */
 const sliceLength = 262_144
 
 export class States {
@@ -142,10 +146,9 @@ export class States {
 
   /** Writes all that has changed, as one transaction. Called between two turns. Answers whether anything was written. Rejects with `storage`. */
   async write({ from, through, executions }: Turn): Promise<boolean> {
-    this.#take(executions)
+    const sources = await this.#take(executions)
     if (this.#pending.size === 0 && !this.isDistrusted) return false
     const written = new Map(this.#pending)
-    const sources = new Map(this.#sources)
     try {
       await this.before()
       if (sources.size === 0) await this.#removeAll()
@@ -193,32 +196,51 @@ export class States {
     this.#file = undefined
   }
 
-  /** Takes from each run what has changed in it. Events of a run have a line, also where nothing else changed. */
-  #take(executions: Iterable<string>): void {
+  /**
+   * Takes from each run what has changed in it until now, in slices that delay nobody, and answers the runs. Events of a run have a line, also where
+   * nothing else changed.
+   */
+  async #take(executions: Iterable<string>): Promise<ReadonlyMap<string, StateSource>> {
     this.#isDirty = false
-    for (const [id, source] of this.#sources) {
-      const changes = source.changes()
-      if (changes.size > 0) this.#patchOf(id, changes)
-    }
-    if (this.#sources.size > 0) for (const id of executions) if (this.#sources.has(id)) this.#patchOf(id, noChanges)
+    const taken = new Map([...this.#sources].map(([id, source]) => [id, source.changes()]))
+    if (taken.size > 0) for (const id of executions) if (taken.has(id)) this.#patchOf(id)
     for (const [id, left] of this.#leaving) {
       const source = this.#sources.get(id)
-      if (source) this.#sources.set(id, { standing: new Map(source.standing), changes: () => noChanges })
+      for (const change of taken.get(id) ?? []) this.#note(id, change)
+      if (source) this.#sources.set(id, { standing: new Map(source.standing), changes: () => [] })
       left()
     }
     this.#leaving.clear()
+    let length = 0
+    for (const [id, changes] of taken) {
+      for (const change of changes) {
+        length += this.#note(id, change)
+        if (length < sliceLength) continue
+        length = 0
+        await nextTurn()
+        // The run may be over by now.
+        if (!this.#sources.has(id)) break
+      }
+    }
+    return new Map([...this.#sources].filter(([id]) => taken.has(id)))
   }
 
-  #patchOf(id: string, changes: ReadonlyMap<string, string | null>): void {
-    const patch = this.#pending.get(id) ?? new Map()
-    for (const [key, text] of changes) patch.set(key, text)
+  /** Answers how long the change is. */
+  #note(id: string, [key, text]: Change): number {
+    this.#patchOf(id).set(key, text)
+    return key.length + (text?.length ?? 0)
+  }
+
+  #patchOf(id: string): Patch {
+    const patch = this.#pending.get(id) ?? new Map<string, string | null>()
     this.#pending.set(id, patch)
+    return patch
   }
 
   async #append(file: FileHandle, patches: ReadonlyMap<string, Patch | null>, numbers: Numbers): Promise<void> {
     const next = (id: string) => (this.#counts.get(id) ?? 0) + 1
-    const runs = [...patches].map(([id, patch]) => runText(id, next(id), patch))
-    const bytes = Buffer.from(`${withChecksum(`{${this.#textOf(numbers)},"runs":{${runs.join(',')}}}`)}\n`)
+    const patched = [...patches].map(([id, patch]) => ({ id, n: next(id), patch }))
+    const bytes = await bytesOfLine(lineOf(this.#textOf(numbers), patched))
     if (this.#isTorn) await file.truncate(this.#bytes)
     this.#isTorn = true
     await writeAt(file, bytes, this.#bytes)
@@ -226,7 +248,7 @@ export class States {
     this.#isUnsynced = true
     this.#isTorn = false
     this.#bytes += bytes.length
-    for (const id of patches.keys()) this.#counts.set(id, next(id))
+    for (const { id, n } of patched) this.#counts.set(id, n)
   }
 
   #isTooLong(): boolean {
@@ -270,7 +292,7 @@ export class States {
         const text = Buffer.from(`${i === 0 ? firstLine : ''}${line}\n`)
         await writeAt(file, text, bytes)
         bytes += text.length
-        await new Promise(setImmediate)
+        await nextTurn()
       }
       await file.datasync()
       await rename(draft, path)
@@ -308,8 +330,6 @@ export class States {
   }
 }
 
-const noChanges: ReadonlyMap<string, string | null> = new Map()
-
 function asRead(run: SavedRun): StateSource {
   return {
     get standing() {
@@ -318,13 +338,53 @@ function asRead(run: SavedRun): StateSource {
     get damage() {
       return run.damage
     },
-    changes: () => noChanges,
+    changes: () => [],
   }
 }
 
-function runText(id: string, n: number, patch: ReadonlyMap<string, string | null> | null): string {
-  const values = patch && [...patch].map(([key, text]) => `${JSON.stringify(key)}:${text}`).join(',')
-  return `${JSON.stringify(id)}:{"n":${n},"patch":${values === null ? null : `{${values}}`}}`
+/** The parts of a line behind its checksum. */
+function* lineOf(numbers: string, patched: readonly { id: string; n: number; patch: Patch | null }[]): Generator<string> {
+  yield `${numbers},"runs":{`
+  for (const [i, { id, n, patch }] of patched.entries()) {
+    yield `${i === 0 ? '' : ','}${JSON.stringify(id)}:{"n":${n},"patch":${patch === null ? 'null' : '{'}`
+    let comma = ''
+    for (const [key, text] of patch ?? []) {
+      yield `${comma}${JSON.stringify(key)}:${text}`
+      comma = ','
+    }
+    yield patch === null ? '}' : '}}'
+  }
+  yield '}}'
+}
+
+/** Puts a line together in slices that delay nobody. */
+async function bytesOfLine(parts: Iterable<string>): Promise<Buffer> {
+  const slices: Buffer[] = []
+  let [crc, text] = [0, '']
+  const add = () => {
+    const slice = Buffer.from(text)
+    crc = crc32(slice, crc)
+    slices.push(slice)
+    text = ''
+  }
+  for (const part of parts) {
+    text += part
+    if (text.length < sliceLength) continue
+    add()
+    await nextTurn()
+  }
+  add()
+  return Buffer.concat([Buffer.from(checksumHead(crc)), ...slices, lineEnd])
+}
+
+const lineEnd = Buffer.from('\n')
+
+function nextTurn(): Promise<void> {
+  return new Promise(setImmediate)
+}
+
+function runText(id: string, n: number, values: ReadonlyMap<string, string>): string {
+  return `${JSON.stringify(id)}:{"n":${n},"patch":{${[...values].map(([key, text]) => `${JSON.stringify(key)}:${text}`).join(',')}}}`
 }
 
 function copyText(id: string, values: ReadonlyMap<string, string>, damage: string | undefined): string {

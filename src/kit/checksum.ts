@@ -12,13 +12,22 @@ const digits = 8
 const head = beginning.length + digits + '",'.length
 
 export function crcOf(text: string): string {
-  return crc32(text).toString(16).padStart(digits, '0')
+  return hex(crc32(text))
+}
+
+function hex(crc: number): string {
+  return crc.toString(16).padStart(digits, '0')
+}
+
+/** The beginning of a line, as far as its first member. */
+export function checksumHead(crc: number): string {
+  return `${beginning}${hex(crc)}",`
 }
 
 /** The JSON text of an object that has members, with a checksum before them. */
 export function withChecksum(json: string): string {
   const rest = json.slice(1)
-  return `${beginning}${crcOf(rest)}",${rest}`
+  return `${checksumHead(crc32(rest))}${rest}`
 }
 
 export function hasChecksum(line: string): boolean {

@@ -1,7 +1,7 @@
 // The state of a run as values with keys. What is written on the card is what lives in memory: a value changes through its entry alone, which marks
 // its key for the next transaction. So a write costs as much as has changed, however many threads the run has had.
 
-import type { StateSource } from '../events/states.ts'
+import type { Change, StateSource } from '../events/states.ts'
 import type { Kinds } from './runs/state.ts'
 
 /** A value that only its entry changes. */
@@ -37,14 +37,14 @@ export class Entry<Kind extends keyof Kinds> {
 
   /** Changes members of the value, which goes with the next transaction: that of the next event, or sooner where somebody asks for it. */
   set(members: Partial<Kinds[Kind]>): void {
-    Object.assign(this.state as object, members)
     this.#run.mark(this.#key)
+    Object.assign(this.state as object, members)
   }
 
   /** As `set`, for what lies deeper in the value. */
   update(change: (state: Kinds[Kind]) => unknown): void {
-    change(this.state as Kinds[Kind])
     this.#run.mark(this.#key)
+    change(this.state as Kinds[Kind])
   }
 
   /** Takes the value out of the state of its run. */
@@ -58,21 +58,27 @@ export class RunState implements StateSource {
   readonly standing = new Map<string, string>()
   readonly #values = new Map<string, unknown>()
   /** The keys of the values that may differ from what is written. */
-  readonly #changed = new Set<string>()
+  #changed = new Set<string>()
+  /** Of the changes that are being taken, the keys whose texts are not made yet, and the texts that are not handed over. */
+  #taken = new Set<string>()
+  #made: Change[] = []
   #written: { execution_id: string; states: RunStates } | null = null
 
   put(key: string, value: unknown): void {
-    this.#values.set(key, value)
     this.mark(key)
+    this.#values.set(key, value)
   }
 
   remove(key: string): void {
-    this.#values.delete(key)
     this.mark(key)
+    this.#values.delete(key)
   }
 
+  /** The value with this key is about to change. */
   mark(key: string): void {
-    if (this.#written) this.#changed.add(key)
+    if (!this.#written) return
+    if (this.#taken.has(key)) this.#make(key)
+    this.#changed.add(key)
   }
 
   /** Whether the run outlasts the service. */
@@ -116,23 +122,36 @@ export class RunState implements StateSource {
     this.#written = null
   }
 
-  changes(): Map<string, string | null> {
-    const changes = new Map<string, string | null>()
-    for (const key of this.#changed) {
-      const text = this.#textOf(key)
-      if (text === (this.standing.get(key) ?? null)) continue
-      changes.set(key, text)
-      if (text === null) this.standing.delete(key)
-      else this.standing.set(key, text)
+  changes(): Iterable<Change> {
+    for (const key of this.#taken) this.#changed.add(key)
+    this.#taken = this.#changed
+    this.#changed = new Set()
+    return this.#handOver(this.#taken)
+  }
+
+  *#handOver(keys: ReadonlySet<string>): Generator<Change> {
+    for (const key of keys) {
+      this.#make(key)
+      yield* this.#made.splice(0)
     }
-    this.#changed.clear()
-    return changes
+    yield* this.#made.splice(0)
+  }
+
+  /** Makes the text of a value, if it is not as it is written. */
+  #make(key: string): void {
+    this.#taken.delete(key)
+    const text = this.#textOf(key)
+    if (text === (this.standing.get(key) ?? null)) return
+    if (text === null) this.standing.delete(key)
+    else this.standing.set(key, text)
+    this.#made.push([key, text])
   }
 
   /** Lists the keys whose values differ from what is written although nothing marked them: a test fails on each. */
   unmarked(): string[] {
+    const isKnown = (key: string) => this.#changed.has(key) || this.#taken.has(key)
     const keys = new Set([...this.#values.keys(), ...this.standing.keys()])
-    return [...keys].filter((key) => !this.#changed.has(key) && this.#textOf(key) !== (this.standing.get(key) ?? null))
+    return [...keys].filter((key) => !isKnown(key) && this.#textOf(key) !== (this.standing.get(key) ?? null))
   }
 
   #textOf(key: string): string | null {

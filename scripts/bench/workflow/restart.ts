@@ -52,7 +52,7 @@ async function stateOf(threads: number) {
       thread.sees('round', round)
     }
     const began = performance.now()
-    if (journal instanceof RunState) journal.changes()
+    if (journal instanceof RunState) for (const _ of journal.changes());
     const changed = performance.now()
     for (const value of values) JSON.stringify(value)
     times.change = Math.min(times.change, changed - began)

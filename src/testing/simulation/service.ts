@@ -313,7 +313,8 @@ class Card {
   }
 
   #write(): void {
-    for (const source of this.#sources.values()) source.changes?.()
+    // They are gone through to their end.
+    for (const source of this.#sources.values()) for (const _ of source.changes?.() ?? []);
     const runs = new Map([...this.#sources].map(([id, { standing }]) => [id, new Map(standing)]))
     this.#transactions.push({ runs, told: this.#service.told.length })
     this.#service.wrote()
