@@ -111,6 +111,8 @@ export const benchPageChecks: Record<string, Check> = {
     const need = page.getByRole('region', { name: 'Needs you' }).getByRole('article', { name: /Fault on shaker-1/ })
     await need.waitFor()
     assert.match(await page.title(), /^\(\d+\) benchd$/)
+    await shaker.getByText('Last words on the wire').click()
+    await shaker.getByRole('listitem').filter({ hasText: '→' }).first().waitFor()
     await bench.ask('DELETE', '/api/sim/devices/shaker-1/faults')
     // A real one too may report its error until it is initialized: cleared before that, the fault is back two seconds later.
     await need.getByRole('button', { name: 'Clear fault' }).click()

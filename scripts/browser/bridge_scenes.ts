@@ -1,5 +1,6 @@
 // A device behind which somebody's program stands, on the page: forms, progress and readings come from what the program says of itself.
 
+import { writeFileSync } from 'node:fs'
 import { makeThrowAwayFolder, removeFolder } from '../../src/kit/folder.ts'
 import { bridgeTo, reader, writeProgram } from '../../src/testing/bridges.ts'
 import { openBench } from './bench.ts'
@@ -10,7 +11,8 @@ export const bridgeChecks: Record<string, Check> = {
     complaints,
   }) {
     const folder = await makeThrowAwayFolder('benchd-bridge')
-    const bench = await openBench({ devices: [bridgeTo(writeProgram(folder, reader))] })
+    const path = writeProgram(folder, reader)
+    const bench = await openBench({ devices: [bridgeTo(path, { settings: { halt: 'kill' } })] })
     try {
       const page = await bench.open('/')
       const card = page.getByRole('article', { name: 'reader-1', exact: true })
@@ -40,6 +42,18 @@ export const bridgeChecks: Record<string, Check> = {
       await card.getByText('half of it').waitFor()
       await card.getByRole('button', { name: 'Stop', exact: true }).click()
       await card.getByText('stopped', { exact: true }).waitFor()
+      // Another version of the program takes less; the stop has ended the one that ran.
+      writeFileSync(path, reader.replace('"wavelength": 1000', '"wavelength": 800'))
+      await card.getByRole('button', { name: 'Stop', exact: true }).click()
+      await card.getByText('disconnected', { exact: true }).waitFor()
+      await card.getByText('stopped', { exact: true }).waitFor()
+      await card.getByRole('button', { name: 'Initialize' }).click()
+      await page.getByText(/describes itself otherwise.*“Accept” of reader-1/).waitFor()
+      await card.getByRole('button', { name: 'Accept what reader-1 says of itself' }).click()
+      await card.getByRole('button', { name: /press again$/ }).click()
+      await page.getByText(/accepted/i).waitFor()
+      await card.getByRole('button', { name: 'Initialize' }).click()
+      await card.getByText('ready', { exact: true }).waitFor()
       complaints.push(...bench.complaints)
     } finally {
       await bench.close()

@@ -8,6 +8,7 @@ import type { Page } from 'playwright-core'
 import { type Bench, openBench } from './bench.ts'
 import { benchPageChecks, type Check } from './bench_page.ts'
 import { bridgeChecks } from './bridge_scenes.ts'
+import { dayChecks } from './day_scenes.ts'
 import { labChecks, labSkips } from './lab_scenes.ts'
 import { runChecks } from './run_scenes.ts'
 import { serviceChecks } from './service_scenes.ts'
@@ -23,6 +24,7 @@ const checks: Record<string, Check> = {
   ...troubleChecks,
   ...bridgeChecks,
   ...labChecks,
+  ...dayChecks,
 
   async 'the page of the API fits the bench screen, a phone and a desk'(bench) {
     for (const [width, height] of [

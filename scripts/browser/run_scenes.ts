@@ -22,15 +22,15 @@ const byHand = {
   threads: {
     plate: {
       labware: 'plate',
-      ...{ start: { at: 'pad_2', mode: 'MANUAL_PLACE' }, end: { at: ['pad_2'], mode: 'MANUAL_REMOVE' }, steps: [{ method: 'note' }] },
+      ...{ start: { at: 'pad_2', mode: 'MANUAL_PLACE' }, end: { at: ['pad_2'], mode: 'MANUAL_REMOVE' }, steps: [{ method: 'ask' }] },
     },
   },
 }
 
 export const runChecks: Record<string, Check> = {
-  async 'a step of an open run is skipped, a method inserted and a thread added, and the run does just that'(bench) {
+  async 'a step of an open run is skipped, a method inserted, a thread added and an event emitted, and the run does just that'(bench) {
     const { page, execution_id } = await begun(bench, patient)
-    await page.getByText('Skip, insert or add').click()
+    await page.getByText('Skip, insert, add or emit').click()
     await page.getByLabel('Step', { exact: true }).selectOption('plate/ask')
     await page.getByRole('button', { name: 'Skip this step' }).click()
     await page.getByText(/plate\/ask is skipped/).waitFor()
@@ -42,7 +42,8 @@ export const runChecks: Record<string, Check> = {
     await page.getByLabel('One more').selectOption('lid')
     await page.getByRole('button', { name: 'Add thread' }).click()
     await page.getByText(/thread lid is there/i).waitFor()
-    await bench.ask('POST', `/api/executions/${execution_id}/emit`, { name: 'go', value: null })
+    await page.getByLabel('Event', { exact: true }).fill('go')
+    await page.getByRole('button', { name: 'Emit event' }).click()
     await page.getByText(/completed, DEVICE_SIM/).waitFor()
     const { events } = (await bench.ask('GET', `/events?execution_id=${execution_id}&limit=1000`)) as { events: Shown[] }
     const custom = events.filter(({ entity_type }) => entity_type === 'CUSTOM').map(({ context }) => context.event_name)
@@ -53,7 +54,7 @@ export const runChecks: Record<string, Check> = {
     await page.context().close()
   },
 
-  async 'labware that a person places, and takes away at the end, is said so on its card'(bench) {
+  async 'labware that a person places, looks at, and takes away at the end, is said so on its card'(bench) {
     const { page } = await begun(bench, byHand, 'LIVE')
     const need = (title: RegExp) => page.getByRole('region', { name: 'Needs you' }).getByRole('article', { name: title })
     await need(/Place plate/)
@@ -63,6 +64,12 @@ export const runChecks: Record<string, Check> = {
       .getByRole('button', { name: 'Placed', exact: true })
       .click()
     await need(/Place plate/).waitFor({ state: 'detached' })
+    await need(/Manual step/)
+      .getByText('look at the plate')
+      .waitFor()
+    await need(/Manual step/)
+      .getByRole('button', { name: 'Done' })
+      .click()
     await need(/Remove plate/)
       .getByRole('button', { name: 'Removed', exact: true })
       .click()

@@ -138,6 +138,25 @@ export const troubleChecks: Record<string, Check> = {
     }
   },
 
+  async 'a device call that takes too long is given time, called done, or cut off by its card'(bench) {
+    const incident = {
+      ...{ incident_id: 'late', category: 'RECOVERABLE_TIMEOUT', severity: 'WARNING', message: 'seal of sealer-1 takes too long' },
+      ...{ recovery_action: 'NONE', execution_id: null, thread_id: null, detail: {}, timestamp: 1, acknowledged: null },
+    }
+    const page = await bench.open('/', { prepare: (page) => streams(page, [['incident', 'late', incident]]) })
+    const need = page.getByRole('region', { name: 'Needs you' }).getByRole('article', { name: /takes too long/ })
+    for (const [label, route] of [
+      ['More time', 'extend'],
+      ['It is done', 'complete'],
+      ['Cut it off', 'abort'],
+    ]) {
+      const asked = page.waitForRequest((request) => request.method() === 'POST' && request.url().endsWith(`/api/incidents/late/${route}`))
+      await need.getByRole('button', { name: label }).click()
+      await asked
+    }
+    await page.context().close()
+  },
+
   async 'degraded health, as with a full disk or a clock that jumped, is told on System in words'(bench) {
     const page = await bench.open('/#/system', { prepare: (page) => streams(page, tooMuch()) })
     await page.getByText('degraded: disk, storage, clock').waitFor()
@@ -235,6 +254,9 @@ export const troubleChecks: Record<string, Check> = {
     await page.waitForFunction(`document.querySelector('#coord-x').value === '${(coords as { x: number }).x}'`)
     const point = { device_id: 'arm-1', name: 'pad_9', coord_type: 'cartesian', coords: { x: 1, y: 2, z: 3, yaw: 0, pitch: 0, roll: 0 } }
     const buffer = Buffer.from(JSON.stringify([point]))
+    const exported = page.waitForEvent('download')
+    await page.getByRole('button', { name: 'Export' }).click()
+    assert.equal((await exported).suggestedFilename(), 'arm-1-teachpoints.json')
     await page.getByLabel('File of teachpoints').setInputFiles({ name: 'points.json', mimeType: 'application/json', buffer })
     const preview = page.getByRole('region', { name: 'What the import changes' })
     await preview.getByText('1 new, 0 changed, 0 as they are.').waitFor()

@@ -32,6 +32,7 @@ export function threadWord(status: string): string {
 /** Sentences of the API name its routes; on the page each of them is a button or a screen. */
 const buttons: readonly (readonly [RegExp, string])[] = [
   [/POST \/api\/devices\/([^/\s]+)\/initialize/g, 'press “Initialize” of $1'],
+  [/: POST \/api\/devices\/([^/\s]+)\/accept, or benchd devices accept [^\s,]+/g, ' (“Accept” of $1)'],
   [/POST \/api\/devices\/([^/\s]+)\/stop/g, 'press “Stop” of $1'],
   [/POST \/api\/executions\/\S+\/skip, or complete its incident/g, '“Skip” on the screen of the run, or “It is done” of its incident'],
   [/POST \/api\/incidents\/[^/\s]+\/acknowledge/g, 'press “Acknowledge”'],

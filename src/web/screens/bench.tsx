@@ -17,6 +17,8 @@ const capabilities = signal<Record<string, Capabilities>>({})
 const lastParams = signal<Record<string, Record<string, unknown>>>({})
 /** Operations that have buttons of their own on each card. */
 const withoutForm = new Set(['initialize', 'stop'])
+/** States that last until somebody has looked. */
+const latched = new Set(['faulted', 'stopped'])
 
 export function BenchScreen() {
   const all = Object.values(state.value.device)
@@ -137,6 +139,15 @@ function Buttons({ device, can, operations, open }: ButtonsProps) {
       </button>
       {its === 'faulted' && (
         <Act label="Clear fault" kind="main" onPress={() => ask('clearDeviceFault', { path, body: {}, ...ifState(its) })} />
+      )}
+      {device.driver === 'bridge' && latched.has(its) && (
+        <Act
+          label="Accept"
+          name={`Accept what ${device_id} says of itself`}
+          twice="Accept what it says of itself: press again"
+          kind="quiet"
+          onPress={() => ask('acceptDescription', { path, body: {} })}
+        />
       )}
       {operations.map((name) => (
         <button

@@ -45,6 +45,14 @@ export function DeckScreen() {
         ))}
       </div>
       <Carried topology={topology} />
+      <p class="row">
+        <Act
+          label="Unload the topology"
+          twice="Unload the topology: press again"
+          kind="quiet"
+          onPress={() => ask('unloadTopology', { body: { force: false } })}
+        />
+      </p>
     </section>
   )
 }

@@ -3,8 +3,8 @@
 import { type Signal, useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { RuntimeEvent } from '../../clients/ts/benchd.ts'
-import { Choice, Empty } from '../parts.tsx'
-import { bench, link, state } from '../store.tsx'
+import { Act, Choice, Empty } from '../parts.tsx'
+import { bench, download, link, state } from '../store.tsx'
 import { clockTime, eventSentence } from '../words.ts'
 
 const poll_ms = 1000
@@ -103,6 +103,7 @@ function Filters({ filter, isOfRun }: { filter: Signal<Filter>; isOfRun: boolean
   const set = (change: Partial<Filter>) => {
     filter.value = { ...filter.value, ...change }
   }
+  const keep = () => download('getEvents', { query: { since: state.value.time - Number(span), limit: 100_000 } }, 'events.json')
   return (
     <div class="row filters">
       <label class="search">
@@ -119,6 +120,7 @@ function Filters({ filter, isOfRun }: { filter: Signal<Filter>; isOfRun: boolean
       <button type="button" class="plain" aria-pressed={held} onClick={() => set({ held: !held })}>
         {held ? 'Follow' : 'Hold the list'}
       </button>
+      {!isOfRun && <Act label="Export" name="Export the events of this time" kind="quiet" free onPress={keep} />}
     </div>
   )
 }

@@ -3,12 +3,12 @@
 import { type Signal, useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { PutWorkflowResponse, SimulateResponse } from '../../clients/ts/benchd.ts'
-import { benchd } from '../command_here.tsx'
 import { variableLabel, variableOf } from '../forms.ts'
 import { type Bar, Gantt } from '../gantt.tsx'
 import { Act, Choice, Empty } from '../parts.tsx'
 import { ask, bench, state } from '../store.tsx'
 import { duration, sentence } from '../words.ts'
+import { WorkflowFiles } from './workflow_files.tsx'
 
 const modes = {
   PURE_SIM: 'PURE_SIM: no device at all, only the plan',
@@ -22,19 +22,25 @@ type Wish = { workflow: string; mode: keyof typeof modes; groups: string; variab
 export function NewRunScreen() {
   const workflows = useSignal<PutWorkflowResponse[] | undefined>(undefined)
   const wish = useSignal<Wish>({ workflow: '', mode: 'DEVICE_SIM', groups: '1', variables: {} })
-  useEffect(() => {
+  const read = () =>
     bench.value?.call('listWorkflows').then(
       ({ workflows: found }) => {
         workflows.value = found
+        if (found.some(({ name }) => name === wish.value.workflow)) return
         const fitting = found.find(({ topology }) => state.value.topology[topology]) ?? found[0]
         wish.value = { ...wish.value, workflow: fitting?.name ?? '' }
       },
       () => undefined,
     )
-  }, [])
+  useEffect(() => void read(), [])
   if (!workflows.value) return <Empty>The page reads the workflows.</Empty>
   if (workflows.value.length === 0)
-    return <Empty>There is no workflow. Put one into the folder of topologies, or send it: {benchd} workflows put FILE.</Empty>
+    return (
+      <section aria-label="New run">
+        <Empty>There is no workflow. Put one into the folder of topologies, or take up a file.</Empty>
+        <WorkflowFiles workflow={undefined} onChanged={read} />
+      </section>
+    )
   const workflow = workflows.value.find(({ name }) => name === wish.value.workflow)
   return (
     <section aria-label="New run">
@@ -50,6 +56,7 @@ export function NewRunScreen() {
         </p>
       )}
       <Begin key={JSON.stringify(wish.value)} wish={wish.value} />
+      <WorkflowFiles workflow={workflow} onChanged={read} />
     </section>
   )
 }

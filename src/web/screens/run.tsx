@@ -2,12 +2,13 @@
 
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import type { ListBlockersResponse, Thread, TimelineRow, WorkflowDocument } from '../../clients/ts/benchd.ts'
+import type { ListBlockersResponse, Thread, TimelineRow } from '../../clients/ts/benchd.ts'
 import { type Bar, Gantt } from '../gantt.tsx'
-import { Act, Choice, Empty } from '../parts.tsx'
+import { Act, Empty } from '../parts.tsx'
 import { ask, bench, download, ifState, keepFile, now, state } from '../store.tsx'
 import { duration, onPage, sentence, threadWord } from '../words.ts'
 import { EventList } from './events.tsx'
+import { Changes } from './run_changes.tsx'
 import { runWord } from './runs.tsx'
 
 export function RunScreen({ execution_id }: { execution_id: string }) {
@@ -71,8 +72,9 @@ export function RunScreen({ execution_id }: { execution_id: string }) {
       )}
       {isOpen && <Lanes threads={threads} blockers={blockers.value} />}
       <Chart rows={Object.values(state.value.timeline)} until_s={isOpen ? took : 0} />
-      {isOpen && <Changes execution_id={execution_id} workflow_name={run.workflow_name} shown={shown} />}
+      {isOpen && <Changes run={run} shown={shown} />}
       <Exports execution_id={execution_id} name={run.workflow_name} />
+      {!isOpen && <Delete execution_id={execution_id} />}
       <h3>Events</h3>
       <EventList execution_id={execution_id} />
     </section>
@@ -136,69 +138,15 @@ function Lane({ thread, blockers }: { thread: Thread; blockers: Blockers }) {
           onPress={() => ask('resumeThread', { path, body: {}, ...ifState(status) })}
         />
       )}
+      <Act
+        label="Stop"
+        name={`Stop ${thread_name}`}
+        twice={`Stop ${thread_name}: press again`}
+        kind="quiet"
+        onPress={() => ask('stopThread', { path, body: {} })}
+      />
     </li>
   )
-}
-
-type ChangesProps = { execution_id: string; workflow_name: string; shown: string }
-
-/** The changes that an operator makes in an open run: a step left out, one more step, one more labware. */
-function Changes({ execution_id, workflow_name, shown }: ChangesProps) {
-  const workflow = useSignal<WorkflowDocument | undefined>(undefined)
-  const isOpen = useSignal(false)
-  const read = () =>
-    bench.value?.call('getWorkflow', { path: { workflow_name } }).then(
-      ({ document }) => {
-        workflow.value = document as unknown as WorkflowDocument
-      },
-      () => undefined,
-    )
-  return (
-    <details
-      class="changes"
-      onToggle={(event) => {
-        isOpen.value = event.currentTarget.open
-        if (isOpen.value) void read()
-      }}
-    >
-      <summary>Skip, insert or add</summary>
-      {isOpen.value && workflow.value && <ChangeForms workflow={workflow.value} asked={{ path: { execution_id }, ...ifState(shown) }} />}
-    </details>
-  )
-}
-
-function ChangeForms({ workflow: { threads, methods = {} }, asked }: { workflow: WorkflowDocument; asked: object }) {
-  const steps = Object.entries(threads).flatMap(([thread, { steps }]) =>
-    steps.flatMap((step) => ('method' in step && typeof step.method === 'string' ? [`${thread}/${step.name ?? step.method}`] : [])),
-  )
-  const [item, where, method, thread] = [
-    useSignal(steps[0] ?? ''),
-    useSignal('before'),
-    useSignal(Object.keys(methods)[0] ?? ''),
-    useSignal(Object.keys(threads)[0] ?? ''),
-  ]
-  const why = steps.length === 0 ? 'This workflow has no steps that can be named.' : undefined
-  const insert = () => ask('insertStep', { ...asked, body: { [where.value]: item.value, item: { method: method.value } } })
-  return (
-    <div class="fields">
-      <Choice label="Step" value={item.value} onChange={(value) => (item.value = value)} choices={named(steps)} />
-      <Act label="Skip this step" why={why} onPress={() => ask('skipStep', { ...asked, body: { item: item.value } })} />
-      <Choice
-        label="Insert"
-        value={where.value}
-        onChange={(value) => (where.value = value)}
-        choices={{ before: 'before it', after: 'after it' }}
-      />
-      <Choice label="Method" value={method.value} onChange={(value) => (method.value = value)} choices={named(Object.keys(methods))} />
-      <Act label="Insert method" why={why} onPress={insert} />
-      <Choice label="One more" value={thread.value} onChange={(value) => (thread.value = value)} choices={named(Object.keys(threads))} />
-      <Act label="Add thread" onPress={() => ask('spawnThread', { ...asked, body: { thread: thread.value } })} />
-    </div>
-  )
-}
-
-function named(names: readonly string[]): Record<string, string> {
-  return Object.fromEntries(names.map((name) => [name, name]))
 }
 
 /** The files of a run to take home: its events as they are, and its timeline as a table. */
@@ -220,6 +168,18 @@ function Exports({ execution_id, name }: { execution_id: string; name: string })
         why={rows.length === 0 ? 'There is no timeline.' : undefined}
         onPress={() => keepFile(`${file}-timeline.csv`, new Blob([tableOf(rows)], { type: 'text/csv' }))}
       />
+    </p>
+  )
+}
+
+/** A run that has ended goes with its events. */
+function Delete({ execution_id }: { execution_id: string }) {
+  const remove = async () => {
+    if (await ask('deleteExecution', { path: { execution_id } })) location.hash = '#/runs'
+  }
+  return (
+    <p class="row">
+      <Act label="Delete run" twice="Delete it and its events: press again" kind="quiet" onPress={remove} />
     </p>
   )
 }

@@ -5,8 +5,9 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import type { Operations } from '../../clients/ts/benchd.ts'
 import { Act, Empty } from '../parts.tsx'
+import { Rehearsal } from '../rehearsal.tsx'
 import { sound, switchSound } from '../sound.tsx'
-import { ask, bench, download, mayAdminister, scope, state } from '../store.tsx'
+import { ask, bench, download, mayAdminister, notice, scope, state } from '../store.tsx'
 import { clockTime, duration } from '../words.ts'
 
 export function SystemScreen({ onForget }: { onForget: () => void }) {
@@ -67,12 +68,14 @@ export function SystemScreen({ onForget }: { onForget: () => void }) {
           Guides
         </a>
       </p>
+      <Simulated />
       {mayAdminister.value && <Doctor />}
       <Ports />
       {mayAdminister.value ? (
         <>
           <Keys />
           <Backups />
+          <Messages />
           <Audit />
           <Configuration />
         </>
@@ -80,6 +83,19 @@ export function SystemScreen({ onForget }: { onForget: () => void }) {
         <Empty>The doctor, keys, backups, the configuration and the audit trail need a key of scope admin.</Empty>
       )}
     </section>
+  )
+}
+
+/** The faults of simulated devices; nothing on a bench without any. */
+function Simulated() {
+  const devices = Object.values(state.value.device).flatMap(({ device_id, simulated }) => (simulated ? [device_id] : []))
+  if (devices.length === 0) return null
+  return (
+    <Rehearsal
+      devices={devices}
+      onBreak={(device_id, fault) => ask('setSimulatedFault', { path: { device_id }, body: { fault } })}
+      onMend={(device_id) => ask('clearSimulatedFaults', { path: { device_id } })}
+    />
   )
 }
 
@@ -223,8 +239,25 @@ function changedPort(before: readonly Port[], after: readonly Port[]): Port | un
 
 function Configuration() {
   const config = useAnswer('getConfig')
+  const said = useSignal('')
+  const reload = async () => {
+    const answer = await ask('reloadSystem', { body: {} })
+    if (!answer) return
+    const { needs_restart, faults } = answer
+    said.value = [
+      ...(needs_restart.length ? [`A restart is needed for ${needs_restart.join(', ')}.`] : []),
+      ...faults.map(({ origin, reason }) => `${origin}: ${reason}.`),
+    ].join(' ')
+    await config.read()
+  }
   return (
     <Block title="Configuration">
+      <div class="row">
+        <Act label="Read it again" name="Read it again: the configuration" onPress={reload} />
+        <p role="status" class="long">
+          {said.value}
+        </p>
+      </div>
       <details>
         <summary>The configuration in force, with its defaults and without secrets</summary>
         <pre>{JSON.stringify(config.value, null, 2)}</pre>
@@ -341,11 +374,49 @@ function Backups() {
   )
 }
 
+/** The addresses that are called when somebody is needed. */
+function Messages() {
+  const found = useAnswer('listNotifyReceivers')
+  const receivers = found.value?.receivers ?? []
+  const test = async () => {
+    const answer = await ask('testNotify', {}, { quiet: true })
+    const failed = answer?.receivers.filter(({ failure }) => failure !== null) ?? []
+    if (answer)
+      notice.value = { text: failed.map(({ host, failure }) => `${host}: ${failure}.`).join(' ') || 'All took it.', bad: failed.length > 0 }
+    await found.read()
+  }
+  return (
+    <Block title="Messages to people">
+      {receivers.length === 0 ? (
+        <Empty>Nobody is told when a person is needed: the configuration has no "notify". The guide “Care” says how to add it.</Empty>
+      ) : (
+        <>
+          <Act label="Send a test message" onPress={test} />
+          <ul class="list">
+            {receivers.map(({ host, delivered_at, waiting, failure }) => (
+              <li key={host}>
+                <span>
+                  <strong>{host}</strong> {delivered_at === null ? 'was never reached' : `took one at ${clockTime(delivered_at)}`}
+                  {waiting > 0 && `, ${waiting} waiting`}
+                </span>
+                {failure && <small class="trouble long">{failure}</small>}
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+    </Block>
+  )
+}
+
 function Audit() {
   const found = useAnswer('getAudit', { query: { limit: 20 } })
   const entries = [...(found.value?.entries ?? [])].reverse()
   return (
     <Block title="Who did what">
+      <div class="row">
+        <Act label="Look again" name="Look again who did what" free onPress={found.read} />
+      </div>
       {entries.length === 0 ? (
         <Empty>Nobody has changed anything yet.</Empty>
       ) : (

@@ -15,6 +15,7 @@ export function TeachScreen() {
   const robot = useSignal(robots[0] ?? '')
   const points = useSignal<Teachpoint[] | undefined>(undefined)
   const open = useSignal<string | undefined>(undefined)
+  const gone = useSignal<Gone | undefined>(undefined)
   const read = async () => {
     const answer = await bench.value?.call('listTeachpoints', { query: { device_id: robot.value } as never }).catch(() => undefined)
     points.value = answer?.teachpoints.filter(({ device_id }) => device_id === robot.value) ?? []
@@ -54,12 +55,17 @@ export function TeachScreen() {
                 </button>
               </li>
             ))}
+            {gone.value && gone.value.device_id === robot.value && (
+              <li>
+                <Deleted its={gone.value} onDone={() => (gone.value = undefined)} onStored={read} />
+              </li>
+            )}
             <li>
               <New robot={robot.value} names={points.value.map(({ name }) => name)} from={chosen ?? points.value[0]} onStored={read} />
             </li>
           </ul>
           {chosen ? (
-            <Edit key={JSON.stringify(chosen)} point={chosen} onSaved={read} />
+            <Edit key={JSON.stringify(chosen)} point={chosen} onSaved={read} onGone={(its) => (gone.value = its)} />
           ) : (
             <Empty>
               {points.value.length === 0 ? `${robot.value} has no teachpoints yet.` : 'Choose a teachpoint to see and edit it.'}
@@ -68,6 +74,23 @@ export function TeachScreen() {
         </div>
       )}
     </section>
+  )
+}
+
+/** A point that was deleted on this screen, and its last version. */
+type Gone = { device_id: string; name: string; version: string }
+type DeletedProps = { its: Gone; onDone: () => unknown; onStored: () => Promise<void> }
+
+function Deleted({ its: { version, ...path }, onDone, onStored }: DeletedProps) {
+  const restore = async () => {
+    if (!(await ask('restoreTeachpoint', { path, body: { version } }))) return
+    onDone()
+    await onStored()
+  }
+  return (
+    <p>
+      {path.name} was deleted. <Act label="Undo" name={`Undo the deletion of ${path.name}`} onPress={restore} />
+    </p>
   )
 }
 
@@ -104,9 +127,9 @@ const units: Record<Teachpoint['coord_type'], (name: string) => string> = {
 const far = 5
 const steps = [0.1, 1, 10]
 
-type EditProps = { point: Teachpoint; onSaved: () => Promise<void> }
+type EditProps = { point: Teachpoint; onSaved: () => Promise<void>; onGone: (its: Gone) => void }
 
-function Edit({ point, onSaved }: EditProps) {
+function Edit({ point, onSaved, onGone }: EditProps) {
   const coords = point.coords as Record<string, number>
   const values = useSignal<Record<string, string>>(Object.fromEntries(Object.entries(coords).map(([name, value]) => [name, String(value)])))
   const step = useSignal('1')
@@ -171,7 +194,9 @@ function Edit({ point, onSaved }: EditProps) {
           twice="Delete: press again"
           kind="quiet"
           onPress={async () => {
-            if (await ask('deleteTeachpoint', { path })) await onSaved()
+            if (!(await ask('deleteTeachpoint', { path }))) return
+            onGone({ ...path, version: shown })
+            await onSaved()
           }}
         />
       </div>

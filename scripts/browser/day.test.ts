@@ -1,0 +1,125 @@
+// A whole day at the bench by the page alone: each command of the CLI stands beside the request that the page makes for it and the words that a scene
+// presses in Chromium, or beside the reason why it is not for the page.
+
+import { readdirSync, readFileSync } from 'node:fs'
+import { test } from 'tap'
+import { table } from '../../src/cli/commands.ts'
+
+/** The request, as the page's code names it, and what a scene presses or reads. */
+type OnPage = readonly [request: string, pressed: string]
+
+const form: OnPage = ['performOperation', "{ name: 'Shake'"]
+
+const onPage: Record<string, OnPage> = {
+  ...{ status: ['live', 'data-link=live'], top: ['live', 'data-link=live'], 'devices list': ['device', "'shaker-1'"] },
+  ...{ 'devices show': ['device', "'ready', { exact: true }"], 'devices caps': ['getDeviceCapabilities', 'speed (rpm)'] },
+  ...{ 'devices wire': ['getDeviceWire', 'Last words on the wire'], 'devices readings': ['getDeviceReadings', 'pressure 1013.25 mbar'] },
+  'devices initialize': ['initializeDevice', "'Initialize'"],
+  ...{ 'devices shake': form, 'devices centrifuge': form, 'devices seal': form, 'devices peel': form, 'devices open': form },
+  ...{ 'devices close': form, 'devices lock-plate': form, 'devices unlock-plate': form, 'devices set-temperature': form },
+  ...{ 'devices initialized': ['device', 'not initialized'], 'devices get-temperature': ['reading', '°C'] },
+  ...{ 'devices pose': ['getDevicePose', 'Take from arm-1'], 'devices perform': ['performOperation', 'wavelength (nm)'] },
+  ...{ 'devices accept': ['acceptDescription', 'Accept what reader-1'], 'devices end': ['endOperation', 'End early: Shake'] },
+  ...{
+    'devices stop': ['stopDevice', "'Stop'"],
+    stop: ['stop', 'STOP ALL'],
+    'devices clear-fault': ['clearDeviceFault', 'Clear fault'],
+  },
+  ...{ 'devices lock': ['leaseDevice', 'Keep shaker-1 for me'], 'devices unlock': ['releaseDevice', 'Release shaker-1'] },
+  ...{ 'teachpoints list': ['listTeachpoints', "'pad_1'"], 'teachpoints get': ['listTeachpoints', 'Teachpoint pad_1'] },
+  ...{ 'teachpoints set': ['updateTeachpoint', "'Save'"], 'teachpoints history': ['listTeachpointVersions', "'History'"] },
+  ...{ 'teachpoints restore': ['restoreTeachpoint', 'Undo the last change'], 'teachpoints rm': ['deleteTeachpoint', 'Delete pad_day'] },
+  ...{ 'teachpoints import': ['importTeachpoints', 'Import 1'], 'teachpoints export': ['exportTeachpoints', "'Export'"] },
+  'teachpoints diff': ['listTeachpoints', '1 new, 0 changed'],
+  ...{ 'runs submit': ['submit', 'Start run'], 'runs follow': ['getEvents', 'has completed'], 'runs simulate': ['simulate', 'Dry run'] },
+  ...{ 'runs list': ['run', "name: 'seal-and-spin'"], 'runs show': ['thread', 'Run of seal-and-spin'] },
+  ...{ 'runs why': ['listBlockers', 'is held by an error'], 'runs timeline': ['timeline', "'Timeline'"] },
+  ...{ 'runs pause': ['pauseExecution', 'Pause run'], 'runs resume': ['resumeExecution', 'Resume run'] },
+  ...{ 'runs close': ['closeExecution', 'Close to submissions'], 'runs stop': ['stopExecution', 'Stop run'] },
+  ...{ 'runs emit': ['emitCustomEvent', 'Emit event'], 'runs skip': ['skipStep', 'Skip this step'] },
+  ...{ 'runs insert': ['insertStep', 'Insert method'], 'runs spawn': ['spawnThread', 'Add thread'] },
+  ...{ 'runs recover': ['recoverThread', "'Retry'"], 'runs pause-thread': ['pauseThread', 'Pause plate'] },
+  ...{ 'runs resume-thread': ['resumeThread', 'Resume plate'], 'runs stop-thread': ['stopThread', 'Stop plate'] },
+  ...{ 'runs removed': ['labwareRemoved', "'Removed'"], 'runs placed': ['labwarePlaced', "'Placed'"] },
+  ...{ 'runs extend': ['extendLateCall', 'More time'], 'runs abort-call': ['abortLateCall', 'Cut it off'] },
+  ...{ 'runs complete-call': ['completeLateCall', 'It is done'], 'runs steps': ['confirmManualStep', 'Manual step'] },
+  ...{ 'runs confirm': ['confirmManualStep', "'Done'"], 'runs delete': ['deleteExecution', 'Delete run'] },
+  ...{ 'runs fault': ['setFaultOfRun', 'Break it'], 'runs mend': ['clearFaultsOfRun', 'Mend it'] },
+  ...{ 'sim fault': ['setSimulatedFault', 'Break it'], 'sim mend': ['clearSimulatedFaults', 'Mend it'] },
+  ...{ 'labware list': ['labware', "'Labware'"], 'labware put': ['relocateLabware', 'Say so'] },
+  ...{ 'topology list': ['listTopologies', 'Load demo'], 'topology show': ['topology', "'Positions'"] },
+  ...{ 'topology load': ['loadTopology', 'Load demo'], 'topology unload': ['unloadTopology', 'Unload the topology'] },
+  ...{ 'workflows list': ['listWorkflows', "'Workflow'"], 'workflows show': ['getWorkflow', 'Fetch of-the-day'] },
+  ...{ 'workflows put': ['putWorkflow', 'File of a workflow'], 'workflows delete': ['deleteWorkflow', 'Delete of-the-day'] },
+  ...{ 'events tail': ['getEvents', "'Events'"], 'events since': ['getEvents', 'last hour'] },
+  'events export': ['getEvents', 'Export the events of this time'],
+  ...{ 'incidents list': ['incident', "'Needs you'"], 'incidents show': ['incident', 'started with --safe'] },
+  ...{ 'incidents ack': ['acknowledgeIncident', 'Acknowledge'], 'lab status': ['getLab', 'Benches of the lab'] },
+  ...{ 'key create': ['createKey', 'Create key'], 'key list': ['listKeys', "'Keys'"], 'key rotate': ['rotateKey', 'Rotate of the day'] },
+  ...{ 'key revoke': ['revokeKey', 'Revoke of the day'], 'key pair': ['/api/keys/requests', 'Ask for access'] },
+  ...{
+    'key requests': ['approveKeyRequest', 'Approve'],
+    'key approve': ['approveKeyRequest', 'Approve'],
+    whoami: ['whoAmI', 'Forget the key'],
+  },
+  ...{ 'audit tail': ['getAudit', 'Who did what'], ports: ['listPorts', 'Identify'], doctor: ['examineSystem', 'Run the doctor'] },
+  ...{ backup: ['createBackup', 'Make a backup'], 'backup list': ['listBackups', 'Make a backup'] },
+  ...{ bundle: ['fetchBundle', 'Fetch a support bundle'], 'notify list': ['listNotifyReceivers', 'was never reached'] },
+  ...{ 'notify test': ['testNotify', 'Send a test message'], 'config show': ['getConfig', 'The configuration in force'] },
+  ...{ 'config reload': ['reloadSystem', 'Read it again: the configuration'], version: ['getSystem', '^benchd 0'] },
+}
+
+const setUp = 'it sets a bench or a lab up, which is done once, at its computer, with the rights of an administrator'
+const atShell = 'it is for the shell itself'
+const files = 'it reads the files of the computer without the service, so that nobody has to believe the service'
+
+const ofLab = 'it speaks to the coordinator of the lab, not to this bench'
+
+const notForThePage: Record<string, string> = {
+  ...{ init: setUp, 'devices add': setUp, 'devices set': setUp, 'devices remove': setUp, 'config check': setUp, 'config set': setUp },
+  ...{ 'lab init': setUp, 'lab setup': setUp, 'lab new-epoch': setUp, update: setUp, restore: setUp },
+  ...{
+    serve: atShell,
+    demo: atShell,
+    'lab demo': atShell,
+    sim: atShell,
+    replay: atShell,
+    completion: atShell,
+    man: atShell,
+    discover: atShell,
+  },
+  ...{ 'events verify': files, 'audit verify': files, 'lab events': files, logs: files },
+  ...{ 'lab serve': atShell, 'lab check': ofLab, 'lab start': ofLab, 'lab journeys': ofLab, 'lab journey': ofLab, 'lab why': ofLab },
+  ...{ 'lab decide': ofLab, 'lab simulate': ofLab, 'lab tasks': ofLab, 'lab confirm': ofLab, 'lab custody': ofLab, 'lab stop': ofLab },
+  'safe-off': 'it is called when no service runs; the page has STOP ALL',
+}
+
+const top = new URL('../../../', import.meta.url)
+
+/** The sources in a folder, the tests left out. */
+function sourcesIn(folder: string): string {
+  const paths = readdirSync(new URL(folder, top), { recursive: true, encoding: 'utf8' })
+  const sources = paths.filter((path) => /\.tsx?$/.test(path) && !path.endsWith('.test.ts'))
+  return sources.map((path) => readFileSync(new URL(`${folder}/${path}`, top), 'utf8')).join('\n')
+}
+
+test('everything that the CLI can do during a day can be done on the page, and a scene shows it', async (t) => {
+  const commands = (await table()).flatMap((section) => section.commands.map(({ name }) => name))
+  t.same(
+    commands.filter((name) => !(name in onPage) && !(name in notForThePage)),
+    [],
+    'commands that stand nowhere',
+  )
+  t.same(
+    [...Object.keys(onPage), ...Object.keys(notForThePage)].filter((name) => !commands.includes(name)),
+    [],
+    'what is no command any more',
+  )
+  const [page, scenes] = [sourcesIn('src/web'), sourcesIn('scripts/browser')]
+  const asks = ([request]: OnPage) =>
+    page.includes(`'${request}'`) || page.includes(`state.value.${request}`) || page.includes(`.${request}(`)
+  for (const [name, its] of Object.entries(onPage)) {
+    t.ok(asks(its), `${name}: the page asks for ${its[0]}`)
+    t.ok(scenes.includes(its[1]), `${name}: a scene has “${its[1]}”`)
+  }
+})

@@ -1,0 +1,167 @@
+// The rest of a day at the bench, by the page alone: what day.test.ts lists and no other scene presses.
+
+import assert from 'node:assert/strict'
+import type { Page } from 'playwright-core'
+import type { Check } from './bench_page.ts'
+
+const workflow = {
+  ...{ format: 1, name: 'of-the-day', topology: 'demo', labware: { plate: { type: '96-well' } }, methods: { note: [{ emit: 'noted' }] } },
+  threads: {
+    plate: {
+      ...{ labware: 'plate', start: { at: 'pad_1', mode: 'REUSE_EXISTING' }, end: { at: ['pad_1'], mode: 'LEAVE_IN_PLACE' } },
+      steps: [{ wait_for: 'go' }, { method: 'note' }],
+    },
+  },
+  start: ['plate'],
+}
+
+export const dayChecks: Record<string, Check> = {
+  async 'a workflow comes from a file, runs, is closed, loses a thread, and goes again with its run'(bench) {
+    const page = await bench.open('/#/runs/new')
+    await page.getByLabel('File of a workflow').setInputFiles(fileOf({ ...workflow, name: 7 }))
+    await page.getByText('of-the-day.json is no workflow: it has no name').waitFor()
+    await page.getByLabel('File of a workflow').setInputFiles(fileOf(workflow))
+    await page.getByLabel('Workflow', { exact: true }).selectOption('of-the-day')
+    const fetched = page.waitForEvent('download')
+    await button(page, 'Fetch of-the-day').click()
+    assert.equal((await fetched).suggestedFilename(), 'of-the-day.json')
+    await button(page, 'Start run').click()
+    await page.getByRole('region', { name: 'Run of of-the-day' }).waitFor()
+    await page.getByText('Skip, insert, add or emit').click()
+    await button(page, 'Close to submissions').click()
+    await button(page, 'Close to submissions').waitFor({ state: 'detached' })
+    await button(page, 'Pause plate').click()
+    await button(page, 'Resume plate').click()
+    await button(page, 'Pause plate').waitFor()
+    await twice(page, 'Stop plate')
+    await page.getByText(/(completed|aborted|stopped), DEVICE_SIM/).waitFor()
+    await twice(page, 'Delete run')
+    await page.getByRole('link', { name: 'New run' }).click()
+    await page.getByLabel('Workflow', { exact: true }).selectOption('of-the-day')
+    await twice(page, 'Delete of-the-day')
+    await button(page, 'Delete of-the-day').waitFor({ state: 'detached' })
+    await page.context().close()
+  },
+
+  async 'a simulated device is broken and mended to rehearse, on the bench and in a run on simulators'(bench) {
+    await bench.ask('POST', '/api/devices/sealer-1/initialize')
+    const page = await bench.open('/#/system')
+    await rehearse(page, 'sealer-1', 'interlock_open')
+    const need = page.getByRole('region', { name: 'Needs you' }).getByRole('article', { name: /Fault on sealer-1/ })
+    await need.waitFor()
+    await button(page, 'Mend it').click()
+    await need.getByRole('button', { name: 'Initialize sealer-1' }).click()
+    await need.waitFor({ state: 'detached' })
+    const { execution_id } = await bench.ask('POST', '/api/submissions', { workflow: 'seal-and-spin', run_mode: 'DEVICE_SIM' })
+    await page.evaluate(`location.hash = '#/runs/${execution_id}'`)
+    await page.getByText('Skip, insert, add or emit').click()
+    await rehearse(page, 'sealer-1', 'jam')
+    const held = page.getByRole('region', { name: 'Needs you' }).getByRole('article', { name: /is held by an error/ })
+    await held.getByRole('button', { name: 'Retry', exact: true }).waitFor({ timeout: 60_000 })
+    await button(page, 'Mend it').click()
+    await held.getByRole('button', { name: 'Retry', exact: true }).click()
+    await page.getByText(/completed, DEVICE_SIM/).waitFor({ timeout: 60_000 })
+    await page.context().close()
+  },
+
+  async 'a device is kept and released, a teachpoint made, deleted and undone, the topology unloaded and loaded'(bench) {
+    const page = await bench.open('/')
+    await button(page, 'Keep shaker-1 for me').click()
+    await page.getByText(/kept by page/).waitFor()
+    await button(page, 'Release shaker-1').click()
+    await button(page, 'Keep shaker-1 for me').waitFor()
+    await page.evaluate(`location.hash = '#/teach'`)
+    await page.getByLabel('New teachpoint').fill('pad_day')
+    await page.getByRole('button', { name: /^Create/ }).click()
+    await button(page, 'pad_day').click()
+    await twice(page, 'Delete pad_day')
+    await button(page, 'Undo the deletion of pad_day').click()
+    await button(page, 'pad_day').click()
+    await twice(page, 'Delete pad_day')
+    await button(page, 'pad_day').waitFor({ state: 'detached' })
+    await page.evaluate(`location.hash = '#/deck'`)
+    await button(page, 'Unload the topology').waitFor()
+    await twice(page, 'Unload the topology')
+    await button(page, 'Load demo').click()
+    await button(page, 'Unload the topology').waitFor()
+    await page.context().close()
+  },
+
+  async 'keys are made, changed and revoked, a backup is made and fetched, the configuration read again, ports and events looked at'(
+    bench,
+  ) {
+    const page = await bench.open('/#/system')
+    await page.getByLabel('Name of a new key').fill('of the day')
+    await button(page, 'Create key').click()
+    await page.getByText(/^Copy it now, it is shown once: bk_/).waitFor()
+    await twice(page, 'Rotate of the day')
+    // The old key works on until it is revoked.
+    const revoke = button(page, 'Revoke of the day')
+    await revoke.nth(1).waitFor()
+    for (const left of [1, 0]) {
+      await revoke.first().click()
+      await page.getByRole('button', { name: 'Revoke: press again' }).click()
+      await revoke.nth(left).waitFor({ state: 'detached' })
+    }
+    await button(page, 'Make a backup').click()
+    const fetched = page.waitForEvent('download')
+    await page
+      .getByRole('button', { name: /^Fetch .*\.tar/ })
+      .first()
+      .click()
+    assert.match((await fetched).suggestedFilename(), /\.tar\.gz$/)
+    await page.getByText('Nobody is told when a person is needed').waitFor()
+    await button(page, 'Look again who did what').click()
+    await page.getByRole('region', { name: 'Who did what' }).getByText('POST /api/keys').first().waitFor()
+    await page.getByText('The configuration in force').click()
+    await page.getByText('"time_scale": 50').waitFor()
+    await page.getByText(/^benchd 0\.\d+\.\d+, API/).waitFor()
+    await button(page, 'Read it again: the configuration').click()
+    await page.locator('.notice').waitFor()
+    await button(page, 'Identify').click()
+    await button(page, 'Stop looking').click()
+    await page.evaluate(`location.hash = '#/events'`)
+    const events = page.waitForEvent('download')
+    await button(page, 'Export the events of this time').click()
+    assert.equal((await events).suggestedFilename(), 'events.json')
+    await page.context().close()
+  },
+
+  async 'a test message is sent to those who are told when a person is needed, and who did not take it is named'(bench) {
+    const page = await bench.open('/#/system', {
+      async prepare(page) {
+        const about = { on: ['needs_person'], format: 'ntfy', waiting: 0, delivered_at: null, failure: null }
+        await page.route('**/api/system/notify', (route) =>
+          route.fulfill({ json: { receivers: [{ ...about, host: 'ntfy.lab' }], dropped: 0 } }),
+        )
+        const receivers = [{ host: 'ntfy.lab', failure: 'it does not answer' }]
+        await page.route('**/api/system/notify/test', (route) => route.fulfill({ json: { receivers } }))
+      },
+    })
+    await page.getByText('was never reached').waitFor()
+    await button(page, 'Send a test message').click()
+    await page.getByText('ntfy.lab: it does not answer.').waitFor()
+    await page.context().close()
+  },
+}
+
+async function rehearse(page: Page, device_id: string, fault: string): Promise<void> {
+  const rehearsal = page.getByRole('region', { name: 'Rehearse a fault' })
+  await rehearsal.getByLabel('Simulated device').selectOption(device_id)
+  await rehearsal.getByLabel('Fault').selectOption(fault)
+  await rehearsal.getByRole('button', { name: 'Break it' }).click()
+}
+
+function fileOf(content: { name: unknown }) {
+  return { name: 'of-the-day.json', mimeType: 'application/json', buffer: Buffer.from(JSON.stringify(content)) }
+}
+
+/** Presses a button that asks once more. */
+async function twice(page: Page, name: string): Promise<void> {
+  await button(page, name).click()
+  await page.getByRole('button', { name: /press again$/ }).click()
+}
+
+function button(page: Page, name: string) {
+  return page.getByRole('button', { name, exact: true })
+}

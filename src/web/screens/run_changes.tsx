@@ -1,0 +1,105 @@
+// The changes that an operator makes in an open run: a step left out, one more step, one more labware, an event that it waits for.
+
+import { useSignal } from '@preact/signals'
+import type { ExecutionSummary, WorkflowDocument } from '../../clients/ts/benchd.ts'
+import { Act, Choice } from '../parts.tsx'
+import { Rehearsal } from '../rehearsal.tsx'
+import { ask, bench, ifState, state } from '../store.tsx'
+
+type ChangesProps = { run: ExecutionSummary; shown: string }
+
+/** `shown` is the status for the header If-State. */
+export function Changes({ run: { execution_id, workflow_name, run_mode, phase }, shown }: ChangesProps) {
+  const workflow = useSignal<WorkflowDocument | undefined>(undefined)
+  const isOpen = useSignal(false)
+  const path = { execution_id }
+  const read = () =>
+    bench.value?.call('getWorkflow', { path: { workflow_name } }).then(
+      ({ document }) => {
+        workflow.value = document as unknown as WorkflowDocument
+      },
+      () => undefined,
+    )
+  return (
+    <details
+      class="changes"
+      onToggle={(event) => {
+        isOpen.value = event.currentTarget.open
+        if (isOpen.value) void read()
+      }}
+    >
+      <summary>Skip, insert, add or emit</summary>
+      {isOpen.value && workflow.value && <ChangeForms workflow={workflow.value} asked={{ path, ...ifState(shown) }} />}
+      <EmitForm execution_id={execution_id} />
+      {phase === 'accepting' && (
+        <p class="row">
+          <Act label="Close to submissions" onPress={() => ask('closeExecution', { path, body: {}, ...ifState(shown) })} />
+          <span class="hint">It takes up no more of its workflow, and ends when what is in it has ended.</span>
+        </p>
+      )}
+      {run_mode === 'DEVICE_SIM' && (
+        <Rehearsal
+          devices={Object.keys(state.value.device)}
+          onBreak={(device_id, fault) => ask('setFaultOfRun', { path: { execution_id, device_id }, body: { fault } })}
+          onMend={(device_id) => ask('clearFaultsOfRun', { path: { execution_id, device_id } })}
+        />
+      )}
+    </details>
+  )
+}
+
+function ChangeForms({ workflow: { threads, methods = {} }, asked }: { workflow: WorkflowDocument; asked: object }) {
+  const steps = Object.entries(threads).flatMap(([thread, { steps }]) =>
+    steps.flatMap((step) => ('method' in step && typeof step.method === 'string' ? [`${thread}/${step.name ?? step.method}`] : [])),
+  )
+  const [item, where, method, thread] = [
+    useSignal(steps[0] ?? ''),
+    useSignal('before'),
+    useSignal(Object.keys(methods)[0] ?? ''),
+    useSignal(Object.keys(threads)[0] ?? ''),
+  ]
+  const why = steps.length === 0 ? 'This workflow has no steps that can be named.' : undefined
+  const insert = () => ask('insertStep', { ...asked, body: { [where.value]: item.value, item: { method: method.value } } })
+  return (
+    <div class="fields">
+      <Choice label="Step" value={item.value} onChange={(value) => (item.value = value)} choices={named(steps)} />
+      <Act label="Skip this step" why={why} onPress={() => ask('skipStep', { ...asked, body: { item: item.value } })} />
+      <Choice
+        label="Insert"
+        value={where.value}
+        onChange={(value) => (where.value = value)}
+        choices={{ before: 'before it', after: 'after it' }}
+      />
+      <Choice label="Method" value={method.value} onChange={(value) => (method.value = value)} choices={named(Object.keys(methods))} />
+      <Act label="Insert method" why={why} onPress={insert} />
+      <Choice label="One more" value={thread.value} onChange={(value) => (thread.value = value)} choices={named(Object.keys(threads))} />
+      <Act label="Add thread" onPress={() => ask('spawnThread', { ...asked, body: { thread: thread.value } })} />
+    </div>
+  )
+}
+
+/** A custom event into the run, as a step that waits for one wants it. */
+function EmitForm({ execution_id }: { execution_id: string }) {
+  const [name, value] = [useSignal(''), useSignal('')]
+  const emit = () => {
+    const body = { name: name.value.trim(), value: value.value === '' ? null : value.value }
+    return ask('emitCustomEvent', { path: { execution_id }, body })
+  }
+  return (
+    <div class="fields">
+      <div class="field">
+        <label for="emit-name">Event</label>
+        <input id="emit-name" value={name.value} onInput={(event) => (name.value = event.currentTarget.value)} />
+      </div>
+      <div class="field">
+        <label for="emit-value">Its value</label>
+        <input id="emit-value" placeholder="none" value={value.value} onInput={(event) => (value.value = event.currentTarget.value)} />
+      </div>
+      <Act label="Emit event" why={name.value.trim() === '' ? 'Give it a name first.' : undefined} onPress={emit} />
+    </div>
+  )
+}
+
+function named(names: readonly string[]): Record<string, string> {
+  return Object.fromEntries(names.map((name) => [name, name]))
+}

@@ -1,0 +1,57 @@
+// Workflows to a file and from one.
+
+import { useSignal } from '@preact/signals'
+import type { PutWorkflowResponse } from '../../clients/ts/benchd.ts'
+import { Act } from '../parts.tsx'
+import { ask, bench, keepFile } from '../store.tsx'
+
+type FilesProps = { workflow: PutWorkflowResponse | undefined; onChanged: () => unknown }
+
+/** Takes up, fetches and deletes workflows; a workflow of a folder of the bench is changed there. */
+export function WorkflowFiles({ workflow, onChanged }: FilesProps) {
+  const trouble = useSignal('')
+  const put = async (file: File | undefined) => {
+    if (!file) return
+    trouble.value = ''
+    try {
+      const document = JSON.parse(await file.text()) as { name?: unknown }
+      if (typeof document?.name !== 'string') throw new Error('it has no name')
+      if (await ask('putWorkflow', { path: { workflow_name: document.name }, body: document as never }, { quiet: true })) await onChanged()
+    } catch (error) {
+      trouble.value = `${file.name} is no workflow: ${error instanceof Error ? error.message : error}`
+    }
+  }
+  const fetch = async ({ name }: PutWorkflowResponse) => {
+    const found = await bench.value?.call('getWorkflow', { path: { workflow_name: name } }).catch(() => undefined)
+    if (found) keepFile(`${name}.json`, new Blob([JSON.stringify(found.document, null, 2)], { type: 'application/json' }))
+  }
+  const remove = async ({ name }: PutWorkflowResponse) => {
+    if (await ask('deleteWorkflow', { path: { workflow_name: name } })) await onChanged()
+  }
+  return (
+    <div class="row">
+      <label class="button plain">
+        Take up a workflow
+        <input
+          type="file"
+          class="unseen"
+          accept=".json,application/json"
+          aria-label="File of a workflow"
+          onChange={(event) => {
+            void put(event.currentTarget.files?.[0])
+            event.currentTarget.value = ''
+          }}
+        />
+      </label>
+      {workflow && <Act label="Fetch" name={`Fetch ${workflow.name}`} kind="quiet" free onPress={() => fetch(workflow)} />}
+      {workflow?.source === 'api' && (
+        <Act label="Delete" name={`Delete ${workflow.name}`} twice="Delete: press again" kind="quiet" onPress={() => remove(workflow)} />
+      )}
+      {trouble.value && (
+        <p class="trouble long" role="alert">
+          {trouble.value}
+        </p>
+      )}
+    </div>
+  )
+}
