@@ -11,6 +11,7 @@ const isGetter = (name: string) => Object.getOwnPropertyDescriptor(globalThis, n
 test("Node's fetch is read in when something is first made of it, and all is as if it had been there before", (t) => {
   const early = { Headers, Request, Response }
   getRequestListener(() => new Response('light'))
+  const light = { Request, Response }
   const alreadyRead = hasFetch()
   t.equal(alreadyRead, !isGetter('FormData'), 'nothing was made yet; without getters Node reads it in when it is looked at')
 
@@ -27,5 +28,6 @@ test("Node's fetch is read in when something is first made of it, and all is as 
   t.equal(response.status, 201)
   t.equal(response.clone().headers.get('a'), '1')
   t.equal(early.Response.json({}).status, 200, 'what belongs to the class is there')
+  t.same([Request === light.Request, Response === light.Response], [true, true], 'the light ones stay in their place')
   t.end()
 })

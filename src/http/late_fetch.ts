@@ -6,17 +6,21 @@ type Class = (abstract new (...args: never[]) => object) & { prototype: object }
 
 for (const name of ['Headers', 'Request', 'Response'] as const) {
   const own = Object.getOwnPropertyDescriptor(globalThis, name)
-  if (own?.get && own.configurable) Object.defineProperty(globalThis, name, { value: late(own.get), writable: true, configurable: true })
+  if (own?.get && own.configurable)
+    Object.defineProperty(globalThis, name, { value: late(name, own.get), writable: true, configurable: true })
 }
 
 /** A class that becomes what `getter` gives, with all that was derived from it before. */
-function late(getter: () => unknown): object {
+function late(name: string, getter: () => unknown): object {
   let real: Class | undefined
   function Late(...args: never[]): object {
     return Reflect.construct(real ?? become(), args, new.target ?? Late)
   }
   const become = (): Class => {
+    // The getter puts the real class into the place of the light one that was built upon this one meanwhile.
+    const present = Object.getOwnPropertyDescriptor(globalThis, name)!
     real = getter.call(globalThis) as Class
+    Object.defineProperty(globalThis, name, present)
     Object.setPrototypeOf(Late.prototype, real.prototype)
     Object.setPrototypeOf(Late, real)
     Late.prototype = real.prototype
