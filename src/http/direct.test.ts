@@ -46,6 +46,14 @@ test('each of thousands of addresses is found as it is', (t) => {
   t.end()
 })
 
+test('a long address is found each time anew, and takes no memory', (t) => {
+  const [short, long] = ['x', 'x'.repeat(10_000)].map((id) => `/api/devices/${id}`)
+  t.equal(find('GET', short!), find('GET', short!))
+  t.not(find('GET', long!), find('GET', long!))
+  t.equal(find('GET', long!)?.params.device_id?.length, 10_000)
+  t.end()
+})
+
 test('whether Hono sees a request or not, it is answered and taken down alike', async (t) => {
   const { ask, lab } = await openBench(t)
   const shake = '/api/devices/shaker-1/shake'

@@ -15,6 +15,8 @@ type Found<R> = { route: R; params: Readonly<Record<string, string>> }
 
 /** Addresses whose route is remembered, as a bench is asked the same again and again. */
 const mostKnown = 1000
+/** A longer address, in characters, is not remembered: a client without a key could fill the memory with such addresses. */
+const longestKnown = 200
 /** Neither a query nor an escape, and nothing that leads up again. */
 const plain = /^(\/[\w~-][\w.~-]*)+$/
 
@@ -31,8 +33,9 @@ export function finderOf<R extends Pick<Route, 'method' | 'path'>>(
     if (before || !plain.test(path)) return before
     const [[route, params] = []] = router.match(method, path)[0]
     if (!route) return undefined
-    if (known.size >= mostKnown) known.clear()
     const found = { route, params: params as Record<string, string> }
+    if (path.length > longestKnown) return found
+    if (known.size >= mostKnown) known.clear()
     known.set(asked, found)
     return found
   }
