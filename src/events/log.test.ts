@@ -239,7 +239,7 @@ test('a log without sidecars is answered before it is read, and read afterwards'
   await hub.close()
   const names = segmentsOf(folder)
   const sidecars = readdirSync(`${folder}/events`).filter((name) => name.endsWith('.idx.json'))
-  for (const name of sidecars) rmSync(`${folder}/events/${name}`)
+  removeSidecars(folder)
   // Damage that no reader comes upon before the segment is read.
   const damaged = `${folder}/events/${names[1]}`
   const bytes = readFileSync(damaged)
@@ -276,7 +276,7 @@ test('an execution is taken out of a log that is being read', async (t) => {
   emitMany(hub, 1000, 'run-2', 1000)
   emitMany(hub, 1000, 'run-1', 2000)
   await hub.close()
-  for (const name of readdirSync(`${folder}/events`)) if (name.endsWith('.idx.json')) rmSync(`${folder}/events/${name}`)
+  removeSidecars(folder)
   const after = await bench(folder, small)
   await after.hub.log.remove('run-2')
   const left = [...upTo(1000), ...upTo(3000).slice(2000)]
@@ -287,6 +287,69 @@ test('an execution is taken out of a log that is being read', async (t) => {
   const again = await bench(folder, small)
   t.same(counted(await again.hub.getEventsSince()), left)
   await again.hub.close()
+})
+
+test('a log without sidecars is rewritten only where it holds what is removed, and closing does not wait until all of it is read', async (t) => {
+  const { hub, folder } = await bench(t.testdir(), small)
+  emitMany(hub, 1500)
+  emitMany(hub, 1, 'run-2', 1500)
+  emitMany(hub, 1499, 'run-1', 1501)
+  await hub.close()
+  removeSidecars(folder)
+  const left = upTo(3000).filter((n) => n !== 1500)
+  const hasty = await bench(folder, small)
+  await hasty.hub.log.remove('run-2')
+  await hasty.hub.close()
+  const known = readdirSync(`${folder}/events`).filter((name) => name.endsWith('.idx.json'))
+  t.ok(known.length < segmentsOf(folder).length - 1, `${known}`)
+  const { hub: after, card } = await bench(folder, small)
+  await after.log.swept()
+  const rewritten = card.done.filter((what) => /^open .*jsonl\.tmp/.test(what))
+  t.equal(rewritten.length, 1, `${rewritten}`)
+  t.same(counted(await after.getEventsSince()), left)
+  await after.close()
+})
+
+test('a card that takes no sidecar is not said to be unreadable', async (t) => {
+  const { hub, folder } = await bench(t.testdir(), small)
+  emitMany(hub, 1500)
+  await hub.close()
+  removeSidecars(folder)
+  const card = new Card()
+  card.fail('open', 'ENOSPC', Number.POSITIVE_INFINITY, '.idx.json.tmp')
+  const after = await bench(folder, { ...small, card })
+  await after.hub.log.indexed()
+  t.same(after.words, [])
+  t.same(counted(await after.hub.getEventsSince()), upTo(1500))
+  await after.hub.close()
+})
+
+test('where one segment cannot be read, what is removed is cut out of the others, and half a copy is left nowhere', async (t) => {
+  const { hub, folder } = await bench(t.testdir(), small)
+  for (let n = 0; n < 3000; n++) emitMany(hub, 1, n % 2 ? 'run-1' : 'run-2', n)
+  await hub.close()
+  removeSidecars(folder)
+  const [first, second, ...others] = segmentsOf(folder)
+  const card = new Card()
+  const after = await bench(folder, { ...small, card })
+  card.fail('read', 'EIO', Number.POSITIVE_INFINITY, second)
+  await after.hub.log.indexed()
+  await after.hub.log.remove('run-2')
+  await after.hub.log.swept()
+  t.equal(after.words.filter((word) => word.includes(`${second} cannot be read`)).length, 1)
+  t.match(after.words.join('\n'), 'could not be cut out of the log yet')
+  const holds = (name: string) => readFileSync(`${folder}/events/${name}`, 'utf8').includes('"run-2"')
+  t.same([first!, second!, ...others.slice(0, -1)].filter(holds), [second])
+  card.mend()
+  card.fail('sync', 'ENOSPC', Number.POSITIVE_INFINITY, '.jsonl.tmp')
+  await after.hub.log.remove('run-1')
+  await after.hub.log.swept()
+  t.same(
+    readdirSync(`${folder}/events`).filter((name) => name.endsWith('.tmp')),
+    [],
+  )
+  card.mend()
+  await after.hub.close()
 })
 
 test('a tail torn at any byte costs no more than the torn event, and the next is not glued to it', async (t) => {
@@ -842,6 +905,10 @@ test('closing brings all that was emitted onto the card', async (t) => {
   hub.emit('A.LATE', {})
   t.equal((await hub.getEventsSince()).length, 2000)
 })
+
+function removeSidecars(folder: string): void {
+  for (const name of readdirSync(`${folder}/events`)) if (name.endsWith('.idx.json')) rmSync(`${folder}/events/${name}`)
+}
 
 async function bench(folder: string, options: Parameters<typeof onBench>[1] = {}): Promise<Bench & { folder: string }> {
   return { ...(await onBench(folder, options)), folder }

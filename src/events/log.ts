@@ -62,8 +62,8 @@ export class EventLog {
   readonly saved: SavedStates
 
   /**
-   * Reads the sidecars, the last segment, and the state of the runs; segments without a sidecar are read later. Afterwards log and state tell of the same. What is damaged or torn is
-   * reported, and prevents nothing.
+   * Reads the sidecars, the last segment, and the state of the runs; segments without a sidecar are read later. Afterwards log and state tell
+   * of the same. What is damaged or torn is reported, and prevents nothing.
    */
   static async open(options: LogOptions): Promise<EventLog> {
     const { folder, segment_bytes, open, report, states } = options
@@ -233,7 +233,7 @@ export class EventLog {
     return last
   }
 
-  /** Resolves when every sidecar that was missing at the start is there, or cannot be. */
+  /** Resolves when every segment without a sidecar has been read whole, or cannot be. */
   indexed(): Promise<void> {
     return this.#files.index()
   }
@@ -247,7 +247,8 @@ export class EventLog {
   async close(): Promise<void> {
     this.#closed = true
     const isStored = await this.#writer.close()
-    await this.#removal.close()
+    // A sweep that waits for the index must not wait for all of it.
+    await Promise.all([this.#removal.close(), this.#files.endIndex()])
     await this.#files.close()
     await this.#options.states?.close()
     if (isStored) await this.#numbers.end(storedIn(this.#files))

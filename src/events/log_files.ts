@@ -4,6 +4,7 @@ import { readdirSync, type Stats, statSync } from 'node:fs'
 import { type FileHandle, mkdir, open as openOnDisk, rm, unlink, writeFile } from 'node:fs/promises'
 import { messageOf } from '../errors.ts'
 import { systemClock } from '../kit/clock.ts'
+import { asDamage, Damage as Unreadable } from '../kit/damage.ts'
 import { writeAt } from '../kit/durable.ts'
 import { Pause } from '../kit/pause.ts'
 import { glimpse } from './log_glimpse.ts'
@@ -60,7 +61,7 @@ export class LogFiles {
   #glimpsed: Segment[] = []
   readonly #pause = new Pause(systemClock, indexRest_ms)
   #indexing: Promise<void> | undefined
-  #isClosed = false
+  #isIndexEnded = false
   /** Called when a segment will not be written to any more. */
   onSealed: () => void = () => {}
 
@@ -208,9 +209,7 @@ export class LogFiles {
   }
 
   async close(): Promise<void> {
-    this.#isClosed = true
-    this.#pause.end()
-    await this.#indexing
+    await this.endIndex()
     await this.#file?.close()
     this.#file = undefined
   }
@@ -279,24 +278,31 @@ export class LogFiles {
     return this.#indexing
   }
 
+  /** Leaves the segments that are not read yet to the next start. */
+  async endIndex(): Promise<void> {
+    this.#isIndexEnded = true
+    this.#pause.end()
+    await this.#indexing
+  }
+
   async #indexAll(): Promise<void> {
-    for (let glimpsed = this.#glimpsed.pop(); glimpsed && !this.#isClosed; glimpsed = this.#glimpsed.pop()) {
-      // A segment that was rewritten or removed meanwhile is known.
-      if (this.#segments.includes(glimpsed)) await this.#index(glimpsed)
-      if (!this.#isClosed) await this.#pause.taken()
+    for (let glimpsed = this.#glimpsed.pop(); glimpsed && !this.#isIndexEnded; glimpsed = this.#glimpsed.pop()) {
+      await this.#index(glimpsed)
+      if (!this.#isIndexEnded) await this.#pause.taken()
     }
   }
 
   async #index(glimpsed: Segment): Promise<void> {
     try {
       const { segment, damages } = await this.#scanned(glimpsed, glimpsed.bytes)
-      if (!this.#segments.includes(glimpsed)) return
       for (const damage of damages) this.tellDamage(segment, damage)
       this.replace(segment)
-      await writeSidecar(segment, this.open)
+      // A card that is full takes the sidecar after a later start.
+      await writeSidecar(segment, this.open).catch(() => undefined)
     } catch (error) {
-      // Its events are read for as long as they can be.
-      this.tellUnreadable(glimpsed, messageOf(error))
+      // Readers still get as many of its events as can be read.
+      const damage = asDamage(error)
+      if (damage instanceof Unreadable) this.tellUnreadable(glimpsed, damage.message)
     }
   }
 

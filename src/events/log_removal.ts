@@ -1,9 +1,11 @@
 // Taking an execution's events out of the log: hidden at once, cut out of the files little by little.
 
 import { renameSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
+import { type FileHandle, rm } from 'node:fs/promises'
 import * as v from 'valibot'
 import { messageOf } from '../errors.ts'
+import { asDamage, Damage } from '../kit/damage.ts'
+import { remove } from '../kit/durable.ts'
 import { JsonFile, type Report } from '../kit/json_file.ts'
 import { type LogFiles, removeFiles } from './log_files.ts'
 import { crcAt, eventAt, executionOf, type Line, microsecondsOf, newline, nextLine, seqOf } from './log_line.ts'
@@ -88,14 +90,18 @@ export class LogRemoval {
 
   async #sweepAll(): Promise<void> {
     this.#again = false
+    // A segment of which only the ends are known may hold every execution, and all of them would be rewritten.
+    await this.#files.index()
     // The list stays as it is now: segments that are sealed or removed from here on are for the next sweep.
     const { segments } = this.#files
     const oldest = oldestInUse(segments)
     const done = [...this.#removed].filter(([, seq]) => seq < oldest)
+    let damage: unknown
     for (const segment of segments.slice(0, -1)) {
       if (this.#closed) return
-      if (this.#concerns(segment)) await this.#rewrite(segment)
+      if (this.#concerns(segment)) await this.#rewrite(segment).catch((error) => (damage ??= damageOf(error)))
     }
+    if (damage) throw damage
     if (done.length === 0) return
     await this.#change((executions) => {
       const isDone = ([id, seq]: [string, number]) => done.some(([other, upTo]) => other === id && upTo === seq)
@@ -116,15 +122,21 @@ export class LogRemoval {
     const files = this.#files
     const remaining = emptySegment(files.folder, segment.number)
     const cut = new Map<'newest' | 'kept', CutLines['lines'][number]>()
-    const [from, to] = [await files.open(segment.path, 'r'), await files.open(`${segment.path}.tmp`, 'w', 0o600)]
+    const from = await files.open(segment.path, 'r')
+    let to: FileHandle | undefined
     try {
+      to = await files.open(`${segment.path}.tmp`, 'w', 0o600)
       for await (const { bytes } of blocks(from, 0, segment.bytes)) {
         await to.writeFile(this.#keep(bytes, remaining, (line) => cut.set(line.seq === this.keptSeq ? 'kept' : 'newest', line)))
         await new Promise(setImmediate)
       }
       await to.sync()
+    } catch (error) {
+      // A part of a copy would take the room of new events on a card that is full.
+      await remove(`${segment.path}.tmp`)
+      throw error
     } finally {
-      await Promise.all([from.close(), to.close()])
+      await Promise.all([from.close(), to?.close()])
     }
     if (cut.size) await this.#cutLines.change(({ lines }) => ({ lines: [...lines, ...cut.values()].slice(-mostCutLines) }))
     // In one turn: whoever opens the file finds out by the segment which of the two it is.
@@ -158,6 +170,12 @@ export class LogRemoval {
     const event = line.start + eventAt
     return { us: microsecondsOf(bytes, event), seq: seqOf(bytes, line), execution_id: executionOf(bytes, event) }
   }
+}
+
+/** Returns the error of a segment that cannot be read; the others can be rewritten all the same. Throws any other error. */
+function damageOf(error: unknown): unknown {
+  if (asDamage(error) instanceof Damage) return error
+  throw error
 }
 
 /** The first sequence number of the segment that is written to, whether it is there yet or not. */

@@ -27,17 +27,17 @@ type Operation = 'write' | 'datasync' | 'sync' | 'truncate' | 'read'
 /** The real file system, but for what a test makes it fail, or hold back until the test lets it go on. */
 export class Card {
   /** The code that an operation fails with, on files whose name ends so. */
-  readonly faults = new Map<Operation | 'open', { code: string; times: number }>()
+  readonly #faults = new Map<Operation | 'open', { code: string; times: number; ending: string }>()
   readonly #held = new Map<Operation, { ending: string; until: Promise<void> }>()
   /** What was done, in order: `datasync events-000001.jsonl`. */
   readonly done: string[] = []
 
-  fail(operation: Operation | 'open', code: string, times = Number.POSITIVE_INFINITY): void {
-    this.faults.set(operation, { code, times })
+  fail(operation: Operation | 'open', code: string, times = Number.POSITIVE_INFINITY, ending = ''): void {
+    this.#faults.set(operation, { code, times, ending })
   }
 
   mend(): void {
-    this.faults.clear()
+    this.#faults.clear()
   }
 
   /** Holds an operation back, on files whose name ends so; the answer lets it go on. */
@@ -77,8 +77,8 @@ export class Card {
   }
 
   #mayFail(operation: Operation | 'open', name: string): void {
-    const fault = this.faults.get(operation)
-    if (!fault || fault.times <= 0 || !name.startsWith('events-')) return
+    const fault = this.#faults.get(operation)
+    if (!fault || fault.times <= 0 || !name.startsWith('events-') || !name.endsWith(fault.ending)) return
     fault.times--
     throw Object.assign(new Error(`${fault.code}: ${operation}`), { code: fault.code })
   }
