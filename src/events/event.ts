@@ -41,6 +41,11 @@ export function runtimeEvent(event_name: string, execution_id: string, timestamp
   return Object.freeze({ event_name, execution_id, timestamp, entity_type, entity_id, status, context: context as Record<string, unknown> })
 }
 
+/** Freezes a member of a context before anything is done with it. Throws as `runtimeEvent`, which freezes it again. */
+export function freezeMember(value: unknown, event_name: string): void {
+  freeze(value, event_name, 2)
+}
+
 /** Name of an event that a client of the simulation may make: two or three parts, none of them empty. */
 export const eventNameRule = v.pipe(
   v.string(),

@@ -95,3 +95,17 @@ test('changes of which nobody has taken the rest are not lost', (t) => {
   t.same([...run.changes()].map(([key]) => key).sort(), ['group s g0', 'group s g1', 'group s g2'])
   t.end()
 })
+
+test('a change that throws in the midst leaves nothing unwritten', (t) => {
+  const { run, entries } = runOf(1)
+  run.writeTo(new Kept(), 'run')
+  for (const _ of run.changes());
+  const change = () =>
+    entries[0]!.update((state) => {
+      state.open = 3
+      throw new Error('no')
+    })
+  t.throws(change, { message: 'no' })
+  t.same([run.unmarked(), [...run.changes()].length], [[], 1])
+  t.end()
+})

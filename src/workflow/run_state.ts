@@ -41,8 +41,9 @@ export class Entry<Kind extends keyof Kinds> {
     Object.assign(this.state as object, members)
   }
 
-  /** As `set`, for what lies deeper in the value. */
+  /** Changes what lies deeper in the value; written as with `set`. */
   update(change: (state: Kinds[Kind]) => unknown): void {
+    // Marked first: where the function throws, the part that it has changed is written too.
     this.#run.mark(this.#key)
     change(this.state as Kinds[Kind])
   }

@@ -178,7 +178,9 @@ export class Runtime {
    * a workflow that is not there, `invalid` for what can never be, `conflict` for what cannot be now, `overloaded` for one too many. What
    * was submitted before under the id that the caller chose is answered again; `conflict` where that was something else.
    */
-  async submit(request: SubmissionRequest): Promise<Pick<SubmissionRecord, 'submission_id' | 'execution_id' | 'status'>> {
+  async submit(asked: SubmissionRequest): Promise<Pick<SubmissionRecord, 'submission_id' | 'execution_id' | 'status'>> {
+    // The caller may change what it has handed over.
+    const request = structuredClone(asked)
     if (this.#submitted(request)) return this.#again(request)
     const workflow = this.workflow(request.workflow)
     const joined = this.#joined(workflow, request)
@@ -244,9 +246,15 @@ export class Runtime {
     const workflow = this.#workflowOf(saved)
     const environment = await this.environments.of(workflow, run_mode)
     const execution = new Execution(workflow, environment, { isJoinable: is_joinable, around: this.#around, saved: saved.execution })
-    for (const state of saved.submissions) this.#add(execution, state)
-    restore(execution, saved, this.#options.now())
+    for (const state of saved.submissions) execution.add(state)
+    try {
+      restore(execution, saved, this.#options.now())
+    } catch (error) {
+      execution.stopFollowing()
+      throw error
+    }
     this.#know(execution)
+    for (const submission of execution.submissions) this.#submissions.set(submission.submission_id, submission)
     return execution
   }
 

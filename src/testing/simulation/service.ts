@@ -237,15 +237,19 @@ export class Service {
     return event
   }
 
-  /** A transaction was written. */
-  wrote(): void {
+  /** A transaction was written: of each run the values are these. They must be those that live, which nobody may change without a mark. */
+  wrote(patched: ReadonlyMap<string, ReadonlyMap<string, string>>): void {
     for (const { execution_id, state, isOver, threads, environment } of this.runtime.executions()) {
       if (isOver) continue
       for (const { name, labware, state } of threads.values())
-        if (state.seat !== (environment.scheduler.whereIs(labware.labware_id) ?? null))
+        if (!state.is_relieved && state.seat !== (environment.scheduler.whereIs(labware.labware_id) ?? null))
           this.#options.fault(`the state of ${name} has its labware at ${state.seat}`)
-      const unmarked = state.isWritten ? state.unmarked() : []
-      if (unmarked.length > 0) this.#options.fault(`the journal of ${execution_id} does not know of ${unmarked}`)
+      if (!state.isWritten) continue
+      const unmarked = state.unmarked()
+      if (unmarked.length > 0) this.#options.fault(`the state of ${execution_id} does not know of a change of ${unmarked}`)
+      const lost = [...state.standing].filter(([key, text]) => patched.get(execution_id)?.get(key) !== text)
+      if (lost.length > 0 || patched.get(execution_id)!.size !== state.standing.size)
+        this.#options.fault(`the patches of ${execution_id} do not make its state: ${lost.map(([key]) => key)}`)
     }
     if (--this.diesIn <= 0) this.die()
   }
@@ -257,7 +261,9 @@ type Transaction = { runs: ReadonlyMap<string, ReadonlyMap<string, string>>; tol
 /** The state of all runs. Transactions that were written last may not have come to the card. */
 class Card {
   readonly #service: Service
-  #sources = new Map<string, { standing: ReadonlyMap<string, string> } & Partial<StateSource>>()
+  #sources = new Map<string, StateSource>()
+  /** The values of each run, as its patches make them. */
+  #patched = new Map<string, Map<string, string>>()
   /** The last that is on the card for certain, and those after it. */
   #transactions: Transaction[] = [{ runs: new Map(), told: 0 }]
 
@@ -267,7 +273,7 @@ class Card {
 
   /** As they were read. */
   get runs(): [string, Map<string, unknown>][] {
-    return [...this.#sources].map(([id, { standing }]) => [id, new Map([...standing].map(([key, text]) => [key, JSON.parse(text)]))])
+    return [...this.#patched].map(([id, standing]) => [id, new Map([...standing].map(([key, text]) => [key, JSON.parse(text)]))])
   }
 
   /** For a service that is not dead. */
@@ -288,6 +294,7 @@ class Card {
       add: (execution_id, source) => {
         if (isDead()) return
         this.#sources.set(execution_id, source)
+        this.#patched.set(execution_id, new Map())
         void persist()
       },
       changed: () => void persist(),
@@ -297,7 +304,9 @@ class Card {
       },
       leave: () => {},
       drop: (execution_id) => {
-        if (!isDead()) this.#sources.delete(execution_id)
+        if (isDead()) return
+        this.#sources.delete(execution_id)
+        this.#patched.delete(execution_id)
       },
     }
   }
@@ -306,18 +315,24 @@ class Card {
   die(dice: Dice): void {
     const { told } = this.#service
     const last = this.#transactions[this.#transactions.length - 1 - (dice.oneIn(2) ? 0 : dice.below(this.#transactions.length))]!
-    this.#sources = new Map([...last.runs].map(([id, standing]) => [id, { standing }]))
+    this.#sources = new Map()
+    this.#patched = new Map([...last.runs].map(([id, values]) => [id, new Map(values)]))
     const cut = told.findIndex(({ execution_id }, i) => i >= last.told && last.runs.has(execution_id))
     if (cut !== -1) told.length = cut
     this.#transactions = [{ ...last, told: told.length }]
   }
 
   #write(): void {
-    // They are gone through to their end.
-    for (const source of this.#sources.values()) for (const _ of source.changes?.() ?? []);
-    const runs = new Map([...this.#sources].map(([id, { standing }]) => [id, new Map(standing)]))
+    for (const [id, source] of this.#sources) {
+      const patched = this.#patched.get(id)!
+      for (const [key, text] of source.changes()) {
+        if (text === null) patched.delete(key)
+        else patched.set(key, text)
+      }
+    }
+    const runs = new Map([...this.#patched].map(([id, values]) => [id, new Map(values)]))
     this.#transactions.push({ runs, told: this.#service.told.length })
-    this.#service.wrote()
+    this.#service.wrote(this.#patched)
   }
 }
 

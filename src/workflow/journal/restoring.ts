@@ -53,20 +53,21 @@ function addThread(execution: Execution, saved: ThreadState): void {
   const { seat: position } = saved
   execution.know(thread)
   if (!thread.isOver && thread.last_error !== restarted) thread.set({ last_error: restarted, error_before: thread.last_error })
+  if (saved.is_relieved) return
   if (position !== null && thread.isOver) leaveStanding(thread, position)
   else if (position !== null) putBack(thread, position)
   else if (thread.isOver) takeOff(thread)
   thread.set({ seat: execution.environment.scheduler.whereIs(saved.labware.labware_id) ?? null })
 }
 
-/** What was last known to stand around is not there any more. */
+/** Takes labware off the deck that was last known to stand around, and that its thread has taken away. */
 function takeOff({ environment, labware: { labware_id } }: LabwareThread): void {
   if (environment.scheduler.whereIs(labware_id) === undefined || environment.scheduler.whose(labware_id) !== null) return
   environment.scheduler.remove(labware_id)
   environment.labware.delete(labware_id)
 }
 
-/** Where nobody knows better: another run, or whoever carried it, may have put it elsewhere since. */
+/** Leaves labware of a thread that has ended where it stood, unless it is known elsewhere: another run, or a person, may have carried it since. */
 function leaveStanding({ environment, labware }: LabwareThread, position: string): void {
   const { scheduler } = environment
   const isKnown = scheduler.whereIs(labware.labware_id) !== undefined
@@ -75,7 +76,7 @@ function leaveStanding({ environment, labware }: LabwareThread, position: string
   scheduler.put(labware.labware_id, position, null)
 }
 
-/** What was last known to stand around there is not there any more. */
+/** Puts labware back where its thread had it. Other labware that was last known to stand around there is gone. */
 function putBack(thread: LabwareThread, position: string): void {
   const { environment, labware, thread_id } = thread
   const { placing } = thread.state
@@ -101,7 +102,7 @@ function isFree({ scheduler }: LabwareThread['environment'], position: string): 
 
 function setOff(execution: Execution, thread: LabwareThread): void {
   const isStopping = thread.status.current === 'STOPPING'
-  // It stands for another reason now, and that is published.
+  // The thread stands for another reason now, and that is published.
   if (thread.status.current === 'PAUSED') thread.become('RESOLVING_ACTION_LOCATION')
   execution.setOff(thread)
   if (isStopping) thread.stop()
@@ -117,7 +118,7 @@ function addMethod(execution: Execution, saved: MethodState): void {
   new MethodRun(owner, plan, saved)
 }
 
-/** What was under way when the service ended is over, whatever came of it. */
+/** Ends the action and the move that were under way when the service ended, whatever came of them. */
 function closeInterrupted(thread: LabwareThread): void {
   const { execution, thread_id, name, method, state } = thread
   const { interrupted, move } = state

@@ -1,6 +1,7 @@
 // The custom events of one execution: each name a counter with its latest value, and those who wait for it.
 
 import { LabError } from '../../errors.ts'
+import { freezeMember } from '../../events/event.ts'
 import { Entry, type RunState } from '../run_state.ts'
 import type { ChannelState } from './state.ts'
 
@@ -24,8 +25,12 @@ export class Channels {
     this.#state = state
   }
 
-  /** Stores the latest value, and releases the waits. Throws `conflict` for one name too many, and for values that are too long together. */
+  /**
+   * Stores the latest value, and releases the waits. Throws `invalid` for data that JSON cannot hold, `conflict` for one name too many, and for
+   * values that are too long together; nothing changes then.
+   */
   publish(name: string, { value, data }: Published): void {
+    freezeMember(data, name)
     const channel = this.#channel(name)
     this.#makeRoom(name, channel, sizeOf({ value, data }))
     channel.published ??= new Entry(this.#state, 'channel', { name, count: 0, value: null, data: {} }, name)
@@ -56,6 +61,7 @@ export class Channels {
   }
 
   restore(saved: ChannelState): void {
+    freezeMember(saved.data, saved.name)
     const channel = this.#channel(saved.name)
     channel.published = new Entry(this.#state, 'channel', saved, saved.name)
     channel.size = sizeOf(saved)

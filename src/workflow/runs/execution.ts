@@ -48,7 +48,7 @@ export type Surroundings = {
   open?(): Execution[]
   /** Resolves when what stands around is on the card. */
   atRest?(): Promise<unknown>
-  /** It is terminal. */
+  /** Called when an execution has ended. */
   ended(execution: Execution): void
 }
 
@@ -84,9 +84,10 @@ export class Execution implements RunPorts {
   reason: string | null = null
   #status: Status<WorkflowStatus> | undefined
   readonly #entry: Entry<'execution'>
-  /** The threads that have or had each labware. */
-  readonly #carriers = new Map<string, LabwareThread[]>()
-  readonly #stopFollowing: () => void
+  /** The thread that has each labware, or had it last. */
+  readonly #carriers = new Map<string, LabwareThread>()
+  /** Ends that the moves of labware are noted in the state. */
+  readonly stopFollowing: () => void
   readonly #around: Surroundings
   readonly #bus: Bus
   readonly #live = new Set<LabwareThread>()
@@ -103,8 +104,9 @@ export class Execution implements RunPorts {
     this.#around = around
     this.#entry = new Entry(this.state, 'execution', beginning)
     new Entry(this.state, 'document', documentOf(workflow))
-    this.#stopFollowing = environment.scheduler.onMoved((labware_id) => this.#moved(labware_id))
-    this.phase = new Status<Phase>(phaseTransitions, this.#entry, () => {}, { isPublished: true })
+    this.stopFollowing = environment.scheduler.onMoved((labware_id) => this.#moved(labware_id))
+    // An event tells of the end alone.
+    this.phase = new Status<Phase>(phaseTransitions, this.#entry, () => this.state.writeSoon(), { isPublished: true })
     if (this.phase.current === 'stopping') this.reason = 'it was being stopped when the service ended'
     this.channels = new Channels(this.state)
     this.#context = { execution_id: this.execution_id, workflow_name: workflow.name }
@@ -204,7 +206,7 @@ export class Execution implements RunPorts {
     return [...this.#live]
   }
 
-  /** How many of them. */
+  /** The number of threads that have not ended. */
   get liveCount(): number {
     return this.#live.size
   }
@@ -244,17 +246,17 @@ export class Execution implements RunPorts {
     return thread
   }
 
-  /** Adds a thread, which is new or was taken up after a restart. */
+  /** Adds a thread, which is new or was taken up after a restart. A thread that had its labware before no longer says where the labware stands. */
   know(thread: LabwareThread): void {
     const { labware_id } = thread.labware
     this.threads.set(thread.thread_id, thread)
-    this.#carriers.set(labware_id, [...(this.#carriers.get(labware_id) ?? []), thread])
+    this.#carriers.get(labware_id)?.set({ seat: null, is_relieved: true })
+    this.#carriers.set(labware_id, thread)
   }
 
-  /** The state of a thread says where its labware stands, also after the thread has ended. */
+  /** Labware has moved: the state of its thread says where it stands, also after the thread has ended. */
   #moved(labware_id: string): void {
-    const seat = this.environment.scheduler.whereIs(labware_id) ?? null
-    for (const thread of this.#carriers.get(labware_id) ?? []) thread.set({ seat })
+    this.#carriers.get(labware_id)?.set({ seat: this.environment.scheduler.whereIs(labware_id) ?? null })
   }
 
   /**
@@ -285,7 +287,7 @@ export class Execution implements RunPorts {
     })
   }
 
-  /** It goes on after a restart. */
+  /** Has the run go on after a restart. */
   reopen(): void {
     this.#status = this.#workflowStatus('IN_PROGRESS')
   }
@@ -297,7 +299,7 @@ export class Execution implements RunPorts {
     })
   }
 
-  /** It was being stopped when the service ended, and has no threads that are open. */
+  /** Ends a run that was being stopped when the service ended, and has no threads that are open. */
   takenUp(): void {
     if (this.phase.current === 'stopping') this.environment.steps.push(() => this.#endIfAllHave())
   }
@@ -408,7 +410,7 @@ export class Execution implements RunPorts {
     const hops = this.live().flatMap(({ carrying }) => carrying ?? [])
     await Promise.race([Promise.allSettled(hops), patience])
     await this.state.leave(() => {
-      this.#stopFollowing()
+      this.stopFollowing()
       this.#isSilent = true
     })
   }
@@ -424,7 +426,7 @@ export class Execution implements RunPorts {
     this.phase.become('stopping')
     this.reason = why
     for (const thread of this.#live) thread.cutOff(why)
-    // It may be in the midst of making its first.
+    // The execution may be in the midst of making its first threads.
     this.environment.steps.push(() => this.#endIfAllHave())
   }
 
@@ -467,12 +469,12 @@ export class Execution implements RunPorts {
 
   /** Its state is the only one that knows where its labware is, until what stands around is on the card. */
   async #forget(): Promise<void> {
-    if (!this.state.isWritten) return this.#stopFollowing()
+    if (!this.state.isWritten) return this.stopFollowing()
     try {
       await this.#around.atRest?.()
       await this.state.persisted()
       this.state.end()
-      this.#stopFollowing()
+      this.stopFollowing()
     } catch (error) {
       this.#around.warn(`the state of ${this.execution_id} stays: ${messageOf(error)}`)
     }

@@ -44,6 +44,10 @@ export const ThreadState = v.object({
   error_before: v.pipe(Missing, v.description('The error that it had when the service ended, until it goes on')),
   labware: Labware,
   seat: v.optional(v.pipe(Text, v.description('Where the labware stands; null when it is not on the deck')), null),
+  is_relieved: v.pipe(
+    v.optional(v.boolean(), false),
+    v.description('Another thread of the run has taken its labware over, and says where the labware stands'),
+  ),
   frames: v.array(FrameState),
   seen: v.pipe(
     v.optional(v.array(v.object({ event: v.string(), count: v.number() })), () => []),
@@ -134,8 +138,11 @@ export const GroupState = v.object({
 })
 export type GroupState = v.InferOutput<typeof GroupState>
 
+/** An object as it is: `v.record` leaves out members with names such as `constructor`. */
+const Members = v.custom<Record<string, unknown>>((value) => typeof value === 'object' && value !== null)
+
 /** A custom event: how often it was published, and the latest. */
-export const ChannelState = v.object({ name: v.string(), count: v.number(), value: Text, data: v.record(v.string(), v.unknown()) })
+export const ChannelState = v.object({ name: v.string(), count: v.number(), value: Text, data: Members })
 export type ChannelState = v.InferOutput<typeof ChannelState>
 
 /** What an operator put into the run. */
@@ -209,7 +216,7 @@ export function checkpointOf(keys: ReadonlyMap<string, unknown>): Checkpoint | u
 
 /** The members of a thread that say where its labware is: other versions have other ones beside them. */
 const ThreadOnBench = v.object({
-  ...v.pick(ThreadState, ['thread_id', 'status', 'labware', 'seat', 'placing', 'picking']).entries,
+  ...v.pick(ThreadState, ['thread_id', 'status', 'labware', 'seat', 'is_relieved', 'placing', 'picking']).entries,
   move: v.fallback(ThreadState.entries.move, null),
 })
 export type ThreadOnBench = v.InferOutput<typeof ThreadOnBench>
@@ -220,6 +227,6 @@ export function threadsOnBench(keys: ReadonlyMap<string, unknown>): ThreadOnBenc
   if (success && output.run_mode !== 'LIVE') return []
   return [...keys].flatMap(([key, value]) => {
     const thread = v.safeParse(ThreadOnBench, value)
-    return key.startsWith('thread ') && thread.success ? cutOff(thread.output) : []
+    return key.startsWith('thread ') && thread.success && !thread.output.is_relieved ? cutOff(thread.output) : []
   })
 }

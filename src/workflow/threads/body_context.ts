@@ -18,7 +18,7 @@ type Calls = {
 }
 
 export function contextOf(run: Calls, thread: LabwareThread, action: ActionRun): Doing {
-  const { execution, thread_id, signal, origin } = thread
+  const { execution, thread_id, signal } = thread
   const carriers = action.arrived.size > 0 ? [...action.arrived.values()] : [thread]
   return {
     execution_id: execution.execution_id,
@@ -28,12 +28,17 @@ export function contextOf(run: Calls, thread: LabwareThread, action: ActionRun):
       carriers.map(({ labware: { labware_id, name, template, barcode } }) => [template, { labware_id, name, barcode }]),
     ),
     device: boundDevice(run, action.device),
-    variable: (name) => causing('VARIABLE_RESOLUTION', () => execution.variable(name, origin.submission_id)) ?? null,
+    variable: variablesOf(thread),
     emit: (name, value = null, data = {}) => onceAwaited(() => run.emit(name, mustBeText(value), mustBeRecord(data))),
     waitFor: (name, { timeout = 0 } = {}) => heeded(run.waitFor(name, timeout)),
     instruct: (instruction, { timeout = 0 } = {}) => heeded(run.instruct(instruction, timeout)),
     sleep: (seconds) => heeded(run.sleep(seconds)),
   }
+}
+
+/** Answers the values of variables for code, which may change them: each call answers a copy. */
+export function variablesOf({ execution, origin }: LabwareThread): (name: string) => unknown {
+  return (name) => structuredClone(causing('VARIABLE_RESOLUTION', () => execution.variable(name, origin.submission_id))) ?? null
 }
 
 function boundDevice(run: Calls, device_id: string | null): BoundDevice {

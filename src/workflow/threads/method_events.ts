@@ -2,8 +2,7 @@
 
 import { LabError } from '../../errors.ts'
 import type { MethodDoing } from '../plans/author.ts'
-import { mustBeRecord, mustBeText, onceAwaited } from './body_context.ts'
-import { causing } from './causes.ts'
+import { mustBeRecord, mustBeText, onceAwaited, variablesOf } from './body_context.ts'
 import type { MethodRun } from './method.ts'
 import type { LabwareThread } from './thread.ts'
 
@@ -37,13 +36,13 @@ function publish(
 }
 
 function doingOf(owner: LabwareThread, method: MethodRun): MethodDoing {
-  const { execution, thread_id, signal, origin } = owner
+  const { execution, thread_id, signal } = owner
   return {
     execution_id: execution.execution_id,
     thread_id,
     method_id: method.method_id,
     signal,
-    variable: (name) => causing('VARIABLE_RESOLUTION', () => execution.variable(name, origin.submission_id)) ?? null,
+    variable: variablesOf(owner),
     emit: (name, value = null, data = {}) =>
       onceAwaited(() => {
         if (signal.aborted) throw new LabError('stopped', `${owner.name} was ended`)
