@@ -9,11 +9,10 @@ import { dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
 import { licences } from './licences.mjs'
+import { ofCoordinator } from './of_coordinator.mjs'
 
 const dist = resolve(process.argv[2] ?? fileURLToPath(new URL('../dist', import.meta.url)))
 const dir = join(dist, 'bundle')
-/** What only the coordinator of a lab needs: scripts/package puts it into the package benchd-lab. */
-const ofCoordinator = ['@dbos-inc/dbos-sdk', 'pg']
 const { dependencies, optionalDependencies } = (await import('../package.json', { with: { type: 'json' } })).default
 /** They have compiled parts, or are not always there. All other packages are put in, and are needed only to build. */
 const outside = [...Object.keys({ ...dependencies, ...optionalDependencies }), ...ofCoordinator]

@@ -12,24 +12,27 @@ tap.setTimeout(0)
 const top = fileURLToPath(new URL('../..', import.meta.url))
 const { version } = JSON.parse(readFileSync(`${top}/package.json`, 'utf8')) as { version: string }
 const debs = ['amd64', 'arm64', 'armhf'].map((arch) => `benchd_${version}_${arch}.deb`)
+const ofLab = `benchd-lab_${version}_all.deb`
 const tarball = `benchd-${version}.tgz`
 
-test('npm run package makes three Debian packages and a tarball, the same bytes each time, and the tarball runs the demo', async (t) => {
+test('npm run package makes four Debian packages and a tarball, the same bytes each time, and the tarball runs the demo', async (t) => {
   const folder = t.testdir({ all: {}, again: {}, empty: { 'package.json': '{}' } })
   const call = (command: string, ...words: string[]) => execFileSync(command, words, { cwd: top, encoding: 'utf8', stdio: 'pipe' })
 
   call('scripts/package', '--all', '--out', `${folder}/all`)
-  t.same(readdirSync(`${folder}/all`).sort(), ['SHA256SUMS', tarball, ...debs].sort())
+  t.same(readdirSync(`${folder}/all`).sort(), ['SHA256SUMS', tarball, ofLab, ...debs].sort())
   const sums = readFileSync(`${folder}/all/SHA256SUMS`, 'utf8').trim().split('\n')
   t.same(
     sums.map((line) => line.split(/ +/)[1]),
-    [...debs, tarball],
+    [...debs, ofLab, tarball],
   )
   execFileSync('sha256sum', ['-c', 'SHA256SUMS'], { cwd: `${folder}/all`, stdio: 'pipe' })
 
   const again = call('scripts/package', '--out', `${folder}/again`).trim().split('/').at(-1)!
+  call('scripts/package-lab', '--out', `${folder}/again`)
   call('npm', 'pack', '--silent', '--ignore-scripts', '--pack-destination', `${folder}/again`)
-  for (const file of [again, tarball]) t.ok(readFileSync(`${folder}/all/${file}`).equals(readFileSync(`${folder}/again/${file}`)), file)
+  for (const file of [again, ofLab, tarball])
+    t.ok(readFileSync(`${folder}/all/${file}`).equals(readFileSync(`${folder}/again/${file}`)), file)
 
   const { PATH = '', npm_config_cache } = process.env
   const env = { PATH, HOME: `${folder}/empty`, CI: 'true', ...(npm_config_cache && { npm_config_cache }) }

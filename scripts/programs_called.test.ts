@@ -65,7 +65,8 @@ function callsIn(folder: string): (readonly [path: string, programs: string[]])[
   return paths.flatMap((path) => {
     if (inGuest.test(path)) return []
     const text = textOf(path)
-    const programs = /\.(ts|mjs)$/.test(path) ? calledByCode(text) : /^#!.*sh\b/.test(text) ? calledByScript(text) : []
+    const whole = text.replace(/^\. (scripts\/\S+)$/gm, (_, sourced) => textOf(sourced))
+    const programs = /\.(ts|mjs)$/.test(path) ? calledByCode(text) : /^#!.*sh\b/.test(text) ? calledByScript(whole) : []
     return programs.length ? [[path, programs] as const] : []
   })
 }

@@ -28,12 +28,13 @@ in_guest() { # OPTION… -- COMMAND…
   scripts/guest/run-in-guest.sh --project "$project" --timeout 2400 ${GUEST_LOGS:+--logs "$GUEST_LOGS-$part"} "$@" 2>&1
 }
 
-# Three packages: this version, the next, and one whose service breaks off soon after it said that it is ready.
+# This version, the next, and one whose service breaks off soon after it said that it is ready; and the package of a lab's coordinator.
 project=$work/project
 packages=$project/packages
 mkdir -p "$packages"
 version=$(node -p 'require("./package.json").version')
 first=$(scripts/package --out "$packages") || failed "scripts/package"
+scripts/package-lab --out "$packages" >&2 || failed "scripts/package-lab"
 arch=$(dpkg --print-architecture)
 again() { # VERSION: the first package as one of that version, from $work/tree
   sed -i "s/^Version: .*/Version: $1/" "$work/tree/DEBIAN/control"

@@ -12,6 +12,7 @@ import { driver as bioshake } from '../../../drivers/bioshake/driver.ts'
 import { bridgesAreConfined } from './bridges.ts'
 import { GpioChip } from './gpio_chip.ts'
 import { registerFiles } from './i2c_parts.ts'
+import { coordinatorIsInstalled } from './lab_coordinator.ts'
 import { instrumentAt } from './serial_lines.ts'
 import {
   benchd,
@@ -401,6 +402,11 @@ test("a backup goes to a stick, comes back as root puts it back, and what is put
   await systemctl('start', 'benchd')
   assert.deepEqual(await taught(), before)
 })
+
+test(
+  'the coordinator of a lab is a package of its own, waits for its database in a sandbox, and goes without a trace',
+  coordinatorIsInstalled,
+)
 
 test('removed, it leaves the state and is told on the network no more; purged, it takes the configuration', async () => {
   const told = '/etc/avahi/services/benchd.service'

@@ -12,6 +12,7 @@ const packages = '/project/packages'
 export const firstPackage = packageCalled(/^benchd_[\d.]+_/)
 export const nextPackage = packageCalled(/^benchd_.*\+next_/)
 export const brokenPackage = packageCalled(/^benchd_.*\+broken_/)
+export const coordinatorPackage = packageCalled(/^benchd-lab_/)
 export const version = /_([\d.]+)_/.exec(firstPackage)![1]!
 
 /** Answers all that it says; rejects with that. */
@@ -33,8 +34,8 @@ export async function systemctl(...words: string[]): Promise<void> {
   await run('systemctl', words)
 }
 
-export function property(name: string): string {
-  return execFileSync('systemctl', ['show', '--value', '--property', name, 'benchd.service'], { encoding: 'utf8' }).trim()
+export function property(name: string, unit = 'benchd.service'): string {
+  return execFileSync('systemctl', ['show', '--value', '--property', name, unit], { encoding: 'utf8' }).trim()
 }
 
 export function journal(unit = 'benchd.service'): string {
